@@ -1,1 +1,41 @@
-//! t
+//! Label, trace and route on very large binary images and grids, on the GPU and on the CPU, with
+//! the same results.
+//!
+//! - **label**: connected components ([`Engine::label`], [`Labels`]);
+//! - **trace**: borders of a binary image with their hierarchy ([`Engine::trace`],
+//!   [`Contours`]), exactly as `cv2.findContours` gives them, or along the pixels' edges.
+//!
+//! An image is a [`BinaryImage`], one bit a pixel. An [`Engine`] runs the work.
+//!
+//! ```
+//! use trazar::{BinaryImage, Engine, TraceOptions};
+//!
+//! let grey = [0u8, 200, 200, 0, 0, 200];
+//! let image = BinaryImage::from_values(3, 2, &grey, 127)?;
+//! let contours = Engine::auto().trace(&image, &TraceOptions::default())?;
+//! for contour in contours.iter() {
+//!     println!("{:?} {:?}", contour.kind(), contour.points());
+//! }
+//! # assert_eq!(contours.len(), 1);
+//! # Ok::<(), trazar::Error>(())
+//! ```
+
+mod engine;
+mod error;
+pub mod formats;
+pub mod generate;
+mod geometry;
+mod image;
+mod label;
+mod trace;
+
+pub use engine::{Device, Engine, ProgressFn};
+pub use error::{Error, Result};
+pub use geometry::{BoundingBox, Location};
+pub use glam;
+pub use image::{BinaryImage, MAX_SIDE, Sample, WORD_BITS};
+pub use label::{Component, Connectivity, LabelAlgorithm, LabelOptions, Labels};
+pub use trace::{
+    Approximation, BorderKind, Contour, Contours, Geometry, HierarchyRow, Links, Retrieval,
+    TraceAlgorithm, TraceOptions,
+};

@@ -1,0 +1,131 @@
+//! The library's one error type.
+
+use std::path::PathBuf;
+
+/// What went wrong, and what would have been right.
+///
+/// Every message is one line without a trailing full stop, fit to stand after
+/// `error: ` on a terminal.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An image with no pixels.
+    #[error("the image is {width} × {height} pixels: both sides must be at least 1")]
+    EmptyImage {
+        /// Width in pixels.
+        width: u64,
+        /// Height in pixels.
+        height: u64,
+    },
+
+    /// An image whose sides or pixel count do not fit the types that index it.
+    #[error("an image of {width} × {height} pixels is too large: {limit}")]
+    ImageTooLarge {
+        /// Width in pixels.
+        width: u64,
+        /// Height in pixels.
+        height: u64,
+        /// The limit that it passes, in words.
+        limit: &'static str,
+    },
+
+    /// A buffer that does not hold as many values as the image has pixels.
+    #[error("an image of {width} × {height} needs {needed} {unit}, but {given} were given")]
+    SizeMismatch {
+        /// Width in pixels.
+        width: u32,
+        /// Height in pixels.
+        height: u32,
+        /// How many values the size asks for.
+        needed: u64,
+        /// How many values there are.
+        given: u64,
+        /// What is counted: `"values"`, `"words"`, `"rows"`.
+        unit: &'static str,
+    },
+
+    /// A float that is not a number, so neither foreground nor background.
+    #[error(
+        "the value at x = {x}, y = {y} is not a number (NaN): replace such values before thresholding"
+    )]
+    NotANumber {
+        /// Column of the first such value.
+        x: u32,
+        /// Row of the first such value.
+        y: u32,
+    },
+
+    /// More borders, components or points than the result's index type counts.
+    #[error("the image has more than {limit} {what}: trace it in parts")]
+    TooMany {
+        /// What there is too much of.
+        what: &'static str,
+        /// The largest number that can be represented.
+        limit: u64,
+    },
+
+    /// Memory that the system would not give.
+    #[error("out of memory: {bytes} bytes for {what} could not be had")]
+    OutOfMemory {
+        /// What the memory was for.
+        what: &'static str,
+        /// How many bytes were asked for.
+        bytes: u64,
+    },
+
+    /// Two options that do not go together, or a value that an option does not take.
+    #[error("{0}")]
+    InvalidOption(String),
+
+    /// An engine, algorithm or device that this build or machine does not have.
+    #[error("{0}")]
+    Unavailable(String),
+
+    /// A file that could not be opened, read, written or renamed.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+
+    /// A file that is not an image this library reads, or a damaged one.
+    #[error("{}: {reason}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and what would be right.
+        reason: String,
+    },
+
+    /// A result that the chosen file format cannot hold.
+    #[error("{format}: {reason}")]
+    Unwritable {
+        /// The format's name.
+        format: &'static str,
+        /// Why it cannot hold the result.
+        reason: String,
+    },
+}
+
+/// The library's result type.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A `Vec` of `len` zeros, or [`Error::OutOfMemory`] instead of an abort.
+///
+/// The pages come zeroed from the system and are not touched.
+pub(crate) fn zeroed_vec<T: bytemuck::Zeroable>(len: usize, what: &'static str) -> Result<Vec<T>> {
+    bytemuck::allocation::try_zeroed_vec(len).map_err(|()| Error::OutOfMemory {
+        what,
+        bytes: (len as u64).saturating_mul(size_of::<T>() as u64),
+    })
+}
+
+/// Room for `additional` more values in `vec`, or [`Error::OutOfMemory`] instead of an abort.
+pub(crate) fn reserve<T>(vec: &mut Vec<T>, additional: usize, what: &'static str) -> Result<()> {
+    vec.try_reserve(additional).map_err(|_| Error::OutOfMemory {
+        what,
+        bytes: ((vec.len() + additional) as u64).saturating_mul(size_of::<T>() as u64),
+    })
+}

@@ -1,0 +1,158 @@
+//! Label: the connected components of a binary image.
+//!
+//! # Stages
+//!
+//! | stage | file |
+//! |---|---|
+//! | runs of foreground in rows of bits, and which of them touch | `runs.rs` |
+//! | which provisional labels are one component: union-find | `forest.rs` |
+//! | the two passes over a strip of rows: assign, fill | `strip.rs` |
+//! | the whole image on one thread | `sequential.rs` |
+//! | on all cores, in strips joined at their seams | `parallel.rs` |
+//! | area, bounding box, centroid | `statistics.rs` |
+
+mod forest;
+#[cfg(test)]
+mod oracle;
+mod parallel;
+mod runs;
+mod sequential;
+mod statistics;
+mod strip;
+
+use glam::DVec2;
+
+use crate::engine::Progress;
+use crate::geometry::BoundingBox;
+use crate::{BinaryImage, Result};
+
+/// Which neighbours of a foreground pixel belong to its component.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Connectivity {
+    /// The four that share a side with it.
+    Four,
+    /// The eight that share a side or a corner with it.
+    #[default]
+    Eight,
+}
+
+/// The ways to label. All give the same result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum LabelAlgorithm {
+    /// Union-find over runs, row after row, on one thread.
+    Sequential,
+    /// Union-find over runs in strips of rows on all cores, then joined along their seams.
+    Parallel,
+}
+
+/// What to label and how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct LabelOptions {
+    /// What joins pixels.
+    pub connectivity: Connectivity,
+    /// Whether to compute each component's area, bounding box and centroid.
+    pub statistics: bool,
+    /// How to compute it; `None` leaves the choice to the engine.
+    pub algorithm: Option<LabelAlgorithm>,
+}
+
+/// One component's measures.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Component {
+    /// The number of its pixels.
+    pub area: u64,
+    /// The box around its pixels; a single pixel's corners are that pixel.
+    pub bounding_box: BoundingBox,
+    /// The mean of its pixels' coordinates.
+    pub centroid: DVec2,
+}
+
+/// A label for each pixel: 0 for background, 1, 2, … for the components in raster order of
+/// their first pixels (as `scipy.ndimage.label` numbers them).
+///
+/// ```
+/// use trazar::{BinaryImage, Connectivity, Engine, LabelOptions};
+///
+/// let image = BinaryImage::from_art(
+///     "
+///     #.#
+///     .#.
+///     ..#
+///     ",
+/// )?;
+/// let eight = Engine::cpu().label(&image, &LabelOptions::default())?;
+/// assert_eq!(eight.count(), 1);
+/// let four = LabelOptions {
+///     connectivity: Connectivity::Four,
+///     statistics: true,
+///     ..LabelOptions::default()
+/// };
+/// let four = Engine::cpu().label(&image, &four)?;
+/// assert_eq!(four.as_slice(), [1, 0, 2, 0, 3, 0, 0, 0, 4]);
+/// assert_eq!(four.components().unwrap()[1].area, 1);
+/// # Ok::<(), trazar::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Labels {
+    width: u32,
+    height: u32,
+    labels: Vec<u32>,
+    count: u32,
+    components: Option<Vec<Component>>,
+}
+
+impl Labels {
+    /// Width of the image that was labelled.
+    pub fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// Height of the image that was labelled.
+    pub fn height(&self) -> u32 {
+        self.height
+    }
+
+    /// The number of components.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// The labels, row by row.
+    pub fn as_slice(&self) -> &[u32] {
+        &self.labels
+    }
+
+    /// The labels, row by row, to keep.
+    pub fn into_vec(self) -> Vec<u32> {
+        self.labels
+    }
+
+    /// The label at `(x, y)`; 0 outside the image.
+    pub fn get(&self, x: u32, y: u32) -> u32 {
+        if x < self.width && y < self.height {
+            self.labels[y as usize * self.width as usize + x as usize]
+        } else {
+            0
+        }
+    }
+
+    /// The components' measures, label 1 first; `None` unless
+    /// [`statistics`](LabelOptions::statistics) were asked for.
+    pub fn components(&self) -> Option<&[Component]> {
+        self.components.as_deref()
+    }
+}
+
+/// Labels on the CPU.
+pub(crate) fn label(
+    image: &BinaryImage,
+    options: &LabelOptions,
+    algorithm: LabelAlgorithm,
+    progress: &Progress<'_>,
+) -> Result<Labels> {
+    match algorithm {
+        LabelAlgorithm::Sequential => sequential::label(image, options, progress),
+        LabelAlgorithm::Parallel => parallel::label(image, options, progress),
+    }
+}

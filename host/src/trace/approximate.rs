@@ -1,0 +1,105 @@
+//! From chain codes to points.
+
+use std::mem::replace;
+
+use glam::IVec2;
+
+use super::Approximation;
+use super::chains::{BorderId, Chains, Direction, STEPS};
+use super::teh_chin::{self, Curvature};
+use crate::error::{Result, reserve, zeroed_vec};
+
+/// The points of some borders, one border after the other.
+pub(super) struct Points {
+    pub(super) points: Vec<IVec2>,
+    pub(super) offsets: Vec<usize>,
+}
+
+/// The points of the borders in `order` that the approximation keeps.
+pub(super) fn points(
+    chains: &Chains,
+    order: &[BorderId],
+    approximation: Approximation,
+) -> Result<Points> {
+    let all = chains.steps.len() + chains.borders.len();
+    match approximation {
+        Approximation::None => exact(chains, order, all, |_, _| true),
+        Approximation::Simple => exact(chains, order, chains.turns, |step_in, step_out| {
+            step_in != step_out
+        }),
+        Approximation::TehChinL1 => dominant(chains, order, Curvature::L1),
+        Approximation::TehChinKCos => dominant(chains, order, Curvature::KCosine),
+    }
+}
+
+/// Keeps a point if `keep(step in, step out)`, at most `most` in all; of a border without steps,
+/// its only point.
+fn exact(
+    chains: &Chains,
+    order: &[BorderId],
+    most: usize,
+    keep: impl Fn(Direction, Direction) -> bool,
+) -> Result<Points> {
+    let mut offsets = offsets_for(order)?;
+    // One spare point: each is written, and kept or overwritten by the next.
+    let mut points: Vec<IVec2> = zeroed_vec(most + 1, "the contours' points")?;
+    let mut at = 0;
+    for &id in order {
+        offsets.push(at);
+        let mut point = start(chains, id);
+        let steps = chains.steps(id);
+        let Some(&last) = steps.last() else {
+            points[at] = point;
+            at += 1;
+            continue;
+        };
+        let mut step_in = last;
+        for &step in steps {
+            points[at] = point;
+            at += usize::from(keep(replace(&mut step_in, step), step));
+            point += offset(step);
+        }
+    }
+    offsets.push(at);
+    points.truncate(at);
+    Ok(Points { points, offsets })
+}
+
+/// Keeps Teh and Chin's dominant points.
+fn dominant(chains: &Chains, order: &[BorderId], curvature: Curvature) -> Result<Points> {
+    let (mut offsets, mut points) = (offsets_for(order)?, Vec::new());
+    let mut walk = Vec::new();
+    let mut selection = teh_chin::Selection::default();
+    for &id in order {
+        offsets.push(points.len());
+        let steps = chains.steps(id);
+        walk.clear();
+        reserve(&mut walk, steps.len() + 1, "a border's points")?;
+        let mut point = start(chains, id);
+        walk.push(point);
+        for &step in steps.split_last().map_or(steps, |(_, before)| before) {
+            point += offset(step);
+            walk.push(point);
+        }
+        let kept = selection.dominant(&walk, steps, curvature)?;
+        reserve(&mut points, kept.len(), "the contours' points")?;
+        points.extend(kept.iter().map(|&i| walk[i as usize]));
+    }
+    offsets.push(points.len());
+    Ok(Points { points, offsets })
+}
+
+fn offsets_for(order: &[BorderId]) -> Result<Vec<usize>> {
+    let mut offsets = Vec::new();
+    reserve(&mut offsets, order.len() + 1, "the contours' offsets")?;
+    Ok(offsets)
+}
+
+fn start(chains: &Chains, id: BorderId) -> IVec2 {
+    let (x, y) = chains.borders[id as usize].start;
+    IVec2::new(x as i32, y as i32)
+}
+
+fn offset(step: Direction) -> IVec2 {
+    STEPS[usize::from(step)].into()
+}

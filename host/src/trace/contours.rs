@@ -1,0 +1,246 @@
+//! [`Contours`]: what tracing gives.
+
+use glam::{DVec2, IVec2};
+
+use super::Geometry;
+use crate::geometry::{self, BoundingBox, Location};
+
+/// Which side of its component a border is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BorderKind {
+    /// The outside of a foreground component; runs counter-clockwise on the screen.
+    Outer,
+    /// The rim of a hole, on the foreground pixels around it; runs clockwise on the screen.
+    Hole,
+}
+
+/// A contour's neighbours in the hierarchy, by index into its [`Contours`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Links {
+    /// The next contour with the same parent.
+    pub next: Option<usize>,
+    /// The previous contour with the same parent.
+    pub previous: Option<usize>,
+    /// The first of the contours directly inside.
+    pub first_child: Option<usize>,
+    /// The contour directly around.
+    pub parent: Option<usize>,
+}
+
+/// A hierarchy row as it is stored and exported: next, previous, first child, parent; -1 is none.
+pub type HierarchyRow = [i32; 4];
+
+/// The contours of an image: points, kinds and hierarchy.
+///
+/// Contour `i` has the points `points()[offsets()[i]..offsets()[i + 1]]`. Contours stand in the
+/// order of a pre-order walk of the hierarchy, siblings in reverse raster order of where they
+/// were first met; that is `cv2.findContours`'s order too.
+///
+/// ```
+/// use trazar::glam::IVec2;
+/// use trazar::{BinaryImage, BorderKind, Engine, TraceOptions};
+///
+/// let ring = BinaryImage::from_art(
+///     "
+///     ......
+///     .####.
+///     .#..#.
+///     .####.
+///     ",
+/// )?;
+/// let contours = Engine::cpu().trace(&ring, &TraceOptions::default())?;
+/// assert_eq!(contours.len(), 2);
+/// let outer = contours.get(0).unwrap();
+/// let hole = contours.get(1).unwrap();
+/// assert_eq!(outer.points(), [[1, 1], [1, 3], [4, 3], [4, 1]].map(IVec2::from_array));
+/// assert_eq!(hole.kind(), BorderKind::Hole);
+/// assert_eq!(hole.links().parent, Some(0));
+/// # Ok::<(), trazar::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contours {
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    pub(crate) geometry: Geometry,
+    pub(crate) points: Vec<IVec2>,
+    pub(crate) offsets: Vec<usize>,
+    pub(crate) kinds: Vec<BorderKind>,
+    pub(crate) hierarchy: Vec<HierarchyRow>,
+}
+
+impl Contours {
+    /// Width of the image that was traced.
+    pub fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// Height of the image that was traced.
+    pub fn height(&self) -> u32 {
+        self.height
+    }
+
+    /// What the points are: centres of pixels or corners.
+    pub fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    /// The number of contours.
+    pub fn len(&self) -> usize {
+        self.kinds.len()
+    }
+
+    /// Whether there is none: the image has no foreground.
+    pub fn is_empty(&self) -> bool {
+        self.kinds.is_empty()
+    }
+
+    /// All contours' points, one contour after the other.
+    pub fn points(&self) -> &[IVec2] {
+        &self.points
+    }
+
+    /// Where each contour's points start in [`points`](Self::points); one more than there are
+    /// contours, the last being the number of points.
+    pub fn offsets(&self) -> &[usize] {
+        &self.offsets
+    }
+
+    /// Each contour's kind.
+    pub fn kinds(&self) -> &[BorderKind] {
+        &self.kinds
+    }
+
+    /// Each contour's row `[next, previous, first child, parent]`, -1 for none.
+    pub fn hierarchy(&self) -> &[HierarchyRow] {
+        &self.hierarchy
+    }
+
+    /// Contour `index`, if there are that many.
+    pub fn get(&self, index: usize) -> Option<Contour<'_>> {
+        (index < self.len()).then_some(Contour {
+            contours: self,
+            index,
+        })
+    }
+
+    /// The contours in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Contour<'_>> + Clone {
+        (0..self.len()).map(|index| Contour {
+            contours: self,
+            index,
+        })
+    }
+
+    /// One polygon for each outer border, with the hole borders directly inside it as its
+    /// interior rings.
+    ///
+    /// Coordinates are those of the points: x right, y down. Holes are found through the
+    /// hierarchy, so trace with [`Retrieval::Ccomp`](super::Retrieval::Ccomp) or
+    /// [`Retrieval::Tree`](super::Retrieval::Tree); without one, polygons have no holes.
+    ///
+    /// With [`Geometry::Edges`] the polygons are valid in the sense of the OGC's simple
+    /// features, and their areas sum up to the number of foreground pixels. With
+    /// [`Geometry::Centers`] a contour of one or two points, or one that doubles back, has no
+    /// area and makes a degenerate polygon.
+    pub fn polygons(&self) -> impl Iterator<Item = geo_types::Polygon<f64>> + '_ {
+        self.iter()
+            .filter(|contour| contour.kind() == BorderKind::Outer)
+            .map(|contour| {
+                geo_types::Polygon::new(
+                    contour.ring(),
+                    contour.children().map(|hole| hole.ring()).collect(),
+                )
+            })
+    }
+}
+
+impl From<&Contours> for geo_types::MultiPolygon<f64> {
+    fn from(contours: &Contours) -> Self {
+        contours.polygons().collect()
+    }
+}
+
+/// One contour of a [`Contours`].
+#[derive(Clone, Copy, Debug)]
+pub struct Contour<'a> {
+    contours: &'a Contours,
+    index: usize,
+}
+
+impl<'a> Contour<'a> {
+    /// Its place among the contours.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Its points; the contour is closed, and the first is not repeated at the end.
+    pub fn points(&self) -> &'a [IVec2] {
+        let offsets = &self.contours.offsets;
+        &self.contours.points[offsets[self.index]..offsets[self.index + 1]]
+    }
+
+    /// Outer border or hole.
+    pub fn kind(&self) -> BorderKind {
+        self.contours.kinds[self.index]
+    }
+
+    /// Its neighbours in the hierarchy.
+    pub fn links(&self) -> Links {
+        let [next, previous, first_child, parent] =
+            self.contours.hierarchy[self.index].map(|link| usize::try_from(link).ok());
+        Links {
+            next,
+            previous,
+            first_child,
+            parent,
+        }
+    }
+
+    /// The contours directly inside.
+    pub fn children(&self) -> impl Iterator<Item = Contour<'a>> + use<'a> {
+        let contours = self.contours;
+        let at = |index: Option<usize>| index.and_then(|index| contours.get(index));
+        std::iter::successors(at(self.links().first_child), move |child| {
+            at(child.links().next)
+        })
+    }
+
+    /// The area of the polygon through the points, never negative.
+    ///
+    /// For [`Geometry::Edges`] it is the number of pixels within. Exact up to 2⁵³.
+    pub fn area(&self) -> f64 {
+        geometry::doubled_area(self.points()).unsigned_abs() as f64 / 2.0
+    }
+
+    /// The length of the closed polygon through the points, in pixels.
+    pub fn perimeter(&self) -> f64 {
+        geometry::perimeter(self.points())
+    }
+
+    /// The box around the points.
+    pub fn bounding_box(&self) -> BoundingBox {
+        let points = self.points();
+        BoundingBox::of(points).unwrap_or(BoundingBox {
+            min: IVec2::ZERO,
+            max: IVec2::ZERO,
+        })
+    }
+
+    /// The centroid of the polygon's area, from its moments; of its line where it has no area.
+    pub fn centroid(&self) -> DVec2 {
+        geometry::centroid(self.points()).unwrap_or(DVec2::ZERO)
+    }
+
+    /// Whether `point` is inside the polygon through the points, on it, or outside.
+    pub fn locate(&self, point: IVec2) -> Location {
+        geometry::locate(self.points(), point)
+    }
+
+    /// The contour as a closed ring.
+    fn ring(&self) -> geo_types::LineString<f64> {
+        self.points()
+            .iter()
+            .map(|p| (f64::from(p.x), f64::from(p.y)))
+            .collect()
+    }
+}

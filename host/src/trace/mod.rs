@@ -1,0 +1,152 @@
+//! Trace: the borders of a binary image, with their hierarchy.
+//!
+//! # What a contour is
+//!
+//! One outer border per 8-connected foreground component, and one hole border per 4-connected
+//! background component that does not reach the frame. Points are `(x, y)`, y down.
+//!
+//! # Stages
+//!
+//! | stage | file |
+//! |---|---|
+//! | sides: where foreground meets background, left and right | `sides.rs` |
+//! | follow: border after border, as chain codes | `suzuki.rs` (centers), `edges.rs` (edges) |
+//! | arrange: parents, the order of the result, its hierarchy | `hierarchy.rs` |
+//! | approximate: from chain codes to points | `approximate.rs`, `teh_chin.rs` |
+
+mod approximate;
+mod chains;
+mod contours;
+mod edges;
+mod hierarchy;
+mod sides;
+mod suzuki;
+mod teh_chin;
+
+pub use contours::{BorderKind, Contour, Contours, HierarchyRow, Links};
+
+use crate::engine::Progress;
+use crate::{BinaryImage, Error, Result};
+
+/// Which borders to keep, and how they are linked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Retrieval {
+    /// The outer borders that lie inside no hole, without links between levels.
+    External,
+    /// All borders, without links between levels.
+    List,
+    /// Two levels: all outer borders on top, each with its component's holes below it.
+    Ccomp,
+    /// The whole nesting: holes below their component, components below the hole they lie in.
+    #[default]
+    Tree,
+}
+
+/// Which points of a border to keep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Approximation {
+    /// Every step of the walk.
+    None,
+    /// The points where the direction changes; the border can be rebuilt from them.
+    #[default]
+    Simple,
+    /// Teh and Chin's dominant points (1989), 1-curvature: not exact, much fewer.
+    TehChinL1,
+    /// Teh and Chin's dominant points (1989), k-cosine: not exact, much fewer.
+    TehChinKCos,
+}
+
+/// What the points of a contour are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Geometry {
+    /// Centres of foreground pixels.
+    ///
+    /// A border is a closed walk over 8-connected pixels; an outer one starts at its
+    /// component's first pixel in raster order, a hole's at the pixel left of the hole's first.
+    #[default]
+    Centers,
+    /// Corners of pixels, along the pixels' sides: the polygon whose area is the pixel count.
+    ///
+    /// Pixel `(x, y)` is the square from `(x, y)` to `(x + 1, y + 1)`. Pixels that touch at a
+    /// corner only are not joined: there is one outer ring per **4-connected** foreground
+    /// component, and one hole ring per 4-connected part of its complement that does not reach
+    /// the frame. So every ring is simple (passes no corner twice), rings touch at corners at
+    /// most, and each outer ring with its holes is a valid polygon with a connected interior.
+    ///
+    /// A ring has a vertex where it turns and nowhere else, with [`Approximation::None`] too.
+    /// It starts at its topmost, then leftmost vertex.
+    Edges,
+}
+
+/// The ways to trace. All give the same result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TraceAlgorithm {
+    /// One border after the other in raster order, on one thread (Suzuki and Abe, 1985).
+    Suzuki,
+}
+
+/// What to trace and how.
+///
+/// ```
+/// use trazar::{Approximation, TraceOptions};
+///
+/// let options = TraceOptions {
+///     approximation: Approximation::None,
+///     ..TraceOptions::default()
+/// };
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct TraceOptions {
+    /// Which borders to keep.
+    pub retrieval: Retrieval,
+    /// Which of their points to keep.
+    pub approximation: Approximation,
+    /// What the points are.
+    pub geometry: Geometry,
+    /// How to compute it; `None` leaves the choice to the engine.
+    pub algorithm: Option<TraceAlgorithm>,
+}
+
+impl TraceOptions {
+    /// Whether the options go together.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] for a Teh-Chin approximation of [`Geometry::Edges`], whose
+    /// polygons are exact or nothing.
+    pub fn validate(&self) -> Result<()> {
+        match (self.geometry, self.approximation) {
+            (Geometry::Edges, Approximation::TehChinL1 | Approximation::TehChinKCos) => {
+                Err(Error::InvalidOption(
+                    "the Teh-Chin approximations are for centers: with edges use none or simple"
+                        .into(),
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Traces on the CPU.
+pub(crate) fn trace(
+    image: &BinaryImage,
+    options: &TraceOptions,
+    progress: &Progress<'_>,
+) -> Result<Contours> {
+    options.validate()?;
+    let chains = match options.geometry {
+        Geometry::Centers => suzuki::follow_borders(image, progress)?,
+        Geometry::Edges => edges::follow_rings(image, progress)?,
+    };
+    let arrangement = hierarchy::arrange(&chains, options.retrieval)?;
+    let traced = approximate::points(&chains, &arrangement.order, options.approximation)?;
+    Ok(Contours {
+        width: image.width(),
+        height: image.height(),
+        geometry: options.geometry,
+        points: traced.points,
+        offsets: traced.offsets,
+        kinds: arrangement.kinds,
+        hierarchy: arrangement.rows,
+    })
+}

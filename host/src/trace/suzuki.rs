@@ -1,0 +1,149 @@
+//! Border following over pixel centres, one border after the other on one thread.
+//!
+//! S. Suzuki, K. Abe, "Topological structural analysis of digitized binary images by border
+//! following", CVGIP 30 (1985). It is the reference for every other tracing engine.
+//!
+//! ```text
+//! for each side in raster order that no border has passed:
+//!     west side: begin an outer border at its pixel p0, with `aside` = W
+//!     east side: begin a hole border at its pixel p0,   with `aside` = E
+//!     b0 = the first foreground neighbour of p0, clockwise from just after `aside`
+//!     (none: the border is that one pixel)
+//!     p, back = p0, b0
+//!     repeat
+//!         step in the first direction counter-clockwise from just after `back` that leads to
+//!         foreground; the background neighbours met on the way are a gap of p, and the border
+//!         passes p's west or east side if the gap holds it
+//!     until the step leads from p0's neighbour at b0 into p0
+//! ```
+//!
+//! A pixel's eight neighbours come out of the bit plane in three reads, and a table maps them,
+//! with the way back, to the next step and the sides passed. Time: linear in the number of words
+//! of the image plus the number of steps.
+
+use super::chains::{Border, BorderId, Chains, Direction, STEPS, opposite};
+use super::contours::BorderKind;
+use super::hierarchy::{find_parents, next_id};
+use super::sides::{Joined, MAX_STRAIGHT, Side, Sides};
+use crate::engine::Progress;
+use crate::error::{Result, reserve};
+use crate::image::BinaryImage;
+
+/// Follows all borders of an image.
+pub(super) fn follow_borders(image: &BinaryImage, progress: &Progress<'_>) -> Result<Chains> {
+    let mut sides = Sides::of(image, Joined::Eight)?;
+    let mut chains = Chains::default();
+    for y in 0..image.height() {
+        let mut x = 0;
+        while let Some(side) = sides.next_unpassed(y, &mut x) {
+            let kind = match side {
+                Side::West => BorderKind::Outer,
+                Side::East => BorderKind::Hole,
+            };
+            let id = next_id(&chains.borders)?;
+            chains.turns += follow(&mut sides, x, y, kind, id, &mut chains.steps)?;
+            reserve(&mut chains.borders, 1, "the borders")?;
+            let steps_end = chains.steps.len();
+            chains.borders.push(Border::new((x, y), kind, steps_end));
+        }
+        progress.report_row(y, image.height());
+    }
+    find_parents(&mut chains.borders, |border| {
+        let (x, y) = border.start;
+        sides.border_before(border.kind, x, y)
+    });
+    Ok(chains)
+}
+
+/// Follows one border from pixel `(x, y)`, passes its sides, and appends its steps. Gives the
+/// number of points where it turns; a single pixel is one.
+fn follow(
+    sides: &mut Sides,
+    x: u32,
+    y: u32,
+    kind: BorderKind,
+    id: BorderId,
+    steps: &mut Vec<Direction>,
+) -> Result<usize> {
+    let start = sides.place(x, y);
+    let aside = match kind {
+        BorderKind::Outer => 4,
+        BorderKind::Hole => 0,
+    };
+    let Some(first_back) = first_clockwise(sides.window(start), aside) else {
+        sides.pass(start, WEST | EAST, id);
+        return Ok(1);
+    };
+    let stride = sides.stride() as isize;
+    let offsets = STEPS.map(|(dx, dy)| dx as isize + dy as isize * stride);
+
+    let (mut place, mut back) = (start, first_back);
+    let mut turns = 0;
+    loop {
+        let step = NEXT[sides.window(place)][usize::from(back)];
+        sides.pass(place, step >> 3, id);
+        let direction = step & 7;
+        let turned = direction != opposite(back);
+        turns += usize::from(turned);
+        if steps.capacity() - steps.len() <= MAX_STRAIGHT {
+            reserve(steps, MAX_STRAIGHT + 1, "the chain codes of borders")?;
+        }
+        steps.push(direction);
+        place = place.wrapping_add_signed(offsets[usize::from(direction)]);
+        back = opposite(direction);
+        if !turned && (direction == 0 || direction == 4) {
+            // Horizontal runs are long in layouts. One may end at the start but not go through it:
+            // where a border starts it has background to its W (outer) or E (hole).
+            let straight = sides.straight(place, direction);
+            steps.resize(steps.len() + straight, direction);
+            place = place.wrapping_add_signed(straight as isize * offsets[usize::from(direction)]);
+        }
+        if place == start && back == first_back {
+            return Ok(turns);
+        }
+    }
+}
+
+/// Sides, as [`Sides::pass`] takes them.
+const WEST: u8 = 1;
+const EAST: u8 = 2;
+
+/// The bit of each direction's neighbour in a window (see [`Sides::window`]).
+const WINDOW_BITS: [usize; 8] = [5, 2, 1, 0, 3, 6, 7, 8];
+
+const fn is_foreground(window: usize, direction: Direction) -> bool {
+    window >> WINDOW_BITS[direction as usize] & 1 == 1
+}
+
+/// The first foreground neighbour clockwise from just after `aside`, which is background.
+fn first_clockwise(window: usize, aside: Direction) -> Option<Direction> {
+    (1..8)
+        .map(|i| aside.wrapping_sub(i) & 7)
+        .find(|&direction| is_foreground(window, direction))
+}
+
+/// For each window and direction back: the direction to step in (bits 0 to 2) and the sides
+/// passed (bits 3 and 4).
+static NEXT: [[u8; 8]; 512] = {
+    let mut table = [[0; 8]; 512];
+    let mut window = 0;
+    while window < 512 {
+        let mut back = 0;
+        while back < 8 {
+            let mut passed = 0;
+            let mut direction = (back + 1) & 7;
+            while direction != back && !is_foreground(window, direction) {
+                passed |= match direction {
+                    4 => WEST,
+                    0 => EAST,
+                    _ => 0,
+                };
+                direction = (direction + 1) & 7;
+            }
+            table[window][back as usize] = direction | passed << 3;
+            back += 1;
+        }
+        window += 1;
+    }
+    table
+};
