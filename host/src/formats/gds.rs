@@ -51,6 +51,45 @@ impl Default for GdsOptions {
     }
 }
 
+impl GdsOptions {
+    /// Whether the options fit the format.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] for units below 1e-15 m or above 1 m, a pixel size of 0, and
+    /// numbers and names that the format does not have.
+    pub fn validate(&self) -> Result<()> {
+        for (what, unit) in [("database", self.database_unit), ("user", self.user_unit)] {
+            if !(1e-15..=1.0).contains(&unit) {
+                return Err(Error::InvalidOption(format!(
+                    "the {what} unit of {unit} m is out of range: it is 1e-15 to 1 metre"
+                )));
+            }
+        }
+        for (what, number) in [("layer", self.layer), ("datatype", self.datatype)] {
+            if number > i16::MAX as u16 {
+                return Err(Error::InvalidOption(format!(
+                    "the {what} {number} is out of range: it is 0 to 32767"
+                )));
+            }
+        }
+        for (what, name) in [("cell", &self.cell), ("library", &self.library)] {
+            let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '?' | '$');
+            if name.is_empty() || name.len() > 32 || !name.chars().all(fits) {
+                return Err(Error::InvalidOption(format!(
+                    "the {what} name {name:?} does not fit GDSII: \
+                     it is 1 to 32 letters, digits, '_', '?' or '$'"
+                )));
+            }
+        }
+        if self.pixel_size == 0 {
+            return Err(Error::InvalidOption(
+                "the pixel size is 0: it is at least 1 database unit".into(),
+            ));
+        }
+        Ok(())
+    }
+}
+
 /// Writes contours along the pixels' edges as GDSII boundaries.
 ///
 /// y points up and the image's bottom left corner is the origin: the corner `(x, y)` is at
@@ -66,6 +105,7 @@ impl Default for GdsOptions {
 /// ([`Retrieval::List`](crate::Retrieval::List)), and for coordinates that do not fit 32 bits;
 /// [`Error::InvalidOption`]; [`Error::Write`].
 pub fn write_gds(contours: &Contours, options: &GdsOptions, out: impl Write) -> Result<()> {
+    options.validate()?;
     check(contours, options)?;
     let mut stream = Stream(BufWriter::with_capacity(1 << 16, out));
     stream.start(options)?;
@@ -113,38 +153,7 @@ fn check(contours: &Contours, options: &GdsOptions) -> Result<()> {
             "holes are found through the hierarchy: trace with retrieval ccomp or tree",
         ));
     }
-    for (what, unit) in [
-        ("database", options.database_unit),
-        ("user", options.user_unit),
-    ] {
-        if !(1e-15..=1.0).contains(&unit) {
-            return Err(Error::InvalidOption(format!(
-                "the {what} unit of {unit} m is out of range: it is 1e-15 to 1 metre"
-            )));
-        }
-    }
-    for (what, number) in [("layer", options.layer), ("datatype", options.datatype)] {
-        if number > i16::MAX as u16 {
-            return Err(Error::InvalidOption(format!(
-                "the {what} {number} is out of range: it is 0 to 32767"
-            )));
-        }
-    }
-    for (what, name) in [("cell", &options.cell), ("library", &options.library)] {
-        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '?' | '$');
-        if name.is_empty() || name.len() > 32 || !name.chars().all(fits) {
-            return Err(Error::InvalidOption(format!(
-                "the {what} name {name:?} does not fit GDSII: \
-                 it is 1 to 32 letters, digits, '_', '?' or '$'"
-            )));
-        }
-    }
     let side = u64::from(contours.width().max(contours.height()));
-    if options.pixel_size == 0 {
-        return Err(Error::InvalidOption(
-            "the pixel size is 0: it is at least 1 database unit".into(),
-        ));
-    }
     if side * u64::from(options.pixel_size) > i32::MAX as u64 {
         return Err(unwritable(format!(
             "{side} pixels of {} database units do not fit 32-bit coordinates: \

@@ -13,7 +13,9 @@ use crate::{Error, Labels, Result};
 pub fn write_labels_npy(labels: &Labels, out: impl Write) -> Result<()> {
     let other = |error: &dyn std::fmt::Display| std::io::Error::other(error.to_string());
     let header = Header {
-        type_descriptor: "'<u4'".parse().map_err(|error| Error::Write(other(&error)))?,
+        type_descriptor: "'<u4'"
+            .parse()
+            .map_err(|error| Error::Write(other(&error)))?,
         layout: Layout::Standard,
         shape: vec![labels.height() as usize, labels.width() as usize],
     };

@@ -39,7 +39,10 @@ pub struct Output {
 #[derive(Debug)]
 enum Sink {
     InPlace(File),
-    Beside { file: NamedTempFile, target: PathBuf },
+    Beside {
+        file: NamedTempFile,
+        target: PathBuf,
+    },
 }
 
 impl Output {
@@ -230,7 +233,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let inside = folder.path().join("missing").join("a");
         let error = Output::create(&inside).unwrap_err().to_string();
-        assert!(error.contains("missing") && error.contains("No such file"), "{error}");
+        assert!(
+            error.contains("missing") && error.contains("No such file"),
+            "{error}"
+        );
         let error = Output::create(folder.path()).unwrap_err().to_string();
         assert!(error.contains("directory"), "{error}");
     }

@@ -201,11 +201,18 @@ impl Format {
         let by_name = ImageFormat::from_path(path).ok();
         match by_content.or(by_name) {
             Some(
-                format @ (ImageFormat::Png | ImageFormat::Pnm | ImageFormat::Bmp | ImageFormat::Tiff),
+                format @ (ImageFormat::Png
+                | ImageFormat::Pnm
+                | ImageFormat::Bmp
+                | ImageFormat::Tiff),
             ) => Ok(Self::Image(format)),
             Some(other) if by_content.is_some() => Err(source.origin.unreadable(format_args!(
                 "{} images are not read: give a PNG, PBM/PGM/PPM, BMP, TIFF or .npy file",
-                other.extensions_str().first().unwrap_or(&"such").to_uppercase()
+                other
+                    .extensions_str()
+                    .first()
+                    .unwrap_or(&"such")
+                    .to_uppercase()
             ))),
             _ => Err(source.origin.unreadable(
                 "not an image that can be read: give a PNG, PBM/PGM/PPM, BMP, TIFF or .npy file",

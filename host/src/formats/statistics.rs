@@ -18,7 +18,14 @@ pub fn write_statistics(labels: &Labels, out: impl Write) -> Result<()> {
     })?;
     let mut csv = csv::Writer::from_writer(out);
     let header = [
-        "label", "area", "x_min", "y_min", "x_max", "y_max", "centroid_x", "centroid_y",
+        "label",
+        "area",
+        "x_min",
+        "y_min",
+        "x_max",
+        "y_max",
+        "centroid_x",
+        "centroid_y",
     ];
     csv.write_record(header).map_err(explain)?;
     for (index, component) in components.iter().enumerate() {

@@ -31,7 +31,8 @@ pub fn write_svg(contours: &Contours, out: impl Write) -> Result<()> {
     text.put("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"");
     text.integer(width).put("\" height=\"").integer(height);
     text.put("\" viewBox=\"0 0 ").integer(width).put(" ");
-    text.integer(height).put("\">\n<title>Contours</title>\n<desc>");
+    text.integer(height)
+        .put("\">\n<title>Contours</title>\n<desc>");
     text.integer(contours.len() - holes).put(" outer borders, ");
     text.integer(holes).put(" holes, ");
     text.integer(contours.points().len());

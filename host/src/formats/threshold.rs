@@ -161,7 +161,10 @@ impl Thresholder {
                 height,
                 limit: "its pixel count does not fit this machine's addresses",
             })?;
-            Some(crate::error::zeroed_vec(pixels, "the picture to draw over")?)
+            Some(crate::error::zeroed_vec(
+                pixels,
+                "the picture to draw over",
+            )?)
         } else {
             None
         };

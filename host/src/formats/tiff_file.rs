@@ -62,8 +62,7 @@ fn read_grey(source: &mut Source<'_>, options: &ReadOptions) -> Result<Option<Re
     let mut rows = Thresholder::new(width.into(), height.into(), options)?;
 
     // Aligned for every kind of sample.
-    let mut buffer: Vec<u64> =
-        zeroed_vec(layout.complete_len.div_ceil(8), "the decoded samples")?;
+    let mut buffer: Vec<u64> = zeroed_vec(layout.complete_len.div_ceil(8), "the decoded samples")?;
     let bytes = &mut bytemuck::cast_slice_mut::<u64, u8>(&mut buffer)[..layout.complete_len];
     if let Err(error) = decoder.read_image_bytes(bytes) {
         return Err(explain(origin, error));
