@@ -184,13 +184,14 @@ fn temporary_beside(target: &Path) -> Result<NamedTempFile> {
         // As for any new file: the system takes the umask off.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(folder).map_err(|error| Error::Io {
-        path: folder.into(),
-        // The crate's error repeats the path.
-        source: match error.raw_os_error() {
-            Some(code) => io::Error::from_raw_os_error(code),
-            None => error.kind().into(),
-        },
+    builder.tempfile_in(folder).map_err(|error| {
+        // The crate puts the temporary's path before the system's reason.
+        let reason = error.get_ref().and_then(|with_path| with_path.source());
+        let reason = reason.map_or_else(|| error.to_string(), ToString::to_string);
+        Error::Io {
+            path: folder.into(),
+            source: io::Error::new(error.kind(), format!("no file can be made here: {reason}")),
+        }
     })
 }
 

@@ -11,7 +11,7 @@ use glam::IVec2;
 use super::text::Text;
 use crate::{BorderKind, Contour, Contours, Geometry, Result};
 
-/// Writes an SVG picture of the image's size, one unit a pixel: a filled and stroked path for
+/// Writes an SVG picture, one unit a pixel (images below 800 pixels are shown enlarged): a filled and stroked path for
 /// each outer border with the holes directly inside it, by the even-odd rule.
 ///
 /// Holes are found through the hierarchy. Without one
@@ -28,8 +28,11 @@ pub fn write_svg(contours: &Contours, out: impl Write) -> Result<()> {
         .iter()
         .filter(|&&kind| kind == BorderKind::Hole)
         .count();
+    // As large as it is shown at first; small images would hardly be seen.
+    let scale = u64::from((800 / width.max(height)).clamp(1, 16));
     text.put("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"");
-    text.integer(width).put("\" height=\"").integer(height);
+    text.integer(u64::from(width) * scale);
+    text.put("\" height=\"").integer(u64::from(height) * scale);
     text.put("\" viewBox=\"0 0 ").integer(width).put(" ");
     text.integer(height)
         .put("\">\n<title>Contours</title>\n<desc>");
