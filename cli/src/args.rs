@@ -7,7 +7,12 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 /// Label and trace very large binary images, exactly.
 #[derive(Debug, Parser)]
-#[command(version, propagate_version = true, max_term_width = 100)]
+#[command(
+    name = "trazar",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -31,7 +31,8 @@ pub(super) fn read(
     };
     let threshold = layout.kind.threshold(options.threshold)?;
 
-    let bits = u64::from(width) * u64::from(height) * u64::from(original.bits_per_pixel());
+    let pixels = u64::from(width) * u64::from(height);
+    let bits = pixels.saturating_mul(original.bits_per_pixel().into());
     if bits / 8 > most_bytes(format, origin.len) {
         return Err(origin.unreadable(format_args!(
             "the file is truncated: {} bytes cannot hold the {width} × {height} pixels it claims",

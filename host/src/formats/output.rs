@@ -61,7 +61,8 @@ impl Output {
         };
         let sink = match Target::of(path).map_err(error)? {
             Target::InPlace => {
-                let file = OpenOptions::new().write(true).open(path).map_err(error)?;
+                // Appending, so that `/dev/stdout` of `>> file` keeps what the file holds.
+                let file = OpenOptions::new().append(true).open(path).map_err(error)?;
                 Sink::InPlace(file)
             }
             Target::Replace(target) => Sink::Beside {
