@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use trazar::generate::Pattern;
 
 /// Label and trace very large binary images, exactly.
 #[derive(Debug, Parser)]
@@ -22,6 +23,7 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     Trace(TraceArgs),
     Label(LabelArgs),
+    Generate(GenerateArgs),
     Info(InfoArgs),
 }
 
@@ -122,6 +124,50 @@ pub(crate) struct InfoArgs {
     pub(crate) json: bool,
 }
 
+/// Make test images
+#[derive(Debug, clap::Args)]
+pub(crate) struct GenerateArgs {
+    #[command(subcommand)]
+    pub(crate) what: Generate,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Generate {
+    Mask(MaskArgs),
+}
+
+/// Make a binary image from a pattern
+///
+/// The same arguments give the same pixels on every machine.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  trazar generate mask blobs -o blobs.png --size 4096 --seed 7
+  trazar generate mask noise:0.3 -o noise.npy --size 1920x1080")]
+pub(crate) struct MaskArgs {
+    /// blobs, noise or noise:DENSITY, nested-rectangles, spiral, serpentine, hilbert, comb,
+    /// checkerboard, dots or lattice
+    #[arg(value_name = "PATTERN")]
+    pub(crate) pattern: Pattern,
+
+    /// File to write; its extension chooses the format: .png, .pbm or .npy. '-' is standard
+    /// output
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+
+    /// Format to write, whatever OUT's extension
+    #[arg(long, value_name = "F")]
+    pub(crate) format: Option<ImageFormat>,
+
+    /// Width and height in pixels
+    #[arg(long, value_name = "WxH|N", default_value = "1024", value_parser = size)]
+    pub(crate) size: (u32, u32),
+
+    /// Which of the random images, for blobs and noise
+    #[arg(long, value_name = "S", default_value = "0")]
+    pub(crate) seed: u64,
+}
+
 /// What to read.
 #[derive(Debug, clap::Args)]
 pub(crate) struct InputArgs {
@@ -217,6 +263,14 @@ fn finite(text: &str) -> Result<f64, String> {
     }
 }
 
+fn size(text: &str) -> Result<(u32, u32), String> {
+    let (width, height) = text.split_once(['x', 'X']).unwrap_or((text, text));
+    match (width.parse(), height.parse()) {
+        (Ok(width), Ok(height)) => Ok((width, height)),
+        _ => Err("not a size: give N or WIDTHxHEIGHT, in pixels".into()),
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 pub(crate) enum ContourFormat {
     /// Points and hierarchy, as cv2.findContours lays them out
@@ -237,6 +291,16 @@ pub(crate) enum LabelFormat {
     Npy,
     /// A colour for each component
     Png,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+pub(crate) enum ImageFormat {
+    /// 1-bit grey
+    Png,
+    /// Binary PBM, foreground white
+    Pbm,
+    /// An array of bool of shape (height, width)
+    Npy,
 }
 
 /// An argument's values, and what they are in the library.

@@ -2,6 +2,7 @@
 
 mod args;
 mod failure;
+mod generate;
 mod image;
 mod info;
 mod label;
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
     let result = match Args::parse().command {
         Command::Trace(args) => trace::run(&args),
         Command::Label(args) => label::run(&args),
+        Command::Generate(args) => generate::run(&args),
         Command::Info(args) => info::run(&args),
     };
     match result {

@@ -11,15 +11,7 @@ use crate::{Error, Labels, Result};
 /// # Errors
 /// [`Error::Write`].
 pub fn write_labels_npy(labels: &Labels, out: impl Write) -> Result<()> {
-    let other = |error: &dyn std::fmt::Display| std::io::Error::other(error.to_string());
-    let header = Header {
-        type_descriptor: "'<u4'"
-            .parse()
-            .map_err(|error| Error::Write(other(&error)))?,
-        layout: Layout::Standard,
-        shape: vec![labels.height() as usize, labels.width() as usize],
-    };
-    let header = header.to_bytes().map_err(|error| other(&error))?;
+    let header = npy_header("<u4", labels.width(), labels.height())?;
     let mut out = BufWriter::with_capacity(1 << 16, out);
     out.write_all(&header)?;
     if cfg!(target_endian = "little") {
@@ -30,4 +22,17 @@ pub fn write_labels_npy(labels: &Labels, out: impl Write) -> Result<()> {
         }
     }
     Ok(out.flush()?)
+}
+
+/// The header of a C-ordered array of shape (height, width).
+pub(super) fn npy_header(dtype: &str, width: u32, height: u32) -> Result<Vec<u8>> {
+    let other = |error: &dyn std::fmt::Display| std::io::Error::other(error.to_string());
+    let header = Header {
+        type_descriptor: format!("'{dtype}'")
+            .parse()
+            .map_err(|error| Error::Write(other(&error)))?,
+        layout: Layout::Standard,
+        shape: vec![height as usize, width as usize],
+    };
+    Ok(header.to_bytes().map_err(|error| other(&error))?)
 }

@@ -11,10 +11,14 @@
 //! | out, labels | `.npy` | [`write_labels_npy`] |
 //! | | PNG, a colour a component | [`write_labels_png`] |
 //! | | CSV, statistics | [`write_statistics`] |
+//! | out, images | PNG | [`write_image_png`] |
+//! | | PBM | [`write_image_pbm`] |
+//! | | `.npy` | [`write_image_npy`] |
 //!
 //! Writers take any [`std::io::Write`], do their own buffering, and hold no second copy of the
 //! result. An [`Output`] is a file that appears complete or not at all.
 
+mod binary_image;
 mod gds;
 mod geojson;
 mod grey;
@@ -33,6 +37,7 @@ mod text;
 mod threshold;
 mod tiff_file;
 
+pub use self::binary_image::{write_image_npy, write_image_pbm, write_image_png};
 pub use self::gds::{GdsOptions, write_gds};
 pub use self::geojson::write_geojson;
 pub use self::grey::GreyImage;
