@@ -8,7 +8,7 @@ use common::{Folder, header, run};
 fn every_format_holds_the_same_image() {
     let folder = Folder::new();
     for (pattern, size) in [
-        ("blobs", "130x70"),
+        ("blobs", "500x330"),
         ("noise:0.3", "64"),
         ("lattice", "9x200"),
     ] {
