@@ -1,1 +1,4 @@
 //! t
+
+#[cfg(feature = "cuda")]
+pub mod cuda;
