@@ -6,11 +6,11 @@ use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, size_of};
 use std::ops::Range;
 
-use bytemuck::Pod;
 use cust::memory::{DeviceBuffer as CustBuffer, DevicePointer};
 use cust::sys::CUdeviceptr;
 
 use super::error::{CudaError, check, driver_error, status_of};
+use super::launch_contract::Pod;
 use super::pinned::{InFlight, PinnedBuffer};
 use super::raw;
 use super::stream::Stream;
@@ -179,8 +179,12 @@ impl<T: Pod> DeviceBuffer<T> {
     /// # Errors
     /// [`CudaError::Execution`] if a kernel has crashed.
     pub fn to_vec(&self) -> Result<Vec<T>, CudaError> {
-        let mut values = vec![T::zeroed(); self.len];
-        self.read(&mut values)?;
+        let mut values = Vec::with_capacity(self.len);
+        // SAFETY: the vector has room for `len` elements, and lives past `synchronize`.
+        unsafe { self.queue_read_to(0, self.len, values.as_mut_ptr()) }?;
+        self.stream.synchronize()?;
+        // SAFETY: the copy is done: `len` elements are there, and any bytes are a valid `Pod`.
+        unsafe { values.set_len(self.len) };
         Ok(values)
     }
 
@@ -193,15 +197,26 @@ impl<T: Pod> DeviceBuffer<T> {
     /// # Safety
     /// `values` stays alive, and no one reads or writes it, until the stream has done the copy.
     pub unsafe fn queue_read(&self, start: usize, values: &mut [T]) -> Result<(), CudaError> {
-        let (from, bytes) = self.span(start, values.len())?;
+        // SAFETY: the slice has room for its length; the caller keeps it.
+        unsafe { self.queue_read_to(start, values.len(), values.as_mut_ptr()) }
+    }
+
+    /// # Safety
+    /// There is room for `count` elements at `to`, which no one uses until the stream has done the copy.
+    unsafe fn queue_read_to(
+        &self,
+        start: usize,
+        count: usize,
+        to: *mut T,
+    ) -> Result<(), CudaError> {
+        let (from, bytes) = self.span(start, count)?;
         if bytes == 0 {
             return Ok(());
         }
         self.stream.device().bind()?;
-        // SAFETY: `span` has checked the source; the caller keeps the destination, in which any bytes are valid.
-        let status = unsafe {
-            raw::cuMemcpyDtoHAsync_v2(values.as_mut_ptr().cast(), from, bytes, self.stream.raw())
-        };
+        // SAFETY: `span` has checked the source; the caller keeps the destination.
+        let status =
+            unsafe { raw::cuMemcpyDtoHAsync_v2(to.cast(), from, bytes, self.stream.raw()) };
         self.stream.blame(check("cuMemcpyDtoHAsync", status))
     }
 
@@ -277,43 +292,32 @@ impl<T: Pod> DeviceBuffer<T> {
         self.stream.blame(check("cuMemsetD8Async", status))
     }
 
-    /// Queues the setting of every element to `value`; for elements of 1, 2 or 4 bytes, checked when compiling.
+    /// Queues the setting of every element to `value`.
     ///
     /// # Errors
     /// [`CudaError::Driver`]; [`CudaError::Execution`] if a kernel has crashed.
-    pub fn fill(&mut self, value: T) -> Result<(), CudaError> {
-        const {
-            assert!(
-                matches!(size_of::<T>(), 1 | 2 | 4),
-                "fill takes elements of 1, 2 or 4 bytes"
-            );
-        };
+    pub fn fill(&mut self, value: T) -> Result<(), CudaError>
+    where
+        T: FillValue,
+    {
         if self.is_empty() {
             return Ok(());
         }
         self.stream.device().bind()?;
         let (to, len, stream) = (self.address(), self.len, self.stream.raw());
-        let pattern = bytemuck::bytes_of(&value);
-        let (call, status) = match *pattern {
+        let (call, status) = match value.pattern() {
             // SAFETY: the buffer holds `len` elements of 1 byte.
-            [a] => ("cuMemsetD8Async", unsafe {
-                raw::cuMemsetD8Async(to, a, len, stream)
+            Pattern::Bits8(bits) => ("cuMemsetD8Async", unsafe {
+                raw::cuMemsetD8Async(to, bits, len, stream)
             }),
-            [a, b] => {
-                let value = u16::from_ne_bytes([a, b]);
-                // SAFETY: the buffer holds `len` elements of 2 bytes, aligned by the driver.
-                ("cuMemsetD16Async", unsafe {
-                    raw::cuMemsetD16Async(to, value, len, stream)
-                })
-            }
-            [a, b, c, d] => {
-                let value = u32::from_ne_bytes([a, b, c, d]);
-                // SAFETY: the buffer holds `len` elements of 4 bytes, aligned by the driver.
-                ("cuMemsetD32Async", unsafe {
-                    raw::cuMemsetD32Async(to, value, len, stream)
-                })
-            }
-            _ => return Ok(()),
+            // SAFETY: the buffer holds `len` elements of 2 bytes, aligned by the driver.
+            Pattern::Bits16(bits) => ("cuMemsetD16Async", unsafe {
+                raw::cuMemsetD16Async(to, bits, len, stream)
+            }),
+            // SAFETY: the buffer holds `len` elements of 4 bytes, aligned by the driver.
+            Pattern::Bits32(bits) => ("cuMemsetD32Async", unsafe {
+                raw::cuMemsetD32Async(to, bits, len, stream)
+            }),
         };
         self.stream.blame(check(call, status))
     }
@@ -333,6 +337,41 @@ impl<T: Pod> DeviceBuffer<T> {
             .check_same("the pinned buffer", values.device())?;
         self.check_len(values.len())
     }
+}
+
+/// A number that [`DeviceBuffer::fill`] can repeat: 8, 16 or 32 bits.
+pub trait FillValue: Pod {
+    #[doc(hidden)]
+    fn pattern(self) -> Pattern;
+}
+
+/// The bits of a number.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub enum Pattern {
+    Bits8(u8),
+    Bits16(u16),
+    Bits32(u32),
+}
+
+macro_rules! fill_values {
+    ($($t:ty as $pattern:ident: $value:ident => $bits:expr;)*) => {$(
+        impl FillValue for $t {
+            fn pattern(self) -> Pattern {
+                let $value = self;
+                Pattern::$pattern($bits)
+            }
+        }
+    )*};
+}
+fill_values! {
+    u8 as Bits8: v => v;
+    i8 as Bits8: v => v.cast_unsigned();
+    u16 as Bits16: v => v;
+    i16 as Bits16: v => v.cast_unsigned();
+    u32 as Bits32: v => v;
+    i32 as Bits32: v => v.cast_unsigned();
+    f32 as Bits32: v => v.to_bits();
 }
 
 /// The size in bytes of `len` elements, if the address space holds it.

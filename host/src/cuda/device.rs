@@ -9,6 +9,7 @@ use cust::device::{Device as CustDevice, DeviceAttribute};
 
 use super::driver::{DriverVersion, load_driver};
 use super::error::{ComputeCapability, CudaError, check, check_cust};
+use super::launch_contract::Pod;
 use super::pinned::PinnedBuffer;
 use super::raw;
 use super::stream::Stream;
@@ -254,7 +255,7 @@ impl Device {
     ///
     /// # Errors
     /// [`CudaError::OutOfPinnedMemory`], [`CudaError::TooLarge`], [`CudaError::Driver`].
-    pub fn pinned<T: bytemuck::Pod>(&self, len: usize) -> Result<PinnedBuffer<T>, CudaError> {
+    pub fn pinned<T: Pod>(&self, len: usize) -> Result<PinnedBuffer<T>, CudaError> {
         PinnedBuffer::zeroed(self, len)
     }
 

@@ -13,6 +13,9 @@
 //! A jump leaves registers and stack as the caller made them, so one body serves every signature. All these functions
 //! return a status code, which is what `not_loaded` and `not_in_this_driver` do. The symbols are hidden: another
 //! library in the same process, libcuda itself included, never sees them.
+//!
+//! The list below holds every function of `cust_raw` that `cust`'s source names (`grep -rohE '\bcu[A-Z]\w+' src`), and
+//! those of `raw.rs`. A function that is called and not listed fails to link.
 
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};

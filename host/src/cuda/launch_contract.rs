@@ -1,4 +1,4 @@
-//! What a typed launcher hands to whatever runs the kernel.
+//! What kernels and whatever runs them agree on: plain data, and what a typed launcher hands over.
 
 use core::ffi::c_void;
 
@@ -70,3 +70,21 @@ pub trait Launcher {
         args: &[*const c_void],
     ) -> Result<(), Self::Error>;
 }
+
+/// Plain data that the host and the device lay out alike: numbers, arrays of them, `#[repr(C)]` structs of them.
+///
+/// # Safety
+/// The type is a number, or `#[repr(C)]` or `#[repr(transparent)]` over such types; every bit pattern is a value of it;
+/// it holds no pointer and no reference.
+pub unsafe trait Pod: Copy + Send + Sync + 'static {}
+
+macro_rules! numbers {
+    ($($t:ty),*) => {$(
+        // SAFETY: a number: the same layout on both sides, any bit pattern is a value, no pointer.
+        unsafe impl Pod for $t {}
+    )*};
+}
+numbers!(u8, i8, u16, i16, u32, i32, u64, i64, usize, isize, f32, f64);
+
+// SAFETY: an array is its elements in order, with no padding between them.
+unsafe impl<T: Pod, const N: usize> Pod for [T; N] {}

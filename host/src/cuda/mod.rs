@@ -42,7 +42,7 @@ mod queue;
 mod raw;
 mod stream;
 
-pub use buffer::DeviceBuffer;
+pub use buffer::{DeviceBuffer, FillValue};
 pub use device::{Device, DeviceInfo, MemoryInfo};
 pub use driver::{DriverVersion, load_driver};
 #[doc(hidden)]
@@ -50,7 +50,7 @@ pub use driver_symbols::entry_points;
 pub use error::{ComputeCapability, CudaError, DriverStatus, LaunchProblem};
 pub use event::Event;
 pub use graph::Graph;
-pub use launch_contract::{Dim3, KernelSpec, LaunchConfig, Launcher, ParamSpec};
+pub use launch_contract::{Dim3, KernelSpec, LaunchConfig, Launcher, ParamSpec, Pod};
 pub use module::{KernelInfo, Module};
 pub use pinned::{InFlight, PinnedBuffer};
 pub use ptx::{PtxHeader, PtxVersion};

@@ -12,7 +12,7 @@ use super::buffer::DeviceBuffer;
 use super::device::Device;
 use super::error::{CudaError, check, check_cust};
 use super::event::Event;
-use super::launch_contract::KernelSpec;
+use super::launch_contract::{KernelSpec, Pod};
 use super::raw;
 
 /// A queue of work on a GPU, done in order; work of different streams may overlap. Clones are the same stream.
@@ -75,7 +75,7 @@ impl Stream {
     /// # Errors
     /// [`CudaError::OutOfMemory`], [`CudaError::TooLarge`], [`CudaError::Driver`], and [`CudaError::Execution`] if a
     /// kernel has crashed.
-    pub fn alloc<T: bytemuck::Pod>(&self, len: usize) -> Result<DeviceBuffer<T>, CudaError> {
+    pub fn alloc<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>, CudaError> {
         DeviceBuffer::new(self, len)
     }
 
@@ -83,7 +83,7 @@ impl Stream {
     ///
     /// # Errors
     /// Those of [`Stream::alloc`].
-    pub fn alloc_zeroed<T: bytemuck::Pod>(&self, len: usize) -> Result<DeviceBuffer<T>, CudaError> {
+    pub fn alloc_zeroed<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>, CudaError> {
         let mut buffer = self.alloc(len)?;
         buffer.fill_bytes(0)?;
         Ok(buffer)
@@ -93,7 +93,7 @@ impl Stream {
     ///
     /// # Errors
     /// Those of [`Stream::alloc`].
-    pub fn upload<T: bytemuck::Pod>(&self, values: &[T]) -> Result<DeviceBuffer<T>, CudaError> {
+    pub fn upload<T: Pod>(&self, values: &[T]) -> Result<DeviceBuffer<T>, CudaError> {
         let mut buffer = self.alloc(values.len())?;
         buffer.write(values)?;
         Ok(buffer)
