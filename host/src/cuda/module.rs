@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::ffi::{CString, c_void};
 use std::fmt;
 use std::ptr;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use cust::function::{Function, FunctionAttribute};
 use cust::module::Module as CustModule;
@@ -41,7 +40,7 @@ pub(super) struct Kernel {
     function: Function<'static>,
     pub(super) info: KernelInfo,
     /// How much dynamic shared memory launches may ask for, so far.
-    allowed_shared: AtomicU32,
+    allowed_shared: Mutex<u32>,
 }
 
 // SAFETY: the handle is an address that only the driver follows, and the driver's functions on it may be called from
@@ -131,6 +130,7 @@ impl Module {
         dynamic_shared: u32,
     ) -> Result<u32, CudaError> {
         let kernel = self.kernel(name)?;
+        self.device().bind()?;
         kernel.allow_shared(dynamic_shared)?;
         let blocks = kernel
             .function
@@ -191,7 +191,7 @@ impl Module {
         Ok(Kernel {
             function,
             info,
-            allowed_shared: AtomicU32::new(SHARED_UNASKED.saturating_sub(info.static_shared)),
+            allowed_shared: Mutex::new(SHARED_UNASKED.saturating_sub(info.static_shared)),
         })
     }
 }
@@ -203,12 +203,16 @@ impl Kernel {
 
     /// Lets launches ask for `bytes` of dynamic shared memory; needed once above what is allowed unasked.
     pub(super) fn allow_shared(&self, bytes: u32) -> Result<(), CudaError> {
-        if bytes <= self.allowed_shared.load(Ordering::Relaxed) {
+        // Locked over the call, so that no thread lowers what another has raised.
+        let mut allowed = self
+            .allowed_shared
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if bytes <= *allowed {
             return Ok(());
         }
         let value = i32::try_from(bytes).unwrap_or(i32::MAX);
-        // SAFETY: the function belongs to a loaded module. Two threads may set two values here; the launch that needs
-        // more then fails with a typed error, which the `fetch_max` below keeps rare: it never records too much.
+        // SAFETY: the function belongs to a loaded module.
         let status = unsafe {
             raw::cuFuncSetAttribute(
                 self.function.to_raw(),
@@ -217,7 +221,7 @@ impl Kernel {
             )
         };
         check("cuFuncSetAttribute", status)?;
-        self.allowed_shared.fetch_max(bytes, Ordering::Relaxed);
+        *allowed = bytes;
         Ok(())
     }
 }
