@@ -5,11 +5,11 @@ mod gpu;
 use std::ffi::c_void;
 use std::time::Instant;
 
+use cuda_std::launch::{KernelSpec, LaunchConfig, Launcher};
 use gpu::gpu;
 use gpu::kernels::{PTX, SCALE, SIXTY_FOUR, SPIN, SUM_SHARED, dim, shape};
 use trazar::cuda::{
-    CudaError, Device, DeviceBuffer, DeviceInfo, KernelSpec, LaunchConfig, LaunchProblem, Launcher,
-    Module, Queue, Stream, load_driver,
+    CudaError, Device, DeviceBuffer, DeviceInfo, LaunchProblem, Module, Queue, Stream, load_driver,
 };
 
 fn queue(device: &Device) -> Result<Queue, CudaError> {
@@ -322,6 +322,31 @@ fn kernels_compute() -> Result<(), CudaError> {
     println!("scale: {info:?}");
     assert!(info.registers > 0 && info.threads_per_block == 1024 && info.static_shared == 0);
     assert!(queue.module().resident_blocks("scale", 256, 0)? >= 2);
+    Ok(())
+}
+
+#[test]
+fn rust_kernels_run_through_their_typed_launchers() -> Result<(), CudaError> {
+    use trazar_conformance::thread_indices::{VALUES, indices};
+    let Some(device) = gpu("typed launchers") else {
+        return Ok(());
+    };
+    let module = Module::from_ptx(&device, trazar_conformance::PTX)?;
+    let queue = Queue::new(&device.stream()?, &module)?;
+    let (grid, block) = ((3, 2, 2), (8, 4, 2));
+    let threads = 12 * 64;
+    let mut out = queue
+        .stream()
+        .alloc_zeroed::<u32>(threads * VALUES as usize)?;
+    // SAFETY: `out` has a row for each thread of the grid.
+    unsafe { indices::launch(&queue, grid, out.view_mut()) }?;
+    for (row, values) in out.to_vec()?.chunks(VALUES as usize).enumerate() {
+        let (b, t) = (row as u32 / 64, row as u32 % 64);
+        let expected = [t % 8, t / 8 % 4, t / 32, b % 3, b / 3 % 2, b / 6];
+        assert_eq!(values[..6], expected, "row {row}");
+        assert_eq!(values[6..9], [block.0, block.1, block.2], "row {row}");
+        assert_eq!(values[9..12], [grid.0, grid.1, grid.2], "row {row}");
+    }
     Ok(())
 }
 

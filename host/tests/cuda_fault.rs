@@ -2,9 +2,10 @@
 
 mod gpu;
 
+use cuda_std::launch::Launcher;
 use gpu::gpu;
 use gpu::kernels::{CRASH, PTX, SIXTY_FOUR, shape};
-use trazar::cuda::{CudaError, Launcher, Module, Queue};
+use trazar::cuda::{CudaError, Module, Queue};
 
 #[test]
 fn a_crashed_kernel_is_named_by_every_later_call() -> Result<(), CudaError> {

@@ -6,11 +6,11 @@ use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, size_of};
 use std::ops::Range;
 
+use cuda_std::{Pod, View, ViewMut};
 use cust::memory::{DeviceBuffer as CustBuffer, DevicePointer};
 use cust::sys::CUdeviceptr;
 
 use super::error::{CudaError, check, driver_error, status_of};
-use super::launch_contract::Pod;
 use super::pinned::{InFlight, PinnedBuffer};
 use super::raw;
 use super::stream::Stream;
@@ -89,6 +89,18 @@ impl<T: Pod> DeviceBuffer<T> {
     /// As [`DeviceBuffer::as_ptr`], for kernels that write.
     pub fn as_mut_ptr(&mut self) -> *mut T {
         self.address() as *mut T
+    }
+
+    /// The elements, for a kernel to read. Empty buffers have a view of a null address.
+    pub fn view(&self) -> View<'_, T> {
+        // SAFETY: the device memory holds `len` elements while the view borrows the buffer; the driver aligns it.
+        unsafe { View::from_raw_parts(self.as_ptr(), self.len) }
+    }
+
+    /// The elements, for a kernel to write.
+    pub fn view_mut(&mut self) -> ViewMut<'_, T> {
+        // SAFETY: as in `view`, and the buffer is borrowed mutably.
+        unsafe { ViewMut::from_raw_parts(self.as_mut_ptr(), self.len) }
     }
 
     /// The address as `cust`'s pointer.

@@ -4,12 +4,12 @@ use std::fmt;
 use std::ptr;
 use std::sync::Arc;
 
+use cuda_std::Pod;
 use cust::context::{Context, CurrentContext};
 use cust::device::{Device as CustDevice, DeviceAttribute};
 
 use super::driver::{DriverVersion, load_driver};
 use super::error::{ComputeCapability, CudaError, check, check_cust};
-use super::launch_contract::Pod;
 use super::pinned::PinnedBuffer;
 use super::raw;
 use super::stream::Stream;

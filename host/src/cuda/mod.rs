@@ -12,7 +12,7 @@
 //! | [`PinnedBuffer`] | host memory that the GPU copies from and to by itself |
 //! | [`Event`] | a point in a stream's work: wait for it, or measure the time between two |
 //! | [`Module`] | compiled kernels |
-//! | [`Queue`] | a stream with a module: the typed launchers' [`Launcher`] |
+//! | [`Queue`] | a stream with a module: the typed launchers' [`Launcher`](cuda_std::launch::Launcher) |
 //! | [`Graph`] | recorded work that is launched again at the cost of one launch |
 //!
 //! # Building elsewhere
@@ -34,7 +34,6 @@ mod driver_symbols;
 mod error;
 mod event;
 mod graph;
-mod launch_contract;
 mod module;
 mod pinned;
 mod ptx;
@@ -50,7 +49,6 @@ pub use driver_symbols::entry_points;
 pub use error::{ComputeCapability, CudaError, DriverStatus, LaunchProblem};
 pub use event::Event;
 pub use graph::Graph;
-pub use launch_contract::{Dim3, KernelSpec, LaunchConfig, Launcher, ParamSpec, Pod};
 pub use module::{KernelInfo, Module};
 pub use pinned::{InFlight, PinnedBuffer};
 pub use ptx::{PtxHeader, PtxVersion};

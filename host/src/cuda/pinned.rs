@@ -6,13 +6,13 @@ use std::mem::size_of;
 use std::ops::{Deref, DerefMut};
 use std::slice;
 
+use cuda_std::Pod;
 use cust::memory::LockedBuffer;
 
 use super::buffer::byte_size;
 use super::device::Device;
 use super::error::{CudaError, driver_error, status_of};
 use super::event::Event;
-use super::launch_contract::Pod;
 use super::stream::Stream;
 
 /// A host buffer in page-locked memory; it reads and writes as a slice. Made by [`Device::pinned`].

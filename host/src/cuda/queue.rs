@@ -2,11 +2,11 @@
 
 use std::ffi::c_void;
 
+use cuda_std::launch::{Dim3, KernelSpec, LaunchConfig, Launcher};
 use cust::function::{BlockSize, GridSize};
 
 use super::device::DeviceInfo;
 use super::error::{CudaError, LaunchProblem, status_of};
-use super::launch_contract::{Dim3, KernelSpec, LaunchConfig, Launcher};
 use super::module::{Kernel, KernelInfo, Module};
 use super::stream::Stream;
 
@@ -181,8 +181,8 @@ fn check_extent(what: &'static str, extent: Dim3, limits: [u32; 3]) -> Result<()
 mod tests {
     use super::super::driver::DriverVersion;
     use super::super::error::ComputeCapability;
-    use super::super::launch_contract::ParamSpec;
     use super::*;
+    use cuda_std::launch::ParamSpec;
 
     const fn dim(x: u32, y: u32, z: u32) -> Dim3 {
         Dim3 { x, y, z }

@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use cuda_std::Pod;
+use cuda_std::launch::KernelSpec;
 use cust::event::{Event as CustEvent, EventFlags};
 use cust::stream::{Stream as CustStream, StreamFlags, StreamWaitEventFlags};
 use cust::sys::CUstream;
@@ -12,7 +14,6 @@ use super::buffer::DeviceBuffer;
 use super::device::Device;
 use super::error::{CudaError, check, check_cust};
 use super::event::Event;
-use super::launch_contract::{KernelSpec, Pod};
 use super::raw;
 
 /// A queue of work on a GPU, done in order; work of different streams may overlap. Clones are the same stream.

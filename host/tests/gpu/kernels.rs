@@ -1,6 +1,6 @@
 //! Hand-written kernels, declared as `#[kernel]` would declare them.
 
-use trazar::cuda::{Dim3, KernelSpec, LaunchConfig, ParamSpec};
+use cuda_std::launch::{Dim3, KernelSpec, LaunchConfig, ParamSpec};
 
 pub(crate) const PTX: &str = include_str!("kernels.ptx");
 
