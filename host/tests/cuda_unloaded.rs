@@ -9,11 +9,12 @@ use cust::context::{Context, CurrentContext, ResourceLimit};
 use cust::device::{Device, DeviceAttribute};
 use cust::error::{CudaError, CudaResult};
 use cust::event::{Event, EventFlags};
+use cust::external::ExternalMemory;
 use cust::link::Linker;
 use cust::memory::array::{ArrayFormat, ArrayObject};
 use cust::memory::{
-    CopyDestination, DeviceBox, DeviceBuffer, DeviceVariable, LockedBuffer, UnifiedBuffer,
-    mem_get_info,
+    CopyDestination, DeviceBox, DeviceBuffer, DeviceVariable, LockedBuffer, MemoryAdvise,
+    UnifiedBuffer, mem_get_info,
 };
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
@@ -73,6 +74,7 @@ fn every_part_of_cust_links_and_fails_politely() {
     std::hint::black_box(with_stream as *const ());
     std::hint::black_box(with_module as *const ());
     std::hint::black_box(with_buffers as *const ());
+    std::hint::black_box(with_other_memory as *const ());
 }
 
 fn with_device(device: Device) -> CudaResult<()> {
@@ -129,4 +131,18 @@ fn with_buffers(mut buffer: DeviceBuffer<u32>, stream: &Stream) -> CudaResult<()
     let mut other = DeviceBuffer::<u32>::zeroed(4)?;
     other.copy_from(&buffer)?;
     buffer.drop_async(stream)
+}
+
+fn with_other_memory(
+    array: &mut ArrayObject,
+    unified: &UnifiedBuffer<u32>,
+    external: &ExternalMemory,
+    stream: &Stream,
+) -> CudaResult<()> {
+    let mut host = vec![0u32; 4];
+    array.copy_from(&host)?;
+    array.copy_to(&mut host)?;
+    unified.prefetch_to_host(stream)?;
+    unified.advise_read_mostly(true)?;
+    external.mapped_buffer::<u32>(4, 0).map(drop)
 }
