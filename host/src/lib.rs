@@ -20,6 +20,8 @@
 //! # Ok::<(), trazar::Error>(())
 //! ```
 
+#[cfg(feature = "cuda")]
+pub mod cuda;
 mod engine;
 mod error;
 pub mod formats;

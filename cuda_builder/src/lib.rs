@@ -1,0 +1,408 @@
+//! Compiles GPU kernels written in Rust to PTX, with the compiler's own `nvptx64-nvidia-cuda` target and LLVM's
+//! tools. No CUDA toolkit is needed.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), cuda_builder::Error> {
+//! use cuda_builder::{Arch, CudaBuilder};
+//!
+//! let built = CudaBuilder::new("../kernels-gpu").arch(Arch(75)).copy_to("kernels.ptx").build()?;
+//! for kernel in &built.kernels {
+//!     println!("{}: {:?}", kernel.name, kernel.block);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The README beside this crate explains the way from source to PTX, and why each step is there.
+
+mod cargo;
+mod error;
+mod fixup;
+mod hash;
+mod header;
+mod ir;
+mod lint;
+mod process;
+mod ptx;
+pub mod ptxas;
+mod toolchain;
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::str::FromStr;
+
+use error::Context as _;
+pub use error::Error;
+pub use hash::source_hash;
+pub use header::Header;
+use ir::KernelRecord;
+pub use lint::Lint;
+pub use ptxas::Resources;
+pub use toolchain::{Search, Toolchain};
+
+/// Parts of `cuda_std` in LLVM's own language, linked into every kernel crate.
+const DEVICE_LL: &str = include_str!("device.ll");
+
+/// What LLVM's optimizer does. Address spaces are inferred last: done earlier, the pass moves local arrays into the
+/// local address space, and LLVM then no longer turns them into registers.
+const PASSES: &str = "internalize,globaldce,always-inline,default<O3>,\
+                      function(infer-address-spaces,instcombine<no-verify-fixpoint>),globaldce";
+
+/// A GPU architecture by its compute capability: `Arch(75)` is 7.5, written `sm_75`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Arch(
+    /// Ten times the compute capability.
+    pub u32,
+);
+
+impl fmt::Display for Arch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sm_{}", self.0)
+    }
+}
+
+impl FromStr for Arch {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let number = text
+            .strip_prefix("sm_")
+            .and_then(|number| number.parse().ok());
+        number.map(Self).ok_or_else(|| {
+            Error::Unexpected(format!(
+                "`{text}` is not a GPU architecture such as `sm_75`"
+            ))
+        })
+    }
+}
+
+/// Compiles a kernel crate to PTX. See the [crate's](crate) page.
+#[derive(Clone, Debug)]
+pub struct CudaBuilder {
+    crate_dir: PathBuf,
+    arch: Arch,
+    features: Vec<String>,
+    copy_to: Option<PathBuf>,
+    hashed: Vec<PathBuf>,
+    target_dir: Option<PathBuf>,
+    toolchain: Option<Toolchain>,
+    ptxas: Option<PathBuf>,
+    work_dir: Option<PathBuf>,
+}
+
+/// A kernel of a built PTX.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// Its name.
+    pub name: String,
+    /// Threads per block.
+    pub block: [u32; 3],
+    /// Its parameters as the PTX declares them, such as `.param .u32 scan_param_5`.
+    pub params: Vec<String>,
+    /// Barriers in its PTX.
+    pub barriers: u32,
+    /// What it needs on each GPU; empty where NVIDIA's assembler isn't installed.
+    pub resources: Vec<Resources>,
+}
+
+/// A built PTX.
+#[derive(Clone, Debug)]
+pub struct Built {
+    /// The text, header included.
+    pub ptx: String,
+    /// What the header says.
+    pub header: Header,
+    /// The kernels, sorted by name.
+    pub kernels: Vec<Kernel>,
+    /// The source files that determine the PTX.
+    pub sources: Vec<PathBuf>,
+}
+
+impl CudaBuilder {
+    /// A builder for the kernel crate in the folder `crate_dir`, for compute capability 7.5.
+    pub fn new(crate_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            crate_dir: crate_dir.into(),
+            arch: Arch(75),
+            features: Vec::new(),
+            copy_to: None,
+            hashed: Vec::new(),
+            target_dir: None,
+            toolchain: None,
+            ptxas: ptxas::find(),
+            work_dir: std::env::var_os("TRAZAR_DEVICE_WORK_DIR").map(PathBuf::from),
+        }
+    }
+
+    /// The oldest GPU architecture that can run the PTX. Newer ones run it too.
+    #[must_use]
+    pub fn arch(mut self, arch: Arch) -> Self {
+        self.arch = arch;
+        self
+    }
+
+    /// Features of the kernel crate to turn on.
+    #[must_use]
+    pub fn features<S: Into<String>>(mut self, features: impl IntoIterator<Item = S>) -> Self {
+        self.features.extend(features.into_iter().map(Into::into));
+        self
+    }
+
+    /// Writes the PTX to `path`.
+    #[must_use]
+    pub fn copy_to(mut self, path: impl Into<PathBuf>) -> Self {
+        self.copy_to = Some(path.into());
+        self
+    }
+
+    /// Counts the crate in the folder `dir` among the sources too, in the order given: `cuda_std`, for one.
+    #[must_use]
+    pub fn hash_also(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.hashed.push(dir.into());
+        self
+    }
+
+    /// Where cargo keeps the device build. Otherwise in a build script's `OUT_DIR`, or else in the folder
+    /// `target/device` of the kernel crate.
+    #[must_use]
+    pub fn target_dir(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.target_dir = Some(dir.into());
+        self
+    }
+
+    /// Uses this toolchain instead of looking for one.
+    #[must_use]
+    pub fn toolchain(mut self, toolchain: Toolchain) -> Self {
+        self.toolchain = Some(toolchain);
+        self
+    }
+
+    /// Uses this `ptxas`, or none, instead of looking for one.
+    #[must_use]
+    pub fn ptxas(mut self, ptxas: Option<PathBuf>) -> Self {
+        self.ptxas = ptxas;
+        self
+    }
+
+    /// Keeps the files between the stages (`fixed.ll`, `optimised.bc`, `out.ptx`) in the folder `dir`; the
+    /// environment variable `TRAZAR_DEVICE_WORK_DIR` does the same.
+    #[must_use]
+    pub fn work_dir(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.work_dir = Some(dir.into());
+        self
+    }
+
+    /// Compiles the crate. The first time takes about 20 s, most of it for the compiler's own library; later ones
+    /// a second or two.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ToolchainMissing`] with the command that installs the toolchain; [`Error::Tool`] with the compiler's
+    /// messages if the crate does not compile; [`Error::Lints`] if a kernel breaks a rule; the others as documented.
+    pub fn build(&self) -> Result<Built, Error> {
+        let toolchain = match &self.toolchain {
+            Some(toolchain) => toolchain.clone(),
+            None => Toolchain::find()?,
+        };
+        let crate_dir = self.crate_dir.canonicalize().at(&self.crate_dir)?;
+        // The folder goes away when the build is done.
+        let scratch = tempfile::tempdir().at(std::env::temp_dir())?;
+        let work = self.work_dir.as_deref().unwrap_or(scratch.path());
+        fs::create_dir_all(work).at(work)?;
+
+        let target_dir = match (&self.target_dir, std::env::var_os("OUT_DIR")) {
+            (Some(dir), _) => dir.clone(),
+            (None, Some(out)) => Path::new(&out).join("device"),
+            (None, None) => crate_dir.join("target/device"),
+        };
+        fs::create_dir_all(&target_dir).at(&target_dir)?;
+        let target_dir = target_dir.canonicalize().at(&target_dir)?;
+        let job = cargo::Job {
+            crate_dir: &crate_dir,
+            features: &self.features,
+            arch: self.arch,
+            target_dir: &target_dir,
+        };
+        let bitcode = cargo::compile(&toolchain, &job, work)?;
+
+        let (kernels, ir) = self.link(&toolchain, &bitcode, work)?;
+        let text = self.generate(&toolchain, &kernels, &ir, work)?;
+        let module = ptx::Module::parse(&text);
+        let mut lints = lint::check(&kernels, &ir, &module);
+
+        let mut hashed = vec![crate_dir];
+        hashed.extend(self.hashed.iter().cloned());
+        let header = Header::new(source_hash(&hashed)?, &toolchain, self.arch);
+        let mut sources = Vec::new();
+        for dir in &hashed {
+            sources.extend(hash::sources(dir)?);
+        }
+        let ptx = format!("{header}{text}");
+
+        let mut reports: Vec<Kernel> = kernels
+            .iter()
+            .map(|kernel| report(kernel, &module))
+            .collect();
+        if lints.is_empty()
+            && let Some(ptxas) = &self.ptxas
+        {
+            let path = work.join("kernels.ptx");
+            fs::write(&path, &ptx).at(&path)?;
+            for target in ptxas::TARGETS
+                .into_iter()
+                .filter(|&target| target >= self.arch)
+            {
+                let mut resources = ptxas::resources(ptxas, &path, target)?;
+                for kernel in &mut reports {
+                    let resources = resources.remove(&kernel.name).unwrap_or_default();
+                    lints.extend(lint::check_resources(&kernel.name, &resources));
+                    kernel.resources.push(resources);
+                }
+            }
+        }
+        if !lints.is_empty() {
+            return Err(Error::Lints(lints));
+        }
+        if let Some(path) = &self.copy_to {
+            fs::write(path, &ptx).at(path)?;
+        }
+        Ok(Built {
+            ptx,
+            header,
+            kernels: reports,
+            sources,
+        })
+    }
+
+    /// Links everything, drops what no kernel uses, and applies the fix-ups: the IR that LLVM is to optimise.
+    fn link(
+        &self,
+        toolchain: &Toolchain,
+        bitcode: &cargo::Bitcode,
+        work: &Path,
+    ) -> Result<(Vec<KernelRecord>, String), Error> {
+        let own = run_to_text(
+            toolchain.tool("llvm-link").args(&bitcode.own),
+            &work.join("own.ll"),
+        )?;
+        let kernels = ir::kernel_records(&own)?;
+        if kernels.is_empty() {
+            return Err(Error::NoKernels(self.crate_dir.clone()));
+        }
+        let device = work.join("device.ll");
+        fs::write(&device, DEVICE_LL).at(&device)?;
+        let linked = work.join("linked.bc");
+        let mut link = toolchain.tool("llvm-link");
+        link.args(&bitcode.own)
+            .args(&bitcode.others)
+            .arg(&device)
+            .arg("-o")
+            .arg(&linked);
+        process::run(&mut link)?;
+        let mut reduce = toolchain.tool("opt");
+        reduce
+            .arg(&linked)
+            .arg("-passes=internalize,globaldce")
+            .arg(public(&kernels));
+        let reduced = run_to_text(&mut reduce, &work.join("reduced.ll"))?;
+        let fixed = fixup::apply(&reduced, &kernels)?;
+        Ok((kernels, fixed))
+    }
+
+    /// Optimises the IR and writes it as PTX.
+    fn generate(
+        &self,
+        toolchain: &Toolchain,
+        kernels: &[KernelRecord],
+        ir: &str,
+        work: &Path,
+    ) -> Result<String, Error> {
+        let (fixed, optimised, ptx) = (
+            work.join("fixed.ll"),
+            work.join("optimised.bc"),
+            work.join("out.ptx"),
+        );
+        fs::write(&fixed, ir).at(&fixed)?;
+        let mut opt = toolchain.tool("opt");
+        opt.arg(&fixed)
+            .arg(format!("-mcpu={}", self.arch))
+            .arg(format!("-passes={PASSES}"))
+            .arg(public(kernels));
+        process::run(opt.arg("-o").arg(&optimised))?;
+        let mut llc = toolchain.tool("llc");
+        llc.arg(&optimised)
+            .args(["-O3", "--asm-verbose=false"])
+            .arg(format!("-mcpu={}", self.arch))
+            .arg("-o")
+            .arg(&ptx);
+        process::run(&mut llc)?;
+        let text = fs::read_to_string(&ptx).at(&ptx)?;
+        // LLVM's own first comment lines say nothing.
+        let start = text
+            .find(".version")
+            .ok_or_else(|| Error::Unexpected("llc wrote no PTX".into()))?;
+        Ok(text[start..].to_owned())
+    }
+}
+
+impl Built {
+    /// Tells cargo, from a build script, to run it again when a source file changes.
+    pub fn emit_rerun_if_changed(&self) {
+        for source in &self.sources {
+            println!("cargo::rerun-if-changed={}", source.display());
+        }
+    }
+
+    /// Names and parameters of the kernels, one line each: what a launch relies on.
+    #[must_use]
+    pub fn interface(&self) -> Vec<String> {
+        self.kernels
+            .iter()
+            .map(|kernel| interface_line(&kernel.name, &kernel.params))
+            .collect()
+    }
+}
+
+/// Names and parameters of the kernels in a PTX text, one line each, as [`Built::interface`] has them.
+#[must_use]
+pub fn interface(ptx: &str) -> Vec<String> {
+    let module = ptx::Module::parse(ptx);
+    module
+        .entries()
+        .into_iter()
+        .map(|kernel| interface_line(&kernel.name, &kernel.params))
+        .collect()
+}
+
+fn interface_line(name: &str, params: &[String]) -> String {
+    format!("{name}({})", params.join(", "))
+}
+
+fn report(kernel: &KernelRecord, module: &ptx::Module) -> Kernel {
+    let params = module
+        .entries()
+        .into_iter()
+        .find(|entry| entry.name == kernel.name)
+        .map(|entry| entry.params.clone());
+    Kernel {
+        name: kernel.name.clone(),
+        block: kernel.block,
+        params: params.unwrap_or_default(),
+        barriers: module.barriers(&kernel.name),
+        resources: Vec::new(),
+    }
+}
+
+/// The option that keeps the kernels, and nothing else, visible from outside the module.
+fn public(kernels: &[KernelRecord]) -> String {
+    let names: Vec<_> = kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+    format!("--internalize-public-api-list={}", names.join(","))
+}
+
+/// Runs one of LLVM's tools with textual output to `path`, and returns the text.
+fn run_to_text(tool: &mut Command, path: &Path) -> Result<String, Error> {
+    process::run(tool.arg("-S").arg("-o").arg(path))?;
+    fs::read_to_string(path).at(path)
+}

@@ -1,0 +1,256 @@
+//! Reading PTX: its kernels, what they call, and what their code contains.
+
+use std::collections::HashMap;
+
+/// A function or kernel of a PTX module.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Function {
+    pub(crate) name: String,
+    pub(crate) is_entry: bool,
+    /// The parameters as declared, such as `.param .u32 k_param_0`.
+    pub(crate) params: Vec<String>,
+    /// Instructions that are barriers of the block.
+    pub(crate) barriers: u32,
+    /// Names of called functions, one per call.
+    pub(crate) calls: Vec<String>,
+    /// Whether an instruction works on double-precision numbers.
+    pub(crate) uses_f64: bool,
+    /// Bytes of local memory for the stack.
+    pub(crate) stack: u32,
+}
+
+/// A PTX module.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Module {
+    functions: HashMap<String, Function>,
+}
+
+impl Module {
+    /// Reads the functions that `ptx` defines.
+    pub(crate) fn parse(ptx: &str) -> Self {
+        let mut module = Self::default();
+        let mut head = String::new();
+        let mut current: Option<Function> = None;
+        for line in ptx.lines() {
+            let line = line.split("//").next().unwrap_or_default().trim_end();
+            match &mut current {
+                None if line == "{" => {
+                    current = Function::from_head(&head);
+                    head.clear();
+                }
+                None => {
+                    head.push_str(line);
+                    head.push('\n');
+                    // A declaration or a variable: not the head of a body.
+                    if line.ends_with(';') {
+                        head.clear();
+                    }
+                }
+                Some(_) if line == "}" => {
+                    if let Some(function) = current.take() {
+                        module.functions.insert(function.name.clone(), function);
+                    }
+                }
+                Some(function) => function.read_instruction(line.trim()),
+            }
+        }
+        module
+    }
+
+    /// The kernels, sorted by name.
+    pub(crate) fn entries(&self) -> Vec<&Function> {
+        let mut entries: Vec<_> = self
+            .functions
+            .values()
+            .filter(|function| function.is_entry)
+            .collect();
+        entries.sort_by_key(|function| &function.name);
+        entries
+    }
+
+    /// `name` and every function that it calls, directly or not; the names of those that have no body.
+    pub(crate) fn reached<'a>(&'a self, name: &'a str) -> (Vec<&'a Function>, Vec<&'a str>) {
+        let (mut bodies, mut undefined, mut next) =
+            (Vec::<&Function>::new(), Vec::new(), vec![name]);
+        while let Some(name) = next.pop() {
+            match self.functions.get_key_value(name) {
+                Some((_, function)) => {
+                    if !bodies.iter().any(|seen| seen.name == function.name) {
+                        bodies.push(function);
+                        next.extend(function.calls.iter().map(String::as_str));
+                    }
+                }
+                None if !undefined.contains(&name) => undefined.push(name),
+                None => {}
+            }
+        }
+        (bodies, undefined)
+    }
+
+    /// Barriers in `name` and, once per call, in what it calls.
+    pub(crate) fn barriers(&self, name: &str) -> u32 {
+        self.count_barriers(name, 0)
+    }
+
+    fn count_barriers(&self, name: &str, depth: usize) -> u32 {
+        // Deeper than there are functions is a circle, which is refused elsewhere.
+        let Some(function) = self
+            .functions
+            .get(name)
+            .filter(|_| depth <= self.functions.len())
+        else {
+            return 0;
+        };
+        let called = function
+            .calls
+            .iter()
+            .map(|callee| self.count_barriers(callee, depth + 1));
+        called.fold(function.barriers, u32::saturating_add)
+    }
+}
+
+impl Function {
+    /// Reads name and parameters from the text before a body.
+    fn from_head(head: &str) -> Option<Self> {
+        let (is_entry, rest) = match (head.rsplit_once(".entry "), head.rsplit_once(".func ")) {
+            (Some((_, rest)), _) => (true, rest),
+            (None, Some((_, rest))) => (false, rest),
+            (None, None) => return None,
+        };
+        let mut rest = rest.trim_start();
+        // A function's result comes before its name, in parentheses.
+        if rest.starts_with('(') {
+            rest = rest.split_once(')')?.1.trim_start();
+        }
+        let end = rest.find(|c: char| !is_name_char(c)).unwrap_or(rest.len());
+        let (name, rest) = rest.split_at(end);
+        let params = rest
+            .split_once('(')
+            .and_then(|(_, rest)| rest.split_once(')'))
+            .map_or("", |(params, _)| params);
+        let params = params
+            .split(',')
+            .map(|param| param.split_whitespace().collect::<Vec<_>>().join(" "));
+        let params = params.filter(|param| !param.is_empty()).collect();
+        Some(Self {
+            name: name.to_owned(),
+            is_entry,
+            params,
+            ..Self::default()
+        })
+    }
+
+    fn read_instruction(&mut self, line: &str) {
+        if line.starts_with(".local ") && line.contains("__local_depot") {
+            let size = line
+                .rsplit_once('[')
+                .and_then(|(_, size)| size.split_once(']'))
+                .and_then(|(size, _)| size.parse().ok());
+            self.stack += size.unwrap_or(0);
+            return;
+        }
+        if line.starts_with('.') {
+            return;
+        }
+        // A predicate comes before the instruction.
+        let instruction = match line.strip_prefix('@') {
+            Some(rest) => rest
+                .split_once(char::is_whitespace)
+                .map_or("", |(_, rest)| rest.trim_start()),
+            None => line,
+        };
+        let opcode = instruction
+            .split(|c: char| c.is_whitespace() || c == ';')
+            .next()
+            .unwrap_or_default();
+        if opcode.split('.').any(|part| part == "f64") {
+            self.uses_f64 = true;
+        }
+        if (opcode.starts_with("bar.") || opcode.starts_with("barrier."))
+            && !opcode.starts_with("bar.warp.")
+        {
+            self.barriers += 1;
+        }
+        if opcode == "call" || opcode.starts_with("call.") {
+            let mut operands = instruction[opcode.len()..].trim_start();
+            if operands.starts_with('(') {
+                operands = operands
+                    .split_once(')')
+                    .map_or("", |(_, rest)| rest.trim_start_matches([',', ' ']));
+            }
+            let end = operands
+                .find(|c: char| !is_name_char(c))
+                .unwrap_or(operands.len());
+            self.calls.push(operands[..end].to_owned());
+        }
+    }
+}
+
+fn is_name_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "_$%".contains(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PTX: &str = "
+.version 6.3
+.extern .func  (.param .b32 func_retval0) ext
+(
+	.param .b32 ext_param_0
+)
+;
+.visible .func  (.param .b32 func_retval0) d(
+	.param .b32 d_param_0
+)
+{
+	.reg .b32 	%r<3>;
+	call.uni (retval0), ext, (param0, param1);
+	bar.sync 	0;
+	ret;
+}
+.visible .entry k(
+	.param .u32 k_param_0,
+	.param .align 8 .b8 k_param_1[16]
+)
+.reqntid 256, 1, 1
+{
+	.local .align 8 .b8 	__local_depot0[48];
+	.reg .f64 	%fd<3>;
+	@%p1 bra 	$L__BB0_2;
+	{ // callseq 1, 0
+	call.uni (retval0), d, (param0);
+	call.uni d, ();
+	} // callseq 1
+	bar.warp.sync 	-1;
+	@%p1 barrier.red.popc.u32 	%r1, 0, %p2;
+	trap; exit;
+                                        // -- End function
+}
+";
+
+    #[test]
+    fn a_module_is_read() {
+        let module = Module::parse(PTX);
+        let [k] = module.entries()[..] else {
+            panic!("one kernel")
+        };
+        assert_eq!(
+            k.params,
+            [".param .u32 k_param_0", ".param .align 8 .b8 k_param_1[16]"]
+        );
+        assert_eq!((k.barriers, k.stack, k.uses_f64), (1, 48, false));
+        assert_eq!(module.barriers("k"), 3);
+        let (bodies, undefined) = module.reached("k");
+        assert_eq!(bodies.len(), 2);
+        assert_eq!(undefined, ["ext"]);
+    }
+
+    #[test]
+    fn double_precision_is_seen_in_instructions() {
+        let module =
+            Module::parse(&PTX.replace("trap; exit;", "fma.rn.f64 	%fd1, %fd2, %fd2, %fd2;"));
+        assert!(module.entries()[0].uses_f64);
+    }
+}

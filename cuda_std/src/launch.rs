@@ -1,0 +1,105 @@
+//! How the host starts a kernel. Host only.
+//!
+//! `#[kernel]` writes, for each kernel, a module of the kernel's name with a [`KernelSpec`] and typed `launch`
+//! functions. Those collect the arguments and hand them to a [`Launcher`]: the CUDA driver, or an emulator.
+
+use core::ffi::c_void;
+
+/// Extents of a grid (in blocks) or of a block (in threads).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dim3 {
+    /// Extent along x, which runs fastest.
+    pub x: u32,
+    /// Extent along y.
+    pub y: u32,
+    /// Extent along z.
+    pub z: u32,
+}
+
+impl Dim3 {
+    /// Number of blocks or threads: the product of the three extents.
+    #[must_use]
+    pub const fn count(self) -> u64 {
+        self.x as u64 * self.y as u64 * self.z as u64
+    }
+}
+
+impl From<u32> for Dim3 {
+    fn from(x: u32) -> Self {
+        Self { x, y: 1, z: 1 }
+    }
+}
+
+impl From<(u32, u32)> for Dim3 {
+    fn from((x, y): (u32, u32)) -> Self {
+        Self { x, y, z: 1 }
+    }
+}
+
+impl From<(u32, u32, u32)> for Dim3 {
+    fn from((x, y, z): (u32, u32, u32)) -> Self {
+        Self { x, y, z }
+    }
+}
+
+/// One parameter of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParamSpec {
+    /// Its name in the source.
+    pub name: &'static str,
+    /// Its type as written in the source.
+    pub ty: &'static str,
+    /// Its size in bytes.
+    pub size: usize,
+    /// Its alignment in bytes.
+    pub align: usize,
+}
+
+/// What is known of a kernel without running it.
+#[derive(Clone, Copy, Debug)]
+pub struct KernelSpec {
+    /// The kernel's name, in the source and in the PTX.
+    pub name: &'static str,
+    /// Threads per block. The PTX requires exactly this (`.reqntid`).
+    pub block: Dim3,
+    /// The parameters, in order.
+    pub params: &'static [ParamSpec],
+    /// Calls the kernel's body as compiled for the host, as one thread. Takes the same array of pointers to the
+    /// arguments' bytes as [`Launcher::launch`].
+    pub entry: Option<unsafe fn(*const *const c_void)>,
+}
+
+/// Shape of one launch.
+#[derive(Clone, Copy, Debug)]
+pub struct LaunchConfig {
+    /// Blocks in the grid.
+    pub grid: Dim3,
+    /// Threads per block.
+    pub block: Dim3,
+    /// Dynamic shared memory per block, in bytes.
+    pub dynamic_shared: u32,
+}
+
+/// Starts kernels: a stream of a GPU, or an emulator.
+pub trait Launcher {
+    /// Why a launch failed.
+    type Error;
+
+    /// Starts `spec` with `args`, where `args[i]` points at the bytes of the i-th parameter.
+    ///
+    /// # Errors
+    ///
+    /// As the launcher documents; a launch may also fail later, when its stream is waited for.
+    ///
+    /// # Safety
+    ///
+    /// `args` has one pointer per entry of `spec.params`, each to a value of that type; every access that the
+    /// kernel makes with these arguments lies inside memory that lives until the kernel ends, and does not
+    /// conflict with other work that runs at the same time.
+    unsafe fn launch(
+        &self,
+        spec: &'static KernelSpec,
+        config: LaunchConfig,
+        args: &[*const c_void],
+    ) -> Result<(), Self::Error>;
+}

@@ -1,0 +1,76 @@
+//! Device standard library for GPU kernels written in Rust.
+//!
+//! Kernels use this crate as CUDA C++ kernels use the built-in variables and intrinsics: [`thread`] tells a
+//! thread where it is and holds barriers and fences, [`warp`] lets the 32 threads of a warp talk to each other,
+//! [`shared`] gives memory that a block shares, and the views ([`View`], [`ViewMut`], [`SharedView`]) are how a
+//! kernel touches memory. `#[kernel]` marks a function as a kernel.
+//!
+//! ```
+//! # #![allow(dead_code)]
+//! use cuda_std::prelude::*;
+//!
+//! /// `y[i] += a * x[i]`; one thread per element.
+//! ///
+//! /// # Safety
+//! /// `x` and `y` have at least `n` elements and nothing else writes `y` meanwhile.
+//! #[kernel(block = 256)]
+//! pub unsafe fn saxpy(a: f32, x: View<'_, f32>, y: ViewMut<'_, f32>, n: u32) {
+//!     let i = thread::index_1d();
+//!     if i < n {
+//!         y.st(i, a * x.ld(i) + y.ld(i));
+//!     }
+//! }
+//! # fn main() {
+//! assert_eq!(saxpy::SPEC.block, Dim3::from(256));
+//! # }
+//! ```
+//!
+//! The names follow [rust-cuda](https://github.com/Rust-GPU/rust-cuda)'s `cuda_std` where it has one, so that
+//! kernels read the same there and here.
+//!
+//! # Two backends
+//!
+//! Built for `nvptx64-nvidia-cuda` the functions are single instructions. Built for the host, the same kernel
+//! source compiles and type-checks with a stable compiler, memory accesses are bounds-checked, and what needs a
+//! GPU (thread indices, barriers, warp operations) panics with a message that names the function.
+//!
+//! # Why `ld` and `st` are safe functions
+//!
+//! A kernel is launched by an `unsafe` call whose caller promises that every access the kernel makes lies inside
+//! its views and does not race. That one promise covers the kernel's body; repeating it at each of a kernel's
+//! hundred accesses would hide the few places that deserve a thought. On the host the bounds are checked, on the
+//! device they are not: a check there costs registers and branches in the innermost loops.
+
+#![cfg_attr(target_arch = "nvptx64", no_std)]
+#![cfg_attr(target_arch = "nvptx64", feature(link_llvm_intrinsics, abi_unadjusted))]
+#![cfg_attr(target_arch = "nvptx64", allow(internal_features, improper_ctypes))]
+
+// Lets the macros' `::cuda_std` paths work inside this crate too.
+extern crate self as cuda_std;
+
+mod atomic;
+mod backend;
+pub mod kernel;
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod launch;
+mod pod;
+pub mod shared;
+pub mod thread;
+pub mod view;
+pub mod warp;
+
+pub use atomic::{Atomic, Block, Device, Scope, System};
+pub use cuda_std_macros::{Pod, kernel};
+pub use pod::Pod;
+pub use shared::SharedView;
+pub use view::{Index, View, ViewMut};
+
+/// What a kernel file needs: `use cuda_std::prelude::*;`.
+pub mod prelude {
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub use crate::launch::{Dim3, KernelSpec, LaunchConfig, Launcher, ParamSpec};
+    pub use crate::{
+        Block, Device, Pod, SharedView, System, View, ViewMut, kernel, shared, shared_array,
+        thread, warp,
+    };
+}

@@ -1,0 +1,428 @@
+//! Views: how a kernel touches memory.
+//!
+//! [`View`] and [`ViewMut`] are ranges of global memory; [`SharedView`](crate::SharedView) is a range of a
+//! block's shared memory with the same methods. They are `Copy`: as in CUDA, thousands of threads hold the same
+//! range and it is the kernel's protocol, not the borrow checker, that keeps them apart.
+//!
+//! Indices are `u32`, `i32` or `usize`. Prefer `u32`: the address is then one widening multiply-add, and index
+//! arithmetic stays in 32-bit registers.
+
+use core::marker::PhantomData;
+
+use crate::atomic::{Atomic, Scope};
+use crate::{Pod, backend};
+
+/// An index into a view.
+pub trait Index: Copy {
+    /// The index as a number of elements from the view's start.
+    fn to_usize(self) -> usize;
+}
+
+impl Index for u32 {
+    #[inline(always)]
+    fn to_usize(self) -> usize {
+        self as usize
+    }
+}
+
+impl Index for i32 {
+    /// A negative index is out of bounds.
+    #[inline(always)]
+    fn to_usize(self) -> usize {
+        self as isize as usize
+    }
+}
+
+impl Index for usize {
+    #[inline(always)]
+    fn to_usize(self) -> usize {
+        self
+    }
+}
+
+/// Read-only range of `T` in global memory: a device address and a length in elements.
+#[repr(C)]
+#[derive(Debug)]
+pub struct View<'a, T> {
+    ptr: *const T,
+    len: usize,
+    life: PhantomData<&'a [T]>,
+}
+
+/// Range of `T` in global memory that threads read and write: a device address and a length in elements.
+#[repr(C)]
+#[derive(Debug)]
+pub struct ViewMut<'a, T> {
+    ptr: *mut T,
+    len: usize,
+    life: PhantomData<&'a mut [T]>,
+}
+
+impl<T> Clone for View<'_, T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for View<'_, T> {}
+
+impl<T> Clone for ViewMut<'_, T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for ViewMut<'_, T> {}
+
+// SAFETY: an address and a length; following the address is covered by the promise of the kernel's launch.
+unsafe impl<T: Sync> Send for View<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for View<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Send for ViewMut<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for ViewMut<'_, T> {}
+
+impl<'a, T: Pod> View<'a, T> {
+    /// The view of the `len` elements from `ptr` on.
+    ///
+    /// On the host, `ptr` may be a device address: it is only followed by the kernel.
+    ///
+    /// # Safety
+    ///
+    /// Where the view is used, `ptr` is aligned and the `len` elements from it on are readable during `'a`.
+    #[must_use]
+    #[inline(always)]
+    pub const unsafe fn from_raw_parts(ptr: *const T, len: usize) -> Self {
+        Self {
+            ptr,
+            len,
+            life: PhantomData,
+        }
+    }
+
+    /// The view as the optimizer should see a kernel's parameter: pointing into global memory.
+    #[inline(always)]
+    pub(crate) fn in_global_memory(self) -> Self {
+        Self {
+            ptr: backend::in_global_memory(self.ptr.cast_mut()),
+            ..self
+        }
+    }
+
+    /// Reads element `i` through the read-only cache (`ld.global.nc`).
+    ///
+    /// Nothing may write the element while the kernel runs; the hardware does not notice if something does.
+    #[must_use]
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn ldg(&self, i: impl Index) -> T {
+        let at = self.at(i.to_usize());
+        backend::on_access(self.ptr, i.to_usize(), 1, backend::Access::ReadOnlyLoad);
+        // SAFETY: in bounds (checked on the host, the launch's promise on the device), and read-only meanwhile.
+        unsafe { backend::load_read_only(at) }
+    }
+
+    /// [`ldg`](Self::ldg) of `N` elements at once, which together have 8 or 16 bytes; `i` is a multiple of `N`.
+    #[must_use]
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn ldg_vector<const N: usize>(&self, i: impl Index) -> [T; N] {
+        let at = self.vector_at::<N>(i.to_usize());
+        backend::on_access(self.ptr, i.to_usize(), N, backend::Access::ReadOnlyLoad);
+        // SAFETY: in bounds and aligned (checked on the host, the launch's promise on the device).
+        unsafe { backend::load_vector_read_only(at) }
+    }
+}
+
+impl<'a, T: Pod> ViewMut<'a, T> {
+    /// The view of the `len` elements from `ptr` on.
+    ///
+    /// On the host, `ptr` may be a device address: it is only followed by the kernel.
+    ///
+    /// # Safety
+    ///
+    /// Where the view is used, `ptr` is aligned and the `len` elements from it on are readable and writable
+    /// during `'a`, and are accessed only through views.
+    #[must_use]
+    #[inline(always)]
+    pub const unsafe fn from_raw_parts(ptr: *mut T, len: usize) -> Self {
+        Self {
+            ptr,
+            len,
+            life: PhantomData,
+        }
+    }
+
+    /// The view as the optimizer should see a kernel's parameter: pointing into global memory.
+    #[inline(always)]
+    pub(crate) fn in_global_memory(self) -> Self {
+        Self {
+            ptr: backend::in_global_memory(self.ptr),
+            ..self
+        }
+    }
+
+    /// The same range, read-only.
+    #[must_use]
+    #[inline(always)]
+    pub const fn as_view(&self) -> View<'a, T> {
+        View {
+            ptr: self.ptr,
+            len: self.len,
+            life: PhantomData,
+        }
+    }
+}
+
+/// The size in bytes of `N` elements, which must be that of a vector access.
+pub(crate) const fn vector_bytes<T, const N: usize>() -> usize {
+    let bytes = N * size_of::<T>();
+    assert!(
+        bytes == 8 || bytes == 16,
+        "a vector access moves 8 or 16 bytes"
+    );
+    bytes
+}
+
+/// Methods that read, for a view with fields `ptr` and `len`.
+macro_rules! reading_methods {
+    () => {
+        /// Length in elements.
+        #[must_use]
+        #[inline(always)]
+        pub const fn len(&self) -> usize {
+            self.len
+        }
+
+        /// Whether the view has no elements.
+        #[must_use]
+        #[inline(always)]
+        pub const fn is_empty(&self) -> bool {
+            self.len == 0
+        }
+
+        /// Address of the first element.
+        #[must_use]
+        #[inline(always)]
+        pub const fn as_ptr(&self) -> *const T {
+            self.ptr
+        }
+
+        /// Address of element `i`, which on the host is checked to exist.
+        #[inline(always)]
+        #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+        fn at(&self, i: usize) -> *const T {
+            backend::check_bounds(i, 1, self.len);
+            self.ptr.wrapping_add(i)
+        }
+
+        /// Address of elements `i` to `i + N`, which on the host are checked to exist and to be aligned.
+        #[inline(always)]
+        #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+        fn vector_at<const N: usize>(&self, i: usize) -> *const [T; N] {
+            let bytes = const { crate::view::vector_bytes::<T, N>() };
+            backend::check_bounds(i, N, self.len);
+            let at = self.ptr.wrapping_add(i);
+            backend::check_alignment(at.addr(), bytes);
+            at.cast()
+        }
+
+        /// Reads element `i`.
+        #[must_use]
+        #[inline(always)]
+        #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+        pub fn ld(&self, i: impl Index) -> T {
+            let at = self.at(i.to_usize());
+            backend::on_access(self.ptr, i.to_usize(), 1, backend::Access::Load);
+            // SAFETY: in bounds: checked on the host, the launch's promise on the device.
+            unsafe { at.read() }
+        }
+
+        /// Reads `N` elements at once, which together have 8 or 16 bytes (`[u32; 4]`, `[u64; 2]`); `i` is a
+        /// multiple of `N` and the view starts at an address that is a multiple of that size.
+        #[must_use]
+        #[inline(always)]
+        #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+        pub fn ld_vector<const N: usize>(&self, i: impl Index) -> [T; N] {
+            let at = self.vector_at::<N>(i.to_usize());
+            backend::on_access(self.ptr, i.to_usize(), N, backend::Access::Load);
+            // SAFETY: in bounds and aligned: checked on the host, the launch's promise on the device.
+            unsafe { backend::load_vector(at) }
+        }
+
+        /// Reads element `i` from memory, however often the same element was read before (`ld.volatile`).
+        #[must_use]
+        #[inline(always)]
+        #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+        pub fn ld_volatile(&self, i: impl Index) -> T {
+            let at = self.at(i.to_usize());
+            backend::on_access(self.ptr, i.to_usize(), 1, backend::Access::Atomic);
+            // SAFETY: in bounds: checked on the host, the launch's promise on the device.
+            unsafe { at.read_volatile() }
+        }
+
+        /// Reads element `i` atomically, with no ordering (`ld.relaxed`).
+        #[must_use]
+        #[inline(always)]
+        #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+        pub fn ld_relaxed<S: Scope>(&self, i: impl Index, _scope: S) -> T
+        where
+            T: Atomic,
+        {
+            let at = self.at(i.to_usize());
+            backend::on_access(self.ptr, i.to_usize(), 1, backend::Access::Atomic);
+            // SAFETY: in bounds: checked on the host, the launch's promise on the device.
+            unsafe { T::load(at, S::KIND, false) }
+        }
+
+        /// Reads element `i` atomically; what the thread whose [`st_release`](ViewMut::st_release) it reads
+        /// wrote before is then visible (`ld.acquire`).
+        #[must_use]
+        #[inline(always)]
+        #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+        pub fn ld_acquire<S: Scope>(&self, i: impl Index, _scope: S) -> T
+        where
+            T: Atomic,
+        {
+            let at = self.at(i.to_usize());
+            backend::on_access(self.ptr, i.to_usize(), 1, backend::Access::Atomic);
+            // SAFETY: in bounds: checked on the host, the launch's promise on the device.
+            unsafe { T::load(at, S::KIND, true) }
+        }
+    };
+}
+pub(crate) use reading_methods;
+
+/// Read-modify-write methods, for a view with fields `ptr` and `len`.
+macro_rules! atomic_methods {
+    ($($(#[$doc:meta])* $name:ident: $op:ident;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// Returns the element's value before. Relaxed, at device scope.
+        #[inline(always)]
+        #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+        pub fn $name(&self, i: impl Index, value: T) -> T
+        where
+            T: Atomic,
+        {
+            let at = self.at(i.to_usize());
+            backend::on_access(self.ptr, i.to_usize(), 1, backend::Access::Atomic);
+            // SAFETY: in bounds: checked on the host, the launch's promise on the device.
+            unsafe { T::$op(at.cast_mut(), value) }
+        }
+    )*};
+}
+pub(crate) use atomic_methods;
+
+/// Methods that write, for a view with fields `ptr` and `len`.
+macro_rules! writing_methods {
+    () => {
+        /// Address of the first element.
+        #[must_use]
+        #[inline(always)]
+        pub const fn as_mut_ptr(&self) -> *mut T {
+            self.ptr
+        }
+
+        /// Writes element `i`.
+        #[inline(always)]
+        #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+        pub fn st(&self, i: impl Index, value: T) {
+            let at = self.at(i.to_usize());
+            backend::on_access(self.ptr, i.to_usize(), 1, backend::Access::Store);
+            // SAFETY: in bounds: checked on the host, the launch's promise on the device.
+            unsafe { at.cast_mut().write(value) }
+        }
+
+        /// Writes `N` elements at once, which together have 8 or 16 bytes; `i` is a multiple of `N` and the
+        /// view starts at an address that is a multiple of that size.
+        #[inline(always)]
+        #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+        pub fn st_vector<const N: usize>(&self, i: impl Index, value: [T; N]) {
+            let at = self.vector_at::<N>(i.to_usize());
+            backend::on_access(self.ptr, i.to_usize(), N, backend::Access::Store);
+            // SAFETY: in bounds and aligned: checked on the host, the launch's promise on the device.
+            unsafe { backend::store_vector(at.cast_mut(), value) }
+        }
+
+        /// Writes element `i` to memory at once (`st.volatile`).
+        #[inline(always)]
+        #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+        pub fn st_volatile(&self, i: impl Index, value: T) {
+            let at = self.at(i.to_usize());
+            backend::on_access(self.ptr, i.to_usize(), 1, backend::Access::Atomic);
+            // SAFETY: in bounds: checked on the host, the launch's promise on the device.
+            unsafe { at.cast_mut().write_volatile(value) }
+        }
+
+        /// Writes element `i` atomically, with no ordering (`st.relaxed`).
+        #[inline(always)]
+        #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+        pub fn st_relaxed<S: Scope>(&self, i: impl Index, value: T, _scope: S)
+        where
+            T: Atomic,
+        {
+            let at = self.at(i.to_usize());
+            backend::on_access(self.ptr, i.to_usize(), 1, backend::Access::Atomic);
+            // SAFETY: in bounds: checked on the host, the launch's promise on the device.
+            unsafe { T::store(at.cast_mut(), value, S::KIND, false) }
+        }
+
+        /// Writes element `i` atomically, after everything that this thread wrote before (`st.release`).
+        #[inline(always)]
+        #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+        pub fn st_release<S: Scope>(&self, i: impl Index, value: T, _scope: S)
+        where
+            T: Atomic,
+        {
+            let at = self.at(i.to_usize());
+            backend::on_access(self.ptr, i.to_usize(), 1, backend::Access::Atomic);
+            // SAFETY: in bounds: checked on the host, the launch's promise on the device.
+            unsafe { T::store(at.cast_mut(), value, S::KIND, true) }
+        }
+
+        $crate::view::atomic_methods! {
+            /// Adds `value` to element `i`, wrapping around.
+            atomic_add: fetch_add;
+            /// Sets element `i` to the smaller of itself and `value`.
+            atomic_min: fetch_min;
+            /// Sets element `i` to the larger of itself and `value`.
+            atomic_max: fetch_max;
+            /// Sets element `i` to its bitwise and with `value`.
+            atomic_and: fetch_and;
+            /// Sets element `i` to its bitwise or with `value`.
+            atomic_or: fetch_or;
+            /// Sets element `i` to its bitwise exclusive or with `value`.
+            atomic_xor: fetch_xor;
+            /// Sets element `i` to `value`.
+            atomic_exch: exchange;
+        }
+
+        /// Sets element `i` to `new` if it equals `current`.
+        ///
+        /// Returns the element's value before: the exchange happened if that equals `current`. Relaxed, at
+        /// device scope.
+        #[inline(always)]
+        #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+        pub fn atomic_cas(&self, i: impl Index, current: T, new: T) -> T
+        where
+            T: Atomic,
+        {
+            let at = self.at(i.to_usize());
+            backend::on_access(self.ptr, i.to_usize(), 1, backend::Access::Atomic);
+            // SAFETY: in bounds: checked on the host, the launch's promise on the device.
+            unsafe { T::compare_exchange(at.cast_mut(), current, new) }
+        }
+    };
+}
+pub(crate) use writing_methods;
+
+impl<T: Pod> View<'_, T> {
+    reading_methods!();
+}
+
+impl<T: Pod> ViewMut<'_, T> {
+    reading_methods!();
+    writing_methods!();
+}

@@ -1,0 +1,131 @@
+//! Finds and starts NVIDIA's driver, once per process.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::OnceLock;
+
+use libloading::Library;
+
+use super::driver_symbols;
+use super::error::{CudaError, check};
+use super::raw;
+
+/// Where the driver library is looked for: by the system's rules, then where WSL keeps it.
+const LIBRARY_NAMES: &[&str] = &["libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"];
+
+/// The highest CUDA version a driver supports, such as 12.4. It bounds the PTX that the driver can compile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DriverVersion {
+    /// 12 in 12.4.
+    pub major: u32,
+    /// 4 in 12.4.
+    pub minor: u32,
+}
+
+impl DriverVersion {
+    /// From the driver's own form: 12040 is 12.4.
+    fn from_raw(raw: i32) -> Self {
+        let raw = raw.unsigned_abs();
+        Self {
+            major: raw / 1000,
+            minor: raw % 1000 / 10,
+        }
+    }
+}
+
+impl fmt::Display for DriverVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// The loaded library: kept for the life of the process, because the trampolines point into it.
+static DRIVER: OnceLock<Result<(Library, DriverVersion), CudaError>> = OnceLock::new();
+
+/// Loads and starts the driver on the first call (some 10 ms to 200 ms); later calls return the first one's answer.
+///
+/// Every other function of this module that needs the driver calls it. Call it yourself only before using `cust`
+/// directly, whose calls return `NotInitialized` until then.
+///
+/// # Errors
+/// [`CudaError::NoDriver`] if there is no driver library, [`CudaError::NoDevice`] if it finds no GPU,
+/// [`CudaError::DriverStart`] if it can't start.
+pub fn load_driver() -> Result<DriverVersion, CudaError> {
+    match DRIVER.get_or_init(|| start(LIBRARY_NAMES)) {
+        Ok((_, version)) => Ok(*version),
+        Err(error) => Err(error.clone()),
+    }
+}
+
+fn start(names: &'static [&'static str]) -> Result<(Library, DriverVersion), CudaError> {
+    let library = open_first(names)?;
+    // SAFETY: `open_first` opened the driver under its own name; the library is returned into a static or, when a
+    // later step fails, forgotten below: either way it stays loaded.
+    unsafe { driver_symbols::install(&library) };
+
+    // SAFETY: takes a flag word, which must be 0.
+    let started = unsafe { raw::cuInit(0) };
+    let mut version = 0;
+    // SAFETY: writes one integer; allowed before `cuInit` too.
+    let versioned = unsafe { raw::cuDriverGetVersion(&mut version) };
+    let version = DriverVersion::from_raw(version);
+    let outcome = match started {
+        0 => check("cuDriverGetVersion", versioned),
+        100 => Err(CudaError::NoDevice { driver: version }),
+        status => Err(CudaError::DriverStart {
+            driver: version,
+            status: status.into(),
+        }),
+    };
+    match outcome {
+        Ok(()) => Ok((library, version)),
+        Err(error) => {
+            std::mem::forget(library);
+            Err(error)
+        }
+    }
+}
+
+fn open_first(names: &'static [&'static str]) -> Result<Library, CudaError> {
+    let mut reasons = Vec::new();
+    for name in names {
+        // SAFETY: loading NVIDIA's driver runs its initialisers, which ask nothing of the caller.
+        match unsafe { Library::new(*name) } {
+            Ok(library) => return Ok(library),
+            Err(error) => reasons.push(match error.source() {
+                Some(loader) => loader.to_string(),
+                None => error.to_string(),
+            }),
+        }
+    }
+    Err(CudaError::NoDriver {
+        tried: names.join(", "),
+        reason: reasons.join("; "),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_library_is_named() {
+        let error = open_first(&["libnosuchdriver.so.7", "/nowhere/libcuda.so.1"]).unwrap_err();
+        let CudaError::NoDriver { tried, reason } = &error else {
+            panic!("{error:?}");
+        };
+        assert_eq!(tried, "libnosuchdriver.so.7, /nowhere/libcuda.so.1");
+        assert!(reason.contains("libnosuchdriver.so.7"), "{reason}");
+        assert!(
+            error.to_string().contains("/nowhere/libcuda.so.1"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn versions_read_as_nvidia_writes_them() {
+        assert_eq!(DriverVersion::from_raw(12040).to_string(), "12.4");
+        assert_eq!(DriverVersion::from_raw(13000).to_string(), "13.0");
+        assert!(DriverVersion::from_raw(11080) < DriverVersion::from_raw(12000));
+    }
+}

@@ -1,0 +1,399 @@
+//! What can go wrong between this crate and the GPU.
+
+use core::ffi::{CStr, c_char};
+use std::fmt;
+use std::ptr;
+
+use super::driver::DriverVersion;
+use super::ptx::PtxVersion;
+use super::raw;
+
+/// An error from the CUDA driver or from the checks before it. Each says what was wrong, and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CudaError {
+    /// No driver library is installed.
+    #[error(
+        "no CUDA driver: none of {tried} could be loaded ({reason}); install NVIDIA's driver, or run on the CPU"
+    )]
+    NoDriver {
+        /// The file names that were tried, in order.
+        tried: String,
+        /// The dynamic loader's words for each.
+        reason: String,
+    },
+    /// The driver is there and works, but finds no GPU.
+    #[error(
+        "the CUDA driver (CUDA {driver}) finds no GPU: check `nvidia-smi` and CUDA_VISIBLE_DEVICES, or run on the CPU"
+    )]
+    NoDevice {
+        /// The driver's version.
+        driver: DriverVersion,
+    },
+    /// The driver library is there but does not start.
+    #[error(
+        "the CUDA driver (CUDA {driver}) does not start: {status}; `nvidia-smi` should work first"
+    )]
+    DriverStart {
+        /// The driver's version (0.0 if it could not tell).
+        driver: DriverVersion,
+        /// Its answer to `cuInit`.
+        status: DriverStatus,
+    },
+    /// A device index beyond the last device.
+    #[error("there is no CUDA device {index}: this machine has {count}, numbered from 0")]
+    NoSuchDevice {
+        /// The index asked for.
+        index: u32,
+        /// How many devices there are.
+        count: u32,
+    },
+    /// The GPU is older than the PTX allows.
+    #[error("{device} has compute capability {has}, but these kernels need {needs} or higher")]
+    ComputeCapability {
+        /// The device's name.
+        device: String,
+        /// What the device has.
+        has: ComputeCapability,
+        /// What the PTX's `.target` needs.
+        needs: ComputeCapability,
+    },
+    /// The driver is older than the PTX allows.
+    #[error(
+        "the driver supports CUDA {driver}, but these kernels are PTX {ptx}, which needs {}: update NVIDIA's driver",
+        NeededDriver(*ptx)
+    )]
+    DriverTooOld {
+        /// The driver's version.
+        driver: DriverVersion,
+        /// The PTX's `.version`.
+        ptx: PtxVersion,
+    },
+    /// The device can't allocate in stream order (some virtual GPUs).
+    #[error(
+        "{device} has no stream-ordered memory pools, which this library allocates from; run on the CPU"
+    )]
+    NoMemoryPools {
+        /// The device's name.
+        device: String,
+    },
+    /// Not enough device memory.
+    #[error("out of device memory: {requested} bytes requested, {free} of {total} free")]
+    OutOfMemory {
+        /// Bytes asked for.
+        requested: usize,
+        /// Bytes that were free, the pool's unused ones included.
+        free: usize,
+        /// The device's memory in bytes.
+        total: usize,
+    },
+    /// Not enough host memory that the GPU can reach.
+    #[error(
+        "out of page-locked host memory: {requested} bytes requested; use a smaller buffer or an ordinary slice"
+    )]
+    OutOfPinnedMemory {
+        /// Bytes asked for.
+        requested: usize,
+    },
+    /// More elements than the address space holds.
+    #[error("a buffer of {len} elements of {size} bytes exceeds the address space")]
+    TooLarge {
+        /// Elements asked for.
+        len: usize,
+        /// Bytes of one element.
+        size: usize,
+    },
+    /// A copy reaches beyond the end of a buffer, or two lengths differ.
+    #[error("elements {start}..{end} are outside a device buffer of {len} elements")]
+    OutOfRange {
+        /// First element of the copy.
+        start: usize,
+        /// One past its last.
+        end: usize,
+        /// The buffer's length.
+        len: usize,
+    },
+    /// Two objects of different devices (or contexts) were used together.
+    #[error(
+        "{what} belongs to device {other}, not to device {device}: use objects of one device together"
+    )]
+    WrongDevice {
+        /// What was out of place.
+        what: &'static str,
+        /// The device in use.
+        device: u32,
+        /// The device the object belongs to.
+        other: u32,
+    },
+    /// The driver's compiler refused the PTX.
+    #[error("the driver could not compile the PTX ({status}):\n{log}")]
+    Jit {
+        /// The driver's answer.
+        status: DriverStatus,
+        /// The compiler's own words, or a note that it gave none.
+        log: String,
+    },
+    /// The PTX text holds a zero byte.
+    #[error("the PTX holds a zero byte at offset {at}; PTX is plain text")]
+    PtxNotText {
+        /// Where.
+        at: usize,
+    },
+    /// The module has no kernel of this name.
+    #[error(
+        "the loaded module has no kernel `{kernel}`: the PTX and the program are of different versions"
+    )]
+    NoSuchKernel {
+        /// The name looked up.
+        kernel: String,
+    },
+    /// A launch that the device's or the kernel's limits rule out; nothing was launched.
+    #[error("kernel `{kernel}` can't be launched: {problem}")]
+    BadLaunch {
+        /// The kernel.
+        kernel: &'static str,
+        /// What is wrong with the launch, and which limit holds.
+        problem: LaunchProblem,
+    },
+    /// The driver refused the launch.
+    #[error("launching kernel `{kernel}` failed: {status}")]
+    Launch {
+        /// The kernel.
+        kernel: &'static str,
+        /// The driver's answer.
+        status: DriverStatus,
+    },
+    /// A kernel failed while running. The process can't use this GPU any more.
+    #[error(
+        "a kernel failed on the GPU: {status}{}. The process must be restarted to use this GPU again; \
+         `compute-sanitizer` finds the place",
+        LastKernel(*last_kernel)
+    )]
+    Execution {
+        /// The kernel launched last on the stream where the failure showed, if that is known. It failed, or one
+        /// launched before it.
+        last_kernel: Option<&'static str>,
+        /// The driver's answer.
+        status: DriverStatus,
+    },
+    /// Any other driver call that failed.
+    #[error("the driver call {call} failed: {status}")]
+    Driver {
+        /// The call.
+        call: &'static str,
+        /// The driver's answer.
+        status: DriverStatus,
+    },
+}
+
+/// Why a launch is impossible. All sizes in threads, blocks or bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LaunchProblem {
+    /// A grid or block dimension is 0.
+    #[error("its {what} is {x} × {y} × {z}, and no dimension may be 0")]
+    Empty {
+        /// `grid` or `block`.
+        what: &'static str,
+        /// Size in x.
+        x: u32,
+        /// Size in y.
+        y: u32,
+        /// Size in z.
+        z: u32,
+    },
+    /// A grid or block dimension exceeds the device's limit.
+    #[error("its {what} has {has} in {axis}, and the device allows {limit}")]
+    TooWide {
+        /// `grid` or `block`.
+        what: &'static str,
+        /// `x`, `y` or `z`.
+        axis: char,
+        /// The size asked for.
+        has: u32,
+        /// The largest allowed.
+        limit: u32,
+    },
+    /// More threads per block than the kernel's registers and the device allow.
+    #[error("its block has {has} threads, and this kernel allows {limit} on this device")]
+    TooManyThreads {
+        /// Threads per block asked for.
+        has: u64,
+        /// The most allowed.
+        limit: u32,
+    },
+    /// The kernel was compiled for another block size.
+    #[error("its block is {has:?}, but it was compiled for {needs:?} threads (x, y, z)")]
+    BlockSize {
+        /// The block asked for.
+        has: [u32; 3],
+        /// The block in the kernel's launch bounds.
+        needs: [u32; 3],
+    },
+    /// More dynamic shared memory than the device has for one block.
+    #[error(
+        "it asks for {requested} bytes of dynamic shared memory, and {limit} are left per block"
+    )]
+    SharedMemory {
+        /// Bytes asked for.
+        requested: u32,
+        /// Bytes left beside the kernel's static shared memory.
+        limit: u32,
+    },
+    /// Another number of arguments than the kernel has parameters.
+    #[error("it takes {needs} arguments, and {has} were given")]
+    Arguments {
+        /// Arguments given.
+        has: usize,
+        /// Parameters declared.
+        needs: usize,
+    },
+}
+
+/// A GPU's architecture version, such as 9.0. Code for one runs on higher ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ComputeCapability {
+    /// 9 in 9.0.
+    pub major: u32,
+    /// 0 in 9.0.
+    pub minor: u32,
+}
+
+impl fmt::Display for ComputeCapability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// Says which kernel was launched last.
+struct LastKernel(Option<&'static str>);
+
+impl fmt::Display for LastKernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(kernel) => write!(f, "; the last one launched was `{kernel}`"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Says which driver compiles a PTX version.
+struct NeededDriver(PtxVersion);
+
+impl fmt::Display for NeededDriver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.first_driver() {
+            Some(driver) => write!(f, "CUDA {driver} or newer"),
+            None => f.write_str("a newer one"),
+        }
+    }
+}
+
+/// A driver call's answer, other than success. Shown with NVIDIA's name and text for it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct DriverStatus(u32);
+
+impl DriverStatus {
+    /// NVIDIA's number, such as 700.
+    pub fn code(self) -> u32 {
+        self.0
+    }
+
+    /// True if the failure has made the whole context unusable: a kernel crashed, or the hardware did.
+    pub(super) fn is_fatal(self) -> bool {
+        matches!(self.0, 214 | 220 | 226 | 700 | 702 | 710 | 714..=719)
+    }
+}
+
+impl From<u32> for DriverStatus {
+    fn from(code: u32) -> Self {
+        Self(code)
+    }
+}
+
+impl fmt::Display for DriverStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (
+            describe(raw::cuGetErrorName, self.0),
+            describe(raw::cuGetErrorString, self.0),
+        ) {
+            (Some(name), Some(text)) => write!(f, "{name} ({}), {text}", self.0),
+            _ if self.0 == CUST_BAD_SIZE => f.write_str("invalid allocation size"),
+            _ => write!(f, "CUDA error {}", self.0),
+        }
+    }
+}
+
+impl fmt::Debug for DriverStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// `cust`'s own code for an allocation of no or too many bytes.
+const CUST_BAD_SIZE: u32 = cust::error::CudaError::InvalidMemoryAllocation as u32;
+
+/// The driver's name or text for a status; none if it doesn't know it, or isn't loaded.
+fn describe(
+    call: unsafe extern "C" fn(raw::Status, *mut *const c_char) -> raw::Status,
+    code: u32,
+) -> Option<String> {
+    let mut text = ptr::null();
+    // SAFETY: both such calls only write the address of a static string, or null.
+    let status = unsafe { call(code, &mut text) };
+    if status != 0 || text.is_null() {
+        return None;
+    }
+    // SAFETY: the driver's strings are zero-terminated and live as long as it does.
+    let text = unsafe { CStr::from_ptr(text) };
+    Some(text.to_string_lossy().into_owned())
+}
+
+/// Turns a status into a result.
+pub(super) fn check(call: &'static str, status: raw::Status) -> Result<(), CudaError> {
+    match status {
+        0 => Ok(()),
+        code => Err(driver_error(call, code.into())),
+    }
+}
+
+/// Turns a result of `cust` into ours.
+pub(super) fn check_cust<T>(
+    call: &'static str,
+    result: cust::error::CudaResult<T>,
+) -> Result<T, CudaError> {
+    result.map_err(|error| driver_error(call, status_of(error)))
+}
+
+/// The status behind an error of `cust`.
+pub(super) fn status_of(error: cust::error::CudaError) -> DriverStatus {
+    DriverStatus(error as u32)
+}
+
+/// Any call can report the failure of a kernel that was queued before it.
+pub(super) fn driver_error(call: &'static str, status: DriverStatus) -> CudaError {
+    if status.is_fatal() {
+        CudaError::Execution {
+            last_kernel: None,
+            status,
+        }
+    } else {
+        CudaError::Driver { call, status }
+    }
+}
+
+impl CudaError {
+    /// Names the kernel in an error of a stream that knows it.
+    pub(super) fn blame(self, kernel: Option<&'static str>) -> Self {
+        match self {
+            Self::Execution {
+                last_kernel: None,
+                status,
+            } => Self::Execution {
+                last_kernel: kernel,
+                status,
+            },
+            other => other,
+        }
+    }
+}

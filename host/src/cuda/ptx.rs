@@ -1,0 +1,130 @@
+//! Reads from a PTX text what it needs: the driver, and the GPU.
+
+use std::fmt;
+
+use super::driver::DriverVersion;
+use super::error::ComputeCapability;
+
+/// A version of the PTX language, such as 8.7: a PTX text's `.version`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PtxVersion {
+    /// 8 in 8.7.
+    pub major: u32,
+    /// 7 in 8.7.
+    pub minor: u32,
+}
+
+impl PtxVersion {
+    /// The first CUDA version whose driver compiles this PTX, by the release notes of the PTX manual; none for a
+    /// version that is not known here.
+    pub fn first_driver(self) -> Option<DriverVersion> {
+        let (major, minor) = match (self.major, self.minor) {
+            (6, 3..=5) => (10, self.minor - 3),
+            (7, 0..=8) => (11, self.minor),
+            (8, 0..=5) => (12, self.minor),
+            // CUDA 12.6 brought no new PTX of its own.
+            (8, 6..=8) => (12, self.minor + 1),
+            (9, minor) => (13, minor),
+            _ => return None,
+        };
+        Some(DriverVersion { major, minor })
+    }
+}
+
+impl fmt::Display for PtxVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// The first lines of a PTX text: `.version 7.0` and `.target sm_75`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PtxHeader {
+    /// The language version.
+    pub version: PtxVersion,
+    /// The lowest GPU that runs it.
+    pub target: ComputeCapability,
+}
+
+impl PtxHeader {
+    /// Reads the two directives; none if `ptx` lacks one, or it is malformed.
+    pub fn parse(ptx: &str) -> Option<Self> {
+        let mut version = None;
+        let mut target = None;
+        for line in ptx.lines().map(str::trim) {
+            if let Some(rest) = line.strip_prefix(".version") {
+                version = parse_version(rest);
+            } else if let Some(rest) = line.strip_prefix(".target") {
+                target = parse_target(rest);
+            } else if line.starts_with('.') && version.is_some() && target.is_some() {
+                break;
+            }
+        }
+        Some(Self {
+            version: version?,
+            target: target?,
+        })
+    }
+}
+
+fn parse_version(rest: &str) -> Option<PtxVersion> {
+    let (major, minor) = rest.split_whitespace().next()?.split_once('.')?;
+    Some(PtxVersion {
+        major: major.parse().ok()?,
+        minor: minor.parse().ok()?,
+    })
+}
+
+/// `sm_75`, `sm_90a`, `sm_120, debug`: all digits but the last are the major version.
+fn parse_target(rest: &str) -> Option<ComputeCapability> {
+    let name = rest.trim_start().strip_prefix("sm_")?;
+    let end = name
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(name.len());
+    let number: u32 = name.get(..end)?.parse().ok()?;
+    Some(ComputeCapability {
+        major: number / 10,
+        minor: number % 10,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(ptx: &str) -> Option<(String, String)> {
+        PtxHeader::parse(ptx).map(|h| (h.version.to_string(), h.target.to_string()))
+    }
+
+    fn pair(version: &str, target: &str) -> Option<(String, String)> {
+        Some((version.to_owned(), target.to_owned()))
+    }
+
+    #[test]
+    fn headers() {
+        let ptx = "//\n// made by llc\n//\n\n.version 7.0\n.target sm_75\n.address_size 64\n";
+        assert_eq!(header(ptx), pair("7.0", "7.5"));
+        assert_eq!(
+            header(".version 8.7\n.target sm_120a, debug"),
+            pair("8.7", "12.0")
+        );
+        assert_eq!(header(".version 7.0\n.address_size 64"), None);
+        assert_eq!(header(".version seven\n.target sm_75"), None);
+        assert_eq!(header(""), None);
+    }
+
+    #[test]
+    fn drivers() {
+        let first = |major, minor| {
+            PtxVersion { major, minor }
+                .first_driver()
+                .map(|d| d.to_string())
+        };
+        assert_eq!(first(6, 4).as_deref(), Some("10.1"));
+        assert_eq!(first(7, 8).as_deref(), Some("11.8"));
+        assert_eq!(first(8, 5).as_deref(), Some("12.5"));
+        assert_eq!(first(8, 7).as_deref(), Some("12.8"));
+        assert_eq!(first(9, 0).as_deref(), Some("13.0"));
+        assert_eq!(first(42, 0), None);
+    }
+}

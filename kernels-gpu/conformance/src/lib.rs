@@ -1,0 +1,19 @@
+//! Small kernels that use every facility of `cuda_std`, with the results they must have.
+//!
+//! The kernels' PTX is checked in beside the product's, and apart from it. On the host, [`check`] runs them on any
+//! device and compares with results computed here.
+
+#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
+
+pub mod atomics;
+pub mod barriers;
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod check;
+pub mod fences;
+pub mod memory;
+pub mod thread_indices;
+pub mod warps;
+
+/// The kernels as PTX, for compute capability 7.5 and up.
+#[cfg(not(target_arch = "nvptx64"))]
+pub const PTX: &str = include_str!("../../ptx/conformance_sm_75.ptx");

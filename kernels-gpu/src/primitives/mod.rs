@@ -1,0 +1,3 @@
+//! Building blocks that the kernels of every job share.
+
+pub mod scan;
