@@ -23,7 +23,7 @@ pub struct Shape {
 pub unsafe fn plain(input: View<'_, u32>, out: ViewMut<'_, u64>, shape: Shape) {
     let i = thread::index_1d();
     if i < shape.count {
-        let add = if i % 2 == 0 {
+        let add = if i.is_multiple_of(2) {
             shape.add[0]
         } else {
             shape.add[1]
