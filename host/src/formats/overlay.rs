@@ -45,6 +45,9 @@ pub fn write_overlay(contours: &Contours, picture: GreyImage, out: impl Write) -
             BorderKind::Hole => HOLE,
         };
         let points = contour.points();
+        if let &[point] = points {
+            canvas.single(point, colour);
+        }
         let next = points.iter().skip(1).chain(points.first());
         for (&a, &b) in points.iter().zip(next) {
             canvas.line(a, b, colour);
@@ -140,13 +143,25 @@ impl Canvas {
         }
     }
 
-    /// A square of the pen's size, as far as it is on the canvas.
+    /// Fills the middle of a pixel that is a contour by itself: a line's width is easily missed.
+    fn single(&mut self, point: IVec2, colour: u8) {
+        let size = (self.scale / 2).max(1);
+        let at = |v: i32| i64::from(v) * self.scale + (self.scale - size) / 2;
+        self.square(at(point.x), at(point.y), size, colour);
+    }
+
+    /// A square of the pen's size.
     fn dot(&mut self, x: i64, y: i64, colour: u8) {
+        self.square(x, y, self.pen, colour);
+    }
+
+    /// Fills a square, as far as it is on the canvas.
+    fn square(&mut self, x: i64, y: i64, size: i64, colour: u8) {
         let clip = |from: i64, end: u32| {
             let end = i64::from(end);
             (
                 from.clamp(0, end) as usize,
-                (from + self.pen).clamp(0, end) as usize,
+                (from + size).clamp(0, end) as usize,
             )
         };
         let (left, right) = clip(x, self.width);
