@@ -217,13 +217,35 @@ fn fill_row(
             labels[first..last].copy_from_slice(&above_labels[first..last]);
             continue;
         }
-        for (start, end) in pieces(w.bits) {
-            let label = if start == 0 && w.carry == 1 {
-                labels[first - 1]
-            } else {
-                number(labels[first + start])
-            };
-            labels[first + start..first + end].fill(label);
+        let before = if w.carry == 1 { labels[first - 1] } else { 0 };
+        let labels = &mut labels[first..];
+        let label_at = |labels: &[u32], start| match start {
+            0 if w.carry == 1 => before,
+            _ => number(labels[start]),
+        };
+        if w.starts().count_ones() < BUSY || labels.len() < WORD_BITS {
+            for (start, end) in pieces(w.bits) {
+                let label = label_at(labels, start);
+                labels[start..end].fill(label);
+            }
+            continue;
         }
+        // Short pieces are written in blocks of constant length, into a buffer with room for
+        // what they write too much. The next piece, or the background after it, mends that.
+        let mut pixels = [0; WORD_BITS + 2 * BLOCK];
+        for (start, end) in pieces(w.bits) {
+            let label = label_at(labels, start);
+            for block in (start..end).step_by(BLOCK) {
+                pixels[block..][..BLOCK].fill(label);
+            }
+            pixels[end..][..BLOCK].fill(0);
+        }
+        labels[..WORD_BITS].copy_from_slice(&pixels[..WORD_BITS]);
     }
 }
+
+/// From this many starts in a word on, its pixels are filled in blocks.
+const BUSY: u32 = 3;
+
+/// The pixels of a block.
+const BLOCK: usize = 8;
