@@ -29,6 +29,7 @@ pub mod generate;
 mod geometry;
 mod image;
 mod label;
+mod memory;
 mod trace;
 
 pub use engine::{Device, Engine, ProgressFn};

@@ -23,7 +23,9 @@ mod strip;
 use glam::DVec2;
 
 use crate::engine::Progress;
+use crate::error::zeroed_vec;
 use crate::geometry::BoundingBox;
+use crate::memory::advise_large_pages;
 use crate::{BinaryImage, Result};
 
 /// Which neighbours of a foreground pixel belong to its component.
@@ -155,4 +157,11 @@ pub(crate) fn label(
         LabelAlgorithm::Sequential => sequential::label(image, options, progress),
         LabelAlgorithm::Parallel => parallel::label(image, options, progress),
     }
+}
+
+/// Labels of an image without foreground; their pages are not touched yet.
+fn background(image: &BinaryImage) -> Result<Vec<u32>> {
+    let mut labels = zeroed_vec(image.pixel_count() as usize, "labels")?;
+    advise_large_pages(&mut labels);
+    Ok(labels)
 }

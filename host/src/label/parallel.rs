@@ -20,7 +20,7 @@ use super::runs::{Word, count_to, places, touching};
 use super::strip::{Meter, Strip};
 use super::{Connectivity, LabelOptions, Labels, statistics};
 use crate::engine::Progress;
-use crate::error::{Error, reserve, zeroed_vec};
+use crate::error::{Error, reserve};
 use crate::{BinaryImage, Result};
 
 /// Strips for each thread: enough for the threads to end together.
@@ -69,7 +69,7 @@ fn label_strips(
             rows: y..height.min(y + rows),
         })
         .collect();
-    let mut labels = zeroed_vec::<u32>(image.pixel_count() as usize, "labels")?;
+    let mut labels = super::background(image)?;
     let strip_pixels = rows as usize * width as usize;
     let meter = Meter::new(image, progress);
 

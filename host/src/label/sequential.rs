@@ -22,7 +22,6 @@ use super::forest::Forest;
 use super::strip::{Meter, Strip};
 use super::{LabelOptions, Labels, statistics};
 use crate::engine::Progress;
-use crate::error::zeroed_vec;
 use crate::{BinaryImage, Result};
 
 /// Labels the components of `image`.
@@ -42,7 +41,7 @@ fn label_up_to(
     progress: &Progress<'_>,
 ) -> Result<Labels> {
     let strip = Strip::whole(image);
-    let mut labels = zeroed_vec(image.pixel_count() as usize, "labels")?;
+    let mut labels = super::background(image)?;
     let mut forest = Forest::new(limit)?;
     let meter = Meter::new(image, progress);
     strip.assign(options.connectivity, &mut forest, &mut labels, &meter)?;

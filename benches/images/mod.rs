@@ -1,0 +1,94 @@
+//! The images that the benches run on.
+
+use std::time::Duration;
+
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, Criterion, SamplingMode, Throughput};
+use trazar::BinaryImage;
+use trazar::generate::Pattern;
+
+/// The sides of the images, all square.
+const SIDES: [u32; 3] = [512, 2048, 8192];
+
+/// What is drawn.
+const PATTERNS: [Pattern; 5] = [
+    Pattern::Blobs,
+    Pattern::Noise { density: 0.1 },
+    Pattern::Noise { density: 0.5 },
+    Pattern::Noise { density: 0.9 },
+    Pattern::NestedRectangles,
+];
+
+/// An image and its name.
+pub(crate) struct Named {
+    /// Pattern or file, and size.
+    pub(crate) name: String,
+    /// The image, packed.
+    pub(crate) image: BinaryImage,
+}
+
+impl Named {
+    /// One byte a pixel: 255 for foreground.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let (width, height) = (self.image.width(), self.image.height());
+        (0..height)
+            .flat_map(|y| (0..width).map(move |x| (x, y)))
+            .map(|(x, y)| if self.image.get(x, y) { 255 } else { 0 })
+            .collect()
+    }
+}
+
+/// Calls `bench` with each image in turn, so that one is in memory at a time: each pattern in
+/// each size, then the files `masks/*.png` in the folder that `TRAZAR_DATA` names, if it is set.
+pub(crate) fn for_each(
+    criterion: &mut Criterion,
+    group: &str,
+    mut bench: impl FnMut(&mut Group, &Named),
+) {
+    let mut group = criterion.benchmark_group(group);
+    group
+        .sampling_mode(SamplingMode::Flat)
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(100))
+        .measurement_time(Duration::from_millis(500));
+    let mut run = |name: String, image: BinaryImage| {
+        group.throughput(Throughput::Elements(image.pixel_count()));
+        bench(&mut group, &Named { name, image });
+    };
+    for side in SIDES {
+        for pattern in PATTERNS {
+            let image = pattern.generate(side, side, 1).expect("the image");
+            run(format!("{pattern} {side}"), image);
+        }
+    }
+    for path in masks() {
+        let grey = image::open(&path).expect("a mask").into_luma8();
+        let name = path
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        run(
+            name,
+            BinaryImage::from_luma8(&grey, 127).expect("the image"),
+        );
+    }
+    group.finish();
+}
+
+/// A group of benches.
+pub(crate) type Group<'a> = BenchmarkGroup<'a, WallTime>;
+
+fn masks() -> Vec<std::path::PathBuf> {
+    let Some(data) = std::env::var_os("TRAZAR_DATA") else {
+        return Vec::new();
+    };
+    let folder = std::path::Path::new(&data).join("masks");
+    let mut paths: Vec<_> = std::fs::read_dir(&folder)
+        .unwrap_or_else(|error| panic!("TRAZAR_DATA: {}: {error}", folder.display()))
+        .map(|entry| entry.expect("a file").path())
+        .filter(|path| path.extension().is_some_and(|e| e == "png"))
+        .collect();
+    paths.sort();
+    paths
+}

@@ -1,0 +1,50 @@
+//! `cargo bench --bench label`: components of images of several kinds and sizes, in pixels a
+//! second. "bits" starts from the packed image, "bytes" packs it from one byte a pixel first.
+
+#![allow(
+    missing_docs,
+    reason = "criterion's macros make undocumented functions"
+)]
+
+mod images;
+
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use trazar::{BinaryImage, Connectivity, Engine, LabelAlgorithm, LabelOptions};
+
+fn label(criterion: &mut Criterion) {
+    let engine = Engine::cpu();
+    images::for_each(criterion, "label", |group, input| {
+        for (algorithm, name) in [
+            (LabelAlgorithm::Sequential, "sequential"),
+            (LabelAlgorithm::Parallel, "parallel"),
+        ] {
+            for (connectivity, neighbours) in [(Connectivity::Four, 4), (Connectivity::Eight, 8)] {
+                let options = LabelOptions {
+                    connectivity,
+                    algorithm: Some(algorithm),
+                    ..LabelOptions::default()
+                };
+                let id = BenchmarkId::new(format!("{name} {neighbours} bits"), &input.name);
+                group.bench_function(id, |bencher| {
+                    bencher.iter_with_large_drop(|| engine.label(&input.image, &options));
+                });
+            }
+        }
+        let bytes = input.bytes();
+        let (width, height) = (input.image.width(), input.image.height());
+        let options = LabelOptions {
+            algorithm: Some(LabelAlgorithm::Sequential),
+            ..LabelOptions::default()
+        };
+        let id = BenchmarkId::new("sequential 8 bytes", &input.name);
+        group.bench_function(id, |bencher| {
+            bencher.iter_with_large_drop(|| {
+                let image = BinaryImage::from_values(width, height, &bytes, 127)?;
+                engine.label(&image, &options)
+            });
+        });
+    });
+}
+
+criterion_group!(benches, label);
+criterion_main!(benches);
