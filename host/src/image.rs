@@ -78,16 +78,7 @@ impl BinaryImage {
         threshold: T,
     ) -> Result<Self> {
         let mut image = Self::new(width, height)?;
-        let needed = u64::from(width) * u64::from(height);
-        if values.len() as u64 != needed {
-            return Err(Error::SizeMismatch {
-                width,
-                height,
-                needed,
-                given: values.len() as u64,
-                unit: "values",
-            });
-        }
+        check_count(width, height, image.pixel_count(), values.len(), "values")?;
         for (y, row) in values.chunks_exact(width as usize).enumerate() {
             image.set_row_from_values(y as u32, row, threshold)?;
         }
@@ -107,16 +98,7 @@ impl BinaryImage {
         values: &[T],
         threshold: T,
     ) -> Result<()> {
-        let width = self.width;
-        if values.len() != width as usize {
-            return Err(Error::SizeMismatch {
-                width,
-                height: 1,
-                needed: width.into(),
-                given: values.len() as u64,
-                unit: "values",
-            });
-        }
+        check_count(self.width, 1, self.width.into(), values.len(), "values")?;
         if T::MAY_BE_NAN && values.iter().any(|v| v.is_nan()) {
             let x = values.iter().position(|v| v.is_nan()).unwrap_or(0) as u32;
             return Err(Error::NotANumber { x, y });
@@ -137,15 +119,7 @@ impl BinaryImage {
         check_size(width.into(), height.into())?;
         let row_words = (width as usize).div_ceil(WORD_BITS);
         let needed = row_words as u64 * u64::from(height);
-        if words.len() as u64 != needed {
-            return Err(Error::SizeMismatch {
-                width,
-                height,
-                needed,
-                given: words.len() as u64,
-                unit: "words",
-            });
-        }
+        check_count(width, height, needed, words.len(), "words")?;
         let mut image = Self {
             width,
             height,
@@ -361,6 +335,27 @@ pub(crate) fn check_size(width: u64, height: u64) -> Result<()> {
         });
     }
     Ok(())
+}
+
+/// Refuses a buffer that does not hold what an image of this size needs.
+pub(crate) fn check_count(
+    width: u32,
+    height: u32,
+    needed: u64,
+    given: usize,
+    unit: &'static str,
+) -> Result<()> {
+    let given = given as u64;
+    if given == needed {
+        return Ok(());
+    }
+    Err(Error::SizeMismatch {
+        width,
+        height,
+        needed,
+        given,
+        unit,
+    })
 }
 
 /// The values a pixel can have before it is thresholded.

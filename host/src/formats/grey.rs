@@ -1,7 +1,7 @@
 //! The picture that contours are drawn over.
 
-use crate::image::check_size;
-use crate::{Error, Result};
+use crate::Result;
+use crate::image::{check_count, check_size};
 
 /// A picture of one byte a pixel, row by row: 0 is black, 255 white.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,19 +15,11 @@ impl GreyImage {
     /// Takes `width × height` samples.
     ///
     /// # Errors
-    /// [`Error::EmptyImage`], [`Error::ImageTooLarge`], [`Error::SizeMismatch`].
+    /// [`Error::EmptyImage`](crate::Error::EmptyImage), [`Error::ImageTooLarge`](crate::Error::ImageTooLarge), [`Error::SizeMismatch`](crate::Error::SizeMismatch).
     pub fn new(width: u32, height: u32, samples: Vec<u8>) -> Result<Self> {
         check_size(width.into(), height.into())?;
         let needed = u64::from(width) * u64::from(height);
-        if samples.len() as u64 != needed {
-            return Err(Error::SizeMismatch {
-                width,
-                height,
-                needed,
-                given: samples.len() as u64,
-                unit: "values",
-            });
-        }
+        check_count(width, height, needed, samples.len(), "values")?;
         Ok(Self {
             width,
             height,
