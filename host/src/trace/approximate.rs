@@ -8,6 +8,7 @@ use super::Approximation;
 use super::chains::{BorderId, Chains, Direction, STEPS};
 use super::teh_chin::{self, Curvature};
 use crate::error::{Result, reserve, zeroed_vec};
+use crate::memory::advise_large_pages;
 
 /// The points of some borders, one border after the other.
 pub(super) struct Points {
@@ -43,6 +44,7 @@ fn exact(
     let mut offsets = offsets_for(order)?;
     // One spare point: each is written, and kept or overwritten by the next.
     let mut points: Vec<IVec2> = zeroed_vec(most + 1, "the contours' points")?;
+    advise_large_pages(&mut points);
     let mut at = 0;
     for &id in order {
         offsets.push(at);

@@ -18,6 +18,7 @@ use super::chains::{BorderId, NO_BORDER};
 use super::contours::BorderKind;
 use crate::error::{Result, zeroed_vec};
 use crate::image::{BinaryImage, WORD_BITS};
+use crate::memory::advise_large_pages;
 
 /// Which pixels may begin a border, seen from their neighbours.
 #[derive(Clone, Copy)]
@@ -93,6 +94,9 @@ impl Sides {
             word_ranks: zeroed_vec(words, "the ranks of sides")?,
             borders: Vec::new(),
         };
+        // A walk up or down comes to another page with every row.
+        advise_large_pages(&mut sides.pixels);
+        advise_large_pages(&mut sides.sides);
         for y in 0..height {
             sides.find_row(y, image.row(y), joined);
         }
