@@ -56,10 +56,20 @@ fn exact(
             continue;
         };
         let mut step_in = last;
-        for &step in steps {
-            points[at] = point;
-            at += usize::from(keep(replace(&mut step_in, step), step));
-            point += offset(step);
+        for eight in steps.chunks(8) {
+            let straight = eight
+                .try_into()
+                .is_ok_and(|eight: [_; 8]| eight == [step_in; 8]);
+            if straight && !keep(step_in, step_in) {
+                // Straight on, with nothing to keep.
+                point += offset(step_in) * 8;
+                continue;
+            }
+            for &step in eight {
+                points[at] = point;
+                at += usize::from(keep(replace(&mut step_in, step), step));
+                point += offset(step);
+            }
         }
     }
     offsets.push(at);
