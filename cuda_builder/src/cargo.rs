@@ -85,7 +85,6 @@ fn artifacts(toolchain: &Toolchain, job: &Job<'_>) -> Result<Vec<Artifact>, Erro
         }
     }
     let source = toolchain.sysroot.join("lib/rustlib/src/rust");
-    let workspace = workspace_root(&program, job.crate_dir)?;
     let flags = [
         "-C".to_owned(),
         format!("target-cpu={}", job.arch),
@@ -94,7 +93,6 @@ fn artifacts(toolchain: &Toolchain, job: &Job<'_>) -> Result<Vec<Artifact>, Erro
         // MIR jump threading copies barriers into both arms of a branch.
         "-Zmir-enable-passes=-JumpThreading".to_owned(),
         format!("--remap-path-prefix={}=/rust", source.display()),
-        format!("--remap-path-prefix={}=.", workspace.display()),
     ];
     cargo
         .env("RUSTC", &toolchain.rustc)
@@ -160,16 +158,6 @@ fn artifacts(toolchain: &Toolchain, job: &Job<'_>) -> Result<Vec<Artifact>, Erro
         }
     }
     Ok(artifacts)
-}
-
-/// The folder of the workspace that the crate belongs to.
-fn workspace_root(cargo: &std::ffi::OsStr, crate_dir: &Path) -> Result<PathBuf, Error> {
-    let mut locate = Command::new(cargo);
-    locate
-        .current_dir(crate_dir)
-        .args(["locate-project", "--workspace", "--message-format=plain"]);
-    let manifest = PathBuf::from(crate::process::run(&mut locate)?.trim());
-    Ok(manifest.parent().map(Path::to_owned).unwrap_or_default())
 }
 
 /// Copies a library's bitcode files to `out` and appends their paths to `list`.

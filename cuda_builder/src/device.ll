@@ -20,7 +20,8 @@ define ptr @"cuda_std.in_global_memory"(ptr %p) alwaysinline {
   ret ptr %generic
 }
 
-; Loads that the compiler may assume to be invariant: `ld.global.nc`.
+; Loads that the compiler may assume to be invariant: `ld.global.nc`. The vectors are written element by element: LLVM
+; drops the mark when it takes a vector load apart, and joins neighbouring marked loads with the mark kept.
 
 define i8 @"cuda_std.ldg.b8"(ptr %p) alwaysinline {
   %global = addrspacecast ptr %p to ptr addrspace(1)
@@ -47,8 +48,45 @@ define i64 @"cuda_std.ldg.b64"(ptr %p) alwaysinline {
 }
 
 define [2 x i32] @"cuda_std.ldg.v2b32"(ptr %p) alwaysinline {
-  %global = addrspacecast ptr %p to ptr addrspace(1)
-  %vector = load <2 x i32>, ptr addrspace(1) %global, align 8, !invariant.load !0
+  %g0 = addrspacecast ptr %p to ptr addrspace(1)
+  %g1 = getelementptr inbounds i8, ptr addrspace(1) %g0, i64 4
+  %e0 = load i32, ptr addrspace(1) %g0, align 8, !invariant.load !0
+  %e1 = load i32, ptr addrspace(1) %g1, align 4, !invariant.load !0
+  %a0 = insertvalue [2 x i32] poison, i32 %e0, 0
+  %a1 = insertvalue [2 x i32] %a0, i32 %e1, 1
+  ret [2 x i32] %a1
+}
+
+define [4 x i32] @"cuda_std.ldg.v4b32"(ptr %p) alwaysinline {
+  %g0 = addrspacecast ptr %p to ptr addrspace(1)
+  %g1 = getelementptr inbounds i8, ptr addrspace(1) %g0, i64 4
+  %g2 = getelementptr inbounds i8, ptr addrspace(1) %g0, i64 8
+  %g3 = getelementptr inbounds i8, ptr addrspace(1) %g0, i64 12
+  %e0 = load i32, ptr addrspace(1) %g0, align 16, !invariant.load !0
+  %e1 = load i32, ptr addrspace(1) %g1, align 4, !invariant.load !0
+  %e2 = load i32, ptr addrspace(1) %g2, align 8, !invariant.load !0
+  %e3 = load i32, ptr addrspace(1) %g3, align 4, !invariant.load !0
+  %a0 = insertvalue [4 x i32] poison, i32 %e0, 0
+  %a1 = insertvalue [4 x i32] %a0, i32 %e1, 1
+  %a2 = insertvalue [4 x i32] %a1, i32 %e2, 2
+  %a3 = insertvalue [4 x i32] %a2, i32 %e3, 3
+  ret [4 x i32] %a3
+}
+
+define [2 x i64] @"cuda_std.ldg.v2b64"(ptr %p) alwaysinline {
+  %g0 = addrspacecast ptr %p to ptr addrspace(1)
+  %g1 = getelementptr inbounds i8, ptr addrspace(1) %g0, i64 8
+  %e0 = load i64, ptr addrspace(1) %g0, align 16, !invariant.load !0
+  %e1 = load i64, ptr addrspace(1) %g1, align 8, !invariant.load !0
+  %a0 = insertvalue [2 x i64] poison, i64 %e0, 0
+  %a1 = insertvalue [2 x i64] %a0, i64 %e1, 1
+  ret [2 x i64] %a1
+}
+
+; Vector accesses. Written as copies of aligned structs, LLVM would split some of them in two.
+
+define [2 x i32] @"cuda_std.ld.v2b32"(ptr %p) alwaysinline {
+  %vector = load <2 x i32>, ptr %p, align 8
   %e0 = extractelement <2 x i32> %vector, i32 0
   %e1 = extractelement <2 x i32> %vector, i32 1
   %a0 = insertvalue [2 x i32] poison, i32 %e0, 0
@@ -56,9 +94,15 @@ define [2 x i32] @"cuda_std.ldg.v2b32"(ptr %p) alwaysinline {
   ret [2 x i32] %a1
 }
 
-define [4 x i32] @"cuda_std.ldg.v4b32"(ptr %p) alwaysinline {
-  %global = addrspacecast ptr %p to ptr addrspace(1)
-  %vector = load <4 x i32>, ptr addrspace(1) %global, align 16, !invariant.load !0
+define void @"cuda_std.st.v2b32"(ptr %p, i32 %e0, i32 %e1) alwaysinline {
+  %v0 = insertelement <2 x i32> poison, i32 %e0, i32 0
+  %v1 = insertelement <2 x i32> %v0, i32 %e1, i32 1
+  store <2 x i32> %v1, ptr %p, align 8
+  ret void
+}
+
+define [4 x i32] @"cuda_std.ld.v4b32"(ptr %p) alwaysinline {
+  %vector = load <4 x i32>, ptr %p, align 16
   %e0 = extractelement <4 x i32> %vector, i32 0
   %e1 = extractelement <4 x i32> %vector, i32 1
   %e2 = extractelement <4 x i32> %vector, i32 2
@@ -68,6 +112,31 @@ define [4 x i32] @"cuda_std.ldg.v4b32"(ptr %p) alwaysinline {
   %a2 = insertvalue [4 x i32] %a1, i32 %e2, 2
   %a3 = insertvalue [4 x i32] %a2, i32 %e3, 3
   ret [4 x i32] %a3
+}
+
+define void @"cuda_std.st.v4b32"(ptr %p, i32 %e0, i32 %e1, i32 %e2, i32 %e3) alwaysinline {
+  %v0 = insertelement <4 x i32> poison, i32 %e0, i32 0
+  %v1 = insertelement <4 x i32> %v0, i32 %e1, i32 1
+  %v2 = insertelement <4 x i32> %v1, i32 %e2, i32 2
+  %v3 = insertelement <4 x i32> %v2, i32 %e3, i32 3
+  store <4 x i32> %v3, ptr %p, align 16
+  ret void
+}
+
+define [2 x i64] @"cuda_std.ld.v2b64"(ptr %p) alwaysinline {
+  %vector = load <2 x i64>, ptr %p, align 16
+  %e0 = extractelement <2 x i64> %vector, i32 0
+  %e1 = extractelement <2 x i64> %vector, i32 1
+  %a0 = insertvalue [2 x i64] poison, i64 %e0, 0
+  %a1 = insertvalue [2 x i64] %a0, i64 %e1, 1
+  ret [2 x i64] %a1
+}
+
+define void @"cuda_std.st.v2b64"(ptr %p, i64 %e0, i64 %e1) alwaysinline {
+  %v0 = insertelement <2 x i64> poison, i64 %e0, i32 0
+  %v1 = insertelement <2 x i64> %v0, i64 %e1, i32 1
+  store <2 x i64> %v1, ptr %p, align 16
+  ret void
 }
 
 ; Atomic loads, stores and exchanges with a scope.

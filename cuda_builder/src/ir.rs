@@ -89,10 +89,10 @@ pub(crate) fn map_names(line: &str, mut rename: impl FnMut(&str) -> Option<Strin
     while let Some(next) = rest.find(['@', '"']) {
         let (before, from) = rest.split_at(next);
         out.push_str(before);
-        if from.starts_with('"') {
+        if let Some(after) = from.strip_prefix('"') {
             in_string = !in_string;
             out.push('"');
-            rest = &from[1..];
+            rest = after;
         } else if in_string {
             out.push('@');
             rest = &from[1..];

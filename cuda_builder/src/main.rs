@@ -132,14 +132,12 @@ fn compare(path: &PathBuf, built: &Built) -> Result<bool, Error> {
             println!("  up to date, byte for byte");
             return Ok(true);
         }
-        let differing = checked_in
+        let same = checked_in
             .lines()
             .zip(built.ptx.lines())
-            .position(|(a, b)| a != b);
-        let line = differing.map_or_else(
-            || checked_in.lines().count().min(built.ptx.lines().count()),
-            |at| at,
-        ) + 1;
+            .take_while(|(a, b)| a == b)
+            .count();
+        let line = same + 1;
         println!(
             "  DIFFERENT from line {line} on, though built with the same tools; run `cargo kernels`"
         );

@@ -73,15 +73,13 @@ impl Module {
         let (mut bodies, mut undefined, mut next) =
             (Vec::<&Function>::new(), Vec::new(), vec![name]);
         while let Some(name) = next.pop() {
-            match self.functions.get_key_value(name) {
-                Some((_, function)) => {
-                    if !bodies.iter().any(|seen| seen.name == function.name) {
-                        bodies.push(function);
-                        next.extend(function.calls.iter().map(String::as_str));
-                    }
+            if let Some(function) = self.functions.get(name) {
+                if !bodies.iter().any(|seen| seen.name == function.name) {
+                    bodies.push(function);
+                    next.extend(function.calls.iter().map(String::as_str));
                 }
-                None if !undefined.contains(&name) => undefined.push(name),
-                None => {}
+            } else if !undefined.contains(&name) {
+                undefined.push(name);
             }
         }
         (bodies, undefined)

@@ -227,10 +227,7 @@ mod tests {
     fn versions_compare_by_number() {
         assert!(numbers("1.100.0") > numbers("1.96.0"));
         assert!(numbers("1.95.0") < numbers("1.96.0"));
-        assert_eq!(
-            numbers("22.1.8-rust-1.96.0-stable"),
-            [22, 1, 8, 96, 0][..3].to_vec()
-        );
+        assert_eq!(numbers("22.1.8-rust-1.96.0-stable")[..3], [22, 1, 8]);
     }
 
     #[test]

@@ -90,6 +90,10 @@ pub enum Error {
         source: std::io::Error,
     },
 
+    /// A destination that would take no more bytes: a full disk, a closed pipe.
+    #[error("writing failed: {0}")]
+    Write(#[from] std::io::Error),
+
     /// A file that is not an image this library reads, or a damaged one.
     #[error("{}: {reason}", path.display())]
     Unreadable {

@@ -1,10 +1,15 @@
-//! Trazar's GPU kernels.
+//! Trazar's GPU kernels, and the PTX that they compile to.
+//!
+//! The kernels' sources are in the modules; each file opens with what it computes and how it is launched. The PTX is
+//! checked in beside them and comes with the crate as [`PTX`], so that nobody needs a device toolchain to use it.
+//! `cargo kernels` rebuilds it.
 
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
 
 pub mod label;
 pub mod primitives;
-
-/// The kernels as PTX, for compute capability 7.5 and up.
 #[cfg(not(target_arch = "nvptx64"))]
-pub const PTX: &str = include_str!("../ptx/trazar_sm_75.ptx");
+mod ptx;
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub use ptx::{PTX, PtxHeader, header};

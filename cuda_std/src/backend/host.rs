@@ -123,10 +123,30 @@ pub(crate) unsafe fn load_read_only<T: Pod>(at: *const T) -> T {
 ///
 /// # Safety
 ///
-/// `at` is valid for reads and aligned to the vector's size.
+/// `at` is valid for reads and aligned.
 pub(crate) unsafe fn load_vector_read_only<T: Pod, const N: usize>(at: *const [T; N]) -> [T; N] {
     // SAFETY: the caller's promise.
-    unsafe { super::load_vector(at) }
+    unsafe { at.read() }
+}
+
+/// Reads a vector.
+///
+/// # Safety
+///
+/// `at` is valid for reads and aligned.
+pub(crate) unsafe fn load_vector<T: Pod, const N: usize>(at: *const [T; N]) -> [T; N] {
+    // SAFETY: the caller's promise.
+    unsafe { at.read() }
+}
+
+/// Writes a vector.
+///
+/// # Safety
+///
+/// `at` is valid for writes and aligned.
+pub(crate) unsafe fn store_vector<T: Pod, const N: usize>(at: *mut [T; N], value: [T; N]) {
+    // SAFETY: the caller's promise.
+    unsafe { at.write(value) }
 }
 
 macro_rules! atomics {

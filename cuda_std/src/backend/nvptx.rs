@@ -108,6 +108,20 @@ unsafe extern "unadjusted" {
     fn ldg_v2b32(at: *const u8) -> [u32; 2];
     #[link_name = "cuda_std.ldg.v4b32"]
     fn ldg_v4b32(at: *const u8) -> [u32; 4];
+    #[link_name = "cuda_std.ldg.v2b64"]
+    fn ldg_v2b64(at: *const u8) -> [u64; 2];
+    #[link_name = "cuda_std.ld.v2b32"]
+    fn ld_v2b32(at: *const u8) -> [u32; 2];
+    #[link_name = "cuda_std.ld.v4b32"]
+    fn ld_v4b32(at: *const u8) -> [u32; 4];
+    #[link_name = "cuda_std.ld.v2b64"]
+    fn ld_v2b64(at: *const u8) -> [u64; 2];
+    #[link_name = "cuda_std.st.v2b32"]
+    fn st_v2b32(at: *mut u8, v0: u32, v1: u32);
+    #[link_name = "cuda_std.st.v4b32"]
+    fn st_v4b32(at: *mut u8, v0: u32, v1: u32, v2: u32, v3: u32);
+    #[link_name = "cuda_std.st.v2b64"]
+    fn st_v2b64(at: *mut u8, v0: u64, v1: u64);
 }
 
 macro_rules! rename {
@@ -290,10 +304,62 @@ pub(crate) unsafe fn load_read_only<T: Pod>(at: *const T) -> T {
 pub(crate) unsafe fn load_vector_read_only<T: Pod, const N: usize>(at: *const [T; N]) -> [T; N] {
     // SAFETY: the caller's promise; `transmute_copy` is between types of one size.
     unsafe {
-        if const { crate::view::vector_bytes::<T, N>() == 16 } {
-            core::mem::transmute_copy(&ldg_v4b32(at.cast()))
-        } else {
-            core::mem::transmute_copy(&ldg_v2b32(at.cast()))
+        match (
+            size_of::<T>(),
+            const { crate::view::vector_bytes::<T, N>() },
+        ) {
+            (8, 16) => core::mem::transmute_copy(&ldg_v2b64(at.cast())),
+            (_, 16) => core::mem::transmute_copy(&ldg_v4b32(at.cast())),
+            _ => core::mem::transmute_copy(&ldg_v2b32(at.cast())),
+        }
+    }
+}
+
+/// Reads a vector.
+///
+/// # Safety
+///
+/// `at` is valid for reads and aligned to the vector's size.
+#[inline(always)]
+pub(crate) unsafe fn load_vector<T: Pod, const N: usize>(at: *const [T; N]) -> [T; N] {
+    // SAFETY: the caller's promise; `transmute_copy` is between types of one size.
+    unsafe {
+        match (
+            size_of::<T>(),
+            const { crate::view::vector_bytes::<T, N>() },
+        ) {
+            (8, 16) => core::mem::transmute_copy(&ld_v2b64(at.cast())),
+            (_, 16) => core::mem::transmute_copy(&ld_v4b32(at.cast())),
+            _ => core::mem::transmute_copy(&ld_v2b32(at.cast())),
+        }
+    }
+}
+
+/// Writes a vector.
+///
+/// # Safety
+///
+/// `at` is valid for writes and aligned to the vector's size.
+#[inline(always)]
+pub(crate) unsafe fn store_vector<T: Pod, const N: usize>(at: *mut [T; N], value: [T; N]) {
+    // SAFETY: the caller's promise; `transmute_copy` is between types of one size.
+    unsafe {
+        match (
+            size_of::<T>(),
+            const { crate::view::vector_bytes::<T, N>() },
+        ) {
+            (8, 16) => {
+                let [v0, v1] = core::mem::transmute_copy(&value);
+                st_v2b64(at.cast(), v0, v1);
+            }
+            (_, 16) => {
+                let [v0, v1, v2, v3] = core::mem::transmute_copy(&value);
+                st_v4b32(at.cast(), v0, v1, v2, v3);
+            }
+            _ => {
+                let [v0, v1] = core::mem::transmute_copy(&value);
+                st_v2b32(at.cast(), v0, v1);
+            }
         }
     }
 }

@@ -1,1 +1,52 @@
-//! File formats.
+//! File formats: images in, results out.
+//!
+//! | direction | format | function |
+//! |---|---|---|
+//! | in | PNG, PBM/PGM/PPM/PAM, BMP, TIFF, `.npy` | [`read_image`] |
+//! | out, contours | JSON | [`write_json`] |
+//! | | SVG | [`write_svg`] |
+//! | | GeoJSON | [`write_geojson`] |
+//! | | GDSII | [`write_gds`] |
+//! | | PNG, drawn over the image | [`write_overlay`] |
+//! | out, labels | `.npy` | [`write_labels_npy`] |
+//! | | PNG, a colour a component | [`write_labels_png`] |
+//! | | CSV, statistics | [`write_statistics`] |
+//! | out, images | PNG | [`write_image_png`] |
+//! | | PBM | [`write_image_pbm`] |
+//! | | `.npy` | [`write_image_npy`] |
+//!
+//! Writers take any [`std::io::Write`], do their own buffering, and hold no second copy of the
+//! result. An [`Output`] is a file that appears complete or not at all.
+
+mod binary_image;
+mod gds;
+mod geojson;
+mod grey;
+mod image_file;
+mod json;
+mod labels_npy;
+mod labels_png;
+mod npy;
+mod output;
+mod overlay;
+mod polygon;
+mod read;
+mod statistics;
+mod svg;
+mod text;
+mod threshold;
+mod tiff_file;
+
+pub use self::binary_image::{write_image_npy, write_image_pbm, write_image_png};
+pub use self::gds::{GdsOptions, write_gds};
+pub use self::geojson::write_geojson;
+pub use self::grey::GreyImage;
+pub use self::json::write_json;
+pub use self::labels_npy::write_labels_npy;
+pub use self::labels_png::write_labels_png;
+pub use self::output::Output;
+pub use self::overlay::write_overlay;
+pub use self::read::{ReadImage, ReadOptions, read_image};
+pub use self::statistics::write_statistics;
+pub use self::svg::write_svg;
+pub use self::threshold::SampleKind;

@@ -4,6 +4,7 @@
 //! That is an eighth of the points' size, and all approximations are made from it.
 
 use super::contours::BorderKind;
+use crate::error::{Error, Result, reserve};
 
 /// A step to a neighbour: 0 = E, 1 = NE, 2 = N, 3 = NW, 4 = W, 5 = SW, 6 = S, 7 = SE.
 ///
@@ -33,27 +34,13 @@ pub(super) type BorderId = u32;
 /// No border: what lies outside the image.
 pub(super) const NO_BORDER: BorderId = BorderId::MAX;
 
-/// One border.
+/// Where a border is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Border {
     /// Where the chain starts.
     pub(super) start: (u32, u32),
-    pub(super) kind: BorderKind,
-    /// The border directly around, or [`NO_BORDER`], once it has been found.
-    pub(super) parent: BorderId,
     /// Where its steps end in [`Chains::steps`]; they begin where the previous border's end.
     pub(super) steps_end: usize,
-}
-
-impl Border {
-    pub(super) fn new(start: (u32, u32), kind: BorderKind, steps_end: usize) -> Self {
-        Self {
-            start,
-            kind,
-            parent: NO_BORDER,
-            steps_end,
-        }
-    }
 }
 
 /// The borders of an image, in raster order of discovery, so that a border stands after the one
@@ -64,9 +51,46 @@ pub(super) struct Chains {
     pub(super) steps: Vec<Direction>,
     /// The number of points at which a border turns; the point of one without steps counts.
     pub(super) turns: usize,
+    /// What the borders are to each other. Apart, because it is not needed to the end.
+    pub(super) nesting: Nesting,
+}
+
+/// How the borders lie in each other.
+#[derive(Debug, Default)]
+pub(super) struct Nesting {
+    pub(super) kinds: Vec<BorderKind>,
+    /// The border directly around each, or [`NO_BORDER`]; empty until they are found.
+    pub(super) parents: Vec<BorderId>,
 }
 
 impl Chains {
+    /// Adds a border whose steps are the last ones of `steps`, from where the last border's end.
+    pub(super) fn add(&mut self, start: (u32, u32), kind: BorderKind) -> Result<()> {
+        reserve(&mut self.borders, 1, "the borders")?;
+        reserve(&mut self.nesting.kinds, 1, "the borders")?;
+        self.borders.push(Border {
+            start,
+            steps_end: self.steps.len(),
+        });
+        self.nesting.kinds.push(kind);
+        Ok(())
+    }
+
+    /// The id of the next border.
+    ///
+    /// # Errors
+    /// [`Error::TooMany`] where a hierarchy row could not hold it.
+    pub(super) fn next_id(&self) -> Result<BorderId> {
+        const LIMIT: usize = i32::MAX as usize;
+        if self.borders.len() >= LIMIT {
+            return Err(Error::TooMany {
+                what: "borders",
+                limit: LIMIT as u64,
+            });
+        }
+        Ok(self.borders.len() as BorderId)
+    }
+
     /// The steps of border `id`: a closed walk; none for a single point.
     pub(super) fn steps(&self, id: BorderId) -> &[Direction] {
         let id = id as usize;
@@ -75,5 +99,29 @@ impl Chains {
             _ => self.borders[id - 1].steps_end,
         };
         &self.steps[begin..self.borders[id].steps_end]
+    }
+
+    /// Finds all borders' parents, when `before(kind, start)` is the border of the last side
+    /// before the one that a border begins at: the two are siblings if they are of one kind,
+    /// else the border lies inside the one before.
+    ///
+    /// Borders must be in raster order of their starts.
+    pub(super) fn find_parents(
+        &mut self,
+        before: impl Fn(BorderKind, (u32, u32)) -> BorderId,
+    ) -> Result<()> {
+        let Nesting { kinds, parents } = &mut self.nesting;
+        parents.clear();
+        reserve(parents, kinds.len(), "the borders' parents")?;
+        for (border, &kind) in self.borders.iter().zip(&*kinds) {
+            let before = before(kind, border.start);
+            let siblings = kinds.get(before as usize) == Some(&kind);
+            parents.push(if siblings {
+                parents[before as usize]
+            } else {
+                before
+            });
+        }
+        Ok(())
     }
 }

@@ -18,9 +18,8 @@
 
 use std::collections::HashMap;
 
-use super::chains::{Border, BorderId, Chains, Direction, STEPS};
+use super::chains::{BorderId, Chains, Direction, STEPS};
 use super::contours::BorderKind;
-use super::hierarchy::{find_parents, next_id};
 use super::sides::{Joined, Side, Sides, Slot};
 use crate::engine::Progress;
 use crate::error::{Result, reserve};
@@ -126,7 +125,7 @@ impl Walk {
 
     /// Makes a ring of the steps after the first `steps_before`, which begin and end at `corner`.
     fn cut(&mut self, corner: Corner, steps_before: usize) -> Result<()> {
-        let id = next_id(&self.rings.borders)?;
+        let id = self.rings.next_id()?;
         let ring = &mut self.steps[steps_before..];
         let (start, rotation) = topmost_leftmost(corner, ring);
         ring.rotate_left(rotation);
@@ -151,10 +150,7 @@ impl Walk {
             saddle_steps.remove(&saddle);
         }
 
-        reserve(&mut self.rings.borders, 1, "the rings")?;
-        let steps_end = self.rings.steps.len();
-        self.rings.borders.push(Border::new(start, kind, steps_end));
-        Ok(())
+        self.rings.add(start, kind)
     }
 }
 
@@ -194,22 +190,19 @@ fn sort(rings: &Chains, sides: &Sides) -> Result<Chains> {
         turns: rings.turns,
         ..Chains::default()
     };
-    reserve(&mut sorted.borders, order.len(), "the rings")?;
     reserve(&mut sorted.steps, rings.steps.len(), "the steps of rings")?;
     for &id in &order {
-        let ring = rings.borders[id as usize];
         sorted.steps.extend_from_slice(rings.steps(id));
-        let steps_end = sorted.steps.len();
-        sorted.borders.push(Border { steps_end, ..ring });
+        let ring = id as usize;
+        sorted.add(rings.borders[ring].start, rings.nesting.kinds[ring])?;
     }
-    find_parents(&mut sorted.borders, |ring| {
-        let (x, y) = ring.start;
-        let before = match ring.kind {
-            BorderKind::Outer => sides.border_before(ring.kind, x, y),
-            BorderKind::Hole => sides.border_before(ring.kind, x - 1, y),
+    sorted.find_parents(|kind, (x, y)| {
+        let before = match kind {
+            BorderKind::Outer => sides.border_before(kind, x, y),
+            BorderKind::Hole => sides.border_before(kind, x - 1, y),
         };
         places.get(before as usize).copied().unwrap_or(before)
-    });
+    })?;
     Ok(sorted)
 }
 

@@ -5,77 +5,57 @@
 //! linear in the number of borders.
 
 use super::Retrieval;
-use super::chains::{Border, BorderId, Chains, NO_BORDER};
+use super::chains::{BorderId, NO_BORDER, Nesting};
 use super::contours::{BorderKind, HierarchyRow};
-use crate::error::{Error, Result, reserve, zeroed_vec};
-
-/// The id of the next border.
-///
-/// # Errors
-/// [`Error::TooMany`] where a hierarchy row could not hold it.
-pub(super) fn next_id(borders: &[Border]) -> Result<BorderId> {
-    const LIMIT: usize = i32::MAX as usize;
-    if borders.len() >= LIMIT {
-        return Err(Error::TooMany {
-            what: "borders",
-            limit: LIMIT as u64,
-        });
-    }
-    Ok(borders.len() as BorderId)
-}
-
-/// Finds all borders' parents, when `before(border)` is the border of the last side before the
-/// one that `border` begins at: the two are siblings if they are of one kind, else the border
-/// lies inside the one before.
-///
-/// Borders must be in raster order of their starts.
-pub(super) fn find_parents(borders: &mut [Border], before: impl Fn(&Border) -> BorderId) {
-    for id in 0..borders.len() {
-        let before = before(&borders[id]);
-        borders[id].parent = match borders.get(before as usize) {
-            Some(sibling) if sibling.kind == borders[id].kind => sibling.parent,
-            _ => before,
-        };
-    }
-}
+use crate::error::{Result, reserve, zeroed_vec};
 
 /// The borders of the result, in its order.
 pub(super) struct Arrangement {
     pub(super) order: Vec<BorderId>,
     pub(super) kinds: Vec<BorderKind>,
-    pub(super) rows: Vec<HierarchyRow>,
+    /// The place of each one's parent in the order, or [`NONE`].
+    pub(super) parents: Vec<i32>,
 }
+
+/// No such link.
+const NONE: i32 = -1;
 
 /// Columns of a [`HierarchyRow`].
 const NEXT: usize = 0;
+const PREVIOUS: usize = 1;
 const FIRST_CHILD: usize = 2;
-const NONE: i32 = -1;
+const PARENT: usize = 3;
 
-/// Puts the borders that `retrieval` keeps into order and links them.
-pub(super) fn arrange(chains: &Chains, retrieval: Retrieval) -> Result<Arrangement> {
+/// Puts the borders that `retrieval` keeps into order.
+pub(super) fn arrange(nesting: &Nesting, retrieval: Retrieval) -> Result<Arrangement> {
     let top = Some(NO_BORDER);
     match retrieval {
-        Retrieval::External => walk(chains, |b| top.filter(|&none| b.parent == none)),
-        Retrieval::List => walk(chains, |_| top),
-        Retrieval::Ccomp => walk(chains, |b| match b.kind {
+        Retrieval::External => walk(nesting, |_, parent| top.filter(|&none| parent == none)),
+        Retrieval::List => walk(nesting, |_, _| top),
+        Retrieval::Ccomp => walk(nesting, |kind, parent| match kind {
             BorderKind::Outer => top,
-            BorderKind::Hole => Some(b.parent),
+            BorderKind::Hole => Some(parent),
         }),
-        Retrieval::Tree => walk(chains, |b| Some(b.parent)),
+        Retrieval::Tree => walk(nesting, |_, parent| Some(parent)),
     }
 }
 
-/// Walks the forest in which a border's parent is `parent(border)`; `None` leaves it out.
-fn walk(chains: &Chains, parent: impl Fn(&Border) -> Option<BorderId>) -> Result<Arrangement> {
-    let count = chains.borders.len();
+/// Walks the forest in which a border's parent is `parent(kind, its parent)`; `None` leaves it
+/// out.
+fn walk(
+    nesting: &Nesting,
+    parent: impl Fn(BorderKind, BorderId) -> Option<BorderId>,
+) -> Result<Arrangement> {
+    let Nesting { kinds, parents } = nesting;
+    let count = kinds.len();
     // Each border's first child and next sibling: a border goes before the siblings that were
     // discovered earlier. One more entry stands for the parent of those that have none.
     let mut first_children: Vec<BorderId> = zeroed_vec(count + 1, "the hierarchy")?;
     let mut next_siblings: Vec<BorderId> = zeroed_vec(count, "the hierarchy")?;
     first_children.fill(NO_BORDER);
     let mut kept = 0;
-    for (id, border) in chains.borders.iter().enumerate() {
-        if let Some(parent) = parent(border) {
+    for (id, (&kind, &border_parent)) in kinds.iter().zip(parents).enumerate() {
+        if let Some(parent) = parent(kind, border_parent) {
             let first_child = &mut first_children[(parent as usize).min(count)];
             next_siblings[id] = std::mem::replace(first_child, id as BorderId);
             kept += 1;
@@ -85,16 +65,16 @@ fn walk(chains: &Chains, parent: impl Fn(&Border) -> Option<BorderId>) -> Result
     let mut result = Arrangement {
         order: Vec::new(),
         kinds: Vec::new(),
-        rows: Vec::new(),
+        parents: Vec::new(),
     };
     reserve(&mut result.order, kept, "the hierarchy")?;
     reserve(&mut result.kinds, kept, "the hierarchy")?;
-    reserve(&mut result.rows, kept, "the hierarchy")?;
-    // A border to visit, with the places of its parent and its previous sibling.
-    let mut visit = (first_children[count], NONE, NONE);
+    reserve(&mut result.parents, kept, "the hierarchy")?;
+    // The border to visit and its parent's place; and those to come back to.
+    let mut visit = (first_children[count], NONE);
     let mut later = Vec::new();
     loop {
-        let (id, parent, previous) = visit;
+        let (id, parent) = visit;
         if id == NO_BORDER {
             match later.pop() {
                 Some(next) => visit = next,
@@ -102,16 +82,40 @@ fn walk(chains: &Chains, parent: impl Fn(&Border) -> Option<BorderId>) -> Result
             }
             continue;
         }
-        let place = result.rows.len() as i32;
-        if let Ok(previous) = usize::try_from(previous) {
-            result.rows[previous][NEXT] = place;
-        } else if let Ok(parent) = usize::try_from(parent) {
-            result.rows[parent][FIRST_CHILD] = place;
-        }
-        result.rows.push([NONE, previous, NONE, parent]);
+        let place = result.order.len() as i32;
         result.order.push(id);
-        result.kinds.push(chains.borders[id as usize].kind);
-        later.push((next_siblings[id as usize], parent, place));
-        visit = (first_children[id as usize], place, NONE);
+        result.kinds.push(kinds[id as usize]);
+        result.parents.push(parent);
+        let next_sibling = next_siblings[id as usize];
+        if next_sibling != NO_BORDER {
+            later.push((next_sibling, parent));
+        }
+        visit = (first_children[id as usize], place);
     }
+}
+
+/// The hierarchy rows of a pre-order walk, from the places of the parents.
+pub(super) fn link(parents: &[i32]) -> Result<Vec<HierarchyRow>> {
+    let mut rows: Vec<HierarchyRow> = Vec::new();
+    reserve(&mut rows, parents.len(), "the hierarchy")?;
+    // The last child so far of each place, and of none: the next child's previous sibling.
+    let mut last_children = zeroed_vec(parents.len(), "the hierarchy")?;
+    last_children.fill(NONE);
+    let mut last_root = NONE;
+    for (place, &parent) in parents.iter().enumerate() {
+        let around = usize::try_from(parent).ok();
+        let last_child = around.map_or(&mut last_root, |parent| &mut last_children[parent]);
+        let place = place as i32;
+        let previous = std::mem::replace(last_child, place);
+        if let Ok(previous) = usize::try_from(previous) {
+            rows[previous][NEXT] = place;
+        } else if let Some(parent) = around {
+            rows[parent][FIRST_CHILD] = place;
+        }
+        let mut row = [NONE; 4];
+        row[PREVIOUS] = previous;
+        row[PARENT] = parent;
+        rows.push(row);
+    }
+    Ok(rows)
 }

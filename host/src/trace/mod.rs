@@ -25,6 +25,8 @@ mod teh_chin;
 
 pub use contours::{BorderKind, Contour, Contours, HierarchyRow, Links};
 
+use std::mem::take;
+
 use crate::engine::Progress;
 use crate::{BinaryImage, Error, Result};
 
@@ -134,12 +136,14 @@ pub(crate) fn trace(
     progress: &Progress<'_>,
 ) -> Result<Contours> {
     options.validate()?;
-    let chains = match options.geometry {
+    let mut chains = match options.geometry {
         Geometry::Centers => suzuki::follow_borders(image, progress)?,
         Geometry::Edges => edges::follow_rings(image, progress)?,
     };
-    let arrangement = hierarchy::arrange(&chains, options.retrieval)?;
+    // What a stage no longer needs goes before the next one's results come.
+    let arrangement = hierarchy::arrange(&take(&mut chains.nesting), options.retrieval)?;
     let traced = approximate::points(&chains, &arrangement.order, options.approximation)?;
+    drop(chains);
     Ok(Contours {
         width: image.width(),
         height: image.height(),
@@ -147,6 +151,6 @@ pub(crate) fn trace(
         points: traced.points,
         offsets: traced.offsets,
         kinds: arrangement.kinds,
-        hierarchy: arrangement.rows,
+        hierarchy: hierarchy::link(&arrangement.parents)?,
     })
 }

@@ -21,9 +21,8 @@
 //! with the way back, to the next step and the sides passed. Time: linear in the number of words
 //! of the image plus the number of steps.
 
-use super::chains::{Border, BorderId, Chains, Direction, STEPS, opposite};
+use super::chains::{BorderId, Chains, Direction, STEPS, opposite};
 use super::contours::BorderKind;
-use super::hierarchy::{find_parents, next_id};
 use super::sides::{Joined, MAX_STRAIGHT, Side, Sides};
 use crate::engine::Progress;
 use crate::error::{Result, reserve};
@@ -40,18 +39,13 @@ pub(super) fn follow_borders(image: &BinaryImage, progress: &Progress<'_>) -> Re
                 Side::West => BorderKind::Outer,
                 Side::East => BorderKind::Hole,
             };
-            let id = next_id(&chains.borders)?;
+            let id = chains.next_id()?;
             chains.turns += follow(&mut sides, x, y, kind, id, &mut chains.steps)?;
-            reserve(&mut chains.borders, 1, "the borders")?;
-            let steps_end = chains.steps.len();
-            chains.borders.push(Border::new((x, y), kind, steps_end));
+            chains.add((x, y), kind)?;
         }
         progress.report_row(y, image.height());
     }
-    find_parents(&mut chains.borders, |border| {
-        let (x, y) = border.start;
-        sides.border_before(border.kind, x, y)
-    });
+    chains.find_parents(|kind, (x, y)| sides.border_before(kind, x, y))?;
     Ok(chains)
 }
 

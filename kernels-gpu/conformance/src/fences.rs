@@ -88,25 +88,21 @@ fn raised(state: ViewMut<'_, u32>, way: u32) -> bool {
     }
 }
 
-/// [`hand_over`] between two warps of one block, through shared memory: by a block fence, then by release and acquire
-/// at block scope on 64-bit words.
+/// [`hand_over`] between two warps of one block: by a block fence, then by release and acquire at block scope on 64-bit
+/// words. In global memory: `compute-sanitizer`'s racecheck, which watches shared memory, knows barriers alone.
 ///
 /// # Safety
 ///
-/// One block; `out` has twice [`WORDS`] elements.
+/// One block; `data` and `out` have twice [`WORDS`] elements; `fenced` and `released` have one, which is 0.
 #[kernel(block = 64)]
-pub unsafe fn hand_over_in_block(out: ViewMut<'_, u32>) {
-    let data = shared_array![u32; 2 * WORDS as usize];
-    let fenced = shared_array![u32; 1];
-    let released = shared_array![u64; 1];
-    let t = thread::thread_idx_x();
+pub unsafe fn hand_over_in_block(
+    data: ViewMut<'_, u32>,
+    out: ViewMut<'_, u32>,
+    fenced: ViewMut<'_, u32>,
+    released: ViewMut<'_, u64>,
+) {
     let lane = warp::lane_id();
-    if t == 0 {
-        fenced.st(0, 0);
-        released.st(0, 0);
-    }
-    thread::sync_threads();
-    if t < 32 {
+    if thread::thread_idx_x() < 32 {
         data.st(lane, 3 * lane);
         data.st(WORDS + lane, 5 * lane);
         warp::sync_warp(warp::FULL_MASK);

@@ -23,7 +23,7 @@ pub struct Shape {
 pub unsafe fn plain(input: View<'_, u32>, out: ViewMut<'_, u64>, shape: Shape) {
     let i = thread::index_1d();
     if i < shape.count {
-        let add = if i % 2 == 0 {
+        let add = if i.is_multiple_of(2) {
             shape.add[0]
         } else {
             shape.add[1]
@@ -33,7 +33,8 @@ pub unsafe fn plain(input: View<'_, u32>, out: ViewMut<'_, u64>, shape: Shape) {
     }
 }
 
-/// Copies bytes as vectors of every element size, 16 bytes a thread.
+/// Adds `add` to each element of every size, as vectors of 16 bytes. The words also change places, by fours, with
+/// those of the neighbouring thread.
 ///
 /// # Safety
 ///
@@ -48,21 +49,18 @@ pub unsafe fn vectors_16(
 ) {
     let cells = shared_array![u32; 256];
     let t = thread::thread_idx_x();
-    let mut b: [u8; 16] = bytes.ld_vector(t * 16);
-    b[5] = b[5].wrapping_add(add as u8);
-    bytes.st_vector(t * 16, b);
-    let mut h: [u16; 8] = halves.ld_vector(t * 8);
-    h[5] = h[5].wrapping_add(add as u16);
-    halves.st_vector(t * 8, h);
-    let mut w: [u32; 4] = words.ld_vector(t * 4);
-    w[1] = w[1].wrapping_add(add);
+    // Every element changes: what keeps its value would not be stored.
+    let b: [u8; 16] = bytes.ld_vector(t * 16);
+    bytes.st_vector(t * 16, b.map(|byte| byte.wrapping_add(add as u8)));
+    let h: [u16; 8] = halves.ld_vector(t * 8);
+    halves.st_vector(t * 8, h.map(|half| half.wrapping_add(add as u16)));
+    let w: [u32; 4] = words.ld_vector(t * 4);
     // Through shared memory, whose vectors must work too.
-    cells.st_vector(t * 4, w);
+    cells.st_vector(t * 4, w.map(|word| word.wrapping_add(add)));
     thread::sync_threads();
-    words.st_vector(t * 4, cells.ld_vector::<4>(t * 4));
-    let mut d: [u64; 2] = doubles.ld_vector(t * 2);
-    d[1] = d[1].wrapping_add(u64::from(add));
-    doubles.st_vector(t * 2, d);
+    words.st_vector(t * 4, cells.ld_vector::<4>((t ^ 1) * 4));
+    let d: [u64; 2] = doubles.ld_vector(t * 2);
+    doubles.st_vector(t * 2, d.map(|double| double.wrapping_add(u64::from(add))));
 }
 
 /// Copies pairs of words, 8 bytes a thread, swapped.
@@ -104,15 +102,19 @@ pub unsafe fn read_only(
     out.st(t, sum);
 }
 
-/// Moves each word on through every kind of atomic and volatile access, in place.
+/// Moves each word on through every kind of atomic and volatile access, in place, the narrow ones through shared
+/// memory too.
 ///
 /// # Safety
 ///
-/// One block; `narrow` and `wide` have 64 elements.
+/// One block; the views have 64 elements.
 #[kernel(block = 64)]
 pub unsafe fn scoped(narrow: ViewMut<'_, u32>, wide: ViewMut<'_, u64>, signed: ViewMut<'_, i32>) {
+    let cells = shared_array![u32; 64];
     let t = thread::thread_idx_x();
-    narrow.st_relaxed(t, narrow.ld_relaxed(t, Block) + 1, Block);
+    cells.st_release(t, narrow.ld_relaxed(t, Block) + 1, Block);
+    cells.st_volatile(t, cells.ld_relaxed(t, Block));
+    narrow.st_relaxed(t, cells.ld_volatile(t), Block);
     narrow.st_relaxed(t, narrow.ld_relaxed(t, Device) + 2, Device);
     narrow.st_relaxed(t, narrow.ld_relaxed(t, System) + 4, System);
     narrow.st_release(t, narrow.ld_acquire(t, Block) + 8, Block);

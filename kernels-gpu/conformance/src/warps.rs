@@ -148,7 +148,7 @@ pub unsafe fn votes(input: View<'_, u32>, out: ViewMut<'_, u32>) {
     out.st(14 * THREADS + t, warp::activemask() >> warp::lane_id() & 1);
     let mut ballot = 0;
     let mut any = 0;
-    if t % 2 == 0 {
+    if t.is_multiple_of(2) {
         ballot = warp::warp_vote_ballot(EVEN, odd_value);
         any = warp::warp_match_any_32(EVEN, v);
     }
@@ -166,7 +166,7 @@ pub unsafe fn reductions(input: View<'_, u32>, out: ViewMut<'_, u32>) {
     let t = thread::thread_idx_x();
     let v = input.ld(t);
     reduce(FULL_MASK, v, out, t);
-    if t % 2 == 0 {
+    if t.is_multiple_of(2) {
         reduce(EVEN, v, out, 8 * THREADS + t);
     }
 }

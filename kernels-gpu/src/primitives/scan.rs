@@ -21,6 +21,10 @@
 //! 4. Warp 0 publishes the tile's sum, looks back over 32 tiles at a time, and publishes the tile's prefix.
 //! 5. Every thread adds tile prefix, warp prefix and row prefix to its elements and stores them.
 //!
+//! On an H200 it moves 2.7 TB/s on 2²⁸ elements, 63 % of a device-to-device copy in the same run; what bounds it is not
+//! yet known. Tiles of 2048 to 12288 elements, wider look-back windows, sleeping between polls and the block's own index
+//! for a ticket all gave 56 to 66 %, persistent blocks that load their next tile early 33 to 50 %.
+//!
 //! A tile's status is one 64-bit word, state and value together, so that one relaxed store publishes both and no
 //! fence is needed. Before the first tile lie 32 words that say "prefix 0": the look-back needs no special case
 //! at the start of the array.

@@ -1,0 +1,414 @@
+//! The command line.
+
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use trazar::generate::Pattern;
+
+/// Label and trace very large binary images, exactly.
+#[derive(Debug, Parser)]
+#[command(
+    name = "trazar",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Trace(TraceArgs),
+    Label(LabelArgs),
+    Generate(GenerateArgs),
+    Info(InfoArgs),
+}
+
+/// Trace the borders of an image's components and holes
+///
+/// The same contours, in the same order and with the same hierarchy as cv2.findContours; or
+/// exact polygons along the pixels' edges.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  trazar trace mask.png                          only count
+  trazar trace mask.png -o contours.json         points and hierarchy
+  trazar trace mask.png -o overlay.png           drawn over the image
+  trazar trace mask.png -o layout.gds --pixel-size 5 --layer 10
+  trazar trace mask.npy -o - --format geojson --geometry edges | jq .
+  trazar trace photo.png --threshold 40 --json")]
+pub(crate) struct TraceArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    /// File to write; its extension chooses the format: .json, .svg, .geojson, .gds or .png.
+    /// '-' is standard output
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Format to write, whatever OUT's extension
+    #[arg(long, value_name = "F", requires = "output")]
+    pub(crate) format: Option<ContourFormat>,
+
+    /// Which borders, and how they are linked
+    #[arg(long, value_name = "R")]
+    pub(crate) retrieval: Option<Retrieval>,
+
+    /// Which points of a border
+    #[arg(long, value_name = "A", default_value = "simple")]
+    pub(crate) approximation: Approximation,
+
+    /// What the points are [default: centers; edges for GDSII]
+    #[arg(long, value_name = "G")]
+    pub(crate) geometry: Option<Geometry>,
+
+    /// How to trace; all algorithms give the same result
+    #[arg(long, value_name = "NAME")]
+    pub(crate) algorithm: Option<TraceAlgorithm>,
+
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+
+    #[command(flatten)]
+    pub(crate) gds: GdsArgs,
+}
+
+/// Label an image's connected components
+///
+/// Components are numbered 1, 2, ... in raster order of their first pixels, as
+/// scipy.ndimage.label numbers them; background is 0.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  trazar label mask.png                          only count
+  trazar label mask.png -o labels.npy            an array of uint32, (height, width)
+  trazar label mask.png -o labels.png --stats components.csv
+  trazar label mask.png --connectivity 4 --json")]
+pub(crate) struct LabelArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    /// File to write; its extension chooses the format: .npy or .png (a colour a component).
+    /// '-' is standard output
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Format to write, whatever OUT's extension
+    #[arg(long, value_name = "F", requires = "output")]
+    pub(crate) format: Option<LabelFormat>,
+
+    /// Which neighbours belong together: those at 4 sides, or at 4 corners too
+    #[arg(long, value_name = "N", default_value = "8")]
+    pub(crate) connectivity: Connectivity,
+
+    /// CSV file to write with each component's area, bounding box and centroid
+    #[arg(long, value_name = "OUT.csv")]
+    pub(crate) stats: Option<PathBuf>,
+
+    /// How to label; all algorithms give the same result
+    #[arg(long, value_name = "NAME")]
+    pub(crate) algorithm: Option<LabelAlgorithm>,
+
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// Show the version, the devices and the algorithms
+#[derive(Debug, clap::Args)]
+pub(crate) struct InfoArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Make test images
+#[derive(Debug, clap::Args)]
+pub(crate) struct GenerateArgs {
+    #[command(subcommand)]
+    pub(crate) what: Generate,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Generate {
+    Mask(MaskArgs),
+}
+
+/// Make a binary image from a pattern
+///
+/// The same arguments give the same pixels on every machine.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  trazar generate mask blobs -o blobs.png --size 4096 --seed 7
+  trazar generate mask noise:0.3 -o noise.npy --size 1920x1080")]
+pub(crate) struct MaskArgs {
+    /// blobs, noise or noise:DENSITY, nested-rectangles, spiral, serpentine, hilbert, comb,
+    /// checkerboard, dots or lattice
+    #[arg(value_name = "PATTERN")]
+    pub(crate) pattern: Pattern,
+
+    /// File to write; its extension chooses the format: .png, .pbm or .npy. '-' is standard
+    /// output
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+
+    /// Format to write, whatever OUT's extension
+    #[arg(long, value_name = "F")]
+    pub(crate) format: Option<ImageFormat>,
+
+    /// Width and height in pixels
+    #[arg(long, value_name = "WxH|N", default_value = "1024", value_parser = size)]
+    pub(crate) size: (u32, u32),
+
+    /// Which of the random images, for blobs and noise
+    #[arg(long, value_name = "S", default_value = "0")]
+    pub(crate) seed: u64,
+}
+
+/// What to read.
+#[derive(Debug, clap::Args)]
+pub(crate) struct InputArgs {
+    /// Image to read: PNG, PBM/PGM/PPM, BMP, TIFF, or .npy (2-D; bool, u8, u16, f32 or f64)
+    #[arg(value_name = "IMAGE")]
+    pub(crate) image: PathBuf,
+
+    /// Foreground is what is above T [default: 127 for 8-bit samples, 32767 for 16-bit, 0.5 for
+    /// floats; 1 or true is foreground for 1-bit and bool]
+    #[arg(long, value_name = "T", value_parser = finite, allow_negative_numbers = true)]
+    pub(crate) threshold: Option<f64>,
+
+    /// Swap foreground and background
+    #[arg(long)]
+    pub(crate) invert: bool,
+}
+
+/// How to run, and what to say.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RunArgs {
+    /// Where to run
+    #[arg(long, value_name = "D", default_value = "auto")]
+    pub(crate) device: Device,
+
+    /// Run the work N times and report the fastest, for measuring
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) repeat: NonZeroU32,
+
+    /// Print the summary as JSON on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Print nothing but errors (and the summary that --json asks for)
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// How to write GDSII.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "GDSII")]
+pub(crate) struct GdsArgs {
+    /// Layer, 0 to 32767 [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(..=32767))]
+    pub(crate) layer: Option<u16>,
+
+    /// Datatype, 0 to 32767 [default: 0]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(..=32767))]
+    pub(crate) datatype: Option<u16>,
+
+    /// Database unit in metres [default: 1e-9]
+    #[arg(long, value_name = "METRES", value_parser = finite)]
+    pub(crate) dbu: Option<f64>,
+
+    /// User unit in metres, what lengths are shown in [default: 1e-6]
+    #[arg(long, value_name = "METRES", value_parser = finite)]
+    pub(crate) user_unit: Option<f64>,
+
+    /// Side of a pixel in nanometres, a whole number of database units [default: 1 database
+    /// unit]
+    #[arg(long, value_name = "NM", value_parser = finite)]
+    pub(crate) pixel_size: Option<f64>,
+
+    /// Name of the cell [default: TOP]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) cell: Option<String>,
+
+    /// Name of the library [default: TRAZAR]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) library: Option<String>,
+}
+
+impl GdsArgs {
+    /// The first of the options that was given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        [
+            (self.layer.is_some(), "--layer"),
+            (self.datatype.is_some(), "--datatype"),
+            (self.dbu.is_some(), "--dbu"),
+            (self.user_unit.is_some(), "--user-unit"),
+            (self.pixel_size.is_some(), "--pixel-size"),
+            (self.cell.is_some(), "--cell"),
+            (self.library.is_some(), "--library"),
+        ]
+        .into_iter()
+        .find_map(|(given, name)| given.then_some(name))
+    }
+}
+
+fn finite(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() => Ok(value),
+        _ => Err("not a finite number".into()),
+    }
+}
+
+fn size(text: &str) -> Result<(u32, u32), String> {
+    let (width, height) = text.split_once(['x', 'X']).unwrap_or((text, text));
+    match (width.parse(), height.parse()) {
+        (Ok(width), Ok(height)) => Ok((width, height)),
+        _ => Err("not a size: give N or WIDTHxHEIGHT, in pixels".into()),
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+pub(crate) enum ContourFormat {
+    /// Points and hierarchy, as cv2.findContours lays them out
+    Json,
+    /// A picture to zoom into
+    Svg,
+    /// Polygons with holes, in pixel coordinates
+    Geojson,
+    /// A layout, GDSII
+    Gds,
+    /// The contours drawn over the image
+    Png,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+pub(crate) enum LabelFormat {
+    /// An array of uint32 of shape (height, width)
+    Npy,
+    /// A colour for each component
+    Png,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+pub(crate) enum ImageFormat {
+    /// 1-bit grey
+    Png,
+    /// Binary PBM, foreground white
+    Pbm,
+    /// An array of bool of shape (height, width)
+    Npy,
+}
+
+/// An argument's values, and what they are in the library.
+macro_rules! values {
+    ($name:ident => $type:ty { $($(#[$meta:meta])* $value:ident => $to:expr,)* }) => {
+        #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+        pub(crate) enum $name {
+            $($(#[$meta])* $value,)*
+        }
+
+        impl From<$name> for $type {
+            fn from(value: $name) -> Self {
+                match value {
+                    $($name::$value => $to,)*
+                }
+            }
+        }
+
+        impl $name {
+            /// The name that the command line takes for `value`.
+            #[allow(dead_code)]
+            pub(crate) fn name_of(value: $type) -> String {
+                Self::value_variants()
+                    .iter()
+                    .find(|&&variant| <$type>::from(variant) == value)
+                    .and_then(ValueEnum::to_possible_value)
+                    .map_or_else(|| "other".into(), |name| name.get_name().into())
+            }
+
+            /// All names that the command line takes.
+            #[allow(dead_code)]
+            pub(crate) fn names() -> Vec<String> {
+                Self::value_variants()
+                    .iter()
+                    .filter_map(ValueEnum::to_possible_value)
+                    .map(|name| name.get_name().into())
+                    .collect()
+            }
+        }
+    };
+}
+
+values! { Retrieval => trazar::Retrieval {
+    /// The outer borders that lie inside no hole
+    External => Self::External,
+    /// All borders, not linked
+    List => Self::List,
+    /// Outer borders with their holes
+    Ccomp => Self::Ccomp,
+    /// The whole nesting (the default)
+    Tree => Self::Tree,
+}}
+
+values! { Approximation => trazar::Approximation {
+    /// Every step
+    None => Self::None,
+    /// Where the direction changes
+    Simple => Self::Simple,
+    /// Teh and Chin's dominant points, 1-curvature
+    #[value(name = "tc89-l1")]
+    Tc89L1 => Self::TehChinL1,
+    /// Teh and Chin's dominant points, k-cosine
+    #[value(name = "tc89-kcos")]
+    Tc89Kcos => Self::TehChinKCos,
+}}
+
+values! { Geometry => trazar::Geometry {
+    /// Centers of pixels
+    Centers => Self::Centers,
+    /// Corners, along the edges: the polygon's area is the pixel count
+    Edges => Self::Edges,
+}}
+
+values! { TraceAlgorithm => trazar::TraceAlgorithm {
+    /// One border after the other, on one thread
+    Suzuki => Self::Suzuki,
+}}
+
+values! { LabelAlgorithm => trazar::LabelAlgorithm {
+    /// On one thread
+    Sequential => Self::Sequential,
+    /// On all cores
+    Parallel => Self::Parallel,
+}}
+
+values! { Connectivity => trazar::Connectivity {
+    /// Sides
+    #[value(name = "4")]
+    Four => Self::Four,
+    /// Sides and corners
+    #[value(name = "8")]
+    Eight => Self::Eight,
+}}
+
+/// Where to run.
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+pub(crate) enum Device {
+    /// The fastest that is there
+    Auto,
+    /// This machine's processor
+    Cpu,
+}
+
+impl Device {
+    pub(crate) fn engine(self) -> trazar::Engine {
+        match self {
+            Self::Auto => trazar::Engine::auto(),
+            Self::Cpu => trazar::Engine::cpu(),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! How a run fails: what is said, and the exit status.
+
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+use trazar::Error;
+
+/// Why a run ends early.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Options that do not fit each other or the image: status 2.
+    Usage(String),
+    /// Everything else: status 1.
+    Failed(String),
+    /// Whoever reads the output has had enough. No message, and the status that a shell gives
+    /// to a command that the signal SIGPIPE ended.
+    Closed,
+}
+
+impl Failure {
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::Usage(message.into())
+    }
+
+    /// An error about the image at `path`; its message may not name the file by itself.
+    pub(crate) fn about(path: &Path, error: Error) -> Self {
+        match &error {
+            Error::Io { .. } | Error::Unreadable { .. } | Error::Write(_) => error.into(),
+            Error::InvalidOption(_) => Self::Usage(format!("{}: {error}", path.display())),
+            _ => Self::Failed(format!("{}: {error}", path.display())),
+        }
+    }
+
+    /// Says on one line of standard error what went wrong, and gives the exit status.
+    pub(crate) fn report(self) -> ExitCode {
+        let (message, status) = match self {
+            Self::Usage(message) => (message, 2),
+            Self::Failed(message) => (message, 1),
+            Self::Closed => return ExitCode::from(141),
+        };
+        // File names may hold line breaks.
+        let line: String = message
+            .chars()
+            .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+            .collect();
+        eprintln!("error: {line}");
+        ExitCode::from(status)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match &error {
+            Error::Io { source, .. } | Error::Write(source)
+                if source.kind() == io::ErrorKind::BrokenPipe =>
+            {
+                Self::Closed
+            }
+            Error::InvalidOption(message) => Self::Usage(message.clone()),
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+/// From writing to standard output.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            Self::Closed
+        } else {
+            Self::Failed(format!("standard output: {error}"))
+        }
+    }
+}

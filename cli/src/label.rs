@@ -1,0 +1,104 @@
+//! `trazar label`.
+
+use std::time::Instant;
+
+use serde_json::json;
+use trazar::LabelOptions;
+use trazar::formats;
+
+use crate::args::{LabelAlgorithm, LabelArgs, LabelFormat};
+use crate::failure::Failure;
+use crate::image;
+use crate::output::{self, Destination};
+use crate::progress::Progress;
+use crate::summary::{Seconds, Summary, count};
+
+pub(crate) fn run(args: &LabelArgs) -> Result<(), Failure> {
+    let format = match &args.output {
+        Some(path) => Some(output::format(path, args.format)?),
+        None => None,
+    };
+    check(args)?;
+    let options = LabelOptions {
+        connectivity: args.connectivity.into(),
+        statistics: args.stats.is_some(),
+        algorithm: args.algorithm.map(Into::into),
+    };
+
+    let (read, read_seconds) = image::read(&args.input, &args.run, false)?;
+    let output = args.output.as_deref().map(Destination::open).transpose()?;
+    let stats = args.stats.as_deref().map(Destination::open).transpose()?;
+
+    let (engine, progress) = Progress::watch(args.run.device.engine(), "label", args.run.quiet);
+    let mut work_seconds = f64::INFINITY;
+    let mut labelled = None;
+    for _ in 0..args.run.repeat.get() {
+        // The result before is not part of the work, nor is letting go of it.
+        drop(labelled.take());
+        let started = Instant::now();
+        let labels = engine.label(&read.image, &options);
+        work_seconds = work_seconds.min(started.elapsed().as_secs_f64());
+        labelled = Some(labels.map_err(|error| Failure::about(&args.input.image, error))?);
+    }
+    drop(progress);
+    let Some(labels) = labelled else {
+        return Ok(());
+    };
+
+    let started = Instant::now();
+    let mut ready = Vec::new();
+    if let (Some(mut destination), Some(format), Some(path)) = (output, format, &args.output) {
+        destination.fill(|out| match format {
+            LabelFormat::Npy => formats::write_labels_npy(&labels, out),
+            LabelFormat::Png => formats::write_labels_png(&labels, out),
+        })?;
+        ready.push((destination, path));
+    }
+    if let (Some(mut destination), Some(path)) = (stats, &args.stats) {
+        destination.fill(|out| formats::write_statistics(&labels, out))?;
+        ready.push((destination, path));
+    }
+    // All or none.
+    let mut written = Vec::new();
+    for (destination, path) in ready {
+        destination.commit()?;
+        written.push(path.display().to_string());
+    }
+    Summary {
+        input: &args.input,
+        read: &read,
+        device: engine.device().name(),
+        algorithm: LabelAlgorithm::name_of(engine.label_algorithm(&options)),
+        found: count(labels.count().into(), "component", "components"),
+        counts: json!({ "components": labels.count() }),
+        work: "label",
+        seconds: Seconds {
+            read: read_seconds,
+            work: work_seconds,
+            write: started.elapsed().as_secs_f64(),
+        },
+        written,
+    }
+    .say(&args.run)
+}
+
+/// Refuses options that do not go together.
+fn check(args: &LabelArgs) -> Result<(), Failure> {
+    let outputs = [args.output.as_deref(), args.stats.as_deref()];
+    let to_stdout = outputs
+        .into_iter()
+        .flatten()
+        .filter(|p| output::is_stdout(p));
+    let wanted = to_stdout.count() + usize::from(args.run.json);
+    if wanted > 1 {
+        return Err(Failure::usage(
+            "only one of -o -, --stats - and --json can have standard output",
+        ));
+    }
+    if args.output.is_some() && args.output == args.stats {
+        return Err(Failure::usage(
+            "-o and --stats name the same file: give them two",
+        ));
+    }
+    Ok(())
+}

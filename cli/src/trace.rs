@@ -1,0 +1,167 @@
+//! `trazar trace`.
+
+use std::io::Write;
+use std::time::Instant;
+
+use serde_json::json;
+use trazar::formats::{self, GdsOptions, GreyImage};
+use trazar::{BorderKind, Contours, TraceOptions};
+
+use crate::args::{ContourFormat, GdsArgs, Geometry, Retrieval, TraceAlgorithm, TraceArgs};
+use crate::failure::Failure;
+use crate::image;
+use crate::output::{self, Destination};
+use crate::progress::Progress;
+use crate::summary::{Seconds, Summary, count};
+
+pub(crate) fn run(args: &TraceArgs) -> Result<(), Failure> {
+    let format = match &args.output {
+        Some(path) => Some(output::format(path, args.format)?),
+        None => None,
+    };
+    check(args, format)?;
+    let gds = gds_options(&args.gds)?;
+    let options = TraceOptions {
+        retrieval: args.retrieval.map(Into::into).unwrap_or_default(),
+        approximation: args.approximation.into(),
+        geometry: match (args.geometry, format) {
+            (Some(geometry), _) => geometry.into(),
+            (None, Some(ContourFormat::Gds)) => trazar::Geometry::Edges,
+            (None, _) => trazar::Geometry::default(),
+        },
+        algorithm: args.algorithm.map(Into::into),
+    };
+    options.validate()?;
+
+    let (mut read, read_seconds) =
+        image::read(&args.input, &args.run, format == Some(ContourFormat::Png))?;
+    let destination = args.output.as_deref().map(Destination::open).transpose()?;
+
+    let (engine, progress) = Progress::watch(args.run.device.engine(), "trace", args.run.quiet);
+    let mut work_seconds = f64::INFINITY;
+    let mut traced = None;
+    for _ in 0..args.run.repeat.get() {
+        // The result before is not part of the work, nor is letting go of it.
+        drop(traced.take());
+        let started = Instant::now();
+        let contours = engine.trace(&read.image, &options);
+        work_seconds = work_seconds.min(started.elapsed().as_secs_f64());
+        traced = Some(contours.map_err(|error| Failure::about(&args.input.image, error))?);
+    }
+    drop(progress);
+    let Some(contours) = traced else {
+        return Ok(());
+    };
+
+    let started = Instant::now();
+    let mut written = Vec::new();
+    if let (Some(mut destination), Some(format), Some(path)) = (destination, format, &args.output) {
+        let grey = read.grey.take();
+        destination.fill(|out| write(&contours, format, grey, &gds, out))?;
+        destination.commit()?;
+        written.push(path.display().to_string());
+    }
+    let holes = contours.kinds().iter().filter(|&&k| k == BorderKind::Hole);
+    let holes = holes.count() as u64;
+    let all = contours.len() as u64;
+    let points = contours.points().len() as u64;
+    Summary {
+        input: &args.input,
+        read: &read,
+        device: engine.device().name(),
+        algorithm: TraceAlgorithm::name_of(engine.trace_algorithm(&options)),
+        found: format!(
+            "{} ({} outer, {}) of {}",
+            count(all, "contour", "contours"),
+            all - holes,
+            count(holes, "hole", "holes"),
+            count(points, "point", "points"),
+        ),
+        counts: json!({ "contours": all, "holes": holes, "points": points }),
+        work: "trace",
+        seconds: Seconds {
+            read: read_seconds,
+            work: work_seconds,
+            write: started.elapsed().as_secs_f64(),
+        },
+        written,
+    }
+    .say(&args.run)
+}
+
+/// Refuses options that do not go together.
+fn check(args: &TraceArgs, format: Option<ContourFormat>) -> Result<(), Failure> {
+    if args.run.json && args.output.as_deref().is_some_and(output::is_stdout) {
+        return Err(Failure::usage(
+            "-o - and --json both want standard output: write to a file, or leave --json out",
+        ));
+    }
+    if format == Some(ContourFormat::Gds) {
+        if args.geometry == Some(Geometry::Centers) {
+            return Err(Failure::usage(
+                "a GDSII layout follows the pixels' edges: leave --geometry out, or use edges",
+            ));
+        }
+        if args.retrieval == Some(Retrieval::List) {
+            return Err(Failure::usage(
+                "GDSII needs to know which holes are whose: use --retrieval ccomp or tree",
+            ));
+        }
+    } else if let Some(option) = args.gds.given() {
+        return Err(Failure::usage(format!(
+            "{option} is for GDSII: use it with an OUT that ends in .gds, or --format gds"
+        )));
+    }
+    Ok(())
+}
+
+fn gds_options(args: &GdsArgs) -> Result<GdsOptions, Failure> {
+    let default = GdsOptions::default();
+    let database_unit = args.dbu.unwrap_or(default.database_unit);
+    let pixel_size = match args.pixel_size {
+        None => default.pixel_size,
+        Some(nanometres) => {
+            let units = nanometres * 1e-9 / database_unit;
+            let whole = units.round();
+            if !(1.0..=f64::from(i32::MAX)).contains(&whole) || (units - whole).abs() > 1e-6 * whole
+            {
+                return Err(Failure::usage(format!(
+                    "a pixel of {nanometres} nm is {units} database units of {database_unit} m: \
+                     it must be a whole number, 1 at least (see --dbu)"
+                )));
+            }
+            whole as u32
+        }
+    };
+    let options = GdsOptions {
+        database_unit,
+        user_unit: args.user_unit.unwrap_or(default.user_unit),
+        pixel_size,
+        layer: args.layer.unwrap_or(default.layer),
+        datatype: args.datatype.unwrap_or(default.datatype),
+        cell: args.cell.clone().unwrap_or(default.cell),
+        library: args.library.clone().unwrap_or(default.library),
+    };
+    options.validate()?;
+    Ok(options)
+}
+
+fn write(
+    contours: &Contours,
+    format: ContourFormat,
+    grey: Option<GreyImage>,
+    gds: &GdsOptions,
+    out: &mut dyn Write,
+) -> trazar::Result<()> {
+    match (format, grey) {
+        (ContourFormat::Json, _) => formats::write_json(contours, out),
+        (ContourFormat::Svg, _) => formats::write_svg(contours, out),
+        (ContourFormat::Geojson, _) => formats::write_geojson(contours, out),
+        (ContourFormat::Gds, _) => formats::write_gds(contours, gds, out),
+        (ContourFormat::Png, Some(grey)) => formats::write_overlay(contours, grey, out),
+        (ContourFormat::Png, None) => Err(trazar::Error::Unwritable {
+            format: "png",
+            reason: "the picture to draw over was not kept".into(),
+        }),
+    }
+}

@@ -1,0 +1,162 @@
+//! What the tests of the command share: a folder, images in it, and running the binary.
+
+#![allow(dead_code, missing_docs)]
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+pub(crate) struct Folder(tempfile::TempDir);
+
+/// How a run ended.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) status: Option<i32>,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+}
+
+pub(crate) fn command() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_trazar"))
+}
+
+pub(crate) fn run<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Run {
+    Run::of(command().args(arguments).output().unwrap())
+}
+
+impl Run {
+    pub(crate) fn of(output: Output) -> Self {
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(!stderr.contains("panicked"), "{stderr}");
+        Self {
+            status: output.status.code(),
+            stdout: output.stdout,
+            stderr,
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn succeeded(self) -> Self {
+        assert_eq!(self.status, Some(0), "{}", self.stderr);
+        self
+    }
+
+    /// Ended with `status` after exactly one line of error that contains all of `words`.
+    #[track_caller]
+    pub(crate) fn failed(self, status: i32, words: &[&str]) {
+        assert_eq!(self.status, Some(status), "{}", self.stderr);
+        assert!(self.stdout.is_empty(), "{:?}", self.stdout);
+        assert!(self.stderr.starts_with("error: "), "{}", self.stderr);
+        assert_eq!(self.stderr.trim_end().lines().count(), 1, "{}", self.stderr);
+        self.says(words);
+    }
+
+    /// Refused by the parser of the command line, whose messages may have more lines.
+    #[track_caller]
+    pub(crate) fn refused(self, words: &[&str]) {
+        assert_eq!(self.status, Some(2), "{}", self.stderr);
+        assert!(self.stdout.is_empty());
+        assert!(self.stderr.starts_with("error: "), "{}", self.stderr);
+        self.says(words);
+    }
+
+    #[track_caller]
+    fn says(&self, words: &[&str]) {
+        for word in words {
+            assert!(self.stderr.contains(word), "no {word:?} in {}", self.stderr);
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.stdout).unwrap()
+    }
+}
+
+/// The drawing that most tests use: a ring with a dot in it, and a dot outside.
+pub(crate) const RING: [&str; 7] = [
+    "........", ".#####..", ".#...#..", ".#.#.#.#", ".#...#..", ".#####..", "........",
+];
+
+/// Its contours by the rules of `cv2.findContours` (tree, simple).
+pub(crate) fn ring_contours() -> Value {
+    serde_json::json!([
+        [[7, 3]],
+        [[1, 1], [1, 5], [5, 5], [5, 1]],
+        [
+            [1, 2],
+            [2, 1],
+            [4, 1],
+            [5, 2],
+            [5, 4],
+            [4, 5],
+            [2, 5],
+            [1, 4]
+        ],
+        [[3, 3]]
+    ])
+}
+
+pub(crate) fn pixels() -> Vec<bool> {
+    RING.iter()
+        .flat_map(|row| row.bytes().map(|c| c == b'#'))
+        .collect()
+}
+
+pub(crate) const WIDTH: u32 = 8;
+pub(crate) const HEIGHT: u32 = 7;
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub(crate) fn at(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub(crate) fn put(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        fs::write(self.at(name), bytes).unwrap();
+        self.at(name)
+    }
+
+    /// The ring as an 8-bit grey image, in the format of the name's extension.
+    pub(crate) fn ring(&self, name: &str) -> PathBuf {
+        let samples: Vec<u8> = pixels().iter().map(|&p| if p { 200 } else { 50 }).collect();
+        let image = image::GrayImage::from_raw(WIDTH, HEIGHT, samples).unwrap();
+        image.save(self.at(name)).unwrap();
+        self.at(name)
+    }
+
+    /// An `.npy` file.
+    pub(crate) fn npy(&self, name: &str, header: &str, data: &[u8]) -> PathBuf {
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        let header = format!("{header}\n");
+        bytes.extend((header.len() as u16).to_le_bytes());
+        bytes.extend(header.as_bytes());
+        bytes.extend(data);
+        self.put(name, bytes)
+    }
+
+    pub(crate) fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(self.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+/// An array's header.
+pub(crate) fn header(descr: &str, fortran: bool, shape: &str) -> String {
+    let fortran = if fortran { "True" } else { "False" };
+    format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}")
+}

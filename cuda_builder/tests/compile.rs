@@ -1,0 +1,315 @@
+//! Compiles small kernels and reads their PTX.
+//!
+//! Where the device toolchain is missing, each test says so and passes; with `TRAZAR_REQUIRE_DEVICE_TOOLCHAIN=1` it
+//! fails instead.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use cuda_builder::{Built, CudaBuilder, Error, Lint, Search};
+
+/// One build at a time: they share cargo's folder, so that the compiler's library is built once.
+static BUILDING: Mutex<()> = Mutex::new(());
+
+/// A kernel crate with `body` as its source, in a folder called `name`.
+fn kernel_crate(name: &str, body: &str) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("..")
+        .canonicalize()
+        .expect("the workspace");
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::create_dir_all(dir.join("src")).expect("a folder");
+    // Its own workspace, with this one's lock file: nothing needs to be looked up.
+    let manifest = format!(
+        "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n\
+         [dependencies]\ncuda_std = {{ path = {:?} }}\n",
+        root.join("cuda_std")
+    );
+    fs::write(dir.join("Cargo.toml"), manifest).expect("written");
+    fs::copy(root.join("Cargo.lock"), dir.join("Cargo.lock")).expect("copied");
+    let source = format!(
+        "#![cfg_attr(target_arch = \"nvptx64\", no_std, feature(abi_ptx))]\nuse cuda_std::prelude::*;\n{body}\n"
+    );
+    fs::write(dir.join("src/lib.rs"), source).expect("written");
+    dir
+}
+
+/// Builds the kernels in `body`; `None` if there is no device toolchain.
+fn build(name: &str, body: &str) -> Option<Result<Built, Error>> {
+    let _one_at_a_time = BUILDING
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let target_dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("device");
+    match Search::default().find() {
+        Ok(toolchain) => {
+            let builder = CudaBuilder::new(kernel_crate(name, body))
+                .toolchain(toolchain)
+                .target_dir(target_dir);
+            Some(builder.build())
+        }
+        Err(error) => {
+            let required = std::env::var_os("TRAZAR_REQUIRE_DEVICE_TOOLCHAIN")
+                .is_some_and(|value| value == "1");
+            assert!(!required, "{error}");
+            println!(
+                "{name}: SKIPPED: {}",
+                error.to_string().lines().next().unwrap_or_default()
+            );
+            None
+        }
+    }
+}
+
+/// The lints that refuse `body`.
+fn refused(name: &str, body: &str) -> Option<Vec<Lint>> {
+    build(name, body).map(|result| match result {
+        Err(Error::Lints(lints)) => lints,
+        other => panic!("not refused by a lint: {other:?}"),
+    })
+}
+
+#[test]
+fn shared_memory_is_accessed_directly() {
+    let body = "#[kernel(block = 64)]
+        pub unsafe fn reverse(data: ViewMut<'_, u32>) {
+            let cells = shared_array![u32; 64];
+            let t = thread::thread_idx_x();
+            cells.st(t, data.ld(t));
+            thread::sync_threads();
+            data.st(t, cells.ld(63 - t));
+        }";
+    let Some(built) = build("shared", body) else {
+        return;
+    };
+    let ptx = built.expect("it compiles").ptx;
+    for instruction in [
+        "st.shared.b32",
+        "ld.shared.b32",
+        "ld.global.b32",
+        "st.global.b32",
+    ] {
+        assert!(ptx.contains(instruction), "no {instruction} in\n{ptx}");
+    }
+    assert!(
+        ptx.contains("[256];"),
+        "64 words of shared memory in\n{ptx}"
+    );
+    assert!(
+        !ptx.contains("ld.b32") && !ptx.contains("st.b32"),
+        "a generic access in\n{ptx}"
+    );
+}
+
+#[test]
+fn dynamic_shared_memory_is_external() {
+    let body = "#[kernel(block = 64)]
+        pub unsafe fn reverse(data: ViewMut<'_, u32>) {
+            let cells = unsafe { shared::dynamic_shared_mem::<u32>(0, 64) };
+            let t = thread::thread_idx_x();
+            cells.st(t, data.ld(t));
+            thread::sync_threads();
+            data.st(t, cells.ld(63 - t));
+        }";
+    let Some(built) = build("dynamic", body) else {
+        return;
+    };
+    let ptx = built.expect("it compiles").ptx;
+    assert!(
+        ptx.contains(".extern .shared .align 16 .b8 dynamic_shared[];"),
+        "{ptx}"
+    );
+    assert!(
+        ptx.contains("st.shared.b32") && ptx.contains("ld.shared.b32"),
+        "{ptx}"
+    );
+}
+
+#[test]
+fn launch_bounds_are_there() {
+    let body = "#[kernel(block = (32, 8), min_blocks = 3)]
+        pub unsafe fn bounded(data: ViewMut<'_, u32>) {
+            data.st(thread::thread_idx_x(), 1);
+        }";
+    let Some(built) = build("bounds", body) else {
+        return;
+    };
+    let built = built.expect("it compiles");
+    assert!(built.ptx.contains(".reqntid 32, 8, 1"), "{}", built.ptx);
+    assert!(built.ptx.contains(".minnctapersm 3"), "{}", built.ptx);
+    assert_eq!(built.kernels[0].block, [32, 8, 1]);
+    assert_eq!(
+        built.interface(),
+        ["bounded(.param .align 8 .b8 bounded_param_0[16])"]
+    );
+}
+
+#[test]
+fn a_barrier_between_two_ifs_on_one_condition_is_emitted_once() {
+    let body = "#[kernel(block = 64)]
+        pub unsafe fn twice(data: ViewMut<'_, u32>) {
+            let cell = shared_array![u32; 1];
+            let t = thread::thread_idx_x();
+            if t == 0 { cell.st(0, data.ld(0)); }
+            thread::sync_threads();
+            if t == 0 { cell.st(0, cell.ld(0) + 1); }
+            thread::sync_threads();
+            data.st(t, cell.ld(0));
+        }";
+    let Some(built) = build("barrier", body) else {
+        return;
+    };
+    let ptx = built.expect("it compiles").ptx;
+    assert_eq!(ptx.matches("bar.sync").count(), 2, "{ptx}");
+}
+
+#[test]
+fn a_kernel_that_unrolls_its_barriers_is_refused_until_it_says_so() {
+    let kernel = |options: &str| {
+        format!(
+            "#[kernel(block = 64{options})]
+            pub unsafe fn steps(data: ViewMut<'_, u32>) {{
+                let cells = shared_array![u32; 64];
+                let t = thread::thread_idx_x();
+                cells.st(t, data.ld(t));
+                let mut step = 32;
+                while step > 0 {{
+                    thread::sync_threads();
+                    if t < step {{ cells.st(t, cells.ld(t) + cells.ld(t + step)); }}
+                    step /= 2;
+                }}
+                if t == 0 {{ data.st(0, cells.ld(0)); }}
+            }}"
+        )
+    };
+    let Some(lints) = refused("unrolled", &kernel("")) else {
+        return;
+    };
+    assert_eq!(
+        lints,
+        [Lint::Barriers {
+            kernel: "steps".into(),
+            expected: 1,
+            found: 6
+        }]
+    );
+    let built = build("unrolled", &kernel(", barriers = 6")).expect("the toolchain is there");
+    assert_eq!(built.expect("it says so").kernels[0].barriers, 6);
+}
+
+#[test]
+fn a_panicking_kernel_is_refused() {
+    let body = "#[kernel(block = 64)]
+        pub unsafe fn picks(data: ViewMut<'_, u32>, i: u32) {
+            let table = [3u32, 1, 4, 1, 5];
+            data.st(0, table[i as usize]);
+        }";
+    let Some(lints) = refused("panics", body) else {
+        return;
+    };
+    let [Lint::Panics { kernel, through }] = &lints[..] else {
+        panic!("{lints:?}")
+    };
+    assert_eq!(kernel, "picks");
+    assert!(
+        through
+            .iter()
+            .any(|function| function.contains("panic_bounds_check")),
+        "{through:?}"
+    );
+}
+
+#[test]
+fn double_precision_is_refused_unless_asked_for() {
+    let kernel = |options: &str| {
+        format!(
+            "#[kernel(block = 64{options})]
+            pub unsafe fn halves(data: ViewMut<'_, u32>) {{
+                let t = thread::thread_idx_x();
+                data.st(t, (f64::from(data.ld(t)) * 0.3) as u32);
+            }}"
+        )
+    };
+    let Some(lints) = refused("double", &kernel("")) else {
+        return;
+    };
+    assert_eq!(
+        lints,
+        [Lint::F64 {
+            kernel: "halves".into()
+        }]
+    );
+    build("double", &kernel(", f64"))
+        .expect("the toolchain is there")
+        .expect("it asks for it");
+}
+
+#[test]
+fn a_stack_in_local_memory_is_refused() {
+    let body = "#[kernel(block = 64)]
+        pub unsafe fn counts(data: ViewMut<'_, u32>) {
+            let mut counts = [0u32; 64];
+            let mut i = 0u32;
+            while i < 1000 {
+                counts[(data.ld(i) % 64) as usize] += 1;
+                i += 1;
+            }
+            data.st(0, counts[(data.ld(1) % 64) as usize]);
+        }";
+    let Some(lints) = refused("stack", body) else {
+        return;
+    };
+    assert_eq!(
+        lints,
+        [Lint::Stack {
+            kernel: "counts".into(),
+            bytes: 256
+        }]
+    );
+}
+
+#[test]
+fn two_builds_in_different_folders_are_identical() {
+    let body = "#[kernel(block = 64)]
+        pub unsafe fn sums(data: ViewMut<'_, u32>) {
+            let cells = shared_array![u32; 64];
+            let t = thread::thread_idx_x();
+            cells.st(t, warp::warp_reduce_add(warp::FULL_MASK, data.ld(t)));
+            thread::sync_threads();
+            data.st(t, cells.ld(63 - t));
+        }";
+    let Some(first) = build("here", body) else {
+        return;
+    };
+    let second = build("elsewhere/and/deeper", body).expect("the toolchain is there");
+    let text = |built: Result<Built, Error>| {
+        let ptx = built.expect("it compiles").ptx;
+        // The header's hash is of the crate's folder name too.
+        ptx.split_once(".version")
+            .map(|(_, text)| text.to_owned())
+            .expect("PTX")
+    };
+    assert_eq!(text(first), text(second));
+}
+
+#[test]
+fn a_crate_without_kernels_is_an_error() {
+    let Some(built) = build("empty", "pub fn nothing() {}") else {
+        return;
+    };
+    assert!(matches!(built, Err(Error::NoKernels(_))), "{built:?}");
+}
+
+#[test]
+fn a_slice_as_an_argument_is_a_compile_error_that_names_the_view() {
+    let body = "#[kernel(block = 64)]
+        pub unsafe fn takes(data: &[u32]) {}";
+    let Some(built) = build("slice", body) else {
+        return;
+    };
+    let message = built.expect_err("slices are refused").to_string();
+    assert!(
+        message.contains("a kernel can't take a slice: take a `View<'_, T>`"),
+        "{message}"
+    );
+}

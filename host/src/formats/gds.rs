@@ -1,0 +1,273 @@
+//! Contours as a GDSII stream: what layout tools read.
+//!
+//! Why not a crate: the one that is fit to write GDSII today, `gds21`, writes only a library
+//! that is completely in memory, at 136 bytes for each polygon and with a copy of every point,
+//! which for a large image of small features is many times what tracing takes; and it brings
+//! 58 more crates into every program that depends on this one (3.0.0-pre.2, its newest). What
+//! is needed here is seven kinds of records, written as they come.
+
+use std::io::{BufWriter, Write};
+
+use glam::IVec2;
+
+use super::polygon::{self, Ring};
+use crate::{BorderKind, Contour, Contours, Error, Geometry, Result};
+
+/// The most vertices of a boundary. A record is at most 65,534 bytes long; its head takes 4, a
+/// point 8, and the first point is repeated at the end.
+const MAX_VERTICES: usize = 8190;
+
+/// How to write a GDSII stream.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GdsOptions {
+    /// The database unit in metres: what an integer coordinate counts.
+    pub database_unit: f64,
+    /// The user unit in metres: what programs show lengths in.
+    pub user_unit: f64,
+    /// The side of a pixel in database units.
+    pub pixel_size: u32,
+    /// The layer, 0 to 32767.
+    pub layer: u16,
+    /// The datatype, 0 to 32767.
+    pub datatype: u16,
+    /// The name of the only cell: letters, digits, `_`, `?` and `$`.
+    pub cell: String,
+    /// The library's name: the same.
+    pub library: String,
+}
+
+impl Default for GdsOptions {
+    /// Pixels of 1 nm, shown in µm, on layer 1, datatype 0, in cell `TOP` of library `TRAZAR`.
+    fn default() -> Self {
+        Self {
+            database_unit: 1e-9,
+            user_unit: 1e-6,
+            pixel_size: 1,
+            layer: 1,
+            datatype: 0,
+            cell: "TOP".into(),
+            library: "TRAZAR".into(),
+        }
+    }
+}
+
+impl GdsOptions {
+    /// Whether the options fit the format.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] for units below 1e-15 m or above 1 m, a pixel size of 0, and
+    /// numbers and names that the format does not have.
+    pub fn validate(&self) -> Result<()> {
+        for (what, unit) in [("database", self.database_unit), ("user", self.user_unit)] {
+            if !(1e-15..=1.0).contains(&unit) {
+                return Err(Error::InvalidOption(format!(
+                    "the {what} unit of {unit} m is out of range: it is 1e-15 to 1 metre"
+                )));
+            }
+        }
+        for (what, number) in [("layer", self.layer), ("datatype", self.datatype)] {
+            if number > i16::MAX as u16 {
+                return Err(Error::InvalidOption(format!(
+                    "the {what} {number} is out of range: it is 0 to 32767"
+                )));
+            }
+        }
+        for (what, name) in [("cell", &self.cell), ("library", &self.library)] {
+            let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '?' | '$');
+            if name.is_empty() || name.len() > 32 || !name.chars().all(fits) {
+                return Err(Error::InvalidOption(format!(
+                    "the {what} name {name:?} does not fit GDSII: \
+                     it is 1 to 32 letters, digits, '_', '?' or '$'"
+                )));
+            }
+        }
+        if self.pixel_size == 0 {
+            return Err(Error::InvalidOption(
+                "the pixel size is 0: it is at least 1 database unit".into(),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Writes contours along the pixels' edges as GDSII boundaries.
+///
+/// y points up and the image's bottom left corner is the origin: the corner `(x, y)` is at
+/// `(x, height - y) × pixel_size`. The boundaries cover exactly the foreground pixels, each one
+/// once. There is one boundary for each outer border; GDSII has no holes, so each hole is
+/// joined to it by a line that is walked there and back. A boundary has at most 8190 vertices;
+/// what has more is divided into several.
+///
+/// The dates in the stream are all 1970-01-01, so that equal images give equal files.
+///
+/// # Errors
+/// [`Error::Unwritable`] for contours along pixel centers, for holes without a hierarchy
+/// ([`Retrieval::List`](crate::Retrieval::List)), and for coordinates that do not fit 32 bits;
+/// [`Error::InvalidOption`]; [`Error::Write`].
+pub fn write_gds(contours: &Contours, options: &GdsOptions, out: impl Write) -> Result<()> {
+    options.validate()?;
+    check(contours, options)?;
+    let mut stream = Stream(BufWriter::with_capacity(1 << 16, out));
+    stream.start(options)?;
+    let scale = options.pixel_size as i32;
+    let height = contours.height() as i32;
+    for outer in contours.iter().filter(|c| c.kind() == BorderKind::Outer) {
+        let holes: Vec<Contour<'_>> = outer.children().collect();
+        if holes.is_empty() && outer.points().len() <= MAX_VERTICES {
+            stream.boundary(outer.points(), scale, height, options)?;
+            continue;
+        }
+        let region: Vec<Ring> = std::iter::once(outer)
+            .chain(holes)
+            .map(|ring| ring.points().to_vec())
+            .collect();
+        let pieces = polygon::pieces(region, MAX_VERTICES)
+            .ok_or_else(|| unwritable("an outer border and its holes do not fit together"))?;
+        for piece in pieces {
+            stream.boundary(&piece, scale, height, options)?;
+        }
+    }
+    stream.record(ENDSTR, &[])?;
+    stream.record(ENDLIB, &[])?;
+    Ok(stream.0.flush()?)
+}
+
+fn unwritable(reason: impl Into<String>) -> Error {
+    Error::Unwritable {
+        format: "gds",
+        reason: reason.into(),
+    }
+}
+
+fn check(contours: &Contours, options: &GdsOptions) -> Result<()> {
+    if contours.geometry() != Geometry::Edges {
+        return Err(unwritable(
+            "a layout needs the polygons along the pixels' edges: trace with geometry edges",
+        ));
+    }
+    if contours
+        .iter()
+        .any(|c| c.kind() == BorderKind::Hole && c.links().parent.is_none())
+    {
+        return Err(unwritable(
+            "holes are found through the hierarchy: trace with retrieval ccomp or tree",
+        ));
+    }
+    let side = u64::from(contours.width().max(contours.height()));
+    if side * u64::from(options.pixel_size) > i32::MAX as u64 {
+        return Err(unwritable(format!(
+            "{side} pixels of {} database units do not fit 32-bit coordinates: \
+             use a larger database unit, or trace the image in parts",
+            options.pixel_size
+        )));
+    }
+    Ok(())
+}
+
+/// A record's type and the type of its data.
+type RecordType = [u8; 2];
+const HEADER: RecordType = [0x00, 2];
+const BGNLIB: RecordType = [0x01, 2];
+const LIBNAME: RecordType = [0x02, 6];
+const UNITS: RecordType = [0x03, 5];
+const ENDLIB: RecordType = [0x04, 0];
+const BGNSTR: RecordType = [0x05, 2];
+const STRNAME: RecordType = [0x06, 6];
+const ENDSTR: RecordType = [0x07, 0];
+const BOUNDARY: RecordType = [0x08, 0];
+const LAYER: RecordType = [0x0d, 2];
+const DATATYPE: RecordType = [0x0e, 2];
+const XY: RecordType = [0x10, 3];
+const ENDEL: RecordType = [0x11, 0];
+
+struct Stream<W: Write>(BufWriter<W>);
+
+impl<W: Write> Stream<W> {
+    fn record(&mut self, kind: RecordType, data: &[u8]) -> Result<()> {
+        // At most a boundary's, which fits.
+        let len = (data.len() + 4) as u16;
+        self.0.write_all(&len.to_be_bytes())?;
+        self.0.write_all(&kind)?;
+        Ok(self.0.write_all(data)?)
+    }
+
+    /// Strings have an even length.
+    fn name(&mut self, kind: RecordType, name: &str) -> Result<()> {
+        let mut bytes = name.as_bytes().to_vec();
+        bytes.resize(bytes.len().next_multiple_of(2), 0);
+        self.record(kind, &bytes)
+    }
+
+    fn start(&mut self, options: &GdsOptions) -> Result<()> {
+        // Last modified, last accessed: year, month, day, hour, minute, second.
+        let dates: Vec<u8> = [1970i16, 1, 1, 0, 0, 0]
+            .repeat(2)
+            .into_iter()
+            .flat_map(i16::to_be_bytes)
+            .collect();
+        self.record(HEADER, &600i16.to_be_bytes())?;
+        self.record(BGNLIB, &dates)?;
+        self.name(LIBNAME, &options.library)?;
+        let units = [
+            real(options.database_unit / options.user_unit),
+            real(options.database_unit),
+        ];
+        self.record(UNITS, units.map(u64::to_be_bytes).as_flattened())?;
+        self.record(BGNSTR, &dates)?;
+        self.name(STRNAME, &options.cell)
+    }
+
+    fn boundary(
+        &mut self,
+        ring: &[IVec2],
+        scale: i32,
+        height: i32,
+        options: &GdsOptions,
+    ) -> Result<()> {
+        self.record(BOUNDARY, &[])?;
+        self.record(LAYER, &options.layer.to_be_bytes())?;
+        self.record(DATATYPE, &options.datatype.to_be_bytes())?;
+        let points = ring.iter().chain(ring.first());
+        let coordinates = points.flat_map(|p| [p.x * scale, (height - p.y) * scale]);
+        let bytes: Vec<u8> = coordinates.flat_map(i32::to_be_bytes).collect();
+        self.record(XY, &bytes)?;
+        self.record(ENDEL, &[])
+    }
+}
+
+/// GDSII's 8-byte real: a sign bit, an exponent of 16 in excess 64 (7 bits), and a fraction
+/// from 1/16 to 1 (56 bits). For positive values within its range, which hold 53 bits, this is
+/// exact.
+fn real(value: f64) -> u64 {
+    let (mut fraction, mut exponent) = (value, 64u64);
+    while fraction >= 1.0 && exponent < 127 {
+        fraction /= 16.0;
+        exponent += 1;
+    }
+    while fraction < 1.0 / 16.0 && exponent > 0 {
+        fraction *= 16.0;
+        exponent -= 1;
+    }
+    exponent << 56 | (fraction * (1u64 << 56) as f64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reals_are_those_of_the_format() {
+        assert_eq!(real(1.0), 0x4110_0000_0000_0000);
+        assert_eq!(real(2.0), 0x4120_0000_0000_0000);
+        assert_eq!(real(0.5), 0x4080_0000_0000_0000);
+        assert_eq!(real(1e-3), 0x3e41_8937_4bc6_a7f0);
+        assert_eq!(real(1e-9), 0x3944_b82f_a09b_5a54);
+        assert_eq!(real(1.0 / 16.0), 0x4010_0000_0000_0000);
+        for value in [1e-15, 3e-10, 0.99, 1.0, 1e15] {
+            let bits = real(value);
+            let fraction = (bits & ((1 << 56) - 1)) as f64 / (1u64 << 56) as f64;
+            let exponent = (bits >> 56) as i32 - 64;
+            assert_eq!(fraction * 16f64.powi(exponent), value);
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Reading an image file: which format it is, and what became of it.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use image::ImageFormat;
+
+use super::grey::GreyImage;
+use super::threshold::{SampleKind, Thresholder};
+use super::{image_file, npy, tiff_file};
+use crate::{BinaryImage, Error, Result};
+
+/// How to read an image.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ReadOptions {
+    /// Foreground is `value > threshold`. `None`: 127 for 8-bit samples, 32767 for 16-bit, 0.5
+    /// for floats, and 1 (true) is foreground for 1-bit and `bool`.
+    ///
+    /// In the samples' own scale: 0 to 255, 0 to 65535, any finite number, 0 to 1.
+    pub threshold: Option<f64>,
+    /// Swap foreground and background after thresholding.
+    pub invert: bool,
+    /// Keep the picture too, as [`ReadImage::grey`].
+    pub keep_grey: bool,
+}
+
+/// An image file's content.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ReadImage {
+    /// Its foreground and background.
+    pub image: BinaryImage,
+    /// The picture in shades of grey, if [`ReadOptions::keep_grey`] asked for it.
+    pub grey: Option<GreyImage>,
+    /// What the file holds for each pixel.
+    pub kind: SampleKind,
+    /// The threshold that was used, in the samples' scale.
+    pub threshold: f64,
+    /// No sample is above the threshold though some are not zero: it may be the wrong one.
+    pub only_below_threshold: bool,
+}
+
+impl ReadImage {
+    pub(super) fn new(
+        rows: Thresholder,
+        kind: SampleKind,
+        threshold: f64,
+        options: &ReadOptions,
+    ) -> Self {
+        let (mut image, grey, any_nonzero) = rows.finish();
+        let only_below_threshold = any_nonzero && image.count_foreground() == 0;
+        if options.invert {
+            image.invert();
+        }
+        Self {
+            image,
+            grey,
+            kind,
+            threshold,
+            only_below_threshold,
+        }
+    }
+}
+
+/// Reads an image file and thresholds it.
+///
+/// - **PNG, PBM/PGM/PPM/PAM, BMP, TIFF**: 1-bit, 8-bit and 16-bit samples; grey TIFFs of 32-bit
+///   and 64-bit floats too. Colours are reduced to their luminance (0.299 R + 0.587 G +
+///   0.114 B); an alpha channel is ignored, as are orientation and colour profiles. 2-bit and
+///   4-bit samples, and PGMs with another maximum than 255 or 65535, are stretched to the whole
+///   range. A PBM's white (0) is foreground, as in a PNG of the same picture;
+///   [`ReadOptions::invert`] turns it.
+/// - **`.npy`**: 2-D arrays of shape (height, width) of `bool`, `uint8`, `uint16`, `float32` or
+///   `float64`, in C or Fortran order, of either endianness.
+///
+/// The format is detected by content, and by the file's extension if that says nothing. A pipe
+/// is read as well as a file. Beside the result, memory is used for the decoded samples at most
+/// (a few rows or columns for `.npy`), and no size that a file claims is trusted before memory
+/// for it was had.
+///
+/// # Errors
+/// [`Error::Io`] for a file that cannot be read; [`Error::Unreadable`] for one that is no image,
+/// damaged, truncated, or of a kind that is not supported; [`Error::InvalidOption`] for a
+/// threshold that the samples cannot have; [`Error::NotANumber`], [`Error::EmptyImage`],
+/// [`Error::ImageTooLarge`], [`Error::OutOfMemory`].
+pub fn read_image(path: impl AsRef<Path>, options: &ReadOptions) -> Result<ReadImage> {
+    let path = path.as_ref();
+    let mut source = Source::open(path)?;
+    match Format::of(&mut source, path)? {
+        Format::Npy => npy::read(&mut source, options),
+        Format::Image(ImageFormat::Tiff) => tiff_file::read(&mut source, options),
+        Format::Image(format) => image_file::read(&mut source, format, options),
+    }
+}
+
+/// What a reader reads from.
+pub(super) struct Source<'a> {
+    pub(super) origin: Origin<'a>,
+    pub(super) bytes: Box<dyn BufReadSeek>,
+}
+
+/// Where it comes from, for errors.
+#[derive(Clone, Copy)]
+pub(super) struct Origin<'a> {
+    pub(super) path: &'a Path,
+    /// The file's size in bytes.
+    pub(super) len: u64,
+}
+
+pub(super) trait BufReadSeek: BufRead + Seek {}
+impl<T: BufRead + Seek> BufReadSeek for T {}
+
+impl<'a> Source<'a> {
+    fn open(path: &'a Path) -> Result<Self> {
+        let io = |source| Error::Io {
+            path: path.into(),
+            source,
+        };
+        let mut file = File::open(path).map_err(io)?;
+        let metadata = file.metadata().map_err(io)?;
+        if metadata.is_dir() {
+            return Err(io(std::io::ErrorKind::IsADirectory.into()));
+        }
+        if metadata.is_file() {
+            return Ok(Self {
+                origin: Origin {
+                    path,
+                    len: metadata.len(),
+                },
+                bytes: Box::new(BufReader::with_capacity(1 << 18, file)),
+            });
+        }
+        #[cfg(unix)]
+        if std::os::unix::fs::FileTypeExt::is_char_device(&metadata.file_type()) {
+            // It may never end.
+            return Err(Error::Unreadable {
+                path: path.into(),
+                reason: "this is a device: give an image file or a pipe".into(),
+            });
+        }
+        // A pipe: the decoders seek, so it has to be in memory.
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(io)?;
+        Ok(Self {
+            origin: Origin {
+                path,
+                len: bytes.len() as u64,
+            },
+            bytes: Box::new(Cursor::new(bytes)),
+        })
+    }
+
+    pub(super) fn rewind(&mut self) -> Result<()> {
+        match self.bytes.seek(SeekFrom::Start(0)) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.origin.io(error)),
+        }
+    }
+}
+
+impl Origin<'_> {
+    pub(super) fn io(&self, source: std::io::Error) -> Error {
+        if source.kind() == std::io::ErrorKind::UnexpectedEof {
+            return self.unreadable("the file is truncated: it ends before the last pixel");
+        }
+        Error::Io {
+            path: self.path.into(),
+            source,
+        }
+    }
+
+    /// An [`Error::Unreadable`]; decoders' messages are put on one line.
+    pub(super) fn unreadable(&self, reason: impl std::fmt::Display) -> Error {
+        let words = reason.to_string();
+        Error::Unreadable {
+            path: self.path.into(),
+            reason: words.split_whitespace().collect::<Vec<_>>().join(" "),
+        }
+    }
+}
+
+enum Format {
+    Npy,
+    Image(ImageFormat),
+}
+
+impl Format {
+    fn of(source: &mut Source<'_>, path: &Path) -> Result<Self> {
+        let mut start = Vec::new();
+        let read = (&mut source.bytes).take(16).read_to_end(&mut start);
+        read.map_err(|error| source.origin.io(error))?;
+        source.rewind()?;
+        if start.is_empty() {
+            return Err(source.origin.unreadable("the file is empty"));
+        }
+        if start.starts_with(b"\x93NUMPY") {
+            return Ok(Self::Npy);
+        }
+        let by_content = image::guess_format(&start).ok();
+        let by_name = ImageFormat::from_path(path).ok();
+        match by_content.or(by_name) {
+            Some(
+                format @ (ImageFormat::Png
+                | ImageFormat::Pnm
+                | ImageFormat::Bmp
+                | ImageFormat::Tiff),
+            ) => Ok(Self::Image(format)),
+            Some(other) if by_content.is_some() => Err(source.origin.unreadable(format_args!(
+                "{} images are not read: give a PNG, PBM/PGM/PPM, BMP, TIFF or .npy file",
+                other
+                    .extensions_str()
+                    .first()
+                    .unwrap_or(&"such")
+                    .to_uppercase()
+            ))),
+            _ => Err(source.origin.unreadable(
+                "not an image that can be read: give a PNG, PBM/PGM/PPM, BMP, TIFF or .npy file",
+            )),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Contours as SVG.
+//!
+//! The crate `svg` builds the whole document as a tree of strings before it writes any of it;
+//! with millions of points that is several times the size of the contours, and the text here
+//! is a few fixed elements. So it is written directly.
+
+use std::io::Write;
+
+use glam::IVec2;
+
+use super::text::Text;
+use crate::{BorderKind, Contour, Contours, Geometry, Result};
+
+/// Writes an SVG picture, one unit a pixel (images below 800 pixels are shown enlarged): a filled and stroked path for
+/// each outer border with the holes directly inside it, by the even-odd rule.
+///
+/// Holes are found through the hierarchy. Without one
+/// ([`Retrieval::List`](crate::Retrieval::List)) all contours make one path, which looks the
+/// same. With [`Geometry::Centers`] the points lie in the middle of their pixels.
+///
+/// # Errors
+/// [`Error::Write`](crate::Error::Write).
+pub fn write_svg(contours: &Contours, out: impl Write) -> Result<()> {
+    let mut text = Text::new(out);
+    let (width, height) = (contours.width(), contours.height());
+    let holes = contours
+        .kinds()
+        .iter()
+        .filter(|&&kind| kind == BorderKind::Hole)
+        .count();
+    // As large as it is shown at first; small images would hardly be seen.
+    let scale = u64::from((800 / width.max(height)).clamp(1, 16));
+    text.put("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"");
+    text.integer(u64::from(width) * scale);
+    text.put("\" height=\"").integer(u64::from(height) * scale);
+    text.put("\" viewBox=\"0 0 ").integer(width).put(" ");
+    text.integer(height)
+        .put("\">\n<title>Contours</title>\n<desc>");
+    text.integer(contours.len() - holes).put(" outer borders, ");
+    text.integer(holes).put(" holes, ");
+    text.integer(contours.points().len());
+    text.put(" points, of a binary image of ").integer(width);
+    text.put(" x ").integer(height).put(" pixels, along the ");
+    text.put(match contours.geometry() {
+        Geometry::Centers => "pixels' centers",
+        Geometry::Edges => "pixels' edges",
+    });
+    text.put("; by trazar</desc>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
+    text.put("<g fill=\"#9ecae9\" fill-rule=\"evenodd\" stroke=\"#08519c\" stroke-width=\"1\" ");
+    text.put("stroke-linecap=\"round\" stroke-linejoin=\"round\"");
+    if contours.geometry() == Geometry::Centers {
+        text.put(" transform=\"translate(.5 .5)\"");
+    }
+    text.put(">\n");
+
+    let linked = |c: &Contour<'_>| c.kind() == BorderKind::Outer || c.links().parent.is_some();
+    if contours.iter().all(|contour| linked(&contour)) {
+        for outer in contours.iter().filter(|c| c.kind() == BorderKind::Outer) {
+            path(&mut text, std::iter::once(outer).chain(outer.children()))?;
+        }
+    } else {
+        path(&mut text, contours.iter())?;
+    }
+    text.put("</g>\n</svg>\n");
+    text.finish()
+}
+
+/// One path, in relative coordinates. The stroke keeps its width on the screen at any zoom.
+fn path<'a>(
+    text: &mut Text<impl Write>,
+    contours: impl Iterator<Item = Contour<'a>>,
+) -> Result<()> {
+    text.put("<path vector-effect=\"non-scaling-stroke\" d=\"");
+    for contour in contours {
+        let Some((&first, rest)) = contour.points().split_first() else {
+            continue;
+        };
+        text.put("M").integer(first.x).put(" ").integer(first.y);
+        let mut at = first;
+        let mut command = ' ';
+        for &point in rest {
+            let IVec2 { x, y } = point.wrapping_sub(at);
+            let (next, values) = match (x, y) {
+                (_, 0) => ('h', [Some(x), None]),
+                (0, _) => ('v', [None, Some(y)]),
+                _ => ('l', [Some(x), Some(y)]),
+            };
+            let mut separate = next == command;
+            if !separate {
+                text.put(next.encode_utf8(&mut [0; 4]));
+            }
+            for value in values.into_iter().flatten() {
+                if separate && value >= 0 {
+                    text.put(" ");
+                }
+                text.integer(value);
+                separate = true;
+            }
+            (at, command) = (point, next);
+            text.hand_on()?;
+        }
+        text.put("z");
+    }
+    text.put("\"/>\n");
+    text.hand_on()
+}

@@ -1,0 +1,50 @@
+//! Text with very many integers, written fast.
+
+use std::io::Write;
+
+use crate::Result;
+
+/// Collects text and hands it on in large portions.
+pub(super) struct Text<W> {
+    out: W,
+    buffer: Vec<u8>,
+    digits: itoa::Buffer,
+}
+
+/// How much is collected.
+const PORTION: usize = 1 << 16;
+
+impl<W: Write> Text<W> {
+    pub(super) fn new(out: W) -> Self {
+        Self {
+            out,
+            buffer: Vec::with_capacity(PORTION + 256),
+            digits: itoa::Buffer::new(),
+        }
+    }
+
+    pub(super) fn put(&mut self, text: &str) -> &mut Self {
+        self.buffer.extend_from_slice(text.as_bytes());
+        self
+    }
+
+    pub(super) fn integer(&mut self, value: impl itoa::Integer) -> &mut Self {
+        let digits = self.digits.format(value);
+        self.buffer.extend_from_slice(digits.as_bytes());
+        self
+    }
+
+    /// Call once for every few dozen bytes.
+    pub(super) fn hand_on(&mut self) -> Result<()> {
+        if self.buffer.len() >= PORTION {
+            self.out.write_all(&self.buffer)?;
+            self.buffer.clear();
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self) -> Result<()> {
+        self.out.write_all(&self.buffer)?;
+        Ok(self.out.flush()?)
+    }
+}
