@@ -18,7 +18,6 @@ use trazar::{
     Result,
 };
 
-
 const MS_PER_S: f64 = 1e3;
 
 fn list(variable: &str, default: &str) -> Vec<String> {
@@ -76,7 +75,9 @@ fn verify(labeler: &DeviceLabeler, image: &BinaryImage, on_device: &DeviceImage)
         };
         let expected = Engine::cpu().label(image, &options)?;
         for algorithm in [LabelAlgorithm::Tiles, LabelAlgorithm::Direct] {
-            let found = labeler.label(on_device, connectivity, algorithm)?.to_host()?;
+            let found = labeler
+                .label(on_device, connectivity, algorithm)?
+                .to_host()?;
             assert!(
                 found.as_slice() == expected.as_slice() && found.count() == expected.count(),
                 "wrong labels: {algorithm:?}, {connectivity:?}"
@@ -117,19 +118,33 @@ fn bench_image(labeler: &DeviceLabeler, name: &str, side: u32, only: &[String]) 
         let kind = format!("{connectivity:?}").to_lowercase();
         if wanted("tiles") {
             let ms = label(LabelAlgorithm::Tiles)?;
-            row(&format!("tiles, {kind}, from bits"), ms, pixels * 4.125, copy_ms);
+            row(
+                &format!("tiles, {kind}, from bits"),
+                ms,
+                pixels * 4.125,
+                copy_ms,
+            );
         }
         if wanted("bytes") {
             let ms = median_ms(stream, repeats, || {
-                let packed = labeler.pack(side, side, &bytes_on_device, 127)?;
-                labeler.label(&packed, connectivity, LabelAlgorithm::Tiles)?;
+                labeler.label_bytes(side, side, &bytes_on_device, 127, connectivity)?;
                 Ok(())
             })?;
-            row(&format!("tiles, {kind}, from bytes"), ms, pixels * 5.0, copy_ms);
+            row(
+                &format!("tiles, {kind}, from bytes"),
+                ms,
+                pixels * 5.0,
+                copy_ms,
+            );
         }
         if wanted("direct") {
             let ms = label(LabelAlgorithm::Direct)?;
-            row(&format!("direct, {kind}, from bits"), ms, pixels * 4.125, copy_ms);
+            row(
+                &format!("direct, {kind}, from bits"),
+                ms,
+                pixels * 4.125,
+                copy_ms,
+            );
         }
     }
     if wanted("host") {
@@ -154,7 +169,12 @@ fn bench_host(
     let on_host = labels.to_host()?;
     let whole = started.elapsed().as_secs_f64() * MS_PER_S;
     row("host to device, bits", uploaded, pixels / 8.0, copy_ms);
-    row("device to host, labels", whole - labelled, pixels * 4.0, copy_ms);
+    row(
+        "device to host, labels",
+        whole - labelled,
+        pixels * 4.0,
+        copy_ms,
+    );
     row("host to host, eight", whole, pixels * 4.125, copy_ms);
     println!("  {} components", on_host.count());
     Ok(())
@@ -164,7 +184,9 @@ fn bench_scan(labeler: &DeviceLabeler) -> Result<()> {
     let stream = labeler.stream();
     for log2 in [20, 24, 28] {
         let n = 1usize << log2;
-        let values: Vec<u32> = (0..n as u32).map(|i| i.wrapping_mul(2_654_435_761) >> 20).collect();
+        let values: Vec<u32> = (0..n as u32)
+            .map(|i| i.wrapping_mul(2_654_435_761) >> 20)
+            .collect();
         let input = stream.upload(&values)?;
         let mut output: DeviceBuffer<u32> = stream.alloc(n)?;
         let copy_ms = median_ms(stream, 50, || Ok(output.copy_from(0, &input, 0..n)?))?;
@@ -185,10 +207,7 @@ fn bench_scan(labeler: &DeviceLabeler) -> Result<()> {
 }
 
 fn main() -> Result<()> {
-    let only = list(
-        "TRAZAR_BENCH_ONLY",
-        "tiles,bytes,direct,host,scan,load",
-    );
+    let only = list("TRAZAR_BENCH_ONLY", "tiles,bytes,direct,host,scan,load");
     let started = Instant::now();
     let device = match Device::open(0) {
         Ok(device) => device,

@@ -55,7 +55,11 @@ fn difference(found: &Labels, expected: &Labels) -> Option<String> {
         return Some(format!("at ({x}, {y}): {}, not {}", a[i], b[i]));
     }
     if found.count() != expected.count() {
-        return Some(format!("{} components, not {}", found.count(), expected.count()));
+        return Some(format!(
+            "{} components, not {}",
+            found.count(),
+            expected.count()
+        ));
     }
     let (a, b) = (found.components(), expected.components());
     if a == b {
@@ -66,7 +70,11 @@ fn difference(found: &Labels, expected: &Labels) -> Option<String> {
     Some(format!("components differ first at {at:?}"))
 }
 
-fn options(connectivity: Connectivity, algorithm: LabelAlgorithm, statistics: bool) -> LabelOptions {
+fn options(
+    connectivity: Connectivity,
+    algorithm: LabelAlgorithm,
+    statistics: bool,
+) -> LabelOptions {
     LabelOptions {
         connectivity,
         statistics,
@@ -254,19 +262,30 @@ fn repeats_agree() {
         let options = options(Connectivity::Eight, algorithm, false);
         let first = gpu.label(&image, &options).unwrap();
         for _ in 0..30 {
-            assert_eq!(difference(&gpu.label(&image, &options).unwrap(), &first), None);
+            assert_eq!(
+                difference(&gpu.label(&image, &options).unwrap(), &first),
+                None
+            );
         }
     }
 }
 
 #[test]
-fn packs_bytes_on_the_gpu() {
+fn packs_and_labels_bytes() {
     let Ok(device) = Device::open(0) else {
-        drop(gpu("packs_bytes_on_the_gpu"));
+        drop(gpu("packs_and_labels_bytes"));
         return;
     };
     let labeler = DeviceLabeler::new(&device).unwrap();
-    for (width, height) in [(1, 1), (16, 3), (48, 7), (64, 64), (100, 33), (1008, 50), (777, 90)] {
+    for (width, height) in [
+        (1, 1),
+        (16, 3),
+        (48, 7),
+        (64, 64),
+        (100, 33),
+        (1008, 50),
+        (777, 90),
+    ] {
         let bytes: Vec<u8> = (0..width * height).map(|i| (i * 37 % 256) as u8).collect();
         let on_device = labeler.stream().upload(&bytes).unwrap();
         for threshold in [0, 1, 126, 127, 128, 254, 255] {
@@ -276,6 +295,31 @@ fn packs_bytes_on_the_gpu() {
                 found.to_host().unwrap() == expected,
                 "{width} × {height}, threshold {threshold}"
             );
+        }
+    }
+    for (width, height) in [
+        (16, 1),
+        (48, 7),
+        (256, 64),
+        (272, 65),
+        (1008, 250),
+        (777, 90),
+    ] {
+        let image = generate::noise(width, height, 0.45, 9).unwrap();
+        let mut bytes: Vec<u8> = Vec::new();
+        for y in 0..height {
+            bytes.extend((0..width).map(|x| if image.get(x, y) { 128 } else { 127 }));
+        }
+        let on_device = labeler.stream().upload(&bytes).unwrap();
+        for connectivity in CONNECTIVITIES {
+            let options = options(connectivity, LabelAlgorithm::Sequential, false);
+            let expected = Engine::cpu().label(&image, &options).unwrap();
+            let (packed, labels) = labeler
+                .label_bytes(width, height, &on_device, 127, connectivity)
+                .unwrap();
+            assert!(packed.to_host().unwrap() == image, "{width} × {height}");
+            let difference = difference(&labels.to_host().unwrap(), &expected);
+            assert_eq!(difference, None, "{width} × {height}, {connectivity:?}");
         }
     }
     let bytes = labeler.stream().upload(&[0u8; 10]).unwrap();
@@ -304,7 +348,9 @@ fn labels_stay_on_the_device() {
         .label(&on_device, Connectivity::Eight, LabelAlgorithm::Tiles)
         .unwrap();
     drop(on_device);
-    let expected = Engine::cpu().label(&image, &LabelOptions::default()).unwrap();
+    let expected = Engine::cpu()
+        .label(&image, &LabelOptions::default())
+        .unwrap();
     assert_eq!(labels.count().unwrap(), expected.count());
     assert_eq!(difference(&labels.to_host().unwrap(), &expected), None);
 }

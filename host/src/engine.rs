@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+#[cfg(not(feature = "cuda"))]
+use crate::Error;
 #[cfg(feature = "cuda")]
 use crate::label::device::DeviceLabeler;
 use crate::label::{self, LabelAlgorithm, LabelOptions, Labels};
 use crate::trace::{self, Contours, TraceAlgorithm, TraceOptions};
-#[cfg(not(feature = "cuda"))]
-use crate::Error;
 use crate::{BinaryImage, Result};
 
 /// A place to run the work on. All give the same results.

@@ -28,7 +28,12 @@ impl Scanner {
             n,
             status: stream.alloc(scan::status_len(n) as usize)?,
             ticket: stream.alloc(1)?,
-            total: stream.alloc_zeroed(1)?,
+            // A scan writes it, unless it is one of nothing.
+            total: if n == 0 {
+                stream.alloc_zeroed(1)?
+            } else {
+                stream.alloc(1)?
+            },
         })
     }
 

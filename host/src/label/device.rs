@@ -106,6 +106,16 @@ pub struct DeviceLabels {
 }
 
 impl DeviceLabels {
+    fn new(grid: Grid, labels: DeviceBuffer<u32>, numbering: Numbering) -> Self {
+        Self {
+            width: grid.width,
+            height: grid.height,
+            labels,
+            total: numbering.scan.into_total(),
+            count: OnceLock::new(),
+        }
+    }
+
     /// Width of the image that was labelled.
     pub fn width(&self) -> u32 {
         self.width
@@ -179,6 +189,18 @@ fn row_words(width: u32) -> u32 {
     width.div_ceil(WORD_BITS as u32)
 }
 
+/// An image on the GPU.
+enum Source<'a> {
+    /// As bits.
+    Words(&'a DeviceBuffer<u64>),
+    /// As bytes, to be written as bits to `words`.
+    Bytes {
+        bytes: &'a DeviceBuffer<u8>,
+        threshold: u8,
+        words: &'a mut DeviceBuffer<u64>,
+    },
+}
+
 /// What both algorithms number components with.
 struct Numbering {
     roots: DeviceBuffer<u64>,
@@ -236,17 +258,7 @@ impl DeviceLabeler {
         bytes: &DeviceBuffer<u8>,
         threshold: u8,
     ) -> Result<DeviceImage> {
-        check_size(width.into(), height.into())?;
-        let needed = u64::from(width) * u64::from(height);
-        if bytes.len() as u64 != needed {
-            return Err(Error::SizeMismatch {
-                width,
-                height,
-                needed,
-                given: bytes.len() as u64,
-                unit: "values",
-            });
-        }
+        check_bytes(width, height, bytes)?;
         grid(width, height)?;
         let stream = self.stream();
         stream.wait_for(bytes.stream())?;
@@ -289,56 +301,114 @@ impl DeviceLabeler {
         algorithm: LabelAlgorithm,
     ) -> Result<DeviceLabels> {
         let grid = grid(image.width, image.height)?;
-        let label = match algorithm {
-            LabelAlgorithm::Tiles => Self::label_tiles,
-            LabelAlgorithm::Direct => Self::label_direct,
-            other => return Err(other.unavailable_on(crate::Device::Cuda)),
-        };
+        if algorithm.device() != crate::Device::Cuda {
+            return Err(algorithm.unavailable_on(crate::Device::Cuda));
+        }
         let stream = self.stream();
         stream.wait_for(image.words.stream())?;
-        let mut labels = stream.alloc(image.width as usize * image.height as usize)?;
-        let mut numbering = Numbering::new(&self.queue, grid.words())?;
-        let eight = u32::from(connectivity == Connectivity::Eight);
-        label(self, &image.words, &mut labels, &mut numbering, grid, eight)?;
+        let labels = match algorithm {
+            LabelAlgorithm::Direct => self.label_direct(&image.words, grid, connectivity)?,
+            _ => self.label_tiles(Source::Words(&image.words), grid, connectivity)?,
+        };
         // The image may be dropped before the work is done: its memory then goes back after it.
         image.words.stream().wait_for(stream)?;
-        Ok(DeviceLabels {
-            width: image.width,
-            height: image.height,
-            labels,
-            total: numbering.scan.into_total(),
-            count: OnceLock::new(),
-        })
+        Ok(labels)
     }
 
+    /// Labels an image of one byte a pixel, row by row without padding, whose foreground is `value > threshold`, with
+    /// [`LabelAlgorithm::Tiles`]. Also gives the image of bits: where the width is a multiple of 16, the kernel that reads
+    /// the bytes labels them too, which is faster than [`pack`](Self::pack) before [`label`](Self::label).
+    ///
+    /// # Errors
+    /// Those of [`pack`](Self::pack) and [`label`](Self::label).
+    pub fn label_bytes(
+        &self,
+        width: u32,
+        height: u32,
+        bytes: &DeviceBuffer<u8>,
+        threshold: u8,
+        connectivity: Connectivity,
+    ) -> Result<(DeviceImage, DeviceLabels)> {
+        if !width.is_multiple_of(16) {
+            let image = self.pack(width, height, bytes, threshold)?;
+            let labels = self.label(&image, connectivity, LabelAlgorithm::Tiles)?;
+            return Ok((image, labels));
+        }
+        check_bytes(width, height, bytes)?;
+        let grid = grid(width, height)?;
+        let stream = self.stream();
+        stream.wait_for(bytes.stream())?;
+        let mut words = stream.alloc(grid.words() as usize)?;
+        let source = Source::Bytes {
+            bytes,
+            threshold,
+            words: &mut words,
+        };
+        let labels = self.label_tiles(source, grid, connectivity)?;
+        bytes.stream().wait_for(stream)?;
+        let image = DeviceImage {
+            width,
+            height,
+            words,
+        };
+        Ok((image, labels))
+    }
+
+    /// The stream waits for the image.
     fn label_tiles(
         &self,
-        image: &DeviceBuffer<u64>,
-        labels: &mut DeviceBuffer<u32>,
-        numbering: &mut Numbering,
+        source: Source<'_>,
         grid: Grid,
-        eight: u32,
-    ) -> std::result::Result<(), CudaError> {
+        connectivity: Connectivity,
+    ) -> std::result::Result<DeviceLabels, CudaError> {
         let (stream, on) = (self.stream(), &self.queue);
+        let eight = u32::from(connectivity == Connectivity::Eight);
+        let mut labels = stream.alloc(grid.width as usize * grid.height as usize)?;
+        let mut numbering = Numbering::new(on, grid.words())?;
         let mut firsts = stream.alloc::<u16>(grid.firsts_len())?;
         let mut offsets = stream.alloc::<u16>(grid.offsets_len())?;
         let mut sides = stream.alloc::<u32>(grid.sides_len())?;
         // SAFETY: all buffers have the lengths that the kernels ask for, from addresses that the driver aligns, and are
-        // used by this stream alone, which `label` has made wait for the image; the launches follow each other as the
-        // kernels ask for.
+        // used by this stream alone, which waits for the source; the launches follow each other as the kernels ask for.
         unsafe {
-            tiles::tiles_label::launch(
-                on,
-                grid.tiles(),
-                image.view(),
-                labels.view_mut(),
-                firsts.view_mut(),
-                offsets.view_mut(),
-                sides.view_mut(),
-                numbering.roots.view_mut(),
-                grid,
-                eight,
-            )?;
+            let image = match source {
+                Source::Words(words) => {
+                    tiles::tiles_label::launch(
+                        on,
+                        grid.tiles(),
+                        words.view(),
+                        labels.view_mut(),
+                        firsts.view_mut(),
+                        offsets.view_mut(),
+                        sides.view_mut(),
+                        numbering.roots.view_mut(),
+                        grid,
+                        eight,
+                    )?;
+                    words
+                }
+                Source::Bytes {
+                    bytes,
+                    threshold,
+                    words,
+                } => {
+                    tiles::tiles_label_bytes::launch(
+                        on,
+                        grid.tiles(),
+                        bytes.view(),
+                        words.view_mut(),
+                        labels.view_mut(),
+                        firsts.view_mut(),
+                        offsets.view_mut(),
+                        sides.view_mut(),
+                        numbering.roots.view_mut(),
+                        grid,
+                        eight,
+                        threshold.into(),
+                    )?;
+                    words
+                }
+            };
             let merge_blocks = grid.merge_threads().div_ceil(128) as u32;
             if merge_blocks > 0 {
                 tiles::tiles_merge::launch(
@@ -374,19 +444,24 @@ impl DeviceLabeler {
                 numbering.in_chunk.view(),
                 numbering.chunks.view(),
                 grid,
-            )
+            )?;
         }
+        Ok(DeviceLabels::new(grid, labels, numbering))
     }
 
+    /// The stream waits for the image.
     fn label_direct(
         &self,
         image: &DeviceBuffer<u64>,
-        labels: &mut DeviceBuffer<u32>,
-        numbering: &mut Numbering,
         grid: Grid,
-        eight: u32,
-    ) -> std::result::Result<(), CudaError> {
+        connectivity: Connectivity,
+    ) -> std::result::Result<DeviceLabels, CudaError> {
         let on = &self.queue;
+        let eight = u32::from(connectivity == Connectivity::Eight);
+        let mut labels = self
+            .stream()
+            .alloc(grid.width as usize * grid.height as usize)?;
+        let mut numbering = Numbering::new(on, grid.words())?;
         let Grid {
             width,
             height,
@@ -453,8 +528,9 @@ impl DeviceLabeler {
                 width,
                 height,
                 row_words,
-            )
+            )?;
         }
+        Ok(DeviceLabels::new(grid, labels, numbering))
     }
 
     /// Measures the components of `image`, whose labels are `labels`.
@@ -553,6 +629,22 @@ impl DeviceLabeler {
             ..labels.to_host()?
         })
     }
+}
+
+/// Refuses a buffer that is not an image of one byte a pixel.
+fn check_bytes(width: u32, height: u32, bytes: &DeviceBuffer<u8>) -> Result<()> {
+    check_size(width.into(), height.into())?;
+    let needed = u64::from(width) * u64::from(height);
+    if bytes.len() as u64 == needed {
+        return Ok(());
+    }
+    Err(Error::SizeMismatch {
+        width,
+        height,
+        needed,
+        given: bytes.len() as u64,
+        unit: "values",
+    })
 }
 
 /// The tiles of an image, if its pixels can be numbered with 32 bits.

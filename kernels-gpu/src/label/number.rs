@@ -42,10 +42,7 @@ impl Numbers<'_> {
         let x = root - y * self.width;
         let word = y * self.row_words + x / 64;
         let before = self.roots.ldg(word) & ((1 << (x % 64)) - 1);
-        self.chunks.ldg(word / CHUNK)
-            + u32::from(self.in_chunk.ldg(word))
-            + before.count_ones()
-            + 1
+        self.chunks.ldg(word / CHUNK) + u32::from(self.in_chunk.ldg(word)) + before.count_ones() + 1
     }
 }
 

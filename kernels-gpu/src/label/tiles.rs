@@ -27,6 +27,7 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::number::{Numbers, count_chunk};
 use crate::primitives::bits::{Beside, Touching, count_through, starts};
+use crate::primitives::pack::pack_sixteen;
 use crate::primitives::quotient;
 use crate::primitives::union_find::{Parents, find, union};
 
@@ -123,10 +124,10 @@ impl Grid {
         self.tiles() as usize * 4
     }
 
-    /// Threads that [`tiles_merge`] needs: one for each word below a tile, and eight for each side between tiles.
+    /// Threads that [`tiles_merge`] needs: eight for each word below a tile, and eight for each side between tiles.
     #[must_use]
     pub const fn merge_threads(self) -> u64 {
-        let below = (self.tiles_y as u64).saturating_sub(1) * self.row_words as u64;
+        let below = (self.tiles_y as u64).saturating_sub(1) * self.row_words as u64 * 8;
         let beside = (self.tiles_x as u64).saturating_sub(1) * self.tiles_y as u64 * 8;
         below + beside
     }
@@ -136,6 +137,78 @@ impl Grid {
 #[inline(always)]
 const fn split(position: u32) -> (u32, u32) {
     (position / WIDTH, position % WIDTH)
+}
+
+/// What the kernels that join the runs of tiles write.
+#[derive(Clone, Copy)]
+struct Found<'a> {
+    parents: ViewMut<'a, u32>,
+    firsts: ViewMut<'a, u16>,
+    offsets: ViewMut<'a, u16>,
+    sides: ViewMut<'a, u32>,
+    locals: ViewMut<'a, u64>,
+}
+
+/// This thread's word of its block's tile.
+#[derive(Clone, Copy)]
+struct Place {
+    tile: u32,
+    tile_x: u32,
+    tile_y: u32,
+    /// Row and column of words in the tile.
+    row: u32,
+    column: u32,
+    /// Row and column of words in the image.
+    y: u32,
+    word_x: u32,
+    /// Whether the image has it.
+    inside: bool,
+    /// Its number in the image.
+    word: u32,
+}
+
+impl Place {
+    #[inline(always)]
+    fn mine(grid: Grid) -> Self {
+        let t = thread::thread_idx_x();
+        let tile = thread::block_idx_x();
+        let tile_y = quotient(tile, grid.tiles_x);
+        let tile_x = tile - tile_y * grid.tiles_x;
+        let (row, column) = (t / COLUMNS, t % COLUMNS);
+        let (y, word_x) = (tile_y * ROWS + row, tile_x * COLUMNS + column);
+        Self {
+            tile,
+            tile_x,
+            tile_y,
+            row,
+            column,
+            y,
+            word_x,
+            inside: y < grid.height && word_x < grid.row_words,
+            word: y * grid.row_words + word_x,
+        }
+    }
+
+    /// Where its word is among the tile's words in shared memory.
+    #[inline(always)]
+    const fn at(&self) -> u32 {
+        (self.row + 1) * STRIDE + self.column + 1
+    }
+}
+
+/// Frames the tile by zeros on the left, above and on the right.
+#[inline(always)]
+fn frame(words: SharedView<u64>, place: &Place) {
+    let t = thread::thread_idx_x();
+    if place.column == 0 {
+        words.st(place.at() - 1, 0);
+    }
+    if t < STRIDE {
+        words.st(t, 0);
+    }
+    if t == BLOCK - 1 {
+        words.st(place.at() + 1, 0);
+    }
 }
 
 /// Joins the runs of each tile. Makes the first pixel of each of a tile's components a node of `parents`, its own parent.
@@ -155,10 +228,90 @@ pub unsafe fn tiles_label(
     grid: Grid,
     eight: u32,
 ) {
+    let words = shared_array![u64; WORDS];
+    let place = Place::mine(grid);
+    frame(words, &place);
+    let here = if place.inside {
+        image.ldg(place.word)
+    } else {
+        0
+    };
+    words.st(place.at(), here);
+    thread::sync_threads();
+    let found = Found {
+        parents,
+        firsts,
+        offsets,
+        sides,
+        locals,
+    };
+    label_tile(words, &place, found, grid, eight != 0);
+}
+
+/// [`tiles_label`] from an image of bytes, foreground being `value > threshold`. Also writes the image's words.
+///
+/// # Safety
+///
+/// As for [`tiles_label`]; `bytes` has an element per pixel and starts at a multiple of 16 bytes; the width is a multiple
+/// of 16; nothing else uses `image` meanwhile.
+#[kernel(block = 256)]
+pub unsafe fn tiles_label_bytes(
+    bytes: View<'_, u8>,
+    image: ViewMut<'_, u64>,
+    parents: ViewMut<'_, u32>,
+    firsts: ViewMut<'_, u16>,
+    offsets: ViewMut<'_, u16>,
+    sides: ViewMut<'_, u32>,
+    locals: ViewMut<'_, u64>,
+    grid: Grid,
+    eight: u32,
+    threshold: u32,
+) {
+    /// Loads of 16 pixels a thread.
+    const LOADS: usize = 4;
+
+    let words = shared_array![u64; WORDS];
+    let place = Place::mine(grid);
+    frame(words, &place);
+    // SAFETY: the same memory, as quarters of words.
+    let quarters =
+        unsafe { SharedView::from_raw_parts(words.as_mut_ptr().cast::<u16>(), 4 * WORDS) };
+    let t = thread::thread_idx_x();
+    let (row, column) = (t / 16, t % 16);
+    let x = place.tile_x * WIDTH + column * 16;
+    // All loads before the first use.
+    let mut pixels = [[0; 16]; LOADS];
+    for (pixels, i) in pixels.iter_mut().zip(0..) {
+        let y = place.tile_y * ROWS + row + i * 16;
+        if y < grid.height && x < grid.width {
+            *pixels = bytes.ldg_vector(y * grid.width + x);
+        }
+    }
+    for (pixels, i) in pixels.iter().zip(0..) {
+        let at = ((row + i * 16 + 1) * STRIDE + 1) * 4 + column;
+        // Beside the image, a threshold of 0 or more leaves zeros.
+        quarters.st(at, pack_sixteen(*pixels, threshold) as u16);
+    }
+    thread::sync_threads();
+    if place.inside {
+        image.st(place.word, words.ld(place.at()));
+    }
+    let found = Found {
+        parents,
+        firsts,
+        offsets,
+        sides,
+        locals,
+    };
+    label_tile(words, &place, found, grid, eight != 0);
+}
+
+/// Joins the runs of the tile in `words`. For a whole block.
+#[inline(always)]
+fn label_tile(words: SharedView<u64>, place: &Place, found: Found<'_>, grid: Grid, eight: bool) {
     /// Marks an element of `runs` as the position of a root's first pixel.
     const POSITION: u32 = 1 << 31;
 
-    let words = shared_array![u64; WORDS];
     let run_offsets = shared_array![u32; BLOCK as usize];
     let warp_counts = shared_array![u32; (BLOCK / WARP_SIZE) as usize];
     let runs = shared_array![u32; MAX_RUNS as usize];
@@ -166,28 +319,16 @@ pub unsafe fn tiles_label(
     let t = thread::thread_idx_x();
     let lane = t % WARP_SIZE;
     let warp = t / WARP_SIZE;
-    let tile = thread::block_idx_x();
-    let tile_y = quotient(tile, grid.tiles_x);
-    let tile_x = tile - tile_y * grid.tiles_x;
-    let (row, column) = (t / COLUMNS, t % COLUMNS);
-    let (y, word_x) = (tile_y * ROWS + row, tile_x * COLUMNS + column);
-    let inside = y < grid.height && word_x < grid.row_words;
-    let word = y * grid.row_words + word_x;
-
-    // The tile, framed by zeros on the left, above and on the right.
-    let at = (row + 1) * STRIDE + column + 1;
-    let here = if inside { image.ldg(word) } else { 0 };
-    words.st(at, here);
-    if column == 0 {
-        words.st(at - 1, 0);
-    }
-    if t < STRIDE {
-        words.st(t, 0);
-    }
-    if t == BLOCK - 1 {
-        words.st(at + 1, 0);
-    }
-    thread::sync_threads();
+    let at = place.at();
+    let Place {
+        tile,
+        row,
+        column,
+        y,
+        word_x,
+        ..
+    } = *place;
+    let here = words.ld(at);
     let beside = Beside {
         left: words.ld(at - 1),
         here,
@@ -204,8 +345,8 @@ pub unsafe fn tiles_label(
         let left = warp::warp_vote_ballot(FULL_MASK, words.ld(row_at + 1) & 1 != 0);
         let right = warp::warp_vote_ballot(FULL_MASK, words.ld(row_at + COLUMNS) >> 63 != 0);
         if lane == 0 {
-            sides.st(tile * 4 + warp, left);
-            sides.st(tile * 4 + 2 + warp, right);
+            found.sides.st(tile * 4 + warp, left);
+            found.sides.st(tile * 4 + 2 + warp, right);
         }
     }
 
@@ -234,7 +375,7 @@ pub unsafe fn tiles_label(
         total += warp_counts.ld(other);
     }
     run_offsets.st(t, offset);
-    offsets.st(tile * BLOCK + t, offset as u16);
+    found.offsets.st(tile * BLOCK + t, offset as u16);
     thread::sync_threads();
 
     // Hook every run to the first run above that it touches: a smaller number, so there are no cycles.
@@ -259,7 +400,7 @@ pub unsafe fn tiles_label(
             above(bit + 1)
         }
     };
-    let mut touching = Touching::find(beside, up, eight != 0);
+    let mut touching = Touching::find(beside, up, eight);
     let mut rest = own_starts;
     let mut run = offset;
     while rest != 0 {
@@ -286,15 +427,15 @@ pub unsafe fn tiles_label(
     }
     thread::sync_threads();
 
-    // Halve the paths until all are one step long.
+    // Shorten the paths until all are one step long.
     loop {
         let mut changed = false;
         let mut i = t;
         while i < total {
             let parent = runs.parent(i);
-            let grandparent = runs.parent(parent);
-            if grandparent != parent {
-                runs.st_relaxed(i, grandparent, Block);
+            let ancestor = runs.parent(runs.parent(parent));
+            if ancestor != parent {
+                runs.lower(i, ancestor);
                 changed = true;
             }
             i += BLOCK;
@@ -336,8 +477,7 @@ pub unsafe fn tiles_label(
     if thread::sync_threads_or(joins) {
         let mut i = t;
         while i < total {
-            let root = find(runs, i);
-            runs.st_relaxed(i, root, Block);
+            runs.lower(i, find(runs, i));
             i += BLOCK;
         }
     }
@@ -355,12 +495,12 @@ pub unsafe fn tiles_label(
             roots |= first;
             runs.st(run, POSITION | row * WIDTH + column * 64 + bit);
             let pixel = y * grid.width + word_x * 64 + bit;
-            parents.st(pixel, pixel);
+            found.parents.st(pixel, pixel);
         }
         run += 1;
     }
-    if inside {
-        locals.st(word, roots);
+    if place.inside {
+        found.locals.st(place.word, roots);
     }
     thread::sync_threads();
     let mut i = t;
@@ -369,7 +509,7 @@ pub unsafe fn tiles_label(
         if value & POSITION == 0 {
             value = runs.ld(value);
         }
-        firsts.st(tile * grid.tile_runs + i, value as u16);
+        found.firsts.st(tile * grid.tile_runs + i, value as u16);
         i += BLOCK;
     }
 }
@@ -432,7 +572,7 @@ impl Runs<'_> {
 ///
 /// The arguments are those of [`tiles_label`], which has run; the launch has the grid's
 /// [`merge_threads`](Grid::merge_threads), rounded up to blocks.
-#[kernel(block = 128)]
+#[kernel(block = 128, min_blocks = 8)]
 pub unsafe fn tiles_merge(
     image: View<'_, u64>,
     parents: ViewMut<'_, u32>,
@@ -449,72 +589,79 @@ pub unsafe fn tiles_merge(
         grid,
     };
     let item = thread::index_1d();
-    let below = (grid.tiles_y - 1) * grid.row_words;
-    if item < below {
-        // A word of a tile's first row, and the row above it.
-        let border = quotient(item, grid.row_words);
-        let word_x = item - border * grid.row_words;
-        let y = (border + 1) * ROWS;
-        let row = runs.beside(word_x, y);
-        let touching = Touching::find(row, runs.beside(word_x, y - 1), eight != 0);
-        let mut bits = touching.above;
-        while bits != 0 {
-            let x = word_x * 64 + bits.trailing_zeros();
-            bits &= bits - 1;
-            union(parents, runs.node(x, y), runs.node(x, y - 1));
+    let below = (grid.tiles_y - 1) * grid.row_words * 8;
+    // Pairs to join: straight across the border, and the two diagonals. Bit i stands for pixel (x, y), moved by i along
+    // the border.
+    let (x, y, mut straight, mut falling, mut rising);
+    let is_below = item < below;
+    if is_below {
+        // Eight pixels of a tile's first row, and the row above it.
+        let border = quotient(item / 8, grid.row_words);
+        let word_x = item / 8 - border * grid.row_words;
+        (x, y) = (word_x * 64, (border + 1) * ROWS);
+        let touching = Touching::find(
+            runs.beside(word_x, y),
+            runs.beside(word_x, y - 1),
+            eight != 0,
+        );
+        (straight, falling, rising) = (touching.above, touching.above_left, touching.above_right);
+    } else {
+        // Eight rows of the side between a tile and the one to its left. Columns are words here: a bit a row.
+        let side = (item - below) / 8;
+        let across = grid.tiles_x - 1;
+        if across == 0 || side >= across * grid.tiles_y {
+            return;
         }
-        bits = touching.above_left;
-        while bits != 0 {
-            let x = word_x * 64 + bits.trailing_zeros();
-            bits &= bits - 1;
-            union(parents, runs.node(x, y), runs.node(x - 1, y - 1));
+        let tile_y = quotient(side, across);
+        let tile_x = side - tile_y * across + 1;
+        let tile = tile_y * grid.tiles_x + tile_x;
+        let column = |i: u32| u64::from(sides.ldg(i)) | u64::from(sides.ldg(i + 1)) << 32;
+        let left = column(tile * 4 - 2);
+        let right = column(tile * 4);
+        (x, y) = (tile_x * WIDTH, tile_y * ROWS);
+        // Within a tile, pixels above each other are joined already.
+        straight = left & right;
+        straight &= !(straight << 1);
+        (falling, rising) = (0, 0);
+        if eight != 0 {
+            falling = right & (left << 1) & !left & !(right << 1);
+            rising = left & (right << 1) & !right & !(left << 1);
         }
-        bits = touching.above_right;
-        while bits != 0 {
-            let x = word_x * 64 + bits.trailing_zeros();
-            bits &= bits - 1;
-            union(parents, runs.node(x, y), runs.node(x + 1, y - 1));
+    }
+    let mask = 0xff << (item % 8 * 8);
+    straight &= mask;
+    falling &= mask;
+    rising &= mask;
+    loop {
+        // The next pair's lower pixel (or right one), as bit, and how far to the left of it the upper pixel is.
+        let (bit, left, above);
+        if straight != 0 {
+            bit = straight.trailing_zeros();
+            straight &= straight - 1;
+            (left, above) = if is_below { (0, 1) } else { (1, 0) };
+        } else if falling != 0 {
+            bit = falling.trailing_zeros();
+            falling &= falling - 1;
+            (left, above) = (1, 1);
+        } else if rising != 0 {
+            bit = rising.trailing_zeros();
+            rising &= rising - 1;
+            (left, above) = (u32::MAX, 1);
+        } else {
+            return;
         }
-        return;
-    }
-    // Eight rows of the side between a tile and the one to its left. Columns are words here: a bit a row.
-    let item = item - below;
-    let side = item / 8;
-    let across = grid.tiles_x - 1;
-    if across == 0 || side >= across * grid.tiles_y {
-        return;
-    }
-    let tile_y = quotient(side, across);
-    let tile_x = side - tile_y * across + 1;
-    let tile = tile_y * grid.tiles_x + tile_x;
-    let column = |i: u32| u64::from(sides.ldg(i)) | u64::from(sides.ldg(i + 1)) << 32;
-    let left = column(tile * 4 - 2);
-    let right = column(tile * 4);
-    let rows = 0xff << (item % 8 * 8);
-    let x = tile_x * WIDTH;
-    let top = tile_y * ROWS;
-    let both = left & right;
-    // Within a tile, pixels above each other are joined already.
-    let mut bits = both & !(both << 1) & rows;
-    while bits != 0 {
-        let y = top + bits.trailing_zeros();
-        bits &= bits - 1;
-        union(parents, runs.node(x, y), runs.node(x - 1, y));
-    }
-    if eight == 0 {
-        return;
-    }
-    bits = right & (left << 1) & !left & !(right << 1) & rows;
-    while bits != 0 {
-        let y = top + bits.trailing_zeros();
-        bits &= bits - 1;
-        union(parents, runs.node(x, y), runs.node(x - 1, y - 1));
-    }
-    bits = left & (right << 1) & !right & !(left << 1) & rows;
-    while bits != 0 {
-        let y = top + bits.trailing_zeros();
-        bits &= bits - 1;
-        union(parents, runs.node(x - 1, y), runs.node(x, y - 1));
+        let (mut x, mut y) = (x, y);
+        if is_below {
+            x += bit;
+        } else {
+            y += bit;
+            // A rising pair's lower pixel is the left one.
+            if left == u32::MAX {
+                x -= 1;
+            }
+        }
+        let lower = runs.node(x, y);
+        union(parents, lower, runs.node(x.wrapping_sub(left), y - above));
     }
 }
 
@@ -561,6 +708,8 @@ pub unsafe fn tiles_flatten(
 
 /// Writes the labels over the nodes.
 ///
+/// A tile with many runs is written in bands of rows, so that the labels of a band's runs fit into shared memory.
+///
 /// # Safety
 ///
 /// The arguments are those of [`tiles_flatten`], which has run, as has the scan of `chunks`; `labels` is its `parents`,
@@ -576,24 +725,33 @@ pub unsafe fn tiles_write(
     chunks: View<'_, u32>,
     grid: Grid,
 ) {
-    /// Halves of words in a tile.
+    /// Halves of words in a row of a tile, and in a tile.
+    const ROW_HALVES: u32 = 2 * COLUMNS;
     const HALVES: usize = 2 * BLOCK as usize;
+    /// Rows of a band, where a tile is written in bands.
+    const BAND: u32 = 16;
+    /// The most runs of a band.
+    const BAND_RUNS: u32 = BAND * WIDTH / 2;
 
     let bits = shared_array![u32; HALVES];
     let run_starts = shared_array![u32; HALVES];
     // For each half, the number of its first run.
-    let run_offsets = shared_array![u32; HALVES];
-    let run_labels = shared_array![u32; MAX_RUNS as usize];
-    let run_count = shared_array![u32; 1];
+    let run_offsets = shared_array![u32; HALVES + 1];
+    let run_labels = shared_array![u32; BAND_RUNS as usize];
 
     let t = thread::thread_idx_x();
-    let tile = thread::block_idx_x();
-    let tile_y = quotient(tile, grid.tiles_x);
-    let tile_x = tile - tile_y * grid.tiles_x;
-    let (row, column) = (t / COLUMNS, t % COLUMNS);
-    let (y, word_x) = (tile_y * ROWS + row, tile_x * COLUMNS + column);
-    let inside = y < grid.height && word_x < grid.row_words;
-    let word = y * grid.row_words + word_x;
+    let place = Place::mine(grid);
+    let Place {
+        tile,
+        tile_x,
+        tile_y,
+        row,
+        column,
+        y,
+        word_x,
+        inside,
+        word,
+    } = place;
     let here = if inside { image.ldg(word) } else { 0 };
     let left = if inside && column > 0 {
         image.ldg(word - 1)
@@ -609,10 +767,10 @@ pub unsafe fn tiles_write(
     run_offsets.st(2 * t, offset);
     run_offsets.st(2 * t + 1, offset + (own_starts as u32).count_ones());
     if t == BLOCK - 1 {
-        run_count.st(0u32, offset + own_starts.count_ones());
+        run_offsets.st(2 * BLOCK, offset + own_starts.count_ones());
     }
+    thread::sync_threads();
 
-    // The labels of the runs that start with a component's first pixel in the tile.
     let numbers = Numbers {
         roots,
         in_chunk,
@@ -621,82 +779,120 @@ pub unsafe fn tiles_write(
         row_words: grid.row_words,
     };
     let tile_firsts = tile * grid.tile_runs;
-    let mut rest = own_starts;
-    let mut run = offset;
-    while rest != 0 {
-        let bit = rest.trailing_zeros();
-        rest &= rest - 1;
-        let position = row * WIDTH + column * 64 + bit;
-        if u32::from(firsts.ldg(tile_firsts + run)) == position {
-            let root = labels.ld(y * grid.width + word_x * 64 + bit);
-            run_labels.st(run, numbers.number(root));
-        }
-        run += 1;
-    }
-    thread::sync_threads();
+    let tile_pixel = tile_y * ROWS * grid.width + tile_x * WIDTH;
+    let total = run_offsets.ld(2 * BLOCK);
+    let band = if total <= BAND_RUNS { ROWS } else { BAND };
+    let mut top = 0;
+    loop {
+        let bottom = top + band;
+        let band_start = run_offsets.ld(top * ROW_HALVES);
+        let band_end = run_offsets.ld(bottom * ROW_HALVES);
 
-    // Those of the other runs.
-    let total = run_count.ld(0u32);
-    let mut i = t;
-    while i < total {
-        let (row, column) = split(firsts.ldg(tile_firsts + i).into());
-        let half = row * (2 * COLUMNS) + column / 32;
-        let first =
-            run_offsets.ld(half) + (run_starts.ld(half) & low_bits(column % 32)).count_ones();
-        if first != i {
-            run_labels.st(i, run_labels.ld(first));
+        // The labels of the runs that start with a component's first pixel in the tile.
+        if row >= top && row < bottom {
+            let mut rest = own_starts;
+            let mut run = offset;
+            while rest != 0 {
+                let bit = rest.trailing_zeros();
+                rest &= rest - 1;
+                let position = row * WIDTH + column * 64 + bit;
+                if u32::from(firsts.ldg(tile_firsts + run)) == position {
+                    let root = labels.ld(y * grid.width + word_x * 64 + bit);
+                    run_labels.st(run - band_start, numbers.number(root));
+                }
+                run += 1;
+            }
         }
-        i += BLOCK;
-    }
-    thread::sync_threads();
+        thread::sync_threads();
 
-    // Every pixel's.
-    let tile_top = tile_y * ROWS;
-    let tile_left = tile_x * WIDTH;
-    if grid.width.is_multiple_of(4) {
-        // Four pixels a thread: 512 bytes a warp.
-        let x = t % 64 * 4;
-        if tile_left + x >= grid.width {
-            return;
-        }
-        let mut row = t / 64;
-        while row < ROWS && tile_top + row < grid.height {
-            let half = row * (2 * COLUMNS) + x / 32;
-            let four = bits.ld(half) >> (x % 32);
-            let mut value = [0; 4];
-            if four & 15 != 0 {
-                let starts = run_starts.ld(half);
-                // The run before these pixels; wraps around where there is none.
-                let mut run = (run_offsets.ld(half)
-                    + (starts & low_bits(x % 32)).count_ones())
-                .wrapping_sub(1);
-                let starts = starts >> (x % 32);
-                for (value, i) in value.iter_mut().zip(0..) {
-                    run = run.wrapping_add(starts >> i & 1);
-                    if four >> i & 1 != 0 {
-                        *value = run_labels.ld(run);
-                    }
+        // Those of the other runs.
+        let mut i = band_start + t;
+        while i < band_end {
+            let (first_row, first_column) = split(firsts.ldg(tile_firsts + i).into());
+            if first_row < top {
+                // Of a band above: its label is written already.
+                let label = labels.ld(tile_pixel + first_row * grid.width + first_column);
+                run_labels.st(i - band_start, label);
+            } else {
+                let half = first_row * ROW_HALVES + first_column / 32;
+                let before = run_starts.ld(half) & low_bits(first_column % 32);
+                let first = run_offsets.ld(half) + before.count_ones();
+                if first != i {
+                    run_labels.st(i - band_start, run_labels.ld(first - band_start));
                 }
             }
-            labels.st_vector((tile_top + row) * grid.width + tile_left + x, value);
-            row += 4;
+            i += BLOCK;
         }
-    } else {
-        let x = t;
-        if tile_left + x >= grid.width {
-            return;
+        thread::sync_threads();
+
+        // Every pixel's.
+        let mut end = grid.height - tile_y * ROWS;
+        if end > bottom {
+            end = bottom;
         }
-        let mut row = 0;
-        while row < ROWS && tile_top + row < grid.height {
-            let half = row * (2 * COLUMNS) + x / 32;
-            let mut value = 0;
-            if bits.ld(half) >> (x % 32) & 1 != 0 {
-                let through = run_starts.ld(half) & (u32::MAX >> (31 - x % 32));
-                value = run_labels.ld((run_offsets.ld(half) + through.count_ones()) - 1);
+        if grid.width.is_multiple_of(4) {
+            // Four pixels a thread: 512 bytes a warp. They are of at most two runs.
+            let x = t % 64 * 4;
+            let shift = x % 32;
+            if tile_x * WIDTH + x < grid.width {
+                let mut row = top + t / 64;
+                while row < end {
+                    let half = row * ROW_HALVES + x / 32;
+                    let four = bits.ld(half) >> shift & 15;
+                    let mut value = [0; 4];
+                    if four != 0 {
+                        let starts = run_starts.ld(half);
+                        let before = run_offsets.ld(half) + (starts & low_bits(shift)).count_ones();
+                        let starts = starts >> shift & 15;
+                        // Whether the run before goes on here.
+                        let continued = four & !starts & 1;
+                        let run = before - continued - band_start;
+                        let second = if continued != 0 {
+                            starts
+                        } else {
+                            starts & (starts - 1)
+                        };
+                        let of_first = four & second.wrapping_sub(1);
+                        let first_label = run_labels.ld(run);
+                        let second_label = if second != 0 {
+                            run_labels.ld(run + 1)
+                        } else {
+                            0
+                        };
+                        for (value, i) in value.iter_mut().zip(0..) {
+                            *value = if of_first >> i & 1 != 0 {
+                                first_label
+                            } else if four >> i & 1 != 0 {
+                                second_label
+                            } else {
+                                0
+                            };
+                        }
+                    }
+                    labels.st_vector(tile_pixel + row * grid.width + x, value);
+                    row += 4;
+                }
             }
-            labels.st((tile_top + row) * grid.width + tile_left + x, value);
-            row += 1;
+        } else if tile_x * WIDTH + t < grid.width {
+            let mut row = top;
+            while row < end {
+                let half = row * ROW_HALVES + t / 32;
+                let mut value = 0;
+                if bits.ld(half) >> (t % 32) & 1 != 0 {
+                    let through = run_starts.ld(half) & (u32::MAX >> (31 - t % 32));
+                    let run = run_offsets.ld(half) + through.count_ones() - 1;
+                    value = run_labels.ld(run - band_start);
+                }
+                labels.st(tile_pixel + row * grid.width + t, value);
+                row += 1;
+            }
         }
+        top = bottom;
+        if top >= ROWS {
+            break;
+        }
+        // The next band's labels replace this one's, and it reads labels written here.
+        thread::sync_threads();
     }
 }
 

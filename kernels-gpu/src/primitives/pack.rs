@@ -53,17 +53,7 @@ pub unsafe fn pack_bytes(
         if x < width {
             let at = y as usize * width as usize + x as usize;
             let pixels: [u8; 16] = bytes.ldg_vector(at);
-            let mut i = 0;
-            while i < 4 {
-                let four = u32::from_le_bytes([
-                    pixels[4 * i],
-                    pixels[4 * i + 1],
-                    pixels[4 * i + 2],
-                    pixels[4 * i + 3],
-                ]);
-                packed |= pack_four(four, threshold) << (4 * i);
-                i += 1;
-            }
+            packed = pack_sixteen(pixels, threshold);
         }
         bits.st(word as usize * 4 + (t % 4) as usize, packed as u16);
         return;
@@ -91,6 +81,24 @@ pub unsafe fn pack_bytes(
         }
         i += 1;
     }
+}
+
+/// Which of the sixteen bytes are above `threshold` (0 to 255), as sixteen bits.
+#[inline(always)]
+pub(crate) fn pack_sixteen(pixels: [u8; 16], threshold: u32) -> u32 {
+    let mut packed = 0;
+    let mut i = 0;
+    while i < 4 {
+        let four = u32::from_le_bytes([
+            pixels[4 * i],
+            pixels[4 * i + 1],
+            pixels[4 * i + 2],
+            pixels[4 * i + 3],
+        ]);
+        packed |= pack_four(four, threshold) << (4 * i);
+        i += 1;
+    }
+    packed
 }
 
 /// Which of the four bytes are above `threshold` (0 to 255), as four bits.
@@ -125,9 +133,17 @@ mod tests {
                     let others = value.wrapping_mul(167) & 255;
                     let bytes =
                         (others * 0x0101_0101) & !(255 << (8 * place)) | value << (8 * place);
-                    let rest = if others > threshold { 15 & !(1 << place) } else { 0 };
+                    let rest = if others > threshold {
+                        15 & !(1 << place)
+                    } else {
+                        0
+                    };
                     let expected = u32::from(value > threshold) << place | rest;
-                    assert_eq!(pack_four(bytes, threshold), expected, "{bytes:#x} {threshold}");
+                    assert_eq!(
+                        pack_four(bytes, threshold),
+                        expected,
+                        "{bytes:#x} {threshold}"
+                    );
                 }
             }
         }
