@@ -2,6 +2,10 @@
 
 use std::sync::Arc;
 
+#[cfg(not(feature = "cuda"))]
+use crate::Error;
+#[cfg(feature = "cuda")]
+use crate::label::device::DeviceLabeler;
 use crate::label::{self, LabelAlgorithm, LabelOptions, Labels};
 use crate::trace::{self, Contours, TraceAlgorithm, TraceOptions};
 use crate::{BinaryImage, Result};
@@ -12,6 +16,8 @@ use crate::{BinaryImage, Result};
 pub enum Device {
     /// This machine's processor.
     Cpu,
+    /// An NVIDIA GPU.
+    Cuda,
 }
 
 impl Device {
@@ -19,6 +25,7 @@ impl Device {
     pub fn name(self) -> &'static str {
         match self {
             Self::Cpu => "cpu",
+            Self::Cuda => "cuda",
         }
     }
 }
@@ -37,6 +44,8 @@ impl Device {
 #[derive(Clone)]
 pub struct Engine {
     device: Device,
+    #[cfg(feature = "cuda")]
+    labeler: Option<DeviceLabeler>,
     progress: Option<Arc<ProgressFn>>,
 }
 
@@ -45,15 +54,45 @@ pub struct Engine {
 pub type ProgressFn = dyn Fn(f64) + Send + Sync;
 
 impl Engine {
-    /// The fastest device that is there.
+    /// The fastest device that is there: the first GPU if this build uses GPUs and there is one, else the processor.
     pub fn auto() -> Self {
-        Self::cpu()
+        Self::cuda().unwrap_or_else(|_| Self::cpu())
+    }
+
+    /// The first NVIDIA GPU. Opening it takes some 200 ms, and the driver's first compilation of the kernels as much again:
+    /// keep the engine.
+    ///
+    /// It labels; what has no kernels yet runs on the processor.
+    ///
+    /// # Errors
+    /// `Error::Cuda` with the reason why there is none, [`Error::Unavailable`](crate::Error::Unavailable) if this build does not use GPUs.
+    #[cfg(feature = "cuda")]
+    pub fn cuda() -> Result<Self> {
+        let labeler = DeviceLabeler::new(&crate::cuda::Device::open(0)?)?;
+        Ok(Self {
+            device: Device::Cuda,
+            labeler: Some(labeler),
+            progress: None,
+        })
+    }
+
+    /// The first NVIDIA GPU: not in this build.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`](crate::Error::Unavailable).
+    #[cfg(not(feature = "cuda"))]
+    pub fn cuda() -> Result<Self> {
+        Err(Error::Unavailable(
+            "this build of trazar does not use GPUs: build it with the feature `cuda`".to_owned(),
+        ))
     }
 
     /// This machine's processor.
     pub fn cpu() -> Self {
         Self {
             device: Device::Cpu,
+            #[cfg(feature = "cuda")]
+            labeler: None,
             progress: None,
         }
     }
@@ -77,7 +116,9 @@ impl Engine {
 
     /// The algorithm that [`label`](Self::label) uses for these options.
     pub fn label_algorithm(&self, options: &LabelOptions) -> LabelAlgorithm {
-        options.algorithm.unwrap_or(LabelAlgorithm::Parallel)
+        options
+            .algorithm
+            .unwrap_or(LabelAlgorithm::on(self.device)[0])
     }
 
     /// Traces the borders of `image`.
@@ -96,10 +137,19 @@ impl Engine {
     /// Labels the components of `image`.
     ///
     /// # Errors
-    /// [`Error::TooMany`](crate::Error::TooMany) past 2³² - 1 provisional labels, and
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    /// [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of another device, [`Error::TooMany`](crate::Error::TooMany) past 2³² - 1 provisional
+    /// labels, [`Error::OutOfMemory`](crate::Error::OutOfMemory); on a GPU, [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) past 2³² - 1 pixels, and `Error::Cuda`.
     pub fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels> {
         let algorithm = self.label_algorithm(options);
+        if algorithm.device() != self.device {
+            return Err(algorithm.unavailable_on(self.device));
+        }
+        #[cfg(feature = "cuda")]
+        if let Some(labeler) = &self.labeler {
+            let labels = labeler.label_host(image, options, algorithm)?;
+            self.progress().report(1, 1);
+            return Ok(labels);
+        }
         label::label(image, options, algorithm, &self.progress())
     }
 

@@ -81,6 +81,11 @@ pub enum Error {
     #[error("{0}")]
     Unavailable(String),
 
+    /// What the GPU, its driver or its memory refused.
+    #[cfg(feature = "cuda")]
+    #[error(transparent)]
+    Cuda(#[from] crate::cuda::CudaError),
+
     /// A file that could not be opened, read, written or renamed.
     #[error("{}: {source}", path.display())]
     Io {

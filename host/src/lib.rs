@@ -37,6 +37,8 @@ pub use error::{Error, Result};
 pub use geometry::{BoundingBox, Location};
 pub use glam;
 pub use image::{BinaryImage, MAX_SIDE, Sample, WORD_BITS};
+#[cfg(feature = "cuda")]
+pub use label::device::{DeviceImage, DeviceLabeler, DeviceLabels};
 pub use label::{Component, Connectivity, LabelAlgorithm, LabelOptions, Labels};
 pub use trace::{
     Approximation, BorderKind, Contour, Contours, Geometry, HierarchyRow, Links, Retrieval,

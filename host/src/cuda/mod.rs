@@ -13,6 +13,7 @@
 //! | [`Event`] | a point in a stream's work: wait for it, or measure the time between two |
 //! | [`Module`] | compiled kernels |
 //! | [`Queue`] | a stream with a module: the typed launchers' [`Launcher`](cuda_std::launch::Launcher) |
+//! | [`Scanner`] | prefix sums of arrays of one length |
 //! | [`Graph`] | recorded work that is launched again at the cost of one launch |
 //!
 //! # Building elsewhere
@@ -39,6 +40,7 @@ mod pinned;
 mod ptx;
 mod queue;
 mod raw;
+mod scan;
 mod stream;
 
 pub use buffer::{DeviceBuffer, FillValue};
@@ -53,4 +55,5 @@ pub use module::{KernelInfo, Module};
 pub use pinned::{InFlight, PinnedBuffer};
 pub use ptx::{PtxHeader, PtxVersion};
 pub use queue::Queue;
+pub use scan::Scanner;
 pub use stream::Stream;

@@ -10,7 +10,10 @@
 //! | the whole image on one thread | `sequential.rs` |
 //! | on all cores, in strips joined at their seams | `parallel.rs` |
 //! | area, bounding box, centroid | `statistics.rs` |
+//! | all of it on a GPU, by the kernels of the crate `trazar-kernels` | `device.rs` |
 
+#[cfg(feature = "cuda")]
+pub(crate) mod device;
 mod forest;
 #[cfg(test)]
 mod oracle;
@@ -26,7 +29,7 @@ use crate::engine::Progress;
 use crate::error::zeroed_vec;
 use crate::geometry::BoundingBox;
 use crate::memory::advise_large_pages;
-use crate::{BinaryImage, Result};
+use crate::{BinaryImage, Device, Error, Result};
 
 /// Which neighbours of a foreground pixel belong to its component.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -46,6 +49,50 @@ pub enum LabelAlgorithm {
     Sequential,
     /// Union-find over runs in strips of rows on all cores, then joined along their seams.
     Parallel,
+    /// On a GPU: union-find over runs in tiles, then along the tiles' borders.
+    Tiles,
+    /// On a GPU: union-find over pixels, one thread a pixel.
+    Direct,
+}
+
+impl LabelAlgorithm {
+    /// The algorithm's name, as the command takes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sequential => "sequential",
+            Self::Parallel => "parallel",
+            Self::Tiles => "tiles",
+            Self::Direct => "direct",
+        }
+    }
+
+    /// The device that runs it.
+    pub fn device(self) -> Device {
+        match self {
+            Self::Sequential | Self::Parallel => Device::Cpu,
+            Self::Tiles | Self::Direct => Device::Cuda,
+        }
+    }
+
+    /// The algorithms that run on `device`, the fastest first.
+    pub fn on(device: Device) -> &'static [Self] {
+        match device {
+            Device::Cpu => &[Self::Parallel, Self::Sequential],
+            Device::Cuda => &[Self::Tiles, Self::Direct],
+        }
+    }
+
+    /// Why it does not run on `device`.
+    pub(crate) fn unavailable_on(self, device: Device) -> Error {
+        let names: Vec<_> = Self::on(device).iter().map(|a| a.name()).collect();
+        Error::Unavailable(format!(
+            "the labelling algorithm `{}` runs on the device {}; {} has {}",
+            self.name(),
+            self.device().name(),
+            device.name(),
+            names.join(" and ")
+        ))
+    }
 }
 
 /// What to label and how.
@@ -156,6 +203,9 @@ pub(crate) fn label(
     match algorithm {
         LabelAlgorithm::Sequential => sequential::label(image, options, progress),
         LabelAlgorithm::Parallel => parallel::label(image, options, progress),
+        LabelAlgorithm::Tiles | LabelAlgorithm::Direct => {
+            Err(algorithm.unavailable_on(Device::Cpu))
+        }
     }
 }
 

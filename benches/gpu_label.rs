@@ -1,0 +1,245 @@
+//! Labelling on the GPU, and the scan, timed with CUDA events: data resident, after a warm-up, median.
+//!
+//! Each table opens with a device-to-device copy of the same bytes in the same run, because that is what a result means
+//! something against. GB/s count compulsory traffic: each pixel's bit or byte read once, its label of 4 bytes written
+//! once. Copies to and from the host stand apart. Every result that is timed is compared with the CPU's first, up to
+//! 4096 × 4096 pixels.
+//!
+//! `TRAZAR_BENCH_SIDES=512,4096` chooses the sizes, `TRAZAR_BENCH_IMAGES=blobs,noise:0.5` the images,
+//! `TRAZAR_BENCH_ONLY=tiles` what is timed (`copy`, `tiles`, `bytes`, `direct`, `host`, `scan`, `load`). Without a GPU
+//! it says so and ends.
+
+use std::time::Instant;
+
+use trazar::cuda::{Device, DeviceBuffer, Scanner, Stream};
+use trazar::generate::Pattern;
+use trazar::{
+    BinaryImage, Connectivity, DeviceImage, DeviceLabeler, Engine, LabelAlgorithm, LabelOptions,
+    Result,
+};
+
+const MS_PER_S: f64 = 1e3;
+
+fn list(variable: &str, default: &str) -> Vec<String> {
+    std::env::var(variable)
+        .unwrap_or_else(|_| default.to_owned())
+        .split(',')
+        .map(|item| item.trim().to_owned())
+        .collect()
+}
+
+/// The median time of `work` in milliseconds.
+fn median_ms(stream: &Stream, repeats: usize, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
+    for _ in 0..3 {
+        work()?;
+    }
+    let mut times = Vec::with_capacity(repeats);
+    for _ in 0..repeats {
+        let start = stream.record()?;
+        work()?;
+        let end = stream.record()?;
+        times.push(f64::from(end.elapsed_ms_since(&start)?));
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times[times.len() / 2])
+}
+
+fn row(what: &str, ms: f64, bytes: f64, copy_ms: f64) {
+    println!(
+        "  {what:<28} {ms:>10.4} ms {:>8.0} GB/s {:>8.2} x copy",
+        bytes / 1e9 / (ms / MS_PER_S),
+        ms / copy_ms
+    );
+}
+
+/// The pixels as bytes, 255 and 0.
+fn bytes_of(image: &BinaryImage) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(image.pixel_count() as usize);
+    for y in 0..image.height() {
+        let mut left = image.width();
+        for word in image.row(y) {
+            let count = left.min(64);
+            bytes.extend((0..count).map(|bit| if word >> bit & 1 != 0 { 255 } else { 0 }));
+            left -= count;
+        }
+    }
+    bytes
+}
+
+/// Wrong labels are worth no time.
+fn verify(labeler: &DeviceLabeler, image: &BinaryImage, on_device: &DeviceImage) -> Result<()> {
+    for connectivity in [Connectivity::Four, Connectivity::Eight] {
+        let options = LabelOptions {
+            connectivity,
+            ..LabelOptions::default()
+        };
+        let expected = Engine::cpu().label(image, &options)?;
+        for algorithm in [LabelAlgorithm::Tiles, LabelAlgorithm::Direct] {
+            let found = labeler
+                .label(on_device, connectivity, algorithm)?
+                .to_host()?;
+            assert!(
+                found.as_slice() == expected.as_slice() && found.count() == expected.count(),
+                "wrong labels: {algorithm:?}, {connectivity:?}"
+            );
+        }
+    }
+    Ok(())
+}
+
+fn bench_image(labeler: &DeviceLabeler, name: &str, side: u32, only: &[String]) -> Result<()> {
+    let wanted = |what: &str| only.iter().any(|item| item == what);
+    let stream = labeler.stream();
+    let pattern: Pattern = name.parse()?;
+    let image = pattern.generate(side, side, 1)?;
+    let on_device = DeviceImage::upload(stream, &image)?;
+    let bytes = bytes_of(&image);
+    let bytes_on_device = stream.upload(&bytes)?;
+    if side <= 4096 {
+        verify(labeler, &image, &on_device)?;
+    }
+    let repeats = if side <= 4096 { 100 } else { 30 };
+    let pixels = f64::from(side) * f64::from(side);
+
+    println!("{name} {side} x {side}");
+    let mut target: DeviceBuffer<u8> = stream.alloc(bytes.len())?;
+    let copy_ms = median_ms(stream, repeats, || {
+        Ok(target.copy_from(0, &bytes_on_device, 0..bytes.len())?)
+    })?;
+    drop(target);
+    row("copy of the bytes", copy_ms, 2.0 * pixels, copy_ms);
+    for connectivity in [Connectivity::Eight, Connectivity::Four] {
+        let label = |algorithm| {
+            median_ms(stream, repeats, || {
+                labeler.label(&on_device, connectivity, algorithm)?;
+                Ok(())
+            })
+        };
+        let kind = format!("{connectivity:?}").to_lowercase();
+        if wanted("tiles") {
+            let ms = label(LabelAlgorithm::Tiles)?;
+            row(
+                &format!("tiles, {kind}, from bits"),
+                ms,
+                pixels * 4.125,
+                copy_ms,
+            );
+        }
+        if wanted("bytes") {
+            let ms = median_ms(stream, repeats, || {
+                labeler.label_bytes(side, side, &bytes_on_device, 127, connectivity)?;
+                Ok(())
+            })?;
+            row(
+                &format!("tiles, {kind}, from bytes"),
+                ms,
+                pixels * 5.0,
+                copy_ms,
+            );
+        }
+        if wanted("direct") {
+            let ms = label(LabelAlgorithm::Direct)?;
+            row(
+                &format!("direct, {kind}, from bits"),
+                ms,
+                pixels * 4.125,
+                copy_ms,
+            );
+        }
+    }
+    if wanted("host") {
+        bench_host(labeler, &image, pixels, copy_ms)?;
+    }
+    Ok(())
+}
+
+/// Copies to and from the host, and the whole from host to host.
+fn bench_host(
+    labeler: &DeviceLabeler,
+    image: &BinaryImage,
+    pixels: f64,
+    copy_ms: f64,
+) -> Result<()> {
+    let started = Instant::now();
+    let on_device = DeviceImage::upload(labeler.stream(), image)?;
+    let uploaded = started.elapsed().as_secs_f64() * MS_PER_S;
+    let labels = labeler.label(&on_device, Connectivity::Eight, LabelAlgorithm::Tiles)?;
+    labels.count()?;
+    let labelled = started.elapsed().as_secs_f64() * MS_PER_S;
+    let on_host = labels.to_host()?;
+    let whole = started.elapsed().as_secs_f64() * MS_PER_S;
+    row("host to device, bits", uploaded, pixels / 8.0, copy_ms);
+    row(
+        "device to host, labels",
+        whole - labelled,
+        pixels * 4.0,
+        copy_ms,
+    );
+    row("host to host, eight", whole, pixels * 4.125, copy_ms);
+    println!("  {} components", on_host.count());
+    Ok(())
+}
+
+fn bench_scan(labeler: &DeviceLabeler) -> Result<()> {
+    let stream = labeler.stream();
+    for log2 in [20, 24, 28] {
+        let n = 1usize << log2;
+        let values: Vec<u32> = (0..n as u32)
+            .map(|i| i.wrapping_mul(2_654_435_761) >> 20)
+            .collect();
+        let input = stream.upload(&values)?;
+        let mut output: DeviceBuffer<u32> = stream.alloc(n)?;
+        let copy_ms = median_ms(stream, 50, || Ok(output.copy_from(0, &input, 0..n)?))?;
+        let mut scanner = Scanner::new(labeler.queue(), n as u32)?;
+        let ms = median_ms(stream, 50, || scanner.scan(&input, &mut output))?;
+        let found = output.to_vec()?;
+        let mut sum = 0u32;
+        for (found, value) in found.iter().zip(&values) {
+            assert_eq!(*found, sum, "wrong scan");
+            sum = sum.wrapping_add(*value);
+        }
+        println!("scan of 2^{log2} u32");
+        row("copy", copy_ms, 8.0 * n as f64, copy_ms);
+        row("exclusive scan", ms, 8.0 * n as f64, copy_ms);
+        println!("  {:.1} % of copy bandwidth", 100.0 * copy_ms / ms);
+    }
+    Ok(())
+}
+
+fn main() -> Result<()> {
+    let only = list("TRAZAR_BENCH_ONLY", "tiles,bytes,direct,host,scan,load");
+    let started = Instant::now();
+    let device = match Device::open(0) {
+        Ok(device) => device,
+        Err(error) => {
+            println!("gpu_label: skipped: {error}");
+            return Ok(());
+        }
+    };
+    println!("{}", device.info().name);
+    let opened = started.elapsed().as_secs_f64() * MS_PER_S;
+    let labeler = DeviceLabeler::new(&device)?;
+    let loaded = started.elapsed().as_secs_f64() * MS_PER_S;
+    if only.iter().any(|item| item == "load") {
+        let image = DeviceImage::upload(labeler.stream(), &BinaryImage::from_art("##.#")?)?;
+        let labels = labeler.label(&image, Connectivity::Eight, LabelAlgorithm::Tiles)?;
+        assert_eq!(labels.to_host()?.as_slice(), [1, 1, 0, 2]);
+        let first = started.elapsed().as_secs_f64() * MS_PER_S;
+        println!(
+            "open {opened:.0} ms, load the kernels {:.0} ms, first result {:.0} ms; together {first:.0} ms",
+            loaded - opened,
+            first - loaded
+        );
+    }
+    if only.iter().any(|item| item == "scan") {
+        bench_scan(&labeler)?;
+    }
+    for side in list("TRAZAR_BENCH_SIDES", "512,1024,2048,4096,8192,16384") {
+        for name in list("TRAZAR_BENCH_IMAGES", "blobs,noise:0.1,noise:0.5,noise:0.9") {
+            if let Ok(side) = side.parse() {
+                bench_image(&labeler, &name, side, &only)?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,432 @@
+//! Labels on the GPU equal labels on the CPU. Without a GPU each test says that it was skipped; with
+//! `TRAZAR_REQUIRE_GPU=1` that is a failure.
+//!
+//! `TRAZAR_LARGE=1` adds images of up to 32768 × 32768 pixels. `TRAZAR_DATA` names a folder with more images, in
+//! `masks/*.png`.
+#![cfg(target_os = "linux")]
+
+use std::io::Write;
+
+use trazar::cuda::Device;
+use trazar::generate::{self, Pattern};
+use trazar::{
+    BinaryImage, Connectivity, DeviceImage, DeviceLabeler, Engine, Error, LabelAlgorithm,
+    LabelOptions, Labels,
+};
+
+const ALGORITHMS: [LabelAlgorithm; 2] = [LabelAlgorithm::Tiles, LabelAlgorithm::Direct];
+const CONNECTIVITIES: [Connectivity; 2] = [Connectivity::Four, Connectivity::Eight];
+
+fn set(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|value| value == "1")
+}
+
+/// The GPU, or none, which is said on a line that the test harness does not hide.
+fn gpu(test: &str) -> Option<Engine> {
+    match Engine::cuda() {
+        Ok(engine) => {
+            assert_eq!(engine.device(), trazar::Device::Cuda);
+            Some(engine)
+        }
+        Err(error) => {
+            assert!(
+                !set("TRAZAR_REQUIRE_GPU"),
+                "TRAZAR_REQUIRE_GPU=1, but: {error}"
+            );
+            let _ = writeln!(std::io::stdout(), "{test}: skipped: {error}");
+            None
+        }
+    }
+}
+
+/// The first difference between two results.
+fn difference(found: &Labels, expected: &Labels) -> Option<String> {
+    let size = |labels: &Labels| (labels.width(), labels.height());
+    if size(found) != size(expected) {
+        return Some(format!("{:?} is not {:?}", size(found), size(expected)));
+    }
+    let (a, b) = (found.as_slice(), expected.as_slice());
+    if a.len() != b.len() {
+        return Some(format!("{} labels, not {}", a.len(), b.len()));
+    }
+    if let Some(i) = (0..a.len()).find(|&i| a[i] != b[i]) {
+        let width = found.width() as usize;
+        let (x, y) = (i % width, i / width);
+        return Some(format!("at ({x}, {y}): {}, not {}", a[i], b[i]));
+    }
+    if found.count() != expected.count() {
+        return Some(format!(
+            "{} components, not {}",
+            found.count(),
+            expected.count()
+        ));
+    }
+    let (a, b) = (found.components(), expected.components());
+    if a == b {
+        return None;
+    }
+    let (a, b) = (a.unwrap_or_default(), b.unwrap_or_default());
+    let at = a.iter().zip(b).position(|(a, b)| a != b);
+    Some(format!("components differ first at {at:?}"))
+}
+
+fn options(
+    connectivity: Connectivity,
+    algorithm: LabelAlgorithm,
+    statistics: bool,
+) -> LabelOptions {
+    LabelOptions {
+        connectivity,
+        statistics,
+        algorithm: Some(algorithm),
+    }
+}
+
+/// Labels `image` on both, with both algorithms, and compares labels and statistics.
+fn check(gpu: &Engine, name: &str, image: &BinaryImage) {
+    check_algorithms(gpu, name, image, &ALGORITHMS);
+}
+
+fn check_algorithms(gpu: &Engine, name: &str, image: &BinaryImage, algorithms: &[LabelAlgorithm]) {
+    for connectivity in CONNECTIVITIES {
+        let expected = Engine::cpu()
+            .label(
+                image,
+                &options(connectivity, LabelAlgorithm::Sequential, true),
+            )
+            .unwrap();
+        for &algorithm in algorithms {
+            let found = gpu
+                .label(image, &options(connectivity, algorithm, true))
+                .unwrap();
+            let difference = difference(&found, &expected);
+            assert!(
+                difference.is_none(),
+                "{name}, {} × {}, {connectivity:?}, {algorithm:?}: {}",
+                image.width(),
+                image.height(),
+                difference.unwrap_or_default()
+            );
+        }
+    }
+}
+
+#[test]
+fn the_comparison_can_fail() {
+    let image = generate::noise(300, 200, 0.4, 1).unwrap();
+    let cpu = Engine::cpu();
+    let label = |image: &BinaryImage, connectivity| {
+        let options = options(connectivity, LabelAlgorithm::Sequential, true);
+        cpu.label(image, &options).unwrap()
+    };
+    let right = label(&image, Connectivity::Eight);
+    assert_eq!(difference(&right, &right.clone()), None);
+    assert!(difference(&label(&image, Connectivity::Four), &right).is_some());
+    let mut other = image.clone();
+    other.set(299, 199, !other.get(299, 199));
+    assert!(difference(&label(&other, Connectivity::Eight), &right).is_some());
+    let without = options(Connectivity::Eight, LabelAlgorithm::Sequential, false);
+    let without = cpu.label(&image, &without).unwrap();
+    assert!(difference(&without, &right).is_some());
+}
+
+/// A GPU that labelled something else would be noticed.
+#[test]
+fn the_gpu_comparison_can_fail() {
+    let Some(gpu) = gpu("the_gpu_comparison_can_fail") else {
+        return;
+    };
+    let image = generate::noise(777, 555, 0.5, 2).unwrap();
+    let mut other = image.clone();
+    other.set(400, 300, !other.get(400, 300));
+    for algorithm in ALGORITHMS {
+        let options = options(Connectivity::Four, algorithm, true);
+        let found = gpu.label(&other, &options).unwrap();
+        let expected = Engine::cpu()
+            .label(
+                &image,
+                &LabelOptions {
+                    algorithm: None,
+                    ..options
+                },
+            )
+            .unwrap();
+        assert!(difference(&found, &expected).is_some());
+    }
+}
+
+#[test]
+fn noise_of_every_density() {
+    let Some(gpu) = gpu("noise_of_every_density") else {
+        return;
+    };
+    for percent in 1..100u32 {
+        let density = f64::from(percent) / 100.0;
+        let (width, height) = (500 + percent, 700 - 2 * percent);
+        let image = generate::noise(width, height, density, percent.into()).unwrap();
+        check(&gpu, &format!("noise {percent} %"), &image);
+    }
+}
+
+#[test]
+fn patterns_of_odd_sizes() {
+    let Some(gpu) = gpu("patterns_of_odd_sizes") else {
+        return;
+    };
+    let patterns = [
+        "blobs",
+        "nested-rectangles",
+        "spiral",
+        "serpentine",
+        "hilbert",
+        "comb",
+        "checkerboard",
+        "dots",
+        "lattice",
+    ];
+    let sizes = [
+        (1, 1),
+        (3, 2),
+        (63, 64),
+        (64, 65),
+        (65, 63),
+        (255, 129),
+        (256, 64),
+        (257, 128),
+        (260, 66),
+        (511, 333),
+        (1024, 1024),
+        (1301, 977),
+        (4100, 70),
+        (70, 4100),
+    ];
+    for name in patterns {
+        let pattern: Pattern = name.parse().unwrap();
+        for (width, height) in sizes {
+            let mut image = pattern.generate(width, height, 3).unwrap();
+            check(&gpu, name, &image);
+            image.invert();
+            check(&gpu, &format!("{name}, inverted"), &image);
+        }
+    }
+}
+
+#[test]
+fn full_and_empty_and_thin() {
+    let Some(gpu) = gpu("full_and_empty_and_thin") else {
+        return;
+    };
+    for (width, height) in [
+        (1, 1),
+        (1, 70_000),
+        (70_000, 1),
+        (2, 5_000),
+        (5_000, 2),
+        (64, 64),
+        (1000, 1000),
+    ] {
+        let mut image = BinaryImage::new(width, height).unwrap();
+        check(&gpu, "empty", &image);
+        image.invert();
+        check(&gpu, "full", &image);
+        for density in [0.1, 0.5, 0.9] {
+            let image = generate::noise(width, height, density, 4).unwrap();
+            check(&gpu, "thin noise", &image);
+        }
+    }
+}
+
+/// Small images of every kind: each tile border, each corner, many times.
+#[test]
+fn many_small_images() {
+    let Some(gpu) = gpu("many_small_images") else {
+        return;
+    };
+    for seed in 0..300u32 {
+        let width = 1 + seed.wrapping_mul(2_654_435_761) % 600;
+        let height = 1 + seed.wrapping_mul(40_503) % 200;
+        let density = f64::from(seed % 10) / 10.0 + 0.05;
+        let image = generate::noise(width, height, density, seed.into()).unwrap();
+        check(&gpu, "small noise", &image);
+    }
+}
+
+/// Repeats give the same: a lost union would show now and then.
+#[test]
+fn repeats_agree() {
+    let Some(gpu) = gpu("repeats_agree") else {
+        return;
+    };
+    let image = generate::noise(2048, 2048, 0.41, 5).unwrap();
+    for algorithm in ALGORITHMS {
+        let options = options(Connectivity::Eight, algorithm, false);
+        let first = gpu.label(&image, &options).unwrap();
+        for _ in 0..30 {
+            assert_eq!(
+                difference(&gpu.label(&image, &options).unwrap(), &first),
+                None
+            );
+        }
+    }
+}
+
+#[test]
+fn packs_and_labels_bytes() {
+    let Ok(device) = Device::open(0) else {
+        drop(gpu("packs_and_labels_bytes"));
+        return;
+    };
+    let labeler = DeviceLabeler::new(&device).unwrap();
+    for (width, height) in [
+        (1, 1),
+        (16, 3),
+        (48, 7),
+        (64, 64),
+        (100, 33),
+        (1008, 50),
+        (777, 90),
+    ] {
+        let bytes: Vec<u8> = (0..width * height).map(|i| (i * 37 % 256) as u8).collect();
+        let on_device = labeler.stream().upload(&bytes).unwrap();
+        for threshold in [0, 1, 126, 127, 128, 254, 255] {
+            let found = labeler.pack(width, height, &on_device, threshold).unwrap();
+            let expected = BinaryImage::from_values(width, height, &bytes, threshold).unwrap();
+            assert!(
+                found.to_host().unwrap() == expected,
+                "{width} × {height}, threshold {threshold}"
+            );
+        }
+    }
+    for (width, height) in [
+        (16, 1),
+        (48, 7),
+        (256, 64),
+        (272, 65),
+        (1008, 250),
+        (777, 90),
+    ] {
+        let image = generate::noise(width, height, 0.45, 9).unwrap();
+        let mut bytes: Vec<u8> = Vec::new();
+        for y in 0..height {
+            bytes.extend((0..width).map(|x| if image.get(x, y) { 128 } else { 127 }));
+        }
+        let on_device = labeler.stream().upload(&bytes).unwrap();
+        for connectivity in CONNECTIVITIES {
+            let options = options(connectivity, LabelAlgorithm::Sequential, false);
+            let expected = Engine::cpu().label(&image, &options).unwrap();
+            let (packed, labels) = labeler
+                .label_bytes(width, height, &on_device, 127, connectivity)
+                .unwrap();
+            assert!(packed.to_host().unwrap() == image, "{width} × {height}");
+            let difference = difference(&labels.to_host().unwrap(), &expected);
+            assert_eq!(difference, None, "{width} × {height}, {connectivity:?}");
+        }
+    }
+    let bytes = labeler.stream().upload(&[0u8; 10]).unwrap();
+    assert!(matches!(
+        labeler.pack(3, 3, &bytes, 0),
+        Err(Error::SizeMismatch {
+            needed: 9,
+            given: 10,
+            ..
+        })
+    ));
+}
+
+#[test]
+fn labels_stay_on_the_device() {
+    let Ok(device) = Device::open(0) else {
+        drop(gpu("labels_stay_on_the_device"));
+        return;
+    };
+    let labeler = DeviceLabeler::new(&device).unwrap();
+    let image = generate::blobs(1500, 900, 6).unwrap();
+    // From another stream than the labeler's.
+    let stream = device.stream().unwrap();
+    let on_device = DeviceImage::upload(&stream, &image).unwrap();
+    let labels = labeler
+        .label(&on_device, Connectivity::Eight, LabelAlgorithm::Tiles)
+        .unwrap();
+    drop(on_device);
+    let expected = Engine::cpu()
+        .label(&image, &LabelOptions::default())
+        .unwrap();
+    assert_eq!(labels.count().unwrap(), expected.count());
+    assert_eq!(difference(&labels.to_host().unwrap(), &expected), None);
+}
+
+#[test]
+fn algorithms_of_other_devices_are_refused() {
+    let image = BinaryImage::from_art("#.#").unwrap();
+    let cpu = Engine::cpu();
+    let refused = |engine: &Engine, algorithm| {
+        let options = options(Connectivity::Eight, algorithm, false);
+        match engine.label(&image, &options) {
+            Err(Error::Unavailable(message)) => message,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(
+        refused(&cpu, LabelAlgorithm::Tiles),
+        "the labelling algorithm `tiles` runs on the device cuda; cpu has parallel and sequential"
+    );
+    if let Some(gpu) = gpu("algorithms_of_other_devices_are_refused") {
+        assert_eq!(
+            refused(&gpu, LabelAlgorithm::Sequential),
+            "the labelling algorithm `sequential` runs on the device cpu; cuda has tiles and direct"
+        );
+    }
+}
+
+#[test]
+fn large_images() {
+    if !set("TRAZAR_LARGE") {
+        let _ = writeln!(
+            std::io::stdout(),
+            "large_images: skipped: TRAZAR_LARGE=1 is not set"
+        );
+        return;
+    }
+    let Some(gpu) = gpu("large_images") else {
+        return;
+    };
+    let large = [
+        ("blobs", 16384, 16384),
+        ("noise:0.5", 10_001, 9_999),
+        ("noise:0.41", 16384, 16384),
+        ("spiral", 8192, 8192),
+        ("hilbert", 8192, 8192),
+        ("comb", 8192, 8192),
+    ];
+    for (name, width, height) in large {
+        let image = name.parse::<Pattern>().unwrap();
+        check(&gpu, name, &image.generate(width, height, 7).unwrap());
+    }
+    for name in ["blobs", "noise:0.5", "checkerboard"] {
+        let image = name.parse::<Pattern>().unwrap();
+        let image = image.generate(32768, 32768, 8).unwrap();
+        check_algorithms(&gpu, name, &image, &[LabelAlgorithm::Tiles]);
+    }
+}
+
+#[test]
+fn masks() {
+    let Some(folder) = std::env::var_os("TRAZAR_DATA") else {
+        let _ = writeln!(std::io::stdout(), "masks: skipped: TRAZAR_DATA is not set");
+        return;
+    };
+    let Some(gpu) = gpu("masks") else {
+        return;
+    };
+    let folder = std::path::Path::new(&folder).join("masks");
+    let mut found = 0;
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "png") {
+            let read = trazar::formats::read_image(&path, &trazar::formats::ReadOptions::default());
+            check(&gpu, &path.display().to_string(), &read.unwrap().image);
+            found += 1;
+        }
+    }
+    assert!(found > 0, "no *.png in {}", folder.display());
+}
