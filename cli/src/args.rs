@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use trazar::Engine;
 use trazar::generate::Pattern;
 
 /// Label and trace very large binary images, exactly.
@@ -384,6 +385,10 @@ values! { LabelAlgorithm => trazar::LabelAlgorithm {
     Sequential => Self::Sequential,
     /// On all cores
     Parallel => Self::Parallel,
+    /// On a GPU, in tiles
+    Tiles => Self::Tiles,
+    /// On a GPU, one thread a pixel
+    Direct => Self::Direct,
 }}
 
 values! { Connectivity => trazar::Connectivity {
@@ -398,17 +403,21 @@ values! { Connectivity => trazar::Connectivity {
 /// Where to run.
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 pub(crate) enum Device {
-    /// The fastest that is there
+    /// The fastest that is there and has the algorithm
     Auto,
     /// This machine's processor
     Cpu,
+    /// The first NVIDIA GPU
+    Cuda,
 }
 
 impl Device {
-    pub(crate) fn engine(self) -> trazar::Engine {
-        match self {
-            Self::Auto => trazar::Engine::auto(),
-            Self::Cpu => trazar::Engine::cpu(),
+    /// The engine to use; `algorithm` is the device of the algorithm that was asked for, if any.
+    pub(crate) fn engine(self, algorithm: Option<trazar::Device>) -> trazar::Result<Engine> {
+        match (self, algorithm) {
+            (Self::Cpu, _) | (Self::Auto, Some(trazar::Device::Cpu)) => Ok(Engine::cpu()),
+            (Self::Cuda, _) | (Self::Auto, Some(trazar::Device::Cuda)) => Engine::cuda(),
+            (Self::Auto, _) => Ok(Engine::auto()),
         }
     }
 }

@@ -2,40 +2,138 @@
 
 use std::io::Write;
 
-use serde_json::json;
-use trazar::Engine;
+use serde_json::{Value, json};
+use trazar::{Device, Engine, LabelAlgorithm};
 
-use crate::args::{InfoArgs, LabelAlgorithm, TraceAlgorithm};
+use crate::args::{InfoArgs, TraceAlgorithm};
 use crate::failure::Failure;
 
 pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
     let version = env!("CARGO_PKG_VERSION");
+    let auto = Engine::auto().device().name();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let cpu = Engine::cpu().device().name();
-    let (trace, label) = (TraceAlgorithm::names(), LabelAlgorithm::names());
+    let architecture = std::env::consts::ARCH;
+    let trace = TraceAlgorithm::names();
+    let label = |device| -> Vec<_> {
+        let algorithms = LabelAlgorithm::on(device).iter();
+        algorithms.map(|algorithm| algorithm.name()).collect()
+    };
     let mut stdout = std::io::stdout().lock();
     if args.json {
+        let mut devices = vec![json!({
+            "name": Device::Cpu.name(),
+            "threads": threads,
+            "architecture": architecture,
+            "algorithms": { "trace": trace, "label": label(Device::Cpu) },
+        })];
+        let gpus = gpu::gpus();
+        if let Ok(gpus) = &gpus {
+            devices.extend(gpus.iter().map(|gpu| {
+                let mut gpu = gpu.clone();
+                gpu["algorithms"] = json!({ "label": label(Device::Cuda) });
+                gpu
+            }));
+        }
         let info = json!({
             "version": version,
-            "auto": Engine::auto().device().name(),
-            "devices": [{
-                "name": cpu,
-                "threads": threads,
-                "architecture": std::env::consts::ARCH,
-                "algorithms": { "trace": trace, "label": label },
-            }],
+            "auto": auto,
+            "devices": devices,
+            "no_gpu": gpus.err(),
+            "kernels": gpu::kernels(),
         });
         writeln!(stdout, "{info}")?;
     } else {
         writeln!(stdout, "trazar {version}")?;
-        writeln!(stdout, "auto is {}", Engine::auto().device().name())?;
+        writeln!(stdout, "auto is {auto}")?;
         writeln!(
             stdout,
-            "{cpu}: {threads} threads, {}; trace: {}; label: {}",
-            std::env::consts::ARCH,
+            "cpu: {threads} threads, {architecture}; trace: {}; label: {}",
             trace.join(", "),
-            label.join(", ")
+            label(Device::Cpu).join(", ")
         )?;
+        match gpu::gpus() {
+            Ok(gpus) => {
+                for gpu in gpus {
+                    writeln!(
+                        stdout,
+                        "cuda {}: {}, compute capability {}, {:.1} GiB, CUDA {}; label: {}",
+                        gpu["index"],
+                        text(&gpu["gpu"]),
+                        text(&gpu["compute_capability"]),
+                        gpu["memory"].as_f64().unwrap_or(0.0) / f64::from(1 << 30),
+                        text(&gpu["driver"]),
+                        label(Device::Cuda).join(", ")
+                    )?;
+                }
+            }
+            Err(reason) => writeln!(stdout, "cuda: none: {reason}")?,
+        }
+        if let Value::Object(kernels) = gpu::kernels() {
+            writeln!(
+                stdout,
+                "kernels: {}, PTX {}, rustc {}, LLVM {}, sources {}",
+                text(&kernels["target"]),
+                text(&kernels["ptx"]),
+                text(&kernels["rustc"]),
+                text(&kernels["llvm"]),
+                text(&kernels["source_hash"])
+            )?;
+        }
     }
     Ok(stdout.flush()?)
+}
+
+/// A JSON string without its quotes.
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or("unknown")
+}
+
+/// What there is of GPUs, where their driver can be had.
+#[cfg(target_os = "linux")]
+mod gpu {
+    use serde_json::{Value, json};
+    use trazar::cuda::{DeviceInfo, PtxHeader, kernels};
+
+    /// Every GPU, or why there is none.
+    pub(super) fn gpus() -> Result<Vec<Value>, String> {
+        let gpus = DeviceInfo::all().map_err(|error| error.to_string())?;
+        let describe = |gpu: &DeviceInfo| {
+            json!({
+                "name": "cuda",
+                "index": gpu.index,
+                "gpu": gpu.name,
+                "compute_capability": gpu.compute_capability.to_string(),
+                "memory": gpu.total_memory,
+                "multiprocessors": gpu.multiprocessors,
+                "driver": gpu.driver.to_string(),
+            })
+        };
+        Ok(gpus.iter().map(describe).collect())
+    }
+
+    /// Where the kernels come from.
+    pub(super) fn kernels() -> Value {
+        let origin = kernels::header();
+        json!({
+            "target": origin.target,
+            "ptx": PtxHeader::parse(kernels::PTX).map(|ptx| ptx.version.to_string()),
+            "rustc": origin.rustc,
+            "llvm": origin.llvm,
+            "source_hash": origin.source_hash,
+        })
+    }
+}
+
+/// This build does not use GPUs.
+#[cfg(not(target_os = "linux"))]
+mod gpu {
+    use serde_json::Value;
+
+    pub(super) fn gpus() -> Result<Vec<Value>, String> {
+        Err("this build does not use GPUs".into())
+    }
+
+    pub(super) fn kernels() -> Value {
+        Value::Null
+    }
 }

@@ -25,11 +25,17 @@ pub(crate) fn run(args: &LabelArgs) -> Result<(), Failure> {
         algorithm: args.algorithm.map(Into::into),
     };
 
+    let started = Instant::now();
+    let engine = args
+        .run
+        .device
+        .engine(options.algorithm.map(trazar::LabelAlgorithm::device))?;
+    let start_seconds = started.elapsed().as_secs_f64();
     let (read, read_seconds) = image::read(&args.input, &args.run, false)?;
     let output = args.output.as_deref().map(Destination::open).transpose()?;
     let stats = args.stats.as_deref().map(Destination::open).transpose()?;
 
-    let (engine, progress) = Progress::watch(args.run.device.engine(), "label", args.run.quiet);
+    let (engine, progress) = Progress::watch(engine, "label", args.run.quiet);
     let mut work_seconds = f64::INFINITY;
     let mut labelled = None;
     for _ in 0..args.run.repeat.get() {
@@ -73,6 +79,7 @@ pub(crate) fn run(args: &LabelArgs) -> Result<(), Failure> {
         counts: json!({ "components": labels.count() }),
         work: "label",
         seconds: Seconds {
+            start: start_seconds,
             read: read_seconds,
             work: work_seconds,
             write: started.elapsed().as_secs_f64(),

@@ -27,6 +27,8 @@ pub(crate) struct Summary<'a> {
 
 /// What took how long.
 pub(crate) struct Seconds {
+    /// Opening the device.
+    pub(crate) start: f64,
     pub(crate) read: f64,
     pub(crate) work: f64,
     pub(crate) write: f64,
@@ -50,7 +52,11 @@ impl Summary<'_> {
     }
 
     fn json(&self, run: &RunArgs) -> Value {
-        let mut seconds = json!({ "read": self.seconds.read, "write": self.seconds.write });
+        let mut seconds = json!({
+            "start": self.seconds.start,
+            "read": self.seconds.read,
+            "write": self.seconds.write,
+        });
         seconds[self.work] = json!(self.seconds.work);
         let mut all = json!({
             "image": self.input.image.display().to_string(),
@@ -73,8 +79,13 @@ impl Summary<'_> {
     fn text(&self, run: &RunArgs) -> String {
         let image = self.image();
         let share = 100.0 * image.count_foreground() as f64 / image.pixel_count() as f64;
+        let start = match self.seconds.start {
+            // Opening the processor takes nothing.
+            none if none < 1e-3 => String::new(),
+            start => format!("start {}, ", time(start)),
+        };
         let mut text = format!(
-            "{}: {} × {} pixels, {}, {share:.1} % foreground\n{}\n{} on the {}: read {}, {} {}",
+            "{}: {} × {} pixels, {}, {share:.1} % foreground\n{}\n{} on the {}: {start}read {}, {} {}",
             self.input.image.display(),
             image.width(),
             image.height(),

@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use serde_json::json;
 use trazar::formats::{self, GdsOptions, GreyImage};
-use trazar::{BorderKind, Contours, TraceOptions};
+use trazar::{BorderKind, Contours, Engine, TraceOptions};
 
-use crate::args::{ContourFormat, GdsArgs, Geometry, Retrieval, TraceAlgorithm, TraceArgs};
+use crate::args::{ContourFormat, Device, GdsArgs, Geometry, Retrieval, TraceAlgorithm, TraceArgs};
 use crate::failure::Failure;
 use crate::image;
 use crate::output::{self, Destination};
@@ -32,12 +32,17 @@ pub(crate) fn run(args: &TraceArgs) -> Result<(), Failure> {
         algorithm: args.algorithm.map(Into::into),
     };
     options.validate()?;
+    if args.run.device == Device::Cuda {
+        return Err(Failure::Failed(
+            "tracing has no GPU kernels yet: use --device cpu, or auto".into(),
+        ));
+    }
 
     let (mut read, read_seconds) =
         image::read(&args.input, &args.run, format == Some(ContourFormat::Png))?;
     let destination = args.output.as_deref().map(Destination::open).transpose()?;
 
-    let (engine, progress) = Progress::watch(args.run.device.engine(), "trace", args.run.quiet);
+    let (engine, progress) = Progress::watch(Engine::cpu(), "trace", args.run.quiet);
     let mut work_seconds = f64::INFINITY;
     let mut traced = None;
     for _ in 0..args.run.repeat.get() {
@@ -80,6 +85,7 @@ pub(crate) fn run(args: &TraceArgs) -> Result<(), Failure> {
         counts: json!({ "contours": all, "holes": holes, "points": points }),
         work: "trace",
         seconds: Seconds {
+            start: 0.0,
             read: read_seconds,
             work: work_seconds,
             write: started.elapsed().as_secs_f64(),

@@ -57,3 +57,5 @@ pub use ptx::{PtxHeader, PtxVersion};
 pub use queue::Queue;
 pub use scan::Scanner;
 pub use stream::Stream;
+/// The kernels, their PTX and its origin.
+pub use trazar_kernels as kernels;
