@@ -72,6 +72,8 @@ fn check_edges(image: &BinaryImage) {
     let expected = oracle::rings(image);
     for retrieval in RETRIEVALS {
         let contours = trace(image, Geometry::Edges, retrieval, Approximation::Simple);
+        let none = trace(image, Geometry::Edges, retrieval, Approximation::None);
+        assert_eq!(contours, none);
         let what = format!("{retrieval:?} of {image:?}");
         let kept = |ring: &oracle::Ring| retrieval != Retrieval::External || ring.parent.is_none();
         let count = expected.values().filter(|ring| kept(ring)).count();

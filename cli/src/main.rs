@@ -1,4 +1,4 @@
-//! The command `trazar`: label, trace and route from the shell.
+//! The command `trazar`: label and trace from the shell.
 
 mod args;
 mod failure;

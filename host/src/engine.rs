@@ -174,10 +174,11 @@ impl Progress<'_> {
     #[cfg(test)]
     pub(crate) const SILENT: Self = Self(None);
 
-    /// Row `y` of an image is done; passed on for some rows.
-    pub(crate) fn report_row(&self, y: u32, height: u32) {
+    /// The borders that begin in row `y` of an image are followed, which is most of the work;
+    /// passed on for some rows.
+    pub(crate) fn report_followed(&self, y: u32, height: u32) {
         if y.is_multiple_of(64) {
-            self.report(y.into(), height.into());
+            self.report(u64::from(y) * 4, u64::from(height) * 5);
         }
     }
 

@@ -56,7 +56,7 @@ pub enum Error {
     },
 
     /// More borders, components or points than the result's index type counts.
-    #[error("the image has more than {limit} {what}: trace it in parts")]
+    #[error("the image has more than {limit} {what}: work on it in parts")]
     TooMany {
         /// What there is too much of.
         what: &'static str,

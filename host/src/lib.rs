@@ -1,11 +1,11 @@
-//! Label, trace and route on very large binary images and grids, on the GPU and on the CPU, with
-//! the same results.
+//! Label and trace very large binary images, on the GPU and on the CPU, with the same results.
 //!
 //! - **label**: connected components ([`Engine::label`], [`Labels`]);
 //! - **trace**: borders of a binary image with their hierarchy ([`Engine::trace`],
 //!   [`Contours`]), exactly as `cv2.findContours` gives them, or along the pixels' edges.
 //!
-//! An image is a [`BinaryImage`], one bit a pixel. An [`Engine`] runs the work.
+//! An image is a [`BinaryImage`], one bit a pixel. An [`Engine`] runs the work. [`formats`] reads
+//! images and writes results; [`generate`] makes test images.
 //!
 //! ```
 //! use trazar::{BinaryImage, Engine, TraceOptions};

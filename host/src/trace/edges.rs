@@ -51,7 +51,7 @@ pub(super) fn follow_rings(image: &BinaryImage, progress: &Progress<'_>) -> Resu
                 Side::East => walk.follow((x + 1, y + 1), NORTH)?,
             }
         }
-        progress.report_row(y, image.height());
+        progress.report_followed(y, image.height());
     }
     let Walk { sides, rings, .. } = walk;
     sort(&rings, &sides)

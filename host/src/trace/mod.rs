@@ -142,9 +142,14 @@ pub(crate) fn trace(
     };
     // What a stage no longer needs goes before the next one's results come.
     let arrangement = hierarchy::arrange(&take(&mut chains.nesting), options.retrieval)?;
-    let traced = approximate::points(&chains, &arrangement.order, options.approximation)?;
+    let approximation = match options.geometry {
+        Geometry::Centers => options.approximation,
+        // A ring has a vertex where it turns and nowhere else.
+        Geometry::Edges => Approximation::Simple,
+    };
+    let traced = approximate::points(&chains, &arrangement.order, approximation)?;
     drop(chains);
-    Ok(Contours {
+    let contours = Contours {
         width: image.width(),
         height: image.height(),
         geometry: options.geometry,
@@ -152,5 +157,7 @@ pub(crate) fn trace(
         offsets: traced.offsets,
         kinds: arrangement.kinds,
         hierarchy: hierarchy::link(&arrangement.parents)?,
-    })
+    };
+    progress.report(1, 1);
+    Ok(contours)
 }
