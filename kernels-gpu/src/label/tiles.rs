@@ -605,7 +605,7 @@ pub unsafe fn tiles_merge(
         grid,
     };
     let item = thread::index_1d();
-    let below = (grid.tiles_y - 1) * grid.row_words * 8;
+    let below = (grid.tiles_y - 1) * grid.row_words * PARTS;
     // Pairs to join: straight across the border, and the two diagonals. Bit i stands for pixel (x, y), moved by i along
     // the border.
     let (x, y, mut straight, mut falling, mut rising);
