@@ -2,8 +2,8 @@
 //!
 //! | algorithm | kernels |
 //! |---|---|
-//! | [`LabelAlgorithm::Tiles`] | `tiles_label` (or `tiles_label_bytes`), `tiles_merge`, `tiles_flatten`, `tiles_write` |
-//! | [`LabelAlgorithm::Direct`] | `direct_start`, `direct_join`, `direct_flatten`, `number_roots`, `direct_write` |
+//! | [`LabelAlgorithm::Tiles`] | `tiles_label` (or `tiles_label_bytes`), `tiles_merge`, `tiles_flatten`, scan, `tiles_write` |
+//! | [`LabelAlgorithm::Direct`] | `direct_start`, `direct_join`, `direct_flatten`, `count_roots`, scan, `direct_write` |
 //!
 //! # Memory
 //! On the GPU, in bytes a pixel: 1/8 for the image, 4 for the labels; while `Tiles` works, 1.2 more (1 for the runs of its
@@ -16,7 +16,7 @@ use trazar_kernels::PTX;
 use trazar_kernels::label::number;
 use trazar_kernels::label::tiles::{self, Grid};
 use trazar_kernels::label::{direct, statistics};
-use trazar_kernels::primitives::pack;
+use trazar_kernels::primitives::{pack, scan};
 
 use super::{Component, Connectivity, LabelAlgorithm, LabelOptions, Labels};
 use crate::cuda::{CudaError, Device, DeviceBuffer, Module, Queue, Stream};
@@ -436,11 +436,9 @@ impl DeviceLabeler {
                 numbering.roots.view_mut(),
                 numbering.in_chunk.view_mut(),
                 numbering.chunks.view_mut(),
-                numbering.total.view_mut(),
-                numbering.status.view_mut(),
-                numbering.ticket.view_mut(),
                 grid,
             )?;
+            self.scan_chunks(&mut numbering)?;
             tiles::tiles_write::launch(
                 on,
                 grid.tiles(),
@@ -518,17 +516,15 @@ impl DeviceLabeler {
                 height,
                 row_words,
             )?;
-            number::number_roots::launch(
+            number::count_roots::launch(
                 on,
                 number::chunks(words),
                 numbering.roots.view(),
                 numbering.in_chunk.view_mut(),
                 numbering.chunks.view_mut(),
-                numbering.total.view_mut(),
-                numbering.status.view_mut(),
-                numbering.ticket.view_mut(),
                 words,
             )?;
+            self.scan_chunks(&mut numbering)?;
             direct::direct_write::launch(
                 on,
                 blocks,
@@ -543,6 +539,29 @@ impl DeviceLabeler {
             )?;
         }
         Ok(DeviceLabels::new(grid, labels, numbering))
+    }
+
+    /// Turns the chunks' counts into their sums so far.
+    ///
+    /// # Safety
+    /// A kernel that makes status and ticket ready has been launched before, and not yet been followed by a scan.
+    unsafe fn scan_chunks(&self, numbering: &mut Numbering) -> std::result::Result<(), CudaError> {
+        let n = numbering.chunks.len() as u32;
+        let chunks = numbering.chunks.view_mut();
+        // SAFETY: the lengths and the grid are those that the kernel asks for, which may scan in place; status and
+        // ticket are ready by the caller's promise.
+        unsafe {
+            scan::scan_exclusive::launch(
+                &self.queue,
+                scan::tiles(n),
+                chunks.as_view(),
+                chunks,
+                numbering.total.view_mut(),
+                numbering.status.view_mut(),
+                numbering.ticket.view_mut(),
+                n,
+            )
+        }
     }
 
     /// Measures the components of `image`, whose labels are `labels`.

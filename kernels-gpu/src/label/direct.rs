@@ -12,7 +12,7 @@
 //! | [`direct_write`] | 4 bytes and its root's number; writes 4 bytes |
 //!
 //! All have 256 threads a block, for four words of 64 pixels: [`blocks`]. Between the last two,
-//! [`number_roots`](super::number::number_roots) numbers the roots.
+//! [`count_roots`](super::number::count_roots) and a scan of the chunks' counts number the roots.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
@@ -162,7 +162,8 @@ pub unsafe fn direct_flatten(
 ///
 /// # Safety
 ///
-/// As for [`direct_flatten`], which has run, as has [`number_roots`](super::number::number_roots).
+/// As for [`direct_flatten`], which has run, as have [`count_roots`](super::number::count_roots) and the scan of
+/// `chunks`.
 #[kernel(block = 256)]
 pub unsafe fn direct_write(
     image: View<'_, u64>,

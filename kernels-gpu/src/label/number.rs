@@ -1,20 +1,21 @@
 //! Dense numbers for components, from one bit a pixel that says which pixels are roots.
 //!
 //! A chunk is 1024 words in raster order, what one block counts: a root's number is 1 + the roots in the chunks before its
-//! own + those in the words before its own in the chunk + those before it in its word. The chunks' sums come from a
-//! decoupled look-back in the same pass, as in [`scan`].
+//! own + those in the words before its own in the chunk + those before it in its word. The sums over chunks are a
+//! [`scan`](crate::primitives::scan) of their counts. To count and to look back in one pass was measured and is slower: a
+//! block's time to find its roots varies, and every later one then waits for the slowest.
 //!
 //! | | |
 //! | --- | --- |
-//! | launch | [`number_roots`] with [`chunks`]`(words)` blocks of 256 threads |
+//! | launch | [`count_roots`] with [`chunks`]`(words)` blocks of 256 threads, then a scan of `chunks` |
 //! | reads | 1 bit per pixel |
-//! | writes | 2 bytes per word, 12 bytes per chunk |
+//! | writes | 2 bytes per word, 4 bytes per chunk |
 
 use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
 
 use crate::primitives::quotient;
-use crate::primitives::scan::{PADDING, initial_status, publish_and_look_back, warp_inclusive_sum};
+use crate::primitives::scan::{self, initial_status, warp_inclusive_sum};
 
 /// Threads of a block that counts.
 const BLOCK: u32 = 256;
@@ -29,10 +30,10 @@ pub const fn chunks(words: u32) -> u32 {
     words.div_ceil(CHUNK)
 }
 
-/// Length of `status` for an image of `words` words.
+/// Length of the scan's `status` for an image of `words` words.
 #[must_use]
 pub const fn status_len(words: u32) -> u32 {
-    PADDING + chunks(words)
+    scan::status_len(chunks(words))
 }
 
 /// What numbers the roots.
@@ -68,11 +69,9 @@ impl Numbers<'_> {
 pub(crate) struct Counts<'a> {
     pub(crate) in_chunk: ViewMut<'a, u16>,
     pub(crate) chunks: ViewMut<'a, u32>,
-    pub(crate) total: ViewMut<'a, u32>,
-    pub(crate) status: ViewMut<'a, u64>,
 }
 
-/// Makes `status` and `ticket` ready. For the threads of a kernel that runs before; thread `i` does element `i`.
+/// Makes `status` and `ticket` of the scan ready. For the threads of a kernel that runs before; thread `i` does element `i`.
 #[inline(always)]
 pub(crate) fn start_counting(status: ViewMut<'_, u64>, ticket: ViewMut<'_, u32>, i: u32) {
     if (i as usize) < status.len() {
@@ -81,17 +80,6 @@ pub(crate) fn start_counting(status: ViewMut<'_, u64>, ticket: ViewMut<'_, u32>,
     if i == 0 {
         ticket.st(0u32, 0);
     }
-}
-
-/// The block's chunk: a ticket, because a chunk waits for those before it. For a whole block.
-#[inline(always)]
-pub(crate) fn take_chunk(ticket: ViewMut<'_, u32>) -> u32 {
-    let taken = shared_array![u32; 1];
-    if thread::thread_idx_x() == 0 {
-        taken.st(0u32, ticket.atomic_add(0u32, 1));
-    }
-    thread::sync_threads();
-    taken.ld(0u32)
 }
 
 /// Counts the roots of `chunk`, of which the thread has the four words from `first` on; 0 past the last word. For a whole
@@ -128,35 +116,25 @@ pub(crate) fn count_chunk(
         }
         before += own;
     }
-    if warp == 0 {
-        let prefix = publish_and_look_back(counts.status, chunk, chunk_sum, lane);
-        if lane == 0 {
-            counts.chunks.st(chunk, prefix);
-            if words - chunk * CHUNK <= CHUNK {
-                counts.total.st(0u32, prefix + chunk_sum);
-            }
-        }
+    if t == 0 {
+        counts.chunks.st(chunk, chunk_sum);
     }
 }
 
-/// Numbers the roots.
+/// Counts the roots of each chunk.
 ///
 /// # Safety
 ///
-/// `roots` and `in_chunk` have an element per word, `chunks` one per chunk, `total` and `ticket` one, `status`
-/// [`status_len`]`(words)`, the latter two as left by a kernel that says so; nothing else uses any of them meanwhile;
+/// `roots` and `in_chunk` have an element per word, `chunks` one per chunk; nothing else uses the latter two meanwhile;
 /// the grid has [`chunks`]`(words)` blocks.
 #[kernel(block = 256)]
-pub unsafe fn number_roots(
+pub unsafe fn count_roots(
     roots: View<'_, u64>,
     in_chunk: ViewMut<'_, u16>,
     chunks: ViewMut<'_, u32>,
-    total: ViewMut<'_, u32>,
-    status: ViewMut<'_, u64>,
-    ticket: ViewMut<'_, u32>,
     words: u32,
 ) {
-    let chunk = take_chunk(ticket);
+    let chunk = thread::block_idx_x();
     let first = chunk * CHUNK + thread::thread_idx_x() * THREAD_WORDS;
     let mut own = [0; THREAD_WORDS as usize];
     for (own, i) in own.iter_mut().zip(0..) {
@@ -164,11 +142,5 @@ pub unsafe fn number_roots(
             *own = roots.ldg(first + i);
         }
     }
-    let counts = Counts {
-        in_chunk,
-        chunks,
-        total,
-        status,
-    };
-    count_chunk(own, chunk, first, words, counts);
+    count_chunk(own, chunk, first, words, Counts { in_chunk, chunks });
 }

@@ -4,10 +4,11 @@
 //! | --- | --- | --- |
 //! | [`tiles_label`] | joins the runs of each tile in shared memory | image; 2 bytes a run and a word, 1 bit a pixel |
 //! | [`tiles_merge`] | joins components along the tiles' borders | border words, and what its unions touch |
-//! | [`tiles_flatten`] | points each tile's components at their roots; numbers the roots | 1 bit a pixel, twice; 2 bytes a word |
+//! | [`tiles_flatten`] | points each tile's components at their roots; counts roots | 1 bit a pixel, twice; 2 bytes a word |
 //! | [`tiles_write`] | writes every pixel's label | image, 2 bytes a run and a word; **4 bytes a pixel** |
 //!
-//! `tiles_flatten` also numbers the roots ([`number`](super::number)). All but `tiles_write` work on bits and runs, so that what is written to memory is little more than the labels.
+//! Between the last two, a scan of the chunks' counts numbers the roots ([`number`](super::number)). All but
+//! `tiles_write` work on bits and runs, so that what is written to memory is little more than the labels.
 //!
 //! # Tiles, runs, components
 //!
@@ -24,9 +25,7 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::number::{
-    CHUNK, Counts, Numbers, THREAD_WORDS, count_chunk, start_counting, take_chunk,
-};
+use super::number::{CHUNK, Counts, Numbers, THREAD_WORDS, count_chunk, start_counting};
 use crate::primitives::bits::{Beside, Touching, count_through, starts};
 use crate::primitives::pack::pack_sixteen;
 use crate::primitives::quotient;
@@ -682,25 +681,22 @@ pub unsafe fn tiles_merge(
 }
 
 /// Points every tile's components at their roots. Leaves of `locals`, the first pixels of tiles' components, those of the
-/// image's, and numbers them.
+/// image's, and counts them.
 ///
 /// # Safety
 ///
 /// The arguments are those of [`tiles_label`]; [`tiles_merge`] has run; `in_chunk` has an element per word, `chunks`
-/// one per chunk, `total` one; nothing else uses them meanwhile; the launch has [`chunks`](super::number::chunks) blocks.
+/// one per chunk; nothing else uses them meanwhile; the launch has [`chunks`](super::number::chunks) blocks.
 #[kernel(block = 256)]
 pub unsafe fn tiles_flatten(
     parents: ViewMut<'_, u32>,
     locals: ViewMut<'_, u64>,
     in_chunk: ViewMut<'_, u16>,
     chunks: ViewMut<'_, u32>,
-    total: ViewMut<'_, u32>,
-    status: ViewMut<'_, u64>,
-    ticket: ViewMut<'_, u32>,
     grid: Grid,
 ) {
     let words = grid.words();
-    let chunk = take_chunk(ticket);
+    let chunk = thread::block_idx_x();
     let first = chunk * CHUNK + thread::thread_idx_x() * THREAD_WORDS;
     let mut roots = [0; THREAD_WORDS as usize];
     if first + THREAD_WORDS <= words {
@@ -732,13 +728,7 @@ pub unsafe fn tiles_flatten(
             locals.st(first + i, *roots);
         }
     }
-    let counts = Counts {
-        in_chunk,
-        chunks,
-        total,
-        status,
-    };
-    count_chunk(roots, chunk, first, words, counts);
+    count_chunk(roots, chunk, first, words, Counts { in_chunk, chunks });
 }
 
 /// Writes the labels over the nodes.
@@ -747,9 +737,9 @@ pub unsafe fn tiles_flatten(
 ///
 /// # Safety
 ///
-/// The arguments are those of [`tiles_flatten`], which has run; `labels` is its `parents`,
+/// The arguments are those of [`tiles_flatten`], which has run, as has the scan of `chunks`; `labels` is its `parents`,
 /// and starts at a multiple of 16 bytes; nothing else uses it meanwhile; the launch has one block per tile.
-#[kernel(block = 256, min_blocks = 8)]
+#[kernel(block = 256, min_blocks = 6)]
 pub unsafe fn tiles_write(
     image: View<'_, u64>,
     labels: ViewMut<'_, u32>,
