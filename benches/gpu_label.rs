@@ -6,12 +6,13 @@
 //! 4096 × 4096 pixels.
 //!
 //! `TRAZAR_BENCH_SIDES=512,4096` chooses the sizes, `TRAZAR_BENCH_IMAGES=blobs,noise:0.5` the images,
-//! `TRAZAR_BENCH_ONLY=tiles` what is timed (`copy`, `tiles`, `bytes`, `direct`, `host`, `scan`, `load`). Without a GPU
-//! it says so and ends.
+//! `TRAZAR_BENCH_ONLY=tiles` what is timed (`copy`, `tiles`, `bytes`, `direct`, `host`, `scan`, `load`).
+//! `TRAZAR_BENCH_PTX=FILE` runs other kernels than the built-in ones, to compare variants. Without a GPU it says so and
+//! ends.
 
 use std::time::Instant;
 
-use trazar::cuda::{Device, DeviceBuffer, Scanner, Stream};
+use trazar::cuda::{Device, DeviceBuffer, Module, Queue, Scanner, Stream};
 use trazar::generate::Pattern;
 use trazar::{
     BinaryImage, Connectivity, DeviceImage, DeviceLabeler, Engine, LabelAlgorithm, LabelOptions,
@@ -108,6 +109,10 @@ fn bench_image(labeler: &DeviceLabeler, name: &str, side: u32, only: &[String]) 
     })?;
     drop(target);
     row("copy of the bytes", copy_ms, 2.0 * pixels, copy_ms);
+    let mut labels: DeviceBuffer<u32> = stream.alloc(bytes.len())?;
+    let fill_ms = median_ms(stream, repeats, || Ok(labels.fill(1)?))?;
+    drop(labels);
+    row("fill of the labels", fill_ms, 4.0 * pixels, copy_ms);
     for connectivity in [Connectivity::Eight, Connectivity::Four] {
         let label = |algorithm| {
             median_ms(stream, repeats, || {
@@ -218,7 +223,14 @@ fn main() -> Result<()> {
     };
     println!("{}", device.info().name);
     let opened = started.elapsed().as_secs_f64() * MS_PER_S;
-    let labeler = DeviceLabeler::new(&device)?;
+    let labeler = match std::env::var_os("TRAZAR_BENCH_PTX") {
+        Some(path) => {
+            let ptx = std::fs::read_to_string(path).expect("a PTX file");
+            let module = Module::from_ptx(&device, &ptx)?;
+            DeviceLabeler::on(Queue::new(&device.stream()?, &module)?)
+        }
+        None => DeviceLabeler::new(&device)?,
+    };
     let loaded = started.elapsed().as_secs_f64() * MS_PER_S;
     if only.iter().any(|item| item == "load") {
         let image = DeviceImage::upload(labeler.stream(), &BinaryImage::from_art("##.#")?)?;

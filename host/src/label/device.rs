@@ -2,7 +2,7 @@
 //!
 //! | algorithm | kernels |
 //! |---|---|
-//! | [`LabelAlgorithm::Tiles`] | `tiles_label`, `tiles_merge`, `tiles_flatten`, scan, `tiles_write` |
+//! | [`LabelAlgorithm::Tiles`] | `tiles_label` (or `tiles_label_bytes`), `tiles_merge`, `tiles_flatten`, scan, `tiles_write` |
 //! | [`LabelAlgorithm::Direct`] | `direct_start`, `direct_join`, `direct_flatten`, `count_roots`, scan, `direct_write` |
 //!
 //! # Memory
@@ -13,13 +13,13 @@ use std::sync::OnceLock;
 
 use cuda_std::ViewMut;
 use trazar_kernels::PTX;
-use trazar_kernels::label::number::{CHUNK, count_roots};
+use trazar_kernels::label::number;
 use trazar_kernels::label::tiles::{self, Grid};
 use trazar_kernels::label::{direct, statistics};
-use trazar_kernels::primitives::pack;
+use trazar_kernels::primitives::{pack, scan};
 
 use super::{Component, Connectivity, LabelAlgorithm, LabelOptions, Labels};
-use crate::cuda::{CudaError, Device, DeviceBuffer, Module, Queue, Scanner, Stream};
+use crate::cuda::{CudaError, Device, DeviceBuffer, Module, Queue, Stream};
 use crate::geometry::BoundingBox;
 use crate::image::check_size;
 use crate::{BinaryImage, Error, Result, WORD_BITS};
@@ -111,7 +111,7 @@ impl DeviceLabels {
             width: grid.width,
             height: grid.height,
             labels,
-            total: numbering.scan.into_total(),
+            total: numbering.total,
             count: OnceLock::new(),
         }
     }
@@ -206,18 +206,20 @@ struct Numbering {
     roots: DeviceBuffer<u64>,
     in_chunk: DeviceBuffer<u16>,
     chunks: DeviceBuffer<u32>,
-    scan: Scanner,
+    status: DeviceBuffer<u64>,
+    ticket: DeviceBuffer<u32>,
+    total: DeviceBuffer<u32>,
 }
 
 impl Numbering {
-    fn new(queue: &Queue, words: u32) -> std::result::Result<Self, CudaError> {
-        let stream = queue.stream();
-        let chunks = words.div_ceil(CHUNK);
+    fn new(stream: &Stream, words: u32) -> std::result::Result<Self, CudaError> {
         Ok(Self {
             roots: stream.alloc(words as usize)?,
             in_chunk: stream.alloc(words as usize)?,
-            chunks: stream.alloc(chunks as usize)?,
-            scan: Scanner::new(queue, chunks)?,
+            chunks: stream.alloc(number::chunks(words) as usize)?,
+            status: stream.alloc(number::status_len(words) as usize)?,
+            ticket: stream.alloc(1)?,
+            total: stream.alloc(1)?,
         })
     }
 }
@@ -364,7 +366,7 @@ impl DeviceLabeler {
         let (stream, on) = (self.stream(), &self.queue);
         let eight = u32::from(connectivity == Connectivity::Eight);
         let mut labels = stream.alloc(grid.width as usize * grid.height as usize)?;
-        let mut numbering = Numbering::new(on, grid.words())?;
+        let mut numbering = Numbering::new(self.stream(), grid.words())?;
         let mut firsts = stream.alloc::<u16>(grid.firsts_len())?;
         let mut offsets = stream.alloc::<u16>(grid.offsets_len())?;
         let mut sides = stream.alloc::<u32>(grid.sides_len())?;
@@ -382,6 +384,8 @@ impl DeviceLabeler {
                         offsets.view_mut(),
                         sides.view_mut(),
                         numbering.roots.view_mut(),
+                        numbering.status.view_mut(),
+                        numbering.ticket.view_mut(),
                         grid,
                         eight,
                     )?;
@@ -402,6 +406,8 @@ impl DeviceLabeler {
                         offsets.view_mut(),
                         sides.view_mut(),
                         numbering.roots.view_mut(),
+                        numbering.status.view_mut(),
+                        numbering.ticket.view_mut(),
                         grid,
                         eight,
                         threshold.into(),
@@ -425,14 +431,14 @@ impl DeviceLabeler {
             }
             tiles::tiles_flatten::launch(
                 on,
-                grid.words().div_ceil(256),
+                number::chunks(grid.words()),
                 labels.view_mut(),
                 numbering.roots.view_mut(),
                 numbering.in_chunk.view_mut(),
                 numbering.chunks.view_mut(),
                 grid,
             )?;
-            numbering.scan.scan_in_place(&mut numbering.chunks)?;
+            self.scan_chunks(&mut numbering)?;
             tiles::tiles_write::launch(
                 on,
                 grid.tiles(),
@@ -461,7 +467,7 @@ impl DeviceLabeler {
         let mut labels = self
             .stream()
             .alloc(grid.width as usize * grid.height as usize)?;
-        let mut numbering = Numbering::new(on, grid.words())?;
+        let mut numbering = Numbering::new(self.stream(), grid.words())?;
         let Grid {
             width,
             height,
@@ -484,6 +490,8 @@ impl DeviceLabeler {
                 blocks,
                 image.view(),
                 labels.view_mut(),
+                numbering.status.view_mut(),
+                numbering.ticket.view_mut(),
                 width,
                 height,
                 row_words,
@@ -508,15 +516,15 @@ impl DeviceLabeler {
                 height,
                 row_words,
             )?;
-            count_roots::launch(
+            number::count_roots::launch(
                 on,
-                words.div_ceil(256),
+                number::chunks(words),
                 numbering.roots.view(),
                 numbering.in_chunk.view_mut(),
                 numbering.chunks.view_mut(),
                 words,
             )?;
-            numbering.scan.scan_in_place(&mut numbering.chunks)?;
+            self.scan_chunks(&mut numbering)?;
             direct::direct_write::launch(
                 on,
                 blocks,
@@ -531,6 +539,29 @@ impl DeviceLabeler {
             )?;
         }
         Ok(DeviceLabels::new(grid, labels, numbering))
+    }
+
+    /// Turns the chunks' counts into their sums so far.
+    ///
+    /// # Safety
+    /// A kernel that makes status and ticket ready has been launched before, and not yet been followed by a scan.
+    unsafe fn scan_chunks(&self, numbering: &mut Numbering) -> std::result::Result<(), CudaError> {
+        let n = numbering.chunks.len() as u32;
+        let chunks = numbering.chunks.view_mut();
+        // SAFETY: the lengths and the grid are those that the kernel asks for, which may scan in place; status and
+        // ticket are ready by the caller's promise.
+        unsafe {
+            scan::scan_exclusive::launch(
+                &self.queue,
+                scan::tiles(n),
+                chunks.as_view(),
+                chunks,
+                numbering.total.view_mut(),
+                numbering.status.view_mut(),
+                numbering.ticket.view_mut(),
+                n,
+            )
+        }
     }
 
     /// Measures the components of `image`, whose labels are `labels`.

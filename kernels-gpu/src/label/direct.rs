@@ -12,12 +12,12 @@
 //! | [`direct_write`] | 4 bytes and its root's number; writes 4 bytes |
 //!
 //! All have 256 threads a block, for four words of 64 pixels: [`blocks`]. Between the last two,
-//! [`count_roots`](super::number::count_roots) and the scan number the roots.
+//! [`count_roots`](super::number::count_roots) and a scan of the chunks' counts number the roots.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::number::Numbers;
+use super::number::{Numbers, start_counting};
 use crate::primitives::quotient;
 use crate::primitives::union_find::{find, union};
 
@@ -64,20 +64,24 @@ fn foreground(image: View<'_, u64>, row_words: u32, x: u32, y: u32) -> bool {
     image.ldg(y * row_words + x / 64) >> (x % 64) & 1 != 0
 }
 
-/// Makes every foreground pixel a set of its own, and every other one 0.
+/// Makes every foreground pixel a set of its own, and every other one 0. Makes `status` and `ticket` ready.
 ///
 /// # Safety
 ///
-/// `image` has `row_words * height` words, `parents` has `width * height` elements, and nothing else uses it meanwhile;
-/// the grid has [`blocks`]`(row_words * height)` blocks.
+/// `image` has `row_words * height` words, `parents` has `width * height` elements, `status`
+/// [`status_len`](super::number::status_len) and `ticket` one, and nothing else uses these meanwhile; the grid has [`blocks`]`(row_words * height)` blocks.
 #[kernel(block = 256)]
 pub unsafe fn direct_start(
     image: View<'_, u64>,
     parents: ViewMut<'_, u32>,
+    status: ViewMut<'_, u64>,
+    ticket: ViewMut<'_, u32>,
     width: u32,
     height: u32,
     row_words: u32,
 ) {
+    // At most 2²⁶ elements, so what wraps around in larger grids only repeats the same.
+    start_counting(status, ticket, thread::index_1d());
     let pixel = Pixel::mine(width, height, row_words);
     if pixel.inside {
         let set = image.ldg(pixel.word) >> pixel.bit & 1 != 0;

@@ -1,22 +1,40 @@
 //! Dense numbers for components, from one bit a pixel that says which pixels are roots.
 //!
-//! A chunk is 32 words in raster order, what one warp counts. A root's number is 1 + the roots in the chunks before its
-//! own (a scan of the chunks' counts, see [`scan`](crate::primitives::scan)) + those in the words before its own in the
-//! chunk + those before it in its word.
+//! A chunk is 1024 words in raster order, what one block counts: a root's number is 1 + the roots in the chunks before its
+//! own + those in the words before its own in the chunk + those before it in its word. The sums over chunks are a
+//! [`scan`](crate::primitives::scan) of their counts. To count and to look back in one pass was measured and is slower: a
+//! block's time to find its roots varies, and every later one then waits for the slowest.
 //!
 //! | | |
 //! | --- | --- |
-//! | launch | [`count_roots`] with a block of 256 threads for every 256 words |
+//! | launch | [`count_roots`] with [`chunks`]`(words)` blocks of 256 threads, then a scan of `chunks` |
 //! | reads | 1 bit per pixel |
 //! | writes | 2 bytes per word, 4 bytes per chunk |
 
 use cuda_std::prelude::*;
-use cuda_std::warp::{FULL_MASK, WARP_SIZE};
+use cuda_std::warp::WARP_SIZE;
 
 use crate::primitives::quotient;
+use crate::primitives::scan::{self, initial_status, warp_inclusive_sum};
 
+/// Threads of a block that counts.
+const BLOCK: u32 = 256;
+/// Words that a thread counts.
+pub const THREAD_WORDS: u32 = 4;
 /// Words in a chunk.
-pub const CHUNK: u32 = WARP_SIZE;
+pub const CHUNK: u32 = BLOCK * THREAD_WORDS;
+
+/// Chunks of an image of `words` words.
+#[must_use]
+pub const fn chunks(words: u32) -> u32 {
+    words.div_ceil(CHUNK)
+}
+
+/// Length of the scan's `status` for an image of `words` words.
+#[must_use]
+pub const fn status_len(words: u32) -> u32 {
+    scan::status_len(chunks(words))
+}
 
 /// What numbers the roots.
 #[derive(Clone, Copy)]
@@ -46,41 +64,69 @@ impl Numbers<'_> {
     }
 }
 
-/// Counts the roots of a chunk: lane `l` of a warp has the bits of the chunk's word `l`, which is `word`. For a whole
-/// warp.
+/// Where the counts go.
+#[derive(Clone, Copy)]
+pub(crate) struct Counts<'a> {
+    pub(crate) in_chunk: ViewMut<'a, u16>,
+    pub(crate) chunks: ViewMut<'a, u32>,
+}
+
+/// Makes `status` and `ticket` of the scan ready. For the threads of a kernel that runs before; thread `i` does element `i`.
 #[inline(always)]
-pub fn count_chunk(
-    roots: u64,
-    word: u32,
-    words: u32,
-    in_chunk: ViewMut<'_, u16>,
-    chunks: ViewMut<'_, u32>,
-) {
-    let lane = word % WARP_SIZE;
-    let count = roots.count_ones();
-    let mut through = count;
-    let mut distance = 1;
-    while distance < WARP_SIZE {
-        let (before, _) = warp::warp_shuffle_up(FULL_MASK, through, distance, WARP_SIZE);
-        if lane >= distance {
-            through += before;
-        }
-        distance *= 2;
+pub(crate) fn start_counting(status: ViewMut<'_, u64>, ticket: ViewMut<'_, u32>, i: u32) {
+    if (i as usize) < status.len() {
+        status.st(i, initial_status(i));
     }
-    if word < words {
-        in_chunk.st(word, (through - count) as u16);
-    }
-    if lane == WARP_SIZE - 1 && word - lane < words {
-        chunks.st(word / CHUNK, through);
+    if i == 0 {
+        ticket.st(0u32, 0);
     }
 }
 
-/// Counts the roots of every chunk.
+/// Counts the roots of `chunk`, of which the thread has the four words from `first` on; 0 past the last word. For a whole
+/// block.
+#[inline(always)]
+pub(crate) fn count_chunk(
+    roots: [u64; THREAD_WORDS as usize],
+    chunk: u32,
+    first: u32,
+    words: u32,
+    counts: Counts<'_>,
+) {
+    let warp_sums = shared_array![u32; (BLOCK / WARP_SIZE) as usize];
+    let t = thread::thread_idx_x();
+    let (warp, lane) = (t / WARP_SIZE, t % WARP_SIZE);
+    let own = roots.map(u64::count_ones);
+    let sum = own[0] + own[1] + own[2] + own[3];
+    let through = warp_inclusive_sum(sum, lane);
+    if lane == WARP_SIZE - 1 {
+        warp_sums.st(warp, through);
+    }
+    thread::sync_threads();
+    let mut before = through - sum;
+    let mut chunk_sum = 0;
+    for other in 0..BLOCK / WARP_SIZE {
+        if other == warp {
+            before += chunk_sum;
+        }
+        chunk_sum += warp_sums.ld(other);
+    }
+    for (own, i) in own.iter().zip(0..) {
+        if first + i < words {
+            counts.in_chunk.st(first + i, before as u16);
+        }
+        before += own;
+    }
+    if t == 0 {
+        counts.chunks.st(chunk, chunk_sum);
+    }
+}
+
+/// Counts the roots of each chunk.
 ///
 /// # Safety
 ///
 /// `roots` and `in_chunk` have an element per word, `chunks` one per chunk; nothing else uses the latter two meanwhile;
-/// the grid covers all words.
+/// the grid has [`chunks`]`(words)` blocks.
 #[kernel(block = 256)]
 pub unsafe fn count_roots(
     roots: View<'_, u64>,
@@ -88,7 +134,13 @@ pub unsafe fn count_roots(
     chunks: ViewMut<'_, u32>,
     words: u32,
 ) {
-    let word = thread::index_1d();
-    let bits = if word < words { roots.ldg(word) } else { 0 };
-    count_chunk(bits, word, words, in_chunk, chunks);
+    let chunk = thread::block_idx_x();
+    let first = chunk * CHUNK + thread::thread_idx_x() * THREAD_WORDS;
+    let mut own = [0; THREAD_WORDS as usize];
+    for (own, i) in own.iter_mut().zip(0..) {
+        if first + i < words {
+            *own = roots.ldg(first + i);
+        }
+    }
+    count_chunk(own, chunk, first, words, Counts { in_chunk, chunks });
 }

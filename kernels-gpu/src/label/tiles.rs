@@ -25,7 +25,7 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::number::{Numbers, count_chunk};
+use super::number::{CHUNK, Counts, Numbers, THREAD_WORDS, count_chunk, start_counting};
 use crate::primitives::bits::{Beside, Touching, count_through, starts};
 use crate::primitives::pack::pack_sixteen;
 use crate::primitives::quotient;
@@ -39,6 +39,8 @@ const ROWS: u32 = 64;
 const BLOCK: u32 = COLUMNS * ROWS;
 /// A tile's width in pixels.
 const WIDTH: u32 = COLUMNS * 64;
+/// Threads that join a word's width of border.
+const PARTS: u32 = 4;
 /// The most runs of a tile: every second pixel.
 const MAX_RUNS: u32 = ROWS * WIDTH / 2;
 /// A row of words in shared memory: the tile's, and one of zeros, which is to the right of this row and to the left of the
@@ -124,11 +126,11 @@ impl Grid {
         self.tiles() as usize * 4
     }
 
-    /// Threads that [`tiles_merge`] needs: eight for each word below a tile, and eight for each side between tiles.
+    /// Threads that [`tiles_merge`] needs: one for each 16 pixels below a tile, and for each 16 rows of a side between tiles.
     #[must_use]
     pub const fn merge_threads(self) -> u64 {
-        let below = (self.tiles_y as u64).saturating_sub(1) * self.row_words as u64 * 8;
-        let beside = (self.tiles_x as u64).saturating_sub(1) * self.tiles_y as u64 * 8;
+        let below = (self.tiles_y as u64).saturating_sub(1) * self.row_words as u64 * PARTS as u64;
+        let beside = (self.tiles_x as u64).saturating_sub(1) * self.tiles_y as u64 * PARTS as u64;
         below + beside
     }
 }
@@ -142,6 +144,8 @@ const fn split(position: u32) -> (u32, u32) {
 /// What the kernels that join the runs of tiles write.
 #[derive(Clone, Copy)]
 struct Found<'a> {
+    status: ViewMut<'a, u64>,
+    ticket: ViewMut<'a, u32>,
     parents: ViewMut<'a, u32>,
     firsts: ViewMut<'a, u16>,
     offsets: ViewMut<'a, u16>,
@@ -212,11 +216,13 @@ fn frame(words: SharedView<u64>, place: &Place) {
 }
 
 /// Joins the runs of each tile. Makes the first pixel of each of a tile's components a node of `parents`, its own parent.
+/// Makes `status` and `ticket` ready.
 ///
 /// # Safety
 ///
 /// `image` has the grid's words, `parents` an element per pixel, `firsts`, `offsets` and `sides` have the grid's
-/// lengths, `locals` an element per word; nothing else uses the latter five meanwhile; the launch has one block per tile.
+/// lengths, `locals` an element per word, `status` [`status_len`](super::number::status_len) and `ticket` one; nothing else
+/// uses what is written meanwhile; the launch has one block per tile.
 #[kernel(block = 256)]
 pub unsafe fn tiles_label(
     image: View<'_, u64>,
@@ -225,6 +231,8 @@ pub unsafe fn tiles_label(
     offsets: ViewMut<'_, u16>,
     sides: ViewMut<'_, u32>,
     locals: ViewMut<'_, u64>,
+    status: ViewMut<'_, u64>,
+    ticket: ViewMut<'_, u32>,
     grid: Grid,
     eight: u32,
 ) {
@@ -239,6 +247,8 @@ pub unsafe fn tiles_label(
     words.st(place.at(), here);
     thread::sync_threads();
     let found = Found {
+        status,
+        ticket,
         parents,
         firsts,
         offsets,
@@ -263,6 +273,8 @@ pub unsafe fn tiles_label_bytes(
     offsets: ViewMut<'_, u16>,
     sides: ViewMut<'_, u32>,
     locals: ViewMut<'_, u64>,
+    status: ViewMut<'_, u64>,
+    ticket: ViewMut<'_, u32>,
     grid: Grid,
     eight: u32,
     threshold: u32,
@@ -297,6 +309,8 @@ pub unsafe fn tiles_label_bytes(
         image.st(place.word, words.ld(place.at()));
     }
     let found = Found {
+        status,
+        ticket,
         parents,
         firsts,
         offsets,
@@ -328,6 +342,7 @@ fn label_tile(words: SharedView<u64>, place: &Place, found: Found<'_>, grid: Gri
         word_x,
         ..
     } = *place;
+    start_counting(found.status, found.ticket, tile * BLOCK + t);
     let here = words.ld(at);
     let beside = Beside {
         left: words.ld(at - 1),
@@ -589,15 +604,15 @@ pub unsafe fn tiles_merge(
         grid,
     };
     let item = thread::index_1d();
-    let below = (grid.tiles_y - 1) * grid.row_words * 8;
+    let below = (grid.tiles_y - 1) * grid.row_words * PARTS;
     // Pairs to join: straight across the border, and the two diagonals. Bit i stands for pixel (x, y), moved by i along
     // the border.
     let (x, y, mut straight, mut falling, mut rising);
     let is_below = item < below;
     if is_below {
-        // Eight pixels of a tile's first row, and the row above it.
-        let border = quotient(item / 8, grid.row_words);
-        let word_x = item / 8 - border * grid.row_words;
+        // A part of a word of a tile's first row, and the row above it.
+        let border = quotient(item / PARTS, grid.row_words);
+        let word_x = item / PARTS - border * grid.row_words;
         (x, y) = (word_x * 64, (border + 1) * ROWS);
         let touching = Touching::find(
             runs.beside(word_x, y),
@@ -606,8 +621,8 @@ pub unsafe fn tiles_merge(
         );
         (straight, falling, rising) = (touching.above, touching.above_left, touching.above_right);
     } else {
-        // Eight rows of the side between a tile and the one to its left. Columns are words here: a bit a row.
-        let side = (item - below) / 8;
+        // A part of the side between a tile and the one to its left. Columns are words here: a bit a row.
+        let side = (item - below) / PARTS;
         let across = grid.tiles_x - 1;
         if across == 0 || side >= across * grid.tiles_y {
             return;
@@ -628,7 +643,7 @@ pub unsafe fn tiles_merge(
             rising = left & (right << 1) & !right & !(left << 1);
         }
     }
-    let mask = 0xff << (item % 8 * 8);
+    let mask = (u64::MAX >> (64 - 64 / PARTS)) << (item % PARTS * (64 / PARTS));
     straight &= mask;
     falling &= mask;
     rising &= mask;
@@ -671,7 +686,7 @@ pub unsafe fn tiles_merge(
 /// # Safety
 ///
 /// The arguments are those of [`tiles_label`]; [`tiles_merge`] has run; `in_chunk` has an element per word, `chunks`
-/// one per chunk; nothing else uses them meanwhile; the launch has a thread per word, rounded up to blocks.
+/// one per chunk; nothing else uses them meanwhile; the launch has [`chunks`](super::number::chunks) blocks.
 #[kernel(block = 256)]
 pub unsafe fn tiles_flatten(
     parents: ViewMut<'_, u32>,
@@ -680,30 +695,40 @@ pub unsafe fn tiles_flatten(
     chunks: ViewMut<'_, u32>,
     grid: Grid,
 ) {
-    let word = thread::index_1d();
     let words = grid.words();
-    let mut roots = 0;
-    if word < words {
-        roots = locals.ld(word);
-        let mut rest = roots;
+    let chunk = thread::block_idx_x();
+    let first = chunk * CHUNK + thread::thread_idx_x() * THREAD_WORDS;
+    let mut roots = [0; THREAD_WORDS as usize];
+    if first + THREAD_WORDS <= words {
+        [roots[0], roots[1]] = locals.ld_vector(first);
+        [roots[2], roots[3]] = locals.ld_vector(first + 2);
+    } else {
+        for (roots, i) in roots.iter_mut().zip(0..) {
+            if first + i < words {
+                *roots = locals.ld(first + i);
+            }
+        }
+    }
+    for (roots, i) in roots.iter_mut().zip(0..) {
+        let mut rest = *roots;
         if rest != 0 {
-            let y = quotient(word, grid.row_words);
-            let first = y * grid.width + (word - y * grid.row_words) * 64;
+            let y = quotient(first + i, grid.row_words);
+            let pixels = y * grid.width + (first + i - y * grid.row_words) * 64;
             while rest != 0 {
-                let pixel = first + rest.trailing_zeros();
+                let pixel = pixels + rest.trailing_zeros();
                 let bit = rest & rest.wrapping_neg();
                 rest ^= bit;
                 let root = find(parents, pixel);
                 if root != pixel {
                     // No thread joins any more: whoever reads this element gets a parent or the root, both right.
                     parents.st_relaxed(pixel, root, Device);
-                    roots ^= bit;
+                    *roots ^= bit;
                 }
             }
-            locals.st(word, roots);
+            locals.st(first + i, *roots);
         }
     }
-    count_chunk(roots, word, words, in_chunk, chunks);
+    count_chunk(roots, chunk, first, words, Counts { in_chunk, chunks });
 }
 
 /// Writes the labels over the nodes.
@@ -714,7 +739,7 @@ pub unsafe fn tiles_flatten(
 ///
 /// The arguments are those of [`tiles_flatten`], which has run, as has the scan of `chunks`; `labels` is its `parents`,
 /// and starts at a multiple of 16 bytes; nothing else uses it meanwhile; the launch has one block per tile.
-#[kernel(block = 256)]
+#[kernel(block = 256, min_blocks = 6)]
 pub unsafe fn tiles_write(
     image: View<'_, u64>,
     labels: ViewMut<'_, u32>,
@@ -831,7 +856,7 @@ pub unsafe fn tiles_write(
             end = bottom;
         }
         if grid.width.is_multiple_of(4) {
-            // Four pixels a thread: 512 bytes a warp. They are of at most two runs.
+            // Four pixels a thread: 512 bytes a warp.
             let x = t % 64 * 4;
             let shift = x % 32;
             if tile_x * WIDTH + x < grid.width {
@@ -842,31 +867,16 @@ pub unsafe fn tiles_write(
                     let mut value = [0; 4];
                     if four != 0 {
                         let starts = run_starts.ld(half);
-                        let before = run_offsets.ld(half) + (starts & low_bits(shift)).count_ones();
-                        let starts = starts >> shift & 15;
-                        // Whether the run before goes on here.
-                        let continued = four & !starts & 1;
-                        let run = before - continued - band_start;
-                        let second = if continued != 0 {
-                            starts
-                        } else {
-                            starts & (starts - 1)
-                        };
-                        let of_first = four & second.wrapping_sub(1);
-                        let first_label = run_labels.ld(run);
-                        let second_label = if second != 0 {
-                            run_labels.ld(run + 1)
-                        } else {
-                            0
-                        };
+                        // The run before these pixels; wraps around where there is none.
+                        let mut run = (run_offsets.ld(half)
+                            + (starts & low_bits(shift)).count_ones())
+                        .wrapping_sub(band_start + 1);
+                        let starts = starts >> shift;
                         for (value, i) in value.iter_mut().zip(0..) {
-                            *value = if of_first >> i & 1 != 0 {
-                                first_label
-                            } else if four >> i & 1 != 0 {
-                                second_label
-                            } else {
-                                0
-                            };
+                            run = run.wrapping_add(starts >> i & 1);
+                            if four >> i & 1 != 0 {
+                                *value = run_labels.ld(run);
+                            }
                         }
                     }
                     labels.st_vector(tile_pixel + row * grid.width + x, value);

@@ -86,63 +86,67 @@ pub unsafe fn pack_bytes(
 /// Which of the sixteen bytes are above `threshold` (0 to 255), as sixteen bits.
 #[inline(always)]
 pub(crate) fn pack_sixteen(pixels: [u8; 16], threshold: u32) -> u32 {
+    // As an array of words, whose indices are then known when it is compiled.
+    let (words, _) = pixels.as_chunks::<4>();
     let mut packed = 0;
     let mut i = 0;
-    while i < 4 {
-        let four = u32::from_le_bytes([
-            pixels[4 * i],
-            pixels[4 * i + 1],
-            pixels[4 * i + 2],
-            pixels[4 * i + 3],
-        ]);
-        packed |= pack_four(four, threshold) << (4 * i);
+    while i < 2 {
+        let low = u32::from_le_bytes(words[2 * i]);
+        let high = u32::from_le_bytes(words[2 * i + 1]);
+        packed |= pack_eight(low, high, threshold) << (8 * i);
         i += 1;
     }
     packed
 }
 
-/// Which of the four bytes are above `threshold` (0 to 255), as four bits.
+/// Which of the eight bytes of `low` and `high` are above `threshold` (0 to 255), as eight bits.
 #[inline(always)]
-const fn pack_four(bytes: u32, threshold: u32) -> u32 {
+const fn pack_eight(low: u32, high: u32, threshold: u32) -> u32 {
+    let (low, high) = (above(low, threshold), above(high, threshold));
+    // Byte i's bits 8 i and 8 i + 4, times 2^(24 - 7 i), land on bits 24 + i and 28 + i; the other products miss those
+    // eight, and each other.
+    (low >> 7 | high >> 3).wrapping_mul(0x0102_0408) >> 24
+}
+
+/// The highest bit of each byte that is above `threshold`.
+#[inline(always)]
+const fn above(bytes: u32, threshold: u32) -> u32 {
     /// Every byte's highest bit.
     const HIGH: u32 = 0x8080_8080;
     // byte > threshold is byte >= threshold + 1. The lower seven bits are compared by a subtraction that can't borrow
-    // from the next byte; the highest bits decide before them.
+    // from the next byte; the highest bits decide before them: both must be set if that of threshold + 1 is, else one.
     let least = threshold + 1;
     let lower = (bytes | HIGH) - (least & 0x7f) * 0x0101_0101;
-    let above = if least >= 256 {
-        0
-    } else if least >= 128 {
-        bytes & lower
-    } else {
-        bytes | lower
-    };
-    // Byte i's bit 8 i, times 2^(24 - 7 i), lands on bit 24 + i; the other products miss those four.
-    ((above & HIGH) >> 7).wrapping_mul(0x0102_0408) >> 24 & 15
+    let either = if least >= 128 { 0 } else { HIGH };
+    let never = if least >= 256 { 0 } else { HIGH };
+    (bytes & lower | (bytes | lower) & either) & never
 }
 
 #[cfg(test)]
 mod tests {
-    use super::pack_four;
+    use super::pack_eight;
 
     #[test]
     fn compares_every_byte_with_every_threshold() {
         for threshold in 0..256 {
             for value in 0..256u32 {
-                for place in 0..4 {
+                for place in 0..8 {
                     let others = value.wrapping_mul(167) & 255;
-                    let bytes =
-                        (others * 0x0101_0101) & !(255 << (8 * place)) | value << (8 * place);
+                    let mut bytes = [others as u8; 8];
+                    bytes[place] = value as u8;
                     let rest = if others > threshold {
-                        15 & !(1 << place)
+                        255 & !(1 << place)
                     } else {
                         0
                     };
                     let expected = u32::from(value > threshold) << place | rest;
+                    let [low, high] = [0, 4].map(|i| {
+                        u32::from_le_bytes([bytes[i], bytes[i + 1], bytes[i + 2], bytes[i + 3]])
+                    });
                     assert_eq!(
-                        pack_four(bytes, threshold),
+                        pack_eight(low, high, threshold),
                         expected,
-                        "{bytes:#x} {threshold}"
+                        "{bytes:?} {threshold}"
                     );
                 }
             }

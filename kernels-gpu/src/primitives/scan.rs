@@ -70,6 +70,17 @@ fn pack(state: u32, value: u32) -> u64 {
     u64::from(state) << 32 | u64::from(value)
 }
 
+/// Element `i` of `status` before a scan.
+#[inline(always)]
+pub(crate) fn initial_status(i: u32) -> u64 {
+    let state = if i < PADDING {
+        STATE_PREFIX
+    } else {
+        STATE_EMPTY
+    };
+    pack(state, 0)
+}
+
 /// Makes `status` and `ticket` ready for one [`scan_exclusive`]. One thread per element of `status`.
 ///
 /// # Safety
@@ -79,12 +90,7 @@ fn pack(state: u32, value: u32) -> u64 {
 pub unsafe fn scan_init(status: ViewMut<'_, u64>, ticket: ViewMut<'_, u32>) {
     let i = thread::index_1d();
     if (i as usize) < status.len() {
-        let state = if i < PADDING {
-            STATE_PREFIX
-        } else {
-            STATE_EMPTY
-        };
-        status.st(i, pack(state, 0));
+        status.st(i, initial_status(i));
     }
     if i == 0 {
         ticket.st(0u32, 0);
@@ -181,7 +187,12 @@ pub unsafe fn scan_exclusive(
 /// Publishes the tile's sum, adds up what lies before the tile, and publishes the tile's prefix. Returns the sum
 /// of all elements before the tile. For one whole warp.
 #[inline(always)]
-fn publish_and_look_back(status: ViewMut<'_, u64>, tile: u32, tile_sum: u32, lane: u32) -> u32 {
+pub(crate) fn publish_and_look_back(
+    status: ViewMut<'_, u64>,
+    tile: u32,
+    tile_sum: u32,
+    lane: u32,
+) -> u32 {
     let own = tile + PADDING;
     if lane == 0 {
         status.st_relaxed(own, pack(STATE_SUM, tile_sum), Device);
@@ -219,7 +230,7 @@ fn publish_and_look_back(status: ViewMut<'_, u64>, tile: u32, tile_sum: u32, lan
 
 /// The sum of the values of this lane and the lanes before it.
 #[inline(always)]
-fn warp_inclusive_sum(value: u32, lane: u32) -> u32 {
+pub(crate) fn warp_inclusive_sum(value: u32, lane: u32) -> u32 {
     let mut sum = value;
     let mut distance = 1;
     while distance < WARP_SIZE {
