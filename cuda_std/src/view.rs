@@ -276,7 +276,7 @@ macro_rules! reading_methods {
             unsafe { T::load(at, S::KIND, false) }
         }
 
-        /// Reads element `i` atomically; what the thread whose [`st_release`](ViewMut::st_release) it reads
+        /// Reads element `i` atomically; what the thread whose [`st_release`](crate::view::ViewMut::st_release) it reads
         /// wrote before is then visible (`ld.acquire`).
         #[must_use]
         #[inline(always)]

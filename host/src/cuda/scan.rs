@@ -99,7 +99,7 @@ impl Scanner {
             )?;
             scan::scan_exclusive::launch(
                 &self.queue,
-                scan::tiles(n),
+                scan::blocks(n, self.queue.stream().device().info().multiprocessors),
                 input,
                 output,
                 self.total.view_mut(),

@@ -553,7 +553,7 @@ impl DeviceLabeler {
         unsafe {
             scan::scan_exclusive::launch(
                 &self.queue,
-                scan::tiles(n),
+                scan::blocks(n, self.stream().device().info().multiprocessors),
                 chunks.as_view(),
                 chunks,
                 numbering.total.view_mut(),

@@ -88,7 +88,7 @@ fn raised(state: ViewMut<'_, u32>, way: u32) -> bool {
     }
 }
 
-/// [`hand_over`] between two warps of one block: by a block fence, then by release and acquire at block scope on 64-bit
+/// [`hand_over`](fn@hand_over) between two warps of one block: by a block fence, then by release and acquire at block scope on 64-bit
 /// words. In global memory: `compute-sanitizer`'s racecheck, which watches shared memory, knows barriers alone.
 ///
 /// # Safety

@@ -2,7 +2,7 @@
 
 use cuda_std::prelude::*;
 
-/// Values that [`indices`] writes per thread.
+/// Values that [`indices`](fn@indices) writes per thread.
 pub const VALUES: u32 = 15;
 
 /// Each thread writes its indices and extents to its row of [`VALUES`] numbers.

@@ -5,11 +5,11 @@ use cuda_std::warp::FULL_MASK;
 
 /// Threads of every kernel here.
 pub const THREADS: u32 = 64;
-/// Shuffles in [`shuffles`].
+/// Shuffles in [`shuffles`](fn@shuffles).
 pub const SHUFFLES: u32 = 12;
-/// Values per thread that [`votes`] writes.
+/// Values per thread that [`votes`](fn@votes) writes.
 pub const VOTES: u32 = 17;
-/// Values per thread that [`reductions`] writes.
+/// Values per thread that [`reductions`](fn@reductions) writes.
 pub const REDUCTIONS: u32 = 16;
 /// The even lanes.
 pub const EVEN: u32 = 0x5555_5555;

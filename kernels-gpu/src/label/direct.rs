@@ -6,18 +6,19 @@
 //!
 //! | kernel | reads and writes per pixel |
 //! | --- | --- |
-//! | [`direct_start`] | 1 bit; writes 4 bytes |
-//! | [`direct_join`] | 1 bit, and for foreground the parents on the ways to the roots of its neighbours |
-//! | [`direct_flatten`] | the parents on the way to its root; writes 4 bytes and 1 bit |
-//! | [`direct_write`] | 4 bytes and its root's number; writes 4 bytes |
+//! | [`direct_start`](fn@direct_start) | 1 bit; writes 4 bytes |
+//! | [`direct_join`](fn@direct_join) | 1 bit, and for foreground the parents on the ways to the roots of its neighbours |
+//! | [`direct_flatten`](fn@direct_flatten) | the parents on the way to its root; writes 4 bytes and 1 bit |
+//! | [`direct_write`](fn@direct_write) | 4 bytes and its root's number; writes 4 bytes |
 //!
 //! All have 256 threads a block, for four words of 64 pixels: [`blocks`]. Between the last two,
-//! [`count_roots`](super::number::count_roots) and a scan of the chunks' counts number the roots.
+//! [`count_roots`](fn@super::number::count_roots) and a scan of the chunks' counts number the roots.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::number::{Numbers, start_counting};
+use super::number::Numbers;
+use crate::primitives::scan::make_ready;
 use crate::primitives::quotient;
 use crate::primitives::union_find::{find, union};
 
@@ -81,7 +82,7 @@ pub unsafe fn direct_start(
     row_words: u32,
 ) {
     // At most 2²⁶ elements, so what wraps around in larger grids only repeats the same.
-    start_counting(status, ticket, thread::index_1d());
+    make_ready(status, ticket, thread::index_1d());
     let pixel = Pixel::mine(width, height, row_words);
     if pixel.inside {
         let set = image.ldg(pixel.word) >> pixel.bit & 1 != 0;
@@ -93,7 +94,7 @@ pub unsafe fn direct_start(
 ///
 /// # Safety
 ///
-/// As for [`direct_start`], which has run.
+/// As for [`direct_start`](fn@direct_start), which has run.
 #[kernel(block = 256)]
 pub unsafe fn direct_join(
     image: View<'_, u64>,
@@ -132,7 +133,7 @@ pub unsafe fn direct_join(
 ///
 /// # Safety
 ///
-/// As for [`direct_join`], which has run; `roots` has `2 * row_words * height` elements.
+/// As for [`direct_join`](fn@direct_join), which has run; `roots` has `2 * row_words * height` elements.
 #[kernel(block = 256)]
 pub unsafe fn direct_flatten(
     image: View<'_, u64>,
@@ -162,7 +163,7 @@ pub unsafe fn direct_flatten(
 ///
 /// # Safety
 ///
-/// As for [`direct_flatten`], which has run, as have [`count_roots`](super::number::count_roots) and the scan of
+/// As for [`direct_flatten`](fn@direct_flatten), which has run, as have [`count_roots`](fn@super::number::count_roots) and the scan of
 /// `chunks`.
 #[kernel(block = 256)]
 pub unsafe fn direct_write(

@@ -2,12 +2,12 @@
 //!
 //! A chunk is 1024 words in raster order, what one block counts: a root's number is 1 + the roots in the chunks before its
 //! own + those in the words before its own in the chunk + those before it in its word. The sums over chunks are a
-//! [`scan`](crate::primitives::scan) of their counts. To count and to look back in one pass was measured and is slower: a
+//! [`scan`] of their counts. To count and to look back in one pass was measured and is slower: a
 //! block's time to find its roots varies, and every later one then waits for the slowest.
 //!
 //! | | |
 //! | --- | --- |
-//! | launch | [`count_roots`] with [`chunks`]`(words)` blocks of 256 threads, then a scan of `chunks` |
+//! | launch | [`count_roots`](fn@count_roots) with [`chunks`]`(words)` blocks of 256 threads, then a scan of `chunks` |
 //! | reads | 1 bit per pixel |
 //! | writes | 2 bytes per word, 4 bytes per chunk |
 
@@ -15,7 +15,7 @@ use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
 
 use crate::primitives::quotient;
-use crate::primitives::scan::{self, initial_status, warp_inclusive_sum};
+use crate::primitives::scan::{self, warp_inclusive_sum};
 
 /// Threads of a block that counts.
 const BLOCK: u32 = 256;
@@ -69,17 +69,6 @@ impl Numbers<'_> {
 pub(crate) struct Counts<'a> {
     pub(crate) in_chunk: ViewMut<'a, u16>,
     pub(crate) chunks: ViewMut<'a, u32>,
-}
-
-/// Makes `status` and `ticket` of the scan ready. For the threads of a kernel that runs before; thread `i` does element `i`.
-#[inline(always)]
-pub(crate) fn start_counting(status: ViewMut<'_, u64>, ticket: ViewMut<'_, u32>, i: u32) {
-    if (i as usize) < status.len() {
-        status.st(i, initial_status(i));
-    }
-    if i == 0 {
-        ticket.st(0u32, 0);
-    }
 }
 
 /// Counts the roots of `chunk`, of which the thread has the four words from `first` on; 0 past the last word. For a whole

@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! | --- | --- |
-//! | launch | [`measure`] with [`blocks`]`(row_words, height)` blocks of 256 threads |
+//! | launch | [`measure`](fn@measure) with [`blocks`]`(row_words, height)` blocks of 256 threads |
 //! | reads | 1 bit per pixel, 4 bytes per run and word |
 //! | writes | 7 atomics for every stretch of runs of one component that a thread meets |
 //!

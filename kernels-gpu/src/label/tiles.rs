@@ -2,10 +2,10 @@
 //!
 //! | kernel | does | reads, writes |
 //! | --- | --- | --- |
-//! | [`tiles_label`] | joins the runs of each tile in shared memory | image; 2 bytes a run and a word, 1 bit a pixel |
-//! | [`tiles_merge`] | joins components along the tiles' borders | border words, and what its unions touch |
-//! | [`tiles_flatten`] | points each tile's components at their roots; counts roots | 1 bit a pixel, twice; 2 bytes a word |
-//! | [`tiles_write`] | writes every pixel's label | image, 2 bytes a run and a word; **4 bytes a pixel** |
+//! | [`tiles_label`](fn@tiles_label) | joins the runs of each tile in shared memory | image; 2 bytes a run and a word, 1 bit a pixel |
+//! | [`tiles_merge`](fn@tiles_merge) | joins components along the tiles' borders | border words, and what its unions touch |
+//! | [`tiles_flatten`](fn@tiles_flatten) | points each tile's components at their roots; counts roots | 1 bit a pixel, twice; 2 bytes a word |
+//! | [`tiles_write`](fn@tiles_write) | writes every pixel's label | image, 2 bytes a run and a word; **4 bytes a pixel** |
 //!
 //! Between the last two, a scan of the chunks' counts numbers the roots ([`number`](super::number)). All but
 //! `tiles_write` work on bits and runs, so that what is written to memory is little more than the labels.
@@ -25,7 +25,8 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::number::{CHUNK, Counts, Numbers, THREAD_WORDS, count_chunk, start_counting};
+use super::number::{CHUNK, Counts, Numbers, THREAD_WORDS, count_chunk};
+use crate::primitives::scan::make_ready;
 use crate::primitives::bits::{Beside, Touching, count_through, starts};
 use crate::primitives::pack::pack_sixteen;
 use crate::primitives::quotient;
@@ -102,7 +103,7 @@ impl Grid {
         self.row_words * self.height
     }
 
-    /// Tiles of the image: blocks of [`tiles_label`] and [`tiles_write`].
+    /// Tiles of the image: blocks of [`tiles_label`](fn@tiles_label) and [`tiles_write`](fn@tiles_write).
     #[must_use]
     pub const fn tiles(self) -> u32 {
         self.tiles_x * self.tiles_y
@@ -126,7 +127,7 @@ impl Grid {
         self.tiles() as usize * 4
     }
 
-    /// Threads that [`tiles_merge`] needs: one for each 16 pixels below a tile, and for each 16 rows of a side between tiles.
+    /// Threads that [`tiles_merge`](fn@tiles_merge) needs: one for each 16 pixels below a tile, and for each 16 rows of a side between tiles.
     #[must_use]
     pub const fn merge_threads(self) -> u64 {
         let below = (self.tiles_y as u64).saturating_sub(1) * self.row_words as u64 * PARTS as u64;
@@ -258,11 +259,11 @@ pub unsafe fn tiles_label(
     label_tile(words, &place, found, grid, eight != 0);
 }
 
-/// [`tiles_label`] from an image of bytes, foreground being `value > threshold`. Also writes the image's words.
+/// [`tiles_label`](fn@tiles_label) from an image of bytes, foreground being `value > threshold`. Also writes the image's words.
 ///
 /// # Safety
 ///
-/// As for [`tiles_label`]; `bytes` has an element per pixel and starts at a multiple of 16 bytes; the width is a multiple
+/// As for [`tiles_label`](fn@tiles_label); `bytes` has an element per pixel and starts at a multiple of 16 bytes; the width is a multiple
 /// of 16; nothing else uses `image` meanwhile.
 #[kernel(block = 256)]
 pub unsafe fn tiles_label_bytes(
@@ -342,7 +343,7 @@ fn label_tile(words: SharedView<u64>, place: &Place, found: Found<'_>, grid: Gri
         word_x,
         ..
     } = *place;
-    start_counting(found.status, found.ticket, tile * BLOCK + t);
+    make_ready(found.status, found.ticket, tile * BLOCK + t);
     let here = words.ld(at);
     let beside = Beside {
         left: words.ld(at - 1),
@@ -508,7 +509,7 @@ fn label_tile(words: SharedView<u64>, place: &Place, found: Found<'_>, grid: Gri
         if runs.ld(run) == run {
             let bit = first.trailing_zeros();
             roots |= first;
-            runs.st(run, POSITION | row * WIDTH + column * 64 + bit);
+            runs.st(run, POSITION | (row * WIDTH + column * 64 + bit));
             let pixel = y * grid.width + word_x * 64 + bit;
             found.parents.st(pixel, pixel);
         }
@@ -529,7 +530,7 @@ fn label_tile(words: SharedView<u64>, place: &Place, found: Found<'_>, grid: Gri
     }
 }
 
-/// What [`tiles_merge`] looks runs up in.
+/// What [`tiles_merge`](fn@tiles_merge) looks runs up in.
 #[derive(Clone, Copy)]
 struct Runs<'a> {
     image: View<'a, u64>,
@@ -585,7 +586,7 @@ impl Runs<'_> {
 ///
 /// # Safety
 ///
-/// The arguments are those of [`tiles_label`], which has run; the launch has the grid's
+/// The arguments are those of [`tiles_label`](fn@tiles_label), which has run; the launch has the grid's
 /// [`merge_threads`](Grid::merge_threads), rounded up to blocks.
 #[kernel(block = 128, min_blocks = 8)]
 pub unsafe fn tiles_merge(
@@ -685,7 +686,7 @@ pub unsafe fn tiles_merge(
 ///
 /// # Safety
 ///
-/// The arguments are those of [`tiles_label`]; [`tiles_merge`] has run; `in_chunk` has an element per word, `chunks`
+/// The arguments are those of [`tiles_label`](fn@tiles_label); [`tiles_merge`](fn@tiles_merge) has run; `in_chunk` has an element per word, `chunks`
 /// one per chunk; nothing else uses them meanwhile; the launch has [`chunks`](super::number::chunks) blocks.
 #[kernel(block = 256)]
 pub unsafe fn tiles_flatten(
@@ -737,7 +738,7 @@ pub unsafe fn tiles_flatten(
 ///
 /// # Safety
 ///
-/// The arguments are those of [`tiles_flatten`], which has run, as has the scan of `chunks`; `labels` is its `parents`,
+/// The arguments are those of [`tiles_flatten`](fn@tiles_flatten), which has run, as has the scan of `chunks`; `labels` is its `parents`,
 /// and starts at a multiple of 16 bytes; nothing else uses it meanwhile; the launch has one block per tile.
 #[kernel(block = 256, min_blocks = 6)]
 pub unsafe fn tiles_write(

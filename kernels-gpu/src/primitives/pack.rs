@@ -4,7 +4,7 @@
 //!
 //! | | |
 //! | --- | --- |
-//! | launch | [`pack_bytes`] with [`blocks`]`(row_words, height)` blocks of 256 threads |
+//! | launch | [`pack_bytes`](fn@pack_bytes) with [`blocks`]`(row_words, height)` blocks of 256 threads |
 //! | reads | 1 byte per pixel: 16 per load where the width is a multiple of 16, else 1 |
 //! | writes | 1 bit per pixel, rows padded to words of 64 |
 

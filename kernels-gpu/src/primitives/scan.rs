@@ -1,33 +1,42 @@
 //! Exclusive prefix sum of `u32`, in one pass over memory.
 //!
-//! `output[i]` is the sum of `input[0..i]` modulo 2³². "Single-pass parallel prefix scan with decoupled
-//! look-back" (Merrill and Garland, 2016): each block scans one tile, publishes the tile's sum, and then adds up
-//! the sums of the tiles before it, looking back only as far as the nearest tile that already knows its prefix.
+//! `output[i]` is the sum of `input[0..i]` modulo 2³². Every tile of 6144 elements is read once; its sum is published as
+//! soon as it is known; and the tile is written once all tiles before it have published theirs.
 //!
 //! | | |
 //! | --- | --- |
-//! | launch | [`scan_init`], then [`scan_exclusive`] with [`tiles`]`(n)` blocks of 256 threads |
+//! | launch | [`scan_init`](fn@scan_init), then [`scan_exclusive`](fn@scan_exclusive) with [`blocks`]`(n, multiprocessors)` blocks of 256 threads |
 //! | reads | 4 bytes per element, once |
 //! | writes | 4 bytes per element, once |
-//! | besides | 8 bytes of `status` per tile of 4096 elements |
+//! | besides | 8 bytes of `status` per tile of 6144 elements, read by each block |
 //!
-//! # How a tile goes
+//! # How it goes
 //!
-//! 1. One thread takes the tile's number from a counter. The block's own index would not do: a tile waits for
-//!    the tiles before it, and the hardware does not promise to start blocks in order.
-//! 2. A warp loads four rows of 128 elements, 16 bytes per lane and row. Lane `l` holds elements `4l` to `4l + 3` of
-//!    each row, so that a row's scan is a scan of the lanes' sums: five shuffles per row, and no transposition.
-//! 3. The warps' sums meet in shared memory.
-//! 4. Warp 0 publishes the tile's sum, looks back over 32 tiles at a time, and publishes the tile's prefix.
-//! 5. Every thread adds tile prefix, warp prefix and row prefix to its elements and stores them.
+//! Blocks stay: each takes tile after tile from a counter, and keeps three of them in registers.
 //!
-//! On an H200 it moves 2.7 TB/s on 2²⁸ elements, 63 % of a device-to-device copy in the same run; what bounds it is not
-//! yet known. Tiles of 2048 to 12288 elements, wider look-back windows, sleeping between polls and the block's own index
-//! for a ticket all gave 56 to 66 %, persistent blocks that load their next tile early 33 to 50 %.
+//! | tile | was taken | in this round |
+//! | --- | --- | --- |
+//! | `far` | one round ago | its loads are issued |
+//! | `next` | two rounds ago | its loads have arrived: its sum is published |
+//! | `current` | three rounds ago | it is scanned, moved up by what lies before it, and stored |
+//!
+//! A block knows the sum of all that lies before its previous tile, and of that tile: it adds the sums of the tiles
+//! between that one and the current one, which are about as many as there are blocks. Warp 0 reads them, 288 at a
+//! time, while the other warps scan. They were published a round ago, so that it seldom waits; and while it does, `far` is
+//! being loaded. No tile waits for another tile's *prefix*, as in a scan with decoupled look-back (Merrill and Garland,
+//! 2016), where the prefix travels from tile to tile.
+//!
+//! A warp holds six rows of 128 elements, 16 bytes per lane and row: lane `l` holds elements `4l` to `4l + 3` of each
+//! row, so that a row's scan is a scan of the lanes' sums, five shuffles, and no transposition.
+//!
+//! No block waits for a block that has not started: the smallest `current` of all blocks finds all tiles before it
+//! published, since whoever took one of them has published it or has it as a smaller `current`.
+//!
+//! On an H200 it moves 3.95 TB/s on 2²⁸ elements, 93 % of a device-to-device copy in the same run. `docs/performance.md`
+//! says what bounds it, and what was tried.
 //!
 //! A tile's status is one 64-bit word, state and value together, so that one relaxed store publishes both and no
-//! fence is needed. Before the first tile lie 32 words that say "prefix 0": the look-back needs no special case
-//! at the start of the array.
+//! fence is needed.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
@@ -37,60 +46,60 @@ const BLOCK: u32 = 256;
 /// Warps per block.
 const WARPS: u32 = BLOCK / WARP_SIZE;
 /// Rows that a warp scans, each of 32 lanes with a vector of 4 elements.
-const ROWS: u32 = 4;
+const ROWS: u32 = 6;
 /// Elements per row.
 const ROW: u32 = WARP_SIZE * 4;
 /// Elements that a block scans.
 pub const TILE: u32 = WARPS * ROWS * ROW;
-/// Words of `status` before the first tile's.
-pub const PADDING: u32 = 32;
+/// Blocks that a multiprocessor holds.
+const BLOCKS_PER_MULTIPROCESSOR: u32 = 2;
+/// Status words that a lane reads at a time.
+const WINDOW: u32 = 9;
 
-/// A tile of which nothing is known yet. Zero, so that the state needs no mask.
-const STATE_EMPTY: u32 = 0;
-/// The value is the sum of the tile's elements.
-const STATE_SUM: u32 = 1;
-/// The value is the sum of all elements up to the tile's end.
-const STATE_PREFIX: u32 = 2;
+/// Status of a tile whose sum is not known yet; else, state 1 and the sum.
+const UNKNOWN: u64 = 0;
+/// No tile: larger than all.
+const NONE: u32 = u32::MAX;
 
-/// Number of tiles of an array of `n` elements: the blocks to launch.
+/// Number of tiles of an array of `n` elements.
 #[must_use]
 pub const fn tiles(n: u32) -> u32 {
     n.div_ceil(TILE)
 }
 
+/// The blocks to launch for `n` elements on a GPU of so many multiprocessors. Any other number gives the same sums,
+/// later.
+#[must_use]
+pub const fn blocks(n: u32, multiprocessors: u32) -> u32 {
+    let resident = multiprocessors * BLOCKS_PER_MULTIPROCESSOR;
+    if tiles(n) < resident {
+        tiles(n)
+    } else {
+        resident
+    }
+}
+
 /// Length of `status` for an array of `n` elements.
 #[must_use]
 pub const fn status_len(n: u32) -> u32 {
-    PADDING + tiles(n)
+    tiles(n)
 }
 
-/// State and value as one word.
-#[inline(always)]
-fn pack(state: u32, value: u32) -> u64 {
-    u64::from(state) << 32 | u64::from(value)
-}
-
-/// Element `i` of `status` before a scan.
-#[inline(always)]
-pub(crate) fn initial_status(i: u32) -> u64 {
-    let state = if i < PADDING {
-        STATE_PREFIX
-    } else {
-        STATE_EMPTY
-    };
-    pack(state, 0)
-}
-
-/// Makes `status` and `ticket` ready for one [`scan_exclusive`]. One thread per element of `status`.
+/// Makes `status` and `ticket` ready for one [`scan_exclusive`](fn@scan_exclusive). One thread per element of `status`.
 ///
 /// # Safety
 ///
 /// `ticket` has an element; nothing else uses `status` and `ticket` meanwhile.
 #[kernel(block = 256)]
 pub unsafe fn scan_init(status: ViewMut<'_, u64>, ticket: ViewMut<'_, u32>) {
-    let i = thread::index_1d();
+    make_ready(status, ticket, thread::index_1d());
+}
+
+/// Makes `status` and `ticket` ready, thread `i` element `i`: for kernels that run before a scan anyway.
+#[inline(always)]
+pub(crate) fn make_ready(status: ViewMut<'_, u64>, ticket: ViewMut<'_, u32>, i: u32) {
     if (i as usize) < status.len() {
-        status.st(i, initial_status(i));
+        status.st(i, UNKNOWN);
     }
     if i == 0 {
         ticket.st(0u32, 0);
@@ -104,9 +113,9 @@ pub unsafe fn scan_init(status: ViewMut<'_, u64>, ticket: ViewMut<'_, u32>) {
 /// # Safety
 ///
 /// `input` and `output` have at least `n` elements and start at multiples of 16 bytes; `total` and `ticket` have
-/// an element, `status` has [`status_len`]`(n)`; [`scan_init`] has run on `status` and `ticket`; the grid has
-/// [`tiles`]`(n)` blocks; nothing else uses any of them meanwhile.
-#[kernel(block = 256)]
+/// an element, `status` has [`status_len`]`(n)`; [`scan_init`](fn@scan_init) has run on `status` and `ticket`; nothing else uses any
+/// of them meanwhile.
+#[kernel(block = 256, min_blocks = 2)]
 pub unsafe fn scan_exclusive(
     input: View<'_, u32>,
     output: ViewMut<'_, u32>,
@@ -115,117 +124,168 @@ pub unsafe fn scan_exclusive(
     ticket: ViewMut<'_, u32>,
     n: u32,
 ) {
-    let tile_number = shared_array![u32; 1];
     let warp_sums = shared_array![u32; WARPS as usize];
-    let tile_prefix = shared_array![u32; 1];
+    let prefix_before = shared_array![u32; 1];
+    let ticket_taken = shared_array![u32; 1];
 
     let t = thread::thread_idx_x();
     let warp = t / WARP_SIZE;
     let lane = t % WARP_SIZE;
+    let offset = warp * (ROWS * ROW) + lane * 4;
+    let tiles = tiles(n);
 
     if t == 0 {
-        tile_number.st(0u32, ticket.atomic_add(0u32, 1));
+        ticket_taken.st(0u32, ticket.atomic_add(0u32, 1));
     }
     thread::sync_threads();
-    let tile = tile_number.ld(0u32);
+    let mut far = ticket_taken.ld(0u32);
+    let mut next = NONE;
+    let mut current = NONE;
+    let mut next_rows = Rows::default();
+    let mut current_rows = Rows::default();
+    // Of the current tile: its sum, and the sum of what lies before this warp's part of it.
+    let mut tile_sum = 0u32;
+    let mut warp_prefix = 0u32;
+    // In warp 0: the tiles whose sum `known` holds.
+    let mut known_tiles = 0u32;
+    let mut known = 0u32;
 
-    let tile_start = tile * TILE;
-    let start = tile_start + warp * (ROWS * ROW) + lane * 4;
-    let whole = n - tile_start >= TILE;
-    let mut rows = load_rows(input, start, n, whole);
+    while far < tiles || next < tiles || current < tiles {
+        let mut taken = NONE;
+        if t == 0 && far < tiles {
+            taken = ticket.atomic_add(0u32, 1);
+        }
+        let mut far_rows = Rows::default();
+        if far < tiles {
+            far_rows = load_rows(input, far, offset, n);
+        }
 
-    // Each row's elements become exclusive prefix sums within the warp's 512 elements.
-    let mut warp_sum = 0u32;
-    for row in &mut rows {
+        let mut sum = 0u32;
+        for row in &next_rows {
+            for element in row {
+                sum = sum.wrapping_add(*element);
+            }
+        }
+        let sum = warp::warp_reduce_add(FULL_MASK, sum);
+        if lane == 0 {
+            warp_sums.st(warp, sum);
+        }
+        thread::sync_threads();
+        let mut next_warp_prefix = 0u32;
+        let mut next_sum = 0u32;
+        for other in 0..WARPS {
+            if other == warp {
+                next_warp_prefix = next_sum;
+            }
+            next_sum = next_sum.wrapping_add(warp_sums.ld(other));
+        }
+        if t == 0 && next < tiles {
+            status.st_relaxed(next, 1 << 32 | u64::from(next_sum), Device);
+        }
+
+        if warp == 0 {
+            if current < tiles {
+                known =
+                    known.wrapping_add(sum_of_tiles(status.as_view(), known_tiles, current, lane));
+                if lane == 0 {
+                    prefix_before.st(0u32, known);
+                }
+                known = known.wrapping_add(tile_sum);
+                known_tiles = current + 1;
+                if lane == 0 && known_tiles == tiles {
+                    total.st(0u32, known);
+                }
+            }
+            if lane == 0 {
+                ticket_taken.st(0u32, taken);
+            }
+        }
+        scan_rows(&mut current_rows, warp_prefix, lane);
+        thread::sync_threads();
+        let taken = ticket_taken.ld(0u32);
+        if current < tiles {
+            let prefix = prefix_before.ld(0u32);
+            for row in &mut current_rows {
+                for element in row {
+                    *element = element.wrapping_add(prefix);
+                }
+            }
+            store_rows(output, current, offset, n, &current_rows);
+        }
+
+        (current, next, far) = (next, far, taken);
+        (current_rows, next_rows) = (next_rows, far_rows);
+        (warp_prefix, tile_sum) = (next_warp_prefix, next_sum);
+    }
+}
+
+/// The sum of the elements of tiles `first` to `end` (exclusive), once all of them are published. For one whole warp.
+#[inline(always)]
+fn sum_of_tiles(status: View<'_, u64>, first: u32, end: u32, lane: u32) -> u32 {
+    let read = |word: u64, tile: u32| {
+        if tile < end && word == UNKNOWN {
+            status.ld_relaxed(tile, Device)
+        } else {
+            word
+        }
+    };
+    let mut sum = 0u32;
+    let mut at = first;
+    while at < end {
+        let tile = |i: u32| at + lane + i * WARP_SIZE;
+        let mut words = [UNKNOWN; WINDOW as usize];
+        loop {
+            // All loads of a round are issued before the first is waited for: a trip to the L2 cache takes longer than
+            // issuing them. (Not loops: LLVM would keep the array in memory.)
+            words = [
+                read(words[0], tile(0)),
+                read(words[1], tile(1)),
+                read(words[2], tile(2)),
+                read(words[3], tile(3)),
+                read(words[4], tile(4)),
+                read(words[5], tile(5)),
+                read(words[6], tile(6)),
+                read(words[7], tile(7)),
+                read(words[8], tile(8)),
+            ];
+            let mut some_missing = false;
+            for (word, i) in words.iter().zip(0..) {
+                some_missing |= tile(i) < end && *word == UNKNOWN;
+            }
+            if !warp::warp_vote_any(FULL_MASK, some_missing) {
+                break;
+            }
+        }
+        for word in &words {
+            sum = sum.wrapping_add(*word as u32);
+        }
+        at += WINDOW * WARP_SIZE;
+    }
+    warp::warp_reduce_add(FULL_MASK, sum)
+}
+
+/// A thread's part of a tile: a vector of each of its warp's rows.
+type Rows = [[u32; 4]; ROWS as usize];
+
+/// Turns the warp's rows into their exclusive prefix sums, plus `before`.
+#[inline(always)]
+fn scan_rows(rows: &mut Rows, before: u32, lane: u32) {
+    let mut before = before;
+    for row in rows {
         let sum = row[0]
             .wrapping_add(row[1])
             .wrapping_add(row[2])
             .wrapping_add(row[3]);
         let inclusive = warp_inclusive_sum(sum, lane);
-        let mut prefix = warp_sum.wrapping_add(inclusive).wrapping_sub(sum);
+        let mut prefix = before.wrapping_add(inclusive).wrapping_sub(sum);
         for element in row {
             let value = *element;
             *element = prefix;
             prefix = prefix.wrapping_add(value);
         }
-        warp_sum = warp_sum
+        before = before
             .wrapping_add(warp::warp_shuffle_idx(FULL_MASK, inclusive, WARP_SIZE - 1, WARP_SIZE).0);
     }
-    if lane == 0 {
-        warp_sums.st(warp, warp_sum);
-    }
-    thread::sync_threads();
-
-    let mut warp_prefix = 0u32;
-    let mut tile_sum = 0u32;
-    for other in 0..WARPS {
-        if other == warp {
-            warp_prefix = tile_sum;
-        }
-        tile_sum = tile_sum.wrapping_add(warp_sums.ld(other));
-    }
-    if warp == 0 {
-        let prefix = publish_and_look_back(status, tile, tile_sum, lane);
-        if lane == 0 {
-            tile_prefix.st(0u32, prefix);
-            if n - tile_start <= TILE {
-                total.st(0u32, prefix.wrapping_add(tile_sum));
-            }
-        }
-    }
-    thread::sync_threads();
-
-    let prefix = tile_prefix.ld(0u32).wrapping_add(warp_prefix);
-    for row in &mut rows {
-        for element in row {
-            *element = element.wrapping_add(prefix);
-        }
-    }
-    store_rows(output, start, n, whole, &rows);
-}
-
-/// Publishes the tile's sum, adds up what lies before the tile, and publishes the tile's prefix. Returns the sum
-/// of all elements before the tile. For one whole warp.
-#[inline(always)]
-pub(crate) fn publish_and_look_back(
-    status: ViewMut<'_, u64>,
-    tile: u32,
-    tile_sum: u32,
-    lane: u32,
-) -> u32 {
-    let own = tile + PADDING;
-    if lane == 0 {
-        status.st_relaxed(own, pack(STATE_SUM, tile_sum), Device);
-    }
-    // Lane 0 looks at the tile just before this one, lane 31 at the one 32 before.
-    let mut at = own - 1 - lane;
-    let mut prefix = 0u32;
-    loop {
-        let (state, value) = loop {
-            let word = status.ld_relaxed(at, Device);
-            let state = (word >> 32) as u32;
-            if warp::warp_vote_all(FULL_MASK, state != STATE_EMPTY) {
-                break (state, word as u32);
-            }
-        };
-        let prefixes = warp::warp_vote_ballot(FULL_MASK, state == STATE_PREFIX);
-        // The nearest tile that knows its prefix ends the search: what lies farther is in its value.
-        let nearest = prefixes.trailing_zeros();
-        let counted = if lane <= nearest { value } else { 0 };
-        prefix = prefix.wrapping_add(warp::warp_reduce_add(FULL_MASK, counted));
-        if prefixes != 0 {
-            break;
-        }
-        at -= WARP_SIZE;
-    }
-    if lane == 0 {
-        status.st_relaxed(
-            own,
-            pack(STATE_PREFIX, prefix.wrapping_add(tile_sum)),
-            Device,
-        );
-    }
-    prefix
 }
 
 /// The sum of the values of this lane and the lanes before it.
@@ -243,20 +303,21 @@ pub(crate) fn warp_inclusive_sum(value: u32, lane: u32) -> u32 {
     sum
 }
 
-/// This lane's part of its warp's rows; zero past the array's end.
+/// This thread's part of a tile; zero past the array's end.
 #[inline(always)]
-fn load_rows(input: View<'_, u32>, start: u32, n: u32, whole: bool) -> [[u32; 4]; ROWS as usize] {
-    let mut rows = [[0; 4]; ROWS as usize];
-    if whole {
+fn load_rows(input: View<'_, u32>, tile: u32, offset: u32, n: u32) -> Rows {
+    let start = tile * TILE + offset;
+    let left = n - tile * TILE;
+    let mut rows = Rows::default();
+    if left >= TILE {
         for (row, r) in rows.iter_mut().zip(0..) {
             *row = input.ld_vector(start + r * ROW);
         }
     } else {
         for (row, r) in rows.iter_mut().zip(0..) {
             for (element, e) in row.iter_mut().zip(0..) {
-                let at = start + r * ROW + e;
-                if at < n {
-                    *element = input.ld(at);
+                if offset + r * ROW + e < left {
+                    *element = input.ld(start + r * ROW + e);
                 }
             }
         }
@@ -264,25 +325,20 @@ fn load_rows(input: View<'_, u32>, start: u32, n: u32, whole: bool) -> [[u32; 4]
     rows
 }
 
-/// Stores this lane's part of its warp's rows, up to the array's end.
+/// Stores this thread's part of a tile, up to the array's end.
 #[inline(always)]
-fn store_rows(
-    output: ViewMut<'_, u32>,
-    start: u32,
-    n: u32,
-    whole: bool,
-    rows: &[[u32; 4]; ROWS as usize],
-) {
-    if whole {
+fn store_rows(output: ViewMut<'_, u32>, tile: u32, offset: u32, n: u32, rows: &Rows) {
+    let start = tile * TILE + offset;
+    let left = n - tile * TILE;
+    if left >= TILE {
         for (row, r) in rows.iter().zip(0..) {
             output.st_vector(start + r * ROW, *row);
         }
     } else {
         for (row, r) in rows.iter().zip(0..) {
             for (element, e) in row.iter().zip(0..) {
-                let at = start + r * ROW + e;
-                if at < n {
-                    output.st(at, *element);
+                if offset + r * ROW + e < left {
+                    output.st(start + r * ROW + e, *element);
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! The product's prefix sum, on lengths around every boundary of its tiles.
 
-use trazar_kernels::primitives::scan::{self, PADDING, TILE};
+use trazar_kernels::primitives::scan::{self, TILE};
 
 use super::{Buffer, Device, equal, launched, numbers};
 
@@ -37,7 +37,7 @@ pub(super) fn check<D: Device>(device: &D) -> Result<(), String> {
         let total = Buffer::new(device, &[0u32]);
         let status = Buffer::new(device, &vec![u64::MAX; scan::status_len(n) as usize]);
         let ticket = Buffer::new(device, &[u32::MAX]);
-        let init_blocks = (scan::tiles(n) + PADDING).div_ceil(256);
+        let init_blocks = scan::status_len(n).div_ceil(256);
         // SAFETY: lengths, alignment and order as the kernels ask.
         unsafe {
             launched(scan::scan_init::launch(
