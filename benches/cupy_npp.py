@@ -76,8 +76,8 @@ def context():
         get["MaxThreadsPerMultiProcessor"],
         get["MaxThreadsPerBlock"],
         get["MaxSharedMemoryPerBlock"],
-        get["ComputeCapabilityMajor"],
-        get["ComputeCapabilityMinor"],
+        int(device.compute_capability[:-1]),
+        int(device.compute_capability[-1]),
         0,
         0,
     )

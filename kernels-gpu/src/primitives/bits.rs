@@ -28,13 +28,13 @@ pub struct Beside {
 impl Beside {
     /// Each pixel's left neighbour.
     #[inline(always)]
-    const fn from_left(self) -> u64 {
+    const fn left_neighbours(self) -> u64 {
         self.here << 1 | self.left >> 63
     }
 
     /// Each pixel's right neighbour.
     #[inline(always)]
-    const fn from_right(self) -> u64 {
+    const fn right_neighbours(self) -> u64 {
         self.here >> 1 | self.right << 63
     }
 }
@@ -64,8 +64,8 @@ impl Touching {
         let bare = if eight { row.here & !up.here } else { 0 };
         Self {
             above: overlap & !overlap_left,
-            above_left: bare & !row.from_left() & up.from_left(),
-            above_right: bare & !row.from_right() & up.from_right(),
+            above_left: bare & !row.left_neighbours() & up.left_neighbours(),
+            above_right: bare & !row.right_neighbours() & up.right_neighbours(),
         }
     }
 
