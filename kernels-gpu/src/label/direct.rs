@@ -18,8 +18,8 @@ use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::number::Numbers;
-use crate::primitives::scan::make_ready;
 use crate::primitives::quotient;
+use crate::primitives::scan::make_ready;
 use crate::primitives::union_find::{find, union};
 
 /// Blocks for an image of `words` words.

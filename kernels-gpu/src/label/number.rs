@@ -1,6 +1,6 @@
 //! Dense numbers for components, from one bit a pixel that says which pixels are roots.
 //!
-//! A chunk is 1024 words in raster order, what one block counts: a root's number is 1 + the roots in the chunks before its
+//! A chunk is 256 words in raster order, what one block counts: a root's number is 1 + the roots in the chunks before its
 //! own + those in the words before its own in the chunk + those before it in its word. The sums over chunks are a
 //! [`scan`] of their counts. To count and to look back in one pass was measured and is slower: a
 //! block's time to find its roots varies, and every later one then waits for the slowest.
@@ -19,10 +19,8 @@ use crate::primitives::scan::{self, warp_inclusive_sum};
 
 /// Threads of a block that counts.
 const BLOCK: u32 = 256;
-/// Words that a thread counts.
-pub const THREAD_WORDS: u32 = 4;
-/// Words in a chunk.
-pub const CHUNK: u32 = BLOCK * THREAD_WORDS;
+/// Words in a chunk: one a thread. With four, threads that look for several roots in turn keep their warps waiting.
+pub const CHUNK: u32 = BLOCK;
 
 /// Chunks of an image of `words` words.
 #[must_use]
@@ -71,21 +69,13 @@ pub(crate) struct Counts<'a> {
     pub(crate) chunks: ViewMut<'a, u32>,
 }
 
-/// Counts the roots of `chunk`, of which the thread has the four words from `first` on; 0 past the last word. For a whole
-/// block.
+/// Counts the roots of the block's chunk, of which the thread has the word `word`; 0 past the last one. For a whole block.
 #[inline(always)]
-pub(crate) fn count_chunk(
-    roots: [u64; THREAD_WORDS as usize],
-    chunk: u32,
-    first: u32,
-    words: u32,
-    counts: Counts<'_>,
-) {
+pub(crate) fn count_chunk(roots: u64, word: u32, words: u32, counts: Counts<'_>) {
     let warp_sums = shared_array![u32; (BLOCK / WARP_SIZE) as usize];
     let t = thread::thread_idx_x();
     let (warp, lane) = (t / WARP_SIZE, t % WARP_SIZE);
-    let own = roots.map(u64::count_ones);
-    let sum = own[0] + own[1] + own[2] + own[3];
+    let sum = roots.count_ones();
     let through = warp_inclusive_sum(sum, lane);
     if lane == WARP_SIZE - 1 {
         warp_sums.st(warp, through);
@@ -99,14 +89,11 @@ pub(crate) fn count_chunk(
         }
         chunk_sum += warp_sums.ld(other);
     }
-    for (own, i) in own.iter().zip(0..) {
-        if first + i < words {
-            counts.in_chunk.st(first + i, before as u16);
-        }
-        before += own;
+    if word < words {
+        counts.in_chunk.st(word, before as u16);
     }
     if t == 0 {
-        counts.chunks.st(chunk, chunk_sum);
+        counts.chunks.st(word / CHUNK, chunk_sum);
     }
 }
 
@@ -123,13 +110,7 @@ pub unsafe fn count_roots(
     chunks: ViewMut<'_, u32>,
     words: u32,
 ) {
-    let chunk = thread::block_idx_x();
-    let first = chunk * CHUNK + thread::thread_idx_x() * THREAD_WORDS;
-    let mut own = [0; THREAD_WORDS as usize];
-    for (own, i) in own.iter_mut().zip(0..) {
-        if first + i < words {
-            *own = roots.ldg(first + i);
-        }
-    }
-    count_chunk(own, chunk, first, words, Counts { in_chunk, chunks });
+    let word = thread::index_1d();
+    let own = if word < words { roots.ldg(word) } else { 0 };
+    count_chunk(own, word, words, Counts { in_chunk, chunks });
 }

@@ -25,11 +25,11 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::number::{CHUNK, Counts, Numbers, THREAD_WORDS, count_chunk};
-use crate::primitives::scan::make_ready;
+use super::number::{Counts, Numbers, count_chunk};
 use crate::primitives::bits::{Beside, Touching, count_through, starts};
 use crate::primitives::pack::pack_sixteen;
 use crate::primitives::quotient;
+use crate::primitives::scan::make_ready;
 use crate::primitives::union_find::{Parents, find, union};
 
 /// A tile's width in words.
@@ -697,39 +697,29 @@ pub unsafe fn tiles_flatten(
     grid: Grid,
 ) {
     let words = grid.words();
-    let chunk = thread::block_idx_x();
-    let first = chunk * CHUNK + thread::thread_idx_x() * THREAD_WORDS;
-    let mut roots = [0; THREAD_WORDS as usize];
-    if first + THREAD_WORDS <= words {
-        [roots[0], roots[1]] = locals.ld_vector(first);
-        [roots[2], roots[3]] = locals.ld_vector(first + 2);
-    } else {
-        for (roots, i) in roots.iter_mut().zip(0..) {
-            if first + i < words {
-                *roots = locals.ld(first + i);
-            }
-        }
-    }
-    for (roots, i) in roots.iter_mut().zip(0..) {
-        let mut rest = *roots;
+    let word = thread::index_1d();
+    let mut roots = 0;
+    if word < words {
+        roots = locals.ld(word);
+        let mut rest = roots;
         if rest != 0 {
-            let y = quotient(first + i, grid.row_words);
-            let pixels = y * grid.width + (first + i - y * grid.row_words) * 64;
+            let y = quotient(word, grid.row_words);
+            let first = y * grid.width + (word - y * grid.row_words) * 64;
             while rest != 0 {
-                let pixel = pixels + rest.trailing_zeros();
+                let pixel = first + rest.trailing_zeros();
                 let bit = rest & rest.wrapping_neg();
                 rest ^= bit;
                 let root = find(parents, pixel);
                 if root != pixel {
                     // No thread joins any more: whoever reads this element gets a parent or the root, both right.
                     parents.st_relaxed(pixel, root, Device);
-                    *roots ^= bit;
+                    roots ^= bit;
                 }
             }
-            locals.st(first + i, *roots);
+            locals.st(word, roots);
         }
     }
-    count_chunk(roots, chunk, first, words, Counts { in_chunk, chunks });
+    count_chunk(roots, word, words, Counts { in_chunk, chunks });
 }
 
 /// Writes the labels over the nodes.
