@@ -6,6 +6,7 @@ use trazar::formats::{ReadImage, ReadOptions, read_image};
 
 use crate::args::{InputArgs, RunArgs};
 use crate::failure::Failure;
+use crate::stderr;
 
 /// The image, and how many seconds reading it took.
 pub(crate) fn read(
@@ -22,11 +23,11 @@ pub(crate) fn read(
     let image =
         read_image(&input.image, &options).map_err(|error| Failure::about(&input.image, error))?;
     if image.only_below_threshold && !run.quiet {
-        eprintln!(
+        stderr::say(format_args!(
             "warning: no pixel is above the threshold {}, though some are not zero: \
              see --threshold",
             image.threshold
-        );
+        ));
     }
     Ok((image, started.elapsed().as_secs_f64()))
 }

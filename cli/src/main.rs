@@ -1,5 +1,8 @@
 //! The command `trazar`: label, trace and route from the shell.
 
+// They panic when what they write to takes nothing more.
+#![deny(clippy::print_stderr, clippy::print_stdout)]
+
 mod args;
 mod failure;
 mod generate;
@@ -8,6 +11,7 @@ mod info;
 mod label;
 mod output;
 mod progress;
+mod stderr;
 mod summary;
 mod trace;
 

@@ -8,6 +8,7 @@ use trazar::formats::ReadImage;
 
 use crate::args::{InputArgs, RunArgs};
 use crate::failure::Failure;
+use crate::stderr;
 
 /// A run's outcome.
 pub(crate) struct Summary<'a> {
@@ -40,7 +41,7 @@ impl Summary<'_> {
             writeln!(stdout, "{}", self.json(run))?;
             stdout.flush()?;
         } else if !run.quiet {
-            eprint!("{}", self.text(run));
+            stderr::say(self.text(run));
         }
         Ok(())
     }
@@ -96,7 +97,7 @@ impl Summary<'_> {
                 self.written.join(", ")
             );
         }
-        text + "\n"
+        text
     }
 }
 

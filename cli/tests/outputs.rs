@@ -602,6 +602,43 @@ fn a_closed_pipe_ends_quietly() {
 
 #[cfg(unix)]
 #[test]
+fn standard_error_may_take_nothing() {
+    use std::process::Stdio;
+    let folder = Folder::new();
+    let ring = folder.ring("ring.png");
+    let ring = ring.to_str().unwrap();
+    let summary = vec!["trace", ring];
+    let warning = vec!["trace", ring, "--threshold", "200", "--json"];
+    let failure = vec!["trace", "missing.png"];
+    let usage = vec!["trace", ring, "--threshold", "256"];
+    let parser = vec!["trace", ring, "--teleport"];
+    for (arguments, status) in [
+        (summary, 0),
+        (warning, 0),
+        (failure, 1),
+        (usage, 2),
+        (parser, 2),
+    ] {
+        let (reader, closed) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut sinks = vec![Stdio::from(closed)];
+        #[cfg(target_os = "linux")]
+        sinks.push(
+            fs::OpenOptions::new()
+                .write(true)
+                .open("/dev/full")
+                .unwrap()
+                .into(),
+        );
+        for sink in sinks {
+            let output = command().args(&arguments).stderr(sink).output().unwrap();
+            assert_eq!(output.status.code(), Some(status), "{arguments:?}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
 fn links_stay_links() {
     let folder = Folder::new();
     let ring = folder.ring("ring.png");
