@@ -91,10 +91,15 @@ impl Summary<'_> {
             text += &format!(" (fastest of {})", run.repeat);
         }
         if !self.written.is_empty() {
+            let written: Vec<&str> = self
+                .written
+                .iter()
+                .map(|name| if name == "-" { "standard output" } else { name })
+                .collect();
             text += &format!(
                 ", write {}: {}",
                 time(self.seconds.write),
-                self.written.join(", ")
+                written.join(", ")
             );
         }
         text

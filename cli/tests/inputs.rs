@@ -445,3 +445,17 @@ fn images_from_a_pipe() {
     reads_ring(&pipe, &[]);
     writer.join().unwrap();
 }
+
+#[cfg(unix)]
+#[test]
+fn images_from_standard_input() {
+    let folder = Folder::new();
+    let ring = fs::File::open(folder.ring("a.png")).unwrap();
+    let output = common::command()
+        .args(["trace", "-", "-o", "-", "--format", "json"])
+        .stdin(ring)
+        .output()
+        .unwrap();
+    let run = common::Run::of(output).succeeded();
+    assert_eq!(run.json()["contours"], ring_contours());
+}

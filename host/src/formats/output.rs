@@ -85,6 +85,18 @@ impl Output {
         })
     }
 
+    /// The file that writing to `path` makes or replaces, with links followed; `None` for what is
+    /// written in place, and where nothing can be written.
+    pub fn resolve(path: impl AsRef<Path>) -> Option<PathBuf> {
+        match Target::of(path.as_ref()) {
+            Ok(Target::Replace { path, .. }) => {
+                let folder = fs::canonicalize(folder_of(&path)).ok()?;
+                Some(folder.join(path.file_name()?))
+            }
+            _ => None,
+        }
+    }
+
     /// Runs `write`, which writes to the output, and names the file in its errors.
     ///
     /// # Errors
