@@ -664,7 +664,7 @@ fn a_file_that_grows_too_large() {
         .output()
         .unwrap();
     let limited = Run::of(limited);
-    assert!(!limited.stderr.contains(".tmp"), "{}", limited.stderr);
+    assert!(!limited.stderr.contains(".trazar-"), "{}", limited.stderr);
     limited.failed(1, &["b.npy", "File too large"]);
     assert_eq!(folder.names(), ["a.npy"]);
 }
