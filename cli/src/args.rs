@@ -13,7 +13,13 @@ use trazar::generate::Pattern;
     name = "trazar",
     version,
     propagate_version = true,
-    max_term_width = 100
+    max_term_width = 100,
+    after_help = "\
+Exit status:
+  0    done
+  1    failed: the image cannot be read, the output cannot be written, ...
+  2    usage: options that do not exist, do not fit each other or do not fit the image
+  141  whoever read the output went away (a closed pipe)"
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -172,7 +178,8 @@ pub(crate) struct MaskArgs {
 /// What to read.
 #[derive(Debug, clap::Args)]
 pub(crate) struct InputArgs {
-    /// Image to read: PNG, PBM/PGM/PPM, BMP, TIFF, or .npy (2-D; bool, u8, u16, f32 or f64)
+    /// Image to read: PNG, PBM/PGM/PPM, BMP, TIFF, or .npy (2-D; bool, u8, u16, f32 or f64).
+    /// '-' is standard input
     #[arg(value_name = "IMAGE")]
     pub(crate) image: PathBuf,
 
@@ -267,6 +274,7 @@ fn finite(text: &str) -> Result<f64, String> {
 fn size(text: &str) -> Result<(u32, u32), String> {
     let (width, height) = text.split_once(['x', 'X']).unwrap_or((text, text));
     match (width.parse(), height.parse()) {
+        (Ok(0), Ok(_)) | (Ok(_), Ok(0)) => Err("both sides must be at least 1".into()),
         (Ok(width), Ok(height)) => Ok((width, height)),
         _ => Err("not a size: give N or WIDTHxHEIGHT, in pixels".into()),
     }

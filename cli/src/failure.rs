@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 use trazar::Error;
 
+use crate::stderr;
+
 /// Why a run ends early.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -44,7 +46,7 @@ impl Failure {
             .chars()
             .map(|c| if c.is_control() { '\u{fffd}' } else { c })
             .collect();
-        eprintln!("error: {line}");
+        stderr::say(format_args!("error: {line}"));
         ExitCode::from(status)
     }
 }

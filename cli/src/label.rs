@@ -64,7 +64,7 @@ pub(crate) fn run(args: &LabelArgs) -> Result<(), Failure> {
         destination.fill(|out| formats::write_statistics(&labels, out))?;
         ready.push((destination, path));
     }
-    // All or none.
+    // Only once both are complete; should the second not take its place, the first already has.
     let mut written = Vec::new();
     for (destination, path) in ready {
         destination.commit()?;
@@ -102,10 +102,11 @@ fn check(args: &LabelArgs) -> Result<(), Failure> {
             "only one of -o -, --stats - and --json can have standard output",
         ));
     }
-    if args.output.is_some() && args.output == args.stats {
-        return Err(Failure::usage(
-            "-o and --stats name the same file: give them two",
-        ));
-    }
-    Ok(())
+    output::check_distinct(
+        &args.input.image,
+        &[
+            ("-o", args.output.as_deref()),
+            ("--stats", args.stats.as_deref()),
+        ],
+    )
 }

@@ -1,5 +1,8 @@
 //! The command `trazar`: label and trace from the shell.
 
+// They panic when what they write to takes nothing more.
+#![deny(clippy::print_stderr, clippy::print_stdout)]
+
 mod args;
 mod failure;
 mod generate;
@@ -8,6 +11,7 @@ mod info;
 mod label;
 mod output;
 mod progress;
+mod stderr;
 mod summary;
 mod trace;
 
@@ -18,6 +22,12 @@ use clap::Parser;
 use args::{Args, Command};
 
 fn main() -> ExitCode {
+    #[cfg(unix)]
+    // SAFETY: nothing else runs yet, and ignoring a signal runs no code when it comes.
+    unsafe {
+        // A file that grows past its limit is an error to report, not a reason to be killed.
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+    }
     let result = match Args::parse().command {
         Command::Trace(args) => trace::run(&args),
         Command::Label(args) => label::run(&args),

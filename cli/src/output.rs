@@ -1,6 +1,7 @@
 //! Where results go: a file, or standard output.
 
 use std::ffi::OsStr;
+use std::fs;
 use std::io::{self, StdoutLock, Write};
 use std::path::Path;
 
@@ -38,6 +39,35 @@ pub(crate) fn format<F: ValueEnum>(path: &Path, asked: Option<F>) -> Result<F, F
             names.join(", .")
         ))
     })
+}
+
+/// Refuses a run whose outputs, each with the option that names it, would replace each other or
+/// the image that is read.
+pub(crate) fn check_distinct(
+    image: &Path,
+    outputs: &[(&'static str, Option<&Path>)],
+) -> Result<(), Failure> {
+    let mut taken = Vec::new();
+    if let Ok(path) = fs::canonicalize(image) {
+        taken.push(("IMAGE", image, path));
+    }
+    for &(option, path) in outputs {
+        let Some(path) = path.filter(|path| !is_stdout(path)) else {
+            continue;
+        };
+        let Some(resolved) = Output::resolve(path) else {
+            continue;
+        };
+        if let Some((other, name, _)) = taken.iter().find(|(.., taken)| *taken == resolved) {
+            return Err(Failure::usage(format!(
+                "{option} {} and {other} {} name the same file: give them two",
+                path.display(),
+                name.display()
+            )));
+        }
+        taken.push((option, path, resolved));
+    }
+    Ok(())
 }
 
 /// A destination that is ready to be written.

@@ -8,6 +8,7 @@ use trazar::formats::ReadImage;
 
 use crate::args::{InputArgs, RunArgs};
 use crate::failure::Failure;
+use crate::stderr;
 
 /// A run's outcome.
 pub(crate) struct Summary<'a> {
@@ -42,7 +43,7 @@ impl Summary<'_> {
             writeln!(stdout, "{}", self.json(run))?;
             stdout.flush()?;
         } else if !run.quiet {
-            eprint!("{}", self.text(run));
+            stderr::say(self.text(run));
         }
         Ok(())
     }
@@ -101,13 +102,18 @@ impl Summary<'_> {
             text += &format!(" (fastest of {})", run.repeat);
         }
         if !self.written.is_empty() {
+            let written: Vec<&str> = self
+                .written
+                .iter()
+                .map(|name| if name == "-" { "standard output" } else { name })
+                .collect();
             text += &format!(
                 ", write {}: {}",
                 time(self.seconds.write),
-                self.written.join(", ")
+                written.join(", ")
             );
         }
-        text + "\n"
+        text
     }
 }
 

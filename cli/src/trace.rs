@@ -102,6 +102,7 @@ fn check(args: &TraceArgs, format: Option<ContourFormat>) -> Result<(), Failure>
             "-o - and --json both want standard output: write to a file, or leave --json out",
         ));
     }
+    output::check_distinct(&args.input.image, &[("-o", args.output.as_deref())])?;
     if format == Some(ContourFormat::Gds) {
         if args.geometry == Some(Geometry::Centers) {
             return Err(Failure::usage(

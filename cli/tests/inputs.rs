@@ -241,7 +241,8 @@ fn files_that_are_no_images() {
     unreadable(folder.path(), &["directory"]);
     unreadable(&folder.put("empty.png", ""), &["empty"]);
     unreadable(&folder.put("text.txt", "hello"), &["not an image", "PNG"]);
-    unreadable(&folder.put("text.png", "hello"), &["PNG"]);
+    unreadable(&folder.put("text.png", "hello"), &["not an image"]);
+    unreadable(&folder.put("text.pgm", "hello"), &["not an image"]);
     unreadable(
         &folder.put("a.gif", "GIF89a\x01\0\x01\0\0\0\0;"),
         &["GIF", "PNG"],
@@ -327,7 +328,7 @@ fn arrays_that_are_no_images() {
     );
     unreadable(
         &npy(&header("<i4", false, "(1, 1)"), &[0; 4]),
-        &["<i4", "float32"],
+        &["'<i4'", "float32"],
     );
     unreadable(&npy(&header("<c8", false, "(1, 1)"), &[0; 8]), &["<c8"]);
     unreadable(&npy(&header("|O", false, "(1, 1)"), &[0; 8]), &["|O"]);
@@ -388,6 +389,9 @@ fn sizes_that_nothing_can_hold() {
         &["truncated"],
     );
     unreadable(&folder.put("b.pgm", "P5\n0 3\n255\n"), &["at least 1"]);
+    let mut empty = fs::read(folder.ring("b.bmp")).unwrap();
+    empty[18..22].fill(0);
+    unreadable(&folder.put("b.bmp", empty), &["0 × 7", "at least 1"]);
     // A PNG and a BMP whose headers claim 2^31 - 2 pixels each way.
     for name in ["a.png", "a.bmp"] {
         let mut bytes = fs::read(folder.ring(name)).unwrap();
@@ -444,4 +448,208 @@ fn images_from_a_pipe() {
     });
     reads_ring(&pipe, &[]);
     writer.join().unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn images_from_standard_input() {
+    let folder = Folder::new();
+    let ring = fs::File::open(folder.ring("a.png")).unwrap();
+    let output = common::command()
+        .args(["trace", "-", "-o", "-", "--format", "json"])
+        .stdin(ring)
+        .output()
+        .unwrap();
+    let run = common::Run::of(output).succeeded();
+    assert_eq!(run.json()["contours"], ring_contours());
+}
+
+/// 1-bit samples are that in a PNG, grey or of black and white, and in a BMP.
+#[test]
+fn one_bit_is_one_bit() {
+    let folder = Folder::new();
+    let line: Vec<u8> = RING
+        .iter()
+        .map(|row| {
+            row.bytes()
+                .fold(0, |bits, c| bits << 1 | u8::from(c == b'#'))
+        })
+        .collect();
+    let palettes: [(&str, Option<[u8; 6]>); 3] = [
+        ("grey.png", None),
+        ("palette.png", Some([0, 0, 0, 255, 255, 255])),
+        ("colours.png", Some([0, 0, 0, 255, 255, 0])),
+    ];
+    for (name, palette) in palettes {
+        let file = fs::File::create(folder.at(name)).unwrap();
+        let mut encoder = png::Encoder::new(file, WIDTH, HEIGHT);
+        encoder.set_depth(png::BitDepth::One);
+        if let Some(palette) = palette {
+            encoder.set_color(png::ColorType::Indexed);
+            encoder.set_palette(palette.to_vec());
+        }
+        let mut writer = encoder.write_header().unwrap();
+        writer.write_image_data(&line).unwrap();
+    }
+    let bmp = |palette: [[u8; 4]; 2]| {
+        let mut bytes = b"BM".to_vec();
+        let words = [
+            62 + 28,
+            0,
+            62,
+            40,
+            WIDTH,
+            HEIGHT,
+            1 | 1 << 16,
+            0,
+            28,
+            0,
+            0,
+            2,
+            0,
+        ];
+        bytes.extend(words.map(u32::to_le_bytes).concat());
+        bytes.extend(palette.concat());
+        bytes.extend(line.iter().rev().flat_map(|&bits| [bits, 0, 0, 0]));
+        bytes
+    };
+    folder.put("a.bmp", bmp([[0; 4], [255, 255, 255, 0]]));
+    folder.put("colours.bmp", bmp([[0; 4], [0, 255, 255, 0]]));
+    for name in ["grey.png", "palette.png", "a.bmp"] {
+        reads_ring(&folder.at(name), &[]);
+        reads_ring(&folder.at(name), &["--threshold", "0"]);
+        let path = folder.at(name);
+        let path = path.to_str().unwrap();
+        let json = run(["label", path, "--json"]).succeeded().json();
+        assert_eq!(json["samples"], "1-bit", "{name}");
+        run(["label", path, "--threshold", "2"]).failed(2, &["0 to 1"]);
+        let none = run(["label", path, "--threshold", "1", "--json"]).succeeded();
+        assert_eq!(none.json()["components"], 0);
+    }
+    for name in ["colours.png", "colours.bmp"] {
+        reads_ring(&folder.at(name), &["--threshold", "225"]);
+    }
+}
+
+#[test]
+fn big_tiffs_by_content() {
+    let folder = Folder::new();
+    let samples: Vec<u8> = pixels().iter().map(|&p| u8::from(p) * 255).collect();
+    let file = fs::File::create(folder.at("no extension")).unwrap();
+    tiff::encoder::TiffEncoder::new_big(file)
+        .unwrap()
+        .write_image::<tiff::encoder::colortype::Gray8>(WIDTH, HEIGHT, &samples)
+        .unwrap();
+    reads_ring(&folder.at("no extension"), &[]);
+}
+
+/// A TIFF of one strip of three channels or one.
+fn tiff_of(width: u32, height: u32, channels: u16, compression: u32, data: &[u8]) -> Vec<u8> {
+    let photometric = if channels == 3 { 2 } else { 1 };
+    let entries: [(u16, u32); 9] = [
+        (256, width),
+        (257, height),
+        (258, 8),
+        (259, compression),
+        (262, photometric),
+        (273, 8),
+        (277, channels.into()),
+        (278, height),
+        (279, data.len() as u32),
+    ];
+    let directory = 8 + data.len() as u32;
+    let mut bytes = [b"II*\0", directory.to_le_bytes().as_slice(), data].concat();
+    bytes.extend((entries.len() as u16).to_le_bytes());
+    for (tag, value) in entries {
+        bytes.extend(tag.to_le_bytes());
+        bytes.extend(4u16.to_le_bytes());
+        if tag == 258 && channels == 3 {
+            // Three of them, after the directory.
+            bytes.extend(3u32.to_le_bytes());
+            bytes.extend((directory + 2 + 9 * 12 + 4).to_le_bytes());
+        } else {
+            bytes.extend(1u32.to_le_bytes());
+            bytes.extend(value.to_le_bytes());
+        }
+    }
+    bytes.extend([0; 4]);
+    bytes.extend([8u32; 3].map(u32::to_le_bytes).concat());
+    bytes
+}
+
+#[test]
+fn a_whole_tiff_is_not_called_truncated() {
+    let folder = Folder::new();
+    // LZW: clear, end.
+    let short = tiff_of(WIDTH, HEIGHT, 1, 5, &[0x80, 0x40, 0x40, 0]);
+    unreadable(&folder.put("a.tif", short), &["whole", "compression"]);
+    let plain = tiff_of(WIDTH, HEIGHT, 1, 1, &[0; 56]);
+    let path = folder.put("b.tif", plain);
+    run(["label".as_ref(), path.as_os_str()]).succeeded();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_that_cannot_be_had_is_an_error() {
+    let folder = Folder::new();
+    let huge = tiff_of(60_000, 60_000, 3, 1, &[0; 99]);
+    let huge = folder.put("a.tif", huge);
+    let limited = std::process::Command::new("sh")
+        .args(["-c", "ulimit -v 4000000; exec \"$@\"", "sh"])
+        .arg(env!("CARGO_BIN_EXE_trazar"))
+        .arg("label")
+        .arg(huge)
+        .output()
+        .unwrap();
+    common::Run::of(limited).failed(1, &["out of memory"]);
+}
+
+/// A colour profile of 100 MB in a few kilobytes: not needed, so not unpacked.
+#[test]
+fn profiles_are_not_unpacked() {
+    let folder = Folder::new();
+    let mut info = png::Info::with_size(WIDTH, HEIGHT);
+    info.bit_depth = png::BitDepth::Eight;
+    info.icc_profile = Some(vec![0; 100 << 20].into());
+    let file = fs::File::create(folder.at("a.png")).unwrap();
+    let encoder = png::Encoder::with_info(file, info).unwrap();
+    let mut writer = encoder.write_header().unwrap();
+    let samples: Vec<u8> = pixels().iter().map(|&p| u8::from(p) * 255).collect();
+    writer.write_image_data(&samples).unwrap();
+    drop(writer);
+    reads_ring(&folder.at("a.png"), &[]);
+}
+
+#[test]
+fn colours_of_tiffs() {
+    use tiff::encoder::{TiffEncoder, colortype};
+    let folder = Folder::new();
+    let file = |name: &str| TiffEncoder::new(fs::File::create(folder.at(name)).unwrap()).unwrap();
+    // Cyan and no black against black; the luminance of cyan is 179.
+    let ink = |&p: &bool| if p { [255, 0, 0, 0] } else { [0, 0, 0, 255] };
+    let ink: Vec<u8> = pixels().iter().flat_map(ink).collect();
+    file("ink.tif")
+        .write_image::<colortype::CMYK8>(WIDTH, HEIGHT, &ink)
+        .unwrap();
+    reads_ring(&folder.at("ink.tif"), &["--threshold", "178"]);
+    let none = run([
+        "label".as_ref(),
+        folder.at("ink.tif").as_os_str(),
+        "--threshold".as_ref(),
+        "179".as_ref(),
+        "--json".as_ref(),
+    ]);
+    assert_eq!(none.succeeded().json()["components"], 0);
+    let wide = |&p: &bool| {
+        if p {
+            [0, 56_000u16, 0]
+        } else {
+            [56_000, 0, 65_535]
+        }
+    };
+    let wide: Vec<u16> = pixels().iter().flat_map(wide).collect();
+    file("rgb.tif")
+        .write_image::<colortype::RGB16>(WIDTH, HEIGHT, &wide)
+        .unwrap();
+    reads_ring(&folder.at("rgb.tif"), &[]);
 }

@@ -409,6 +409,12 @@ fn summaries() {
     let label = run(["label", ring, "--json"]).succeeded().json();
     assert_eq!(label["components"], 3);
     assert!(label["seconds"]["label"].is_number());
+    let piped = run(["trace", ring, "-o", "-", "--format", "json"]).succeeded();
+    assert!(
+        piped.stderr.trim_end().ends_with(": standard output"),
+        "{}",
+        piped.stderr
+    );
     let quiet = run(["trace", ring, "--quiet"]).succeeded();
     assert!(quiet.stdout.is_empty() && quiet.stderr.is_empty());
     run(["trace", ring, "--repeat", "0"]).refused(&["--repeat"]);
@@ -433,6 +439,11 @@ fn information_and_help() {
             "{help}"
         );
     }
+    let help = String::from_utf8(run(["--help"]).succeeded().stdout).unwrap();
+    assert!(
+        help.contains("Exit status:") && help.contains("141"),
+        "{help}"
+    );
     run(["teleport"]).refused(&["teleport"]);
     run(["trace"]).refused(&["IMAGE"]);
 }
@@ -598,6 +609,96 @@ fn a_closed_pipe_ends_quietly() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(141));
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[cfg(unix)]
+#[test]
+fn standard_error_may_take_nothing() {
+    use std::process::Stdio;
+    let folder = Folder::new();
+    let ring = folder.ring("ring.png");
+    let ring = ring.to_str().unwrap();
+    let summary = vec!["trace", ring];
+    let warning = vec!["trace", ring, "--threshold", "200", "--json"];
+    let failure = vec!["trace", "missing.png"];
+    let usage = vec!["trace", ring, "--threshold", "256"];
+    let parser = vec!["trace", ring, "--teleport"];
+    for (arguments, status) in [
+        (summary, 0),
+        (warning, 0),
+        (failure, 1),
+        (usage, 2),
+        (parser, 2),
+    ] {
+        let (reader, closed) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut sinks = vec![Stdio::from(closed)];
+        #[cfg(target_os = "linux")]
+        sinks.push(
+            fs::OpenOptions::new()
+                .write(true)
+                .open("/dev/full")
+                .unwrap()
+                .into(),
+        );
+        for sink in sinks {
+            let output = command().args(&arguments).stderr(sink).output().unwrap();
+            assert_eq!(output.status.code(), Some(status), "{arguments:?}");
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_grows_too_large() {
+    let folder = Folder::new();
+    let mask: Vec<u8> = (0..400 * 400).map(|i| (i % 2) as u8).collect();
+    let image = folder.npy("a.npy", &header("|b1", false, "(400, 400)"), &mask);
+    let limited = std::process::Command::new("sh")
+        .args(["-c", "ulimit -f 1; exec \"$@\"", "sh"])
+        .arg(env!("CARGO_BIN_EXE_trazar"))
+        .arg("label")
+        .arg(image)
+        .arg("-o")
+        .arg(folder.at("b.npy"))
+        .output()
+        .unwrap();
+    let limited = Run::of(limited);
+    assert!(!limited.stderr.contains(".trazar-"), "{}", limited.stderr);
+    limited.failed(1, &["b.npy", "File too large"]);
+    assert_eq!(folder.names(), ["a.npy"]);
+}
+
+#[test]
+fn outputs_that_would_replace_each_other_or_the_image() {
+    let folder = Folder::new();
+    let ring = folder.ring("ring.png");
+    let image = ring.to_str().unwrap();
+    let npy = ["--format", "npy"];
+    let label = |out: &Path, stats: &Path| {
+        let both = [
+            "-o",
+            out.to_str().unwrap(),
+            "--stats",
+            stats.to_str().unwrap(),
+        ];
+        run([["label", image].as_slice(), &both, &npy].concat())
+    };
+    let other_way = folder.path().join(".").join("a");
+    label(&folder.at("a"), &other_way).failed(2, &["-o", "--stats", "same file"]);
+    label(&folder.at("a"), &ring).failed(2, &["--stats", "IMAGE", "ring.png"]);
+    trace(&ring, &ring, &["--format", "json"]).failed(2, &["-o", "IMAGE", "ring.png"]);
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("a", folder.at("link")).unwrap();
+        label(&folder.at("a"), &folder.at("link")).failed(2, &["link", "same file"]);
+        std::os::unix::fs::symlink("ring.png", folder.at("picture")).unwrap();
+        trace(&ring, &folder.at("picture"), &["--format", "json"]).failed(2, &["picture"]);
+        fs::remove_file(folder.at("link")).unwrap();
+        fs::remove_file(folder.at("picture")).unwrap();
+        label(Path::new("/dev/null"), Path::new("/dev/null")).succeeded();
+    }
+    assert_eq!(folder.names(), ["ring.png"]);
 }
 
 #[cfg(unix)]

@@ -1,4 +1,6 @@
-//! Reading PNG, PBM/PGM/PPM/PAM, BMP and colour TIFF, through the crate `image`.
+//! Reading PBM/PGM/PPM/PAM and BMP, through the crate `image`.
+
+use std::io::Read;
 
 use image::error::{ImageError, LimitErrorKind};
 use image::{ColorType, ExtendedColorType, ImageDecoder, ImageFormat, ImageReader};
@@ -15,6 +17,7 @@ pub(super) fn read(
 ) -> Result<ReadImage> {
     let origin = source.origin;
     // The size that the file claims is checked below, by asking for the memory.
+    let bilevel = format == ImageFormat::Bmp && is_bilevel_bmp(source)?;
     let mut reader = ImageReader::with_format(&mut source.bytes, format);
     reader.no_limits();
     let decoder = match reader.into_decoder() {
@@ -24,6 +27,11 @@ pub(super) fn read(
     let (width, height) = decoder.dimensions();
     let color = decoder.color_type();
     let original = decoder.original_color_type();
+    let original = if bilevel {
+        ExtendedColorType::L1
+    } else {
+        original
+    };
     let Some(layout) = Layout::of(color, original) else {
         return Err(origin.unreadable(format_args!(
             "samples of type {color:?} are not read: save it as grey with 8 or 16 bits"
@@ -31,13 +39,9 @@ pub(super) fn read(
     };
     let threshold = layout.kind.threshold(options.threshold)?;
 
-    let pixels = u64::from(width) * u64::from(height);
-    let bits = pixels.saturating_mul(original.bits_per_pixel().into());
-    if bits / 8 > most_bytes(format, origin.len) {
-        return Err(origin.unreadable(format_args!(
-            "the file is truncated: {} bytes cannot hold the {width} × {height} pixels it claims",
-            origin.len
-        )));
+    if format == ImageFormat::Pnm {
+        let bits = pixels(width, height).saturating_mul(original.bits_per_pixel().into());
+        origin.holds(bits / 8, 1, width, height)?;
     }
     let rows = Thresholder::new(width.into(), height.into(), options)?;
     let samples = decoder.total_bytes();
@@ -69,14 +73,48 @@ pub(super) fn read(
     Ok(ReadImage::new(rows, layout.kind, threshold, options))
 }
 
-/// The most bytes of samples that a file of `len` bytes can hold.
-fn most_bytes(format: ImageFormat, len: u64) -> u64 {
-    match format {
-        // Deflate's best is 1032 to 1.
-        ImageFormat::Png => len.saturating_mul(1032),
-        ImageFormat::Pnm => len,
-        _ => u64::MAX,
+pub(super) fn pixels(width: u32, height: u32) -> u64 {
+    u64::from(width) * u64::from(height)
+}
+
+/// Whether a BMP's header claims 1 bit a pixel, black or white.
+fn is_bilevel_bmp(source: &mut Source<'_>) -> Result<bool> {
+    let mut start = Vec::new();
+    let read = (&mut source.bytes).take(256).read_to_end(&mut start);
+    read.map_err(|error| source.origin.io(error))?;
+    source.rewind()?;
+    let number = |at: usize, bytes: usize| {
+        let field = start.get(at..at + bytes)?;
+        Some(
+            field
+                .iter()
+                .rev()
+                .fold(0, |n, &byte| n << 8 | u64::from(byte)),
+        )
+    };
+    // OS/2's first header is shorter, and its palette has no fourth bytes.
+    let fields = || {
+        let header = number(14, 4)?;
+        let core = header == 12;
+        let side = if core { 2 } else { 4 };
+        let (width, height) = (number(18, side)?, number(18 + side, side)?);
+        let depth = number(if core { 24 } else { 28 }, 2)?;
+        let colours = if core { 0 } else { number(46, 4)? };
+        let entry = if core { 3 } else { 4 };
+        let colours = if colours == 0 { 2 } else { colours.min(2) } as usize;
+        let first = usize::try_from(header).ok()?.checked_add(14)?;
+        let palette = start.get(first..first.checked_add(colours * entry)?);
+        Some((width, height, depth, palette, entry))
+    };
+    let Some((width, height, depth, palette, entry)) = fields() else {
+        return Ok(false);
+    };
+    if width == 0 || height == 0 {
+        return Err(Error::EmptyImage { width, height });
     }
+    let palette = palette.unwrap_or(&[1]).chunks(entry);
+    let mut shades = palette.map(|entry| entry.get(..3));
+    Ok(depth == 1 && shades.all(|shade| matches!(shade, Some([0, 0, 0] | [255, 255, 255]))))
 }
 
 struct Layout {
@@ -107,7 +145,7 @@ impl Layout {
 }
 
 /// Thresholds all rows, with colours reduced to their luminance.
-fn take<T: Stored + Into<u64> + TryFrom<u64>>(
+pub(super) fn take<T: Stored + Into<u64> + TryFrom<u64>>(
     mut rows: Thresholder,
     samples: &[T],
     channels: usize,
@@ -133,7 +171,7 @@ fn take<T: Stored + Into<u64> + TryFrom<u64>>(
 }
 
 /// ITU-R BT.601's weights in 16-bit fixed point, rounded: white stays white.
-fn luminance<T: Stored + Into<u64> + TryFrom<u64>>(r: T, g: T, b: T) -> T {
+pub(super) fn luminance<T: Stored + Into<u64> + TryFrom<u64>>(r: T, g: T, b: T) -> T {
     let sum = 19595 * r.into() + 38470 * g.into() + 7471 * b.into() + 0x8000;
     // The weights' sum is 1, so it always fits.
     T::try_from(sum >> 16).unwrap_or(r)

@@ -29,6 +29,7 @@ mod labels_png;
 mod npy;
 mod output;
 mod overlay;
+mod png_file;
 mod polygon;
 mod read;
 mod statistics;

@@ -39,7 +39,7 @@ pub(super) fn read(source: &mut Source<'_>, options: &ReadOptions) -> Result<Rea
         "f8" => (SampleKind::F64, 8),
         _ => {
             return Err(origin.unreadable(format_args!(
-                "arrays of dtype {dtype} are not read: use bool, uint8, uint16, float32 or float64"
+                "arrays of dtype '{dtype}' are not read: use bool, uint8, uint16, float32 or float64"
             )));
         }
     };

@@ -1,6 +1,6 @@
 //! Files that appear complete or not at all.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -12,10 +12,14 @@ use crate::{Error, Result};
 ///
 /// What is written goes to a temporary file in the same folder, which takes the target's place
 /// at [`commit`](Self::commit). Dropped before that, it leaves no trace, and a file that was
-/// there before is untouched. A symbolic link stays one: the file that it leads to is replaced.
+/// there before is untouched. The temporary has no name until then where the system can do that
+/// (Linux, on most file systems), so that even a killed process leaves none behind.
 ///
-/// A target that is no regular file (a device, a pipe, a socket, `/dev/stdout`) is written in
-/// place.
+/// A symbolic link stays one: the file that it leads to is replaced. Who may read and write a
+/// file that is replaced stays as it was.
+///
+/// A target that is no regular file (a device, a pipe) and one that names an open file
+/// (`/dev/stdout`, `/proc/self/fd/3`) are written in place.
 ///
 /// ```
 /// use std::io::Write;
@@ -39,10 +43,16 @@ pub struct Output {
 #[derive(Debug)]
 enum Sink {
     InPlace(File),
-    Beside {
-        file: NamedTempFile,
-        target: PathBuf,
-    },
+    Beside { file: Beside, target: PathBuf },
+}
+
+/// A temporary file.
+#[derive(Debug)]
+enum Beside {
+    /// It takes a name when it is complete.
+    #[cfg(target_os = "linux")]
+    Unnamed(File),
+    Named(NamedTempFile),
 }
 
 impl Output {
@@ -60,20 +70,31 @@ impl Output {
             source,
         };
         let sink = match Target::of(path).map_err(error)? {
-            Target::InPlace => {
-                // Appending, so that `/dev/stdout` of `>> file` keeps what the file holds.
-                let file = OpenOptions::new().append(true).open(path).map_err(error)?;
-                Sink::InPlace(file)
+            Target::InPlace { append } => {
+                let file = OpenOptions::new().write(true).append(append).open(path);
+                Sink::InPlace(file.map_err(error)?)
             }
-            Target::Replace(target) => Sink::Beside {
-                file: temporary_beside(&target)?,
-                target,
+            Target::Replace { path, old } => Sink::Beside {
+                file: Beside::create(folder_of(&path), old.as_ref())?,
+                target: path,
             },
         };
         Ok(Self {
             path: path.into(),
             sink,
         })
+    }
+
+    /// The file that writing to `path` makes or replaces, with links followed; `None` for what is
+    /// written in place, and where nothing can be written.
+    pub fn resolve(path: impl AsRef<Path>) -> Option<PathBuf> {
+        match Target::of(path.as_ref()) {
+            Ok(Target::Replace { path, .. }) => {
+                let folder = fs::canonicalize(folder_of(&path)).ok()?;
+                Some(folder.join(path.file_name()?))
+            }
+            _ => None,
+        }
     }
 
     /// Runs `write`, which writes to the output, and names the file in its errors.
@@ -97,57 +118,183 @@ impl Output {
     pub fn commit(self) -> Result<()> {
         match self.sink {
             Sink::InPlace(_) => Ok(()),
-            Sink::Beside { file, target } => match file.persist(target) {
-                Ok(_) => Ok(()),
-                Err(error) => Err(Error::Io {
-                    path: self.path,
-                    source: error.error,
-                }),
-            },
+            Sink::Beside { file, target } => file.name(&target).map_err(|source| Error::Io {
+                path: self.path,
+                source,
+            }),
+        }
+    }
+
+    fn file(&mut self) -> &mut File {
+        match &mut self.sink {
+            Sink::InPlace(file) => file,
+            #[cfg(target_os = "linux")]
+            Sink::Beside {
+                file: Beside::Unnamed(file),
+                ..
+            } => file,
+            // The file itself: the errors of the temporary name its path.
+            Sink::Beside {
+                file: Beside::Named(file),
+                ..
+            } => file.as_file_mut(),
         }
     }
 }
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.sink {
-            Sink::InPlace(file) => file.write(bytes),
-            Sink::Beside { file, .. } => file.write(bytes),
-        }
+        self.file().write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match &mut self.sink {
-            Sink::InPlace(file) => file.flush(),
-            Sink::Beside { file, .. } => file.flush(),
+        self.file().flush()
+    }
+}
+
+impl Beside {
+    /// A new file in `folder` that those who may use `old` may use.
+    fn create(folder: &Path, old: Option<&Metadata>) -> Result<Self> {
+        let file = Self::open(folder, old).and_then(|file| {
+            #[cfg(unix)]
+            if let Some(old) = old {
+                match &file {
+                    #[cfg(target_os = "linux")]
+                    Self::Unnamed(file) => keep_permissions(file, old)?,
+                    Self::Named(file) => keep_permissions(file.as_file(), old)?,
+                }
+            }
+            Ok(file)
+        });
+        file.map_err(|error| Error::Io {
+            path: folder.into(),
+            source: io::Error::new(error.kind(), format!("no file can be made here: {error}")),
+        })
+    }
+
+    fn open(folder: &Path, old: Option<&Metadata>) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.write(true);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+            // As for any new file: the system takes the umask off.
+            options.mode(old.map_or(0o666, |old| old.mode() & 0o777));
+        }
+        #[cfg(not(unix))]
+        let _ = old;
+        #[cfg(target_os = "linux")]
+        if Path::new(OPEN_FILES).exists() {
+            use std::os::unix::fs::OpenOptionsExt;
+            // Whatever is wrong here, opening one with a name shows whether it matters.
+            if let Ok(file) = options.clone().custom_flags(libc::O_TMPFILE).open(folder) {
+                return Ok(Self::Unnamed(file));
+            }
+        }
+        options.create_new(true);
+        Ok(Self::Named(named(folder, |path| options.open(path))?))
+    }
+
+    /// Gives the file the name `target`.
+    fn name(self, target: &Path) -> io::Result<()> {
+        match self {
+            #[cfg(target_os = "linux")]
+            Self::Unnamed(file) => {
+                // Only renaming replaces a file, so it needs another name first.
+                let named = named(folder_of(target), |path| link(&file, path))?;
+                named.persist(target).map_err(|error| error.error)
+            }
+            Self::Named(file) => match file.persist(target) {
+                Ok(_) => Ok(()),
+                Err(error) => Err(error.error),
+            },
         }
     }
+}
+
+/// What `make` makes, under a new name in `folder`; its errors are those of `make`.
+fn named<T>(
+    folder: &Path,
+    mut make: impl FnMut(&Path) -> io::Result<T>,
+) -> io::Result<NamedTempFile<T>> {
+    tempfile::Builder::new()
+        .prefix(".trazar-")
+        .suffix(".tmp")
+        .make_in(folder, |path| make(path))
+}
+
+#[cfg(target_os = "linux")]
+const OPEN_FILES: &str = "/proc/self/fd";
+
+/// Gives an open file without a name the name `path`, where nothing may be.
+#[cfg(target_os = "linux")]
+fn link(file: &File, path: &Path) -> io::Result<()> {
+    use std::ffi::CString;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::ffi::OsStrExt;
+
+    let open = CString::new(format!("{OPEN_FILES}/{}", file.as_raw_fd()))?;
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    // SAFETY: both are strings that end in zero and live until the call returns.
+    let result = unsafe {
+        libc::linkat(
+            libc::AT_FDCWD,
+            open.as_ptr(),
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            libc::AT_SYMLINK_FOLLOW,
+        )
+    };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Gives `file` the owner, as far as this user may, and the mode of `old`.
+#[cfg(unix)]
+fn keep_permissions(file: &File, old: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+    let new = file.metadata()?;
+    if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
+        // For root, mostly; others make files of their own.
+        let _ = fchown(file, Some(old.uid()), Some(old.gid()));
+    }
+    file.set_permissions(fs::Permissions::from_mode(old.mode() & 0o777))
 }
 
 /// What there is at a path.
 enum Target {
-    InPlace,
-    /// Nothing, or a regular file: its path once links are followed.
-    Replace(PathBuf),
+    /// At its end: a file that is open elsewhere keeps what it holds, as `>> file` asks.
+    InPlace { append: bool },
+    /// Nothing, or a regular file: its path once links are followed, and what there is.
+    Replace {
+        path: PathBuf,
+        old: Option<Metadata>,
+    },
 }
 
 impl Target {
     fn of(path: &Path) -> io::Result<Self> {
-        // `/dev/stdout` and the like lead to whatever file is open there; replacing that file
-        // would take it away from the shell that opened it.
-        if path.starts_with("/dev") || path.starts_with("/proc") {
-            return Ok(Self::InPlace);
-        }
         let mut target = path.to_path_buf();
         // As many links as Linux follows.
         for _ in 0..40 {
             let metadata = match fs::symlink_metadata(&target) {
                 Ok(metadata) => metadata,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    return Ok(Self::Replace(target));
+                    return Ok(Self::Replace {
+                        path: target,
+                        old: None,
+                    });
                 }
                 Err(error) => return Err(error),
             };
+            // `/dev/stdout` and the like lead to whatever file is open there; replacing that
+            // file would take it away from the shell that opened it.
+            if names_open_files(folder_of(&target)) {
+                return Ok(Self::InPlace { append: true });
+            }
             if metadata.is_symlink() {
                 let link = fs::read_link(&target)?;
                 target = folder_of(&target).join(link);
@@ -156,16 +303,23 @@ impl Target {
             } else if metadata.is_file() {
                 // Its permissions count although it will be replaced.
                 OpenOptions::new().write(true).open(&target)?;
-                return Ok(Self::Replace(target));
+                return Ok(Self::Replace {
+                    path: target,
+                    old: Some(metadata),
+                });
             } else {
-                return Ok(Self::InPlace);
-            }
-            if target.starts_with("/dev") || target.starts_with("/proc") {
-                return Ok(Self::InPlace);
+                return Ok(Self::InPlace { append: false });
             }
         }
         Err(io::Error::other("too many levels of symbolic links"))
     }
+}
+
+/// Whether the files in `folder` stand for others that are open: `/proc/self/fd`, `/dev/fd`.
+fn names_open_files(folder: &Path) -> bool {
+    cfg!(unix)
+        && fs::canonicalize(folder)
+            .is_ok_and(|folder| folder.starts_with("/proc") || folder == Path::new("/dev/fd"))
 }
 
 fn folder_of(path: &Path) -> &Path {
@@ -173,27 +327,6 @@ fn folder_of(path: &Path) -> &Path {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     }
-}
-
-fn temporary_beside(target: &Path) -> Result<NamedTempFile> {
-    let folder = folder_of(target);
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".trazar-").suffix(".tmp");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // As for any new file: the system takes the umask off.
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(folder).map_err(|error| {
-        // The crate puts the temporary's path before the system's reason.
-        let reason = error.get_ref().and_then(|with_path| with_path.source());
-        let reason = reason.map_or_else(|| error.to_string(), ToString::to_string);
-        Error::Io {
-            path: folder.into(),
-            source: io::Error::new(error.kind(), format!("no file can be made here: {reason}")),
-        }
-    })
 }
 
 #[cfg(test)]
@@ -259,6 +392,12 @@ mod tests {
         File::create(at("plain")).unwrap();
         let mode = |name: &str| fs::metadata(at(name)).unwrap().permissions().mode();
         assert_eq!(mode("c"), mode("plain"));
+        let private = |mode| fs::Permissions::from_mode(mode);
+        for wanted in [0o600, 0o666, 0o640, 0o755] {
+            fs::set_permissions(at("c"), private(wanted)).unwrap();
+            write(&at("a"), "again").unwrap();
+            assert_eq!(mode("c") & 0o7777, wanted);
+        }
         symlink("loop", at("loop")).unwrap();
         assert!(write(&at("loop"), "").is_err());
         assert_eq!(names(folder.path()), ["a", "b", "c", "loop", "plain"]);
@@ -274,5 +413,79 @@ mod tests {
         std::os::unix::fs::symlink("/dev/null", &link).unwrap();
         write(&link, "gone").unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_in_memory_is_a_file() {
+        let Ok(folder) = tempfile::tempdir_in("/dev/shm") else {
+            println!("skipped: no /dev/shm");
+            return;
+        };
+        let path = folder.path().join("a");
+        write(&path, "a longer first").unwrap();
+        write(&path, "second").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "second");
+        assert_eq!(names(folder.path()), ["a"]);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn open_files_are_written_in_place() {
+        use std::os::fd::AsRawFd;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let mut log = File::create(&path).unwrap();
+        log.write_all(b"before ").unwrap();
+        for folder in ["/proc/self/fd", "/dev/fd"] {
+            let open = Path::new(folder).join(log.as_raw_fd().to_string());
+            write(&open, folder).unwrap();
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(text, "before /proc/self/fd/dev/fd");
+        assert_eq!(names(folder.path()), ["log"]);
+    }
+
+    #[test]
+    fn named_temporaries_do_as_unnamed_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        for text in ["old", "new"] {
+            let mut options = OpenOptions::new();
+            options.write(true).create_new(true);
+            let file = named(folder.path(), |path| options.open(path)).unwrap();
+            let mut output = Output {
+                path: path.clone(),
+                sink: Sink::Beside {
+                    file: Beside::Named(file),
+                    target: path.clone(),
+                },
+            };
+            assert!(names(folder.path())[0].starts_with(".trazar-"));
+            output.write_all(text.as_bytes()).unwrap();
+            output.commit().unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+            assert_eq!(names(folder.path()), ["a"]);
+        }
+    }
+
+    /// Only a process that dies shows that nothing has a name before the end.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn nothing_has_a_name_before_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = Output::create(folder.path().join("a")).unwrap();
+        let unnamed = matches!(
+            output.sink,
+            Sink::Beside {
+                file: Beside::Unnamed(_),
+                ..
+            }
+        );
+        if unnamed {
+            assert!(names(folder.path()).is_empty());
+        } else {
+            println!("skipped: this file system has only files with names");
+        }
     }
 }

@@ -8,7 +8,7 @@ use image::ImageFormat;
 
 use super::grey::GreyImage;
 use super::threshold::{SampleKind, Thresholder};
-use super::{image_file, npy, tiff_file};
+use super::{image_file, npy, png_file, tiff_file};
 use crate::{BinaryImage, Error, Result};
 
 /// How to read an image.
@@ -74,7 +74,7 @@ impl ReadImage {
 /// - **`.npy`**: 2-D arrays of shape (height, width) of `bool`, `uint8`, `uint16`, `float32` or
 ///   `float64`, in C or Fortran order, of either endianness.
 ///
-/// The format is detected by content, and by the file's extension if that says nothing. A pipe
+/// The format is detected by content, whatever the file's extension. A pipe
 /// is read as well as a file. Beside the result, memory is used for the decoded samples at most
 /// (a few rows or columns for `.npy`), and no size that a file claims is trusted before memory
 /// for it was had.
@@ -87,9 +87,10 @@ impl ReadImage {
 pub fn read_image(path: impl AsRef<Path>, options: &ReadOptions) -> Result<ReadImage> {
     let path = path.as_ref();
     let mut source = Source::open(path)?;
-    match Format::of(&mut source, path)? {
+    match Format::of(&mut source)? {
         Format::Npy => npy::read(&mut source, options),
         Format::Image(ImageFormat::Tiff) => tiff_file::read(&mut source, options),
+        Format::Image(ImageFormat::Png) => png_file::read(&mut source, options),
         Format::Image(format) => image_file::read(&mut source, format, options),
     }
 }
@@ -170,6 +171,18 @@ impl Origin<'_> {
         }
     }
 
+    /// Refuses a file that is too small for the `bytes` of samples that it claims, even packed
+    /// `ratio` to 1.
+    pub(super) fn holds(&self, bytes: u64, ratio: u64, width: u32, height: u32) -> Result<()> {
+        if bytes <= self.len.saturating_mul(ratio) {
+            return Ok(());
+        }
+        Err(self.unreadable(format_args!(
+            "the file is truncated: {} bytes cannot hold the {width} × {height} pixels it claims",
+            self.len
+        )))
+    }
+
     /// An [`Error::Unreadable`]; decoders' messages are put on one line.
     pub(super) fn unreadable(&self, reason: impl std::fmt::Display) -> Error {
         let words = reason.to_string();
@@ -186,7 +199,7 @@ enum Format {
 }
 
 impl Format {
-    fn of(source: &mut Source<'_>, path: &Path) -> Result<Self> {
+    fn of(source: &mut Source<'_>) -> Result<Self> {
         let mut start = Vec::new();
         let read = (&mut source.bytes).take(16).read_to_end(&mut start);
         read.map_err(|error| source.origin.io(error))?;
@@ -197,16 +210,18 @@ impl Format {
         if start.starts_with(b"\x93NUMPY") {
             return Ok(Self::Npy);
         }
-        let by_content = image::guess_format(&start).ok();
-        let by_name = ImageFormat::from_path(path).ok();
-        match by_content.or(by_name) {
+        // BigTIFF, which `image` does not guess.
+        if start.starts_with(b"II\x2b\0") || start.starts_with(b"MM\0\x2b") {
+            return Ok(Self::Image(ImageFormat::Tiff));
+        }
+        match image::guess_format(&start).ok() {
             Some(
                 format @ (ImageFormat::Png
                 | ImageFormat::Pnm
                 | ImageFormat::Bmp
                 | ImageFormat::Tiff),
             ) => Ok(Self::Image(format)),
-            Some(other) if by_content.is_some() => Err(source.origin.unreadable(format_args!(
+            Some(other) => Err(source.origin.unreadable(format_args!(
                 "{} images are not read: give a PNG, PBM/PGM/PPM, BMP, TIFF or .npy file",
                 other
                     .extensions_str()
@@ -214,7 +229,7 @@ impl Format {
                     .unwrap_or(&"such")
                     .to_uppercase()
             ))),
-            _ => Err(source.origin.unreadable(
+            None => Err(source.origin.unreadable(
                 "not an image that can be read: give a PNG, PBM/PGM/PPM, BMP, TIFF or .npy file",
             )),
         }

@@ -81,8 +81,13 @@ pub(super) trait Stored: Sample + bytemuck::Pod {
     fn at_most(threshold: f64) -> Self;
     /// The same value from bytes of the other endianness.
     fn swapped(self) -> Self;
-    /// The value as a shade for display, the threshold of floats being a medium one.
-    fn shade(self, threshold: Self) -> u8;
+    /// The value as a shade for display, the threshold of floats being a medium one; of integers,
+    /// the bits above the lowest `shift`.
+    fn shade(self, threshold: Self, shift: u32) -> u8;
+    /// The `shift` with which all of `values` are shades.
+    fn shift(_values: &[Self]) -> u32 {
+        0
+    }
 }
 
 impl Stored for u8 {
@@ -92,7 +97,7 @@ impl Stored for u8 {
     fn swapped(self) -> Self {
         self
     }
-    fn shade(self, _: Self) -> u8 {
+    fn shade(self, _: Self, _: u32) -> u8 {
         self
     }
 }
@@ -104,8 +109,12 @@ impl Stored for u16 {
     fn swapped(self) -> Self {
         self.swap_bytes()
     }
-    fn shade(self, _: Self) -> u8 {
-        (self >> 8) as u8
+    fn shade(self, _: Self, shift: u32) -> u8 {
+        (self >> shift) as u8
+    }
+    fn shift(values: &[Self]) -> u32 {
+        let bits = values.iter().fold(0, |bits, value| bits | value);
+        u8::BITS.saturating_sub(bits.leading_zeros())
     }
 }
 
@@ -121,8 +130,8 @@ impl Stored for f32 {
     fn swapped(self) -> Self {
         Self::from_bits(self.to_bits().swap_bytes())
     }
-    fn shade(self, threshold: Self) -> u8 {
-        f64::from(self).shade(threshold.into())
+    fn shade(self, threshold: Self, shift: u32) -> u8 {
+        f64::from(self).shade(threshold.into(), shift)
     }
 }
 
@@ -133,7 +142,7 @@ impl Stored for f64 {
     fn swapped(self) -> Self {
         Self::from_bits(self.to_bits().swap_bytes())
     }
-    fn shade(self, threshold: Self) -> u8 {
+    fn shade(self, threshold: Self, _: u32) -> u8 {
         if threshold > 0.0 {
             // Saturates.
             (127.5 * self / threshold) as u8
@@ -150,6 +159,18 @@ pub(super) struct Thresholder {
     image: BinaryImage,
     grey: Option<Vec<u8>>,
     any_nonzero: bool,
+    /// The shades are the samples without so many low bits.
+    shift: u32,
+}
+
+/// Stretches shades of which none can be told from black: masks of 0 and 1, few classes.
+fn brighten(shades: &mut [u8]) {
+    let most = shades.iter().copied().max().unwrap_or(0);
+    if (1..64).contains(&most) {
+        for shade in shades {
+            *shade = (u16::from(*shade) * 255 / u16::from(most)) as u8;
+        }
+    }
 }
 
 impl Thresholder {
@@ -172,6 +193,7 @@ impl Thresholder {
             image: BinaryImage::new(width as u32, height as u32)?,
             grey,
             any_nonzero: false,
+            shift: 0,
         })
     }
 
@@ -191,11 +213,11 @@ impl Thresholder {
                 Error::NotANumber { x, .. } => Error::NotANumber { x, y: y as u32 },
                 other => other,
             })?;
-        self.see(values);
+        let shift = self.see(values);
         if let Some(grey) = &mut self.grey {
             let width = self.image.width() as usize;
             for (shade, value) in grey[y * width..][..width].iter_mut().zip(values) {
-                *shade = value.shade(threshold);
+                *shade = value.shade(threshold, shift);
             }
         }
         Ok(())
@@ -218,7 +240,7 @@ impl Thresholder {
                 y: (at % height) as u32,
             });
         }
-        self.see(values);
+        let shift = self.see(values);
         for y in 0..height {
             let row = values.iter().skip(y).step_by(height);
             let word = row.clone().enumerate().fold(0, |word, (bit, &value)| {
@@ -227,24 +249,40 @@ impl Thresholder {
             self.image.row_mut(y as u32)[x / crate::WORD_BITS] = word;
             if let Some(grey) = &mut self.grey {
                 for (shade, value) in grey[y * width + x..].iter_mut().zip(row) {
-                    *shade = value.shade(threshold);
+                    *shade = value.shade(threshold, shift);
                 }
             }
         }
         Ok(())
     }
 
-    fn see<T: Stored>(&mut self, values: &[T]) {
+    /// Takes note of what there is in `values`; gives the shift for their shades.
+    fn see<T: Stored>(&mut self, values: &[T]) -> u32 {
         let zero = T::zeroed();
         self.any_nonzero = self.any_nonzero || values.iter().any(|value| *value != zero);
+        let Some(grey) = &mut self.grey else {
+            return 0;
+        };
+        let more = T::shift(values).saturating_sub(self.shift);
+        if more > 0 {
+            // Brighter than all before: eight times at most.
+            for shade in grey {
+                *shade = shade.checked_shr(more).unwrap_or(0);
+            }
+            self.shift += more;
+        }
+        self.shift
     }
 
     /// The image; the picture if it was to be kept; whether some samples are not zero.
     pub(super) fn finish(self) -> (BinaryImage, Option<GreyImage>, bool) {
-        let grey = self.grey.map(|samples| GreyImage {
-            width: self.image.width(),
-            height: self.image.height(),
-            samples,
+        let grey = self.grey.map(|mut samples| {
+            brighten(&mut samples);
+            GreyImage {
+                width: self.image.width(),
+                height: self.image.height(),
+                samples,
+            }
         });
         (self.image, grey, self.any_nonzero)
     }
@@ -277,5 +315,44 @@ mod tests {
         assert!(message(SampleKind::F32, 1e300).contains("finite"));
         assert_eq!(SampleKind::U8.threshold(Some(12.5)).unwrap(), 12.5);
         assert_eq!(SampleKind::U16.threshold(None).unwrap(), 32767.0);
+    }
+
+    #[test]
+    fn pictures_can_be_seen() {
+        let options = ReadOptions {
+            keep_grey: true,
+            ..ReadOptions::default()
+        };
+        fn shades<T: Stored>(options: &ReadOptions, rows: [[T; 2]; 2], columns: bool) -> Vec<u8> {
+            let mut taken = Thresholder::new(2, 2, options).unwrap();
+            let threshold = T::at_most(0.5);
+            if columns {
+                let [[a, b], [c, d]] = rows;
+                taken.columns(0, &[a, c, b, d], threshold).unwrap();
+            } else {
+                for (y, row) in rows.iter().enumerate() {
+                    taken.row(y, row, threshold).unwrap();
+                }
+            }
+            taken.finish().1.unwrap().samples
+        }
+        for columns in [false, true] {
+            assert_eq!(
+                shades(&options, [[0u8, 1], [1, 0]], columns),
+                [0, 255, 255, 0]
+            );
+            assert_eq!(
+                shades(&options, [[0u16, 1], [1, 0]], columns),
+                [0, 255, 255, 0]
+            );
+            assert_eq!(
+                shades(&options, [[0u8, 9], [64, 1]], columns),
+                [0, 9, 64, 1]
+            );
+            let wide = [[255u16, 0x0fff], [0xff00, 0xffff]];
+            assert_eq!(shades(&options, wide, columns), [0, 15, 255, 255]);
+            let twelve = [[0u16, 0x0100], [0x0800, 0x0fff]];
+            assert_eq!(shades(&options, twelve, columns), [0, 16, 128, 255]);
+        }
     }
 }
