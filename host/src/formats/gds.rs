@@ -10,8 +10,8 @@ use std::io::{BufWriter, Write};
 
 use glam::IVec2;
 
-use super::polygon::{self, Ring};
-use crate::{BorderKind, Contour, Contours, Error, Geometry, Result};
+use super::polygon::Pieces;
+use crate::{BorderKind, Contours, Error, Geometry, Result};
 
 /// The most vertices of a boundary. A record is at most 65,534 bytes long; its head takes 4, a
 /// point 8, and the first point is repeated at the end.
@@ -112,18 +112,14 @@ pub fn write_gds(contours: &Contours, options: &GdsOptions, out: impl Write) -> 
     let scale = options.pixel_size as i32;
     let height = contours.height() as i32;
     for outer in contours.iter().filter(|c| c.kind() == BorderKind::Outer) {
-        let holes: Vec<Contour<'_>> = outer.children().collect();
-        if holes.is_empty() && outer.points().len() <= MAX_VERTICES {
+        if outer.links().first_child.is_none() && outer.points().len() <= MAX_VERTICES {
             stream.boundary(outer.points(), scale, height, options)?;
             continue;
         }
-        let region: Vec<Ring> = std::iter::once(outer)
-            .chain(holes)
-            .map(|ring| ring.points().to_vec())
-            .collect();
-        let pieces = polygon::pieces(region, MAX_VERTICES)
-            .ok_or_else(|| unwritable("an outer border and its holes do not fit together"))?;
-        for piece in pieces {
+        let rings = std::iter::once(outer).chain(outer.children());
+        for piece in Pieces::new(rings.map(|ring| ring.points()), MAX_VERTICES) {
+            let piece = piece
+                .ok_or_else(|| unwritable("an outer border and its holes do not fit together"))?;
             stream.boundary(&piece, scale, height, options)?;
         }
     }
