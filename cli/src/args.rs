@@ -238,6 +238,11 @@ pub(crate) struct GdsArgs {
     #[arg(long, value_name = "NM", value_parser = finite)]
     pub(crate) pixel_size: Option<f64>,
 
+    /// Most vertices of a boundary, 4 to 8190; what has more is divided. Some programs warn above
+    /// 4094 [default: 8190]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(4..=8190))]
+    pub(crate) max_vertices: Option<u16>,
+
     /// Name of the cell [default: TOP]
     #[arg(long, value_name = "NAME")]
     pub(crate) cell: Option<String>,
@@ -256,6 +261,7 @@ impl GdsArgs {
             (self.dbu.is_some(), "--dbu"),
             (self.user_unit.is_some(), "--user-unit"),
             (self.pixel_size.is_some(), "--pixel-size"),
+            (self.max_vertices.is_some(), "--max-vertices"),
             (self.cell.is_some(), "--cell"),
             (self.library.is_some(), "--library"),
         ]

@@ -109,10 +109,19 @@ fn check(args: &TraceArgs, format: Option<ContourFormat>) -> Result<(), Failure>
                 "a GDSII layout follows the pixels' edges: leave --geometry out, or use edges",
             ));
         }
-        if args.retrieval == Some(Retrieval::List) {
-            return Err(Failure::usage(
-                "GDSII needs to know which holes are whose: use --retrieval ccomp or tree",
-            ));
+        match args.retrieval {
+            Some(Retrieval::List) => {
+                return Err(Failure::usage(
+                    "GDSII needs to know which holes are whose: use --retrieval ccomp or tree",
+                ));
+            }
+            Some(Retrieval::External) => {
+                return Err(Failure::usage(
+                    "a GDSII layout covers the foreground, and external borders leave its holes \
+                     out: use --retrieval ccomp or tree",
+                ));
+            }
+            _ => {}
         }
     } else if let Some(option) = args.gds.given() {
         return Err(Failure::usage(format!(
@@ -146,6 +155,7 @@ fn gds_options(args: &GdsArgs) -> Result<GdsOptions, Failure> {
         pixel_size,
         layer: args.layer.unwrap_or(default.layer),
         datatype: args.datatype.unwrap_or(default.datatype),
+        max_vertices: args.max_vertices.unwrap_or(default.max_vertices),
         cell: args.cell.clone().unwrap_or(default.cell),
         library: args.library.clone().unwrap_or(default.library),
     };

@@ -116,6 +116,10 @@ fn svg() {
         "{tree}"
     );
     assert_eq!(tree.matches("<path").count(), 3);
+    // A line as wide as a pixel of the screen, without vector-effect, which not all know.
+    assert!(tree.contains("width=\"128\" height=\"112\""), "{tree}");
+    assert!(tree.contains("stroke-width=\"0.0625\""), "{tree}");
+    assert!(!tree.contains("vector-effect"), "{tree}");
     assert_eq!(text(&["--retrieval", "list"]).matches("<path").count(), 1);
 }
 
@@ -242,6 +246,13 @@ fn gds() {
         .0
         .to_vec();
     assert_eq!(points, [[14, 8], [14, 6], [16, 6], [16, 8], [14, 8]]);
+    let divided = folder.at("divided.gds");
+    trace(&ring, &divided, &["--max-vertices", "4"]).succeeded();
+    let divided = fs::read(&divided).unwrap();
+    let divided = self::records(&divided);
+    let boundaries = divided.iter().filter(|record| record.0 == 0x10);
+    assert!(boundaries.clone().all(|record| record.1.len() == 8 * 5));
+    assert!(boundaries.count() > 3);
     // The ring with its hole: 4 + 4 vertices, the hole's first again, and the cut's end twice.
     assert_eq!(data(0x10)[1].len(), 8 * 12);
 }
@@ -254,6 +265,9 @@ fn gds_options_that_do_not_fit() {
     let run = |options: &str| trace(&ring, &gds, &options.split(' ').collect::<Vec<_>>());
     run("--geometry centers").failed(2, &["--geometry", "edges"]);
     run("--retrieval list").failed(2, &["--retrieval", "tree"]);
+    run("--retrieval external").failed(2, &["--retrieval", "tree", "ccomp", "holes"]);
+    run("--max-vertices 3").refused(&["3", "4..=8190"]);
+    run("--max-vertices 8191").refused(&["8191", "4..=8190"]);
     run("--pixel-size 1.5").failed(2, &["1.5", "whole number", "--dbu"]);
     run("--pixel-size 0").failed(2, &["at least"]);
     run("--dbu 0").failed(2, &["database unit", "1e-15"]);
@@ -265,7 +279,7 @@ fn gds_options_that_do_not_fit() {
     let json = folder.at("a.json");
     trace(&ring, &json, &["--layer", "3"]).failed(2, &["--layer", "gds"]);
     run("--geometry edges").succeeded();
-    run("--retrieval external").succeeded();
+    run("--retrieval ccomp --max-vertices 4094").succeeded();
 }
 
 #[test]

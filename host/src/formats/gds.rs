@@ -4,18 +4,19 @@
 //! that is completely in memory, at 136 bytes for each polygon and with a copy of every point,
 //! which for a large image of small features is many times what tracing takes; and it brings
 //! 58 more crates into every program that depends on this one (3.0.0-pre.2, its newest). What
-//! is needed here is seven kinds of records, written as they come.
+//! is needed here is a few kinds of records, written as they come: beside the contours there is
+//! in memory at most a copy of the points of one component, while it is divided.
 
 use std::io::{BufWriter, Write};
 
 use glam::IVec2;
 
-use super::polygon::{self, Ring};
-use crate::{BorderKind, Contour, Contours, Error, Geometry, Result};
+use super::polygon::Pieces;
+use crate::{BorderKind, Contours, Error, Geometry, Result};
 
 /// The most vertices of a boundary. A record is at most 65,534 bytes long; its head takes 4, a
 /// point 8, and the first point is repeated at the end.
-const MAX_VERTICES: usize = 8190;
+const MAX_VERTICES: u16 = 8190;
 
 /// How to write a GDSII stream.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +31,9 @@ pub struct GdsOptions {
     pub layer: u16,
     /// The datatype, 0 to 32767.
     pub datatype: u16,
+    /// The most vertices of a boundary, 4 to 8190; what has more is divided. Some programs take
+    /// the length of a record for a signed number: they want 4094 at most.
+    pub max_vertices: u16,
     /// The name of the only cell: letters, digits, `_`, `?` and `$`.
     pub cell: String,
     /// The library's name: the same.
@@ -37,7 +41,8 @@ pub struct GdsOptions {
 }
 
 impl Default for GdsOptions {
-    /// Pixels of 1 nm, shown in µm, on layer 1, datatype 0, in cell `TOP` of library `TRAZAR`.
+    /// Pixels of 1 nm, shown in µm, on layer 1, datatype 0, in cell `TOP` of library `TRAZAR`;
+    /// boundaries as long as the format allows.
     fn default() -> Self {
         Self {
             database_unit: 1e-9,
@@ -45,6 +50,7 @@ impl Default for GdsOptions {
             pixel_size: 1,
             layer: 1,
             datatype: 0,
+            max_vertices: MAX_VERTICES,
             cell: "TOP".into(),
             library: "TRAZAR".into(),
         }
@@ -81,6 +87,12 @@ impl GdsOptions {
                 )));
             }
         }
+        if !(4..=MAX_VERTICES).contains(&self.max_vertices) {
+            return Err(Error::InvalidOption(format!(
+                "boundaries of at most {} vertices are out of range: it is 4 to {MAX_VERTICES}",
+                self.max_vertices
+            )));
+        }
         if self.pixel_size == 0 {
             return Err(Error::InvalidOption(
                 "the pixel size is 0: it is at least 1 database unit".into(),
@@ -93,10 +105,14 @@ impl GdsOptions {
 /// Writes contours along the pixels' edges as GDSII boundaries.
 ///
 /// y points up and the image's bottom left corner is the origin: the corner `(x, y)` is at
-/// `(x, height - y) × pixel_size`. The boundaries cover exactly the foreground pixels, each one
+/// `(x, height - y) × pixel_size`. The boundaries cover exactly the pixels that the contours
+/// bound, of [`Retrieval::Ccomp`](crate::Retrieval::Ccomp) and `Tree` the foreground, each one
 /// once. There is one boundary for each outer border; GDSII has no holes, so each hole is
-/// joined to it by a line that is walked there and back. A boundary has at most 8190 vertices;
-/// what has more is divided into several.
+/// joined to it by a line that is walked there and back. A boundary has at most
+/// [`max_vertices`](GdsOptions::max_vertices); what has more is divided into several.
+///
+/// Contours of [`Retrieval::External`](crate::Retrieval::External) have no holes, and do not say
+/// that there were some: written, they are filled. Use `Ccomp` or `Tree`.
 ///
 /// The dates in the stream are all 1970-01-01, so that equal images give equal files.
 ///
@@ -111,19 +127,16 @@ pub fn write_gds(contours: &Contours, options: &GdsOptions, out: impl Write) -> 
     stream.start(options)?;
     let scale = options.pixel_size as i32;
     let height = contours.height() as i32;
+    let limit = usize::from(options.max_vertices);
     for outer in contours.iter().filter(|c| c.kind() == BorderKind::Outer) {
-        let holes: Vec<Contour<'_>> = outer.children().collect();
-        if holes.is_empty() && outer.points().len() <= MAX_VERTICES {
+        if outer.links().first_child.is_none() && outer.points().len() <= limit {
             stream.boundary(outer.points(), scale, height, options)?;
             continue;
         }
-        let region: Vec<Ring> = std::iter::once(outer)
-            .chain(holes)
-            .map(|ring| ring.points().to_vec())
-            .collect();
-        let pieces = polygon::pieces(region, MAX_VERTICES)
-            .ok_or_else(|| unwritable("an outer border and its holes do not fit together"))?;
-        for piece in pieces {
+        let rings = std::iter::once(outer).chain(outer.children());
+        for piece in Pieces::new(rings.map(|ring| ring.points()), limit) {
+            let piece = piece
+                .ok_or_else(|| unwritable("an outer border and its holes do not fit together"))?;
             stream.boundary(&piece, scale, height, options)?;
         }
     }
@@ -254,6 +267,62 @@ fn real(value: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{BinaryImage, Engine, TraceOptions};
+
+    /// The boundaries' vertices.
+    fn boundaries(mut stream: &[u8]) -> Vec<Vec<IVec2>> {
+        let mut found = Vec::new();
+        while let [high, low, kind, ..] = *stream {
+            let (record, rest) = stream.split_at(usize::from(u16::from_be_bytes([high, low])));
+            if kind == XY[0] {
+                let numbers = record[4..].as_chunks::<4>().0;
+                let numbers: Vec<i32> = numbers.iter().map(|&b| i32::from_be_bytes(b)).collect();
+                let points = numbers.as_chunks::<2>().0.iter();
+                let mut ring: Vec<IVec2> = points.map(|&p| IVec2::from(p)).collect();
+                assert_eq!(ring.pop(), ring.first().copied());
+                found.push(ring);
+            }
+            stream = rest;
+        }
+        found
+    }
+
+    #[test]
+    fn boundaries_keep_the_limit_asked_for() {
+        let image = BinaryImage::from_fn(65, 49, |x, y| x % 2 == 0 || y % 2 == 0).unwrap();
+        let options = TraceOptions {
+            geometry: Geometry::Edges,
+            ..TraceOptions::default()
+        };
+        let contours = Engine::cpu().trace(&image, &options).unwrap();
+        let mut before = usize::MAX;
+        for max_vertices in [4, 5, 100, 4094, 8190] {
+            let options = GdsOptions {
+                max_vertices,
+                ..GdsOptions::default()
+            };
+            let mut stream = Vec::new();
+            write_gds(&contours, &options, &mut stream).unwrap();
+            let rings = boundaries(&stream);
+            assert!(rings.iter().all(|r| r.len() <= usize::from(max_vertices)));
+            let area: i128 = rings
+                .iter()
+                .map(|r| crate::geometry::doubled_area(r).abs())
+                .sum();
+            assert_eq!(area, 2 * i128::from(image.count_foreground()));
+            assert!(rings.len() <= before);
+            before = rings.len();
+        }
+        assert_eq!(before, 1);
+        for max_vertices in [0, 3, 8191] {
+            let options = GdsOptions {
+                max_vertices,
+                ..GdsOptions::default()
+            };
+            let refused = write_gds(&contours, &options, Vec::new());
+            assert!(matches!(refused, Err(Error::InvalidOption(_))));
+        }
+    }
 
     #[test]
     fn reals_are_those_of_the_format() {

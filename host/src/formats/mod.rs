@@ -15,8 +15,9 @@
 //! | | PBM | [`write_image_pbm`] |
 //! | | `.npy` | [`write_image_npy`] |
 //!
-//! Writers take any [`std::io::Write`], do their own buffering, and hold no second copy of the
-//! result. An [`Output`] is a file that appears complete or not at all.
+//! Writers take any [`std::io::Write`], do their own buffering, and build nothing in memory that
+//! they can write as it comes; [`write_gds`] copies the points of one component at a time, where
+//! it has to divide it. An [`Output`] is a file that appears complete or not at all.
 
 mod binary_image;
 mod gds;

@@ -11,8 +11,12 @@ use glam::IVec2;
 use super::text::Text;
 use crate::{BorderKind, Contour, Contours, Geometry, Result};
 
-/// Writes an SVG picture, one unit a pixel (images below 800 pixels are shown enlarged): a filled and stroked path for
-/// each outer border with the holes directly inside it, by the even-odd rule.
+/// Writes an SVG picture, one unit a pixel: a filled and stroked path for each outer border with
+/// the holes directly inside it, by the even-odd rule.
+///
+/// Images below 800 pixels are shown enlarged, up to 16 times. The line is as wide as one pixel
+/// of the screen at the size at which the picture is first shown, but at most a quarter of the
+/// image's pixel, so that holes of one pixel stay open; it grows with the picture.
 ///
 /// Holes are found through the hierarchy. Without one
 /// ([`Retrieval::List`](crate::Retrieval::List)) all contours make one path, which looks the
@@ -46,8 +50,10 @@ pub fn write_svg(contours: &Contours, out: impl Write) -> Result<()> {
         Geometry::Edges => "pixels' edges",
     });
     text.put("; by trazar</desc>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
-    text.put("<g fill=\"#9ecae9\" fill-rule=\"evenodd\" stroke=\"#08519c\" stroke-width=\"1\" ");
-    text.put("stroke-linecap=\"round\" stroke-linejoin=\"round\"");
+    text.put("<g fill=\"#9ecae9\" fill-rule=\"evenodd\" stroke=\"#08519c\" stroke-width=\"");
+    // Not vector-effect, which renderers such as librsvg leave out of account.
+    text.put(&(1.0 / scale as f64).min(0.25).to_string());
+    text.put("\" stroke-linecap=\"round\" stroke-linejoin=\"round\"");
     if contours.geometry() == Geometry::Centers {
         text.put(" transform=\"translate(.5 .5)\"");
     }
@@ -65,12 +71,12 @@ pub fn write_svg(contours: &Contours, out: impl Write) -> Result<()> {
     text.finish()
 }
 
-/// One path, in relative coordinates. The stroke keeps its width on the screen at any zoom.
+/// One path, in relative coordinates.
 fn path<'a>(
     text: &mut Text<impl Write>,
     contours: impl Iterator<Item = Contour<'a>>,
 ) -> Result<()> {
-    text.put("<path vector-effect=\"non-scaling-stroke\" d=\"");
+    text.put("<path d=\"");
     for contour in contours {
         let Some((&first, rest)) = contour.points().split_first() else {
             continue;
@@ -103,4 +109,30 @@ fn path<'a>(
     }
     text.put("\"/>\n");
     text.hand_on()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BinaryImage, Engine, TraceOptions};
+
+    #[test]
+    fn lines_leave_holes_of_one_pixel_open() {
+        for (side, width) in [
+            (18, "0.0625"),
+            (100, "0.125"),
+            (300, "0.25"),
+            (1000, "0.25"),
+        ] {
+            let image = BinaryImage::from_fn(side, 5, |x, y| (x, y) != (3, 2)).unwrap();
+            let contours = Engine::cpu().trace(&image, &TraceOptions::default());
+            let mut out = Vec::new();
+            write_svg(&contours.unwrap(), &mut out).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            assert!(
+                text.contains(&format!("stroke-width=\"{width}\"")),
+                "{text}"
+            );
+        }
+    }
 }
