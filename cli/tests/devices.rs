@@ -1,0 +1,112 @@
+//! Devices: which there are, and what happens when one lacks what was asked of it.
+
+mod common;
+
+use common::{Folder, run};
+use serde_json::Value;
+
+/// What `trazar info` says.
+fn info() -> Value {
+    run(["info", "--json"]).succeeded().json()
+}
+
+/// Whether there is a GPU here; if not, says so on the test's line.
+fn there_is_a_gpu(test: &str) -> bool {
+    let gpu = info()["auto"] == "cuda";
+    if !gpu {
+        println!("skipped: {test}: {}", info()["no_gpu"]);
+    }
+    gpu
+}
+
+#[test]
+fn info_names_devices_algorithms_and_the_kernels_origin() {
+    let info = info();
+    assert_eq!(info["devices"][0]["name"], "cpu");
+    let labels = info["devices"][0]["algorithms"]["label"]
+        .as_array()
+        .unwrap();
+    assert!(labels.contains(&"sequential".into()));
+    let gpus = info["devices"].as_array().unwrap().len() - 1;
+    assert_eq!(gpus == 0, info["no_gpu"].is_string(), "{info}");
+    if cfg!(target_os = "linux") {
+        let hash = info["kernels"]["source_hash"].as_str().unwrap();
+        assert!(hash.len() == 64 && hash.chars().all(|c| c.is_ascii_hexdigit()));
+        assert_eq!(info["kernels"]["target"], "nvptx64-nvidia-cuda sm_75");
+    }
+    let text = String::from_utf8(run(["info"]).succeeded().stdout).unwrap();
+    for line in ["trazar ", "auto is ", "cpu: "] {
+        assert!(text.lines().any(|l| l.starts_with(line)), "{text}");
+    }
+}
+
+#[test]
+fn algorithms_stay_with_their_devices() {
+    let folder = Folder::new();
+    let image = folder.ring("ring.png");
+    let image = image.to_str().unwrap();
+    run(["label", image, "--device", "cpu", "--algorithm", "tiles"])
+        .failed(1, &["tiles", "cuda", "parallel", "sequential"]);
+    run(["trace", image, "--device", "cuda"]).failed(1, &["no GPU kernels", "--device cpu"]);
+    // Under auto the algorithm chooses the device.
+    let summary = run(["label", image, "--algorithm", "sequential", "--json"]);
+    assert_eq!(summary.succeeded().json()["device"], "cpu");
+}
+
+#[test]
+fn without_a_gpu_the_reason_is_given() {
+    let info = info();
+    let Some(reason) = info["no_gpu"].as_str() else {
+        println!("skipped: there is a GPU");
+        return;
+    };
+    let folder = Folder::new();
+    let image = folder.ring("ring.png");
+    let image = image.to_str().unwrap();
+    for arguments in [["--device", "cuda"], ["--algorithm", "direct"]] {
+        run(["label", image].into_iter().chain(arguments)).failed(1, &[reason]);
+    }
+}
+
+#[test]
+fn a_gpu_gives_the_processors_labels() {
+    if !there_is_a_gpu("labels on a GPU") {
+        return;
+    }
+    let folder = Folder::new();
+    let image = folder.at("noise.png");
+    let image = image.to_str().unwrap();
+    run([
+        "generate",
+        "mask",
+        "noise:0.5",
+        "-o",
+        image,
+        "--size",
+        "333x222",
+    ])
+    .succeeded();
+    let label = |algorithm: &str, connectivity: &str| {
+        let [labels, stats] = ["labels.npy", "stats.csv"].map(|name| folder.at(name));
+        run([
+            "label",
+            image,
+            "--algorithm",
+            algorithm,
+            "--connectivity",
+            connectivity,
+            "-o",
+            labels.to_str().unwrap(),
+            "--stats",
+            stats.to_str().unwrap(),
+        ])
+        .succeeded();
+        [labels, stats].map(|path| std::fs::read(path).unwrap())
+    };
+    for connectivity in ["4", "8"] {
+        let expected = label("sequential", connectivity);
+        for algorithm in ["tiles", "direct"] {
+            assert!(label(algorithm, connectivity) == expected, "{algorithm}");
+        }
+    }
+}
