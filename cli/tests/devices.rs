@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::io::Write;
+
 use common::{Folder, run};
 use serde_json::Value;
 
@@ -10,11 +12,16 @@ fn info() -> Value {
     run(["info", "--json"]).succeeded().json()
 }
 
+/// Says so where the test runner's capture does not hide it.
+fn skipped(test: &str, why: &str) {
+    let _ = writeln!(std::io::stdout(), "{test}: skipped: {why}");
+}
+
 /// Whether there is a GPU here; if not, says so on the test's line.
 fn there_is_a_gpu(test: &str) -> bool {
     let gpu = info()["auto"] == "cuda";
     if !gpu {
-        println!("skipped: {test}: {}", info()["no_gpu"]);
+        skipped(test, info()["no_gpu"].as_str().unwrap_or_default());
     }
     gpu
 }
@@ -57,7 +64,7 @@ fn algorithms_stay_with_their_devices() {
 fn without_a_gpu_the_reason_is_given() {
     let info = info();
     let Some(reason) = info["no_gpu"].as_str() else {
-        println!("skipped: there is a GPU");
+        skipped("no GPU", "there is one");
         return;
     };
     let folder = Folder::new();
