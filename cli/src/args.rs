@@ -417,7 +417,7 @@ values! { Connectivity => trazar::Connectivity {
 /// Where to run.
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 pub(crate) enum Device {
-    /// The fastest that is there and has the algorithm
+    /// A GPU, if there is one and it has the algorithm; else the processor
     Auto,
     /// This machine's processor
     Cpu,

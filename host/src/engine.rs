@@ -54,7 +54,10 @@ pub struct Engine {
 pub type ProgressFn = dyn Fn(f64) + Send + Sync;
 
 impl Engine {
-    /// The fastest device that is there: the first GPU if this build uses GPUs and there is one, else the processor.
+    /// The first GPU, if this build uses GPUs and there is one; else the processor.
+    ///
+    /// A GPU pays where images and labels stay on it. From and to this machine's memory the copies
+    /// take most of the time, and many cores may be faster.
     pub fn auto() -> Self {
         Self::cuda().unwrap_or_else(|_| Self::cpu())
     }

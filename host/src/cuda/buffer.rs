@@ -10,6 +10,8 @@ use cuda_std::{Pod, View, ViewMut};
 use cust::memory::{DeviceBuffer as CustBuffer, DevicePointer};
 use cust::sys::CUdeviceptr;
 
+use crate::memory::advise_large_pages;
+
 use super::error::{CudaError, check, driver_error, status_of};
 use super::pinned::{InFlight, PinnedBuffer};
 use super::raw;
@@ -192,6 +194,8 @@ impl<T: Pod> DeviceBuffer<T> {
     /// [`CudaError::Execution`] if a kernel has crashed.
     pub fn to_vec(&self) -> Result<Vec<T>, CudaError> {
         let mut values = Vec::with_capacity(self.len);
+        // The first write to each page of a new array would cost more than the copy.
+        advise_large_pages(values.spare_capacity_mut());
         // SAFETY: the vector has room for `len` elements, and lives past `synchronize`.
         unsafe { self.queue_read_to(0, self.len, values.as_mut_ptr()) }?;
         self.stream.synchronize()?;
