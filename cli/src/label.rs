@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::image;
 use crate::output::{self, Destination};
 use crate::progress::Progress;
+use crate::repeat;
 use crate::summary::{Seconds, Summary, count};
 
 pub(crate) fn run(args: &LabelArgs) -> Result<(), Failure> {
@@ -36,20 +37,10 @@ pub(crate) fn run(args: &LabelArgs) -> Result<(), Failure> {
     let stats = args.stats.as_deref().map(Destination::open).transpose()?;
 
     let (engine, progress) = Progress::watch(engine, "label", args.run.quiet);
-    let mut work_seconds = f64::INFINITY;
-    let mut labelled = None;
-    for _ in 0..args.run.repeat.get() {
-        // The result before is not part of the work, nor is letting go of it.
-        drop(labelled.take());
-        let started = Instant::now();
-        let labels = engine.label(&read.image, &options);
-        work_seconds = work_seconds.min(started.elapsed().as_secs_f64());
-        labelled = Some(labels.map_err(|error| Failure::about(&args.input.image, error))?);
-    }
+    let (labels, work_seconds) =
+        repeat::fastest(args.run.repeat, || engine.label(&read.image, &options))
+            .map_err(|error| Failure::about(&args.input.image, error))?;
     drop(progress);
-    let Some(labels) = labelled else {
-        return Ok(());
-    };
 
     let started = Instant::now();
     let mut ready = Vec::new();

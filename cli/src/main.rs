@@ -11,6 +11,7 @@ mod info;
 mod label;
 mod output;
 mod progress;
+mod repeat;
 mod stderr;
 mod summary;
 mod trace;

@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::image;
 use crate::output::{self, Destination};
 use crate::progress::Progress;
+use crate::repeat;
 use crate::summary::{Seconds, Summary, count};
 
 pub(crate) fn run(args: &TraceArgs) -> Result<(), Failure> {
@@ -43,20 +44,10 @@ pub(crate) fn run(args: &TraceArgs) -> Result<(), Failure> {
     let destination = args.output.as_deref().map(Destination::open).transpose()?;
 
     let (engine, progress) = Progress::watch(Engine::cpu(), "trace", args.run.quiet);
-    let mut work_seconds = f64::INFINITY;
-    let mut traced = None;
-    for _ in 0..args.run.repeat.get() {
-        // The result before is not part of the work, nor is letting go of it.
-        drop(traced.take());
-        let started = Instant::now();
-        let contours = engine.trace(&read.image, &options);
-        work_seconds = work_seconds.min(started.elapsed().as_secs_f64());
-        traced = Some(contours.map_err(|error| Failure::about(&args.input.image, error))?);
-    }
+    let (contours, work_seconds) =
+        repeat::fastest(args.run.repeat, || engine.trace(&read.image, &options))
+            .map_err(|error| Failure::about(&args.input.image, error))?;
     drop(progress);
-    let Some(contours) = traced else {
-        return Ok(());
-    };
 
     let started = Instant::now();
     let mut written = Vec::new();

@@ -21,7 +21,7 @@ use trazar_kernels::primitives::{pack, scan};
 use super::{Component, Connectivity, LabelAlgorithm, LabelOptions, Labels};
 use crate::cuda::{CudaError, Device, DeviceBuffer, Module, Queue, Stream};
 use crate::geometry::BoundingBox;
-use crate::image::check_size;
+use crate::image::{check_count, check_size};
 use crate::{BinaryImage, Error, Result, WORD_BITS};
 
 /// A binary image in a GPU's memory: the words of a [`BinaryImage`].
@@ -55,15 +55,7 @@ impl DeviceImage {
     pub unsafe fn from_words(width: u32, height: u32, words: DeviceBuffer<u64>) -> Result<Self> {
         check_size(width.into(), height.into())?;
         let needed = u64::from(row_words(width)) * u64::from(height);
-        if words.len() as u64 != needed {
-            return Err(Error::SizeMismatch {
-                width,
-                height,
-                needed,
-                given: words.len() as u64,
-                unit: "words",
-            });
-        }
+        check_count(width, height, needed, words.len(), "words")?;
         Ok(Self {
             width,
             height,
@@ -666,16 +658,7 @@ impl DeviceLabeler {
 fn check_bytes(width: u32, height: u32, bytes: &DeviceBuffer<u8>) -> Result<()> {
     check_size(width.into(), height.into())?;
     let needed = u64::from(width) * u64::from(height);
-    if bytes.len() as u64 == needed {
-        return Ok(());
-    }
-    Err(Error::SizeMismatch {
-        width,
-        height,
-        needed,
-        given: bytes.len() as u64,
-        unit: "values",
-    })
+    check_count(width, height, needed, bytes.len(), "values")
 }
 
 /// The tiles of an image, if its pixels can be numbered with 32 bits.

@@ -129,13 +129,12 @@ impl TraceOptions {
     }
 }
 
-/// Traces on the CPU.
+/// Traces on the CPU; the options have been [validated](TraceOptions::validate).
 pub(crate) fn trace(
     image: &BinaryImage,
     options: &TraceOptions,
     progress: &Progress<'_>,
 ) -> Result<Contours> {
-    options.validate()?;
     let mut chains = match options.geometry {
         Geometry::Centers => suzuki::follow_borders(image, progress)?,
         Geometry::Edges => edges::follow_rings(image, progress)?,
