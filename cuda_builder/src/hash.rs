@@ -9,7 +9,7 @@ use crate::Error;
 use crate::error::Context as _;
 
 /// Files that exist for the host alone: a change in them can't change the PTX.
-const HOST_ONLY: [&str; 2] = ["launch.rs", "backend/host"];
+const HOST_ONLY: [&str; 3] = ["launch.rs", "backend/host", "emulator"];
 
 /// The hash of a set of crates' sources, as 64 hexadecimal digits: of each crate's `Cargo.toml` and the `.rs` files
 /// under `src`, with their paths relative to the crate, in order. Line endings count as `\n`.

@@ -14,6 +14,10 @@ use crate::{Pod, View, ViewMut};
     note = "a kernel takes numbers, `View`, `ViewMut`, and `#[repr(C)]` structs with `#[derive(Pod)]`"
 )]
 pub unsafe trait KernelParam: Copy {
+    /// Size in bytes of a view's elements; 0 if the parameter is no view.
+    #[doc(hidden)]
+    const ELEMENT: usize = 0;
+
     /// The parameter as the kernel's body sees it: on the device, a view then points into global memory as far
     /// as the optimizer is concerned, which turns generic loads and stores into `ld.global` and `st.global`.
     #[doc(hidden)]
@@ -29,6 +33,8 @@ unsafe impl<T: Pod> KernelParam for T {}
 
 // SAFETY: a device address and a length; the host never follows the pointer of a device view.
 unsafe impl<T: Pod> KernelParam for View<'_, T> {
+    const ELEMENT: usize = size_of::<T>();
+
     #[inline(always)]
     fn receive(self) -> Self {
         self.in_global_memory()
@@ -37,6 +43,8 @@ unsafe impl<T: Pod> KernelParam for View<'_, T> {
 
 // SAFETY: as for `View`.
 unsafe impl<T: Pod> KernelParam for ViewMut<'_, T> {
+    const ELEMENT: usize = size_of::<T>();
+
     #[inline(always)]
     fn receive(self) -> Self {
         self.in_global_memory()

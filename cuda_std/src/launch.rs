@@ -53,6 +53,10 @@ pub struct ParamSpec {
     pub size: usize,
     /// Its alignment in bytes.
     pub align: usize,
+    /// If it is a view: the size of its elements in bytes; else 0.
+    pub element: usize,
+    /// Whether the kernel promises to leave all of the view zero, as locks are.
+    pub zero_at_exit: bool,
 }
 
 /// What is known of a kernel without running it.

@@ -30,16 +30,16 @@
 //!
 //! # Two backends
 //!
-//! Built for `nvptx64-nvidia-cuda` the functions are single instructions. Built for the host, the same kernel
-//! source compiles and type-checks with a stable compiler, memory accesses are bounds-checked, and what needs a
-//! GPU (thread indices, barriers, warp operations) panics with a message that names the function.
+//! Built for `nvptx64-nvidia-cuda` the functions are single instructions. Built for the host, the same kernel source
+//! compiles and type-checks with a stable compiler, and the [`emulator`] runs it: thread by
+//! thread, in an order drawn from a seed, with every access checked.
 //!
 //! # Why `ld` and `st` are safe functions
 //!
 //! A kernel is launched by an `unsafe` call whose caller promises that every access the kernel makes lies inside
 //! its views and does not race. That one promise covers the kernel's body; repeating it at each of a kernel's
-//! hundred accesses would hide the few places that deserve a thought. On the host the bounds are checked, on the
-//! device they are not: a check there costs registers and branches in the innermost loops.
+//! hundred accesses would hide the few places that deserve a thought. Under the emulator every access is checked, on the
+//! device none is: a check there costs registers and branches in the innermost loops.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(target_arch = "nvptx64", feature(link_llvm_intrinsics, abi_unadjusted))]
@@ -50,6 +50,8 @@ extern crate self as cuda_std;
 
 mod atomic;
 mod backend;
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod emulator;
 pub mod kernel;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod launch;

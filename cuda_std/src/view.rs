@@ -117,8 +117,7 @@ impl<'a, T: Pod> View<'a, T> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn ldg(&self, i: impl Index) -> T {
-        let at = self.at(i.to_usize());
-        backend::on_access(self.ptr, i.to_usize(), 1, backend::Access::ReadOnlyLoad);
+        let at = self.at(i.to_usize(), backend::Access::ReadOnlyLoad);
         // SAFETY: in bounds (checked on the host, the launch's promise on the device), and read-only meanwhile.
         unsafe { backend::load_read_only(at) }
     }
@@ -128,8 +127,7 @@ impl<'a, T: Pod> View<'a, T> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn ldg_vector<const N: usize>(&self, i: impl Index) -> [T; N] {
-        let at = self.vector_at::<N>(i.to_usize());
-        backend::on_access(self.ptr, i.to_usize(), N, backend::Access::ReadOnlyLoad);
+        let at = self.vector_at::<N>(i.to_usize(), backend::Access::ReadOnlyLoad);
         // SAFETY: in bounds and aligned (checked on the host, the launch's promise on the device).
         unsafe { backend::load_vector_read_only(at) }
     }
@@ -209,23 +207,21 @@ macro_rules! reading_methods {
             self.ptr
         }
 
-        /// Address of element `i`, which on the host is checked to exist.
+        /// Address of element `i`, for an access that the host checks.
         #[inline(always)]
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-        fn at(&self, i: usize) -> *const T {
-            backend::check_bounds(i, 1, self.len);
+        fn at(&self, i: usize, access: backend::Access) -> *const T {
+            backend::on_access(self.ptr, i, 1, self.len, align_of::<T>(), access);
             self.ptr.wrapping_add(i)
         }
 
-        /// Address of elements `i` to `i + N`, which on the host are checked to exist and to be aligned.
+        /// Address of elements `i` to `i + N`, for an access that the host checks.
         #[inline(always)]
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-        fn vector_at<const N: usize>(&self, i: usize) -> *const [T; N] {
+        fn vector_at<const N: usize>(&self, i: usize, access: backend::Access) -> *const [T; N] {
             let bytes = const { crate::view::vector_bytes::<T, N>() };
-            backend::check_bounds(i, N, self.len);
-            let at = self.ptr.wrapping_add(i);
-            backend::check_alignment(at.addr(), bytes);
-            at.cast()
+            backend::on_access(self.ptr, i, N, self.len, bytes, access);
+            self.ptr.wrapping_add(i).cast()
         }
 
         /// Reads element `i`.
@@ -233,8 +229,7 @@ macro_rules! reading_methods {
         #[inline(always)]
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
         pub fn ld(&self, i: impl Index) -> T {
-            let at = self.at(i.to_usize());
-            backend::on_access(self.ptr, i.to_usize(), 1, backend::Access::Load);
+            let at = self.at(i.to_usize(), backend::Access::Load);
             // SAFETY: in bounds: checked on the host, the launch's promise on the device.
             unsafe { at.read() }
         }
@@ -245,8 +240,7 @@ macro_rules! reading_methods {
         #[inline(always)]
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
         pub fn ld_vector<const N: usize>(&self, i: impl Index) -> [T; N] {
-            let at = self.vector_at::<N>(i.to_usize());
-            backend::on_access(self.ptr, i.to_usize(), N, backend::Access::Load);
+            let at = self.vector_at::<N>(i.to_usize(), backend::Access::Load);
             // SAFETY: in bounds and aligned: checked on the host, the launch's promise on the device.
             unsafe { backend::load_vector(at) }
         }
@@ -256,8 +250,7 @@ macro_rules! reading_methods {
         #[inline(always)]
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
         pub fn ld_volatile(&self, i: impl Index) -> T {
-            let at = self.at(i.to_usize());
-            backend::on_access(self.ptr, i.to_usize(), 1, backend::Access::Atomic);
+            let at = self.at(i.to_usize(), backend::Access::VOLATILE_LOAD);
             // SAFETY: in bounds: checked on the host, the launch's promise on the device.
             unsafe { at.read_volatile() }
         }
@@ -270,8 +263,7 @@ macro_rules! reading_methods {
         where
             T: Atomic,
         {
-            let at = self.at(i.to_usize());
-            backend::on_access(self.ptr, i.to_usize(), 1, backend::Access::Atomic);
+            let at = self.at(i.to_usize(), backend::Access::load(S::KIND, false));
             // SAFETY: in bounds: checked on the host, the launch's promise on the device.
             unsafe { T::load(at, S::KIND, false) }
         }
@@ -285,8 +277,7 @@ macro_rules! reading_methods {
         where
             T: Atomic,
         {
-            let at = self.at(i.to_usize());
-            backend::on_access(self.ptr, i.to_usize(), 1, backend::Access::Atomic);
+            let at = self.at(i.to_usize(), backend::Access::load(S::KIND, true));
             // SAFETY: in bounds: checked on the host, the launch's promise on the device.
             unsafe { T::load(at, S::KIND, true) }
         }
@@ -306,8 +297,7 @@ macro_rules! atomic_methods {
         where
             T: Atomic,
         {
-            let at = self.at(i.to_usize());
-            backend::on_access(self.ptr, i.to_usize(), 1, backend::Access::Atomic);
+            let at = self.at(i.to_usize(), backend::Access::AtomicUpdate);
             // SAFETY: in bounds: checked on the host, the launch's promise on the device.
             unsafe { T::$op(at.cast_mut(), value) }
         }
@@ -329,8 +319,7 @@ macro_rules! writing_methods {
         #[inline(always)]
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
         pub fn st(&self, i: impl Index, value: T) {
-            let at = self.at(i.to_usize());
-            backend::on_access(self.ptr, i.to_usize(), 1, backend::Access::Store);
+            let at = self.at(i.to_usize(), backend::Access::Store);
             // SAFETY: in bounds: checked on the host, the launch's promise on the device.
             unsafe { at.cast_mut().write(value) }
         }
@@ -340,8 +329,7 @@ macro_rules! writing_methods {
         #[inline(always)]
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
         pub fn st_vector<const N: usize>(&self, i: impl Index, value: [T; N]) {
-            let at = self.vector_at::<N>(i.to_usize());
-            backend::on_access(self.ptr, i.to_usize(), N, backend::Access::Store);
+            let at = self.vector_at::<N>(i.to_usize(), backend::Access::Store);
             // SAFETY: in bounds and aligned: checked on the host, the launch's promise on the device.
             unsafe { backend::store_vector(at.cast_mut(), value) }
         }
@@ -350,8 +338,7 @@ macro_rules! writing_methods {
         #[inline(always)]
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
         pub fn st_volatile(&self, i: impl Index, value: T) {
-            let at = self.at(i.to_usize());
-            backend::on_access(self.ptr, i.to_usize(), 1, backend::Access::Atomic);
+            let at = self.at(i.to_usize(), backend::Access::VOLATILE_STORE);
             // SAFETY: in bounds: checked on the host, the launch's promise on the device.
             unsafe { at.cast_mut().write_volatile(value) }
         }
@@ -363,8 +350,7 @@ macro_rules! writing_methods {
         where
             T: Atomic,
         {
-            let at = self.at(i.to_usize());
-            backend::on_access(self.ptr, i.to_usize(), 1, backend::Access::Atomic);
+            let at = self.at(i.to_usize(), backend::Access::store(S::KIND, false));
             // SAFETY: in bounds: checked on the host, the launch's promise on the device.
             unsafe { T::store(at.cast_mut(), value, S::KIND, false) }
         }
@@ -376,8 +362,7 @@ macro_rules! writing_methods {
         where
             T: Atomic,
         {
-            let at = self.at(i.to_usize());
-            backend::on_access(self.ptr, i.to_usize(), 1, backend::Access::Atomic);
+            let at = self.at(i.to_usize(), backend::Access::store(S::KIND, true));
             // SAFETY: in bounds: checked on the host, the launch's promise on the device.
             unsafe { T::store(at.cast_mut(), value, S::KIND, true) }
         }
@@ -409,8 +394,7 @@ macro_rules! writing_methods {
         where
             T: Atomic,
         {
-            let at = self.at(i.to_usize());
-            backend::on_access(self.ptr, i.to_usize(), 1, backend::Access::Atomic);
+            let at = self.at(i.to_usize(), backend::Access::AtomicUpdate);
             // SAFETY: in bounds: checked on the host, the launch's promise on the device.
             unsafe { T::compare_exchange(at.cast_mut(), current, new) }
         }

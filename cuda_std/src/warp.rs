@@ -139,17 +139,40 @@ reduce! {
 
 /// A value that shuffles can move: 4 or 8 bytes of plain data. Eight bytes take two instructions.
 pub trait WarpShuffleValue: Pod {
-    /// Applies `shuffle` to each 32-bit half.
+    /// Shuffles each 32-bit half.
     #[doc(hidden)]
-    fn shuffle(self, shuffle: impl Fn(u32) -> (u32, bool)) -> (Self, bool);
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn shuffle(self, mode: Mode, mask: u32, lane: u32, segments: u32) -> (Self, bool);
+}
+
+/// The modes of a shuffle. (A function in its place would hide from the emulator who calls it.)
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub enum Mode {
+    Up,
+    Down,
+    Xor,
+    Idx,
+}
+
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn shuffle(mode: Mode, mask: u32, bits: u32, lane: u32, segments: u32) -> (u32, bool) {
+    match mode {
+        Mode::Up => backend::warp_shuffle_up(mask, bits, lane, segments),
+        Mode::Down => backend::warp_shuffle_down(mask, bits, lane, segments),
+        Mode::Xor => backend::warp_shuffle_xor(mask, bits, lane, segments),
+        Mode::Idx => backend::warp_shuffle_idx(mask, bits, lane, segments),
+    }
 }
 
 macro_rules! shuffle_value {
     ($($t:ty: $to:expr, $from:expr;)*) => {$(
         impl WarpShuffleValue for $t {
             #[inline(always)]
-            fn shuffle(self, shuffle: impl Fn(u32) -> (u32, bool)) -> (Self, bool) {
-                let (bits, valid) = shuffle($to(self));
+            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            fn shuffle(self, mode: Mode, mask: u32, lane: u32, segments: u32) -> (Self, bool) {
+                let (bits, valid) = shuffle(mode, mask, $to(self), lane, segments);
                 ($from(bits), valid)
             }
         }
@@ -165,10 +188,11 @@ macro_rules! shuffle_wide_value {
     ($($t:ty: $to:expr, $from:expr;)*) => {$(
         impl WarpShuffleValue for $t {
             #[inline(always)]
-            fn shuffle(self, shuffle: impl Fn(u32) -> (u32, bool)) -> (Self, bool) {
+            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            fn shuffle(self, mode: Mode, mask: u32, lane: u32, segments: u32) -> (Self, bool) {
                 let bits: u64 = $to(self);
-                let (low, valid) = shuffle(bits as u32);
-                let (high, _) = shuffle((bits >> 32) as u32);
+                let (low, valid) = shuffle(mode, mask, bits as u32, lane, segments);
+                let (high, _) = shuffle(mode, mask, (bits >> 32) as u32, lane, segments);
                 ($from(u64::from(low) | u64::from(high) << 32), valid)
             }
         }
@@ -200,7 +224,7 @@ pub fn warp_shuffle_up<T: WarpShuffleValue>(
     delta: u32,
     width: u32,
 ) -> (T, bool) {
-    value.shuffle(|bits| backend::warp_shuffle_up(mask, bits, delta, segments(width, 0)))
+    value.shuffle(Mode::Up, mask, delta, segments(width, 0))
 }
 
 /// The value of the lane `delta` after this one in its segment of `width` lanes (1, 2, 4, 8, 16 or 32), and
@@ -214,7 +238,7 @@ pub fn warp_shuffle_down<T: WarpShuffleValue>(
     delta: u32,
     width: u32,
 ) -> (T, bool) {
-    value.shuffle(|bits| backend::warp_shuffle_down(mask, bits, delta, segments(width, 31)))
+    value.shuffle(Mode::Down, mask, delta, segments(width, 31))
 }
 
 /// The value of the lane whose number is this lane's xor `lane_mask`, and true; or this lane's own value and
@@ -228,7 +252,7 @@ pub fn warp_shuffle_xor<T: WarpShuffleValue>(
     lane_mask: u32,
     width: u32,
 ) -> (T, bool) {
-    value.shuffle(|bits| backend::warp_shuffle_xor(mask, bits, lane_mask, segments(width, 31)))
+    value.shuffle(Mode::Xor, mask, lane_mask, segments(width, 31))
 }
 
 /// The value of lane `idx` modulo `width` of this lane's segment of `width` lanes (1, 2, 4, 8, 16 or 32). The
@@ -242,5 +266,5 @@ pub fn warp_shuffle_idx<T: WarpShuffleValue>(
     idx: u32,
     width: u32,
 ) -> (T, bool) {
-    value.shuffle(|bits| backend::warp_shuffle_idx(mask, bits, idx, segments(width, 31)))
+    value.shuffle(Mode::Idx, mask, idx, segments(width, 31))
 }

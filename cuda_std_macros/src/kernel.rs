@@ -16,6 +16,7 @@ struct Options {
     min_blocks: Option<u32>,
     barriers: Option<u32>,
     f64: bool,
+    zero_at_exit: Vec<Ident>,
 }
 
 impl Parse for Options {
@@ -37,9 +38,16 @@ impl Parse for Options {
                     options.barriers = Some(input.parse::<LitInt>()?.base10_parse()?);
                 }
                 "f64" => options.f64 = true,
+                "zero_at_exit" => {
+                    let names;
+                    syn::parenthesized!(names in input);
+                    options.zero_at_exit = names
+                        .parse_terminated(Ident::parse, Token![,])?
+                        .into_iter()
+                        .collect();
+                }
                 _ => {
-                    let message =
-                        "unknown option; there are `block`, `min_blocks`, `barriers` and `f64`";
+                    let message = "unknown option; there are `block`, `min_blocks`, `barriers`, `f64` and `zero_at_exit`";
                     return Err(Error::new(name.span(), message));
                 }
             }
@@ -171,8 +179,17 @@ pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenS
         .map(param)
         .collect::<Result<Vec<_>>>()?;
 
+    for name in &options.zero_at_exit {
+        if !params.iter().any(|param| param.name == *name) {
+            return Err(Error::new_spanned(
+                name,
+                "`zero_at_exit` names views among the kernel's parameters",
+            ));
+        }
+    }
+
     let device = device(&function, &options, block, &params);
-    let host = host(&function, block, &params);
+    let host = host(&function, &options, block, &params);
     Ok(quote! { #device #host })
 }
 
@@ -227,7 +244,12 @@ fn record(name: &Ident, options: &Options, [x, y, z]: [u32; 3]) -> LitByteStr {
 }
 
 /// The function as it is, and a module of its name with the launcher.
-fn host(function: &ItemFn, [x, y, z]: [u32; 3], params: &[Param]) -> TokenStream {
+fn host(
+    function: &ItemFn,
+    options: &Options,
+    [x, y, z]: [u32; 3],
+    params: &[Param],
+) -> TokenStream {
     let ItemFn {
         attrs,
         vis,
@@ -251,6 +273,9 @@ fn host(function: &ItemFn, [x, y, z]: [u32; 3], params: &[Param]) -> TokenStream
     let name_text = LitStr::new(&name.to_string(), name.span());
     let name_texts = names.iter().map(ToString::to_string);
     let type_texts = types.iter().map(|ty| type_text(ty));
+    let zero_at_exit = names
+        .iter()
+        .map(|&name| options.zero_at_exit.contains(name));
     let index = 0..params.len();
     // A kernel's parameters may be called what they like: the launcher's own names can't clash with them.
     let [on, grid, shared, args, config] = ["on", "grid", "dynamic_shared", "args", "config"]
@@ -282,6 +307,8 @@ fn host(function: &ItemFn, [x, y, z]: [u32; 3], params: &[Param]) -> TokenStream
                     ty: #type_texts,
                     size: ::core::mem::size_of::<#types>(),
                     align: ::core::mem::align_of::<#types>(),
+                    element: <#types as ::cuda_std::kernel::KernelParam>::ELEMENT,
+                    zero_at_exit: #zero_at_exit,
                 }),*],
                 entry: ::core::option::Option::Some(entry),
             };

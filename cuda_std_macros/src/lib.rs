@@ -11,7 +11,8 @@ use proc_macro::TokenStream;
 /// which the PTX then requires (`.reqntid`). Further options:
 /// - `min_blocks = N`: registers are limited so that `N` blocks fit on a multiprocessor (`.minnctapersm`);
 /// - `barriers = N`: the PTX has exactly `N` barriers, where the source alone doesn't say so (an unrolled loop);
-/// - `f64`: the kernel means to use double precision; otherwise the builder refuses it.
+/// - `f64`: the kernel means to use double precision; otherwise the builder refuses it;
+/// - `zero_at_exit(locks)`: the kernel leaves these views zero, as locks that are given back: the emulator looks.
 ///
 /// The function is `unsafe`, returns nothing, has no generic parameters, and takes numbers, `View`, `ViewMut` and
 /// `#[repr(C)]` structs with `#[derive(Pod)]`.

@@ -1,12 +1,14 @@
-//! The host: kernels compile and their memory accesses are checked; what needs a GPU panics and says so.
+//! The host: what a kernel asks for is answered by the emulator that runs it.
 //!
-//! An emulator that runs blocks of threads takes this module's place function by function: each function here is
-//! one that a thread of a running kernel calls, and [`on_access`] sees every access to memory.
+//! Outside the emulator, a kernel's function can be called like any other: accesses through views are held against
+//! the views' lengths, and what needs other threads panics and says so.
 
 use super::Access;
 use crate::Pod;
 use crate::atomic::ScopeKind;
+use crate::emulator::{Accessed, BarrierKind, WarpOp, call};
 use crate::shared::{SharedView, Site};
+use core::panic::Location;
 
 /// Panics: `function` was called on the host, outside a running kernel.
 #[cold]
@@ -15,99 +17,202 @@ fn device_only(function: &str) -> ! {
     panic!("`{function}` runs only on the device or under the emulator");
 }
 
-macro_rules! device_only {
-    ($($name:ident($($arg:ident: $t:ty),*) -> $ret:ty;)*) => {$(
+/// The answer, or a panic that names the function which was called outside a kernel.
+macro_rules! answered {
+    ($name:expr, $answer:expr) => {
+        match $answer {
+            Some(answer) => answer,
+            None => device_only($name),
+        }
+    };
+}
+
+macro_rules! registers {
+    ($($name:ident = $here:ident => $value:expr;)*) => {$(
         #[track_caller]
-        pub(crate) fn $name($($arg: $t),*) -> $ret {
-            $(let _ = $arg;)*
-            device_only(stringify!($name))
+        pub(crate) fn $name() -> u32 {
+            let $here = answered!(stringify!($name), call::here());
+            $value
         }
     )*};
 }
-device_only! {
-    thread_idx_x() -> u32;
-    thread_idx_y() -> u32;
-    thread_idx_z() -> u32;
-    block_idx_x() -> u32;
-    block_idx_y() -> u32;
-    block_idx_z() -> u32;
-    block_dim_x() -> u32;
-    block_dim_y() -> u32;
-    block_dim_z() -> u32;
-    grid_dim_x() -> u32;
-    grid_dim_y() -> u32;
-    grid_dim_z() -> u32;
-    lane_id() -> u32;
-    lanemask_lt() -> u32;
-    lanemask_le() -> u32;
-    lanemask_gt() -> u32;
-    lanemask_ge() -> u32;
-    dynamic_shared_size() -> u32;
-    dynamic_shared_mem(bytes: usize) -> *mut u8;
+registers! {
+    thread_idx_x = here => here.thread.x;
+    thread_idx_y = here => here.thread.y;
+    thread_idx_z = here => here.thread.z;
+    block_idx_x = here => here.block.x;
+    block_idx_y = here => here.block.y;
+    block_idx_z = here => here.block.z;
+    block_dim_x = here => here.block_dim.x;
+    block_dim_y = here => here.block_dim.y;
+    block_dim_z = here => here.block_dim.z;
+    grid_dim_x = here => here.grid_dim.x;
+    grid_dim_y = here => here.grid_dim.y;
+    grid_dim_z = here => here.grid_dim.z;
+    lane_id = here => here.lane;
+    lanemask_lt = here => (1 << here.lane) - 1;
+    lanemask_le = here => u32::MAX >> (31 - here.lane);
+    lanemask_gt = here => !(u32::MAX >> (31 - here.lane));
+    lanemask_ge = here => u32::MAX << here.lane;
+    dynamic_shared_size = here => here.dynamic_shared;
+}
 
-    sync_threads() -> ();
-    sync_threads_count(predicate: bool) -> u32;
-    sync_threads_and(predicate: bool) -> bool;
-    sync_threads_or(predicate: bool) -> bool;
-    block_fence() -> ();
-    device_fence() -> ();
-    system_fence() -> ();
-    nanosleep(nanoseconds: u32) -> ();
+macro_rules! barriers {
+    ($($name:ident($($predicate:ident)?) -> $ret:ty = $kind:ident, $count:ident => $answer:expr;)*) => {$(
+        #[track_caller]
+        pub(crate) fn $name($($predicate: bool)?) -> $ret {
+            let predicate = false $(| $predicate)?;
+            let $count = call::barrier(BarrierKind::$kind, predicate, Location::caller());
+            let $count = answered!(stringify!($name), $count);
+            $answer
+        }
+    )*};
+}
+barriers! {
+    sync_threads() -> () = Plain, _count => ();
+    sync_threads_count(predicate) -> u32 = Count, count => count;
+    sync_threads_and(predicate) -> bool = And, count => count != 0;
+    sync_threads_or(predicate) -> bool = Or, count => count != 0;
+}
 
-    sync_warp(mask: u32) -> ();
-    activemask() -> u32;
-    warp_vote_all(mask: u32, predicate: bool) -> bool;
-    warp_vote_any(mask: u32, predicate: bool) -> bool;
-    warp_vote_ballot(mask: u32, predicate: bool) -> u32;
-    warp_match_any_32(mask: u32, value: u32) -> u32;
-    warp_match_any_64(mask: u32, value: u64) -> u32;
-    warp_match_all_32(mask: u32, value: u32) -> (u32, bool);
-    warp_match_all_64(mask: u32, value: u64) -> (u32, bool);
-    warp_reduce_add(mask: u32, value: u32) -> u32;
-    warp_reduce_min(mask: u32, value: u32) -> u32;
-    warp_reduce_max(mask: u32, value: u32) -> u32;
-    warp_reduce_min_i32(mask: u32, value: i32) -> i32;
-    warp_reduce_max_i32(mask: u32, value: i32) -> i32;
-    warp_reduce_and(mask: u32, value: u32) -> u32;
-    warp_reduce_or(mask: u32, value: u32) -> u32;
-    warp_reduce_xor(mask: u32, value: u32) -> u32;
-    warp_shuffle_up(mask: u32, value: u32, delta: u32, segments: u32) -> (u32, bool);
-    warp_shuffle_down(mask: u32, value: u32, delta: u32, segments: u32) -> (u32, bool);
-    warp_shuffle_xor(mask: u32, value: u32, lane_mask: u32, segments: u32) -> (u32, bool);
-    warp_shuffle_idx(mask: u32, value: u32, idx: u32, segments: u32) -> (u32, bool);
+macro_rules! fences {
+    ($($name:ident = $scope:ident;)*) => {$(
+        #[track_caller]
+        pub(crate) fn $name() {
+            answered!(stringify!($name), call::fence(ScopeKind::$scope));
+        }
+    )*};
+}
+fences! {
+    block_fence = Block;
+    device_fence = Device;
+    system_fence = System;
+}
+
+#[track_caller]
+pub(crate) fn nanosleep(_nanoseconds: u32) {
+    answered!("nanosleep", call::sleep());
+}
+
+#[track_caller]
+pub(crate) fn activemask() -> u32 {
+    answered!("activemask", call::active_lanes(Location::caller()))
+}
+
+macro_rules! warp_operations {
+    ($($name:ident($($arg:ident: $t:ty),*) -> $ret:ty = $op:ident($value:expr),
+       ($answer:ident, $flag:ident) => $result:expr;)*) => {$(
+        #[track_caller]
+        pub(crate) fn $name(mask: u32 $(, $arg: $t)*) -> $ret {
+            let answer = call::warp(WarpOp::$op, mask, $value, 0, 0, Location::caller());
+            let ($answer, $flag) = answered!(stringify!($name), answer);
+            $result
+        }
+    )*};
+}
+warp_operations! {
+    sync_warp() -> () = Sync(0), (_a, _f) => ();
+    warp_vote_all(predicate: bool) -> bool = VoteAll(predicate.into()), (a, _f) => a != 0;
+    warp_vote_any(predicate: bool) -> bool = VoteAny(predicate.into()), (a, _f) => a != 0;
+    warp_vote_ballot(predicate: bool) -> u32 = Ballot(predicate.into()), (a, _f) => a as u32;
+    warp_match_any_32(value: u32) -> u32 = MatchAny32(value.into()), (a, _f) => a as u32;
+    warp_match_any_64(value: u64) -> u32 = MatchAny64(value), (a, _f) => a as u32;
+    warp_match_all_32(value: u32) -> (u32, bool) = MatchAll32(value.into()), (a, f) => (a as u32, f);
+    warp_match_all_64(value: u64) -> (u32, bool) = MatchAll64(value), (a, f) => (a as u32, f);
+    warp_reduce_add(value: u32) -> u32 = ReduceAdd(value.into()), (a, _f) => a as u32;
+    warp_reduce_min(value: u32) -> u32 = ReduceMin(value.into()), (a, _f) => a as u32;
+    warp_reduce_max(value: u32) -> u32 = ReduceMax(value.into()), (a, _f) => a as u32;
+    warp_reduce_min_i32(value: i32) -> i32 = ReduceMinSigned(value.cast_unsigned().into()),
+        (a, _f) => (a as u32).cast_signed();
+    warp_reduce_max_i32(value: i32) -> i32 = ReduceMaxSigned(value.cast_unsigned().into()),
+        (a, _f) => (a as u32).cast_signed();
+    warp_reduce_and(value: u32) -> u32 = ReduceAnd(value.into()), (a, _f) => a as u32;
+    warp_reduce_or(value: u32) -> u32 = ReduceOr(value.into()), (a, _f) => a as u32;
+    warp_reduce_xor(value: u32) -> u32 = ReduceXor(value.into()), (a, _f) => a as u32;
+}
+
+macro_rules! shuffles {
+    ($($name:ident = $op:ident;)*) => {$(
+        #[track_caller]
+        pub(crate) fn $name(mask: u32, value: u32, lane: u32, segments: u32) -> (u32, bool) {
+            let source = Location::caller();
+            let answer = call::warp(WarpOp::$op, mask, value.into(), lane, segments, source);
+            let (value, valid) = answered!(stringify!($name), answer);
+            (value as u32, valid)
+        }
+    )*};
+}
+shuffles! {
+    warp_shuffle_up = ShuffleUp;
+    warp_shuffle_down = ShuffleDown;
+    warp_shuffle_xor = ShuffleXor;
+    warp_shuffle_idx = ShuffleIdx;
 }
 
 /// The running block's memory for the array declared at `site`.
 #[track_caller]
-pub(crate) fn static_shared_mem<T: Pod>(_site: &'static Site, _len: usize) -> SharedView<T> {
-    device_only("shared_array!")
+pub(crate) fn static_shared_mem<T: Pod>(site: &'static Site, len: usize) -> SharedView<T> {
+    let source = Location::caller();
+    let element = core::any::type_name::<T>();
+    let label = || format!("shared_array![{element}; {len}] of {source}");
+    let bytes = len * size_of::<T>();
+    let start = call::static_shared((&raw const *site).addr(), bytes, source, label);
+    let start = answered!("shared_array!", start);
+    // SAFETY: the block's memory for this array, of that many elements.
+    unsafe { SharedView::from_raw_parts(core::ptr::with_exposed_provenance_mut(start), len) }
+}
+
+/// Start of the launch's dynamic shared memory. What lies past its end is refused when it is accessed.
+#[track_caller]
+pub(crate) fn dynamic_shared_mem(_bytes: usize) -> *mut u8 {
+    let start = call::dynamic_shared(Location::caller());
+    core::ptr::with_exposed_provenance_mut(answered!("dynamic_shared_mem", start))
 }
 
 pub(crate) fn in_global_memory<T>(ptr: *mut T) -> *mut T {
     ptr
 }
 
-/// Panics unless elements `index` to `index + count` lie in a view of `len` elements.
+/// Called before each access to `count` elements from `index` on of a view of `len` elements that starts at `start`; the
+/// address is to be a multiple of `alignment`.
+///
+/// Under the emulator, what is wrong with the access ends the launch.
+///
+/// # Panics
+///
+/// Outside a kernel, if the elements are not the view's or not aligned.
 #[track_caller]
-pub(crate) fn check_bounds(index: usize, count: usize, len: usize) {
+pub(crate) fn on_access<T>(
+    start: *const T,
+    index: usize,
+    count: usize,
+    len: usize,
+    alignment: usize,
+    access: Access,
+) {
+    let accessed = Accessed {
+        start: start.addr(),
+        index,
+        count,
+        len,
+        size: size_of::<T>(),
+        alignment,
+        access,
+        source: Location::caller(),
+    };
+    if call::access(accessed).is_some() {
+        return;
+    }
     assert!(
         index.checked_add(count).is_some_and(|end| end <= len),
         "elements {index} to {index} + {count} of a view of {len} elements"
     );
-}
-
-/// Panics unless `address` is a multiple of `bytes`.
-#[track_caller]
-pub(crate) fn check_alignment(address: usize, bytes: usize) {
+    let address = start.wrapping_add(index).addr();
     assert!(
-        address.is_multiple_of(bytes),
-        "a vector access of {bytes} bytes at the address {address:#x}, which is not a multiple of {bytes}"
+        address.is_multiple_of(alignment),
+        "an access at the address {address:#x}, which is not a multiple of {alignment}"
     );
 }
-
-/// Called before each access to `count` elements from `index` on of the view that starts at `start`.
-#[track_caller]
-pub(crate) fn on_access<T>(_start: *const T, _index: usize, _count: usize, _access: Access) {}
 
 /// Reads memory that nothing writes meanwhile.
 ///

@@ -10,8 +10,11 @@ pub(crate) use host::*;
 #[cfg(target_arch = "nvptx64")]
 pub(crate) use nvptx::*;
 
+use crate::atomic::ScopeKind;
+
 /// How a thread touches memory: what the host's backend needs to know to find conflicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(target_arch = "nvptx64", allow(dead_code))]
 pub(crate) enum Access {
     /// A plain load.
     Load,
@@ -19,6 +22,25 @@ pub(crate) enum Access {
     ReadOnlyLoad,
     /// A plain store.
     Store,
-    /// An atomic or volatile access, which may meet others of its kind.
-    Atomic,
+    /// An atomic or volatile load.
+    AtomicLoad { scope: ScopeKind, acquire: bool },
+    /// An atomic or volatile store.
+    AtomicStore { scope: ScopeKind, release: bool },
+    /// An atomic read-modify-write: relaxed, at device scope.
+    AtomicUpdate,
+}
+
+impl Access {
+    /// PTX treats volatile accesses as relaxed ones at system scope.
+    pub(crate) const VOLATILE_LOAD: Self = Self::load(ScopeKind::System, false);
+    /// As for loads.
+    pub(crate) const VOLATILE_STORE: Self = Self::store(ScopeKind::System, false);
+
+    pub(crate) const fn load(scope: ScopeKind, acquire: bool) -> Self {
+        Self::AtomicLoad { scope, acquire }
+    }
+
+    pub(crate) const fn store(scope: ScopeKind, release: bool) -> Self {
+        Self::AtomicStore { scope, release }
+    }
 }

@@ -268,13 +268,15 @@ pub(crate) fn dynamic_shared_mem(_bytes: usize) -> *mut u8 {
 }
 
 #[inline(always)]
-pub(crate) fn check_bounds(_index: usize, _count: usize, _len: usize) {}
-
-#[inline(always)]
-pub(crate) fn check_alignment(_address: usize, _bytes: usize) {}
-
-#[inline(always)]
-pub(crate) fn on_access<T>(_start: *const T, _index: usize, _count: usize, _access: Access) {}
+pub(crate) fn on_access<T>(
+    _start: *const T,
+    _index: usize,
+    _count: usize,
+    _len: usize,
+    _alignment: usize,
+    _access: Access,
+) {
+}
 
 /// Reads through the read-only cache.
 ///

@@ -193,6 +193,8 @@ mod tests {
         ty: "u32",
         size: 4,
         align: 4,
+        element: 0,
+        zero_at_exit: false,
     }];
 
     fn problem(

@@ -10,6 +10,8 @@ const fn param(name: &'static str, ty: &'static str, size: usize) -> ParamSpec {
         ty,
         size,
         align: size,
+        element: 0,
+        zero_at_exit: false,
     }
 }
 

@@ -1,0 +1,312 @@
+//! The emulated device's memory.
+
+use std::alloc::{Layout, alloc, dealloc};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::fault::EmulatorError;
+use super::shadow::Shadow;
+use crate::launch::Dim3;
+use crate::{Pod, View, ViewMut};
+
+/// What allocations are aligned to, as the CUDA driver's are.
+const ALIGNMENT: usize = 256;
+/// What fresh memory holds: not zeros, which would hide that nobody wrote them.
+const GARBAGE: u8 = 0xa5;
+
+/// What a piece of memory is.
+#[derive(Debug)]
+pub(super) enum Owner {
+    /// The device: global memory.
+    Device,
+    /// A block, while it lives: shared memory, declared where `label` says.
+    Block { block: Dim3, label: String },
+}
+
+/// A piece of the device's memory.
+#[derive(Debug)]
+pub(super) struct Region {
+    pub(super) start: usize,
+    pub(super) bytes: usize,
+    pub(super) owner: Owner,
+    pub(super) shadow: Shadow,
+    /// Of shared memory: which life of a block it serves. Of global memory, the launch has it.
+    pub(super) generation: u32,
+    memory: *mut u8,
+    layout: Layout,
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `Memory::add` with this layout.
+        unsafe { dealloc(self.memory, self.layout) };
+    }
+}
+
+// SAFETY: the pointer is this region's own memory, which is only used under the lock of the whole memory.
+unsafe impl Send for Region {}
+
+/// All memory of one emulated device.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    regions: Vec<Option<Region>>,
+    unused: Vec<usize>,
+    by_start: BTreeMap<usize, usize>,
+    generation: u32,
+    /// Launches so far.
+    pub(super) launches: u64,
+}
+
+impl Memory {
+    /// A number for a new launch or a new life of a block.
+    pub(super) fn next_generation(&mut self) -> u32 {
+        self.generation += 1;
+        self.generation
+    }
+
+    /// New memory, full of garbage.
+    pub(super) fn add(&mut self, bytes: usize, owner: Owner) -> Result<usize, EmulatorError> {
+        let layout = Layout::from_size_align(bytes.max(1), ALIGNMENT)
+            .map_err(|_| EmulatorError::OutOfMemory { bytes })?;
+        // SAFETY: the layout has at least one byte.
+        let memory = unsafe { alloc(layout) };
+        if memory.is_null() {
+            return Err(EmulatorError::OutOfMemory { bytes });
+        }
+        // SAFETY: the layout's size, just allocated.
+        unsafe { memory.write_bytes(GARBAGE, layout.size()) };
+        // What kernels reach through views has no other pointers to it.
+        let start = memory.expose_provenance();
+        let region = Region {
+            start,
+            bytes,
+            owner,
+            shadow: Shadow::new(bytes, false),
+            generation: 0,
+            memory,
+            layout,
+        };
+        let index = self.unused.pop().unwrap_or_else(|| {
+            self.regions.push(None);
+            self.regions.len() - 1
+        });
+        self.regions[index] = Some(region);
+        self.by_start.insert(start, index);
+        Ok(index)
+    }
+
+    pub(super) fn remove(&mut self, index: usize) {
+        if let Some(region) = self.regions[index].take() {
+            self.by_start.remove(&region.start);
+            self.unused.push(index);
+        }
+    }
+
+    /// The region with that number, which must exist.
+    pub(super) fn region(&mut self, index: usize) -> &mut Region {
+        self.regions[index].as_mut().expect("a region in use")
+    }
+
+    /// The region that the address lies in.
+    pub(super) fn find(&self, address: usize) -> Option<usize> {
+        let (&start, &index) = self.by_start.range(..=address).next_back()?;
+        let region = self.regions[index].as_ref()?;
+        (address - start < region.bytes).then_some(index)
+    }
+
+    /// Whether region `index` is still the one that `address` lies in.
+    pub(super) fn holds(&self, index: usize, address: usize) -> bool {
+        self.regions
+            .get(index)
+            .and_then(Option::as_ref)
+            .is_some_and(|region| address >= region.start && address - region.start < region.bytes)
+    }
+
+    /// Fills a block's memory with garbage and forgets what was written there.
+    pub(super) fn renew(&mut self, index: usize, block: Dim3) {
+        let generation = self.next_generation();
+        let region = self.region(index);
+        region.generation = generation;
+        if let Owner::Block { block: owner, .. } = &mut region.owner {
+            *owner = block;
+        }
+        // SAFETY: the region's own bytes.
+        unsafe { region.memory.write_bytes(GARBAGE, region.bytes) };
+    }
+}
+
+/// The memory of a device, behind a lock that a launch holds.
+pub(super) type Shared = Arc<Mutex<Memory>>;
+
+pub(super) fn lock(memory: &Shared) -> MutexGuard<'_, Memory> {
+    // A panic while the lock was held has left at most notes that the next launch renews.
+    memory.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// `len` elements in the memory of an emulated device.
+pub struct Buffer<T: Pod> {
+    memory: Shared,
+    region: usize,
+    start: *mut T,
+    len: usize,
+    elements: PhantomData<T>,
+}
+
+// SAFETY: the elements are plain data and are only touched under the memory's lock.
+unsafe impl<T: Pod> Send for Buffer<T> {}
+// SAFETY: as above.
+unsafe impl<T: Pod> Sync for Buffer<T> {}
+
+impl<T: Pod> Buffer<T> {
+    pub(super) fn new(memory: &Shared, len: usize) -> Result<Self, EmulatorError> {
+        let bytes = len
+            .checked_mul(size_of::<T>())
+            .ok_or(EmulatorError::OutOfMemory { bytes: usize::MAX })?;
+        let mut held = lock(memory);
+        let region = held.add(bytes, Owner::Device)?;
+        let start = held.region(region).memory.cast();
+        drop(held);
+        Ok(Self {
+            memory: Arc::clone(memory),
+            region,
+            start,
+            len,
+            elements: PhantomData,
+        })
+    }
+
+    /// Its number of elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it has no elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Address of the first element, a multiple of 256.
+    #[must_use]
+    pub fn as_ptr(&self) -> *const T {
+        self.start
+    }
+
+    /// Address of the first element, for kernels that write.
+    #[must_use]
+    pub fn as_mut_ptr(&mut self) -> *mut T {
+        self.start
+    }
+
+    /// The elements, for a kernel to read.
+    #[must_use]
+    pub fn view(&self) -> View<'_, T> {
+        // SAFETY: `len` elements, aligned, that live as long as the buffer is borrowed.
+        unsafe { View::from_raw_parts(self.start, self.len) }
+    }
+
+    /// The elements, for a kernel to write.
+    #[must_use]
+    pub fn view_mut(&mut self) -> ViewMut<'_, T> {
+        // SAFETY: as in `view`, borrowed mutably.
+        unsafe { ViewMut::from_raw_parts(self.start, self.len) }
+    }
+
+    /// Copies `values` here.
+    ///
+    /// # Errors
+    ///
+    /// [`EmulatorError::WrongLength`] unless there are as many as the buffer has elements.
+    pub fn write(&mut self, values: &[T]) -> Result<(), EmulatorError> {
+        self.check_len(values.len())?;
+        let mut memory = lock(&self.memory);
+        // SAFETY: `len` elements on both sides; under the lock, no kernel runs.
+        unsafe {
+            self.start
+                .copy_from_nonoverlapping(values.as_ptr(), self.len);
+        }
+        memory.region(self.region).shadow.set_written();
+        Ok(())
+    }
+
+    /// Sets every element to `value`.
+    pub fn fill(&mut self, value: T) {
+        let mut memory = lock(&self.memory);
+        for i in 0..self.len {
+            // SAFETY: element `i` of `len`; under the lock, no kernel runs.
+            unsafe { self.start.add(i).write(value) };
+        }
+        memory.region(self.region).shadow.set_written();
+    }
+
+    /// Copies all elements to `values`.
+    ///
+    /// # Errors
+    ///
+    /// [`EmulatorError::WrongLength`] unless there is room for as many as the buffer has;
+    /// [`EmulatorError::ReadUninitialised`] if nothing has written some of them.
+    pub fn read(&self, values: &mut [T]) -> Result<(), EmulatorError> {
+        self.check_len(values.len())?;
+        let mut memory = lock(&self.memory);
+        if let Some(byte) = memory.region(self.region).shadow.first_unwritten() {
+            return Err(EmulatorError::ReadUninitialised {
+                index: byte / size_of::<T>().max(1),
+                len: self.len,
+            });
+        }
+        // SAFETY: `len` elements on both sides; under the lock, no kernel runs.
+        unsafe {
+            values
+                .as_mut_ptr()
+                .copy_from_nonoverlapping(self.start, self.len);
+        }
+        Ok(())
+    }
+
+    /// All elements, in a new vector.
+    ///
+    /// # Errors
+    ///
+    /// [`EmulatorError::ReadUninitialised`] if nothing has written some of them; [`EmulatorError::OutOfMemory`].
+    pub fn to_vec(&self) -> Result<Vec<T>, EmulatorError> {
+        let mut values = Vec::new();
+        values
+            .try_reserve_exact(self.len)
+            .map_err(|_| EmulatorError::OutOfMemory {
+                bytes: self.len * size_of::<T>(),
+            })?;
+        // SAFETY: zeros are a value of any plain type, and are replaced below.
+        values.resize(self.len, unsafe { std::mem::zeroed() });
+        self.read(&mut values)?;
+        Ok(values)
+    }
+
+    fn check_len(&self, given: usize) -> Result<(), EmulatorError> {
+        if given == self.len {
+            Ok(())
+        } else {
+            Err(EmulatorError::WrongLength {
+                buffer: self.len,
+                given,
+            })
+        }
+    }
+}
+
+impl<T: Pod> Drop for Buffer<T> {
+    fn drop(&mut self) {
+        lock(&self.memory).remove(self.region);
+    }
+}
+
+impl<T: Pod> fmt::Debug for Buffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Buffer")
+            .field("start", &self.start)
+            .field("len", &self.len)
+            .finish_non_exhaustive()
+    }
+}

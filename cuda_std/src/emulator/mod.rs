@@ -1,0 +1,205 @@
+//! Runs kernels on the host, thread by thread, and checks what they do. Host only.
+//!
+//! An [`Emulator`] is a device without hardware: it has memory ([`Buffer`]) and launches the kernels that were compiled
+//! for the host, through the same typed `launch` functions as a GPU. Each thread of a grid is a coroutine. A scheduler
+//! picks which one goes on wherever threads can see each other: at barriers, warp operations and atomic accesses. Its
+//! choices come from a seed, so that a run can be repeated, and another seed is another order.
+//!
+//! ```
+//! # #![allow(dead_code)]
+//! use cuda_std::emulator::Emulator;
+//! use cuda_std::prelude::*;
+//!
+//! /// Doubles `n` elements; one thread per element.
+//! ///
+//! /// # Safety
+//! /// `values` has at least `n` elements, which nothing else uses meanwhile.
+//! #[kernel(block = 64)]
+//! pub unsafe fn double(values: ViewMut<'_, u32>, n: u32) {
+//!     let i = thread::index_1d();
+//!     values.st(i, 2 * values.ld(i));
+//! }
+//!
+//! # fn main() {
+//! let emulator = Emulator::new(42);
+//! let mut values = emulator.upload(&[1u32; 100]).unwrap();
+//! let n = values.len() as u32;
+//! // SAFETY: the kernel is wrong, which the emulator reports before anything happens.
+//! let result = unsafe { double::launch(&emulator, 2u32, values.view_mut(), n) };
+//! // The second block's threads past the end: the kernel forgot to compare `i` with `n`.
+//! assert_eq!(result.unwrap_err().fault().unwrap().kind(), "out of bounds");
+//! # }
+//! ```
+//!
+//! What is checked is listed at [`Fault`]. `docs/emulator.md` says what can't be.
+//!
+//! | file | |
+//! |---|---|
+//! | `machine.rs` | one launch: blocks and threads come, run and go |
+//! | `schedule.rs` | who runs next |
+//! | `warp.rs` | operations among lanes |
+//! | `memory.rs` | memory, and who owns it |
+//! | `shadow.rs` | what is noted of each element |
+//! | `clocks.rs` | what happens before what |
+//! | `fault.rs` | what is reported |
+
+mod clocks;
+mod fault;
+mod machine;
+mod memory;
+mod schedule;
+mod shadow;
+mod tally;
+mod warp;
+
+use core::ffi::c_void;
+use std::sync::Arc;
+
+pub use fault::{EmulatorError, Event, Fault, Place, Report, Source, ThreadId, Touch, Waiting};
+pub(crate) use machine::{Accessed, BarrierKind, call};
+pub use memory::Buffer;
+pub use schedule::Schedule;
+pub use tally::{Tally, tally};
+pub(crate) use warp::WarpOp;
+
+use crate::Pod;
+use crate::launch::{KernelSpec, LaunchConfig, Launcher};
+
+/// An emulated device. Clones are the same device.
+#[derive(Clone, Debug)]
+pub struct Emulator {
+    memory: memory::Shared,
+    settings: Settings,
+}
+
+/// How launches run.
+#[derive(Clone, Copy, Debug)]
+struct Settings {
+    seed: u64,
+    schedule: Schedule,
+    /// Blocks that are in flight at once; `None` leaves it to the number of their threads.
+    resident_blocks: Option<u32>,
+    step_limit: u64,
+}
+
+impl Emulator {
+    /// A device whose scheduler follows `seed`.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self {
+            memory: Arc::default(),
+            settings: Settings {
+                seed,
+                schedule: Schedule::default(),
+                resident_blocks: None,
+                step_limit: 1 << 40,
+            },
+        }
+    }
+
+    /// With another way to pick the next thread.
+    #[must_use]
+    pub fn with_schedule(mut self, schedule: Schedule) -> Self {
+        self.settings.schedule = schedule;
+        self
+    }
+
+    /// With so many blocks in flight at once, at least 1. A block that waits for one that has not started waits forever,
+    /// and is reported. Without this there are 2 to 16, for 2048 threads.
+    #[must_use]
+    pub fn with_resident_blocks(mut self, blocks: u32) -> Self {
+        self.settings.resident_blocks = Some(blocks.max(1));
+        self
+    }
+
+    /// With an end to launches that go on for more than `steps` steps of the scheduler.
+    #[must_use]
+    pub fn with_step_limit(mut self, steps: u64) -> Self {
+        self.settings.step_limit = steps;
+        self
+    }
+
+    /// The seed.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.settings.seed
+    }
+
+    /// The multiprocessors that a host should count with when it chooses a grid.
+    #[must_use]
+    pub fn multiprocessors(&self) -> u32 {
+        4
+    }
+
+    /// `len` elements, which nothing has written yet.
+    ///
+    /// # Errors
+    ///
+    /// [`EmulatorError::OutOfMemory`].
+    pub fn alloc<T: Pod>(&self, len: usize) -> Result<Buffer<T>, EmulatorError> {
+        Buffer::new(&self.memory, len)
+    }
+
+    /// `len` elements whose bytes are zero.
+    ///
+    /// # Errors
+    ///
+    /// [`EmulatorError::OutOfMemory`].
+    pub fn alloc_zeroed<T: Pod>(&self, len: usize) -> Result<Buffer<T>, EmulatorError> {
+        let mut buffer = self.alloc::<T>(len)?;
+        // SAFETY: plain data may be all zeros.
+        buffer.fill(unsafe { core::mem::zeroed() });
+        Ok(buffer)
+    }
+
+    /// A copy of `values`.
+    ///
+    /// # Errors
+    ///
+    /// [`EmulatorError::OutOfMemory`].
+    pub fn upload<T: Pod>(&self, values: &[T]) -> Result<Buffer<T>, EmulatorError> {
+        let mut buffer = self.alloc(values.len())?;
+        buffer.write(values)?;
+        Ok(buffer)
+    }
+
+    fn report(
+        &self,
+        spec: &'static KernelSpec,
+        launch: u64,
+        fault: Fault,
+        steps: u64,
+    ) -> EmulatorError {
+        EmulatorError::Launch(Box::new(Report {
+            kernel: spec.name,
+            seed: self.settings.seed,
+            launch,
+            steps,
+            fault,
+        }))
+    }
+}
+
+/// A launch runs the whole grid before it returns. After a fault, memory holds whatever the kernel has written so far.
+impl Launcher for Emulator {
+    type Error = EmulatorError;
+
+    unsafe fn launch(
+        &self,
+        spec: &'static KernelSpec,
+        config: LaunchConfig,
+        args: &[*const c_void],
+    ) -> Result<(), EmulatorError> {
+        if machine::in_kernel() {
+            let why = "a kernel runs on this thread, and can't launch another".into();
+            let fault = Fault::BadLaunch { why };
+            return Err(self.report(spec, 0, fault, 0));
+        }
+        let mut memory = memory::lock(&self.memory);
+        let launch = memory.launches;
+        memory.launches += 1;
+        // SAFETY: the caller's promise, as far as the arguments' types go; accesses are checked.
+        unsafe { machine::run(&mut memory, self.settings, spec, config, args, launch) }
+            .map_err(|(fault, steps)| self.report(spec, launch, fault, steps))
+    }
+}

@@ -1,0 +1,448 @@
+//! What the emulator notes of each element of memory: whether it was written, and who touched it last.
+
+use std::collections::HashMap;
+
+use super::clocks::{Clocks, LANES};
+use super::fault::{Source, Touch};
+
+/// Who touched something, at which of its times, and where in the source.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Stamp {
+    source: Option<Source>,
+    /// The thread's number in the grid; [`MANY`] if `time` is the number of a [`Crowd`].
+    thread: u32,
+    time: u32,
+}
+
+const MANY: u32 = u32::MAX;
+
+impl Stamp {
+    fn is_some(&self) -> bool {
+        self.source.is_some()
+    }
+}
+
+/// Accesses of many threads that nothing orders.
+#[derive(Debug, Default)]
+struct Crowd {
+    warps: Vec<WarpAccesses>,
+    /// Where a warp is in `warps`, once there are several.
+    places: HashMap<u32, usize>,
+}
+
+/// The last access of each lane of a warp; time 0 is none.
+#[derive(Debug)]
+struct WarpAccesses {
+    first_lane: u32,
+    times: [u32; LANES],
+    sources: [Option<Source>; LANES],
+}
+
+/// The crowds of one launch.
+#[derive(Debug, Default)]
+pub(super) struct Crowds {
+    all: Vec<Crowd>,
+    unused: Vec<u32>,
+}
+
+impl Crowds {
+    fn clear(&mut self, stamp: &mut Stamp) {
+        if stamp.thread == MANY && stamp.is_some() {
+            let crowd = &mut self.all[stamp.time as usize];
+            crowd.warps.clear();
+            crowd.places.clear();
+            self.unused.push(stamp.time);
+        }
+        *stamp = Stamp::default();
+    }
+
+    /// Adds an access of the thread in `slot` to those that `stamp` stands for.
+    fn add(&mut self, stamp: &mut Stamp, slot: usize, source: Source, clocks: &Clocks) {
+        let mine = Stamp {
+            source: Some(source),
+            thread: clocks.id(slot),
+            time: clocks.now(slot),
+        };
+        if !stamp.is_some() {
+            *stamp = mine;
+        } else if stamp.thread == MANY {
+            self.add_to(stamp.time, mine, clocks);
+        } else if clocks.ordered(stamp.thread, stamp.time, slot) {
+            // Whoever comes after this access comes after that one too.
+            *stamp = mine;
+        } else {
+            let crowd = self.unused.pop().unwrap_or_else(|| {
+                self.all.push(Crowd::default());
+                self.all.len() as u32 - 1
+            });
+            self.add_to(crowd, *stamp, clocks);
+            self.add_to(crowd, mine, clocks);
+            *stamp = Stamp {
+                source: Some(source),
+                thread: MANY,
+                time: crowd,
+            };
+        }
+    }
+
+    fn add_to(&mut self, crowd: u32, stamp: Stamp, clocks: &Clocks) {
+        let crowd = &mut self.all[crowd as usize];
+        let first_lane = clocks.first_lane(stamp.thread);
+        let place = match crowd.warps.last() {
+            Some(last) if last.first_lane == first_lane => crowd.warps.len() - 1,
+            _ => *crowd.places.entry(first_lane).or_insert_with(|| {
+                crowd.warps.push(WarpAccesses {
+                    first_lane,
+                    times: [0; LANES],
+                    sources: [None; LANES],
+                });
+                crowd.warps.len() - 1
+            }),
+        };
+        let lane = (stamp.thread - first_lane) as usize;
+        let warp = &mut crowd.warps[place];
+        warp.times[lane] = stamp.time;
+        warp.sources[lane] = stamp.source;
+    }
+
+    /// One of the accesses that `stamp` stands for that does not happen before what the thread in `slot` does now, and
+    /// that `counts`.
+    fn unordered(
+        &self,
+        stamp: &Stamp,
+        slot: usize,
+        clocks: &Clocks,
+        counts: impl Fn(u32) -> bool,
+    ) -> Option<(u32, Source)> {
+        let source = stamp.source?;
+        if stamp.thread != MANY {
+            let conflict = counts(stamp.thread) && !clocks.ordered(stamp.thread, stamp.time, slot);
+            return conflict.then_some((stamp.thread, source));
+        }
+        for warp in &self.all[stamp.time as usize].warps {
+            for (lane, &time) in warp.times.iter().enumerate() {
+                let thread = warp.first_lane + lane as u32;
+                if time > 0 && counts(thread) && !clocks.ordered(thread, time, slot) {
+                    return Some((thread, warp.sources[lane].unwrap_or(source)));
+                }
+            }
+        }
+        None
+    }
+
+    /// Any of the accesses that `stamp` stands for.
+    fn any(&self, stamp: &Stamp, clocks: &Clocks) -> Option<(u32, Source)> {
+        let source = stamp.source?;
+        if stamp.thread != MANY {
+            return Some((stamp.thread, source));
+        }
+        let _ = clocks;
+        let warp = self.all[stamp.time as usize].warps.first()?;
+        let lane = warp.times.iter().position(|&time| time > 0)?;
+        Some((
+            warp.first_lane + lane as u32,
+            warp.sources[lane].unwrap_or(source),
+        ))
+    }
+}
+
+/// What is known of one granule: as many bytes as the smallest access to the memory has.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cell {
+    write: Stamp,
+    loads: Stamp,
+    atomic_loads: Stamp,
+    atomic_writes: Stamp,
+    /// Of which launch, or which block's life, the stamps are.
+    generation: u32,
+    written: bool,
+    /// Whether a load went through the read-only cache.
+    read_only: bool,
+    /// Whether an atomic access was at block scope.
+    narrow: bool,
+    /// Whether the last atomic write was an update.
+    update: bool,
+}
+
+/// How an access touches memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kind {
+    pub(super) touch: Touch,
+    /// Whether it is atomic at block scope.
+    pub(super) block_scope: bool,
+}
+
+/// Who was there before.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Before {
+    pub(super) thread: u32,
+    pub(super) touch: Touch,
+    pub(super) source: Source,
+}
+
+/// What is wrong with an access.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Conflict {
+    Uninitialised,
+    Race(Before),
+    Narrow(Before),
+    /// The other access, of which one is read-only.
+    ReadOnly(Before),
+}
+
+/// The notes on one allocation.
+#[derive(Debug)]
+pub(super) struct Shadow {
+    bytes: usize,
+    /// Bytes of a granule; 0 before the first access.
+    granule: usize,
+    cells: Vec<Cell>,
+    /// Whether all of the memory is written, where there are no cells.
+    written: bool,
+}
+
+/// No memory for the notes.
+#[derive(Debug)]
+pub(super) struct NoMemory;
+
+impl Shadow {
+    pub(super) fn new(bytes: usize, written: bool) -> Self {
+        Self {
+            bytes,
+            granule: 0,
+            cells: Vec::new(),
+            written,
+        }
+    }
+
+    /// The host has written all of the memory; what was noted of threads is of launches that have ended.
+    pub(super) fn set_written(&mut self) {
+        self.written = true;
+        for cell in &mut self.cells {
+            cell.written = true;
+        }
+    }
+
+    /// The first byte of memory that nothing has written.
+    pub(super) fn first_unwritten(&self) -> Option<usize> {
+        if self.granule == 0 {
+            return (!self.written && self.bytes > 0).then_some(0);
+        }
+        let unwritten = self.cells.iter().position(|cell| !cell.written)?;
+        Some(unwritten * self.granule)
+    }
+
+    /// Who wrote the byte at `offset` last, in the launch of `generation`.
+    pub(super) fn last_writer(
+        &self,
+        offset: usize,
+        generation: u32,
+        crowds: &Crowds,
+        clocks: &Clocks,
+    ) -> Option<Before> {
+        let cell = self.cells.get(offset.checked_div(self.granule)?)?;
+        if cell.generation != generation {
+            return None;
+        }
+        let (touch, found) = match crowds.any(&cell.atomic_writes, clocks) {
+            Some(found) => (atomic_write(cell), Some(found)),
+            None => (Touch::Store, crowds.any(&cell.write, clocks)),
+        };
+        let (thread, source) = found?;
+        Some(Before {
+            thread,
+            touch,
+            source,
+        })
+    }
+
+    /// Makes granules small enough for an access of `bytes` bytes at `offset`.
+    fn refine(&mut self, offset: usize, bytes: usize) -> Result<(), NoMemory> {
+        let fits = |granule: usize| offset.is_multiple_of(granule) && bytes.is_multiple_of(granule);
+        if self.granule != 0 && fits(self.granule) {
+            return Ok(());
+        }
+        let mut granule = if self.granule == 0 { 8 } else { self.granule };
+        while !fits(granule) {
+            granule /= 2;
+        }
+        let mut cells = Vec::new();
+        let count = self.bytes.div_ceil(granule);
+        cells.try_reserve_exact(count).map_err(|_| NoMemory)?;
+        if self.granule == 0 {
+            let fresh = Cell {
+                written: self.written,
+                ..Cell::default()
+            };
+            cells.resize(count, fresh);
+        } else {
+            let each = self.granule / granule;
+            cells.extend(
+                self.cells
+                    .iter()
+                    .flat_map(|cell| std::iter::repeat_n(*cell, each))
+                    .take(count),
+            );
+        }
+        (self.granule, self.cells) = (granule, cells);
+        Ok(())
+    }
+
+    /// Notes an access to `bytes` bytes at `offset`, and says what is wrong with it. In a memory whose contents live as
+    /// long as `generation`, as a block's shared memory does, what was written before is forgotten.
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn access(
+        &mut self,
+        offset: usize,
+        bytes: usize,
+        kind: Kind,
+        source: Source,
+        slot: usize,
+        generation: u32,
+        short_lived: bool,
+        clocks: &Clocks,
+        crowds: &mut Crowds,
+    ) -> Result<Option<Conflict>, NoMemory> {
+        self.refine(offset, bytes)?;
+        let first = offset / self.granule;
+        let count = bytes / self.granule;
+        for cell in &mut self.cells[first..first + count] {
+            if cell.generation != generation {
+                *cell = Cell {
+                    generation,
+                    written: cell.written && !short_lived,
+                    ..Cell::default()
+                };
+            }
+            if let Some(conflict) = cell.access(kind, source, slot, clocks, crowds) {
+                return Ok(Some(conflict));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn atomic_write(cell: &Cell) -> Touch {
+    if cell.update {
+        Touch::AtomicUpdate
+    } else {
+        Touch::AtomicStore
+    }
+}
+
+impl Cell {
+    fn access(
+        &mut self,
+        kind: Kind,
+        source: Source,
+        slot: usize,
+        clocks: &Clocks,
+        crowds: &mut Crowds,
+    ) -> Option<Conflict> {
+        let Kind { touch, block_scope } = kind;
+        let reads = !matches!(touch, Touch::Store | Touch::AtomicStore);
+        let writes = !matches!(touch, Touch::Load | Touch::ReadOnlyLoad | Touch::AtomicLoad);
+        let atomic = matches!(
+            touch,
+            Touch::AtomicLoad | Touch::AtomicStore | Touch::AtomicUpdate
+        );
+        if reads && !self.written {
+            return Some(Conflict::Uninitialised);
+        }
+
+        let before = |touch, (thread, source)| Before {
+            thread,
+            touch,
+            source,
+        };
+        let everyone = |_| true;
+        // What this access conflicts with, if nothing orders the two.
+        let with = |stamp: &Stamp, touch, crowds: &Crowds| {
+            crowds
+                .unordered(stamp, slot, clocks, everyone)
+                .map(|found| Conflict::Race(before(touch, found)))
+        };
+        let load = if self.read_only {
+            Touch::ReadOnlyLoad
+        } else {
+            Touch::Load
+        };
+        if let Some(race) = with(&self.write, Touch::Store, crowds) {
+            return Some(race);
+        }
+        if writes && let Some(race) = with(&self.loads, load, crowds) {
+            return Some(race);
+        }
+        if !atomic {
+            if let Some(race) = with(&self.atomic_writes, atomic_write(self), crowds) {
+                return Some(race);
+            }
+            if writes && let Some(race) = with(&self.atomic_loads, Touch::AtomicLoad, crowds) {
+                return Some(race);
+            }
+        } else if block_scope || self.narrow {
+            let my_block = clocks.block_of(clocks.id(slot));
+            let foreign = |thread| clocks.block_of(thread) != my_block;
+            let with = |stamp: &Stamp, touch| {
+                crowds
+                    .unordered(stamp, slot, clocks, foreign)
+                    .map(|found| Conflict::Narrow(before(touch, found)))
+            };
+            if let Some(narrow) = with(&self.atomic_writes, atomic_write(self)) {
+                return Some(narrow);
+            }
+            if writes && let Some(narrow) = with(&self.atomic_loads, Touch::AtomicLoad) {
+                return Some(narrow);
+            }
+        }
+        // Read-only loads conflict with every write of the launch, in any order.
+        if touch == Touch::ReadOnlyLoad {
+            let written = crowds
+                .any(&self.atomic_writes, clocks)
+                .map(|found| before(atomic_write(self), found))
+                .or_else(|| {
+                    crowds
+                        .any(&self.write, clocks)
+                        .map(|found| before(Touch::Store, found))
+                });
+            if let Some(written) = written {
+                return Some(Conflict::ReadOnly(written));
+            }
+        }
+        if writes
+            && self.read_only
+            && let Some(found) = crowds.any(&self.loads, clocks)
+        {
+            return Some(Conflict::ReadOnly(before(Touch::ReadOnlyLoad, found)));
+        }
+
+        self.written |= writes;
+        match touch {
+            Touch::Load | Touch::ReadOnlyLoad => {
+                self.read_only |= touch == Touch::ReadOnlyLoad;
+                crowds.add(&mut self.loads, slot, source, clocks);
+            }
+            Touch::Store => {
+                crowds.clear(&mut self.loads);
+                crowds.clear(&mut self.atomic_loads);
+                crowds.clear(&mut self.atomic_writes);
+                (self.read_only, self.narrow) = (false, false);
+                self.write = Stamp {
+                    source: Some(source),
+                    thread: clocks.id(slot),
+                    time: clocks.now(slot),
+                };
+            }
+            Touch::AtomicLoad => {
+                self.narrow |= block_scope;
+                crowds.add(&mut self.atomic_loads, slot, source, clocks);
+            }
+            Touch::AtomicStore | Touch::AtomicUpdate => {
+                self.narrow |= block_scope;
+                self.update = touch == Touch::AtomicUpdate;
+                crowds.add(&mut self.atomic_writes, slot, source, clocks);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,49 @@
+//! How much was emulated.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+/// What this process has emulated so far.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// Each kernel's launches. Each launch is a schedule of its own.
+    pub kernels: BTreeMap<&'static str, u64>,
+    /// Threads of all launches.
+    pub threads: u64,
+    /// Steps of their schedulers.
+    pub steps: u64,
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "emulated {} kernels under {} schedules: {} threads, {} steps",
+            self.kernels.len(),
+            self.kernels.values().sum::<u64>(),
+            self.threads,
+            self.steps
+        )
+    }
+}
+
+static TALLY: Mutex<Tally> = Mutex::new(Tally {
+    kernels: BTreeMap::new(),
+    threads: 0,
+    steps: 0,
+});
+
+/// What this process has emulated so far, launches that ended with a fault included.
+#[must_use]
+pub fn tally() -> Tally {
+    TALLY.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// A launch of `kernel` has ended.
+pub(super) fn add(kernel: &'static str, threads: u64, steps: u64) {
+    let mut tally = TALLY.lock().unwrap_or_else(PoisonError::into_inner);
+    *tally.kernels.entry(kernel).or_default() += 1;
+    tally.threads += threads;
+    tally.steps += steps;
+}
