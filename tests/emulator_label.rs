@@ -9,7 +9,7 @@ use std::io::Write;
 use labels::{ALGORITHMS, CONNECTIVITIES, difference, options};
 use proptest::prelude::*;
 use proptest::sample::select;
-use proptest::test_runner::{Config, RngSeed, TestRunner};
+use proptest::test_runner::{Config, RngSeed, TestCaseError, TestRunner};
 use trazar::emulator::{Emulator, Schedule, tally};
 use trazar::generate::{self, Pattern};
 use trazar::gpu::Scanner;
@@ -25,17 +25,19 @@ fn seed() -> u64 {
 }
 
 /// Checks `cases` values; says which, and what was emulated so far, where the test runner's capture does not hide it.
-fn check<S: Strategy>(name: &str, cases: u32, values: &S, test: impl Fn(S::Value)) {
+fn check<S: Strategy>(
+    name: &str,
+    cases: u32,
+    values: &S,
+    test: impl Fn(S::Value) -> Result<(), TestCaseError>,
+) {
     let config = Config {
         cases,
         failure_persistence: None,
         rng_seed: RngSeed::Fixed(seed()),
         ..Config::default()
     };
-    let result = TestRunner::new(config).run(values, |value| {
-        test(value);
-        Ok(())
-    });
+    let result = TestRunner::new(config).run(values, test);
     say(name, &format!("{cases} cases of seed {}", seed()));
     if let Err(error) = result {
         panic!("seed {}: {error}", seed());
@@ -98,13 +100,12 @@ fn check_labels(
     connectivity: Connectivity,
     algorithm: LabelAlgorithm,
     statistics: bool,
-) {
+) -> Result<(), TestCaseError> {
     let expected = options(connectivity, LabelAlgorithm::Sequential, statistics);
     let expected = Engine::cpu().label(image, &expected).unwrap();
-    let found = engine
-        .label(image, &options(connectivity, algorithm, statistics))
-        .unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(difference(&found, &expected), None);
+    let found = engine.label(image, &options(connectivity, algorithm, statistics))?;
+    prop_assert_eq!(difference(&found, &expected), None);
+    Ok(())
 }
 
 #[test]
@@ -121,7 +122,7 @@ fn labels_of_random_images() {
         &(image(), run),
         |(image, (emulator, connectivity, algorithm, statistics))| {
             let engine = Engine::from(emulator);
-            check_labels(&engine, &image, connectivity, algorithm, statistics);
+            check_labels(&engine, &image, connectivity, algorithm, statistics)
         },
     );
 }
@@ -136,7 +137,8 @@ fn labels_of_every_pattern() {
             for algorithm in ALGORITHMS {
                 order += 1;
                 let engine = Engine::emulator(order);
-                check_labels(&engine, &image, connectivity, algorithm, true);
+                let same = check_labels(&engine, &image, connectivity, algorithm, true);
+                same.unwrap_or_else(|error| panic!("{pattern:?}, seed {order}: {error}"));
             }
         }
     }
@@ -160,7 +162,7 @@ fn labels_in_many_orders() {
         ),
         |(emulator, connectivity, algorithm)| {
             let engine = Engine::from(emulator);
-            check_labels(&engine, &image, connectivity, algorithm, true);
+            check_labels(&engine, &image, connectivity, algorithm, true)
         },
     );
 }
@@ -185,13 +187,13 @@ fn labels_and_images_from_bytes() {
             let expected = Engine::cpu().label(&image, &expected).unwrap();
             let labeler = DeviceLabeler::on(emulator);
             let bytes = labeler.gpu().upload(&bytes).unwrap();
-            let packed = labeler.pack(width, height, &bytes, threshold).unwrap();
-            assert!(packed.to_host().unwrap() == image, "packed");
-            let (packed, labels) = labeler
-                .label_bytes(width, height, &bytes, threshold, connectivity)
-                .unwrap();
-            assert!(packed.to_host().unwrap() == image, "packed while labelling");
-            assert_eq!(difference(&labels.to_host().unwrap(), &expected), None);
+            let packed = labeler.pack(width, height, &bytes, threshold)?;
+            prop_assert!(packed.to_host()? == image, "packed");
+            let (packed, labels) =
+                labeler.label_bytes(width, height, &bytes, threshold, connectivity)?;
+            prop_assert!(packed.to_host()? == image, "packed while labelling");
+            prop_assert_eq!(difference(&labels.to_host()?, &expected), None);
+            Ok(())
         },
     );
 }
@@ -232,15 +234,16 @@ fn prefix_sums() {
         &(values(), emulator()),
         |(values, emulator)| {
             let (expected, total) = sums(&values);
-            let mut scanner = Scanner::new(&emulator, values.len() as u32).unwrap();
-            let mut input = emulator.upload(&values).unwrap();
-            let mut output = emulator.alloc(values.len()).unwrap();
-            scanner.scan(&input, &mut output).unwrap();
-            assert!(output.to_vec().unwrap() == expected);
-            assert_eq!(scanner.total().to_vec().unwrap(), [total]);
-            scanner.scan_in_place(&mut input).unwrap();
-            assert!(input.to_vec().unwrap() == expected, "in place");
-            assert_eq!(scanner.into_total().to_vec().unwrap(), [total]);
+            let mut scanner = Scanner::new(&emulator, values.len() as u32)?;
+            let mut input = emulator.upload(&values)?;
+            let mut output = emulator.alloc(values.len())?;
+            scanner.scan(&input, &mut output)?;
+            prop_assert!(output.to_vec()? == expected);
+            prop_assert_eq!(scanner.total().to_vec()?, [total]);
+            scanner.scan_in_place(&mut input)?;
+            prop_assert!(input.to_vec()? == expected, "in place");
+            prop_assert_eq!(scanner.into_total().to_vec()?, [total]);
+            Ok(())
         },
     );
 }
@@ -256,17 +259,16 @@ fn prefix_sums_by_any_number_of_blocks() {
         |(values, blocks, emulator)| {
             let n = values.len() as u32;
             let status_len = scan::status_len(n);
-            let input = emulator.upload(&values).unwrap();
-            let mut output = emulator.alloc(values.len()).unwrap();
-            let mut total = emulator.alloc(1).unwrap();
-            let mut status = emulator.alloc(status_len as usize).unwrap();
-            let mut ticket = emulator.alloc(1).unwrap();
+            let input = emulator.upload(&values)?;
+            let mut output = emulator.alloc(values.len())?;
+            let mut total = emulator.alloc(1)?;
+            let mut status = emulator.alloc(status_len as usize)?;
+            let mut ticket = emulator.alloc(1)?;
             // SAFETY: lengths, alignment and order as the kernels ask for.
             unsafe {
                 let blocks = status_len.div_ceil(256);
                 scan::scan_init::launch(&emulator, blocks, status.view_mut(), ticket.view_mut())
-            }
-            .unwrap();
+            }?;
             // SAFETY: as above; any number of blocks will do.
             unsafe {
                 scan::scan_exclusive::launch(
@@ -279,11 +281,11 @@ fn prefix_sums_by_any_number_of_blocks() {
                     ticket.view_mut(),
                     n,
                 )
-            }
-            .unwrap();
+            }?;
             let (expected, sum) = sums(&values);
-            assert!(output.to_vec().unwrap() == expected);
-            assert_eq!(total.to_vec().unwrap(), [sum]);
+            prop_assert!(output.to_vec()? == expected);
+            prop_assert_eq!(total.to_vec()?, [sum]);
+            Ok(())
         },
     );
 }
