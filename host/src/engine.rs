@@ -18,8 +18,8 @@ pub enum Device {
     Cpu,
     /// An NVIDIA GPU.
     Cuda,
-    /// The GPU's kernels on this machine's processor, checked access by access: to see what they do, or why they fail. Many
-    /// thousand times slower than a GPU.
+    /// The GPU's kernels on this machine's processor, checked access by access: to see whether they are right where there is no
+    /// GPU. Many thousand times slower than one.
     Emulator,
 }
 
@@ -113,8 +113,7 @@ impl Engine {
     /// The GPU's kernels on this machine's processor, thread by thread, in an order that follows `seed`. The results are those
     /// of a GPU; what a kernel does wrong is an error that says where. An [`Emulator`] set up otherwise is given by `into()`.
     ///
-    /// It takes microseconds for each step of each of a kernel's threads, which are more than there are pixels: it is for
-    /// images of at most a few thousand pixels a side.
+    /// It is for small images: a megapixel takes a second by [`LabelAlgorithm::Tiles`], ten by [`LabelAlgorithm::Direct`].
     ///
     /// It labels; what has no kernels yet runs on the processor as it is.
     pub fn emulator(seed: u64) -> Self {
