@@ -13,10 +13,12 @@
 //! | follow: border after border, as chain codes | `suzuki.rs` (centers), `edges.rs` (edges) |
 //! | arrange: parents, the order of the result, its hierarchy | `hierarchy.rs` |
 //! | approximate: from chain codes to points | `approximate.rs`, `teh_chin.rs` |
+//! | all of it on a GPU, by the kernels of the crate `trazar-kernels` | `device/` |
 
 mod approximate;
 mod chains;
 mod contours;
+pub(crate) mod device;
 mod edges;
 mod hierarchy;
 mod sides;

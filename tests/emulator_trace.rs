@@ -1,0 +1,157 @@
+//! The GPU's contours under the emulator: equal to the sequential tracer's in points, order and hierarchy, whatever the order
+//! of the threads.
+//!
+//! Images and orders follow one seed, which a failure names: `TRAZAR_SEED` gives another.
+
+mod emulated;
+
+use emulated::{check, emulator, image, say, seed};
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::TestCaseError;
+use trazar::emulator::Emulator;
+use trazar::generate::Pattern;
+use trazar::{
+    Approximation, BinaryImage, Contours, DeviceImage, DeviceTracer, Engine, Error, Geometry,
+    Retrieval, TraceOptions,
+};
+
+const RETRIEVALS: [Retrieval; 4] = [
+    Retrieval::External,
+    Retrieval::List,
+    Retrieval::Ccomp,
+    Retrieval::Tree,
+];
+const APPROXIMATIONS: [Approximation; 2] = [Approximation::None, Approximation::Simple];
+const GEOMETRIES: [Geometry; 2] = [Geometry::Centers, Geometry::Edges];
+
+/// The first difference between two results.
+fn difference(found: &Contours, expected: &Contours) -> Option<String> {
+    let size = |contours: &Contours| (contours.len(), contours.points().len());
+    if found.kinds() != expected.kinds() {
+        let (a, b) = (size(found), size(expected));
+        return Some(format!(
+            "kinds differ; {a:?} contours and points, not {b:?}"
+        ));
+    }
+    if found.hierarchy() != expected.hierarchy() {
+        let rows = found.hierarchy().iter().zip(expected.hierarchy());
+        let at = rows.clone().position(|(a, b)| a != b)?;
+        let (a, b) = (found.hierarchy()[at], expected.hierarchy()[at]);
+        return Some(format!("row {at} is {a:?}, not {b:?}"));
+    }
+    for (a, b) in found.iter().zip(expected.iter()) {
+        if a.points() != b.points() {
+            let (i, a, b) = (a.index(), a.points(), b.points());
+            return Some(format!("contour {i} is {a:?}, not {b:?}"));
+        }
+    }
+    (found != expected).then(|| "they differ".to_owned())
+}
+
+/// Traces `image` both ways and compares.
+fn check_contours(
+    emulator: &Emulator,
+    image: &BinaryImage,
+    options: &TraceOptions,
+) -> Result<(), TestCaseError> {
+    let expected = Engine::cpu().trace(image, options).unwrap();
+    let tracer = DeviceTracer::on(emulator.clone());
+    let on_device = DeviceImage::upload(tracer.gpu(), image).unwrap();
+    let found = tracer.trace(&on_device, options)?;
+    prop_assert_eq!(found.len(), expected.len());
+    prop_assert_eq!(found.point_count(), expected.points().len());
+    prop_assert_eq!(difference(&found.to_host()?, &expected), None);
+    Ok(())
+}
+
+fn options() -> impl Strategy<Value = TraceOptions> {
+    let options = (
+        select(&RETRIEVALS[..]),
+        select(&APPROXIMATIONS[..]),
+        select(&GEOMETRIES[..]),
+    );
+    options.prop_map(|(retrieval, approximation, geometry)| TraceOptions {
+        retrieval,
+        approximation,
+        geometry,
+        algorithm: None,
+    })
+}
+
+#[test]
+fn contours_of_random_images() {
+    check(
+        "contours of random images",
+        60,
+        &(image(), emulator(), options()),
+        |(image, emulator, options)| check_contours(&emulator, &image, &options),
+    );
+}
+
+/// Every pattern at one awkward size, both geometries and approximations, each under an order of its own.
+#[test]
+fn contours_of_every_pattern() {
+    let mut order = seed();
+    for pattern in Pattern::ALL {
+        let image = pattern.generate(131, 67, seed()).unwrap();
+        for geometry in GEOMETRIES {
+            for approximation in APPROXIMATIONS {
+                order += 1;
+                let options = TraceOptions {
+                    geometry,
+                    approximation,
+                    ..TraceOptions::default()
+                };
+                let same = check_contours(&Emulator::new(order), &image, &options);
+                assert!(
+                    same.is_ok(),
+                    "{pattern}, {options:?}, order {order}: {same:?}"
+                );
+            }
+        }
+    }
+    say(
+        "contours of every pattern",
+        &format!("orders up to {order}"),
+    );
+}
+
+/// Small images of few pixels: all of them up to 3 × 3.
+#[test]
+fn contours_of_all_small_images() {
+    let mut order = 1000 * seed();
+    for (width, height) in [(1, 1), (3, 1), (1, 3), (2, 2), (3, 2), (3, 3)] {
+        for bits in 0..1u32 << (width * height) {
+            let values: Vec<u8> = (0..width * height).map(|i| (bits >> i & 1) as u8).collect();
+            let image = BinaryImage::from_values(width, height, &values, 0).unwrap();
+            order += 1;
+            let options = TraceOptions {
+                geometry: GEOMETRIES[order as usize % 2],
+                approximation: APPROXIMATIONS[order as usize / 2 % 2],
+                retrieval: RETRIEVALS[order as usize / 4 % 4],
+                algorithm: None,
+            };
+            let same = check_contours(&Emulator::new(order), &image, &options);
+            assert!(
+                same.is_ok(),
+                "{bits:b} of {width} × {height}, {options:?}: {same:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_the_device_does_not_do_is_said() {
+    let tracer = DeviceTracer::on(Emulator::new(1));
+    let image = BinaryImage::from_art("#").unwrap();
+    let image = DeviceImage::upload(tracer.gpu(), &image).unwrap();
+    let options = TraceOptions {
+        approximation: Approximation::TehChinL1,
+        ..TraceOptions::default()
+    };
+    assert!(matches!(
+        tracer.trace(&image, &options),
+        Err(Error::Unavailable(_))
+    ));
+}
