@@ -9,8 +9,8 @@ use emulated::{check, emulator, image, say, seed, side};
 use labels::{ALGORITHMS, CONNECTIVITIES, difference, options};
 use proptest::prelude::*;
 use proptest::sample::select;
-use proptest::test_runner::{Config, RngSeed, TestCaseError, TestRunner};
-use trazar::emulator::{Emulator, Schedule, tally};
+use proptest::test_runner::TestCaseError;
+use trazar::emulator::Emulator;
 use trazar::generate::{self, Pattern};
 use trazar::gpu::Scanner;
 use trazar::{

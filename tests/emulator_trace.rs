@@ -3,51 +3,17 @@
 //!
 //! Images and orders follow one seed, which a failure names: `TRAZAR_SEED` gives another.
 
+mod contours;
 mod emulated;
 
+use contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, difference};
 use emulated::{check, emulator, image, say, seed};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
 use trazar::emulator::Emulator;
 use trazar::generate::Pattern;
-use trazar::{
-    Approximation, BinaryImage, Contours, DeviceImage, DeviceTracer, Engine, Error, Geometry,
-    Retrieval, TraceOptions,
-};
-
-const RETRIEVALS: [Retrieval; 4] = [
-    Retrieval::External,
-    Retrieval::List,
-    Retrieval::Ccomp,
-    Retrieval::Tree,
-];
-const APPROXIMATIONS: [Approximation; 2] = [Approximation::None, Approximation::Simple];
-const GEOMETRIES: [Geometry; 2] = [Geometry::Centers, Geometry::Edges];
-
-/// The first difference between two results.
-fn difference(found: &Contours, expected: &Contours) -> Option<String> {
-    let size = |contours: &Contours| (contours.len(), contours.points().len());
-    if found.kinds() != expected.kinds() {
-        let (a, b) = (size(found), size(expected));
-        return Some(format!(
-            "kinds differ; {a:?} contours and points, not {b:?}"
-        ));
-    }
-    if found.hierarchy() != expected.hierarchy() {
-        let rows = found.hierarchy().iter().zip(expected.hierarchy());
-        let at = rows.clone().position(|(a, b)| a != b)?;
-        let (a, b) = (found.hierarchy()[at], expected.hierarchy()[at]);
-        return Some(format!("row {at} is {a:?}, not {b:?}"));
-    }
-    for (a, b) in found.iter().zip(expected.iter()) {
-        if a.points() != b.points() {
-            let (i, a, b) = (a.index(), a.points(), b.points());
-            return Some(format!("contour {i} is {a:?}, not {b:?}"));
-        }
-    }
-    (found != expected).then(|| "they differ".to_owned())
-}
+use trazar::{Approximation, BinaryImage, DeviceImage, DeviceTracer, Engine, Error, TraceOptions};
 
 /// Traces `image` both ways and compares.
 fn check_contours(

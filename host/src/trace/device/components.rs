@@ -13,7 +13,10 @@ pub(super) struct Borders<G: Gpu> {
 }
 
 /// Finds all borders.
-pub(super) fn find<G: Gpu>(work: &Work<'_, G>) -> Result<Borders<G>> {
+pub(super) fn find<G: Gpu>(
+    work: &Work<'_, G>,
+    queued: &mut dyn FnMut(&'static str) -> Result<()>,
+) -> Result<Borders<G>> {
     let Work {
         gpu,
         image,
@@ -68,6 +71,7 @@ pub(super) fn find<G: Gpu>(work: &Work<'_, G>) -> Result<Borders<G>> {
             raster,
             edges,
         )?;
+        queued("boundary extraction")?;
         components::join_nodes::launch(
             on,
             blocks(n),
@@ -96,6 +100,7 @@ pub(super) fn find<G: Gpu>(work: &Work<'_, G>) -> Result<Borders<G>> {
             simple,
         )?;
     }
+    queued("component analysis")?;
     let count = scan(gpu, &mut ranks)?;
     let mut starts = gpu.alloc(count as usize)?;
     let mut kinds = gpu.alloc(count as usize)?;
@@ -122,6 +127,7 @@ pub(super) fn find<G: Gpu>(work: &Work<'_, G>) -> Result<Borders<G>> {
             edges,
         )?;
     }
+    queued("starting points")?;
     Ok(Borders {
         found: Found {
             count,

@@ -216,6 +216,20 @@ impl<G: Gpu> DeviceTracer<G> {
         image: &DeviceImage<G>,
         options: &TraceOptions,
     ) -> Result<DeviceContours<G>> {
+        self.trace_in_stages(image, options, &mut |_| Ok(()))
+    }
+
+    /// [`trace`](Self::trace), which calls `queued` with the name of each stage once its work is queued: to wait for it and take
+    /// the time.
+    ///
+    /// # Errors
+    /// Those of [`trace`](Self::trace), and those that `queued` returns.
+    pub fn trace_in_stages(
+        &self,
+        image: &DeviceImage<G>,
+        options: &TraceOptions,
+        queued: &mut dyn FnMut(&'static str) -> Result<()>,
+    ) -> Result<DeviceContours<G>> {
         options.validate()?;
         let (width, height) = (image.width(), image.height());
         let simple = match options.approximation {
@@ -239,6 +253,7 @@ impl<G: Gpu> DeviceTracer<G> {
                 LabelAlgorithm::Tiles,
             )?),
         };
+        queued("labels")?;
         let none = gpu.alloc(0)?;
         gpu.acquire(image.words())?;
         let work = Work {
@@ -249,9 +264,11 @@ impl<G: Gpu> DeviceTracer<G> {
             edges: u32::from(options.geometry == Geometry::Edges),
             simple: u32::from(simple),
         };
-        let borders = components::find(&work)?;
+        let borders = components::find(&work, queued)?;
         let arranged = arrange::arrange(gpu, &borders.found, options.retrieval)?;
+        queued("order and hierarchy")?;
         let points = components::search(&work, &borders, &arranged)?;
+        queued("search")?;
         gpu.release(image.words())?;
         Ok(DeviceContours {
             width,
