@@ -191,7 +191,7 @@ pub unsafe fn link_siblings(
 /// A step of the tour and what it counts, as one word: in the low half the step after it, in the high half the number of
 /// steps down from this one to before the one after it.
 #[inline(always)]
-const fn tour_step(next: u32, down: u32) -> u64 {
+pub(super) const fn tour_step(next: u32, down: u32) -> u64 {
     (down as u64) << 32 | next as u64
 }
 

@@ -3,9 +3,13 @@
 //! | file | stage |
 //! | --- | --- |
 //! | [`pixels`] | neighbours, gaps between them, the sides of pixels |
-//! | [`components`] | borders as sets of nodes, joined by union-find; then one thread a border |
+//! | `nodes.rs` | what borders are made of, and what comes next |
+//! | [`components`] | borders as sets of nodes, joined by union-find |
 //! | [`arrange`] | parents, the order of the result, its hierarchy |
+//! | [`search`] | the points |
 
 pub mod arrange;
 pub mod components;
+mod nodes;
 pub mod pixels;
+pub mod search;

@@ -89,9 +89,7 @@ pub(super) fn arrange<G: Gpu>(
     }
     if matches!(retrieval, Retrieval::Ccomp | Retrieval::Tree) {
         let mut tour = gpu.alloc(2 * n)?;
-        let mut jumped = gpu.alloc(2 * n)?;
-        // SAFETY: two elements for each border, of which none is left out; after as many jumps as its length has binary
-        // digits, each of the tour's steps jumps past its end.
+        // SAFETY: two elements for each border, of which none is left out.
         unsafe {
             arrange::start_tour::launch(
                 on,
@@ -102,10 +100,10 @@ pub(super) fn arrange<G: Gpu>(
                 tour.view_mut(),
                 count,
             )?;
-            for _ in 0..u32::BITS - (2 * count).leading_zeros() {
-                arrange::jump_tour::launch(on, blocks(2 * count), tour.view(), jumped.view_mut())?;
-                swap(&mut tour, &mut jumped);
-            }
+        }
+        let tour = jump(gpu, tour)?;
+        // SAFETY: as above; the tour's steps jump past its end.
+        unsafe {
             arrange::place_by_tour::launch(on, grid, tour.view(), places.view_mut(), count)?;
         }
     }
@@ -144,6 +142,21 @@ pub(super) fn arrange<G: Gpu>(
         offsets,
         points,
     })
+}
+
+/// Makes every step of a tour jump past its end, and count all that it passes.
+pub(super) fn jump<G: Gpu>(gpu: &G, mut tour: G::Buffer<u64>) -> Result<G::Buffer<u64>> {
+    let n = tour.len() as u32;
+    let mut jumped = gpu.alloc(n as usize)?;
+    // A jump covers twice as many steps as the one before it.
+    for _ in 0..u32::BITS - n.leading_zeros() {
+        // SAFETY: both have as many elements, and `from` is read alone.
+        unsafe {
+            arrange::jump_tour::launch(&gpu.launcher(), blocks(n), tour.view(), jumped.view_mut())?;
+        }
+        swap(&mut tour, &mut jumped);
+    }
+    Ok(tour)
 }
 
 /// Sorts pairs by keys of which none is above `largest`; equal keys keep their order.

@@ -2,14 +2,23 @@
 
 use trazar_kernels::contour::components::{self, blocks};
 
-use super::{Arranged, Found, Work, scan};
+use super::{Found, Work, scan};
 use crate::Result;
 use crate::gpu::{Gpu, GpuBuffer};
 
-/// Borders, with where they start.
+/// Borders, with their nodes.
 pub(super) struct Borders<G: Gpu> {
     pub(super) found: Found<G>,
-    starts: G::Buffer<u32>,
+    /// Where each border starts, as an entry of `nodes`.
+    pub(super) starts: G::Buffer<u32>,
+    /// The number of each word's first node.
+    pub(super) first: G::Buffer<u32>,
+    pub(super) nodes: G::Buffer<u32>,
+    /// Each node's root.
+    pub(super) parents: G::Buffer<u32>,
+    /// The roots' bits, and how many are set before each word.
+    pub(super) roots: G::Buffer<u32>,
+    pub(super) ranks: G::Buffer<u32>,
 }
 
 /// Finds all borders.
@@ -41,6 +50,12 @@ pub(super) fn find<G: Gpu>(
         )?;
     }
     let n = scan(gpu, &mut first)?;
+    let mut nodes = gpu.alloc::<u32>(n as usize)?;
+    let mut parents = gpu.alloc(n as usize)?;
+    let root_words = components::bit_words(n) as usize;
+    let mut points = gpu.alloc_zeroed(n as usize)?;
+    let mut roots = gpu.alloc(root_words)?;
+    let mut ranks = gpu.alloc(root_words)?;
     if n == 0 {
         return Ok(Borders {
             found: Found {
@@ -50,14 +65,13 @@ pub(super) fn find<G: Gpu>(
                 befores: gpu.alloc(0)?,
             },
             starts: gpu.alloc(0)?,
+            first,
+            nodes,
+            parents,
+            roots,
+            ranks,
         });
     }
-    let mut nodes = gpu.alloc(n as usize)?;
-    let mut parents = gpu.alloc(n as usize)?;
-    let root_words = components::root_words(n) as usize;
-    let mut points = gpu.alloc_zeroed(n as usize)?;
-    let mut roots = gpu.alloc(root_words)?;
-    let mut ranks = gpu.alloc(root_words)?;
     // SAFETY: `first` is the scan of the counts, whose sum is `n`; all lengths are those that the kernels ask for, which run in
     // their order.
     unsafe {
@@ -136,42 +150,10 @@ pub(super) fn find<G: Gpu>(
             befores,
         },
         starts,
+        first,
+        nodes,
+        parents,
+        roots,
+        ranks,
     })
-}
-
-/// Writes the points of the borders that are kept.
-pub(super) fn search<G: Gpu>(
-    work: &Work<'_, G>,
-    borders: &Borders<G>,
-    arranged: &Arranged<G>,
-) -> Result<G::Buffer<i32>> {
-    let Work {
-        gpu,
-        image,
-        labels,
-        raster,
-        edges,
-        simple,
-    } = *work;
-    let mut points = gpu.alloc(arranged.points as usize * 2)?;
-    if arranged.points > 0 {
-        // SAFETY: places and offsets are of these borders, and the points were counted.
-        unsafe {
-            components::search_borders::launch(
-                &gpu.launcher(),
-                blocks(borders.found.count),
-                image.view(),
-                labels.view(),
-                borders.starts.view(),
-                arranged.places.view(),
-                arranged.offsets.view(),
-                points.view_mut(),
-                raster,
-                borders.found.count,
-                edges,
-                simple,
-            )?;
-        }
-    }
-    Ok(points)
 }

@@ -6,17 +6,18 @@
 //! | | component analysis | `join_nodes`, `flatten_nodes`, scan |
 //! | | one starting point a border | `select_starts` |
 //! | `arrange.rs` | order and hierarchy | those of `trazar_kernels::contour::arrange`, with a sort |
-//! | `components.rs` | search, one thread a border | `search_borders` |
+//! | `search.rs` | search, one thread a border and a stretch | those of `trazar_kernels::contour::search` |
 //!
 //! [`Geometry::Edges`] needs the labels of the 4-connected components first.
 //!
 //! # Memory
 //! On the GPU, beside the image of 1/8 byte a pixel: 1/8 byte a pixel for counts; 12.3 bytes for each point that
-//! [`Approximation::None`] has while borders are found, then 8 for each point of the result; some 60 bytes for each border.
+//! [`Approximation::None`] has, and 8 for each point of the result; some 60 bytes for each border.
 //! Edges take the labels' 5.2 bytes a pixel besides, while they are made.
 
 mod arrange;
 mod components;
+mod search;
 
 use glam::IVec2;
 use trazar_kernels::contour::pixels::Raster;
@@ -267,7 +268,7 @@ impl<G: Gpu> DeviceTracer<G> {
         let borders = components::find(&work, queued)?;
         let arranged = arrange::arrange(gpu, &borders.found, options.retrieval)?;
         queued("order and hierarchy")?;
-        let points = components::search(&work, &borders, &arranged)?;
+        let points = search::search(&work, &borders, &arranged)?;
         queued("search")?;
         gpu.release(image.words())?;
         Ok(DeviceContours {
