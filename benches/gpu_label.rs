@@ -13,8 +13,9 @@
 
 use std::time::Instant;
 
-use trazar::cuda::{Device, DeviceBuffer, Module, Queue, Scanner, Stream};
+use trazar::cuda::{Device, DeviceBuffer, Module, Queue, Stream};
 use trazar::generate::Pattern;
+use trazar::gpu::Scanner;
 use trazar::{
     BinaryImage, Connectivity, DeviceImage, DeviceLabeler, Engine, LabelAlgorithm, LabelOptions,
     Result,
@@ -72,7 +73,11 @@ fn bytes_of(image: &BinaryImage) -> Vec<u8> {
 }
 
 /// Wrong labels are worth no time.
-fn verify(labeler: &DeviceLabeler, image: &BinaryImage, on_device: &DeviceImage) -> Result<()> {
+fn verify(
+    labeler: &DeviceLabeler<Queue>,
+    image: &BinaryImage,
+    on_device: &DeviceImage<Queue>,
+) -> Result<()> {
     for connectivity in [Connectivity::Four, Connectivity::Eight] {
         let options = LabelOptions {
             connectivity,
@@ -92,12 +97,17 @@ fn verify(labeler: &DeviceLabeler, image: &BinaryImage, on_device: &DeviceImage)
     Ok(())
 }
 
-fn bench_image(labeler: &DeviceLabeler, name: &str, side: u32, only: &[String]) -> Result<()> {
+fn bench_image(
+    labeler: &DeviceLabeler<Queue>,
+    name: &str,
+    side: u32,
+    only: &[String],
+) -> Result<()> {
     let wanted = |what: &str| only.iter().any(|item| item == what);
     let stream = labeler.stream();
     let pattern: Pattern = name.parse()?;
     let image = pattern.generate(side, side, 1)?;
-    let on_device = DeviceImage::upload(stream, &image)?;
+    let on_device = DeviceImage::upload(labeler.gpu(), &image)?;
     let bytes = bytes_of(&image);
     let bytes_on_device = stream.upload(&bytes)?;
     if side <= 4096 {
@@ -164,13 +174,13 @@ fn bench_image(labeler: &DeviceLabeler, name: &str, side: u32, only: &[String]) 
 
 /// Copies to and from the host, and the whole from host to host.
 fn bench_host(
-    labeler: &DeviceLabeler,
+    labeler: &DeviceLabeler<Queue>,
     image: &BinaryImage,
     pixels: f64,
     copy_ms: f64,
 ) -> Result<()> {
     let started = Instant::now();
-    let on_device = DeviceImage::upload(labeler.stream(), image)?;
+    let on_device = DeviceImage::upload(labeler.gpu(), image)?;
     let uploaded = started.elapsed().as_secs_f64() * MS_PER_S;
     let labels = labeler.label(&on_device, Connectivity::Eight, LabelAlgorithm::Tiles)?;
     labels.count()?;
@@ -189,7 +199,7 @@ fn bench_host(
     Ok(())
 }
 
-fn bench_scan(labeler: &DeviceLabeler) -> Result<()> {
+fn bench_scan(labeler: &DeviceLabeler<Queue>) -> Result<()> {
     let stream = labeler.stream();
     for log2 in [20, 24, 28] {
         let n = 1usize << log2;
@@ -199,7 +209,7 @@ fn bench_scan(labeler: &DeviceLabeler) -> Result<()> {
         let input = stream.upload(&values)?;
         let mut output: DeviceBuffer<u32> = stream.alloc(n)?;
         let copy_ms = median_ms(stream, 50, || Ok(output.copy_from(0, &input, 0..n)?))?;
-        let mut scanner = Scanner::new(labeler.queue(), n as u32)?;
+        let mut scanner = Scanner::new(labeler.gpu(), n as u32)?;
         let ms = median_ms(stream, 50, || scanner.scan(&input, &mut output))?;
         let found = output.to_vec()?;
         let mut sum = 0u32;
@@ -237,7 +247,7 @@ fn main() -> Result<()> {
     };
     let loaded = started.elapsed().as_secs_f64() * MS_PER_S;
     if only.iter().any(|item| item == "load") {
-        let image = DeviceImage::upload(labeler.stream(), &BinaryImage::from_art("##.#")?)?;
+        let image = DeviceImage::upload(labeler.gpu(), &BinaryImage::from_art("##.#")?)?;
         let labels = labeler.label(&image, Connectivity::Eight, LabelAlgorithm::Tiles)?;
         assert_eq!(labels.to_host()?.as_slice(), [1, 1, 0, 2]);
         let first = started.elapsed().as_secs_f64() * MS_PER_S;

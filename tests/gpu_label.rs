@@ -5,17 +5,17 @@
 //! `masks/*.png`.
 #![cfg(target_os = "linux")]
 
+mod labels;
+
 use std::io::Write;
 
-use trazar::cuda::Device;
+use labels::{ALGORITHMS, CONNECTIVITIES, difference, options};
+use trazar::cuda::{Device, Queue};
 use trazar::generate::{self, Pattern};
 use trazar::{
     BinaryImage, Connectivity, DeviceImage, DeviceLabeler, Engine, Error, LabelAlgorithm,
-    LabelOptions, Labels,
+    LabelOptions,
 };
-
-const ALGORITHMS: [LabelAlgorithm; 2] = [LabelAlgorithm::Tiles, LabelAlgorithm::Direct];
-const CONNECTIVITIES: [Connectivity; 2] = [Connectivity::Four, Connectivity::Eight];
 
 fn set(variable: &str) -> bool {
     std::env::var_os(variable).is_some_and(|value| value == "1")
@@ -36,49 +36,6 @@ fn gpu(test: &str) -> Option<Engine> {
             let _ = writeln!(std::io::stdout(), "{test}: skipped: {error}");
             None
         }
-    }
-}
-
-/// The first difference between two results.
-fn difference(found: &Labels, expected: &Labels) -> Option<String> {
-    let size = |labels: &Labels| (labels.width(), labels.height());
-    if size(found) != size(expected) {
-        return Some(format!("{:?} is not {:?}", size(found), size(expected)));
-    }
-    let (a, b) = (found.as_slice(), expected.as_slice());
-    if a.len() != b.len() {
-        return Some(format!("{} labels, not {}", a.len(), b.len()));
-    }
-    if let Some(i) = (0..a.len()).find(|&i| a[i] != b[i]) {
-        let width = found.width() as usize;
-        let (x, y) = (i % width, i / width);
-        return Some(format!("at ({x}, {y}): {}, not {}", a[i], b[i]));
-    }
-    if found.count() != expected.count() {
-        return Some(format!(
-            "{} components, not {}",
-            found.count(),
-            expected.count()
-        ));
-    }
-    let (a, b) = (found.components(), expected.components());
-    if a == b {
-        return None;
-    }
-    let (a, b) = (a.unwrap_or_default(), b.unwrap_or_default());
-    let at = a.iter().zip(b).position(|(a, b)| a != b);
-    Some(format!("components differ first at {at:?}"))
-}
-
-fn options(
-    connectivity: Connectivity,
-    algorithm: LabelAlgorithm,
-    statistics: bool,
-) -> LabelOptions {
-    LabelOptions {
-        connectivity,
-        statistics,
-        algorithm: Some(algorithm),
     }
 }
 
@@ -343,7 +300,8 @@ fn labels_stay_on_the_device() {
     let image = generate::blobs(1500, 900, 6).unwrap();
     // From another stream than the labeler's.
     let stream = device.stream().unwrap();
-    let on_device = DeviceImage::upload(&stream, &image).unwrap();
+    let queue = Queue::new(&stream, labeler.gpu().module()).unwrap();
+    let on_device = DeviceImage::upload(&queue, &image).unwrap();
     let labels = labeler
         .label(&on_device, Connectivity::Eight, LabelAlgorithm::Tiles)
         .unwrap();
@@ -368,7 +326,7 @@ fn algorithms_of_other_devices_are_refused() {
     };
     assert_eq!(
         refused(&cpu, LabelAlgorithm::Tiles),
-        "the labelling algorithm `tiles` runs on the device cuda; cpu has parallel and sequential"
+        "the labelling algorithm `tiles` runs on the device cuda or emulator; cpu has parallel and sequential"
     );
     if let Some(gpu) = gpu("algorithms_of_other_devices_are_refused") {
         assert_eq!(

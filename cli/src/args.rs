@@ -7,6 +7,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use trazar::Engine;
 use trazar::generate::Pattern;
 
+use crate::failure::Failure;
+
 /// Label and trace very large binary images, exactly.
 #[derive(Debug, Parser)]
 #[command(
@@ -199,6 +201,10 @@ pub(crate) struct RunArgs {
     /// Where to run
     #[arg(long, value_name = "D", default_value = "auto")]
     pub(crate) device: Device,
+
+    /// Which of the emulator's orders of threads [default: 0]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
 
     /// Run the work N times and report the fastest, for measuring
     #[arg(long, value_name = "N", default_value = "1")]
@@ -399,9 +405,9 @@ values! { LabelAlgorithm => trazar::LabelAlgorithm {
     Sequential => Self::Sequential,
     /// On all cores
     Parallel => Self::Parallel,
-    /// On a GPU, in tiles
+    /// By GPU kernels, in tiles
     Tiles => Self::Tiles,
-    /// On a GPU, one thread a pixel
+    /// By GPU kernels, one thread a pixel
     Direct => Self::Direct,
 }}
 
@@ -423,15 +429,35 @@ pub(crate) enum Device {
     Cpu,
     /// The first NVIDIA GPU
     Cuda,
+    /// The GPU's kernels on the processor, checked and slow: for small images
+    Emulator,
 }
 
-impl Device {
-    /// The engine to use; `algorithm` is the device of the algorithm that was asked for, if any.
-    pub(crate) fn engine(self, algorithm: Option<trazar::Device>) -> trazar::Result<Engine> {
-        match (self, algorithm) {
-            (Self::Cpu, _) | (Self::Auto, Some(trazar::Device::Cpu)) => Ok(Engine::cpu()),
-            (Self::Cuda, _) | (Self::Auto, Some(trazar::Device::Cuda)) => Engine::cuda(),
-            (Self::Auto, _) => Ok(Engine::auto()),
+impl RunArgs {
+    /// Refuses options that do not go together.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        if self.seed.is_some() && self.device != Device::Emulator {
+            return Err(Failure::usage(
+                "--seed is the emulator's: use it with --device emulator",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The engine to use for the algorithm that was asked for, if any.
+    pub(crate) fn engine(
+        &self,
+        algorithm: Option<trazar::LabelAlgorithm>,
+    ) -> trazar::Result<Engine> {
+        match self.device {
+            Device::Cpu => Ok(Engine::cpu()),
+            Device::Cuda => Engine::cuda(),
+            Device::Emulator => Ok(Engine::emulator(self.seed.unwrap_or(0))),
+            Device::Auto => match algorithm.map(|algorithm| algorithm.devices()[0]) {
+                None => Ok(Engine::auto()),
+                Some(trazar::Device::Cpu) => Ok(Engine::cpu()),
+                Some(_) => Engine::cuda(),
+            },
         }
     }
 }

@@ -34,6 +34,10 @@ pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
                 gpu
             }));
         }
+        devices.push(json!({
+            "name": Device::Emulator.name(),
+            "algorithms": { "label": label(Device::Emulator) },
+        }));
         let info = json!({
             "version": version,
             "auto": auto,
@@ -68,6 +72,11 @@ pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
             }
             Err(reason) => writeln!(stdout, "cuda: none: {reason}")?,
         }
+        writeln!(
+            stdout,
+            "emulator: the GPU's kernels on the processor, checked; label: {}",
+            label(Device::Emulator).join(", ")
+        )?;
         if let Value::Object(kernels) = gpu::kernels() {
             writeln!(
                 stdout,

@@ -27,10 +27,7 @@ pub(crate) fn run(args: &LabelArgs) -> Result<(), Failure> {
     };
 
     let started = Instant::now();
-    let engine = args
-        .run
-        .device
-        .engine(options.algorithm.map(trazar::LabelAlgorithm::device))?;
+    let engine = args.run.engine(options.algorithm)?;
     let start_seconds = started.elapsed().as_secs_f64();
     let (read, read_seconds) = image::read(&args.input, &args.run, false)?;
     let output = args.output.as_deref().map(Destination::open).transpose()?;
@@ -82,6 +79,7 @@ pub(crate) fn run(args: &LabelArgs) -> Result<(), Failure> {
 
 /// Refuses options that do not go together.
 fn check(args: &LabelArgs) -> Result<(), Failure> {
+    args.run.check()?;
     let outputs = [args.output.as_deref(), args.stats.as_deref()];
     let to_stdout = outputs
         .into_iter()

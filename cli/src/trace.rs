@@ -33,7 +33,7 @@ pub(crate) fn run(args: &TraceArgs) -> Result<(), Failure> {
         algorithm: args.algorithm.map(Into::into),
     };
     options.validate()?;
-    if args.run.device == Device::Cuda {
+    if matches!(args.run.device, Device::Cuda | Device::Emulator) {
         return Err(Failure::Failed(
             "tracing has no GPU kernels yet: use --device cpu, or auto".into(),
         ));
@@ -88,6 +88,7 @@ pub(crate) fn run(args: &TraceArgs) -> Result<(), Failure> {
 
 /// Refuses options that do not go together.
 fn check(args: &TraceArgs, format: Option<ContourFormat>) -> Result<(), Failure> {
+    args.run.check()?;
     if args.run.json && args.output.as_deref().is_some_and(output::is_stdout) {
         return Err(Failure::usage(
             "-o - and --json both want standard output: write to a file, or leave --json out",

@@ -34,15 +34,22 @@ fn info_names_devices_algorithms_and_the_kernels_origin() {
         .as_array()
         .unwrap();
     assert!(labels.contains(&"sequential".into()));
-    let gpus = info["devices"].as_array().unwrap().len() - 1;
-    assert_eq!(gpus == 0, info["no_gpu"].is_string(), "{info}");
+    let devices = info["devices"].as_array().unwrap();
+    let emulator = devices.last().unwrap();
+    assert_eq!(emulator["name"], "emulator");
+    assert_eq!(
+        emulator["algorithms"]["label"],
+        serde_json::json!(["tiles", "direct"])
+    );
+    let gpus = devices.iter().filter(|device| device["name"] == "cuda");
+    assert_eq!(gpus.count() == 0, info["no_gpu"].is_string(), "{info}");
     if cfg!(target_os = "linux") {
         let hash = info["kernels"]["source_hash"].as_str().unwrap();
         assert!(hash.len() == 64 && hash.chars().all(|c| c.is_ascii_hexdigit()));
         assert_eq!(info["kernels"]["target"], "nvptx64-nvidia-cuda sm_75");
     }
     let text = String::from_utf8(run(["info"]).succeeded().stdout).unwrap();
-    for line in ["trazar ", "auto is ", "cpu: "] {
+    for line in ["trazar ", "auto is ", "cpu: ", "emulator: "] {
         assert!(text.lines().any(|l| l.starts_with(line)), "{text}");
     }
 }
@@ -53,8 +60,19 @@ fn algorithms_stay_with_their_devices() {
     let image = folder.ring("ring.png");
     let image = image.to_str().unwrap();
     run(["label", image, "--device", "cpu", "--algorithm", "tiles"])
-        .failed(1, &["tiles", "cuda", "parallel", "sequential"]);
-    run(["trace", image, "--device", "cuda"]).failed(1, &["no GPU kernels", "--device cpu"]);
+        .failed(1, &["tiles", "cuda or emulator", "parallel", "sequential"]);
+    run([
+        "label",
+        image,
+        "--device",
+        "emulator",
+        "--algorithm",
+        "parallel",
+    ])
+    .failed(1, &["parallel", "cpu", "emulator has tiles and direct"]);
+    for device in ["cuda", "emulator"] {
+        run(["trace", image, "--device", device]).failed(1, &["no GPU kernels", "--device cpu"]);
+    }
     // Under auto the algorithm chooses the device.
     let summary = run(["label", image, "--algorithm", "sequential", "--json"]);
     assert_eq!(summary.succeeded().json()["device"], "cpu");
@@ -76,28 +94,38 @@ fn without_a_gpu_the_reason_is_given() {
 }
 
 #[test]
-fn a_gpu_gives_the_processors_labels() {
-    if !there_is_a_gpu("labels on a GPU") {
-        return;
+fn a_seed_is_the_emulators() {
+    let folder = Folder::new();
+    let image = folder.ring("ring.png");
+    let image = image.to_str().unwrap();
+    for command in ["label", "trace"] {
+        run([command, image, "--seed", "3"]).failed(2, &["--seed", "--device emulator"]);
+        run([command, image, "--seed", "3", "--device", "cpu"])
+            .failed(2, &["--seed", "--device emulator"]);
     }
+    for seed in ["0", "18446744073709551615"] {
+        let summary = run([
+            "label", image, "--device", "emulator", "--seed", seed, "--json",
+        ]);
+        let summary = summary.succeeded().json();
+        assert_eq!(summary["device"], "emulator");
+        assert_eq!(summary["algorithm"], "tiles");
+    }
+}
+
+/// The labels and statistics of noise on `device` are those of the processor, by each kernel algorithm.
+fn gives_the_processors_labels(device: &str, size: &str) {
     let folder = Folder::new();
     let image = folder.at("noise.png");
     let image = image.to_str().unwrap();
-    run([
-        "generate",
-        "mask",
-        "noise:0.5",
-        "-o",
-        image,
-        "--size",
-        "333x222",
-    ])
-    .succeeded();
-    let label = |algorithm: &str, connectivity: &str| {
+    run(["generate", "mask", "noise:0.5", "-o", image, "--size", size]).succeeded();
+    let label = |device: &str, algorithm: &str, connectivity: &str| {
         let [labels, stats] = ["labels.npy", "stats.csv"].map(|name| folder.at(name));
         run([
             "label",
             image,
+            "--device",
+            device,
             "--algorithm",
             algorithm,
             "--connectivity",
@@ -111,9 +139,24 @@ fn a_gpu_gives_the_processors_labels() {
         [labels, stats].map(|path| std::fs::read(path).unwrap())
     };
     for connectivity in ["4", "8"] {
-        let expected = label("sequential", connectivity);
+        let expected = label("cpu", "sequential", connectivity);
         for algorithm in ["tiles", "direct"] {
-            assert!(label(algorithm, connectivity) == expected, "{algorithm}");
+            assert!(
+                label(device, algorithm, connectivity) == expected,
+                "{device}, {algorithm}"
+            );
         }
+    }
+}
+
+#[test]
+fn the_emulator_gives_the_processors_labels() {
+    gives_the_processors_labels("emulator", "77x33");
+}
+
+#[test]
+fn a_gpu_gives_the_processors_labels() {
+    if there_is_a_gpu("labels on a GPU") {
+        gives_the_processors_labels("cuda", "333x222");
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 #[cfg(not(feature = "cuda"))]
 use crate::Error;
-#[cfg(feature = "cuda")]
+use crate::emulator::Emulator;
 use crate::label::device::DeviceLabeler;
 use crate::label::{self, LabelAlgorithm, LabelOptions, Labels};
 use crate::trace::{self, Contours, TraceAlgorithm, TraceOptions};
@@ -18,6 +18,9 @@ pub enum Device {
     Cpu,
     /// An NVIDIA GPU.
     Cuda,
+    /// The GPU's kernels on this machine's processor, checked access by access: to see what they do, or why they fail. Many
+    /// thousand times slower than a GPU.
+    Emulator,
 }
 
 impl Device {
@@ -26,6 +29,7 @@ impl Device {
         match self {
             Self::Cpu => "cpu",
             Self::Cuda => "cuda",
+            Self::Emulator => "emulator",
         }
     }
 }
@@ -43,10 +47,25 @@ impl Device {
 /// ```
 #[derive(Clone)]
 pub struct Engine {
-    device: Device,
-    #[cfg(feature = "cuda")]
-    labeler: Option<DeviceLabeler>,
+    backend: Backend,
     progress: Option<Arc<ProgressFn>>,
+}
+
+/// A device with what is kept for it.
+#[derive(Clone)]
+enum Backend {
+    Cpu,
+    #[cfg(feature = "cuda")]
+    Cuda(DeviceLabeler<crate::cuda::Queue>),
+    Emulator(DeviceLabeler<Emulator>),
+}
+
+/// Runs the GPU's kernels on an emulator that is set up already. As for [`Engine::emulator`], and clones of the emulator are the
+/// same device.
+impl From<Emulator> for Engine {
+    fn from(emulator: Emulator) -> Self {
+        Self::of(Backend::Emulator(DeviceLabeler::on(emulator)))
+    }
 }
 
 /// Called now and then, from the thread that works, with the share of the work that is done
@@ -72,11 +91,7 @@ impl Engine {
     #[cfg(feature = "cuda")]
     pub fn cuda() -> Result<Self> {
         let labeler = DeviceLabeler::new(&crate::cuda::Device::open(0)?)?;
-        Ok(Self {
-            device: Device::Cuda,
-            labeler: Some(labeler),
-            progress: None,
-        })
+        Ok(Self::of(Backend::Cuda(labeler)))
     }
 
     /// The first NVIDIA GPU: not in this build.
@@ -92,12 +107,18 @@ impl Engine {
 
     /// This machine's processor.
     pub fn cpu() -> Self {
-        Self {
-            device: Device::Cpu,
-            #[cfg(feature = "cuda")]
-            labeler: None,
-            progress: None,
-        }
+        Self::of(Backend::Cpu)
+    }
+
+    /// The GPU's kernels on this machine's processor, thread by thread, in an order that follows `seed`. The results are those
+    /// of a GPU; what a kernel does wrong is an error that says where. An [`Emulator`] set up otherwise is given by `into()`.
+    ///
+    /// It takes microseconds for each step of each of a kernel's threads, which are more than there are pixels: it is for
+    /// images of at most a few thousand pixels a side.
+    ///
+    /// It labels; what has no kernels yet runs on the processor as it is.
+    pub fn emulator(seed: u64) -> Self {
+        Emulator::new(seed).into()
     }
 
     /// Reports progress to `report`.
@@ -109,7 +130,12 @@ impl Engine {
 
     /// The device that the engine runs on.
     pub fn device(&self) -> Device {
-        self.device
+        match self.backend {
+            Backend::Cpu => Device::Cpu,
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(_) => Device::Cuda,
+            Backend::Emulator(_) => Device::Emulator,
+        }
     }
 
     /// The algorithm that [`trace`](Self::trace) uses for these options.
@@ -121,7 +147,7 @@ impl Engine {
     pub fn label_algorithm(&self, options: &LabelOptions) -> LabelAlgorithm {
         options
             .algorithm
-            .unwrap_or(LabelAlgorithm::on(self.device)[0])
+            .unwrap_or(LabelAlgorithm::on(self.device())[0])
     }
 
     /// Traces the borders of `image`.
@@ -141,19 +167,26 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of another device, [`Error::TooMany`](crate::Error::TooMany) past 2³² - 1 provisional
-    /// labels, [`Error::OutOfMemory`](crate::Error::OutOfMemory); on a GPU, [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) past 2³² - 1 pixels, and `Error::Cuda`.
+    /// labels, [`Error::OutOfMemory`](crate::Error::OutOfMemory); by kernels, [`Error::ImageTooLarge`](crate::Error::ImageTooLarge)
+    /// past 2³² - 1 pixels, and `Error::Cuda` or [`Error::Emulator`](crate::Error::Emulator).
     pub fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels> {
         let algorithm = self.label_algorithm(options);
-        if algorithm.device() != self.device {
-            return Err(algorithm.unavailable_on(self.device));
+        algorithm.check_runs_on(self.device())?;
+        let labels = match &self.backend {
+            Backend::Cpu => return label::label(image, options, algorithm, &self.progress()),
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(labeler) => labeler.label_host(image, options, algorithm)?,
+            Backend::Emulator(labeler) => labeler.label_host(image, options, algorithm)?,
+        };
+        self.progress().report(1, 1);
+        Ok(labels)
+    }
+
+    fn of(backend: Backend) -> Self {
+        Self {
+            backend,
+            progress: None,
         }
-        #[cfg(feature = "cuda")]
-        if let Some(labeler) = &self.labeler {
-            let labels = labeler.label_host(image, options, algorithm)?;
-            self.progress().report(1, 1);
-            return Ok(labels);
-        }
-        label::label(image, options, algorithm, &self.progress())
     }
 
     fn progress(&self) -> Progress<'_> {
@@ -164,7 +197,7 @@ impl Engine {
 impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Engine")
-            .field("device", &self.device)
+            .field("device", &self.device())
             .finish_non_exhaustive()
     }
 }

@@ -44,6 +44,15 @@ pub enum Error {
         unit: &'static str,
     },
 
+    /// An array that has not the length of the others.
+    #[error("an array of {needed} elements is needed, but one of {given} was given")]
+    LengthMismatch {
+        /// How many elements it should have.
+        needed: usize,
+        /// How many it has.
+        given: usize,
+    },
+
     /// A float that is not a number, so neither foreground nor background.
     #[error(
         "the value at x = {x}, y = {y} is not a number (NaN): replace such values before thresholding"
@@ -85,6 +94,10 @@ pub enum Error {
     #[cfg(feature = "cuda")]
     #[error(transparent)]
     Cuda(#[from] crate::cuda::CudaError),
+
+    /// What the emulator refused, or found wrong in a kernel.
+    #[error(transparent)]
+    Emulator(#[from] cuda_std::emulator::EmulatorError),
 
     /// A file that could not be opened, read, written or renamed.
     #[error("{}: {source}", path.display())]

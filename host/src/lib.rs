@@ -27,17 +27,19 @@ mod error;
 pub mod formats;
 pub mod generate;
 mod geometry;
+pub mod gpu;
 mod image;
 mod label;
 mod memory;
 mod trace;
 
+/// The emulated device that runs kernels on the processor, and checks them.
+pub use cuda_std::emulator;
 pub use engine::{Device, Engine, ProgressFn};
 pub use error::{Error, Result};
 pub use geometry::{BoundingBox, Location};
 pub use glam;
 pub use image::{BinaryImage, MAX_SIDE, Sample, WORD_BITS};
-#[cfg(feature = "cuda")]
 pub use label::device::{DeviceImage, DeviceLabeler, DeviceLabels};
 pub use label::{Component, Connectivity, LabelAlgorithm, LabelOptions, Labels};
 pub use trace::{

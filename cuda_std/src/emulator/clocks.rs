@@ -186,35 +186,31 @@ impl Clocks {
         }
     }
 
-    /// The lanes in `slots`, all of one warp, have met at `sync_warp`.
-    pub(super) fn warp_barrier(&mut self, slots: &[usize]) {
+    /// The lanes of `mask` have met at `sync_warp`; `first` is the slot of their warp's lane 0.
+    pub(super) fn warp_barrier(&mut self, first: usize, mask: u32) {
+        let slots = || {
+            (0..LANES)
+                .filter(move |lane| mask >> lane & 1 != 0)
+                .map(move |lane| (lane, first + lane))
+        };
         let mut joined = [0; LANES];
-        for &slot in slots {
-            let lane = self.lane(slot);
+        let mut known: Option<Knowledge> = None;
+        for (lane, slot) in slots() {
             let thread = &self.threads[slot];
             for (joined, &time) in joined.iter_mut().zip(&thread.lanes) {
                 *joined = time.max(*joined);
             }
             joined[lane] = thread.now.max(joined[lane]);
+            if let Some(acquired) = &thread.acquired {
+                known.get_or_insert_default().add(acquired);
+            }
         }
-        let mut some_acquired = false;
-        for &slot in slots {
+        let known = known.map(Rc::new);
+        for (_, slot) in slots() {
             let thread = &mut self.threads[slot];
             thread.lanes = joined;
             thread.now += 1;
-            some_acquired |= thread.acquired.is_some();
-        }
-        if some_acquired {
-            let mut known = Knowledge::default();
-            for &slot in slots {
-                if let Some(acquired) = &self.threads[slot].acquired {
-                    known.add(acquired);
-                }
-            }
-            let known = Rc::new(known);
-            for &slot in slots {
-                self.threads[slot].acquired = Some(Rc::clone(&known));
-            }
+            thread.acquired.clone_from(&known);
         }
     }
 

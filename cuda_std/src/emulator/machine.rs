@@ -1,6 +1,6 @@
 //! One launch: blocks start, their threads run as coroutines until all have ended.
 //!
-//! Exactly one coroutine runs at a time, on the thread that called `launch`. The functions in [`call`] are what a kernel
+//! Exactly one coroutine runs at a time, on the thread that called `launch`. The functions in [`call`](super::call) are what a kernel
 //! reaches through `cuda_std`; they find their launch in a thread-local pointer. None holds a reference to the
 //! [`Machine`] while its coroutine is suspended.
 
@@ -17,32 +17,23 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 use fastrand::Rng;
 
 use super::clocks::{Clocks, LANES};
-use super::fault::{Event, Fault, Place, Source, ThreadId, Touch, Waiting};
-use super::memory::{Memory, Owner};
+use super::fault::{Fault, Source, ThreadId, Waiting};
+use super::memory::Memory;
+use super::progress::Watch;
+use super::rendezvous::{Barrier, Warp};
 use super::schedule::{Ready, Schedule};
-use super::shadow::{Before, Conflict, Crowds, Kind, NoMemory};
-use super::warp::{Operand, WarpOp, answers};
+use super::shadow::Crowds;
 use super::{Settings, tally};
-use crate::atomic::ScopeKind;
-use crate::backend::Access;
 use crate::launch::{Dim3, KernelSpec, LaunchConfig};
 
 /// Bytes of a coroutine's stack, of which only what is used takes memory.
 const STACK: usize = 128 << 10;
-/// Static shared memory that a block can have, in bytes.
-const STATIC_SHARED: usize = 48 << 10;
-/// Dynamic shared memory that a block can have.
+/// Dynamic shared memory that a block can have, in bytes.
 const DYNAMIC_SHARED: usize = 227 << 10;
-/// Plain accesses after which a thread lets others run, should it wait for them.
-const PATIENCE: u32 = 4096;
-/// Repetitions of a load or a failing update, with nothing changing anywhere, after which a thread counts as spinning.
-const SPINNING: u32 = 1000;
-/// Loads that are compared to notice a repetition.
-const RECENT: usize = 16;
 
 thread_local! {
-    /// The launch whose kernel runs on this thread.
-    static MACHINE: Cell<*mut Machine> = const { Cell::new(null_mut()) };
+    /// The launch whose kernel runs on this thread; null while none of its threads does.
+    pub(super) static MACHINE: Cell<*mut Machine> = const { Cell::new(null_mut()) };
     /// Stacks of coroutines that have ended.
     static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
     /// Where the last panic in a kernel was.
@@ -51,148 +42,84 @@ thread_local! {
 
 /// What a thread does.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum State {
+pub(super) enum State {
     /// It runs, or can.
     Ready,
     /// It can go on, and asks for the lanes that are with it.
     AsksActive(Source),
     AtBarrier,
-    InWarp(WarpWait),
+    InWarp,
     Ended,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct WarpWait {
-    op: WarpOp,
-    mask: u32,
-    source: Source,
-}
-
-struct Thread {
+pub(super) struct Thread {
     coroutine: Option<Coroutine<(), (), (), DefaultStack>>,
-    yielder: *const Yielder<(), ()>,
-    index: Dim3,
-    state: State,
-    operand: Operand,
-    /// What its last warp operation or barrier gave.
-    answer: (u64, bool),
+    pub(super) yielder: *const Yielder<(), ()>,
+    pub(super) index: Dim3,
+    pub(super) state: State,
     /// Plain accesses since it last let others run.
-    accesses: u32,
-    /// Its last write, if nothing has looked yet whether it changed anything.
-    write: Option<Written>,
-    recent: [(usize, u64); RECENT],
-    next_recent: usize,
-    repeats: u32,
-    /// The launch's `changes` when `repeats` began.
-    repeats_since: u64,
-    /// Where it last loaded or updated atomically.
-    last: Option<(&'static str, Source)>,
+    pub(super) accesses: u32,
 }
 
-/// What a place held before a write.
-#[derive(Clone, Copy)]
-struct Written {
-    address: usize,
-    bytes: usize,
-    before: [u8; 16],
-    update: bool,
-}
-
-struct Block {
-    live: bool,
-    number: u32,
-    index: Dim3,
+pub(super) struct Block {
+    pub(super) number: u32,
+    pub(super) index: Dim3,
     /// Threads that have not ended.
-    running: u32,
-    barrier: Option<Barrier>,
+    pub(super) running: u32,
+    pub(super) barrier: Option<Barrier>,
+    /// What the last barrier gave.
+    pub(super) answer: u32,
     /// Bytes of static shared memory so far.
-    shared_bytes: usize,
-}
-
-/// The threads of a block that wait at a barrier.
-struct Barrier {
-    kind: BarrierKind,
-    source: Source,
-    first: usize,
-    arrived: u32,
-    holding: u32,
-}
-
-/// The barriers of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BarrierKind {
-    Plain,
-    Count,
-    And,
-    Or,
-}
-
-impl BarrierKind {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Plain => "sync_threads",
-            Self::Count => "sync_threads_count",
-            Self::And => "sync_threads_and",
-            Self::Or => "sync_threads_or",
-        }
-    }
+    pub(super) shared_bytes: usize,
 }
 
 /// Shared memory of a slot for blocks, which its blocks use one after the other.
-struct SharedRegion {
-    slot: usize,
+pub(super) struct SharedRegion {
+    pub(super) slot: usize,
     /// The declaration's address; 0 for dynamic shared memory.
-    site: usize,
-    region: usize,
+    pub(super) site: usize,
+    pub(super) region: usize,
     /// The block that uses it.
-    block: Option<u32>,
+    pub(super) block: Option<u32>,
 }
 
-struct Param {
-    name: &'static str,
-    start: usize,
-    bytes: usize,
+/// A parameter that is a view.
+pub(super) struct Param {
+    pub(super) name: &'static str,
+    pub(super) start: usize,
+    pub(super) bytes: usize,
 }
 
-struct Machine {
-    spec: &'static KernelSpec,
-    config: LaunchConfig,
-    args: *const *const c_void,
-    params: Vec<Param>,
+/// A launch.
+pub(super) struct Machine {
+    pub(super) spec: &'static KernelSpec,
+    pub(super) config: LaunchConfig,
+    pub(super) args: *const *const c_void,
+    pub(super) params: Vec<Param>,
     settings: Settings,
-    memory: *mut Memory,
+    pub(super) memory: *mut Memory,
     /// Of the launch, for the notes on global memory.
-    generation: u32,
-    threads: Vec<Thread>,
-    blocks: Vec<Block>,
-    shared: Vec<SharedRegion>,
-    waiting_blocks: VecDeque<u32>,
+    pub(super) generation: u32,
+    pub(super) threads: Vec<Thread>,
+    pub(super) blocks: Vec<Block>,
+    /// Those of all slots for blocks.
+    pub(super) warps: Vec<Warp>,
+    pub(super) watches: Vec<Watch>,
+    pub(super) shared: Vec<SharedRegion>,
+    pub(super) waiting_blocks: VecDeque<u32>,
     blocks_started: u64,
     live_blocks: usize,
-    ready: Ready,
-    current: usize,
-    clocks: Clocks,
-    crowds: Crowds,
+    pub(super) ready: Ready,
+    pub(super) current: usize,
+    pub(super) clocks: Clocks,
+    pub(super) crowds: Crowds,
     /// Regions that accesses found lately, by a hash of their views' starts.
-    found: [(usize, usize); 16],
+    pub(super) found: [(usize, usize); 16],
     /// Counts what makes waiting threads worth running again.
-    changes: u64,
+    pub(super) changes: u64,
     steps: u64,
-    fault: Option<Fault>,
+    pub(super) fault: Option<Fault>,
     ending: bool,
-}
-
-/// An access as the views describe it.
-#[derive(Clone, Copy)]
-pub(crate) struct Accessed {
-    pub(crate) start: usize,
-    pub(crate) index: usize,
-    pub(crate) count: usize,
-    pub(crate) len: usize,
-    pub(crate) size: usize,
-    pub(crate) alignment: usize,
-    pub(crate) access: Access,
-    pub(crate) source: Source,
 }
 
 /// Whether a kernel runs on this thread.
@@ -200,7 +127,7 @@ pub(super) fn in_kernel() -> bool {
     !MACHINE.get().is_null()
 }
 
-/// Runs a grid to its end. A fault comes with the steps taken.
+/// Runs a grid to its end. Gives the fault that ended it, if one did, and the steps taken.
 ///
 /// # Safety
 ///
@@ -212,18 +139,15 @@ pub(super) unsafe fn run(
     config: LaunchConfig,
     args: &[*const c_void],
     launch: u64,
-) -> Result<(), (Fault, u64)> {
-    check_shape(spec, &config, args.len()).map_err(|why| (Fault::BadLaunch { why }, 0))?;
-    if spec.entry.is_none() {
-        let why = "the kernel was not compiled for the host".into();
-        return Err((Fault::BadLaunch { why }, 0));
+) -> (Option<Fault>, u64) {
+    if let Err(why) = check_shape(spec, &config, args.len()) {
+        return (Some(Fault::BadLaunch { why }), 0);
     }
     watch_panics();
 
     // SAFETY: the caller's promise.
     let mut machine = unsafe { Machine::new(memory, settings, spec, config, args, launch) };
     let machine = &raw mut *machine;
-    MACHINE.set(machine);
     // SAFETY: the machine lives until the end of this function; references to it end before a coroutine runs.
     unsafe {
         (*machine).start_blocks();
@@ -233,7 +157,10 @@ pub(super) unsafe fn run(
                 .coroutine
                 .take()
                 .expect("a thread that has not ended");
-            match coroutine.resume(()) {
+            MACHINE.set(machine);
+            let result = coroutine.resume(());
+            MACHINE.set(null_mut());
+            match result {
                 CoroutineResult::Yield(()) => (*machine).thread(slot).coroutine = Some(coroutine),
                 CoroutineResult::Return(()) => {
                     STACKS.with_borrow_mut(|stacks| stacks.push(coroutine.into_stack()));
@@ -245,13 +172,13 @@ pub(super) unsafe fn run(
             }
         }
         (*machine).ending = true;
-        let slots = (&(*machine).threads).len();
-        for slot in 0..slots {
+        for slot in 0..(*machine).slots() {
             // Unwinds what is left of a kernel.
             let coroutine = (*machine).thread(slot).coroutine.take();
+            MACHINE.set(machine);
             drop(coroutine);
+            MACHINE.set(null_mut());
         }
-        MACHINE.set(null_mut());
         let machine = &mut *machine;
         if machine.fault.is_none() {
             machine.fault = machine.not_zero();
@@ -261,10 +188,7 @@ pub(super) unsafe fn run(
         }
         let threads = config.block.count() * machine.blocks_started;
         tally::add(spec.name, threads, machine.steps);
-        match machine.fault.take() {
-            None => Ok(()),
-            Some(fault) => Err((fault, machine.steps)),
-        }
+        (machine.fault.take(), machine.steps)
     }
 }
 
@@ -287,6 +211,9 @@ fn check_shape(spec: &KernelSpec, config: &LaunchConfig, args: usize) -> Result<
                 "its {what} is {x} × {y} × {z}, and no side may be 0"
             ));
         }
+    }
+    if spec.entry.is_none() {
+        return Err("it was not compiled for the host".into());
     }
     if *block != spec.block {
         let Dim3 { x, y, z } = spec.block;
@@ -385,27 +312,23 @@ impl Machine {
                         z: t / x / y,
                     },
                     state: State::Ended,
-                    operand: Operand::default(),
-                    answer: (0, false),
                     accesses: 0,
-                    write: None,
-                    recent: [(0, 0); RECENT],
-                    next_recent: 0,
-                    repeats: 0,
-                    repeats_since: 0,
-                    last: None,
                 }
             })
             .collect();
         let blocks = (0..resident)
             .map(|_| Block {
-                live: false,
                 number: 0,
                 index: Dim3::from(0),
                 running: 0,
                 barrier: None,
+                answer: 0,
                 shared_bytes: 0,
             })
+            .collect();
+        let warps = (0..resident)
+            .flat_map(|_| (0..block_threads).step_by(LANES))
+            .map(|first| Warp::new((block_threads - first).min(LANES)))
             .collect();
         Box::new(Self {
             spec,
@@ -417,6 +340,8 @@ impl Machine {
             memory,
             threads,
             blocks,
+            warps,
+            watches: vec![Watch::default(); slots],
             shared: Vec::new(),
             waiting_blocks: waiting_blocks.into(),
             blocks_started: 0,
@@ -433,19 +358,23 @@ impl Machine {
         })
     }
 
-    fn block_threads(&self) -> usize {
+    pub(super) fn block_threads(&self) -> usize {
         self.clocks.block_threads() as usize
     }
 
-    fn thread(&mut self, slot: usize) -> &mut Thread {
+    pub(super) fn thread(&mut self, slot: usize) -> &mut Thread {
         &mut self.threads[slot]
     }
 
-    fn running(&mut self) -> &mut Thread {
+    fn slots(&self) -> usize {
+        self.threads.len()
+    }
+
+    pub(super) fn running(&mut self) -> &mut Thread {
         self.thread(self.current)
     }
 
-    fn memory(&mut self) -> &mut Memory {
+    pub(super) fn memory(&mut self) -> &mut Memory {
         // SAFETY: `run` holds the memory for as long as the machine lives, and uses it through here alone.
         unsafe { &mut *self.memory }
     }
@@ -464,7 +393,6 @@ impl Machine {
         let count = self.block_threads();
         let Dim3 { x, y, .. } = self.config.grid;
         self.blocks[slot] = Block {
-            live: true,
             number,
             index: Dim3 {
                 x: number % x,
@@ -473,6 +401,7 @@ impl Machine {
             },
             running: count as u32,
             barrier: None,
+            answer: 0,
             shared_bytes: 0,
         };
         self.clocks.start_block(slot, number);
@@ -489,10 +418,12 @@ impl Machine {
             thread.coroutine = Some(coroutine);
             thread.state = State::Ready;
             thread.accesses = 0;
-            thread.write = None;
-            thread.repeats = 0;
-            thread.last = None;
+            self.watches[t] = Watch::default();
             self.ready.push(t);
+        }
+        let warps = count.div_ceil(LANES);
+        for warp in &mut self.warps[slot * warps..(slot + 1) * warps] {
+            warp.start();
         }
         self.blocks_started += 1;
         self.live_blocks += 1;
@@ -552,43 +483,21 @@ impl Machine {
         Some(slot)
     }
 
-    /// Answers the lanes that ask at `source` with the thread in `slot`, or some of them: they are together.
-    fn answer_active(&mut self, slot: usize, source: Source) {
-        let (first, lanes) = self.warp_of(slot);
-        let mut mask = 0u32;
-        for lane in 0..lanes {
-            let other = first + lane;
-            let asks =
-                matches!(self.threads[other].state, State::AsksActive(at) if same(at, source));
-            if asks && (other == slot || self.ready.rng.u32(..4) != 0) {
-                mask |= 1 << lane;
-            }
-        }
-        for lane in 0..lanes {
-            if mask >> lane & 1 != 0 {
-                self.threads[first + lane].answer = (mask.into(), false);
-                self.threads[first + lane].state = State::Ready;
-            }
-        }
-    }
-
-    /// The slot of lane 0 of the warp of the thread in `slot`, and how many lanes the warp has.
-    fn warp_of(&self, slot: usize) -> (usize, usize) {
+    /// Which warp the thread in `slot` is of.
+    pub(super) fn warp(&self, slot: usize) -> usize {
         let count = self.block_threads();
-        let t = slot % count;
-        let in_block = t - t % LANES;
-        (slot - t + in_block, (count - in_block).min(LANES))
+        slot / count * count.div_ceil(LANES) + slot % count / LANES
     }
 
-    fn lane(&self, slot: usize) -> u32 {
+    pub(super) fn lane(&self, slot: usize) -> u32 {
         (slot % self.block_threads() % LANES) as u32
     }
 
-    fn block(&self, slot: usize) -> &Block {
+    pub(super) fn block(&self, slot: usize) -> &Block {
         &self.blocks[slot / self.block_threads()]
     }
 
-    fn thread_id(&self, slot: usize) -> ThreadId {
+    pub(super) fn thread_id(&self, slot: usize) -> ThreadId {
         ThreadId {
             block: self.block(slot).index,
             thread: self.threads[slot].index,
@@ -596,7 +505,7 @@ impl Machine {
     }
 
     /// A thread by its number in the grid, which need not be resident any more.
-    fn thread_of(&self, id: u32) -> ThreadId {
+    pub(super) fn thread_of(&self, id: u32) -> ThreadId {
         let count = self.clocks.block_threads();
         let (number, t) = (id / count, id % count);
         let Dim3 { x, y, .. } = self.config.grid;
@@ -614,11 +523,16 @@ impl Machine {
         ThreadId { block, thread }
     }
 
-    fn waiting(&self, slot: usize, what: &'static str, source: Source) -> Waiting {
+    pub(super) fn waiting(
+        &self,
+        slot: usize,
+        what: &'static str,
+        source: Option<Source>,
+    ) -> Waiting {
         Waiting {
             thread: self.thread_id(slot),
             what,
-            source: Some(source),
+            source,
         }
     }
 
@@ -627,854 +541,24 @@ impl Machine {
         if self.fault.is_some() {
             return;
         }
+        // An update that changed nothing does not matter any more.
         self.settle(slot);
         self.threads[slot].state = State::Ended;
         self.changes += 1;
-        let lane = self.lane(slot);
-        let (first, lanes) = self.warp_of(slot);
-        for other in first..first + lanes {
-            if let State::InWarp(wait) = self.threads[other].state
-                && wait.mask >> lane & 1 != 0
-            {
-                self.fault = Some(Fault::ExitedLane {
-                    waiting: self.waiting(other, wait.op.name(), wait.source),
-                    mask: wait.mask,
-                    exited: 1 << lane,
-                });
-                return;
-            }
-        }
-        let block = slot / self.block_threads();
-        if let Some(barrier) = &self.blocks[block].barrier {
-            self.fault = Some(Fault::DivergentBarrier {
-                waiting: self.waiting(barrier.first, barrier.kind.name(), barrier.source),
-                other: self.thread_id(slot),
-                elsewhere: None,
-            });
+        if let Err(fault) = self.end_meetings(slot) {
+            self.fault = Some(fault);
             return;
         }
+        let block = slot / self.block_threads();
         self.blocks[block].running -= 1;
         if self.blocks[block].running == 0 {
-            self.blocks[block].live = false;
             self.live_blocks -= 1;
             self.start_block(block);
         }
     }
-
-    /// Looks whether the thread's last write has changed anything.
-    fn settle(&mut self, slot: usize) -> Option<Fault> {
-        let write = self.threads[slot].write.take()?;
-        // SAFETY: the bytes were checked to lie in the device's memory when they were written, and the thread has not
-        // let others run since.
-        let now = unsafe { std::slice::from_raw_parts(write.address as *const u8, write.bytes) };
-        if *now != write.before[..write.bytes] {
-            self.changes += 1;
-            None
-        } else if write.update {
-            self.repeat(slot)
-        } else {
-            None
-        }
-    }
-
-    /// The thread loads `value` from `address`, as it may have done just before.
-    fn loads(&mut self, slot: usize, address: usize, value: u64) -> Option<Fault> {
-        let thread = &mut self.threads[slot];
-        if thread.recent.contains(&(address, value)) {
-            return self.repeat(slot);
-        }
-        thread.recent[thread.next_recent] = (address, value);
-        thread.next_recent = (thread.next_recent + 1) % RECENT;
-        thread.repeats = 0;
-        None
-    }
-
-    /// The thread did what it did before, and learnt nothing.
-    fn repeat(&mut self, slot: usize) -> Option<Fault> {
-        let changes = self.changes;
-        let thread = &mut self.threads[slot];
-        if thread.repeats_since != changes {
-            (thread.repeats_since, thread.repeats) = (changes, 0);
-        }
-        thread.repeats += 1;
-        if thread.repeats.is_multiple_of(8) {
-            self.ready.move_back(slot);
-        }
-        if self.threads[slot].repeats < SPINNING || !self.threads[slot].repeats.is_multiple_of(64) {
-            return None;
-        }
-        let spins = |slot: usize| {
-            let thread = &self.threads[slot];
-            thread.repeats_since == changes && thread.repeats >= SPINNING
-        };
-        self.ready.all(spins).then(|| self.deadlock())
-    }
-
-    /// Who waits for what: one thread for each place.
-    fn deadlock(&self) -> Fault {
-        let mut waiting: Vec<Waiting> = Vec::new();
-        let (mut blocked, mut spinning) = (0, 0);
-        for (slot, thread) in self.threads.iter().enumerate() {
-            let found = match thread.state {
-                State::Ended => continue,
-                State::AtBarrier => {
-                    blocked += 1;
-                    let barrier = self.block(slot).barrier.as_ref();
-                    barrier.map(|barrier| (barrier.kind.name(), barrier.source))
-                }
-                State::InWarp(wait) => {
-                    blocked += 1;
-                    Some((wait.op.name(), wait.source))
-                }
-                State::Ready | State::AsksActive(_) => {
-                    spinning += 1;
-                    thread.last
-                }
-            };
-            if let Some((what, source)) = found
-                && !waiting
-                    .iter()
-                    .any(|w| w.what == what && w.source.is_some_and(|at| same(at, source)))
-            {
-                waiting.push(self.waiting(slot, what, source));
-            }
-        }
-        Fault::Deadlock {
-            waiting,
-            blocked,
-            spinning,
-            not_started: self.waiting_blocks.len() as u64,
-        }
-    }
-
-    /// An access, by the running thread.
-    fn access(&mut self, accessed: Accessed) -> Result<(), Fault> {
-        let Accessed {
-            start,
-            index,
-            count,
-            len,
-            size,
-            alignment,
-            access,
-            source,
-        } = accessed;
-        let slot = self.current;
-        let touch = touch_of(access);
-        let event = Event {
-            thread: self.thread_id(slot),
-            touch,
-            source,
-        };
-        if index.checked_add(count).is_none_or(|end| end > len) {
-            return Err(Fault::OutOfBounds {
-                event,
-                place: self.place(start, index, size),
-                count,
-                len,
-            });
-        }
-        let address = start + index * size;
-        let bytes = count * size;
-        if bytes == 0 {
-            return Ok(());
-        }
-        if !address.is_multiple_of(alignment) {
-            return Err(Fault::Misaligned {
-                event,
-                place: self.place(start, index, size),
-                address,
-                alignment,
-            });
-        }
-        let Some(region) = self.find(start) else {
-            let place = self.place(start, index, size);
-            return Err(Fault::NotDeviceMemory { event, place });
-        };
-
-        let block = self.block(slot).index;
-        // SAFETY: as in `memory`, spelt out so that other fields can be borrowed beside it.
-        let memory = unsafe { &mut *self.memory };
-        let region = memory.region(region);
-        let (short_lived, generation) = match &region.owner {
-            Owner::Device => (false, self.generation),
-            Owner::Block { block: owner, .. } => {
-                if *owner != block {
-                    let owner = *owner;
-                    let place = self.place(start, index, size);
-                    return Err(Fault::ForeignSharedMemory {
-                        event,
-                        place,
-                        owner,
-                    });
-                }
-                (true, region.generation)
-            }
-        };
-        let end = region.start + region.bytes;
-        if address + bytes > end {
-            return Err(Fault::OutOfBounds {
-                event,
-                place: self.place(start, index, size),
-                count,
-                len: (end - start) / size,
-            });
-        }
-        let kind = Kind {
-            touch,
-            block_scope: match access {
-                Access::AtomicLoad { scope, .. } | Access::AtomicStore { scope, .. } => {
-                    !short_lived && scope == ScopeKind::Block
-                }
-                _ => false,
-            },
-        };
-        let offset = address - region.start;
-        let conflict = region
-            .shadow
-            .access(
-                offset,
-                bytes,
-                kind,
-                source,
-                slot,
-                generation,
-                short_lived,
-                &self.clocks,
-                &mut self.crowds,
-            )
-            .map_err(|NoMemory| Fault::OutOfMemory {
-                what: "the notes on an array",
-            })?;
-        if let Some(conflict) = conflict {
-            let place = self.place(start, index, size);
-            return Err(self.conflict(conflict, event, place));
-        }
-
-        match access {
-            Access::AtomicLoad { acquire, .. } => {
-                self.clocks.atomic_load(slot, address, acquire);
-            }
-            Access::AtomicStore { scope, release } => {
-                let release = release.then_some(scope);
-                self.clocks.atomic_store(slot, address, release, false);
-            }
-            Access::AtomicUpdate => {
-                self.clocks.atomic_load(slot, address, false);
-                self.clocks.atomic_store(slot, address, None, true);
-            }
-            Access::Load | Access::ReadOnlyLoad | Access::Store => {}
-        }
-        self.note_progress(accessed, address, bytes)
-    }
-
-    /// Notes what tells a thread that waits from one that works.
-    fn note_progress(
-        &mut self,
-        accessed: Accessed,
-        address: usize,
-        bytes: usize,
-    ) -> Result<(), Fault> {
-        let slot = self.current;
-        let compared = bytes.min(16);
-        let mut before = [0u8; 16];
-        let mut copy = || {
-            // SAFETY: the access was checked to lie in the device's memory.
-            let now = unsafe { std::slice::from_raw_parts(address as *const u8, compared) };
-            before[..compared].copy_from_slice(now);
-        };
-        let fault = match accessed.access {
-            Access::AtomicLoad { .. } => {
-                copy();
-                self.threads[slot].last = Some(("atomic load", accessed.source));
-                let value = u64::from_ne_bytes(before[..8].try_into().unwrap_or_default());
-                self.loads(slot, address, value)
-            }
-            Access::Load if self.threads[slot].accesses == 0 => {
-                // Its patience has just ended.
-                copy();
-                self.threads[slot].last = Some(("load", accessed.source));
-                let value = u64::from_ne_bytes(before[..8].try_into().unwrap_or_default());
-                self.loads(slot, address, value)
-            }
-            Access::Store | Access::AtomicStore { .. } | Access::AtomicUpdate => {
-                copy();
-                let update = accessed.access == Access::AtomicUpdate;
-                if update {
-                    self.threads[slot].last = Some(("atomic update", accessed.source));
-                }
-                self.threads[slot].write = Some(Written {
-                    address,
-                    bytes: compared,
-                    before,
-                    update,
-                });
-                None
-            }
-            Access::Load | Access::ReadOnlyLoad => None,
-        };
-        fault.map_or(Ok(()), Err)
-    }
-
-    fn conflict(&self, conflict: Conflict, event: Event, place: Place) -> Fault {
-        let other = |before: Before| Event {
-            thread: self.thread_of(before.thread),
-            touch: before.touch,
-            source: before.source,
-        };
-        match conflict {
-            Conflict::Uninitialised => Fault::Uninitialised { event, place },
-            Conflict::Race(before) => Fault::DataRace {
-                place,
-                first: other(before),
-                second: event,
-            },
-            Conflict::Narrow(before) => Fault::ScopeTooNarrow {
-                place,
-                first: other(before),
-                second: event,
-            },
-            Conflict::ReadOnly(before) => {
-                let before = other(before);
-                let (load, store) = if event.touch == Touch::ReadOnlyLoad {
-                    (event, before)
-                } else {
-                    (before, event)
-                };
-                Fault::ReadOnlyWritten { place, load, store }
-            }
-        }
-    }
-
-    /// The region that a view which starts at `start` lies in.
-    fn find(&mut self, start: usize) -> Option<usize> {
-        let hash = (start >> 4 ^ start >> 12) % self.found.len();
-        let (key, region) = self.found[hash];
-        if key == start && self.memory().holds(region, start) {
-            return Some(region);
-        }
-        let region = self.memory().find(start)?;
-        self.found[hash] = (start, region);
-        Some(region)
-    }
-
-    /// How to call element `index` of the view that starts at `start`.
-    fn place(&mut self, start: usize, index: usize, size: usize) -> Place {
-        let index = index.cast_signed();
-        let named: Vec<_> = self
-            .params
-            .iter()
-            .filter(|param| param.start == start && param.bytes > 0)
-            .map(|param| format!("`{}`", param.name))
-            .collect();
-        if !named.is_empty() {
-            let view = named.join(" or ");
-            return Place { view, index };
-        }
-        let within = self
-            .params
-            .iter()
-            .find(|param| start >= param.start && start - param.start < param.bytes);
-        if let Some(param) = within {
-            let view = format!("`{}` from byte {} on", param.name, start - param.start);
-            return Place { view, index };
-        }
-        let view = match self.find(start) {
-            Some(region) => {
-                let region = self.memory().region(region);
-                match &region.owner {
-                    Owner::Block { label, .. } if start == region.start => label.clone(),
-                    Owner::Block { label, .. } => {
-                        format!("{label} from byte {} on", start - region.start)
-                    }
-                    Owner::Device => format!(
-                        "an array of {} bytes that is no argument, from byte {} on",
-                        region.bytes,
-                        start - region.start
-                    ),
-                }
-            }
-            None => format!("a view of {size} bytes an element at the address {start:#x}"),
-        };
-        Place { view, index }
-    }
-
-    /// The running thread comes to a barrier of its block.
-    fn arrive(&mut self, kind: BarrierKind, predicate: bool, source: Source) -> Result<(), Fault> {
-        let slot = self.current;
-        let count = self.block_threads();
-        let block = slot / count;
-        if (self.blocks[block].running as usize) < count {
-            let ended = (block * count..(block + 1) * count)
-                .find(|&other| self.threads[other].state == State::Ended);
-            return Err(Fault::DivergentBarrier {
-                waiting: self.waiting(slot, kind.name(), source),
-                other: self.thread_id(ended.unwrap_or(slot)),
-                elsewhere: None,
-            });
-        }
-        let barrier = self.blocks[block].barrier.get_or_insert(Barrier {
-            kind,
-            source,
-            first: slot,
-            arrived: 0,
-            holding: 0,
-        });
-        if barrier.kind != kind || !same(barrier.source, source) {
-            let (first, first_kind, first_source) = (barrier.first, barrier.kind, barrier.source);
-            return Err(Fault::DivergentBarrier {
-                waiting: self.waiting(first, first_kind.name(), first_source),
-                other: self.thread_id(slot),
-                elsewhere: Some((kind.name(), source)),
-            });
-        }
-        barrier.arrived += 1;
-        barrier.holding += u32::from(predicate);
-        self.threads[slot].state = State::AtBarrier;
-        if barrier.arrived as usize == count {
-            let holding = barrier.holding;
-            let answer = match kind {
-                BarrierKind::Plain => 0,
-                BarrierKind::Count => holding,
-                BarrierKind::And => u32::from(holding as usize == count),
-                BarrierKind::Or => u32::from(holding > 0),
-            };
-            self.blocks[block].barrier = None;
-            self.clocks.barrier(block);
-            self.changes += 1;
-            for other in block * count..(block + 1) * count {
-                self.threads[other].answer = (answer.into(), false);
-                self.threads[other].state = State::Ready;
-                self.ready.push(other);
-            }
-        }
-        Ok(())
-    }
-
-    /// The running thread comes to a warp operation.
-    fn arrive_in_warp(
-        &mut self,
-        op: WarpOp,
-        mask: u32,
-        operand: Operand,
-        source: Source,
-    ) -> Result<(), Fault> {
-        let slot = self.current;
-        let lane = self.lane(slot);
-        let (first, lanes) = self.warp_of(slot);
-        let waiting = self.waiting(slot, op.name(), source);
-        if mask >> lane & 1 == 0 {
-            return Err(Fault::NotInMask { waiting, mask });
-        }
-        let absent = mask & !(u32::MAX >> (LANES - lanes));
-        if absent != 0 {
-            return Err(Fault::AbsentLane {
-                waiting,
-                mask,
-                absent,
-            });
-        }
-        let wait = WarpWait { op, mask, source };
-        let mut exited = 0u32;
-        let mut missing = false;
-        for other in 0..lanes {
-            if mask >> other & 1 == 0 || other as u32 == lane {
-                continue;
-            }
-            match self.threads[first + other].state {
-                State::Ended => exited |= 1 << other,
-                State::InWarp(its) if its.op == op && its.mask == mask => {}
-                State::InWarp(its) if its.mask >> lane & 1 != 0 => {
-                    let other = self.waiting(first + other, its.op.name(), its.source);
-                    return Err(Fault::WarpMismatch {
-                        first: (other, its.mask),
-                        second: (waiting, mask),
-                    });
-                }
-                _ => missing = true,
-            }
-        }
-        if exited != 0 {
-            return Err(Fault::ExitedLane {
-                waiting,
-                mask,
-                exited,
-            });
-        }
-        self.threads[slot].operand = operand;
-        self.threads[slot].state = State::InWarp(wait);
-        if missing {
-            return Ok(());
-        }
-
-        let mut operands = [Operand::default(); LANES];
-        let mut slots = Vec::with_capacity(lanes);
-        for other in (0..lanes).filter(|other| mask >> other & 1 != 0) {
-            operands[other] = self.threads[first + other].operand;
-            slots.push(first + other);
-        }
-        let answers = answers(op, mask, &operands).map_err(|inactive| {
-            let reader = first + inactive.reader;
-            let source = match self.threads[reader].state {
-                State::InWarp(wait) => wait.source,
-                _ => source,
-            };
-            Fault::InactiveLane {
-                waiting: self.waiting(reader, op.name(), source),
-                mask,
-                lane: inactive.lane as u32,
-            }
-        })?;
-        // Of the operations, only this one orders memory accesses.
-        if op == WarpOp::Sync {
-            self.clocks.warp_barrier(&slots);
-        }
-        for slot in slots {
-            self.threads[slot].answer = answers[slot - first];
-            self.threads[slot].state = State::Ready;
-            self.ready.push(slot);
-        }
-        Ok(())
-    }
-
-    /// The running block's memory for the array that `site` stands for; where it starts.
-    fn shared(
-        &mut self,
-        site: usize,
-        bytes: usize,
-        source: Source,
-        label: impl FnOnce() -> String,
-    ) -> Result<usize, Fault> {
-        let slot = self.current / self.block_threads();
-        let Block { number, index, .. } = self.blocks[slot];
-        let known = self
-            .shared
-            .iter()
-            .position(|shared| shared.slot == slot && shared.site == site);
-        let place = match known {
-            Some(place) => place,
-            None => {
-                let owner = Owner::Block {
-                    block: index,
-                    label: label(),
-                };
-                let what = "shared memory";
-                let region = self.memory().add(bytes, owner);
-                let region = region.map_err(|_| Fault::OutOfMemory { what })?;
-                self.shared.push(SharedRegion {
-                    slot,
-                    site,
-                    region,
-                    block: None,
-                });
-                self.shared.len() - 1
-            }
-        };
-        let region = self.shared[place].region;
-        if self.shared[place].block != Some(number) {
-            self.shared[place].block = Some(number);
-            self.memory().renew(region, index);
-            if site != 0 {
-                let total = self.blocks[slot].shared_bytes + bytes;
-                if total > STATIC_SHARED {
-                    return Err(Fault::TooMuchShared {
-                        thread: self.thread_id(self.current),
-                        source,
-                        bytes: total,
-                        limit: STATIC_SHARED,
-                    });
-                }
-                self.blocks[slot].shared_bytes = total;
-            }
-        }
-        Ok(self.memory().region(region).start)
-    }
-
-    /// The first element that should be zero when the kernel ends, and is not.
-    fn not_zero(&mut self) -> Option<Fault> {
-        for (param, value) in self.spec.params.iter().zip(0..) {
-            if !param.zero_at_exit || param.element == 0 {
-                continue;
-            }
-            // SAFETY: a view starts with its address and its length.
-            let (start, len) = unsafe { (*self.args.add(value)).cast::<(usize, usize)>().read() };
-            let Some(region) = self.find(start) else {
-                continue;
-            };
-            // SAFETY: as in `memory`.
-            let region = unsafe { &mut *self.memory }.region(region);
-            let bytes =
-                (len.saturating_mul(param.element)).min(region.start + region.bytes - start);
-            // SAFETY: bytes of the device's memory.
-            let now = unsafe { std::slice::from_raw_parts(start as *const u8, bytes) };
-            let Some(byte) = now.iter().position(|&byte| byte != 0) else {
-                continue;
-            };
-            let last = region.shadow.last_writer(
-                start - region.start + byte,
-                self.generation,
-                &self.crowds,
-                &self.clocks,
-            );
-            return Some(Fault::NotZeroAtExit {
-                place: Place {
-                    view: format!("`{}`", param.name),
-                    index: (byte / param.element).cast_signed(),
-                },
-                last: last.map(|before| Event {
-                    thread: self.thread_of(before.thread),
-                    touch: before.touch,
-                    source: before.source,
-                }),
-            });
-        }
-        None
-    }
-}
-
-fn touch_of(access: Access) -> Touch {
-    match access {
-        Access::Load => Touch::Load,
-        Access::ReadOnlyLoad => Touch::ReadOnlyLoad,
-        Access::Store => Touch::Store,
-        Access::AtomicLoad { .. } => Touch::AtomicLoad,
-        Access::AtomicStore { .. } => Touch::AtomicStore,
-        Access::AtomicUpdate => Touch::AtomicUpdate,
-    }
 }
 
 /// Whether two places in the source are the same.
-fn same(a: Source, b: Source) -> bool {
+pub(super) fn same(a: Source, b: Source) -> bool {
     std::ptr::eq(a, b) || (a.line(), a.column(), a.file()) == (b.line(), b.column(), b.file())
-}
-
-/// Lets another thread run; the running one goes on when the scheduler says so.
-///
-/// # Safety
-///
-/// `machine` runs the calling coroutine, and the caller holds no reference to it.
-unsafe fn suspend(machine: *mut Machine) {
-    // SAFETY: the caller's promise; the yielder lives as long as its coroutine runs.
-    unsafe {
-        let yielder = (*machine).running().yielder;
-        (*yielder).suspend(());
-    }
-}
-
-/// Ends the launch with `fault`. The calling thread goes no further.
-///
-/// # Safety
-///
-/// As for [`suspend`].
-unsafe fn fail(machine: *mut Machine, fault: Fault) -> ! {
-    // SAFETY: the caller's promise.
-    unsafe {
-        (*machine).fault.get_or_insert(fault);
-        loop {
-            suspend(machine);
-        }
-    }
-}
-
-/// What a kernel asks of the machine that runs it. Outside a kernel, each gives `None` and does nothing.
-pub(crate) mod call {
-    use super::{
-        Access, Accessed, BarrierKind, Dim3, MACHINE, Machine, Operand, PATIENCE, ScopeKind,
-        Source, State, WarpOp, fail, suspend,
-    };
-
-    /// Where the running thread is.
-    #[derive(Clone, Copy)]
-    pub(crate) struct Here {
-        pub(crate) thread: Dim3,
-        pub(crate) block: Dim3,
-        pub(crate) block_dim: Dim3,
-        pub(crate) grid_dim: Dim3,
-        pub(crate) lane: u32,
-        pub(crate) dynamic_shared: u32,
-    }
-
-    /// The machine that runs the calling thread.
-    fn machine() -> Option<*mut Machine> {
-        let machine = MACHINE.get();
-        (!machine.is_null()).then_some(machine)
-    }
-
-    pub(crate) fn here() -> Option<Here> {
-        let machine = machine()?;
-        // SAFETY: the machine runs this thread, and nothing else refers to it now.
-        let machine = unsafe { &*machine };
-        let slot = machine.current;
-        Some(Here {
-            thread: machine.threads[slot].index,
-            block: machine.block(slot).index,
-            block_dim: machine.config.block,
-            grid_dim: machine.config.grid,
-            lane: machine.lane(slot),
-            dynamic_shared: machine.config.dynamic_shared,
-        })
-    }
-
-    /// Puts the running thread among those that can go on, and lets another run.
-    ///
-    /// # Safety
-    ///
-    /// As for [`suspend`].
-    unsafe fn let_others(machine: *mut Machine) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let current = (*machine).current;
-            (*machine).ready.push(current);
-            suspend(machine);
-        }
-    }
-
-    /// The thread is about to do something: looks at what it did last.
-    ///
-    /// # Safety
-    ///
-    /// As for [`suspend`].
-    unsafe fn settle(machine: *mut Machine) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let current = (*machine).current;
-            if let Some(fault) = (*machine).settle(current) {
-                fail(machine, fault);
-            }
-        }
-    }
-
-    pub(crate) fn access(accessed: Accessed) -> Option<()> {
-        let machine = machine()?;
-        let atomic = !matches!(
-            accessed.access,
-            Access::Load | Access::ReadOnlyLoad | Access::Store
-        );
-        // SAFETY: the machine runs this thread; each reference ends before the thread is suspended.
-        unsafe {
-            settle(machine);
-            {
-                let machine = &mut *machine;
-                let thread = &mut machine.threads[machine.current];
-                thread.accesses += 1;
-                if atomic || thread.accesses >= PATIENCE {
-                    thread.accesses = 0;
-                }
-            }
-            if (*machine).running().accesses == 0 && !(*machine).ready.is_empty() {
-                let_others(machine);
-            }
-            let done = (*machine).access(accessed);
-            if let Err(fault) = done {
-                fail(machine, fault);
-            }
-        }
-        Some(())
-    }
-
-    pub(crate) fn barrier(kind: BarrierKind, predicate: bool, source: Source) -> Option<u32> {
-        let machine = machine()?;
-        // SAFETY: as in `access`.
-        unsafe {
-            settle(machine);
-            let arrived = (*machine).arrive(kind, predicate, source);
-            if let Err(fault) = arrived {
-                fail(machine, fault);
-            }
-            suspend(machine);
-            let (answer, _) = (*machine).running().answer;
-            Some(answer as u32)
-        }
-    }
-
-    pub(crate) fn warp(
-        op: WarpOp,
-        mask: u32,
-        value: u64,
-        lane: u32,
-        segments: u32,
-        source: Source,
-    ) -> Option<(u64, bool)> {
-        let machine = machine()?;
-        let operand = Operand {
-            value,
-            lane,
-            segments,
-        };
-        // SAFETY: as in `access`.
-        unsafe {
-            settle(machine);
-            let arrived = (*machine).arrive_in_warp(op, mask, operand, source);
-            if let Err(fault) = arrived {
-                fail(machine, fault);
-            }
-            suspend(machine);
-            Some((*machine).running().answer)
-        }
-    }
-
-    pub(crate) fn active_lanes(source: Source) -> Option<u32> {
-        let machine = machine()?;
-        // SAFETY: as in `access`.
-        unsafe {
-            settle(machine);
-            {
-                let machine = &mut *machine;
-                machine.threads[machine.current].state = State::AsksActive(source);
-            }
-            let_others(machine);
-            let (mask, _) = (*machine).running().answer;
-            Some(mask as u32)
-        }
-    }
-
-    pub(crate) fn fence(scope: ScopeKind) -> Option<()> {
-        let machine = machine()?;
-        // SAFETY: as in `access`.
-        unsafe {
-            settle(machine);
-            let current = (*machine).current;
-            (*machine).clocks.fence(current, scope);
-        }
-        Some(())
-    }
-
-    pub(crate) fn sleep() -> Option<()> {
-        let machine = machine()?;
-        // SAFETY: as in `access`.
-        unsafe {
-            settle(machine);
-            let_others(machine);
-        }
-        Some(())
-    }
-
-    /// Start of the block's array that `site` stands for.
-    pub(crate) fn static_shared(
-        site: usize,
-        bytes: usize,
-        source: Source,
-        label: impl FnOnce() -> String,
-    ) -> Option<usize> {
-        let machine = machine()?;
-        // SAFETY: as in `access`.
-        unsafe {
-            settle(machine);
-            let start = (*machine).shared(site, bytes, source, label);
-            Some(start.unwrap_or_else(|fault| fail(machine, fault)))
-        }
-    }
-
-    /// Start of the launch's dynamic shared memory.
-    pub(crate) fn dynamic_shared(source: Source) -> Option<usize> {
-        let machine = machine()?;
-        // SAFETY: as in `access`.
-        unsafe {
-            settle(machine);
-            let bytes = (*machine).config.dynamic_shared as usize;
-            let label = || "the dynamic shared memory".to_owned();
-            let start = (*machine).shared(0, bytes, source, label);
-            Some(start.unwrap_or_else(|fault| fail(machine, fault)))
-        }
-    }
 }

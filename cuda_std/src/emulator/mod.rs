@@ -37,16 +37,24 @@
 //! |---|---|
 //! | `machine.rs` | one launch: blocks and threads come, run and go |
 //! | `schedule.rs` | who runs next |
-//! | `warp.rs` | operations among lanes |
+//! | `call.rs` | what a kernel asks for |
+//! | `access.rs` | accesses to memory: what they touch, and whether they may |
+//! | `rendezvous.rs` | barriers, and lanes that wait for each other |
+//! | `warp.rs` | what the lanes get |
+//! | `progress.rs` | telling threads that work from threads that only wait |
 //! | `memory.rs` | memory, and who owns it |
 //! | `shadow.rs` | what is noted of each element |
 //! | `clocks.rs` | what happens before what |
 //! | `fault.rs` | what is reported |
 
+mod access;
+pub(crate) mod call;
 mod clocks;
 mod fault;
 mod machine;
 mod memory;
+mod progress;
+mod rendezvous;
 mod schedule;
 mod shadow;
 mod tally;
@@ -56,8 +64,10 @@ use core::ffi::c_void;
 use std::sync::Arc;
 
 pub use fault::{EmulatorError, Event, Fault, Place, Report, Source, ThreadId, Touch, Waiting};
-pub(crate) use machine::{Accessed, BarrierKind, call};
+
+pub(crate) use access::Accessed;
 pub use memory::Buffer;
+pub(crate) use rendezvous::BarrierKind;
 pub use schedule::Schedule;
 pub use tally::{Tally, tally};
 pub(crate) use warp::WarpOp;
@@ -199,7 +209,11 @@ impl Launcher for Emulator {
         let launch = memory.launches;
         memory.launches += 1;
         // SAFETY: the caller's promise, as far as the arguments' types go; accesses are checked.
-        unsafe { machine::run(&mut memory, self.settings, spec, config, args, launch) }
-            .map_err(|(fault, steps)| self.report(spec, launch, fault, steps))
+        let (fault, steps) =
+            unsafe { machine::run(&mut memory, self.settings, spec, config, args, launch) };
+        match fault {
+            None => Ok(()),
+            Some(fault) => Err(self.report(spec, launch, fault, steps)),
+        }
     }
 }

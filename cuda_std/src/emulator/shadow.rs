@@ -308,6 +308,9 @@ impl Shadow {
         let count = bytes / self.granule;
         for cell in &mut self.cells[first..first + count] {
             if cell.generation != generation {
+                if short_lived {
+                    cell.forget(crowds);
+                }
                 *cell = Cell {
                     generation,
                     written: cell.written && !short_lived,
@@ -331,6 +334,13 @@ fn atomic_write(cell: &Cell) -> Touch {
 }
 
 impl Cell {
+    /// Gives back what its stamps stand for, which is of this launch.
+    fn forget(&mut self, crowds: &mut Crowds) {
+        crowds.clear(&mut self.loads);
+        crowds.clear(&mut self.atomic_loads);
+        crowds.clear(&mut self.atomic_writes);
+    }
+
     fn access(
         &mut self,
         kind: Kind,
@@ -423,9 +433,7 @@ impl Cell {
                 crowds.add(&mut self.loads, slot, source, clocks);
             }
             Touch::Store => {
-                crowds.clear(&mut self.loads);
-                crowds.clear(&mut self.atomic_loads);
-                crowds.clear(&mut self.atomic_writes);
+                self.forget(crowds);
                 (self.read_only, self.narrow) = (false, false);
                 self.write = Stamp {
                     source: Some(source),

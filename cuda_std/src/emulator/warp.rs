@@ -74,13 +74,13 @@ pub(super) struct Inactive {
     pub(super) lane: usize,
 }
 
-/// What each lane of `mask` gets, from what each of them brought.
+/// Sets what each lane of `mask` gets, from what each of them brought.
 pub(super) fn answers(
     op: WarpOp,
     mask: u32,
     operands: &[Operand; LANES],
-) -> Result<[Answer; LANES], Inactive> {
-    let mut answers = [(0, false); LANES];
+    answers: &mut [Answer; LANES],
+) -> Result<(), Inactive> {
     let lanes = || (0..LANES).filter(|lane| mask >> lane & 1 != 0);
     let values = || lanes().map(|lane| operands[lane].value);
     let narrow = || values().map(|value| value as u32);
@@ -134,7 +134,7 @@ pub(super) fn answers(
             }
         };
     }
-    Ok(answers)
+    Ok(())
 }
 
 /// The lane that `lane` reads from, itself where there is none, as PTX defines `shfl.sync`.
@@ -171,7 +171,9 @@ mod tests {
             lane: distance,
             segments,
         });
-        answers(op, u32::MAX, &operands).unwrap().to_vec()
+        let mut found = [(0, false); LANES];
+        answers(op, u32::MAX, &operands, &mut found).unwrap();
+        found.to_vec()
     }
 
     #[test]
@@ -201,7 +203,8 @@ mod tests {
             lane: 1,
             segments: 31,
         }; LANES];
-        let inactive = answers(WarpOp::ShuffleDown, 0b0101, &operands).unwrap_err();
+        let mut found = [(0, false); LANES];
+        let inactive = answers(WarpOp::ShuffleDown, 0b0101, &operands, &mut found).unwrap_err();
         assert_eq!((inactive.reader, inactive.lane), (0, 1));
     }
 }

@@ -10,6 +10,7 @@ use cuda_std::{Pod, View, ViewMut};
 use cust::memory::{DeviceBuffer as CustBuffer, DevicePointer};
 use cust::sys::CUdeviceptr;
 
+use crate::gpu::{FillValue, Pattern};
 use crate::memory::advise_large_pages;
 
 use super::error::{CudaError, check, driver_error, status_of};
@@ -353,41 +354,6 @@ impl<T: Pod> DeviceBuffer<T> {
             .check_same("the pinned buffer", values.device())?;
         self.check_len(values.len())
     }
-}
-
-/// A number that [`DeviceBuffer::fill`] can repeat: 8, 16 or 32 bits.
-pub trait FillValue: Pod {
-    #[doc(hidden)]
-    fn pattern(self) -> Pattern;
-}
-
-/// The bits of a number.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug)]
-pub enum Pattern {
-    Bits8(u8),
-    Bits16(u16),
-    Bits32(u32),
-}
-
-macro_rules! fill_values {
-    ($($t:ty as $pattern:ident: $value:ident => $bits:expr;)*) => {$(
-        impl FillValue for $t {
-            fn pattern(self) -> Pattern {
-                let $value = self;
-                Pattern::$pattern($bits)
-            }
-        }
-    )*};
-}
-fill_values! {
-    u8 as Bits8: v => v;
-    i8 as Bits8: v => v.cast_unsigned();
-    u16 as Bits16: v => v;
-    i16 as Bits16: v => v.cast_unsigned();
-    u32 as Bits32: v => v;
-    i32 as Bits32: v => v.cast_unsigned();
-    f32 as Bits32: v => v.to_bits();
 }
 
 /// The size in bytes of `len` elements, if the address space holds it.

@@ -12,8 +12,7 @@
 //! | [`PinnedBuffer`] | host memory that the GPU copies from and to by itself |
 //! | [`Event`] | a point in a stream's work: wait for it, or measure the time between two |
 //! | [`Module`] | compiled kernels |
-//! | [`Queue`] | a stream with a module: the typed launchers' [`Launcher`](cuda_std::launch::Launcher) |
-//! | [`Scanner`] | prefix sums of arrays of one length |
+//! | [`Queue`] | a stream with a module: the typed launchers' [`Launcher`](cuda_std::launch::Launcher), and a [`Gpu`](crate::gpu::Gpu) for pipelines |
 //! | [`Graph`] | recorded work that is launched again at the cost of one launch |
 //!
 //! # Building elsewhere
@@ -40,10 +39,9 @@ mod pinned;
 mod ptx;
 mod queue;
 mod raw;
-mod scan;
 mod stream;
 
-pub use buffer::{DeviceBuffer, FillValue};
+pub use buffer::DeviceBuffer;
 pub use device::{Device, DeviceInfo, MemoryInfo};
 pub use driver::{DriverVersion, load_driver};
 #[doc(hidden)]
@@ -55,7 +53,6 @@ pub use module::{KernelInfo, Module};
 pub use pinned::{InFlight, PinnedBuffer};
 pub use ptx::{PtxHeader, PtxVersion};
 pub use queue::Queue;
-pub use scan::Scanner;
 pub use stream::Stream;
 /// The kernels, their PTX and its origin.
 pub use trazar_kernels as kernels;

@@ -1,4 +1,4 @@
-//! Label on an NVIDIA GPU: the pipelines of kernels, with images and labels that stay there.
+//! Label with kernels: the pipelines, for any [`Gpu`], with images and labels that stay there.
 //!
 //! | algorithm | kernels |
 //! |---|---|
@@ -11,7 +11,7 @@
 
 use std::sync::OnceLock;
 
-use cuda_std::ViewMut;
+#[cfg(feature = "cuda")]
 use trazar_kernels::PTX;
 use trazar_kernels::label::number;
 use trazar_kernels::label::tiles::{self, Grid};
@@ -19,29 +19,31 @@ use trazar_kernels::label::{direct, statistics};
 use trazar_kernels::primitives::{pack, scan};
 
 use super::{Component, Connectivity, LabelAlgorithm, LabelOptions, Labels};
-use crate::cuda::{CudaError, Device, DeviceBuffer, Module, Queue, Stream};
+#[cfg(feature = "cuda")]
+use crate::cuda::{Device, Module, Queue, Stream};
 use crate::geometry::BoundingBox;
+use crate::gpu::{Gpu, GpuBuffer};
 use crate::image::{check_count, check_size};
 use crate::{BinaryImage, Error, Result, WORD_BITS};
 
 /// A binary image in a GPU's memory: the words of a [`BinaryImage`].
 #[derive(Debug)]
-pub struct DeviceImage {
+pub struct DeviceImage<G: Gpu> {
     width: u32,
     height: u32,
-    words: DeviceBuffer<u64>,
+    words: G::Buffer<u64>,
 }
 
-impl DeviceImage {
-    /// Copies `image` to the GPU of `stream`, and waits for it.
+impl<G: Gpu> DeviceImage<G> {
+    /// Copies `image` to the memory of `gpu`, and waits for it.
     ///
     /// # Errors
-    /// [`Error::Cuda`].
-    pub fn upload(stream: &Stream, image: &BinaryImage) -> Result<Self> {
+    /// `Error::Cuda`, [`Error::Emulator`].
+    pub fn upload(gpu: &G, image: &BinaryImage) -> Result<Self> {
         Ok(Self {
             width: image.width(),
             height: image.height(),
-            words: stream.upload(image.words())?,
+            words: gpu.upload(image.words())?,
         })
     }
 
@@ -52,7 +54,7 @@ impl DeviceImage {
     ///
     /// # Safety
     /// The bits past the width, in the last word of each row, are 0 in all of the image's life.
-    pub unsafe fn from_words(width: u32, height: u32, words: DeviceBuffer<u64>) -> Result<Self> {
+    pub unsafe fn from_words(width: u32, height: u32, words: G::Buffer<u64>) -> Result<Self> {
         check_size(width.into(), height.into())?;
         let needed = u64::from(row_words(width)) * u64::from(height);
         check_count(width, height, needed, words.len(), "words")?;
@@ -74,31 +76,32 @@ impl DeviceImage {
     }
 
     /// Its words.
-    pub fn words(&self) -> &DeviceBuffer<u64> {
+    pub fn words(&self) -> &G::Buffer<u64> {
         &self.words
     }
 
     /// Copies it to the host.
     ///
     /// # Errors
-    /// [`Error::Cuda`], [`Error::OutOfMemory`].
+    /// `Error::Cuda`, [`Error::Emulator`], [`Error::OutOfMemory`].
     pub fn to_host(&self) -> Result<BinaryImage> {
-        BinaryImage::from_words(self.width, self.height, self.words.to_vec()?)
+        let words = self.words.to_vec()?;
+        BinaryImage::from_words(self.width, self.height, words)
     }
 }
 
 /// Labels in a GPU's memory.
 #[derive(Debug)]
-pub struct DeviceLabels {
+pub struct DeviceLabels<G: Gpu> {
     width: u32,
     height: u32,
-    labels: DeviceBuffer<u32>,
-    total: DeviceBuffer<u32>,
+    labels: G::Buffer<u32>,
+    total: G::Buffer<u32>,
     count: OnceLock<u32>,
 }
 
-impl DeviceLabels {
-    fn new(grid: Grid, labels: DeviceBuffer<u32>, numbering: Numbering) -> Self {
+impl<G: Gpu> DeviceLabels<G> {
+    fn new(grid: Grid, labels: G::Buffer<u32>, numbering: Numbering<G>) -> Self {
         Self {
             width: grid.width,
             height: grid.height,
@@ -119,14 +122,14 @@ impl DeviceLabels {
     }
 
     /// The labels, row by row.
-    pub fn labels(&self) -> &DeviceBuffer<u32> {
+    pub fn labels(&self) -> &G::Buffer<u32> {
         &self.labels
     }
 
     /// The number of components. The first call waits for the work on the labels and fetches it.
     ///
     /// # Errors
-    /// [`Error::Cuda`].
+    /// `Error::Cuda`, [`Error::Emulator`].
     pub fn count(&self) -> Result<u32> {
         if let Some(&count) = self.count.get() {
             return Ok(count);
@@ -139,7 +142,7 @@ impl DeviceLabels {
     /// Copies the labels to the host.
     ///
     /// # Errors
-    /// [`Error::Cuda`].
+    /// `Error::Cuda`, [`Error::Emulator`].
     pub fn to_host(&self) -> Result<Labels> {
         Ok(Labels {
             width: self.width,
@@ -151,29 +154,24 @@ impl DeviceLabels {
     }
 }
 
-/// Labels images on one GPU, on a stream of its own.
+/// Labels images on one GPU. Clones work on the same queue.
 ///
 /// ```
-/// # #[cfg(feature = "cuda")]
-/// # fn main() -> trazar::Result<()> {
-/// use trazar::cuda::Device;
+/// use trazar::emulator::Emulator;
 /// use trazar::{BinaryImage, Connectivity, DeviceImage, DeviceLabeler, LabelAlgorithm};
 ///
-/// # let device = match Device::open(0) { Ok(device) => device, Err(_) => return Ok(()) };
-/// let labeler = DeviceLabeler::new(&device)?;
+/// // On an NVIDIA GPU: `DeviceLabeler::new(&trazar::cuda::Device::open(0)?)?`.
+/// let labeler = DeviceLabeler::on(Emulator::new(0));
 /// let image = BinaryImage::from_art("##.#")?;
-/// let image = DeviceImage::upload(labeler.stream(), &image)?;
+/// let image = DeviceImage::upload(labeler.gpu(), &image)?;
 /// let labels = labeler.label(&image, Connectivity::Eight, LabelAlgorithm::Tiles)?;
 /// assert_eq!(labels.count()?, 2);
 /// assert_eq!(labels.to_host()?.as_slice(), [1, 1, 0, 2]);
-/// # Ok(())
-/// # }
-/// # #[cfg(not(feature = "cuda"))]
-/// # fn main() {}
+/// # Ok::<(), trazar::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct DeviceLabeler {
-    queue: Queue,
+pub struct DeviceLabeler<G: Gpu> {
+    gpu: G,
 }
 
 /// Words in a row of `width` pixels.
@@ -181,42 +179,187 @@ fn row_words(width: u32) -> u32 {
     width.div_ceil(WORD_BITS as u32)
 }
 
-/// An image on the GPU.
-enum Source<'a> {
-    /// As bits.
-    Words(&'a DeviceBuffer<u64>),
-    /// As bytes, to be written as bits to `words`.
-    Bytes {
-        bytes: &'a DeviceBuffer<u8>,
-        threshold: u8,
-        words: &'a mut DeviceBuffer<u64>,
-    },
-}
-
 /// What both algorithms number components with.
-struct Numbering {
-    roots: DeviceBuffer<u64>,
-    in_chunk: DeviceBuffer<u16>,
-    chunks: DeviceBuffer<u32>,
-    status: DeviceBuffer<u64>,
-    ticket: DeviceBuffer<u32>,
-    total: DeviceBuffer<u32>,
+struct Numbering<G: Gpu> {
+    roots: G::Buffer<u64>,
+    in_chunk: G::Buffer<u16>,
+    chunks: G::Buffer<u32>,
+    status: G::Buffer<u64>,
+    ticket: G::Buffer<u32>,
+    total: G::Buffer<u32>,
 }
 
-impl Numbering {
-    fn new(stream: &Stream, words: u32) -> std::result::Result<Self, CudaError> {
+impl<G: Gpu> Numbering<G> {
+    fn new(gpu: &G, words: u32) -> Result<Self> {
         Ok(Self {
-            roots: stream.alloc(words as usize)?,
-            in_chunk: stream.alloc(words as usize)?,
-            chunks: stream.alloc(number::chunks(words) as usize)?,
-            status: stream.alloc(number::status_len(words) as usize)?,
-            ticket: stream.alloc(1)?,
-            total: stream.alloc(1)?,
+            roots: gpu.alloc(words as usize)?,
+            in_chunk: gpu.alloc(words as usize)?,
+            chunks: gpu.alloc(number::chunks(words) as usize)?,
+            status: gpu.alloc(number::status_len(words) as usize)?,
+            ticket: gpu.alloc(1)?,
+            total: gpu.alloc(1)?,
         })
+    }
+
+    /// Turns the chunks' counts into their sums so far.
+    ///
+    /// # Safety
+    /// A kernel that makes status and ticket ready has been launched on `gpu` before, and not yet been followed by a scan.
+    unsafe fn scan_chunks(&mut self, gpu: &G) -> Result<()> {
+        let n = self.chunks.len() as u32;
+        let chunks = self.chunks.view_mut();
+        // SAFETY: the lengths and the grid are those that the kernel asks for, which may scan in place; status and
+        // ticket are ready by the caller's promise.
+        unsafe {
+            scan::scan_exclusive::launch(
+                &gpu.launcher(),
+                scan::blocks(n, gpu.multiprocessors()),
+                chunks.as_view(),
+                chunks,
+                self.total.view_mut(),
+                self.status.view_mut(),
+                self.ticket.view_mut(),
+                n,
+            )
+        }
     }
 }
 
-impl DeviceLabeler {
+/// What [`LabelAlgorithm::Tiles`] works in. One of the kernels that label tiles comes first, then
+/// [`finish`](Self::finish).
+struct Tiles<G: Gpu> {
+    grid: Grid,
+    eight: u32,
+    labels: G::Buffer<u32>,
+    numbering: Numbering<G>,
+    firsts: G::Buffer<u16>,
+    offsets: G::Buffer<u16>,
+    sides: G::Buffer<u32>,
+}
+
+impl<G: Gpu> Tiles<G> {
+    fn new(gpu: &G, grid: Grid, connectivity: Connectivity) -> Result<Self> {
+        Ok(Self {
+            grid,
+            eight: connectivity.eight(),
+            labels: gpu.alloc(grid.width as usize * grid.height as usize)?,
+            numbering: Numbering::new(gpu, grid.words())?,
+            firsts: gpu.alloc(grid.firsts_len())?,
+            offsets: gpu.alloc(grid.offsets_len())?,
+            sides: gpu.alloc(grid.sides_len())?,
+        })
+    }
+
+    /// Labels each tile of `image`.
+    ///
+    /// # Safety
+    /// `image` has the grid's words, and `gpu` has acquired it.
+    unsafe fn label(&mut self, gpu: &G, image: &G::Buffer<u64>) -> Result<()> {
+        // SAFETY: all buffers have the lengths that the kernel asks for, and are used by this queue alone.
+        unsafe {
+            tiles::tiles_label::launch(
+                &gpu.launcher(),
+                self.grid.tiles(),
+                image.view(),
+                self.labels.view_mut(),
+                self.firsts.view_mut(),
+                self.offsets.view_mut(),
+                self.sides.view_mut(),
+                self.numbering.roots.view_mut(),
+                self.numbering.status.view_mut(),
+                self.numbering.ticket.view_mut(),
+                self.grid,
+                self.eight,
+            )
+        }
+    }
+
+    /// Labels each tile of an image of bytes, and writes its bits to `image`.
+    ///
+    /// # Safety
+    /// `bytes` has a value a pixel, in rows of a multiple of 16, and `gpu` has acquired it; `image` has the grid's words, and
+    /// is the queue's own.
+    unsafe fn label_bytes(
+        &mut self,
+        gpu: &G,
+        bytes: &G::Buffer<u8>,
+        threshold: u8,
+        image: &mut G::Buffer<u64>,
+    ) -> Result<()> {
+        // SAFETY: as in `label`, and the bytes start at a multiple of 16 bytes, as every buffer does.
+        unsafe {
+            tiles::tiles_label_bytes::launch(
+                &gpu.launcher(),
+                self.grid.tiles(),
+                bytes.view(),
+                image.view_mut(),
+                self.labels.view_mut(),
+                self.firsts.view_mut(),
+                self.offsets.view_mut(),
+                self.sides.view_mut(),
+                self.numbering.roots.view_mut(),
+                self.numbering.status.view_mut(),
+                self.numbering.ticket.view_mut(),
+                self.grid,
+                self.eight,
+                threshold.into(),
+            )
+        }
+    }
+
+    /// Joins the tiles' components and writes the labels.
+    ///
+    /// # Safety
+    /// `image` is the image whose tiles the launch before on `gpu` has labelled.
+    unsafe fn finish(mut self, gpu: &G, image: &G::Buffer<u64>) -> Result<DeviceLabels<G>> {
+        let Self { grid, eight, .. } = self;
+        let on = &gpu.launcher();
+        // SAFETY: all buffers have the lengths that the kernels ask for, and are used by this queue alone; the launches follow
+        // each other as the kernels ask for.
+        unsafe {
+            let merge_blocks = grid.merge_threads().div_ceil(128) as u32;
+            if merge_blocks > 0 {
+                tiles::tiles_merge::launch(
+                    on,
+                    merge_blocks,
+                    image.view(),
+                    self.labels.view_mut(),
+                    self.firsts.view(),
+                    self.offsets.view(),
+                    self.sides.view(),
+                    grid,
+                    eight,
+                )?;
+            }
+            tiles::tiles_flatten::launch(
+                on,
+                number::chunks(grid.words()),
+                self.labels.view_mut(),
+                self.numbering.roots.view_mut(),
+                self.numbering.in_chunk.view_mut(),
+                self.numbering.chunks.view_mut(),
+                grid,
+            )?;
+            self.numbering.scan_chunks(gpu)?;
+            tiles::tiles_write::launch(
+                on,
+                grid.tiles(),
+                image.view(),
+                self.labels.view_mut(),
+                self.firsts.view(),
+                self.offsets.view(),
+                self.numbering.roots.view(),
+                self.numbering.in_chunk.view(),
+                self.numbering.chunks.view(),
+                grid,
+            )?;
+        }
+        Ok(DeviceLabels::new(grid, self.labels, self.numbering))
+    }
+}
+
+#[cfg(feature = "cuda")]
+impl DeviceLabeler<Queue> {
     /// Compiles the kernels for `device` and makes a stream.
     ///
     /// # Errors
@@ -226,56 +369,52 @@ impl DeviceLabeler {
         Ok(Self::on(Queue::new(&device.stream()?, &module)?))
     }
 
-    /// Labels on the stream of `queue`, whose module holds [`trazar_kernels::PTX`].
-    pub fn on(queue: Queue) -> Self {
-        Self { queue }
-    }
-
     /// The stream that it works on.
     pub fn stream(&self) -> &Stream {
-        self.queue.stream()
+        self.gpu.stream()
+    }
+}
+
+impl<G: Gpu> DeviceLabeler<G> {
+    /// Labels on `gpu`. A `cuda::Queue`'s module holds [`trazar_kernels::PTX`].
+    pub fn on(gpu: G) -> Self {
+        Self { gpu }
     }
 
-    /// The stream, with the kernels.
-    pub fn queue(&self) -> &Queue {
-        &self.queue
+    /// What it works on.
+    pub fn gpu(&self) -> &G {
+        &self.gpu
     }
 
     /// Packs an image of one byte a pixel, row by row without padding: foreground is `value > threshold`.
     ///
     /// # Errors
-    /// As [`BinaryImage::from_values`]; [`Error::Cuda`].
+    /// As [`BinaryImage::from_values`]; [`Error::ImageTooLarge`] past 2³² - 1 pixels; `Error::Cuda`, [`Error::Emulator`].
     pub fn pack(
         &self,
         width: u32,
         height: u32,
-        bytes: &DeviceBuffer<u8>,
+        bytes: &G::Buffer<u8>,
         threshold: u8,
-    ) -> Result<DeviceImage> {
-        check_bytes(width, height, bytes)?;
-        grid(width, height)?;
-        let stream = self.stream();
-        stream.wait_for(bytes.stream())?;
-        let row_words = row_words(width);
-        let mut words = stream.alloc::<u64>(row_words as usize * height as usize)?;
-        // SAFETY: the buffer's memory, as quarters of its words; it is borrowed mutably.
-        let quarters =
-            unsafe { ViewMut::from_raw_parts(words.as_mut_ptr().cast::<u16>(), words.len() * 4) };
-        // SAFETY: the sizes were checked or are allocated as the kernel asks for, from addresses that the driver aligns;
-        // the stream has waited for the bytes.
+    ) -> Result<DeviceImage<G>> {
+        check_bytes::<G>(width, height, bytes)?;
+        let grid = grid(width, height)?;
+        self.gpu.acquire(bytes)?;
+        let mut words = self.gpu.alloc::<u64>(grid.words() as usize)?;
+        // SAFETY: the sizes were checked or are allocated as the kernel asks for; the queue has acquired the bytes.
         unsafe {
             pack::pack_bytes::launch(
-                &self.queue,
-                pack::blocks(row_words, height),
+                &self.gpu.launcher(),
+                pack::blocks(grid.row_words, height),
                 bytes.view(),
-                quarters,
+                words.view_mut_as(),
                 width,
                 height,
-                row_words,
+                grid.row_words,
                 threshold.into(),
             )?;
         }
-        bytes.stream().wait_for(stream)?;
+        self.gpu.release(bytes)?;
         Ok(DeviceImage {
             width,
             height,
@@ -283,29 +422,33 @@ impl DeviceLabeler {
         })
     }
 
-    /// Labels `image`: queues the work and returns at once.
+    /// Labels `image`: queues the work, which an NVIDIA GPU does while the host runs on.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] for an algorithm of another device, [`Error::ImageTooLarge`] past 2³² - 1 pixels,
-    /// [`Error::Cuda`].
+    /// [`Error::Unavailable`] for an algorithm of the processor, [`Error::ImageTooLarge`] past 2³² - 1 pixels; `Error::Cuda`, [`Error::Emulator`].
     pub fn label(
         &self,
-        image: &DeviceImage,
+        image: &DeviceImage<G>,
         connectivity: Connectivity,
         algorithm: LabelAlgorithm,
-    ) -> Result<DeviceLabels> {
+    ) -> Result<DeviceLabels<G>> {
         let grid = grid(image.width, image.height)?;
-        if algorithm.device() != crate::Device::Cuda {
-            return Err(algorithm.unavailable_on(crate::Device::Cuda));
-        }
-        let stream = self.stream();
-        stream.wait_for(image.words.stream())?;
+        algorithm.check_runs_on(G::DEVICE)?;
+        let image = &image.words;
+        self.gpu.acquire(image)?;
         let labels = match algorithm {
-            LabelAlgorithm::Direct => self.label_direct(&image.words, grid, connectivity)?,
-            _ => self.label_tiles(Source::Words(&image.words), grid, connectivity)?,
+            LabelAlgorithm::Direct => self.label_direct(image, grid, connectivity)?,
+            _ => {
+                let mut tiles = Tiles::new(&self.gpu, grid, connectivity)?;
+                // SAFETY: an image of the grid's size, just acquired.
+                unsafe {
+                    tiles.label(&self.gpu, image)?;
+                    tiles.finish(&self.gpu, image)?
+                }
+            }
         };
         // The image may be dropped before the work is done: its memory then goes back after it.
-        image.words.stream().wait_for(stream)?;
+        self.gpu.release(image)?;
         Ok(labels)
     }
 
@@ -319,27 +462,26 @@ impl DeviceLabeler {
         &self,
         width: u32,
         height: u32,
-        bytes: &DeviceBuffer<u8>,
+        bytes: &G::Buffer<u8>,
         threshold: u8,
         connectivity: Connectivity,
-    ) -> Result<(DeviceImage, DeviceLabels)> {
+    ) -> Result<(DeviceImage<G>, DeviceLabels<G>)> {
         if !width.is_multiple_of(16) {
             let image = self.pack(width, height, bytes, threshold)?;
             let labels = self.label(&image, connectivity, LabelAlgorithm::Tiles)?;
             return Ok((image, labels));
         }
-        check_bytes(width, height, bytes)?;
+        check_bytes::<G>(width, height, bytes)?;
         let grid = grid(width, height)?;
-        let stream = self.stream();
-        stream.wait_for(bytes.stream())?;
-        let mut words = stream.alloc(grid.words() as usize)?;
-        let source = Source::Bytes {
-            bytes,
-            threshold,
-            words: &mut words,
+        self.gpu.acquire(bytes)?;
+        let mut words = self.gpu.alloc(grid.words() as usize)?;
+        let mut tiles = Tiles::new(&self.gpu, grid, connectivity)?;
+        // SAFETY: sizes were checked or are the grid's, and the bytes are acquired.
+        let labels = unsafe {
+            tiles.label_bytes(&self.gpu, bytes, threshold, &mut words)?;
+            tiles.finish(&self.gpu, &words)?
         };
-        let labels = self.label_tiles(source, grid, connectivity)?;
-        bytes.stream().wait_for(stream)?;
+        self.gpu.release(bytes)?;
         let image = DeviceImage {
             width,
             height,
@@ -348,118 +490,15 @@ impl DeviceLabeler {
         Ok((image, labels))
     }
 
-    /// The stream waits for the image.
-    fn label_tiles(
-        &self,
-        source: Source<'_>,
-        grid: Grid,
-        connectivity: Connectivity,
-    ) -> std::result::Result<DeviceLabels, CudaError> {
-        let (stream, on) = (self.stream(), &self.queue);
-        let eight = u32::from(connectivity == Connectivity::Eight);
-        let mut labels = stream.alloc(grid.width as usize * grid.height as usize)?;
-        let mut numbering = Numbering::new(self.stream(), grid.words())?;
-        let mut firsts = stream.alloc::<u16>(grid.firsts_len())?;
-        let mut offsets = stream.alloc::<u16>(grid.offsets_len())?;
-        let mut sides = stream.alloc::<u32>(grid.sides_len())?;
-        // SAFETY: all buffers have the lengths that the kernels ask for, from addresses that the driver aligns, and are
-        // used by this stream alone, which waits for the source; the launches follow each other as the kernels ask for.
-        unsafe {
-            let image = match source {
-                Source::Words(words) => {
-                    tiles::tiles_label::launch(
-                        on,
-                        grid.tiles(),
-                        words.view(),
-                        labels.view_mut(),
-                        firsts.view_mut(),
-                        offsets.view_mut(),
-                        sides.view_mut(),
-                        numbering.roots.view_mut(),
-                        numbering.status.view_mut(),
-                        numbering.ticket.view_mut(),
-                        grid,
-                        eight,
-                    )?;
-                    words
-                }
-                Source::Bytes {
-                    bytes,
-                    threshold,
-                    words,
-                } => {
-                    tiles::tiles_label_bytes::launch(
-                        on,
-                        grid.tiles(),
-                        bytes.view(),
-                        words.view_mut(),
-                        labels.view_mut(),
-                        firsts.view_mut(),
-                        offsets.view_mut(),
-                        sides.view_mut(),
-                        numbering.roots.view_mut(),
-                        numbering.status.view_mut(),
-                        numbering.ticket.view_mut(),
-                        grid,
-                        eight,
-                        threshold.into(),
-                    )?;
-                    words
-                }
-            };
-            let merge_blocks = grid.merge_threads().div_ceil(128) as u32;
-            if merge_blocks > 0 {
-                tiles::tiles_merge::launch(
-                    on,
-                    merge_blocks,
-                    image.view(),
-                    labels.view_mut(),
-                    firsts.view(),
-                    offsets.view(),
-                    sides.view(),
-                    grid,
-                    eight,
-                )?;
-            }
-            tiles::tiles_flatten::launch(
-                on,
-                number::chunks(grid.words()),
-                labels.view_mut(),
-                numbering.roots.view_mut(),
-                numbering.in_chunk.view_mut(),
-                numbering.chunks.view_mut(),
-                grid,
-            )?;
-            self.scan_chunks(&mut numbering)?;
-            tiles::tiles_write::launch(
-                on,
-                grid.tiles(),
-                image.view(),
-                labels.view_mut(),
-                firsts.view(),
-                offsets.view(),
-                numbering.roots.view(),
-                numbering.in_chunk.view(),
-                numbering.chunks.view(),
-                grid,
-            )?;
-        }
-        Ok(DeviceLabels::new(grid, labels, numbering))
-    }
-
-    /// The stream waits for the image.
+    /// The queue has acquired the image.
     fn label_direct(
         &self,
-        image: &DeviceBuffer<u64>,
+        image: &G::Buffer<u64>,
         grid: Grid,
         connectivity: Connectivity,
-    ) -> std::result::Result<DeviceLabels, CudaError> {
-        let on = &self.queue;
-        let eight = u32::from(connectivity == Connectivity::Eight);
-        let mut labels = self
-            .stream()
-            .alloc(grid.width as usize * grid.height as usize)?;
-        let mut numbering = Numbering::new(self.stream(), grid.words())?;
+    ) -> Result<DeviceLabels<G>> {
+        let gpu = &self.gpu;
+        let on = &gpu.launcher();
         let Grid {
             width,
             height,
@@ -468,14 +507,10 @@ impl DeviceLabeler {
         } = grid;
         let words = grid.words();
         let blocks = direct::blocks(words);
-        // SAFETY: the buffer's memory, as halves of its words; it is borrowed mutably.
-        let root_halves = unsafe {
-            ViewMut::from_raw_parts(
-                numbering.roots.as_mut_ptr().cast::<u32>(),
-                2 * numbering.roots.len(),
-            )
-        };
-        // SAFETY: as in `label_tiles`.
+        let mut labels = gpu.alloc(width as usize * height as usize)?;
+        let mut numbering = Numbering::new(gpu, words)?;
+        // SAFETY: all buffers have the lengths that the kernels ask for, and are used by this queue alone, which has acquired
+        // the image; the launches follow each other as the kernels ask for.
         unsafe {
             direct::direct_start::launch(
                 on,
@@ -496,14 +531,14 @@ impl DeviceLabeler {
                 width,
                 height,
                 row_words,
-                eight,
+                connectivity.eight(),
             )?;
             direct::direct_flatten::launch(
                 on,
                 blocks,
                 image.view(),
                 labels.view_mut(),
-                root_halves,
+                numbering.roots.view_mut_as(),
                 width,
                 height,
                 row_words,
@@ -516,7 +551,7 @@ impl DeviceLabeler {
                 numbering.chunks.view_mut(),
                 words,
             )?;
-            self.scan_chunks(&mut numbering)?;
+            numbering.scan_chunks(gpu)?;
             direct::direct_write::launch(
                 on,
                 blocks,
@@ -533,40 +568,17 @@ impl DeviceLabeler {
         Ok(DeviceLabels::new(grid, labels, numbering))
     }
 
-    /// Turns the chunks' counts into their sums so far.
-    ///
-    /// # Safety
-    /// A kernel that makes status and ticket ready has been launched before, and not yet been followed by a scan.
-    unsafe fn scan_chunks(&self, numbering: &mut Numbering) -> std::result::Result<(), CudaError> {
-        let n = numbering.chunks.len() as u32;
-        let chunks = numbering.chunks.view_mut();
-        // SAFETY: the lengths and the grid are those that the kernel asks for, which may scan in place; status and
-        // ticket are ready by the caller's promise.
-        unsafe {
-            scan::scan_exclusive::launch(
-                &self.queue,
-                scan::blocks(n, self.stream().device().info().multiprocessors),
-                chunks.as_view(),
-                chunks,
-                numbering.total.view_mut(),
-                numbering.status.view_mut(),
-                numbering.ticket.view_mut(),
-                n,
-            )
-        }
-    }
-
     /// Measures the components of `image`, whose labels are `labels`.
     ///
     /// # Errors
-    /// [`Error::SizeMismatch`] if they are not of one size, [`Error::Cuda`].
+    /// [`Error::SizeMismatch`] if they are not of one size; `Error::Cuda`, [`Error::Emulator`].
     ///
     /// # Safety
     /// `labels` is what [`DeviceLabeler::label`] has given for `image`.
     pub unsafe fn measure(
         &self,
-        image: &DeviceImage,
-        labels: &DeviceLabels,
+        image: &DeviceImage<G>,
+        labels: &DeviceLabels<G>,
     ) -> Result<Vec<Component>> {
         if (image.width, image.height) != (labels.width, labels.height) {
             return Err(Error::SizeMismatch {
@@ -581,24 +593,24 @@ impl DeviceLabeler {
         if count == 0 {
             return Ok(Vec::new());
         }
-        let stream = self.stream();
-        let mut area = stream.alloc_zeroed::<u64>(count)?;
-        let mut sum_x = stream.alloc_zeroed::<u64>(count)?;
-        let mut sum_y = stream.alloc_zeroed::<u64>(count)?;
-        let mut min_x = stream.alloc::<u32>(count)?;
-        let mut min_y = stream.alloc::<u32>(count)?;
+        let gpu = &self.gpu;
+        let mut area = gpu.alloc_zeroed::<u64>(count)?;
+        let mut sum_x = gpu.alloc_zeroed::<u64>(count)?;
+        let mut sum_y = gpu.alloc_zeroed::<u64>(count)?;
+        let mut min_x = gpu.alloc::<u32>(count)?;
+        let mut min_y = gpu.alloc::<u32>(count)?;
         min_x.fill(u32::MAX)?;
         min_y.fill(u32::MAX)?;
-        let mut max_x = stream.alloc_zeroed::<u32>(count)?;
-        let mut max_y = stream.alloc_zeroed::<u32>(count)?;
-        stream.wait_for(image.words.stream())?;
-        stream.wait_for(labels.labels.stream())?;
+        let mut max_x = gpu.alloc_zeroed::<u32>(count)?;
+        let mut max_y = gpu.alloc_zeroed::<u32>(count)?;
+        gpu.acquire(&image.words)?;
+        gpu.acquire(&labels.labels)?;
         let row_words = row_words(image.width);
         // SAFETY: an element per component each, filled as the kernel asks for; no label is above their number, which the
         // caller vouches for.
         unsafe {
             statistics::measure::launch(
-                &self.queue,
+                &gpu.launcher(),
                 statistics::blocks(row_words, image.height),
                 image.words.view(),
                 labels.labels.view(),
@@ -640,7 +652,7 @@ impl DeviceLabeler {
         options: &LabelOptions,
         algorithm: LabelAlgorithm,
     ) -> Result<Labels> {
-        let on_device = DeviceImage::upload(self.stream(), image)?;
+        let on_device = DeviceImage::upload(&self.gpu, image)?;
         let labels = self.label(&on_device, options.connectivity, algorithm)?;
         let components = options
             .statistics
@@ -655,7 +667,7 @@ impl DeviceLabeler {
 }
 
 /// Refuses a buffer that is not an image of one byte a pixel.
-fn check_bytes(width: u32, height: u32, bytes: &DeviceBuffer<u8>) -> Result<()> {
+fn check_bytes<G: Gpu>(width: u32, height: u32, bytes: &G::Buffer<u8>) -> Result<()> {
     check_size(width.into(), height.into())?;
     let needed = u64::from(width) * u64::from(height);
     check_count(width, height, needed, bytes.len(), "values")

@@ -10,9 +10,8 @@
 //! | the whole image on one thread | `sequential.rs` |
 //! | on all cores, in strips joined at their seams | `parallel.rs` |
 //! | area, bounding box, centroid | `statistics.rs` |
-//! | all of it on a GPU, by the kernels of the crate `trazar-kernels` | `device.rs` |
+//! | all of it by the kernels of the crate `trazar-kernels`, on a GPU or the emulator | `device.rs` |
 
-#[cfg(feature = "cuda")]
 pub(crate) mod device;
 mod forest;
 #[cfg(test)]
@@ -41,6 +40,13 @@ pub enum Connectivity {
     Eight,
 }
 
+impl Connectivity {
+    /// As kernels take it: 1 for eight neighbours, 0 for four.
+    pub(crate) fn eight(self) -> u32 {
+        u32::from(self == Self::Eight)
+    }
+}
+
 /// The ways to label. All give the same result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -49,9 +55,9 @@ pub enum LabelAlgorithm {
     Sequential,
     /// Union-find over runs in strips of rows on all cores, then joined along their seams.
     Parallel,
-    /// On a GPU: union-find over runs in tiles, then along the tiles' borders.
+    /// By kernels: union-find over runs in tiles, then along the tiles' borders.
     Tiles,
-    /// On a GPU: union-find over pixels, one thread a pixel.
+    /// By kernels: union-find over pixels, one thread a pixel.
     Direct,
 }
 
@@ -66,11 +72,11 @@ impl LabelAlgorithm {
         }
     }
 
-    /// The device that runs it.
-    pub fn device(self) -> Device {
+    /// The devices that run it, the fastest first.
+    pub fn devices(self) -> &'static [Device] {
         match self {
-            Self::Sequential | Self::Parallel => Device::Cpu,
-            Self::Tiles | Self::Direct => Device::Cuda,
+            Self::Sequential | Self::Parallel => &[Device::Cpu],
+            Self::Tiles | Self::Direct => &[Device::Cuda, Device::Emulator],
         }
     }
 
@@ -78,20 +84,24 @@ impl LabelAlgorithm {
     pub fn on(device: Device) -> &'static [Self] {
         match device {
             Device::Cpu => &[Self::Parallel, Self::Sequential],
-            Device::Cuda => &[Self::Tiles, Self::Direct],
+            Device::Cuda | Device::Emulator => &[Self::Tiles, Self::Direct],
         }
     }
 
-    /// Why it does not run on `device`.
-    pub(crate) fn unavailable_on(self, device: Device) -> Error {
-        let names: Vec<_> = Self::on(device).iter().map(|a| a.name()).collect();
-        Error::Unavailable(format!(
+    /// Refuses a device that does not run it.
+    pub(crate) fn check_runs_on(self, device: Device) -> Result<()> {
+        if self.devices().contains(&device) {
+            return Ok(());
+        }
+        let devices: Vec<_> = self.devices().iter().map(|d| d.name()).collect();
+        let others: Vec<_> = Self::on(device).iter().map(|a| a.name()).collect();
+        Err(Error::Unavailable(format!(
             "the labelling algorithm `{}` runs on the device {}; {} has {}",
             self.name(),
-            self.device().name(),
+            devices.join(" or "),
             device.name(),
-            names.join(" and ")
-        ))
+            others.join(" and ")
+        )))
     }
 }
 
@@ -193,7 +203,7 @@ impl Labels {
     }
 }
 
-/// Labels on the CPU.
+/// Labels on the CPU, with an algorithm that runs there.
 pub(crate) fn label(
     image: &BinaryImage,
     options: &LabelOptions,
@@ -202,10 +212,7 @@ pub(crate) fn label(
 ) -> Result<Labels> {
     match algorithm {
         LabelAlgorithm::Sequential => sequential::label(image, options, progress),
-        LabelAlgorithm::Parallel => parallel::label(image, options, progress),
-        LabelAlgorithm::Tiles | LabelAlgorithm::Direct => {
-            Err(algorithm.unavailable_on(Device::Cpu))
-        }
+        _ => parallel::label(image, options, progress),
     }
 }
 

@@ -1,0 +1,335 @@
+//! Accesses to memory: what they touch, and whether they may.
+
+use super::fault::{Event, Fault, Place, Source, Touch};
+use super::machine::{Block, Machine, SharedRegion};
+use super::memory::Owner;
+use super::shadow::{Before, Conflict, Kind, NoMemory};
+use crate::atomic::ScopeKind;
+use crate::backend::Access;
+
+/// Static shared memory that a block can have, in bytes.
+const STATIC_SHARED: usize = 48 << 10;
+
+/// An access as the views describe it.
+#[derive(Clone, Copy)]
+pub(crate) struct Accessed {
+    pub(crate) start: usize,
+    pub(crate) index: usize,
+    pub(crate) count: usize,
+    pub(crate) len: usize,
+    pub(crate) size: usize,
+    pub(crate) alignment: usize,
+    pub(crate) access: Access,
+    pub(crate) source: Source,
+}
+
+impl Machine {
+    /// An access, by the running thread.
+    pub(super) fn access(&mut self, accessed: Accessed) -> Result<(), Fault> {
+        let Accessed {
+            start,
+            index,
+            count,
+            len,
+            size,
+            alignment,
+            access,
+            source,
+        } = accessed;
+        let slot = self.current;
+        let touch = touch_of(access);
+        let event = Event {
+            thread: self.thread_id(slot),
+            touch,
+            source,
+        };
+        if index.checked_add(count).is_none_or(|end| end > len) {
+            return Err(Fault::OutOfBounds {
+                event,
+                place: self.place(start, index, size),
+                count,
+                len,
+            });
+        }
+        let address = start + index * size;
+        let bytes = count * size;
+        if bytes == 0 {
+            return Ok(());
+        }
+        if !address.is_multiple_of(alignment) {
+            return Err(Fault::Misaligned {
+                event,
+                place: self.place(start, index, size),
+                address,
+                alignment,
+            });
+        }
+        let Some(region) = self.find(start) else {
+            let place = self.place(start, index, size);
+            return Err(Fault::NotDeviceMemory { event, place });
+        };
+
+        let block = self.block(slot).index;
+        // SAFETY: as in `memory`, spelt out so that other fields can be borrowed beside it.
+        let memory = unsafe { &mut *self.memory };
+        let region = memory.region(region);
+        let (short_lived, generation) = match &region.owner {
+            Owner::Device => (false, self.generation),
+            Owner::Block { block: owner, .. } => {
+                if *owner != block {
+                    let owner = *owner;
+                    let place = self.place(start, index, size);
+                    return Err(Fault::ForeignSharedMemory {
+                        event,
+                        place,
+                        owner,
+                    });
+                }
+                (true, region.generation)
+            }
+        };
+        let end = region.start + region.bytes;
+        if address + bytes > end {
+            return Err(Fault::OutOfBounds {
+                event,
+                place: self.place(start, index, size),
+                count,
+                len: (end - start) / size,
+            });
+        }
+        let kind = Kind {
+            touch,
+            block_scope: match access {
+                Access::AtomicLoad { scope, .. } | Access::AtomicStore { scope, .. } => {
+                    !short_lived && scope == ScopeKind::Block
+                }
+                _ => false,
+            },
+        };
+        let offset = address - region.start;
+        let conflict = region
+            .shadow
+            .access(
+                offset,
+                bytes,
+                kind,
+                source,
+                slot,
+                generation,
+                short_lived,
+                &self.clocks,
+                &mut self.crowds,
+            )
+            .map_err(|NoMemory| Fault::OutOfMemory {
+                what: "the notes on an array",
+            })?;
+        if let Some(conflict) = conflict {
+            let place = self.place(start, index, size);
+            return Err(self.conflict(conflict, event, place));
+        }
+
+        match access {
+            Access::AtomicLoad { acquire, .. } => {
+                self.clocks.atomic_load(slot, address, acquire);
+            }
+            Access::AtomicStore { scope, release } => {
+                let release = release.then_some(scope);
+                self.clocks.atomic_store(slot, address, release, false);
+            }
+            Access::AtomicUpdate => {
+                self.clocks.atomic_load(slot, address, false);
+                self.clocks.atomic_store(slot, address, None, true);
+            }
+            Access::Load | Access::ReadOnlyLoad | Access::Store => {}
+        }
+        self.note_progress(accessed, address, bytes)
+    }
+
+    fn conflict(&self, conflict: Conflict, event: Event, place: Place) -> Fault {
+        let other = |before: Before| Event {
+            thread: self.thread_of(before.thread),
+            touch: before.touch,
+            source: before.source,
+        };
+        match conflict {
+            Conflict::Uninitialised => Fault::Uninitialised { event, place },
+            Conflict::Race(before) => Fault::DataRace {
+                place,
+                first: other(before),
+                second: event,
+            },
+            Conflict::Narrow(before) => Fault::ScopeTooNarrow {
+                place,
+                first: other(before),
+                second: event,
+            },
+            Conflict::ReadOnly(before) => {
+                let before = other(before);
+                let (load, store) = if event.touch == Touch::ReadOnlyLoad {
+                    (event, before)
+                } else {
+                    (before, event)
+                };
+                Fault::ReadOnlyWritten { place, load, store }
+            }
+        }
+    }
+
+    /// The region that a view which starts at `start` lies in.
+    fn find(&mut self, start: usize) -> Option<usize> {
+        let hash = (start >> 4 ^ start >> 12) % self.found.len();
+        let (key, region) = self.found[hash];
+        if key == start && self.memory().holds(region, start) {
+            return Some(region);
+        }
+        let region = self.memory().find(start)?;
+        self.found[hash] = (start, region);
+        Some(region)
+    }
+
+    /// How to call element `index` of the view that starts at `start`.
+    fn place(&mut self, start: usize, index: usize, size: usize) -> Place {
+        let index = index.cast_signed();
+        let named: Vec<_> = self
+            .params
+            .iter()
+            .filter(|param| param.start == start && param.bytes > 0)
+            .map(|param| format!("`{}`", param.name))
+            .collect();
+        if !named.is_empty() {
+            let view = named.join(" or ");
+            return Place { view, index };
+        }
+        let within = self
+            .params
+            .iter()
+            .find(|param| start >= param.start && start - param.start < param.bytes);
+        if let Some(param) = within {
+            let view = format!("`{}` from byte {} on", param.name, start - param.start);
+            return Place { view, index };
+        }
+        let view = match self.find(start) {
+            Some(region) => {
+                let region = self.memory().region(region);
+                match &region.owner {
+                    Owner::Block { label, .. } if start == region.start => label.clone(),
+                    Owner::Block { label, .. } => {
+                        format!("{label} from byte {} on", start - region.start)
+                    }
+                    Owner::Device => format!(
+                        "an array of {} bytes that is no argument, from byte {} on",
+                        region.bytes,
+                        start - region.start
+                    ),
+                }
+            }
+            None => format!("a view of {size} bytes an element at the address {start:#x}"),
+        };
+        Place { view, index }
+    }
+
+    /// The running block's memory for the array that `site` stands for; where it starts.
+    pub(super) fn shared(
+        &mut self,
+        site: usize,
+        bytes: usize,
+        source: Source,
+        label: impl FnOnce() -> String,
+    ) -> Result<usize, Fault> {
+        let slot = self.current / self.block_threads();
+        let Block { number, index, .. } = self.blocks[slot];
+        let known = self
+            .shared
+            .iter()
+            .position(|shared| shared.slot == slot && shared.site == site);
+        let place = match known {
+            Some(place) => place,
+            None => {
+                let owner = Owner::Block {
+                    block: index,
+                    label: label(),
+                };
+                let what = "shared memory";
+                let region = self.memory().add(bytes, owner);
+                let region = region.map_err(|_| Fault::OutOfMemory { what })?;
+                self.shared.push(SharedRegion {
+                    slot,
+                    site,
+                    region,
+                    block: None,
+                });
+                self.shared.len() - 1
+            }
+        };
+        let region = self.shared[place].region;
+        if self.shared[place].block != Some(number) {
+            self.shared[place].block = Some(number);
+            self.memory().renew(region, index);
+            if site != 0 {
+                let total = self.blocks[slot].shared_bytes + bytes;
+                if total > STATIC_SHARED {
+                    return Err(Fault::TooMuchShared {
+                        thread: self.thread_id(self.current),
+                        source,
+                        bytes: total,
+                        limit: STATIC_SHARED,
+                    });
+                }
+                self.blocks[slot].shared_bytes = total;
+            }
+        }
+        Ok(self.memory().region(region).start)
+    }
+
+    /// The first element that should be zero when the kernel ends, and is not.
+    pub(super) fn not_zero(&mut self) -> Option<Fault> {
+        for (param, value) in self.spec.params.iter().zip(0..) {
+            if !param.zero_at_exit || param.element == 0 {
+                continue;
+            }
+            // SAFETY: a view starts with its address and its length.
+            let (start, len) = unsafe { (*self.args.add(value)).cast::<(usize, usize)>().read() };
+            let Some(region) = self.find(start) else {
+                continue;
+            };
+            // SAFETY: as in `memory`.
+            let region = unsafe { &mut *self.memory }.region(region);
+            let bytes =
+                (len.saturating_mul(param.element)).min(region.start + region.bytes - start);
+            // SAFETY: bytes of the device's memory.
+            let now = unsafe { std::slice::from_raw_parts(start as *const u8, bytes) };
+            let Some(byte) = now.iter().position(|&byte| byte != 0) else {
+                continue;
+            };
+            let last = region.shadow.last_writer(
+                start - region.start + byte,
+                self.generation,
+                &self.crowds,
+                &self.clocks,
+            );
+            return Some(Fault::NotZeroAtExit {
+                place: Place {
+                    view: format!("`{}`", param.name),
+                    index: (byte / param.element).cast_signed(),
+                },
+                last: last.map(|before| Event {
+                    thread: self.thread_of(before.thread),
+                    touch: before.touch,
+                    source: before.source,
+                }),
+            });
+        }
+        None
+    }
+}
+
+fn touch_of(access: Access) -> Touch {
+    match access {
+        Access::Load => Touch::Load,
+        Access::ReadOnlyLoad => Touch::ReadOnlyLoad,
+        Access::Store => Touch::Store,
+        Access::AtomicLoad { .. } => Touch::AtomicLoad,
+        Access::AtomicStore { .. } => Touch::AtomicStore,
+        Access::AtomicUpdate => Touch::AtomicUpdate,
+    }
+}

@@ -1,0 +1,73 @@
+//! A stream of an NVIDIA GPU, with the kernels.
+
+use cuda_std::{Pod, View, ViewMut};
+
+use super::{FillValue, Gpu, GpuBuffer};
+use crate::cuda::{DeviceBuffer, Queue};
+use crate::{Device, Result};
+
+/// For pipelines, its module holds [`trazar_kernels::PTX`]; of another, launches return [`NoSuchKernel`](crate::cuda::CudaError::NoSuchKernel).
+// SAFETY: `DeviceBuffer` allocates what is asked for from the driver, which aligns it, and frees it in its stream's order; a
+// stream does its work in order.
+unsafe impl Gpu for Queue {
+    type Buffer<T: Pod> = DeviceBuffer<T>;
+
+    const DEVICE: Device = Device::Cuda;
+
+    fn alloc<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
+        Ok(self.stream().alloc(len)?)
+    }
+
+    fn alloc_zeroed<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
+        Ok(self.stream().alloc_zeroed(len)?)
+    }
+
+    fn upload<T: Pod>(&self, values: &[T]) -> Result<DeviceBuffer<T>> {
+        Ok(self.stream().upload(values)?)
+    }
+
+    fn multiprocessors(&self) -> u32 {
+        self.stream().device().info().multiprocessors
+    }
+
+    fn acquire<T: Pod>(&self, buffer: &DeviceBuffer<T>) -> Result<()> {
+        Ok(self.stream().wait_for(buffer.stream())?)
+    }
+
+    fn release<T: Pod>(&self, buffer: &DeviceBuffer<T>) -> Result<()> {
+        Ok(buffer.stream().wait_for(self.stream())?)
+    }
+}
+
+impl<T: Pod> GpuBuffer<T> for DeviceBuffer<T> {
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn view(&self) -> View<'_, T> {
+        self.view()
+    }
+
+    fn view_mut(&mut self) -> ViewMut<'_, T> {
+        self.view_mut()
+    }
+
+    fn read(&self, values: &mut [T]) -> Result<()> {
+        Ok(self.read(values)?)
+    }
+
+    fn to_vec(&self) -> Result<Vec<T>> {
+        Ok(self.to_vec()?)
+    }
+
+    fn write(&mut self, values: &[T]) -> Result<()> {
+        Ok(self.write(values)?)
+    }
+
+    fn fill(&mut self, value: T) -> Result<()>
+    where
+        T: FillValue,
+    {
+        Ok(self.fill(value)?)
+    }
+}

@@ -1,0 +1,74 @@
+//! The kernels on the processor, thread by thread.
+
+use cuda_std::emulator::{Buffer, Emulator};
+use cuda_std::{Pod, View, ViewMut};
+
+use super::{FillValue, Gpu, GpuBuffer};
+use crate::{Device, Result};
+
+/// A launch runs the whole grid before it returns: nothing has to wait.
+// SAFETY: `Buffer` has the elements that were asked for, at a multiple of 256 bytes, until it is dropped; launches return when
+// they are done.
+unsafe impl Gpu for Emulator {
+    type Buffer<T: Pod> = Buffer<T>;
+
+    const DEVICE: Device = Device::Emulator;
+
+    fn alloc<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
+        Ok(self.alloc(len)?)
+    }
+
+    fn alloc_zeroed<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
+        Ok(self.alloc_zeroed(len)?)
+    }
+
+    fn upload<T: Pod>(&self, values: &[T]) -> Result<Buffer<T>> {
+        Ok(self.upload(values)?)
+    }
+
+    fn multiprocessors(&self) -> u32 {
+        self.multiprocessors()
+    }
+
+    fn acquire<T: Pod>(&self, _: &Buffer<T>) -> Result<()> {
+        Ok(())
+    }
+
+    fn release<T: Pod>(&self, _: &Buffer<T>) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl<T: Pod> GpuBuffer<T> for Buffer<T> {
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn view(&self) -> View<'_, T> {
+        self.view()
+    }
+
+    fn view_mut(&mut self) -> ViewMut<'_, T> {
+        self.view_mut()
+    }
+
+    fn read(&self, values: &mut [T]) -> Result<()> {
+        Ok(self.read(values)?)
+    }
+
+    fn to_vec(&self) -> Result<Vec<T>> {
+        Ok(self.to_vec()?)
+    }
+
+    fn write(&mut self, values: &[T]) -> Result<()> {
+        Ok(self.write(values)?)
+    }
+
+    fn fill(&mut self, value: T) -> Result<()>
+    where
+        T: FillValue,
+    {
+        self.fill(value);
+        Ok(())
+    }
+}

@@ -1,0 +1,203 @@
+//! What pipelines of kernels run on: memory, and a queue of launches.
+//!
+//! A pipeline is written once, for any [`Gpu`]:
+//!
+//! | [`Gpu`] | is |
+//! |---|---|
+//! | `cuda::Queue` (feature `cuda`) | a stream of an NVIDIA GPU, with the kernels |
+//! | [`Emulator`](crate::emulator::Emulator) | the same kernels on the processor, thread by thread, and checked |
+//!
+//! [`DeviceLabeler`](crate::DeviceLabeler) labels on one; [`Scanner`] makes prefix sums.
+//!
+//! ```
+//! use trazar::emulator::Emulator;
+//! use trazar::gpu::{Gpu, GpuBuffer, Scanner};
+//!
+//! fn sums<G: Gpu>(gpu: &G, values: &[u32]) -> trazar::Result<Vec<u32>> {
+//!     let mut sums = gpu.upload(values)?;
+//!     Scanner::new(gpu, values.len() as u32)?.scan_in_place(&mut sums)?;
+//!     sums.to_vec()
+//! }
+//! assert_eq!(sums(&Emulator::new(0), &[3, 1, 4])?, [0, 3, 4]);
+//! # Ok::<(), trazar::Error>(())
+//! ```
+
+#[cfg(feature = "cuda")]
+mod cuda;
+mod emulator;
+mod scan;
+
+use std::ffi::c_void;
+use std::fmt;
+
+use cuda_std::launch::{KernelSpec, LaunchConfig, Launcher};
+use cuda_std::{Pod, View, ViewMut};
+
+use crate::{Device, Error, Result};
+
+pub use scan::Scanner;
+
+/// Memory, and a queue of launches of the kernels in [`trazar_kernels`]. Clones are the same queue of the same memory.
+///
+/// Copies and launches are done in the order in which they are made. They may return before the work is done; an error of the
+/// work itself then shows in a later call.
+///
+/// # Safety
+/// A buffer has as many elements as were asked for. Its memory starts at a multiple of 256 bytes, stays where it is, and is
+/// its own until the work queued before its drop is done.
+pub unsafe trait Gpu: Launcher<Error: Into<Error>> + Clone + fmt::Debug {
+    /// `len` elements in its memory.
+    type Buffer<T: Pod>: GpuBuffer<T>;
+
+    /// Which device this is.
+    const DEVICE: Device;
+
+    /// What the typed `launch` functions of kernels take: `self`, with the library's errors.
+    fn launcher(&self) -> GpuLauncher<'_, Self> {
+        GpuLauncher(self)
+    }
+
+    /// Allocates `len` elements, whose contents are unspecified.
+    ///
+    /// # Errors
+    /// No memory; an earlier kernel's failure.
+    fn alloc<T: Pod>(&self, len: usize) -> Result<Self::Buffer<T>>;
+
+    /// Allocates `len` elements, all of whose bytes are 0.
+    ///
+    /// # Errors
+    /// Those of [`alloc`](Self::alloc).
+    fn alloc_zeroed<T: Pod>(&self, len: usize) -> Result<Self::Buffer<T>>;
+
+    /// Allocates a copy of `values`, and waits for it.
+    ///
+    /// # Errors
+    /// Those of [`alloc`](Self::alloc).
+    fn upload<T: Pod>(&self, values: &[T]) -> Result<Self::Buffer<T>>;
+
+    /// Multiprocessors: what grids of blocks that stay are sized by.
+    fn multiprocessors(&self) -> u32;
+
+    /// Lets the launches that follow wait for the work on `buffer` so far, which may come from another queue. Before launches
+    /// that use a buffer that was not allocated here.
+    ///
+    /// # Errors
+    /// An earlier kernel's failure.
+    fn acquire<T: Pod>(&self, buffer: &Self::Buffer<T>) -> Result<()>;
+
+    /// Lets later work on `buffer`, its release included, wait for the launches so far. After launches that use a buffer that
+    /// was not allocated here.
+    ///
+    /// # Errors
+    /// An earlier kernel's failure.
+    fn release<T: Pod>(&self, buffer: &Self::Buffer<T>) -> Result<()>;
+}
+
+/// Launches kernels on a [`Gpu`]; fails with the library's [`Error`].
+#[derive(Debug)]
+pub struct GpuLauncher<'a, G>(&'a G);
+
+impl<G: Gpu> Launcher for GpuLauncher<'_, G> {
+    type Error = Error;
+
+    unsafe fn launch(
+        &self,
+        spec: &'static KernelSpec,
+        config: LaunchConfig,
+        args: &[*const c_void],
+    ) -> Result<()> {
+        // SAFETY: the caller's promise, passed on.
+        unsafe { self.0.launch(spec, config, args) }.map_err(Into::into)
+    }
+}
+
+/// Elements in a [`Gpu`]'s memory.
+pub trait GpuBuffer<T: Pod>: fmt::Debug {
+    /// Its number of elements.
+    fn len(&self) -> usize;
+
+    /// Has it no elements?
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The elements, for a kernel to read.
+    fn view(&self) -> View<'_, T>;
+
+    /// The elements, for a kernel to write.
+    fn view_mut(&mut self) -> ViewMut<'_, T>;
+
+    /// The same memory as smaller elements, for a kernel to write: each `T` as one or more of `U`.
+    fn view_mut_as<U: Pod>(&mut self) -> ViewMut<'_, U> {
+        const {
+            assert!(size_of::<U>() > 0 && size_of::<T>().is_multiple_of(size_of::<U>()));
+            assert!(align_of::<T>().is_multiple_of(align_of::<U>()));
+        };
+        let view = self.view_mut();
+        let len = view.len() * (size_of::<T>() / size_of::<U>());
+        // SAFETY: the bytes of `view`, aligned for `U`; the buffer is borrowed mutably as long. Both are plain data, of which
+        // any bytes are a value.
+        unsafe { ViewMut::from_raw_parts(view.as_mut_ptr().cast(), len) }
+    }
+
+    /// Copies all elements to `values`, and waits for it.
+    ///
+    /// # Errors
+    /// Lengths that differ; an earlier kernel's failure.
+    fn read(&self, values: &mut [T]) -> Result<()>;
+
+    /// All elements, in a new vector; waits for it.
+    ///
+    /// # Errors
+    /// An earlier kernel's failure.
+    fn to_vec(&self) -> Result<Vec<T>>;
+
+    /// Copies `values` to all elements, and waits for it.
+    ///
+    /// # Errors
+    /// Lengths that differ; an earlier kernel's failure.
+    fn write(&mut self, values: &[T]) -> Result<()>;
+
+    /// Sets all elements to `value`.
+    ///
+    /// # Errors
+    /// An earlier kernel's failure.
+    fn fill(&mut self, value: T) -> Result<()>
+    where
+        T: FillValue;
+}
+
+/// A number that [`GpuBuffer::fill`] can repeat: 8, 16 or 32 bits.
+pub trait FillValue: Pod {
+    #[doc(hidden)]
+    fn pattern(self) -> Pattern;
+}
+
+/// The bits of a number.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub enum Pattern {
+    Bits8(u8),
+    Bits16(u16),
+    Bits32(u32),
+}
+
+macro_rules! fill_values {
+    ($($t:ty as $pattern:ident: $value:ident => $bits:expr;)*) => {$(
+        impl FillValue for $t {
+            fn pattern(self) -> Pattern {
+                let $value = self;
+                Pattern::$pattern($bits)
+            }
+        }
+    )*};
+}
+fill_values! {
+    u8 as Bits8: v => v;
+    i8 as Bits8: v => v.cast_unsigned();
+    u16 as Bits16: v => v;
+    i16 as Bits16: v => v.cast_unsigned();
+    u32 as Bits32: v => v;
+    i32 as Bits32: v => v.cast_unsigned();
+    f32 as Bits32: v => v.to_bits();
+}

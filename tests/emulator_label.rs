@@ -1,0 +1,343 @@
+//! The GPU's labels and prefix sums under the emulator: equal to the processor's, whatever the order of the threads.
+//!
+//! Images and orders follow one seed, which a failure names: `TRAZAR_SEED` gives another.
+
+mod labels;
+
+use std::io::Write;
+
+use labels::{ALGORITHMS, CONNECTIVITIES, difference, options};
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::{Config, RngSeed, TestRunner};
+use trazar::emulator::{Emulator, Schedule, tally};
+use trazar::generate::{self, Pattern};
+use trazar::gpu::Scanner;
+use trazar::{
+    BinaryImage, Connectivity, Device, DeviceImage, DeviceLabeler, Engine, Error, LabelAlgorithm,
+};
+use trazar_kernels::primitives::scan::{self, TILE};
+
+/// The seed of all that is random here.
+fn seed() -> u64 {
+    let given = std::env::var("TRAZAR_SEED").ok();
+    given.map_or(1, |seed| seed.parse().expect("TRAZAR_SEED is a number"))
+}
+
+/// Checks `cases` values; says which, and what was emulated so far, where the test runner's capture does not hide it.
+fn check<S: Strategy>(name: &str, cases: u32, values: &S, test: impl Fn(S::Value)) {
+    let config = Config {
+        cases,
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(seed()),
+        ..Config::default()
+    };
+    let result = TestRunner::new(config).run(values, |value| {
+        test(value);
+        Ok(())
+    });
+    say(name, &format!("{cases} cases of seed {}", seed()));
+    if let Err(error) = result {
+        panic!("seed {}: {error}", seed());
+    }
+}
+
+fn say(name: &str, what: &str) {
+    let _ = writeln!(std::io::stdout(), "{name}: {what}; so far {}", tally());
+}
+
+/// Sides, often near those of words, tiles and warps.
+fn side(largest: u32) -> impl Strategy<Value = u32> {
+    let edges = [
+        1, 2, 16, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257,
+    ];
+    let edges: Vec<u32> = edges.into_iter().filter(|&edge| edge <= largest).collect();
+    prop_oneof![select(edges), 1..=largest]
+}
+
+/// Noise of every density, and every pattern, also inverted.
+fn image() -> impl Strategy<Value = BinaryImage> {
+    let pattern = prop_oneof![
+        (0..=100u32).prop_map(|percent| Pattern::Noise {
+            density: f64::from(percent) / 100.0
+        }),
+        select(&Pattern::ALL[..]),
+    ];
+    (pattern, side(300), side(200), any::<u64>(), any::<bool>()).prop_map(
+        |(pattern, width, height, seed, inverted)| {
+            let mut image = pattern.generate(width, height, seed).unwrap();
+            if inverted {
+                image.invert();
+            }
+            image
+        },
+    )
+}
+
+fn emulator() -> impl Strategy<Value = Emulator> {
+    let schedules = vec![
+        Schedule::Mixed,
+        Schedule::Random,
+        Schedule::Priorities,
+        Schedule::InOrder,
+    ];
+    let resident = prop_oneof![Just(None), (1..5u32).prop_map(Some)];
+    (any::<u64>(), select(schedules), resident).prop_map(|(seed, schedule, resident)| {
+        let emulator = Emulator::new(seed).with_schedule(schedule);
+        match resident {
+            Some(blocks) => emulator.with_resident_blocks(blocks),
+            None => emulator,
+        }
+    })
+}
+
+/// Labels `image` both ways and compares.
+fn check_labels(
+    engine: &Engine,
+    image: &BinaryImage,
+    connectivity: Connectivity,
+    algorithm: LabelAlgorithm,
+    statistics: bool,
+) {
+    let expected = options(connectivity, LabelAlgorithm::Sequential, statistics);
+    let expected = Engine::cpu().label(image, &expected).unwrap();
+    let found = engine
+        .label(image, &options(connectivity, algorithm, statistics))
+        .unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(difference(&found, &expected), None);
+}
+
+#[test]
+fn labels_of_random_images() {
+    let run = (
+        emulator(),
+        select(&CONNECTIVITIES[..]),
+        select(&ALGORITHMS[..]),
+        any::<bool>(),
+    );
+    check(
+        "labels of random images",
+        100,
+        &(image(), run),
+        |(image, (emulator, connectivity, algorithm, statistics))| {
+            let engine = Engine::from(emulator);
+            check_labels(&engine, &image, connectivity, algorithm, statistics);
+        },
+    );
+}
+
+/// Every pattern at one awkward size, each algorithm and connectivity, each under an order of its own.
+#[test]
+fn labels_of_every_pattern() {
+    let mut order = seed();
+    for pattern in Pattern::ALL {
+        let image = pattern.generate(261, 67, seed()).unwrap();
+        for connectivity in CONNECTIVITIES {
+            for algorithm in ALGORITHMS {
+                order += 1;
+                let engine = Engine::emulator(order);
+                check_labels(&engine, &image, connectivity, algorithm, true);
+            }
+        }
+    }
+    say(
+        "labels of every pattern",
+        &format!("{} patterns", Pattern::ALL.len()),
+    );
+}
+
+/// One image under many orders.
+#[test]
+fn labels_in_many_orders() {
+    let image = generate::noise(130, 66, 0.45, seed()).unwrap();
+    check(
+        "labels in many orders",
+        100,
+        &(
+            emulator(),
+            select(&CONNECTIVITIES[..]),
+            select(&ALGORITHMS[..]),
+        ),
+        |(emulator, connectivity, algorithm)| {
+            let engine = Engine::from(emulator);
+            check_labels(&engine, &image, connectivity, algorithm, true);
+        },
+    );
+}
+
+#[test]
+fn labels_and_images_from_bytes() {
+    // Of the widths, those that are multiples of 16 have a kernel of their own.
+    let width = prop_oneof![side(200), (1..=12u32).prop_map(|n| 16 * n)];
+    let size = (width, side(100));
+    let bytes = size.prop_flat_map(|(width, height)| {
+        let bytes = proptest::collection::vec(any::<u8>(), (width * height) as usize);
+        (Just(width), Just(height), bytes)
+    });
+    let threshold = prop_oneof![select(&[0, 1, 126, 127, 128, 254, 255][..]), any::<u8>()];
+    check(
+        "labels and images from bytes",
+        60,
+        &(bytes, threshold, select(&CONNECTIVITIES[..]), emulator()),
+        |((width, height, bytes), threshold, connectivity, emulator)| {
+            let image = BinaryImage::from_values(width, height, &bytes, threshold).unwrap();
+            let expected = options(connectivity, LabelAlgorithm::Sequential, false);
+            let expected = Engine::cpu().label(&image, &expected).unwrap();
+            let labeler = DeviceLabeler::on(emulator);
+            let bytes = labeler.gpu().upload(&bytes).unwrap();
+            let packed = labeler.pack(width, height, &bytes, threshold).unwrap();
+            assert!(packed.to_host().unwrap() == image, "packed");
+            let (packed, labels) = labeler
+                .label_bytes(width, height, &bytes, threshold, connectivity)
+                .unwrap();
+            assert!(packed.to_host().unwrap() == image, "packed while labelling");
+            assert_eq!(difference(&labels.to_host().unwrap(), &expected), None);
+        },
+    );
+}
+
+/// The exclusive prefix sums of `values`, and their total.
+fn sums(values: &[u32]) -> (Vec<u32>, u32) {
+    let mut sum = 0u32;
+    let sums = values.iter().map(|&value| {
+        let before = sum;
+        sum = sum.wrapping_add(value);
+        before
+    });
+    (sums.collect(), sum)
+}
+
+fn values() -> impl Strategy<Value = Vec<u32>> {
+    let edges = [
+        0,
+        1,
+        31,
+        128,
+        129,
+        TILE - 1,
+        TILE,
+        TILE + 1,
+        2 * TILE,
+        5 * TILE + 3,
+    ];
+    let len = prop_oneof![select(edges.to_vec()), 0..=7 * TILE];
+    len.prop_flat_map(|len| proptest::collection::vec(any::<u32>(), len as usize))
+}
+
+#[test]
+fn prefix_sums() {
+    check(
+        "prefix sums",
+        30,
+        &(values(), emulator()),
+        |(values, emulator)| {
+            let (expected, total) = sums(&values);
+            let mut scanner = Scanner::new(&emulator, values.len() as u32).unwrap();
+            let mut input = emulator.upload(&values).unwrap();
+            let mut output = emulator.alloc(values.len()).unwrap();
+            scanner.scan(&input, &mut output).unwrap();
+            assert!(output.to_vec().unwrap() == expected);
+            assert_eq!(scanner.total().to_vec().unwrap(), [total]);
+            scanner.scan_in_place(&mut input).unwrap();
+            assert!(input.to_vec().unwrap() == expected, "in place");
+            assert_eq!(scanner.into_total().to_vec().unwrap(), [total]);
+        },
+    );
+}
+
+/// Any number of blocks gives the sums, also where only some of them are in flight at once.
+#[test]
+fn prefix_sums_by_any_number_of_blocks() {
+    let values = values().prop_filter("not empty", |values| !values.is_empty());
+    check(
+        "prefix sums by any number of blocks",
+        30,
+        &(values, 1..10u32, emulator()),
+        |(values, blocks, emulator)| {
+            let n = values.len() as u32;
+            let status_len = scan::status_len(n);
+            let input = emulator.upload(&values).unwrap();
+            let mut output = emulator.alloc(values.len()).unwrap();
+            let mut total = emulator.alloc(1).unwrap();
+            let mut status = emulator.alloc(status_len as usize).unwrap();
+            let mut ticket = emulator.alloc(1).unwrap();
+            // SAFETY: lengths, alignment and order as the kernels ask for.
+            unsafe {
+                let blocks = status_len.div_ceil(256);
+                scan::scan_init::launch(&emulator, blocks, status.view_mut(), ticket.view_mut())
+            }
+            .unwrap();
+            // SAFETY: as above; any number of blocks will do.
+            unsafe {
+                scan::scan_exclusive::launch(
+                    &emulator,
+                    blocks,
+                    input.view(),
+                    output.view_mut(),
+                    total.view_mut(),
+                    status.view_mut(),
+                    ticket.view_mut(),
+                    n,
+                )
+            }
+            .unwrap();
+            let (expected, sum) = sums(&values);
+            assert!(output.to_vec().unwrap() == expected);
+            assert_eq!(total.to_vec().unwrap(), [sum]);
+        },
+    );
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let emulator = Emulator::new(seed());
+    let labeler = DeviceLabeler::on(emulator.clone());
+    let bytes = emulator.upload(&[0u8; 10]).unwrap();
+    assert!(matches!(
+        labeler.pack(3, 3, &bytes, 0),
+        Err(Error::SizeMismatch {
+            needed: 9,
+            given: 10,
+            ..
+        })
+    ));
+    let mut scanner = Scanner::new(&emulator, 3).unwrap();
+    let error = scanner.scan_in_place(&mut emulator.upload(&[1, 2]).unwrap());
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "an array of 3 elements is needed, but one of 2 was given"
+    );
+    let image = BinaryImage::from_art("#.#").unwrap();
+    let on_device = DeviceImage::upload(&emulator, &image).unwrap();
+    let refused = labeler.label(&on_device, Connectivity::Four, LabelAlgorithm::Parallel);
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "the labelling algorithm `parallel` runs on the device cpu; emulator has tiles and direct"
+    );
+    // An image in another device's memory.
+    let other = DeviceLabeler::on(Emulator::new(seed()));
+    let refused = other.label(&on_device, Connectivity::Four, LabelAlgorithm::Tiles);
+    assert!(matches!(refused, Err(Error::Emulator(_))), "{refused:?}");
+}
+
+#[test]
+fn an_emulators_engine_does_all_that_a_gpus_does() {
+    let engine = Engine::emulator(seed());
+    assert_eq!(engine.device(), Device::Emulator);
+    assert_eq!(
+        engine.label_algorithm(&Default::default()),
+        LabelAlgorithm::Tiles
+    );
+    let image = BinaryImage::from_art("##.#").unwrap();
+    let traced = engine.trace(&image, &Default::default()).unwrap();
+    let expected = Engine::cpu().trace(&image, &Default::default()).unwrap();
+    assert!(traced == expected);
+    let reported = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let report = reported.clone();
+    let engine = engine.with_progress(move |share| report.lock().unwrap().push(share));
+    assert_eq!(
+        engine.label(&image, &Default::default()).unwrap().count(),
+        2
+    );
+    assert_eq!(*reported.lock().unwrap(), [1.0]);
+}
