@@ -15,6 +15,7 @@ pub(super) struct Stamp {
 }
 
 const MANY: u32 = u32::MAX;
+const SEVERAL: u32 = u32::MAX;
 
 impl Stamp {
     fn is_some(&self) -> bool {
@@ -158,8 +159,10 @@ struct Cell {
     written: bool,
     /// Whether a load went through the read-only cache.
     read_only: bool,
-    /// Whether an atomic access was at block scope.
-    narrow: bool,
+    /// Whose atomic loads were at block scope: the number of a block and 1, 0 for none, or [`SEVERAL`].
+    narrow_loads: u32,
+    /// The same of atomic writes.
+    narrow_writes: u32,
     /// Whether the last atomic write was an update.
     update: bool,
 }
@@ -325,6 +328,14 @@ impl Shadow {
     }
 }
 
+/// Adds the block of the thread in `slot` to those with accesses at block scope, if this is one.
+fn note_narrow(blocks: &mut u32, block_scope: bool, slot: usize, clocks: &Clocks) {
+    let mine = clocks.block_of(clocks.id(slot)) + 1;
+    if block_scope && *blocks != mine {
+        *blocks = if *blocks == 0 { mine } else { SEVERAL };
+    }
+}
+
 fn atomic_write(cell: &Cell) -> Touch {
     if cell.update {
         Touch::AtomicUpdate
@@ -390,18 +401,23 @@ impl Cell {
             if writes && let Some(race) = with(&self.atomic_loads, Touch::AtomicLoad, crowds) {
                 return Some(race);
             }
-        } else if block_scope || self.narrow {
+        } else if block_scope || self.narrow_loads != 0 || self.narrow_writes != 0 {
             let my_block = clocks.block_of(clocks.id(slot));
-            let foreign = |thread| clocks.block_of(thread) != my_block;
-            let with = |stamp: &Stamp, touch| {
+            let with = |stamp: &Stamp, touch, narrow: u32| {
+                let counts = |thread| {
+                    let block = clocks.block_of(thread);
+                    let narrow = block_scope || narrow == SEVERAL || narrow == block + 1;
+                    narrow && block != my_block
+                };
                 crowds
-                    .unordered(stamp, slot, clocks, foreign)
+                    .unordered(stamp, slot, clocks, counts)
                     .map(|found| Conflict::Narrow(before(touch, found)))
             };
-            if let Some(narrow) = with(&self.atomic_writes, atomic_write(self)) {
+            let (loads, stores) = (&self.atomic_loads, &self.atomic_writes);
+            if let Some(narrow) = with(stores, atomic_write(self), self.narrow_writes) {
                 return Some(narrow);
             }
-            if writes && let Some(narrow) = with(&self.atomic_loads, Touch::AtomicLoad) {
+            if writes && let Some(narrow) = with(loads, Touch::AtomicLoad, self.narrow_loads) {
                 return Some(narrow);
             }
         }
@@ -434,7 +450,8 @@ impl Cell {
             }
             Touch::Store => {
                 self.forget(crowds);
-                (self.read_only, self.narrow) = (false, false);
+                self.read_only = false;
+                (self.narrow_loads, self.narrow_writes) = (0, 0);
                 self.write = Stamp {
                     source: Some(source),
                     thread: clocks.id(slot),
@@ -442,11 +459,11 @@ impl Cell {
                 };
             }
             Touch::AtomicLoad => {
-                self.narrow |= block_scope;
+                note_narrow(&mut self.narrow_loads, block_scope, slot, clocks);
                 crowds.add(&mut self.atomic_loads, slot, source, clocks);
             }
             Touch::AtomicStore | Touch::AtomicUpdate => {
-                self.narrow |= block_scope;
+                note_narrow(&mut self.narrow_writes, block_scope, slot, clocks);
                 self.update = touch == Touch::AtomicUpdate;
                 crowds.add(&mut self.atomic_writes, slot, source, clocks);
             }
