@@ -469,11 +469,8 @@ impl Machine {
             }
             return None;
         };
-        self.steps += 1;
-        if self.steps > self.settings.step_limit {
-            self.fault = Some(Fault::StepLimit {
-                steps: self.settings.step_limit,
-            });
+        if let Some(fault) = self.step() {
+            self.fault = Some(fault);
             return None;
         }
         if let State::AsksActive(source) = self.threads[slot].state {
@@ -481,6 +478,13 @@ impl Machine {
         }
         self.current = slot;
         Some(slot)
+    }
+
+    /// Counts a step: a thread goes on. Also where the running one is the only one that can.
+    pub(super) fn step(&mut self) -> Option<Fault> {
+        self.steps += 1;
+        let steps = self.settings.step_limit;
+        (self.steps > steps).then_some(Fault::StepLimit { steps })
     }
 
     /// Which warp the thread in `slot` is of.
