@@ -583,3 +583,66 @@ fn race_on_a_path_that_few_schedules_take() {
         Ok(())
     });
 }
+
+/// Each block writes a number, and releases and acquires a flag in its own shared memory: that tells another block nothing.
+///
+/// # Safety
+///
+/// `data` has one element per block, `out` too; the grid has two blocks.
+#[kernel(block = 1)]
+unsafe fn flag_in_shared_memory(data: ViewMut<'_, u32>, out: ViewMut<'_, u32>) {
+    let flag = shared_array![u32; 1];
+    let block = thread::block_idx_x();
+    flag.st(0u32, 1);
+    let mut told = flag.ld_acquire(0u32, Device);
+    if block == 1 {
+        told += data.ld(0u32); // @data of block 0
+    }
+    data.st(block, 7); // @data of a block
+    flag.st_release(0u32, 2, Device);
+    out.st(block, told);
+}
+
+/// Each block writes a number and reads its own.
+///
+/// # Safety
+///
+/// As for `flag_in_shared_memory`.
+#[kernel(block = 1)]
+unsafe fn flag_in_shared_memory_alone(data: ViewMut<'_, u32>, out: ViewMut<'_, u32>) {
+    let flag = shared_array![u32; 1];
+    let block = thread::block_idx_x();
+    flag.st(0u32, 1);
+    let told = flag.ld_acquire(0u32, Device);
+    data.st(block, 7);
+    flag.st_release(0u32, 2, Device);
+    out.st(block, told + data.ld(block));
+}
+
+/// The blocks have the same shared memory, one after the other: the flag of one is not that of the other.
+#[test]
+fn flag_in_the_memory_of_an_earlier_block() {
+    always(
+        "flag_in_shared_memory",
+        |gpu| {
+            let gpu = &gpu.clone().with_resident_blocks(1);
+            let (mut data, mut out) = (gpu.upload(&[0; 2])?, gpu.alloc(2)?);
+            // SAFETY: an element for each of two blocks.
+            unsafe { flag_in_shared_memory::launch(gpu, 2, data.view_mut(), out.view_mut()) }
+        },
+        |fault| {
+            let accesses = [(Store, "data of a block"), (Load, "data of block 0")];
+            let race = HERE.race(fault, accesses);
+            element(&race.place, "`data`", 0);
+            assert_eq!(race.threads.map(xs), [(0, 0), (1, 0)]);
+        },
+    );
+    never(|gpu| {
+        let gpu = &gpu.clone().with_resident_blocks(1);
+        let (mut data, mut out) = (gpu.upload(&[0; 2])?, gpu.alloc(2)?);
+        // SAFETY: an element for each of two blocks.
+        unsafe { flag_in_shared_memory_alone::launch(gpu, 2, data.view_mut(), out.view_mut())? };
+        assert_eq!(out.to_vec()?, [8; 2]);
+        Ok(())
+    });
+}

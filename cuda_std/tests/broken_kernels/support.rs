@@ -190,12 +190,18 @@ impl File {
         self.source(waiting.source.expect("a place"), mark);
     }
 
+    /// `place`, a file, line and column, is at the mark.
+    #[track_caller]
+    pub(crate) fn place(&self, place: &str, mark: &str) {
+        let wanted = format!("{}:{}:", self.0, self.line(mark));
+        assert!(place.contains(&wanted), "{place} is not at {wanted}");
+    }
+
     /// `view` is the array that was declared as `array` at the mark.
     #[track_caller]
     pub(crate) fn array(&self, view: &str, array: &str, mark: &str) {
         assert!(view.starts_with(&format!("{array} of ")), "{view}");
-        let place = format!("{}:{}:", self.0, self.line(mark));
-        assert!(view.contains(&place), "{view} is not at {place}");
+        self.place(view, mark);
     }
 
     /// The fault is a race of two accesses, in any order.
