@@ -219,6 +219,17 @@ fn check_shape(spec: &KernelSpec, config: &LaunchConfig, args: usize) -> Result<
         let Dim3 { x, y, z } = spec.block;
         return Err(format!("its blocks have {x} × {y} × {z} threads"));
     }
+    for (what, side, most) in [
+        ("grid", grid.x, 0x7fff_ffff),
+        ("grid", grid.y.max(grid.z), 65535),
+        ("block", block.z, 64),
+    ] {
+        if side > most {
+            return Err(format!(
+                "a side of its {what} is {side}, and may be {most} at most"
+            ));
+        }
+    }
     if grid.count().saturating_mul(block.count()) >= u64::from(u32::MAX) {
         return Err("the emulator counts threads with 32 bits".into());
     }
