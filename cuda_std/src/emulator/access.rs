@@ -1,7 +1,7 @@
 //! Accesses to memory: what they touch, and whether they may.
 
 use super::fault::{Event, Fault, Place, Source, Touch};
-use super::machine::{Block, Machine, SharedRegion};
+use super::machine::{Block, DYNAMIC_SHARED, Machine, SharedRegion};
 use super::memory::Owner;
 use super::shadow::{Before, Conflict, Kind, NoMemory};
 use crate::atomic::ScopeKind;
@@ -267,12 +267,15 @@ impl Machine {
             self.memory().renew(region, index);
             if site != 0 {
                 let total = self.blocks[slot].shared_bytes + bytes;
-                if total > STATIC_SHARED {
+                // Both come out of one memory.
+                let dynamic = self.config.dynamic_shared as usize;
+                let limit = STATIC_SHARED.min(DYNAMIC_SHARED - dynamic);
+                if total > limit {
                     return Err(Fault::TooMuchShared {
                         thread: self.thread_id(self.current),
                         source,
                         bytes: total,
-                        limit: STATIC_SHARED,
+                        limit,
                     });
                 }
                 self.blocks[slot].shared_bytes = total;

@@ -29,7 +29,7 @@ use crate::launch::{Dim3, KernelSpec, LaunchConfig};
 /// Bytes of a coroutine's stack, of which only what is used takes memory.
 const STACK: usize = 128 << 10;
 /// Dynamic shared memory that a block can have, in bytes.
-const DYNAMIC_SHARED: usize = 227 << 10;
+pub(super) const DYNAMIC_SHARED: usize = 227 << 10;
 
 thread_local! {
     /// The launch whose kernel runs on this thread; null while none of its threads does.
