@@ -265,6 +265,8 @@ impl Machine {
         if self.shared[place].block != Some(number) {
             self.shared[place].block = Some(number);
             self.memory().renew(region, index);
+            let start = self.memory().region(region).start;
+            self.clocks.forget(start, bytes);
             if site != 0 {
                 let total = self.blocks[slot].shared_bytes + bytes;
                 // Both come out of one memory.

@@ -279,6 +279,12 @@ impl Clocks {
         self.threads[slot].fence = Some(snapshot);
     }
 
+    /// The memory serves another block: what was released there is gone.
+    pub(super) fn forget(&mut self, start: usize, bytes: usize) {
+        self.released
+            .retain(|&address, _| address < start || address - start >= bytes);
+    }
+
     /// An atomic load at `address`.
     pub(super) fn atomic_load(&mut self, slot: usize, address: usize, acquire: bool) {
         // Almost no kernel releases anything to an address.
