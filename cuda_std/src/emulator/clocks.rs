@@ -272,8 +272,14 @@ impl Clocks {
 
     /// A fence of the thread in `slot`.
     pub(super) fn fence(&mut self, slot: usize, scope: ScopeKind) {
+        let (block, _) = self.blocks[self.block_slot(slot)];
         for snapshot in std::mem::take(&mut self.threads[slot].met) {
-            self.acquire(slot, &snapshot);
+            if scope == ScopeKind::Block && snapshot.block != block {
+                // A fence that reaches further may still come.
+                self.threads[slot].met.push(snapshot);
+            } else {
+                self.acquire(slot, &snapshot);
+            }
         }
         let snapshot = self.snapshot(slot, scope);
         self.threads[slot].fence = Some(snapshot);
@@ -501,6 +507,14 @@ mod tests {
         }
         assert!(clocks.ordered(id, time, 40));
         assert!(!clocks.ordered(id, time, 70));
+        // On the side that acquires, too.
+        clocks.fence(5, ScopeKind::Device);
+        clocks.atomic_store(5, FLAG, None, false);
+        clocks.atomic_load(70, FLAG, false);
+        clocks.fence(70, ScopeKind::Block);
+        assert!(!clocks.ordered(id, time, 70));
+        clocks.fence(70, ScopeKind::Device);
+        assert!(clocks.ordered(id, time, 70));
     }
 
     #[test]
