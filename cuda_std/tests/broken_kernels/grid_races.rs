@@ -224,6 +224,34 @@ unsafe fn last_block_block_fences(
     }
 }
 
+/// The last block sums what all have written, with a fence after the count that reaches the own block only.
+///
+/// # Safety
+///
+/// As for `last_block_without_fences`.
+#[kernel(block = 32)]
+unsafe fn last_block_block_fence_after(
+    parts: ViewMut<'_, u32>,
+    arrived: ViewMut<'_, u32>,
+    sum: ViewMut<'_, u32>,
+) {
+    let i = thread::index_1d();
+    parts.st(i, i); // @last_block_block_fence_after writes
+    thread::sync_threads();
+    if thread::thread_idx_x() == 0 {
+        thread::device_fence();
+        let before = arrived.atomic_add(0u32, 1);
+        if before + 1 == thread::grid_dim_x() {
+            thread::block_fence();
+            let mut total = 0;
+            for k in 0..32 * thread::grid_dim_x() {
+                total += parts.ld(k); // @last_block_block_fence_after reads
+            }
+            sum.st(0u32, total);
+        }
+    }
+}
+
 /// The last block sums what all have written; the count does not wait for the block's other threads.
 ///
 /// # Safety
@@ -341,6 +369,8 @@ fn last_block_with_a_fence_on_one_side() {
 fn last_block_with_fences_of_block_scope() {
     let kernel: LastBlock = last_block_launch!(last_block_block_fences);
     last_block_races("last_block_block_fences", kernel, false);
+    let kernel: LastBlock = last_block_launch!(last_block_block_fence_after);
+    last_block_races("last_block_block_fence_after", kernel, false);
 }
 
 #[test]
@@ -643,6 +673,90 @@ fn flag_in_the_memory_of_an_earlier_block() {
         // SAFETY: an element for each of two blocks.
         unsafe { flag_in_shared_memory_alone::launch(gpu, 2, data.view_mut(), out.view_mut())? };
         assert_eq!(out.to_vec()?, [8; 2]);
+        Ok(())
+    });
+}
+
+/// Block 0 hands 32 numbers to block 1, whose first thread waits for them; the others don't wait for that one.
+///
+/// # Safety
+///
+/// `data` and `out` have 32 elements, `flag` one; the grid has two blocks.
+#[kernel(block = 32)]
+unsafe fn first_thread_waits_alone(
+    data: ViewMut<'_, u32>,
+    flag: ViewMut<'_, u32>,
+    out: ViewMut<'_, u32>,
+) {
+    let t = thread::thread_idx_x();
+    if thread::block_idx_x() == 0 {
+        data.st(t, t); // @numbers for a block
+        thread::sync_threads();
+        if t == 0 {
+            flag.st_release(0u32, 1, Device);
+        }
+    } else {
+        if t == 0 {
+            while flag.ld_acquire(0u32, Device) == 0 {}
+        }
+        out.st(t, data.ld(t)); // @numbers of a block
+    }
+}
+
+/// Block 0 hands 32 numbers to block 1, whose first thread waits for them, and the others for that one.
+///
+/// # Safety
+///
+/// As for `first_thread_waits_alone`.
+#[kernel(block = 32)]
+unsafe fn first_thread_waits_for_all(
+    data: ViewMut<'_, u32>,
+    flag: ViewMut<'_, u32>,
+    out: ViewMut<'_, u32>,
+) {
+    let t = thread::thread_idx_x();
+    if thread::block_idx_x() == 0 {
+        data.st(t, t);
+        thread::sync_threads();
+        if t == 0 {
+            flag.st_release(0u32, 1, Device);
+        }
+    } else {
+        if t == 0 {
+            while flag.ld_acquire(0u32, Device) == 0 {}
+        }
+        thread::sync_threads();
+        out.st(t, data.ld(t));
+    }
+}
+
+#[test]
+fn no_barrier_after_the_wait_of_one_thread() {
+    always(
+        "first_thread_waits_alone",
+        |gpu| {
+            let (mut data, mut flag) = (gpu.upload(&[0; 32])?, gpu.upload(&[0])?);
+            let mut out = gpu.alloc(32)?;
+            let (data, flag) = (data.view_mut(), flag.view_mut());
+            // SAFETY: 32 elements and one, two blocks.
+            unsafe { first_thread_waits_alone::launch(gpu, 2, data, flag, out.view_mut()) }
+        },
+        |fault| {
+            let accesses = [(Store, "numbers for a block"), (Load, "numbers of a block")];
+            let race = HERE.race(fault, accesses);
+            let [(block, writer), (other, reader)] = race.threads.map(xs);
+            element(&race.place, "`data`", writer as isize);
+            assert_eq!((block, other, reader), (0, 1, writer));
+            assert!(reader > 0);
+        },
+    );
+    never(|gpu| {
+        let (mut data, mut flag) = (gpu.upload(&[0; 32])?, gpu.upload(&[0])?);
+        let mut out = gpu.alloc(32)?;
+        let (data, flag) = (data.view_mut(), flag.view_mut());
+        // SAFETY: 32 elements and one, two blocks.
+        unsafe { first_thread_waits_for_all::launch(gpu, 2, data, flag, out.view_mut())? };
+        assert_eq!(out.to_vec()?, (0..32).collect::<Vec<u32>>());
         Ok(())
     });
 }
