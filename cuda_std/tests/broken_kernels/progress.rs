@@ -300,3 +300,59 @@ fn endless_loop_of_plain_accesses() {
     let error = unsafe { counts_plainly::launch(&gpu, 1, count.view_mut()) }.unwrap_err();
     assert_eq!(error.fault(), Some(&Fault::StepLimit { steps: 20 }));
 }
+
+/// Looks for a number among those of each thread, until any thread has found it.
+///
+/// # Safety
+///
+/// `x` has `each` elements per thread, `found` one.
+#[kernel(block = 32)]
+unsafe fn search_until_found(x: View<'_, u32>, found: ViewMut<'_, u32>, each: u32, wanted: u32) {
+    let first = each * thread::index_1d();
+    for i in first..first + each {
+        if found.ld_relaxed(0u32, Device) != u32::MAX {
+            return;
+        }
+        if x.ld(i) == wanted {
+            found.atomic_min(0u32, i);
+        }
+    }
+}
+
+/// The largest of all elements.
+///
+/// # Safety
+///
+/// `x` has `each` elements per thread, `largest` one.
+#[kernel(block = 32)]
+unsafe fn largest_of_all(x: View<'_, u32>, largest: ViewMut<'_, u32>, each: u32) {
+    let first = each * thread::index_1d();
+    for i in first..first + each {
+        largest.atomic_max(0u32, x.ld(i));
+    }
+}
+
+/// No false alarm: almost all updates change nothing.
+#[test]
+fn long_search_for_the_largest() {
+    let gpu = Emulator::new(0);
+    let x: Vec<u32> = (0..64 * 3000).rev().collect();
+    let (x, mut largest) = (gpu.upload(&x).unwrap(), gpu.upload(&[0]).unwrap());
+    // SAFETY: 3000 elements for each thread of two blocks, and one.
+    unsafe { largest_of_all::launch(&gpu, 2, x.view(), largest.view_mut(), 3000) }.unwrap();
+    assert_eq!(largest.to_vec().unwrap(), [64 * 3000 - 1]);
+}
+
+/// No false alarm: the threads look at the flag again and again, and nothing changes for long, but they get on.
+#[test]
+fn long_search_with_a_flag() {
+    let x: Vec<u32> = (0..64 * 1500).collect();
+    for wanted in [u32::MAX, 40 * 1500 + 1400] {
+        let gpu = Emulator::new(wanted.into());
+        let (x, mut found) = (gpu.upload(&x).unwrap(), gpu.upload(&[u32::MAX]).unwrap());
+        let (x, view) = (x.view(), found.view_mut());
+        // SAFETY: 1500 elements for each thread of two blocks, and one.
+        unsafe { search_until_found::launch(&gpu, 2, x, view, 1500, wanted) }.unwrap();
+        assert_eq!(found.to_vec().unwrap(), [wanted]);
+    }
+}
