@@ -17,6 +17,8 @@ mod grid_races;
 mod initialisation;
 #[path = "broken_kernels/locks.rs"]
 mod locks;
+#[path = "broken_kernels/outputs.rs"]
+mod outputs;
 #[path = "broken_kernels/progress.rs"]
 mod progress;
 #[path = "broken_kernels/races.rs"]

@@ -1,6 +1,7 @@
 //! Running a kernel under many schedules, and holding what is reported against what is wrong.
 
 use std::collections::BTreeSet;
+use std::fmt::Debug;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
@@ -130,6 +131,34 @@ pub(crate) fn sometimes(
         }
     }
     assert!(found > 0, "no schedule shows it");
+}
+
+/// `run`, which launches `kernel`, gives something else than `right` under some schedules, and then does so again.
+pub(crate) fn sometimes_wrong<T: PartialEq + Debug>(
+    kernel: &'static str,
+    run: impl Fn(&Emulator) -> Result<Vec<T>, EmulatorError>,
+    right: &[T],
+) {
+    BROKEN
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .insert(kernel);
+    let output = |schedule, seed| {
+        count(true);
+        let gpu = Emulator::new(seed).with_schedule(schedule);
+        run(&gpu).expect("no fault")
+    };
+    let mut wrong = 0;
+    for schedule in SCHEDULES {
+        for seed in 0..MANY_SEEDS {
+            let found = output(schedule, seed);
+            if found != right {
+                wrong += 1;
+                assert_eq!(output(schedule, seed), found);
+            }
+        }
+    }
+    assert!(wrong > 0, "no schedule shows it");
 }
 
 /// `run`, which launches a repaired kernel and checks its output, succeeds under every schedule.

@@ -705,7 +705,7 @@ fn activemask_taken_for_the_lanes_of_a_branch() {
             let mark = "first of the active";
             let race = HERE.race(fault, [(Store, mark), (Store, mark)]);
             element(&race.place, "`out`", 0);
-            assert!(race.threads.iter().all(|&id| xs(id).1 % 2 == 0));
+            assert!(race.threads.iter().all(|&id| xs(id).1.is_multiple_of(2)));
         },
     );
     sometimes(
