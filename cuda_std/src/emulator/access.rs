@@ -190,14 +190,16 @@ impl Machine {
     /// How to call element `index` of the view that starts at `start`.
     fn place(&mut self, start: usize, index: usize, size: usize) -> Place {
         let index = index.cast_signed();
-        let named: Vec<_> = self
-            .params
-            .iter()
-            .filter(|param| param.start == start && param.bytes > 0)
-            .map(|param| format!("`{}`", param.name))
-            .collect();
-        if !named.is_empty() {
-            let view = named.join(" or ");
+        let named = |empty: bool| {
+            let named: Vec<_> = self
+                .params
+                .iter()
+                .filter(|param| param.start == start && (param.bytes == 0) == empty)
+                .map(|param| format!("`{}`", param.name))
+                .collect();
+            (!named.is_empty()).then(|| named.join(" or "))
+        };
+        if let Some(view) = named(false) {
             return Place { view, index };
         }
         let within = self
@@ -206,6 +208,9 @@ impl Machine {
             .find(|param| start >= param.start && start - param.start < param.bytes);
         if let Some(param) = within {
             let view = format!("`{}` from byte {} on", param.name, start - param.start);
+            return Place { view, index };
+        }
+        if let Some(view) = named(true) {
             return Place { view, index };
         }
         let view = match self.find(start) {
