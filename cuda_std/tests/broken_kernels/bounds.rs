@@ -630,3 +630,54 @@ fn freed_memory() {
         not_device_memory,
     );
 }
+
+/// Copies the first element to all, which an empty view does not have.
+///
+/// # Safety
+///
+/// `x` has an element, `out` 32.
+#[kernel(block = 32)]
+unsafe fn copy_the_first(x: View<'_, u32>, out: ViewMut<'_, u32>) {
+    out.st(thread::thread_idx_x(), x.ld(0u32)); // @first of none
+}
+
+/// Copies the first element to all, and 0 if there is none.
+///
+/// # Safety
+///
+/// `out` has 32 elements.
+#[kernel(block = 32)]
+unsafe fn copy_the_first_or_zero(x: View<'_, u32>, out: ViewMut<'_, u32>) {
+    let value = if x.is_empty() { 0 } else { x.ld(0u32) };
+    out.st(thread::thread_idx_x(), value);
+}
+
+#[test]
+fn empty_view() {
+    always(
+        "copy_the_first",
+        |gpu| {
+            let (x, mut out) = (gpu.alloc(0)?, gpu.alloc(32)?);
+            // SAFETY: 32 elements; the emulator refuses what the other view does not have.
+            unsafe { copy_the_first::launch(gpu, 1, x.view(), out.view_mut()) }
+        },
+        |fault| {
+            let Fault::OutOfBounds {
+                event, place, len, ..
+            } = fault
+            else {
+                panic!("not out of bounds");
+            };
+            HERE.event(event, Touch::Load, "first of none");
+            element(place, "`x`", 0);
+            assert_eq!(*len, 0);
+        },
+    );
+    never(|gpu| {
+        let (x, mut out) = (gpu.alloc(0)?, gpu.alloc(32)?);
+        // SAFETY: 32 elements.
+        unsafe { copy_the_first_or_zero::launch(gpu, 1, x.view(), out.view_mut())? };
+        assert_eq!(out.to_vec()?, [0; 32]);
+        Ok(())
+    });
+}

@@ -760,3 +760,55 @@ fn no_barrier_after_the_wait_of_one_thread() {
         Ok(())
     });
 }
+
+/// Writes its number to each pixel, as if there were one block.
+///
+/// # Safety
+///
+/// `out` has 16 × 8 elements for 2 × 2 blocks.
+#[kernel(block = (8, 4))]
+unsafe fn pixels_of_one_block(out: ViewMut<'_, u32>) {
+    let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
+    out.st(16 * y + x, 16 * y + x); // @pixel of one block
+}
+
+/// Writes its number to each pixel.
+///
+/// # Safety
+///
+/// As for `pixels_of_one_block`.
+#[kernel(block = (8, 4))]
+unsafe fn pixels_of_all_blocks(out: ViewMut<'_, u32>) {
+    let (x, y) = thread::index_2d();
+    out.st(16 * y + x, 16 * y + x);
+}
+
+/// The coordinates of both threads and both blocks are right, in two dimensions.
+#[test]
+fn forgotten_block_index() {
+    always(
+        "pixels_of_one_block",
+        |gpu| {
+            let mut out = gpu.alloc(128)?;
+            // SAFETY: 16 × 8 elements.
+            unsafe { pixels_of_one_block::launch(gpu, (2, 2), out.view_mut()) }
+        },
+        |fault| {
+            let mark = "pixel of one block";
+            let race = HERE.race(fault, [(Store, mark), (Store, mark)]);
+            let [a, b] = race.threads;
+            assert_eq!((a.thread, a.thread.z, a.block.z), (b.thread, 0, 0));
+            assert_ne!(a.block, b.block);
+            assert!(a.block.x < 2 && a.block.y < 2 && a.thread.x < 8 && a.thread.y < 4);
+            let index = (16 * a.thread.y + a.thread.x) as isize;
+            element(&race.place, "`out`", index);
+        },
+    );
+    never(|gpu| {
+        let mut out = gpu.alloc(128)?;
+        // SAFETY: 16 × 8 elements.
+        unsafe { pixels_of_all_blocks::launch(gpu, (2, 2), out.view_mut())? };
+        assert_eq!(out.to_vec()?, (0..128).collect::<Vec<u32>>());
+        Ok(())
+    });
+}

@@ -365,3 +365,23 @@ fn given_back_with_a_plain_store() {
         Ok(())
     });
 }
+
+/// It is not the kernel that leaves the lock: nobody had set it to 0.
+#[test]
+fn held_before_the_kernel() {
+    always(
+        "keeps_no_lock",
+        |gpu| {
+            let (mut x, mut locks) = (gpu.upload(&[1; 4])?, gpu.upload(&[0, 0, 0, 1])?);
+            let (x, locks) = (x.view_mut(), locks.view_mut());
+            // SAFETY: an element for each of 3 blocks.
+            unsafe { keeps_no_lock::launch(gpu, 3, x, locks) }
+        },
+        |fault| {
+            let Fault::NotZeroAtExit { place, last: None } = fault else {
+                panic!("written");
+            };
+            element(place, "`locks`", 3);
+        },
+    );
+}
