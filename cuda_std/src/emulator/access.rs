@@ -43,7 +43,12 @@ impl Machine {
             touch,
             source,
         };
-        if index.checked_add(count).is_none_or(|end| end > len) {
+        // A view may claim more than there are addresses.
+        let end = index
+            .checked_add(count)
+            .filter(|&end| end <= len)
+            .and_then(|end| start.checked_add(end.checked_mul(size)?));
+        if end.is_none() {
             return Err(Fault::OutOfBounds {
                 event,
                 place: self.place(start, index, size),
