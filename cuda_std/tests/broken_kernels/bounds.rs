@@ -681,3 +681,57 @@ fn empty_view() {
         Ok(())
     });
 }
+
+/// Copies the element two places before, also for the first two.
+///
+/// # Safety
+///
+/// `x` and `out` have 32 elements.
+#[kernel(block = 32)]
+unsafe fn copy_from_before(x: View<'_, u32>, out: ViewMut<'_, u32>) {
+    let t = thread::thread_idx_x() as i32;
+    if t != 1 {
+        out.st(t, x.ld(t - 2)); // @two before
+    }
+}
+
+/// Copies the element two places before, and 0 if there is none.
+///
+/// # Safety
+///
+/// As for `copy_from_before`.
+#[kernel(block = 32)]
+unsafe fn copy_from_before_or_zero(x: View<'_, u32>, out: ViewMut<'_, u32>) {
+    let t = thread::thread_idx_x() as i32;
+    out.st(t, if t >= 2 { x.ld(t - 2) } else { 0 });
+}
+
+/// A host that does not know the length says that there is no end.
+#[test]
+fn negative_index_into_a_view_without_end() {
+    always(
+        "copy_from_before",
+        |gpu| {
+            let (x, mut out) = (gpu.upload(&[1; 32])?, gpu.alloc(32)?);
+            // SAFETY: wrong, there are 32 elements: the emulator refuses all others.
+            let endless = unsafe { View::from_raw_parts(x.as_ptr(), usize::MAX) };
+            // SAFETY: as above.
+            unsafe { copy_from_before::launch(gpu, 1, endless, out.view_mut()) }
+        },
+        |fault| {
+            let Fault::OutOfBounds { event, place, .. } = fault else {
+                panic!("not out of bounds");
+            };
+            HERE.event(event, Touch::Load, "two before");
+            assert_eq!(xs(event.thread), (0, 0));
+            element(place, "`x`", -2);
+        },
+    );
+    never(|gpu| {
+        let (x, mut out) = (gpu.upload(&[1; 32])?, gpu.alloc(32)?);
+        // SAFETY: 32 elements each.
+        unsafe { copy_from_before_or_zero::launch(gpu, 1, x.view(), out.view_mut())? };
+        assert_eq!(out.to_vec()?[..4], [0, 0, 1, 1]);
+        Ok(())
+    });
+}
