@@ -319,6 +319,7 @@ fn panicked(fault: &Fault, t: u32, text: &str, mark: &str) {
 }
 
 #[test]
+#[cfg_attr(not(debug_assertions), ignore = "overflow goes unnoticed")]
 fn overflow() {
     let x: Vec<u32> = (1..=32).collect();
     always(
