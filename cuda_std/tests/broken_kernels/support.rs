@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::io::Write;
+use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 
@@ -23,7 +24,9 @@ const SEEDS: u64 = 4;
 const MANY_SEEDS: u64 = 32;
 
 static BROKEN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-static TWINS: AtomicU64 = AtomicU64::new(0);
+/// The places of the tests' calls.
+static TWINS: Mutex<BTreeSet<Source>> = Mutex::new(BTreeSet::new());
+/// Of broken kernels and of twins; a schedule that is replayed counts once.
 static RUNS: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 
 unsafe extern "C" {
@@ -33,10 +36,11 @@ unsafe extern "C" {
 extern "C" fn summary() {
     let broken = BROKEN.lock().unwrap_or_else(PoisonError::into_inner).len();
     let [broken_runs, twin_runs] = RUNS.each_ref().map(|runs| runs.load(Ordering::Relaxed));
-    let twins = TWINS.load(Ordering::Relaxed);
+    let twins = TWINS.lock().unwrap_or_else(PoisonError::into_inner).len();
     let _ = writeln!(
         std::io::stdout(),
-        "{broken} broken kernels under {broken_runs} schedules, {twins} twins under {twin_runs}"
+        "{broken} kernels, broken or launched wrongly, under {broken_runs} schedules; \
+         {twins} checks of repaired twins under {twin_runs}"
     );
 }
 
@@ -64,7 +68,6 @@ fn error_of(
     schedule: Schedule,
     seed: u64,
 ) -> Option<EmulatorError> {
-    count(true);
     let gpu = Emulator::new(seed).with_schedule(schedule);
     run(&gpu).err().map(without_addresses)
 }
@@ -101,6 +104,7 @@ pub(crate) fn always(
         .insert(kernel);
     for schedule in SCHEDULES {
         for seed in 0..SEEDS {
+            count(true);
             println!("{schedule:?}, seed {seed}:");
             let error = error_of(&run, schedule, seed).expect("a fault");
             let error = check_report(kernel, error, seed, &check);
@@ -122,6 +126,7 @@ pub(crate) fn sometimes(
     let mut found = 0;
     for schedule in SCHEDULES {
         for seed in 0..MANY_SEEDS {
+            count(true);
             println!("{schedule:?}, seed {seed}:");
             if let Some(error) = error_of(&run, schedule, seed) {
                 found += 1;
@@ -144,13 +149,13 @@ pub(crate) fn sometimes_wrong<T: PartialEq + Debug>(
         .unwrap_or_else(PoisonError::into_inner)
         .insert(kernel);
     let output = |schedule, seed| {
-        count(true);
         let gpu = Emulator::new(seed).with_schedule(schedule);
         run(&gpu).expect("no fault")
     };
     let mut wrong = 0;
     for schedule in SCHEDULES {
         for seed in 0..MANY_SEEDS {
+            count(true);
             let found = output(schedule, seed);
             if found != right {
                 wrong += 1;
@@ -162,8 +167,12 @@ pub(crate) fn sometimes_wrong<T: PartialEq + Debug>(
 }
 
 /// `run`, which launches a repaired kernel and checks its output, succeeds under every schedule.
+#[track_caller]
 pub(crate) fn never(run: impl Fn(&Emulator) -> Result<(), EmulatorError>) {
-    TWINS.fetch_add(1, Ordering::Relaxed);
+    TWINS
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .insert(Location::caller());
     for schedule in SCHEDULES {
         for seed in 0..2 * SEEDS {
             count(false);
