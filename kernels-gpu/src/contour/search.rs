@@ -1,6 +1,6 @@
 //! Parallel searching: the borders' points, written by one thread a border and one for each further stretch.
 //!
-//! A thread that follows a whole border takes as long as the longest one. So about one node in 128 is *marked*, by a hash
+//! A thread that follows a whole border takes as long as the longest one. So about one node in 16 is *marked*, by a hash
 //! of where it is: from a marked node to before the next marked one is a **stretch**, and a border's **lead** goes from its
 //! start to before its first marked node. Stretches are measured; where each begins is the sum of those before it, by
 //! pointer jumping; then all are followed again and written. A border without a marked node is all lead.
@@ -26,7 +26,7 @@ use super::components::{NO_BORDER, rank};
 use super::nodes::{Borders, Cursor};
 use super::pixels::{Kind, Raster};
 
-/// Whether the node with this list entry is marked: one in 128, without a pattern.
+/// Whether the node with this list entry is marked: one in 16, without a pattern.
 #[inline(always)]
 const fn is_marked(entry: u32) -> bool {
     // The finalizer of MurmurHash3 without its last step, which mixes low bits.
@@ -34,7 +34,7 @@ const fn is_marked(entry: u32) -> bool {
     hash = hash.wrapping_mul(0x85eb_ca6b);
     hash ^= hash >> 13;
     hash = hash.wrapping_mul(0xc2b2_ae35);
-    hash >> 25 == 0
+    hash >> 28 == 0
 }
 
 /// Sets the bits of the marked nodes, and counts them.
