@@ -5,8 +5,8 @@ use std::ops::Range;
 use crate::error::{Error, Result};
 
 /// By default, rectangles have at least this many pixels along a side, and fewer than twice as
-/// many: their marks stay in a core's cache.
-const DEFAULT_SIDE: u32 = 256;
+/// many: the marks of one stay in a core's cache.
+const DEFAULT_SIDE: u32 = 512;
 
 /// Rectangles of one size, NX along x and NY along y. Those at the right and lower end may reach
 /// past the image, or lie outside, as if there were background.
