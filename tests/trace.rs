@@ -28,7 +28,7 @@ fn trace(
         retrieval,
         approximation,
         geometry,
-        algorithm: None,
+        ..TraceOptions::default()
     };
     Engine::cpu().trace(image, &options).unwrap()
 }

@@ -78,6 +78,10 @@ pub(crate) struct TraceArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) algorithm: Option<TraceAlgorithm>,
 
+    /// Tiles along x and y for the algorithm tiles, powers of two [default: by the image's size]
+    #[arg(long, value_name = "NX,NY", value_parser = tiles)]
+    pub(crate) tiles: Option<(u32, u32)>,
+
     #[command(flatten)]
     pub(crate) run: RunArgs,
 
@@ -292,6 +296,13 @@ fn size(text: &str) -> Result<(u32, u32), String> {
     }
 }
 
+fn tiles(text: &str) -> Result<(u32, u32), String> {
+    let number = |text: &str| text.parse().ok().filter(|n: &u32| n.is_power_of_two());
+    text.split_once(',')
+        .and_then(|(columns, rows)| Some((number(columns)?, number(rows)?)))
+        .ok_or_else(|| "not two numbers of tiles: give NX,NY, each a power of two".into())
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 pub(crate) enum ContourFormat {
     /// Points and hierarchy, as cv2.findContours lays them out
@@ -398,6 +409,8 @@ values! { Geometry => trazar::Geometry {
 values! { TraceAlgorithm => trazar::TraceAlgorithm {
     /// One border after the other, on one thread
     Suzuki => Self::Suzuki,
+    /// In tiles of the image on all cores, joined pairwise
+    Tiles => Self::Tiles,
 }}
 
 values! { LabelAlgorithm => trazar::LabelAlgorithm {

@@ -31,6 +31,7 @@ pub(crate) fn run(args: &TraceArgs) -> Result<(), Failure> {
             (None, _) => trazar::Geometry::default(),
         },
         algorithm: args.algorithm.map(Into::into),
+        tiles: args.tiles,
     };
     options.validate()?;
     if matches!(args.run.device, Device::Cuda | Device::Emulator) {

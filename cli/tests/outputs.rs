@@ -385,8 +385,31 @@ fn connectivities_and_algorithms() {
     }
     run(["label", image, "--connectivity", "6"]).refused(&["4", "8"]);
     run(["label", image, "--algorithm", "magic"]).refused(&["sequential", "parallel"]);
-    run(["trace", image, "--algorithm", "magic"]).refused(&["suzuki"]);
+    run(["trace", image, "--algorithm", "magic"]).refused(&["suzuki", "tiles"]);
     run(["trace", image, "--device", "gpu"]).refused(&["auto", "cpu"]);
+}
+
+#[test]
+fn tiles() {
+    let folder = Folder::new();
+    let ring = folder.ring("ring.png");
+    let ring = ring.to_str().unwrap();
+    let trace = |options: &[&str]| {
+        let fixed = ["trace", ring, "-o", "-", "--format", "json", "--quiet"];
+        run(fixed.iter().chain(options)).succeeded().stdout
+    };
+    let suzuki = trace(&["--algorithm", "suzuki"]);
+    assert_eq!(trace(&["--algorithm", "tiles"]), suzuki);
+    assert_eq!(trace(&["--algorithm", "tiles", "--tiles", "8,4"]), suzuki);
+    assert_eq!(trace(&["--tiles", "1,2"]), suzuki);
+    let json = run(["trace", ring, "--json", "--tiles", "2,2"]).succeeded();
+    assert_eq!(json.json()["algorithm"], "tiles");
+
+    for wrong in ["3,4", "0,1", "4", "4x4", "4,4,4", "-1,1", "4,"] {
+        run(["trace", ring, &format!("--tiles={wrong}")]).refused(&["NX,NY", "power of two"]);
+    }
+    run(["trace", ring, "--tiles", "16,1"]).failed(2, &["16 × 1", "8 × 7"]);
+    run(["trace", ring, "--tiles", "2,2", "--algorithm", "suzuki"]).failed(2, &["suzuki"]);
 }
 
 #[test]

@@ -139,7 +139,10 @@ impl Engine {
 
     /// The algorithm that [`trace`](Self::trace) uses for these options.
     pub fn trace_algorithm(&self, options: &TraceOptions) -> TraceAlgorithm {
-        options.algorithm.unwrap_or(TraceAlgorithm::Suzuki)
+        options.algorithm.unwrap_or(match options.tiles {
+            None => TraceAlgorithm::Suzuki,
+            Some(_) => TraceAlgorithm::Tiles,
+        })
     }
 
     /// The algorithm that [`label`](Self::label) uses for these options.
@@ -153,13 +156,13 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::InvalidOption`](crate::Error::InvalidOption) for options that do not go
-    /// together, [`Error::TooMany`](crate::Error::TooMany) past 2³¹ - 1 borders, and
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    /// together, or more tiles than pixels along a side;
+    /// [`Error::TooMany`](crate::Error::TooMany) past 2³¹ - 1 borders, or 2³² - 1 pieces of
+    /// borders in tiles; and [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     pub fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours> {
         options.validate()?;
-        match self.trace_algorithm(options) {
-            TraceAlgorithm::Suzuki => trace::trace(image, options, &self.progress()),
-        }
+        let algorithm = self.trace_algorithm(options);
+        trace::trace(image, options, algorithm, &self.progress())
     }
 
     /// Labels the components of `image`.
@@ -206,7 +209,6 @@ pub(crate) struct Progress<'a>(Option<&'a ProgressFn>);
 
 impl Progress<'_> {
     /// Nobody listens.
-    #[cfg(test)]
     pub(crate) const SILENT: Self = Self(None);
 
     /// The borders that begin in row `y` of an image are followed, which is most of the work;

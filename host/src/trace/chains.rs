@@ -63,6 +63,21 @@ pub(super) struct Nesting {
     pub(super) parents: Vec<BorderId>,
 }
 
+/// Whether an image may have so many borders.
+///
+/// # Errors
+/// [`Error::TooMany`] where a hierarchy row could not hold their ids.
+pub(super) fn check_count(borders: usize) -> Result<()> {
+    const LIMIT: usize = i32::MAX as usize;
+    if borders > LIMIT {
+        return Err(Error::TooMany {
+            what: "borders",
+            limit: LIMIT as u64,
+        });
+    }
+    Ok(())
+}
+
 impl Chains {
     /// Adds a border whose steps are the last ones of `steps`, from where the last border's end.
     pub(super) fn add(&mut self, start: (u32, u32), kind: BorderKind) -> Result<()> {
@@ -81,13 +96,7 @@ impl Chains {
     /// # Errors
     /// [`Error::TooMany`] where a hierarchy row could not hold it.
     pub(super) fn next_id(&self) -> Result<BorderId> {
-        const LIMIT: usize = i32::MAX as usize;
-        if self.borders.len() >= LIMIT {
-            return Err(Error::TooMany {
-                what: "borders",
-                limit: LIMIT as u64,
-            });
-        }
+        check_count(self.borders.len() + 1)?;
         Ok(self.borders.len() as BorderId)
     }
 

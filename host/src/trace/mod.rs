@@ -11,6 +11,7 @@
 //! |---|---|
 //! | sides: where foreground meets background, left and right | `sides.rs` |
 //! | follow: border after border, as chain codes | `suzuki.rs` (centers), `edges.rs` (edges) |
+//! | or follow all in rectangles at once | `tiles/` (both) |
 //! | arrange: parents, the order of the result, its hierarchy | `hierarchy.rs` |
 //! | approximate: from chain codes to points | `approximate.rs`, `teh_chin.rs` |
 //! | all of it on a GPU, by the kernels of the crate `trazar-kernels` | `device/` |
@@ -21,9 +22,11 @@ mod contours;
 pub(crate) mod device;
 mod edges;
 mod hierarchy;
+mod neighbours;
 mod sides;
 mod suzuki;
 mod teh_chin;
+mod tiles;
 
 pub use contours::{BorderKind, Contour, Contours, HierarchyRow, Links};
 
@@ -88,6 +91,19 @@ pub enum Geometry {
 pub enum TraceAlgorithm {
     /// One border after the other in raster order, on one thread (Suzuki and Abe, 1985).
     Suzuki,
+    /// In rectangles of the image on all threads, which are then joined pairwise (Garcia-Molla,
+    /// Alonso-Jordá and García-Laguía, 2022).
+    Tiles,
+}
+
+impl TraceAlgorithm {
+    /// The algorithm's name, as the command takes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Suzuki => "suzuki",
+            Self::Tiles => "tiles",
+        }
+    }
 }
 
 /// What to trace and how.
@@ -110,6 +126,9 @@ pub struct TraceOptions {
     pub geometry: Geometry,
     /// How to compute it; `None` leaves the choice to the engine.
     pub algorithm: Option<TraceAlgorithm>,
+    /// For [`TraceAlgorithm::Tiles`]: the number of rectangles along x and along y, each a power
+    /// of two and at most the number of pixels; `None` chooses by the size of the image.
+    pub tiles: Option<(u32, u32)>,
 }
 
 impl TraceOptions {
@@ -117,16 +136,34 @@ impl TraceOptions {
     ///
     /// # Errors
     /// [`Error::InvalidOption`] for a Teh-Chin approximation of [`Geometry::Edges`], whose
-    /// polygons are exact or nothing.
+    /// polygons are exact or nothing; for [`tiles`](Self::tiles) that are not powers of two, or
+    /// with another algorithm than [`TraceAlgorithm::Tiles`].
     pub fn validate(&self) -> Result<()> {
-        match (self.geometry, self.approximation) {
-            (Geometry::Edges, Approximation::TehChinL1 | Approximation::TehChinKCos) => {
-                Err(Error::InvalidOption(
-                    "the Teh-Chin approximations are for centers: with edges use none or simple"
-                        .into(),
-                ))
-            }
-            _ => Ok(()),
+        let invalid = |what: &str| Err(Error::InvalidOption(what.into()));
+        if self.geometry == Geometry::Edges
+            && matches!(
+                self.approximation,
+                Approximation::TehChinL1 | Approximation::TehChinKCos
+            )
+        {
+            return invalid(
+                "the Teh-Chin approximations are for centers: with edges use none or simple",
+            );
+        }
+        let Some((columns, rows)) = self.tiles else {
+            return Ok(());
+        };
+        if !columns.is_power_of_two() || !rows.is_power_of_two() {
+            return invalid(&format!(
+                "{columns} × {rows} tiles: both numbers must be powers of two"
+            ));
+        }
+        match self.algorithm {
+            None | Some(TraceAlgorithm::Tiles) => Ok(()),
+            Some(other) => invalid(&format!(
+                "a number of tiles is for the algorithm tiles, not for {}",
+                other.name()
+            )),
         }
     }
 }
@@ -135,11 +172,15 @@ impl TraceOptions {
 pub(crate) fn trace(
     image: &BinaryImage,
     options: &TraceOptions,
+    algorithm: TraceAlgorithm,
     progress: &Progress<'_>,
 ) -> Result<Contours> {
-    let mut chains = match options.geometry {
-        Geometry::Centers => suzuki::follow_borders(image, progress)?,
-        Geometry::Edges => edges::follow_rings(image, progress)?,
+    let mut chains = match (algorithm, options.geometry) {
+        (TraceAlgorithm::Suzuki, Geometry::Centers) => suzuki::follow_borders(image, progress)?,
+        (TraceAlgorithm::Suzuki, Geometry::Edges) => edges::follow_rings(image, progress)?,
+        (TraceAlgorithm::Tiles, geometry) => {
+            tiles::follow_borders(image, geometry, options.tiles, progress)?
+        }
     };
     // What a stage no longer needs goes before the next one's results come.
     let arrangement = hierarchy::arrange(&take(&mut chains.nesting), options.retrieval)?;

@@ -14,8 +14,14 @@
 // `Sides::window` reads the words of a plane as bytes.
 const _: () = assert!(cfg!(target_endian = "little"));
 
-use super::chains::{BorderId, NO_BORDER};
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+
+use rayon::prelude::*;
+
+use super::chains::{BorderId, Direction, NO_BORDER, STEPS};
 use super::contours::BorderKind;
+use super::neighbours::{EAST, WEST};
 use crate::error::{Result, zeroed_vec};
 use crate::image::{BinaryImage, WORD_BITS};
 use crate::memory::advise_large_pages;
@@ -75,8 +81,9 @@ pub(super) struct Sides {
     /// west sides come before its east sides.
     row_ranks: Vec<usize>,
     word_ranks: Vec<u32>,
-    /// The border of each queried side, by rank.
-    borders: Vec<BorderId>,
+    /// The border of each queried side, by rank. Atomic because borders may be followed on
+    /// several threads, none of which reads what another wrote.
+    borders: Vec<AtomicU32>,
 }
 
 impl Sides {
@@ -174,9 +181,47 @@ impl Sides {
         self.row_words * WORD_BITS
     }
 
+    /// A plane of the pixels that a border passes: foreground with background to the W, N, E or S.
+    /// Rows are [`stride`](Self::stride) bits apart, and pixel `(x, y)` is bit `x` of row `y`.
+    pub(super) fn border_pixels(&self) -> Result<Vec<u64>> {
+        let n = self.row_words;
+        let rows = self.row_ranks.len() - 2 * SPARE_ROWS;
+        let mut plane: Vec<u64> = zeroed_vec(rows * n, "the plane of border pixels")?;
+        advise_large_pages(&mut plane);
+        let pixels = &self.pixels;
+        plane.par_chunks_mut(n).enumerate().for_each(|(y, row)| {
+            let first = (y + SPARE_ROWS) * n;
+            for (i, word) in row.iter_mut().enumerate() {
+                let at = first + i;
+                let inside_vertically = pixels[at - n] & pixels[at + n];
+                let WordSides { west, east, .. } = self.sides[at];
+                *word = west | east | pixels[at] & !inside_vertically;
+            }
+        });
+        Ok(plane)
+    }
+
+    /// The pixel at a place.
+    pub(super) fn coordinates(&self, place: usize) -> (u32, u32) {
+        let (y, x) = (place / self.stride(), place % self.stride());
+        (x as u32, (y - SPARE_ROWS) as u32)
+    }
+
     /// The place of pixel `(x, y)`.
     pub(super) fn place(&self, x: u32, y: u32) -> usize {
         (y as usize + SPARE_ROWS) * self.stride() + x as usize
+    }
+
+    /// How far the places of a pixel's neighbours are from its own.
+    pub(super) fn neighbour_offsets(&self) -> [isize; 8] {
+        let stride = self.stride() as isize;
+        STEPS.map(|(dx, dy)| dx as isize + dy as isize * stride)
+    }
+
+    /// The place of the neighbour in a direction.
+    pub(super) fn neighbour(&self, place: usize, direction: Direction) -> usize {
+        let (dx, dy) = STEPS[usize::from(direction)];
+        place.wrapping_add_signed(dx as isize + dy as isize * self.stride() as isize)
     }
 
     /// The 3 × 3 pixels around the one at `place`, as bits: 0 to 2 the row above from W to E, 3
@@ -266,24 +311,27 @@ impl Sides {
         None
     }
 
-    /// Marks the sides of the pixel at `place` that `border` passes, given as bits 0 (west) and
-    /// 1 (east).
+    /// Marks the sides of the pixel at `place` that `border` passes, of which only those to the
+    /// west and east count.
     #[inline]
-    pub(super) fn pass(&mut self, place: usize, west_and_east: u8, border: BorderId) {
+    pub(super) fn pass(&mut self, place: usize, passed: u8, border: BorderId) {
         let (word, bit) = (place / WORD_BITS, place % WORD_BITS);
-        let west = u64::from(west_and_east & 1) << bit;
-        let east = u64::from(west_and_east >> 1) << bit;
         let sides = &mut self.sides[word];
-        sides.west &= !west;
-        sides.east &= !east;
-        let (west, east) = (west & sides.queried_west, east & sides.queried_east);
-        if west != 0 {
-            let slot = self.slot(place, Side::West);
-            self.set_border(slot, border);
+        sides.west &= !(u64::from(passed & WEST != 0) << bit);
+        sides.east &= !(u64::from(passed & EAST != 0) << bit);
+        self.set_border_of_sides(place, passed, border);
+    }
+
+    /// Says which border passes some sides of the pixel at `place`; kept for the queried ones.
+    #[inline]
+    pub(super) fn set_border_of_sides(&self, place: usize, passed: u8, border: BorderId) {
+        let (word, bit) = (place / WORD_BITS, place % WORD_BITS);
+        let sides = &self.sides[word];
+        if passed & WEST != 0 && sides.queried_west >> bit & 1 == 1 {
+            self.set_border(self.slot(place, Side::West), border);
         }
-        if east != 0 {
-            let slot = self.slot(place, Side::East);
-            self.set_border(slot, border);
+        if passed & EAST != 0 && sides.queried_east >> bit & 1 == 1 {
+            self.set_border(self.slot(place, Side::East), border);
         }
     }
 
@@ -301,8 +349,8 @@ impl Sides {
     }
 
     /// Says which border passes a queried side.
-    pub(super) fn set_border(&mut self, slot: Slot, border: BorderId) {
-        self.borders[slot.0] = border;
+    pub(super) fn set_border(&self, slot: Slot, border: BorderId) {
+        self.borders[slot.0].store(border, Relaxed);
     }
 
     /// The slot of a queried side among `borders`.
@@ -325,15 +373,25 @@ impl Sides {
     ///
     /// The side must have been passed by a border.
     pub(super) fn border_before(&self, kind: BorderKind, x: u32, y: u32) -> BorderId {
+        let before = self.border_and_column_before(kind, x, y);
+        before.map_or(NO_BORDER, |(border, _)| border)
+    }
+
+    /// As [`border_before`](Self::border_before), with the column of the side's pixel.
+    pub(super) fn border_and_column_before(
+        &self,
+        kind: BorderKind,
+        x: u32,
+        y: u32,
+    ) -> Option<(BorderId, u32)> {
         let first = (y as usize + SPARE_ROWS) * self.row_words;
         let row = &self.pixels[first..][..self.row_words];
-        let (found, side) = match kind {
-            BorderKind::Outer => (last_one_before(row, x as usize), Side::East),
-            BorderKind::Hole => (Some(run_start(row, x as usize)), Side::West),
+        let (x, side) = match kind {
+            BorderKind::Outer => (last_one_before(row, x as usize)?, Side::East),
+            BorderKind::Hole => (run_start(row, x as usize), Side::West),
         };
-        found.map_or(NO_BORDER, |x| {
-            self.borders[self.slot(first * WORD_BITS + x, side).0]
-        })
+        let Slot(slot) = self.slot(first * WORD_BITS + x, side);
+        Some((self.borders[slot].load(Relaxed), x as u32))
     }
 }
 

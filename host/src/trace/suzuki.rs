@@ -21,8 +21,9 @@
 //! with the way back, to the next step and the sides passed. Time: linear in the number of words
 //! of the image plus the number of steps.
 
-use super::chains::{BorderId, Chains, Direction, STEPS, opposite};
+use super::chains::{BorderId, Chains, Direction, opposite};
 use super::contours::BorderKind;
+use super::neighbours::{EAST, NEXT, WEST, first_clockwise, turn_direction, turn_sides};
 use super::sides::{Joined, MAX_STRAIGHT, Side, Sides};
 use crate::engine::Progress;
 use crate::error::{Result, reserve};
@@ -68,15 +69,14 @@ fn follow(
         sides.pass(start, WEST | EAST, id);
         return Ok(1);
     };
-    let stride = sides.stride() as isize;
-    let offsets = STEPS.map(|(dx, dy)| dx as isize + dy as isize * stride);
+    let offsets = sides.neighbour_offsets();
 
     let (mut place, mut back) = (start, first_back);
     let mut turns = 0;
     loop {
-        let step = NEXT[sides.window(place)][usize::from(back)];
-        sides.pass(place, step >> 3, id);
-        let direction = step & 7;
+        let turn = NEXT[sides.window(place)][usize::from(back)];
+        sides.pass(place, turn_sides(turn), id);
+        let direction = turn_direction(turn);
         let turned = direction != opposite(back);
         turns += usize::from(turned);
         if steps.capacity() - steps.len() <= MAX_STRAIGHT {
@@ -97,47 +97,3 @@ fn follow(
         }
     }
 }
-
-/// Sides, as [`Sides::pass`] takes them.
-const WEST: u8 = 1;
-const EAST: u8 = 2;
-
-/// The bit of each direction's neighbour in a window (see [`Sides::window`]).
-const WINDOW_BITS: [usize; 8] = [5, 2, 1, 0, 3, 6, 7, 8];
-
-const fn is_foreground(window: usize, direction: Direction) -> bool {
-    window >> WINDOW_BITS[direction as usize] & 1 == 1
-}
-
-/// The first foreground neighbour clockwise from just after `aside`, which is background.
-fn first_clockwise(window: usize, aside: Direction) -> Option<Direction> {
-    (1..8)
-        .map(|i| aside.wrapping_sub(i) & 7)
-        .find(|&direction| is_foreground(window, direction))
-}
-
-/// For each window and direction back: the direction to step in (bits 0 to 2) and the sides
-/// passed (bits 3 and 4).
-static NEXT: [[u8; 8]; 512] = {
-    let mut table = [[0; 8]; 512];
-    let mut window = 0;
-    while window < 512 {
-        let mut back = 0;
-        while back < 8 {
-            let mut passed = 0;
-            let mut direction = (back + 1) & 7;
-            while direction != back && !is_foreground(window, direction) {
-                passed |= match direction {
-                    4 => WEST,
-                    0 => EAST,
-                    _ => 0,
-                };
-                direction = (direction + 1) & 7;
-            }
-            table[window][back as usize] = direction | passed << 3;
-            back += 1;
-        }
-        window += 1;
-    }
-    table
-};

@@ -1,0 +1,296 @@
+//! Tracing in tiles against tracing on one thread, for many numbers of tiles.
+
+use proptest::prelude::*;
+use trazar::generate::Pattern;
+use trazar::{
+    Approximation, BinaryImage, Contours, Engine, Error, Geometry, Retrieval, TraceAlgorithm,
+    TraceOptions,
+};
+
+fn trace(image: &BinaryImage, options: TraceOptions) -> Contours {
+    Engine::cpu().trace(image, &options).unwrap()
+}
+
+/// All that can be asked of a tracer.
+fn all_options() -> Vec<TraceOptions> {
+    let mut all = Vec::new();
+    for retrieval in [
+        Retrieval::External,
+        Retrieval::List,
+        Retrieval::Ccomp,
+        Retrieval::Tree,
+    ] {
+        for (geometry, approximation) in [
+            (Geometry::Centers, Approximation::None),
+            (Geometry::Centers, Approximation::Simple),
+            (Geometry::Centers, Approximation::TehChinL1),
+            (Geometry::Centers, Approximation::TehChinKCos),
+            (Geometry::Edges, Approximation::None),
+            (Geometry::Edges, Approximation::Simple),
+        ] {
+            all.push(TraceOptions {
+                retrieval,
+                approximation,
+                geometry,
+                ..TraceOptions::default()
+            });
+        }
+    }
+    all
+}
+
+/// What a mistake in any stage shows in: all points, of all borders, as a tree.
+fn main_options() -> [TraceOptions; 2] {
+    [Geometry::Centers, Geometry::Edges].map(|geometry| TraceOptions {
+        approximation: Approximation::None,
+        geometry,
+        ..TraceOptions::default()
+    })
+}
+
+fn check(image: &BinaryImage, options: TraceOptions, tiles: &[(u32, u32)]) {
+    let expected = trace(
+        image,
+        TraceOptions {
+            algorithm: Some(TraceAlgorithm::Suzuki),
+            ..options
+        },
+    );
+    for &tiles in tiles {
+        let options = TraceOptions {
+            algorithm: Some(TraceAlgorithm::Tiles),
+            tiles: Some(tiles),
+            ..options
+        };
+        let traced = trace(image, options);
+        assert_eq!(traced, expected, "{tiles:?} tiles of {image:?}");
+    }
+}
+
+/// Powers of two up to `side`.
+fn powers(side: u32) -> impl Iterator<Item = u32> {
+    (0..=side.ilog2()).map(|i| 1 << i)
+}
+
+/// All numbers of tiles that an image can have.
+fn all_tiles(image: &BinaryImage) -> Vec<(u32, u32)> {
+    powers(image.width())
+        .flat_map(|columns| powers(image.height()).map(move |rows| (columns, rows)))
+        .collect()
+}
+
+/// Some of them: none, few, many, and as many as there are pixels along a side.
+fn some_tiles(image: &BinaryImage) -> Vec<(u32, u32)> {
+    let (width, height) = (image.width(), image.height());
+    let (most_columns, most_rows) = (1 << width.ilog2(), 1 << height.ilog2());
+    let mut tiles = vec![
+        (1, 1),
+        (1, 2),
+        (2, 1),
+        (4, 4),
+        (16, 8),
+        (8, 32),
+        (most_columns, 1),
+        (1, most_rows),
+        (most_columns, most_rows),
+    ];
+    tiles.retain(|&(columns, rows)| columns <= width && rows <= height);
+    tiles.dedup();
+    tiles
+}
+
+fn check_some(image: &BinaryImage) {
+    for options in main_options() {
+        check(image, options, &some_tiles(image));
+    }
+}
+
+/// Random noise at any density, or random rectangles over each other.
+fn images() -> impl Strategy<Value = BinaryImage> {
+    let noise = (1u32..40, 1u32..40, 0.0..1.0f64).prop_flat_map(|(width, height, density)| {
+        let pixels =
+            prop::collection::vec(prop::bool::weighted(density), (width * height) as usize);
+        pixels.prop_map(move |pixels| {
+            BinaryImage::from_values(width, height, &pixels, false).unwrap()
+        })
+    });
+    let rectangles = (1u32..140, 1u32..70).prop_flat_map(|(width, height)| {
+        let rectangle = (0..width, 0..height, 1..=width, 1..=height);
+        prop::collection::vec(rectangle, 1..12).prop_map(move |rectangles| {
+            BinaryImage::from_fn(width, height, |x, y| {
+                let covers = |&&(left, top, w, h): &&(u32, u32, u32, u32)| {
+                    (left..left + w).contains(&x) && (top..top + h).contains(&y)
+                };
+                rectangles.iter().filter(covers).count() % 2 == 1
+            })
+            .unwrap()
+        })
+    });
+    prop_oneof![noise, rectangles]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 300,
+        failure_persistence: None,
+        rng_seed: proptest::test_runner::RngSeed::Fixed(2022),
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn random_images_match(image in images()) {
+        check_some(&image);
+    }
+}
+
+#[test]
+fn every_image_of_few_pixels_matches() {
+    for (width, height) in [(4, 4), (3, 5), (5, 3), (9, 1), (1, 9), (8, 2)] {
+        for bits in 0..1u64 << (width * height) {
+            // A sixteenth of them, spread.
+            if width * height > 12 && bits.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60 != 0 {
+                continue;
+            }
+            let image =
+                BinaryImage::from_fn(width, height, |x, y| bits >> (y * width + x) & 1 == 1)
+                    .unwrap();
+            let tiles = [(1 << width.ilog2(), 1 << height.ilog2()), (2.min(width), 1)];
+            for options in main_options() {
+                check(&image, options, &tiles);
+            }
+        }
+    }
+}
+
+#[test]
+fn patterns_match() {
+    for pattern in Pattern::ALL {
+        for (width, height) in [
+            (1, 1),
+            (1, 9),
+            (9, 1),
+            (16, 16),
+            (65, 20),
+            (64, 64),
+            (129, 100),
+        ] {
+            let image = pattern.generate(width, height, 7).unwrap();
+            check_some(&image);
+        }
+        let image = pattern.generate(97, 83, 3).unwrap();
+        for options in all_options() {
+            check(&image, options, &[(1, 1), (4, 8), (64, 64)]);
+        }
+    }
+    for density in [0.02, 0.1, 0.3, 0.6, 0.8, 0.95] {
+        let image = Pattern::Noise { density }.generate(100, 77, 5).unwrap();
+        check_some(&image);
+    }
+}
+
+#[test]
+fn images_larger_than_tiles_by_default_match() {
+    for pattern in [
+        Pattern::Blobs,
+        Pattern::Noise { density: 0.5 },
+        Pattern::Spiral,
+    ] {
+        let image = pattern.generate(1500, 1100, 1).unwrap();
+        for options in main_options() {
+            check(&image, options, &[(2, 2), (64, 32), (1024, 1), (256, 256)]);
+            let tiles = trace(
+                &image,
+                TraceOptions {
+                    algorithm: Some(TraceAlgorithm::Tiles),
+                    ..options
+                },
+            );
+            assert_eq!(tiles, trace(&image, options));
+        }
+    }
+}
+
+/// An image with lines, one pixel wide, at columns and rows.
+fn lines(size: u32, columns: &[u32], rows: &[u32]) -> BinaryImage {
+    BinaryImage::from_fn(size, size, |x, y| columns.contains(&x) || rows.contains(&y)).unwrap()
+}
+
+#[test]
+fn borders_along_seams_match() {
+    let size = 32;
+    // Lines along both sides of a seam, on the frame, and across.
+    for at in [0, 7, 8, 15, 16, 23, 24, 31] {
+        for image in [
+            lines(size, &[at], &[]),
+            lines(size, &[], &[at]),
+            lines(size, &[at], &[at]),
+            lines(size, &[0, at, 31], &[0, at, 31]),
+        ] {
+            for options in main_options() {
+                check(&image, options, &all_tiles(&image));
+            }
+        }
+    }
+    // Single pixels, diagonals, and all of the image but one pixel.
+    for at in [0, 7, 8, 15, 16, 31] {
+        for image in [
+            BinaryImage::from_fn(size, size, |x, y| (x, y) == (at, at)).unwrap(),
+            BinaryImage::from_fn(size, size, |x, y| (x, y) != (at, at)).unwrap(),
+            BinaryImage::from_fn(size, size, |x, y| x + y == at + 16).unwrap(),
+            BinaryImage::from_fn(size, size, |x, y| x + at == y).unwrap(),
+            BinaryImage::from_fn(size, size, |x, y| x + at != y).unwrap(),
+        ] {
+            check_some(&image);
+        }
+    }
+    // Borders that change sides at every row, open and closed.
+    let zigzag = BinaryImage::from_fn(64, 64, |x, y| (28 + y % 2 * 7..=36).contains(&x)).unwrap();
+    let comb = BinaryImage::from_fn(64, 64, |x, y| x == 20 || x < 44 && y % 2 == 0).unwrap();
+    for image in [zigzag, comb] {
+        for options in main_options() {
+            check(&image, options, &all_tiles(&image));
+        }
+    }
+}
+
+#[test]
+fn all_numbers_of_tiles_match() {
+    for (width, height) in [(33, 17), (64, 64), (63, 5)] {
+        let image = Pattern::Noise { density: 0.55 }
+            .generate(width, height, 9)
+            .unwrap();
+        for options in main_options() {
+            check(&image, options, &all_tiles(&image));
+        }
+    }
+}
+
+#[test]
+fn wrong_numbers_of_tiles_are_refused() {
+    let image = BinaryImage::new(20, 10).unwrap();
+    let refused = |tiles, algorithm| {
+        let options = TraceOptions {
+            tiles: Some(tiles),
+            algorithm,
+            ..TraceOptions::default()
+        };
+        match Engine::cpu().trace(&image, &options) {
+            Err(Error::InvalidOption(message)) => message,
+            other => panic!("{tiles:?}: {other:?}"),
+        }
+    };
+    assert!(refused((0, 1), None).contains("powers of two"));
+    assert!(refused((4, 12), None).contains("powers of two"));
+    assert!(refused((32, 1), None).contains("20 × 10"));
+    assert!(refused((1, 16), Some(TraceAlgorithm::Tiles)).contains("20 × 10"));
+    assert!(refused((1, 1), Some(TraceAlgorithm::Suzuki)).contains("suzuki"));
+    let options = TraceOptions {
+        tiles: Some((16, 8)),
+        ..TraceOptions::default()
+    };
+    assert_eq!(
+        Engine::cpu().trace_algorithm(&options),
+        TraceAlgorithm::Tiles
+    );
+    assert!(trace(&image, options).is_empty());
+}
