@@ -42,6 +42,7 @@ fn options() -> impl Strategy<Value = TraceOptions> {
         approximation,
         geometry,
         algorithm: None,
+        tiles: None,
     })
 }
 
@@ -97,6 +98,7 @@ fn contours_of_all_small_images() {
                 approximation: APPROXIMATIONS[order as usize / 2 % 2],
                 retrieval: RETRIEVALS[order as usize / 4 % 4],
                 algorithm: None,
+                tiles: None,
             };
             let same = check_contours(&Emulator::new(order), &image, &options);
             assert!(

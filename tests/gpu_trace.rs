@@ -64,6 +64,7 @@ fn all_options() -> impl Iterator<Item = TraceOptions> {
                 approximation,
                 geometry,
                 algorithm: None,
+                tiles: None,
             })
         })
     })
@@ -136,6 +137,7 @@ fn large_images() {
             retrieval: Retrieval::List,
             geometry: Geometry::Centers,
             algorithm: None,
+            tiles: None,
         };
         check(&tracer, name, &image, &options);
     }

@@ -33,7 +33,7 @@ pub use contours::{BorderKind, Contour, Contours, HierarchyRow, Links};
 use std::mem::take;
 
 use crate::engine::Progress;
-use crate::{BinaryImage, Error, Result};
+use crate::{BinaryImage, Device, Error, Result};
 
 /// Which borders to keep, and how they are linked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -94,6 +94,9 @@ pub enum TraceAlgorithm {
     /// In rectangles of the image on all threads, which are then joined pairwise (Garcia-Molla,
     /// Alonso-Jordá and García-Laguía, 2022).
     Tiles,
+    /// By kernels: the pieces of borders joined by union-find, then all borders followed at once
+    /// (after G-Contour: Yin et al., 2025).
+    Components,
 }
 
 impl TraceAlgorithm {
@@ -102,7 +105,31 @@ impl TraceAlgorithm {
         match self {
             Self::Suzuki => "suzuki",
             Self::Tiles => "tiles",
+            Self::Components => "components",
         }
+    }
+
+    /// The devices that run it.
+    pub fn devices(self) -> &'static [Device] {
+        match self {
+            Self::Suzuki | Self::Tiles => &[Device::Cpu],
+            Self::Components => &[Device::Cuda, Device::Emulator],
+        }
+    }
+
+    /// The algorithms that run on `device`, the one that an [`Engine`](crate::Engine) chooses
+    /// first.
+    pub fn on(device: Device) -> &'static [Self] {
+        match device {
+            Device::Cpu => &[Self::Suzuki, Self::Tiles],
+            Device::Cuda | Device::Emulator => &[Self::Components],
+        }
+    }
+
+    /// Refuses a device that does not run it.
+    pub(crate) fn check_runs_on(self, device: Device) -> Result<()> {
+        let others: Vec<_> = Self::on(device).iter().map(|a| a.name()).collect();
+        device.check_runs("tracing", self.name(), self.devices(), &others)
     }
 }
 
@@ -180,6 +207,9 @@ pub(crate) fn trace(
         (TraceAlgorithm::Suzuki, Geometry::Edges) => edges::follow_rings(image, progress)?,
         (TraceAlgorithm::Tiles, geometry) => {
             tiles::follow_borders(image, geometry, options.tiles, progress)?
+        }
+        (TraceAlgorithm::Components, _) => {
+            return Err(Error::Unavailable("components are for kernels".into()));
         }
     };
     // What a stage no longer needs goes before the next one's results come.

@@ -22,11 +22,12 @@ mod search;
 use glam::IVec2;
 use trazar_kernels::contour::pixels::Raster;
 
-use super::{Approximation, BorderKind, Contours, Geometry, TraceOptions};
+use super::teh_chin::Curvature;
+use super::{Approximation, BorderKind, Contours, Geometry, TraceOptions, approximate};
 use crate::gpu::{Gpu, GpuBuffer, Scanner};
 use crate::label::device::{DeviceImage, DeviceLabeler};
 use crate::label::{Connectivity, LabelAlgorithm};
-use crate::{Error, Result};
+use crate::{BinaryImage, Error, Result};
 
 /// Contours in a GPU's memory.
 ///
@@ -203,6 +204,37 @@ impl<G: Gpu> DeviceTracer<G> {
     /// The queue that it works on, with the kernels.
     pub fn gpu(&self) -> &G {
         self.labeler.gpu()
+    }
+
+    /// What labels on the same queue.
+    pub(crate) fn labeler(&self) -> &DeviceLabeler<G> {
+        &self.labeler
+    }
+
+    /// Traces an image of the host's. Teh and Chin's points are chosen here.
+    pub(crate) fn trace_host(
+        &self,
+        image: &BinaryImage,
+        options: &TraceOptions,
+    ) -> Result<Contours> {
+        let curvature = match options.approximation {
+            Approximation::None | Approximation::Simple => None,
+            Approximation::TehChinL1 => Some(Curvature::L1),
+            Approximation::TehChinKCos => Some(Curvature::KCosine),
+        };
+        let on_device = TraceOptions {
+            approximation: match curvature {
+                Some(_) => Approximation::None,
+                None => options.approximation,
+            },
+            ..*options
+        };
+        let image = DeviceImage::upload(self.gpu(), image)?;
+        let contours = self.trace(&image, &on_device)?.to_host()?;
+        match curvature {
+            Some(curvature) => approximate::dominant_of(contours, curvature),
+            None => Ok(contours),
+        }
     }
 
     /// Traces the borders of `image`. Waits for counts that later stages' memory depends on, and returns before the points are
