@@ -50,7 +50,7 @@ fn options() -> impl Strategy<Value = TraceOptions> {
 fn contours_of_random_images() {
     check(
         "contours of random images",
-        60,
+        40,
         &(image(), emulator(), options()),
         |(image, emulator, options)| check_contours(&emulator, &image, &options),
     );
