@@ -229,6 +229,8 @@ impl<G: Gpu> DeviceTracer<G> {
             },
             ..*options
         };
+        // Before it is copied.
+        raster(image.width(), image.height())?;
         let image = DeviceImage::upload(self.gpu(), image)?;
         let contours = self.trace(&image, &on_device)?.to_host()?;
         match curvature {
@@ -265,6 +267,7 @@ impl<G: Gpu> DeviceTracer<G> {
     ) -> Result<DeviceContours<G>> {
         options.validate()?;
         let (width, height) = (image.width(), image.height());
+        let raster = raster(width, height)?;
         let simple = match options.approximation {
             Approximation::None => false,
             Approximation::Simple => true,
@@ -293,7 +296,7 @@ impl<G: Gpu> DeviceTracer<G> {
             gpu,
             image: image.words(),
             labels: labels.as_ref().map_or(&none, |labels| labels.labels()),
-            raster: raster(width, height)?,
+            raster,
             edges: u32::from(options.geometry == Geometry::Edges),
             simple: u32::from(simple),
         };
