@@ -163,7 +163,18 @@ impl Engine {
     pub fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours> {
         options.validate()?;
         let algorithm = self.trace_algorithm(options);
-        trace::trace(image, options, algorithm, &self.progress())
+        let contours = match (&self.backend, algorithm) {
+            #[cfg(feature = "cuda")]
+            (Backend::Cuda(labeler), TraceAlgorithm::Tiles) => {
+                trace::device_tiles::trace_host(labeler.gpu(), image, options)?
+            }
+            (Backend::Emulator(labeler), TraceAlgorithm::Tiles) => {
+                trace::device_tiles::trace_host(labeler.gpu(), image, options)?
+            }
+            _ => return trace::trace(image, options, algorithm, &self.progress()),
+        };
+        self.progress().report(1, 1);
+        Ok(contours)
     }
 
     /// Labels the components of `image`.

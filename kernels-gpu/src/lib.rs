@@ -6,6 +6,7 @@
 
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
 
+pub mod contour;
 pub mod label;
 pub mod primitives;
 #[cfg(not(target_arch = "nvptx64"))]

@@ -11,13 +11,14 @@
 //! |---|---|
 //! | sides: where foreground meets background, left and right | `sides.rs` |
 //! | follow: border after border, as chain codes | `suzuki.rs` (centers), `edges.rs` (edges) |
-//! | or follow all in rectangles at once | `tiles/` (both) |
+//! | or follow all in rectangles at once | `tiles/` (both); with kernels, `device_tiles.rs` |
 //! | arrange: parents, the order of the result, its hierarchy | `hierarchy.rs` |
 //! | approximate: from chain codes to points | `approximate.rs`, `teh_chin.rs` |
 
 mod approximate;
 mod chains;
 mod contours;
+pub(crate) mod device_tiles;
 mod edges;
 mod hierarchy;
 mod neighbours;
