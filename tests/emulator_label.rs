@@ -2,94 +2,21 @@
 //!
 //! Images and orders follow one seed, which a failure names: `TRAZAR_SEED` gives another.
 
+mod emulated;
 mod labels;
 
-use std::io::Write;
-
+use emulated::{check, emulator, image, say, seed, side};
 use labels::{ALGORITHMS, CONNECTIVITIES, difference, options};
 use proptest::prelude::*;
 use proptest::sample::select;
-use proptest::test_runner::{Config, RngSeed, TestRunner};
-use trazar::emulator::{Emulator, Schedule, tally};
+use proptest::test_runner::TestCaseError;
+use trazar::emulator::Emulator;
 use trazar::generate::{self, Pattern};
 use trazar::gpu::Scanner;
 use trazar::{
     BinaryImage, Connectivity, Device, DeviceImage, DeviceLabeler, Engine, Error, LabelAlgorithm,
 };
 use trazar_kernels::primitives::scan::{self, TILE};
-
-/// The seed of all that is random here.
-fn seed() -> u64 {
-    let given = std::env::var("TRAZAR_SEED").ok();
-    given.map_or(1, |seed| seed.parse().expect("TRAZAR_SEED is a number"))
-}
-
-/// Checks `cases` values; says which, and what was emulated so far, where the test runner's capture does not hide it.
-fn check<S: Strategy>(name: &str, cases: u32, values: &S, test: impl Fn(S::Value)) {
-    let config = Config {
-        cases,
-        failure_persistence: None,
-        rng_seed: RngSeed::Fixed(seed()),
-        ..Config::default()
-    };
-    let result = TestRunner::new(config).run(values, |value| {
-        test(value);
-        Ok(())
-    });
-    say(name, &format!("{cases} cases of seed {}", seed()));
-    if let Err(error) = result {
-        panic!("seed {}: {error}", seed());
-    }
-}
-
-fn say(name: &str, what: &str) {
-    let _ = writeln!(std::io::stdout(), "{name}: {what}; so far {}", tally());
-}
-
-/// Sides, often near those of words, tiles and warps.
-fn side(largest: u32) -> impl Strategy<Value = u32> {
-    let edges = [
-        1, 2, 16, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257,
-    ];
-    let edges: Vec<u32> = edges.into_iter().filter(|&edge| edge <= largest).collect();
-    prop_oneof![select(edges), 1..=largest]
-}
-
-/// Noise of every density, and every pattern, also inverted.
-fn image() -> impl Strategy<Value = BinaryImage> {
-    let pattern = prop_oneof![
-        (0..=100u32).prop_map(|percent| Pattern::Noise {
-            density: f64::from(percent) / 100.0
-        }),
-        select(&Pattern::ALL[..]),
-    ];
-    (pattern, side(300), side(200), any::<u64>(), any::<bool>()).prop_map(
-        |(pattern, width, height, seed, inverted)| {
-            let mut image = pattern.generate(width, height, seed).unwrap();
-            if inverted {
-                image.invert();
-            }
-            image
-        },
-    )
-}
-
-fn emulator() -> impl Strategy<Value = Emulator> {
-    let schedules = vec![
-        Schedule::Mixed,
-        Schedule::Random,
-        Schedule::Priorities,
-        Schedule::InOrder,
-    ];
-    let resident = prop_oneof![Just(None), (1..5u32).prop_map(Some)];
-    (any::<u64>(), select(schedules), resident).prop_map(|(seed, schedule, resident)| {
-        let emulator = Emulator::new(seed).with_schedule(schedule);
-        match resident {
-            Some(blocks) => emulator.with_resident_blocks(blocks),
-            None => emulator,
-        }
-    })
-}
 
 /// Labels `image` both ways and compares.
 fn check_labels(
@@ -98,13 +25,12 @@ fn check_labels(
     connectivity: Connectivity,
     algorithm: LabelAlgorithm,
     statistics: bool,
-) {
+) -> Result<(), TestCaseError> {
     let expected = options(connectivity, LabelAlgorithm::Sequential, statistics);
     let expected = Engine::cpu().label(image, &expected).unwrap();
-    let found = engine
-        .label(image, &options(connectivity, algorithm, statistics))
-        .unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(difference(&found, &expected), None);
+    let found = engine.label(image, &options(connectivity, algorithm, statistics))?;
+    prop_assert_eq!(difference(&found, &expected), None);
+    Ok(())
 }
 
 #[test]
@@ -121,7 +47,7 @@ fn labels_of_random_images() {
         &(image(), run),
         |(image, (emulator, connectivity, algorithm, statistics))| {
             let engine = Engine::from(emulator);
-            check_labels(&engine, &image, connectivity, algorithm, statistics);
+            check_labels(&engine, &image, connectivity, algorithm, statistics)
         },
     );
 }
@@ -136,7 +62,8 @@ fn labels_of_every_pattern() {
             for algorithm in ALGORITHMS {
                 order += 1;
                 let engine = Engine::emulator(order);
-                check_labels(&engine, &image, connectivity, algorithm, true);
+                let same = check_labels(&engine, &image, connectivity, algorithm, true);
+                same.unwrap_or_else(|error| panic!("{pattern:?}, seed {order}: {error}"));
             }
         }
     }
@@ -160,7 +87,7 @@ fn labels_in_many_orders() {
         ),
         |(emulator, connectivity, algorithm)| {
             let engine = Engine::from(emulator);
-            check_labels(&engine, &image, connectivity, algorithm, true);
+            check_labels(&engine, &image, connectivity, algorithm, true)
         },
     );
 }
@@ -185,13 +112,13 @@ fn labels_and_images_from_bytes() {
             let expected = Engine::cpu().label(&image, &expected).unwrap();
             let labeler = DeviceLabeler::on(emulator);
             let bytes = labeler.gpu().upload(&bytes).unwrap();
-            let packed = labeler.pack(width, height, &bytes, threshold).unwrap();
-            assert!(packed.to_host().unwrap() == image, "packed");
-            let (packed, labels) = labeler
-                .label_bytes(width, height, &bytes, threshold, connectivity)
-                .unwrap();
-            assert!(packed.to_host().unwrap() == image, "packed while labelling");
-            assert_eq!(difference(&labels.to_host().unwrap(), &expected), None);
+            let packed = labeler.pack(width, height, &bytes, threshold)?;
+            prop_assert!(packed.to_host()? == image, "packed");
+            let (packed, labels) =
+                labeler.label_bytes(width, height, &bytes, threshold, connectivity)?;
+            prop_assert!(packed.to_host()? == image, "packed while labelling");
+            prop_assert_eq!(difference(&labels.to_host()?, &expected), None);
+            Ok(())
         },
     );
 }
@@ -232,15 +159,16 @@ fn prefix_sums() {
         &(values(), emulator()),
         |(values, emulator)| {
             let (expected, total) = sums(&values);
-            let mut scanner = Scanner::new(&emulator, values.len() as u32).unwrap();
-            let mut input = emulator.upload(&values).unwrap();
-            let mut output = emulator.alloc(values.len()).unwrap();
-            scanner.scan(&input, &mut output).unwrap();
-            assert!(output.to_vec().unwrap() == expected);
-            assert_eq!(scanner.total().to_vec().unwrap(), [total]);
-            scanner.scan_in_place(&mut input).unwrap();
-            assert!(input.to_vec().unwrap() == expected, "in place");
-            assert_eq!(scanner.into_total().to_vec().unwrap(), [total]);
+            let mut scanner = Scanner::new(&emulator, values.len() as u32)?;
+            let mut input = emulator.upload(&values)?;
+            let mut output = emulator.alloc(values.len())?;
+            scanner.scan(&input, &mut output)?;
+            prop_assert!(output.to_vec()? == expected);
+            prop_assert_eq!(scanner.total().to_vec()?, [total]);
+            scanner.scan_in_place(&mut input)?;
+            prop_assert!(input.to_vec()? == expected, "in place");
+            prop_assert_eq!(scanner.into_total().to_vec()?, [total]);
+            Ok(())
         },
     );
 }
@@ -256,17 +184,16 @@ fn prefix_sums_by_any_number_of_blocks() {
         |(values, blocks, emulator)| {
             let n = values.len() as u32;
             let status_len = scan::status_len(n);
-            let input = emulator.upload(&values).unwrap();
-            let mut output = emulator.alloc(values.len()).unwrap();
-            let mut total = emulator.alloc(1).unwrap();
-            let mut status = emulator.alloc(status_len as usize).unwrap();
-            let mut ticket = emulator.alloc(1).unwrap();
+            let input = emulator.upload(&values)?;
+            let mut output = emulator.alloc(values.len())?;
+            let mut total = emulator.alloc(1)?;
+            let mut status = emulator.alloc(status_len as usize)?;
+            let mut ticket = emulator.alloc(1)?;
             // SAFETY: lengths, alignment and order as the kernels ask for.
             unsafe {
                 let blocks = status_len.div_ceil(256);
                 scan::scan_init::launch(&emulator, blocks, status.view_mut(), ticket.view_mut())
-            }
-            .unwrap();
+            }?;
             // SAFETY: as above; any number of blocks will do.
             unsafe {
                 scan::scan_exclusive::launch(
@@ -279,11 +206,11 @@ fn prefix_sums_by_any_number_of_blocks() {
                     ticket.view_mut(),
                     n,
                 )
-            }
-            .unwrap();
+            }?;
             let (expected, sum) = sums(&values);
-            assert!(output.to_vec().unwrap() == expected);
-            assert_eq!(total.to_vec().unwrap(), [sum]);
+            prop_assert!(output.to_vec()? == expected);
+            prop_assert_eq!(total.to_vec()?, [sum]);
+            Ok(())
         },
     );
 }

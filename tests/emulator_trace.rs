@@ -1,208 +1,232 @@
-//! The GPU's borders under the emulator: equal to the processor's, whatever the order of the threads.
+//! The GPU's contours under the emulator: equal to the sequential tracer's in points, order and hierarchy, whatever the order
+//! of the threads.
 //!
 //! Images and orders follow one seed, which a failure names: `TRAZAR_SEED` gives another.
 
-use std::io::Write;
+mod contours;
+mod emulated;
 
+use contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, difference};
+use emulated::{check, emulator, image, noise_or_pattern, say, seed, side};
 use proptest::prelude::*;
 use proptest::sample::select;
-use proptest::test_runner::{Config, RngSeed, TestRunner};
-use trazar::emulator::{Emulator, Schedule, tally};
+use proptest::test_runner::TestCaseError;
+use trazar::emulator::Emulator;
 use trazar::generate::Pattern;
 use trazar::{
-    Approximation, BinaryImage, Contours, Device, Engine, Error, Geometry, Retrieval,
-    TraceAlgorithm, TraceOptions,
+    Approximation, BinaryImage, Device, DeviceImage, DeviceTracer, Engine, Error, TraceAlgorithm,
+    TraceOptions,
 };
 
-/// The seed of all that is random here.
-fn seed() -> u64 {
-    let given = std::env::var("TRAZAR_SEED").ok();
-    given.map_or(1, |seed| seed.parse().expect("TRAZAR_SEED is a number"))
-}
-
-/// Checks `cases` values; says which, and what was emulated so far, where the test runner's capture does not hide it.
-fn check<S: Strategy>(name: &str, cases: u32, values: &S, test: impl Fn(S::Value)) {
-    let config = Config {
-        cases,
-        failure_persistence: None,
-        rng_seed: RngSeed::Fixed(seed()),
-        ..Config::default()
+/// Traces `image` both ways and compares.
+fn check_contours(
+    emulator: &Emulator,
+    image: &BinaryImage,
+    options: &TraceOptions,
+) -> Result<(), TestCaseError> {
+    let sequential = TraceOptions {
+        algorithm: None,
+        tiles: None,
+        ..*options
     };
-    let result = TestRunner::new(config).run(values, |value| {
-        test(value);
-        Ok(())
-    });
-    say(name, &format!("{cases} cases of seed {}", seed()));
-    if let Err(error) = result {
-        panic!("seed {}: {error}", seed());
-    }
+    let expected = Engine::cpu().trace(image, &sequential).unwrap();
+    let tracer = DeviceTracer::on(emulator.clone());
+    let on_device = DeviceImage::upload(tracer.gpu(), image).unwrap();
+    let found = tracer.trace(&on_device, options)?;
+    prop_assert_eq!(found.len(), expected.len());
+    prop_assert_eq!(found.point_count(), expected.points().len());
+    prop_assert_eq!(difference(&found.to_host()?, &expected), None);
+    Ok(())
 }
 
-fn say(name: &str, what: &str) {
-    let _ = writeln!(std::io::stdout(), "{name}: {what}; so far {}", tally());
-}
-
-/// Noise of every density, and every pattern, also inverted.
-fn image() -> impl Strategy<Value = BinaryImage> {
-    let pattern = prop_oneof![
-        (0..=100u32).prop_map(|percent| Pattern::Noise {
-            density: f64::from(percent) / 100.0
-        }),
-        select(&Pattern::ALL[..]),
-    ];
-    let side = || prop_oneof![select(&[1, 2, 31, 32, 63, 64, 65, 129][..]), 1..=70u32];
-    (pattern, side(), side(), any::<u64>(), any::<bool>()).prop_map(
-        |(pattern, width, height, seed, inverted)| {
-            let mut image = pattern.generate(width, height, seed).unwrap();
-            if inverted {
-                image.invert();
-            }
-            image
+fn options() -> impl Strategy<Value = TraceOptions> {
+    let options = (
+        select(&RETRIEVALS[..]),
+        select(&APPROXIMATIONS[..]),
+        select(&GEOMETRIES[..]),
+        select(TraceAlgorithm::on(Device::Emulator)),
+    );
+    options.prop_map(
+        |(retrieval, approximation, geometry, algorithm)| TraceOptions {
+            retrieval,
+            approximation,
+            geometry,
+            algorithm: Some(algorithm),
+            tiles: None,
         },
     )
 }
 
-/// Powers of two: how many tiles there are, if the image has as many pixels.
-fn tiles() -> impl Strategy<Value = (u32, u32)> {
-    let along = || (0..=7u32).prop_map(|log| 1 << log);
-    (along(), along())
-}
-
-fn emulator() -> impl Strategy<Value = Emulator> {
-    let schedules = vec![
-        Schedule::Mixed,
-        Schedule::Random,
-        Schedule::Priorities,
-        Schedule::InOrder,
-    ];
-    (any::<u64>(), select(schedules))
-        .prop_map(|(seed, schedule)| Emulator::new(seed).with_schedule(schedule))
-}
-
-fn options() -> impl Strategy<Value = TraceOptions> {
-    let retrieval = select(
-        &[
-            Retrieval::External,
-            Retrieval::List,
-            Retrieval::Ccomp,
-            Retrieval::Tree,
-        ][..],
-    );
-    let form = select(
-        &[
-            (Geometry::Centers, Approximation::None),
-            (Geometry::Centers, Approximation::Simple),
-            (Geometry::Centers, Approximation::TehChinL1),
-            (Geometry::Centers, Approximation::TehChinKCos),
-            (Geometry::Edges, Approximation::None),
-            (Geometry::Edges, Approximation::Simple),
-        ][..],
-    );
-    (retrieval, form).prop_map(|(retrieval, (geometry, approximation))| TraceOptions {
-        retrieval,
-        approximation,
-        geometry,
-        ..TraceOptions::default()
-    })
-}
-
-fn suzuki(image: &BinaryImage, options: TraceOptions) -> Contours {
-    Engine::cpu().trace(image, &options).unwrap()
-}
-
-fn in_tiles(engine: &Engine, image: &BinaryImage, options: TraceOptions, tiles: (u32, u32)) {
-    let (columns, rows) = tiles;
+/// `options`, in at most so many tiles along x and y: powers of two, and not more than the image has pixels.
+fn in_tiles(options: TraceOptions, image: &BinaryImage, columns: u32, rows: u32) -> TraceOptions {
     let most = |side: u32| 1 << side.ilog2();
-    let tiles = (
-        columns.min(most(image.width())),
-        rows.min(most(image.height())),
-    );
-    let found = engine
-        .trace(
-            image,
-            &TraceOptions {
-                algorithm: Some(TraceAlgorithm::Tiles),
-                tiles: Some(tiles),
-                ..options
-            },
-        )
-        .unwrap_or_else(|error| panic!("{tiles:?} tiles: {error}"));
-    let expected = suzuki(image, options);
-    assert_eq!(found, expected, "{tiles:?} tiles of {image:?}");
+    TraceOptions {
+        algorithm: Some(TraceAlgorithm::Tiles),
+        tiles: Some((
+            columns.min(most(image.width())),
+            rows.min(most(image.height())),
+        )),
+        ..options
+    }
 }
 
 #[test]
-fn borders_of_random_images() {
+fn contours_of_random_images() {
     check(
-        "borders of random images",
-        60,
-        &(image(), tiles(), options(), emulator()),
-        |(image, tiles, options, emulator)| {
-            in_tiles(&Engine::from(emulator), &image, options, tiles);
+        "contours of random images",
+        40,
+        &(image(), emulator(), options()),
+        |(image, emulator, options)| check_contours(&emulator, &image, &options),
+    );
+}
+
+#[test]
+fn contours_of_random_images_in_any_number_of_tiles() {
+    let small = (noise_or_pattern(), side(140), side(80), any::<u64>());
+    let image = small
+        .prop_map(|(pattern, width, height, seed)| pattern.generate(width, height, seed).unwrap());
+    let log = || 0..=7u32;
+    check(
+        "contours of random images in any number of tiles",
+        80,
+        &(image, log(), log(), emulator(), options()),
+        |(image, columns, rows, emulator, options)| {
+            let options = in_tiles(options, &image, 1 << columns, 1 << rows);
+            check_contours(&emulator, &image, &options)
         },
     );
 }
 
-/// Every pattern at one awkward size, each geometry, each under an order of its own.
+/// Every pattern at one awkward size, in few tiles and in as many as there are pixels.
 #[test]
-fn borders_of_every_pattern() {
-    let mut order = seed();
+fn contours_of_every_pattern_in_tiles() {
+    let mut order = 2000 * seed();
     for pattern in Pattern::ALL {
         let image = pattern.generate(67, 35, seed()).unwrap();
-        for geometry in [Geometry::Centers, Geometry::Edges] {
-            for tiles in [(1, 1), (4, 2), (64, 32)] {
+        for geometry in GEOMETRIES {
+            for (columns, rows) in [(1, 1), (1, 2), (4, 2), (64, 32)] {
                 order += 1;
                 let options = TraceOptions {
                     geometry,
                     ..TraceOptions::default()
                 };
-                in_tiles(&Engine::emulator(order), &image, options, tiles);
+                let options = in_tiles(options, &image, columns, rows);
+                let same = check_contours(&Emulator::new(order), &image, &options);
+                assert!(
+                    same.is_ok(),
+                    "{pattern}, {options:?}, order {order}: {same:?}"
+                );
             }
         }
     }
     say(
-        "borders of every pattern",
-        &format!("{} patterns", Pattern::ALL.len()),
+        "contours of every pattern in tiles",
+        &format!("orders up to {order}"),
     );
 }
 
+/// Every pattern at one awkward size, both geometries and approximations, each under an order of its own.
 #[test]
-fn images_without_borders_or_with_one() {
-    let engine = Engine::emulator(seed());
-    for (width, height) in [(1, 1), (70, 3)] {
-        let empty = BinaryImage::new(width, height).unwrap();
-        let full = BinaryImage::from_fn(width, height, |_, _| true).unwrap();
-        for image in [empty, full] {
-            for geometry in [Geometry::Centers, Geometry::Edges] {
+fn contours_of_every_pattern() {
+    let mut order = seed();
+    for pattern in Pattern::ALL {
+        let image = pattern.generate(131, 67, seed()).unwrap();
+        for geometry in GEOMETRIES {
+            for approximation in APPROXIMATIONS {
+                order += 1;
                 let options = TraceOptions {
                     geometry,
-                    approximation: Approximation::None,
+                    approximation,
                     ..TraceOptions::default()
                 };
-                in_tiles(&engine, &image, options, (1, 1));
-                in_tiles(&engine, &image, options, (8, 2));
+                let same = check_contours(&Emulator::new(order), &image, &options);
+                assert!(
+                    same.is_ok(),
+                    "{pattern}, {options:?}, order {order}: {same:?}"
+                );
             }
+        }
+    }
+    say(
+        "contours of every pattern",
+        &format!("orders up to {order}"),
+    );
+}
+
+/// Small images of few pixels: all of them up to 3 × 3.
+#[test]
+fn contours_of_all_small_images() {
+    let mut order = 1000 * seed();
+    for (width, height) in [(1, 1), (3, 1), (1, 3), (2, 2), (3, 2), (3, 3)] {
+        for bits in 0..1u32 << (width * height) {
+            let values: Vec<u8> = (0..width * height).map(|i| (bits >> i & 1) as u8).collect();
+            let image = BinaryImage::from_values(width, height, &values, 0).unwrap();
+            order += 1;
+            let options = TraceOptions {
+                geometry: GEOMETRIES[order as usize % 2],
+                approximation: APPROXIMATIONS[order as usize / 2 % 2],
+                retrieval: RETRIEVALS[order as usize / 4 % 4],
+                ..TraceOptions::default()
+            };
+            let tiled = in_tiles(options, &image, 2, 2);
+            let options = if order.is_multiple_of(2) {
+                options
+            } else {
+                tiled
+            };
+            let same = check_contours(&Emulator::new(order), &image, &options);
+            assert!(
+                same.is_ok(),
+                "{bits:b} of {width} × {height}, {options:?}: {same:?}"
+            );
         }
     }
 }
 
 #[test]
-fn the_engine_chooses_tiles_and_refuses_too_many() {
-    let image = Pattern::Blobs.generate(150, 140, 3).unwrap();
-    let engine = Engine::emulator(seed());
-    assert_eq!(engine.device(), Device::Emulator);
+fn what_the_device_does_not_do_is_said() {
+    let tracer = DeviceTracer::on(Emulator::new(1));
+    let image = BinaryImage::from_art("#").unwrap();
+    let image = DeviceImage::upload(tracer.gpu(), &image).unwrap();
     let options = TraceOptions {
-        algorithm: Some(TraceAlgorithm::Tiles),
+        approximation: Approximation::TehChinL1,
         ..TraceOptions::default()
     };
-    let expected = suzuki(&image, TraceOptions::default());
-    assert_eq!(engine.trace(&image, &options).unwrap(), expected);
+    assert!(matches!(
+        tracer.trace(&image, &options),
+        Err(Error::Unavailable(_))
+    ));
     let options = TraceOptions {
-        tiles: Some((256, 1)),
-        ..options
+        algorithm: Some(TraceAlgorithm::Suzuki),
+        ..TraceOptions::default()
     };
     assert!(matches!(
-        engine.trace(&image, &options),
+        tracer.trace(&image, &options),
+        Err(Error::Unavailable(_))
+    ));
+    let options = TraceOptions {
+        tiles: Some((2, 1)),
+        ..TraceOptions::default()
+    };
+    assert!(matches!(
+        tracer.trace(&image, &options),
         Err(Error::InvalidOption(_))
     ));
+}
+
+/// The approximations of Teh and Chin come from an engine.
+#[test]
+fn dominant_points_in_tiles() {
+    let image = Pattern::Blobs.generate(90, 70, seed()).unwrap();
+    for approximation in [Approximation::TehChinL1, Approximation::TehChinKCos] {
+        let options = TraceOptions {
+            approximation,
+            ..TraceOptions::default()
+        };
+        let expected = Engine::cpu().trace(&image, &options).unwrap();
+        let options = in_tiles(options, &image, 8, 4);
+        let engine = Engine::emulator(seed());
+        assert_eq!(engine.trace_algorithm(&options), TraceAlgorithm::Tiles);
+        assert_eq!(engine.trace(&image, &options).unwrap(), expected);
+    }
 }

@@ -411,6 +411,8 @@ values! { TraceAlgorithm => trazar::TraceAlgorithm {
     Suzuki => Self::Suzuki,
     /// In tiles of the image on all cores, joined pairwise
     Tiles => Self::Tiles,
+    /// By GPU kernels, all borders at once
+    Components => Self::Components,
 }}
 
 values! { LabelAlgorithm => trazar::LabelAlgorithm {
@@ -457,18 +459,16 @@ impl RunArgs {
         Ok(())
     }
 
-    /// The engine to use for the algorithm that was asked for, if any.
-    pub(crate) fn engine(
-        &self,
-        algorithm: Option<trazar::LabelAlgorithm>,
-    ) -> trazar::Result<Engine> {
+    /// The engine to use; `devices` are those of the algorithm that was asked for, if any.
+    pub(crate) fn engine(&self, devices: Option<&[trazar::Device]>) -> trazar::Result<Engine> {
         match self.device {
             Device::Cpu => Ok(Engine::cpu()),
             Device::Cuda => Engine::cuda(),
             Device::Emulator => Ok(Engine::emulator(self.seed.unwrap_or(0))),
-            Device::Auto => match algorithm.map(|algorithm| algorithm.devices()[0]) {
+            Device::Auto => match devices {
                 None => Ok(Engine::auto()),
-                Some(trazar::Device::Cpu) => Ok(Engine::cpu()),
+                Some(devices) if !devices.contains(&trazar::Device::Cuda) => Ok(Engine::cpu()),
+                Some(devices) if devices.contains(&trazar::Device::Cpu) => Ok(Engine::auto()),
                 Some(_) => Engine::cuda(),
             },
         }

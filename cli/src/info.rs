@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use serde_json::{Value, json};
-use trazar::{Device, Engine, LabelAlgorithm};
+use trazar::{Device, Engine, LabelAlgorithm, TraceAlgorithm};
 
-use crate::args::{InfoArgs, TraceAlgorithm};
+use crate::args::InfoArgs;
 use crate::failure::Failure;
 
 pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
@@ -13,10 +13,15 @@ pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
     let auto = Engine::auto().device().name();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let architecture = std::env::consts::ARCH;
-    let trace = TraceAlgorithm::names();
-    let label = |device| -> Vec<_> {
-        let algorithms = LabelAlgorithm::on(device).iter();
-        algorithms.map(|algorithm| algorithm.name()).collect()
+    let trace = |device| names(TraceAlgorithm::on(device), TraceAlgorithm::name);
+    let label = |device| names(LabelAlgorithm::on(device), LabelAlgorithm::name);
+    let algorithms = |device| json!({ "trace": trace(device), "label": label(device) });
+    let both = |device| {
+        format!(
+            "trace: {}; label: {}",
+            trace(device).join(", "),
+            label(device).join(", ")
+        )
     };
     let mut stdout = std::io::stdout().lock();
     if args.json {
@@ -24,19 +29,19 @@ pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
             "name": Device::Cpu.name(),
             "threads": threads,
             "architecture": architecture,
-            "algorithms": { "trace": trace, "label": label(Device::Cpu) },
+            "algorithms": algorithms(Device::Cpu),
         })];
         let gpus = gpu::gpus();
         if let Ok(gpus) = &gpus {
             devices.extend(gpus.iter().map(|gpu| {
                 let mut gpu = gpu.clone();
-                gpu["algorithms"] = json!({ "label": label(Device::Cuda) });
+                gpu["algorithms"] = algorithms(Device::Cuda);
                 gpu
             }));
         }
         devices.push(json!({
             "name": Device::Emulator.name(),
-            "algorithms": { "label": label(Device::Emulator) },
+            "algorithms": algorithms(Device::Emulator),
         }));
         let info = json!({
             "version": version,
@@ -51,22 +56,21 @@ pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
         writeln!(stdout, "auto is {auto}")?;
         writeln!(
             stdout,
-            "cpu: {threads} threads, {architecture}; trace: {}; label: {}",
-            trace.join(", "),
-            label(Device::Cpu).join(", ")
+            "cpu: {threads} threads, {architecture}; {}",
+            both(Device::Cpu)
         )?;
         match gpu::gpus() {
             Ok(gpus) => {
                 for gpu in gpus {
                     writeln!(
                         stdout,
-                        "cuda {}: {}, compute capability {}, {:.1} GiB, CUDA {}; label: {}",
+                        "cuda {}: {}, compute capability {}, {:.1} GiB, CUDA {}; {}",
                         gpu["index"],
                         text(&gpu["gpu"]),
                         text(&gpu["compute_capability"]),
                         gpu["memory"].as_f64().unwrap_or(0.0) / f64::from(1 << 30),
                         text(&gpu["driver"]),
-                        label(Device::Cuda).join(", ")
+                        both(Device::Cuda)
                     )?;
                 }
             }
@@ -74,8 +78,8 @@ pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
         }
         writeln!(
             stdout,
-            "emulator: the GPU's kernels on the processor, checked; label: {}",
-            label(Device::Emulator).join(", ")
+            "emulator: the GPU's kernels on the processor, checked; {}",
+            both(Device::Emulator)
         )?;
         if let Value::Object(kernels) = gpu::kernels() {
             writeln!(
@@ -90,6 +94,14 @@ pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
         }
     }
     Ok(stdout.flush()?)
+}
+
+/// The names of algorithms.
+fn names<A: Copy>(algorithms: &[A], name: fn(A) -> &'static str) -> Vec<&'static str> {
+    algorithms
+        .iter()
+        .map(|&algorithm| name(algorithm))
+        .collect()
 }
 
 /// A JSON string without its quotes.

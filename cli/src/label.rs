@@ -27,7 +27,10 @@ pub(crate) fn run(args: &LabelArgs) -> Result<(), Failure> {
     };
 
     let started = Instant::now();
-    let engine = args.run.engine(options.algorithm)?;
+    let algorithm = options.algorithm;
+    let engine = args
+        .run
+        .engine(algorithm.map(trazar::LabelAlgorithm::devices))?;
     let start_seconds = started.elapsed().as_secs_f64();
     let (read, read_seconds) = image::read(&args.input, &args.run, false)?;
     let output = args.output.as_deref().map(Destination::open).transpose()?;

@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use serde_json::json;
 use trazar::formats::{self, GdsOptions, GreyImage};
-use trazar::{BorderKind, Contours, Engine, TraceOptions};
+use trazar::{BorderKind, Contours, TraceOptions};
 
-use crate::args::{ContourFormat, Device, GdsArgs, Geometry, Retrieval, TraceAlgorithm, TraceArgs};
+use crate::args::{ContourFormat, GdsArgs, Geometry, Retrieval, TraceAlgorithm, TraceArgs};
 use crate::failure::Failure;
 use crate::image;
 use crate::output::{self, Destination};
@@ -34,17 +34,17 @@ pub(crate) fn run(args: &TraceArgs) -> Result<(), Failure> {
         tiles: args.tiles,
     };
     options.validate()?;
-    if matches!(args.run.device, Device::Cuda | Device::Emulator) {
-        return Err(Failure::Failed(
-            "tracing has no GPU kernels yet: use --device cpu, or auto".into(),
-        ));
-    }
-
+    let started = Instant::now();
+    let algorithm = options.algorithm;
+    let engine = args
+        .run
+        .engine(algorithm.map(trazar::TraceAlgorithm::devices))?;
+    let start_seconds = started.elapsed().as_secs_f64();
     let (mut read, read_seconds) =
         image::read(&args.input, &args.run, format == Some(ContourFormat::Png))?;
     let destination = args.output.as_deref().map(Destination::open).transpose()?;
 
-    let (engine, progress) = Progress::watch(Engine::cpu(), "trace", args.run.quiet);
+    let (engine, progress) = Progress::watch(engine, "trace", args.run.quiet);
     let (contours, work_seconds) =
         repeat::fastest(args.run.repeat, || engine.trace(&read.image, &options))
             .map_err(|error| Failure::about(&args.input.image, error))?;
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &TraceArgs) -> Result<(), Failure> {
         counts: json!({ "contours": all, "holes": holes, "points": points }),
         work: "trace",
         seconds: Seconds {
-            start: 0.0,
+            start: start_seconds,
             read: read_seconds,
             work: work_seconds,
             write: started.elapsed().as_secs_f64(),

@@ -70,9 +70,15 @@ fn algorithms_stay_with_their_devices() {
         "parallel",
     ])
     .failed(1, &["parallel", "cpu", "emulator has tiles and direct"]);
-    for device in ["cuda", "emulator"] {
-        run(["trace", image, "--device", device]).failed(1, &["no GPU kernels", "--device cpu"]);
-    }
+    run([
+        "trace",
+        image,
+        "--device",
+        "emulator",
+        "--algorithm",
+        "suzuki",
+    ])
+    .failed(1, &["suzuki", "cpu", "emulator has components"]);
     // Under auto the algorithm chooses the device.
     let summary = run(["label", image, "--algorithm", "sequential", "--json"]);
     assert_eq!(summary.succeeded().json()["device"], "cpu");
@@ -152,6 +158,46 @@ fn gives_the_processors_labels(device: &str, size: &str) {
 #[test]
 fn the_emulator_gives_the_processors_labels() {
     gives_the_processors_labels("emulator", "77x33");
+}
+
+/// The contours of noise on `device` are those of the processor.
+fn gives_the_processors_contours(device: &str, size: &str) {
+    let folder = Folder::new();
+    let image = folder.at("noise.png");
+    let image = image.to_str().unwrap();
+    run(["generate", "mask", "noise:0.5", "-o", image, "--size", size]).succeeded();
+    let trace = |device: &str, options: [&str; 4]| {
+        let contours = folder.at("contours.json");
+        let out = contours.to_str().unwrap();
+        run(["trace", image, "--device", device, "-o", out]
+            .into_iter()
+            .chain(options))
+        .succeeded();
+        std::fs::read(contours).unwrap()
+    };
+    for options in [
+        ["--approximation", "none", "--retrieval", "external"],
+        ["--approximation", "tc89-l1", "--retrieval", "ccomp"],
+        ["--approximation", "tc89-kcos", "--retrieval", "list"],
+        ["--geometry", "edges", "--retrieval", "tree"],
+    ] {
+        assert!(
+            trace(device, options) == trace("cpu", options),
+            "{device}, {options:?}"
+        );
+    }
+}
+
+#[test]
+fn the_emulator_gives_the_processors_contours() {
+    gives_the_processors_contours("emulator", "77x33");
+}
+
+#[test]
+fn a_gpu_gives_the_processors_contours() {
+    if there_is_a_gpu("contours on a GPU") {
+        gives_the_processors_contours("cuda", "333x222");
+    }
 }
 
 #[test]

@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-#[cfg(not(feature = "cuda"))]
-use crate::Error;
 use crate::emulator::Emulator;
-use crate::label::device::DeviceLabeler;
 use crate::label::{self, LabelAlgorithm, LabelOptions, Labels};
+use crate::trace::device::DeviceTracer;
 use crate::trace::{self, Contours, TraceAlgorithm, TraceOptions};
-use crate::{BinaryImage, Result};
+use crate::{BinaryImage, Error, Result};
 
 /// A place to run the work on. All give the same results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,8 +16,8 @@ pub enum Device {
     Cpu,
     /// An NVIDIA GPU.
     Cuda,
-    /// The GPU's kernels on this machine's processor, checked access by access: to see what they do, or why they fail. Many
-    /// thousand times slower than a GPU.
+    /// The GPU's kernels on this machine's processor, checked access by access: to see whether they are right where there is no
+    /// GPU. Many thousand times slower than one.
     Emulator,
 }
 
@@ -31,6 +29,27 @@ impl Device {
             Self::Cuda => "cuda",
             Self::Emulator => "emulator",
         }
+    }
+
+    /// Refuses to run the algorithm `name`, which is for `job`, unless this is one of its `devices`; `others` are those that
+    /// this one runs.
+    pub(crate) fn check_runs(
+        self,
+        job: &str,
+        name: &str,
+        devices: &[Self],
+        others: &[&str],
+    ) -> Result<()> {
+        if devices.contains(&self) {
+            return Ok(());
+        }
+        let devices: Vec<_> = devices.iter().map(|device| device.name()).collect();
+        Err(Error::Unavailable(format!(
+            "the {job} algorithm `{name}` runs on the device {}; {} has {}",
+            devices.join(" or "),
+            self.name(),
+            others.join(" and ")
+        )))
     }
 }
 
@@ -56,15 +75,15 @@ pub struct Engine {
 enum Backend {
     Cpu,
     #[cfg(feature = "cuda")]
-    Cuda(DeviceLabeler<crate::cuda::Queue>),
-    Emulator(DeviceLabeler<Emulator>),
+    Cuda(DeviceTracer<crate::cuda::Queue>),
+    Emulator(DeviceTracer<Emulator>),
 }
 
 /// Runs the GPU's kernels on an emulator that is set up already. As for [`Engine::emulator`], and clones of the emulator are the
 /// same device.
 impl From<Emulator> for Engine {
     fn from(emulator: Emulator) -> Self {
-        Self::of(Backend::Emulator(DeviceLabeler::on(emulator)))
+        Self::of(Backend::Emulator(DeviceTracer::on(emulator)))
     }
 }
 
@@ -84,14 +103,12 @@ impl Engine {
     /// The first NVIDIA GPU. Opening it takes some 200 ms, and the driver's first compilation of the kernels as much again:
     /// keep the engine.
     ///
-    /// It labels; what has no kernels yet runs on the processor.
-    ///
     /// # Errors
     /// `Error::Cuda` with the reason why there is none, [`Error::Unavailable`](crate::Error::Unavailable) if this build does not use GPUs.
     #[cfg(feature = "cuda")]
     pub fn cuda() -> Result<Self> {
-        let labeler = DeviceLabeler::new(&crate::cuda::Device::open(0)?)?;
-        Ok(Self::of(Backend::Cuda(labeler)))
+        let tracer = DeviceTracer::new(&crate::cuda::Device::open(0)?)?;
+        Ok(Self::of(Backend::Cuda(tracer)))
     }
 
     /// The first NVIDIA GPU: not in this build.
@@ -113,10 +130,7 @@ impl Engine {
     /// The GPU's kernels on this machine's processor, thread by thread, in an order that follows `seed`. The results are those
     /// of a GPU; what a kernel does wrong is an error that says where. An [`Emulator`] set up otherwise is given by `into()`.
     ///
-    /// It takes microseconds for each step of each of a kernel's threads, which are more than there are pixels: it is for
-    /// images of at most a few thousand pixels a side.
-    ///
-    /// It labels; what has no kernels yet runs on the processor as it is.
+    /// It is for small images: a megapixel takes a second by [`LabelAlgorithm::Tiles`], ten by [`LabelAlgorithm::Direct`].
     pub fn emulator(seed: u64) -> Self {
         Emulator::new(seed).into()
     }
@@ -140,10 +154,7 @@ impl Engine {
 
     /// The algorithm that [`trace`](Self::trace) uses for these options.
     pub fn trace_algorithm(&self, options: &TraceOptions) -> TraceAlgorithm {
-        options.algorithm.unwrap_or(match options.tiles {
-            None => TraceAlgorithm::Suzuki,
-            Some(_) => TraceAlgorithm::Tiles,
-        })
+        options.algorithm_on(self.device())
     }
 
     /// The algorithm that [`label`](Self::label) uses for these options.
@@ -158,20 +169,20 @@ impl Engine {
     /// # Errors
     /// [`Error::InvalidOption`](crate::Error::InvalidOption) for options that do not go
     /// together, or more tiles than pixels along a side;
+    /// [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of another device;
     /// [`Error::TooMany`](crate::Error::TooMany) past 2³¹ - 1 borders, or 2³² - 1 pieces of
-    /// borders in tiles; and [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    /// borders in tiles; [`Error::OutOfMemory`](crate::Error::OutOfMemory); by kernels,
+    /// [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) past 2³⁰ pixels, and `Error::Cuda` or
+    /// [`Error::Emulator`](crate::Error::Emulator).
     pub fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours> {
         options.validate()?;
         let algorithm = self.trace_algorithm(options);
-        let contours = match (&self.backend, algorithm) {
+        algorithm.check_runs_on(self.device())?;
+        let contours = match &self.backend {
+            Backend::Cpu => return trace::trace(image, options, algorithm, &self.progress()),
             #[cfg(feature = "cuda")]
-            (Backend::Cuda(labeler), TraceAlgorithm::Tiles) => {
-                trace::device_tiles::trace_host(labeler.gpu(), image, options)?
-            }
-            (Backend::Emulator(labeler), TraceAlgorithm::Tiles) => {
-                trace::device_tiles::trace_host(labeler.gpu(), image, options)?
-            }
-            _ => return trace::trace(image, options, algorithm, &self.progress()),
+            Backend::Cuda(tracer) => tracer.trace_host(image, options)?,
+            Backend::Emulator(tracer) => tracer.trace_host(image, options)?,
         };
         self.progress().report(1, 1);
         Ok(contours)
@@ -189,8 +200,8 @@ impl Engine {
         let labels = match &self.backend {
             Backend::Cpu => return label::label(image, options, algorithm, &self.progress()),
             #[cfg(feature = "cuda")]
-            Backend::Cuda(labeler) => labeler.label_host(image, options, algorithm)?,
-            Backend::Emulator(labeler) => labeler.label_host(image, options, algorithm)?,
+            Backend::Cuda(tracer) => tracer.labeler().label_host(image, options, algorithm)?,
+            Backend::Emulator(tracer) => tracer.labeler().label_host(image, options, algorithm)?,
         };
         self.progress().report(1, 1);
         Ok(labels)

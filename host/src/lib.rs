@@ -42,6 +42,7 @@ pub use glam;
 pub use image::{BinaryImage, MAX_SIDE, Sample, WORD_BITS};
 pub use label::device::{DeviceImage, DeviceLabeler, DeviceLabels};
 pub use label::{Component, Connectivity, LabelAlgorithm, LabelOptions, Labels};
+pub use trace::device::{DeviceContours, DeviceTracer};
 pub use trace::{
     Approximation, BorderKind, Contour, Contours, Geometry, HierarchyRow, Links, Retrieval,
     TraceAlgorithm, TraceOptions,

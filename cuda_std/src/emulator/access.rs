@@ -1,7 +1,7 @@
 //! Accesses to memory: what they touch, and whether they may.
 
 use super::fault::{Event, Fault, Place, Source, Touch};
-use super::machine::{Block, Machine, SharedRegion};
+use super::machine::{Block, DYNAMIC_SHARED, Machine, SharedRegion};
 use super::memory::Owner;
 use super::shadow::{Before, Conflict, Kind, NoMemory};
 use crate::atomic::ScopeKind;
@@ -43,7 +43,12 @@ impl Machine {
             touch,
             source,
         };
-        if index.checked_add(count).is_none_or(|end| end > len) {
+        // A view may claim more than there are addresses.
+        let end = index
+            .checked_add(count)
+            .filter(|&end| end <= len)
+            .and_then(|end| start.checked_add(end.checked_mul(size)?));
+        if end.is_none() {
             return Err(Fault::OutOfBounds {
                 event,
                 place: self.place(start, index, size),
@@ -190,14 +195,16 @@ impl Machine {
     /// How to call element `index` of the view that starts at `start`.
     fn place(&mut self, start: usize, index: usize, size: usize) -> Place {
         let index = index.cast_signed();
-        let named: Vec<_> = self
-            .params
-            .iter()
-            .filter(|param| param.start == start && param.bytes > 0)
-            .map(|param| format!("`{}`", param.name))
-            .collect();
-        if !named.is_empty() {
-            let view = named.join(" or ");
+        let named = |empty: bool| {
+            let named: Vec<_> = self
+                .params
+                .iter()
+                .filter(|param| param.start == start && (param.bytes == 0) == empty)
+                .map(|param| format!("`{}`", param.name))
+                .collect();
+            (!named.is_empty()).then(|| named.join(" or "))
+        };
+        if let Some(view) = named(false) {
             return Place { view, index };
         }
         let within = self
@@ -206,6 +213,9 @@ impl Machine {
             .find(|param| start >= param.start && start - param.start < param.bytes);
         if let Some(param) = within {
             let view = format!("`{}` from byte {} on", param.name, start - param.start);
+            return Place { view, index };
+        }
+        if let Some(view) = named(true) {
             return Place { view, index };
         }
         let view = match self.find(start) {
@@ -265,14 +275,19 @@ impl Machine {
         if self.shared[place].block != Some(number) {
             self.shared[place].block = Some(number);
             self.memory().renew(region, index);
+            let start = self.memory().region(region).start;
+            self.clocks.forget(start, bytes);
             if site != 0 {
                 let total = self.blocks[slot].shared_bytes + bytes;
-                if total > STATIC_SHARED {
+                // Both come out of one memory.
+                let dynamic = self.config.dynamic_shared as usize;
+                let limit = STATIC_SHARED.min(DYNAMIC_SHARED - dynamic);
+                if total > limit {
                     return Err(Fault::TooMuchShared {
                         thread: self.thread_id(self.current),
                         source,
                         bytes: total,
-                        limit: STATIC_SHARED,
+                        limit,
                     });
                 }
                 self.blocks[slot].shared_bytes = total;

@@ -118,8 +118,12 @@ pub(crate) fn access(accessed: Accessed) -> Option<()> {
                 thread.accesses = 0;
             }
         }
-        if (*machine).running().accesses == 0 && !(*machine).ready.is_empty() {
-            let_others(machine);
+        if (*machine).running().accesses == 0 {
+            if !(*machine).ready.is_empty() {
+                let_others(machine);
+            } else if let Some(fault) = (*machine).step() {
+                fail(machine, fault);
+            }
         }
         let done = (*machine).access(accessed);
         if let Err(fault) = done {

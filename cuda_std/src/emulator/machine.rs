@@ -29,7 +29,7 @@ use crate::launch::{Dim3, KernelSpec, LaunchConfig};
 /// Bytes of a coroutine's stack, of which only what is used takes memory.
 const STACK: usize = 128 << 10;
 /// Dynamic shared memory that a block can have, in bytes.
-const DYNAMIC_SHARED: usize = 227 << 10;
+pub(super) const DYNAMIC_SHARED: usize = 227 << 10;
 
 thread_local! {
     /// The launch whose kernel runs on this thread; null while none of its threads does.
@@ -218,6 +218,17 @@ fn check_shape(spec: &KernelSpec, config: &LaunchConfig, args: usize) -> Result<
     if *block != spec.block {
         let Dim3 { x, y, z } = spec.block;
         return Err(format!("its blocks have {x} × {y} × {z} threads"));
+    }
+    for (what, side, most) in [
+        ("grid", grid.x, 0x7fff_ffff),
+        ("grid", grid.y.max(grid.z), 65535),
+        ("block", block.z, 64),
+    ] {
+        if side > most {
+            return Err(format!(
+                "a side of its {what} is {side}, and may be {most} at most"
+            ));
+        }
     }
     if grid.count().saturating_mul(block.count()) >= u64::from(u32::MAX) {
         return Err("the emulator counts threads with 32 bits".into());
@@ -469,11 +480,8 @@ impl Machine {
             }
             return None;
         };
-        self.steps += 1;
-        if self.steps > self.settings.step_limit {
-            self.fault = Some(Fault::StepLimit {
-                steps: self.settings.step_limit,
-            });
+        if let Some(fault) = self.step() {
+            self.fault = Some(fault);
             return None;
         }
         if let State::AsksActive(source) = self.threads[slot].state {
@@ -481,6 +489,13 @@ impl Machine {
         }
         self.current = slot;
         Some(slot)
+    }
+
+    /// Counts a step: a thread goes on. Also where the running one is the only one that can.
+    pub(super) fn step(&mut self) -> Option<Fault> {
+        self.steps += 1;
+        let steps = self.settings.step_limit;
+        (self.steps > steps).then_some(Fault::StepLimit { steps })
     }
 
     /// Which warp the thread in `slot` is of.

@@ -109,11 +109,11 @@ impl Memory {
         self.regions[index].as_mut().expect("a region in use")
     }
 
-    /// The region that the address lies in.
+    /// The region that the address lies in, or just past: what starts there is the region's, and has no elements.
     pub(super) fn find(&self, address: usize) -> Option<usize> {
         let (&start, &index) = self.by_start.range(..=address).next_back()?;
         let region = self.regions[index].as_ref()?;
-        (address - start < region.bytes).then_some(index)
+        (address - start <= region.bytes).then_some(index)
     }
 
     /// Whether region `index` is still the one that `address` lies in.
@@ -121,7 +121,7 @@ impl Memory {
         self.regions
             .get(index)
             .and_then(Option::as_ref)
-            .is_some_and(|region| address >= region.start && address - region.start < region.bytes)
+            .is_some_and(|region| address >= region.start && address - region.start <= region.bytes)
     }
 
     /// Fills a block's memory with garbage and forgets what was written there.

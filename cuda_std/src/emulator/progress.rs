@@ -2,7 +2,7 @@
 //!
 //! A launch has changed when a write has changed memory, a barrier has opened, or a thread or block has come or gone. A
 //! thread that repeats loads of the same values, or updates that change nothing, many times since the last change only
-//! waits. Once all that can run only wait, none will ever go on.
+//! waits, unless it loads something else in between: then it searches. Once all that can run only wait, none will ever go on.
 
 use super::access::Accessed;
 use super::fault::{Fault, Source, Waiting};
@@ -21,6 +21,8 @@ pub(super) struct Watch {
     write: Option<Written>,
     recent: [(usize, u64); RECENT],
     next_recent: usize,
+    /// Stands for the plain loads since the last atomic one.
+    trace: u64,
     repeats: u32,
     /// The launch's `changes` when `repeats` began.
     repeats_since: u64,
@@ -81,7 +83,12 @@ impl Machine {
                 });
                 None
             }
-            Access::Load | Access::ReadOnlyLoad => None,
+            Access::Load | Access::ReadOnlyLoad => {
+                let trace = &mut self.watches[slot].trace;
+                *trace =
+                    (trace.rotate_left(5) ^ address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                None
+            }
         };
         fault.map_or(Ok(()), Err)
     }
@@ -96,7 +103,8 @@ impl Machine {
             self.changes += 1;
             None
         } else if write.update {
-            self.repeat(slot)
+            let value = u64::from_ne_bytes(write.before[..8].try_into().unwrap_or_default());
+            self.loads(slot, write.address, value)
         } else {
             None
         }
@@ -105,10 +113,11 @@ impl Machine {
     /// The thread loads `value` from `address`, as it may have done just before.
     fn loads(&mut self, slot: usize, address: usize, value: u64) -> Option<Fault> {
         let watch = &mut self.watches[slot];
-        if watch.recent.contains(&(address, value)) {
+        let load = (address, value ^ std::mem::take(&mut watch.trace));
+        if watch.recent.contains(&load) {
             return self.repeat(slot);
         }
-        watch.recent[watch.next_recent] = (address, value);
+        watch.recent[watch.next_recent] = load;
         watch.next_recent = (watch.next_recent + 1) % RECENT;
         watch.repeats = 0;
         None

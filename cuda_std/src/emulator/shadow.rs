@@ -15,6 +15,7 @@ pub(super) struct Stamp {
 }
 
 const MANY: u32 = u32::MAX;
+const SEVERAL: u32 = u32::MAX;
 
 impl Stamp {
     fn is_some(&self) -> bool {
@@ -23,7 +24,7 @@ impl Stamp {
 }
 
 /// Accesses of many threads that nothing orders.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Crowd {
     warps: Vec<WarpAccesses>,
     /// Where a warp is in `warps`, once there are several.
@@ -31,7 +32,7 @@ struct Crowd {
 }
 
 /// The last access of each lane of a warp; time 0 is none.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct WarpAccesses {
     first_lane: u32,
     times: [u32; LANES],
@@ -54,6 +55,14 @@ impl Crowds {
             self.unused.push(stamp.time);
         }
         *stamp = Stamp::default();
+    }
+
+    /// Gives `stamp`, a copy of another one, a crowd of its own.
+    fn part(&mut self, stamp: &mut Stamp) {
+        if stamp.thread == MANY && stamp.is_some() {
+            self.all.push(self.all[stamp.time as usize].clone());
+            stamp.time = self.all.len() as u32 - 1;
+        }
     }
 
     /// Adds an access of the thread in `slot` to those that `stamp` stands for.
@@ -158,8 +167,10 @@ struct Cell {
     written: bool,
     /// Whether a load went through the read-only cache.
     read_only: bool,
-    /// Whether an atomic access was at block scope.
-    narrow: bool,
+    /// Whose atomic loads were at block scope: the number of a block and 1, 0 for none, or [`SEVERAL`].
+    narrow_loads: u32,
+    /// The same of atomic writes.
+    narrow_writes: u32,
     /// Whether the last atomic write was an update.
     update: bool,
 }
@@ -257,7 +268,14 @@ impl Shadow {
     }
 
     /// Makes granules small enough for an access of `bytes` bytes at `offset`.
-    fn refine(&mut self, offset: usize, bytes: usize) -> Result<(), NoMemory> {
+    fn refine(
+        &mut self,
+        offset: usize,
+        bytes: usize,
+        generation: u32,
+        short_lived: bool,
+        crowds: &mut Crowds,
+    ) -> Result<(), NoMemory> {
         let fits = |granule: usize| offset.is_multiple_of(granule) && bytes.is_multiple_of(granule);
         if self.granule != 0 && fits(self.granule) {
             return Ok(());
@@ -277,12 +295,14 @@ impl Shadow {
             cells.resize(count, fresh);
         } else {
             let each = self.granule / granule;
-            cells.extend(
-                self.cells
-                    .iter()
-                    .flat_map(|cell| std::iter::repeat_n(*cell, each))
-                    .take(count),
-            );
+            for mut cell in std::mem::take(&mut self.cells) {
+                cell.renew(generation, short_lived, crowds);
+                cells.push(cell);
+                for _ in (1..each).take(count - cells.len()) {
+                    cell.part(crowds);
+                    cells.push(cell);
+                }
+            }
         }
         (self.granule, self.cells) = (granule, cells);
         Ok(())
@@ -303,25 +323,24 @@ impl Shadow {
         clocks: &Clocks,
         crowds: &mut Crowds,
     ) -> Result<Option<Conflict>, NoMemory> {
-        self.refine(offset, bytes)?;
+        self.refine(offset, bytes, generation, short_lived, crowds)?;
         let first = offset / self.granule;
         let count = bytes / self.granule;
         for cell in &mut self.cells[first..first + count] {
-            if cell.generation != generation {
-                if short_lived {
-                    cell.forget(crowds);
-                }
-                *cell = Cell {
-                    generation,
-                    written: cell.written && !short_lived,
-                    ..Cell::default()
-                };
-            }
+            cell.renew(generation, short_lived, crowds);
             if let Some(conflict) = cell.access(kind, source, slot, clocks, crowds) {
                 return Ok(Some(conflict));
             }
         }
         Ok(None)
+    }
+}
+
+/// Adds the block of the thread in `slot` to those with accesses at block scope, if this is one.
+fn note_narrow(blocks: &mut u32, block_scope: bool, slot: usize, clocks: &Clocks) {
+    let mine = clocks.block_of(clocks.id(slot)) + 1;
+    if block_scope && *blocks != mine {
+        *blocks = if *blocks == 0 { mine } else { SEVERAL };
     }
 }
 
@@ -334,6 +353,28 @@ fn atomic_write(cell: &Cell) -> Touch {
 }
 
 impl Cell {
+    /// Forgets what was noted of another launch or another life of the block, if it was.
+    fn renew(&mut self, generation: u32, short_lived: bool, crowds: &mut Crowds) {
+        if self.generation == generation {
+            return;
+        }
+        if short_lived {
+            self.forget(crowds);
+        }
+        *self = Self {
+            generation,
+            written: self.written && !short_lived,
+            ..Self::default()
+        };
+    }
+
+    /// Makes this copy of a cell independent of the others.
+    fn part(&mut self, crowds: &mut Crowds) {
+        crowds.part(&mut self.loads);
+        crowds.part(&mut self.atomic_loads);
+        crowds.part(&mut self.atomic_writes);
+    }
+
     /// Gives back what its stamps stand for, which is of this launch.
     fn forget(&mut self, crowds: &mut Crowds) {
         crowds.clear(&mut self.loads);
@@ -390,18 +431,23 @@ impl Cell {
             if writes && let Some(race) = with(&self.atomic_loads, Touch::AtomicLoad, crowds) {
                 return Some(race);
             }
-        } else if block_scope || self.narrow {
+        } else if block_scope || self.narrow_loads != 0 || self.narrow_writes != 0 {
             let my_block = clocks.block_of(clocks.id(slot));
-            let foreign = |thread| clocks.block_of(thread) != my_block;
-            let with = |stamp: &Stamp, touch| {
+            let with = |stamp: &Stamp, touch, narrow: u32| {
+                let counts = |thread| {
+                    let block = clocks.block_of(thread);
+                    let narrow = block_scope || narrow == SEVERAL || narrow == block + 1;
+                    narrow && block != my_block
+                };
                 crowds
-                    .unordered(stamp, slot, clocks, foreign)
+                    .unordered(stamp, slot, clocks, counts)
                     .map(|found| Conflict::Narrow(before(touch, found)))
             };
-            if let Some(narrow) = with(&self.atomic_writes, atomic_write(self)) {
+            let (loads, stores) = (&self.atomic_loads, &self.atomic_writes);
+            if let Some(narrow) = with(stores, atomic_write(self), self.narrow_writes) {
                 return Some(narrow);
             }
-            if writes && let Some(narrow) = with(&self.atomic_loads, Touch::AtomicLoad) {
+            if writes && let Some(narrow) = with(loads, Touch::AtomicLoad, self.narrow_loads) {
                 return Some(narrow);
             }
         }
@@ -434,7 +480,8 @@ impl Cell {
             }
             Touch::Store => {
                 self.forget(crowds);
-                (self.read_only, self.narrow) = (false, false);
+                self.read_only = false;
+                (self.narrow_loads, self.narrow_writes) = (0, 0);
                 self.write = Stamp {
                     source: Some(source),
                     thread: clocks.id(slot),
@@ -442,15 +489,125 @@ impl Cell {
                 };
             }
             Touch::AtomicLoad => {
-                self.narrow |= block_scope;
+                note_narrow(&mut self.narrow_loads, block_scope, slot, clocks);
                 crowds.add(&mut self.atomic_loads, slot, source, clocks);
             }
             Touch::AtomicStore | Touch::AtomicUpdate => {
-                self.narrow |= block_scope;
+                note_narrow(&mut self.narrow_writes, block_scope, slot, clocks);
                 self.update = touch == Touch::AtomicUpdate;
                 crowds.add(&mut self.atomic_writes, slot, source, clocks);
             }
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::panic::Location;
+
+    use super::*;
+
+    /// Notes on 16 bytes that two blocks of 32 threads use.
+    struct Notes {
+        shadow: Shadow,
+        clocks: Clocks,
+        crowds: Crowds,
+    }
+
+    impl Notes {
+        fn new() -> Self {
+            let mut clocks = Clocks::new(32, 2);
+            clocks.start_block(0, 0);
+            clocks.start_block(1, 1);
+            Self {
+                shadow: Shadow::new(16, true),
+                clocks,
+                crowds: Crowds::default(),
+            }
+        }
+
+        /// The thread in `slot` touches `bytes` bytes at `offset`; the thread that it conflicts with.
+        fn touch(&mut self, slot: usize, touch: Touch, offset: usize, bytes: usize) -> Option<u32> {
+            let kind = Kind {
+                touch,
+                block_scope: false,
+            };
+            let (shadow, clocks, crowds) = (&mut self.shadow, &self.clocks, &mut self.crowds);
+            let source = Location::caller();
+            let found = shadow.access(offset, bytes, kind, source, slot, 1, false, clocks, crowds);
+            match found.unwrap() {
+                None => None,
+                Some(
+                    Conflict::Race(before) | Conflict::Narrow(before) | Conflict::ReadOnly(before),
+                ) => Some(before.thread),
+                Some(Conflict::Uninitialised) => panic!("all of it is written"),
+            }
+        }
+    }
+
+    #[test]
+    fn loads_of_a_whole_conflict_with_stores_to_its_parts() {
+        let mut notes = Notes::new();
+        for slot in [3, 4, 40] {
+            assert_eq!(notes.touch(slot, Touch::Load, 0, 8), None);
+        }
+        // The block's barrier covers two of the three.
+        notes.clocks.barrier(0);
+        assert_eq!(notes.touch(5, Touch::Store, 4, 4), Some(40));
+        assert_eq!(notes.touch(5, Touch::Store, 2, 2), Some(40));
+        assert_eq!(notes.touch(5, Touch::Store, 8, 1), None);
+    }
+
+    #[test]
+    fn parts_of_a_cell_have_crowds_of_their_own() {
+        let mut notes = Notes::new();
+        for slot in [3, 4] {
+            assert_eq!(notes.touch(slot, Touch::Load, 0, 8), None);
+        }
+        notes.clocks.barrier(0);
+        // A store ends the notes on the loads of its half.
+        assert_eq!(notes.touch(5, Touch::Store, 0, 4), None);
+        // Other loads elsewhere must not be taken for loads of the other half, nor the other way round.
+        for slot in [40, 41] {
+            assert_eq!(notes.touch(slot, Touch::Load, 8, 4), None);
+        }
+        assert_eq!(notes.touch(5, Touch::Store, 4, 4), None);
+        assert_eq!(notes.touch(5, Touch::Store, 8, 4), Some(40));
+        // Nor may the end of one half's loads end the notes on the other's.
+        let mut notes = Notes::new();
+        for slot in [3, 4] {
+            assert_eq!(notes.touch(slot, Touch::Load, 0, 8), None);
+        }
+        notes.clocks.barrier(0);
+        assert_eq!(notes.touch(5, Touch::Store, 0, 4), None);
+        assert_eq!(notes.touch(40, Touch::Store, 4, 4), Some(3));
+    }
+
+    #[test]
+    fn an_ordered_load_replaces_the_one_before() {
+        let mut notes = Notes::new();
+        assert_eq!(notes.touch(0, Touch::Load, 0, 4), None);
+        notes.clocks.warp_barrier(0, 0b11);
+        assert_eq!(notes.touch(1, Touch::Load, 0, 4), None);
+        // Lane 2 was not at the barrier: it comes after neither.
+        assert_eq!(notes.touch(2, Touch::Store, 0, 4), Some(1));
+        notes.clocks.warp_barrier(0, 0b110);
+        // It knows lane 1, who knew lane 0.
+        assert_eq!(notes.touch(2, Touch::Store, 0, 4), None);
+    }
+
+    #[test]
+    fn atomic_accesses_conflict_with_plain_ones_alone() {
+        let mut notes = Notes::new();
+        assert_eq!(notes.touch(0, Touch::AtomicUpdate, 0, 4), None);
+        assert_eq!(notes.touch(40, Touch::AtomicStore, 0, 4), None);
+        assert_eq!(notes.touch(7, Touch::AtomicLoad, 0, 4), None);
+        assert_eq!(notes.touch(0, Touch::Load, 0, 4), Some(40));
+        assert_eq!(notes.touch(7, Touch::Store, 0, 4), Some(0));
+        // A plain load and an atomic one get on with each other.
+        assert_eq!(notes.touch(0, Touch::Load, 4, 4), None);
+        assert_eq!(notes.touch(40, Touch::AtomicLoad, 4, 4), None);
+        assert_eq!(notes.touch(40, Touch::AtomicUpdate, 4, 4), Some(0));
     }
 }

@@ -43,8 +43,8 @@ pub use scan::Scanner;
 /// work itself then shows in a later call.
 ///
 /// # Safety
-/// A buffer has as many elements as were asked for. Its memory starts at a multiple of 256 bytes, stays where it is, and is
-/// its own until the work queued before its drop is done.
+/// A buffer has as many elements as were asked for, and its views are all of them. Its memory starts at a multiple of 256 bytes,
+/// stays where it is, and is its own until the work queued before its drop is done.
 pub unsafe trait Gpu: Launcher<Error: Into<Error>> + Clone + fmt::Debug {
     /// `len` elements in its memory.
     type Buffer<T: Pod>: GpuBuffer<T>;

@@ -28,7 +28,7 @@ use crate::engine::Progress;
 use crate::error::zeroed_vec;
 use crate::geometry::BoundingBox;
 use crate::memory::advise_large_pages;
-use crate::{BinaryImage, Device, Error, Result};
+use crate::{BinaryImage, Device, Result};
 
 /// Which neighbours of a foreground pixel belong to its component.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -90,18 +90,8 @@ impl LabelAlgorithm {
 
     /// Refuses a device that does not run it.
     pub(crate) fn check_runs_on(self, device: Device) -> Result<()> {
-        if self.devices().contains(&device) {
-            return Ok(());
-        }
-        let devices: Vec<_> = self.devices().iter().map(|d| d.name()).collect();
         let others: Vec<_> = Self::on(device).iter().map(|a| a.name()).collect();
-        Err(Error::Unavailable(format!(
-            "the labelling algorithm `{}` runs on the device {}; {} has {}",
-            self.name(),
-            devices.join(" or "),
-            device.name(),
-            others.join(" and ")
-        )))
+        device.check_runs("labelling", self.name(), self.devices(), &others)
     }
 }
 

@@ -4,9 +4,9 @@ use std::mem::replace;
 
 use glam::IVec2;
 
-use super::Approximation;
 use super::chains::{BorderId, Chains, Direction, STEPS};
 use super::teh_chin::{self, Curvature};
+use super::{Approximation, Contours};
 use crate::error::{Result, reserve, zeroed_vec};
 use crate::memory::advise_large_pages;
 
@@ -41,7 +41,7 @@ fn exact(
     most: usize,
     keep: impl Fn(Direction, Direction) -> bool,
 ) -> Result<Points> {
-    let mut offsets = offsets_for(order)?;
+    let mut offsets = offsets_for(order.len())?;
     // One spare point: each is written, and kept or overwritten by the next.
     let mut points: Vec<IVec2> = zeroed_vec(most + 1, "the contours' points")?;
     advise_large_pages(&mut points);
@@ -79,11 +79,9 @@ fn exact(
 
 /// Keeps Teh and Chin's dominant points.
 fn dominant(chains: &Chains, order: &[BorderId], curvature: Curvature) -> Result<Points> {
-    let (mut offsets, mut points) = (offsets_for(order)?, Vec::new());
+    let mut kept = Dominant::new(order.len(), curvature)?;
     let mut walk = Vec::new();
-    let mut selection = teh_chin::Selection::default();
     for &id in order {
-        offsets.push(points.len());
         let steps = chains.steps(id);
         walk.clear();
         reserve(&mut walk, steps.len() + 1, "a border's points")?;
@@ -93,17 +91,82 @@ fn dominant(chains: &Chains, order: &[BorderId], curvature: Curvature) -> Result
             point += offset(step);
             walk.push(point);
         }
-        let kept = selection.dominant(&walk, steps, curvature)?;
-        reserve(&mut points, kept.len(), "the contours' points")?;
-        points.extend(kept.iter().map(|&i| walk[i as usize]));
+        kept.add(&walk, steps)?;
     }
-    offsets.push(points.len());
-    Ok(Points { points, offsets })
+    Ok(kept.finish())
 }
 
-fn offsets_for(order: &[BorderId]) -> Result<Vec<usize>> {
+/// Keeps Teh and Chin's dominant points of contours that have every point.
+pub(super) fn dominant_of(contours: Contours, curvature: Curvature) -> Result<Contours> {
+    let mut kept = Dominant::new(contours.len(), curvature)?;
+    let mut steps = Vec::new();
+    for contour in contours.iter() {
+        let walk = contour.points();
+        steps.clear();
+        reserve(&mut steps, walk.len(), "a border's steps")?;
+        if walk.len() > 1 {
+            let next = walk.iter().cycle().skip(1);
+            steps.extend(
+                walk.iter()
+                    .zip(next)
+                    .map(|(&from, &to)| direction(to - from)),
+            );
+        }
+        kept.add(walk, &steps)?;
+    }
+    let Points { points, offsets } = kept.finish();
+    Ok(Contours {
+        points,
+        offsets,
+        ..contours
+    })
+}
+
+/// The dominant points of border after border.
+struct Dominant {
+    curvature: Curvature,
+    selection: teh_chin::Selection,
+    points: Vec<IVec2>,
+    offsets: Vec<usize>,
+}
+
+impl Dominant {
+    fn new(borders: usize, curvature: Curvature) -> Result<Self> {
+        Ok(Self {
+            curvature,
+            selection: teh_chin::Selection::default(),
+            points: Vec::new(),
+            offsets: offsets_for(borders)?,
+        })
+    }
+
+    /// Adds a border, whose `steps[i]` leads from `walk[i]` to the next point.
+    fn add(&mut self, walk: &[IVec2], steps: &[Direction]) -> Result<()> {
+        self.offsets.push(self.points.len());
+        let kept = self.selection.dominant(walk, steps, self.curvature)?;
+        reserve(&mut self.points, kept.len(), "the contours' points")?;
+        self.points.extend(kept.iter().map(|&i| walk[i as usize]));
+        Ok(())
+    }
+
+    fn finish(mut self) -> Points {
+        self.offsets.push(self.points.len());
+        Points {
+            points: self.points,
+            offsets: self.offsets,
+        }
+    }
+}
+
+/// The direction of a step to a neighbour.
+fn direction(step: IVec2) -> Direction {
+    let found = STEPS.iter().position(|&other| IVec2::from(other) == step);
+    found.map_or(0, |direction| direction as Direction)
+}
+
+fn offsets_for(borders: usize) -> Result<Vec<usize>> {
     let mut offsets = Vec::new();
-    reserve(&mut offsets, order.len() + 1, "the contours' offsets")?;
+    reserve(&mut offsets, borders + 1, "the contours' offsets")?;
     Ok(offsets)
 }
 

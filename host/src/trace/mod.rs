@@ -11,14 +11,15 @@
 //! |---|---|
 //! | sides: where foreground meets background, left and right | `sides.rs` |
 //! | follow: border after border, as chain codes | `suzuki.rs` (centers), `edges.rs` (edges) |
-//! | or follow all in rectangles at once | `tiles/` (both); with kernels, `device_tiles.rs` |
+//! | or follow all in rectangles at once | `tiles/` (both) |
 //! | arrange: parents, the order of the result, its hierarchy | `hierarchy.rs` |
 //! | approximate: from chain codes to points | `approximate.rs`, `teh_chin.rs` |
+//! | all of it on a GPU, by the kernels of the crate `trazar-kernels` | `device/` |
 
 mod approximate;
 mod chains;
 mod contours;
-pub(crate) mod device_tiles;
+pub(crate) mod device;
 mod edges;
 mod hierarchy;
 mod neighbours;
@@ -32,7 +33,7 @@ pub use contours::{BorderKind, Contour, Contours, HierarchyRow, Links};
 use std::mem::take;
 
 use crate::engine::Progress;
-use crate::{BinaryImage, Error, Result};
+use crate::{BinaryImage, Device, Error, Result};
 
 /// Which borders to keep, and how they are linked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -93,6 +94,9 @@ pub enum TraceAlgorithm {
     /// In rectangles of the image on all threads, which are then joined pairwise (Garcia-Molla,
     /// Alonso-Jordá and García-Laguía, 2022).
     Tiles,
+    /// By kernels: the pieces of borders joined by union-find, then all borders followed at once
+    /// (after G-Contour: Yin et al., 2025).
+    Components,
 }
 
 impl TraceAlgorithm {
@@ -101,7 +105,32 @@ impl TraceAlgorithm {
         match self {
             Self::Suzuki => "suzuki",
             Self::Tiles => "tiles",
+            Self::Components => "components",
         }
+    }
+
+    /// The devices that run it.
+    pub fn devices(self) -> &'static [Device] {
+        match self {
+            Self::Suzuki => &[Device::Cpu],
+            Self::Tiles => &[Device::Cpu, Device::Cuda, Device::Emulator],
+            Self::Components => &[Device::Cuda, Device::Emulator],
+        }
+    }
+
+    /// The algorithms that run on `device`, the one that an [`Engine`](crate::Engine) chooses
+    /// first.
+    pub fn on(device: Device) -> &'static [Self] {
+        match device {
+            Device::Cpu => &[Self::Suzuki, Self::Tiles],
+            Device::Cuda | Device::Emulator => &[Self::Components, Self::Tiles],
+        }
+    }
+
+    /// Refuses a device that does not run it.
+    pub(crate) fn check_runs_on(self, device: Device) -> Result<()> {
+        let others: Vec<_> = Self::on(device).iter().map(|a| a.name()).collect();
+        device.check_runs("tracing", self.name(), self.devices(), &others)
     }
 }
 
@@ -165,6 +194,14 @@ impl TraceOptions {
             )),
         }
     }
+
+    /// The algorithm to use on `device`.
+    pub(crate) fn algorithm_on(&self, device: Device) -> TraceAlgorithm {
+        self.algorithm.unwrap_or(match self.tiles {
+            None => TraceAlgorithm::on(device)[0],
+            Some(_) => TraceAlgorithm::Tiles,
+        })
+    }
 }
 
 /// Traces on the CPU; the options have been [validated](TraceOptions::validate).
@@ -179,6 +216,9 @@ pub(crate) fn trace(
         (TraceAlgorithm::Suzuki, Geometry::Edges) => edges::follow_rings(image, progress)?,
         (TraceAlgorithm::Tiles, geometry) => {
             tiles::follow_borders(image, geometry, options.tiles, progress)?
+        }
+        (TraceAlgorithm::Components, _) => {
+            return Err(Error::Unavailable("components are for kernels".into()));
         }
     };
     // What a stage no longer needs goes before the next one's results come.

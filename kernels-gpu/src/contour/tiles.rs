@@ -8,20 +8,20 @@
 //! | kernel | threads |
 //! | --- | --- |
 //! | [`border_preprocessing`](fn@border_preprocessing) | one a word: the pixels that borders pass, and the number of vertical sides |
-//! | [`find_crossings`](fn@find_crossings) | one a word, along edges only: the saddles at which borders cross over |
 //! | [`track_count`](fn@track_count), then scans, then [`track_write`](fn@track_write) | one a rectangle |
 //! | [`connect`](fn@connect), for each stage | one a pair of rectangles |
 //! | [`mark_discoveries`](fn@mark_discoveries), then a scan, then [`list_borders`](fn@list_borders) | one a fragment |
 //! | [`rank_fragments`](fn@rank_fragments) | one a border: where each fragment's steps go, and the number of steps |
-//! | [`count_turns`](fn@count_turns), then [`rank_turns`](fn@rank_turns) | one a fragment, then one a border: where turns go |
-//! | [`write_points`](fn@write_points) or [`write_steps`](fn@write_steps) | one a fragment |
+//! | [`find_before`](fn@find_before) | one a border: what lies before it in its row |
+//! | [`count_turns`](fn@count_turns), then [`rank_turns`](fn@rank_turns) | one a fragment, then one a border: where turns go, if only these are points |
+//! | [`write_points`](fn@write_points) | one a fragment |
 //!
 //! Threads that follow borders go different ways, so that each has a block, and so a warp, of its own. The other kernels
-//! have [`BLOCK`] threads a block.
+//! have 256 threads a block.
 //!
 //! # Terms
 //!
-//! Directions are numbered counter-clockwise on the screen from E: 0 to 7. A **node** is a step of a border with what it
+//! A **node** is a step of a border with what it
 //! passes: over centers, it is known by its pixel and the direction **back** to the former one; along edges, by its pixel
 //! and half the direction of the **side** that it runs along. Either is the node's code. A pixel's **sides** are where it
 //! is foreground and its neighbour to the E, N, W or S is not. A side belongs to one node, a node to one border. A pixel's
@@ -37,12 +37,11 @@
 
 use cuda_std::prelude::*;
 
+use super::components::NO_BORDER;
+use super::pixels::{Pixels, Raster, after, before, step};
 use crate::primitives::quotient;
 
-/// Threads of a block of the kernels with one a word, a fragment or a border.
-pub const BLOCK: u32 = 256;
-
-/// Nothing: no side, fragment or border.
+/// Nothing: no side, no fragment, no entry.
 pub const NONE: u32 = u32::MAX;
 
 /// Numbers of entries into a pixel over one side of a rectangle: the two low bits of their nodes' codes.
@@ -52,12 +51,8 @@ const CODES: u32 = 4;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod)]
 pub struct Grid {
-    /// Pixels in a row.
-    pub width: u32,
-    /// Rows.
-    pub height: u32,
-    /// Words in a row of the image.
-    pub row_words: u32,
+    /// The image's size.
+    pub raster: Raster,
     /// NX, the number of rectangles along x: a power of two.
     pub columns: u32,
     /// NY, the number of rectangles along y: a power of two.
@@ -71,37 +66,17 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// The grid of an image in `columns × rows` rectangles, of which there are at most as many as pixels; `None` if its
-    /// sides can't be numbered with 32 bits.
+    /// The grid of an image in `columns × rows` rectangles, of which there are at most as many as pixels.
     #[must_use]
-    pub const fn new(
-        width: u32,
-        height: u32,
-        columns: u32,
-        rows: u32,
-        edges: bool,
-    ) -> Option<Self> {
-        let (w, h) = (width as u64, height as u64);
-        // All sides that pixels can have, which bounds steps and vertical sides too.
-        if 2 * w * h + w + h >= NONE as u64 {
-            return None;
-        }
-        Some(Self {
-            width,
-            height,
-            row_words: width.div_ceil(64),
+    pub const fn new(raster: Raster, columns: u32, rows: u32, edges: bool) -> Self {
+        Self {
+            raster,
             columns,
             rows,
-            tile_width: width.div_ceil(columns),
-            tile_height: height.div_ceil(rows),
+            tile_width: raster.width.div_ceil(columns),
+            tile_height: raster.height.div_ceil(rows),
             edges: edges as u32,
-        })
-    }
-
-    /// Words of the image.
-    #[must_use]
-    pub const fn words(self) -> u32 {
-        self.row_words * self.height
+        }
     }
 
     /// Rectangles: blocks of [`track_count`](fn@track_count) and [`track_write`](fn@track_write).
@@ -147,7 +122,7 @@ impl Grid {
         let along = if stage.vertical != 0 {
             self.tile_width
         } else {
-            self.height
+            self.raster.height
         };
         2 * CODES as usize * along as usize
     }
@@ -158,22 +133,16 @@ impl Grid {
         // Below 2³²: a tile is at most its image, and the last ones reach less than twice as far.
         let end = |tiles: u32, size: u32, end: u32| tiles.wrapping_mul(size).min(end);
         Rectangle {
-            left: end(column, self.tile_width, self.width),
-            right: end(column + columns, self.tile_width, self.width),
-            top: end(row, self.tile_height, self.height),
-            bottom: end(row + rows, self.tile_height, self.height),
+            left: end(column, self.tile_width, self.raster.width),
+            right: end(column + columns, self.tile_width, self.raster.width),
+            top: end(row, self.tile_height, self.raster.height),
+            bottom: end(row + rows, self.tile_height, self.raster.height),
         }
     }
 
     #[inline(always)]
     const fn pixel(self, x: u32, y: u32) -> u32 {
-        y.wrapping_mul(self.width).wrapping_add(x)
-    }
-
-    #[inline(always)]
-    const fn coordinates(self, pixel: u32) -> (u32, u32) {
-        let y = quotient(pixel, self.width);
-        (pixel.wrapping_sub(y.wrapping_mul(self.width)), y)
+        y.wrapping_mul(self.raster.width).wrapping_add(x)
     }
 }
 
@@ -227,10 +196,10 @@ pub struct Open {
     pub leader: u32,
 }
 
-/// Where a fragment's nodes go on their border: node `i` to `rank + i - split`, or before `split` to `wrapped + i`.
+/// Where a fragment's nodes are on their border: node `i` to `rank + i - split`, or before `split` to `wrapped + i`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod)]
-pub struct Place {
+pub struct Position {
     /// The border.
     pub border: u32,
     /// The nodes before the border's start; 0 but for the fragment that it starts in.
@@ -243,7 +212,7 @@ pub struct Place {
     pub code_before: u32,
 }
 
-/// Where a fragment's turns go on their border; at first, how many there are from `split` on and before it.
+/// Where a fragment's turns are on their border; at first, how many there are from `split` on and before it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod)]
 pub struct Turns {
@@ -291,18 +260,20 @@ const STAY: u32 = 8;
 /// The pixel in a direction, or at [`STAY`]. Wraps around at the left and upper end.
 #[inline(always)]
 const fn moved(x: u32, y: u32, to: u32) -> (u32, u32) {
-    // Two bits a direction, from E: the change of x, and that of y, plus 1.
-    const X: u32 = 0b01_10_01_00_00_00_01_10_10;
-    const Y: u32 = 0b01_10_10_10_01_00_00_00_01;
-    let dx = (X >> (2 * to) & 3).wrapping_sub(1);
-    let dy = (Y >> (2 * to) & 3).wrapping_sub(1);
+    if to == STAY {
+        return (x, y);
+    }
+    let (dx, dy) = step(to);
     (x.wrapping_add(dx), y.wrapping_add(dy))
 }
 
-/// Eight bits, turned so that bit `by` comes first.
+/// The sides between direction `back` and `out`, counter-clockwise, as bits of their directions; all others if they are the
+/// same.
 #[inline(always)]
-const fn turned(bits: u32, by: u32) -> u32 {
-    (bits | bits << 8) >> (by & 7) & 0xff
+const fn sides_between(back: u32, out: u32) -> u32 {
+    let count = out.wrapping_sub(back).wrapping_sub(1) & 7;
+    let gap = ((1 << count) - 1) << (back.wrapping_add(1) & 7);
+    (gap | gap >> 8) & CROSS
 }
 
 /// A node of a border.
@@ -342,51 +313,24 @@ struct StepBack {
 /// The image, and how its borders go.
 #[derive(Clone, Copy)]
 struct Walk<'a> {
-    image: View<'a, u64>,
-    /// Along edges: a bit for each saddle at which borders cross over, at the pixel to its lower right.
-    crossings: View<'a, u64>,
+    pixels: Pixels<'a>,
+    /// Along edges, those of the 4-connected components.
+    labels: View<'a, u32>,
     grid: Grid,
 }
 
-impl Walk<'_> {
-    /// The foreground at and beside pixel `x` of row `y`, from bit 0: W, the pixel, E.
+impl<'a> Walk<'a> {
     #[inline(always)]
-    fn three(self, x: u32, y: u32) -> u32 {
-        if y >= self.grid.height {
-            return 0;
+    fn new(image: View<'a, u64>, labels: View<'a, u32>, grid: Grid) -> Self {
+        let raster = grid.raster;
+        Self {
+            pixels: Pixels {
+                words: image,
+                raster,
+            },
+            labels,
+            grid,
         }
-        let at = y.wrapping_mul(self.grid.row_words).wrapping_add(x / 64);
-        let bit = x % 64;
-        let word = self.image.ldg(at);
-        if bit == 0 {
-            let left = if x > 0 {
-                self.image.ldg(at.wrapping_sub(1)) >> 63
-            } else {
-                0
-            };
-            return (word << 1 & 0b110 | left) as u32;
-        }
-        let three = (word >> (bit - 1) & 0b111) as u32;
-        if bit == 63 && x / 64 + 1 < self.grid.row_words {
-            return three | ((self.image.ldg(at + 1) & 1) << 2) as u32;
-        }
-        three
-    }
-
-    /// The foreground neighbours of a pixel, as bits of their directions.
-    #[inline(always)]
-    fn neighbours(self, x: u32, y: u32) -> u32 {
-        let above = self.three(x, y.wrapping_sub(1));
-        let this = self.three(x, y);
-        let below = self.three(x, y.wrapping_add(1));
-        this >> 2 & 1
-            | (above >> 2 & 1) << 1
-            | (above >> 1 & 1) << 2
-            | (above & 1) << 3
-            | (this & 1) << 4
-            | (below & 1) << 5
-            | (below >> 1 & 1) << 6
-            | (below >> 2 & 1) << 7
     }
 
     /// The node that passes a pixel's side in direction `aside`; `None` if the border is that pixel.
@@ -395,34 +339,34 @@ impl Walk<'_> {
         let code = if self.grid.edges != 0 {
             aside / 2
         } else {
-            let neighbours = self.neighbours(x, y);
+            let neighbours = self.pixels.neighbours(x, y);
             if neighbours == 0 {
                 return None;
             }
-            let (back, _) = clockwise(neighbours, aside);
-            back
+            before(neighbours, aside)
         };
         Some(Node { x, y, code })
     }
 
     #[inline(always)]
     fn step(self, Node { x, y, code }: Node) -> Step {
-        let neighbours = self.neighbours(x, y);
+        let neighbours = self.pixels.neighbours(x, y);
         if self.grid.edges == 0 {
-            let (direction, gap) = counter_clockwise(neighbours, code);
+            let direction = after(neighbours, code);
             return Step {
                 direction,
-                passed: gap & CROSS,
+                passed: sides_between(code, direction),
                 to: direction,
                 code: direction ^ 4,
             };
         }
         let aside = code * 2;
         let heading = (aside + 2) & 7;
+        let to_beside = aside + 1;
         let ahead = neighbours >> heading & 1 != 0;
-        let beside = neighbours >> (aside + 1) & 1 != 0;
-        let (to, code) = if beside && (ahead || self.crosses(x, y, aside)) {
-            (aside + 1, (code + 3) & 3)
+        let beside = neighbours >> to_beside & 1 != 0;
+        let (to, code) = if beside && (ahead || self.crosses(x, y, to_beside)) {
+            (to_beside, (code + 3) & 3)
         } else if ahead {
             (heading, code)
         } else {
@@ -440,22 +384,22 @@ impl Walk<'_> {
     fn step_back(self, Node { x, y, code }: Node) -> StepBack {
         if self.grid.edges == 0 {
             let direction = code ^ 4;
-            let (fx, fy) = moved(x, y, code);
-            let (back, gap) = clockwise(self.neighbours(fx, fy), direction);
+            let (former_x, former_y) = moved(x, y, code);
+            let back = before(self.pixels.neighbours(former_x, former_y), direction);
             return StepBack {
                 to: code,
                 code: back,
                 direction,
-                passed: gap & CROSS,
+                passed: sides_between(back, direction),
             };
         }
-        let neighbours = self.neighbours(x, y);
+        let neighbours = self.pixels.neighbours(x, y);
         let aside = code * 2;
         let to_behind = (aside + 6) & 7;
         let to_beside = (aside + 7) & 7;
         let behind = neighbours >> to_behind & 1 != 0;
         let beside = neighbours >> to_beside & 1 != 0;
-        let (to, code) = if beside && (behind || self.crosses(x, y, to_behind)) {
+        let (to, code) = if beside && (behind || self.crosses(x, y, to_beside)) {
             (to_beside, (code + 1) & 3)
         } else if behind {
             (to_behind, code)
@@ -470,33 +414,20 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether borders cross over at a saddle: the corner of pixel `(x, y)` counter-clockwise from its side in direction
-    /// `aside`, diagonally from a foreground pixel.
+    /// Whether borders cross over at a saddle: where a pixel and its neighbour in the diagonal direction `to` are foreground, and
+    /// the other two pixels at their corner are not. They do if the two are of one 4-connected component.
     #[inline(always)]
-    fn crosses(self, x: u32, y: u32, aside: u32) -> bool {
-        let x = x + u32::from(aside == 0 || aside == 6);
-        let y = y + u32::from(aside == 4 || aside == 6);
-        let word = self
-            .crossings
-            .ldg(y.wrapping_mul(self.grid.row_words).wrapping_add(x / 64));
-        word >> (x % 64) & 1 != 0
+    fn crosses(self, x: u32, y: u32, to: u32) -> bool {
+        let (u, v) = moved(x, y, to);
+        self.labels.ldg(self.grid.pixel(x, y)) == self.labels.ldg(self.grid.pixel(u, v))
     }
 
-    /// The sides of a word's pixels to the W, and to the E. `word` is the word's number in row `y`.
+    /// The sides of a word's pixels to the W, and to the E.
     #[inline(always)]
-    fn vertical_sides(self, word: u32, y: u32) -> (u64, u64) {
-        let at = y.wrapping_mul(self.grid.row_words).wrapping_add(word);
-        let here = self.image.ldg(at);
-        let left = if word > 0 {
-            self.image.ldg(at.wrapping_sub(1))
-        } else {
-            0
-        };
-        let right = if word + 1 < self.grid.row_words {
-            self.image.ldg(at + 1)
-        } else {
-            0
-        };
+    fn vertical_sides(self, word_x: u32, y: u32) -> (u64, u64) {
+        let here = self.pixels.word(word_x, y);
+        let left = self.pixels.word(word_x.wrapping_sub(1), y);
+        let right = self.pixels.word(word_x + 1, y);
         (
             here & !(here << 1 | left >> 63),
             here & !(here >> 1 | right << 63),
@@ -504,118 +435,37 @@ impl Walk<'_> {
     }
 }
 
-/// The first foreground neighbour counter-clockwise from just after direction `from`, which is one itself if there is no
-/// other;
-/// and the directions on the way, as bits.
-#[inline(always)]
-const fn counter_clockwise(neighbours: u32, from: u32) -> (u32, u32) {
-    let after = from.wrapping_add(1) & 7;
-    // Bit 8 ends the search where no neighbour does.
-    let skipped = (turned(neighbours, after) | 1 << 8).trailing_zeros();
-    let gap = turned((1 << skipped) - 1, 8 - after);
-    (after.wrapping_add(skipped) & 7, gap)
-}
-
-/// The first foreground neighbour clockwise from just after direction `from`, which is one itself if there is no other;
-/// and the directions on the way, as bits.
-#[inline(always)]
-const fn clockwise(neighbours: u32, from: u32) -> (u32, u32) {
-    // `from` at bit 0, so what comes just after it, clockwise, at bit 7.
-    let ordered = turned(neighbours, from);
-    let skipped = (ordered << 24 | 1 << 23).leading_zeros();
-    let gap = turned(0xff & !(0xff >> skipped), 8 - (from & 7));
-    (from.wrapping_sub(1).wrapping_sub(skipped) & 7, gap)
-}
-
 /// Finds the pixels that borders pass: foreground with background to the W, N, E or S. Counts each word's vertical sides,
 /// for a scan. One thread a word: reads 5 words from the cache, writes 12 bytes.
 ///
 /// # Safety
 ///
-/// `image`, `border` and `side_counts` have [`words`](Grid::words) elements; nothing else uses the latter two meanwhile.
+/// `image`, `border` and `side_counts` have an element a word; nothing else uses the latter two meanwhile.
 #[kernel(block = 256)]
 pub unsafe fn border_preprocessing(
     image: View<'_, u64>,
     border: ViewMut<'_, u64>,
     side_counts: ViewMut<'_, u32>,
-    grid: Grid,
+    raster: Raster,
 ) {
     let at = thread::index_1d();
-    if at >= grid.words() {
+    if at >= raster.words() {
         return;
     }
-    let y = quotient(at, grid.row_words);
-    let word = at.wrapping_sub(y.wrapping_mul(grid.row_words));
-    let walk = Walk {
-        image,
-        crossings: image,
-        grid,
+    let y = quotient(at, raster.row_words);
+    let word_x = at.wrapping_sub(y.wrapping_mul(raster.row_words));
+    let pixels = Pixels {
+        words: image,
+        raster,
     };
-    let (west, east) = walk.vertical_sides(word, y);
-    let above = if y > 0 {
-        image.ldg(at.wrapping_sub(grid.row_words))
-    } else {
-        0
-    };
-    let below = if y + 1 < grid.height {
-        image.ldg(at + grid.row_words)
-    } else {
-        0
-    };
-    border.st(at, west | east | image.ldg(at) & !(above & below));
+    let here = pixels.word(word_x, y);
+    let left = pixels.word(word_x.wrapping_sub(1), y);
+    let right = pixels.word(word_x + 1, y);
+    let west = here & !(here << 1 | left >> 63);
+    let east = here & !(here >> 1 | right << 63);
+    let inside = pixels.word(word_x, y.wrapping_sub(1)) & pixels.word(word_x, y + 1);
+    border.st(at, west | east | here & !inside);
     side_counts.st(at, west.count_ones() + east.count_ones());
-}
-
-/// Finds the saddles at which borders along edges cross over: corners where two foreground pixels of one 4-connected
-/// component touch diagonally, and the other two pixels are background. One thread a word: reads 4 words from the cache,
-/// and two labels a saddle; writes 8 bytes.
-///
-/// # Safety
-///
-/// `image` and `crossings` have [`words`](Grid::words) elements, `labels` is a 4-connected labelling of the image, row by row;
-/// nothing else uses `crossings` meanwhile.
-#[kernel(block = 256)]
-pub unsafe fn find_crossings(
-    image: View<'_, u64>,
-    labels: View<'_, u32>,
-    crossings: ViewMut<'_, u64>,
-    grid: Grid,
-) {
-    let at = thread::index_1d();
-    if at >= grid.words() {
-        return;
-    }
-    let y = quotient(at, grid.row_words);
-    if y == 0 {
-        crossings.st(at, 0);
-        return;
-    }
-    let word = at.wrapping_sub(y.wrapping_mul(grid.row_words));
-    let up = at.wrapping_sub(grid.row_words);
-    let (se, ne) = (image.ldg(at), image.ldg(up));
-    let (mut sw, mut nw) = (se << 1, ne << 1);
-    if word > 0 {
-        sw |= image.ldg(at.wrapping_sub(1)) >> 63;
-        nw |= image.ldg(up.wrapping_sub(1)) >> 63;
-    }
-    let falling = nw & se & !ne & !sw;
-    let mut saddles = falling | ne & sw & !nw & !se;
-    let mut joined = 0;
-    while saddles != 0 {
-        let bit = saddles.trailing_zeros();
-        saddles &= saddles - 1;
-        let x = word * 64 + bit;
-        // The pixels to the E and to the W of the corner's vertical line.
-        let (east_y, west_y) = if falling >> bit & 1 != 0 {
-            (y, y - 1)
-        } else {
-            (y - 1, y)
-        };
-        let east = labels.ldg(grid.pixel(x, east_y));
-        let west = labels.ldg(grid.pixel(x.wrapping_sub(1), west_y));
-        joined |= u64::from(east == west) << bit;
-    }
-    crossings.st(at, joined);
 }
 
 /// Numbers vertical sides.
@@ -637,7 +487,9 @@ impl Sides<'_> {
         if east {
             sides += (west_sides >> (x % 64) & 1) as u32;
         }
-        let at = y.wrapping_mul(self.walk.grid.row_words).wrapping_add(word);
+        let at = y
+            .wrapping_mul(self.walk.grid.raster.row_words)
+            .wrapping_add(word);
         self.before.ldg(at).wrapping_add(sides)
     }
 }
@@ -689,7 +541,7 @@ impl Tracker<'_> {
         let (first, last) = (left / 64, (right - 1) / 64);
         let mut y = top;
         while y < bottom {
-            let row = y.wrapping_mul(self.walk.grid.row_words);
+            let row = y.wrapping_mul(self.walk.grid.raster.row_words);
             let mut word = first;
             while word <= last {
                 let mut pixels = border.ldg(row.wrapping_add(word));
@@ -712,7 +564,7 @@ impl Tracker<'_> {
     /// Follows the borders of a pixel that have not been followed, from its sides clockwise from W.
     #[inline(always)]
     fn track_pixel(&mut self, x: u32, y: u32, output: Option<Output<'_>>) {
-        let sides = !self.walk.neighbours(x, y) & CROSS;
+        let sides = !self.walk.pixels.neighbours(x, y) & CROSS;
         let whole = number(sides);
         let pixel = self.walk.grid.pixel(x, y);
         let done = if output.is_none() { whole } else { 1 };
@@ -915,14 +767,14 @@ fn tile_rectangle(grid: Grid, tile: u32) -> Rectangle {
 ///
 /// # Safety
 ///
-/// `image`, `border` and, along edges, `crossings` have [`words`](Grid::words) elements, the latter as
-/// [`border_preprocessing`](fn@border_preprocessing) and [`find_crossings`](fn@find_crossings) have made them; `marks` has one a
-/// pixel, all 1; the counts have one a rectangle; nothing else uses marks and counts meanwhile.
+/// `image` and `border` have an element a word, the latter as [`border_preprocessing`](fn@border_preprocessing) has made them;
+/// along edges, `labels` has one a pixel: those of the 4-connected components; `marks` has one a pixel, all 1; the counts
+/// have one a rectangle; nothing else uses marks and counts meanwhile.
 #[kernel(block = 1)]
 pub unsafe fn track_count(
     image: View<'_, u64>,
     border: View<'_, u64>,
-    crossings: View<'_, u64>,
+    labels: View<'_, u32>,
     marks: ViewMut<'_, u8>,
     fragment_counts: ViewMut<'_, u32>,
     step_counts: ViewMut<'_, u32>,
@@ -934,11 +786,7 @@ pub unsafe fn track_count(
         return;
     }
     let mut tracker = Tracker {
-        walk: Walk {
-            image,
-            crossings,
-            grid,
-        },
+        walk: Walk::new(image, labels, grid),
         marks,
         rectangle: tile_rectangle(grid, tile),
         fragments: 0,
@@ -966,7 +814,7 @@ pub unsafe fn track_count(
 pub unsafe fn track_write(
     image: View<'_, u64>,
     border: View<'_, u64>,
-    crossings: View<'_, u64>,
+    labels: View<'_, u32>,
     marks: ViewMut<'_, u8>,
     sides_before: View<'_, u32>,
     first_fragments: View<'_, u32>,
@@ -984,11 +832,7 @@ pub unsafe fn track_write(
     if tile >= grid.tiles() {
         return;
     }
-    let walk = Walk {
-        image,
-        crossings,
-        grid,
-    };
+    let walk = Walk::new(image, labels, grid);
     let mut tracker = Tracker {
         walk,
         marks,
@@ -1061,7 +905,7 @@ impl Pair<'_> {
     /// The place among `entries` of a border's first node, if it comes from the other of the two.
     #[inline(always)]
     fn entry_of(&self, open: &Open, second: bool) -> Option<usize> {
-        let (x, y) = self.grid.coordinates(open.entry);
+        let (x, y) = self.grid.raster.split(open.entry);
         let (from_x, from_y) = moved(x, y, open.entry_code >> 8);
         let code = open.entry_code & 0xff;
         self.rectangle(!second)
@@ -1076,7 +920,7 @@ impl Pair<'_> {
         let mut second = second;
         loop {
             second = !second;
-            let (x, y) = self.grid.coordinates(border.exit);
+            let (x, y) = self.grid.raster.split(border.exit);
             if !self.rectangle(second).contains(x, y) {
                 return false;
             }
@@ -1251,14 +1095,14 @@ pub unsafe fn list_borders(
     }
 }
 
-/// Gives each fragment its place on its border, and each border its kind (0 outer, 1 hole), the pixel where it is discovered
-/// and its number of points, one a step or one in all. One thread a border: reads 28 bytes a fragment and a step, writes 20
-/// bytes a fragment and 9 a border.
+/// Gives each fragment its place on its border, and each border its kind (0 outer, 1 hole) and its number of points,
+/// one a step or one in all. One thread a border: reads 28 bytes a fragment and a step, writes 20 bytes a fragment and 5 a
+/// border.
 ///
 /// # Safety
 ///
 /// `steps`, `fragments`, `next` and `keys` are as the last [`connect`](fn@connect) has left them, `leaders` as
-/// [`list_borders`](fn@list_borders) has; `places` has an element a fragment, `kinds`, `pixels` and `counts` one a border;
+/// [`list_borders`](fn@list_borders) has; `positions` has an element a fragment, `kinds` and `counts` one a border;
 /// nothing else uses these meanwhile.
 #[kernel(block = 256)]
 pub unsafe fn rank_fragments(
@@ -1267,9 +1111,8 @@ pub unsafe fn rank_fragments(
     next: View<'_, u32>,
     keys: View<'_, u32>,
     leaders: View<'_, u32>,
-    places: ViewMut<'_, Place>,
+    positions: ViewMut<'_, Position>,
     kinds: ViewMut<'_, u8>,
-    pixels: ViewMut<'_, u32>,
     counts: ViewMut<'_, u32>,
     borders: u32,
     edges: u32,
@@ -1291,28 +1134,27 @@ pub unsafe fn rank_fragments(
     let mut at = next.ldg(leader);
     while at != leader {
         let fragment = fragments.ldg(at);
-        let place = Place {
+        let position = Position {
             border,
             split: 0,
             rank,
             wrapped: 0,
             code_before: last_code(steps, &last),
         };
-        places.st(at, place);
+        positions.st(at, position);
         rank = rank.wrapping_add(fragment.length);
         last = fragment;
         at = next.ldg(at);
     }
-    let place = Place {
+    let position = Position {
         border,
         split,
         rank: 0,
         wrapped: rank,
         code_before: last_code(steps, &last),
     };
-    places.st(leader, place);
+    positions.st(leader, position);
     kinds.st(border, hole as u8);
-    pixels.st(border, whole.discovery_pixel);
     counts.st(border, rank.wrapping_add(split).max(1));
 }
 
@@ -1347,13 +1189,13 @@ fn code_of(steps: View<'_, u8>, fragment: &Fragment, i: u32) -> u32 {
 ///
 /// # Safety
 ///
-/// `places` is as [`rank_fragments`](fn@rank_fragments) has left it; `turns` has an element a fragment; nothing else uses it
+/// `positions` is as [`rank_fragments`](fn@rank_fragments) has left it; `turns` has an element a fragment; nothing else uses it
 /// meanwhile.
 #[kernel(block = 256)]
 pub unsafe fn count_turns(
     steps: View<'_, u8>,
     fragments: View<'_, Fragment>,
-    places: View<'_, Place>,
+    positions: View<'_, Position>,
     turns: ViewMut<'_, Turns>,
     count: u32,
 ) {
@@ -1362,17 +1204,17 @@ pub unsafe fn count_turns(
         return;
     }
     let fragment = fragments.ldg(index);
-    let place = places.ldg(index);
+    let position = positions.ldg(index);
     let mut found = Turns {
         rank: 0,
         wrapped: 0,
     };
-    let mut before = place.code_before;
+    let mut before = position.code_before;
     let mut i = 0;
     while i < fragment.length {
         let code = code_of(steps, &fragment, i);
         let turn = u32::from(code != before);
-        if i < place.split {
+        if i < position.split {
             found.wrapped = found.wrapped.wrapping_add(turn);
         } else {
             found.rank = found.rank.wrapping_add(turn);
@@ -1383,28 +1225,55 @@ pub unsafe fn count_turns(
     turns.st(index, found);
 }
 
-/// Turns each fragment's numbers of turns into those before it on its border; gives each border its number of turns, one
-/// at least, and the border that passes the last vertical side before its start in the row, or [`NONE`]. One thread a
-/// border: reads 12 bytes a fragment and 60 a border, writes 8 a fragment and 8 a border.
+/// Finds what lies before each border: the one that passes the last vertical side before it in its row, or
+/// [`NO_BORDER`](super::components::NO_BORDER). One thread a border: reads 60 bytes, writes 4.
 ///
 /// # Safety
 ///
-/// The views are as the kernels before have left them; `counts` and `before` have an element a border, and nothing else uses
-/// these and `turns` meanwhile.
+/// The views are as the kernels before have left them; `before` has an element a border, and nothing else uses it
+/// meanwhile.
 #[kernel(block = 256)]
-pub unsafe fn rank_turns(
+pub unsafe fn find_before(
     fragments: View<'_, Fragment>,
-    next: View<'_, u32>,
     keys: View<'_, u32>,
     leaders: View<'_, u32>,
-    places: View<'_, Place>,
+    positions: View<'_, Position>,
     sides_before: View<'_, u32>,
     passed_by: View<'_, u32>,
-    turns: ViewMut<'_, Turns>,
-    counts: ViewMut<'_, u32>,
     before: ViewMut<'_, u32>,
     borders: u32,
     grid: Grid,
+) {
+    let border = thread::index_1d();
+    if border >= borders {
+        return;
+    }
+    let leader = leaders.ldg(border);
+    let key = keys.ldg(leader);
+    let (_, y) = grid.raster.split(fragments.ldg(leader).discovery_pixel);
+    let first_in_row = sides_before.ldg(y.wrapping_mul(grid.raster.row_words));
+    let found = if key > first_in_row {
+        positions.ldg(passed_by.ldg(key - 1)).border
+    } else {
+        NO_BORDER
+    };
+    before.st(border, found);
+}
+
+/// Turns each fragment's numbers of turns into those before it on its border; gives each border its number of points, one a
+/// turn or one in all. One thread a border: reads 12 bytes a fragment, writes 8 a fragment and 4 a border.
+///
+/// # Safety
+///
+/// `turns` is as [`count_turns`](fn@count_turns) has left it, the rest as the kernels before have; `counts` has an element a
+/// border; nothing else uses `turns` and `counts` meanwhile.
+#[kernel(block = 256)]
+pub unsafe fn rank_turns(
+    next: View<'_, u32>,
+    leaders: View<'_, u32>,
+    turns: ViewMut<'_, Turns>,
+    counts: ViewMut<'_, u32>,
+    borders: u32,
 ) {
     let border = thread::index_1d();
     if border >= borders {
@@ -1420,38 +1289,29 @@ pub unsafe fn rank_turns(
         rank = rank.wrapping_add(found.rank);
         at = next.ldg(at);
     }
-    let place = Turns {
+    let ranks = Turns {
         rank: 0,
         wrapped: rank,
     };
-    turns.st(leader, place);
+    turns.st(leader, ranks);
     counts.st(border, rank.wrapping_add(own.wrapped).max(1));
-
-    let key = keys.ldg(leader);
-    let (_, y) = grid.coordinates(fragments.ldg(leader).discovery_pixel);
-    let first_in_row = sides_before.ldg(y.wrapping_mul(grid.row_words));
-    let found = if key > first_in_row {
-        places.ldg(passed_by.ldg(key - 1)).border
-    } else {
-        NONE
-    };
-    before.st(border, found);
 }
 
 /// Writes the borders' points, (x, y): one a step, or if `simple` those where a border turns. One thread a fragment: reads 1
-/// byte a step, 52 a fragment and 4 a border; writes 8 a point.
+/// byte a step, 60 a fragment; writes 8 a point.
 ///
 /// # Safety
 ///
-/// `turns` is as [`rank_turns`](fn@rank_turns) has left it, the rest as the kernels before have; `offsets` has an element a
-/// border: where its points begin, or [`NONE`] to leave it out. `points` has two elements for each point of the others, as
-/// many as were counted. Nothing else uses `points` meanwhile.
+/// The views are as the kernels before have left them; `turns` is only used if `simple`. `places` has an element a border: its
+/// place in the result, or [`NO_BORDER`](super::components::NO_BORDER) if it is left out; `offsets` has one a place: where its
+/// points begin; and `points` two for each point of those, as many as were counted. Nothing else uses `points` meanwhile.
 #[kernel(block = 256)]
 pub unsafe fn write_points(
     steps: View<'_, u8>,
     fragments: View<'_, Fragment>,
-    places: View<'_, Place>,
+    positions: View<'_, Position>,
     turns: View<'_, Turns>,
+    places: View<'_, u32>,
     offsets: View<'_, u32>,
     points: ViewMut<'_, i32>,
     count: u32,
@@ -1463,12 +1323,13 @@ pub unsafe fn write_points(
         return;
     }
     let fragment = fragments.ldg(index);
-    let place = places.ldg(index);
-    let offset = offsets.ldg(place.border);
-    if offset == NONE {
+    let position = positions.ldg(index);
+    let place = places.ldg(position.border);
+    if place == NO_BORDER {
         return;
     }
-    let (mut x, mut y) = grid.coordinates(fragment.first);
+    let offset = offsets.ldg(place);
+    let (mut x, mut y) = grid.raster.split(fragment.first);
     let write = |rank: u32, x: u32, y: u32| {
         let at = offset.wrapping_add(rank) as usize * 2;
         points.st_vector(at, [x.cast_signed(), y.cast_signed()]);
@@ -1483,66 +1344,27 @@ pub unsafe fn write_points(
         x = x.wrapping_add(u32::from(heading == 2 || heading == 4));
         y = y.wrapping_add(u32::from(heading == 0 || heading == 2));
     }
-    let turns = turns.ldg(index);
-    let (mut rank, mut turn) = if place.split > 0 {
-        (place.wrapped, turns.wrapped)
+    // Where the next point goes: from `split` on, and before.
+    let (from_split, wrapped) = if simple != 0 {
+        let turns = turns.ldg(index);
+        (turns.rank, turns.wrapped)
     } else {
-        (place.rank, turns.rank)
+        (position.rank, position.wrapped)
     };
-    let mut before = place.code_before;
+    let mut rank = wrapped;
+    let mut code_before = position.code_before;
     let mut i = 0;
     while i < fragment.length {
-        if i == place.split {
-            (rank, turn) = (place.rank, turns.rank);
+        if i == position.split {
+            rank = from_split;
         }
         let code = code_of(steps, &fragment, i);
-        if simple == 0 {
+        if simple == 0 || code != code_before {
             write(rank, x, y);
-        } else if code != before {
-            write(turn, x, y);
-            turn = turn.wrapping_add(1);
+            rank = rank.wrapping_add(1);
         }
-        rank = rank.wrapping_add(1);
-        before = code;
+        code_before = code;
         (x, y) = moved(x, y, code);
-        i += 1;
-    }
-}
-
-/// Writes the borders' chain codes, one a step. One thread a fragment: reads 1 byte a step, 44 a fragment and 4 a border;
-/// writes 1 byte a step.
-///
-/// # Safety
-///
-/// `places` is as [`rank_fragments`](fn@rank_fragments) has left it; `offsets` has an element a border, where its codes begin
-/// in `codes`, which has an element for each; nothing else uses `codes` meanwhile.
-#[kernel(block = 256)]
-pub unsafe fn write_steps(
-    steps: View<'_, u8>,
-    fragments: View<'_, Fragment>,
-    places: View<'_, Place>,
-    offsets: View<'_, u32>,
-    codes: ViewMut<'_, u8>,
-    count: u32,
-) {
-    let index = thread::index_1d();
-    if index >= count {
-        return;
-    }
-    let fragment = fragments.ldg(index);
-    let place = places.ldg(index);
-    let offset = offsets.ldg(place.border);
-    let mut i = 0;
-    while i < fragment.length {
-        let rank = if i < place.split {
-            place.wrapped.wrapping_add(i)
-        } else {
-            place.rank.wrapping_add(i.wrapping_sub(place.split))
-        };
-        codes.st(
-            offset.wrapping_add(rank),
-            code_of(steps, &fragment, i) as u8,
-        );
         i += 1;
     }
 }

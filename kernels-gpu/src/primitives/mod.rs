@@ -3,6 +3,7 @@
 pub mod bits;
 pub mod pack;
 pub mod scan;
+pub mod sort;
 pub mod union_find;
 
 /// `a / by`, and 0 for a divisor of 0, which no kernel is launched with: the compiler need not provide for a panic.

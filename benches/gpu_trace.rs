@@ -1,0 +1,152 @@
+//! Tracing on the GPU: image and contours in its memory, all contours and holes with their hierarchy, median of several runs
+//! by the host's clock, from the call to the last point.
+//!
+//! Each result that is timed is compared with the CPU's first, which is timed too (one thread, `suzuki`).
+//!
+//! `TRAZAR_BENCH_SIDES=512,4096` chooses the sizes, `TRAZAR_BENCH_IMAGES=blobs,noise:0.5` the images; `TRAZAR_DATA` names a
+//! folder with more, in `masks/*.png`. `TRAZAR_BENCH_STAGES=0` leaves the stages out. Without a GPU it says so and ends.
+
+use std::time::Instant;
+
+use trazar::cuda::{Device, Queue};
+use trazar::generate::Pattern;
+use trazar::{
+    Approximation, BinaryImage, DeviceImage, DeviceTracer, Engine, Geometry, Result, TraceOptions,
+};
+
+const MS_PER_S: f64 = 1e3;
+
+fn list(variable: &str, default: &str) -> Vec<String> {
+    std::env::var(variable)
+        .unwrap_or_else(|_| default.to_owned())
+        .split(',')
+        .map(|item| item.trim().to_owned())
+        .collect()
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+/// The median time of `work` in milliseconds.
+fn median_ms(repeats: usize, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
+    work()?;
+    let mut times = Vec::with_capacity(repeats);
+    for _ in 0..repeats {
+        let started = Instant::now();
+        work()?;
+        times.push(started.elapsed().as_secs_f64() * MS_PER_S);
+    }
+    Ok(median(times))
+}
+
+/// The median time of each stage, waited for one by one.
+fn stages(
+    tracer: &DeviceTracer<Queue>,
+    image: &DeviceImage<Queue>,
+    options: &TraceOptions,
+    repeats: usize,
+) -> Result<Vec<(&'static str, f64)>> {
+    let mut all: Vec<(&'static str, Vec<f64>)> = Vec::new();
+    for _ in 0..repeats {
+        let mut last = Instant::now();
+        let mut stage = 0;
+        tracer.trace_in_stages(image, options, &mut |name| {
+            tracer.gpu().stream().synchronize()?;
+            let now = Instant::now();
+            if all.len() == stage {
+                all.push((name, Vec::new()));
+            }
+            let ms = (now - last).as_secs_f64() * MS_PER_S;
+            all[stage].1.push(ms);
+            stage += 1;
+            last = now;
+            Ok(())
+        })?;
+    }
+    Ok(all
+        .into_iter()
+        .map(|(name, times)| (name, median(times)))
+        .collect())
+}
+
+fn bench(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryImage) -> Result<()> {
+    let on_device = DeviceImage::upload(tracer.gpu(), image)?;
+    let repeats = if image.pixel_count() <= 1 << 24 {
+        20
+    } else {
+        5
+    };
+    println!("{name} {} x {}", image.width(), image.height());
+    for (kind, geometry, approximation) in [
+        ("centers, simple", Geometry::Centers, Approximation::Simple),
+        ("centers, none", Geometry::Centers, Approximation::None),
+        ("edges", Geometry::Edges, Approximation::Simple),
+    ] {
+        let options = TraceOptions {
+            geometry,
+            approximation,
+            ..TraceOptions::default()
+        };
+        let started = Instant::now();
+        let expected = Engine::cpu().trace(image, &options)?;
+        let cpu_ms = started.elapsed().as_secs_f64() * MS_PER_S;
+        let found = tracer.trace(&on_device, &options)?.to_host()?;
+        assert!(found == expected, "wrong contours: {name}, {options:?}");
+        let (count, points) = (found.len(), found.points().len());
+        drop((found, expected));
+        let ms = median_ms(repeats, || {
+            let contours = tracer.trace(&on_device, &options)?;
+            tracer.gpu().stream().synchronize()?;
+            drop(contours);
+            Ok(())
+        })?;
+        println!(
+            "  {kind:<16} {count:>8} contours {points:>10} points {ms:>9.3} ms {:>7.1} Gpixel/s {:>7.1} Mpoint/s   one core {cpu_ms:>8.1} ms",
+            image.pixel_count() as f64 / 1e6 / ms,
+            points as f64 / 1e3 / ms
+        );
+        if std::env::var_os("TRAZAR_BENCH_STAGES").is_none_or(|value| value != "0") {
+            for (stage, ms) in stages(tracer, &on_device, &options, repeats)? {
+                println!("    {stage:<22} {ms:>9.3} ms");
+            }
+        }
+    }
+    Ok(())
+}
+
+fn main() -> Result<()> {
+    let device = match Device::open(0) {
+        Ok(device) => device,
+        Err(error) => {
+            println!("gpu_trace: skipped: {error}");
+            return Ok(());
+        }
+    };
+    println!("{}", device.info().name);
+    let tracer = DeviceTracer::new(&device)?;
+    if let Some(folder) = std::env::var_os("TRAZAR_DATA") {
+        let folder = std::path::Path::new(&folder).join("masks");
+        let mut paths: Vec<_> = std::fs::read_dir(&folder)
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| path.extension().is_some_and(|e| e == "png"))
+            .collect();
+        paths.sort();
+        for path in paths {
+            let read = trazar::formats::read_image(&path, &Default::default())?;
+            bench(&tracer, &path.display().to_string(), &read.image)?;
+        }
+    }
+    for side in list("TRAZAR_BENCH_SIDES", "512,1024,2048,4096,8192,16384") {
+        for name in list("TRAZAR_BENCH_IMAGES", "blobs,noise:0.5,nested-rectangles") {
+            if let Ok(side) = side.parse() {
+                let pattern: Pattern = name.parse()?;
+                bench(&tracer, &name, &pattern.generate(side, side, 1)?)?;
+            }
+        }
+    }
+    Ok(())
+}

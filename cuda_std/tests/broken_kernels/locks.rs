@@ -1,0 +1,387 @@
+//! Locks.
+
+use cuda_std::emulator::Fault;
+use cuda_std::emulator::Touch::{AtomicUpdate, Load, Store};
+use cuda_std::prelude::*;
+
+use crate::progress::deadlock;
+use crate::support::{File, always, element, never, sometimes, xs};
+
+const HERE: File = File("locks.rs", include_str!("locks.rs"));
+
+/// Two blocks take two locks, each begins with another one.
+///
+/// # Safety
+///
+/// `locks` has two elements, `total` one; the grid has two blocks.
+#[kernel(block = 1, zero_at_exit(locks))]
+unsafe fn locks_in_opposite_order(locks: ViewMut<'_, u32>, total: ViewMut<'_, u32>) {
+    let mine = thread::block_idx_x();
+    let other = 1 - mine;
+    while locks.atomic_cas(mine, 0, 1) != 0 {} // @own lock first
+    while locks.atomic_cas(other, 0, 1) != 0 {} // @other lock second
+    total.atomic_add(0u32, 1);
+    locks.atomic_exch(other, 0);
+    locks.atomic_exch(mine, 0);
+}
+
+/// Two blocks take two locks in one order.
+///
+/// # Safety
+///
+/// As for `locks_in_opposite_order`.
+#[kernel(block = 1, zero_at_exit(locks))]
+unsafe fn locks_in_one_order(locks: ViewMut<'_, u32>, total: ViewMut<'_, u32>) {
+    while locks.atomic_cas(0u32, 0, 1) != 0 {}
+    while locks.atomic_cas(1u32, 0, 1) != 0 {}
+    total.atomic_add(0u32, 1);
+    locks.atomic_exch(1u32, 0);
+    locks.atomic_exch(0u32, 0);
+}
+
+#[test]
+fn in_opposite_order() {
+    sometimes(
+        "locks_in_opposite_order",
+        |gpu| {
+            let (mut locks, mut total) = (gpu.upload(&[0; 2])?, gpu.upload(&[0])?);
+            let (locks, total) = (locks.view_mut(), total.view_mut());
+            // SAFETY: two elements and one, two blocks.
+            unsafe { locks_in_opposite_order::launch(gpu, 2, locks, total) }
+        },
+        |fault| {
+            let [spins] = deadlock(fault, (0, 2, 0)) else {
+                panic!("one place");
+            };
+            HERE.waiting(spins, "atomic update", "other lock second");
+        },
+    );
+    never(|gpu| {
+        let (mut locks, mut total) = (gpu.upload(&[0; 2])?, gpu.upload(&[0])?);
+        // SAFETY: two elements and one, two blocks.
+        unsafe { locks_in_one_order::launch(gpu, 2, locks.view_mut(), total.view_mut())? };
+        assert_eq!(total.to_vec()?, [2]);
+        Ok(())
+    });
+}
+
+/// All lanes of a warp take one lock in turn; each waits for the others before it gives it back.
+///
+/// # Safety
+///
+/// `lock` and `total` have one element.
+#[kernel(block = 32, zero_at_exit(lock))]
+unsafe fn barrier_under_a_lock(lock: ViewMut<'_, u32>, total: ViewMut<'_, u32>) {
+    while lock.atomic_cas(0u32, 0, 1) != 0 {} // @lock of all lanes
+    total.atomic_add(0u32, 1);
+    thread::sync_threads(); // @under the lock
+    lock.atomic_exch(0u32, 0);
+}
+
+/// All lanes of a warp take one lock in turn, and wait for the others after they have given it back.
+///
+/// # Safety
+///
+/// As for `barrier_under_a_lock`.
+#[kernel(block = 32, zero_at_exit(lock))]
+unsafe fn barrier_after_a_lock(lock: ViewMut<'_, u32>, total: ViewMut<'_, u32>) {
+    while lock.atomic_cas(0u32, 0, 1) != 0 {}
+    total.atomic_add(0u32, 1);
+    lock.atomic_exch(0u32, 0);
+    thread::sync_threads();
+}
+
+#[test]
+fn barrier_while_a_lock_is_held() {
+    always(
+        "barrier_under_a_lock",
+        |gpu| {
+            let (mut lock, mut total) = (gpu.upload(&[0])?, gpu.upload(&[0])?);
+            let (lock, total) = (lock.view_mut(), total.view_mut());
+            // SAFETY: one element each.
+            unsafe { barrier_under_a_lock::launch(gpu, 1, lock, total) }
+        },
+        |fault| {
+            let waiting = deadlock(fault, (1, 31, 0));
+            assert_eq!(waiting.len(), 2);
+            for one in waiting {
+                match one.what {
+                    "sync_threads" => HERE.waiting(one, "sync_threads", "under the lock"),
+                    _ => HERE.waiting(one, "atomic update", "lock of all lanes"),
+                }
+            }
+        },
+    );
+    never(|gpu| {
+        let (mut lock, mut total) = (gpu.upload(&[0])?, gpu.upload(&[0])?);
+        // SAFETY: one element each.
+        unsafe { barrier_after_a_lock::launch(gpu, 1, lock.view_mut(), total.view_mut())? };
+        assert_eq!(total.to_vec()?, [32]);
+        Ok(())
+    });
+}
+
+/// Takes the lock, and takes it again in what could be a function that also needs it.
+///
+/// # Safety
+///
+/// `lock` has one element.
+#[kernel(block = 1)]
+unsafe fn takes_its_lock_twice(lock: ViewMut<'_, u32>) {
+    while lock.atomic_cas(0u32, 0, 1) != 0 {}
+    while lock.atomic_cas(0u32, 0, 1) != 0 {} // @once more
+    lock.atomic_exch(0u32, 0);
+}
+
+/// Takes the lock once.
+///
+/// # Safety
+///
+/// As for `takes_its_lock_twice`.
+#[kernel(block = 1)]
+unsafe fn takes_its_lock_once(lock: ViewMut<'_, u32>) {
+    while lock.atomic_cas(0u32, 0, 1) != 0 {}
+    lock.atomic_exch(0u32, 0);
+}
+
+#[test]
+fn taken_twice() {
+    always(
+        "takes_its_lock_twice",
+        |gpu| {
+            let mut lock = gpu.upload(&[0])?;
+            // SAFETY: one element.
+            unsafe { takes_its_lock_twice::launch(gpu, 1, lock.view_mut()) }
+        },
+        |fault| {
+            let [spins] = deadlock(fault, (0, 1, 0)) else {
+                panic!("one place");
+            };
+            HERE.waiting(spins, "atomic update", "once more");
+            assert_eq!(xs(spins.thread), (0, 0));
+        },
+    );
+    never(|gpu| {
+        let mut lock = gpu.upload(&[0])?;
+        // SAFETY: one element.
+        unsafe { takes_its_lock_once::launch(gpu, 1, lock.view_mut())? };
+        assert_eq!(lock.to_vec()?, [0]);
+        Ok(())
+    });
+}
+
+/// Takes a lock for each element and keeps it if the element is negative.
+///
+/// # Safety
+///
+/// `x` and `locks` have an element per block.
+#[kernel(block = 1, zero_at_exit(locks))]
+unsafe fn keeps_a_lock_on_one_path(x: ViewMut<'_, i32>, locks: ViewMut<'_, u32>) {
+    let i = thread::block_idx_x();
+    while locks.atomic_cas(i, 0, 1) != 0 {} // @lock that is kept
+    if x.ld(i) < 0 {
+        return;
+    }
+    x.st(i, 2 * x.ld(i));
+    locks.atomic_exch(i, 0);
+}
+
+/// Takes a lock for each element and gives it back on each path.
+///
+/// # Safety
+///
+/// As for `keeps_a_lock_on_one_path`.
+#[kernel(block = 1, zero_at_exit(locks))]
+unsafe fn keeps_no_lock(x: ViewMut<'_, i32>, locks: ViewMut<'_, u32>) {
+    let i = thread::block_idx_x();
+    while locks.atomic_cas(i, 0, 1) != 0 {}
+    if x.ld(i) >= 0 {
+        x.st(i, 2 * x.ld(i));
+    }
+    locks.atomic_exch(i, 0);
+}
+
+#[test]
+fn kept_at_exit() {
+    always(
+        "keeps_a_lock_on_one_path",
+        |gpu| {
+            let (mut x, mut locks) = (gpu.upload(&[1, 2, -3, 4])?, gpu.upload(&[0; 4])?);
+            let (x, locks) = (x.view_mut(), locks.view_mut());
+            // SAFETY: an element for each of 4 blocks.
+            unsafe { keeps_a_lock_on_one_path::launch(gpu, 4, x, locks) }
+        },
+        |fault| {
+            let Fault::NotZeroAtExit {
+                place,
+                last: Some(last),
+            } = fault
+            else {
+                panic!("all zero");
+            };
+            element(place, "`locks`", 2);
+            HERE.event(last, AtomicUpdate, "lock that is kept");
+            assert_eq!(xs(last.thread), (2, 0));
+        },
+    );
+    never(|gpu| {
+        let (mut x, mut locks) = (gpu.upload(&[1, 2, -3, 4])?, gpu.upload(&[0; 4])?);
+        // SAFETY: an element for each of 4 blocks.
+        unsafe { keeps_no_lock::launch(gpu, 4, x.view_mut(), locks.view_mut())? };
+        assert_eq!(x.to_vec()?, [2, 4, -3, 8]);
+        Ok(())
+    });
+}
+
+/// Adds 1 to a number under a lock that orders nothing.
+///
+/// # Safety
+///
+/// `lock` and `total` have one element.
+#[kernel(block = 1, zero_at_exit(lock))]
+unsafe fn lock_without_fences(lock: ViewMut<'_, u32>, total: ViewMut<'_, u32>) {
+    while lock.atomic_cas(0u32, 0, 1) != 0 {}
+    let before = total.ld(0u32); // @read under a lock
+    total.st(0u32, before + 1); // @written under a lock
+    lock.atomic_exch(0u32, 0);
+}
+
+/// Adds 1 to a number under a lock, without a fence before the lock is given back.
+///
+/// # Safety
+///
+/// As for `lock_without_fences`.
+#[kernel(block = 1, zero_at_exit(lock))]
+unsafe fn lock_with_one_fence(lock: ViewMut<'_, u32>, total: ViewMut<'_, u32>) {
+    while lock.atomic_cas(0u32, 0, 1) != 0 {}
+    thread::device_fence();
+    let before = total.ld(0u32); // @read after a fence
+    total.st(0u32, before + 1); // @written before no fence
+    lock.atomic_exch(0u32, 0);
+}
+
+/// Adds 1 to a number under a lock.
+///
+/// # Safety
+///
+/// As for `lock_without_fences`.
+#[kernel(block = 1, zero_at_exit(lock))]
+unsafe fn lock_with_fences(lock: ViewMut<'_, u32>, total: ViewMut<'_, u32>) {
+    while lock.atomic_cas(0u32, 0, 1) != 0 {}
+    thread::device_fence();
+    let before = total.ld(0u32);
+    total.st(0u32, before + 1);
+    thread::device_fence();
+    lock.atomic_exch(0u32, 0);
+}
+
+#[test]
+fn without_fences() {
+    always(
+        "lock_without_fences",
+        |gpu| {
+            let (mut lock, mut total) = (gpu.upload(&[0])?, gpu.upload(&[0])?);
+            let (lock, total) = (lock.view_mut(), total.view_mut());
+            // SAFETY: one element each.
+            unsafe { lock_without_fences::launch(gpu, 3, lock, total) }
+        },
+        |fault| {
+            let accesses = [(Store, "written under a lock"), (Load, "read under a lock")];
+            element(&HERE.race(fault, accesses).place, "`total`", 0);
+        },
+    );
+    always(
+        "lock_with_one_fence",
+        |gpu| {
+            let (mut lock, mut total) = (gpu.upload(&[0])?, gpu.upload(&[0])?);
+            let (lock, total) = (lock.view_mut(), total.view_mut());
+            // SAFETY: one element each.
+            unsafe { lock_with_one_fence::launch(gpu, 3, lock, total) }
+        },
+        |fault| {
+            let accesses = [
+                (Store, "written before no fence"),
+                (Load, "read after a fence"),
+            ];
+            element(&HERE.race(fault, accesses).place, "`total`", 0);
+        },
+    );
+    never(|gpu| {
+        let (mut lock, mut total) = (gpu.upload(&[0])?, gpu.upload(&[0])?);
+        // SAFETY: one element each.
+        unsafe { lock_with_fences::launch(gpu, 3, lock.view_mut(), total.view_mut())? };
+        assert_eq!(total.to_vec()?, [3]);
+        Ok(())
+    });
+}
+
+/// Counts under a lock that is given back with a plain store.
+///
+/// # Safety
+///
+/// `lock` and `total` have one element.
+#[kernel(block = 1, zero_at_exit(lock))]
+unsafe fn unlocks_plainly(lock: ViewMut<'_, u32>, total: ViewMut<'_, u32>) {
+    while lock.atomic_cas(0u32, 0, 1) != 0 {} // @try to lock
+    total.atomic_add(0u32, 1);
+    lock.st(0u32, 0); // @plain unlock
+}
+
+/// Counts under a lock that is given back atomically.
+///
+/// # Safety
+///
+/// As for `unlocks_plainly`.
+#[kernel(block = 1, zero_at_exit(lock))]
+unsafe fn unlocks_atomically(lock: ViewMut<'_, u32>, total: ViewMut<'_, u32>) {
+    while lock.atomic_cas(0u32, 0, 1) != 0 {}
+    total.atomic_add(0u32, 1);
+    lock.st_release(0u32, 0, Device);
+}
+
+#[test]
+fn given_back_with_a_plain_store() {
+    always(
+        "unlocks_plainly",
+        |gpu| {
+            let (mut lock, mut total) = (gpu.upload(&[0])?, gpu.upload(&[0])?);
+            let (lock, total) = (lock.view_mut(), total.view_mut());
+            // SAFETY: one element each.
+            unsafe { unlocks_plainly::launch(gpu, 2, lock, total) }
+        },
+        |fault| {
+            let race = HERE.race(
+                fault,
+                [(Store, "plain unlock"), (AtomicUpdate, "try to lock")],
+            );
+            element(&race.place, "`lock`", 0);
+        },
+    );
+    never(|gpu| {
+        let (mut lock, mut total) = (gpu.upload(&[0])?, gpu.upload(&[0])?);
+        // SAFETY: one element each.
+        unsafe { unlocks_atomically::launch(gpu, 2, lock.view_mut(), total.view_mut())? };
+        assert_eq!(total.to_vec()?, [2]);
+        Ok(())
+    });
+}
+
+/// It is not the kernel that leaves the lock: nobody had set it to 0.
+#[test]
+fn held_before_the_kernel() {
+    always(
+        "keeps_no_lock",
+        |gpu| {
+            let (mut x, mut locks) = (gpu.upload(&[1; 4])?, gpu.upload(&[0, 0, 0, 1])?);
+            let (x, locks) = (x.view_mut(), locks.view_mut());
+            // SAFETY: an element for each of 3 blocks.
+            unsafe { keeps_no_lock::launch(gpu, 3, x, locks) }
+        },
+        |fault| {
+            let Fault::NotZeroAtExit { place, last: None } = fault else {
+                panic!("written");
+            };
+            element(place, "`locks`", 3);
+        },
+    );
+}

@@ -1,0 +1,140 @@
+//! The points of borders by components.
+
+use trazar_kernels::contour::components::{bit_words, blocks};
+use trazar_kernels::contour::search;
+
+use super::arrange::jump;
+use super::components::Borders;
+use super::{Arranged, Work, scan};
+use crate::Result;
+use crate::gpu::{Gpu, GpuBuffer};
+
+/// Writes the points of the borders that are kept.
+pub(super) fn search<G: Gpu>(
+    work: &Work<'_, G>,
+    borders: &Borders<G>,
+    arranged: &Arranged<G>,
+) -> Result<G::Buffer<i32>> {
+    let Work {
+        gpu,
+        image,
+        labels,
+        raster,
+        edges,
+        simple,
+    } = *work;
+    let on = &gpu.launcher();
+    let count = borders.found.count;
+    let n = borders.nodes.len() as u32;
+    let mut points = gpu.alloc(arranged.points as usize * 2)?;
+    if arranged.points == 0 {
+        return Ok(points);
+    }
+
+    let mut marks = gpu.alloc(bit_words(n) as usize)?;
+    let mut ranks = gpu.alloc(bit_words(n) as usize)?;
+    // SAFETY: a bit for each node, as the kernel asks.
+    unsafe {
+        search::mark_nodes::launch(
+            on,
+            blocks(n),
+            borders.nodes.view(),
+            marks.view_mut(),
+            ranks.view_mut(),
+            n,
+        )?;
+    }
+    let stretch_count = scan(gpu, &mut ranks)?;
+    let mut stretches = gpu.alloc(stretch_count as usize)?;
+    let mut tour = gpu.alloc(stretch_count as usize)?;
+    let mut is_first = gpu.alloc_zeroed(stretch_count as usize)?;
+    let mut leads = gpu.alloc(count as usize)?;
+    // SAFETY: the sum of the marks' counts; lengths as the kernels ask, which run in their order.
+    unsafe {
+        if stretch_count > 0 {
+            search::list_stretches::launch(
+                on,
+                blocks(n),
+                marks.view(),
+                ranks.view(),
+                stretches.view_mut(),
+                n,
+            )?;
+            search::measure_stretches::launch(
+                on,
+                blocks(stretch_count),
+                image.view(),
+                labels.view(),
+                borders.first.view(),
+                borders.nodes.view(),
+                marks.view(),
+                ranks.view(),
+                stretches.view(),
+                tour.view_mut(),
+                raster,
+                stretch_count,
+                edges,
+                simple,
+            )?;
+            search::measure_leads::launch(
+                on,
+                blocks(count),
+                image.view(),
+                labels.view(),
+                borders.first.view(),
+                marks.view(),
+                ranks.view(),
+                borders.starts.view(),
+                leads.view_mut(),
+                is_first.view_mut(),
+                raster,
+                count,
+                edges,
+                simple,
+            )?;
+            search::cut_cycles::launch(
+                on,
+                blocks(stretch_count),
+                tour.view_mut(),
+                is_first.view(),
+            )?;
+            tour = jump(gpu, tour)?;
+            search::write_stretches::launch(
+                on,
+                blocks(stretch_count),
+                image.view(),
+                labels.view(),
+                borders.nodes.view(),
+                borders.parents.view(),
+                borders.roots.view(),
+                borders.ranks.view(),
+                borders.starts.view(),
+                leads.view(),
+                stretches.view(),
+                tour.view(),
+                arranged.places.view(),
+                arranged.offsets.view(),
+                points.view_mut(),
+                raster,
+                stretch_count,
+                edges,
+                simple,
+            )?;
+        }
+        search::write_leads::launch(
+            on,
+            blocks(count),
+            image.view(),
+            labels.view(),
+            borders.starts.view(),
+            arranged.places.view(),
+            arranged.offsets.view(),
+            points.view_mut(),
+            raster,
+            count,
+            edges,
+            simple,
+        )?;
+    }
+    Ok(points)
+}

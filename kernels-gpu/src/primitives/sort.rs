@@ -1,0 +1,145 @@
+//! Stable sorting of pairs by a 32-bit key: one pass for each 8 bits, from the lowest.
+//!
+//! | kernel | does | reads, writes |
+//! | --- | --- | --- |
+//! | [`count_digits`](fn@count_digits) | counts each digit in each tile | 4 bytes a pair; 1 KB a tile |
+//! | [`scatter`](fn@scatter) | moves the pairs | 8 bytes a pair and 1 KB a tile; 8 bytes a pair |
+//!
+//! Between the two, a scan of the counts, which stand by digit and then by tile, says where each tile's pairs of a digit
+//! go. Both have [`tiles`]`(n)` blocks of 256 threads.
+
+use cuda_std::prelude::*;
+use cuda_std::warp::{FULL_MASK, WARP_SIZE};
+
+/// Bits of a digit.
+pub const DIGIT_BITS: u32 = 8;
+/// Values of a digit: one for each thread of a block.
+const DIGITS: u32 = 1 << DIGIT_BITS;
+/// Warps of a block.
+const WARPS: u32 = DIGITS / WARP_SIZE;
+/// Pairs of a lane.
+const ROUNDS: u32 = 8;
+/// Pairs of a warp.
+const WARP_PAIRS: u32 = ROUNDS * WARP_SIZE;
+/// Pairs of a tile.
+pub const TILE: u32 = WARPS * WARP_PAIRS;
+
+/// Tiles of `n` pairs.
+#[must_use]
+pub const fn tiles(n: u32) -> u32 {
+    n.div_ceil(TILE)
+}
+
+/// Length of `counts` for `n` pairs.
+#[must_use]
+pub const fn counts_len(n: u32) -> u32 {
+    tiles(n) * DIGITS
+}
+
+/// Passes that sort keys up to `largest`.
+#[must_use]
+pub const fn passes(largest: u32) -> u32 {
+    (u32::BITS - largest.leading_zeros()).div_ceil(DIGIT_BITS)
+}
+
+/// The digit of `key` that begins at bit `shift`.
+#[inline(always)]
+const fn digit(key: u32, shift: u32) -> u32 {
+    key >> shift & (DIGITS - 1)
+}
+
+/// Counts each digit in each tile: `counts[digit * tiles + tile]`.
+///
+/// # Safety
+///
+/// `keys` has `n` elements, `counts` has [`counts_len`]`(n)`; nothing else uses `counts` meanwhile; `shift` is below 32; the
+/// launch has [`tiles`]`(n)` blocks.
+#[kernel(block = 256)]
+pub unsafe fn count_digits(keys: View<'_, u32>, counts: ViewMut<'_, u32>, n: u32, shift: u32) {
+    let sums = shared_array![u32; DIGITS as usize];
+    let t = thread::thread_idx_x();
+    let tile = thread::block_idx_x();
+    sums.st(t, 0);
+    thread::sync_threads();
+    let mut round = 0;
+    while round < ROUNDS {
+        let i = tile * TILE + round * DIGITS + t;
+        if i < n {
+            sums.atomic_add(digit(keys.ldg(i), shift), 1);
+        }
+        round += 1;
+    }
+    thread::sync_threads();
+    counts.st(t * thread::grid_dim_x() + tile, sums.ld(t));
+}
+
+/// Moves each pair to its place by one digit. Pairs of one digit keep their order.
+///
+/// # Safety
+///
+/// `keys` and `values` have `n` elements, as have `new_keys` and `new_values`, which nothing else uses meanwhile; `places` is
+/// the scan of what [`count_digits`](fn@count_digits) gave for these keys and this `shift`; the launch has
+/// [`tiles`]`(n)` blocks.
+#[kernel(block = 256)]
+pub unsafe fn scatter(
+    keys: View<'_, u32>,
+    values: View<'_, u32>,
+    places: View<'_, u32>,
+    new_keys: ViewMut<'_, u32>,
+    new_values: ViewMut<'_, u32>,
+    n: u32,
+    shift: u32,
+) {
+    // For each warp and digit: how many pairs the warp has; then, where its next pair goes.
+    let warps = shared_array![u32; (WARPS * DIGITS) as usize];
+    let t = thread::thread_idx_x();
+    let (warp, lane) = (t / WARP_SIZE, t % WARP_SIZE);
+    let tile = thread::block_idx_x();
+    let first = tile * TILE + warp * WARP_PAIRS + lane;
+    let mine = warp * DIGITS;
+    let mut other = 0;
+    while other < WARPS {
+        warps.st(other * DIGITS + t, 0);
+        other += 1;
+    }
+    thread::sync_threads();
+    let mut round = 0;
+    while round < ROUNDS {
+        let i = first + round * WARP_SIZE;
+        if i < n {
+            warps.atomic_add(mine + digit(keys.ldg(i), shift), 1);
+        }
+        round += 1;
+    }
+    thread::sync_threads();
+    let mut place = places.ldg(t * thread::grid_dim_x() + tile);
+    other = 0;
+    while other < WARPS {
+        let count = warps.ld(other * DIGITS + t);
+        warps.st(other * DIGITS + t, place);
+        place += count;
+        other += 1;
+    }
+    thread::sync_threads();
+    round = 0;
+    while round < ROUNDS {
+        let i = first + round * WARP_SIZE;
+        let key = if i < n { keys.ldg(i) } else { 0 };
+        // Lanes past the end are no one's peers.
+        let own = if i < n { digit(key, shift) } else { DIGITS };
+        let peers = warp::warp_match_any_32(FULL_MASK, own);
+        let before = (peers & warp::lanemask_lt()).count_ones();
+        if i < n {
+            let at = warps.ld(mine + own) + before;
+            new_keys.st(at, key);
+            new_values.st(at, values.ldg(i));
+        }
+        warp::sync_warp(FULL_MASK);
+        if i < n && before == 0 {
+            let next = warps.ld(mine + own) + peers.count_ones();
+            warps.st(mine + own, next);
+        }
+        warp::sync_warp(FULL_MASK);
+        round += 1;
+    }
+}

@@ -1,0 +1,180 @@
+//! Contours on the GPU equal contours on the CPU. Without a GPU each test says that it was skipped; with
+//! `TRAZAR_REQUIRE_GPU=1` that is a failure.
+//!
+//! `TRAZAR_LARGE=1` adds images of up to 16384 × 16384 pixels. `TRAZAR_DATA` names a folder with more images, in
+//! `masks/*.png`.
+#![cfg(target_os = "linux")]
+
+mod contours;
+
+use std::io::Write;
+
+use contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, difference};
+use trazar::cuda::{Device, Queue};
+use trazar::generate::{self, Pattern};
+use trazar::{
+    Approximation, BinaryImage, DeviceImage, DeviceTracer, Engine, Geometry, Retrieval,
+    TraceAlgorithm, TraceOptions,
+};
+
+fn set(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|value| value == "1")
+}
+
+fn say(test: &str, what: &str) {
+    let _ = writeln!(std::io::stdout(), "{test}: {what}");
+}
+
+/// A tracer on the GPU, or none, which is said.
+fn tracer(test: &str) -> Option<DeviceTracer<Queue>> {
+    let opened = Device::open(0).map_err(trazar::Error::from);
+    match opened.and_then(|device| DeviceTracer::new(&device)) {
+        Ok(tracer) => Some(tracer),
+        Err(error) => {
+            assert!(
+                !set("TRAZAR_REQUIRE_GPU"),
+                "TRAZAR_REQUIRE_GPU=1, but: {error}"
+            );
+            say(test, &format!("skipped: {error}"));
+            None
+        }
+    }
+}
+
+/// Traces `image` on both and compares.
+fn check(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryImage, options: &TraceOptions) {
+    let sequential = TraceOptions {
+        algorithm: None,
+        tiles: None,
+        ..*options
+    };
+    let expected = Engine::cpu().trace(image, &sequential).unwrap();
+    let on_device = DeviceImage::upload(tracer.gpu(), image).unwrap();
+    let found = tracer.trace(&on_device, options).unwrap();
+    let difference = difference(&found.to_host().unwrap(), &expected);
+    assert!(
+        difference.is_none(),
+        "{name}, {} × {}, {options:?}: {}",
+        image.width(),
+        image.height(),
+        difference.unwrap_or_default()
+    );
+}
+
+fn all_options() -> impl Iterator<Item = TraceOptions> {
+    RETRIEVALS.into_iter().flat_map(|retrieval| {
+        APPROXIMATIONS.into_iter().flat_map(move |approximation| {
+            GEOMETRIES.into_iter().flat_map(move |geometry| {
+                let algorithms = TraceAlgorithm::on(trazar::Device::Cuda).iter();
+                algorithms.map(move |&algorithm| TraceOptions {
+                    retrieval,
+                    approximation,
+                    geometry,
+                    algorithm: Some(algorithm),
+                    tiles: None,
+                })
+            })
+        })
+    })
+}
+
+#[test]
+fn contours_of_random_images() {
+    let Some(tracer) = tracer("contours_of_random_images") else {
+        return;
+    };
+    let sizes = [(1, 1), (64, 1), (1, 300), (65, 64), (255, 257), (1001, 333)];
+    for (i, (width, height)) in sizes.into_iter().enumerate() {
+        for percent in [0, 3, 20, 41, 50, 60, 80, 97, 100] {
+            let density = f64::from(percent) / 100.0;
+            let image = generate::noise(width, height, density, i as u64).unwrap();
+            for options in all_options() {
+                check(&tracer, &format!("noise {density}"), &image, &options);
+            }
+        }
+    }
+}
+
+#[test]
+fn contours_of_every_pattern() {
+    let Some(tracer) = tracer("contours_of_every_pattern") else {
+        return;
+    };
+    for pattern in Pattern::ALL {
+        let mut image = pattern.generate(777, 1100, 5).unwrap();
+        for _ in 0..2 {
+            for options in all_options() {
+                check(&tracer, &pattern.to_string(), &image, &options);
+            }
+            image.invert();
+        }
+    }
+}
+
+#[test]
+fn large_images() {
+    if !set("TRAZAR_LARGE") {
+        say("large_images", "skipped: TRAZAR_LARGE=1 is not set");
+        return;
+    }
+    let Some(tracer) = tracer("large_images") else {
+        return;
+    };
+    let large = [
+        ("blobs", 16384, 16384),
+        ("noise:0.5", 4096, 4096),
+        ("noise:0.41", 5000, 7001),
+        // One contour of millions of points, and a million contours.
+        ("spiral", 4096, 4096),
+        ("dots", 2048, 2048),
+        ("lattice", 2048, 2048),
+        ("checkerboard", 2048, 2048),
+    ];
+    for (name, width, height) in large {
+        let pattern: Pattern = name.parse().unwrap();
+        let image = pattern.generate(width, height, 7).unwrap();
+        for geometry in GEOMETRIES {
+            for &algorithm in TraceAlgorithm::on(trazar::Device::Cuda) {
+                let options = TraceOptions {
+                    geometry,
+                    algorithm: Some(algorithm),
+                    ..TraceOptions::default()
+                };
+                check(&tracer, name, &image, &options);
+            }
+        }
+        let options = TraceOptions {
+            approximation: Approximation::None,
+            retrieval: Retrieval::List,
+            geometry: Geometry::Centers,
+            algorithm: None,
+            tiles: None,
+        };
+        check(&tracer, name, &image, &options);
+    }
+}
+
+#[test]
+fn masks() {
+    let Some(folder) = std::env::var_os("TRAZAR_DATA") else {
+        say("masks", "skipped: TRAZAR_DATA is not set");
+        return;
+    };
+    let Some(tracer) = tracer("masks") else {
+        return;
+    };
+    let folder = std::path::Path::new(&folder).join("masks");
+    let mut found = 0;
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "png") {
+            let read = trazar::formats::read_image(&path, &trazar::formats::ReadOptions::default());
+            let image = read.unwrap().image;
+            for options in all_options() {
+                check(&tracer, &path.display().to_string(), &image, &options);
+            }
+            found += 1;
+        }
+    }
+    assert!(found > 0, "no *.png in {}", folder.display());
+}
