@@ -14,7 +14,7 @@ use trazar::cuda::{Device, Queue};
 use trazar::generate::{self, Pattern};
 use trazar::{
     Approximation, BinaryImage, DeviceImage, DeviceTracer, Engine, Error, Geometry, Retrieval,
-    TraceOptions,
+    TraceAlgorithm, TraceOptions,
 };
 
 fn set(variable: &str) -> bool {
@@ -43,7 +43,12 @@ fn tracer(test: &str) -> Option<DeviceTracer<Queue>> {
 
 /// Traces `image` on both and compares.
 fn check(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryImage, options: &TraceOptions) {
-    let expected = Engine::cpu().trace(image, options).unwrap();
+    let sequential = TraceOptions {
+        algorithm: None,
+        tiles: None,
+        ..*options
+    };
+    let expected = Engine::cpu().trace(image, &sequential).unwrap();
     let on_device = DeviceImage::upload(tracer.gpu(), image).unwrap();
     let found = tracer.trace(&on_device, options).unwrap();
     let difference = difference(&found.to_host().unwrap(), &expected);
@@ -59,12 +64,15 @@ fn check(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryImage, options:
 fn all_options() -> impl Iterator<Item = TraceOptions> {
     RETRIEVALS.into_iter().flat_map(|retrieval| {
         APPROXIMATIONS.into_iter().flat_map(move |approximation| {
-            GEOMETRIES.into_iter().map(move |geometry| TraceOptions {
-                retrieval,
-                approximation,
-                geometry,
-                algorithm: None,
-                tiles: None,
+            GEOMETRIES.into_iter().flat_map(move |geometry| {
+                let algorithms = TraceAlgorithm::on(trazar::Device::Cuda).iter();
+                algorithms.map(move |&algorithm| TraceOptions {
+                    retrieval,
+                    approximation,
+                    geometry,
+                    algorithm: Some(algorithm),
+                    tiles: None,
+                })
             })
         })
     })
@@ -126,11 +134,14 @@ fn large_images() {
         let pattern: Pattern = name.parse().unwrap();
         let image = pattern.generate(width, height, 7).unwrap();
         for geometry in GEOMETRIES {
-            let options = TraceOptions {
-                geometry,
-                ..TraceOptions::default()
-            };
-            check(&tracer, name, &image, &options);
+            for &algorithm in TraceAlgorithm::on(trazar::Device::Cuda) {
+                let options = TraceOptions {
+                    geometry,
+                    algorithm: Some(algorithm),
+                    ..TraceOptions::default()
+                };
+                check(&tracer, name, &image, &options);
+            }
         }
         let options = TraceOptions {
             approximation: Approximation::None,
