@@ -13,9 +13,10 @@ use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
 use trazar::emulator::Emulator;
 use trazar::generate::Pattern;
+use trazar::gpu::View;
 use trazar::{
-    Approximation, BinaryImage, Device, DeviceImage, DeviceTracer, Engine, Error, TraceAlgorithm,
-    TraceOptions,
+    Approximation, BinaryImage, Device, DeviceImage, DeviceLabeler, DeviceTracer, Engine, Error,
+    TraceAlgorithm, TraceOptions,
 };
 
 /// Traces `image` both ways and compares.
@@ -229,4 +230,62 @@ fn dominant_points_in_tiles() {
         assert_eq!(engine.trace_algorithm(&options), TraceAlgorithm::Tiles);
         assert_eq!(engine.trace(&image, &options).unwrap(), expected);
     }
+}
+
+/// An image that another library has left on the device: rows apart, at any address.
+#[test]
+fn pitched_images_are_packed_where_they_lie() {
+    let emulator = Emulator::new(seed());
+    let tracer = DeviceTracer::on(emulator.clone());
+    let labeler = DeviceLabeler::on(emulator.clone());
+    for (width, height, pitch, offset) in [
+        (64, 9, 80, 16),
+        (64, 9, 80, 3),
+        (48, 5, 48, 0),
+        (77, 30, 100, 1),
+        (1, 1, 1, 0),
+    ] {
+        let image = trazar::generate::noise(width, height, 0.4, 3).unwrap();
+        let mut bytes = vec![255u8; offset + pitch * height as usize];
+        for y in 0..height {
+            for x in 0..width {
+                let value = if image.get(x, y) { 200 } else { 100 };
+                bytes[offset + y as usize * pitch + x as usize] = value;
+            }
+        }
+        let on_device = emulator.upload(&bytes).unwrap();
+        let len = pitch * (height as usize - 1) + width as usize;
+        // SAFETY: within the upload, from `offset` on.
+        let view = unsafe { View::from_raw_parts(on_device.as_ptr().add(offset), len) };
+        // SAFETY: nothing writes the upload.
+        let packed = unsafe { labeler.pack_pitched(width, height, view, pitch, 127) }.unwrap();
+        assert!(
+            packed.to_host().unwrap() == image,
+            "{width} × {height}, {pitch}"
+        );
+        let found = tracer.trace(&packed, &TraceOptions::default()).unwrap();
+        let expected = Engine::cpu().trace(&image, &TraceOptions::default());
+        assert_eq!(
+            difference(&found.to_host().unwrap(), &expected.unwrap()),
+            None
+        );
+
+        // SAFETY: as above; these are refused.
+        let (narrow, short) = unsafe {
+            let short = View::from_raw_parts(on_device.as_ptr(), len - 1);
+            (
+                labeler.pack_pitched(width, height, view, width as usize - 1, 127),
+                labeler.pack_pitched(width, height, short, pitch, 127),
+            )
+        };
+        assert!(matches!(narrow, Err(Error::InvalidOption(_))));
+        assert!(matches!(short, Err(Error::SizeMismatch { .. })));
+    }
+}
+
+#[test]
+fn images_whose_nodes_have_no_numbers_are_refused() {
+    let image = BinaryImage::new(1 << 16, (1 << 14) + 1).unwrap();
+    let refused = Engine::emulator(0).trace(&image, &TraceOptions::default());
+    assert!(matches!(refused, Err(Error::ImageTooLarge { .. })));
 }

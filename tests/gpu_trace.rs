@@ -13,7 +13,7 @@ use contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, difference};
 use trazar::cuda::{Device, Queue};
 use trazar::generate::{self, Pattern};
 use trazar::{
-    Approximation, BinaryImage, DeviceImage, DeviceTracer, Engine, Geometry, Retrieval,
+    Approximation, BinaryImage, DeviceImage, DeviceTracer, Engine, Error, Geometry, Retrieval,
     TraceAlgorithm, TraceOptions,
 };
 
@@ -177,4 +177,27 @@ fn masks() {
         }
     }
     assert!(found > 0, "no *.png in {}", folder.display());
+}
+
+/// Where memory runs out, the trace says so, and the GPU goes on.
+#[test]
+fn out_of_device_memory_is_an_error() {
+    let Some(tracer) = tracer("out_of_device_memory_is_an_error") else {
+        return;
+    };
+    let image = generate::noise(8192, 8192, 0.5, 1).unwrap();
+    let on_device = DeviceImage::upload(tracer.gpu(), &image).unwrap();
+    let stream = tracer.gpu().stream();
+    let free = stream.device().memory().unwrap().free;
+    let most = stream.alloc::<u8>(free.saturating_sub(600 << 20)).unwrap();
+    let refused = tracer.trace(&on_device, &TraceOptions::default());
+    assert!(
+        matches!(
+            refused,
+            Err(Error::Cuda(trazar::cuda::CudaError::OutOfMemory { .. }))
+        ),
+        "{refused:?}"
+    );
+    drop(most);
+    assert!(tracer.trace(&on_device, &TraceOptions::default()).is_ok());
 }

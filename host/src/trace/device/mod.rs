@@ -237,6 +237,8 @@ impl<G: Gpu> DeviceTracer<G> {
             },
             ..*options
         };
+        // Before it is copied.
+        raster(image.width(), image.height())?;
         let image = DeviceImage::upload(self.gpu(), image)?;
         let contours = self.trace(&image, &on_device)?.to_host()?;
         match curvature {
@@ -275,6 +277,7 @@ impl<G: Gpu> DeviceTracer<G> {
         let algorithm = options.algorithm_on(G::DEVICE);
         algorithm.check_runs_on(G::DEVICE)?;
         let (width, height) = (image.width(), image.height());
+        let raster = raster(width, height)?;
         let simple = match options.approximation {
             Approximation::None => false,
             Approximation::Simple => true,
@@ -303,7 +306,7 @@ impl<G: Gpu> DeviceTracer<G> {
             gpu,
             image: image.words(),
             labels: labels.as_ref().map_or(&none, |labels| labels.labels()),
-            raster: raster(width, height)?,
+            raster,
             edges: u32::from(options.geometry == Geometry::Edges),
             // A ring has a vertex where it turns and nowhere else.
             simple: u32::from(simple || options.geometry == Geometry::Edges),
