@@ -75,7 +75,7 @@ fn in_tiles(options: TraceOptions, image: &BinaryImage, columns: u32, rows: u32)
 fn contours_of_random_images() {
     check(
         "contours of random images",
-        40,
+        30,
         &(image(), emulator(), options()),
         |(image, emulator, options)| check_contours(&emulator, &image, &options),
     );
@@ -89,7 +89,7 @@ fn contours_of_random_images_in_any_number_of_tiles() {
     let log = || 0..=7u32;
     check(
         "contours of random images in any number of tiles",
-        80,
+        50,
         &(image, log(), log(), emulator(), options()),
         |(image, columns, rows, emulator, options)| {
             let options = in_tiles(options, &image, 1 << columns, 1 << rows);

@@ -9,12 +9,13 @@
 //! | [`resolve_parents`](fn@resolve_parents) | the parent, by pointer jumping | 8 a jump |
 //! | [`choose_parents`](fn@choose_parents) | who counts as parent: keys to sort by | 5 read, 8 written |
 //! | [`link_siblings`](fn@link_siblings) | first children, next and previous siblings, from the sorted keys | 16 read, 20 written |
-//! | [`start_tour`](fn@start_tour), [`jump_tour`](fn@jump_tour), [`place_by_tour`](fn@place_by_tour) | places in the walk: the list of the steps down to and up from each border, ranked by pointer jumping | 32 a jump |
+//! | [`start_tour`](fn@start_tour), [`jump_tour`](fn@jump_tour) or [`rank_tour`](fn@rank_tour), [`place_by_tour`](fn@place_by_tour) | places in the walk: the list of the steps down to and up from each border, ranked by pointer jumping | 32 a jump |
 //! | [`write_rows`](fn@write_rows) | kinds, rows of the hierarchy and lengths, by place | 30 read, 21 written |
 //!
 //! Between `choose_parents` and `link_siblings` the borders are [sorted](crate::primitives::sort), last discovered first.
 //! Where the retrieval has no levels, the sorted order is the result's, and the tour is left out. All have one thread per
-//! border, `start_tour` and `jump_tour` two, and blocks of 256.
+//! border, `start_tour` and `jump_tour` two, and blocks of 256;
+//! `rank_tour` has one block.
 
 use cuda_std::prelude::*;
 
@@ -241,13 +242,45 @@ pub unsafe fn jump_tour(from: View<'_, u64>, to: ViewMut<'_, u64>) {
     if i as usize >= from.len() {
         return;
     }
-    let mut step = from.ldg(i);
+    to.st(i, jumped(from, i));
+}
+
+/// A step of the tour over as many again.
+#[inline(always)]
+fn jumped(from: View<'_, u64>, i: u32) -> u64 {
+    let step = from.ld(i);
     let next = step as u32;
-    if next != NO_BORDER {
-        let after = from.ldg(next);
-        step = tour_step(after as u32, (step >> 32) as u32 + (after >> 32) as u32);
+    if next == NO_BORDER {
+        return step;
     }
-    to.st(i, step);
+    let after = from.ld(next);
+    tour_step(after as u32, (step >> 32) as u32 + (after >> 32) as u32)
+}
+
+/// The longest tour that [`rank_tour`](fn@rank_tour) is for.
+pub const SHORT_TOUR: u32 = 4096;
+
+/// Makes every step of a short tour jump past its end, as `rounds` launches of [`jump_tour`](fn@jump_tour) do, in one: a launch
+/// costs more than a round.
+///
+/// # Safety
+///
+/// `other` has as many elements as `tour`; nothing else uses the two meanwhile; `rounds` is even; the launch has one block.
+#[kernel(block = 256)]
+pub unsafe fn rank_tour(tour: ViewMut<'_, u64>, other: ViewMut<'_, u64>, rounds: u32) {
+    let n = tour.len() as u32;
+    let (mut from, mut to) = (tour, other);
+    let mut round = 0;
+    while round < rounds {
+        let mut i = thread::thread_idx_x();
+        while i < n {
+            to.st(i, jumped(from.as_view(), i));
+            i += 256;
+        }
+        thread::sync_threads();
+        (from, to) = (to, from);
+        round += 1;
+    }
 }
 
 /// Places the borders in the order of the tour.

@@ -3,17 +3,16 @@
 //! A thread that follows a whole border takes as long as the longest one. So about one node in 16 is *marked*, by a hash
 //! of where it is: from a marked node to before the next marked one is a **stretch**, and a border's **lead** goes from its
 //! start to before its first marked node. Stretches are measured; where each begins is the sum of those before it, by
-//! pointer jumping; then all are followed again and written. A border without a marked node is all lead.
+//! pointer jumping; then all are followed again and written, the last one through the start and the lead. A border without a
+//! marked node is all lead.
 //!
 //! | kernel | does | reads, writes |
 //! | --- | --- | --- |
 //! | [`mark_nodes`](fn@mark_nodes) | marks nodes | 4 bytes a node; 2 bits a node |
 //! | [`list_stretches`](fn@list_stretches) | lists the marked ones | 1 bit a node; 4 bytes a stretch |
-//! | [`measure_stretches`](fn@measure_stretches) | counts each stretch's points, finds the next | the words around each node; 8 bytes a stretch |
-//! | [`measure_leads`](fn@measure_leads) | the same for leads | " ; 8 bytes a border |
+//! | [`measure_stretches`](fn@measure_stretches) | counts the points of stretches and leads, finds the next | the words around each node; 8 bytes a stretch, 4 a border |
 //! | [`cut_cycles`](fn@cut_cycles) | ends each border's last stretch | 12 bytes a stretch; 8 |
-//! | [`write_stretches`](fn@write_stretches) | the points of stretches | the words around each node; 8 bytes a point |
-//! | [`write_leads`](fn@write_leads) | the points of leads | " |
+//! | [`write_stretches`](fn@write_stretches) | writes the points of both | the words around each node; 8 bytes a point |
 //!
 //! Between the first two, a scan of the counts numbers the stretches; after `cut_cycles`, they are ranked by
 //! [`jump_tour`](fn@super::arrange::jump_tour).
@@ -25,6 +24,9 @@ use super::arrange::tour_step;
 use super::components::{NO_BORDER, rank};
 use super::nodes::{Borders, Cursor};
 use super::pixels::{Kind, Raster};
+
+/// The lead of a border without stretches.
+const ALL_LEAD: u32 = u32::MAX;
 
 /// Whether the node with this list entry is marked: one in 16, without a pattern.
 #[inline(always)]
@@ -91,13 +93,14 @@ fn measure(borders: &Borders<'_>, mut cursor: Cursor, simple: bool) -> (u32, Cur
     }
 }
 
-/// Counts each stretch's points, and finds the stretch after it.
+/// Counts each stretch's points, and finds the stretch after it; then counts the points of each border's lead, unless it is all
+/// lead, and sets the element of `is_first` of its first stretch.
 ///
 /// # Safety
 ///
-/// [`list_stretches`](fn@list_stretches) has run on the nodes of `image`, which `first` numbers; `tour` has `count` elements,
-/// one for each stretch, and nothing else uses it meanwhile; the launch has [`blocks`](super::components::blocks)`(count)`
-/// blocks.
+/// [`list_stretches`](fn@list_stretches) has run on the nodes of `image`, which `first` numbers; `tour` has an element for each
+/// stretch, as has `is_first`, whose are 0; `starts` has one for each border, as has `leads`; nothing else uses `tour`,
+/// `is_first` and `leads` meanwhile; the launch has a thread for each stretch and for each border.
 #[kernel(block = 256)]
 pub unsafe fn measure_stretches(
     image: View<'_, u64>,
@@ -107,68 +110,56 @@ pub unsafe fn measure_stretches(
     marks: View<'_, u32>,
     ranks: View<'_, u32>,
     stretches: View<'_, u32>,
-    tour: ViewMut<'_, u64>,
-    raster: Raster,
-    count: u32,
-    edges: u32,
-    simple: u32,
-) {
-    let borders = Borders::new(image, labels, raster, edges);
-    let i = thread::index_1d();
-    if i >= count {
-        return;
-    }
-    let node = borders.node(nodes.ldg(stretches.ldg(i)));
-    let (points, end) = measure(&borders, borders.cursor(node), simple != 0);
-    let next = rank(marks, ranks, borders.number(first, end.node));
-    tour.st(i, tour_step(next, points));
-}
-
-/// Counts the points of each border's lead, and sets the element of `is_first` of its first stretch, if it has one.
-///
-/// # Safety
-///
-/// As for [`measure_stretches`](fn@measure_stretches); `starts` has `count` elements, one for each border, as has `leads`;
-/// `is_first` has one for each stretch, all 0; nothing else uses the latter two meanwhile.
-#[kernel(block = 256)]
-pub unsafe fn measure_leads(
-    image: View<'_, u64>,
-    labels: View<'_, u32>,
-    first: View<'_, u32>,
-    marks: View<'_, u32>,
-    ranks: View<'_, u32>,
     starts: View<'_, u32>,
-    leads: ViewMut<'_, u32>,
+    tour: ViewMut<'_, u64>,
     is_first: ViewMut<'_, u8>,
+    leads: ViewMut<'_, u32>,
     raster: Raster,
-    count: u32,
     edges: u32,
     simple: u32,
 ) {
     let borders = Borders::new(image, labels, raster, edges);
     let i = thread::index_1d();
-    if i >= count {
+    let stretch_count = stretches.len() as u32;
+    // A stretch, or a lead.
+    let is_stretch = i < stretch_count;
+    let border = i.wrapping_sub(stretch_count);
+    if !is_stretch && border as usize >= starts.len() {
         return;
     }
-    let entry = starts.ldg(i);
-    let cursor = borders.cursor(borders.node(entry));
-    let (points, end) = if is_marked(entry) {
-        (0, cursor)
+    let entry = if is_stretch {
+        nodes.ldg(stretches.ldg(i))
     } else {
-        measure(&borders, cursor, simple != 0)
+        starts.ldg(border)
     };
+    let cursor = borders.cursor(borders.node(entry));
+    // A border that starts at a marked node has no lead.
+    let (points, end) = if is_stretch || !is_marked(entry) {
+        measure(&borders, cursor, simple != 0)
+    } else {
+        (0, cursor)
+    };
+    let mut next = NO_BORDER;
     if is_marked(borders.entry(end.node)) {
-        let stretch = rank(marks, ranks, borders.number(first, end.node));
-        is_first.st(stretch, 1);
+        next = rank(marks, ranks, borders.number(first, end.node));
     }
-    leads.st(i, points);
+    if is_stretch {
+        tour.st(i, tour_step(next, points));
+    } else {
+        if next != NO_BORDER {
+            is_first.st(next, 1);
+            leads.st(border, points);
+        } else {
+            leads.st(border, ALL_LEAD);
+        }
+    }
 }
 
 /// Makes the stretches of each border a list: the last one, which leads to the first, has none after it.
 ///
 /// # Safety
 ///
-/// [`measure_stretches`](fn@measure_stretches) and [`measure_leads`](fn@measure_leads) have run; nothing else uses `tour`
+/// [`measure_stretches`](fn@measure_stretches) has run; nothing else uses `tour`
 /// meanwhile; the launch has a thread for each stretch.
 #[kernel(block = 256)]
 pub unsafe fn cut_cycles(tour: ViewMut<'_, u64>, is_first: View<'_, u8>) {
@@ -243,15 +234,15 @@ fn turned(borders: &Borders<'_>, start_kind: Kind) -> u32 {
     u32::from(borders.edges && start_kind == Kind::W)
 }
 
-/// Writes the points of each stretch, x and y of each.
+/// Writes the points of each stretch, x and y of each, and those of borders that are all lead.
 ///
 /// # Safety
 ///
 /// `tour` has been [cut](fn@cut_cycles) and jumped to its end; `parents`, `roots` and `root_ranks` are those of
 /// [`select_starts`](fn@super::components::select_starts), `starts` what it gave; `places` has an element per border, its place in
 /// the result, or [`NO_BORDER`] if it is left out; `offsets` has for each place where its points begin, and one more; `points`
-/// has two elements for each, and starts at a multiple of 8 bytes; nothing else uses it meanwhile; the launch has
-/// [`blocks`](super::components::blocks)`(count)` blocks.
+/// has two elements for each, and starts at a multiple of 8 bytes; nothing else uses it meanwhile; the launch has a thread
+/// for each stretch and for each border.
 #[kernel(block = 256)]
 pub unsafe fn write_stretches(
     image: View<'_, u64>,
@@ -268,61 +259,39 @@ pub unsafe fn write_stretches(
     offsets: View<'_, u32>,
     points: ViewMut<'_, i32>,
     raster: Raster,
-    count: u32,
     edges: u32,
     simple: u32,
 ) {
     let borders = Borders::new(image, labels, raster, edges);
     let i = thread::index_1d();
-    if i >= count {
-        return;
+    let stretch_count = stretches.len() as u32;
+    let is_stretch = i < stretch_count;
+    let mut border = i.wrapping_sub(stretch_count);
+    let entry;
+    if is_stretch {
+        let node = stretches.ldg(i);
+        border = rank(roots, root_ranks, parents.ldg(node));
+        entry = nodes.ldg(node);
+    } else {
+        // Where there are stretches, the last one goes on through the lead.
+        if border as usize >= starts.len() || leads.ldg(border) != ALL_LEAD {
+            return;
+        }
+        entry = starts.ldg(border);
     }
-    let node = stretches.ldg(i);
-    let border = rank(roots, root_ranks, parents.ldg(node));
     let place = places.ldg(border);
     if place == NO_BORDER {
         return;
     }
-    // From this stretch on, so many points come before the walk is back at the border's first stretch; the start lies among the
-    // last of them.
-    let left = (tour.ldg(i) >> 32) as u32;
-    let start_kind = Kind::from_bits(starts.ldg(border));
-    let length = offsets.ldg(place + 1) - offsets.ldg(place);
-    let at = leads.ldg(border) + length - left + turned(&borders, start_kind);
+    let mut at = turned(&borders, Kind::from_bits(starts.ldg(border)));
+    if is_stretch {
+        // From this stretch on, so many points come before the walk is back at the border's first stretch; the start lies
+        // among the last of them.
+        let left = (tour.ldg(i) >> 32) as u32;
+        let length = offsets.ldg(place + 1) - offsets.ldg(place);
+        at += leads.ldg(border) + length - left;
+    }
     let mut range = Range::new(points, offsets, place, at);
-    let cursor = borders.cursor(borders.node(nodes.ldg(node)));
+    let cursor = borders.cursor(borders.node(entry));
     write(&borders, cursor, simple != 0, &mut range);
-}
-
-/// Writes the points of each border's lead: all of them where it has no stretches.
-///
-/// # Safety
-///
-/// As for [`write_stretches`](fn@write_stretches); `count` is the number of borders.
-#[kernel(block = 256)]
-pub unsafe fn write_leads(
-    image: View<'_, u64>,
-    labels: View<'_, u32>,
-    starts: View<'_, u32>,
-    places: View<'_, u32>,
-    offsets: View<'_, u32>,
-    points: ViewMut<'_, i32>,
-    raster: Raster,
-    count: u32,
-    edges: u32,
-    simple: u32,
-) {
-    let borders = Borders::new(image, labels, raster, edges);
-    let i = thread::index_1d();
-    if i >= count {
-        return;
-    }
-    let (place, entry) = (places.ldg(i), starts.ldg(i));
-    if place == NO_BORDER || is_marked(entry) {
-        return;
-    }
-    let start = borders.node(entry);
-    let at = turned(&borders, start.kind);
-    let mut range = Range::new(points, offsets, place, at);
-    write(&borders, borders.cursor(start), simple != 0, &mut range);
 }

@@ -147,12 +147,27 @@ pub(super) fn arrange<G: Gpu>(
 /// Makes every step of a tour jump past its end, and count all that it passes.
 pub(super) fn jump<G: Gpu>(gpu: &G, mut tour: G::Buffer<u64>) -> Result<G::Buffer<u64>> {
     let n = tour.len() as u32;
+    let on = &gpu.launcher();
     let mut jumped = gpu.alloc(n as usize)?;
     // A jump covers twice as many steps as the one before it.
-    for _ in 0..u32::BITS - n.leading_zeros() {
-        // SAFETY: both have as many elements, and `from` is read alone.
+    let rounds = u32::BITS - n.leading_zeros();
+    if n <= arrange::SHORT_TOUR {
+        // SAFETY: both have as many elements, and the number of rounds is even.
         unsafe {
-            arrange::jump_tour::launch(&gpu.launcher(), blocks(n), tour.view(), jumped.view_mut())?;
+            arrange::rank_tour::launch(
+                on,
+                1,
+                tour.view_mut(),
+                jumped.view_mut(),
+                rounds.next_multiple_of(2),
+            )?;
+        }
+        return Ok(tour);
+    }
+    for _ in 0..rounds {
+        // SAFETY: both have as many elements.
+        unsafe {
+            arrange::jump_tour::launch(on, blocks(n), tour.view(), jumped.view_mut())?;
         }
         swap(&mut tour, &mut jumped);
     }

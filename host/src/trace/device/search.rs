@@ -49,6 +49,7 @@ pub(super) fn search<G: Gpu>(
     let mut tour = gpu.alloc(stretch_count as usize)?;
     let mut is_first = gpu.alloc_zeroed(stretch_count as usize)?;
     let mut leads = gpu.alloc(count as usize)?;
+    let threads = stretch_count + count;
     // SAFETY: the sum of the marks' counts; lengths as the kernels ask, which run in their order.
     unsafe {
         if stretch_count > 0 {
@@ -60,38 +61,26 @@ pub(super) fn search<G: Gpu>(
                 stretches.view_mut(),
                 n,
             )?;
-            search::measure_stretches::launch(
-                on,
-                blocks(stretch_count),
-                image.view(),
-                labels.view(),
-                borders.first.view(),
-                borders.nodes.view(),
-                marks.view(),
-                ranks.view(),
-                stretches.view(),
-                tour.view_mut(),
-                raster,
-                stretch_count,
-                edges,
-                simple,
-            )?;
-            search::measure_leads::launch(
-                on,
-                blocks(count),
-                image.view(),
-                labels.view(),
-                borders.first.view(),
-                marks.view(),
-                ranks.view(),
-                borders.starts.view(),
-                leads.view_mut(),
-                is_first.view_mut(),
-                raster,
-                count,
-                edges,
-                simple,
-            )?;
+        }
+        search::measure_stretches::launch(
+            on,
+            blocks(threads),
+            image.view(),
+            labels.view(),
+            borders.first.view(),
+            borders.nodes.view(),
+            marks.view(),
+            ranks.view(),
+            stretches.view(),
+            borders.starts.view(),
+            tour.view_mut(),
+            is_first.view_mut(),
+            leads.view_mut(),
+            raster,
+            edges,
+            simple,
+        )?;
+        if stretch_count > 0 {
             search::cut_cycles::launch(
                 on,
                 blocks(stretch_count),
@@ -99,39 +88,24 @@ pub(super) fn search<G: Gpu>(
                 is_first.view(),
             )?;
             tour = jump(gpu, tour)?;
-            search::write_stretches::launch(
-                on,
-                blocks(stretch_count),
-                image.view(),
-                labels.view(),
-                borders.nodes.view(),
-                borders.parents.view(),
-                borders.roots.view(),
-                borders.ranks.view(),
-                borders.starts.view(),
-                leads.view(),
-                stretches.view(),
-                tour.view(),
-                arranged.places.view(),
-                arranged.offsets.view(),
-                points.view_mut(),
-                raster,
-                stretch_count,
-                edges,
-                simple,
-            )?;
         }
-        search::write_leads::launch(
+        search::write_stretches::launch(
             on,
-            blocks(count),
+            blocks(threads),
             image.view(),
             labels.view(),
+            borders.nodes.view(),
+            borders.parents.view(),
+            borders.roots.view(),
+            borders.ranks.view(),
             borders.starts.view(),
+            leads.view(),
+            stretches.view(),
+            tour.view(),
             arranged.places.view(),
             arranged.offsets.view(),
             points.view_mut(),
             raster,
-            count,
             edges,
             simple,
         )?;
