@@ -9,13 +9,22 @@
 mod images;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use trazar::{Approximation, BinaryImage, Engine, Geometry, Retrieval, TraceOptions};
+use trazar::{
+    Approximation, BinaryImage, Engine, Geometry, Retrieval, TraceAlgorithm, TraceOptions,
+};
 
 fn trace(criterion: &mut Criterion) {
     let engine = Engine::cpu();
     let tree = TraceOptions::default();
     let variants = [
         ("tree simple", tree),
+        (
+            "tree simple tiles",
+            TraceOptions {
+                algorithm: Some(TraceAlgorithm::Tiles),
+                ..tree
+            },
+        ),
         (
             "list simple",
             TraceOptions {

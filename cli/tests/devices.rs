@@ -180,6 +180,8 @@ fn gives_the_processors_contours(device: &str, size: &str) {
         ["--approximation", "tc89-l1", "--retrieval", "ccomp"],
         ["--approximation", "tc89-kcos", "--retrieval", "list"],
         ["--geometry", "edges", "--retrieval", "tree"],
+        ["--algorithm", "tiles", "--tiles", "8,4"],
+        ["--geometry", "edges", "--tiles", "1,16"],
     ] {
         assert!(
             trace(device, options) == trace("cpu", options),

@@ -22,11 +22,10 @@
 //!
 //! # Terms
 //!
-//! A **node** is a step of a border with what it
-//! passes: over centers, it is known by its pixel and the direction **back** to the former one; along edges, by its pixel
-//! and half the direction of the **side** that it runs along. Either is the node's code. A pixel's **sides** are where it
-//! is foreground and its neighbour to the E, N, W or S is not. A side belongs to one node, a node to one border. A pixel's
-//! **mark** is a product of the numbers of sides, 2, 3, 5 and 7 for W, N, E and S: [`track_count`](fn@track_count) multiplies
+//! A **node** is a step of a border with what it passes: over centers, it is known by its pixel and the direction **back**
+//! to the former one; along edges, by its pixel and half the direction of the **side** that it runs along. Either is the
+//! node's code. A pixel's **sides** are where it is foreground and its neighbour to the E, N, W or S is not. A side
+//! belongs to one node, a node to one border. A pixel's **mark** is a product of the numbers of sides, 2, 3, 5 and 7 for W, N, E and S: [`track_count`](fn@track_count) multiplies
 //! it for each node that it follows, from 1 on, and [`track_write`](fn@track_write), which goes the same way, divides it.
 //!
 //! A **fragment** is a piece of a border within a rectangle: the codes of its steps, those that were followed forward, then
@@ -443,18 +442,18 @@ impl<'a> Walk<'a> {
         let (u, v) = moved(x, y, to);
         self.labels.ldg(self.grid.pixel(x, y)) == self.labels.ldg(self.grid.pixel(u, v))
     }
+}
 
-    /// The sides of a word's pixels to the W, and to the E.
-    #[inline(always)]
-    fn vertical_sides(self, word_x: u32, y: u32) -> (u64, u64) {
-        let here = self.pixels.word(word_x, y);
-        let left = self.pixels.word(word_x.wrapping_sub(1), y);
-        let right = self.pixels.word(word_x + 1, y);
-        (
-            here & !(here << 1 | left >> 63),
-            here & !(here >> 1 | right << 63),
-        )
-    }
+/// The sides of a word's pixels to the W, and to the E.
+#[inline(always)]
+fn vertical_sides(pixels: Pixels<'_>, word_x: u32, y: u32) -> (u64, u64) {
+    let here = pixels.word(word_x, y);
+    let left = pixels.word(word_x.wrapping_sub(1), y);
+    let right = pixels.word(word_x + 1, y);
+    (
+        here & !(here << 1 | left >> 63),
+        here & !(here >> 1 | right << 63),
+    )
 }
 
 /// Finds the pixels that borders pass: foreground with background to the W, N, E or S. Counts each word's vertical sides,
@@ -480,13 +479,9 @@ pub unsafe fn border_preprocessing(
         words: image,
         raster,
     };
-    let here = pixels.word(word_x, y);
-    let left = pixels.word(word_x.wrapping_sub(1), y);
-    let right = pixels.word(word_x + 1, y);
-    let west = here & !(here << 1 | left >> 63);
-    let east = here & !(here >> 1 | right << 63);
+    let (west, east) = vertical_sides(pixels, word_x, y);
     let inside = pixels.word(word_x, y.wrapping_sub(1)) & pixels.word(word_x, y + 1);
-    border.st(at, west | east | here & !inside);
+    border.st(at, west | east | pixels.word(word_x, y) & !inside);
     side_counts.st(at, west.count_ones() + east.count_ones());
 }
 
@@ -503,7 +498,7 @@ impl Sides<'_> {
     #[inline(always)]
     fn numbers(self, x: u32, y: u32) -> (u32, u32) {
         let (word, bit) = (x / 64, x % 64);
-        let (west, east) = self.walk.vertical_sides(word, y);
+        let (west, east) = vertical_sides(self.walk.pixels, word, y);
         let before = (1u64 << bit) - 1;
         let at = y
             .wrapping_mul(self.walk.grid.raster.row_words)
@@ -517,7 +512,7 @@ impl Sides<'_> {
     }
 }
 
-/// What [`track_write`] writes.
+/// What [`track_write`](fn@track_write) writes.
 #[derive(Clone, Copy)]
 struct Output<'a> {
     sides: Sides<'a>,
@@ -1247,7 +1242,7 @@ pub unsafe fn count_turns(
 }
 
 /// Finds what lies before each border: the one that passes the last vertical side before it in its row, or
-/// [`NO_BORDER`](super::components::NO_BORDER). One thread a border: reads 60 bytes, writes 4.
+/// [`NO_BORDER`]. One thread a border: reads 60 bytes, writes 4.
 ///
 /// # Safety
 ///
@@ -1324,7 +1319,7 @@ pub unsafe fn rank_turns(
 /// # Safety
 ///
 /// The views are as the kernels before have left them; `turns` is only used if `simple`. `places` has an element a border: its
-/// place in the result, or [`NO_BORDER`](super::components::NO_BORDER) if it is left out; `offsets` has one a place: where its
+/// place in the result, or [`NO_BORDER`] if it is left out; `offsets` has one a place: where its
 /// points begin; and `points` two for each point of those, as many as were counted. Nothing else uses `points` meanwhile.
 #[kernel(block = 256)]
 pub unsafe fn write_points(

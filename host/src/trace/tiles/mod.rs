@@ -22,10 +22,11 @@
 //! A piece of a border within a rectangle is a **fragment**: the codes of its steps. Connection
 //! links fragments and copies none.
 //!
-//! With one rectangle this is the sequential algorithm. Memory beyond the result: 2 bits a pixel,
-//! the marks of the rectangles that are being tracked (1 byte a pixel), 1 byte a step, 32 bytes a
-//! fragment and 72 an open one; along edges, besides, 4-connected labels (4 bytes a pixel, given
-//! back before tracking) and 1 bit a pixel made from them.
+//! With one rectangle this is the sequential algorithm. Memory beyond what that takes: 1 bit a
+//! pixel; the marks of the rectangles that are being tracked, 1 byte a pixel; 1 byte a step, 16 a
+//! fragment, 64 an open border (128 while it is joined) and 32 a closed one. Along edges, besides,
+//! 4-connected labels (4 bytes a pixel, given back before tracking) and 1 bit a pixel made from
+//! them.
 
 mod connect;
 mod gather;
