@@ -159,7 +159,7 @@ Examples:
   trazar generate mask noise:0.3 -o noise.npy --size 1920x1080")]
 pub(crate) struct MaskArgs {
     /// blobs, noise or noise:DENSITY, nested-rectangles, spiral, serpentine, hilbert, comb,
-    /// checkerboard, dots or lattice
+    /// checkerboard, dots, lattice or text
     #[arg(value_name = "PATTERN")]
     pub(crate) pattern: Pattern,
 
@@ -176,7 +176,7 @@ pub(crate) struct MaskArgs {
     #[arg(long, value_name = "WxH|N", default_value = "1024", value_parser = size)]
     pub(crate) size: (u32, u32),
 
-    /// Which of the random images, for blobs and noise
+    /// Which of the random images, for blobs, noise and text
     #[arg(long, value_name = "S", default_value = "0")]
     pub(crate) seed: u64,
 }
@@ -409,9 +409,9 @@ values! { Geometry => trazar::Geometry {
 values! { TraceAlgorithm => trazar::TraceAlgorithm {
     /// One border after the other, on one thread
     Suzuki => Self::Suzuki,
-    /// In tiles of the image on all cores, joined pairwise
+    /// In tiles of the image, joined pairwise: on all cores, or by GPU kernels
     Tiles => Self::Tiles,
-    /// By GPU kernels, all borders at once
+    /// All borders at once, their starts found by union-find: on all cores, or by GPU kernels
     Components => Self::Components,
 }}
 

@@ -198,7 +198,7 @@ fn sort(rings: &Chains, sides: &Sides) -> Result<Chains> {
         let ring = id as usize;
         sorted.add(rings.borders[ring].start, rings.nesting.kinds[ring])?;
     }
-    sorted.find_parents(|_, kind, (x, y)| {
+    sorted.find_parents(|kind, (x, y)| {
         let before = match kind {
             BorderKind::Outer => sides.border_before(kind, x, y),
             BorderKind::Hole => sides.border_before(kind, x - 1, y),

@@ -116,8 +116,8 @@ impl TraceAlgorithm {
     /// The devices that run it.
     pub fn devices(self) -> &'static [Device] {
         match self {
-            Self::Suzuki | Self::Tiles => &[Device::Cpu],
-            Self::Components => &[Device::Cpu, Device::Cuda, Device::Emulator],
+            Self::Suzuki => &[Device::Cpu],
+            Self::Tiles | Self::Components => &[Device::Cpu, Device::Cuda, Device::Emulator],
         }
     }
 
@@ -126,7 +126,7 @@ impl TraceAlgorithm {
     pub fn on(device: Device) -> &'static [Self] {
         match device {
             Device::Cpu => &[Self::Suzuki, Self::Tiles, Self::Components],
-            Device::Cuda | Device::Emulator => &[Self::Components],
+            Device::Cuda | Device::Emulator => &[Self::Components, Self::Tiles],
         }
     }
 
@@ -196,6 +196,14 @@ impl TraceOptions {
                 other.name()
             )),
         }
+    }
+
+    /// The algorithm to use on `device`.
+    pub(crate) fn algorithm_on(&self, device: Device) -> TraceAlgorithm {
+        self.algorithm.unwrap_or(match self.tiles {
+            None => TraceAlgorithm::on(device)[0],
+            Some(_) => TraceAlgorithm::Tiles,
+        })
     }
 }
 

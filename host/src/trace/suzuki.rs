@@ -47,7 +47,7 @@ pub(super) fn follow_borders(image: &BinaryImage, progress: &Progress<'_>) -> Re
         }
         progress.report_followed(y, image.height());
     }
-    chains.find_parents(|_, kind, (x, y)| sides.border_before(kind, x, y))?;
+    chains.find_parents(|kind, (x, y)| sides.border_before(kind, x, y))?;
     Ok(chains)
 }
 

@@ -121,7 +121,7 @@ pub(super) fn search<K: Walk>(
         .map(|(from, steps)| borders.write_steps(from, steps))
         .sum();
     progress.report(4, 5);
-    chains.find_parents(|id, _, _| befores[id as usize])?;
+    chains.nesting.find_parents(|id, _| befores[id])?;
     Ok(chains)
 }
 

@@ -77,7 +77,7 @@ pub(super) fn gather<W: Walk>(
         })
         .sum();
 
-    chains.find_parents(|_, kind, start| {
+    chains.find_parents(|kind, start| {
         let (x, y) = W::first_pixel(kind, start);
         let Some((fragment, x)) = sides.border_and_column_before(kind, x, y) else {
             return NO_BORDER;
