@@ -51,12 +51,24 @@ pub(super) fn find<K: Walk>(
     let numbered = parents.par_iter_mut().enumerate();
     numbered.for_each(|(i, parent)| *parent.get_mut() = i as u32);
     let parents = Forest(&parents);
+    list_nodes(nodes, parents);
     join_nodes(borders, nodes, parents, progress);
     let roots = flatten_nodes(nodes, parents)?;
     select_starts(borders, nodes, parents, &roots)
 }
 
-/// Joins each node with its successor.
+/// Joins nodes that lie straight behind each other with the first of them, each a set of its own
+/// before.
+fn list_nodes(nodes: &Nodes, parents: Forest<'_>) {
+    (0..nodes.rows()).into_par_iter().for_each(|y| {
+        // No two rows have nodes in common.
+        nodes.for_each_straight(y, |before, number| {
+            parents.0[number as usize].store(parents.parent(before), Relaxed);
+        });
+    });
+}
+
+/// Joins all other nodes with their successors.
 fn join_nodes<K: Walk>(
     borders: &Borders<'_, K>,
     nodes: &Nodes,
@@ -66,7 +78,7 @@ fn join_nodes<K: Walk>(
     let rows = nodes.rows();
     let joined = AtomicUsize::new(0);
     (0..rows).into_par_iter().for_each(|y| {
-        nodes.for_each_in_row(y, |number, entry| {
+        nodes.for_each_bent(y, |number, entry| {
             let Some(node) = borders.node(entry) else {
                 return;
             };

@@ -4,9 +4,10 @@
 //!
 //! 1. **Boundary extraction** (`nodes.rs`): `count_nodes` finds what borders are made of and numbers
 //!    it by population counts and prefix sums.
-//! 2. **Component analysis** (`join.rs`): `join_nodes` joins each node with its successor by
-//!    union-find with an atomic minimum, so that a border's root is its smallest node;
-//!    `flatten_nodes` collects the roots.
+//! 2. **Component analysis** (`join.rs`): `list_nodes` makes sets of nodes that lie straight
+//!    behind each other in a word; `join_nodes` joins all others with their successors by union-find
+//!    with an atomic minimum, so that a border's root is its smallest node; `flatten_nodes` collects
+//!    the roots.
 //! 3. **Starting points** (`join.rs`): `select_starts` lists the roots, which are the borders' starts
 //!    in order of discovery, each with the border of the side before it in its row.
 //! 4. **Search** (`search.rs`): all borders are followed at once, long ones in stretches:

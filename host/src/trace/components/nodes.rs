@@ -33,6 +33,7 @@ pub(super) struct Nodes {
 
 /// Kinds in pairs: W and E, N and S.
 const BESIDE: usize = 0;
+const ABOVE: usize = 1;
 const ALL: Range<usize> = 0..2;
 
 impl Nodes {
@@ -121,31 +122,79 @@ impl Nodes {
     /// Visits all nodes of row `y`, with their numbers.
     #[inline]
     pub(super) fn for_each_in_row(&self, y: usize, visit: impl FnMut(u32, Entry)) {
-        self.visit(y, ALL, visit);
+        self.visit(y, ALL, WordNodes::pair, visit);
+    }
+
+    /// Visits the nodes of row `y` that are not joined with their successors by
+    /// [`for_each_straight`](Self::for_each_straight).
+    #[inline]
+    pub(super) fn for_each_bent(&self, y: usize, visit: impl FnMut(u32, Entry)) {
+        let bent = |word: &WordNodes, pair| match word.pair(pair) {
+            // North of pixels borders go west, south of them east.
+            [n, s] if pair == ABOVE => [n & !(n << 1), s & !(s >> 1)],
+            beside => beside,
+        };
+        self.visit(y, ALL, bent, visit);
+    }
+
+    /// Visits the pairs of N nodes, and of S nodes, of neighbouring pixels in one word of row `y`,
+    /// from W to E: `visit(western, eastern)` of their numbers. One of the two succeeds the other:
+    /// what is beyond both is background.
+    #[inline]
+    pub(super) fn for_each_straight(&self, y: usize, mut visit: impl FnMut(u32, u32)) {
+        for word in &self.words[y * self.row_words..][..self.row_words] {
+            let [n, s] = word.pair(ABOVE);
+            let mut number = word.first[ABOVE];
+            let mut western = [0; 2];
+            let mut rest = n | s;
+            while rest != 0 {
+                let bit = rest.trailing_zeros();
+                rest &= rest - 1;
+                for (western, of_kind) in western.iter_mut().zip([n, s]) {
+                    if of_kind >> bit & 1 != 0 {
+                        if (of_kind << 1) >> bit & 1 != 0 {
+                            visit(*western, number);
+                        }
+                        *western = number;
+                        number += 1;
+                    }
+                }
+            }
+        }
     }
 
     /// Visits the W and E nodes of row `y` in order.
     #[inline]
     pub(super) fn for_each_beside(&self, y: usize, visit: impl FnMut(u32, Entry)) {
-        self.visit(y, BESIDE..BESIDE + 1, visit);
+        self.visit(y, BESIDE..BESIDE + 1, WordNodes::pair, visit);
     }
 
     #[inline]
-    fn visit(&self, y: usize, pairs: Range<usize>, mut visit: impl FnMut(u32, Entry)) {
+    fn visit(
+        &self,
+        y: usize,
+        pairs: Range<usize>,
+        visited: impl Fn(&WordNodes, usize) -> [u64; 2],
+        mut visit: impl FnMut(u32, Entry),
+    ) {
         let first_word = y * self.row_words;
         let row = &self.words[first_word..][..self.row_words];
         for (i, word) in row.iter().enumerate() {
             let first_place = (first_word + SPARE_ROWS * self.row_words + i) * WORD_BITS;
             for pair in pairs.clone() {
                 let [a, b] = word.pair(pair);
+                let [visited_a, visited_b] = visited(word, pair);
                 let mut number = word.first[pair];
                 let mut rest = a | b;
                 while rest != 0 {
                     let bit = rest.trailing_zeros() as usize;
                     rest &= rest - 1;
-                    for (of_kind, kind) in [(a, 2 * pair), (b, 2 * pair + 1)] {
+                    let kinds = [(a, visited_a, 2 * pair), (b, visited_b, 2 * pair + 1)];
+                    for (of_kind, visited, kind) in kinds {
                         if of_kind >> bit & 1 != 0 {
-                            visit(number, entry(first_place + bit, kind as u32));
+                            if visited >> bit & 1 != 0 {
+                                visit(number, entry(first_place + bit, kind as u32));
+                            }
                             number += 1;
                         }
                     }
