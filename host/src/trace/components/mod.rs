@@ -22,7 +22,7 @@
 //! kernels do otherwise: along edges their nodes are W and E sides only, and stretches are shorter.
 //!
 //! Memory beyond the result: 6 bits a pixel, 4 bytes a step of a border until it is followed and 1
-//! from then on, 36 bytes a border; along edges, besides, 4-connected labels (4 bytes a pixel, given
+//! from then on, 52 bytes a border; along edges, besides, 4-connected labels (4 bytes a pixel, given
 //! back before the rest) and 1 bit a pixel made from them.
 
 mod join;
