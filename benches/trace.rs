@@ -10,7 +10,7 @@ mod images;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use trazar::{
-    Approximation, BinaryImage, Engine, Geometry, Retrieval, TraceAlgorithm, TraceOptions,
+    Approximation, BinaryImage, Device, Engine, Geometry, Retrieval, TraceAlgorithm, TraceOptions,
 };
 
 fn trace(criterion: &mut Criterion) {
@@ -18,13 +18,6 @@ fn trace(criterion: &mut Criterion) {
     let tree = TraceOptions::default();
     let variants = [
         ("tree simple", tree),
-        (
-            "tree simple tiles",
-            TraceOptions {
-                algorithm: Some(TraceAlgorithm::Tiles),
-                ..tree
-            },
-        ),
         (
             "list simple",
             TraceOptions {
@@ -77,5 +70,35 @@ fn trace(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, trace);
+/// All algorithms on each image, and tiles by their number.
+fn algorithms(criterion: &mut Criterion) {
+    let engine = Engine::cpu();
+    images::for_each(criterion, "trace algorithms", |group, input| {
+        let mut bench = |name: String, options: TraceOptions| {
+            let id = BenchmarkId::new(name, &input.name);
+            group.bench_function(id, |bencher| {
+                bencher.iter_with_large_drop(|| engine.trace(&input.image, &options));
+            });
+        };
+        for &algorithm in TraceAlgorithm::on(Device::Cpu) {
+            for (name, geometry) in [("centers", Geometry::Centers), ("edges", Geometry::Edges)] {
+                let options = TraceOptions {
+                    algorithm: Some(algorithm),
+                    geometry,
+                    ..TraceOptions::default()
+                };
+                bench(format!("{} {name}", algorithm.name()), options);
+            }
+        }
+        for side in [1, 2, 4, 8, 16, 32, 64, 128, 256] {
+            let options = TraceOptions {
+                tiles: Some((side, side)),
+                ..TraceOptions::default()
+            };
+            bench(format!("{side} x {side} tiles"), options);
+        }
+    });
+}
+
+criterion_group!(benches, trace, algorithms);
 criterion_main!(benches);

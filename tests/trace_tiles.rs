@@ -1,70 +1,20 @@
 //! Tracing in tiles against tracing on one thread, for many numbers of tiles.
 
+mod tracers;
+
 use proptest::prelude::*;
+use tracers::{all_options, images, lines, main_options, tiny_images, trace};
 use trazar::generate::Pattern;
-use trazar::{
-    Approximation, BinaryImage, Contours, Engine, Error, Geometry, Retrieval, TraceAlgorithm,
-    TraceOptions,
-};
-
-fn trace(image: &BinaryImage, options: TraceOptions) -> Contours {
-    Engine::cpu().trace(image, &options).unwrap()
-}
-
-/// All that can be asked of a tracer.
-fn all_options() -> Vec<TraceOptions> {
-    let mut all = Vec::new();
-    for retrieval in [
-        Retrieval::External,
-        Retrieval::List,
-        Retrieval::Ccomp,
-        Retrieval::Tree,
-    ] {
-        for (geometry, approximation) in [
-            (Geometry::Centers, Approximation::None),
-            (Geometry::Centers, Approximation::Simple),
-            (Geometry::Centers, Approximation::TehChinL1),
-            (Geometry::Centers, Approximation::TehChinKCos),
-            (Geometry::Edges, Approximation::None),
-            (Geometry::Edges, Approximation::Simple),
-        ] {
-            all.push(TraceOptions {
-                retrieval,
-                approximation,
-                geometry,
-                ..TraceOptions::default()
-            });
-        }
-    }
-    all
-}
-
-/// What a mistake in any stage shows in: all points, of all borders, as a tree.
-fn main_options() -> [TraceOptions; 2] {
-    [Geometry::Centers, Geometry::Edges].map(|geometry| TraceOptions {
-        approximation: Approximation::None,
-        geometry,
-        ..TraceOptions::default()
-    })
-}
+use trazar::{BinaryImage, Engine, Error, TraceAlgorithm, TraceOptions};
 
 fn check(image: &BinaryImage, options: TraceOptions, tiles: &[(u32, u32)]) {
-    let expected = trace(
-        image,
-        TraceOptions {
-            algorithm: Some(TraceAlgorithm::Suzuki),
-            ..options
-        },
-    );
-    for &tiles in tiles {
-        let options = TraceOptions {
-            algorithm: Some(TraceAlgorithm::Tiles),
-            tiles: Some(tiles),
-            ..options
-        };
-        let traced = trace(image, options);
-        assert_eq!(traced, expected, "{tiles:?} tiles of {image:?}");
-    }
+    let in_tiles = |&tiles: &(u32, u32)| TraceOptions {
+        algorithm: Some(TraceAlgorithm::Tiles),
+        tiles: Some(tiles),
+        ..options
+    };
+    let changed: Vec<_> = tiles.iter().map(in_tiles).collect();
+    tracers::check(image, options, &changed);
 }
 
 /// Powers of two up to `side`.
@@ -105,30 +55,6 @@ fn check_some(image: &BinaryImage) {
     }
 }
 
-/// Random noise at any density, or random rectangles over each other.
-fn images() -> impl Strategy<Value = BinaryImage> {
-    let noise = (1u32..40, 1u32..40, 0.0..1.0f64).prop_flat_map(|(width, height, density)| {
-        let pixels =
-            prop::collection::vec(prop::bool::weighted(density), (width * height) as usize);
-        pixels.prop_map(move |pixels| {
-            BinaryImage::from_values(width, height, &pixels, false).unwrap()
-        })
-    });
-    let rectangles = (1u32..140, 1u32..70).prop_flat_map(|(width, height)| {
-        let rectangle = (0..width, 0..height, 1..=width, 1..=height);
-        prop::collection::vec(rectangle, 1..12).prop_map(move |rectangles| {
-            BinaryImage::from_fn(width, height, |x, y| {
-                let covers = |&&(left, top, w, h): &&(u32, u32, u32, u32)| {
-                    (left..left + w).contains(&x) && (top..top + h).contains(&y)
-                };
-                rectangles.iter().filter(covers).count() % 2 == 1
-            })
-            .unwrap()
-        })
-    });
-    prop_oneof![noise, rectangles]
-}
-
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 300,
@@ -146,14 +72,7 @@ proptest! {
 #[test]
 fn every_image_of_few_pixels_matches() {
     for (width, height) in [(4, 4), (3, 5), (5, 3), (9, 1), (1, 9), (8, 2)] {
-        for bits in 0..1u64 << (width * height) {
-            // A sixteenth of them, spread.
-            if width * height > 12 && bits.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60 != 0 {
-                continue;
-            }
-            let image =
-                BinaryImage::from_fn(width, height, |x, y| bits >> (y * width + x) & 1 == 1)
-                    .unwrap();
+        for image in tiny_images(width, height) {
             let tiles = [(1 << width.ilog2(), 1 << height.ilog2()), (2.min(width), 1)];
             for options in main_options() {
                 check(&image, options, &tiles);
@@ -208,11 +127,6 @@ fn images_larger_than_tiles_by_default_match() {
             assert_eq!(tiles, trace(&image, options));
         }
     }
-}
-
-/// An image with lines, one pixel wide, at columns and rows.
-fn lines(size: u32, columns: &[u32], rows: &[u32]) -> BinaryImage {
-    BinaryImage::from_fn(size, size, |x, y| columns.contains(&x) || rows.contains(&y)).unwrap()
 }
 
 #[test]

@@ -411,7 +411,7 @@ values! { TraceAlgorithm => trazar::TraceAlgorithm {
     Suzuki => Self::Suzuki,
     /// In tiles of the image, joined pairwise: on all cores, or by GPU kernels
     Tiles => Self::Tiles,
-    /// By GPU kernels, all borders at once
+    /// All borders at once, their starts found by union-find: on all cores, or by GPU kernels
     Components => Self::Components,
 }}
 

@@ -385,7 +385,7 @@ fn connectivities_and_algorithms() {
     }
     run(["label", image, "--connectivity", "6"]).refused(&["4", "8"]);
     run(["label", image, "--algorithm", "magic"]).refused(&["sequential", "parallel"]);
-    run(["trace", image, "--algorithm", "magic"]).refused(&["suzuki", "tiles"]);
+    run(["trace", image, "--algorithm", "magic"]).refused(&["suzuki", "tiles", "components"]);
     run(["trace", image, "--device", "gpu"]).refused(&["auto", "cpu"]);
 }
 
@@ -399,6 +399,7 @@ fn tiles() {
         run(fixed.iter().chain(options)).succeeded().stdout
     };
     let suzuki = trace(&["--algorithm", "suzuki"]);
+    assert_eq!(trace(&["--algorithm", "components"]), suzuki);
     assert_eq!(trace(&["--algorithm", "tiles"]), suzuki);
     assert_eq!(trace(&["--algorithm", "tiles", "--tiles", "8,4"]), suzuki);
     assert_eq!(trace(&["--tiles", "1,2"]), suzuki);

@@ -171,7 +171,7 @@ impl Engine {
     /// together, or more tiles than pixels along a side;
     /// [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of another device;
     /// [`Error::TooMany`](crate::Error::TooMany) past 2³¹ - 1 borders, or 2³² - 1 pieces of
-    /// borders in tiles; [`Error::OutOfMemory`](crate::Error::OutOfMemory); by kernels,
+    /// borders in tiles, or steps by components; [`Error::OutOfMemory`](crate::Error::OutOfMemory); by kernels,
     /// [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) past 2³⁰ pixels, and `Error::Cuda` or
     /// [`Error::Emulator`](crate::Error::Emulator).
     pub fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours> {

@@ -74,7 +74,7 @@ impl Walk {
     /// Walks from a corner in a direction until it comes back, and adds the rings.
     fn follow(&mut self, start: Corner, first: Direction) -> Result<()> {
         let (mut corner, mut heading) = (start, first);
-        if is_saddle(self.sides.corner(corner.0, corner.1)) {
+        if is_saddle(self.sides.plane.corner(corner.0, corner.1)) {
             self.enter_saddle(start);
         }
         loop {
@@ -84,7 +84,7 @@ impl Walk {
                 corner.0.wrapping_add_signed(dx),
                 corner.1.wrapping_add_signed(dy),
             );
-            let pixels = self.sides.corner(corner.0, corner.1);
+            let pixels = self.sides.plane.corner(corner.0, corner.1);
             heading = TURN[pixels][usize::from(heading / 2)];
             if (corner, heading) == (start, first) {
                 break;
@@ -107,10 +107,12 @@ impl Walk {
     /// Steps from `corner`, passing the side of a pixel if the step runs along one.
     fn pass(&mut self, (x, y): Corner, heading: Direction) -> Result<()> {
         let slot = match heading {
-            SOUTH => self.sides.pass_side(self.sides.place(x, y), Side::West),
+            SOUTH => self
+                .sides
+                .pass_side(self.sides.plane.place(x, y), Side::West),
             NORTH => self
                 .sides
-                .pass_side(self.sides.place(x - 1, y - 1), Side::East),
+                .pass_side(self.sides.plane.place(x - 1, y - 1), Side::East),
             _ => None,
         };
         if let Some(slot) = slot {
@@ -206,7 +208,7 @@ fn sort(rings: &Chains, sides: &Sides) -> Result<Chains> {
     Ok(sorted)
 }
 
-/// The four pixels around a corner, as bits (see [`Sides::corner`]).
+/// The four pixels around a corner, as bits (see [`Plane::corner`](super::plane::Plane::corner)).
 const NW: usize = 1;
 const NE: usize = 2;
 const SW: usize = 4;

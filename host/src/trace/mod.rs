@@ -12,21 +12,25 @@
 //! | sides: where foreground meets background, left and right | `sides.rs` |
 //! | follow: border after border, as chain codes | `suzuki.rs` (centers), `edges.rs` (edges) |
 //! | or follow all in rectangles at once | `tiles/` (both) |
+//! | or find all starts first, then follow all at once | `components/` (both) |
 //! | arrange: parents, the order of the result, its hierarchy | `hierarchy.rs` |
 //! | approximate: from chain codes to points | `approximate.rs`, `teh_chin.rs` |
 //! | all of it on a GPU, by the kernels of the crate `trazar-kernels` | `device/` |
 
 mod approximate;
 mod chains;
+mod components;
 mod contours;
 pub(crate) mod device;
 mod edges;
 mod hierarchy;
 mod neighbours;
+mod plane;
 mod sides;
 mod suzuki;
 mod teh_chin;
 mod tiles;
+mod walk;
 
 pub use contours::{BorderKind, Contour, Contours, HierarchyRow, Links};
 
@@ -94,8 +98,8 @@ pub enum TraceAlgorithm {
     /// In rectangles of the image on all threads, which are then joined pairwise (Garcia-Molla,
     /// Alonso-Jordá and García-Laguía, 2022).
     Tiles,
-    /// By kernels: the pieces of borders joined by union-find, then all borders followed at once
-    /// (after G-Contour: Yin et al., 2025).
+    /// On all threads or by kernels: the steps of borders joined by union-find, then all borders
+    /// followed at once (after G-Contour: Yin et al., 2025).
     Components,
 }
 
@@ -113,8 +117,7 @@ impl TraceAlgorithm {
     pub fn devices(self) -> &'static [Device] {
         match self {
             Self::Suzuki => &[Device::Cpu],
-            Self::Tiles => &[Device::Cpu, Device::Cuda, Device::Emulator],
-            Self::Components => &[Device::Cuda, Device::Emulator],
+            Self::Tiles | Self::Components => &[Device::Cpu, Device::Cuda, Device::Emulator],
         }
     }
 
@@ -122,7 +125,7 @@ impl TraceAlgorithm {
     /// first.
     pub fn on(device: Device) -> &'static [Self] {
         match device {
-            Device::Cpu => &[Self::Suzuki, Self::Tiles],
+            Device::Cpu => &[Self::Suzuki, Self::Tiles, Self::Components],
             Device::Cuda | Device::Emulator => &[Self::Components, Self::Tiles],
         }
     }
@@ -217,8 +220,8 @@ pub(crate) fn trace(
         (TraceAlgorithm::Tiles, geometry) => {
             tiles::follow_borders(image, geometry, options.tiles, progress)?
         }
-        (TraceAlgorithm::Components, _) => {
-            return Err(Error::Unavailable("components are for kernels".into()));
+        (TraceAlgorithm::Components, geometry) => {
+            components::follow_borders(image, geometry, progress)?
         }
     };
     // What a stage no longer needs goes before the next one's results come.

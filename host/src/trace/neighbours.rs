@@ -14,7 +14,7 @@ pub(super) const NORTH: u8 = 4;
 pub(super) const SOUTH: u8 = 8;
 
 /// The bit of each direction's neighbour in a window (see
-/// [`Sides::window`](super::sides::Sides::window)).
+/// [`Plane::window`](super::plane::Plane::window)).
 const WINDOW_BITS: [usize; 8] = [5, 2, 1, 0, 3, 6, 7, 8];
 
 pub(super) const fn is_foreground(window: usize, direction: Direction) -> bool {
@@ -22,10 +22,11 @@ pub(super) const fn is_foreground(window: usize, direction: Direction) -> bool {
 }
 
 /// The first foreground neighbour clockwise from just after `aside`, which is background.
+#[inline]
 pub(super) fn first_clockwise(window: usize, aside: Direction) -> Option<Direction> {
-    (1..8)
-        .map(|i| aside.wrapping_sub(i) & 7)
-        .find(|&direction| is_foreground(window, direction))
+    // Without any, the turn ends where it began.
+    let direction = turn_direction(PREVIOUS[window][usize::from(aside)]);
+    is_foreground(window, direction).then_some(direction)
 }
 
 /// The side of a pixel in a direction; no set for a corner.

@@ -11,17 +11,15 @@
 //! for: only those just before a pixel that, by its neighbours, might begin a border. Those
 //! **queried** sides get a slot each, found by rank (population counts).
 
-// `Sides::window` reads the words of a plane as bytes.
-const _: () = assert!(cfg!(target_endian = "little"));
-
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
 use rayon::prelude::*;
 
-use super::chains::{BorderId, Direction, NO_BORDER, STEPS};
+use super::chains::{BorderId, NO_BORDER};
 use super::contours::BorderKind;
 use super::neighbours::{EAST, WEST};
+use super::plane::{Plane, SPARE_ROWS, last_one_before, run_start};
 use crate::error::{Result, zeroed_vec};
 use crate::image::{BinaryImage, WORD_BITS};
 use crate::memory::advise_large_pages;
@@ -57,24 +55,11 @@ struct WordSides {
 #[derive(Clone, Copy)]
 pub(super) struct Slot(usize);
 
-/// The most steps that [`Sides::straight`] gives: eight bytes, less the seven bits that the
-/// place may be into the first, less the two neighbours.
-pub(super) const MAX_STRAIGHT: usize = 55;
-
-/// One row of background around the image, and one more because the neighbours are read as
-/// whole bytes.
-const SPARE_ROWS: usize = 2;
-
-/// The image's pixels and sides as bit planes, each surrounded by background.
-///
-/// A pixel is a **place**: its bit's number in a plane. Rows are `stride` bits apart; at least
-/// one spare bit ends each row, and [`SPARE_ROWS`] stand above and below, so that a foreground
-/// pixel's neighbours are always there: at `place ± 1` and `place ± stride ± {0, 1}`.
+/// The image's pixels and sides as bit planes, each surrounded by background as a [`Plane`] is.
 pub(super) struct Sides {
     width: u32,
-    row_words: usize,
     /// Foreground.
-    pixels: Vec<u64>,
+    pub(super) plane: Plane,
     /// The sides of each word's pixels, together because they are used together.
     sides: Vec<WordSides>,
     /// The number of queried sides before each row, and before each word in its row; a word's
@@ -90,19 +75,17 @@ impl Sides {
     /// Finds all sides of an image.
     pub(super) fn of(image: &BinaryImage, joined: Joined) -> Result<Self> {
         let (width, height) = (image.width(), image.height());
-        let row_words = width as usize / WORD_BITS + 1;
-        let words = row_words * (height as usize + 2 * SPARE_ROWS);
+        let plane = Plane::background(width, height)?;
+        let words = plane.words.len();
         let mut sides = Self {
             width,
-            row_words,
-            pixels: zeroed_vec(words, "the bit planes of borders")?,
+            plane,
             sides: zeroed_vec(words, "the bit planes of borders")?,
             row_ranks: zeroed_vec(height as usize + 2 * SPARE_ROWS, "the ranks of sides")?,
             word_ranks: zeroed_vec(words, "the ranks of sides")?,
             borders: Vec::new(),
         };
         // A walk up or down comes to another page with every row.
-        advise_large_pages(&mut sides.pixels);
         advise_large_pages(&mut sides.sides);
         for y in 0..height {
             sides.find_row(y, image.row(y), joined);
@@ -114,9 +97,9 @@ impl Sides {
 
     /// Fills row `y` of all planes; the row above must have its pixels already.
     fn find_row(&mut self, y: u32, row: &[u64], joined: Joined) {
-        let n = self.row_words;
+        let n = self.plane.row_words;
         let first = (y as usize + SPARE_ROWS) * n;
-        let (above, this) = self.pixels[first - n..first + n].split_at_mut(n);
+        let (above, this) = self.plane.words[first - n..first + n].split_at_mut(n);
         this[..row.len()].copy_from_slice(row);
 
         // Pixels whose western (or eastern) neighbour is foreground, with carries.
@@ -161,7 +144,7 @@ impl Sides {
 
     /// Counts the queried sides before each row and word; returns their number.
     fn rank_queried(&mut self) -> usize {
-        let n = self.row_words;
+        let n = self.plane.row_words;
         let mut rank = 0;
         for row in 0..self.row_ranks.len() {
             self.row_ranks[row] = rank;
@@ -176,19 +159,14 @@ impl Sides {
         rank
     }
 
-    /// Bits between a pixel and the one below it.
-    pub(super) fn stride(&self) -> usize {
-        self.row_words * WORD_BITS
-    }
-
     /// A plane of the pixels that a border passes: foreground with background to the W, N, E or S.
     /// Rows are [`stride`](Self::stride) bits apart, and pixel `(x, y)` is bit `x` of row `y`.
     pub(super) fn border_pixels(&self) -> Result<Vec<u64>> {
-        let n = self.row_words;
+        let n = self.plane.row_words;
         let rows = self.row_ranks.len() - 2 * SPARE_ROWS;
         let mut plane: Vec<u64> = zeroed_vec(rows * n, "the plane of border pixels")?;
         advise_large_pages(&mut plane);
-        let pixels = &self.pixels;
+        let pixels = &self.plane.words;
         plane.par_chunks_mut(n).enumerate().for_each(|(y, row)| {
             let first = (y + SPARE_ROWS) * n;
             for (i, word) in row.iter_mut().enumerate() {
@@ -201,98 +179,13 @@ impl Sides {
         Ok(plane)
     }
 
-    /// The pixel at a place.
-    pub(super) fn coordinates(&self, place: usize) -> (u32, u32) {
-        let (y, x) = (place / self.stride(), place % self.stride());
-        (x as u32, (y - SPARE_ROWS) as u32)
-    }
-
-    /// The place of pixel `(x, y)`.
-    pub(super) fn place(&self, x: u32, y: u32) -> usize {
-        (y as usize + SPARE_ROWS) * self.stride() + x as usize
-    }
-
-    /// How far the places of a pixel's neighbours are from its own.
-    pub(super) fn neighbour_offsets(&self) -> [isize; 8] {
-        let stride = self.stride() as isize;
-        STEPS.map(|(dx, dy)| dx as isize + dy as isize * stride)
-    }
-
-    /// The place of the neighbour in a direction.
-    pub(super) fn neighbour(&self, place: usize, direction: Direction) -> usize {
-        let (dx, dy) = STEPS[usize::from(direction)];
-        place.wrapping_add_signed(dx as isize + dy as isize * self.stride() as isize)
-    }
-
-    /// The 3 × 3 pixels around the one at `place`, as bits: 0 to 2 the row above from W to E, 3
-    /// to 5 the pixel's row, 6 to 8 the row below.
-    #[inline]
-    pub(super) fn window(&self, place: usize) -> usize {
-        let (place, stride) = (place - 1, self.stride());
-        self.three(place - stride) | self.three(place) << 3 | self.three(place + stride) << 6
-    }
-
-    /// The pixels around the upper left corner of pixel `(x, y)`, as bits: 0 NW, 1 NE, 2 SW,
-    /// 3 SE.
-    #[inline]
-    pub(super) fn corner(&self, x: u32, y: u32) -> usize {
-        let place = self.place(x, y) - 1;
-        self.three(place - self.stride()) & 3 | (self.three(place) & 3) << 2
-    }
-
-    /// Three pixels from `place` on, as bits 0 to 2.
-    fn three(&self, place: usize) -> usize {
-        let bytes: &[u8] = bytemuck::cast_slice(&self.pixels);
-        let two_bytes = u16::from_le_bytes([bytes[place / 8], bytes[place / 8 + 1]]);
-        usize::from(two_bytes >> (place % 8) & 7)
-    }
-
-    /// How many steps, at most [`MAX_STRAIGHT`], a walk that has come to `place` straight from
-    /// the W (or E) goes on straight to the E, direction 0 (or W, direction 4): as long as there
-    /// is foreground ahead and only background in the row on its right hand, below (or above).
-    #[inline]
-    pub(super) fn straight(&self, place: usize, direction: u8) -> usize {
-        let row_bits = self.stride();
-        let steps = if direction == 0 {
-            let ahead = !self.bits_from(place + 1);
-            let beside = self.bits_from(place + row_bits - 1);
-            // A step needs the three pixels beside it.
-            ahead
-                .trailing_zeros()
-                .min(beside.trailing_zeros().saturating_sub(2))
-        } else {
-            let ahead = !self.bits_to(place - 1);
-            let beside = self.bits_to(place - row_bits + 1);
-            ahead
-                .leading_zeros()
-                .min(beside.leading_zeros().saturating_sub(2))
-        };
-        (steps as usize).min(MAX_STRAIGHT)
-    }
-
-    /// The bits of the foreground plane from `place` on, at bit 0; at least 57 of them.
-    fn bits_from(&self, place: usize) -> u64 {
-        self.eight_bytes(place / 8) >> (place % 8)
-    }
-
-    /// The bits of the foreground plane up to `place`, at bit 63; at least 57 of them.
-    fn bits_to(&self, place: usize) -> u64 {
-        self.eight_bytes(place / 8 - 7) << (7 - place % 8)
-    }
-
-    fn eight_bytes(&self, byte: usize) -> u64 {
-        let bytes: &[u8] = bytemuck::cast_slice(&self.pixels);
-        let eight: [u8; 8] = std::array::from_fn(|i| bytes[byte + i]);
-        u64::from_le_bytes(eight)
-    }
-
     /// The first side of row `y`, from column `*x` on, that no border has passed; `*x` becomes
     /// its column. A pixel's west side comes before its east side.
     pub(super) fn next_unpassed(&self, y: u32, x: &mut u32) -> Option<Side> {
-        let first = (y as usize + SPARE_ROWS) * self.row_words;
+        let first = (y as usize + SPARE_ROWS) * self.plane.row_words;
         let mut i = *x as usize / WORD_BITS;
         let mut from = !0 << (*x as usize % WORD_BITS);
-        while i < self.row_words {
+        while i < self.plane.row_words {
             let WordSides { west, east, .. } = self.sides[first + i];
             let unpassed = (west | east) & from;
             if unpassed != 0 {
@@ -364,7 +257,10 @@ impl Sides {
                 sides.queried_west.count_ones() + (sides.queried_east & below).count_ones()
             }
         };
-        Slot(self.row_ranks[word / self.row_words] + (self.word_ranks[word] + in_word) as usize)
+        Slot(
+            self.row_ranks[word / self.plane.row_words]
+                + (self.word_ranks[word] + in_word) as usize,
+        )
     }
 
     /// The border of the last side before the one that a border begins at: for an outer border
@@ -384,8 +280,8 @@ impl Sides {
         x: u32,
         y: u32,
     ) -> Option<(BorderId, u32)> {
-        let first = (y as usize + SPARE_ROWS) * self.row_words;
-        let row = &self.pixels[first..][..self.row_words];
+        let first = (y as usize + SPARE_ROWS) * self.plane.row_words;
+        let row = &self.plane.words[first..][..self.plane.row_words];
         let (x, side) = match kind {
             BorderKind::Outer => (last_one_before(row, x as usize)?, Side::East),
             BorderKind::Hole => (run_start(row, x as usize), Side::West),
@@ -393,29 +289,4 @@ impl Sides {
         let Slot(slot) = self.slot(first * WORD_BITS + x, side);
         Some((self.borders[slot].load(Relaxed), x as u32))
     }
-}
-
-/// The last 1 of a row before bit `x`.
-fn last_one_before(row: &[u64], x: usize) -> Option<usize> {
-    let (mut i, bit) = (x / WORD_BITS, x % WORD_BITS);
-    let mut word = row[i] & ((1 << bit) - 1);
-    while word == 0 {
-        i = i.checked_sub(1)?;
-        word = row[i];
-    }
-    Some(i * WORD_BITS + 63 - word.leading_zeros() as usize)
-}
-
-/// The first bit of the run of ones that ends at or after bit `x`, which is 1.
-fn run_start(row: &[u64], x: usize) -> usize {
-    let (mut i, bit) = (x / WORD_BITS, x % WORD_BITS);
-    let mut zeros = !row[i] & ((1 << bit) - 1);
-    while zeros == 0 {
-        if i == 0 {
-            return 0;
-        }
-        i -= 1;
-        zeros = !row[i];
-    }
-    i * WORD_BITS + 64 - zeros.leading_zeros() as usize
 }

@@ -24,7 +24,8 @@
 use super::chains::{BorderId, Chains, Direction, opposite};
 use super::contours::BorderKind;
 use super::neighbours::{EAST, NEXT, WEST, first_clockwise, turn_direction, turn_sides};
-use super::sides::{Joined, MAX_STRAIGHT, Side, Sides};
+use super::plane::MAX_STRAIGHT;
+use super::sides::{Joined, Side, Sides};
 use crate::engine::Progress;
 use crate::error::{Result, reserve};
 use crate::image::BinaryImage;
@@ -60,21 +61,21 @@ fn follow(
     id: BorderId,
     steps: &mut Vec<Direction>,
 ) -> Result<usize> {
-    let start = sides.place(x, y);
+    let start = sides.plane.place(x, y);
     let aside = match kind {
         BorderKind::Outer => 4,
         BorderKind::Hole => 0,
     };
-    let Some(first_back) = first_clockwise(sides.window(start), aside) else {
+    let Some(first_back) = first_clockwise(sides.plane.window(start), aside) else {
         sides.pass(start, WEST | EAST, id);
         return Ok(1);
     };
-    let offsets = sides.neighbour_offsets();
+    let offsets = sides.plane.neighbour_offsets();
 
     let (mut place, mut back) = (start, first_back);
     let mut turns = 0;
     loop {
-        let turn = NEXT[sides.window(place)][usize::from(back)];
+        let turn = NEXT[sides.plane.window(place)][usize::from(back)];
         sides.pass(place, turn_sides(turn), id);
         let direction = turn_direction(turn);
         let turned = direction != opposite(back);
@@ -88,7 +89,7 @@ fn follow(
         if !turned && (direction == 0 || direction == 4) {
             // Horizontal runs are long in layouts. One may end at the start but not go through it:
             // where a border starts it has background to its W (outer) or E (hole).
-            let straight = sides.straight(place, direction);
+            let straight = sides.plane.straight(place, direction);
             steps.resize(steps.len() + straight, direction);
             place = place.wrapping_add_signed(straight as isize * offsets[usize::from(direction)]);
         }

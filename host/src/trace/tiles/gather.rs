@@ -8,10 +8,10 @@ use rayon::prelude::*;
 use super::super::chains::{Border, BorderId, Chains, Direction, NO_BORDER, check_count};
 use super::super::contours::BorderKind;
 use super::super::sides::Sides;
+use super::super::walk::Walk;
 use super::connect::Links;
 use super::grid::Grid;
 use super::track::{Closed, FragmentId, Tile};
-use super::walk::Walk;
 use crate::error::{Result, reserve, zeroed_vec};
 use crate::memory::advise_large_pages;
 
@@ -91,7 +91,7 @@ pub(super) fn gather<W: Walk>(
 /// The kind of a border, and the pixel where it is discovered.
 fn begin(border: &Closed, sides: &Sides) -> (BorderKind, u32, u32) {
     let key = border.discovery.key;
-    let (x, y) = sides.coordinates((key / 2) as usize);
+    let (x, y) = sides.plane.coordinates((key / 2) as usize);
     let kind = if key.is_multiple_of(2) {
         BorderKind::Outer
     } else {

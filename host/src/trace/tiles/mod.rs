@@ -6,7 +6,7 @@
 //! 1. **Preprocessing**: a plane of the pixels that a border passes.
 //! 2. **Tracking** (`track.rs`): the image is divided into NX × NY rectangles. In each, one
 //!    sequential walk looks for sides of pixels that no border has passed yet, and follows the
-//!    border there from node to node (`walk.rs`), forward, and if that leads out of the rectangle,
+//!    border there from node to node (`../walk.rs`), forward, and if that leads out of the rectangle,
 //!    backward from where it began. A border that stays in the rectangle is closed and goes to the
 //!    global list; the pieces of others are open.
 //! 3. **Connection** (`connect.rs`): log2(NY) stages join rectangles one above the other, then
@@ -32,17 +32,16 @@ mod connect;
 mod gather;
 mod grid;
 mod track;
-mod walk;
 
 use super::Geometry;
 use super::chains::Chains;
 use super::sides::{Joined, Sides};
+use super::walk::{Centers, Edges, Walk};
 use crate::engine::Progress;
 use crate::error::Result;
 use crate::image::BinaryImage;
 use grid::Grid;
 pub(super) use grid::choose_tiles;
-use walk::{Centers, Edges, Walk};
 
 /// Follows all borders of an image, with `tiles` rectangles along x and y, or a number of them that
 /// suits its size.
@@ -56,11 +55,18 @@ pub(super) fn follow_borders(
     match geometry {
         Geometry::Centers => {
             let sides = Sides::of(image, Joined::Eight)?;
-            follow(&Centers { sides: &sides }, &sides, &grid, progress)
+            follow(
+                &Centers {
+                    plane: &sides.plane,
+                },
+                &sides,
+                &grid,
+                progress,
+            )
         }
         Geometry::Edges => {
             let sides = Sides::of(image, Joined::Four)?;
-            let edges = Edges::of(image, &sides)?;
+            let edges = Edges::of(image, &sides.plane)?;
             follow(&edges, &sides, &grid, progress)
         }
     }

@@ -8,8 +8,8 @@ use rayon::prelude::*;
 use super::super::chains::{Direction, STEPS, opposite};
 use super::super::neighbours::{EAST, NORTH, SIDES, SOUTH, WEST, side_in};
 use super::super::sides::Sides;
+use super::super::walk::{Move, Node, Step, StepBack, Walk, with_stay};
 use super::grid::{Grid, Rectangle};
-use super::walk::{Move, Node, STAY, Step, StepBack, Walk};
 use crate::engine::Progress;
 use crate::error::{Error, Result, reserve};
 use crate::image::WORD_BITS;
@@ -115,7 +115,7 @@ pub(super) fn track<W: Walk>(
                 tile,
                 marks,
                 mark_offsets: offsets,
-                place_offsets: with_stay(sides.neighbour_offsets()),
+                place_offsets: with_stay(sides.plane.neighbour_offsets()),
             };
             tracker.track(&rectangle, &border_pixels)?;
             let tracked = tracked.fetch_add(1, Relaxed) + 1;
@@ -214,13 +214,6 @@ fn prepare_marks(marks: &mut Vec<u8>, rectangle: &Rectangle) -> Result<[isize; 9
     })))
 }
 
-/// The offsets of all moves from those of the directions.
-fn with_stay(offsets: [isize; 8]) -> [isize; 9] {
-    let mut all = [0; 9];
-    all[..usize::from(STAY)].copy_from_slice(&offsets);
-    all
-}
-
 /// The walk in one rectangle.
 struct Tracker<'a, W> {
     walk: &'a W,
@@ -246,12 +239,12 @@ impl<W: Walk> Tracker<'_, W> {
         if left == right {
             return Ok(());
         }
-        let row_words = self.sides.stride() / WORD_BITS;
+        let row_words = self.sides.plane.stride() / WORD_BITS;
         let (first_word, last_word) = (left / WORD_BITS, (right - 1) / WORD_BITS);
         for (row, y) in rectangle.y.clone().enumerate() {
             let words = &border_pixels[y as usize * row_words..][..row_words];
             let first_mark = (row + 1) * (rectangle.x.len() + 2) + 1;
-            let first_place = self.sides.place(rectangle.x.start, y);
+            let first_place = self.sides.plane.place(rectangle.x.start, y);
             for (i, &word) in words
                 .iter()
                 .enumerate()
@@ -277,7 +270,7 @@ impl<W: Walk> Tracker<'_, W> {
 
     /// Follows the borders of a pixel that have not been tracked.
     fn track_pixel(&mut self, place: usize, mark: usize) -> Result<()> {
-        let sides = SIDES[self.sides.window(place)];
+        let sides = SIDES[self.sides.plane.window(place)];
         if self.marks[mark] == NUMBERS[usize::from(sides)] {
             return Ok(());
         }
@@ -389,7 +382,7 @@ impl<W: Walk> Tracker<'_, W> {
     }
 
     fn port(&self, node: Node, from: Direction) -> Port {
-        let (x, y) = self.sides.coordinates(node.place);
+        let (x, y) = self.sides.plane.coordinates(node.place);
         let code = node.code;
         Port { x, y, code, from }
     }

@@ -7,12 +7,12 @@ use crate::error::{Result, zeroed_vec};
 use crate::image::{BinaryImage, WORD_BITS};
 use crate::label::{self, Connectivity, LabelAlgorithm, LabelOptions};
 
-use super::super::chains::{Direction, opposite};
-use super::super::contours::BorderKind;
-use super::super::neighbours::{
+use super::chains::{Direction, opposite};
+use super::contours::BorderKind;
+use super::neighbours::{
     NEXT, PREVIOUS, first_clockwise, is_foreground, side_in, turn_direction, turn_sides,
 };
-use super::super::sides::Sides;
+use super::plane::Plane;
 
 /// A node: its pixel's place, and what tells it from the pixel's other nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,13 @@ pub(super) type Move = u8;
 
 /// To the same pixel.
 pub(super) const STAY: Move = 8;
+
+/// The offsets of all moves from those of the directions.
+pub(super) fn with_stay(offsets: [isize; 8]) -> [isize; 9] {
+    let mut all = [0; 9];
+    all[..usize::from(STAY)].copy_from_slice(&offsets);
+    all
+}
 
 /// What leads from a node to the next one.
 #[derive(Clone, Copy, Debug)]
@@ -74,17 +81,17 @@ pub(super) trait Walk: Sync {
 
 /// Over pixel centers. A node's code is the direction back.
 pub(super) struct Centers<'a> {
-    pub(super) sides: &'a Sides,
+    pub(super) plane: &'a Plane,
 }
 
 impl Walk for Centers<'_> {
     fn node_at(&self, place: usize, aside: Direction) -> Option<u8> {
-        first_clockwise(self.sides.window(place), aside)
+        first_clockwise(self.plane.window(place), aside)
     }
 
     #[inline]
     fn step(&self, node: Node) -> Step {
-        let turn = NEXT[self.sides.window(node.place)][usize::from(node.code)];
+        let turn = NEXT[self.plane.window(node.place)][usize::from(node.code)];
         let direction = turn_direction(turn);
         Step {
             direction,
@@ -97,8 +104,8 @@ impl Walk for Centers<'_> {
     #[inline]
     fn step_back(&self, node: Node) -> StepBack {
         let direction = opposite(node.code);
-        let former = self.sides.neighbour(node.place, node.code);
-        let turn = PREVIOUS[self.sides.window(former)][usize::from(direction)];
+        let former = self.plane.neighbour(node.place, node.code);
+        let turn = PREVIOUS[self.plane.window(former)][usize::from(direction)];
         StepBack {
             to: node.code,
             previous: turn_direction(turn),
@@ -123,21 +130,21 @@ impl Walk for Centers<'_> {
 /// pixel if they belong to two 4-connected components. If they belong to one, the border would come
 /// to the corner a second time, and it crosses over to the other pixel instead.
 pub(super) struct Edges<'a> {
-    sides: &'a Sides,
+    plane: &'a Plane,
     /// A bit for each saddle whose two pixels belong to one component, at the pixel to its lower
-    /// right; rows are as far apart as those of `sides`.
+    /// right; rows are as far apart as those of `plane`.
     crossings: Vec<u64>,
 }
 
 impl<'a> Edges<'a> {
-    pub(super) fn of(image: &BinaryImage, sides: &'a Sides) -> Result<Self> {
+    pub(super) fn of(image: &BinaryImage, plane: &'a Plane) -> Result<Self> {
         let options = LabelOptions {
             connectivity: Connectivity::Four,
             ..LabelOptions::default()
         };
         let labels = label::label(image, &options, LabelAlgorithm::Parallel, &Progress::SILENT)?;
         let (labels, width) = (labels.as_slice(), image.width() as usize);
-        let row_words = sides.stride() / WORD_BITS;
+        let row_words = plane.stride() / WORD_BITS;
         let words = row_words * image.height() as usize;
         let mut crossings: Vec<u64> = zeroed_vec(words, "the plane of saddles")?;
         let rows = crossings.par_chunks_mut(row_words).enumerate();
@@ -164,20 +171,20 @@ impl<'a> Edges<'a> {
                 }
             }
         });
-        Ok(Self { sides, crossings })
+        Ok(Self { plane, crossings })
     }
 
     /// Whether borders cross over at a saddle: the corner of the pixel at `place` counter-clockwise
     /// from its side in direction `aside`.
     fn crosses(&self, place: usize, aside: Direction) -> bool {
-        let (x, y) = self.sides.coordinates(place);
+        let (x, y) = self.plane.coordinates(place);
         let (x, y) = match aside {
             0 => (x + 1, y),
             2 => (x, y),
             4 => (x, y + 1),
             _ => (x + 1, y + 1),
         };
-        let row_words = self.sides.stride() / WORD_BITS;
+        let row_words = self.plane.stride() / WORD_BITS;
         let word = self.crossings[y as usize * row_words + x as usize / WORD_BITS];
         word >> (x as usize % WORD_BITS) & 1 == 1
     }
@@ -190,7 +197,7 @@ impl Walk for Edges<'_> {
 
     #[inline]
     fn step(&self, Node { place, code }: Node) -> Step {
-        let window = self.sides.window(place);
+        let window = self.plane.window(place);
         let aside = code * 2;
         let heading = (aside + 2) & 7;
         let ahead = is_foreground(window, heading);
@@ -211,7 +218,7 @@ impl Walk for Edges<'_> {
 
     #[inline]
     fn step_back(&self, Node { place, code }: Node) -> StepBack {
-        let window = self.sides.window(place);
+        let window = self.plane.window(place);
         let aside = code * 2;
         let behind = is_foreground(window, (aside + 6) & 7);
         let beside = is_foreground(window, (aside + 7) & 7);
