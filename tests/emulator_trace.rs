@@ -7,14 +7,16 @@ mod contours;
 mod emulated;
 
 use contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, difference};
-use emulated::{check, emulator, image, say, seed};
+use emulated::{check, emulator, image, noise_or_pattern, say, seed, side};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
 use trazar::emulator::Emulator;
 use trazar::generate::Pattern;
+use trazar::gpu::View;
 use trazar::{
-    Approximation, BinaryImage, DeviceImage, DeviceTracer, Engine, Error, Retrieval, TraceOptions,
+    Approximation, BinaryImage, Device, DeviceImage, DeviceLabeler, DeviceTracer, Engine, Error,
+    Retrieval, TraceAlgorithm, TraceOptions,
 };
 
 /// Traces `image` both ways and compares.
@@ -23,7 +25,12 @@ fn check_contours(
     image: &BinaryImage,
     options: &TraceOptions,
 ) -> Result<(), TestCaseError> {
-    let expected = Engine::cpu().trace(image, options).unwrap();
+    let sequential = TraceOptions {
+        algorithm: None,
+        tiles: None,
+        ..*options
+    };
+    let expected = Engine::cpu().trace(image, &sequential).unwrap();
     let tracer = DeviceTracer::on(emulator.clone());
     let on_device = DeviceImage::upload(tracer.gpu(), image).unwrap();
     let found = tracer.trace(&on_device, options)?;
@@ -38,14 +45,30 @@ fn options() -> impl Strategy<Value = TraceOptions> {
         select(&RETRIEVALS[..]),
         select(&APPROXIMATIONS[..]),
         select(&GEOMETRIES[..]),
+        select(TraceAlgorithm::on(Device::Emulator)),
     );
-    options.prop_map(|(retrieval, approximation, geometry)| TraceOptions {
-        retrieval,
-        approximation,
-        geometry,
-        algorithm: None,
-        tiles: None,
-    })
+    options.prop_map(
+        |(retrieval, approximation, geometry, algorithm)| TraceOptions {
+            retrieval,
+            approximation,
+            geometry,
+            algorithm: Some(algorithm),
+            tiles: None,
+        },
+    )
+}
+
+/// `options`, in at most so many tiles along x and y: powers of two, and not more than the image has pixels.
+fn in_tiles(options: TraceOptions, image: &BinaryImage, columns: u32, rows: u32) -> TraceOptions {
+    let most = |side: u32| 1 << side.ilog2();
+    TraceOptions {
+        algorithm: Some(TraceAlgorithm::Tiles),
+        tiles: Some((
+            columns.min(most(image.width())),
+            rows.min(most(image.height())),
+        )),
+        ..options
+    }
 }
 
 #[test]
@@ -55,6 +78,51 @@ fn contours_of_random_images() {
         40,
         &(image(), emulator(), options()),
         |(image, emulator, options)| check_contours(&emulator, &image, &options),
+    );
+}
+
+#[test]
+fn contours_of_random_images_in_any_number_of_tiles() {
+    let small = (noise_or_pattern(), side(140), side(80), any::<u64>());
+    let image = small
+        .prop_map(|(pattern, width, height, seed)| pattern.generate(width, height, seed).unwrap());
+    let log = || 0..=7u32;
+    check(
+        "contours of random images in any number of tiles",
+        80,
+        &(image, log(), log(), emulator(), options()),
+        |(image, columns, rows, emulator, options)| {
+            let options = in_tiles(options, &image, 1 << columns, 1 << rows);
+            check_contours(&emulator, &image, &options)
+        },
+    );
+}
+
+/// Every pattern at one awkward size, in few tiles and in as many as there are pixels.
+#[test]
+fn contours_of_every_pattern_in_tiles() {
+    let mut order = 2000 * seed();
+    for pattern in Pattern::ALL {
+        let image = pattern.generate(67, 35, seed()).unwrap();
+        for geometry in GEOMETRIES {
+            for (columns, rows) in [(1, 1), (1, 2), (4, 2), (64, 32)] {
+                order += 1;
+                let options = TraceOptions {
+                    geometry,
+                    ..TraceOptions::default()
+                };
+                let options = in_tiles(options, &image, columns, rows);
+                let same = check_contours(&Emulator::new(order), &image, &options);
+                assert!(
+                    same.is_ok(),
+                    "{pattern}, {options:?}, order {order}: {same:?}"
+                );
+            }
+        }
+    }
+    say(
+        "contours of every pattern in tiles",
+        &format!("orders up to {order}"),
     );
 }
 
@@ -99,8 +167,13 @@ fn contours_of_all_small_images() {
                 geometry: GEOMETRIES[order as usize % 2],
                 approximation: APPROXIMATIONS[order as usize / 2 % 2],
                 retrieval: RETRIEVALS[order as usize / 4 % 4],
-                algorithm: None,
-                tiles: None,
+                ..TraceOptions::default()
+            };
+            let tiled = in_tiles(options, &image, 2, 2);
+            let options = if order.is_multiple_of(2) {
+                options
+            } else {
+                tiled
             };
             let same = check_contours(&Emulator::new(order), &image, &options);
             assert!(
@@ -154,4 +227,95 @@ fn what_the_device_does_not_do_is_said() {
         tracer.trace(&image, &options),
         Err(Error::Unavailable(_))
     ));
+    let options = TraceOptions {
+        algorithm: Some(TraceAlgorithm::Suzuki),
+        ..TraceOptions::default()
+    };
+    assert!(matches!(
+        tracer.trace(&image, &options),
+        Err(Error::Unavailable(_))
+    ));
+    let options = TraceOptions {
+        tiles: Some((2, 1)),
+        ..TraceOptions::default()
+    };
+    assert!(matches!(
+        tracer.trace(&image, &options),
+        Err(Error::InvalidOption(_))
+    ));
+}
+
+/// The approximations of Teh and Chin come from an engine.
+#[test]
+fn dominant_points_in_tiles() {
+    let image = Pattern::Blobs.generate(90, 70, seed()).unwrap();
+    for approximation in [Approximation::TehChinL1, Approximation::TehChinKCos] {
+        let options = TraceOptions {
+            approximation,
+            ..TraceOptions::default()
+        };
+        let expected = Engine::cpu().trace(&image, &options).unwrap();
+        let options = in_tiles(options, &image, 8, 4);
+        let engine = Engine::emulator(seed());
+        assert_eq!(engine.trace_algorithm(&options), TraceAlgorithm::Tiles);
+        assert_eq!(engine.trace(&image, &options).unwrap(), expected);
+    }
+}
+
+/// An image that another library has left on the device: rows apart, at any address.
+#[test]
+fn pitched_images_are_packed_where_they_lie() {
+    let emulator = Emulator::new(seed());
+    let tracer = DeviceTracer::on(emulator.clone());
+    let labeler = DeviceLabeler::on(emulator.clone());
+    for (width, height, pitch, offset) in [
+        (64, 9, 80, 16),
+        (64, 9, 80, 3),
+        (48, 5, 48, 0),
+        (77, 30, 100, 1),
+        (1, 1, 1, 0),
+    ] {
+        let image = trazar::generate::noise(width, height, 0.4, 3).unwrap();
+        let mut bytes = vec![255u8; offset + pitch * height as usize];
+        for y in 0..height {
+            for x in 0..width {
+                let value = if image.get(x, y) { 200 } else { 100 };
+                bytes[offset + y as usize * pitch + x as usize] = value;
+            }
+        }
+        let on_device = emulator.upload(&bytes).unwrap();
+        let len = pitch * (height as usize - 1) + width as usize;
+        // SAFETY: within the upload, from `offset` on.
+        let view = unsafe { View::from_raw_parts(on_device.as_ptr().add(offset), len) };
+        // SAFETY: nothing writes the upload.
+        let packed = unsafe { labeler.pack_pitched(width, height, view, pitch, 127) }.unwrap();
+        assert!(
+            packed.to_host().unwrap() == image,
+            "{width} × {height}, {pitch}"
+        );
+        let found = tracer.trace(&packed, &TraceOptions::default()).unwrap();
+        let expected = Engine::cpu().trace(&image, &TraceOptions::default());
+        assert_eq!(
+            difference(&found.to_host().unwrap(), &expected.unwrap()),
+            None
+        );
+
+        // SAFETY: as above; these are refused.
+        let (narrow, short) = unsafe {
+            let short = View::from_raw_parts(on_device.as_ptr(), len - 1);
+            (
+                labeler.pack_pitched(width, height, view, width as usize - 1, 127),
+                labeler.pack_pitched(width, height, short, pitch, 127),
+            )
+        };
+        assert!(matches!(narrow, Err(Error::InvalidOption(_))));
+        assert!(matches!(short, Err(Error::SizeMismatch { .. })));
+    }
+}
+
+#[test]
+fn images_whose_nodes_have_no_numbers_are_refused() {
+    let image = BinaryImage::new(1 << 16, (1 << 14) + 1).unwrap();
+    let refused = Engine::emulator(0).trace(&image, &TraceOptions::default());
+    assert!(matches!(refused, Err(Error::ImageTooLarge { .. })));
 }

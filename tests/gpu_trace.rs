@@ -13,8 +13,8 @@ use contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, difference};
 use trazar::cuda::{Device, Queue};
 use trazar::generate::{self, Pattern};
 use trazar::{
-    Approximation, BinaryImage, DeviceImage, DeviceTracer, Engine, Geometry, Retrieval,
-    TraceOptions,
+    Approximation, BinaryImage, DeviceImage, DeviceTracer, Engine, Error, Geometry, Retrieval,
+    TraceAlgorithm, TraceOptions,
 };
 
 fn set(variable: &str) -> bool {
@@ -43,7 +43,12 @@ fn tracer(test: &str) -> Option<DeviceTracer<Queue>> {
 
 /// Traces `image` on both and compares.
 fn check(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryImage, options: &TraceOptions) {
-    let expected = Engine::cpu().trace(image, options).unwrap();
+    let sequential = TraceOptions {
+        algorithm: None,
+        tiles: None,
+        ..*options
+    };
+    let expected = Engine::cpu().trace(image, &sequential).unwrap();
     let on_device = DeviceImage::upload(tracer.gpu(), image).unwrap();
     let found = tracer.trace(&on_device, options).unwrap();
     let difference = difference(&found.to_host().unwrap(), &expected);
@@ -59,12 +64,15 @@ fn check(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryImage, options:
 fn all_options() -> impl Iterator<Item = TraceOptions> {
     RETRIEVALS.into_iter().flat_map(|retrieval| {
         APPROXIMATIONS.into_iter().flat_map(move |approximation| {
-            GEOMETRIES.into_iter().map(move |geometry| TraceOptions {
-                retrieval,
-                approximation,
-                geometry,
-                algorithm: None,
-                tiles: None,
+            GEOMETRIES.into_iter().flat_map(move |geometry| {
+                let algorithms = TraceAlgorithm::on(trazar::Device::Cuda).iter();
+                algorithms.map(move |&algorithm| TraceOptions {
+                    retrieval,
+                    approximation,
+                    geometry,
+                    algorithm: Some(algorithm),
+                    tiles: None,
+                })
             })
         })
     })
@@ -126,11 +134,14 @@ fn large_images() {
         let pattern: Pattern = name.parse().unwrap();
         let image = pattern.generate(width, height, 7).unwrap();
         for geometry in GEOMETRIES {
-            let options = TraceOptions {
-                geometry,
-                ..TraceOptions::default()
-            };
-            check(&tracer, name, &image, &options);
+            for &algorithm in TraceAlgorithm::on(trazar::Device::Cuda) {
+                let options = TraceOptions {
+                    geometry,
+                    algorithm: Some(algorithm),
+                    ..TraceOptions::default()
+                };
+                check(&tracer, name, &image, &options);
+            }
         }
         let options = TraceOptions {
             approximation: Approximation::None,
@@ -166,4 +177,27 @@ fn masks() {
         }
     }
     assert!(found > 0, "no *.png in {}", folder.display());
+}
+
+/// Where memory runs out, the trace says so, and the GPU goes on.
+#[test]
+fn out_of_device_memory_is_an_error() {
+    let Some(tracer) = tracer("out_of_device_memory_is_an_error") else {
+        return;
+    };
+    let image = generate::noise(8192, 8192, 0.5, 1).unwrap();
+    let on_device = DeviceImage::upload(tracer.gpu(), &image).unwrap();
+    let stream = tracer.gpu().stream();
+    let free = stream.device().memory().unwrap().free;
+    let most = stream.alloc::<u8>(free.saturating_sub(600 << 20)).unwrap();
+    let refused = tracer.trace(&on_device, &TraceOptions::default());
+    assert!(
+        matches!(
+            refused,
+            Err(Error::Cuda(trazar::cuda::CudaError::OutOfMemory { .. }))
+        ),
+        "{refused:?}"
+    );
+    drop(most);
+    assert!(tracer.trace(&on_device, &TraceOptions::default()).is_ok());
 }

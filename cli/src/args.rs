@@ -159,7 +159,7 @@ Examples:
   trazar generate mask noise:0.3 -o noise.npy --size 1920x1080")]
 pub(crate) struct MaskArgs {
     /// blobs, noise or noise:DENSITY, nested-rectangles, spiral, serpentine, hilbert, comb,
-    /// checkerboard, dots or lattice
+    /// checkerboard, dots, lattice or text
     #[arg(value_name = "PATTERN")]
     pub(crate) pattern: Pattern,
 
@@ -176,7 +176,7 @@ pub(crate) struct MaskArgs {
     #[arg(long, value_name = "WxH|N", default_value = "1024", value_parser = size)]
     pub(crate) size: (u32, u32),
 
-    /// Which of the random images, for blobs and noise
+    /// Which of the random images, for blobs, noise and text
     #[arg(long, value_name = "S", default_value = "0")]
     pub(crate) seed: u64,
 }

@@ -154,10 +154,7 @@ impl Engine {
 
     /// The algorithm that [`trace`](Self::trace) uses for these options.
     pub fn trace_algorithm(&self, options: &TraceOptions) -> TraceAlgorithm {
-        options.algorithm.unwrap_or(match options.tiles {
-            None => TraceAlgorithm::on(self.device())[0],
-            Some(_) => TraceAlgorithm::Tiles,
-        })
+        options.algorithm_on(self.device())
     }
 
     /// The algorithm that [`label`](Self::label) uses for these options.

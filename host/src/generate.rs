@@ -15,6 +15,7 @@
 //! | [`comb`] | components that join late |
 //! | [`checkerboard`], [`dots`] | the largest number of runs; of components |
 //! | [`lattice`] | the largest number of holes |
+//! | [`text`] | strokes one to four pixels wide, corners that touch |
 
 use std::fmt;
 use std::str::FromStr;
@@ -63,11 +64,13 @@ pub enum Pattern {
     Dots,
     /// [`lattice`].
     Lattice,
+    /// [`text`].
+    Text,
 }
 
 impl Pattern {
     /// Each pattern once, noise at one half.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Blobs,
         Self::Noise { density: 0.5 },
         Self::NestedRectangles,
@@ -78,6 +81,7 @@ impl Pattern {
         Self::Checkerboard,
         Self::Dots,
         Self::Lattice,
+        Self::Text,
     ];
 
     /// The pattern's name, without parameters.
@@ -93,10 +97,11 @@ impl Pattern {
             Self::Checkerboard => "checkerboard",
             Self::Dots => "dots",
             Self::Lattice => "lattice",
+            Self::Text => "text",
         }
     }
 
-    /// Draws the pattern. Only [`Blobs`](Self::Blobs) and [`Noise`](Self::Noise) use the seed.
+    /// Draws the pattern. Only [`Blobs`](Self::Blobs), [`Noise`](Self::Noise) and [`Text`](Self::Text) use the seed.
     ///
     /// # Errors
     /// Those of the function that draws it.
@@ -112,6 +117,7 @@ impl Pattern {
             Self::Checkerboard => checkerboard(width, height),
             Self::Dots => dots(width, height),
             Self::Lattice => lattice(width, height),
+            Self::Text => text(width, height, seed),
         }
     }
 }
@@ -680,6 +686,70 @@ pub fn dots(width: u32, height: u32) -> Result<BinaryImage> {
 /// Those of [`BinaryImage::new`].
 pub fn lattice(width: u32, height: u32) -> Result<BinaryImage> {
     draw(width, height, |x, y| (x & y).is_multiple_of(2))
+}
+
+/// Letters from A to Z, five pixels wide: seven rows each, the leftmost pixel in the highest of five bits.
+#[rustfmt::skip]
+const LETTERS: [[u8; 7]; 26] = [
+    [0b01110, 0b10001, 0b10001, 0b11111, 0b10001, 0b10001, 0b10001], // A
+    [0b11110, 0b10001, 0b10001, 0b11110, 0b10001, 0b10001, 0b11110], // B
+    [0b01110, 0b10001, 0b10000, 0b10000, 0b10000, 0b10001, 0b01110], // C
+    [0b11110, 0b10001, 0b10001, 0b10001, 0b10001, 0b10001, 0b11110], // D
+    [0b11111, 0b10000, 0b10000, 0b11110, 0b10000, 0b10000, 0b11111], // E
+    [0b11111, 0b10000, 0b10000, 0b11110, 0b10000, 0b10000, 0b10000], // F
+    [0b01110, 0b10001, 0b10000, 0b10111, 0b10001, 0b10001, 0b01110], // G
+    [0b10001, 0b10001, 0b10001, 0b11111, 0b10001, 0b10001, 0b10001], // H
+    [0b01110, 0b00100, 0b00100, 0b00100, 0b00100, 0b00100, 0b01110], // I
+    [0b00111, 0b00010, 0b00010, 0b00010, 0b00010, 0b10010, 0b01100], // J
+    [0b10001, 0b10010, 0b10100, 0b11000, 0b10100, 0b10010, 0b10001], // K
+    [0b10000, 0b10000, 0b10000, 0b10000, 0b10000, 0b10000, 0b11111], // L
+    [0b10001, 0b11011, 0b10101, 0b10101, 0b10001, 0b10001, 0b10001], // M
+    [0b10001, 0b11001, 0b10101, 0b10011, 0b10001, 0b10001, 0b10001], // N
+    [0b01110, 0b10001, 0b10001, 0b10001, 0b10001, 0b10001, 0b01110], // O
+    [0b11110, 0b10001, 0b10001, 0b11110, 0b10000, 0b10000, 0b10000], // P
+    [0b01110, 0b10001, 0b10001, 0b10001, 0b10101, 0b10010, 0b01101], // Q
+    [0b11110, 0b10001, 0b10001, 0b11110, 0b10100, 0b10010, 0b10001], // R
+    [0b01111, 0b10000, 0b10000, 0b01110, 0b00001, 0b00001, 0b11110], // S
+    [0b11111, 0b00100, 0b00100, 0b00100, 0b00100, 0b00100, 0b00100], // T
+    [0b10001, 0b10001, 0b10001, 0b10001, 0b10001, 0b10001, 0b01110], // U
+    [0b10001, 0b10001, 0b10001, 0b10001, 0b01010, 0b01010, 0b00100], // V
+    [0b10001, 0b10001, 0b10001, 0b10101, 0b10101, 0b11011, 0b10001], // W
+    [0b10001, 0b01010, 0b00100, 0b00100, 0b00100, 0b01010, 0b10001], // X
+    [0b10001, 0b01010, 0b00100, 0b00100, 0b00100, 0b00100, 0b00100], // Y
+    [0b11111, 0b00001, 0b00010, 0b00100, 0b01000, 0b10000, 0b11111], // Z
+];
+
+/// Lines of random letters in four sizes: pixels of one to four.
+///
+/// ```
+/// use trazar::generate::text;
+///
+/// assert_eq!(text(11, 2, 1)?.to_string(), "#####.#####\n..#.....#..\n");
+/// # Ok::<(), trazar::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of [`BinaryImage::new`].
+pub fn text(width: u32, height: u32, seed: u64) -> Result<BinaryImage> {
+    // A line of each size, and again: eight rows of its pixels each.
+    const PERIOD: u32 = 8 * (1 + 2 + 3 + 4);
+    draw(width, height, |x, y| {
+        let in_period = y % PERIOD;
+        let (size, top) = match in_period {
+            0..8 => (1, 0),
+            8..24 => (2, 8),
+            24..48 => (3, 24),
+            _ => (4, 48),
+        };
+        let (column, row) = (x / size % 6, (in_period - top) / size);
+        if column == 5 || row == 7 {
+            return false;
+        }
+        let line = y / PERIOD * 4 + size - 1;
+        let letter = u64::from(line) << 32 | u64::from(x / size / 6);
+        let letter = LETTERS[(random(seed, letter) % 26) as usize];
+        letter[row as usize] >> (4 - column) & 1 != 0
+    })
 }
 
 #[cfg(test)]

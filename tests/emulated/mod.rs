@@ -48,23 +48,32 @@ pub(crate) fn side(largest: u32) -> impl Strategy<Value = u32> {
     prop_oneof![select(edges), 1..=largest]
 }
 
-/// Noise of every density, and every pattern, also inverted.
-pub(crate) fn image() -> impl Strategy<Value = BinaryImage> {
-    let pattern = prop_oneof![
+/// Noise of every density, and every pattern.
+pub(crate) fn noise_or_pattern() -> impl Strategy<Value = Pattern> {
+    prop_oneof![
         (0..=100u32).prop_map(|percent| Pattern::Noise {
             density: f64::from(percent) / 100.0
         }),
         select(&Pattern::ALL[..]),
-    ];
-    (pattern, side(300), side(200), any::<u64>(), any::<bool>()).prop_map(
-        |(pattern, width, height, seed, inverted)| {
+    ]
+}
+
+/// Noise of every density, and every pattern, also inverted.
+pub(crate) fn image() -> impl Strategy<Value = BinaryImage> {
+    (
+        noise_or_pattern(),
+        side(300),
+        side(200),
+        any::<u64>(),
+        any::<bool>(),
+    )
+        .prop_map(|(pattern, width, height, seed, inverted)| {
             let mut image = pattern.generate(width, height, seed).unwrap();
             if inverted {
                 image.invert();
             }
             image
-        },
-    )
+        })
 }
 
 pub(crate) fn emulator() -> impl Strategy<Value = Emulator> {

@@ -31,7 +31,7 @@ use std::ffi::c_void;
 use std::fmt;
 
 use cuda_std::launch::{KernelSpec, LaunchConfig, Launcher};
-use cuda_std::{Pod, View, ViewMut};
+pub use cuda_std::{Pod, View, ViewMut};
 
 use crate::{Device, Error, Result};
 

@@ -11,6 +11,8 @@
 
 use std::sync::OnceLock;
 
+use cuda_std::View;
+
 #[cfg(feature = "cuda")]
 use trazar_kernels::PTX;
 use trazar_kernels::label::number;
@@ -398,23 +400,68 @@ impl<G: Gpu> DeviceLabeler<G> {
         threshold: u8,
     ) -> Result<DeviceImage<G>> {
         check_bytes::<G>(width, height, bytes)?;
-        let grid = grid(width, height)?;
         self.gpu.acquire(bytes)?;
+        // SAFETY: the queue has acquired the bytes, and they are released after the launch.
+        let image =
+            unsafe { self.pack_pitched(width, height, bytes.view(), width as usize, threshold) }?;
+        self.gpu.release(bytes)?;
+        Ok(image)
+    }
+
+    /// Packs an image of one byte a pixel that lies anywhere in the GPU's memory, its rows `pitch` bytes apart: what another
+    /// library has made there, given as [`View::from_raw_parts`](cuda_std::View::from_raw_parts) of its device address.
+    /// Foreground is `value > threshold`. Nothing is copied but the bits.
+    ///
+    /// # Errors
+    /// As [`BinaryImage::from_values`]; [`Error::InvalidOption`] for a pitch below the width, [`Error::SizeMismatch`] for fewer
+    /// than `pitch * (height - 1) + width` bytes; `Error::Cuda`, [`Error::Emulator`].
+    ///
+    /// # Safety
+    /// The bytes are there, and nothing writes them, until the work queued here so far is done.
+    pub unsafe fn pack_pitched(
+        &self,
+        width: u32,
+        height: u32,
+        bytes: View<'_, u8>,
+        pitch: usize,
+        threshold: u8,
+    ) -> Result<DeviceImage<G>> {
+        check_size(width.into(), height.into())?;
+        let grid = grid(width, height)?;
+        let pitch = match u32::try_from(pitch) {
+            Ok(pitch) if pitch >= width => pitch,
+            _ => {
+                return Err(Error::InvalidOption(format!(
+                    "rows {pitch} bytes apart: an image {width} pixels wide takes from {width} to {} bytes",
+                    u32::MAX
+                )));
+            }
+        };
+        let needed = u64::from(pitch) * u64::from(height - 1) + u64::from(width);
+        if (bytes.len() as u64) < needed {
+            return Err(Error::SizeMismatch {
+                width,
+                height,
+                needed,
+                given: bytes.len() as u64,
+                unit: "bytes",
+            });
+        }
         let mut words = self.gpu.alloc::<u64>(grid.words() as usize)?;
-        // SAFETY: the sizes were checked or are allocated as the kernel asks for; the queue has acquired the bytes.
+        // SAFETY: the sizes were checked or are allocated as the kernel asks for; the bytes are the caller's promise.
         unsafe {
             pack::pack_bytes::launch(
                 &self.gpu.launcher(),
                 pack::blocks(grid.row_words, height),
-                bytes.view(),
+                bytes,
                 words.view_mut_as(),
                 width,
                 height,
                 grid.row_words,
+                pitch,
                 threshold.into(),
             )?;
         }
-        self.gpu.release(bytes)?;
         Ok(DeviceImage {
             width,
             height,

@@ -110,20 +110,33 @@ impl Chains {
         &self.steps[begin..self.borders[id].steps_end]
     }
 
-    /// Finds all borders' parents, when `before(kind, start)` is the border of the last side
+    /// [`Nesting::find_parents`], by the borders' starts.
+    pub(super) fn find_parents(
+        &mut self,
+        before: impl Fn(BorderKind, (u32, u32)) -> BorderId,
+    ) -> Result<()> {
+        let Self {
+            borders, nesting, ..
+        } = self;
+        nesting.find_parents(|id, kind| before(kind, borders[id].start))
+    }
+}
+
+impl Nesting {
+    /// Finds all borders' parents, when `before(index, kind)` is the border of the last side
     /// before the one that a border begins at: the two are siblings if they are of one kind,
     /// else the border lies inside the one before.
     ///
     /// Borders must be in raster order of their starts.
     pub(super) fn find_parents(
         &mut self,
-        before: impl Fn(BorderKind, (u32, u32)) -> BorderId,
+        before: impl Fn(usize, BorderKind) -> BorderId,
     ) -> Result<()> {
-        let Nesting { kinds, parents } = &mut self.nesting;
+        let Self { kinds, parents } = self;
         parents.clear();
         reserve(parents, kinds.len(), "the borders' parents")?;
-        for (border, &kind) in self.borders.iter().zip(&*kinds) {
-            let before = before(kind, border.start);
+        for (id, &kind) in kinds.iter().enumerate() {
+            let before = before(id, kind);
             let siblings = kinds.get(before as usize) == Some(&kind);
             parents.push(if siblings {
                 parents[before as usize]

@@ -112,7 +112,8 @@ impl TraceAlgorithm {
     /// The devices that run it.
     pub fn devices(self) -> &'static [Device] {
         match self {
-            Self::Suzuki | Self::Tiles => &[Device::Cpu],
+            Self::Suzuki => &[Device::Cpu],
+            Self::Tiles => &[Device::Cpu, Device::Cuda, Device::Emulator],
             Self::Components => &[Device::Cuda, Device::Emulator],
         }
     }
@@ -122,7 +123,7 @@ impl TraceAlgorithm {
     pub fn on(device: Device) -> &'static [Self] {
         match device {
             Device::Cpu => &[Self::Suzuki, Self::Tiles],
-            Device::Cuda | Device::Emulator => &[Self::Components],
+            Device::Cuda | Device::Emulator => &[Self::Components, Self::Tiles],
         }
     }
 
@@ -192,6 +193,14 @@ impl TraceOptions {
                 other.name()
             )),
         }
+    }
+
+    /// The algorithm to use on `device`.
+    pub(crate) fn algorithm_on(&self, device: Device) -> TraceAlgorithm {
+        self.algorithm.unwrap_or(match self.tiles {
+            None => TraceAlgorithm::on(device)[0],
+            Some(_) => TraceAlgorithm::Tiles,
+        })
     }
 }
 

@@ -5,7 +5,7 @@
 //! | | |
 //! | --- | --- |
 //! | launch | [`pack_bytes`](fn@pack_bytes) with [`blocks`]`(row_words, height)` blocks of 256 threads |
-//! | reads | 1 byte per pixel: 16 per load where the width is a multiple of 16, else 1 |
+//! | reads | 1 byte per pixel: 16 per load where width, pitch and address are multiples of 16, else 1 |
 //! | writes | 1 bit per pixel, rows padded to words of 64 |
 
 use cuda_std::prelude::*;
@@ -23,11 +23,11 @@ pub const fn blocks(row_words: u32, height: u32) -> u32 {
     (row_words as u64 * height as u64).div_ceil(BLOCK_WORDS as u64) as u32
 }
 
-/// Packs an image of bytes. `bits` holds the image's words, as quarters of 16 pixels.
+/// Packs an image of bytes, whose rows begin `pitch` bytes apart. `bits` holds the image's words, as quarters of 16 pixels.
 ///
 /// # Safety
 ///
-/// `bytes` has `width * height` elements and starts at a multiple of 16 bytes; `bits` has
+/// `bytes` has `pitch * (height - 1) + width` elements, and `pitch` is at least `width`; `bits` has
 /// `4 * row_words * height`, where `row_words` is the width in words, rounded up; the grid has
 /// [`blocks`]`(row_words, height)` blocks; nothing else uses `bits` meanwhile.
 #[kernel(block = 256)]
@@ -37,12 +37,14 @@ pub unsafe fn pack_bytes(
     width: u32,
     height: u32,
     row_words: u32,
+    pitch: u32,
     threshold: u32,
 ) {
     let t = thread::thread_idx_x();
     let first_word = thread::block_idx_x() * BLOCK_WORDS;
     let words = row_words * height;
-    if width.is_multiple_of(16) {
+    let aligned = bytes.as_ptr().addr().is_multiple_of(16) && pitch.is_multiple_of(16);
+    if width.is_multiple_of(16) && aligned {
         let word = first_word + t / 4;
         if word >= words {
             return;
@@ -51,7 +53,7 @@ pub unsafe fn pack_bytes(
         let x = (word - y * row_words) * 64 + t % 4 * 16;
         let mut packed = 0;
         if x < width {
-            let at = y as usize * width as usize + x as usize;
+            let at = y as usize * pitch as usize + x as usize;
             let pixels: [u8; 16] = bytes.ldg_vector(at);
             packed = pack_sixteen(pixels, threshold);
         }
@@ -67,7 +69,7 @@ pub unsafe fn pack_bytes(
         if word < words {
             let y = quotient(word, row_words);
             let x = (word - y * row_words) * 64 + lane;
-            let row = y as usize * width as usize;
+            let row = y as usize * pitch as usize;
             let value = |x: u32| x < width && u32::from(bytes.ldg(row + x as usize)) > threshold;
             let low = warp::warp_vote_ballot(FULL_MASK, value(x));
             let high = warp::warp_vote_ballot(FULL_MASK, value(x + WARP_SIZE));

@@ -21,6 +21,30 @@ pub(super) struct Grid {
     tile_height: u32,
 }
 
+/// The number of rectangles along x and y for an image: `tiles` if given, else as many as have at
+/// least `default_side` pixels along a side.
+///
+/// # Errors
+/// [`Error::InvalidOption`] for more rectangles along a side than there are pixels.
+pub(in crate::trace) fn choose_tiles(
+    width: u32,
+    height: u32,
+    tiles: Option<(u32, u32)>,
+    default_side: u32,
+) -> Result<(u32, u32)> {
+    let Some((columns, rows)) = tiles else {
+        let along = |side: u32| 1 << (side / default_side).max(1).ilog2();
+        return Ok((along(width), along(height)));
+    };
+    if columns > width || rows > height {
+        return Err(Error::InvalidOption(format!(
+            "{columns} × {rows} tiles are more than an image of {width} × {height} pixels has along a \
+             side"
+        )));
+    }
+    Ok((columns, rows))
+}
+
 /// The pixels of a rectangle.
 #[derive(Clone, Debug)]
 pub(super) struct Rectangle {
@@ -36,21 +60,9 @@ impl Rectangle {
 
 impl Grid {
     /// # Errors
-    /// [`Error::InvalidOption`] for more rectangles along a side than there are pixels.
+    /// Those of [`choose_tiles`].
     pub(super) fn new(width: u32, height: u32, tiles: Option<(u32, u32)>) -> Result<Self> {
-        let (columns, rows) = tiles.unwrap_or_else(|| {
-            let along = |side: u32| {
-                let most = (side / DEFAULT_SIDE).max(1);
-                1 << most.ilog2()
-            };
-            (along(width), along(height))
-        });
-        if columns > width || rows > height {
-            return Err(Error::InvalidOption(format!(
-                "{columns} × {rows} tiles are more than an image of {width} × {height} pixels has \
-                 along a side"
-            )));
-        }
+        let (columns, rows) = choose_tiles(width, height, tiles, DEFAULT_SIDE)?;
         Ok(Self {
             width,
             height,

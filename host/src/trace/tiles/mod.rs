@@ -40,6 +40,7 @@ use crate::engine::Progress;
 use crate::error::Result;
 use crate::image::BinaryImage;
 use grid::Grid;
+pub(super) use grid::choose_tiles;
 use walk::{Centers, Edges, Walk};
 
 /// Follows all borders of an image, with `tiles` rectangles along x and y, or a number of them that
