@@ -4,14 +4,16 @@
 //! Each result that is timed is compared with the CPU's first, which is timed too (one thread, `suzuki`).
 //!
 //! `TRAZAR_BENCH_SIDES=512,4096` chooses the sizes, `TRAZAR_BENCH_IMAGES=blobs,noise:0.5` the images; `TRAZAR_DATA` names a
-//! folder with more, in `masks/*.png`. `TRAZAR_BENCH_STAGES=0` leaves the stages out. Without a GPU it says so and ends.
+//! folder with more, in `masks/*.png`. `TRAZAR_BENCH_STAGES=0` leaves the stages out, `TRAZAR_BENCH_TILES=0` the table by
+//! number of tiles. Without a GPU it says so and ends.
 
 use std::time::Instant;
 
 use trazar::cuda::{Device, Queue};
-use trazar::generate::Pattern;
+use trazar::generate::{self, Pattern};
 use trazar::{
-    Approximation, BinaryImage, DeviceImage, DeviceTracer, Engine, Geometry, Result, TraceOptions,
+    Approximation, BinaryImage, DeviceImage, DeviceTracer, Engine, Geometry, Result,
+    TraceAlgorithm, TraceOptions,
 };
 
 const MS_PER_S: f64 = 1e3;
@@ -79,18 +81,28 @@ fn bench(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryImage) -> Resul
         5
     };
     println!("{name} {} x {}", image.width(), image.height());
-    for (kind, geometry, approximation) in [
-        ("centers, simple", Geometry::Centers, Approximation::Simple),
-        ("centers, none", Geometry::Centers, Approximation::None),
-        ("edges", Geometry::Edges, Approximation::Simple),
+    use Approximation::{None, Simple};
+    use Geometry::{Centers, Edges};
+    use TraceAlgorithm::{Components, Tiles};
+    for (kind, algorithm, geometry, approximation) in [
+        ("centers, simple", Components, Centers, Simple),
+        ("centers, none", Components, Centers, None),
+        ("edges", Components, Edges, Simple),
+        ("in tiles, simple", Tiles, Centers, Simple),
+        ("in tiles, edges", Tiles, Edges, Simple),
     ] {
         let options = TraceOptions {
             geometry,
             approximation,
+            algorithm: Some(algorithm),
             ..TraceOptions::default()
         };
         let started = Instant::now();
-        let expected = Engine::cpu().trace(image, &options)?;
+        let sequential = TraceOptions {
+            algorithm: Some(TraceAlgorithm::Suzuki),
+            ..options
+        };
+        let expected = Engine::cpu().trace(image, &sequential)?;
         let cpu_ms = started.elapsed().as_secs_f64() * MS_PER_S;
         let found = tracer.trace(&on_device, &options)?.to_host()?;
         assert!(found == expected, "wrong contours: {name}, {options:?}");
@@ -116,6 +128,63 @@ fn bench(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryImage) -> Resul
     Ok(())
 }
 
+/// By tiles, from one rectangle on, and by components beside them: the sizes and numbers of rectangles that Garcia-Molla et al.
+/// (2022) give times of in their tables 2 and 3.
+fn bench_tiles(tracer: &DeviceTracer<Queue>) -> Result<()> {
+    for (width, height) in [(1232, 1028), (2464, 2056), (4928, 4112)] {
+        // Some tens of borders.
+        let image = generate::blobs(width / 8, height / 8, 3)?;
+        let image = enlarged(&image, width, height)?;
+        let on_device = DeviceImage::upload(tracer.gpu(), &image)?;
+        let components = TraceOptions {
+            algorithm: Some(TraceAlgorithm::Components),
+            ..TraceOptions::default()
+        };
+        let expected = Engine::cpu().trace(&image, &TraceOptions::default())?;
+        println!(
+            "blobs of eight pixels, {width} x {height}: {} contours",
+            expected.len()
+        );
+        let report = |what: &str, options: &TraceOptions, repeats: usize| -> Result<()> {
+            let found = tracer.trace(&on_device, options)?.to_host()?;
+            assert!(found == expected, "wrong contours: {what}");
+            let ms = median_ms(repeats, || {
+                drop(tracer.trace(&on_device, options)?);
+                Ok(tracer.gpu().stream().synchronize()?)
+            })?;
+            println!("  {what:<16} {ms:>10.3} ms");
+            for (stage, ms) in stages(tracer, &on_device, options, repeats)? {
+                println!("    {stage:<22} {ms:>9.3} ms");
+            }
+            Ok(())
+        };
+        report("components", &components, 20)?;
+        for side in [1, 2, 4, 8, 16, 32, 64, 128, 256] {
+            let options = TraceOptions {
+                algorithm: Some(TraceAlgorithm::Tiles),
+                tiles: Some((side, side)),
+                ..TraceOptions::default()
+            };
+            let repeats = if side < 8 { 1 } else { 20 };
+            report(&format!("{side} x {side} tiles"), &options, repeats)?;
+        }
+    }
+    Ok(())
+}
+
+/// The image with pixels eight times as large.
+fn enlarged(image: &BinaryImage, width: u32, height: u32) -> Result<BinaryImage> {
+    let mut large = BinaryImage::new(width, height)?;
+    for y in 0..height {
+        for x in 0..width {
+            if image.get(x / 8, y / 8) {
+                large.set(x, y, true);
+            }
+        }
+    }
+    Ok(large)
+}
+
 fn main() -> Result<()> {
     let device = match Device::open(0) {
         Ok(device) => device,
@@ -139,6 +208,9 @@ fn main() -> Result<()> {
             let read = trazar::formats::read_image(&path, &Default::default())?;
             bench(&tracer, &path.display().to_string(), &read.image)?;
         }
+    }
+    if std::env::var_os("TRAZAR_BENCH_TILES").is_none_or(|value| value != "0") {
+        bench_tiles(&tracer)?;
     }
     for side in list("TRAZAR_BENCH_SIDES", "512,1024,2048,4096,8192,16384") {
         for name in list("TRAZAR_BENCH_IMAGES", "blobs,noise:0.5,nested-rectangles") {

@@ -409,7 +409,7 @@ values! { Geometry => trazar::Geometry {
 values! { TraceAlgorithm => trazar::TraceAlgorithm {
     /// One border after the other, on one thread
     Suzuki => Self::Suzuki,
-    /// In tiles of the image on all cores, joined pairwise
+    /// In tiles of the image, joined pairwise: on all cores, or by GPU kernels
     Tiles => Self::Tiles,
     /// By GPU kernels, all borders at once
     Components => Self::Components,

@@ -16,8 +16,9 @@
 //! | [`count_turns`](fn@count_turns), then [`rank_turns`](fn@rank_turns) | one a fragment, then one a border: where turns go, if only these are points |
 //! | [`write_points`](fn@write_points) | one a fragment |
 //!
-//! Threads that follow borders go different ways, so that each has a block, and so a warp, of its own. The other kernels
-//! have 256 threads a block.
+//! Threads that follow borders go different ways, so that each has a block, and so a warp, of its own; 16 of these on a
+//! multiprocessor are asked for, because ptxas else spills registers to make room for more. The other kernels have 256
+//! threads a block.
 //!
 //! # Terms
 //!
@@ -240,18 +241,39 @@ impl Rectangle {
 
 /// The directions of the four neighbours that share a side, as bits.
 const CROSS: u32 = 0b0101_0101;
-/// W and E as such bits.
-const WEST: u32 = 1 << 4;
+/// The sides as such bits.
 const EAST: u32 = 1;
+const NORTH: u32 = 1 << 2;
+const WEST: u32 = 1 << 4;
+const SOUTH: u32 = 1 << 6;
 
-/// The number of a set of sides: the product of theirs.
+/// A mark multiplied by the numbers of some sides.
 #[inline(always)]
-const fn number(sides: u32) -> u32 {
+const fn multiplied(mark: u32, sides: u32) -> u32 {
     let w = if sides & WEST != 0 { 2 } else { 1 };
-    let n = if sides & 1 << 2 != 0 { 3 } else { 1 };
+    let n = if sides & NORTH != 0 { 3 } else { 1 };
     let e = if sides & EAST != 0 { 5 } else { 1 };
-    let s = if sides & 1 << 6 != 0 { 7 } else { 1 };
-    w * n * e * s
+    let s = if sides & SOUTH != 0 { 7 } else { 1 };
+    mark.wrapping_mul(w * n * e * s)
+}
+
+/// A mark divided by the numbers of some sides, of which it is a multiple.
+#[inline(always)]
+const fn divided(mark: u32, sides: u32) -> u32 {
+    let mark = if sides & WEST != 0 { mark / 2 } else { mark };
+    let mark = if sides & NORTH != 0 { mark / 3 } else { mark };
+    let mark = if sides & EAST != 0 { mark / 5 } else { mark };
+    if sides & SOUTH != 0 { mark / 7 } else { mark }
+}
+
+/// The sides whose numbers divide a mark.
+#[inline(always)]
+const fn dividing(mark: u32) -> u32 {
+    let w = if mark.is_multiple_of(2) { WEST } else { 0 };
+    let n = if mark.is_multiple_of(3) { NORTH } else { 0 };
+    let e = if mark.is_multiple_of(5) { EAST } else { 0 };
+    let s = if mark.is_multiple_of(7) { SOUTH } else { 0 };
+    w | n | e | s
 }
 
 /// To the same pixel, where else a direction stands.
@@ -333,19 +355,15 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The node that passes a pixel's side in direction `aside`; `None` if the border is that pixel.
+    /// The node that passes the side in direction `aside` of a pixel with some foreground neighbours.
     #[inline(always)]
-    fn node_at(self, x: u32, y: u32, aside: u32) -> Option<Node> {
+    fn node_at(self, x: u32, y: u32, neighbours: u32, aside: u32) -> Node {
         let code = if self.grid.edges != 0 {
             aside / 2
         } else {
-            let neighbours = self.pixels.neighbours(x, y);
-            if neighbours == 0 {
-                return None;
-            }
             before(neighbours, aside)
         };
-        Some(Node { x, y, code })
+        Node { x, y, code }
     }
 
     #[inline(always)]
@@ -365,7 +383,8 @@ impl<'a> Walk<'a> {
         let to_beside = aside + 1;
         let ahead = neighbours >> heading & 1 != 0;
         let beside = neighbours >> to_beside & 1 != 0;
-        let (to, code) = if beside && (ahead || self.crosses(x, y, to_beside)) {
+        let crosses = beside && !ahead && self.crosses(x, y, to_beside);
+        let (to, code) = if beside && ahead || crosses {
             (to_beside, (code + 3) & 3)
         } else if ahead {
             (heading, code)
@@ -382,10 +401,13 @@ impl<'a> Walk<'a> {
 
     #[inline(always)]
     fn step_back(self, Node { x, y, code }: Node) -> StepBack {
-        if self.grid.edges == 0 {
+        let edges = self.grid.edges != 0;
+        // Over centers what counts is around the former pixel, which is known.
+        let (near_x, near_y) = moved(x, y, if edges { STAY } else { code });
+        let neighbours = self.pixels.neighbours(near_x, near_y);
+        if !edges {
             let direction = code ^ 4;
-            let (former_x, former_y) = moved(x, y, code);
-            let back = before(self.pixels.neighbours(former_x, former_y), direction);
+            let back = before(neighbours, direction);
             return StepBack {
                 to: code,
                 code: back,
@@ -393,13 +415,13 @@ impl<'a> Walk<'a> {
                 passed: sides_between(back, direction),
             };
         }
-        let neighbours = self.pixels.neighbours(x, y);
         let aside = code * 2;
         let to_behind = (aside + 6) & 7;
         let to_beside = (aside + 7) & 7;
         let behind = neighbours >> to_behind & 1 != 0;
         let beside = neighbours >> to_beside & 1 != 0;
-        let (to, code) = if beside && (behind || self.crosses(x, y, to_beside)) {
+        let crosses = beside && !behind && self.crosses(x, y, to_beside);
+        let (to, code) = if beside && behind || crosses {
             (to_beside, (code + 1) & 3)
         } else if behind {
             (to_behind, code)
@@ -477,20 +499,21 @@ struct Sides<'a> {
 }
 
 impl Sides<'_> {
-    /// The number of a pixel's W side, or if `east` its E side.
+    /// The numbers of a pixel's W and E sides, as far as it has them.
     #[inline(always)]
-    fn number(self, x: u32, y: u32, east: bool) -> u32 {
-        let word = x / 64;
-        let (west_sides, east_sides) = self.walk.vertical_sides(word, y);
-        let before = (1u64 << (x % 64)) - 1;
-        let mut sides = (west_sides & before).count_ones() + (east_sides & before).count_ones();
-        if east {
-            sides += (west_sides >> (x % 64) & 1) as u32;
-        }
+    fn numbers(self, x: u32, y: u32) -> (u32, u32) {
+        let (word, bit) = (x / 64, x % 64);
+        let (west, east) = self.walk.vertical_sides(word, y);
+        let before = (1u64 << bit) - 1;
         let at = y
             .wrapping_mul(self.walk.grid.raster.row_words)
             .wrapping_add(word);
-        self.before.ldg(at).wrapping_add(sides)
+        let first = self
+            .before
+            .ldg(at)
+            .wrapping_add((west & before).count_ones())
+            .wrapping_add((east & before).count_ones());
+        (first, first.wrapping_add((west >> bit & 1) as u32))
     }
 }
 
@@ -535,56 +558,60 @@ impl Tracker<'_> {
             top,
             bottom,
         } = self.rectangle;
-        if left >= right {
+        if left >= right || top >= bottom {
             return;
         }
         let (first, last) = (left / 64, (right - 1) / 64);
-        let mut y = top;
-        while y < bottom {
-            let row = y.wrapping_mul(self.walk.grid.raster.row_words);
-            let mut word = first;
-            while word <= last {
-                let mut pixels = border.ldg(row.wrapping_add(word));
-                if word == first {
-                    pixels &= !0 << (left % 64);
+        let row_words = self.walk.grid.raster.row_words;
+        let words = |word: u32, y: u32| {
+            let from = if word == first { left % 64 } else { 0 };
+            let to = if word == last { (right - 1) % 64 } else { 63 };
+            let at = y.wrapping_mul(row_words).wrapping_add(word);
+            border.ldg(at) & u64::MAX << from & u64::MAX >> (63 - to)
+        };
+        let (mut word, mut y) = (first, top);
+        let mut pixels = words(word, y);
+        loop {
+            if pixels == 0 {
+                let next_row = word == last;
+                word = if next_row { first } else { word + 1 };
+                y += u32::from(next_row);
+                if y == bottom {
+                    return;
                 }
-                if word == last {
-                    pixels &= !0 >> (63 - (right - 1) % 64);
-                }
-                while pixels != 0 {
-                    self.track_pixel(word * 64 + pixels.trailing_zeros(), y, output);
-                    pixels &= pixels - 1;
-                }
-                word += 1;
+                pixels = words(word, y);
+                continue;
             }
-            y += 1;
+            let x = word * 64 + pixels.trailing_zeros();
+            let neighbours = self.walk.pixels.neighbours(x, y);
+            let aside = self.side_to_follow(x, y, neighbours, output.is_some());
+            if aside == NONE {
+                pixels &= pixels - 1;
+            } else if neighbours == 0 && self.walk.grid.edges == 0 {
+                self.add_single(x, y, output);
+            } else {
+                self.follow(self.walk.node_at(x, y, neighbours, aside), output);
+            }
         }
     }
 
-    /// Follows the borders of a pixel that have not been followed, from its sides clockwise from W.
+    /// The direction of a pixel's first side, clockwise from W, whose border has not been followed; [`NONE`] if there is none.
     #[inline(always)]
-    fn track_pixel(&mut self, x: u32, y: u32, output: Option<Output<'_>>) {
-        let sides = !self.walk.pixels.neighbours(x, y) & CROSS;
-        let whole = number(sides);
-        let pixel = self.walk.grid.pixel(x, y);
-        let done = if output.is_none() { whole } else { 1 };
-        let mut i = 0;
-        while i < 4 && u32::from(self.marks.ld(pixel)) != done {
-            let aside = 4u32.wrapping_sub(2 * i) & 7;
-            i += 1;
-            if sides >> aside & 1 == 0 {
-                continue;
-            }
-            let side = number(1 << aside);
-            let mark = u32::from(self.marks.ld(pixel));
-            let divides = quotient(mark, side).wrapping_mul(side) == mark;
-            if divides == output.is_none() {
-                continue;
-            }
-            match self.walk.node_at(x, y, aside) {
-                Some(node) => self.follow(node, output),
-                None => self.add_single(x, y, output),
-            }
+    fn side_to_follow(&self, x: u32, y: u32, neighbours: u32, writes: bool) -> u32 {
+        let sides = !neighbours & CROSS;
+        let mark = u32::from(self.marks.ld(self.walk.grid.pixel(x, y)));
+        let marked = dividing(mark);
+        let unfollowed = sides & if writes { marked } else { !marked };
+        if unfollowed & WEST != 0 {
+            4
+        } else if unfollowed & NORTH != 0 {
+            2
+        } else if unfollowed & EAST != 0 {
+            0
+        } else if unfollowed & SOUTH != 0 {
+            6
+        } else {
+            NONE
         }
     }
 
@@ -617,67 +644,64 @@ impl Tracker<'_> {
     #[inline(always)]
     fn follow(&mut self, start: Node, output: Option<Output<'_>>) {
         let begin = self.steps;
+        // Its step is counted in the order in which nodes are followed.
         let mut discovery = Discovery {
             key: NONE,
             step: 0,
             pixel: 0,
         };
+        let mut closed = false;
+        // The number of steps that were followed forward, once it is known.
+        let mut forward = NONE;
+        let mut exit = start;
+        let mut from = STAY;
         let mut node = start;
         let mut steps = 0u32;
-        let closed = loop {
-            let step = self.walk.step(node);
-            self.pass(node.x, node.y, step.passed, steps, &mut discovery, output);
-            if let Some(output) = output {
-                output
-                    .steps
-                    .st(begin.wrapping_add(steps), step.direction as u8);
-            }
-            steps = steps.wrapping_add(1);
-            let (x, y) = moved(node.x, node.y, step.to);
-            let code = step.code;
-            node = Node { x, y, code };
-            if node == start {
-                break true;
-            }
-            if !self.rectangle.contains(x, y) {
-                break false;
-            }
-        };
-        let forward = steps;
-        let exit = node;
-        let mut entry = start;
-        let mut from = STAY;
-        if !closed {
-            let mut before = Discovery {
-                key: NONE,
-                step: 0,
-                pixel: 0,
-            };
-            loop {
-                let step = self.walk.step_back(entry);
-                let (x, y) = moved(entry.x, entry.y, step.to);
+        loop {
+            // The node to pass, and the one to go on from.
+            let (at, passed, direction, next);
+            if forward == NONE {
+                let step = self.walk.step(node);
+                let (x, y) = moved(node.x, node.y, step.to);
+                let code = step.code;
+                (at, next) = (node, Node { x, y, code });
+                (passed, direction) = (step.passed, step.direction);
+            } else {
+                let step = self.walk.step_back(node);
+                let (x, y) = moved(node.x, node.y, step.to);
                 if !self.rectangle.contains(x, y) {
                     from = step.to;
                     break;
                 }
                 let code = step.code;
-                entry = Node { x, y, code };
-                self.pass(x, y, step.passed, steps, &mut before, output);
-                if let Some(output) = output {
-                    output
-                        .steps
-                        .st(begin.wrapping_add(steps), step.direction as u8);
-                }
-                steps = steps.wrapping_add(1);
+                at = Node { x, y, code };
+                next = at;
+                (passed, direction) = (step.passed, step.direction);
             }
-            if before.key < discovery.key {
-                // The last step followed backward is the first one.
-                before.step = steps.wrapping_sub(1).wrapping_sub(before.step);
-                discovery = before;
-            } else {
-                discovery.step = discovery.step.wrapping_add(steps).wrapping_sub(forward);
+            self.pass(at.x, at.y, passed, steps, &mut discovery, output);
+            if let Some(output) = output {
+                output.steps.st(begin.wrapping_add(steps), direction as u8);
+            }
+            steps = steps.wrapping_add(1);
+            node = next;
+            if forward == NONE {
+                closed = node == start;
+                if closed {
+                    break;
+                }
+                if !self.rectangle.contains(node.x, node.y) {
+                    (forward, exit, node) = (steps, node, start);
+                }
             }
         }
+        let forward = if closed { steps } else { forward };
+        let entry = node;
+        discovery.step = if discovery.step < forward {
+            discovery.step.wrapping_add(steps).wrapping_sub(forward)
+        } else {
+            // The last step followed backward is the first one.
+            steps.wrapping_sub(1).wrapping_sub(discovery.step)
+        };
         if let Some(output) = output {
             let grid = self.walk.grid;
             let fragment = Fragment {
@@ -727,27 +751,24 @@ impl Tracker<'_> {
     ) {
         let pixel = self.walk.grid.pixel(x, y);
         let mark = u32::from(self.marks.ld(pixel));
-        let passed_number = number(passed);
         let Some(output) = output else {
-            self.marks.st(pixel, mark.wrapping_mul(passed_number) as u8);
+            self.marks.st(pixel, multiplied(mark, passed) as u8);
             return;
         };
-        self.marks.st(pixel, quotient(mark, passed_number) as u8);
-        let mut discover = |side: u32| {
-            output.passed_by.st(side, self.fragments);
-            if side < discovery.key {
-                *discovery = Discovery {
-                    key: side,
-                    step,
-                    pixel,
-                };
-            }
-        };
+        self.marks.st(pixel, divided(mark, passed) as u8);
+        if passed & (WEST | EAST) == 0 {
+            return;
+        }
+        let (west, east) = output.sides.numbers(x, y);
         if passed & WEST != 0 {
-            discover(output.sides.number(x, y, false));
+            output.passed_by.st(west, self.fragments);
         }
         if passed & EAST != 0 {
-            discover(output.sides.number(x, y, true));
+            output.passed_by.st(east, self.fragments);
+        }
+        let key = if passed & WEST != 0 { west } else { east };
+        if key < discovery.key {
+            *discovery = Discovery { key, step, pixel };
         }
     }
 }
@@ -770,7 +791,7 @@ fn tile_rectangle(grid: Grid, tile: u32) -> Rectangle {
 /// `image` and `border` have an element a word, the latter as [`border_preprocessing`](fn@border_preprocessing) has made them;
 /// along edges, `labels` has one a pixel: those of the 4-connected components; `marks` has one a pixel, all 1; the counts
 /// have one a rectangle; nothing else uses marks and counts meanwhile.
-#[kernel(block = 1)]
+#[kernel(block = 1, min_blocks = 16)]
 pub unsafe fn track_count(
     image: View<'_, u64>,
     border: View<'_, u64>,
@@ -810,7 +831,7 @@ pub unsafe fn track_count(
 /// are the exclusive prefix sums of its counts and of those of [`border_preprocessing`](fn@border_preprocessing), and the other
 /// views have as many elements as the sums of all: one a vertical side for `passed_by`, a step for `steps`, a fragment
 /// for `fragments`, `next` and `keys`, an open one for `open`. Nothing else uses what is written meanwhile.
-#[kernel(block = 1)]
+#[kernel(block = 1, min_blocks = 16)]
 pub unsafe fn track_write(
     image: View<'_, u64>,
     border: View<'_, u64>,
