@@ -63,11 +63,13 @@ COMPONENTS = "kernels-gpu/src/contour/components.rs"
 NODES = "kernels-gpu/src/contour/nodes.rs"
 PIXELS = "kernels-gpu/src/contour/pixels.rs"
 SEARCH = "kernels-gpu/src/contour/search.rs"
+RECTANGLES = "kernels-gpu/src/contour/tiles.rs"
 HOST_SCAN = "host/src/gpu/scan.rs"
 HOST_LABEL = "host/src/label/device.rs"
 HOST_ARRANGE = "host/src/trace/device/arrange.rs"
 HOST_COMPONENTS = "host/src/trace/device/components.rs"
 HOST_SEARCH = "host/src/trace/device/search.rs"
+HOST_RECTANGLES = "host/src/trace/device/tiles.rs"
 
 LABELS = "emulator_label labels_of_random_images"
 PATTERNS = "emulator_label labels_of_every_pattern"
@@ -76,6 +78,7 @@ BORDERS = "emulator_label labels_where_tiles_meet"
 BYTES = "emulator_label labels_and_images_from_bytes"
 SUMS = "emulator_label prefix_sums"
 CONTOURS = "emulator_trace contours_of_random_images"
+IN_TILES = "emulator_trace contours_of_random_images_in_any_number_of_tiles"
 KEYS = "emulator_trace contours_where_the_keys_take_another_digit"
 
 BARRIER = "thread::sync_threads();"
@@ -386,6 +389,34 @@ ERRORS = [
     Error("is-first-zero", "whether a stretch is a border's first starts as garbage", HOST_SEARCH,
           [("gpu.alloc_zeroed(stretch_count as usize)?", "gpu.alloc(stretch_count as usize)?")],
           CONTOURS, {UNWRITTEN}),
+    # Tracing in rectangles.
+    Error("rectangle-edge", "a rectangle has the column right of it too", RECTANGLES,
+          [("self.left <= x && x < self.right", "self.left <= x && x <= self.right")],
+          IN_TILES, ANY),
+    Error("rectangle-marks", "the pixels' marks start as garbage", HOST_RECTANGLES,
+          [("marks.fill(1)?;", "")],
+          IN_TILES, {UNWRITTEN}),
+    Error("rectangle-entries", "the entries start as garbage", HOST_RECTANGLES,
+          [("entries.fill(NONE)?;", "")],
+          IN_TILES, {UNWRITTEN}),
+    Error("rectangle-discovered", "the marks of discoveries start as garbage", HOST_RECTANGLES,
+          [("gpu.alloc_zeroed(passed_by.len())?", "gpu.alloc(passed_by.len())?")],
+          IN_TILES, {UNWRITTEN}),
+    Error("rectangle-stages", "a stage of connection reads what the one before it read", HOST_RECTANGLES,
+          [("swap(open, &mut joined);", "")],
+          IN_TILES, ANY),
+    Error("rectangle-key", "joined borders keep the later of their discoveries", RECTANGLES,
+          [("if next.key < border.key {", "if next.key > border.key {")],
+          IN_TILES, ANY),
+    Error("rectangle-hole-start", "along edges, a hole's ring starts a step early", RECTANGLES,
+          [("\n        .wrapping_add(hole & edges)", "\n        .wrapping_add(0 & edges)")],
+          IN_TILES, {WRONG}),
+    Error("rectangle-row", "what is before a row's first side is in the row above", RECTANGLES,
+          [("let found = if key > first_in_row {", "let found = if key >= first_in_row {")],
+          IN_TILES, ANY),
+    Error("rectangle-turn", "the first step of each fragment counts as a turn", RECTANGLES,
+          [("let turn = u32::from(code != before);", "let turn = u32::from(code != before || i == 0);")],
+          IN_TILES, ANY),
 ]
 
 HEADER = """# Planted errors

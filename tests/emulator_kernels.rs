@@ -6,7 +6,8 @@ use trazar::emulator::{Emulator, tally};
 use trazar::generate;
 use trazar::gpu::Scanner;
 use trazar::{
-    Connectivity, DeviceImage, DeviceLabeler, DeviceTracer, Geometry, LabelAlgorithm, TraceOptions,
+    Connectivity, DeviceImage, DeviceLabeler, DeviceTracer, Geometry, LabelAlgorithm,
+    TraceAlgorithm, TraceOptions,
 };
 use trazar_kernels::PTX;
 
@@ -45,17 +46,20 @@ fn every_kernel_of_the_ptx_is_emulated() {
         .scan_in_place(&mut values)
         .unwrap();
     let tracer = DeviceTracer::on(emulator);
-    for geometry in [Geometry::Centers, Geometry::Edges] {
-        let options = TraceOptions {
-            geometry,
-            ..TraceOptions::default()
-        };
-        tracer.trace(&on_device, &options).unwrap();
+    for algorithm in [TraceAlgorithm::Components, TraceAlgorithm::Tiles] {
+        for geometry in [Geometry::Centers, Geometry::Edges] {
+            let options = TraceOptions {
+                geometry,
+                algorithm: Some(algorithm),
+                ..TraceOptions::default()
+            };
+            tracer.trace(&on_device, &options).unwrap();
+        }
     }
 
     let emulated: BTreeSet<&str> = tally().kernels.into_keys().collect();
     let entries = entries();
-    assert!(entries.len() >= 36, "few kernels in the PTX: {entries:?}");
+    assert!(entries.len() >= 47, "few kernels in the PTX: {entries:?}");
     let missing: Vec<_> = entries.difference(&emulated).collect();
     assert!(missing.is_empty(), "not run by the emulator: {missing:?}");
     let unknown: Vec<_> = emulated.difference(&entries).collect();
