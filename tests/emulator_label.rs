@@ -92,6 +92,24 @@ fn labels_in_many_orders() {
     );
 }
 
+/// Sparse noise where tiles meet: what lies on two sides of a border often touches at one place only.
+#[test]
+fn labels_where_tiles_meet() {
+    let mut order = seed();
+    for (width, height) in [(259, 130), (520, 66), (258, 64), (64, 66)] {
+        for percent in [15, 25, 35] {
+            order += 1;
+            let image = generate::noise(width, height, f64::from(percent) / 100.0, order).unwrap();
+            for connectivity in CONNECTIVITIES {
+                let engine = Engine::emulator(order);
+                let same = check_labels(&engine, &image, connectivity, LabelAlgorithm::Tiles, true);
+                same.unwrap_or_else(|error| panic!("{width} × {height}, seed {order}: {error}"));
+            }
+        }
+    }
+    say("labels where tiles meet", &format!("seeds to {order}"));
+}
+
 #[test]
 fn labels_and_images_from_bytes() {
     // Of the widths, those that are multiples of 16 have a kernel of their own.
@@ -134,6 +152,7 @@ fn sums(values: &[u32]) -> (Vec<u32>, u32) {
     (sums.collect(), sum)
 }
 
+/// Values of some tiles, of which some are all 0: their sums are too.
 fn values() -> impl Strategy<Value = Vec<u32>> {
     let edges = [
         0,
@@ -148,7 +167,15 @@ fn values() -> impl Strategy<Value = Vec<u32>> {
         5 * TILE + 3,
     ];
     let len = prop_oneof![select(edges.to_vec()), 0..=7 * TILE];
-    len.prop_flat_map(|len| proptest::collection::vec(any::<u32>(), len as usize))
+    let values = len.prop_flat_map(|len| proptest::collection::vec(any::<u32>(), len as usize));
+    (values, any::<u8>()).prop_map(|(mut values, zeros)| {
+        for (tile, i) in values.chunks_mut(TILE as usize).zip(0..8) {
+            if zeros >> i & 1 != 0 {
+                tile.fill(0);
+            }
+        }
+        values
+    })
 }
 
 #[test]
@@ -213,6 +240,44 @@ fn prefix_sums_by_any_number_of_blocks() {
             Ok(())
         },
     );
+}
+
+/// A block that comes late has more sums to add before its first tile than a warp reads at a time.
+#[test]
+fn prefix_sums_by_a_block_that_comes_late() {
+    let before = 2 * 288 + 3;
+    let n = before * TILE + TILE + 1;
+    let values: Vec<u32> = (0..n).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
+    // What blocks have published that were there before.
+    let mut status = vec![0; scan::status_len(n) as usize];
+    let tiles = values.chunks(TILE as usize).take(before as usize);
+    for (status, tile) in status.iter_mut().zip(tiles) {
+        *status = 1 << 32 | u64::from(sums(tile).1);
+    }
+    let emulator = Emulator::new(seed());
+    let input = emulator.upload(&values).unwrap();
+    let mut output = emulator.alloc_zeroed(values.len()).unwrap();
+    let mut total = emulator.alloc(1).unwrap();
+    let mut status = emulator.upload(&status).unwrap();
+    let mut ticket = emulator.upload(&[before]).unwrap();
+    // SAFETY: lengths and alignment as the kernel asks for, status and ticket as it leaves them on the way.
+    unsafe {
+        scan::scan_exclusive::launch(
+            &emulator,
+            1,
+            input.view(),
+            output.view_mut(),
+            total.view_mut(),
+            status.view_mut(),
+            ticket.view_mut(),
+            n,
+        )
+    }
+    .unwrap();
+    let (expected, sum) = sums(&values);
+    let late = (before * TILE) as usize..;
+    assert!(output.to_vec().unwrap()[late.clone()] == expected[late]);
+    assert_eq!(total.to_vec().unwrap(), [sum]);
 }
 
 #[test]

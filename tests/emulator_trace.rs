@@ -16,7 +16,7 @@ use trazar::generate::Pattern;
 use trazar::gpu::View;
 use trazar::{
     Approximation, BinaryImage, Device, DeviceImage, DeviceLabeler, DeviceTracer, Engine, Error,
-    TraceAlgorithm, TraceOptions,
+    Retrieval, TraceAlgorithm, TraceOptions,
 };
 
 /// Traces `image` both ways and compares.
@@ -180,6 +180,36 @@ fn contours_of_all_small_images() {
                 same.is_ok(),
                 "{bits:b} of {width} × {height}, {options:?}: {same:?}"
             );
+        }
+    }
+}
+
+/// About as many borders as a digit of the sort has values: the keys' last digit is what tells them from the others.
+#[test]
+fn contours_where_the_keys_take_another_digit() {
+    let (width, height) = (65, 40);
+    for count in 253..=258u32 {
+        // A ring with a dot in it, which are three borders, and dots.
+        let mut values = vec![0; (width * height) as usize];
+        let mut dots = 0;
+        for (i, value) in values.iter_mut().enumerate() {
+            let (x, y) = (i as u32 % width, i as u32 / width);
+            if x < 5 && y < 5 {
+                *value = u8::from(x % 4 == 0 || y % 4 == 0 || (x, y) == (2, 2));
+            } else if x % 2 == 0 && y % 2 == 0 && (x > 5 || y > 5) && dots < count - 3 {
+                *value = 1;
+                dots += 1;
+            }
+        }
+        let image = BinaryImage::from_values(width, height, &values, 0).unwrap();
+        for retrieval in [Retrieval::External, Retrieval::Tree] {
+            let options = TraceOptions {
+                retrieval,
+                ..TraceOptions::default()
+            };
+            let emulator = Emulator::new(seed() + u64::from(count));
+            let same = check_contours(&emulator, &image, &options);
+            assert!(same.is_ok(), "{count} borders, {retrieval:?}: {same:?}");
         }
     }
 }

@@ -1,0 +1,67 @@
+//! Every kernel of the PTX runs under the emulator: none is shipped that its tests have not run.
+
+use std::collections::BTreeSet;
+
+use trazar::emulator::{Emulator, tally};
+use trazar::generate;
+use trazar::gpu::Scanner;
+use trazar::{
+    Connectivity, DeviceImage, DeviceLabeler, DeviceTracer, Geometry, LabelAlgorithm,
+    TraceAlgorithm, TraceOptions,
+};
+use trazar_kernels::PTX;
+
+/// The names of the PTX's kernels.
+fn entries() -> BTreeSet<&'static str> {
+    let names = PTX.lines().filter_map(|line| {
+        let (_, name) = line.split_once(".entry ")?;
+        Some(name.trim_end_matches(['(', ' ']))
+    });
+    names.collect()
+}
+
+#[test]
+fn every_kernel_of_the_ptx_is_emulated() {
+    // All pipelines, on an image of several tiles, with borders long enough to be searched in stretches.
+    let emulator = Emulator::new(1);
+    let image = generate::noise(272, 80, 0.4, 1).unwrap();
+    let on_device = DeviceImage::upload(&emulator, &image).unwrap();
+    let labeler = DeviceLabeler::on(emulator.clone());
+    for algorithm in [LabelAlgorithm::Direct, LabelAlgorithm::Tiles] {
+        let labels = labeler
+            .label(&on_device, Connectivity::Eight, algorithm)
+            .unwrap();
+        // SAFETY: these are the image's labels.
+        unsafe { labeler.measure(&on_device, &labels) }.unwrap();
+    }
+    let bytes: Vec<u8> = (0..272 * 80u32).map(|i| (i * i >> 4) as u8).collect();
+    let bytes = emulator.upload(&bytes).unwrap();
+    labeler.pack(272, 80, &bytes, 100).unwrap();
+    labeler
+        .label_bytes(272, 80, &bytes, 100, Connectivity::Four)
+        .unwrap();
+    let mut values = emulator.upload(&[1; 1000]).unwrap();
+    Scanner::new(&emulator, 1000)
+        .unwrap()
+        .scan_in_place(&mut values)
+        .unwrap();
+    let tracer = DeviceTracer::on(emulator);
+    for algorithm in [TraceAlgorithm::Components, TraceAlgorithm::Tiles] {
+        for geometry in [Geometry::Centers, Geometry::Edges] {
+            let options = TraceOptions {
+                geometry,
+                algorithm: Some(algorithm),
+                ..TraceOptions::default()
+            };
+            tracer.trace(&on_device, &options).unwrap();
+        }
+    }
+
+    let emulated: BTreeSet<&str> = tally().kernels.into_keys().collect();
+    let entries = entries();
+    assert!(entries.len() >= 47, "few kernels in the PTX: {entries:?}");
+    let missing: Vec<_> = entries.difference(&emulated).collect();
+    assert!(missing.is_empty(), "not run by the emulator: {missing:?}");
+    let unknown: Vec<_> = emulated.difference(&entries).collect();
+    assert!(unknown.is_empty(), "not in the PTX: {unknown:?}");
+}
