@@ -2,7 +2,8 @@
 //!
 //! A launch has changed when a write has changed memory, a barrier has opened, or a thread or block has come or gone. A
 //! thread that repeats loads of the same values, or updates that change nothing, many times since the last change only
-//! waits, unless it loads something else in between: then it searches. Once all that can run only wait, none will ever go on.
+//! waits, unless it loads something else in between: then it searches. But no search takes many millions of plain loads.
+//! Once all that can run only wait, none will ever go on.
 
 use super::access::Accessed;
 use super::fault::{Fault, Source, Waiting};
@@ -11,6 +12,9 @@ use crate::backend::Access;
 
 /// Repetitions, with nothing changing anywhere, after which a thread counts as spinning.
 const SPINNING: u32 = 1000;
+/// Times that a thread's patience may end, with nothing changing anywhere, before it counts as spinning: each time after some
+/// thousand plain loads.
+const EXHAUSTED: u32 = 4096;
 /// Loads that are compared to notice a repetition.
 const RECENT: usize = 16;
 
@@ -24,8 +28,10 @@ pub(super) struct Watch {
     /// Stands for the plain loads since the last atomic one.
     trace: u64,
     repeats: u32,
-    /// The launch's `changes` when `repeats` began.
-    repeats_since: u64,
+    /// How often its patience has ended.
+    exhausted: u32,
+    /// The launch's `changes` when `repeats` and `exhausted` began.
+    since: u64,
     /// Where it last loaded or updated atomically.
     last: Option<(&'static str, Source)>,
 }
@@ -62,12 +68,13 @@ impl Machine {
                 let value = u64::from_ne_bytes(before[..8].try_into().unwrap_or_default());
                 self.loads(slot, address, value)
             }
-            Access::Load if self.threads[slot].accesses == 0 => {
+            Access::Load | Access::ReadOnlyLoad if self.threads[slot].accesses == 0 => {
                 // Its patience has just ended.
                 copy();
                 self.watches[slot].last = Some(("load", accessed.source));
                 let value = u64::from_ne_bytes(before[..8].try_into().unwrap_or_default());
-                self.loads(slot, address, value)
+                let repeated = self.loads(slot, address, value);
+                repeated.or_else(|| self.exhaust(slot))
             }
             Access::Store | Access::AtomicStore { .. } | Access::AtomicUpdate => {
                 copy();
@@ -125,24 +132,45 @@ impl Machine {
 
     /// The thread did what it did before, and learnt nothing.
     fn repeat(&mut self, slot: usize) -> Option<Fault> {
-        let changes = self.changes;
-        let watch = &mut self.watches[slot];
-        if watch.repeats_since != changes {
-            (watch.repeats_since, watch.repeats) = (changes, 0);
-        }
+        let watch = self.watch(slot);
         watch.repeats += 1;
         let repeats = watch.repeats;
         if repeats.is_multiple_of(8) {
             self.ready.move_back(slot);
         }
-        if repeats < SPINNING || !repeats.is_multiple_of(64) {
-            return None;
+        (repeats >= SPINNING && repeats.is_multiple_of(64))
+            .then(|| self.deadlock_unless_some_work())
+            .flatten()
+    }
+
+    /// The thread has done nothing but plain loads for so long that it lets others run.
+    fn exhaust(&mut self, slot: usize) -> Option<Fault> {
+        let watch = self.watch(slot);
+        watch.exhausted += 1;
+        let exhausted = watch.exhausted;
+        self.ready.move_back(slot);
+        (exhausted >= EXHAUSTED && exhausted.is_multiple_of(64))
+            .then(|| self.deadlock_unless_some_work())
+            .flatten()
+    }
+
+    /// What is noted of a thread since the last change.
+    fn watch(&mut self, slot: usize) -> &mut Watch {
+        let changes = self.changes;
+        let watch = &mut self.watches[slot];
+        if watch.since != changes {
+            (watch.since, watch.repeats, watch.exhausted) = (changes, 0, 0);
         }
-        let spins = |slot: usize| {
+        watch
+    }
+
+    fn deadlock_unless_some_work(&self) -> Option<Fault> {
+        let waits = |slot: usize| {
             let watch = &self.watches[slot];
-            watch.repeats_since == changes && watch.repeats >= SPINNING
+            watch.since == self.changes
+                && (watch.repeats >= SPINNING || watch.exhausted >= EXHAUSTED)
         };
-        self.ready.all(spins).then(|| self.deadlock())
+        self.ready.all(waits).then(|| self.deadlock())
     }
 
     /// Who waits for what: one thread for each place.

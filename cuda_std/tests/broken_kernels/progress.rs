@@ -301,6 +301,42 @@ fn endless_loop_of_plain_accesses() {
     assert_eq!(error.fault(), Some(&Fault::StepLimit { steps: 20 }));
 }
 
+/// Follows links to the one that points at itself. If there is none, it goes round for ever.
+///
+/// # Safety
+///
+/// `links` has at least one element, each an index into it; `end` has one.
+#[kernel(block = 1)]
+unsafe fn follow_links(links: View<'_, u32>, end: ViewMut<'_, u32>) {
+    let mut at = 0;
+    while links.ldg(at) != at {
+        at = links.ldg(at);
+    }
+    end.st(0u32, at);
+}
+
+/// Through read-only loads, of more places than are remembered.
+#[test]
+fn links_that_go_round() {
+    let follow = |links: &[u32]| {
+        let gpu = Emulator::new(3);
+        let links = gpu.upload(links)?;
+        let mut end = gpu.alloc(1)?;
+        // SAFETY: every link is an index.
+        unsafe { follow_links::launch(&gpu, 1, links.view(), end.view_mut())? };
+        Ok::<_, EmulatorError>(end.to_vec()?[0])
+    };
+    let mut links: Vec<u32> = (1..=100_000).collect();
+    *links.last_mut().unwrap() = 99_999;
+    assert_eq!(follow(&links), Ok(99_999));
+    *links.last_mut().unwrap() = 7;
+    let error = follow(&links).unwrap_err();
+    let [spins] = deadlock(error.fault().unwrap(), (0, 1, 0)) else {
+        panic!("one thread spins");
+    };
+    assert_eq!(spins.what, "load");
+}
+
 /// Looks for a number among those of each thread, until any thread has found it.
 ///
 /// # Safety
