@@ -79,6 +79,7 @@ BYTES = "emulator_label labels_and_images_from_bytes"
 SUMS = "emulator_label prefix_sums"
 CONTOURS = "emulator_trace contours_of_random_images"
 IN_TILES = "emulator_trace contours_of_random_images_in_any_number_of_tiles"
+ACROSS = "emulator_trace contours_within_holes_across_words"
 KEYS = "emulator_trace contours_where_the_keys_take_another_digit"
 
 BARRIER = "thread::sync_threads();"
@@ -277,7 +278,7 @@ ERRORS = [
           LABELS, {RACE}),
     Error("union-shorten-store", "paths shortened by a plain store", UNION_FIND,
           [("fn lower(self, i: u32, to: u32) -> u32;",
-            "fn lower(self, i: u32, to: u32) -> u32;\n    /// Sets it.\n    fn set(self, i: u32, to: u32);"),
+            "fn lower(self, i: u32, to: u32) -> u32;\n    /// Sets it.\n    #[allow(unused_must_use)]\n    fn set(self, i: u32, to: u32) {\n        self.lower(i, to);\n    }"),
            ("self.ld_relaxed(i, Device)\n    }",
             "self.ld_relaxed(i, Device)\n    }\n    fn set(self, i: u32, to: u32) {\n        self.st(i, to)\n    }"),
            ("self.ld_relaxed(i, Block)\n    }",
@@ -317,7 +318,7 @@ ERRORS = [
           CONTOURS, ANY),
     Error("last-before-word", "the pixel before sought in part of the word to the left", NODES,
           [("word_x -= 1;\n            below = u64::MAX;", "word_x -= 1;")],
-          CONTOURS, {WRONG}),
+          ACROSS, {WRONG}),
     # Borders.
     Error("nodes-plain-store", "a plain store of the root while others look theirs up", COMPONENTS,
           [("parents.st_relaxed(i, root, Device);", "parents.st(i, root);")],

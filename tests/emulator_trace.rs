@@ -319,3 +319,35 @@ fn images_whose_nodes_have_no_numbers_are_refused() {
     let refused = Engine::emulator(0).trace(&image, &TraceOptions::default());
     assert!(matches!(refused, Err(Error::ImageTooLarge { .. })));
 }
+
+/// Components in holes whose walls are words away, to the left and to the right: what lies around them is found there.
+#[test]
+fn contours_within_holes_across_words() {
+    let (width, height) = (300, 24);
+    let mut image = BinaryImage::new(width, height).unwrap();
+    // Frames within frames; in each gap between two walls, one pixel.
+    for (left, right, top) in [(3, 290, 1), (60, 200, 4), (130, 190, 8)] {
+        for x in left..=right {
+            image.set(x, top, true);
+            image.set(x, height - 1 - top, true);
+        }
+        for y in top..height - top {
+            image.set(left, y, true);
+            image.set(right, y, true);
+        }
+    }
+    for x in [30, 70, 100, 150, 195, 250] {
+        image.set(x, 11, true);
+    }
+    for (order, geometry) in (40..).zip(GEOMETRIES) {
+        for retrieval in RETRIEVALS {
+            let options = TraceOptions {
+                geometry,
+                retrieval,
+                ..TraceOptions::default()
+            };
+            let same = check_contours(&Emulator::new(order), &image, &options);
+            assert!(same.is_ok(), "{options:?}: {same:?}");
+        }
+    }
+}
