@@ -5,10 +5,15 @@
 //!
 //! `TRAZAR_BENCH_SIDES=512,4096` chooses the sizes, `TRAZAR_BENCH_IMAGES=blobs,noise:0.5` the images; `TRAZAR_DATA` names a
 //! folder with more, in `masks/*.png`. `TRAZAR_BENCH_STAGES=0` leaves the stages out, `TRAZAR_BENCH_TILES=0` the table by
-//! number of tiles. Without a GPU it says so and ends.
+//! number of tiles; `TRAZAR_BENCH_CRITERION=0` leaves out what comes last, the images of the other benches by
+//! criterion. Without a GPU it says so and ends.
+
+#[expect(dead_code, reason = "the images as bytes are for other benches")]
+mod images;
 
 use std::time::Instant;
 
+use criterion::{BenchmarkId, Criterion};
 use trazar::cuda::{Device, Queue};
 use trazar::generate::{self, Pattern};
 use trazar::{
@@ -128,6 +133,49 @@ fn bench(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryImage) -> Resul
     Ok(())
 }
 
+/// Both algorithms on the images of the other benches, and tiles by their number, by criterion's statistics.
+fn by_criterion(tracer: &DeviceTracer<Queue>) {
+    let mut criterion = Criterion::default().configure_from_args();
+    images::for_each(&mut criterion, "gpu trace", |group, input| {
+        let on_device = DeviceImage::upload(tracer.gpu(), &input.image).expect("device memory");
+        let mut bench = |name: String, options: TraceOptions| {
+            group.bench_function(BenchmarkId::new(name, &input.name), |bencher| {
+                bencher.iter(|| {
+                    let contours = tracer.trace(&on_device, &options)?;
+                    tracer.gpu().stream().synchronize()?;
+                    Ok::<_, trazar::Error>(contours.len())
+                });
+            });
+        };
+        for algorithm in [TraceAlgorithm::Components, TraceAlgorithm::Tiles] {
+            for (name, geometry) in [("centers", Geometry::Centers), ("edges", Geometry::Edges)] {
+                let options = TraceOptions {
+                    algorithm: Some(algorithm),
+                    geometry,
+                    ..TraceOptions::default()
+                };
+                bench(format!("{} {name}", algorithm.name()), options);
+            }
+        }
+        // From one tile on where that takes no seconds.
+        let first = if input.image.pixel_count() <= 1 << 19 {
+            1
+        } else {
+            8
+        };
+        for side in [1, 2, 4, 8, 16, 32, 64, 128, 256] {
+            if side >= first {
+                let options = TraceOptions {
+                    tiles: Some((side, side)),
+                    ..TraceOptions::default()
+                };
+                bench(format!("{side} x {side} tiles"), options);
+            }
+        }
+    });
+    criterion.final_summary();
+}
+
 /// By tiles, from one rectangle on, and by components beside them: the sizes and numbers of rectangles that Garcia-Molla et al.
 /// (2022) give times of in their tables 2 and 3.
 fn bench_tiles(tracer: &DeviceTracer<Queue>) -> Result<()> {
@@ -219,6 +267,9 @@ fn main() -> Result<()> {
                 bench(&tracer, &name, &pattern.generate(side, side, 1)?)?;
             }
         }
+    }
+    if std::env::var_os("TRAZAR_BENCH_CRITERION").is_none_or(|value| value != "0") {
+        by_criterion(&tracer);
     }
     Ok(())
 }

@@ -7,8 +7,10 @@ use criterion::{BenchmarkGroup, Criterion, SamplingMode, Throughput};
 use trazar::BinaryImage;
 use trazar::generate::Pattern;
 
-/// The sides of the images, all square.
-const SIDES: [u32; 3] = [512, 2048, 8192];
+/// Widths and heights of the images.
+const SIZES: [(u32, u32); 4] = [(512, 512), (1920, 1080), (2048, 2048), (8192, 8192)];
+/// One more, if `TRAZAR_LARGE=1`.
+const LARGE: (u32, u32) = (16384, 16384);
 
 /// What is drawn.
 const PATTERNS: [Pattern; 5] = [
@@ -55,10 +57,16 @@ pub(crate) fn for_each(
         group.throughput(Throughput::Elements(image.pixel_count()));
         bench(&mut group, &Named { name, image });
     };
-    for side in SIDES {
+    let large = std::env::var_os("TRAZAR_LARGE").is_some_and(|value| value == "1");
+    for (width, height) in SIZES.into_iter().chain(large.then_some(LARGE)) {
         for pattern in PATTERNS {
-            let image = pattern.generate(side, side, 1).expect("the image");
-            run(format!("{pattern} {side}"), image);
+            let image = pattern.generate(width, height, 1).expect("the image");
+            let size = if width == height {
+                format!("{width}")
+            } else {
+                format!("{width}x{height}")
+            };
+            run(format!("{pattern} {size}"), image);
         }
     }
     for path in masks() {
