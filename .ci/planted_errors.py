@@ -373,7 +373,7 @@ ERRORS = [
     Error("tour-barrier", "no barrier between the jumps of a short tour", ARRANGE,
           [without("thread::sync_threads();\n        (from, to) = (to, from);",
                    "thread::sync_threads();\n        ")],
-          CONTOURS, {RACE}),
+          CONTOURS, {RACE, UNWRITTEN}),
     # Search.
     Error("mark-end", "nodes past the last one are marked", SEARCH,
           [("i < n && is_marked(nodes.ldg(i))", "is_marked(nodes.ldg(i))")],
