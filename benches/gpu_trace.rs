@@ -157,14 +157,10 @@ fn by_criterion(tracer: &DeviceTracer<Queue>) {
                 bench(format!("{} {name}", algorithm.name()), options);
             }
         }
-        // From one tile on where that takes no seconds.
-        let first = if input.image.pixel_count() <= 1 << 19 {
-            1
-        } else {
-            8
-        };
+        // Where a thread's tile does not take seconds.
+        const MOST_PIXELS: u64 = 1 << 18;
         for side in [1, 2, 4, 8, 16, 32, 64, 128, 256] {
-            if side >= first {
+            if input.image.pixel_count() <= MOST_PIXELS * u64::from(side * side) {
                 let options = TraceOptions {
                     tiles: Some((side, side)),
                     ..TraceOptions::default()
