@@ -59,7 +59,8 @@ fn every_kernel_of_the_ptx_is_emulated() {
 
     let emulated: BTreeSet<&str> = tally().kernels.into_keys().collect();
     let entries = entries();
-    assert!(entries.len() >= 47, "few kernels in the PTX: {entries:?}");
+    // A PTX that is read wrongly has none.
+    assert!(entries.contains("scan_exclusive"), "{entries:?}");
     let missing: Vec<_> = entries.difference(&emulated).collect();
     assert!(missing.is_empty(), "not run by the emulator: {missing:?}");
     let unknown: Vec<_> = emulated.difference(&entries).collect();
