@@ -320,7 +320,6 @@ impl Machine {
                 start - region.start + byte,
                 self.generation,
                 &self.crowds,
-                &self.clocks,
             );
             return Some(Fault::NotZeroAtExit {
                 place: Place {

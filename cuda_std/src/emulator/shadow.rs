@@ -140,12 +140,11 @@ impl Crowds {
     }
 
     /// Any of the accesses that `stamp` stands for.
-    fn any(&self, stamp: &Stamp, clocks: &Clocks) -> Option<(u32, Source)> {
+    fn any(&self, stamp: &Stamp) -> Option<(u32, Source)> {
         let source = stamp.source?;
         if stamp.thread != MANY {
             return Some((stamp.thread, source));
         }
-        let _ = clocks;
         let warp = self.all[stamp.time as usize].warps.first()?;
         let lane = warp.times.iter().position(|&time| time > 0)?;
         Some((
@@ -249,15 +248,14 @@ impl Shadow {
         offset: usize,
         generation: u32,
         crowds: &Crowds,
-        clocks: &Clocks,
     ) -> Option<Before> {
         let cell = self.cells.get(offset.checked_div(self.granule)?)?;
         if cell.generation != generation {
             return None;
         }
-        let (touch, found) = match crowds.any(&cell.atomic_writes, clocks) {
+        let (touch, found) = match crowds.any(&cell.atomic_writes) {
             Some(found) => (atomic_write(cell), Some(found)),
-            None => (Touch::Store, crowds.any(&cell.write, clocks)),
+            None => (Touch::Store, crowds.any(&cell.write)),
         };
         let (thread, source) = found?;
         Some(Before {
@@ -454,11 +452,11 @@ impl Cell {
         // Read-only loads conflict with every write of the launch, in any order.
         if touch == Touch::ReadOnlyLoad {
             let written = crowds
-                .any(&self.atomic_writes, clocks)
+                .any(&self.atomic_writes)
                 .map(|found| before(atomic_write(self), found))
                 .or_else(|| {
                     crowds
-                        .any(&self.write, clocks)
+                        .any(&self.write)
                         .map(|found| before(Touch::Store, found))
                 });
             if let Some(written) = written {
@@ -467,7 +465,7 @@ impl Cell {
         }
         if writes
             && self.read_only
-            && let Some(found) = crowds.any(&self.loads, clocks)
+            && let Some(found) = crowds.any(&self.loads)
         {
             return Some(Conflict::ReadOnly(before(Touch::ReadOnlyLoad, found)));
         }
