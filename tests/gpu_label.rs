@@ -6,8 +6,7 @@
 #![cfg(target_os = "linux")]
 
 mod labels;
-
-use std::io::Write;
+mod optional;
 
 use labels::{ALGORITHMS, CONNECTIVITIES, difference, options};
 use trazar::cuda::{Device, Queue};
@@ -17,26 +16,11 @@ use trazar::{
     LabelOptions,
 };
 
-fn set(variable: &str) -> bool {
-    std::env::var_os(variable).is_some_and(|value| value == "1")
-}
-
-/// The GPU, or none, which is said on a line that the test harness does not hide.
+/// The GPU, or none, which is said.
 fn gpu(test: &str) -> Option<Engine> {
-    match Engine::cuda() {
-        Ok(engine) => {
-            assert_eq!(engine.device(), trazar::Device::Cuda);
-            Some(engine)
-        }
-        Err(error) => {
-            assert!(
-                !set("TRAZAR_REQUIRE_GPU"),
-                "TRAZAR_REQUIRE_GPU=1, but: {error}"
-            );
-            let _ = writeln!(std::io::stdout(), "{test}: skipped: {error}");
-            None
-        }
-    }
+    let engine = optional::on_gpu(test, Engine::cuda())?;
+    assert_eq!(engine.device(), trazar::Device::Cuda);
+    Some(engine)
 }
 
 /// Labels `image` on both, with both algorithms, and compares labels and statistics.
@@ -338,11 +322,7 @@ fn algorithms_of_other_devices_are_refused() {
 
 #[test]
 fn large_images() {
-    if !set("TRAZAR_LARGE") {
-        let _ = writeln!(
-            std::io::stdout(),
-            "large_images: skipped: TRAZAR_LARGE=1 is not set"
-        );
+    if !optional::large("large_images") {
         return;
     }
     let Some(gpu) = gpu("large_images") else {
@@ -369,22 +349,11 @@ fn large_images() {
 
 #[test]
 fn masks() {
-    let Some(folder) = std::env::var_os("TRAZAR_DATA") else {
-        let _ = writeln!(std::io::stdout(), "masks: skipped: TRAZAR_DATA is not set");
+    let Some(folder) = optional::masks("masks") else {
         return;
     };
     let Some(gpu) = gpu("masks") else {
         return;
     };
-    let folder = std::path::Path::new(&folder).join("masks");
-    let mut found = 0;
-    for entry in std::fs::read_dir(&folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|extension| extension == "png") {
-            let read = trazar::formats::read_image(&path, &trazar::formats::ReadOptions::default());
-            check(&gpu, &path.display().to_string(), &read.unwrap().image);
-            found += 1;
-        }
-    }
-    assert!(found > 0, "no *.png in {}", folder.display());
+    optional::for_each_mask(&folder, |name, image| check(&gpu, name, image));
 }

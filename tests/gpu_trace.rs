@@ -6,8 +6,7 @@
 #![cfg(target_os = "linux")]
 
 mod contours;
-
-use std::io::Write;
+mod optional;
 
 use contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, difference};
 use trazar::cuda::{Device, Queue};
@@ -17,28 +16,10 @@ use trazar::{
     TraceAlgorithm, TraceOptions,
 };
 
-fn set(variable: &str) -> bool {
-    std::env::var_os(variable).is_some_and(|value| value == "1")
-}
-
-fn say(test: &str, what: &str) {
-    let _ = writeln!(std::io::stdout(), "{test}: {what}");
-}
-
 /// A tracer on the GPU, or none, which is said.
 fn tracer(test: &str) -> Option<DeviceTracer<Queue>> {
-    let opened = Device::open(0).map_err(trazar::Error::from);
-    match opened.and_then(|device| DeviceTracer::new(&device)) {
-        Ok(tracer) => Some(tracer),
-        Err(error) => {
-            assert!(
-                !set("TRAZAR_REQUIRE_GPU"),
-                "TRAZAR_REQUIRE_GPU=1, but: {error}"
-            );
-            say(test, &format!("skipped: {error}"));
-            None
-        }
-    }
+    let opened = Device::open(0).map_err(Error::from);
+    optional::on_gpu(test, opened.and_then(|device| DeviceTracer::new(&device)))
 }
 
 /// Traces `image` on both and compares.
@@ -113,8 +94,7 @@ fn contours_of_every_pattern() {
 
 #[test]
 fn large_images() {
-    if !set("TRAZAR_LARGE") {
-        say("large_images", "skipped: TRAZAR_LARGE=1 is not set");
+    if !optional::large("large_images") {
         return;
     }
     let Some(tracer) = tracer("large_images") else {
@@ -156,27 +136,17 @@ fn large_images() {
 
 #[test]
 fn masks() {
-    let Some(folder) = std::env::var_os("TRAZAR_DATA") else {
-        say("masks", "skipped: TRAZAR_DATA is not set");
+    let Some(folder) = optional::masks("masks") else {
         return;
     };
     let Some(tracer) = tracer("masks") else {
         return;
     };
-    let folder = std::path::Path::new(&folder).join("masks");
-    let mut found = 0;
-    for entry in std::fs::read_dir(&folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|extension| extension == "png") {
-            let read = trazar::formats::read_image(&path, &trazar::formats::ReadOptions::default());
-            let image = read.unwrap().image;
-            for options in all_options() {
-                check(&tracer, &path.display().to_string(), &image, &options);
-            }
-            found += 1;
+    optional::for_each_mask(&folder, |name, image| {
+        for options in all_options() {
+            check(&tracer, name, image, &options);
         }
-    }
-    assert!(found > 0, "no *.png in {}", folder.display());
+    });
 }
 
 /// Where memory runs out, the trace says so, and the GPU goes on.
