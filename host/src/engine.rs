@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::emulator::Emulator;
 use crate::label::{self, LabelAlgorithm, LabelOptions, Labels};
+use crate::route::{self, Net, Route, RouteAlgorithm, RouteOptions, RoutingGrid};
 use crate::trace::device::DeviceTracer;
 use crate::trace::{self, Contours, TraceAlgorithm, TraceOptions};
 use crate::{BinaryImage, Error, Result};
@@ -205,6 +206,52 @@ impl Engine {
         };
         self.progress().report(1, 1);
         Ok(labels)
+    }
+
+    /// The algorithm that [`route`](Self::route) uses for these options.
+    pub fn route_algorithm(&self, options: &RouteOptions) -> RouteAlgorithm {
+        options.algorithm_on(self.device())
+    }
+
+    /// Joins the pins of each net by a tree, each as if there were no other. A net of one pin or none has a tree without edges.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of another device;
+    /// [`Error::PinOutside`](crate::Error::PinOutside), [`Error::PinWithoutCells`](crate::Error::PinWithoutCells),
+    /// [`Error::WindowOutside`](crate::Error::WindowOutside) for nets that are not on the grid;
+    /// [`Error::InvalidOption`](crate::Error::InvalidOption) for a cost of turns on several layers;
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory); by kernels, [`Error::CostTooLarge`](crate::Error::CostTooLarge),
+    /// [`Error::GridTooLarge`](crate::Error::GridTooLarge), and `Error::Cuda` or [`Error::Emulator`](crate::Error::Emulator).
+    pub fn route(
+        &self,
+        grid: &RoutingGrid,
+        nets: &[Net],
+        options: &RouteOptions,
+    ) -> Result<Vec<Route>> {
+        let algorithm = self.route_algorithm(options);
+        algorithm.check_runs_on(self.device())?;
+        let routes = match &self.backend {
+            Backend::Cpu => route::route_on_cpu(grid, nets, algorithm, &self.progress())?,
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(_) => todo!(),
+            Backend::Emulator(_) => todo!(),
+        };
+        self.progress().report(1, 1);
+        Ok(routes)
+    }
+
+    /// [`route`](Self::route) for one net.
+    ///
+    /// # Errors
+    /// Those of [`route`](Self::route).
+    pub fn route_net(
+        &self,
+        grid: &RoutingGrid,
+        net: &Net,
+        options: &RouteOptions,
+    ) -> Result<Route> {
+        let routes = self.route(grid, std::slice::from_ref(net), options)?;
+        Ok(routes.into_iter().next().unwrap_or_default())
     }
 
     fn of(backend: Backend) -> Self {

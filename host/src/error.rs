@@ -53,6 +53,95 @@ pub enum Error {
         given: usize,
     },
 
+    /// A routing grid without cells.
+    #[error("the grid is {width} × {height} cells: both sides must be at least 1")]
+    EmptyGrid {
+        /// Width in cells.
+        width: u64,
+        /// Height in cells.
+        height: u64,
+    },
+
+    /// A routing grid whose cells do not fit the types that number them.
+    #[error("a grid of {width} × {height} cells in {layers} layers is too large: {limit}")]
+    GridTooLarge {
+        /// Width in cells.
+        width: u64,
+        /// Height in cells.
+        height: u64,
+        /// Layers.
+        layers: u32,
+        /// The limit that it passes, in words.
+        limit: &'static str,
+    },
+
+    /// More or fewer weights than a routing grid has edges.
+    #[error("the grid has {needed} {what}, but {given} weights for them were given")]
+    WeightCount {
+        /// Which edges.
+        what: &'static str,
+        /// How many there are.
+        needed: usize,
+        /// How many weights were given.
+        given: usize,
+    },
+
+    /// A pin with no cell at which it could be reached.
+    #[error("net {net}: pin {pin} has no cells: give it one at least")]
+    PinWithoutCells {
+        /// The net's number in the call.
+        net: usize,
+        /// The pin's number in the net.
+        pin: usize,
+    },
+
+    /// A pin that is not on the routing grid, or not in its net's window.
+    #[error(
+        "net {net}: pin {pin} is at {cell}, outside of rows {} to {} and columns {} to {} of {layers} layers",
+        window.y, window.y + (window.height - 1), window.x, window.x + (window.width - 1)
+    )]
+    PinOutside {
+        /// The net's number in the call.
+        net: usize,
+        /// The pin's number in the net.
+        pin: usize,
+        /// Where it is.
+        cell: crate::route::Cell,
+        /// Where it may be.
+        window: crate::route::Window,
+        /// How many layers there are.
+        layers: u32,
+    },
+
+    /// A net's window that is empty or reaches beyond the routing grid.
+    #[error(
+        "net {net}: the window of {} × {} cells from row {}, column {} is not within the grid of {width} × {height}",
+        window.width, window.height, window.y, window.x
+    )]
+    WindowOutside {
+        /// The net's number in the call.
+        net: usize,
+        /// The window.
+        window: crate::route::Window,
+        /// The grid's width in cells.
+        width: u32,
+        /// The grid's height in cells.
+        height: u32,
+    },
+
+    /// A path whose cost the algorithm's numbers cannot hold.
+    #[error(
+        "a path costs {limit} or more, which the algorithm `{algorithm}` cannot count: {instead}"
+    )]
+    CostTooLarge {
+        /// The algorithm's name.
+        algorithm: &'static str,
+        /// The smallest cost that it cannot count.
+        limit: u64,
+        /// What can.
+        instead: &'static str,
+    },
+
     /// A float that is not a number, so neither foreground nor background.
     #[error(
         "the value at x = {x}, y = {y} is not a number (NaN): replace such values before thresholding"

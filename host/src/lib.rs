@@ -31,6 +31,7 @@ pub mod gpu;
 mod image;
 mod label;
 mod memory;
+pub mod route;
 mod trace;
 
 /// The emulated device that runs kernels on the processor, and checks them.

@@ -1,0 +1,475 @@
+//! [`RoutingGrid`]: cells, and what stepping from one to the next costs.
+
+use super::net::{Cell, Window};
+use crate::error::{reserve, zeroed_vec};
+use crate::{Error, Result};
+
+/// The weight of an edge that no path may take.
+pub const BLOCKED: u32 = u32::MAX;
+
+/// The most layers that a grid has.
+pub const MAX_LAYERS: u32 = 16;
+
+/// The largest number of cells.
+const MAX_CELLS: u64 = u32::MAX as u64 - 1;
+
+/// A direction that a layer's wires run in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// Along x.
+    Horizontal,
+    /// Along y.
+    Vertical,
+}
+
+/// A grid of cells in one or more layers. Neighbours to the left and right, above and below on the picture (x right, y down), and
+/// through a via on the next layers are joined by edges, each with its own weight: what a path pays to take it, in either
+/// direction.
+///
+/// Cell `(x, y)` of layer `z` has the number `(z · height + y) · width + x`. Weights are whole numbers from 0 to 2³² - 2, or
+/// [`BLOCKED`].
+///
+/// ```
+/// use trazar::route::{Cell, RoutingGrid};
+///
+/// // The example of the report on maze routing: 3 × 3 cells.
+/// let right = [24, 26, 47, 13, 70, 2];
+/// let down = [33, 68, 51, 80, 24, 77];
+/// let grid = RoutingGrid::from_edges(3, 3, &right, &down)?;
+/// assert_eq!(grid.right(Cell::at(1, 1)), 13);
+/// assert_eq!(grid.down(Cell::at(2, 0)), 51);
+/// # Ok::<(), trazar::Error>(())
+/// ```
+///
+/// # Memory
+/// 8 bytes a cell, 12 with several layers.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RoutingGrid {
+    width: u32,
+    height: u32,
+    layers: u32,
+    /// By cell: the edges to (x + 1, y) and to (x, y + 1); blocked where there is no such cell.
+    right: Vec<u32>,
+    down: Vec<u32>,
+    /// By cell: the edge to the next layer; empty if there is one layer.
+    via: Vec<u32>,
+}
+
+impl RoutingGrid {
+    /// A grid of one layer, all of whose edges have the weight `weight`.
+    ///
+    /// # Errors
+    /// [`Error::EmptyGrid`], [`Error::GridTooLarge`], [`Error::OutOfMemory`].
+    pub fn uniform(width: u32, height: u32, weight: u32) -> Result<Self> {
+        Self::from_fn(width, height, |_, _| weight, |_, _| weight)
+    }
+
+    /// A grid of one layer from functions of x and y: the weight of the edge from `(x, y)` to the right (asked for
+    /// x < width - 1), and down (for y < height - 1). Row by row, those to the right before those down.
+    ///
+    /// # Errors
+    /// Those of [`RoutingGrid::uniform`].
+    pub fn from_fn(
+        width: u32,
+        height: u32,
+        mut right: impl FnMut(u32, u32) -> u32,
+        mut down: impl FnMut(u32, u32) -> u32,
+    ) -> Result<Self> {
+        let mut grid = Self::blocked(width, height, 1)?;
+        for (y, row) in (0..).zip(grid.right.chunks_exact_mut(width as usize)) {
+            for (x, weight) in (0..width - 1).zip(row) {
+                *weight = right(x, y);
+            }
+        }
+        for (y, row) in (0..height - 1).zip(grid.down.chunks_exact_mut(width as usize)) {
+            for (x, weight) in (0..).zip(row) {
+                *weight = down(x, y);
+            }
+        }
+        Ok(grid)
+    }
+
+    /// A grid of one layer from its weights, row by row: `right` has `width - 1` weights for each of `height` rows, between
+    /// `(x, y)` and `(x + 1, y)`; `down` has `width` weights for each of `height - 1` rows, between `(x, y)` and `(x, y + 1)`.
+    ///
+    /// # Errors
+    /// [`Error::WeightCount`] for other numbers of weights; those of [`RoutingGrid::uniform`].
+    pub fn from_edges(width: u32, height: u32, right: &[u32], down: &[u32]) -> Result<Self> {
+        check_size(width.into(), height.into(), 1)?;
+        let (w, h) = (width as usize, height as usize);
+        check_count("edges to the right", (w - 1) * h, right.len())?;
+        check_count("edges down", w * (h - 1), down.len())?;
+        let mut grid = Self::blocked(width, height, 1)?;
+        if w > 1 {
+            for (row, given) in grid
+                .right
+                .chunks_exact_mut(w)
+                .zip(right.chunks_exact(w - 1))
+            {
+                row[..w - 1].copy_from_slice(given);
+            }
+        }
+        grid.down[..down.len()].copy_from_slice(down);
+        Ok(grid)
+    }
+
+    /// Puts grids of one layer each on top of each other, the first lowest. `vias` has a weight for each cell of each layer but
+    /// the last, row by row and layer by layer: what a via from it to the next layer costs.
+    ///
+    /// ```
+    /// use trazar::route::{Direction, RoutingGrid};
+    ///
+    /// // Two layers with preferred directions; a via costs 20.
+    /// let lower = RoutingGrid::uniform(4, 3, 1)?.with_direction(Direction::Horizontal);
+    /// let upper = RoutingGrid::uniform(4, 3, 1)?.with_direction(Direction::Vertical);
+    /// let grid = RoutingGrid::stack(&[lower, upper], &[20; 12])?;
+    /// assert_eq!(grid.layers(), 2);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] for no layers, more than [`MAX_LAYERS`], layers of different sizes, or grids that have several
+    /// layers themselves; [`Error::WeightCount`]; those of [`RoutingGrid::uniform`].
+    pub fn stack(layers: &[Self], vias: &[u32]) -> Result<Self> {
+        let invalid = |what: String| Err(Error::InvalidOption(what));
+        let Some(first) = layers.first() else {
+            return invalid("a grid needs a layer at least".into());
+        };
+        let (width, height) = (first.width, first.height);
+        for (i, layer) in layers.iter().enumerate() {
+            if layer.layers != 1 {
+                return invalid(format!(
+                    "layer {i} has {} layers itself: stack grids of one layer",
+                    layer.layers
+                ));
+            }
+            if (layer.width, layer.height) != (width, height) {
+                return invalid(format!(
+                    "layer {i} has {} × {} cells and layer 0 has {width} × {height}: all layers have one size",
+                    layer.width, layer.height
+                ));
+            }
+        }
+        let count = check_layers(layers.len() as u64)?;
+        check_size(width.into(), height.into(), count)?;
+        let area = first.right.len();
+        check_count("vias", area * (layers.len() - 1), vias.len())?;
+        let mut grid = Self::blocked(width, height, count)?;
+        for (i, layer) in layers.iter().enumerate() {
+            grid.right[i * area..][..area].copy_from_slice(&layer.right);
+            grid.down[i * area..][..area].copy_from_slice(&layer.down);
+        }
+        if count > 1 {
+            grid.via[..vias.len()].copy_from_slice(vias);
+        }
+        Ok(grid)
+    }
+
+    /// A grid all of whose edges are blocked.
+    fn blocked(width: u32, height: u32, layers: u32) -> Result<Self> {
+        let cells = check_size(width.into(), height.into(), layers)?;
+        let weights = |cells: usize| -> Result<Vec<u32>> {
+            let mut weights = Vec::new();
+            reserve(&mut weights, cells, "the grid's weights")?;
+            weights.resize(cells, BLOCKED);
+            Ok(weights)
+        };
+        Ok(Self {
+            width,
+            height,
+            layers,
+            right: weights(cells)?,
+            down: weights(cells)?,
+            via: weights(if layers > 1 { cells } else { 0 })?,
+        })
+    }
+
+    /// Width in cells.
+    pub fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// Height in cells.
+    pub fn height(&self) -> u32 {
+        self.height
+    }
+
+    /// The number of layers.
+    pub fn layers(&self) -> u32 {
+        self.layers
+    }
+
+    /// The number of cells of all layers.
+    pub fn cell_count(&self) -> u32 {
+        self.right.len() as u32
+    }
+
+    /// Whether `cell` is one of the grid's.
+    pub fn contains(&self, cell: Cell) -> bool {
+        cell.x < self.width && cell.y < self.height && cell.layer < self.layers
+    }
+
+    /// The number of `cell`, which the grid [contains](Self::contains).
+    pub fn number(&self, cell: Cell) -> u32 {
+        debug_assert!(self.contains(cell));
+        (cell.layer * self.height + cell.y) * self.width + cell.x
+    }
+
+    /// The cell of a number.
+    pub fn cell(&self, number: u32) -> Cell {
+        let line = number / self.width;
+        Cell {
+            x: number % self.width,
+            y: line % self.height,
+            layer: line / self.height,
+        }
+    }
+
+    /// The weight of the edge from `cell` to `(x + 1, y)`; [`BLOCKED`] in the last column.
+    ///
+    /// # Panics
+    /// For a cell outside the grid.
+    pub fn right(&self, cell: Cell) -> u32 {
+        self.right[self.number(cell) as usize]
+    }
+
+    /// The weight of the edge from `cell` to `(x, y + 1)`; [`BLOCKED`] in the last row.
+    ///
+    /// # Panics
+    /// For a cell outside the grid.
+    pub fn down(&self, cell: Cell) -> u32 {
+        self.down[self.number(cell) as usize]
+    }
+
+    /// The weight of the via from `cell` to the next layer; [`BLOCKED`] on the last.
+    ///
+    /// # Panics
+    /// For a cell outside the grid.
+    pub fn via(&self, cell: Cell) -> u32 {
+        let number = self.number(cell) as usize;
+        self.via.get(number).copied().unwrap_or(BLOCKED)
+    }
+
+    /// By cell: the weights of the edges to the right, [`BLOCKED`] in the last column.
+    pub fn rights(&self) -> &[u32] {
+        &self.right
+    }
+
+    /// By cell: the weights of the edges down, [`BLOCKED`] in the last row.
+    pub fn downs(&self) -> &[u32] {
+        &self.down
+    }
+
+    /// By cell: the weights of the vias to the next layer, [`BLOCKED`] on the last; empty for one layer.
+    pub fn vias(&self) -> &[u32] {
+        &self.via
+    }
+
+    /// The largest weight that is not [`BLOCKED`]; 0 if there is none.
+    pub fn max_weight(&self) -> u32 {
+        let weights = [&self.right, &self.down, &self.via].into_iter().flatten();
+        let open = weights.map(|&weight| if weight == BLOCKED { 0 } else { weight });
+        open.max().unwrap_or(0)
+    }
+
+    /// Whether some edge costs nothing.
+    pub fn has_free_edges(&self) -> bool {
+        [&self.right, &self.down, &self.via]
+            .into_iter()
+            .any(|weights| weights.contains(&0))
+    }
+
+    /// Sets the weight of the edge from `cell` to the right, if there is a cell.
+    ///
+    /// # Panics
+    /// For a cell outside the grid.
+    pub fn set_right(&mut self, cell: Cell, weight: u32) {
+        if cell.x + 1 < self.width {
+            let number = self.number(cell) as usize;
+            self.right[number] = weight;
+        }
+    }
+
+    /// Sets the weight of the edge from `cell` down, if there is a cell.
+    ///
+    /// # Panics
+    /// For a cell outside the grid.
+    pub fn set_down(&mut self, cell: Cell, weight: u32) {
+        if cell.y + 1 < self.height {
+            let number = self.number(cell) as usize;
+            self.down[number] = weight;
+        }
+    }
+
+    /// Sets the weight of the via from `cell` to the next layer, if there is one.
+    ///
+    /// # Panics
+    /// For a cell outside the grid.
+    pub fn set_via(&mut self, cell: Cell, weight: u32) {
+        if cell.layer + 1 < self.layers {
+            let number = self.number(cell) as usize;
+            self.via[number] = weight;
+        }
+    }
+
+    /// Blocks all edges of a cell, so that no path passes it.
+    ///
+    /// # Panics
+    /// For a cell outside the grid.
+    pub fn block(&mut self, cell: Cell) {
+        self.set_right(cell, BLOCKED);
+        self.set_down(cell, BLOCKED);
+        self.set_via(cell, BLOCKED);
+        if cell.x > 0 {
+            self.set_right(
+                Cell {
+                    x: cell.x - 1,
+                    ..cell
+                },
+                BLOCKED,
+            );
+        }
+        if cell.y > 0 {
+            self.set_down(
+                Cell {
+                    y: cell.y - 1,
+                    ..cell
+                },
+                BLOCKED,
+            );
+        }
+        if cell.layer > 0 {
+            self.set_via(
+                Cell {
+                    layer: cell.layer - 1,
+                    ..cell
+                },
+                BLOCKED,
+            );
+        }
+    }
+
+    /// Blocks all edges that do not run in `direction`: a layer with a preferred direction. Vias stay.
+    #[must_use]
+    pub fn with_direction(mut self, direction: Direction) -> Self {
+        match direction {
+            Direction::Horizontal => self.down.fill(BLOCKED),
+            Direction::Vertical => self.right.fill(BLOCKED),
+        }
+        self
+    }
+
+    /// The part of the grid in `window`, on all layers.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    ///
+    /// # Panics
+    /// For a window that is not within the grid.
+    pub fn crop(&self, window: Window) -> Result<Self> {
+        let Window {
+            x,
+            y,
+            width,
+            height,
+        } = window;
+        let mut part = Self::blocked(width, height, self.layers)?;
+        let lines = (0..self.layers).flat_map(|z| (0..height).map(move |row| (z, row)));
+        for (line, (layer, row)) in lines.enumerate() {
+            let from = self.number(Cell {
+                x,
+                y: y + row,
+                layer,
+            }) as usize;
+            let (to, w) = (line * width as usize, width as usize);
+            part.right[to..][..w - 1].copy_from_slice(&self.right[from..][..w - 1]);
+            if row + 1 < height {
+                part.down[to..][..w].copy_from_slice(&self.down[from..][..w]);
+            }
+            if self.layers > 1 {
+                part.via[to..][..w].copy_from_slice(&self.via[from..][..w]);
+            }
+        }
+        Ok(part)
+    }
+
+    /// The neighbours of a cell and the weights of the edges there, blocked ones left out, in the order in which paths prefer
+    /// them: left, up, right, down, the layer below, the layer above.
+    pub(crate) fn neighbours(&self, number: u32) -> impl Iterator<Item = (u32, u32)> + use<> {
+        let (w, n) = (self.width as usize, number as usize);
+        let area = w * self.height as usize;
+        // The last cell of a row has no edge to the right, so the one before the first of the next has none either.
+        let before = |weights: &[u32], step: usize| {
+            let at = n.checked_sub(step)?;
+            Some((at as u32, *weights.get(at)?))
+        };
+        let after = |weights: &[u32], step: usize| Some(((n + step) as u32, *weights.get(n)?));
+        [
+            before(&self.right, 1),
+            before(&self.down, w),
+            after(&self.right, 1),
+            after(&self.down, w),
+            before(&self.via, area),
+            after(&self.via, area),
+        ]
+        .into_iter()
+        .flatten()
+        .filter(|&(_, weight)| weight != BLOCKED)
+    }
+}
+
+impl std::fmt::Debug for RoutingGrid {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RoutingGrid")
+            .field("width", &self.width)
+            .field("height", &self.height)
+            .field("layers", &self.layers)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Refuses a grid without cells, or with more than can be numbered; gives their number.
+pub(crate) fn check_size(width: u64, height: u64, layers: u32) -> Result<usize> {
+    if width == 0 || height == 0 {
+        return Err(Error::EmptyGrid { width, height });
+    }
+    let cells = width.saturating_mul(height).saturating_mul(layers.into());
+    if cells > MAX_CELLS {
+        return Err(Error::GridTooLarge {
+            width,
+            height,
+            layers,
+            limit: "2³² - 2 cells at most",
+        });
+    }
+    Ok(cells as usize)
+}
+
+fn check_layers(layers: u64) -> Result<u32> {
+    match u32::try_from(layers) {
+        Ok(layers @ 1..=MAX_LAYERS) => Ok(layers),
+        _ => Err(Error::InvalidOption(format!(
+            "{layers} layers: a grid has 1 to {MAX_LAYERS}"
+        ))),
+    }
+}
+
+fn check_count(what: &'static str, needed: usize, given: usize) -> Result<()> {
+    if needed == given {
+        Ok(())
+    } else {
+        Err(Error::WeightCount {
+            what,
+            needed,
+            given,
+        })
+    }
+}
+
+/// A value for each cell.
+pub(crate) fn by_cell<T: bytemuck::Zeroable>(
+    grid: &RoutingGrid,
+    what: &'static str,
+) -> Result<Vec<T>> {
+    zeroed_vec(grid.cell_count() as usize, what)
+}

@@ -1,0 +1,123 @@
+//! One pin after the other: the nearest is joined by a shortest path, which costs nothing from then on.
+
+use super::grid::by_cell;
+use super::retrace::{self, UNREACHED};
+use super::{Net, Route, RoutingGrid, Window};
+use crate::Result;
+use crate::engine::Progress;
+
+/// The cells of each pin of a net, by number.
+pub(crate) type PinCells = Vec<Vec<u32>>;
+
+/// Paths that join pins to the first, by numbers of cells.
+#[derive(Debug, Default)]
+pub(crate) struct Joined {
+    pins: Vec<usize>,
+    costs: Vec<u64>,
+    ends: Vec<usize>,
+    cells: Vec<u32>,
+}
+
+impl Joined {
+    /// Joins `pin` by a path from it to the tree.
+    pub(super) fn push(&mut self, pin: usize, cost: u64, path: &[u32]) {
+        self.cells.extend_from_slice(path);
+        self.pins.push(pin);
+        self.costs.push(cost);
+        self.ends.push(self.cells.len());
+    }
+
+    /// The paths as pin, cost and cells.
+    pub(super) fn paths(&self) -> impl Iterator<Item = (usize, u64, &[u32])> {
+        (0..self.pins.len()).map(|i| {
+            let start = if i == 0 { 0 } else { self.ends[i - 1] };
+            (
+                self.pins[i],
+                self.costs[i],
+                &self.cells[start..self.ends[i]],
+            )
+        })
+    }
+
+    /// The sum of all costs.
+    pub(super) fn cost(&self) -> u64 {
+        self.costs.iter().sum()
+    }
+
+    /// The route of `net`, of which this is on `grid`, the part of the whole grid in `window`.
+    pub(super) fn into_route(self, net: &Net, grid: &RoutingGrid, window: Window) -> Route {
+        let mut reached = vec![false; net.pins.len()];
+        for &pin in &self.pins {
+            reached[pin] = true;
+        }
+        let whole = |number: u32| {
+            let cell = grid.cell(number);
+            super::Cell {
+                x: cell.x + window.x,
+                y: cell.y + window.y,
+                ..cell
+            }
+        };
+        Route {
+            cost: self.cost(),
+            root: net.pins.first().map_or(Vec::new(), |pin| pin.cells.clone()),
+            unreached: (1..net.pins.len()).filter(|&pin| !reached[pin]).collect(),
+            cells: self.cells.into_iter().map(whole).collect(),
+            pins: self.pins,
+            costs: self.costs,
+            ends: self.ends,
+        }
+    }
+}
+
+/// Joins the pins by distances that `relax` completes: it is given the distance of each cell from the tree or more, 0 on the tree,
+/// and makes them exact.
+pub(super) fn connect(
+    grid: &RoutingGrid,
+    pins: &PinCells,
+    progress: &Progress<'_>,
+    mut relax: impl FnMut(&mut [u64]) -> Result<()>,
+) -> Result<Joined> {
+    let mut joined = Joined::default();
+    let Some(root) = pins.first() else {
+        return Ok(joined);
+    };
+    let mut distances: Vec<u64> = by_cell(grid, "the distances")?;
+    distances.fill(UNREACHED);
+    let mut on_tree: Vec<u8> = by_cell(grid, "the tree's cells")?;
+    let add = |distances: &mut [u64], on_tree: &mut [u8], cells: &[u32]| {
+        for &cell in cells {
+            distances[cell as usize] = 0;
+            on_tree[cell as usize] = 1;
+        }
+    };
+    add(&mut distances, &mut on_tree, root);
+    let mut open: Vec<usize> = (1..pins.len()).collect();
+    while !open.is_empty() {
+        progress.report((pins.len() - open.len()) as u64, pins.len() as u64);
+        relax(&mut distances)?;
+        let nearest = open.iter().enumerate().flat_map(|(at, &pin)| {
+            let cells = pins[pin].iter().enumerate();
+            let distances = &distances;
+            cells.map(move |(i, &cell)| (distances[cell as usize], pin, i, at))
+        });
+        let Some((cost, pin, i, at)) = nearest.min() else {
+            break;
+        };
+        if cost == UNREACHED {
+            break;
+        }
+        let distance = |cell: u32| distances[cell as usize];
+        let path = retrace::path(
+            grid,
+            distance,
+            |cell| on_tree[cell as usize] != 0,
+            pins[pin][i],
+        );
+        joined.push(pin, cost, &path);
+        add(&mut distances, &mut on_tree, &path);
+        add(&mut distances, &mut on_tree, &pins[pin]);
+        open.remove(at);
+    }
+    Ok(joined)
+}

@@ -1,0 +1,211 @@
+//! Route: trees of small cost that join pins on a grid of weighted edges.
+//!
+//! ```
+//! use trazar::Engine;
+//! use trazar::route::{Cell, Net, RouteOptions, RoutingGrid};
+//!
+//! // The example of the report on maze routing: 3 × 3 cells and 2 pins.
+//! let right = [24, 26, 47, 13, 70, 2];
+//! let down = [33, 68, 51, 80, 24, 77];
+//! let grid = RoutingGrid::from_edges(3, 3, &right, &down)?;
+//! let net = Net::from_cells([Cell::at(1, 1), Cell::at(2, 0)]);
+//! let route = Engine::cpu().route_net(&grid, &net, &RouteOptions::default())?;
+//! assert_eq!(route.cost(), 64);
+//! assert_eq!(route.cells(), [Cell::at(2, 0), Cell::at(1, 1), Cell::at(2, 1)]);
+//! # Ok::<(), trazar::Error>(())
+//! ```
+//!
+//! # What the tree is
+//!
+//! The tree of the report on parallel maze routing (steps a to e of its algorithm): it starts as the first pin; then, until all
+//! pins are joined, the pin nearest to the tree is joined by a shortest path, which costs nothing from then on. A path costs the
+//! sum of the weights of its edges. Two pins get the optimum, more a tree that is at most twice it.
+//!
+//! All exact algorithms give the same tree, cell by cell, on every device and in every run. Where several would do:
+//!
+//! - of pins at the same distance, the one with the smallest number; of its cells, the first;
+//! - of shortest paths, that which, seen from the pin, steps to the first neighbour on a shortest path in the order left, up, right,
+//!   down, layer below, layer above;
+//! - where edges of weight 0 leave a cell without a neighbour that is nearer to the tree, the path takes the fewest such edges to a
+//!   cell that has one or is on the tree, again by the first neighbour in that order.
+//!
+//! # Files
+//!
+//! | what | file |
+//! |---|---|
+//! | grid, pins and nets, the tree | `grid.rs`, `net.rs`, `tree.rs` |
+//! | one pin after the other, whatever finds the distances | `heuristic.rs` |
+//! | from distances to a path | `retrace.rs` |
+//! | distances and tree at once, on one core | `dijkstra.rs` |
+//! | distances by sweeps; by breadth-first search | `sweep.rs`; `bfs.rs` |
+//! | better trees | `improve/` |
+//! | a cost for turns | `turns.rs` |
+//! | all of it on a GPU, by the kernels of the crate `trazar-kernels` | `device/` |
+
+mod grid;
+mod heuristic;
+mod net;
+mod retrace;
+mod sweep;
+mod tree;
+
+pub use grid::{BLOCKED, Direction, MAX_LAYERS, RoutingGrid};
+pub use net::{Cell, Net, Pin, Window};
+pub use tree::{Connection, Route};
+
+use std::borrow::Cow;
+
+use crate::engine::Progress;
+use crate::{Device, Error, Result};
+use heuristic::{Joined, PinCells};
+
+/// The ways to route. All but [`Bfs`](Self::Bfs) give the same trees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RouteAlgorithm {
+    /// Dijkstra's search with Dial's buckets, on one thread: one search for the whole tree, which goes on from every new path.
+    Dijkstra,
+    /// Sweeps along rows and columns until nothing changes, on one thread (the report's `sweep`).
+    Sweep,
+    /// The same with all threads (the report's `omp`).
+    SweepParallel,
+    /// Breadth-first search, as the report has it: **not exact**. Of the paths with the fewest edges it takes the cheapest, however
+    /// much cheaper a longer one is.
+    Bfs,
+    /// Sweeps by kernels, each line in rounds of doubled groups (the report's `cuda`).
+    DivideConquer,
+    /// Sweeps by kernels, each line by a prefix sum and a prefix minimum (the report's reformulation, which it did not finish).
+    Prefix,
+    /// Sweeps by kernels, each line by one scan of pairs of weight and distance.
+    PrefixFused,
+    /// Tiles of the grid that kernels relax in shared memory, again as long as their neighbours change.
+    Tiles,
+}
+
+impl RouteAlgorithm {
+    /// The algorithm's name, as the command takes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Dijkstra => "dijkstra",
+            Self::Sweep => "sweep",
+            Self::SweepParallel => "sweep-parallel",
+            Self::Bfs => "bfs",
+            Self::DivideConquer => "divide-conquer",
+            Self::Prefix => "prefix",
+            Self::PrefixFused => "prefix-fused",
+            Self::Tiles => "tiles",
+        }
+    }
+
+    /// Whether it finds shortest paths.
+    pub fn is_exact(self) -> bool {
+        self != Self::Bfs
+    }
+
+    /// The devices that run it.
+    pub fn devices(self) -> &'static [Device] {
+        match self {
+            Self::Dijkstra | Self::Sweep | Self::SweepParallel | Self::Bfs => &[Device::Cpu],
+            Self::DivideConquer | Self::Prefix | Self::PrefixFused | Self::Tiles => {
+                &[Device::Cuda, Device::Emulator]
+            }
+        }
+    }
+
+    /// The algorithms that run on `device`, the one that an [`Engine`](crate::Engine) chooses first.
+    pub fn on(device: Device) -> &'static [Self] {
+        match device {
+            Device::Cpu => &[Self::Dijkstra, Self::Sweep, Self::SweepParallel, Self::Bfs],
+            Device::Cuda | Device::Emulator => &[
+                Self::Tiles,
+                Self::DivideConquer,
+                Self::Prefix,
+                Self::PrefixFused,
+            ],
+        }
+    }
+
+    /// Refuses a device that does not run it.
+    pub(crate) fn check_runs_on(self, device: Device) -> Result<()> {
+        let others: Vec<_> = Self::on(device).iter().map(|a| a.name()).collect();
+        device.check_runs("routing", self.name(), self.devices(), &others)
+    }
+}
+
+/// Which tree to make.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum TreeKind {
+    /// That of the report: the nearest pin, again and again.
+    #[default]
+    Nearest,
+    /// A better one where there is one: the best of several, improved piece by piece on the processor. It never costs more than
+    /// [`Nearest`](Self::Nearest), and takes some times its time.
+    Improved,
+}
+
+/// How to route.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct RouteOptions {
+    /// Which tree to make.
+    pub tree: TreeKind,
+    /// What a path pays for each turn, on a grid of one layer. (With layers that have preferred directions, a turn takes a via.)
+    pub turn_cost: u32,
+    /// How to compute it; `None` leaves the choice to the engine.
+    pub algorithm: Option<RouteAlgorithm>,
+}
+
+impl RouteOptions {
+    /// The algorithm to use on `device`.
+    pub(crate) fn algorithm_on(&self, device: Device) -> RouteAlgorithm {
+        self.algorithm.unwrap_or(RouteAlgorithm::on(device)[0])
+    }
+}
+
+/// Routes nets, one after the other, with `connect`, which joins the pins of one on a whole grid.
+pub(crate) fn route(
+    grid: &RoutingGrid,
+    nets: &[Net],
+    mut connect: impl FnMut(&RoutingGrid, &PinCells) -> Result<Joined>,
+) -> Result<Vec<Route>> {
+    // All before any work.
+    let windows: Vec<Window> = nets
+        .iter()
+        .enumerate()
+        .map(|(number, net)| net.check(number, grid))
+        .collect::<Result<_>>()?;
+    let mut routes = Vec::with_capacity(nets.len());
+    for (net, window) in nets.iter().zip(windows) {
+        let part = match window == Window::of(grid) {
+            true => Cow::Borrowed(grid),
+            false => Cow::Owned(grid.crop(window)?),
+        };
+        let number = |cell: &Cell| {
+            part.number(Cell {
+                x: cell.x - window.x,
+                y: cell.y - window.y,
+                ..*cell
+            })
+        };
+        let pins = net.pins.iter();
+        let pins = pins
+            .map(|pin| pin.cells.iter().map(number).collect())
+            .collect();
+        routes.push(connect(&part, &pins)?.into_route(net, &part, window));
+    }
+    Ok(routes)
+}
+
+/// Routes on the CPU.
+pub(crate) fn route_on_cpu(
+    grid: &RoutingGrid,
+    nets: &[Net],
+    algorithm: RouteAlgorithm,
+    progress: &Progress<'_>,
+) -> Result<Vec<Route>> {
+    route(grid, nets, |grid, pins| match algorithm {
+        _ => heuristic::connect(grid, pins, progress, |distances| {
+            sweep::relax(grid, distances);
+            Ok(())
+        }),
+    })
+}

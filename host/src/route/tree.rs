@@ -1,0 +1,217 @@
+//! [`Route`]: the tree that joins a net's pins.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::{BLOCKED, Cell, Net, RoutingGrid};
+
+/// A path by which a pin was joined to the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Connection<'a> {
+    /// The pin's number in its net.
+    pub pin: usize,
+    /// The sum of its edges' weights.
+    pub cost: u64,
+    /// Its cells from the pin to the tree, both ends included: one cell if the pin was on the tree already.
+    pub cells: &'a [Cell],
+}
+
+/// The tree that joins a net's pins: a path for each pin but the first, in the order in which they were joined.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Route {
+    pub(super) cost: u64,
+    /// The cells of the first pin.
+    pub(super) root: Vec<Cell>,
+    pub(super) pins: Vec<usize>,
+    pub(super) costs: Vec<u64>,
+    /// Where each path's cells end.
+    pub(super) ends: Vec<usize>,
+    pub(super) cells: Vec<Cell>,
+    pub(super) unreached: Vec<usize>,
+}
+
+impl Route {
+    /// The sum of the weights of all edges.
+    pub fn cost(&self) -> u64 {
+        self.cost
+    }
+
+    /// The pins, by number, that no path reaches, in order: blocked edges or the window keep them apart from the first.
+    pub fn unreached(&self) -> &[usize] {
+        &self.unreached
+    }
+
+    /// The paths, in the order in which they were joined.
+    pub fn connections(&self) -> impl ExactSizeIterator<Item = Connection<'_>> {
+        (0..self.pins.len()).map(|i| {
+            let start = if i == 0 { 0 } else { self.ends[i - 1] };
+            Connection {
+                pin: self.pins[i],
+                cost: self.costs[i],
+                cells: &self.cells[start..self.ends[i]],
+            }
+        })
+    }
+
+    /// The tree's cells, each once, by layer, row and column. The first pin's cells are among them where a path touches them, or
+    /// all of them if there is no path; so is each pin's cell that its path came in at.
+    pub fn cells(&self) -> Vec<Cell> {
+        let mut cells = if self.cells.is_empty() {
+            self.root.clone()
+        } else {
+            self.cells.clone()
+        };
+        cells.sort_unstable();
+        cells.dedup();
+        cells
+    }
+
+    /// The tree's edges, each as its two cells.
+    pub fn edges(&self) -> impl Iterator<Item = (Cell, Cell)> + '_ {
+        self.connections()
+            .flat_map(|path| path.cells.windows(2).map(|pair| (pair[0], pair[1])))
+    }
+
+    /// The paths as straight wires and vias: the first and last cell of each stretch in one direction.
+    pub fn segments(&self) -> Vec<(Cell, Cell)> {
+        let mut segments: Vec<(Cell, Cell)> = Vec::new();
+        for path in self.connections() {
+            let mut last = None;
+            for pair in path.cells.windows(2) {
+                let step = step(pair[0], pair[1]);
+                match segments.last_mut() {
+                    Some(segment) if last == Some(step) => segment.1 = pair[1],
+                    _ => segments.push((pair[0], pair[1])),
+                }
+                last = Some(step);
+            }
+        }
+        segments
+    }
+
+    /// Checks that this is a tree on `grid` that joins the pins of `net`: every edge between neighbours and not blocked, within
+    /// the net's window, no edge twice and no cycle, all pins joined but those [unreached](Self::unreached), and the costs the
+    /// sums of the weights. Cells of one pin count as joined.
+    ///
+    /// # Errors
+    /// What is wrong, in words.
+    pub fn verify(&self, grid: &RoutingGrid, net: &Net) -> Result<(), String> {
+        let mut sets = Sets::default();
+        let window = net.check(0, grid).map_err(|error| error.to_string())?;
+        for pin in &net.pins {
+            for cell in &pin.cells {
+                // A cell may be in several pins: these are joined as well.
+                sets.join(pin.cells[0], *cell);
+            }
+        }
+        let mut total = 0u64;
+        for path in self.connections() {
+            let Some(pin) = net.pins.get(path.pin) else {
+                return Err(format!("there is no pin {}", path.pin));
+            };
+            match path.cells.first() {
+                Some(first) if pin.cells.contains(first) => {}
+                other => {
+                    return Err(format!("the path of pin {} starts at {other:?}", path.pin));
+                }
+            }
+            let mut cost = 0u64;
+            for pair in path.cells.windows(2) {
+                let weight = weight(grid, pair[0], pair[1])
+                    .ok_or_else(|| format!("no edge from {} to {}", pair[0], pair[1]))?;
+                if !window.contains(pair[0]) || !window.contains(pair[1]) {
+                    return Err(format!("{} or {} is outside the window", pair[0], pair[1]));
+                }
+                if !sets.join(pair[0], pair[1]) {
+                    return Err(format!(
+                        "the edge from {} to {} closes a cycle",
+                        pair[0], pair[1]
+                    ));
+                }
+                cost += u64::from(weight);
+            }
+            if cost != path.cost {
+                return Err(format!(
+                    "the path of pin {} costs {cost}, not {}",
+                    path.pin, path.cost
+                ));
+            }
+            total += cost;
+        }
+        if total != self.cost {
+            return Err(format!("the tree costs {total}, not {}", self.cost));
+        }
+        let unreached: BTreeSet<_> = self.unreached.iter().copied().collect();
+        let mut joined: Vec<_> = self
+            .pins
+            .iter()
+            .copied()
+            .chain(unreached.iter().copied())
+            .collect();
+        joined.sort_unstable();
+        if joined != (1..net.pins.len()).collect::<Vec<_>>() {
+            return Err("not every pin has one path, or is unreached".into());
+        }
+        for &cell in &self.cells {
+            if sets.find(cell) != sets.find(net.pins[0].cells[0]) {
+                return Err(format!("{cell} is apart from the first pin"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The direction from a cell to the next: the sign of each coordinate's difference.
+fn step(from: Cell, to: Cell) -> [i8; 3] {
+    let sign = |a: u32, b: u32| (b > a) as i8 - (b < a) as i8;
+    [
+        sign(from.x, to.x),
+        sign(from.y, to.y),
+        sign(from.layer, to.layer),
+    ]
+}
+
+/// The weight of the edge between two neighbours, if there is one that is not blocked.
+fn weight(grid: &RoutingGrid, a: Cell, b: Cell) -> Option<u32> {
+    if !grid.contains(a) || !grid.contains(b) {
+        return None;
+    }
+    let (a, b) = if a < b { (a, b) } else { (b, a) };
+    let weight = if b == (Cell { x: a.x + 1, ..a }) {
+        grid.right(a)
+    } else if b == (Cell { y: a.y + 1, ..a }) {
+        grid.down(a)
+    } else if b == a.on(a.layer + 1) {
+        grid.via(a)
+    } else {
+        BLOCKED
+    };
+    (weight != BLOCKED).then_some(weight)
+}
+
+/// Disjoint sets of cells.
+#[derive(Default)]
+struct Sets(HashMap<Cell, Cell>);
+
+impl Sets {
+    fn find(&mut self, cell: Cell) -> Cell {
+        let mut root = cell;
+        while let Some(&parent) = self.0.get(&root) {
+            root = parent;
+        }
+        let mut at = cell;
+        while let Some(parent) = self.0.get_mut(&at) {
+            at = std::mem::replace(parent, root);
+        }
+        root
+    }
+
+    /// Whether they were apart.
+    fn join(&mut self, a: Cell, b: Cell) -> bool {
+        let (a, b) = (self.find(a), self.find(b));
+        if a == b {
+            return false;
+        }
+        self.0.insert(a, b);
+        true
+    }
+}
