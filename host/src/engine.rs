@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::emulator::Emulator;
 use crate::label::{self, LabelAlgorithm, LabelOptions, Labels};
-use crate::route::{self, Net, Route, RouteAlgorithm, RouteOptions, RoutingGrid};
+use crate::route::{self, DeviceRouter, Net, Route, RouteAlgorithm, RouteOptions, RoutingGrid};
 use crate::trace::device::DeviceTracer;
 use crate::trace::{self, Contours, TraceAlgorithm, TraceOptions};
 use crate::{BinaryImage, Error, Result};
@@ -233,8 +233,12 @@ impl Engine {
         let routes = match &self.backend {
             Backend::Cpu => route::route_on_cpu(grid, nets, algorithm, &self.progress())?,
             #[cfg(feature = "cuda")]
-            Backend::Cuda(_) => todo!(),
-            Backend::Emulator(_) => todo!(),
+            Backend::Cuda(tracer) => {
+                DeviceRouter::on(tracer.gpu().clone()).route_host(grid, nets)?
+            }
+            Backend::Emulator(tracer) => {
+                DeviceRouter::on(tracer.gpu().clone()).route_host(grid, nets)?
+            }
         };
         self.progress().report(1, 1);
         Ok(routes)

@@ -2,7 +2,7 @@
 
 use super::grid::by_cell;
 use super::retrace::{self, UNREACHED};
-use super::{Net, Route, RoutingGrid, Window};
+use super::{Cell, Net, Route, RoutingGrid, Window};
 use crate::Result;
 use crate::engine::Progress;
 
@@ -39,34 +39,18 @@ impl Joined {
         })
     }
 
-    /// The sum of all costs.
-    pub(super) fn cost(&self) -> u64 {
-        self.costs.iter().sum()
-    }
-
     /// The route of `net`, of which this is on `grid`, the part of the whole grid in `window`.
     pub(super) fn into_route(self, net: &Net, grid: &RoutingGrid, window: Window) -> Route {
-        let mut reached = vec![false; net.pins.len()];
-        for &pin in &self.pins {
-            reached[pin] = true;
-        }
         let whole = |number: u32| {
             let cell = grid.cell(number);
-            super::Cell {
+            Cell {
                 x: cell.x + window.x,
                 y: cell.y + window.y,
                 ..cell
             }
         };
-        Route {
-            cost: self.cost(),
-            root: net.pins.first().map_or(Vec::new(), |pin| pin.cells.clone()),
-            unreached: (1..net.pins.len()).filter(|&pin| !reached[pin]).collect(),
-            cells: self.cells.into_iter().map(whole).collect(),
-            pins: self.pins,
-            costs: self.costs,
-            ends: self.ends,
-        }
+        let cells = self.cells.into_iter().map(whole).collect();
+        Route::new(net, self.pins, self.costs, self.ends, cells)
     }
 }
 

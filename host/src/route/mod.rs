@@ -42,6 +42,7 @@
 //! | a cost for turns | `turns.rs` |
 //! | all of it on a GPU, by the kernels of the crate `trazar-kernels` | `device/` |
 
+mod device;
 mod grid;
 mod heuristic;
 mod net;
@@ -49,6 +50,7 @@ mod retrace;
 mod sweep;
 mod tree;
 
+pub use device::{DeviceGrid, DeviceRouter};
 pub use grid::{BLOCKED, Direction, MAX_LAYERS, RoutingGrid};
 pub use net::{Cell, Net, Pin, Window};
 pub use tree::{Connection, Route};
@@ -171,7 +173,7 @@ pub(crate) fn route(
     let windows: Vec<Window> = nets
         .iter()
         .enumerate()
-        .map(|(number, net)| net.check(number, grid))
+        .map(|(number, net)| net.check(number, grid.width(), grid.height(), grid.layers()))
         .collect::<Result<_>>()?;
     let mut routes = Vec::with_capacity(nets.len());
     for (net, window) in nets.iter().zip(windows) {

@@ -115,23 +115,26 @@ impl Net {
         }
     }
 
-    /// The window, or all of the grid; refuses a net, number `net`, that is not on the grid.
+    /// The window, or all of a grid of this size; refuses a net, number `net`, that is not on the grid.
     ///
     /// # Errors
     /// [`Error::WindowOutside`], [`Error::PinOutside`], [`Error::PinWithoutCells`].
-    pub(crate) fn check(&self, net: usize, grid: &RoutingGrid) -> Result<Window> {
-        let window = self.window.unwrap_or(Window::of(grid));
+    pub(crate) fn check(&self, net: usize, width: u32, height: u32, layers: u32) -> Result<Window> {
+        let window = self.window.unwrap_or(Window {
+            x: 0,
+            y: 0,
+            width,
+            height,
+        });
         let within = |start: u32, len: u32, side: u32| {
             len > 0 && u64::from(start) + u64::from(len) <= side.into()
         };
-        if !within(window.x, window.width, grid.width())
-            || !within(window.y, window.height, grid.height())
-        {
+        if !within(window.x, window.width, width) || !within(window.y, window.height, height) {
             return Err(Error::WindowOutside {
                 net,
                 window,
-                width: grid.width(),
-                height: grid.height(),
+                width,
+                height,
             });
         }
         for (number, pin) in self.pins.iter().enumerate() {
@@ -139,13 +142,13 @@ impl Net {
                 return Err(Error::PinWithoutCells { net, pin: number });
             }
             for &cell in &pin.cells {
-                if !window.contains(cell) || cell.layer >= grid.layers() {
+                if !window.contains(cell) || cell.layer >= layers {
                     return Err(Error::PinOutside {
                         net,
                         pin: number,
                         cell,
                         window,
-                        layers: grid.layers(),
+                        layers,
                     });
                 }
             }

@@ -30,6 +30,29 @@ pub struct Route {
 }
 
 impl Route {
+    /// The tree of `net` of paths, as the fields have them.
+    pub(super) fn new(
+        net: &Net,
+        pins: Vec<usize>,
+        costs: Vec<u64>,
+        ends: Vec<usize>,
+        cells: Vec<Cell>,
+    ) -> Self {
+        let mut reached = vec![false; net.pins.len()];
+        for &pin in &pins {
+            reached[pin] = true;
+        }
+        Self {
+            cost: costs.iter().sum(),
+            root: net.pins.first().map_or(Vec::new(), |pin| pin.cells.clone()),
+            unreached: (1..net.pins.len()).filter(|&pin| !reached[pin]).collect(),
+            pins,
+            costs,
+            ends,
+            cells,
+        }
+    }
+
     /// The sum of the weights of all edges.
     pub fn cost(&self) -> u64 {
         self.cost
@@ -96,7 +119,9 @@ impl Route {
     /// What is wrong, in words.
     pub fn verify(&self, grid: &RoutingGrid, net: &Net) -> Result<(), String> {
         let mut sets = Sets::default();
-        let window = net.check(0, grid).map_err(|error| error.to_string())?;
+        let window = net
+            .check(0, grid.width(), grid.height(), grid.layers())
+            .map_err(|error| error.to_string())?;
         for pin in &net.pins {
             for cell in &pin.cells {
                 // A cell may be in several pins: these are joined as well.

@@ -1,0 +1,175 @@
+//! What a cell is labelled with: the cost of the cheapest path from the tree, and what ties need.
+
+use core::ops::Range;
+
+use cuda_std::prelude::*;
+use cuda_std::{Atomic, warp::WarpShuffleValue};
+
+/// A label. Labels are compared as numbers; a label of a neighbour and the weight of the edge between give a candidate.
+///
+/// Nothing wraps: no candidate of a label up to [`UNREACHED`](Label::UNREACHED) passes the type's range, and a candidate over a blocked edge, or of
+/// an unreached cell, is no less than `UNREACHED`, so that it never replaces a label.
+pub trait Label: Pod + Atomic + WarpShuffleValue + Ord {
+    /// No path reaches the cell, or its cost is too large for the label.
+    const UNREACHED: Self;
+    /// The cell is on the tree.
+    const TREE: Self;
+    /// The costs that it holds.
+    const COSTS: Range<u64>;
+    /// The weight of an edge that is blocked, or is none.
+    const BLOCKED: u32;
+
+    /// A weight as it is stored, where that of a blocked edge is `u32::MAX`, for [`step`](Label::step). One that no label can
+    /// hold is blocked.
+    fn weight(stored: u32) -> u32;
+
+    /// The candidate that this label gives to a neighbour over an edge of `weight`.
+    fn step(self, weight: u32) -> Self;
+
+    /// The cost.
+    fn cost(self) -> u64;
+
+    /// The label of a cost, without steps.
+    fn from_cost(cost: u64) -> Self;
+
+    /// A number that grows with the cost, though not with every bit of it; less than 2³¹ unless unreached.
+    fn priority(self) -> u32;
+
+    /// Four labels from element `i` on, a multiple of 4.
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn load_row(view: ViewMut<'_, Self>, i: u32) -> [Self; 4];
+
+    /// Stores four labels.
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn store_row(view: ViewMut<'_, Self>, i: u32, row: [Self; 4]);
+
+    /// Four labels of shared memory.
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn load_shared_row(view: SharedView<Self>, i: u32) -> [Self; 4];
+
+    /// Stores four labels in shared memory.
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn store_shared_row(view: SharedView<Self>, i: u32, row: [Self; 4]);
+}
+
+/// The cost alone, below 2³¹ - 1: for grids without edges of weight 0.
+impl Label for u32 {
+    const UNREACHED: Self = u32::MAX >> 1;
+    const TREE: Self = 0;
+    const COSTS: Range<u64> = 0..Self::UNREACHED as u64;
+    const BLOCKED: u32 = Self::UNREACHED;
+
+    #[inline(always)]
+    fn weight(stored: u32) -> u32 {
+        stored.min(<Self as Label>::BLOCKED)
+    }
+
+    #[inline(always)]
+    fn step(self, weight: u32) -> Self {
+        self.wrapping_add(weight)
+    }
+
+    #[inline(always)]
+    fn cost(self) -> u64 {
+        u64::from(self)
+    }
+
+    #[inline(always)]
+    fn from_cost(cost: u64) -> Self {
+        cost as u32
+    }
+
+    #[inline(always)]
+    fn priority(self) -> u32 {
+        self
+    }
+
+    #[inline(always)]
+    fn load_row(view: ViewMut<'_, Self>, i: u32) -> [Self; 4] {
+        view.ld_vector(i)
+    }
+
+    #[inline(always)]
+    fn store_row(view: ViewMut<'_, Self>, i: u32, row: [Self; 4]) {
+        view.st_vector(i, row);
+    }
+
+    #[inline(always)]
+    fn load_shared_row(view: SharedView<Self>, i: u32) -> [Self; 4] {
+        view.ld_vector(i)
+    }
+
+    #[inline(always)]
+    fn store_shared_row(view: SharedView<Self>, i: u32, row: [Self; 4]) {
+        view.st_vector(i, row);
+    }
+}
+
+/// Bits of the steps in a label of 64 bits: as many as there are cells.
+const STEP_BITS: u32 = 28;
+
+/// The cost, below 2³⁵, and in the lowest 28 bits the steps: how many edges of weight 0 a cell is, at least, from one that an edge
+/// of more than 0 brings nearer to the tree, or that is on the tree.
+///
+/// The smallest label is that of the cheapest path, and of those with fewest steps: a step over an edge of more than 0 ends the
+/// steps, and one of 0 adds one, so that a smaller label never gives a larger candidate.
+impl Label for u64 {
+    const UNREACHED: Self = 1 << 63;
+    const TREE: Self = 0;
+    const COSTS: Range<u64> = 0..Self::UNREACHED >> STEP_BITS;
+    const BLOCKED: u32 = u32::MAX;
+
+    #[inline(always)]
+    fn weight(stored: u32) -> u32 {
+        stored
+    }
+
+    #[inline(always)]
+    fn step(self, weight: u32) -> Self {
+        let further = (self >> STEP_BITS).wrapping_add(weight.into()) << STEP_BITS;
+        match weight {
+            0 => self.wrapping_add(1),
+            <Self as Label>::BLOCKED => Self::UNREACHED,
+            _ => further,
+        }
+    }
+
+    #[inline(always)]
+    fn cost(self) -> u64 {
+        self >> STEP_BITS
+    }
+
+    #[inline(always)]
+    fn from_cost(cost: u64) -> Self {
+        cost << STEP_BITS
+    }
+
+    #[inline(always)]
+    fn priority(self) -> u32 {
+        (self >> 32) as u32
+    }
+
+    #[inline(always)]
+    fn load_row(view: ViewMut<'_, Self>, i: u32) -> [Self; 4] {
+        let ([a, b], [c, d]) = (view.ld_vector(i), view.ld_vector(i + 2));
+        [a, b, c, d]
+    }
+
+    #[inline(always)]
+    fn store_row(view: ViewMut<'_, Self>, i: u32, [a, b, c, d]: [Self; 4]) {
+        view.st_vector(i, [a, b]);
+        view.st_vector(i + 2, [c, d]);
+    }
+
+    #[inline(always)]
+    fn load_shared_row(view: SharedView<Self>, i: u32) -> [Self; 4] {
+        let ([a, b], [c, d]) = (view.ld_vector(i), view.ld_vector(i + 2));
+        [a, b, c, d]
+    }
+
+    #[inline(always)]
+    fn store_shared_row(view: SharedView<Self>, i: u32, [a, b, c, d]: [Self; 4]) {
+        view.st_vector(i, [a, b]);
+        view.st_vector(i + 2, [c, d]);
+    }
+}

@@ -1,0 +1,255 @@
+//! How a grid is cut into tiles, and a net's part of it.
+
+use cuda_std::prelude::*;
+
+use crate::primitives::quotient;
+
+/// Cells of a tile.
+pub const TILE: u32 = 1 << LOG_TILE;
+const LOG_TILE: u32 = 12;
+/// Threads of a block, each with a patch of [`PATCH`] × [`PATCH`] cells of one layer.
+pub const BLOCK: u32 = TILE / (PATCH * PATCH);
+/// Side of a patch.
+pub(super) const PATCH: u32 = 4;
+
+/// How a grid is cut: a tile has 4096 cells, in all layers; its sides are powers of two.
+///
+/// | layers | tile |
+/// |---|---|
+/// | 1 | 64 × 64 |
+/// | 2 | 64 × 32 |
+/// | 3, 4 | 32 × 32 |
+/// | 5 to 8 | 32 × 16 |
+/// | 9 to 16 | 16 × 16 |
+///
+/// Tiles are numbered row by row. A cell's place in its tile is `(layer · rows + y) · columns + x`. What there is by cell stands
+/// tile by tile, with cells past the grid's end.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod)]
+pub struct Tiling {
+    /// The grid's width in cells.
+    pub width: u32,
+    /// The grid's height in cells.
+    pub height: u32,
+    /// Its layers.
+    pub layers: u32,
+    /// Tiles in a row.
+    pub tiles_x: u32,
+    /// Rows of tiles.
+    pub tiles_y: u32,
+    /// The width of a tile is 2 to this power.
+    log_columns: u32,
+    /// The height of a tile is 2 to this power.
+    log_rows: u32,
+}
+
+impl Tiling {
+    /// Of a grid of 1 to 16 layers.
+    #[must_use]
+    pub const fn new(width: u32, height: u32, layers: u32) -> Self {
+        let log_layers = layers.next_power_of_two().ilog2();
+        let log_columns = (LOG_TILE - log_layers).div_ceil(2);
+        let log_rows = LOG_TILE - log_layers - log_columns;
+        Self {
+            width,
+            height,
+            layers,
+            tiles_x: width.div_ceil(1 << log_columns),
+            tiles_y: height.div_ceil(1 << log_rows),
+            log_columns,
+            log_rows,
+        }
+    }
+
+    /// Number of tiles.
+    #[must_use]
+    pub const fn tiles(self) -> u64 {
+        self.tiles_x as u64 * self.tiles_y as u64
+    }
+
+    /// Columns of a tile.
+    #[must_use]
+    #[inline(always)]
+    pub const fn columns(self) -> u32 {
+        1 << self.log_columns
+    }
+
+    /// Rows of a tile.
+    #[must_use]
+    #[inline(always)]
+    pub const fn rows(self) -> u32 {
+        1 << self.log_rows
+    }
+
+    /// Cells of a tile in one layer.
+    #[inline(always)]
+    pub(super) const fn layer_cells(self) -> u32 {
+        1 << (self.log_columns + self.log_rows)
+    }
+
+    /// Patches next to each other in a tile.
+    #[inline(always)]
+    pub(super) const fn patch_columns(self) -> u32 {
+        self.columns() / PATCH
+    }
+
+    /// Patches of a tile in one layer.
+    #[inline(always)]
+    pub(super) const fn layer_patches(self) -> u32 {
+        self.layer_cells() / (PATCH * PATCH)
+    }
+
+    /// A cell's place in its tile.
+    #[must_use]
+    #[inline(always)]
+    pub const fn place(self, x: u32, y: u32, layer: u32) -> u32 {
+        let (column, row) = (x & (self.columns() - 1), y & (self.rows() - 1));
+        (layer << self.log_rows | row) << self.log_columns | column
+    }
+
+    /// The column, row and layer in the tile of a place.
+    #[must_use]
+    #[inline(always)]
+    pub const fn at_place(self, place: u32) -> (u32, u32, u32) {
+        let line = place >> self.log_columns;
+        (
+            place & (self.columns() - 1),
+            line & (self.rows() - 1),
+            line >> self.log_rows,
+        )
+    }
+
+    /// The labels along the west side of a tile, as along the east side: its rows, layer by layer.
+    #[inline(always)]
+    pub(super) const fn upright_rim(self) -> u32 {
+        TILE >> self.log_columns
+    }
+
+    /// The labels along the north side of a tile, as along the south side: its columns, layer by layer.
+    #[inline(always)]
+    pub(super) const fn level_rim(self) -> u32 {
+        TILE >> self.log_rows
+    }
+
+    /// Labels along all sides of a tile, layer by layer.
+    #[must_use]
+    #[inline(always)]
+    pub const fn rim(self) -> u32 {
+        2 * (self.upright_rim() + self.level_rim())
+    }
+
+    /// Where the rim of a side begins: west, north, east, south.
+    #[inline(always)]
+    pub(super) const fn side(self, side: u32) -> u32 {
+        // West and east, then north and south.
+        match side {
+            WEST => 0,
+            EAST => self.upright_rim(),
+            NORTH => 2 * self.upright_rim(),
+            _ => 2 * self.upright_rim() + self.level_rim(),
+        }
+    }
+}
+
+/// Sides of a tile: the opposite one is two on.
+pub(super) const WEST: u32 = 0;
+pub(super) const NORTH: u32 = 1;
+pub(super) const EAST: u32 = 2;
+pub(super) const SOUTH: u32 = 3;
+
+/// A net's part of the grid, its pins, and where its results go.
+///
+/// It has a **slot** for each tile that its window touches, row by row: 4096 labels, a rim, and what comes into it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod)]
+pub struct Area {
+    /// Its first slot.
+    pub first_slot: u32,
+    /// Column and row of the tile of its first slot.
+    pub tile_x: u32,
+    /// See `tile_x`.
+    pub tile_y: u32,
+    /// Tiles in a row of its slots.
+    pub tiles_x: u32,
+    /// Rows of its slots.
+    pub tiles_y: u32,
+    /// The window's columns, from this one on.
+    pub left: u32,
+    /// The window's rows, from this one on.
+    pub top: u32,
+    /// The column after the window's last.
+    pub right: u32,
+    /// The row after the window's last.
+    pub bottom: u32,
+    /// Its first pin, which the tree grows from.
+    pub first_pin: u32,
+    /// The pin after its last.
+    pub end_pin: u32,
+    /// Its pins' cells, from this one on.
+    pub first_cell: u32,
+    /// The cell after its pins' last.
+    pub end_cell: u32,
+    /// Where its paths begin, in cells.
+    pub first_path: u32,
+}
+
+/// A slot: its net and tile, and the first of the cells of pins in it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod)]
+pub struct Slot {
+    /// The number of its net.
+    pub net: u32,
+    /// Its first cell of a pin; its last is the one before the next slot's first.
+    pub first_cell: u32,
+}
+
+/// A cell at which a pin may be reached. They stand slot by slot.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod)]
+pub struct PinCell {
+    /// The number of its label.
+    pub label: u32,
+    /// Its pin, numbered through all nets.
+    pub pin: u32,
+    /// Its place among its net's pins' cells, pin by pin.
+    pub rank: u32,
+}
+
+/// A pin that was joined.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod)]
+pub struct JoinedPin {
+    /// What its path costs.
+    pub cost: u64,
+    /// Its number.
+    pub pin: u32,
+    /// Where its path ends among its net's.
+    pub end: u32,
+}
+
+impl Area {
+    /// Column and row in the grid of the tile of a slot.
+    #[inline(always)]
+    pub(super) fn tile_of(self, slot: u32) -> (u32, u32) {
+        let local = slot.wrapping_sub(self.first_slot);
+        let y = quotient(local, self.tiles_x);
+        (
+            self.tile_x
+                .wrapping_add(local.wrapping_sub(y.wrapping_mul(self.tiles_x))),
+            self.tile_y.wrapping_add(y),
+        )
+    }
+
+    /// The slot beside `slot`, whose tile is `(x, y)`, on a side; itself if there is none.
+    #[inline(always)]
+    pub(super) fn beside(self, slot: u32, (x, y): (u32, u32), side: u32) -> u32 {
+        let (x, y) = (x.wrapping_sub(self.tile_x), y.wrapping_sub(self.tile_y));
+        match side {
+            WEST if x > 0 => slot - 1,
+            EAST if x + 1 < self.tiles_x => slot + 1,
+            NORTH if y > 0 => slot - self.tiles_x,
+            SOUTH if y + 1 < self.tiles_y => slot + self.tiles_x,
+            _ => slot,
+        }
+    }
+}

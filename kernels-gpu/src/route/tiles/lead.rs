@@ -1,0 +1,268 @@
+//! Leading a net: whoever finds its labels final joins the nearest pin, and marks what that changes.
+
+use cuda_std::prelude::*;
+use cuda_std::warp::{FULL_MASK, WARP_SIZE};
+
+use super::layout::{Area, BLOCK, EAST, JoinedPin, NORTH, PinCell, SOUTH, TILE, WEST};
+use super::patch::{Around, Edges, Seat, Way, each, load};
+use super::queue::{BOUND, JOINED, NET_WORDS, OPEN, PATH_LEN};
+use super::{Label, Problem, Shared};
+
+/// Bits of a place among a net's pins' cells, below the cost.
+const CELL_BITS: u32 = 29;
+/// The most cells that a net's pins have together.
+pub const MAX_PIN_CELLS: u32 = 1 << CELL_BITS;
+/// No cell.
+const NONE: u64 = u64::MAX;
+
+/// Where words of [`Shared::words`] are that this file uses.
+const AT: u32 = 2;
+const COUNT: u32 = 3;
+
+/// Joins pins of a net until labels have to fall first, or no pin is left. For a whole block; the net is held by it.
+///
+/// Once no slot is active, labels up to the net's bound are final. So the nearest pin is the nearest for good when no slot waits with a
+/// label as near.
+#[inline(always)]
+pub(super) fn lead<L: Label, const LAYERED: bool>(
+    problem: &Problem<'_, L>,
+    shared: &Shared<L>,
+    net: u32,
+    start: bool,
+) {
+    let area = problem.areas.ld(net);
+    let words = net * NET_WORDS;
+    let t = thread::thread_idx_x();
+    if start && area.first_pin < area.end_pin {
+        add_to_tree(problem, net, area, area.first_pin, (0, 0));
+    }
+    let mut final_up_to_bound = !start;
+    loop {
+        let (pin, cell, label) = nearest(problem, shared, area);
+        let waiting = wake_up_to(problem, net, area, label.priority());
+        if waiting || !final_up_to_bound {
+            if t == 0 {
+                let last = problem.release(net);
+                if last {
+                    // All that was woken is done already.
+                    problem.hold(net);
+                }
+                shared.words.st(0u32, u32::from(last));
+            }
+            thread::sync_threads();
+            let last = shared.words.ld(0u32) == 1;
+            thread::sync_threads();
+            if !last {
+                return;
+            }
+            final_up_to_bound = true;
+        } else if pin == area.end_pin {
+            break;
+        } else {
+            let start = problem.net_words.ld(words + PATH_LEN);
+            let end = retrace::<L, LAYERED>(problem, shared, area, cell.label, start);
+            if t == 0 {
+                let count = problem.net_words.ld(words + JOINED);
+                problem.net_words.st(words + JOINED, count + 1);
+                problem.net_words.st(words + PATH_LEN, end);
+                let joined = JoinedPin {
+                    cost: label.cost(),
+                    pin,
+                    end,
+                };
+                problem.joined.st(area.first_pin + count, joined);
+            }
+            add_to_tree(problem, net, area, pin, (start, end));
+            final_up_to_bound = false;
+        }
+    }
+    if t == 0 {
+        thread::device_fence();
+        problem.counters.atomic_add(OPEN, u32::MAX);
+    }
+}
+
+/// Makes a path and the cells of a pin the tree's, and their slots active.
+#[inline(always)]
+fn add_to_tree<L: Label>(
+    problem: &Problem<'_, L>,
+    net: u32,
+    area: Area,
+    pin: u32,
+    (start, end): (u32, u32),
+) {
+    let t = thread::thread_idx_x();
+    if t == 0 {
+        problem.is_joined.st(pin, 1);
+    }
+    let (first_cell, end_cell) = (problem.pin_starts.ld(pin), problem.pin_starts.ld(pin + 1));
+    let mut i = start + t;
+    while i < end {
+        problem
+            .labels
+            .st(problem.paths.ld(area.first_path + i), L::TREE);
+        i += BLOCK;
+    }
+    let mut i = first_cell + t;
+    while i < end_cell {
+        let place = problem.cell_places.ld(i);
+        problem
+            .labels
+            .st(problem.pin_cells.ld(place).label, L::TREE);
+        problem.pin_labels.st_relaxed(place, L::UNREACHED, Device);
+        i += BLOCK;
+    }
+    thread::sync_threads();
+    let mut i = start + t;
+    while i < end {
+        let slot = problem.paths.ld(area.first_path + i) / TILE;
+        if i == start || problem.paths.ld(area.first_path + i - 1) / TILE != slot {
+            problem.mark(net, slot, 0, 0);
+        }
+        i += BLOCK;
+    }
+    let mut i = first_cell + t;
+    while i < end_cell {
+        let place = problem.cell_places.ld(i);
+        problem.mark(net, problem.pin_cells.ld(place).label / TILE, 0, 0);
+        i += BLOCK;
+    }
+}
+
+/// Sets the net's bound, and wakes the slots that wait with labels up to it; whether any is active.
+#[inline(always)]
+fn wake_up_to<L: Label>(problem: &Problem<'_, L>, net: u32, area: Area, bound: u32) -> bool {
+    let t = thread::thread_idx_x();
+    if t == 0 {
+        problem
+            .net_words
+            .atomic_exch(net * NET_WORDS + BOUND, bound);
+    }
+    let end = area.first_slot + area.tiles_x * area.tiles_y;
+    let mut any = false;
+    let mut slot = area.first_slot + t;
+    while slot < end {
+        any |= problem.wake(net, slot, bound);
+        slot += BLOCK;
+    }
+    thread::sync_threads_or(any)
+}
+
+/// The nearest pin that is not joined, the smallest number first, its first nearest cell, and the label there; the pin after the
+/// net's last, and an unreached label, if there is none that a path reaches.
+#[inline(always)]
+fn nearest<L: Label>(
+    problem: &Problem<'_, L>,
+    shared: &Shared<L>,
+    area: Area,
+) -> (u32, PinCell, L) {
+    let t = thread::thread_idx_x();
+    let mut best = NONE;
+    let mut i = area.first_cell + t;
+    while i < area.end_cell {
+        let label = problem.pin_labels.ld_relaxed(i, Device);
+        if label < L::UNREACHED {
+            best = best.min(label.cost() << CELL_BITS | u64::from(problem.pin_cells.ld(i).rank));
+        }
+        i += BLOCK;
+    }
+    let mut distance = WARP_SIZE / 2;
+    while distance > 0 {
+        let (other, _) = warp::warp_shuffle_xor(FULL_MASK, best, distance, WARP_SIZE);
+        best = best.min(other);
+        distance /= 2;
+    }
+    if t % WARP_SIZE == 0 {
+        shared.best.st(t / WARP_SIZE, best);
+    }
+    thread::sync_threads();
+    for warp in 0..BLOCK / WARP_SIZE {
+        best = best.min(shared.best.ld(warp));
+    }
+    thread::sync_threads();
+    if best == NONE {
+        return (area.end_pin, PinCell::default(), L::UNREACHED);
+    }
+    // Ranks are the net's own.
+    let rank = problem.pin_starts.ld(area.first_pin) + (best as u32 & (MAX_PIN_CELLS - 1));
+    let place = problem.cell_places.ld(rank);
+    let cell = problem.pin_cells.ld(place);
+    (cell.pin, cell, L::from_cost(best >> CELL_BITS))
+}
+
+/// Appends the path from the label at `at` to the tree to the net's paths, from `start` on; gives its end.
+///
+/// Tile by tile: all threads find each cell's way on, then one follows them.
+#[inline(always)]
+fn retrace<L: Label, const LAYERED: bool>(
+    problem: &Problem<'_, L>,
+    shared: &Shared<L>,
+    area: Area,
+    at: u32,
+    start: u32,
+) -> u32 {
+    let tiling = problem.tiling;
+    let seat = Seat::mine(tiling);
+    let t = thread::thread_idx_x();
+    let (mut at, mut end) = (at, start);
+    loop {
+        let slot = at / TILE;
+        let tile = area.tile_of(slot);
+        let edges = Edges::load::<L, LAYERED>(problem, area, tile, seat);
+        let labels = load(problem, slot, seat);
+        shared.beyond.read(problem, area, slot, tile, seat);
+        shared.exchange.show::<LAYERED>(&labels, 0);
+        thread::sync_threads();
+        let mut around: Around<L> = shared.exchange.around::<LAYERED>(&labels, seat, 0);
+        around.set_beyond(seat, &shared.beyond);
+        let ways = edges.ways::<L, LAYERED>(&labels, &around);
+        each!(I, shared.ways.st(seat.row_place(I as u32) / 4, ways[I]));
+        thread::sync_threads();
+        if t == 0 {
+            let mut place = at % TILE;
+            let mut on = slot;
+            while on == slot {
+                problem.paths.st(area.first_path + end, slot * TILE + place);
+                end += 1;
+                let way = shared.ways.ld(place / 4) >> (8 * (place % 4)) & 0xff;
+                if way == Way::STAY {
+                    break;
+                }
+                let (x, y, layer) = tiling.at_place(place);
+                let (columns, rows) = (tiling.columns(), tiling.rows());
+                let (nx, ny, nlayer) = match way {
+                    Way::LEFT => (x.wrapping_sub(1), y, layer),
+                    Way::UP => (x, y.wrapping_sub(1), layer),
+                    Way::RIGHT => (x + 1, y, layer),
+                    Way::DOWN => (x, y + 1, layer),
+                    Way::BELOW => (x, y, layer.wrapping_sub(1)),
+                    _ => (x, y, layer + 1),
+                };
+                place = tiling.place(nx, ny, nlayer);
+                let side = match way {
+                    Way::LEFT if x == 0 => WEST,
+                    Way::UP if y == 0 => NORTH,
+                    Way::RIGHT if nx == columns => EAST,
+                    Way::DOWN if ny == rows => SOUTH,
+                    _ => continue,
+                };
+                on = area.beside(slot, tile, side);
+            }
+            let next = if on == slot {
+                u32::MAX
+            } else {
+                on * TILE + place
+            };
+            shared.words.st(AT, next);
+            shared.words.st(COUNT, end);
+        }
+        thread::sync_threads();
+        let next = shared.words.ld(AT);
+        end = shared.words.ld(COUNT);
+        thread::sync_threads();
+        if next == u32::MAX {
+            return end;
+        }
+        at = next;
+    }
+}

@@ -1,0 +1,582 @@
+//! A thread's patch of a tile: 4 × 4 cells of one layer, with their edges, in registers.
+
+use cuda_std::prelude::*;
+use cuda_std::warp::FULL_MASK;
+
+use super::layout::{Area, BLOCK, EAST, NORTH, PATCH, SOUTH, Tiling, WEST};
+use super::{Label, Problem};
+
+/// Four values side by side.
+pub(super) type Row<T> = [T; PATCH as usize];
+/// Four rows, one below the other.
+pub(super) type Block4<T> = [Row<T>; PATCH as usize];
+
+/// Which patch a thread has.
+#[derive(Clone, Copy)]
+pub(super) struct Seat {
+    /// Its column, row and layer among the tile's patches.
+    column: u32,
+    row: u32,
+    layer: u32,
+    /// The place in the tile of its first cell.
+    place: u32,
+    /// Cells in a row of the tile.
+    pitch: u32,
+    last_column: bool,
+    last_row: bool,
+}
+
+impl Seat {
+    #[inline(always)]
+    pub(super) fn mine(tiling: Tiling) -> Self {
+        let t = thread::thread_idx_x();
+        let layer = t / tiling.layer_patches().max(1);
+        let in_layer = t & (tiling.layer_patches() - 1);
+        let columns = tiling.patch_columns();
+        let (row, column) = (in_layer / columns.max(1), in_layer & (columns - 1));
+        Self {
+            column,
+            row,
+            layer,
+            place: tiling.place(column * PATCH, row * PATCH, layer),
+            pitch: tiling.columns(),
+            last_column: column + 1 == columns,
+            last_row: (row + 1) * PATCH == tiling.rows(),
+        }
+    }
+
+    /// The place of the first cell of row `i`.
+    #[inline(always)]
+    pub(super) const fn row_place(self, i: u32) -> u32 {
+        self.place + i * self.pitch
+    }
+
+    /// Whether the patch lies on a side of the tile.
+    #[inline(always)]
+    const fn is_at(self, side: u32) -> bool {
+        match side {
+            WEST => self.column == 0,
+            NORTH => self.row == 0,
+            EAST => self.last_column,
+            _ => self.last_row,
+        }
+    }
+
+    /// Where the patch's four labels are in the rim of a side, counted from the rim's start.
+    #[inline(always)]
+    fn on_rim(self, tiling: Tiling, side: u32) -> u32 {
+        let along = if side == WEST || side == EAST {
+            self.layer * tiling.rows() + self.row * PATCH
+        } else {
+            self.layer * tiling.columns() + self.column * PATCH
+        };
+        tiling.side(side) + along
+    }
+}
+
+/// The weights of a patch's edges; to outside of the net's window they are blocked.
+#[derive(Clone, Copy)]
+pub(super) struct Edges {
+    /// From each cell to the right, and down.
+    right: Block4<u32>,
+    down: Block4<u32>,
+    /// From the cells of the first column to the left; from those of the first row up.
+    left: Row<u32>,
+    up: Row<u32>,
+    /// From each cell to the layer above and to that below.
+    above: Block4<u32>,
+    below: Block4<u32>,
+}
+
+/// The labels next to a patch; unreached where there are none.
+#[derive(Clone, Copy)]
+pub(super) struct Around<L> {
+    left: Row<L>,
+    up: Row<L>,
+    right: Row<L>,
+    down: Row<L>,
+    above: Block4<L>,
+    below: Block4<L>,
+}
+
+/// Does something for the numbers 0 to 3, as constants.
+macro_rules! each {
+    ($i:ident, $body:expr) => {{
+        {
+            const $i: usize = 0;
+            $body
+        }
+        {
+            const $i: usize = 1;
+            $body
+        }
+        {
+            const $i: usize = 2;
+            $body
+        }
+        {
+            const $i: usize = 3;
+            $body
+        }
+    }};
+}
+
+pub(super) use each;
+
+/// Lowers each label to the candidate from its neighbour in another row.
+#[inline(always)]
+fn across<L: Label>(from: Row<L>, to: &mut Row<L>, weights: Row<u32>) {
+    each!(J, to[J] = to[J].min(from[J].step(weights[J])));
+}
+
+/// Lowers labels to candidates from the left, one after the other.
+#[inline(always)]
+fn rightwards<L: Label>(row: &mut Row<L>, weights: Row<u32>) {
+    row[1] = row[1].min(row[0].step(weights[0]));
+    row[2] = row[2].min(row[1].step(weights[1]));
+    row[3] = row[3].min(row[2].step(weights[2]));
+}
+
+/// Lowers labels to candidates from the right, one after the other.
+#[inline(always)]
+fn leftwards<L: Label>(row: &mut Row<L>, weights: Row<u32>) {
+    row[2] = row[2].min(row[3].step(weights[2]));
+    row[1] = row[1].min(row[2].step(weights[1]));
+    row[0] = row[0].min(row[1].step(weights[0]));
+}
+
+impl Edges {
+    /// Those of this thread's patch of the tile at column and row `tile` of tiles.
+    #[inline(always)]
+    pub(super) fn load<L: Label, const LAYERED: bool>(
+        problem: &Problem<'_, L>,
+        area: Area,
+        tile: (u32, u32),
+        seat: Seat,
+    ) -> Self {
+        let tiling = problem.tiling;
+        let number = tile.1 * tiling.tiles_x + tile.0;
+        let first = number * super::TILE;
+        let mut edges = Self {
+            right: [[L::BLOCKED; 4]; 4],
+            down: [[L::BLOCKED; 4]; 4],
+            left: [L::BLOCKED; 4],
+            up: [L::BLOCKED; 4],
+            above: [[L::BLOCKED; 4]; 4],
+            below: [[L::BLOCKED; 4]; 4],
+        };
+        each!(I, {
+            let at = first + seat.row_place(I as u32);
+            edges.right[I] = problem.right.ld_vector(at);
+            edges.down[I] = problem.down.ld_vector(at);
+            if LAYERED {
+                edges.above[I] = problem.via.ld_vector(at);
+                if seat.layer > 0 {
+                    edges.below[I] = problem.via.ld_vector(at - tiling.layer_cells());
+                }
+            }
+        });
+        // The last column of the patch, or of the tile, on the left.
+        if seat.column > 0 {
+            each!(I, {
+                let at = first + seat.row_place(I as u32);
+                edges.left[I] = problem.right.ld(at - 1);
+            });
+        } else if tile.0 > 0 {
+            each!(I, {
+                let at = first - super::TILE + seat.row_place(I as u32);
+                edges.left[I] = problem.right.ld(at + (tiling.columns() - 1));
+            });
+        }
+        if seat.row > 0 {
+            edges.up = problem.down.ld_vector(first + seat.place - seat.pitch);
+        } else if tile.1 > 0 {
+            let north = first - tiling.tiles_x * super::TILE;
+            let last_row = (tiling.rows() - 1) * seat.pitch;
+            edges.up = problem.down.ld_vector(north + seat.place + last_row);
+        }
+        edges.prepare::<L>();
+        edges.keep_within::<L>(area, tiling, tile, seat);
+        edges
+    }
+
+    /// From weights as they are stored to those that labels step by.
+    #[inline(always)]
+    fn prepare<L: Label>(&mut self) {
+        each!(I, {
+            each!(J, {
+                self.right[I][J] = L::weight(self.right[I][J]);
+                self.down[I][J] = L::weight(self.down[I][J]);
+                self.above[I][J] = L::weight(self.above[I][J]);
+                self.below[I][J] = L::weight(self.below[I][J]);
+            });
+            self.left[I] = L::weight(self.left[I]);
+            self.up[I] = L::weight(self.up[I]);
+        });
+    }
+
+    /// Blocks what does not lie within the window.
+    #[inline(always)]
+    fn keep_within<L: Label>(&mut self, area: Area, tiling: Tiling, tile: (u32, u32), seat: Seat) {
+        let (x, y) = (tile.0 * tiling.columns(), tile.1 * tiling.rows());
+        let inside = x > area.left
+            && y > area.top
+            && x + tiling.columns() < area.right
+            && y + tiling.rows() < area.bottom;
+        if inside {
+            return;
+        }
+        let (x, y) = (x + seat.column * PATCH, y + seat.row * PATCH);
+        let column = |j: u32| (x + j).wrapping_sub(area.left) < area.right - area.left;
+        let row = |i: u32| (y + i).wrapping_sub(area.top) < area.bottom - area.top;
+        let only = |weight: u32, within: bool| if within { weight } else { L::BLOCKED };
+        // A neighbour to the left of column 0 would be column 2³² - 1, which no window has.
+        let before = |start: u32, from: u32| start > from;
+        each!(I, {
+            let i = I as u32;
+            each!(J, {
+                let j = J as u32;
+                let here = row(i) && column(j);
+                self.right[I][J] = only(self.right[I][J], here && column(j + 1));
+                self.down[I][J] = only(self.down[I][J], here && row(i + 1));
+            });
+            self.left[I] = only(self.left[I], row(i) && column(0) && before(x, area.left));
+            self.up[I] = only(self.up[I], column(i) && row(0) && before(y, area.top));
+        });
+    }
+
+    /// The first direction in which a cell's label comes from its neighbour, for each cell; see [`Way`].
+    #[inline(always)]
+    pub(super) fn ways<L: Label, const LAYERED: bool>(
+        &self,
+        labels: &Block4<L>,
+        around: &Around<L>,
+    ) -> Row<u32> {
+        let mut ways = [0; 4];
+        each!(I, {
+            each!(J, {
+                let label = labels[I][J];
+                let comes = |from: L, weight: u32| from.step(weight) == label;
+                let left = if J > 0 {
+                    comes(labels[I][(J + 3) % 4], self.right[I][(J + 3) % 4])
+                } else {
+                    comes(around.left[I], self.left[I])
+                };
+                let up = if I > 0 {
+                    comes(labels[(I + 3) % 4][J], self.down[(I + 3) % 4][J])
+                } else {
+                    comes(around.up[J], self.up[J])
+                };
+                let right = if J < 3 {
+                    comes(labels[I][(J + 1) % 4], self.right[I][J])
+                } else {
+                    comes(around.right[I], self.right[I][J])
+                };
+                let down = if I < 3 {
+                    comes(labels[(I + 1) % 4][J], self.down[I][J])
+                } else {
+                    comes(around.down[J], self.down[I][J])
+                };
+                let below = LAYERED && comes(around.below[I][J], self.below[I][J]);
+                let above = LAYERED && comes(around.above[I][J], self.above[I][J]);
+                let way = if label == L::TREE || label >= L::UNREACHED {
+                    Way::STAY
+                } else if left {
+                    Way::LEFT
+                } else if up {
+                    Way::UP
+                } else if right {
+                    Way::RIGHT
+                } else if down {
+                    Way::DOWN
+                } else if below {
+                    Way::BELOW
+                } else if above {
+                    Way::ABOVE
+                } else {
+                    Way::STAY
+                };
+                ways[I] |= way << (8 * J);
+            });
+        });
+        ways
+    }
+}
+
+/// Where a path goes on from a cell.
+pub(super) struct Way;
+
+impl Way {
+    /// Nowhere: the cell is on the tree.
+    pub(super) const STAY: u32 = 0;
+    pub(super) const LEFT: u32 = 1;
+    pub(super) const UP: u32 = 2;
+    pub(super) const RIGHT: u32 = 3;
+    pub(super) const DOWN: u32 = 4;
+    pub(super) const BELOW: u32 = 5;
+    pub(super) const ABOVE: u32 = 6;
+}
+
+/// Where the patches of a block show each other their labels: 4 rows of each, or twice the first and the last.
+pub(super) struct Exchange<L> {
+    pub(super) rows: SharedView<L>,
+    pub(super) tiling: Tiling,
+}
+
+impl<L: Label> Exchange<L> {
+    /// Where a row stands: those of all patches side by side.
+    #[inline(always)]
+    fn at(row: u32, thread: u32) -> u32 {
+        (row * BLOCK + thread) * PATCH
+    }
+
+    /// Shows this thread's labels. `turn` changes from 0 to 1 and back: without layers, what is shown in one turn may still be
+    /// read in the next.
+    #[inline(always)]
+    pub(super) fn show<const LAYERED: bool>(&self, labels: &Block4<L>, turn: u32) {
+        let t = thread::thread_idx_x();
+        if LAYERED {
+            each!(
+                I,
+                L::store_shared_row(self.rows, Self::at(I as u32, t), labels[I])
+            );
+        } else {
+            L::store_shared_row(self.rows, Self::at(2 * turn, t), labels[0]);
+            L::store_shared_row(self.rows, Self::at(2 * turn + 1, t), labels[3]);
+        }
+    }
+
+    /// What the others have shown in this turn, after a barrier. Beyond the tile's sides: nothing.
+    #[inline(always)]
+    pub(super) fn around<const LAYERED: bool>(
+        &self,
+        labels: &Block4<L>,
+        seat: Seat,
+        turn: u32,
+    ) -> Around<L> {
+        let t = thread::thread_idx_x();
+        let columns = self.tiling.patch_columns();
+        let mut around = Around::NOTHING;
+        let (first, last) = if LAYERED {
+            (0, 3)
+        } else {
+            (2 * turn, 2 * turn + 1)
+        };
+        if seat.row > 0 {
+            around.up = L::load_shared_row(self.rows, Self::at(last, t - columns));
+        }
+        if !seat.last_row {
+            around.down = L::load_shared_row(self.rows, Self::at(first, t + columns));
+        }
+        if LAYERED {
+            let layer = self.tiling.layer_patches();
+            if seat.layer > 0 {
+                each!(
+                    I,
+                    around.below[I] = L::load_shared_row(self.rows, Self::at(I as u32, t - layer))
+                );
+            }
+            if t + layer < BLOCK {
+                each!(
+                    I,
+                    around.above[I] = L::load_shared_row(self.rows, Self::at(I as u32, t + layer))
+                );
+            }
+        }
+        Self::beside(labels, columns, &mut around);
+        around
+    }
+
+    /// The labels to the left and right, which the lanes beside this one hold.
+    #[inline(always)]
+    fn beside(labels: &Block4<L>, columns: u32, around: &mut Around<L>) {
+        each!(I, {
+            let (left, is_left) = warp::warp_shuffle_up(FULL_MASK, labels[I][3], 1, columns);
+            let (right, is_right) = warp::warp_shuffle_down(FULL_MASK, labels[I][0], 1, columns);
+            around.left[I] = if is_left { left } else { L::UNREACHED };
+            around.right[I] = if is_right { right } else { L::UNREACHED };
+        });
+    }
+}
+
+impl<L: Label> Around<L> {
+    pub(super) const NOTHING: Self = Self {
+        left: [L::UNREACHED; 4],
+        up: [L::UNREACHED; 4],
+        right: [L::UNREACHED; 4],
+        down: [L::UNREACHED; 4],
+        above: [[L::UNREACHED; 4]; 4],
+        below: [[L::UNREACHED; 4]; 4],
+    };
+
+    /// Puts in what lies beyond the sides of the tile.
+    #[inline(always)]
+    pub(super) fn set_beyond(&mut self, seat: Seat, beyond: &Beyond<L>) {
+        let tiling = beyond.tiling;
+        if seat.is_at(WEST) {
+            self.left = L::load_shared_row(beyond.rims, seat.on_rim(tiling, WEST));
+        }
+        if seat.is_at(NORTH) {
+            self.up = L::load_shared_row(beyond.rims, seat.on_rim(tiling, NORTH));
+        }
+        if seat.is_at(EAST) {
+            self.right = L::load_shared_row(beyond.rims, seat.on_rim(tiling, EAST));
+        }
+        if seat.is_at(SOUTH) {
+            self.down = L::load_shared_row(beyond.rims, seat.on_rim(tiling, SOUTH));
+        }
+    }
+}
+
+/// The labels beyond the sides of a tile, in shared memory: each patch at a side has put those there that it asks for.
+pub(super) struct Beyond<L> {
+    pub(super) rims: SharedView<L>,
+    pub(super) tiling: Tiling,
+}
+
+impl<L: Label> Beyond<L> {
+    /// Reads what the neighbours of a slot have published.
+    #[inline(always)]
+    pub(super) fn read(
+        &self,
+        problem: &Problem<'_, L>,
+        area: Area,
+        slot: u32,
+        tile: (u32, u32),
+        seat: Seat,
+    ) {
+        let tiling = self.tiling;
+        let one = |side: u32| {
+            if seat.is_at(side) {
+                let other = area.beside(slot, tile, side);
+                let mut row = [L::UNREACHED; 4];
+                if other != slot {
+                    let opposite =
+                        seat.on_rim(tiling, side) - tiling.side(side) + tiling.side((side + 2) % 4);
+                    let at = other * tiling.rim() + opposite;
+                    each!(I, row[I] = problem.rims.ld_relaxed(at + I as u32, Device));
+                }
+                L::store_shared_row(self.rims, seat.on_rim(tiling, side), row);
+            }
+        };
+        one(WEST);
+        one(NORTH);
+        one(EAST);
+        one(SOUTH);
+    }
+}
+
+/// Lowers a patch's labels to what its neighbours' give.
+#[inline(always)]
+pub(super) fn take_in<L: Label, const LAYERED: bool>(
+    labels: &mut Block4<L>,
+    edges: &Edges,
+    around: &Around<L>,
+) {
+    across(around.up, &mut labels[0], edges.up);
+    across(around.down, &mut labels[3], edges.down[3]);
+    each!(I, {
+        labels[I][0] = labels[I][0].min(around.left[I].step(edges.left[I]));
+        labels[I][3] = labels[I][3].min(around.right[I].step(edges.right[I][3]));
+    });
+    if LAYERED {
+        each!(I, {
+            across(around.below[I], &mut labels[I], edges.below[I]);
+            across(around.above[I], &mut labels[I], edges.above[I]);
+        });
+    }
+}
+
+/// Relaxes a patch's own edges, right and down and then back.
+#[inline(always)]
+pub(super) fn relax<L: Label>(labels: &mut Block4<L>, edges: &Edges) {
+    rightwards(&mut labels[0], edges.right[0]);
+    let [a, b, c, d] = labels;
+    across(*a, b, edges.down[0]);
+    rightwards(b, edges.right[1]);
+    across(*b, c, edges.down[1]);
+    rightwards(c, edges.right[2]);
+    across(*c, d, edges.down[2]);
+    rightwards(d, edges.right[3]);
+    leftwards(d, edges.right[3]);
+    across(*d, c, edges.down[2]);
+    leftwards(c, edges.right[2]);
+    across(*c, b, edges.down[1]);
+    leftwards(b, edges.right[1]);
+    across(*b, a, edges.down[0]);
+    leftwards(a, edges.right[0]);
+}
+
+/// Whether any of a patch's labels differ.
+#[inline(always)]
+pub(super) fn differ<L: Label>(a: &Block4<L>, b: &Block4<L>) -> bool {
+    let mut differ = false;
+    each!(I, each!(J, differ |= a[I][J] != b[I][J]));
+    differ
+}
+
+/// Loads this thread's labels of a slot.
+#[inline(always)]
+pub(super) fn load<L: Label>(problem: &Problem<'_, L>, slot: u32, seat: Seat) -> Block4<L> {
+    let mut labels = [[L::UNREACHED; 4]; 4];
+    each!(
+        I,
+        labels[I] = L::load_row(
+            problem.labels,
+            slot * super::TILE + seat.row_place(I as u32)
+        )
+    );
+    labels
+}
+
+/// Stores this thread's labels of a slot.
+#[inline(always)]
+pub(super) fn store<L: Label>(problem: &Problem<'_, L>, slot: u32, seat: Seat, labels: &Block4<L>) {
+    each!(
+        I,
+        L::store_row(
+            problem.labels,
+            slot * super::TILE + seat.row_place(I as u32),
+            labels[I]
+        )
+    );
+}
+
+/// Publishes the labels along the tile's sides. For each side: the priority of the smallest label that they give beyond it, where
+/// that is less than was read there; or `u32::MAX`.
+#[inline(always)]
+pub(super) fn publish<L: Label>(
+    problem: &Problem<'_, L>,
+    slot: u32,
+    seat: Seat,
+    labels: &Block4<L>,
+    edges: &Edges,
+    beyond: &Beyond<L>,
+) -> Row<u32> {
+    let tiling = problem.tiling;
+    let [a, b, c, d] = *labels;
+    let right = edges.right;
+    let one = |side: u32, row: Row<L>, weights: Row<u32>| {
+        let mut gives = u32::MAX;
+        if seat.is_at(side) {
+            let on_rim = seat.on_rim(tiling, side);
+            let at = slot * tiling.rim() + on_rim;
+            let others = L::load_shared_row(beyond.rims, on_rim);
+            each!(I, {
+                problem.rims.st_relaxed(at + I as u32, row[I], Device);
+                let given = row[I].step(weights[I]);
+                if given < others[I] {
+                    gives = gives.min(given.priority());
+                }
+            });
+        }
+        gives
+    };
+    let rights = [right[0][3], right[1][3], right[2][3], right[3][3]];
+    [
+        one(WEST, [a[0], b[0], c[0], d[0]], edges.left),
+        one(NORTH, a, edges.up),
+        one(EAST, [a[3], b[3], c[3], d[3]], rights),
+        one(SOUTH, d, edges.down[3]),
+    ]
+}

@@ -1,0 +1,226 @@
+//! What is to be done: the slots into which smaller labels come, and when a net's labels are final.
+//!
+//! Each slot has a word for the least priority of the labels that come into it. Blocks look for work there, each first among the
+//! slots that are its own.
+
+use cuda_std::prelude::*;
+use cuda_std::warp::{FULL_MASK, WARP_SIZE};
+
+use super::{Label, Problem, Shared};
+
+/// A slot's word: nothing comes.
+pub(super) const NOTHING: u32 = u32::MAX;
+/// A slot's word with this bit: what comes is beyond the net's bound, and waits for whoever leads the net. Without it, the slot is
+/// **active**.
+pub(super) const DEFERRED: u32 = 1 << 31;
+
+/// Which element of `counters` says how many nets were started; how many are not done. Each on a cache line of its own.
+pub(super) const STARTED: u32 = 0;
+pub(super) const OPEN: u32 = 32;
+/// Length of `counters`.
+pub const COUNTERS: u32 = 64;
+
+/// A net's words: its holds, its bound, how many pins it has joined, the length of its paths.
+pub(super) const BUSY: u32 = 0;
+pub(super) const BOUND: u32 = 1;
+pub(super) const JOINED: u32 = 2;
+pub(super) const PATH_LEN: u32 = 3;
+/// Number of a net's words.
+pub const NET_WORDS: u32 = 4;
+/// Which of a net's words says how many of its pins are joined.
+pub const NET_JOINED: u32 = JOINED;
+/// Which of a net's words says how long its paths are.
+pub const NET_PATH_LEN: u32 = PATH_LEN;
+
+/// What a block is to do.
+#[derive(Clone, Copy)]
+pub(super) enum Item {
+    /// Relax a slot, if it is still active.
+    Slot(u32),
+    /// Start a net.
+    Start(u32),
+    /// Nothing more.
+    Finished,
+}
+
+/// How often a block looks in vain among its own slots before it looks among another block's.
+const PATIENCE: u32 = 32;
+
+impl<L: Label> Problem<'_, L> {
+    /// Words of slots that belong to each block.
+    #[inline(always)]
+    fn words_per_block(&self) -> u32 {
+        self.slots.div_ceil(thread::grid_dim_x().max(1))
+    }
+
+    /// Where a slot's word is: those of a block stand together.
+    #[inline(always)]
+    fn word_of(&self, slot: u32) -> u32 {
+        let blocks = thread::grid_dim_x().max(1);
+        (slot % blocks) * self.words_per_block() + slot / blocks
+    }
+
+    /// What to do next. For a whole block; waits until there is something.
+    #[inline(always)]
+    pub(super) fn next(&self, shared: &Shared<L>) -> Item {
+        const START: u32 = 1 << 31;
+        const FINISHED: u32 = NOTHING - 1;
+        let t = thread::thread_idx_x();
+        if t < WARP_SIZE {
+            let near = thread::block_idx_x();
+            let mut item = self.active_slot_of(near);
+            let mut idle = 0u32;
+            while item == NOTHING {
+                // For all lanes alike.
+                let mut answer = NOTHING;
+                if t == 0 {
+                    if self.counters.ld_relaxed(OPEN, Device) == 0 {
+                        answer = FINISHED;
+                    } else if self.counters.ld_relaxed(STARTED, Device) < self.nets {
+                        let net = self.counters.atomic_add(STARTED, 1);
+                        if net < self.nets {
+                            answer = START | net;
+                        }
+                    }
+                }
+                item = warp::warp_shuffle_idx(FULL_MASK, answer, 0, WARP_SIZE).0;
+                if item != NOTHING {
+                    break;
+                }
+                // Now and then another block's slots: it may not have started.
+                idle = idle.wrapping_add(1);
+                let whose = if idle % PATIENCE == 0 {
+                    (near + idle / PATIENCE) % thread::grid_dim_x().max(1)
+                } else {
+                    near
+                };
+                item = self.active_slot_of(whose);
+            }
+            if t == 0 {
+                shared.words.st(0u32, item);
+            }
+        }
+        thread::sync_threads();
+        match shared.words.ld(0u32) {
+            FINISHED => Item::Finished,
+            item if item & START == 0 => Item::Slot(item),
+            item => Item::Start(item & !START),
+        }
+    }
+
+    /// The active slot of a block with the smallest priority, or [`NOTHING`]. For a whole warp.
+    #[inline(always)]
+    fn active_slot_of(&self, block: u32) -> u32 {
+        let words = self.words_per_block();
+        let lane = thread::thread_idx_x() % WARP_SIZE;
+        let (mut least, mut at) = (NOTHING, 0);
+        let mut i = lane;
+        while i < words {
+            let word = self.pending.ld_relaxed(block * words + i, Device);
+            if word < least {
+                (least, at) = (word, i);
+            }
+            i += WARP_SIZE;
+        }
+        let best = warp::warp_reduce_min(FULL_MASK, least);
+        if best >= DEFERRED {
+            return NOTHING;
+        }
+        let lanes = warp::warp_vote_ballot(FULL_MASK, least == best);
+        let (at, _) = warp::warp_shuffle_idx(FULL_MASK, at, lanes.trailing_zeros(), WARP_SIZE);
+        at * thread::grid_dim_x() + block
+    }
+
+    /// Takes an active slot for this block, unless another has been faster. All that came into it is visible then. For one thread.
+    #[inline(always)]
+    pub(super) fn take(&self, net: u32, slot: u32) -> bool {
+        let word = self.word_of(slot);
+        let pending = self.pending.atomic_exch(word, NOTHING);
+        let locked = self.locks.atomic_exch(slot, 1) != 0;
+        thread::device_fence();
+        if pending < DEFERRED && !locked {
+            return true;
+        }
+        if pending != NOTHING {
+            let before = self.pending.atomic_min(word, pending);
+            if pending < DEFERRED && before < DEFERRED {
+                // It became active again meanwhile.
+                self.drop_hold(net);
+            }
+        }
+        if !locked {
+            thread::device_fence();
+            self.locks.st_relaxed(slot, 0, Device);
+        }
+        false
+    }
+
+    /// Lets go of a slot that was taken, and says whether that was its net's last hold. What this block has written is visible to whoever takes it
+    /// next. For one thread.
+    #[inline(always)]
+    pub(super) fn let_go(&self, net: u32, slot: u32) -> bool {
+        thread::device_fence();
+        self.locks.st_relaxed(slot, 0, Device);
+        self.release(net)
+    }
+
+    /// A label of this priority comes into a slot of `net`, which is held meanwhile: the slot becomes active if that is within
+    /// `bound`. What this block wrote before its last barrier is visible to whoever takes the slot. For one thread.
+    #[inline(always)]
+    pub(super) fn mark(&self, net: u32, slot: u32, priority: u32, bound: u32) {
+        thread::device_fence();
+        let active = priority <= bound;
+        let word = if active {
+            priority
+        } else {
+            priority | DEFERRED
+        };
+        let before = self.pending.atomic_min(self.word_of(slot), word);
+        if active && before >= DEFERRED {
+            self.hold(net);
+        }
+    }
+
+    /// Makes a slot active that waits with a label within `bound`; whether it is. For one thread, while the net is held.
+    #[inline(always)]
+    pub(super) fn wake(&self, net: u32, slot: u32, bound: u32) -> bool {
+        let word = self.pending.ld_relaxed(self.word_of(slot), Device);
+        if word == NOTHING || word & !DEFERRED > bound {
+            return false;
+        }
+        if word >= DEFERRED {
+            self.mark(net, slot, word & !DEFERRED, bound);
+        }
+        true
+    }
+
+    /// Keeps a net from being done until [`release`](Self::release): there is one hold for each of its slots that is active, one for
+    /// each that is taken, and one of whoever leads it.
+    #[inline(always)]
+    pub(super) fn hold(&self, net: u32) {
+        self.net_words.atomic_add(net * NET_WORDS + BUSY, 1);
+    }
+
+    /// Gives back a hold while there are others.
+    #[inline(always)]
+    fn drop_hold(&self, net: u32) {
+        self.net_words.atomic_add(net * NET_WORDS + BUSY, u32::MAX);
+    }
+
+    /// Whether that was the last hold: then the net's labels are final up to its bound, and visible here.
+    #[inline(always)]
+    pub(super) fn release(&self, net: u32) -> bool {
+        thread::device_fence();
+        let last = self.net_words.atomic_add(net * NET_WORDS + BUSY, u32::MAX) == 1;
+        if last {
+            thread::device_fence();
+        }
+        last
+    }
+
+    /// The priority up to which a net's labels are wanted.
+    #[inline(always)]
+    pub(super) fn bound(&self, net: u32) -> u32 {
+        self.net_words.ld_relaxed(net * NET_WORDS + BOUND, Device)
+    }
+}
