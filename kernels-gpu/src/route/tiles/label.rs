@@ -35,6 +35,9 @@ pub trait Label: Pod + Atomic + WarpShuffleValue + Ord {
     /// A number that grows with the cost, though not with every bit of it; less than 2³¹ unless unreached.
     fn priority(self) -> u32;
 
+    /// 0 if they are the same.
+    fn bits_that_differ(a: Self, b: Self) -> u32;
+
     /// Four labels from element `i` on, a multiple of 4.
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn load_row(view: ViewMut<'_, Self>, i: u32) -> [Self; 4];
@@ -82,6 +85,11 @@ impl Label for u32 {
     #[inline(always)]
     fn priority(self) -> u32 {
         self
+    }
+
+    #[inline(always)]
+    fn bits_that_differ(a: Self, b: Self) -> u32 {
+        a ^ b
     }
 
     #[inline(always)]
@@ -147,6 +155,11 @@ impl Label for u64 {
     #[inline(always)]
     fn priority(self) -> u32 {
         (self >> 32) as u32
+    }
+
+    #[inline(always)]
+    fn bits_that_differ(a: Self, b: Self) -> u32 {
+        (a ^ b) as u32 | ((a ^ b) >> 32) as u32
     }
 
     #[inline(always)]

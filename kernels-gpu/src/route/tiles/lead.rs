@@ -3,8 +3,8 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::layout::{Area, BLOCK, EAST, JoinedPin, NORTH, PinCell, SOUTH, TILE, WEST};
-use super::patch::{Around, Edges, Seat, Way, each, load};
+use super::layout::{Area, BLOCK, EAST, JoinedPin, NORTH, PinCell, TILE, Tiling, WEST};
+use super::patch::{self, Seat, Way};
 use super::queue::{BOUND, JOINED, NET_WORDS, OPEN, PATH_LEN};
 use super::{Label, Problem, Shared};
 
@@ -158,13 +158,35 @@ fn nearest<L: Label>(
 ) -> (u32, PinCell, L) {
     let t = thread::thread_idx_x();
     let mut best = NONE;
+    let cell = |i: u32| {
+        if i < area.end_cell {
+            (
+                problem.pin_labels.ld_relaxed(i, Device),
+                problem.pin_cells.ld(i).rank,
+            )
+        } else {
+            (L::UNREACHED, 0)
+        }
+    };
+    let key = |(label, rank): (L, u32)| {
+        if label < L::UNREACHED {
+            label.cost() << CELL_BITS | u64::from(rank)
+        } else {
+            NONE
+        }
+    };
     let mut i = area.first_cell + t;
     while i < area.end_cell {
-        let label = problem.pin_labels.ld_relaxed(i, Device);
-        if label < L::UNREACHED {
-            best = best.min(label.cost() << CELL_BITS | u64::from(problem.pin_cells.ld(i).rank));
-        }
-        i += BLOCK;
+        // Four at once: their loads wait together.
+        let cells = [
+            cell(i),
+            cell(i + BLOCK),
+            cell(i + 2 * BLOCK),
+            cell(i + 3 * BLOCK),
+        ];
+        let [a, b, c, d] = cells;
+        best = best.min(key(a)).min(key(b)).min(key(c)).min(key(d));
+        i += 4 * BLOCK;
     }
     let mut distance = WARP_SIZE / 2;
     while distance > 0 {
@@ -204,56 +226,30 @@ fn retrace<L: Label, const LAYERED: bool>(
     let tiling = problem.tiling;
     let seat = Seat::mine(tiling);
     let t = thread::thread_idx_x();
+    let ways = shared.exchange.ways();
     let (mut at, mut end) = (at, start);
     loop {
         let slot = at / TILE;
         let tile = area.tile_of(slot);
-        let edges = Edges::load::<L, LAYERED>(problem, area, tile, seat);
-        let labels = load(problem, slot, seat);
         shared.beyond.read(problem, area, slot, tile, seat);
-        shared.exchange.show::<LAYERED>(&labels, 0);
         thread::sync_threads();
-        let mut around: Around<L> = shared.exchange.around::<LAYERED>(&labels, seat, 0);
-        around.set_beyond(seat, &shared.beyond);
-        let ways = edges.ways::<L, LAYERED>(&labels, &around);
-        each!(I, shared.ways.st(seat.row_place(I as u32) / 4, ways[I]));
+        patch::write_ways::<L, LAYERED>(problem, area, slot, tile, &shared.beyond, ways);
         thread::sync_threads();
         if t == 0 {
             let mut place = at % TILE;
-            let mut on = slot;
-            while on == slot {
-                problem.paths.st(area.first_path + end, slot * TILE + place);
+            let first = slot * TILE;
+            loop {
+                problem.paths.st(area.first_path + end, first + place);
                 end += 1;
-                let way = shared.ways.ld(place / 4) >> (8 * (place % 4)) & 0xff;
-                if way == Way::STAY {
+                let way = u32::from(ways.ld(place));
+                if way >= Way::BEYOND {
+                    shared
+                        .words
+                        .st(AT, next_label(area, slot, tile, place, way, tiling));
                     break;
                 }
-                let (x, y, layer) = tiling.at_place(place);
-                let (columns, rows) = (tiling.columns(), tiling.rows());
-                let (nx, ny, nlayer) = match way {
-                    Way::LEFT => (x.wrapping_sub(1), y, layer),
-                    Way::UP => (x, y.wrapping_sub(1), layer),
-                    Way::RIGHT => (x + 1, y, layer),
-                    Way::DOWN => (x, y + 1, layer),
-                    Way::BELOW => (x, y, layer.wrapping_sub(1)),
-                    _ => (x, y, layer + 1),
-                };
-                place = tiling.place(nx, ny, nlayer);
-                let side = match way {
-                    Way::LEFT if x == 0 => WEST,
-                    Way::UP if y == 0 => NORTH,
-                    Way::RIGHT if nx == columns => EAST,
-                    Way::DOWN if ny == rows => SOUTH,
-                    _ => continue,
-                };
-                on = area.beside(slot, tile, side);
+                place = way;
             }
-            let next = if on == slot {
-                u32::MAX
-            } else {
-                on * TILE + place
-            };
-            shared.words.st(AT, next);
             shared.words.st(COUNT, end);
         }
         thread::sync_threads();
@@ -265,4 +261,28 @@ fn retrace<L: Label, const LAYERED: bool>(
         }
         at = next;
     }
+}
+
+/// The label beyond the side of the tile that `way` says, from the label at `place`; [`u32::MAX`] at a path's end.
+#[inline(always)]
+fn next_label(
+    area: Area,
+    slot: u32,
+    tile: (u32, u32),
+    place: u32,
+    way: u32,
+    tiling: Tiling,
+) -> u32 {
+    if way == Way::END {
+        return u32::MAX;
+    }
+    let side = way - Way::BEYOND;
+    let (x, y, layer) = tiling.at_place(place);
+    let (x, y) = match side {
+        WEST => (x.wrapping_sub(1), y),
+        NORTH => (x, y.wrapping_sub(1)),
+        EAST => (x + 1, y),
+        _ => (x, y + 1),
+    };
+    area.beside(slot, tile, side) * TILE + tiling.place(x, y, layer)
 }

@@ -109,8 +109,6 @@ struct Problem<'a, L> {
 struct Shared<L> {
     exchange: Exchange<L>,
     beyond: Beyond<L>,
-    /// The way on from each cell of a tile, four in a word.
-    ways: SharedView<u32>,
     /// By warp: the best pin.
     best: SharedView<u64>,
     /// What one thread tells all, and, from 8 on, what each warp tells of each side.
@@ -153,72 +151,79 @@ fn settle<L: Label, const LAYERED: bool>(
     slot: u32,
 ) -> (u32, bool) {
     let t = thread::thread_idx_x();
-    let Slot { net, first_cell } = problem.slot_records.ld(slot);
-    let end_cell = problem.slot_records.ld(slot + 1).first_cell;
+    // The usual case is one net: then nothing has to be waited for.
+    let net = if problem.nets == 1 {
+        0
+    } else {
+        problem.slot_records.ld(slot).net
+    };
     let area = problem.areas.ld(net);
     let tile = area.tile_of(slot);
-    let edges = Edges::load::<L, LAYERED>(problem, area, tile, seat);
+    let edges = Edges::load(problem, area, tile, seat);
     if t == 0 {
-        shared.words.st(1u32, u32::from(problem.take(net, slot)));
+        shared.words.st(1u32, problem.take(net, slot));
     }
     thread::sync_threads();
-    if shared.words.ld(1u32) == 0 {
+    let pending = shared.words.ld(1u32);
+    if pending == queue::NOTHING {
         return (net, false);
     }
     let mut labels = patch::load(problem, slot, seat);
-    shared.beyond.read(problem, area, slot, tile, seat);
-    let bound = problem.bound(net);
-    let before = labels;
-    let mut around = Around::NOTHING;
-    around.set_beyond(seat, &shared.beyond);
-    patch::take_in::<L, LAYERED>(&mut labels, &edges, &around);
-    patch::relax(&mut labels, &edges);
-    let mut fell = patch::differ(&labels, &before);
-    // The first round is for what changed in other patches, too.
-    let mut changed = true;
-    let mut turn = 0;
+    // Labels in the tile itself may have been set by whoever leads the net.
+    let mut changed = pending == 0;
+    let mut fell = changed;
     loop {
-        shared.exchange.show::<LAYERED>(&labels, turn);
-        if !thread::sync_threads_or(changed) {
+        // Read again where it is needed: registers are scarce.
+        let area = problem.areas.ld(net);
+        shared
+            .beyond
+            .read(problem, area, slot, area.tile_of(slot), seat);
+        let before = labels;
+        let mut around = Around::NOTHING;
+        around.set_beyond(seat, &shared.beyond);
+        patch::take_in(&mut labels, &edges, &around);
+        patch::relax(&mut labels, &edges);
+        changed |= patch::differ(&labels, &before);
+        fell |= relax_tile::<L, LAYERED>(problem, shared, seat, &mut labels, &edges, changed);
+        // What has come meanwhile costs least now.
+        if t == 0 {
+            shared
+                .words
+                .st(1u32, u32::from(problem.take_more(net, slot)));
+        }
+        thread::sync_threads();
+        if shared.words.ld(1u32) == 0 {
             break;
         }
-        let around = shared.exchange.around::<LAYERED>(&labels, seat, turn);
-        if LAYERED {
-            // What is shown next stands in the same place.
-            thread::sync_threads();
-        }
-        let before = labels;
-        patch::take_in::<L, LAYERED>(&mut labels, &edges, &around);
-        let improved = changed || patch::differ(&labels, &before);
-        if warp::warp_vote_any(FULL_MASK, improved) {
-            patch::relax(&mut labels, &edges);
-        }
-        changed = patch::differ(&labels, &before);
-        fell |= changed;
-        turn ^= 1;
+        changed = false;
     }
-    if fell {
-        patch::store(problem, slot, seat, &labels);
+    if thread::sync_threads_or(fell) {
+        if fell {
+            patch::store(problem, slot, seat, &labels);
+        }
+        let gives = patch::publish(problem, slot, seat, &labels, &edges, &shared.beyond);
+        each!(I, {
+            let least = warp::warp_reduce_min(FULL_MASK, gives[I]);
+            if t % WARP_SIZE == 0 {
+                shared.words.st(8 + I as u32 * WARPS + t / WARP_SIZE, least);
+            }
+        });
+        let bound = problem.bound(net);
+        thread::sync_threads();
+        if t < 4 {
+            let mut least = u32::MAX;
+            for warp in 0..WARPS {
+                least = least.min(shared.words.ld(8 + t * WARPS + warp));
+            }
+            if least < u32::MAX {
+                let area = problem.areas.ld(net);
+                let beside = area.beside(slot, area.tile_of(slot), t);
+                problem.mark(net, beside, least, bound);
+            }
+        }
+        note_pins(problem, net, slot);
+        thread::sync_threads();
     }
-    let gives = patch::publish(problem, slot, seat, &labels, &edges, &shared.beyond);
-    each!(I, {
-        let least = warp::warp_reduce_min(FULL_MASK, gives[I]);
-        if t % WARP_SIZE == 0 {
-            shared.words.st(8 + I as u32 * WARPS + t / WARP_SIZE, least);
-        }
-    });
-    thread::sync_threads();
-    if t < 4 {
-        let mut least = u32::MAX;
-        for warp in 0..WARPS {
-            least = least.min(shared.words.ld(8 + t * WARPS + warp));
-        }
-        if least < u32::MAX {
-            problem.mark(net, area.beside(slot, tile, t), least, bound);
-        }
-    }
-    note_pins(problem, net, first_cell + t, end_cell);
-    thread::sync_threads();
     if t == 0 {
         shared.words.st(1u32, u32::from(problem.let_go(net, slot)));
     }
@@ -226,10 +231,67 @@ fn settle<L: Label, const LAYERED: bool>(
     (net, shared.words.ld(1u32) == 1)
 }
 
+/// Relaxes the patches of a tile, which have `changed` or not, until none changes. Whether this thread's labels have fallen.
+///
+/// A warp has two whole rows of patches of a tile of one layer: its labels come from itself and from the warps before and after.
+/// While none of these changes it only waits.
+#[inline(always)]
+fn relax_tile<L: Label, const LAYERED: bool>(
+    problem: &Problem<'_, L>,
+    shared: &Shared<L>,
+    seat: Seat,
+    labels: &mut patch::Block4<L>,
+    edges: &Edges,
+    changed: bool,
+) -> bool {
+    let t = thread::thread_idx_x();
+    let warp = t / WARP_SIZE;
+    let mut fell = changed;
+    let mut changed = changed;
+    // What was shown two rounds ago is what is shown now if neither of the last two rounds changed it.
+    let mut shown = 0u32;
+    let mut turn = 0;
+    loop {
+        let warp_changed = warp::warp_vote_any(FULL_MASK, changed);
+        if warp_changed || shown < 2 {
+            shared.exchange.show::<LAYERED>(labels, turn);
+            shown = if warp_changed { 1 } else { shown + 1 };
+        }
+        if t % WARP_SIZE == 0 {
+            shared
+                .words
+                .st(8 + turn * 8 + warp, u32::from(warp_changed));
+        }
+        if !thread::sync_threads_or(changed) {
+            return fell;
+        }
+        let around = shared.exchange.around::<LAYERED>(labels, seat, turn);
+        let changes = |warp: u32| shared.words.ld(8 + turn * 8 + warp);
+        let (before, after) = (changes(warp.max(1) - 1), changes((warp + 1).min(WARPS - 1)));
+        changed = false;
+        if LAYERED || warp_changed || before | after != 0 {
+            let before = *labels;
+            patch::take_in(labels, edges, &around);
+            if LAYERED {
+                shared.exchange.take_in_layers(problem, labels, edges, seat);
+            }
+            patch::relax(labels, edges);
+            changed = patch::differ(labels, &before);
+            fell |= changed;
+        }
+        if LAYERED {
+            // What is shown next stands in the same place.
+            thread::sync_threads();
+        }
+        turn ^= 1;
+    }
+}
+
 /// Notes the labels of a slot's pins that are not joined, and lowers the net's bound to them: theirs will be no larger.
 #[inline(always)]
-fn note_pins<L: Label>(problem: &Problem<'_, L>, net: u32, first: u32, end: u32) {
-    let mut i = first;
+fn note_pins<L: Label>(problem: &Problem<'_, L>, net: u32, slot: u32) {
+    let end = problem.slot_records.ld(slot + 1).first_cell;
+    let mut i = problem.slot_records.ld(slot).first_cell + thread::thread_idx_x();
     while i < end {
         let cell = problem.pin_cells.ld(i);
         if problem.is_joined.ld(cell.pin) == 0 {
@@ -287,7 +349,6 @@ macro_rules! route_kernels {
             let shared = Shared {
                 exchange: Exchange { rows: shared_array![$label; TILE as usize], tiling },
                 beyond: Beyond { rims: shared_array![$label; 1024], tiling },
-                ways: shared_array![u32; TILE as usize / 4],
                 best: shared_array![u64; 8],
                 words: shared_array![u32; 40],
             };

@@ -83,9 +83,8 @@ pub(super) struct Edges {
     /// From the cells of the first column to the left; from those of the first row up.
     left: Row<u32>,
     up: Row<u32>,
-    /// From each cell to the layer above and to that below.
-    above: Block4<u32>,
-    below: Block4<u32>,
+    /// Where those from the patch's cells to the next layer begin. They are read when they are needed: registers are scarce.
+    via: u32,
 }
 
 /// The labels next to a patch; unreached where there are none.
@@ -95,8 +94,6 @@ pub(super) struct Around<L> {
     up: Row<L>,
     right: Row<L>,
     down: Row<L>,
-    above: Block4<L>,
-    below: Block4<L>,
 }
 
 /// Does something for the numbers 0 to 3, as constants.
@@ -148,7 +145,7 @@ fn leftwards<L: Label>(row: &mut Row<L>, weights: Row<u32>) {
 impl Edges {
     /// Those of this thread's patch of the tile at column and row `tile` of tiles.
     #[inline(always)]
-    pub(super) fn load<L: Label, const LAYERED: bool>(
+    pub(super) fn load<L: Label>(
         problem: &Problem<'_, L>,
         area: Area,
         tile: (u32, u32),
@@ -162,19 +159,12 @@ impl Edges {
             down: [[L::BLOCKED; 4]; 4],
             left: [L::BLOCKED; 4],
             up: [L::BLOCKED; 4],
-            above: [[L::BLOCKED; 4]; 4],
-            below: [[L::BLOCKED; 4]; 4],
+            via: first + seat.place,
         };
         each!(I, {
             let at = first + seat.row_place(I as u32);
             edges.right[I] = problem.right.ld_vector(at);
             edges.down[I] = problem.down.ld_vector(at);
-            if LAYERED {
-                edges.above[I] = problem.via.ld_vector(at);
-                if seat.layer > 0 {
-                    edges.below[I] = problem.via.ld_vector(at - tiling.layer_cells());
-                }
-            }
         });
         // The last column of the patch, or of the tile, on the left.
         if seat.column > 0 {
@@ -207,8 +197,6 @@ impl Edges {
             each!(J, {
                 self.right[I][J] = L::weight(self.right[I][J]);
                 self.down[I][J] = L::weight(self.down[I][J]);
-                self.above[I][J] = L::weight(self.above[I][J]);
-                self.below[I][J] = L::weight(self.below[I][J]);
             });
             self.left[I] = L::weight(self.left[I]);
             self.up[I] = L::weight(self.up[I]);
@@ -244,77 +232,115 @@ impl Edges {
             self.up[I] = only(self.up[I], column(i) && row(0) && before(y, area.top));
         });
     }
+}
 
-    /// The first direction in which a cell's label comes from its neighbour, for each cell; see [`Way`].
-    #[inline(always)]
-    pub(super) fn ways<L: Label, const LAYERED: bool>(
-        &self,
-        labels: &Block4<L>,
-        around: &Around<L>,
-    ) -> Row<u32> {
-        let mut ways = [0; 4];
-        each!(I, {
-            each!(J, {
-                let label = labels[I][J];
-                let comes = |from: L, weight: u32| from.step(weight) == label;
-                let left = if J > 0 {
-                    comes(labels[I][(J + 3) % 4], self.right[I][(J + 3) % 4])
+/// Writes the way on from each cell of a tile, see [`Way`]: to the first neighbour that the cell's label comes from. For a whole
+/// block; `beyond` has been read.
+///
+/// Each thread takes a cell of each sixteenth of the tile, with what is around it from memory.
+#[inline(always)]
+pub(super) fn write_ways<L: Label, const LAYERED: bool>(
+    problem: &Problem<'_, L>,
+    area: Area,
+    slot: u32,
+    tile: (u32, u32),
+    beyond: &Beyond<L>,
+    ways: SharedView<u16>,
+) {
+    let tiling = problem.tiling;
+    let (columns, rows) = (tiling.columns(), tiling.rows());
+    let first = (tile.1 * tiling.tiles_x + tile.0) * super::TILE;
+    let (x, y) = (tile.0 * columns, tile.1 * rows);
+    let mut place = thread::thread_idx_x();
+    while place < super::TILE {
+        let label = problem.labels.ld(slot * super::TILE + place);
+        let (column, row, layer) = tiling.at_place(place);
+        let (x, y) = (x + column, y + row);
+        let mut way = Way::END;
+        if label != L::TREE && label < L::UNREACHED {
+            let inside = |next: u32| problem.labels.ld(slot * super::TILE + next);
+            let comes = |from: L, weight: u32| from.step(L::weight(weight)) == label;
+            // The last of the neighbours, in the order of preference, comes first.
+            if LAYERED {
+                let next = place + tiling.layer_cells();
+                if layer + 1 < tiling.layers && comes(inside(next), problem.via.ld(first + place)) {
+                    way = next;
+                }
+                if layer > 0 {
+                    let next = place - tiling.layer_cells();
+                    if comes(inside(next), problem.via.ld(first + next)) {
+                        way = next;
+                    }
+                }
+            }
+            if y + 1 < area.bottom {
+                let (from, next) = if row + 1 < rows {
+                    (inside(place + columns), place + columns)
                 } else {
-                    comes(around.left[I], self.left[I])
+                    (
+                        beyond.at(SOUTH, layer * columns + column),
+                        Way::BEYOND + SOUTH,
+                    )
                 };
-                let up = if I > 0 {
-                    comes(labels[(I + 3) % 4][J], self.down[(I + 3) % 4][J])
+                if comes(from, problem.down.ld(first + place)) {
+                    way = next;
+                }
+            }
+            if x + 1 < area.right {
+                let (from, next) = if column + 1 < columns {
+                    (inside(place + 1), place + 1)
                 } else {
-                    comes(around.up[J], self.up[J])
+                    (beyond.at(EAST, layer * rows + row), Way::BEYOND + EAST)
                 };
-                let right = if J < 3 {
-                    comes(labels[I][(J + 1) % 4], self.right[I][J])
+                if comes(from, problem.right.ld(first + place)) {
+                    way = next;
+                }
+            }
+            if y > area.top {
+                let (from, next, at) = if row > 0 {
+                    let next = place - columns;
+                    (inside(next), next, first + next)
                 } else {
-                    comes(around.right[I], self.right[I][J])
+                    let north = first - tiling.tiles_x * super::TILE;
+                    let last_row = (rows - 1) * columns;
+                    (
+                        beyond.at(NORTH, layer * columns + column),
+                        Way::BEYOND + NORTH,
+                        north + place + last_row,
+                    )
                 };
-                let down = if I < 3 {
-                    comes(labels[(I + 1) % 4][J], self.down[I][J])
+                if comes(from, problem.down.ld(at)) {
+                    way = next;
+                }
+            }
+            if x > area.left {
+                let (from, next, at) = if column > 0 {
+                    (inside(place - 1), place - 1, first + place - 1)
                 } else {
-                    comes(around.down[J], self.down[I][J])
+                    (
+                        beyond.at(WEST, layer * rows + row),
+                        Way::BEYOND + WEST,
+                        first - super::TILE + place + (columns - 1),
+                    )
                 };
-                let below = LAYERED && comes(around.below[I][J], self.below[I][J]);
-                let above = LAYERED && comes(around.above[I][J], self.above[I][J]);
-                let way = if label == L::TREE || label >= L::UNREACHED {
-                    Way::STAY
-                } else if left {
-                    Way::LEFT
-                } else if up {
-                    Way::UP
-                } else if right {
-                    Way::RIGHT
-                } else if down {
-                    Way::DOWN
-                } else if below {
-                    Way::BELOW
-                } else if above {
-                    Way::ABOVE
-                } else {
-                    Way::STAY
-                };
-                ways[I] |= way << (8 * J);
-            });
-        });
-        ways
+                if comes(from, problem.right.ld(at)) {
+                    way = next;
+                }
+            }
+        }
+        ways.st(place, way as u16);
+        place += BLOCK;
     }
 }
 
-/// Where a path goes on from a cell.
+/// Where a path goes on from a cell: to the place in the tile of the next, or one of these.
 pub(super) struct Way;
 
 impl Way {
+    /// This and the number of a side: to the tile beyond it.
+    pub(super) const BEYOND: u32 = 0x8000;
     /// Nowhere: the cell is on the tree.
-    pub(super) const STAY: u32 = 0;
-    pub(super) const LEFT: u32 = 1;
-    pub(super) const UP: u32 = 2;
-    pub(super) const RIGHT: u32 = 3;
-    pub(super) const DOWN: u32 = 4;
-    pub(super) const BELOW: u32 = 5;
-    pub(super) const ABOVE: u32 = 6;
+    pub(super) const END: u32 = 0xffff;
 }
 
 /// Where the patches of a block show each other their labels: 4 rows of each, or twice the first and the last.
@@ -324,6 +350,13 @@ pub(super) struct Exchange<L> {
 }
 
 impl<L: Label> Exchange<L> {
+    /// The same memory, for the ways on from the tile's cells: while no labels are shown.
+    #[inline(always)]
+    pub(super) fn ways(&self) -> SharedView<u16> {
+        // SAFETY: there are `TILE` labels of 4 bytes or more.
+        unsafe { SharedView::from_raw_parts(self.rows.as_mut_ptr().cast(), super::TILE as usize) }
+    }
+
     /// Where a row stands: those of all patches side by side.
     #[inline(always)]
     fn at(row: u32, thread: u32) -> u32 {
@@ -368,23 +401,42 @@ impl<L: Label> Exchange<L> {
         if !seat.last_row {
             around.down = L::load_shared_row(self.rows, Self::at(first, t + columns));
         }
-        if LAYERED {
-            let layer = self.tiling.layer_patches();
-            if seat.layer > 0 {
-                each!(
-                    I,
-                    around.below[I] = L::load_shared_row(self.rows, Self::at(I as u32, t - layer))
-                );
-            }
-            if t + layer < BLOCK {
-                each!(
-                    I,
-                    around.above[I] = L::load_shared_row(self.rows, Self::at(I as u32, t + layer))
-                );
-            }
-        }
         Self::beside(labels, columns, &mut around);
         around
+    }
+
+    /// Lowers a patch's labels to what those in the layers below and above give, which the others have shown.
+    #[inline(always)]
+    pub(super) fn take_in_layers(
+        &self,
+        problem: &Problem<'_, L>,
+        labels: &mut Block4<L>,
+        edges: &Edges,
+        seat: Seat,
+    ) {
+        let t = thread::thread_idx_x();
+        let patches = self.tiling.layer_patches();
+        let weights = |at: u32| {
+            let [a, b, c, d] = problem.via.ld_vector(at);
+            [L::weight(a), L::weight(b), L::weight(c), L::weight(d)]
+        };
+        if seat.layer > 0 {
+            each!(I, {
+                let row = L::load_shared_row(self.rows, Self::at(I as u32, t - patches));
+                let vias = edges.via + I as u32 * seat.pitch - self.tiling.layer_cells();
+                across(row, &mut labels[I], weights(vias));
+            });
+        }
+        if t + patches < BLOCK {
+            each!(I, {
+                let row = L::load_shared_row(self.rows, Self::at(I as u32, t + patches));
+                across(
+                    row,
+                    &mut labels[I],
+                    weights(edges.via + I as u32 * seat.pitch),
+                );
+            });
+        }
     }
 
     /// The labels to the left and right, which the lanes beside this one hold.
@@ -405,8 +457,6 @@ impl<L: Label> Around<L> {
         up: [L::UNREACHED; 4],
         right: [L::UNREACHED; 4],
         down: [L::UNREACHED; 4],
-        above: [[L::UNREACHED; 4]; 4],
-        below: [[L::UNREACHED; 4]; 4],
     };
 
     /// Puts in what lies beyond the sides of the tile.
@@ -435,6 +485,12 @@ pub(super) struct Beyond<L> {
 }
 
 impl<L: Label> Beyond<L> {
+    /// The label at a place along a side.
+    #[inline(always)]
+    fn at(&self, side: u32, along: u32) -> L {
+        self.rims.ld(self.tiling.side(side) + along)
+    }
+
     /// Reads what the neighbours of a slot have published.
     #[inline(always)]
     pub(super) fn read(
@@ -468,23 +524,13 @@ impl<L: Label> Beyond<L> {
 
 /// Lowers a patch's labels to what its neighbours' give.
 #[inline(always)]
-pub(super) fn take_in<L: Label, const LAYERED: bool>(
-    labels: &mut Block4<L>,
-    edges: &Edges,
-    around: &Around<L>,
-) {
+pub(super) fn take_in<L: Label>(labels: &mut Block4<L>, edges: &Edges, around: &Around<L>) {
     across(around.up, &mut labels[0], edges.up);
     across(around.down, &mut labels[3], edges.down[3]);
     each!(I, {
         labels[I][0] = labels[I][0].min(around.left[I].step(edges.left[I]));
         labels[I][3] = labels[I][3].min(around.right[I].step(edges.right[I][3]));
     });
-    if LAYERED {
-        each!(I, {
-            across(around.below[I], &mut labels[I], edges.below[I]);
-            across(around.above[I], &mut labels[I], edges.above[I]);
-        });
-    }
 }
 
 /// Relaxes a patch's own edges, right and down and then back.
@@ -510,9 +556,15 @@ pub(super) fn relax<L: Label>(labels: &mut Block4<L>, edges: &Edges) {
 /// Whether any of a patch's labels differ.
 #[inline(always)]
 pub(super) fn differ<L: Label>(a: &Block4<L>, b: &Block4<L>) -> bool {
-    let mut differ = false;
-    each!(I, each!(J, differ |= a[I][J] != b[I][J]));
-    differ
+    // Rows side by side: the answers of a row wait for each other.
+    let row = |i: usize| {
+        let (a, b) = (a[i], b[i]);
+        L::bits_that_differ(a[0], b[0])
+            | L::bits_that_differ(a[1], b[1])
+            | L::bits_that_differ(a[2], b[2])
+            | L::bits_that_differ(a[3], b[3])
+    };
+    (row(0) | row(1)) | (row(2) | row(3)) != 0
 }
 
 /// Loads this thread's labels of a slot.

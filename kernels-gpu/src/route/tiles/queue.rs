@@ -131,15 +131,16 @@ impl<L: Label> Problem<'_, L> {
         at * thread::grid_dim_x() + block
     }
 
-    /// Takes an active slot for this block, unless another has been faster. All that came into it is visible then. For one thread.
+    /// Takes an active slot for this block, and gives the least priority of what came into it; [`NOTHING`] if another block has been
+    /// faster. All that came into it is visible then. For one thread.
     #[inline(always)]
-    pub(super) fn take(&self, net: u32, slot: u32) -> bool {
+    pub(super) fn take(&self, net: u32, slot: u32) -> u32 {
         let word = self.word_of(slot);
         let pending = self.pending.atomic_exch(word, NOTHING);
         let locked = self.locks.atomic_exch(slot, 1) != 0;
         thread::device_fence();
         if pending < DEFERRED && !locked {
-            return true;
+            return pending;
         }
         if pending != NOTHING {
             let before = self.pending.atomic_min(word, pending);
@@ -152,16 +153,36 @@ impl<L: Label> Problem<'_, L> {
             thread::device_fence();
             self.locks.st_relaxed(slot, 0, Device);
         }
+        NOTHING
+    }
+
+    /// Whether something more has come into a slot that was taken. It is visible then. For one thread.
+    #[inline(always)]
+    pub(super) fn take_more(&self, net: u32, slot: u32) -> bool {
+        let word = self.word_of(slot);
+        if self.pending.ld_relaxed(word, Device) >= DEFERRED {
+            return false;
+        }
+        let pending = self.pending.atomic_exch(word, NOTHING);
+        thread::device_fence();
+        if pending < DEFERRED {
+            // The slot itself is held.
+            self.drop_hold(net);
+            return true;
+        }
+        if pending != NOTHING {
+            self.pending.atomic_min(word, pending);
+        }
         false
     }
 
-    /// Lets go of a slot that was taken, and says whether that was its net's last hold. What this block has written is visible to whoever takes it
-    /// next. For one thread.
+    /// Lets go of a slot that was taken, and says whether that was its net's last hold. What this block wrote before its last
+    /// barrier is visible to whoever takes it next. For one thread.
     #[inline(always)]
     pub(super) fn let_go(&self, net: u32, slot: u32) -> bool {
         thread::device_fence();
         self.locks.st_relaxed(slot, 0, Device);
-        self.release(net)
+        self.drop_last(net)
     }
 
     /// A label of this priority comes into a slot of `net`, which is held meanwhile: the slot becomes active if that is within
@@ -207,10 +228,16 @@ impl<L: Label> Problem<'_, L> {
         self.net_words.atomic_add(net * NET_WORDS + BUSY, u32::MAX);
     }
 
-    /// Whether that was the last hold: then the net's labels are final up to its bound, and visible here.
+    /// Gives back a hold, and says whether it was the last: then the net's labels are final up to its bound, and visible here.
     #[inline(always)]
     pub(super) fn release(&self, net: u32) -> bool {
         thread::device_fence();
+        self.drop_last(net)
+    }
+
+    /// [`release`](Self::release) right after a fence.
+    #[inline(always)]
+    fn drop_last(&self, net: u32) -> bool {
         let last = self.net_words.atomic_add(net * NET_WORDS + BUSY, u32::MAX) == 1;
         if last {
             thread::device_fence();
