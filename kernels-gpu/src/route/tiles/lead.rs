@@ -233,7 +233,7 @@ fn retrace<L: Label, const LAYERED: bool>(
         let tile = area.tile_of(slot);
         shared.beyond.read(problem, area, slot, tile, seat);
         thread::sync_threads();
-        patch::write_ways::<L, LAYERED>(problem, area, slot, tile, &shared.beyond, ways);
+        patch::write_ways::<L, LAYERED>(problem, slot, tile, &shared.beyond, ways);
         thread::sync_threads();
         if t == 0 {
             let mut place = at % TILE;

@@ -235,13 +235,13 @@ impl Edges {
 }
 
 /// Writes the way on from each cell of a tile, see [`Way`]: to the first neighbour that the cell's label comes from. For a whole
-/// block; `beyond` has been read.
+/// block; `beyond` has been read, and a barrier passed.
 ///
-/// Each thread takes a cell of each sixteenth of the tile, with what is around it from memory.
+/// Four cells side by side at a time, with what is around them from memory: in registers, all of it would leave too few for the
+/// rest. What lies outside of the net's window is unreached, so that no label comes from there.
 #[inline(always)]
 pub(super) fn write_ways<L: Label, const LAYERED: bool>(
     problem: &Problem<'_, L>,
-    area: Area,
     slot: u32,
     tile: (u32, u32),
     beyond: &Beyond<L>,
@@ -250,86 +250,105 @@ pub(super) fn write_ways<L: Label, const LAYERED: bool>(
     let tiling = problem.tiling;
     let (columns, rows) = (tiling.columns(), tiling.rows());
     let first = (tile.1 * tiling.tiles_x + tile.0) * super::TILE;
-    let (x, y) = (tile.0 * columns, tile.1 * rows);
-    let mut place = thread::thread_idx_x();
+    let labels = slot * super::TILE;
+    let mut place = thread::thread_idx_x() * PATCH;
     while place < super::TILE {
-        let label = problem.labels.ld(slot * super::TILE + place);
         let (column, row, layer) = tiling.at_place(place);
-        let (x, y) = (x + column, y + row);
-        let mut way = Way::END;
-        if label != L::TREE && label < L::UNREACHED {
-            let inside = |next: u32| problem.labels.ld(slot * super::TILE + next);
-            let comes = |from: L, weight: u32| from.step(L::weight(weight)) == label;
-            // The last of the neighbours, in the order of preference, comes first.
-            if LAYERED {
-                let next = place + tiling.layer_cells();
-                if layer + 1 < tiling.layers && comes(inside(next), problem.via.ld(first + place)) {
-                    way = next;
-                }
-                if layer > 0 {
-                    let next = place - tiling.layer_cells();
-                    if comes(inside(next), problem.via.ld(first + next)) {
-                        way = next;
-                    }
-                }
+        let (at, edge) = (labels + place, first + place);
+        let here = L::load_row(problem.labels, at);
+
+        let (is_west, is_east) = (column == 0, column + PATCH == columns);
+        let (is_north, is_south) = (row == 0, row + 1 == rows);
+        let (upright, level) = (layer * rows + row, layer * columns + column);
+        let left = if is_west {
+            beyond.at(WEST, upright)
+        } else {
+            problem.labels.ld(at - 1)
+        };
+        let right = if is_east {
+            beyond.at(EAST, upright)
+        } else {
+            problem.labels.ld(at + PATCH)
+        };
+        let up = if is_north {
+            beyond.row_at(NORTH, level)
+        } else {
+            L::load_row(problem.labels, at - columns)
+        };
+        let down = if is_south {
+            beyond.row_at(SOUTH, level)
+        } else {
+            L::load_row(problem.labels, at + columns)
+        };
+        let mut left_edge = u32::MAX;
+        if !is_west {
+            left_edge = problem.right.ld(edge - 1);
+        } else if tile.0 > 0 {
+            left_edge = problem.right.ld(edge - super::TILE + (columns - 1));
+        }
+        let mut up_edges = [u32::MAX; 4];
+        if !is_north {
+            up_edges = problem.down.ld_vector(edge - columns);
+        } else if tile.1 > 0 {
+            let north = edge - tiling.tiles_x * super::TILE;
+            up_edges = problem.down.ld_vector(north + (rows - 1) * columns);
+        }
+        let right_edges: Row<u32> = problem.right.ld_vector(edge);
+        let down_edges: Row<u32> = problem.down.ld_vector(edge);
+
+        let mut way = [Way::END; 4];
+        let mut offer = |j: usize, from: L, weight: u32, next: u32| {
+            if from.step(L::weight(weight)) == here[j] {
+                way[j] = next;
             }
-            if y + 1 < area.bottom {
-                let (from, next) = if row + 1 < rows {
-                    (inside(place + columns), place + columns)
-                } else {
-                    (
-                        beyond.at(SOUTH, layer * columns + column),
-                        Way::BEYOND + SOUTH,
-                    )
-                };
-                if comes(from, problem.down.ld(first + place)) {
-                    way = next;
-                }
+        };
+        // The last of the neighbours, in the order of preference, comes first.
+        if LAYERED {
+            let layer_cells = tiling.layer_cells();
+            if layer + 1 < tiling.layers {
+                let from = L::load_row(problem.labels, at + layer_cells);
+                let vias: Row<u32> = problem.via.ld_vector(edge);
+                each!(
+                    J,
+                    offer(J, from[J], vias[J], place + J as u32 + layer_cells)
+                );
             }
-            if x + 1 < area.right {
-                let (from, next) = if column + 1 < columns {
-                    (inside(place + 1), place + 1)
-                } else {
-                    (beyond.at(EAST, layer * rows + row), Way::BEYOND + EAST)
-                };
-                if comes(from, problem.right.ld(first + place)) {
-                    way = next;
-                }
-            }
-            if y > area.top {
-                let (from, next, at) = if row > 0 {
-                    let next = place - columns;
-                    (inside(next), next, first + next)
-                } else {
-                    let north = first - tiling.tiles_x * super::TILE;
-                    let last_row = (rows - 1) * columns;
-                    (
-                        beyond.at(NORTH, layer * columns + column),
-                        Way::BEYOND + NORTH,
-                        north + place + last_row,
-                    )
-                };
-                if comes(from, problem.down.ld(at)) {
-                    way = next;
-                }
-            }
-            if x > area.left {
-                let (from, next, at) = if column > 0 {
-                    (inside(place - 1), place - 1, first + place - 1)
-                } else {
-                    (
-                        beyond.at(WEST, layer * rows + row),
-                        Way::BEYOND + WEST,
-                        first - super::TILE + place + (columns - 1),
-                    )
-                };
-                if comes(from, problem.right.ld(at)) {
-                    way = next;
-                }
+            if layer > 0 {
+                let from = L::load_row(problem.labels, at - layer_cells);
+                let vias: Row<u32> = problem.via.ld_vector(edge - layer_cells);
+                each!(
+                    J,
+                    offer(J, from[J], vias[J], place + J as u32 - layer_cells)
+                );
             }
         }
-        ways.st(place, way as u16);
-        place += BLOCK;
+        let beyond_or = |is: bool, side: u32, next: u32| if is { Way::BEYOND + side } else { next };
+        each!(J, {
+            let next = beyond_or(is_south, SOUTH, place + J as u32 + columns);
+            offer(J, down[J], down_edges[J], next);
+        });
+        let rights = [here[1], here[2], here[3], right];
+        each!(J, {
+            let next = beyond_or(J == 3 && is_east, EAST, place + J as u32 + 1);
+            offer(J, rights[J], right_edges[J], next);
+        });
+        each!(J, {
+            let next = beyond_or(is_north, NORTH, (place + J as u32).wrapping_sub(columns));
+            offer(J, up[J], up_edges[J], next);
+        });
+        let lefts = [left, here[0], here[1], here[2]];
+        let left_edges = [left_edge, right_edges[0], right_edges[1], right_edges[2]];
+        each!(J, {
+            let next = beyond_or(J == 0 && is_west, WEST, (place + J as u32).wrapping_sub(1));
+            offer(J, lefts[J], left_edges[J], next);
+        });
+        each!(J, {
+            // What is on the tree, or not reached, comes from nowhere.
+            let stays = here[J] == L::TREE || here[J] >= L::UNREACHED;
+            let way = if stays { Way::END } else { way[J] };
+            ways.st(place + J as u32, way as u16);
+        });
+        place += BLOCK * PATCH;
     }
 }
 
@@ -489,6 +508,12 @@ impl<L: Label> Beyond<L> {
     #[inline(always)]
     fn at(&self, side: u32, along: u32) -> L {
         self.rims.ld(self.tiling.side(side) + along)
+    }
+
+    /// Four labels along a side.
+    #[inline(always)]
+    fn row_at(&self, side: u32, along: u32) -> Row<L> {
+        L::load_shared_row(self.rims, self.tiling.side(side) + along)
     }
 
     /// Reads what the neighbours of a slot have published.
