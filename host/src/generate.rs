@@ -1,4 +1,4 @@
-//! Test images: deterministic drawings of any size.
+//! Test images and nets: deterministic, of any size.
 //!
 //! A picture depends on its arguments alone. The random ones take a seed and give the same
 //! pixels on every platform: they use integers and the four exactly rounded operations on
@@ -16,6 +16,12 @@
 //! | [`checkerboard`], [`dots`] | the largest number of runs; of components |
 //! | [`lattice`] | the largest number of holes |
 //! | [`text`] | strokes one to four pixels wide, corners that touch |
+//!
+//! [`RandomNets`] makes grids with nets to route.
+
+mod net;
+
+pub use self::net::RandomNets;
 
 use std::fmt;
 use std::str::FromStr;

@@ -33,7 +33,7 @@
 //!
 //! | what | file |
 //! |---|---|
-//! | grid, pins and nets, the tree | `grid.rs`, `net.rs`, `tree.rs` |
+//! | grid, pins and nets, both together, the tree | `grid.rs`, `net.rs`, `case.rs`, `tree.rs` |
 //! | one pin after the other, whatever finds the distances | `heuristic.rs` |
 //! | from distances to a path | `retrace.rs` |
 //! | distances and tree at once, on one core | `dijkstra.rs` |
@@ -42,6 +42,7 @@
 //! | a cost for turns | `turns.rs` |
 //! | all of it on a GPU, by the kernels of the crate `trazar-kernels` | `device/` |
 
+mod case;
 mod grid;
 mod heuristic;
 mod net;
@@ -49,6 +50,8 @@ mod retrace;
 mod sweep;
 mod tree;
 
+pub use case::RoutingCase;
+pub(crate) use grid::check_size;
 pub use grid::{BLOCKED, Direction, MAX_LAYERS, RoutingGrid};
 pub use net::{Cell, Net, Pin, Window};
 pub use tree::{Connection, Route};
