@@ -164,7 +164,7 @@ impl FromStr for Pattern {
 
 /// Number `index` of the random sequence `seed`: SplitMix64 (Steele, Lea and Flood, "Fast
 /// splittable pseudorandom number generators", OOPSLA 2014), entered anywhere.
-fn random(seed: u64, index: u64) -> u64 {
+pub(crate) fn random(seed: u64, index: u64) -> u64 {
     let mut z = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

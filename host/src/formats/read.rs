@@ -246,3 +246,15 @@ impl Format {
         }
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::io::Write;
+
+    /// A file that holds `bytes`.
+    pub(in super::super) fn file(bytes: &[u8]) -> tempfile::NamedTempFile {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(bytes).unwrap();
+        file
+    }
+}

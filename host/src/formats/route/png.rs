@@ -40,7 +40,7 @@ pub fn write_route_png(case: &RoutingCase, routes: &[Route], out: impl Write) ->
         });
     }
     let shades = shades(grid, DARKEST)?;
-    let mut canvas = Canvas::new(grid.width(), grid.height(), shades, false)?;
+    let mut canvas = Canvas::new(grid.width(), grid.height(), shades, false)?.with_thick_lines();
     for (net, route) in routes.iter().enumerate() {
         let (wires, vias) = wires(route);
         for wire in &wires {
@@ -64,7 +64,7 @@ pub fn write_route_png(case: &RoutingCase, routes: &[Route], out: impl Write) ->
             }
         }
     }
-    let mut palette: Vec<u8> = (0..=DARKEST).flat_map(|s| [255 - s / 5 * 4; 3]).collect();
+    let mut palette: Vec<u8> = (0..=DARKEST).flat_map(|s| [255 - s / 5 * 3; 3]).collect();
     palette.extend([40; 3]);
     palette.extend(COLOURS.as_flattened());
     palette.extend([255; 3]);

@@ -80,7 +80,7 @@ fn put_shades(text: &mut Text<impl Write>, case: &RoutingCase) -> Result<()> {
             continue;
         }
         let level = match shade {
-            1..=DARKEST => 255 - 9 * shade,
+            1..=DARKEST => 255 - 8 * shade,
             _ => 40,
         };
         text.put("<path fill=\"")
