@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use trazar::formats;
 use trazar::route::{Route, RouteOptions, RoutingCase};
 
@@ -230,7 +230,8 @@ fn found(args: &RouteArgs, case: &RoutingCase, routes: &[Route]) -> Facts {
     Facts {
         text: format!("cost {cost}, {}{apart}", count(all_cells, "cell", "cells")),
         values: json!({
-            "cost": u64::try_from(cost).unwrap_or(u64::MAX),
+            // Past 2⁶⁴ as any reader of JSON has it: a float.
+            "cost": u64::try_from(cost).map_or_else(|_| json!(cost as f64), Value::from),
             "cells": all_cells,
             "unreached": unreached,
             "tree": TreeKind::name_of(args.tree.into()),

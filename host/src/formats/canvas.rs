@@ -107,11 +107,12 @@ impl Canvas {
         self.middle(point, self.scale / 2, colour);
     }
 
-    /// A square in a frame, as large as a pixel; without a frame where pixels are not enlarged enough for one.
+    /// A square in a frame, half as large again as a pixel, and large enough to be seen.
     pub(super) fn marker(&mut self, point: IVec2, frame: u8, colour: u8) {
-        let thick = (self.scale + 4) / 8;
-        self.middle(point, self.scale, frame);
-        self.middle(point, self.scale - 2 * thick, colour);
+        let size = (self.scale * 3 / 2).max(5);
+        let thick = (size / 8).max(1);
+        self.middle(point, size, frame);
+        self.middle(point, size - 2 * thick, colour);
     }
 
     /// Fills the middle of a pixel, `size` of the picture's pixels wide but one at least.

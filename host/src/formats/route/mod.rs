@@ -149,7 +149,7 @@ mod tests {
         );
         // Three pins that are joined, or one by itself; one that is not.
         assert!(
-            flat.contains("M0 0m-.4-.4h.8v.8h-.8zM2 1m-.4-.4h.8v.8h-.8zM1 2m"),
+            flat.contains("M0 0m-.6-.6h1.2v1.2h-1.2zM2 1m-.6-.6h1.2v1.2h-1.2zM1 2m"),
             "{flat}"
         );
         assert!(
@@ -186,22 +186,32 @@ mod tests {
         // In the middles of cells: pins, and the wire between them.
         assert_eq!(at(2, 2), [0; 3]);
         assert_eq!(at(6, 2), red);
-        assert_eq!(at(4, 2), red);
         assert_eq!(at(6, 4), red);
-        assert_eq!(at(7, 6), red);
+        assert_eq!(at(6, 6), red);
         assert_eq!(at(10, 6), [0; 3]);
         assert_eq!(at(14, 2), picture::UNREACHED);
         assert_eq!(at(6, 10), [0; 3]);
         // Beside it: what the cells cost, the more the darker.
-        assert!(at(1, 5)[0] > at(1, 9)[0]);
-        assert_eq!(at(1, 5)[0], at(1, 5)[2]);
+        assert!(at(1, 6)[0] > at(14, 10)[0]);
+        assert_eq!(at(1, 6)[0], at(1, 6)[2]);
         let mut blocked = flat();
         blocked.grid.block(Cell::at(0, 2));
-        assert_eq!(picture(&blocked)(2, 10), [40; 3]);
-        let at = picture(&stacked());
-        assert_eq!(at(8, 6), picture::COLOURS[1]);
-        assert_eq!(at(10, 6), [255; 3]);
-        assert_eq!(at(2, 2), [255; 3]);
+        assert_eq!(picture(&blocked)(1, 10), picture::BLOCKED_CELL);
+        // Up, along the upper layer, and down.
+        let lower = |x, _| if x == 3 { BLOCKED } else { 1 };
+        let lower = RoutingGrid::from_fn(8, 1, lower, |_, _| 1).unwrap();
+        let upper = RoutingGrid::uniform(8, 1, 1).unwrap();
+        let (x, via) = (BLOCKED, 1);
+        let vias = [x, x, via, x, x, via, x, x];
+        let case = RoutingCase {
+            grid: RoutingGrid::stack(&[lower, upper], &vias).unwrap(),
+            nets: vec![Net::from_cells([Cell::at(0, 0), Cell::at(7, 0)])],
+        };
+        let at = picture(&case);
+        assert_eq!(at(6, 2), picture::COLOURS[0]);
+        assert_eq!(at(10, 2), [255; 3]);
+        assert_eq!(at(14, 2), picture::COLOURS[1]);
+        assert_eq!(at(22, 2), [255; 3]);
     }
 
     #[test]

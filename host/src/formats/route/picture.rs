@@ -16,6 +16,9 @@ pub(super) const COLOURS: [[u8; 3]; 8] = [
     [130, 90, 70],
 ];
 
+/// The colour of cells all of whose edges are blocked.
+pub(super) const BLOCKED_CELL: [u8; 3] = [74, 80, 92];
+
 /// The colour of pins that no path reaches.
 pub(super) const UNREACHED: [u8; 3] = [255, 220, 0];
 

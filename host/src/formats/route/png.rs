@@ -6,7 +6,7 @@ use glam::IVec2;
 
 use super::super::canvas::Canvas;
 use super::check_routes;
-use super::picture::{COLOURS, UNREACHED, colour, shades, wires};
+use super::picture::{BLOCKED_CELL, COLOURS, UNREACHED, colour, shades, wires};
 use crate::route::{Cell, Route, RoutingCase};
 use crate::{Error, Result};
 
@@ -17,7 +17,7 @@ const FRAME: u8 = FIRST_COLOUR + COLOURS.len() as u8;
 const PIN: u8 = FRAME + 1;
 const UNREACHED_PIN: u8 = PIN + 1;
 
-/// Writes a PNG picture of what cells cost as shades of grey (the mean weight of their edges, dark where it is high; black where all
+/// Writes a PNG picture of what cells cost as shades of grey (the mean weight of their edges, dark where it is high; slate where all
 /// are blocked) with each net's tree and pins over it.
 ///
 /// Trees have a colour for each net, or, if there is one net, for each layer. Pins are black squares with a white frame, yellow if no
@@ -65,7 +65,7 @@ pub fn write_route_png(case: &RoutingCase, routes: &[Route], out: impl Write) ->
         }
     }
     let mut palette: Vec<u8> = (0..=DARKEST).flat_map(|s| [255 - s / 5 * 3; 3]).collect();
-    palette.extend([40; 3]);
+    palette.extend(BLOCKED_CELL);
     palette.extend(COLOURS.as_flattened());
     palette.extend([255; 3]);
     palette.extend([0; 3]);

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use super::super::text::Text;
 use super::check_routes;
-use super::picture::{COLOURS, UNREACHED, Wire, colour, shades, wires};
+use super::picture::{BLOCKED_CELL, COLOURS, UNREACHED, Wire, colour, shades, wires};
 use crate::Result;
 use crate::route::{Cell, Route, RoutingCase};
 
@@ -14,7 +14,7 @@ const MOST_CELLS: u32 = 1 << 14;
 const DARKEST: u8 = 15;
 
 /// Writes an SVG picture, one unit a cell: the grid's frame, each net's tree and pins; on grids of up to 16,384 cells, what cells
-/// cost as shades of grey (the mean weight of their edges, dark where it is high; black where all are blocked).
+/// cost as shades of grey (the mean weight of their edges, dark where it is high; slate where all are blocked).
 ///
 /// Trees have a colour for each net, or, if there is one net, for each layer. Vias are dots. Pins are black squares, yellow if no path
 /// reaches them. Grids below 800 cells are shown enlarged, up to 16 times.
@@ -43,7 +43,7 @@ pub fn write_route_svg(case: &RoutingCase, routes: &[Route], out: impl Write) ->
     }
     // Cells' centres.
     text.put("<g transform=\"translate(.5 .5)\">\n");
-    text.put("<g fill=\"none\" stroke-width=\".3\" stroke-linecap=\"round\" stroke-linejoin=\"round\">\n");
+    text.put("<g fill=\"none\" stroke-width=\".4\" stroke-linecap=\"round\" stroke-linejoin=\"round\">\n");
     let mut dots = Vec::new();
     for (net, route) in routes.iter().enumerate() {
         let (mut wires, vias) = wires(route);
@@ -79,13 +79,11 @@ fn put_shades(text: &mut Text<impl Write>, case: &RoutingCase) -> Result<()> {
         if !shades.contains(&shade) {
             continue;
         }
-        let level = match shade {
-            1..=DARKEST => 255 - 8 * shade,
-            _ => 40,
+        let colour = match shade {
+            1..=DARKEST => [255 - 8 * shade; 3],
+            _ => BLOCKED_CELL,
         };
-        text.put("<path fill=\"")
-            .put(&hex([level; 3]))
-            .put("\" d=\"");
+        text.put("<path fill=\"").put(&hex(colour)).put("\" d=\"");
         for (y, row) in shades.chunks_exact(width).enumerate() {
             let mut x = 0;
             for run in row.chunk_by(|a, b| a == b) {
@@ -138,10 +136,10 @@ fn put_pins(text: &mut Text<impl Write>, case: &RoutingCase, routes: &[Route]) -
         }
         let fill = if unreached { UNREACHED } else { [0; 3] };
         text.put("<path fill=\"").put(&hex(fill));
-        text.put("\" stroke=\"#fff\" stroke-width=\".12\" d=\"");
+        text.put("\" stroke=\"#fff\" stroke-width=\".2\" d=\"");
         for Cell { x, y, .. } in squares {
             text.put("M").integer(x).put(" ").integer(y);
-            text.put("m-.4-.4h.8v.8h-.8z").hand_on()?;
+            text.put("m-.6-.6h1.2v1.2h-1.2z").hand_on()?;
         }
         text.put("\"/>\n");
     }
