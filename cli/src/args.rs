@@ -302,7 +302,7 @@ pub(crate) struct NetInputArgs {
     #[arg(long, value_name = "V.npy", requires = "right")]
     pub(crate) via: Option<PathBuf>,
 
-    /// Text with a line ROW COLUMN [LAYER] for each pin
+    /// Text with a line for each pin: ROW COLUMN, or ROW COLUMN LAYER
     #[arg(long, value_name = "PINS", requires = "right")]
     pub(crate) pins: Option<PathBuf>,
 }

@@ -464,7 +464,11 @@ mod tests {
         let cell = |x, y, layer| Cell { x, y, layer };
         let one = Net::from_cells([cell(2, 1, 0), cell(3, 2, 1)]);
         for text in ["1 2\n2 3 1\n", "1 2 0\r\n2 3 1", "Net\n1 2\n2 3 1\n\n"] {
-            assert_eq!(read(text, &grid).unwrap(), [one.clone()], "{text:?}");
+            assert_eq!(
+                read(text, &grid).unwrap(),
+                std::slice::from_ref(&one),
+                "{text:?}"
+            );
         }
         let several = Pin {
             cells: vec![cell(2, 1, 0), cell(3, 2, 1)],

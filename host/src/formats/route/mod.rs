@@ -178,8 +178,7 @@ mod tests {
             let bytes = written(write, case);
             let picture = image::load_from_memory(&bytes).unwrap().to_rgb8();
             // The pixel at a quarter of cells.
-            let at = move |x: u32, y: u32| picture.get_pixel(4 * x, 4 * y).0;
-            at
+            move |x: u32, y: u32| picture.get_pixel(4 * x, 4 * y).0
         };
         let at = picture(&flat());
         let red = picture::COLOURS[0];
