@@ -545,6 +545,35 @@ mod tests {
     }
 
     #[test]
+    fn numbers_of_any_length_and_nothing_like_them() {
+        // Far enough from the line's end to be read many digits at a time.
+        let line = |weight: &[u8]| [b"9 1\n0\nVertical 7 ", weight, b" 6 5 4 3 2 1"].concat();
+        for digits in 0..10 {
+            let weight = 1_234_567_890 / 10u32.pow(digits);
+            let text = weight.to_string();
+            for zeros in ["", "0", "0000000"] {
+                let case = read(line(format!("{zeros}{text}").as_bytes())).unwrap();
+                assert_eq!(case.grid.rights()[..3], [7, weight, 6], "{zeros}{text}");
+            }
+        }
+        for byte in 0..=u8::MAX {
+            let read = read(line(&[b'1', byte, b'2']));
+            match byte {
+                b'0'..=b'9' => {
+                    let weight = 102 + 10 * u32::from(byte - b'0');
+                    assert_eq!(read.unwrap().grid.rights()[1], weight);
+                }
+                // A weight more, or less.
+                b' ' | b'\t' | b'\r' | b'\n' => assert!(read.is_err()),
+                _ => {
+                    let error = read.unwrap_err().to_string();
+                    assert!(error.contains("line 3, column 1"), "{byte}: {error}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn what_has_no_words_is_not_written() {
         let mut case = read(EXAMPLE).unwrap();
         let refused = |case: &RoutingCase, word: &str| match write_case(case, &mut Vec::new()) {

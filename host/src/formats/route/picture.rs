@@ -83,13 +83,10 @@ fn mean(grid: &RoutingGrid, at: usize, area: usize) -> f32 {
     let (mut sum, mut count) = (0.0, 0.0);
     for layer in 0..grid.layers() as usize {
         let cell = layer * area + at;
-        // The last cell of a row has no edge to the right, so the one before the first of the next has none either.
+        // The last cell of a row has no edge to the right, so the one before the first of the next has none either; so it is with
+        // rows and layers.
         for (weights, step) in [(grid.rights(), 1), (grid.downs(), width)] {
-            let before = if at >= step {
-                weights[cell - step]
-            } else {
-                BLOCKED
-            };
+            let before = cell.checked_sub(step).map_or(BLOCKED, |cell| weights[cell]);
             for weight in [before, weights[cell]] {
                 if weight != BLOCKED {
                     sum += weight as f32;
