@@ -17,7 +17,14 @@ on the command line (8-bit, foreground above 127) are checked as well. For each 
 - Labels (.npy, .png) and statistics (.csv): NumPy and SciPy agree, for both connectivities.
 - Images: every input format and sample type of one picture gives the same contours.
 
-Prints one line an image, and exits with 1 at the first difference.
+And for each of some random grids, from text and from NumPy arrays:
+
+- JSON: the wires are a tree over the cells that are listed, and it joins the pins; each connection
+  costs what its wires weigh, and is the shortest that SciPy's Dijkstra finds from the tree before it
+  to any pin; the pins that are left out are those that SciPy finds in other components.
+- The text has the JSON's cells, the SVG its wires, and OpenCV finds them in the PNG.
+
+Prints one line an image or grid, and exits with 1 at the first difference.
 """
 
 import csv
@@ -33,6 +40,8 @@ import cv2
 import klayout.db as kdb
 import numpy as np
 import scipy.ndimage
+import scipy.sparse
+import scipy.sparse.csgraph
 import shapely
 import shapely.geometry
 
@@ -281,6 +290,154 @@ def check_inputs(trazar, folder):
     return len(written)
 
 
+BLOCKED = 2**32 - 1
+
+
+def grids():
+    """(name, right, down, via, pins) with weights as arrays of 3 dimensions, pins as lists of cells
+    (x, y, layer), from fixed seeds."""
+    rng = np.random.default_rng(22)
+    for width, height, layers, blocked, count in (
+            (2, 1, 1, 0, 2), (1, 9, 1, 0, 3), (30, 20, 1, 0, 2), (64, 64, 1, 0, 12),
+            (41, 50, 1, 0.1, 9), (25, 25, 1, 0.5, 12), (20, 30, 3, 0.1, 8), (150, 90, 2, 0, 20)):
+        def weights(*shape):
+            values = rng.integers(0, 91, shape).astype(np.uint32)
+            values[rng.random(shape) < blocked] = BLOCKED
+            return values
+        right, down = weights(layers, height, width - 1), weights(layers, height - 1, width)
+        via = weights(layers - 1, height, width)
+        pins = [[tuple(int(rng.integers(0, side)) for side in (width, height, layers))
+                 for _ in range(rng.choice((1, 1, 2)) if count > 2 else 1)] for _ in range(count)]
+        yield f"grid-{width}x{height}x{layers}-{blocked}", right, down, via, pins
+
+
+def grid_graph(right, down, via):
+    """The edges that are not blocked, as SciPy's sparse matrix, and the weight of each."""
+    layers, height = right.shape[:2]
+    number = np.arange(layers * height * down.shape[2]).reshape(layers, height, -1)
+    ends = [(number[:, :, :-1], number[:, :, 1:], right), (number[:, :-1], number[:, 1:], down),
+            (number[:-1], number[1:], via)]
+    a, b, weight = (np.concatenate([end[i].ravel() for end in ends]) for i in range(3))
+    a, b, weight = a[weight != BLOCKED], b[weight != BLOCKED], weight[weight != BLOCKED]
+    edges = dict(zip(zip(a.tolist(), b.tolist()), weight.tolist()))
+    graph = scipy.sparse.coo_matrix((weight.astype(float), (a, b)), (number.size, number.size))
+    return graph.tocsr(), edges
+
+
+def write_case(path, right, down, via, pins):
+    """The text format, as docs/routing.md has it."""
+    layers, height = right.shape[:2]
+    lines = [f"{down.shape[2]} {height} {layers}", str(len(pins))]
+    lines += ["Pin " + " / ".join(f"{y} {x} {layer}" for x, y, layer in pin) for pin in pins]
+    for layer in range(layers):
+        for word, weights in (("Vertical", right), ("Horizontal", down), ("Via", via)):
+            if layer < len(weights):
+                lines += [" ".join([word, *("x" if w == BLOCKED else str(w) for w in row)])
+                          for row in weights[layer].tolist()]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def check_tree(net, right, down, via, pins):
+    """The JSON of one net, against SciPy."""
+    layers, height, width = right.shape[0], right.shape[1], down.shape[2]
+    number = lambda x, y, layer: (layer * height + y) * width + x
+    graph, edges = grid_graph(right, down, via)
+    cells_of = [[number(*cell) for cell in pin] for pin in pins]
+    expect(net["pins"] == [[list(cell) for cell in pin] for pin in pins], "the JSON's pins")
+    segments = iter(net["segments"])
+    tree, used = set(cells_of[0]), []
+    left = set(range(1, len(pins)))
+    for connection in net["connections"]:
+        pin, length = connection["pin"], connection["length"]
+        distances = scipy.sparse.csgraph.dijkstra(graph, directed=False, indices=sorted(tree),
+                                                  min_only=True)
+        to_pin = {pin: min(distances[cells_of[pin]]) for pin in left}
+        expect(to_pin[pin] == min(to_pin.values()) == connection["cost"], "not the nearest pin")
+        path = []
+        while len(path) < length:
+            start, end = (np.array(cell) for cell in next(segments))
+            steps = abs(end - start).max()
+            expect((end != start).sum() == 1, "a segment that is not straight")
+            walk = [number(*(start + (end - start) // steps * i)) for i in range(steps + 1)]
+            path += [tuple(sorted(edge)) for edge in zip(walk, walk[1:])]
+        expect(len(path) == length, "a connection that ends within a segment")
+        expect(sum(edges[edge] for edge in path) == connection["cost"], "a connection's cost")
+        if path:
+            expect({cell for edge in path for cell in edge} & tree, "a path apart from the tree")
+        used += path
+        tree |= {cell for edge in path for cell in edge} | set(cells_of[pin])
+        left.remove(pin)
+    expect(next(segments, None) is None, "a segment that is no connection's")
+    distances = scipy.sparse.csgraph.dijkstra(graph, directed=False, indices=sorted(tree),
+                                              min_only=True)
+    expect(all(np.isinf(distances[cells_of[pin]]).all() for pin in left), "a pin was left out")
+    expect(net["unreached"] == sorted(left), "the pins that are unreached")
+    expect(len(set(used)) == len(used), "an edge twice")
+    expect(net["cost"] == sum(edges[edge] for edge in used), "the tree's cost")
+    cells = {number(*cell) for cell in net["cells"]}
+    expect({cell for edge in used for cell in edge} <= cells, "a wire's cell is not listed")
+    expect(cells <= tree, "a cell that is not the tree's")
+    if all(len(pin) == 1 for pin in cells_of):
+        expect(len(cells) == len(used) + 1, "no tree")
+
+
+def check_routes(trazar, folder):
+    for name, right, down, via, pins in grids():
+        source = folder / "case.txt"
+        write_case(source, right, down, via, pins)
+        arrays = []
+        flat = len(via) == 0
+        for option, array in (("--right", right), ("--down", down), ("--via", via)):
+            if option != "--via" or not flat:
+                path = folder / f"{option[2:]}.npy"
+                np.save(path, np.asfortranarray(array[0]) if flat else array)
+                arrays += [option, path]
+        (folder / "pins.txt").write_text("".join(
+            " / ".join(f"{y} {x} {layer}" for x, y, layer in pin) + "\n" for pin in pins))
+        found = json.loads(run(trazar, "route", source, "--partial", "-o", "-", "--format", "json"))
+        again = run(trazar, "route", *arrays, "--pins", folder / "pins.txt", "--partial", "-o", "-",
+                    "--format", "json")
+        expect(json.loads(again) == found, "text and arrays give different trees")
+        net, = found["nets"]
+        check_tree(net, right, down, via, pins)
+
+        lines = run(trazar, "route", source, "--partial", "-o", "-", "--format", "txt").split("\n")
+        text = [[int(number) for number in line.split()] for line in lines[:-1]]
+        cells = [[y, x] if flat else [y, x, layer] for x, y, layer in net["cells"]]
+        expect(text == cells, "text and JSON differ")
+
+        run(trazar, "route", source, "--partial", "-o", folder / "out.svg", "--quiet")
+        root = ElementTree.parse(folder / "out.svg").getroot()
+        drawn = set()
+        for path in root.iter("{http://www.w3.org/2000/svg}path"):
+            if path.get("stroke-linecap") is None and path.get("stroke") and not path.get("fill"):
+                for line in path.get("d").split("M")[1:]:
+                    numbers = re.findall(r"([HV ])(\d+)", line)
+                    at = (int(re.match(r"\d+", line)[0]), int(numbers[0][1]))
+                    for command, number in numbers[1:]:
+                        to = (int(number), at[1]) if command == "H" else (at[0], int(number))
+                        drawn.add((at, to))
+                        at = to
+        expected = {(tuple(a[:2]), tuple(b[:2])) for a, b in net["segments"] if a[2] == b[2]}
+        expect(drawn == expected, "SVG and JSON differ")
+
+        run(trazar, "route", source, "--partial", "-o", folder / "out.png", "--quiet")
+        picture = cv2.imread(str(folder / "out.png")).astype(int)
+        height, width = down.shape[1] + 1, down.shape[2]
+        scale = picture.shape[0] // height
+        expect(picture.shape == (height * scale, width * scale, 3), "the PNG's size")
+        colourful = np.ptp(picture, axis=2) > 60
+        # In the middle, unless a pin or via is there.
+        for a, b in net["segments"]:
+            if a[2] == b[2]:
+                x, y = ((p + q + 1) * scale / 2 for p, q in zip(a[:2], b[:2]))
+                beside = picture[int(y), int(x)]
+                marked = (beside == 0).all() or (beside == 255).all()
+                expect(colourful[int(y), int(x)] or marked, "a wire that is not drawn")
+        print(f"{name}: {len(pins)} pins, {len(net['unreached'])} unreached, cost {net['cost']}",
+              flush=True)
+
+
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
@@ -290,6 +447,8 @@ def main():
         try:
             name = "inputs"
             print(f"{name}: {check_inputs(trazar, folder)} files agree", flush=True)
+            name = "routes"
+            check_routes(trazar, folder)
             sources = list(images())
             sources += [(Path(path).name, cv2.imread(path, cv2.IMREAD_GRAYSCALE) > 127)
                         for path in sys.argv[2:]]

@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::num::NonZeroU32;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -9,7 +10,7 @@ use trazar::generate::Pattern;
 
 use crate::failure::Failure;
 
-/// Label and trace very large binary images, exactly.
+/// Label and trace very large binary images, and route nets on very large grids.
 #[derive(Debug, Parser)]
 #[command(
     name = "trazar",
@@ -19,7 +20,7 @@ use crate::failure::Failure;
     after_help = "\
 Exit status:
   0    done
-  1    failed: the image cannot be read, the output cannot be written, ...
+  1    failed: the image cannot be read, a pin cannot be reached, the output cannot be written, ...
   2    usage: options that do not exist, do not fit each other or do not fit the image
   141  whoever read the output went away (a closed pipe)"
 )]
@@ -32,6 +33,7 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     Trace(TraceArgs),
     Label(LabelArgs),
+    Route(RouteArgs),
     Generate(GenerateArgs),
     Info(InfoArgs),
 }
@@ -129,6 +131,52 @@ pub(crate) struct LabelArgs {
     pub(crate) run: RunArgs,
 }
 
+/// Join the pins of nets on a grid of weighted edges
+///
+/// One pin after the other, the nearest to the tree first, by a shortest path, which costs nothing
+/// from then on: the tree of the report on parallel maze routing.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  trazar route case.txt                          only what it costs
+  trazar route case.txt -o tree.txt              the tree's cells: ROW COLUMN
+  trazar route case.txt -o tree.json             paths, wires and cells
+  trazar route case.txt -o tree.png              drawn over the grid
+  trazar route case.txt --tree improved --json
+  trazar route --right right.npy --down down.npy --pins pins.txt -o tree.svg")]
+pub(crate) struct RouteArgs {
+    #[command(flatten)]
+    pub(crate) input: NetInputArgs,
+
+    /// File to write; its extension chooses the format: .txt, .json, .svg or .png. '-' is standard
+    /// output
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Format to write, whatever OUT's extension
+    #[arg(long, value_name = "F", requires = "output")]
+    pub(crate) format: Option<RouteFormat>,
+
+    /// Which tree
+    #[arg(long, value_name = "T", default_value = "nearest")]
+    pub(crate) tree: TreeKind,
+
+    /// What a path pays for each turn, on a grid of one layer
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub(crate) turn_cost: u32,
+
+    /// How to route; all algorithms but bfs give the same tree
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    pub(crate) algorithm: RouteAlgorithm,
+
+    /// Leave out the pins that no path reaches, which are an error otherwise
+    #[arg(long)]
+    pub(crate) partial: bool,
+
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
 /// Show the version, the devices and the algorithms
 #[derive(Debug, clap::Args)]
 pub(crate) struct InfoArgs {
@@ -137,7 +185,7 @@ pub(crate) struct InfoArgs {
     pub(crate) json: bool,
 }
 
-/// Make test images
+/// Make test images and nets
 #[derive(Debug, clap::Args)]
 pub(crate) struct GenerateArgs {
     #[command(subcommand)]
@@ -147,6 +195,7 @@ pub(crate) struct GenerateArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Generate {
     Mask(MaskArgs),
+    Net(NetArgs),
 }
 
 /// Make a binary image from a pattern
@@ -179,6 +228,83 @@ pub(crate) struct MaskArgs {
     /// Which of the random images, for blobs, noise and text
     #[arg(long, value_name = "S", default_value = "0")]
     pub(crate) seed: u64,
+}
+
+/// Make a grid of random weights with nets of random pins
+///
+/// Weights are whole numbers, each as likely as the next; so are the places of pins, which are
+/// distinct. Of several layers, wires run along x on the first and every second one after it, and
+/// along y on the others; pins are on the first. The same arguments give the same grid on every
+/// machine.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  trazar generate net -o case.txt --size 1024 --pins 16 --seed 7
+  trazar generate net -o case.txt --size 640x480 --pins 9 --weights 1..40
+  trazar generate net -o case.txt --layers 4 --via 40 --blocked 0.05 --nets 100 --pins 4")]
+pub(crate) struct NetArgs {
+    /// File to write, as text. '-' is standard output
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+
+    /// Width and height in cells
+    #[arg(long, value_name = "WxH|N", default_value = "1024", value_parser = size)]
+    pub(crate) size: (u32, u32),
+
+    /// Pins of each net
+    #[arg(long, value_name = "K", default_value = "16")]
+    pub(crate) pins: u32,
+
+    /// Nets
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) nets: u32,
+
+    /// The smallest and the largest weight
+    #[arg(long, value_name = "A..B", default_value = "1..90", value_parser = weights)]
+    pub(crate) weights: RangeInclusive<u32>,
+
+    /// Layers, 1 to 16
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) layers: u32,
+
+    /// What a via costs, with several layers [default: 90]
+    #[arg(long, value_name = "N")]
+    pub(crate) via: Option<u32>,
+
+    /// The share of cells that no path may pass, 0 to 1
+    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = finite)]
+    pub(crate) blocked: f64,
+
+    /// Which of the random grids
+    #[arg(long, value_name = "S", default_value = "0")]
+    pub(crate) seed: u64,
+}
+
+/// The grid and nets to read.
+#[derive(Debug, clap::Args)]
+pub(crate) struct NetInputArgs {
+    /// Grid and nets to read, in the text format that docs/routing.md describes. '-' is standard
+    /// input
+    #[arg(value_name = "NET", required_unless_present = "right")]
+    pub(crate) net: Option<PathBuf>,
+
+    /// The grid's weights instead, between neighbours in a row: .npy of shape (height, width - 1),
+    /// u8, u16 or u32
+    #[arg(long, value_name = "R.npy", conflicts_with = "net", requires_all = ["down", "pins"])]
+    pub(crate) right: Option<PathBuf>,
+
+    /// Weights between neighbours in a column: .npy of shape (height - 1, width)
+    #[arg(long, value_name = "D.npy", requires = "right")]
+    pub(crate) down: Option<PathBuf>,
+
+    /// Weights between layers, where the other two are of shape (layers, ...): .npy of shape
+    /// (layers - 1, height, width)
+    #[arg(long, value_name = "V.npy", requires = "right")]
+    pub(crate) via: Option<PathBuf>,
+
+    /// Text with a line for each pin: ROW COLUMN, or ROW COLUMN LAYER
+    #[arg(long, value_name = "PINS", requires = "right")]
+    pub(crate) pins: Option<PathBuf>,
 }
 
 /// What to read.
@@ -292,8 +418,14 @@ fn size(text: &str) -> Result<(u32, u32), String> {
     match (width.parse(), height.parse()) {
         (Ok(0), Ok(_)) | (Ok(_), Ok(0)) => Err("both sides must be at least 1".into()),
         (Ok(width), Ok(height)) => Ok((width, height)),
-        _ => Err("not a size: give N or WIDTHxHEIGHT, in pixels".into()),
+        _ => Err("not a size: give N or WIDTHxHEIGHT".into()),
     }
+}
+
+fn weights(text: &str) -> Result<RangeInclusive<u32>, String> {
+    text.split_once("..")
+        .and_then(|(least, most)| Some(least.parse().ok()?..=most.parse().ok()?))
+        .ok_or_else(|| "not a range of weights: give A..B, numbers from 0 to 4294967294".into())
 }
 
 fn tiles(text: &str) -> Result<(u32, u32), String> {
@@ -322,6 +454,18 @@ pub(crate) enum LabelFormat {
     /// An array of uint32 of shape (height, width)
     Npy,
     /// A colour for each component
+    Png,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+pub(crate) enum RouteFormat {
+    /// The tree's cells, a line ROW COLUMN each
+    Txt,
+    /// Connections, wires and cells
+    Json,
+    /// A picture to zoom into
+    Svg,
+    /// Drawn over what the cells cost
     Png,
 }
 
@@ -424,6 +568,34 @@ values! { LabelAlgorithm => trazar::LabelAlgorithm {
     Tiles => Self::Tiles,
     /// By GPU kernels, one thread a pixel
     Direct => Self::Direct,
+}}
+
+values! { TreeKind => trazar::route::TreeKind {
+    /// The report's: the nearest pin, again and again
+    Nearest => Self::Nearest,
+    /// Never dearer, often cheaper: several trees, the best improved piece by piece
+    Improved => Self::Improved,
+}}
+
+values! { RouteAlgorithm => Option<trazar::route::RouteAlgorithm> {
+    /// The first that the device has
+    Auto => None,
+    /// Dijkstra's search, on one thread
+    Dijkstra => Some(trazar::route::RouteAlgorithm::Dijkstra),
+    /// Sweeps along rows and columns, on one thread
+    Sweep => Some(trazar::route::RouteAlgorithm::Sweep),
+    /// The same on all cores
+    SweepParallel => Some(trazar::route::RouteAlgorithm::SweepParallel),
+    /// Breadth-first search, not exact: the cheapest of the paths with the fewest edges
+    Bfs => Some(trazar::route::RouteAlgorithm::Bfs),
+    /// By GPU kernels, tiles in shared memory
+    Tiles => Some(trazar::route::RouteAlgorithm::Tiles),
+    /// By GPU kernels, sweeps in rounds of doubled groups
+    DivideConquer => Some(trazar::route::RouteAlgorithm::DivideConquer),
+    /// By GPU kernels, sweeps by a prefix sum and a prefix minimum
+    Prefix => Some(trazar::route::RouteAlgorithm::Prefix),
+    /// By GPU kernels, sweeps by one scan of pairs
+    PrefixFused => Some(trazar::route::RouteAlgorithm::PrefixFused),
 }}
 
 values! { Connectivity => trazar::Connectivity {

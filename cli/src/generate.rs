@@ -1,13 +1,20 @@
 //! `trazar generate`.
 
 use trazar::formats;
+use trazar::generate::RandomNets;
 
-use crate::args::{Generate, GenerateArgs, ImageFormat};
+use crate::args::{Generate, GenerateArgs, ImageFormat, MaskArgs, NetArgs};
 use crate::failure::Failure;
 use crate::output::{self, Destination};
 
 pub(crate) fn run(args: &GenerateArgs) -> Result<(), Failure> {
-    let Generate::Mask(args) = &args.what;
+    match &args.what {
+        Generate::Mask(args) => mask(args),
+        Generate::Net(args) => net(args),
+    }
+}
+
+fn mask(args: &MaskArgs) -> Result<(), Failure> {
     let format = output::format(&args.output, args.format)?;
     let (width, height) = args.size;
     let image = args.pattern.generate(width, height, args.seed)?;
@@ -17,5 +24,24 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<(), Failure> {
         ImageFormat::Pbm => formats::write_image_pbm(&image, out),
         ImageFormat::Npy => formats::write_image_npy(&image, out),
     })?;
+    destination.commit()
+}
+
+fn net(args: &NetArgs) -> Result<(), Failure> {
+    let (width, height) = args.size;
+    let default = RandomNets::default();
+    let case = RandomNets {
+        width,
+        height,
+        layers: args.layers,
+        weights: args.weights.clone(),
+        via_weight: args.via.unwrap_or(default.via_weight),
+        blocked: args.blocked,
+        nets: args.nets,
+        pins: args.pins,
+    }
+    .generate(args.seed)?;
+    let mut destination = Destination::open(&args.output)?;
+    destination.fill(|out| formats::write_case(&case, out))?;
     destination.commit()
 }

@@ -3,11 +3,13 @@
 use std::path::Path;
 use std::time::Instant;
 
+use serde_json::json;
 use trazar::formats::{ReadImage, ReadOptions, read_image};
 
 use crate::args::{InputArgs, RunArgs};
 use crate::failure::Failure;
 use crate::stderr;
+use crate::summary::Facts;
 
 /// The image, and how many seconds reading it took.
 pub(crate) fn read(
@@ -21,13 +23,8 @@ pub(crate) fn read(
         invert: input.invert,
         keep_grey,
     };
-    // Read as any other pipe or file.
-    let path = if cfg!(unix) && input.image.as_os_str() == "-" {
-        Path::new("/dev/stdin")
-    } else {
-        &input.image
-    };
-    let image = read_image(path, &options).map_err(|error| Failure::about(&input.image, error))?;
+    let image = read_image(source(&input.image), &options)
+        .map_err(|error| Failure::about(&input.image, error))?;
     if image.only_below_threshold && !run.quiet {
         stderr::say(format_args!(
             "warning: no pixel is above the threshold {}, though some are not zero: \
@@ -36,4 +33,37 @@ pub(crate) fn read(
         ));
     }
     Ok((image, started.elapsed().as_secs_f64()))
+}
+
+/// What `path` stands for, read as any other pipe or file: `-` is standard input.
+pub(crate) fn source(path: &Path) -> &Path {
+    if cfg!(unix) && path.as_os_str() == "-" {
+        Path::new("/dev/stdin")
+    } else {
+        path
+    }
+}
+
+/// What a summary says of the image.
+pub(crate) fn facts(input: &InputArgs, read: &ReadImage) -> Facts {
+    let image = &read.image;
+    let foreground = image.count_foreground();
+    let share = 100.0 * foreground as f64 / image.pixel_count() as f64;
+    let name = input.image.display();
+    Facts {
+        text: format!(
+            "{name}: {} × {} pixels, {}, {share:.1} % foreground",
+            image.width(),
+            image.height(),
+            read.kind.name(),
+        ),
+        values: json!({
+            "image": name.to_string(),
+            "width": image.width(),
+            "height": image.height(),
+            "samples": read.kind.name(),
+            "threshold": read.threshold,
+            "foreground": foreground,
+        }),
+    }
 }

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use serde_json::{Value, json};
+use trazar::route::RouteAlgorithm;
 use trazar::{Device, Engine, LabelAlgorithm, TraceAlgorithm};
 
 use crate::args::InfoArgs;
@@ -15,12 +16,15 @@ pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
     let architecture = std::env::consts::ARCH;
     let trace = |device| names(TraceAlgorithm::on(device), TraceAlgorithm::name);
     let label = |device| names(LabelAlgorithm::on(device), LabelAlgorithm::name);
-    let algorithms = |device| json!({ "trace": trace(device), "label": label(device) });
-    let both = |device| {
+    let route = |device| names(RouteAlgorithm::on(device), RouteAlgorithm::name);
+    let algorithms =
+        |device| json!({ "trace": trace(device), "label": label(device), "route": route(device) });
+    let all = |device| {
         format!(
-            "trace: {}; label: {}",
+            "trace: {}; label: {}; route: {}",
             trace(device).join(", "),
-            label(device).join(", ")
+            label(device).join(", "),
+            route(device).join(", ")
         )
     };
     let mut stdout = std::io::stdout().lock();
@@ -57,7 +61,7 @@ pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
         writeln!(
             stdout,
             "cpu: {threads} threads, {architecture}; {}",
-            both(Device::Cpu)
+            all(Device::Cpu)
         )?;
         match gpu::gpus() {
             Ok(gpus) => {
@@ -70,7 +74,7 @@ pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
                         text(&gpu["compute_capability"]),
                         gpu["memory"].as_f64().unwrap_or(0.0) / f64::from(1 << 30),
                         text(&gpu["driver"]),
-                        both(Device::Cuda)
+                        all(Device::Cuda)
                     )?;
                 }
             }
@@ -79,7 +83,7 @@ pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
         writeln!(
             stdout,
             "emulator: the GPU's kernels on the processor, checked; {}",
-            both(Device::Emulator)
+            all(Device::Emulator)
         )?;
         if let Value::Object(kernels) = gpu::kernels() {
             writeln!(

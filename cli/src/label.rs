@@ -12,7 +12,7 @@ use crate::image;
 use crate::output::{self, Destination};
 use crate::progress::Progress;
 use crate::repeat;
-use crate::summary::{Seconds, Summary, count};
+use crate::summary::{Facts, Seconds, Summary, count};
 
 pub(crate) fn run(args: &LabelArgs) -> Result<(), Failure> {
     let format = match &args.output {
@@ -62,12 +62,13 @@ pub(crate) fn run(args: &LabelArgs) -> Result<(), Failure> {
         written.push(path.display().to_string());
     }
     Summary {
-        input: &args.input,
-        read: &read,
+        input: image::facts(&args.input, &read),
         device: engine.device().name(),
         algorithm: LabelAlgorithm::name_of(engine.label_algorithm(&options)),
-        found: count(labels.count().into(), "component", "components"),
-        counts: json!({ "components": labels.count() }),
+        found: Facts {
+            text: count(labels.count().into(), "component", "components"),
+            values: json!({ "components": labels.count() }),
+        },
         work: "label",
         seconds: Seconds {
             start: start_seconds,
@@ -95,7 +96,7 @@ fn check(args: &LabelArgs) -> Result<(), Failure> {
         ));
     }
     output::check_distinct(
-        &args.input.image,
+        &[("IMAGE", Some(&args.input.image))],
         &[
             ("-o", args.output.as_deref()),
             ("--stats", args.stats.as_deref()),

@@ -1,4 +1,4 @@
-//! The command `trazar`: label and trace from the shell.
+//! The command `trazar`: label, trace and route from the shell.
 
 // They panic when what they write to takes nothing more.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
@@ -12,6 +12,7 @@ mod label;
 mod output;
 mod progress;
 mod repeat;
+mod route;
 mod stderr;
 mod summary;
 mod trace;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
     let result = match Args::parse().command {
         Command::Trace(args) => trace::run(&args),
         Command::Label(args) => label::run(&args),
+        Command::Route(args) => route::run(&args),
         Command::Generate(args) => generate::run(&args),
         Command::Info(args) => info::run(&args),
     };

@@ -41,15 +41,17 @@ pub(crate) fn format<F: ValueEnum>(path: &Path, asked: Option<F>) -> Result<F, F
     })
 }
 
-/// Refuses a run whose outputs, each with the option that names it, would replace each other or
-/// the image that is read.
-pub(crate) fn check_distinct(
-    image: &Path,
-    outputs: &[(&'static str, Option<&Path>)],
-) -> Result<(), Failure> {
+/// A file with the argument that names it, if it does.
+pub(crate) type Named<'a> = (&'static str, Option<&'a Path>);
+
+/// Refuses a run whose outputs would replace each other or what is read.
+pub(crate) fn check_distinct(inputs: &[Named<'_>], outputs: &[Named<'_>]) -> Result<(), Failure> {
     let mut taken = Vec::new();
-    if let Ok(path) = fs::canonicalize(image) {
-        taken.push(("IMAGE", image, path));
+    for &(argument, path) in inputs {
+        let Some(path) = path else { continue };
+        if let Ok(resolved) = fs::canonicalize(path) {
+            taken.push((argument, path, resolved));
+        }
     }
     for &(option, path) in outputs {
         let Some(path) = path.filter(|path| !is_stdout(path)) else {

@@ -3,27 +3,30 @@
 use std::io::Write;
 
 use serde_json::{Value, json};
-use trazar::BinaryImage;
-use trazar::formats::ReadImage;
 
-use crate::args::{InputArgs, RunArgs};
+use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::stderr;
 
 /// A run's outcome.
-pub(crate) struct Summary<'a> {
-    pub(crate) input: &'a InputArgs,
-    pub(crate) read: &'a ReadImage,
+pub(crate) struct Summary {
+    /// What was read.
+    pub(crate) input: Facts,
     pub(crate) device: &'static str,
     pub(crate) algorithm: String,
-    /// What was found: for the person, and for the script.
-    pub(crate) found: String,
-    pub(crate) counts: Value,
-    /// `"trace"` or `"label"`.
+    /// What was found.
+    pub(crate) found: Facts,
+    /// `"trace"`, `"label"` or `"route"`.
     pub(crate) work: &'static str,
     pub(crate) seconds: Seconds,
     /// The files that were written.
     pub(crate) written: Vec<String>,
+}
+
+/// What there is to say of something: to a person on one line, and to a script by an object's values.
+pub(crate) struct Facts {
+    pub(crate) text: String,
+    pub(crate) values: Value,
 }
 
 /// What took how long.
@@ -35,7 +38,7 @@ pub(crate) struct Seconds {
     pub(crate) write: f64,
 }
 
-impl Summary<'_> {
+impl Summary {
     /// On standard output as JSON, or on standard error for a person, or not at all.
     pub(crate) fn say(&self, run: &RunArgs) -> Result<(), Failure> {
         if run.json {
@@ -48,10 +51,6 @@ impl Summary<'_> {
         Ok(())
     }
 
-    fn image(&self) -> &BinaryImage {
-        &self.read.image
-    }
-
     fn json(&self, run: &RunArgs) -> Value {
         let mut seconds = json!({
             "start": self.seconds.start,
@@ -60,38 +59,29 @@ impl Summary<'_> {
         });
         seconds[self.work] = json!(self.seconds.work);
         let mut all = json!({
-            "image": self.input.image.display().to_string(),
-            "width": self.image().width(),
-            "height": self.image().height(),
-            "samples": self.read.kind.name(),
-            "threshold": self.read.threshold,
-            "foreground": self.image().count_foreground(),
             "device": self.device,
             "algorithm": self.algorithm,
             "repeat": run.repeat.get(),
             "seconds": seconds,
         });
-        if let (Value::Object(all), Value::Object(counts)) = (&mut all, &self.counts) {
-            all.extend(counts.clone());
+        for facts in [&self.input, &self.found] {
+            if let (Value::Object(all), Value::Object(values)) = (&mut all, &facts.values) {
+                all.extend(values.clone());
+            }
         }
         all
     }
 
     fn text(&self, run: &RunArgs) -> String {
-        let image = self.image();
-        let share = 100.0 * image.count_foreground() as f64 / image.pixel_count() as f64;
         let start = match self.seconds.start {
             // Opening the processor takes nothing.
             none if none < 1e-3 => String::new(),
             start => format!("start {}, ", time(start)),
         };
         let mut text = format!(
-            "{}: {} × {} pixels, {}, {share:.1} % foreground\n{}\n{} on the {}: {start}read {}, {} {}",
-            self.input.image.display(),
-            image.width(),
-            image.height(),
-            self.read.kind.name(),
-            self.found,
+            "{}\n{}\n{} on the {}: {start}read {}, {} {}",
+            self.input.text,
+            self.found.text,
             self.algorithm,
             self.device,
             time(self.seconds.read),

@@ -13,7 +13,7 @@ use crate::image;
 use crate::output::{self, Destination};
 use crate::progress::Progress;
 use crate::repeat;
-use crate::summary::{Seconds, Summary, count};
+use crate::summary::{Facts, Seconds, Summary, count};
 
 pub(crate) fn run(args: &TraceArgs) -> Result<(), Failure> {
     let format = match &args.output {
@@ -63,18 +63,19 @@ pub(crate) fn run(args: &TraceArgs) -> Result<(), Failure> {
     let all = contours.len() as u64;
     let points = contours.points().len() as u64;
     Summary {
-        input: &args.input,
-        read: &read,
+        input: image::facts(&args.input, &read),
         device: engine.device().name(),
         algorithm: TraceAlgorithm::name_of(engine.trace_algorithm(&options)),
-        found: format!(
-            "{} ({} outer, {}) of {}",
-            count(all, "contour", "contours"),
-            all - holes,
-            count(holes, "hole", "holes"),
-            count(points, "point", "points"),
-        ),
-        counts: json!({ "contours": all, "holes": holes, "points": points }),
+        found: Facts {
+            text: format!(
+                "{} ({} outer, {}) of {}",
+                count(all, "contour", "contours"),
+                all - holes,
+                count(holes, "hole", "holes"),
+                count(points, "point", "points"),
+            ),
+            values: json!({ "contours": all, "holes": holes, "points": points }),
+        },
         work: "trace",
         seconds: Seconds {
             start: start_seconds,
@@ -95,7 +96,10 @@ fn check(args: &TraceArgs, format: Option<ContourFormat>) -> Result<(), Failure>
             "-o - and --json both want standard output: write to a file, or leave --json out",
         ));
     }
-    output::check_distinct(&args.input.image, &[("-o", args.output.as_deref())])?;
+    output::check_distinct(
+        &[("IMAGE", Some(&args.input.image))],
+        &[("-o", args.output.as_deref())],
+    )?;
     if format == Some(ContourFormat::Gds) {
         if args.geometry == Some(Geometry::Centers) {
             return Err(Failure::usage(

@@ -201,7 +201,7 @@ pub enum Error {
     #[error("writing failed: {0}")]
     Write(#[from] std::io::Error),
 
-    /// A file that is not an image this library reads, or a damaged one.
+    /// A file that is none of those this library reads, or a damaged one.
     #[error("{}: {reason}", path.display())]
     Unreadable {
         /// The file.

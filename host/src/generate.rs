@@ -1,4 +1,4 @@
-//! Test images: deterministic drawings of any size.
+//! Test images and nets: deterministic, of any size.
 //!
 //! A picture depends on its arguments alone. The random ones take a seed and give the same
 //! pixels on every platform: they use integers and the four exactly rounded operations on
@@ -16,6 +16,12 @@
 //! | [`checkerboard`], [`dots`] | the largest number of runs; of components |
 //! | [`lattice`] | the largest number of holes |
 //! | [`text`] | strokes one to four pixels wide, corners that touch |
+//!
+//! [`RandomNets`] makes grids with nets to route.
+
+mod net;
+
+pub use self::net::RandomNets;
 
 use std::fmt;
 use std::str::FromStr;
@@ -158,7 +164,7 @@ impl FromStr for Pattern {
 
 /// Number `index` of the random sequence `seed`: SplitMix64 (Steele, Lea and Flood, "Fast
 /// splittable pseudorandom number generators", OOPSLA 2014), entered anywhere.
-fn random(seed: u64, index: u64) -> u64 {
+pub(crate) fn random(seed: u64, index: u64) -> u64 {
     let mut z = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -2,8 +2,8 @@
 
 use std::io::{BufWriter, Write};
 
+use super::canvas::png_error;
 use super::labels_npy::npy_header;
-use super::overlay::png_error;
 use crate::{BinaryImage, Result};
 
 /// Writes a 1-bit grey PNG: foreground white, background black.

@@ -4,7 +4,7 @@ use std::io::{BufWriter, Write};
 
 use crate::{Labels, Result};
 
-use super::overlay::png_error;
+use super::canvas::png_error;
 
 /// Writes a PNG with a colour for each component, background black.
 ///

@@ -1,4 +1,4 @@
-//! File formats: images in, results out.
+//! File formats: images and grids in, results out.
 //!
 //! | direction | format | function |
 //! |---|---|---|
@@ -14,12 +14,20 @@
 //! | out, images | PNG | [`write_image_png`] |
 //! | | PBM | [`write_image_pbm`] |
 //! | | `.npy` | [`write_image_npy`] |
+//! | in, grids and nets | text | [`read_case`] |
+//! | | `.npy`, and text for the pins | [`read_weights`], [`read_pins`] |
+//! | out, grids and nets | text | [`write_case`] |
+//! | out, trees | text | [`write_route_text`] |
+//! | | JSON | [`write_route_json`] |
+//! | | SVG | [`write_route_svg`] |
+//! | | PNG | [`write_route_png`] |
 //!
 //! Writers take any [`std::io::Write`], do their own buffering, and build nothing in memory that
 //! they can write as it comes; [`write_gds`] copies the points of one component at a time, where
 //! it has to divide it. An [`Output`] is a file that appears complete or not at all.
 
 mod binary_image;
+mod canvas;
 mod gds;
 mod geojson;
 mod grey;
@@ -33,6 +41,7 @@ mod overlay;
 mod png_file;
 mod polygon;
 mod read;
+mod route;
 mod statistics;
 mod svg;
 mod text;
@@ -49,6 +58,10 @@ pub use self::labels_png::write_labels_png;
 pub use self::output::Output;
 pub use self::overlay::write_overlay;
 pub use self::read::{ReadImage, ReadOptions, read_image};
+pub use self::route::{
+    read_case, read_pins, read_weights, write_case, write_route_json, write_route_png,
+    write_route_svg, write_route_text,
+};
 pub use self::statistics::write_statistics;
 pub use self::svg::write_svg;
 pub use self::threshold::SampleKind;

@@ -15,23 +15,14 @@ const MAX_HEADER: usize = 10_000;
 
 pub(super) fn read(source: &mut Source<'_>, options: &ReadOptions) -> Result<ReadImage> {
     let origin = source.origin;
-    let header = read_header(source)?;
+    let header = ArrayHeader::read(source)?;
     let &[height, width] = header.shape.as_slice() else {
-        let shape = header.shape.iter().map(|side| format!("{side}"));
-        let shape = shape.collect::<Vec<_>>().join(", ");
         return Err(origin.unreadable(format_args!(
-            "an array of shape ({shape}) is no image: it must have two dimensions, (height, width)"
+            "an array of shape {} is no image: it must have two dimensions, (height, width)",
+            header.shape_text()
         )));
     };
-    let dtype = header.type_descriptor.to_string();
-    let dtype = dtype.trim_matches('\'');
-    let (order, name) = dtype.split_at_checked(1).unwrap_or(("", dtype));
-    let swap = match order {
-        ">" => cfg!(target_endian = "little"),
-        "<" => cfg!(target_endian = "big"),
-        _ => false,
-    };
-    let (kind, bytes) = match name {
+    let (kind, bytes) = match header.element() {
         "b1" => (SampleKind::Bit, 1),
         "u1" => (SampleKind::U8, 1),
         "u2" => (SampleKind::U16, 2),
@@ -39,7 +30,8 @@ pub(super) fn read(source: &mut Source<'_>, options: &ReadOptions) -> Result<Rea
         "f8" => (SampleKind::F64, 8),
         _ => {
             return Err(origin.unreadable(format_args!(
-                "arrays of dtype '{dtype}' are not read: use bool, uint8, uint16, float32 or float64"
+                "arrays of dtype '{}' are not read: use bool, uint8, uint16, float32 or float64",
+                header.dtype
             )));
         }
     };
@@ -52,8 +44,8 @@ pub(super) fn read(source: &mut Source<'_>, options: &ReadOptions) -> Result<Rea
         )));
     }
     let mut array = Array {
-        fortran: header.layout == Layout::Fortran,
-        swap,
+        fortran: header.fortran,
+        swap: header.is_big_endian() == cfg!(target_endian = "little"),
         rows: Thresholder::new(width as u64, height as u64, options)?,
     };
     match kind {
@@ -63,6 +55,47 @@ pub(super) fn read(source: &mut Source<'_>, options: &ReadOptions) -> Result<Rea
         SampleKind::F64 => array.read::<f64>(source, threshold)?,
     }
     Ok(ReadImage::new(array.rows, kind, threshold, options))
+}
+
+/// What an array's header says.
+pub(super) struct ArrayHeader {
+    pub(super) shape: Vec<usize>,
+    /// The first index is the fastest.
+    pub(super) fortran: bool,
+    /// Byte order and element, as in `<u2`.
+    pub(super) dtype: String,
+}
+
+impl ArrayHeader {
+    pub(super) fn read(source: &mut Source<'_>) -> Result<Self> {
+        let header = read_header(source)?;
+        let dtype = header.type_descriptor.to_string();
+        Ok(Self {
+            shape: header.shape,
+            fortran: header.layout == Layout::Fortran,
+            dtype: dtype.trim_matches('\'').to_owned(),
+        })
+    }
+
+    /// The element without its byte order, as in `u2`.
+    pub(super) fn element(&self) -> &str {
+        self.dtype.get(1..).unwrap_or_default()
+    }
+
+    /// Whether elements have their highest byte first; those of one byte are taken as this machine's.
+    pub(super) fn is_big_endian(&self) -> bool {
+        match self.dtype.get(..1) {
+            Some(">") => true,
+            Some("<") => false,
+            _ => cfg!(target_endian = "big"),
+        }
+    }
+
+    /// The shape as Python writes it.
+    pub(super) fn shape_text(&self) -> String {
+        let sides: Vec<_> = self.shape.iter().map(usize::to_string).collect();
+        format!("({})", sides.join(", "))
+    }
 }
 
 /// Reads the header, but first checks what the parser takes on trust: that the header is not

@@ -113,7 +113,7 @@ pub(super) trait BufReadSeek: BufRead + Seek {}
 impl<T: BufRead + Seek> BufReadSeek for T {}
 
 impl<'a> Source<'a> {
-    fn open(path: &'a Path) -> Result<Self> {
+    pub(super) fn open(path: &'a Path) -> Result<Self> {
         let io = |source| Error::Io {
             path: path.into(),
             source,
@@ -137,7 +137,7 @@ impl<'a> Source<'a> {
             // It may never end.
             return Err(Error::Unreadable {
                 path: path.into(),
-                reason: "this is a device: give an image file or a pipe".into(),
+                reason: "this is a device: give a file or a pipe".into(),
             });
         }
         // A pipe: the decoders seek, so it has to be in memory.
@@ -152,6 +152,17 @@ impl<'a> Source<'a> {
         })
     }
 
+    /// Whether the source, at its start and left there, has these bytes there.
+    pub(super) fn starts_with(&mut self, bytes: &[u8]) -> Result<bool> {
+        let mut start = Vec::new();
+        let read = (&mut self.bytes)
+            .take(bytes.len() as u64)
+            .read_to_end(&mut start);
+        read.map_err(|error| self.origin.io(error))?;
+        self.rewind()?;
+        Ok(start == bytes)
+    }
+
     pub(super) fn rewind(&mut self) -> Result<()> {
         match self.bytes.seek(SeekFrom::Start(0)) {
             Ok(_) => Ok(()),
@@ -163,7 +174,7 @@ impl<'a> Source<'a> {
 impl Origin<'_> {
     pub(super) fn io(&self, source: std::io::Error) -> Error {
         if source.kind() == std::io::ErrorKind::UnexpectedEof {
-            return self.unreadable("the file is truncated: it ends before the last pixel");
+            return self.unreadable("the file is truncated: it ends before the last value");
         }
         Error::Io {
             path: self.path.into(),
@@ -233,5 +244,17 @@ impl Format {
                 "not an image that can be read: give a PNG, PBM/PGM/PPM, BMP, TIFF or .npy file",
             )),
         }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::io::Write;
+
+    /// A file that holds `bytes`.
+    pub(in super::super) fn file(bytes: &[u8]) -> tempfile::NamedTempFile {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(bytes).unwrap();
+        file
     }
 }

@@ -166,7 +166,7 @@ impl RoutingGrid {
     }
 
     /// A grid all of whose edges are blocked.
-    fn blocked(width: u32, height: u32, layers: u32) -> Result<Self> {
+    pub(crate) fn blocked(width: u32, height: u32, layers: u32) -> Result<Self> {
         let cells = check_size(width.into(), height.into(), layers)?;
         let weights = |cells: usize| -> Result<Vec<u32>> {
             let mut weights = Vec::new();
@@ -263,6 +263,12 @@ impl RoutingGrid {
     /// By cell: the weights of the vias to the next layer, [`BLOCKED`] on the last; empty for one layer.
     pub fn vias(&self) -> &[u32] {
         &self.via
+    }
+
+    /// By cell: the weights of the edges to the right, down and of the vias, as [`rights`](Self::rights), [`downs`](Self::downs) and
+    /// [`vias`](Self::vias) have them. Those in the last column, in the last row and on the last layer must stay [`BLOCKED`].
+    pub(crate) fn weights_mut(&mut self) -> [&mut [u32]; 3] {
+        [&mut self.right, &mut self.down, &mut self.via]
     }
 
     /// The largest weight that is not [`BLOCKED`]; 0 if there is none.

@@ -33,7 +33,7 @@
 //!
 //! | what | file |
 //! |---|---|
-//! | grid, pins and nets, the tree | `grid.rs`, `net.rs`, `tree.rs` |
+//! | grid, pins and nets, both together, the tree | `grid.rs`, `net.rs`, `case.rs`, `tree.rs` |
 //! | one pin after the other, whatever finds the distances | `heuristic.rs` |
 //! | from distances to a path | `retrace.rs` |
 //! | distances and tree at once, on one core | `dijkstra.rs` |
@@ -43,6 +43,7 @@
 //! | all of it on a GPU, by the kernels of the crate `trazar-kernels` | `device/` |
 
 mod device;
+mod case;
 mod grid;
 mod heuristic;
 mod net;
@@ -51,6 +52,8 @@ mod sweep;
 mod tree;
 
 pub use device::{DeviceGrid, DeviceRouter};
+pub use case::RoutingCase;
+pub(crate) use grid::check_size;
 pub use grid::{BLOCKED, Direction, MAX_LAYERS, RoutingGrid};
 pub use net::{Cell, Net, Pin, Window};
 pub use tree::{Connection, Route};

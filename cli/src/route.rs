@@ -1,0 +1,242 @@
+//! `trazar route`.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use trazar::formats;
+use trazar::route::{Route, RouteOptions, RoutingCase};
+
+use crate::args::{NetInputArgs, RouteArgs, RouteFormat, TreeKind};
+use crate::failure::Failure;
+use crate::image::source;
+use crate::output::{self, Destination};
+use crate::progress::Progress;
+use crate::repeat;
+use crate::summary::{Facts, Seconds, Summary, count};
+
+pub(crate) fn run(args: &RouteArgs) -> Result<(), Failure> {
+    let format = match &args.output {
+        Some(path) => Some(output::format(path, args.format)?),
+        None => None,
+    };
+    check(args)?;
+    let options = RouteOptions {
+        tree: args.tree.into(),
+        turn_cost: args.turn_cost,
+        algorithm: args.algorithm.into(),
+    };
+    let started = Instant::now();
+    let algorithm = options.algorithm;
+    let engine = args
+        .run
+        .engine(algorithm.map(trazar::route::RouteAlgorithm::devices))?;
+    let start_seconds = started.elapsed().as_secs_f64();
+    let started = Instant::now();
+    let case = read(&args.input)?;
+    let read_seconds = started.elapsed().as_secs_f64();
+    let destination = args.output.as_deref().map(Destination::open).transpose()?;
+
+    let (engine, progress) = Progress::watch(engine, "route", args.run.quiet);
+    let (routes, work_seconds) = repeat::fastest(args.run.repeat, || {
+        engine.route(&case.grid, &case.nets, &options)
+    })
+    .map_err(|error| Failure::about(args.input.name(), error))?;
+    drop(progress);
+    if !args.partial {
+        check_reached(args.input.name(), &case, &routes)?;
+    }
+
+    let started = Instant::now();
+    let mut written = Vec::new();
+    if let (Some(mut destination), Some(format), Some(path)) = (destination, format, &args.output) {
+        destination.fill(|out| write(&case, &routes, format, out))?;
+        destination.commit()?;
+        written.push(path.display().to_string());
+    }
+    Summary {
+        input: facts(args.input.name(), &case),
+        device: engine.device().name(),
+        algorithm: engine.route_algorithm(&options).name().to_owned(),
+        found: found(args, &case, &routes),
+        work: "route",
+        seconds: Seconds {
+            start: start_seconds,
+            read: read_seconds,
+            work: work_seconds,
+            write: started.elapsed().as_secs_f64(),
+        },
+        written,
+    }
+    .say(&args.run)
+}
+
+/// Refuses options that do not go together.
+fn check(args: &RouteArgs) -> Result<(), Failure> {
+    args.run.check()?;
+    if args.run.json && args.output.as_deref().is_some_and(output::is_stdout) {
+        return Err(Failure::usage(
+            "-o - and --json both want standard output: write to a file, or leave --json out",
+        ));
+    }
+    let inputs = args.input.files();
+    let from_stdin = inputs
+        .iter()
+        .filter(|(_, path)| *path == Some(Path::new("-")));
+    if from_stdin.count() > 1 {
+        return Err(Failure::usage(
+            "only one file can be standard input: give the others by their names",
+        ));
+    }
+    output::check_distinct(&inputs, &[("-o", args.output.as_deref())])
+}
+
+impl NetInputArgs {
+    /// The files with the arguments that name them.
+    fn files(&self) -> [output::Named<'_>; 5] {
+        [
+            ("NET", self.net.as_deref()),
+            ("--right", self.right.as_deref()),
+            ("--down", self.down.as_deref()),
+            ("--via", self.via.as_deref()),
+            ("--pins", self.pins.as_deref()),
+        ]
+    }
+
+    /// The file that messages about the nets name.
+    fn name(&self) -> &Path {
+        let name = self.net.as_deref().or(self.pins.as_deref());
+        name.unwrap_or(Path::new("-"))
+    }
+}
+
+fn read(input: &NetInputArgs) -> Result<RoutingCase, Failure> {
+    let about = |error| Failure::about(input.name(), error);
+    if let Some(net) = &input.net {
+        return formats::read_case(source(net)).map_err(about);
+    }
+    let (Some(right), Some(down), Some(pins)) = (&input.right, &input.down, &input.pins) else {
+        return Err(Failure::usage("give a NET, or --right, --down and --pins"));
+    };
+    let via = input.via.as_deref().map(source);
+    let grid = formats::read_weights(source(right), source(down), via)
+        .map_err(|error| Failure::about(right, error))?;
+    let nets = formats::read_pins(source(pins), &grid).map_err(about)?;
+    Ok(RoutingCase { grid, nets })
+}
+
+/// Refuses trees that leave a pin out.
+fn check_reached(name: &Path, case: &RoutingCase, routes: &[Route]) -> Result<(), Failure> {
+    let mut apart = (0..)
+        .zip(&case.nets)
+        .zip(routes)
+        .flat_map(|((i, net), route)| {
+            let pins = route.unreached().iter();
+            pins.map(move |&pin| (i, net, pin))
+        });
+    let Some((i, net, pin)) = apart.next() else {
+        return Ok(());
+    };
+    let others = match apart.count() as u64 {
+        0 => String::new(),
+        others => format!(", nor {}", count(others, "other pin", "other pins")),
+    };
+    let of_net = match case.nets.len() {
+        1 => String::new(),
+        _ => format!(" of net {i}"),
+    };
+    Err(Failure::Failed(format!(
+        "{}: no path reaches pin {pin}{of_net} at {} from pin 0 at {}{others}: blocked edges keep \
+         them apart; nothing was written (--partial leaves such pins out)",
+        name.display(),
+        net.pins[pin].cells[0],
+        net.pins[0].cells[0],
+    )))
+}
+
+fn write(
+    case: &RoutingCase,
+    routes: &[Route],
+    format: RouteFormat,
+    out: &mut dyn Write,
+) -> trazar::Result<()> {
+    match format {
+        RouteFormat::Txt => formats::write_route_text(case, routes, out),
+        RouteFormat::Json => formats::write_route_json(case, routes, out),
+        RouteFormat::Svg => formats::write_route_svg(case, routes, out),
+        RouteFormat::Png => formats::write_route_png(case, routes, out),
+    }
+}
+
+/// What the summary says of the grid and its nets.
+fn facts(name: &Path, case: &RoutingCase) -> Facts {
+    let grid = &case.grid;
+    let layers = match grid.layers() {
+        1 => String::new(),
+        layers => format!(" in {layers} layers"),
+    };
+    let pins: u64 = case.nets.iter().map(|net| net.pins.len() as u64).sum();
+    let nets = match case.nets.len() as u64 {
+        1 => String::new(),
+        nets => format!("{} of ", count(nets, "net", "nets")),
+    };
+    Facts {
+        text: format!(
+            "{}: {} × {} cells{layers}, {nets}{}",
+            name.display(),
+            grid.width(),
+            grid.height(),
+            count(pins, "pin", "pins"),
+        ),
+        values: json!({
+            "net": name.display().to_string(),
+            "width": grid.width(),
+            "height": grid.height(),
+            "layers": grid.layers(),
+            "nets": case.nets.len(),
+            "pins": pins,
+        }),
+    }
+}
+
+/// What it says of the trees.
+fn found(args: &RouteArgs, case: &RoutingCase, routes: &[Route]) -> Facts {
+    let cost: u128 = routes.iter().map(|route| u128::from(route.cost())).sum();
+    let unreached: u64 = routes
+        .iter()
+        .map(|route| route.unreached().len() as u64)
+        .sum();
+    let cells: Vec<u64> = routes
+        .iter()
+        .map(|route| route.cells().len() as u64)
+        .collect();
+    let all_cells: u64 = cells.iter().sum();
+    let each = case.nets.iter().zip(routes).zip(&cells);
+    let each: Vec<_> = each
+        .map(|((net, route), cells)| {
+            json!({
+                "pins": net.pins.len(),
+                "cost": route.cost(),
+                "cells": cells,
+                "unreached": route.unreached(),
+            })
+        })
+        .collect();
+    let apart = match unreached {
+        0 => String::new(),
+        pins => format!(", {} unreached", count(pins, "pin", "pins")),
+    };
+    Facts {
+        text: format!("cost {cost}, {}{apart}", count(all_cells, "cell", "cells")),
+        values: json!({
+            // Past 2⁶⁴ as any reader of JSON has it: a float.
+            "cost": u64::try_from(cost).map_or_else(|_| json!(cost as f64), Value::from),
+            "cells": all_cells,
+            "unreached": unreached,
+            "tree": TreeKind::name_of(args.tree.into()),
+            "turn_cost": args.turn_cost,
+            "routes": each,
+        }),
+    }
+}

@@ -1,0 +1,300 @@
+//! Text in lines of words and numbers, with errors that say where.
+
+use std::fmt::Display;
+use std::io::{BufRead, Read};
+use std::ops::RangeInclusive;
+use std::path::Path;
+
+use super::super::read::{Origin, Source};
+use crate::route::BLOCKED;
+use crate::{Error, Result};
+
+/// The longest line while nothing is known of the grid. It bounds the memory that a file which is no text takes.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// A file's lines, one at a time.
+pub(super) struct Lines<'a> {
+    source: Source<'a>,
+    /// Of the line in `bytes`, from 1.
+    number: u64,
+    bytes: Vec<u8>,
+    most_bytes: u64,
+    /// The line in `bytes` comes once more.
+    again: bool,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn open(path: &'a Path) -> Result<Self> {
+        let source = Source::open(path)?;
+        if source.origin.len == 0 {
+            return Err(source.origin.unreadable("the file is empty"));
+        }
+        Ok(Self {
+            source,
+            number: 0,
+            bytes: Vec::new(),
+            most_bytes: MOST_BYTES,
+            again: false,
+        })
+    }
+
+    /// Allows lines of so many weights.
+    pub(super) fn allow_weights(&mut self, weights: u32) {
+        // Ten digits at most, and some spaces.
+        self.most_bytes = MOST_BYTES + 16 * u64::from(weights);
+    }
+
+    /// The next line; `None` at the file's end.
+    pub(super) fn next(&mut self) -> Result<Option<Line<'_>>> {
+        if !std::mem::take(&mut self.again) {
+            self.bytes.clear();
+            self.number += 1;
+            let mut portion = (&mut self.source.bytes).take(self.most_bytes + 1);
+            let read = portion.read_until(b'\n', &mut self.bytes);
+            read.map_err(|error| self.source.origin.io(error))?;
+            if self.bytes.len() as u64 > self.most_bytes {
+                return Err(self.source.origin.unreadable(format_args!(
+                    "line {} is longer than the {} bytes that it may have",
+                    self.number, self.most_bytes
+                )));
+            }
+        }
+        if self.bytes.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Line {
+            origin: self.source.origin,
+            number: self.number,
+            bytes: self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes),
+            at: 0,
+        }))
+    }
+
+    /// The next line, which should be `what`.
+    pub(super) fn expect(&mut self, what: impl Display) -> Result<Line<'_>> {
+        let origin = self.source.origin;
+        let number = self.number + u64::from(!self.again);
+        self.next()?.ok_or_else(|| {
+            origin.unreadable(format_args!("line {number}: the file ends before {what}"))
+        })
+    }
+
+    /// Has the last line come once more.
+    pub(super) fn put_back(&mut self) {
+        self.again = true;
+    }
+
+    /// Refuses a file that has not the bytes for what the line `line` claims.
+    pub(super) fn check_holds(&self, bytes: u128, what: impl Display) -> Result<()> {
+        if bytes <= self.source.origin.len.into() {
+            return Ok(());
+        }
+        Err(self.source.origin.unreadable(format_args!(
+            "line {}: the file is truncated: {} bytes cannot hold the {what} it claims",
+            self.number, self.source.origin.len
+        )))
+    }
+
+    /// Refuses anything but blank lines from here on.
+    pub(super) fn finish(mut self) -> Result<()> {
+        while let Some(line) = self.next()? {
+            line.finish("the last line of the file")?;
+        }
+        Ok(())
+    }
+}
+
+/// A line, read from left to right.
+pub(super) struct Line<'a> {
+    origin: Origin<'a>,
+    number: u64,
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Line<'_> {
+    /// An error at the column that is read next.
+    pub(super) fn error(&self, reason: impl Display) -> Error {
+        self.origin.unreadable(format_args!(
+            "line {}, column {}: {reason}",
+            self.number,
+            self.at + 1
+        ))
+    }
+
+    /// Skips spaces; whether nothing follows.
+    pub(super) fn is_done(&mut self) -> bool {
+        while let Some(b' ' | b'\t' | b'\r') = self.bytes.get(self.at) {
+            self.at += 1;
+        }
+        self.at == self.bytes.len()
+    }
+
+    /// Refuses a line that goes on after `what`.
+    pub(super) fn finish(mut self, what: impl Display) -> Result<()> {
+        if self.is_done() {
+            return Ok(());
+        }
+        Err(self.error(format_args!("{} follows {what}", self.token())))
+    }
+
+    /// Takes the word `word`, if it comes next.
+    pub(super) fn takes(&mut self, word: &str) -> bool {
+        self.is_done();
+        let found =
+            self.bytes[self.at..].starts_with(word.as_bytes()) && self.word().len() == word.len();
+        if found {
+            self.at += word.len();
+        }
+        found
+    }
+
+    /// Takes the word `word`, with which `what` begins.
+    pub(super) fn keyword(&mut self, word: &str, what: impl Display) -> Result<()> {
+        if self.takes(word) {
+            return Ok(());
+        }
+        Err(self.error(format_args!(
+            "{} where {what} should begin with \"{word}\"",
+            self.token()
+        )))
+    }
+
+    /// Whether the byte `byte` comes next.
+    pub(super) fn is_at(&mut self, byte: u8) -> bool {
+        !self.is_done() && self.bytes[self.at] == byte
+    }
+
+    /// Takes the byte `byte`, if it comes next.
+    pub(super) fn takes_byte(&mut self, byte: u8) -> bool {
+        let found = self.is_at(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    /// Takes a whole number in `range`, a `name`.
+    pub(super) fn number(&mut self, name: &str, range: RangeInclusive<u32>) -> Result<u32> {
+        let (least, most) = (range.start(), range.end());
+        if self.is_done() || self.bytes[self.at] == b'/' {
+            return Err(self.error(format_args!(
+                "the {name} is missing: a whole number from {least} to {most}"
+            )));
+        }
+        match self.whole_number() {
+            Some(number) if range.contains(&number) => {
+                self.step();
+                Ok(number)
+            }
+            _ => Err(self.no_number(name, *least, *most)),
+        }
+    }
+
+    /// An error about the word that comes next, which is no number from `least` to `most`.
+    fn no_number(&self, name: &str, least: u32, most: u32) -> Error {
+        let is_whole = self.word().iter().all(u8::is_ascii_digit);
+        let kind = if is_whole { "" } else { "a whole number " };
+        self.error(format_args!(
+            "the {name} {} is not {kind}from {least} to {most}",
+            self.token()
+        ))
+    }
+
+    /// Steps over the word that comes next.
+    fn step(&mut self) {
+        self.at += self.word().len();
+    }
+
+    /// Takes a weight for each of `into`, which is all that follows on the line; `what` is the line.
+    pub(super) fn weights(mut self, into: &mut [u32], what: impl Display) -> Result<()> {
+        let needed = into.len();
+        for (i, weight) in into.iter_mut().enumerate() {
+            *weight = match self.quick_weight() {
+                Some(weight) => weight,
+                None => self.weight(i, needed, &what)?,
+            };
+        }
+        if self.is_done() {
+            return Ok(());
+        }
+        Err(self.error(format_args!(
+            "{} is too much: {what} has {needed} weights",
+            self.token()
+        )))
+    }
+
+    /// A space and up to seven digits that another space follows, as nearly all weights are, without a branch for each digit.
+    fn quick_weight(&mut self) -> Option<u32> {
+        const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
+        const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
+        const TO_HIGH: u64 = u64::from_le_bytes([0x80 - 10; 8]);
+        let (&b' ', rest) = self.bytes.get(self.at..)?.split_first()? else {
+            return None;
+        };
+        let digits = u64::from_le_bytes(*rest.first_chunk()?) ^ ZEROS;
+        // The lowest of these bits is that of the first byte which is no digit: bytes before it carry nothing over.
+        let others = (digits.wrapping_add(TO_HIGH) | digits) & HIGH;
+        let count = others.trailing_zeros() as usize / 8;
+        if !(1..=7).contains(&count) || rest[count] != b' ' {
+            return None;
+        }
+        // Zeros before them make eight; then neighbours are joined: digits, pairs, fours.
+        let eight = digits << (64 - 8 * count);
+        let pairs = eight.wrapping_mul(10 << 8 | 1) >> 8 & 0x00ff_00ff_00ff_00ff;
+        let fours = pairs.wrapping_mul(100 << 16 | 1) >> 16 & 0x0000_ffff_0000_ffff;
+        let value = fours.wrapping_mul(10_000 << 32 | 1) >> 32;
+        self.at += 1 + count;
+        Some(value as u32)
+    }
+
+    /// Any weight, number `i` of `needed`.
+    fn weight(&mut self, i: usize, needed: usize, what: &dyn Display) -> Result<u32> {
+        if self.is_done() {
+            return Err(self.error(format_args!("{what} has {i} weights: it needs {needed}")));
+        }
+        if self.takes("x") {
+            return Ok(BLOCKED);
+        }
+        match self.whole_number() {
+            Some(weight) if weight < BLOCKED => {
+                self.step();
+                Ok(weight)
+            }
+            _ => Err(self.no_number("weight (x blocks an edge)", 0, BLOCKED - 1)),
+        }
+    }
+
+    /// The number that comes next, if it is one and fits.
+    fn whole_number(&self) -> Option<u32> {
+        let word = self.word();
+        // What does not fit never comes to fit again.
+        let number = word.iter().try_fold(0u64, |number, byte| {
+            let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
+            Some((10 * number + digit).min(1 << 32))
+        })?;
+        u32::try_from(number).ok().filter(|_| !word.is_empty())
+    }
+
+    /// What comes next, up to a space or separator.
+    fn word(&self) -> &[u8] {
+        let rest = &self.bytes[self.at..];
+        let end = rest
+            .iter()
+            .position(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'/'));
+        &rest[..end.unwrap_or(rest.len())]
+    }
+
+    /// What comes next, for a message.
+    fn token(&self) -> String {
+        const MOST: usize = 24;
+        let word = match self.word() {
+            [] => &self.bytes[self.at..(self.at + 1).min(self.bytes.len())],
+            word => word,
+        };
+        let text = String::from_utf8_lossy(&word[..word.len().min(MOST)]);
+        let more = if word.len() > MOST { "…" } else { "" };
+        match text.is_empty() {
+            true => "the line's end".into(),
+            false => format!("{:?}", format!("{text}{more}")),
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Routing: grids and nets in, trees out.
+
+mod arrays;
+mod case;
+mod json;
+mod lines;
+mod picture;
+mod png;
+mod svg;
+mod text;
+
+pub use self::arrays::{read_pins, read_weights};
+pub use self::case::{read_case, write_case};
+pub use self::json::write_route_json;
+pub use self::png::write_route_png;
+pub use self::svg::write_route_svg;
+pub use self::text::write_route_text;
+
+use crate::route::{Route, RoutingCase};
+use crate::{Error, Result};
+
+/// Refuses routes that are not one for each net.
+fn check_routes(case: &RoutingCase, routes: &[Route]) -> Result<()> {
+    if case.nets.len() == routes.len() {
+        return Ok(());
+    }
+    Err(Error::LengthMismatch {
+        needed: case.nets.len(),
+        given: routes.len(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Engine;
+    use crate::route::{BLOCKED, Cell, Net, Pin, RouteOptions, RoutingGrid};
+
+    type Write = fn(&RoutingCase, &[Route], &mut Vec<u8>) -> Result<()>;
+
+    fn routes(case: &RoutingCase) -> Vec<Route> {
+        let options = RouteOptions::default();
+        Engine::cpu()
+            .route(&case.grid, &case.nets, &options)
+            .unwrap()
+    }
+
+    fn written(write: Write, case: &RoutingCase) -> Vec<u8> {
+        let mut out = Vec::new();
+        write(case, &routes(case), &mut out).unwrap();
+        out
+    }
+
+    fn text(write: Write, case: &RoutingCase) -> String {
+        String::from_utf8(written(write, case)).unwrap()
+    }
+
+    /// 4 × 3 cells, of which the last column cannot be reached; a net of three pins, one of which is there, and one of one.
+    fn flat() -> RoutingCase {
+        let right = |x: u32, _| if x == 2 { BLOCKED } else { x };
+        let grid = RoutingGrid::from_fn(4, 3, right, |_, y| 3 + y).unwrap();
+        let nets = vec![
+            Net::from_cells([Cell::at(0, 0), Cell::at(3, 0), Cell::at(2, 1)]),
+            Net::from_cells([Cell::at(1, 2)]),
+        ];
+        RoutingCase { grid, nets }
+    }
+
+    /// Two layers, joined at two cells.
+    fn stacked() -> RoutingCase {
+        let lower = RoutingGrid::from_fn(3, 2, |_, _| BLOCKED, |_, _| 2).unwrap();
+        let upper = RoutingGrid::uniform(3, 2, 1).unwrap();
+        let (x, via) = (BLOCKED, 5);
+        let grid = RoutingGrid::stack(&[lower, upper], &[via, x, x, x, x, via]).unwrap();
+        let first = Pin {
+            cells: vec![Cell::at(0, 1), Cell::at(1, 1)],
+        };
+        let net = Net {
+            pins: vec![first, Cell::at(2, 0).into()],
+            window: None,
+        };
+        RoutingCase {
+            grid,
+            nets: vec![net],
+        }
+    }
+
+    #[test]
+    fn cells_as_text() {
+        let write: Write = |case, routes, out| write_route_text(case, routes, out);
+        assert_eq!(
+            text(write, &flat()),
+            "Net 4\n0 0\n0 1\n1 1\n1 2\nNet 1\n2 1\n"
+        );
+        let cells = "0 0 0\n0 2 0\n1 0 0\n1 2 0\n0 0 1\n1 0 1\n1 1 1\n1 2 1\n";
+        assert_eq!(text(write, &stacked()), cells);
+        let mut empty = flat();
+        empty.nets = vec![Net::default()];
+        assert_eq!(text(write, &empty), "");
+        empty.nets = vec![];
+        assert_eq!(text(write, &empty), "");
+    }
+
+    #[test]
+    fn all_as_json() {
+        let write: Write = |case, routes, out| write_route_json(case, routes, out);
+        let parse = |case: &RoutingCase| -> serde_json::Value {
+            serde_json::from_str(&text(write, case)).unwrap()
+        };
+        let expected = serde_json::json!({
+            "width": 4, "height": 3, "layers": 1, "cost": 4,
+            "nets": [
+                {
+                    "cost": 4,
+                    "pins": [[[0, 0, 0]], [[3, 0, 0]], [[2, 1, 0]]],
+                    "connections": [{"pin": 2, "cost": 4, "length": 3}],
+                    "unreached": [1],
+                    "segments": [[[2, 1, 0], [1, 1, 0]], [[1, 1, 0], [1, 0, 0]], [[1, 0, 0], [0, 0, 0]]],
+                    "cells": [[0, 0, 0], [1, 0, 0], [1, 1, 0], [2, 1, 0]],
+                },
+                {
+                    "cost": 0, "pins": [[[1, 2, 0]]], "connections": [], "unreached": [],
+                    "segments": [], "cells": [[1, 2, 0]],
+                },
+            ],
+        });
+        assert_eq!(parse(&flat()), expected);
+        let found = parse(&stacked());
+        assert_eq!(found["cost"], 17);
+        assert_eq!(
+            found["nets"][0]["pins"][0],
+            serde_json::json!([[0, 1, 0], [1, 1, 0]])
+        );
+        assert_eq!(found["nets"][0]["segments"].as_array().unwrap().len(), 6);
+    }
+
+    #[test]
+    fn trees_as_svg() {
+        let write: Write = |case, routes, out| write_route_svg(case, routes, out);
+        let flat = text(write, &flat());
+        assert!(
+            flat.starts_with("<svg ") && flat.ends_with("</svg>\n"),
+            "{flat}"
+        );
+        assert!(flat.contains("viewBox=\"0 0 4 3\""), "{flat}");
+        assert!(
+            flat.contains("<path stroke=\"#d62728\" d=\"M2 1H1V0H0\"/>"),
+            "{flat}"
+        );
+        // Three pins that are joined, or one by itself; one that is not.
+        assert!(
+            flat.contains("M0 0m-.6-.6h1.2v1.2h-1.2zM2 1m-.6-.6h1.2v1.2h-1.2zM1 2m"),
+            "{flat}"
+        );
+        assert!(
+            flat.contains("fill=\"#ffdc00\"") && flat.contains("M3 0m"),
+            "{flat}"
+        );
+        let stacked = text(write, &stacked());
+        assert_eq!(stacked.matches("<circle").count(), 2, "{stacked}");
+        assert_eq!(stacked.matches("<path stroke").count(), 2, "{stacked}");
+        // Without shades where there are many cells.
+        let large = RoutingCase {
+            grid: RoutingGrid::uniform(200, 200, 1).unwrap(),
+            nets: vec![Net::from_cells([Cell::at(0, 0), Cell::at(199, 199)])],
+        };
+        let large = text(write, &large);
+        assert!(
+            !large.contains("crispEdges") && large.len() < 2000,
+            "{large}"
+        );
+    }
+
+    #[test]
+    fn trees_as_png() {
+        let write: Write = |case, routes, out| write_route_png(case, routes, out);
+        let picture = |case: &RoutingCase| {
+            let bytes = written(write, case);
+            let picture = image::load_from_memory(&bytes).unwrap().to_rgb8();
+            // The pixel at a quarter of cells.
+            move |x: u32, y: u32| picture.get_pixel(4 * x, 4 * y).0
+        };
+        let at = picture(&flat());
+        let red = picture::COLOURS[0];
+        // In the middles of cells: pins, and the wire between them.
+        assert_eq!(at(2, 2), [0; 3]);
+        assert_eq!(at(6, 2), red);
+        assert_eq!(at(6, 4), red);
+        assert_eq!(at(6, 6), red);
+        assert_eq!(at(10, 6), [0; 3]);
+        assert_eq!(at(14, 2), picture::UNREACHED);
+        assert_eq!(at(6, 10), [0; 3]);
+        // Beside it: what the cells cost, the more the darker.
+        assert!(at(1, 6)[0] > at(14, 10)[0]);
+        assert_eq!(at(1, 6)[0], at(1, 6)[2]);
+        let mut blocked = flat();
+        blocked.grid.block(Cell::at(0, 2));
+        assert_eq!(picture(&blocked)(1, 10), picture::BLOCKED_CELL);
+        // Up, along the upper layer, and down.
+        let lower = |x, _| if x == 3 { BLOCKED } else { 1 };
+        let lower = RoutingGrid::from_fn(8, 1, lower, |_, _| 1).unwrap();
+        let upper = RoutingGrid::uniform(8, 1, 1).unwrap();
+        let (x, via) = (BLOCKED, 1);
+        let vias = [x, x, via, x, x, via, x, x];
+        let case = RoutingCase {
+            grid: RoutingGrid::stack(&[lower, upper], &vias).unwrap(),
+            nets: vec![Net::from_cells([Cell::at(0, 0), Cell::at(7, 0)])],
+        };
+        let at = picture(&case);
+        assert_eq!(at(6, 2), picture::COLOURS[0]);
+        assert_eq!(at(10, 2), [255; 3]);
+        assert_eq!(at(14, 2), picture::COLOURS[1]);
+        assert_eq!(at(22, 2), [255; 3]);
+    }
+
+    #[test]
+    fn a_route_for_each_net() {
+        let case = flat();
+        let writers: [Write; 4] = [
+            |case, routes, out| write_route_text(case, routes, out),
+            |case, routes, out| write_route_json(case, routes, out),
+            |case, routes, out| write_route_svg(case, routes, out),
+            |case, routes, out| write_route_png(case, routes, out),
+        ];
+        for write in writers {
+            let mut out = Vec::new();
+            let error = write(&case, &routes(&case)[1..], &mut out);
+            assert!(
+                matches!(
+                    error,
+                    Err(Error::LengthMismatch {
+                        needed: 2,
+                        given: 1
+                    })
+                ),
+                "{error:?}"
+            );
+            assert!(out.is_empty());
+        }
+    }
+}

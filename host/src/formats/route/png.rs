@@ -1,0 +1,78 @@
+//! Trees drawn over the grid, as PNG.
+
+use std::io::Write;
+
+use glam::IVec2;
+
+use super::super::canvas::Canvas;
+use super::check_routes;
+use super::picture::{BLOCKED_CELL, COLOURS, UNREACHED, colour, shades, wires};
+use crate::route::{Cell, Route, RoutingCase};
+use crate::{Error, Result};
+
+/// The palette's entries: shades of grey to this one, then one for cells all of whose edges are blocked, then these.
+const DARKEST: u8 = 199;
+const FIRST_COLOUR: u8 = DARKEST + 2;
+const FRAME: u8 = FIRST_COLOUR + COLOURS.len() as u8;
+const PIN: u8 = FRAME + 1;
+const UNREACHED_PIN: u8 = PIN + 1;
+
+/// Writes a PNG picture of what cells cost as shades of grey (the mean weight of their edges, dark where it is high; slate where all
+/// are blocked) with each net's tree and pins over it.
+///
+/// Trees have a colour for each net, or, if there is one net, for each layer. Pins are black squares with a white frame, yellow if no
+/// path reaches them; vias are white dots. Grids below 800 cells are enlarged by a whole number, at most 16.
+///
+/// # Errors
+/// [`Error::LengthMismatch`] unless there is a route for each net; [`Error::Unwritable`] for grids with a side of 2³¹ cells and more;
+/// [`Error::OutOfMemory`], [`Error::Write`].
+pub fn write_route_png(case: &RoutingCase, routes: &[Route], out: impl Write) -> Result<()> {
+    check_routes(case, routes)?;
+    let grid = &case.grid;
+    if i32::try_from(grid.width().max(grid.height())).is_err() {
+        return Err(Error::Unwritable {
+            format: "png",
+            reason: format!(
+                "a grid of {} × {} cells is too large: a side is at most 2147483647",
+                grid.width(),
+                grid.height()
+            ),
+        });
+    }
+    let shades = shades(grid, DARKEST)?;
+    let mut canvas = Canvas::new(grid.width(), grid.height(), shades, false)?.with_thick_lines();
+    for (net, route) in routes.iter().enumerate() {
+        let (wires, vias) = wires(route);
+        for wire in &wires {
+            let colour = FIRST_COLOUR + colour(case, net, wire.layer) as u8;
+            for pair in wire.corners.windows(2) {
+                canvas.line(at(pair[0]), at(pair[1]), colour);
+            }
+        }
+        for via in vias {
+            canvas.single(at(via), FRAME);
+        }
+    }
+    for (net, route) in case.nets.iter().zip(routes) {
+        for (number, pin) in net.pins.iter().enumerate() {
+            let colour = match route.unreached().binary_search(&number) {
+                Ok(_) => UNREACHED_PIN,
+                Err(_) => PIN,
+            };
+            for &cell in &pin.cells {
+                canvas.marker(at(cell), FRAME, colour);
+            }
+        }
+    }
+    let mut palette: Vec<u8> = (0..=DARKEST).flat_map(|s| [255 - s / 5 * 3; 3]).collect();
+    palette.extend(BLOCKED_CELL);
+    palette.extend(COLOURS.as_flattened());
+    palette.extend([255; 3]);
+    palette.extend([0; 3]);
+    palette.extend(UNREACHED);
+    canvas.write(palette, out)
+}
+
+fn at(cell: Cell) -> IVec2 {
+    IVec2::new(cell.x as i32, cell.y as i32)
+}

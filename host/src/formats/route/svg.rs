@@ -1,0 +1,151 @@
+//! Trees as SVG.
+
+use std::io::Write;
+
+use super::super::text::Text;
+use super::check_routes;
+use super::picture::{BLOCKED_CELL, COLOURS, UNREACHED, Wire, colour, shades, wires};
+use crate::Result;
+use crate::route::{Cell, Route, RoutingCase};
+
+/// The largest number of cells whose weights are drawn.
+const MOST_CELLS: u32 = 1 << 14;
+/// The shade of the largest mean weight, in steps from white.
+const DARKEST: u8 = 15;
+
+/// Writes an SVG picture, one unit a cell: the grid's frame, each net's tree and pins; on grids of up to 16,384 cells, what cells
+/// cost as shades of grey (the mean weight of their edges, dark where it is high; slate where all are blocked).
+///
+/// Trees have a colour for each net, or, if there is one net, for each layer. Vias are dots. Pins are black squares, yellow if no path
+/// reaches them. Grids below 800 cells are shown enlarged, up to 16 times.
+///
+/// # Errors
+/// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there is a route for each net;
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Write`](crate::Error::Write).
+pub fn write_route_svg(case: &RoutingCase, routes: &[Route], out: impl Write) -> Result<()> {
+    check_routes(case, routes)?;
+    let (width, height) = (case.grid.width(), case.grid.height());
+    let scale = u64::from((800 / width.max(height)).clamp(1, 16));
+    let mut text = Text::new(out);
+    text.put("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"");
+    text.integer(u64::from(width) * scale).put("\" height=\"");
+    text.integer(u64::from(height) * scale);
+    text.put("\" viewBox=\"0 0 ").integer(width).put(" ");
+    text.integer(height)
+        .put("\">\n<title>Routes</title>\n<desc>");
+    text.integer(routes.len()).put(" nets on ").integer(width);
+    text.put(" x ").integer(height).put(" cells in ");
+    text.integer(case.grid.layers());
+    text.put(" layers; by trazar</desc>\n");
+    text.put("<rect width=\"100%\" height=\"100%\" fill=\"#fff\" stroke=\"#888\" stroke-width=\".1\"/>\n");
+    if case.grid.cell_count() <= MOST_CELLS {
+        put_shades(&mut text, case)?;
+    }
+    // Cells' centres.
+    text.put("<g transform=\"translate(.5 .5)\">\n");
+    text.put("<g fill=\"none\" stroke-width=\".4\" stroke-linecap=\"round\" stroke-linejoin=\"round\">\n");
+    let mut dots = Vec::new();
+    for (net, route) in routes.iter().enumerate() {
+        let (mut wires, vias) = wires(route);
+        wires.sort_by_key(|wire| wire.layer);
+        for wires in wires.chunk_by(|a, b| a.layer == b.layer) {
+            put_wires(&mut text, wires, colour(case, net, wires[0].layer))?;
+        }
+        dots.extend(vias);
+    }
+    text.put("</g>\n");
+    if !dots.is_empty() {
+        text.put("<g fill=\"#fff\" stroke=\"#000\" stroke-width=\".1\">\n");
+        for Cell { x, y, .. } in dots {
+            text.put("<circle cx=\"")
+                .integer(x)
+                .put("\" cy=\"")
+                .integer(y);
+            text.put("\" r=\".22\"/>\n").hand_on()?;
+        }
+        text.put("</g>\n");
+    }
+    put_pins(&mut text, case, routes)?;
+    text.put("</g>\n</svg>\n");
+    text.finish()
+}
+
+/// A path for each shade of grey: the cells that have it, in runs.
+fn put_shades(text: &mut Text<impl Write>, case: &RoutingCase) -> Result<()> {
+    let width = case.grid.width() as usize;
+    let shades = shades(&case.grid, DARKEST)?;
+    text.put("<g shape-rendering=\"crispEdges\">\n");
+    for shade in 1..=DARKEST + 1 {
+        if !shades.contains(&shade) {
+            continue;
+        }
+        let colour = match shade {
+            1..=DARKEST => [255 - 8 * shade; 3],
+            _ => BLOCKED_CELL,
+        };
+        text.put("<path fill=\"").put(&hex(colour)).put("\" d=\"");
+        for (y, row) in shades.chunks_exact(width).enumerate() {
+            let mut x = 0;
+            for run in row.chunk_by(|a, b| a == b) {
+                if run[0] == shade {
+                    text.put("M").integer(x).put(" ").integer(y);
+                    text.put("h").integer(run.len()).put("v1h-");
+                    text.integer(run.len()).put("z");
+                }
+                x += run.len();
+            }
+            text.hand_on()?;
+        }
+        text.put("\"/>\n");
+    }
+    text.put("</g>\n");
+    Ok(())
+}
+
+/// One path with all of `wires`, of one layer.
+fn put_wires(text: &mut Text<impl Write>, wires: &[Wire], colour: usize) -> Result<()> {
+    text.put("<path stroke=\"").put(&hex(COLOURS[colour]));
+    text.put("\" d=\"");
+    for wire in wires {
+        let mut at = wire.corners[0];
+        text.put("M").integer(at.x).put(" ").integer(at.y);
+        for &corner in &wire.corners[1..] {
+            match corner.y == at.y {
+                true => text.put("H").integer(corner.x),
+                false => text.put("V").integer(corner.y),
+            };
+            text.hand_on()?;
+            at = corner;
+        }
+    }
+    text.put("\"/>\n");
+    text.hand_on()
+}
+
+/// Squares at all pins' cells.
+fn put_pins(text: &mut Text<impl Write>, case: &RoutingCase, routes: &[Route]) -> Result<()> {
+    for unreached in [false, true] {
+        let mut squares = Vec::new();
+        for (net, route) in case.nets.iter().zip(routes) {
+            let wanted = |pin: &usize| route.unreached().binary_search(pin).is_ok() == unreached;
+            let pins = (0..net.pins.len()).filter(wanted);
+            squares.extend(pins.flat_map(|pin| &net.pins[pin].cells));
+        }
+        if squares.is_empty() {
+            continue;
+        }
+        let fill = if unreached { UNREACHED } else { [0; 3] };
+        text.put("<path fill=\"").put(&hex(fill));
+        text.put("\" stroke=\"#fff\" stroke-width=\".2\" d=\"");
+        for Cell { x, y, .. } in squares {
+            text.put("M").integer(x).put(" ").integer(y);
+            text.put("m-.6-.6h1.2v1.2h-1.2z").hand_on()?;
+        }
+        text.put("\"/>\n");
+    }
+    Ok(())
+}
+
+fn hex([r, g, b]: [u8; 3]) -> String {
+    format!("#{r:02x}{g:02x}{b:02x}")
+}

@@ -1,0 +1,46 @@
+//! Trees as lists of cells, as the report on parallel maze routing gives them.
+
+use std::io::Write;
+
+use super::super::text::Text;
+use super::case::put_cell;
+use super::check_routes;
+use crate::Result;
+use crate::route::{Route, RoutingCase};
+
+/// Writes a line `ROW COLUMN` for each cell of the tree, row by row; on a grid of several layers `ROW COLUMN LAYER`, layer by layer.
+/// Where there are several nets, each is preceded by a line `Net` with the number of its cells.
+///
+/// ```
+/// use trazar::route::{Cell, Net, RouteOptions, RoutingCase, RoutingGrid};
+/// use trazar::{Engine, formats};
+///
+/// let case = RoutingCase {
+///     grid: RoutingGrid::uniform(3, 2, 1)?,
+///     nets: vec![Net::from_cells([Cell::at(0, 1), Cell::at(2, 1)])],
+/// };
+/// let routes = Engine::cpu().route(&case.grid, &case.nets, &RouteOptions::default())?;
+/// let mut text = Vec::new();
+/// formats::write_route_text(&case, &routes, &mut text)?;
+/// assert_eq!(text, b"1 0\n1 1\n1 2\n");
+/// # Ok::<(), trazar::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there is a route for each net;
+/// [`Error::Write`](crate::Error::Write).
+pub fn write_route_text(case: &RoutingCase, routes: &[Route], out: impl Write) -> Result<()> {
+    check_routes(case, routes)?;
+    let mut text = Text::new(out);
+    for route in routes {
+        let cells = route.cells();
+        if routes.len() > 1 {
+            text.put("Net ").integer(cells.len()).put("\n");
+        }
+        for cell in cells {
+            put_cell(&mut text, cell, &case.grid);
+            text.put("\n").hand_on()?;
+        }
+    }
+    text.finish()
+}

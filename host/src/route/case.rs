@@ -1,0 +1,13 @@
+//! [`RoutingCase`]: a grid with nets on it.
+
+use super::{Net, RoutingGrid};
+
+/// A grid with the nets to route on it: what a file of
+/// [the text format](crate::formats::read_case) holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoutingCase {
+    /// The grid.
+    pub grid: RoutingGrid,
+    /// The nets, each of which is routed as if there were no other.
+    pub nets: Vec<Net>,
+}
