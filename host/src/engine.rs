@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::emulator::Emulator;
 use crate::label::{self, LabelAlgorithm, LabelOptions, Labels};
-use crate::route::{self, Net, Route, RouteAlgorithm, RouteOptions, RoutingGrid};
+use crate::route::{self, DeviceRouter, Net, Route, RouteAlgorithm, RouteOptions, RoutingGrid};
 use crate::trace::device::DeviceTracer;
 use crate::trace::{self, Contours, TraceAlgorithm, TraceOptions};
 use crate::{BinaryImage, Error, Result};
@@ -233,8 +233,14 @@ impl Engine {
         let routes = match &self.backend {
             Backend::Cpu => route::route_on_cpu(grid, nets, algorithm, &self.progress())?,
             #[cfg(feature = "cuda")]
-            Backend::Cuda(_) => todo!(),
-            Backend::Emulator(_) => todo!(),
+            Backend::Cuda(tracer) => {
+                let router = DeviceRouter::on(tracer.gpu().clone());
+                router.route_host(grid, nets, algorithm, &self.progress())?
+            }
+            Backend::Emulator(tracer) => {
+                let router = DeviceRouter::on(tracer.gpu().clone());
+                router.route_host(grid, nets, algorithm, &self.progress())?
+            }
         };
         self.progress().report(1, 1);
         Ok(routes)

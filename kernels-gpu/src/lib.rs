@@ -11,6 +11,7 @@ pub mod label;
 pub mod primitives;
 #[cfg(not(target_arch = "nvptx64"))]
 mod ptx;
+pub mod route;
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub use ptx::{PTX, PtxHeader, header};

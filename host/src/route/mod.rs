@@ -42,6 +42,7 @@
 //! | a cost for turns | `turns.rs` |
 //! | all of it on a GPU, by the kernels of the crate `trazar-kernels` | `device/` |
 
+mod device;
 mod grid;
 mod heuristic;
 mod net;
@@ -49,6 +50,7 @@ mod retrace;
 mod sweep;
 mod tree;
 
+pub use device::DeviceRouter;
 pub use grid::{BLOCKED, Direction, MAX_LAYERS, RoutingGrid};
 pub use net::{Cell, Net, Pin, Window};
 pub use tree::{Connection, Route};
