@@ -211,7 +211,8 @@ pub unsafe fn retrace_path(
                 let cell = (layer * grid.height + y) * grid.width + x;
                 directions.st(i, field.direction(cell, steps));
             }
-            i += BLOCK;
+            // Not unrolled: that would take more registers than there are.
+            i += thread::block_dim_x();
         }
         thread::sync_threads();
         if t == 0 {
@@ -220,32 +221,28 @@ pub unsafe fn retrace_path(
             while cell != NONE && x < SIDE && y < SIDE {
                 paths.st(length, cell);
                 length += 1;
-                match directions.ld(y * SIDE + x) {
-                    LEFT => {
-                        x = x.wrapping_sub(1);
-                        cell -= 1;
-                    }
-                    UP => {
-                        y = y.wrapping_sub(1);
-                        cell -= grid.width;
-                    }
-                    RIGHT => {
-                        x += 1;
-                        cell += 1;
-                    }
-                    DOWN => {
-                        y += 1;
-                        cell += grid.width;
-                    }
-                    STOP => cell = NONE,
-                    via => {
-                        x = SIDE;
-                        cell = if via == BELOW {
-                            cell - grid.area()
-                        } else {
-                            cell + grid.area()
-                        };
-                    }
+                let direction = directions.ld(y * SIDE + x);
+                x = x.wrapping_add(match direction {
+                    LEFT => u32::MAX,
+                    UP | DOWN => 0,
+                    RIGHT => 1,
+                    _ => SIDE,
+                });
+                y = y.wrapping_add(match direction {
+                    UP => u32::MAX,
+                    DOWN => 1,
+                    _ => 0,
+                });
+                cell = cell.wrapping_add(match direction {
+                    LEFT => u32::MAX,
+                    UP => grid.width.wrapping_neg(),
+                    RIGHT => 1,
+                    DOWN => grid.width,
+                    BELOW => grid.area().wrapping_neg(),
+                    _ => grid.area(),
+                });
+                if direction == STOP {
+                    cell = NONE;
                 }
             }
             at_shared.st(0u32, cell);

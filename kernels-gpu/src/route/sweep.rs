@@ -115,6 +115,12 @@ struct Pair {
 }
 
 impl Pair {
+    /// Of no cells.
+    const NONE: Self = Self {
+        weight: 0,
+        distance: UNREACHED,
+    };
+
     /// Of cells that follow each other. Sums past 2⁶⁴ stay at what is blocked or not reached.
     #[inline(always)]
     fn then(self, next: Self) -> Self {
@@ -201,27 +207,17 @@ fn prefix(cells: &mut Cells, lane: u32) {
         }
         delta *= 2;
     }
-    // d - s of each cell, and the least since the last blocked edge. All d are less than 2⁶³, and s than 2⁴⁰.
-    const NONE: i64 = i64::MAX;
-    let mut sums = [0; CELLS];
-    let mut excesses = [NONE; CELLS];
-    let mut least = NONE;
+    // The least d - s since the last blocked edge. All d are less than 2⁶³, and s than 2⁴⁰.
+    let mut all = Excess {
+        sum: through - sum,
+        least: NO_EXCESS,
+    };
     let mut blocked = false;
-    let mut at = through - sum;
-    for ((cell, sum), excess) in cells.iter().zip(&mut sums).zip(&mut excesses) {
-        if cell.weight == u64::MAX {
-            blocked = true;
-            least = NONE;
-        } else {
-            at += cell.weight;
-        }
-        *sum = at;
-        if cell.distance != UNREACHED {
-            let own = cell.distance.wrapping_sub(at).cast_signed();
-            least = if own < least { own } else { least };
-        }
-        *excess = least;
+    for cell in cells.iter() {
+        blocked |= cell.weight == u64::MAX;
+        all = all.then(*cell);
     }
+    let mut least = all.least;
     // The lanes since the last with a blocked edge, that one included.
     let restarts = warp::warp_vote_ballot(FULL_MASK, blocked) & warp::lanemask_le();
     let start = 31u32.saturating_sub(restarts.leading_zeros());
@@ -234,25 +230,51 @@ fn prefix(cells: &mut Cells, lane: u32) {
         delta *= 2;
     }
     let (before, _) = warp::warp_shuffle_up(FULL_MASK, least, 1, WARP_SIZE);
-    let mut before = if lane > 0 { before } else { NONE };
-    for ((cell, sum), excess) in cells.iter_mut().zip(&sums).zip(&excesses) {
-        if cell.weight == u64::MAX {
-            before = NONE;
+    let mut excess = Excess {
+        sum: through - sum,
+        least: if lane > 0 { before } else { NO_EXCESS },
+    };
+    for cell in cells.iter_mut() {
+        excess = excess.then(*cell);
+        if excess.least != NO_EXCESS {
+            cell.distance = excess.least.cast_unsigned().wrapping_add(excess.sum);
         }
-        let least = if before < *excess { before } else { *excess };
-        if least != NONE {
-            cell.distance = least.cast_unsigned().wrapping_add(*sum);
+    }
+}
+
+/// Where no cell is reached.
+const NO_EXCESS: i64 = i64::MAX;
+
+/// The prefix sum s of the weights up to a cell, and the least d - s up to there, since the last blocked edge.
+#[derive(Clone, Copy)]
+struct Excess {
+    sum: u64,
+    least: i64,
+}
+
+impl Excess {
+    /// Up to the next cell.
+    #[inline(always)]
+    fn then(mut self, next: Pair) -> Self {
+        if next.weight == u64::MAX {
+            self.least = NO_EXCESS;
+        } else {
+            self.sum += next.weight;
         }
+        if next.distance != UNREACHED {
+            let own = next.distance.wrapping_sub(self.sum).cast_signed();
+            self.least = if own < self.least { own } else { self.least };
+        }
+        self
     }
 }
 
 /// Relaxes a chunk's cells, each from all before it: one scan of pairs.
 #[inline(always)]
 fn prefix_fused(cells: &mut Cells, lane: u32) {
-    let [mut all, ..] = *cells;
-    for cell in cells.iter_mut().skip(1) {
+    let mut all = Pair::NONE;
+    for cell in cells.iter() {
         all = all.then(*cell);
-        *cell = all;
     }
     let mut delta = 1;
     while delta < WARP_SIZE {
@@ -263,10 +285,10 @@ fn prefix_fused(cells: &mut Cells, lane: u32) {
         delta *= 2;
     }
     let before = all.of_lane_before(1);
-    if lane > 0 {
-        for cell in cells.iter_mut() {
-            *cell = before.then(*cell);
-        }
+    let mut all = if lane > 0 { before } else { Pair::NONE };
+    for cell in cells.iter_mut() {
+        all = all.then(*cell);
+        cell.distance = all.distance;
     }
 }
 
@@ -308,12 +330,15 @@ impl Sweep<'_> {
             columns,
             ..
         } = self.lines;
+        // The thread's cells of a chunk: one of each line, or of columns, which lie side by side, some of one.
+        let (first_line, line_step, first_at, at_step) = if columns == 0 {
+            (0, 1, t, 0)
+        } else {
+            (t % LINES, 0, t / LINES, WARP_SIZE)
+        };
+        let first_cell = self.lines.first(group * LINES + first_line);
+        let first_step = line_step * len;
         let step = self.lines.step();
-        // The thread's cells of a chunk: one of each line of a row's, or some of one column.
-        let first_line = if columns == 0 { 0 } else { t % LINES };
-        let first_at = if columns == 0 { t } else { t / LINES };
-        let line_step = u32::from(columns == 0);
-        let at_step = if columns == 0 { 0 } else { WARP_SIZE };
 
         let chunks = len.div_ceil(CHUNK);
         let mut any = false;
@@ -324,24 +349,24 @@ impl Sweep<'_> {
             let start = if backwards { round - chunks } else { round } * CHUNK;
             // What the other threads have stored.
             thread::sync_threads();
-            let mut old = [UNREACHED; CELLS];
-            for (old, k) in old.iter_mut().zip(0..) {
+            let mut k = 0;
+            while k < CELLS as u32 {
                 let (line, at) = (first_line + k * line_step, first_at + k * at_step);
-                let mut weight = BLOCKED;
-                let place = group * LINES + line;
-                if place < count && start + at < len {
-                    let way = start + at;
+                let way = start + at;
+                let (mut distance, mut weight) = (UNREACHED, BLOCKED);
+                if group * LINES + line < count && way < len {
                     let forwards = if backwards { len - 1 - way } else { way };
-                    let cell = self.lines.first(place) + forwards * step;
-                    *old = self.distances.ld(cell);
+                    let cell = first_cell + k * first_step + forwards * step;
+                    distance = self.distances.ld(cell);
                     if backwards {
                         weight = self.weights.ldg(cell);
                     } else if way > 0 {
                         weight = self.weights.ldg(cell - step);
                     }
                 }
-                distances.st(slot(line, at), *old);
-                weights.st(slot(line, at), weight);
+                distances.st(slot(line, at), distance);
+                weights.st(slot(line, at), counted(weight, self.free));
+                k += 1;
             }
             thread::sync_threads();
             if group * LINES + warp < count {
@@ -352,7 +377,7 @@ impl Sweep<'_> {
                 }; CELLS];
                 for (cell, i) in cells.iter_mut().zip(0..) {
                     cell.distance = distances.ld(own + i);
-                    cell.weight = weight(weights.ld(own + i), self.free);
+                    cell.weight = wide(weights.ld(own + i));
                 }
                 // A line's first cell, from either end, has no edge before it.
                 if lane == 0 {
@@ -363,26 +388,30 @@ impl Sweep<'_> {
                     cells[0].distance = before.then(cells[0]).distance;
                 }
                 relax(&mut cells, lane);
+                // In the weights' place: which are lower now.
                 for (cell, i) in cells.iter().zip(0..) {
+                    let lowered = cell.distance < distances.ld(own + i);
                     distances.st(own + i, cell.distance);
+                    weights.st(own + i, lowered.into());
                 }
                 let last = cells[CELLS - 1].distance;
                 carried = warp::warp_shuffle_idx(FULL_MASK, last, WARP_SIZE - 1, WARP_SIZE).0;
             }
             thread::sync_threads();
-            for (old, k) in old.iter().zip(0..) {
+            let mut k = 0;
+            while k < CELLS as u32 {
                 let (line, at) = (first_line + k * line_step, first_at + k * at_step);
-                let new = distances.ld(slot(line, at));
-                if new < *old {
+                let place = group * LINES + line;
+                if place < count && weights.ld(slot(line, at)) != 0 {
                     let way = start + at;
                     let forwards = if backwards { len - 1 - way } else { way };
-                    let place = group * LINES + line;
-                    self.distances
-                        .st(self.lines.first(place) + forwards * step, new);
+                    let cell = first_cell + k * first_step + forwards * step;
+                    self.distances.st(cell, distances.ld(slot(line, at)));
                     let crossing = self.lines.crossing(place, forwards);
                     self.crossing_marks.st_relaxed(crossing / LINES, 1, Device);
                     any = true;
                 }
+                k += 1;
             }
             round += 1;
         }
@@ -395,16 +424,25 @@ impl Sweep<'_> {
     }
 }
 
-/// The weight of an edge: as it is, or, to count free edges, 1 for a free one and no way through others.
+/// The weight of an edge as it is, or, to count free edges, 1 for a free one and [`BLOCKED`] for others.
 #[inline(always)]
-fn weight(weight: u32, free: u32) -> u64 {
-    if free != 0 {
-        return if weight == 0 { 1 } else { u64::MAX };
+const fn counted(weight: u32, free: u32) -> u32 {
+    if free == 0 {
+        weight
+    } else if weight == 0 {
+        1
+    } else {
+        BLOCKED
     }
+}
+
+/// The weight of an edge as sums take it.
+#[inline(always)]
+const fn wide(weight: u32) -> u64 {
     if weight == BLOCKED {
         u64::MAX
     } else {
-        weight.into()
+        weight as u64
     }
 }
 
@@ -591,7 +629,7 @@ pub unsafe fn sweep_vias(
         };
         let old = distances.ld(to);
         let here = Pair {
-            weight: weight(via.ldg(i + lower * area), free),
+            weight: wide(counted(via.ldg(i + lower * area), free)),
             distance: old,
         };
         distance = before.then(here).distance;
