@@ -28,7 +28,7 @@ use sweeps::Sweeper;
 /// use trazar::emulator::Emulator;
 /// use trazar::route::{Cell, DeviceRouter, Net, RouteAlgorithm, RoutingGrid};
 ///
-/// // On an NVIDIA GPU, with the queue of one of its streams.
+/// // On an NVIDIA GPU: `DeviceRouter::new(&trazar::cuda::Device::open(0)?)?`.
 /// let router = DeviceRouter::on(Emulator::new(0));
 /// let grid = RoutingGrid::uniform(4, 3, 5)?;
 /// let net = Net::from_cells([Cell::at(0, 0), Cell::at(3, 2)]);
@@ -39,6 +39,18 @@ use sweeps::Sweeper;
 #[derive(Clone, Debug)]
 pub struct DeviceRouter<G: Gpu> {
     gpu: G,
+}
+
+#[cfg(feature = "cuda")]
+impl DeviceRouter<crate::cuda::Queue> {
+    /// Compiles the kernels for `device` and makes a stream.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`].
+    pub fn new(device: &crate::cuda::Device) -> Result<Self> {
+        let labeler = crate::DeviceLabeler::new(device)?;
+        Ok(Self::on(labeler.gpu().clone()))
+    }
 }
 
 impl<G: Gpu> DeviceRouter<G> {
