@@ -69,7 +69,8 @@ impl<G: Gpu> DeviceRouter<G> {
     ///
     /// # Errors
     /// [`Error::Unavailable`] for an algorithm of the processor; [`Error::PinOutside`], [`Error::PinWithoutCells`],
-    /// [`Error::WindowOutside`] for nets that are not on the grid; [`Error::GridTooLarge`] past 2³¹ cells;
+    /// [`Error::WindowOutside`] for nets that are not on the grid; [`Error::GridTooLarge`] past 2³¹ cells, and
+    /// [`Error::InvalidOption`] past 2³⁰ cells of pins;
     /// [`Error::OutOfMemory`], `Error::Cuda`, [`Error::Emulator`].
     pub fn route(
         &self,
@@ -176,6 +177,10 @@ struct Search<G: Gpu> {
     best_indices: G::Buffer<u32>,
 }
 
+/// The most cells that the pins of a net have: the ends of paths are counted in 32 bits, and each pin may add one to the grid's
+/// cells.
+const MAX_PIN_CELLS: usize = 1 << 30;
+
 /// Blocks that make a path part of the tree.
 const JOIN_BLOCKS: u32 = 4;
 
@@ -183,9 +188,9 @@ impl<G: Gpu> Search<G> {
     fn new(gpu: &G, grid: &DeviceGrid<G>, pins: &PinCells) -> Result<Self> {
         let cells: Vec<u32> = pins.iter().flatten().copied().collect();
         let rounds = pins.len();
-        if cells.len() > MAX_CELLS as usize {
+        if cells.len() > MAX_PIN_CELLS {
             return Err(Error::InvalidOption(format!(
-                "the pins of a net have {} cells: on the GPU, {MAX_CELLS} at most",
+                "the pins of a net have {} cells: on the GPU, they have {MAX_PIN_CELLS} at most",
                 cells.len()
             )));
         }
