@@ -86,7 +86,7 @@ IN_TILES = "emulator_trace contours_of_random_images_in_any_number_of_tiles"
 ACROSS = "emulator_trace contours_within_holes_across_words"
 KEYS = "emulator_trace contours_where_the_keys_take_another_digit"
 ROUTES = "emulator_route routes_on_small_grids"
-LONG = "emulator_route routes_along_long_lines"
+LONG = "emulator_route routes_from_chunk_to_chunk"
 GROUPS = "emulator_route routes_across_groups_of_lines"
 FREE = "emulator_route routes_over_free_edges_alone"
 NETS = "emulator_route routes_of_several_nets"
@@ -447,7 +447,7 @@ ERRORS = [
           ROUTES, ANY),
     Error("sweep-lane-restart", "the prefix minimum goes on across lanes with blocked edges", SWEEP,
           [("if lane >= start + delta && before < least {", "if lane >= delta && before < least {")],
-          ROUTES, ANY),
+          LONG, ANY),
     Error("sweep-mark", "the lines that cross a lowered cell are not swept again", SWEEP,
           [("self.crossing_marks.st_relaxed(crossing / LINES, 1, Device);", "let _ = crossing;")],
           ROUTES, {WRONG}),

@@ -85,6 +85,27 @@ fn routes_along_long_lines() {
     );
 }
 
+/// Distances go from chunk to chunk, and around blocked edges in all of them.
+#[test]
+fn routes_from_chunk_to_chunk() {
+    for &algorithm in on_device() {
+        for (width, height, weights) in [
+            (270, 1, Weights::Small),
+            (1, 270, Weights::Small),
+            (270, 2, Weights::Gaps),
+            (2, 270, Weights::Gaps),
+        ] {
+            let grid = random_grid(width, height, 1, weights, seed());
+            let ends = [(0, 0), (width - 1, height - 1)];
+            let mut net = net(&grid, 2, seed());
+            net.pins
+                .extend(ends.map(|(x, y)| Pin::from(Cell::at(x, y))));
+            let same = check_routes(&Emulator::new(seed()), &grid, &[net], algorithm);
+            assert!(same.is_ok(), "{algorithm:?}, {width} x {height}: {same:?}");
+        }
+    }
+}
+
 /// More groups of lines than one in both directions, and paths through several patches.
 #[test]
 fn routes_across_groups_of_lines() {

@@ -18,6 +18,8 @@ pub(crate) enum Weights {
     Small,
     /// 0 to 2: many shortest paths.
     Few,
+    /// 1 to 255, one in eight blocked.
+    Gaps,
     /// Many 0, many blocked.
     FreeOrBlocked,
     /// Up to the largest.
@@ -28,9 +30,10 @@ pub(crate) enum Weights {
 
 impl Weights {
     #[allow(dead_code, reason = "not every test draws them")]
-    pub(crate) const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::Small,
         Self::Few,
+        Self::Gaps,
         Self::FreeOrBlocked,
         Self::Large,
         Self::Any,
@@ -38,12 +41,14 @@ impl Weights {
 
     fn draw(self, random: &mut Random) -> u32 {
         let kind = match self {
-            Self::Any => Self::ALL[random.below(4) as usize],
+            Self::Any => Self::ALL[random.below(5) as usize],
             kind => kind,
         };
         match kind {
             Self::Small => 1 + random.below(255),
             Self::Few => random.below(3),
+            Self::Gaps if random.below(8) == 0 => BLOCKED,
+            Self::Gaps => 1 + random.below(255),
             Self::FreeOrBlocked => [0, 0, 1, BLOCKED][random.below(4) as usize],
             Self::Large | Self::Any => BLOCKED - 1 - random.below(1 << 20) * random.below(4096),
         }
