@@ -64,12 +64,16 @@ NODES = "kernels-gpu/src/contour/nodes.rs"
 PIXELS = "kernels-gpu/src/contour/pixels.rs"
 SEARCH = "kernels-gpu/src/contour/search.rs"
 RECTANGLES = "kernels-gpu/src/contour/tiles.rs"
+SWEEP = "kernels-gpu/src/route/sweep.rs"
+NEAREST = "kernels-gpu/src/route/nearest.rs"
+RETRACE = "kernels-gpu/src/route/retrace.rs"
 HOST_SCAN = "host/src/gpu/scan.rs"
 HOST_LABEL = "host/src/label/device.rs"
 HOST_ARRANGE = "host/src/trace/device/arrange.rs"
 HOST_COMPONENTS = "host/src/trace/device/components.rs"
 HOST_SEARCH = "host/src/trace/device/search.rs"
 HOST_RECTANGLES = "host/src/trace/device/tiles.rs"
+HOST_SWEEPS = "host/src/route/device/sweeps.rs"
 
 LABELS = "emulator_label labels_of_random_images"
 PATTERNS = "emulator_label labels_of_every_pattern"
@@ -81,6 +85,11 @@ CONTOURS = "emulator_trace contours_of_random_images"
 IN_TILES = "emulator_trace contours_of_random_images_in_any_number_of_tiles"
 ACROSS = "emulator_trace contours_within_holes_across_words"
 KEYS = "emulator_trace contours_where_the_keys_take_another_digit"
+ROUTES = "emulator_route routes_on_small_grids"
+LONG = "emulator_route routes_from_chunk_to_chunk"
+GROUPS = "emulator_route routes_across_groups_of_lines"
+FREE = "emulator_route routes_over_free_edges_alone"
+NETS = "emulator_route routes_of_several_nets"
 
 BARRIER = "thread::sync_threads();"
 SYNC_WARP = "warp::sync_warp(FULL_MASK);"
@@ -423,6 +432,51 @@ ERRORS = [
     Error("rectangle-turn", "the first step of each fragment counts as a turn", RECTANGLES,
           [("let turn = u32::from(code != before);", "let turn = u32::from(code != before || i == 0);")],
           IN_TILES, ANY),
+    # Routing by sweeps.
+    Error("sweep-stored-barrier", "no barrier between what a chunk stores and what the next one loads", SWEEP,
+          [without("// What the other threads have stored.\n            " + BARRIER, BARRIER)],
+          ROUTES, {RACE}),
+    Error("sweep-staged-barrier", "no barrier between a chunk's load and its use", SWEEP,
+          [without(BARRIER + "\n            if group * LINES + warp < count {", BARRIER)],
+          ROUTES, {RACE, UNWRITTEN}),
+    Error("sweep-carry", "no distance is carried from a chunk to the next", SWEEP,
+          [("distance: carried,", "distance: UNREACHED,")],
+          LONG, {WRONG}),
+    Error("sweep-restart", "the prefix minimum goes on across blocked edges", SWEEP,
+          [("self.least = NO_EXCESS;", "")],
+          ROUTES, ANY),
+    Error("sweep-lane-restart", "the prefix minimum goes on across lanes with blocked edges", SWEEP,
+          [("if lane >= start + delta && before < least {", "if lane >= delta && before < least {")],
+          LONG, ANY),
+    Error("sweep-mark", "the lines that cross a lowered cell are not swept again", SWEEP,
+          [("self.crossing_marks.st_relaxed(crossing / LINES, 1, Device);", "let _ = crossing;")],
+          ROUTES, {WRONG}),
+    Error("sweep-via-mark", "the lines of a cell that a via has lowered are not swept again", SWEEP,
+          [("            mark(to, rows, columns, grid);\n", "")],
+          ROUTES, {WRONG}),
+    Error("sweep-halves", "the right half relaxes from the left half's first lane", SWEEP,
+          [("(lane & !(2 * half - 1)) + half - 1)", "lane & !(2 * half - 1))")],
+          GROUPS, {WRONG}),
+    Error("nearest-tie", "of pins at the same distance, the last one", NEAREST,
+          [("other.index < self.index", "other.index > self.index")],
+          ROUTES, ANY),
+    Error("retrace-order", "paths prefer up to left", RETRACE,
+          [("            before(self.right, 1),\n            before(self.down, width),\n",
+            "            before(self.down, width),\n            before(self.right, 1),\n")],
+          ROUTES, ANY),
+    Error("retrace-barrier", "no barrier between a patch's directions and the walk through it", RETRACE,
+          [without(BARRIER + "\n        if t == 0 {\n            // In the patch", BARRIER)],
+          ROUTES, {RACE, UNWRITTEN}),
+    Error("join-atomic", "the tree's bits are set without atomics", RETRACE,
+          [("tree.atomic_or(cell / 32, 1 << (cell % 32));",
+            "tree.st(cell / 32, tree.ld(cell / 32) | 1 << (cell % 32));")],
+          NETS, {RACE}),
+    Error("steps-marks", "no line is marked before steps are counted", HOST_SWEEPS,
+          [("self.sweeper.rows.fill(1)?;", ""), ("self.sweeper.columns.fill(1)?;", "")],
+          FREE, ANY),
+    Error("sweep-last", "sweeps end when the last but one changed nothing new", HOST_SWEEPS,
+          [("if changed[0] < number {", "if changed[0] <= number {")],
+          GROUPS, ANY),
 ]
 
 HEADER = """# Planted errors

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use trazar::emulator::{Emulator, tally};
 use trazar::generate;
 use trazar::gpu::Scanner;
+use trazar::route::{Cell, DeviceRouter, Net, RouteAlgorithm, RoutingGrid};
 use trazar::{
     Connectivity, DeviceImage, DeviceLabeler, DeviceTracer, Geometry, LabelAlgorithm,
     TraceAlgorithm, TraceOptions,
@@ -45,7 +46,7 @@ fn every_kernel_of_the_ptx_is_emulated() {
         .unwrap()
         .scan_in_place(&mut values)
         .unwrap();
-    let tracer = DeviceTracer::on(emulator);
+    let tracer = DeviceTracer::on(emulator.clone());
     for algorithm in [TraceAlgorithm::Components, TraceAlgorithm::Tiles] {
         for geometry in [Geometry::Centers, Geometry::Edges] {
             let options = TraceOptions {
@@ -55,6 +56,20 @@ fn every_kernel_of_the_ptx_is_emulated() {
             };
             tracer.trace(&on_device, &options).unwrap();
         }
+    }
+
+    // Two layers, and free edges.
+    let layer = RoutingGrid::from_fn(12, 9, |x, y| x * y % 5, |x, _| x % 3).unwrap();
+    let grid = RoutingGrid::stack(&[layer.clone(), layer], &[2; 12 * 9]).unwrap();
+    let net = Net::from_cells([Cell::at(0, 0), Cell::at(11, 8).on(1)]);
+    let router = DeviceRouter::on(emulator.clone());
+    for algorithm in [
+        RouteAlgorithm::DivideConquer,
+        RouteAlgorithm::Prefix,
+        RouteAlgorithm::PrefixFused,
+    ] {
+        let net = std::slice::from_ref(&net);
+        router.route_from_host(&grid, net, algorithm).unwrap();
     }
 
     let emulated: BTreeSet<&str> = tally().kernels.into_keys().collect();

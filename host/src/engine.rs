@@ -234,10 +234,12 @@ impl Engine {
             Backend::Cpu => route::route_on_cpu(grid, nets, algorithm, &self.progress())?,
             #[cfg(feature = "cuda")]
             Backend::Cuda(tracer) => {
-                DeviceRouter::on(tracer.gpu().clone()).route_host(grid, nets)?
+                let router = DeviceRouter::on(tracer.gpu().clone());
+                router.route_host(grid, nets, algorithm, &self.progress())?
             }
             Backend::Emulator(tracer) => {
-                DeviceRouter::on(tracer.gpu().clone()).route_host(grid, nets)?
+                let router = DeviceRouter::on(tracer.gpu().clone());
+                router.route_host(grid, nets, algorithm, &self.progress())?
             }
         };
         self.progress().report(1, 1);

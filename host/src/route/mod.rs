@@ -42,8 +42,8 @@
 //! | a cost for turns | `turns.rs` |
 //! | all of it on a GPU, by the kernels of the crate `trazar-kernels` | `device/` |
 
-mod device;
 mod case;
+mod device;
 mod grid;
 mod heuristic;
 mod net;
@@ -51,8 +51,8 @@ mod retrace;
 mod sweep;
 mod tree;
 
-pub use device::{DeviceGrid, DeviceRouter};
 pub use case::RoutingCase;
+pub use device::{DeviceGrid, DeviceRouter};
 pub(crate) use grid::check_size;
 pub use grid::{BLOCKED, Direction, MAX_LAYERS, RoutingGrid};
 pub use net::{Cell, Net, Pin, Window};

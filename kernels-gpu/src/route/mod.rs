@@ -1,7 +1,75 @@
-//! Route: distances on a grid of weighted edges, and trees that join pins.
+//! Route: distances from a tree on a grid of weighted edges, the nearest pin, the path from it.
 //!
-//! | file | what |
-//! |---|---|
-//! | `tiles/` | whole nets: tiles relaxed in shared memory, pins joined one after the other, all in one launch |
+//! Cell `(x, y)` of layer `z` has the number `(z · height + y) · width + x`. By cell there are the weights of the edges to
+//! the right, down and to the next layer, [`BLOCKED`] where there is no way, and the distance from the tree, which is
+//! [`UNREACHED`] or less than 2⁶³: a shortest path of [`MAX_CELLS`] cells does not cost more.
+//!
+//! | file | stage |
+//! | --- | --- |
+//! | [`sweep`] | distances, by sweeps along rows, columns and vias |
+//! | [`nearest`] | the pin to join next |
+//! | [`retrace`] | its path, which becomes part of the tree |
+//! | [`tiles`] | all of this for whole nets in one launch: tiles relaxed in shared memory |
 
+pub mod nearest;
+pub mod retrace;
+pub mod sweep;
 pub mod tiles;
+
+use cuda_std::prelude::*;
+
+use crate::primitives::quotient;
+
+/// The weight of an edge that no path may take.
+pub const BLOCKED: u32 = u32::MAX;
+
+/// The distance of a cell that no path reaches.
+pub const UNREACHED: u64 = u64::MAX;
+
+/// The most cells of a grid.
+pub const MAX_CELLS: u32 = 1 << 31;
+
+/// The size of a grid, in cells.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod)]
+pub struct Grid {
+    /// Cells in a row.
+    pub width: u32,
+    /// Rows of a layer.
+    pub height: u32,
+    /// Layers.
+    pub layers: u32,
+}
+
+impl Grid {
+    /// The cells of a layer.
+    #[must_use]
+    #[inline(always)]
+    pub const fn area(self) -> u32 {
+        self.width * self.height
+    }
+
+    /// The cells of all layers.
+    #[must_use]
+    #[inline(always)]
+    pub const fn cells(self) -> u32 {
+        self.area() * self.layers
+    }
+
+    /// A cell's column, row and layer.
+    #[inline(always)]
+    const fn place(self, cell: u32) -> (u32, u32, u32) {
+        let line = quotient(cell, self.width);
+        let layer = quotient(line, self.height);
+        (cell - line * self.width, line - layer * self.height, layer)
+    }
+}
+
+/// Threads of a block of the kernels with a thread for each cell.
+const BLOCK: u32 = 256;
+
+/// Blocks of the kernels with a thread for each of `n` cells.
+#[must_use]
+pub const fn blocks(n: u32) -> u32 {
+    n.div_ceil(BLOCK)
+}

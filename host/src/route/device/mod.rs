@@ -1,11 +1,26 @@
-//! Route on a GPU: grids that stay there, and the pipelines of kernels.
+//! Route on a GPU: the pipelines of kernels, and grids that stay there.
+//!
+//! | file | stages | kernels |
+//! |---|---|---|
+//! | `tiles.rs` | whole nets at once | those of `trazar_kernels::route::tiles` |
+//! | `sweeps.rs` | distances by sweeps | those of `trazar_kernels::route::sweep` |
+//! | `search.rs` | with distances: nearest pin, its path, the tree | those of `trazar_kernels::route::{nearest, retrace}` |
+//!
+//! # Memory
+//! On the GPU, in bytes a cell: 8 for the weights, 12 with several layers. In tiles, and for each net that is routed at the same
+//! time, 4 for labels, 4 for paths and 0.3 for the tiles' sides; 8 and 0.6 where labels need 64 bits. By sweeps, 8 for the
+//! distance, 4 for the paths, 1/8 for the tree; where edges are free, 8 for steps over them. And some 24 bytes for each cell of a
+//! pin.
 
+mod search;
+mod sweeps;
 mod tiles;
 
 pub use tiles::DeviceGrid;
 
-use super::{Cell, Net, Pin, Route, RoutingGrid, Window};
+use super::{Cell, Net, Pin, Route, RouteAlgorithm, RoutingGrid, Window};
 use crate::Result;
+use crate::engine::Progress;
 use crate::gpu::Gpu;
 
 /// Routes on one GPU. Clones work on the same queue.
@@ -14,7 +29,7 @@ use crate::gpu::Gpu;
 /// use trazar::emulator::Emulator;
 /// use trazar::route::{Cell, DeviceGrid, DeviceRouter, Net, RoutingGrid};
 ///
-/// // On an NVIDIA GPU: `Queue` of `trazar::cuda` in the place of `Emulator`.
+/// // On an NVIDIA GPU: `DeviceRouter::new(&trazar::cuda::Device::open(0)?)?`.
 /// let router = DeviceRouter::on(Emulator::new(0));
 /// let grid = RoutingGrid::uniform(100, 30, 5)?;
 /// let grid = DeviceGrid::upload(router.gpu(), &grid)?;
@@ -26,6 +41,18 @@ use crate::gpu::Gpu;
 #[derive(Clone, Debug)]
 pub struct DeviceRouter<G: Gpu> {
     gpu: G,
+}
+
+#[cfg(feature = "cuda")]
+impl DeviceRouter<crate::cuda::Queue> {
+    /// Compiles the kernels for `device` and makes a stream.
+    ///
+    /// # Errors
+    /// `Error::Cuda`.
+    pub fn new(device: &crate::cuda::Device) -> Result<Self> {
+        let labeler = crate::DeviceLabeler::new(device)?;
+        Ok(Self::on(labeler.gpu().clone()))
+    }
 }
 
 impl<G: Gpu> DeviceRouter<G> {
@@ -72,9 +99,48 @@ impl<G: Gpu> DeviceRouter<G> {
         tiles::distances(&self.gpu, grid, &source)
     }
 
-    /// Routes nets on a grid of the host's.
-    pub(crate) fn route_host(&self, grid: &RoutingGrid, nets: &[Net]) -> Result<Vec<Route>> {
-        let grid = DeviceGrid::upload(&self.gpu, grid)?;
-        self.route(&grid, nets)
+    /// Joins the pins of nets on a grid of the host's: copies it to the device and the trees back.
+    ///
+    /// # Errors
+    /// Those of [`DeviceGrid::upload`] and [`DeviceRouter::route`], [`Error::Unavailable`](crate::Error::Unavailable) for an
+    /// algorithm of the processor; by sweeps, [`Error::GridTooLarge`](crate::Error::GridTooLarge) past 2³¹ cells.
+    pub fn route_from_host(
+        &self,
+        grid: &RoutingGrid,
+        nets: &[Net],
+        algorithm: RouteAlgorithm,
+    ) -> Result<Vec<Route>> {
+        self.route_host(grid, nets, algorithm, &Progress::SILENT)
+    }
+
+    /// [`route_from_host`](Self::route_from_host), which reports progress.
+    pub(crate) fn route_host(
+        &self,
+        grid: &RoutingGrid,
+        nets: &[Net],
+        algorithm: RouteAlgorithm,
+        progress: &Progress<'_>,
+    ) -> Result<Vec<Route>> {
+        algorithm.check_runs_on(G::DEVICE)?;
+        if algorithm == RouteAlgorithm::Tiles {
+            let grid = DeviceGrid::upload(&self.gpu, grid)?;
+            return self.route(&grid, nets);
+        }
+        let gpu = &self.gpu;
+        // The whole grid is copied once.
+        let mut whole = None;
+        super::route(grid, nets, |part, pins| {
+            let rows = if !std::ptr::eq(part, grid) {
+                &search::Rows::upload(gpu, part)?
+            } else if let Some(whole) = &whole {
+                whole
+            } else {
+                whole.insert(search::Rows::upload(gpu, part)?)
+            };
+            let mut sweeper = sweeps::Sweeper::new(gpu, rows, algorithm)?;
+            search::connect(gpu, rows, pins, progress, |search, round| {
+                sweeper.relax(gpu, rows, search, round)
+            })
+        })
     }
 }

@@ -1,0 +1,151 @@
+//! Random grids and nets, and how routes are compared.
+
+use trazar::route::{BLOCKED, Cell, Net, Pin, Route, RouteAlgorithm, RoutingGrid};
+
+/// The algorithms that sweep by kernels.
+pub(crate) fn on_device() -> &'static [RouteAlgorithm] {
+    &[
+        RouteAlgorithm::DivideConquer,
+        RouteAlgorithm::Prefix,
+        RouteAlgorithm::PrefixFused,
+    ]
+}
+
+/// Which weights a random grid has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Weights {
+    /// 1 to 255.
+    Small,
+    /// 0 to 2: many shortest paths.
+    Few,
+    /// 1 to 255, one in eight blocked.
+    Gaps,
+    /// Many 0, many blocked.
+    FreeOrBlocked,
+    /// Up to the largest.
+    Large,
+    /// All of these.
+    Any,
+}
+
+impl Weights {
+    #[allow(dead_code, reason = "not every test draws them")]
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Small,
+        Self::Few,
+        Self::Gaps,
+        Self::FreeOrBlocked,
+        Self::Large,
+        Self::Any,
+    ];
+
+    fn draw(self, random: &mut Random) -> u32 {
+        let kind = match self {
+            Self::Any => Self::ALL[random.below(5) as usize],
+            kind => kind,
+        };
+        match kind {
+            Self::Small => 1 + random.below(255),
+            Self::Few => random.below(3),
+            Self::Gaps if random.below(8) == 0 => BLOCKED,
+            Self::Gaps => 1 + random.below(255),
+            Self::FreeOrBlocked => [0, 0, 1, BLOCKED][random.below(4) as usize],
+            Self::Large | Self::Any => BLOCKED - 1 - random.below(1 << 20) * random.below(4096),
+        }
+    }
+}
+
+/// Numbers that follow a seed.
+pub(crate) struct Random(u64);
+
+impl Random {
+    /// A number less than `limit`.
+    pub(crate) fn below(&mut self, limit: u32) -> u32 {
+        // SplitMix64 (Steele, Lea and Flood, 2014).
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((u128::from(z ^ z >> 31) * u128::from(limit)) >> 64) as u32
+    }
+}
+
+/// A grid of random weights.
+pub(crate) fn random_grid(
+    width: u32,
+    height: u32,
+    layers: u32,
+    weights: Weights,
+    seed: u64,
+) -> RoutingGrid {
+    let mut random = Random(seed);
+    let layers: Vec<_> = (0..layers)
+        .map(|_| {
+            let mut grid = RoutingGrid::uniform(width, height, 0).unwrap();
+            for y in 0..height {
+                for x in 0..width {
+                    grid.set_right(Cell::at(x, y), weights.draw(&mut random));
+                    grid.set_down(Cell::at(x, y), weights.draw(&mut random));
+                }
+            }
+            grid
+        })
+        .collect();
+    let vias = (width * height) as usize * (layers.len() - 1);
+    let vias: Vec<_> = (0..vias).map(|_| weights.draw(&mut random)).collect();
+    RoutingGrid::stack(&layers, &vias).unwrap()
+}
+
+/// A net of `pins` pins on `grid`, every third of which has several cells.
+pub(crate) fn net(grid: &RoutingGrid, pins: usize, seed: u64) -> Net {
+    let mut random = Random(!seed);
+    let pins = (0..pins).map(|_| {
+        let cells = if random.below(3) == 0 {
+            1 + random.below(4)
+        } else {
+            1
+        };
+        let cell = |_| grid.cell(random.below(grid.cell_count()));
+        Pin {
+            cells: (0..cells).map(cell).collect(),
+        }
+    });
+    Net {
+        pins: pins.collect(),
+        window: None,
+    }
+}
+
+/// In what two lists of routes differ first, in words.
+pub(crate) fn difference(found: &[Route], expected: &[Route]) -> Option<String> {
+    if found.len() != expected.len() {
+        return Some(format!("{} routes, not {}", found.len(), expected.len()));
+    }
+    for (net, (found, expected)) in found.iter().zip(expected).enumerate() {
+        let paths = found.connections().zip(expected.connections());
+        for (i, (found, expected)) in paths.enumerate() {
+            if found != expected {
+                return Some(format!(
+                    "net {net}, path {i}: pin {} at {} by {} cells, not pin {} at {} by {}; first apart: {:?}",
+                    found.pin,
+                    found.cost,
+                    found.cells.len(),
+                    expected.pin,
+                    expected.cost,
+                    expected.cells.len(),
+                    found.cells.iter().zip(expected.cells).find(|(a, b)| a != b),
+                ));
+            }
+        }
+        if found != expected {
+            return Some(format!(
+                "net {net}: {} paths, {:?} unreached; not {} and {:?}",
+                found.connections().len(),
+                found.unreached(),
+                expected.connections().len(),
+                expected.unreached()
+            ));
+        }
+    }
+    None
+}
