@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use crate::emulator::Emulator;
 use crate::label::{self, LabelAlgorithm, LabelOptions, Labels};
-use crate::route::{self, DeviceRouter, Net, Route, RouteAlgorithm, RouteOptions, RoutingGrid};
+use crate::route::{
+    self, Cell, DeviceRouter, Distances, Net, Route, RouteAlgorithm, RouteOptions, RoutingGrid,
+};
 use crate::trace::device::DeviceTracer;
 use crate::trace::{self, Contours, TraceAlgorithm, TraceOptions};
 use crate::{BinaryImage, Error, Result};
@@ -244,6 +246,29 @@ impl Engine {
         };
         self.progress().report(1, 1);
         Ok(routes)
+    }
+
+    /// The cost of the cheapest path from the nearest of the cells `sources` to each cell of the grid: by
+    /// [`Dijkstra`](RouteAlgorithm::Dijkstra) or [`Tiles`](RouteAlgorithm::Tiles).
+    ///
+    /// # Errors
+    /// [`Error::PinOutside`](crate::Error::PinOutside) for a source that is not on the grid,
+    /// [`Error::PinWithoutCells`](crate::Error::PinWithoutCells) for none; else those of [`route`](Self::route).
+    pub fn distances(&self, grid: &RoutingGrid, sources: &[Cell]) -> Result<Distances> {
+        route::check_sources(grid, sources)?;
+        match &self.backend {
+            Backend::Cpu => {
+                let sources: Vec<u32> = sources.iter().map(|&cell| grid.number(cell)).collect();
+                route::distances_on_cpu(grid, &sources)
+            }
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(tracer) => {
+                DeviceRouter::on(tracer.gpu().clone()).distances_host(grid, sources)
+            }
+            Backend::Emulator(tracer) => {
+                DeviceRouter::on(tracer.gpu().clone()).distances_host(grid, sources)
+            }
+        }
     }
 
     /// [`route`](Self::route) for one net.

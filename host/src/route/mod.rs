@@ -44,6 +44,7 @@
 
 mod case;
 mod device;
+mod dijkstra;
 mod grid;
 mod heuristic;
 mod net;
@@ -137,6 +138,23 @@ impl RouteAlgorithm {
     }
 }
 
+/// What the cheapest path to each cell of a grid costs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Distances {
+    pub(crate) by_cell: Vec<u64>,
+}
+
+impl Distances {
+    /// What stands for a cell that no path reaches.
+    pub const UNREACHED: u64 = u64::MAX;
+
+    /// By the number of a cell of the grid: the sum of the weights of the edges of its cheapest path, or
+    /// [`UNREACHED`](Self::UNREACHED).
+    pub fn as_slice(&self) -> &[u64] {
+        &self.by_cell
+    }
+}
+
 /// Which tree to make.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TreeKind {
@@ -208,9 +226,29 @@ pub(crate) fn route_on_cpu(
     progress: &Progress<'_>,
 ) -> Result<Vec<Route>> {
     route(grid, nets, |grid, pins| match algorithm {
+        RouteAlgorithm::Dijkstra => dijkstra::connect(grid, pins, progress),
         _ => heuristic::connect(grid, pins, progress, |distances| {
             sweep::relax(grid, distances);
             Ok(())
         }),
+    })
+}
+
+/// Refuses cells to start from that are none, or not on the grid.
+pub(crate) fn check_sources(grid: &RoutingGrid, sources: &[Cell]) -> Result<()> {
+    let source = Net {
+        pins: vec![Pin {
+            cells: sources.to_vec(),
+        }],
+        window: None,
+    };
+    let checked = source.check(0, grid.width(), grid.height(), grid.layers());
+    checked.map(|_| ())
+}
+
+/// The cost of the cheapest paths from `sources` to each cell, on the CPU.
+pub(crate) fn distances_on_cpu(grid: &RoutingGrid, sources: &[u32]) -> Result<Distances> {
+    Ok(Distances {
+        by_cell: dijkstra::distances(grid, sources)?,
     })
 }

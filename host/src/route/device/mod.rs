@@ -18,10 +18,10 @@ mod tiles;
 
 pub use tiles::DeviceGrid;
 
-use super::{Cell, Net, Pin, Route, RouteAlgorithm, RoutingGrid, Window};
+use super::{Cell, Distances, Net, Pin, Route, RouteAlgorithm, RoutingGrid, Window};
 use crate::Result;
 use crate::engine::Progress;
-use crate::gpu::Gpu;
+use crate::gpu::{Gpu, GpuBuffer};
 
 /// Routes on one GPU. Clones work on the same queue.
 ///
@@ -97,6 +97,13 @@ impl<G: Gpu> DeviceRouter<G> {
         };
         source.check(0, grid.width(), grid.height(), grid.layers())?;
         tiles::distances(&self.gpu, grid, &source)
+    }
+
+    /// [`distances`](Self::distances) on a grid of the host's.
+    pub(crate) fn distances_host(&self, grid: &RoutingGrid, sources: &[Cell]) -> Result<Distances> {
+        let grid = DeviceGrid::upload(&self.gpu, grid)?;
+        let by_cell = self.distances(&grid, sources)?.to_vec()?;
+        Ok(Distances { by_cell })
     }
 
     /// Joins the pins of nets on a grid of the host's: copies it to the device and the trees back.
