@@ -16,6 +16,7 @@ use crate::memory::advise_large_pages;
 use super::error::{CudaError, check, driver_error, status_of};
 use super::pinned::{InFlight, PinnedBuffer};
 use super::raw;
+use super::staging;
 use super::stream::Stream;
 
 /// `len` elements in device memory.
@@ -130,12 +131,17 @@ impl<T: Pod> DeviceBuffer<T> {
     }
 
     /// Copies all of `values` here and waits for it. From an ordinary slice the driver copies through its own pinned
-    /// memory, at 6 GB/s to 10 GB/s; see [`DeviceBuffer::write_from`] for the fast way.
+    /// memory, at 6 GB/s to 10 GB/s; 16 MiB and more are copied by all threads through some of the stream's. See
+    /// [`DeviceBuffer::write_from`] for the fastest way.
     ///
     /// # Errors
     /// [`CudaError::OutOfRange`] if the lengths differ; [`CudaError::Execution`] if a kernel has crashed.
     pub fn write(&mut self, values: &[T]) -> Result<(), CudaError> {
         self.check_len(values.len())?;
+        let stream = self.stream.clone();
+        if stream.with_staging(|staging| staging::write(self, staging, values))? {
+            return Ok(());
+        }
         self.write_at(0, values)
     }
 
@@ -166,6 +172,24 @@ impl<T: Pod> DeviceBuffer<T> {
         // SAFETY: `span` has checked the destination; the caller keeps the source.
         let status = unsafe {
             raw::cuMemcpyHtoDAsync_v2(to, values.as_ptr().cast(), bytes, self.stream.raw())
+        };
+        self.stream.blame(check("cuMemcpyHtoDAsync", status))
+    }
+
+    /// [`queue_write`](Self::queue_write) of bytes, to those from `start` on.
+    ///
+    /// # Safety
+    /// As there; and the bytes lie within the buffer.
+    pub(super) unsafe fn queue_write_bytes(
+        &mut self,
+        start: usize,
+        bytes: &[u8],
+    ) -> Result<(), CudaError> {
+        self.stream.device().bind()?;
+        let to = self.address() + start as u64;
+        // SAFETY: the caller's promise.
+        let status = unsafe {
+            raw::cuMemcpyHtoDAsync_v2(to, bytes.as_ptr().cast(), bytes.len(), self.stream.raw())
         };
         self.stream.blame(check("cuMemcpyHtoDAsync", status))
     }

@@ -39,6 +39,7 @@ mod pinned;
 mod ptx;
 mod queue;
 mod raw;
+mod staging;
 mod stream;
 
 pub use buffer::DeviceBuffer;

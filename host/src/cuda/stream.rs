@@ -1,8 +1,8 @@
 //! Streams: queues of work for a GPU.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cuda_std::Pod;
 use cuda_std::launch::KernelSpec;
@@ -15,6 +15,7 @@ use super::device::Device;
 use super::error::{CudaError, check, check_cust};
 use super::event::Event;
 use super::raw;
+use super::staging::Staging;
 
 /// A queue of work on a GPU, done in order; work of different streams may overlap. Clones are the same stream.
 ///
@@ -30,6 +31,8 @@ struct Inner {
     device: Device,
     /// The kernel launched last, to name it when one crashes.
     last_kernel: AtomicPtr<KernelSpec>,
+    /// What large copies to the GPU go through, once there was one.
+    staging: Mutex<Option<Staging>>,
 }
 
 impl Drop for Inner {
@@ -50,6 +53,7 @@ impl Stream {
             stream,
             device: device.clone(),
             last_kernel: AtomicPtr::default(),
+            staging: Mutex::default(),
         };
         Ok(Self {
             inner: Arc::new(inner),
@@ -98,6 +102,12 @@ impl Stream {
         let mut buffer = self.alloc(values.len())?;
         buffer.write(values)?;
         Ok(buffer)
+    }
+
+    /// Calls `work` with what large copies go through. One at a time.
+    pub(super) fn with_staging<R>(&self, work: impl FnOnce(&mut Option<Staging>) -> R) -> R {
+        let staging = self.inner.staging.lock();
+        work(&mut staging.unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Marks this point of the stream's work.

@@ -62,7 +62,7 @@ pub use tree::{Connection, Route};
 use std::borrow::Cow;
 
 use crate::engine::Progress;
-use crate::{Device, Error, Result};
+use crate::{Device, Result};
 use heuristic::{Joined, PinCells};
 
 /// The ways to route. All but [`Bfs`](Self::Bfs) give the same trees.
