@@ -97,11 +97,14 @@ impl Route {
     pub fn verify(&self, grid: &RoutingGrid, net: &Net) -> Result<(), String> {
         let mut sets = Sets::default();
         let window = net.check(0, grid).map_err(|error| error.to_string())?;
-        for pin in &net.pins {
-            for cell in &pin.cells {
-                // A cell may be in several pins: these are joined as well.
-                sets.join(pin.cells[0], *cell);
+        // The cells of a pin join when the pin does: the same cell may be in several, and a path may pass two of another's.
+        let join_pin = |sets: &mut Sets, pin: &super::Pin| {
+            for &cell in &pin.cells {
+                sets.join(pin.cells[0], cell);
             }
+        };
+        if let Some(root) = net.pins.first() {
+            join_pin(&mut sets, root);
         }
         let mut total = 0u64;
         for path in self.connections() {
@@ -136,6 +139,7 @@ impl Route {
                 ));
             }
             total += cost;
+            join_pin(&mut sets, pin);
         }
         if total != self.cost {
             return Err(format!("the tree costs {total}, not {}", self.cost));

@@ -1,0 +1,415 @@
+//! Routing against a plain oracle, on random grids and on awkward ones; what it refuses; the report's cases.
+//!
+//! `TRAZAR_DATA` names a folder with the report's cases and answers, in `route/case*.txt` and `.out`.
+
+mod route_oracle;
+mod routing;
+
+use std::io::Write;
+use std::path::Path;
+
+use proptest::prelude::*;
+use route_oracle::Tree;
+use routing::{Case, assert_same, case};
+use trazar::route::{
+    BLOCKED, Cell, MAX_LAYERS, Net, Pin, Route, RouteAlgorithm, RouteOptions, RoutingGrid, Window,
+};
+use trazar::{Device, Engine, Error};
+
+fn exact_algorithms() -> impl Iterator<Item = RouteAlgorithm> {
+    let all = RouteAlgorithm::on(Device::Cpu).iter().copied();
+    all.filter(|algorithm| algorithm.is_exact())
+}
+
+fn by(algorithm: RouteAlgorithm) -> RouteOptions {
+    RouteOptions {
+        algorithm: Some(algorithm),
+        ..RouteOptions::default()
+    }
+}
+
+fn route(grid: &RoutingGrid, net: &Net) -> Route {
+    let route = Engine::cpu().route_net(grid, net, &RouteOptions::default());
+    route.unwrap()
+}
+
+/// Compares all exact algorithms with the oracle.
+fn check_oracle(Case { grid, nets, recipe }: &Case) {
+    let expected: Vec<Tree> = nets
+        .iter()
+        .map(|net| route_oracle::tree(grid, net))
+        .collect();
+    for algorithm in exact_algorithms() {
+        let routes = Engine::cpu().route(grid, nets, &by(algorithm)).unwrap();
+        assert_eq!(routes.len(), nets.len());
+        for ((route, expected), net) in routes.iter().zip(&expected).zip(nets) {
+            let what = format!("{} of {net:?} of {recipe:?}", algorithm.name());
+            assert_eq!(&Tree::from(route), expected, "{what}");
+            route
+                .verify(grid, net)
+                .unwrap_or_else(|why| panic!("{why}: {what}"));
+            let costs = route.connections().map(|path| path.cost);
+            assert_eq!(route.cost(), costs.sum::<u64>(), "{what}");
+        }
+    }
+}
+
+/// The same cases in every run; a failing one is printed, and shrunk.
+fn cases(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases,
+        failure_persistence: None,
+        rng_seed: proptest::test_runner::RngSeed::Fixed(1961),
+        ..ProptestConfig::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(1500))]
+
+    #[test]
+    fn small_grids_match_the_oracle(case in case(9)) {
+        check_oracle(&case);
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(150))]
+
+    #[test]
+    fn larger_grids_are_the_same_by_all_algorithms(case in case(80)) {
+        for algorithm in exact_algorithms() {
+            assert_same(&Engine::cpu(), &case, algorithm);
+        }
+    }
+
+    #[test]
+    fn middle_grids_match_the_oracle(case in case(24)) {
+        check_oracle(&case);
+    }
+}
+
+#[test]
+fn two_pins_get_the_cheapest_path() {
+    // Around the expensive middle; ties go left before up, seen from the pin.
+    let mut grid = RoutingGrid::uniform(3, 3, 1).unwrap();
+    for (x, y) in [(0, 1), (1, 1)] {
+        grid.set_right(Cell::at(x, y), 9);
+    }
+    let net = Net::from_cells([Cell::at(0, 0), Cell::at(2, 2)]);
+    let route = route(&grid, &net);
+    assert_eq!(route.cost(), 4);
+    let path = route.connections().next().unwrap();
+    let cells = [(2, 2), (1, 2), (0, 2), (0, 1), (0, 0)].map(|(x, y)| Cell::at(x, y));
+    assert_eq!(path.cells, cells);
+}
+
+#[test]
+fn the_nearest_pin_is_first_and_of_equal_ones_the_smallest_number() {
+    let grid = RoutingGrid::uniform(9, 1, 5).unwrap();
+    let net = Net::from_cells([4, 8, 2, 6, 4].map(|x| Cell::at(x, 0)));
+    let route = route(&grid, &net);
+    let paths: Vec<_> = route.connections().map(|p| (p.pin, p.cost)).collect();
+    assert_eq!(paths, [(4, 0), (2, 10), (3, 10), (1, 10)]);
+    assert_eq!(
+        route.cells(),
+        (2..9).map(|x| Cell::at(x, 0)).collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn a_path_may_go_on_from_another_cell_of_a_pin() {
+    // Pin 1 bridges a wall.
+    let mut grid = RoutingGrid::uniform(5, 2, 1).unwrap();
+    for y in 0..2 {
+        grid.set_right(Cell::at(2, y), BLOCKED);
+    }
+    let mut net = Net::from_cells([Cell::at(0, 0), Cell::at(2, 0), Cell::at(4, 0)]);
+    assert_eq!(route(&grid, &net).unreached(), [2]);
+    net.pins[1].cells.push(Cell::at(3, 1));
+    let route = route(&grid, &net);
+    route.verify(&grid, &net).unwrap();
+    assert_eq!((route.cost(), route.unreached()), (4, &[][..]));
+}
+
+#[test]
+fn nets_of_few_pins_have_trees_without_edges() {
+    let grid = RoutingGrid::uniform(4, 4, 7).unwrap();
+    let at = Cell::at(1, 2);
+    for (pins, cells) in [
+        (vec![], vec![]),
+        (vec![at], vec![at]),
+        (vec![at, at, at], vec![at]),
+    ] {
+        let net = Net::from_cells(pins);
+        for algorithm in exact_algorithms() {
+            let route = Engine::cpu()
+                .route_net(&grid, &net, &by(algorithm))
+                .unwrap();
+            assert_eq!(route.cost(), 0);
+            assert_eq!(route.cells(), cells);
+            assert_eq!(route.edges().count(), 0);
+            assert_eq!(route.connections().len(), net.pins.len().max(1) - 1);
+            route.verify(&grid, &net).unwrap();
+        }
+    }
+    let none = Engine::cpu().route(&grid, &[], &RouteOptions::default());
+    assert_eq!(none.unwrap(), []);
+}
+
+#[test]
+fn the_largest_weights_add_up() {
+    let grid = RoutingGrid::uniform(1000, 2, BLOCKED - 1).unwrap();
+    let net = Net::from_cells([Cell::at(0, 0), Cell::at(999, 1)]);
+    for algorithm in exact_algorithms() {
+        let route = Engine::cpu()
+            .route_net(&grid, &net, &by(algorithm))
+            .unwrap();
+        assert_eq!(route.cost(), 1000 * u64::from(BLOCKED - 1));
+    }
+}
+
+#[test]
+fn bad_grids_are_refused() {
+    let weights = |result: trazar::Result<RoutingGrid>| match result.unwrap_err() {
+        Error::WeightCount { needed, given, .. } => (needed, given),
+        other => panic!("{other}"),
+    };
+    let empty = [(0, 0), (0, 3), (3, 0)];
+    for (width, height) in empty {
+        let error = RoutingGrid::uniform(width, height, 1).unwrap_err();
+        assert!(matches!(error, Error::EmptyGrid { .. }), "{error}");
+        let error = RoutingGrid::from_edges(width, height, &[], &[]).unwrap_err();
+        assert!(matches!(error, Error::EmptyGrid { .. }), "{error}");
+    }
+    for (width, height) in [(1 << 16, 1 << 16), (u32::MAX, 1), (u32::MAX, u32::MAX)] {
+        let error = RoutingGrid::uniform(width, height, 1).unwrap_err();
+        assert!(matches!(error, Error::GridTooLarge { .. }), "{error}");
+    }
+    assert_eq!(
+        weights(RoutingGrid::from_edges(3, 2, &[1; 3], &[1; 3])),
+        (4, 3)
+    );
+    assert_eq!(
+        weights(RoutingGrid::from_edges(3, 2, &[1; 5], &[1; 3])),
+        (4, 5)
+    );
+    assert_eq!(
+        weights(RoutingGrid::from_edges(3, 2, &[1; 4], &[1; 4])),
+        (3, 4)
+    );
+    let layer = RoutingGrid::uniform(3, 2, 1).unwrap();
+    let two = RoutingGrid::stack(&[layer.clone(), layer.clone()], &[1; 6]).unwrap();
+    assert_eq!(
+        weights(RoutingGrid::stack(&[layer.clone(), layer.clone()], &[1; 5])),
+        (6, 5)
+    );
+    let other = RoutingGrid::uniform(2, 3, 1).unwrap();
+    for layers in [
+        vec![],
+        vec![layer.clone(), other],
+        vec![layer.clone(), two],
+        vec![layer.clone(); MAX_LAYERS as usize + 1],
+    ] {
+        let vias = vec![1; 6 * layers.len().saturating_sub(1)];
+        let error = RoutingGrid::stack(&layers, &vias).unwrap_err();
+        assert!(matches!(error, Error::InvalidOption(_)), "{error}");
+    }
+    let vias = vec![1; 6 * (MAX_LAYERS as usize - 1)];
+    let most = RoutingGrid::stack(&vec![layer; MAX_LAYERS as usize], &vias).unwrap();
+    assert_eq!(most.layers(), MAX_LAYERS);
+}
+
+#[test]
+fn nets_that_are_not_on_the_grid_are_refused() {
+    let grid = RoutingGrid::uniform(4, 3, 1).unwrap();
+    let good = Net::from_cells([Cell::at(0, 0), Cell::at(3, 2)]);
+    let refused = |net: Net| {
+        let nets = [good.clone(), net];
+        let result = Engine::cpu().route(&grid, &nets, &RouteOptions::default());
+        result.unwrap_err()
+    };
+    let window = |x, y, width, height| Window {
+        x,
+        y,
+        width,
+        height,
+    };
+    for cell in [Cell::at(4, 0), Cell::at(0, 3), Cell::at(0, 0).on(1)] {
+        let error = refused(Net::from_cells([Cell::at(0, 0), cell]));
+        let place = matches!(error, Error::PinOutside { net: 1, pin: 1, cell: c, .. } if c == cell);
+        assert!(place, "{error}");
+    }
+    let error = refused(good.clone().within(window(0, 0, 4, 2)));
+    assert!(
+        matches!(error, Error::PinOutside { net: 1, pin: 1, .. }),
+        "{error}"
+    );
+    assert_eq!(
+        error.to_string(),
+        "net 1: pin 1 is at row 2, column 3, outside of rows 0 to 1 and columns 0 to 3 of 1 layers"
+    );
+    for outside in [
+        window(0, 0, 5, 3),
+        window(0, 0, 4, 4),
+        window(1, 0, 4, 3),
+        window(0, 0, 0, 3),
+        window(0, 0, 4, 0),
+        window(u32::MAX, 0, u32::MAX, 3),
+        window(0, u32::MAX, 4, 1),
+    ] {
+        let error = refused(good.clone().within(outside));
+        assert!(
+            matches!(error, Error::WindowOutside { net: 1, .. }),
+            "{error}"
+        );
+    }
+    let mut empty = good.clone();
+    empty.pins.push(Pin { cells: vec![] });
+    let error = refused(empty);
+    assert!(
+        matches!(error, Error::PinWithoutCells { net: 1, pin: 2 }),
+        "{error}"
+    );
+}
+
+#[test]
+fn algorithms_of_other_devices_are_refused() {
+    let grid = RoutingGrid::uniform(2, 2, 1).unwrap();
+    for &algorithm in RouteAlgorithm::on(Device::Cuda) {
+        let error = Engine::cpu().route(&grid, &[], &by(algorithm)).unwrap_err();
+        assert!(matches!(error, Error::Unavailable(_)), "{error}");
+        assert!(error.to_string().contains(algorithm.name()), "{error}");
+    }
+}
+
+#[test]
+fn verification_finds_planted_errors() {
+    let grid = RoutingGrid::uniform(5, 5, 3).unwrap();
+    let net = Net::from_cells([Cell::at(0, 0), Cell::at(4, 0), Cell::at(2, 4)]);
+    let good = route(&grid, &net);
+    good.verify(&grid, &net).unwrap();
+    let other_weights = RoutingGrid::uniform(5, 5, 4).unwrap();
+    good.verify(&other_weights, &net).unwrap_err();
+    let mut blocked = grid.clone();
+    blocked.block(Cell::at(2, 2));
+    good.verify(&blocked, &net).unwrap_err();
+    let mut moved = net.clone();
+    moved.pins[2] = Cell::at(1, 4).into();
+    good.verify(&grid, &moved).unwrap_err();
+    let mut more = net.clone();
+    more.pins.push(Cell::at(2, 2).into());
+    good.verify(&grid, &more).unwrap_err();
+    let mut other_root = net.clone();
+    other_root.pins[0] = Cell::at(0, 1).into();
+    good.verify(&grid, &other_root).unwrap_err();
+}
+
+/// The report's trees, cell by cell, cost this much.
+const REPORT_COSTS: [u64; 5] = [1217, 2041, 11921, 22018, 36467];
+
+#[test]
+fn the_reports_cases_cost_no_more_than_its_trees() {
+    let Some(data) = std::env::var_os("TRAZAR_DATA") else {
+        say("the_reports_cases_cost_no_more_than_its_trees: skipped: TRAZAR_DATA is not set");
+        return;
+    };
+    for number in 1..=6 {
+        let folder = Path::new(&data).join("route");
+        let (grid, net) = read_case(&folder.join(format!("case{number}.txt")));
+        let answer = read_cells(&folder.join(format!("case{number}.out")));
+        let report = spanning_cost(&grid, &net, &answer);
+        if let Some(&cost) = REPORT_COSTS.get(number - 1) {
+            assert_eq!(report, cost, "case {number}");
+        }
+        let found = route(&grid, &net);
+        // Sweeps take long on the large ones.
+        for algorithm in exact_algorithms().filter(|_| number <= 3) {
+            let other = Engine::cpu().route_net(&grid, &net, &by(algorithm));
+            assert_eq!(other.unwrap(), found, "case {number}, {}", algorithm.name());
+        }
+        found.verify(&grid, &net).unwrap();
+        assert_eq!(found.unreached(), [0; 0]);
+        say(&format!(
+            "case {number}: {}, the report {report}",
+            found.cost()
+        ));
+        assert!(
+            found.cost() * 1000 <= report * 1003,
+            "case {number}: {} against {report}",
+            found.cost()
+        );
+    }
+}
+
+/// Prints a line that the test harness does not hide.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+/// A grid and its net in the report's text format.
+fn read_case(path: &Path) -> (RoutingGrid, Net) {
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut lines = text.lines();
+    let mut numbers = |word: &str| -> Vec<u32> {
+        let line = lines.next().unwrap().strip_prefix(word).unwrap();
+        let numbers = line.split_whitespace().map(|n| n.parse().unwrap());
+        numbers.collect()
+    };
+    let [width, height] = numbers("")[..] else {
+        panic!("{}: not `W H`", path.display());
+    };
+    let count = numbers("")[0];
+    let pins: Vec<Cell> = (0..count)
+        .map(|_| numbers("Pin "))
+        .map(|at| Cell::at(at[1], at[0]))
+        .collect();
+    let right: Vec<u32> = (0..height).flat_map(|_| numbers("Vertical")).collect();
+    let down: Vec<u32> = (1..height).flat_map(|_| numbers("Horizontal")).collect();
+    let grid = RoutingGrid::from_edges(width, height, &right, &down).unwrap();
+    (grid, Net::from_cells(pins))
+}
+
+/// The cells of an answer, a row and a column on each line.
+fn read_cells(path: &Path) -> Vec<Cell> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let numbers: Vec<u32> = text
+        .split_whitespace()
+        .map(|n| n.parse().unwrap())
+        .collect();
+    numbers
+        .chunks_exact(2)
+        .map(|at| Cell::at(at[1], at[0]))
+        .collect()
+}
+
+/// The cost of a smallest spanning tree (Prim) over `cells`, which hold all pins.
+fn spanning_cost(grid: &RoutingGrid, net: &Net, cells: &[Cell]) -> u64 {
+    let mut apart: std::collections::BTreeSet<Cell> = cells.iter().copied().collect();
+    assert!(net.pins.iter().all(|pin| apart.contains(&pin.cells[0])));
+    let mut border = std::collections::BinaryHeap::new();
+    let mut total = 0;
+    border.push((std::cmp::Reverse(0), cells[0]));
+    while let Some((std::cmp::Reverse(weight), cell)) = border.pop() {
+        if !apart.remove(&cell) {
+            continue;
+        }
+        total += u64::from(weight);
+        let Cell { x, y, .. } = cell;
+        let mut reach = |weight: u32, next: Cell| {
+            if weight != BLOCKED {
+                border.push((std::cmp::Reverse(weight), next));
+            }
+        };
+        reach(grid.right(cell), Cell::at(x + 1, y));
+        reach(grid.down(cell), Cell::at(x, y + 1));
+        if x > 0 {
+            reach(grid.right(Cell::at(x - 1, y)), Cell::at(x - 1, y));
+        }
+        if y > 0 {
+            reach(grid.down(Cell::at(x, y - 1)), Cell::at(x, y - 1));
+        }
+    }
+    assert!(apart.is_empty(), "cells that hang together");
+    total
+}
