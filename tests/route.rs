@@ -65,7 +65,7 @@ fn cases(cases: u32) -> ProptestConfig {
 }
 
 proptest! {
-    #![proptest_config(cases(1500))]
+    #![proptest_config(cases(4000))]
 
     #[test]
     fn small_grids_match_the_oracle(case in case(9)) {
@@ -74,10 +74,10 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(150))]
+    #![proptest_config(cases(300))]
 
     #[test]
-    fn larger_grids_are_the_same_by_all_algorithms(case in case(80)) {
+    fn larger_grids_are_the_same_by_all_algorithms(case in case(200)) {
         for algorithm in exact_algorithms() {
             assert_same(&Engine::cpu(), &case, algorithm);
         }
@@ -87,6 +87,63 @@ proptest! {
     fn middle_grids_match_the_oracle(case in case(24)) {
         check_oracle(&case);
     }
+}
+
+/// The grid with weight 1 on all edges that are not blocked.
+fn with_unit_weights(grid: &RoutingGrid) -> RoutingGrid {
+    let mut grid = grid.clone();
+    for number in 0..grid.cell_count() {
+        let cell = grid.cell(number);
+        let unit = |weight: u32| if weight == BLOCKED { BLOCKED } else { 1 };
+        grid.set_right(cell, unit(grid.right(cell)));
+        grid.set_down(cell, unit(grid.down(cell)));
+        grid.set_via(cell, unit(grid.via(cell)));
+    }
+    grid
+}
+
+proptest! {
+    #![proptest_config(cases(1000))]
+
+    #[test]
+    fn breadth_first_trees_hold_and_first_paths_have_the_fewest_edges(case in case(12)) {
+        let Case { grid, nets, recipe } = &case;
+        let units = with_unit_weights(grid);
+        for net in nets {
+            let bfs = Engine::cpu().route_net(grid, net, &by(RouteAlgorithm::Bfs)).unwrap();
+            bfs.verify(grid, net).unwrap_or_else(|why| panic!("{why}: {net:?} of {recipe:?}"));
+            let exact = route(grid, net);
+            assert_eq!(bfs.unreached(), exact.unreached());
+            // To the first pin that is joined, no path is cheaper than the exact one, and none to that cell has fewer edges.
+            if let (Some(path), Some(first)) = (bfs.connections().next(), exact.connections().next()) {
+                assert!(path.cost >= first.cost, "{net:?} of {recipe:?}");
+                let pins = vec![net.pins[0].clone(), path.cells[0].into()];
+                let two = route(&units, &Net { pins, window: net.window });
+                assert_eq!(path.cells.len() as u64 - 1, two.cost(), "{net:?} of {recipe:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn breadth_first_search_is_not_exact() {
+    // One expensive edge, or three of weight 1 around it.
+    let mut grid = RoutingGrid::uniform(2, 2, 1).unwrap();
+    grid.set_right(Cell::at(0, 0), 90);
+    let net = Net::from_cells([Cell::at(0, 0), Cell::at(1, 0)]);
+    let bfs = Engine::cpu()
+        .route_net(&grid, &net, &by(RouteAlgorithm::Bfs))
+        .unwrap();
+    assert_eq!((bfs.cost(), route(&grid, &net).cost()), (90, 3));
+    // Of the paths with the fewest edges the cheapest.
+    let mut grid = RoutingGrid::uniform(3, 2, 5).unwrap();
+    grid.set_down(Cell::at(1, 0), 4);
+    let net = Net::from_cells([Cell::at(0, 0), Cell::at(2, 1)]);
+    let bfs = Engine::cpu()
+        .route_net(&grid, &net, &by(RouteAlgorithm::Bfs))
+        .unwrap();
+    assert_eq!(bfs.cost(), 14);
+    assert!(bfs.cells().contains(&Cell::at(1, 1)));
 }
 
 #[test]

@@ -42,6 +42,7 @@
 //! | a cost for turns | `turns.rs` |
 //! | all of it on a GPU, by the kernels of the crate `trazar-kernels` | `device/` |
 
+mod bfs;
 mod grid;
 mod heuristic;
 mod net;
@@ -58,6 +59,7 @@ use std::borrow::Cow;
 use crate::engine::Progress;
 use crate::{Device, Error, Result};
 use heuristic::{Joined, PinCells};
+use sweep::Threads;
 
 /// The ways to route. All but [`Bfs`](Self::Bfs) give the same trees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -202,10 +204,15 @@ pub(crate) fn route_on_cpu(
     algorithm: RouteAlgorithm,
     progress: &Progress<'_>,
 ) -> Result<Vec<Route>> {
-    route(grid, nets, |grid, pins| match algorithm {
-        _ => heuristic::connect(grid, pins, progress, |distances| {
-            sweep::relax(grid, distances);
+    let sweep = |grid: &RoutingGrid, pins: &PinCells, threads| {
+        heuristic::connect(grid, pins, progress, |distances| {
+            sweep::relax(grid, distances, threads);
             Ok(())
-        }),
+        })
+    };
+    route(grid, nets, |grid, pins| match algorithm {
+        RouteAlgorithm::Bfs => bfs::connect(grid, pins, progress),
+        RouteAlgorithm::SweepParallel => sweep(grid, pins, Threads::All),
+        _ => sweep(grid, pins, Threads::One),
     })
 }
