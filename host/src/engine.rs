@@ -219,7 +219,7 @@ impl Engine {
     /// [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of another device;
     /// [`Error::PinOutside`](crate::Error::PinOutside), [`Error::PinWithoutCells`](crate::Error::PinWithoutCells),
     /// [`Error::WindowOutside`](crate::Error::WindowOutside) for nets that are not on the grid;
-    /// [`Error::InvalidOption`](crate::Error::InvalidOption) for a cost of turns on several layers;
+    /// [`Error::InvalidOption`](crate::Error::InvalidOption) for a cost of turns on several layers or of 2³² - 1;
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory); by kernels, [`Error::CostTooLarge`](crate::Error::CostTooLarge),
     /// [`Error::GridTooLarge`](crate::Error::GridTooLarge), and `Error::Cuda` or [`Error::Emulator`](crate::Error::Emulator).
     pub fn route(
@@ -228,6 +228,15 @@ impl Engine {
         nets: &[Net],
         options: &RouteOptions,
     ) -> Result<Vec<Route>> {
+        if options.turn_cost > 0 {
+            let without = RouteOptions {
+                turn_cost: 0,
+                ..*options
+            };
+            return route::turns::route(grid, nets, options.turn_cost, |grid, nets| {
+                self.route(grid, nets, &without)
+            });
+        }
         let algorithm = self.route_algorithm(options);
         algorithm.check_runs_on(self.device())?;
         let routes = match &self.backend {

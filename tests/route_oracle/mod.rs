@@ -148,3 +148,36 @@ pub(crate) fn tree(grid: &RoutingGrid, net: &Net) -> Tree {
     result.unreached = open;
     result
 }
+
+/// The cost of the cheapest path between the two pins of `net` on a grid of one layer, if each turn on it costs `turn`; none where
+/// there is no path.
+pub(crate) fn cost_with_turns(grid: &RoutingGrid, net: &Net, turn: u64) -> Option<u64> {
+    let edges = edges(grid, net.window.unwrap_or(Window::of(grid)));
+    // By cell: the least cost with which a path arrives there along x, and along y.
+    let mut costs = vec![[None::<u64>; 2]; grid.cell_count() as usize];
+    let ends = |pin: usize| net.pins[pin].cells.iter().map(|&cell| grid.number(cell));
+    for cell in ends(0) {
+        costs[cell as usize] = [Some(0); 2];
+    }
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for &(from, to, weight, direction) in &edges {
+            let axis = direction % 2;
+            let [straight, turned] = [axis, 1 - axis].map(|a| costs[grid.number(from) as usize][a]);
+            let cost = [straight, turned.map(|cost| cost + turn)];
+            let Some(cost) = cost.into_iter().flatten().min() else {
+                continue;
+            };
+            let old = &mut costs[grid.number(to) as usize][axis];
+            if old.is_none_or(|old| cost + weight < old) {
+                *old = Some(cost + weight);
+                changed = true;
+            }
+        }
+    }
+    ends(1)
+        .flat_map(|cell| costs[cell as usize])
+        .flatten()
+        .min()
+}

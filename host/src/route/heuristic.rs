@@ -60,6 +60,7 @@ impl Joined {
         };
         Route {
             cost: self.cost(),
+            turn_cost: 0,
             root: net.pins.first().map_or(Vec::new(), |pin| pin.cells.clone()),
             unreached: (1..net.pins.len()).filter(|&pin| !reached[pin]).collect(),
             cells: self.cells.into_iter().map(whole).collect(),

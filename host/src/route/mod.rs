@@ -38,6 +38,7 @@
 //! | from distances to a path | `retrace.rs` |
 //! | distances and tree at once, on one core | `dijkstra.rs` |
 //! | distances by sweeps; by breadth-first search | `sweep.rs`; `bfs.rs` |
+//! | a tree out of given edges | `spanning.rs` |
 //! | better trees | `improve/` |
 //! | a cost for turns | `turns.rs` |
 //! | all of it on a GPU, by the kernels of the crate `trazar-kernels` | `device/` |
@@ -47,8 +48,10 @@ mod grid;
 mod heuristic;
 mod net;
 mod retrace;
+mod spanning;
 mod sweep;
 mod tree;
+pub(crate) mod turns;
 
 pub use grid::{BLOCKED, Direction, MAX_LAYERS, RoutingGrid};
 pub use net::{Cell, Net, Pin, Window};
@@ -150,7 +153,8 @@ pub enum TreeKind {
 pub struct RouteOptions {
     /// Which tree to make.
     pub tree: TreeKind,
-    /// What a path pays for each turn, on a grid of one layer. (With layers that have preferred directions, a turn takes a via.)
+    /// What the tree pays for each cell at which it turns or branches, but for those of pins, on a grid of one layer. (With layers
+    /// that have preferred directions, a turn takes a via.) Two pins get the cheapest path.
     pub turn_cost: u32,
     /// How to compute it; `None` leaves the choice to the engine.
     pub algorithm: Option<RouteAlgorithm>,
