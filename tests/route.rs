@@ -10,9 +10,10 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use route_oracle::Tree;
-use routing::{Case, assert_same, case};
+use routing::{Case, Recipe, assert_same, case};
 use trazar::route::{
-    BLOCKED, Cell, MAX_LAYERS, Net, Pin, Route, RouteAlgorithm, RouteOptions, RoutingGrid, Window,
+    BLOCKED, Cell, MAX_LAYERS, Net, Pin, Route, RouteAlgorithm, RouteOptions, RoutingGrid,
+    TreeKind, Window,
 };
 use trazar::{Device, Engine, Error};
 
@@ -151,6 +152,85 @@ proptest! {
             }
         }
     }
+}
+
+fn improved(grid: &RoutingGrid, net: &Net) -> Route {
+    let options = RouteOptions {
+        tree: TreeKind::Improved,
+        ..RouteOptions::default()
+    };
+    let improved = Engine::cpu().route_net(grid, net, &options).unwrap();
+    improved
+        .verify(grid, net)
+        .unwrap_or_else(|why| panic!("{why}: {net:?}"));
+    improved
+}
+
+proptest! {
+    #![proptest_config(cases(1500))]
+
+    #[test]
+    fn improved_trees_lie_between_the_optimum_and_the_plain_ones(case in case(9)) {
+        let Case { grid, nets, recipe } = &case;
+        for net in nets {
+            let plain = route(grid, net);
+            let better = improved(grid, net);
+            let what = format!("{net:?} of {recipe:?}");
+            assert!(better.cost() <= plain.cost(), "{what}");
+            assert_eq!(better.unreached(), plain.unreached(), "{what}");
+            assert_eq!(better, improved(grid, net), "{what}");
+            if net.pins.len() <= 5 && plain.unreached().is_empty() {
+                let optimum = route_oracle::steiner_cost(grid, net).unwrap();
+                assert!(optimum <= better.cost(), "{optimum}, {}: {what}", better.cost());
+                if net.pins.len() == 2 {
+                    assert_eq!(optimum, better.cost(), "{what}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn larger_improved_trees_hold(case in case(40)) {
+        for net in &case.nets {
+            assert!(improved(&case.grid, net).cost() <= route(&case.grid, net).cost());
+        }
+    }
+}
+
+#[test]
+fn most_improved_trees_are_optimal() {
+    let mut count = [0; 3];
+    for seed in 0..300 {
+        let recipe = Recipe {
+            width: 12,
+            height: 12,
+            layers: 1,
+            least: 1,
+            most: 9,
+            blocked: 0,
+            preferred: false,
+            nets: 1,
+            pins: 7,
+            pin_cells: 1,
+            windows: false,
+            seed,
+        };
+        let Case { grid, nets, .. } = recipe.draw();
+        let optimum = route_oracle::steiner_cost(&grid, &nets[0]).unwrap();
+        let costs = [
+            optimum,
+            improved(&grid, &nets[0]).cost(),
+            route(&grid, &nets[0]).cost(),
+        ];
+        for (count, cost) in count.iter_mut().zip(costs) {
+            *count += u32::from(cost == optimum);
+        }
+    }
+    let [all, improved, plain] = count;
+    say(&format!(
+        "of {all} trees {improved} improved and {plain} plain ones are optimal"
+    ));
+    assert!(improved > plain + 30 && improved > 270);
 }
 
 /// The cells, but for those of pins, with edges along both axes.
@@ -477,10 +557,12 @@ fn the_reports_cases_cost_no_more_than_its_trees() {
         }
         found.verify(&grid, &net).unwrap();
         assert_eq!(found.unreached(), [0; 0]);
+        let better = improved(&grid, &net).cost();
+        let plain = found.cost();
         say(&format!(
-            "case {number}: {}, the report {report}",
-            found.cost()
+            "case {number}: {plain}, improved {better}, the report {report}"
         ));
+        assert!(better < plain && better < report, "case {number}");
         assert!(
             found.cost() * 1000 <= report * 1003,
             "case {number}: {} against {report}",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::emulator::Emulator;
 use crate::label::{self, LabelAlgorithm, LabelOptions, Labels};
-use crate::route::{self, Net, Route, RouteAlgorithm, RouteOptions, RoutingGrid};
+use crate::route::{self, Net, Route, RouteAlgorithm, RouteOptions, RoutingGrid, TreeKind};
 use crate::trace::device::DeviceTracer;
 use crate::trace::{self, Contours, TraceAlgorithm, TraceOptions};
 use crate::{BinaryImage, Error, Result};
@@ -244,6 +244,10 @@ impl Engine {
             #[cfg(feature = "cuda")]
             Backend::Cuda(_) => todo!(),
             Backend::Emulator(_) => todo!(),
+        };
+        let routes = match options.tree {
+            TreeKind::Nearest => routes,
+            TreeKind::Improved => route::improve::improve(grid, nets, routes)?,
         };
         self.progress().report(1, 1);
         Ok(routes)

@@ -181,3 +181,55 @@ pub(crate) fn cost_with_turns(grid: &RoutingGrid, net: &Net, turn: u64) -> Optio
         .flatten()
         .min()
 }
+
+/// The cost of the cheapest tree that joins all pins of `net` (S. E. Dreyfus and R. A. Wagner, The Steiner problem in graphs, 1971);
+/// none where there is no such tree.
+pub(crate) fn steiner_cost(grid: &RoutingGrid, net: &Net) -> Option<u64> {
+    let mut edges = edges(grid, net.window.unwrap_or(Window::of(grid)));
+    for pin in &net.pins {
+        let pairs = pin
+            .cells
+            .iter()
+            .flat_map(|&a| pin.cells.iter().map(move |&b| (a, b)));
+        edges.extend(pairs.map(|(a, b)| (a, b, 0, 0)));
+    }
+    let Some((root, others)) = net.pins.split_first() else {
+        return Some(0);
+    };
+    // By set of the other pins, by cell: the cheapest tree that joins the set and the cell.
+    let sets = 1usize << others.len();
+    let mut best = vec![vec![None::<u64>; grid.cell_count() as usize]; sets];
+    for set in 1..sets {
+        if set.is_power_of_two() {
+            for &cell in &others[set.trailing_zeros() as usize].cells {
+                best[set][grid.number(cell) as usize] = Some(0);
+            }
+        }
+        for part in (1..set).filter(|part| part & set == *part) {
+            for cell in 0..grid.cell_count() as usize {
+                if let (Some(a), Some(b)) = (best[part][cell], best[set - part][cell])
+                    && best[set][cell].is_none_or(|old| a + b < old)
+                {
+                    best[set][cell] = Some(a + b);
+                }
+            }
+        }
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for &(from, to, weight, _) in &edges {
+                if let Some(cost) = best[set][grid.number(from) as usize] {
+                    let to = &mut best[set][grid.number(to) as usize];
+                    if to.is_none_or(|old| cost + weight < old) {
+                        *to = Some(cost + weight);
+                        changed = true;
+                    }
+                }
+            }
+        }
+    }
+    if others.is_empty() {
+        return Some(0);
+    }
+    best[sets - 1][grid.number(root.cells[0]) as usize]
+}

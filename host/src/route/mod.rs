@@ -46,6 +46,7 @@
 mod bfs;
 mod grid;
 mod heuristic;
+pub(crate) mod improve;
 mod net;
 mod retrace;
 mod spanning;
