@@ -18,7 +18,7 @@ type Edge = (u32, u32);
 /// Improves `plain`, the plain trees of `nets`. The pins that those do not reach stay apart.
 ///
 /// # Cost
-/// 37 bytes a cell of the window; a search over all its cells, and many small ones.
+/// 45 bytes a cell of the window; four searches over all its cells, and many small ones.
 pub(crate) fn improve(grid: &RoutingGrid, nets: &[Net], plain: Vec<Route>) -> Result<Vec<Route>> {
     let mut sources = nets.iter().zip(&plain);
     let improved = super::route(grid, nets, |part, pins| {
