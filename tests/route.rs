@@ -146,6 +146,11 @@ proptest! {
             found.verify(grid, net).unwrap_or_else(|why| panic!("{why}: {turn}, {net:?} of {recipe:?}"));
             assert_eq!(found.unreached(), route(grid, net).unreached());
             assert_eq!(found.turn_cost(), turns(&found, net) * u64::from(turn));
+            let options = RouteOptions { turn_cost: turn, tree: TreeKind::Improved, ..RouteOptions::default() };
+            let better = Engine::cpu().route_net(grid, net, &options).unwrap();
+            better.verify(grid, net).unwrap_or_else(|why| panic!("{why}: {turn}, {net:?} of {recipe:?}"));
+            assert_eq!(better.unreached(), found.unreached());
+            assert!(better.cost() <= found.cost(), "{turn}, {net:?} of {recipe:?}");
             if net.pins.len() == 2 {
                 let cheapest = route_oracle::cost_with_turns(grid, net, turn.into());
                 assert_eq!(found.cost(), cheapest.unwrap_or(0), "{turn}, {net:?} of {recipe:?}");

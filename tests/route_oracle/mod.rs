@@ -206,11 +206,13 @@ pub(crate) fn steiner_cost(grid: &RoutingGrid, net: &Net) -> Option<u64> {
             }
         }
         for part in (1..set).filter(|part| part & set == *part) {
-            for cell in 0..grid.cell_count() as usize {
-                if let (Some(a), Some(b)) = (best[part][cell], best[set - part][cell])
-                    && best[set][cell].is_none_or(|old| a + b < old)
+            let halves = best[part].iter().zip(&best[set - part]);
+            let sums: Vec<_> = halves.map(|(a, b)| Some((*a)? + (*b)?)).collect();
+            for (best, sum) in best[set].iter_mut().zip(sums) {
+                if let Some(sum) = sum
+                    && best.is_none_or(|old| sum < old)
                 {
-                    best[set][cell] = Some(a + b);
+                    *best = Some(sum);
                 }
             }
         }
