@@ -203,6 +203,49 @@ proptest! {
 }
 
 #[test]
+fn improved_trees_of_many_pins_hold() {
+    for (seed, pins, layers, blocked) in [
+        (1, 150, 1, 0),
+        (2, 90, 2, 0),
+        (3, 60, 1, 20),
+        (4, 40, 3, 20),
+    ] {
+        let recipe = Recipe {
+            width: 90,
+            height: 110,
+            layers,
+            least: 0,
+            most: 9,
+            blocked,
+            preferred: layers > 1,
+            nets: 3,
+            pins,
+            pin_cells: 3,
+            windows: true,
+            seed,
+        };
+        let Case { grid, nets, .. } = recipe.draw();
+        let options = RouteOptions {
+            tree: TreeKind::Improved,
+            ..RouteOptions::default()
+        };
+        let routes = Engine::cpu().route(&grid, &nets, &options).unwrap();
+        for (better, net) in routes.iter().zip(&nets) {
+            let plain = route(&grid, net);
+            better.verify(&grid, net).unwrap();
+            assert_eq!(better.unreached(), plain.unreached());
+            assert!(better.cost() <= plain.cost());
+            say(&format!(
+                "{} pins: {}, improved {}",
+                net.pins.len(),
+                plain.cost(),
+                better.cost()
+            ));
+        }
+    }
+}
+
+#[test]
 fn most_improved_trees_are_optimal() {
     let mut count = [0; 3];
     for seed in 0..300 {

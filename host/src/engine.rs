@@ -229,12 +229,8 @@ impl Engine {
         options: &RouteOptions,
     ) -> Result<Vec<Route>> {
         if options.turn_cost > 0 {
-            let without = RouteOptions {
-                turn_cost: 0,
-                ..*options
-            };
-            return route::turns::route(grid, nets, options.turn_cost, |grid, nets| {
-                self.route(grid, nets, &without)
+            return route::turns::route(grid, nets, options, |grid, nets, options| {
+                self.route(grid, nets, options)
             });
         }
         let algorithm = self.route_algorithm(options);

@@ -5,16 +5,17 @@
 //! two pins the tree is the cheapest path. With more, wires of the two layers may cross without a via; on the one layer that they
 //! become they touch there, so that one of the ways around such a ring is left out again.
 
-use super::{BLOCKED, Net, Pin, Route, RoutingGrid, Window, spanning};
+use super::{BLOCKED, Net, Pin, Route, RouteOptions, RoutingGrid, TreeKind, Window, spanning};
 use crate::{Error, Result};
 
-/// Routes nets at `turn_cost` for each turn with `route`, which routes on the grid of two layers.
+/// Routes nets at `options.turn_cost` for each turn, which is not 0, with `route`, which routes on the grid of two layers.
 pub(crate) fn route(
     grid: &RoutingGrid,
     nets: &[Net],
-    turn_cost: u32,
-    route: impl FnOnce(&RoutingGrid, &[Net]) -> Result<Vec<Route>>,
+    options: &RouteOptions,
+    route: impl Fn(&RoutingGrid, &[Net], &RouteOptions) -> Result<Vec<Route>>,
 ) -> Result<Vec<Route>> {
+    let turn_cost = options.turn_cost;
     if grid.layers() > 1 {
         return Err(Error::InvalidOption(format!(
             "a cost of turns is for a grid of one layer, and this one has {}: give each a direction, so that a turn takes a via",
@@ -45,14 +46,31 @@ pub(crate) fn route(
             window: net.window,
         })
         .collect();
-    let routes = route(&layered, &layered_nets)?;
-    let flat = nets.iter().zip(&routes).map(|(net, layered)| {
-        let mut route = flatten(grid, net, layered);
-        route.turn_cost = route.turns(net) * u64::from(turn_cost);
-        route.cost += route.turn_cost;
-        route
-    });
-    Ok(flat.collect())
+    let flat = |tree: TreeKind| -> Result<Vec<Route>> {
+        let options = RouteOptions {
+            turn_cost: 0,
+            tree,
+            ..*options
+        };
+        let routes = route(&layered, &layered_nets, &options)?;
+        let flat = nets.iter().zip(&routes).map(|(net, layered)| {
+            let mut route = flatten(grid, net, layered);
+            route.turn_cost = route.turns(net) * u64::from(turn_cost);
+            route.cost += route.turn_cost;
+            route
+        });
+        Ok(flat.collect())
+    };
+    let mut routes = flat(options.tree)?;
+    if options.tree == TreeKind::Improved {
+        // What is cheaper on two layers need not be on one.
+        for (route, plain) in routes.iter_mut().zip(flat(TreeKind::Nearest)?) {
+            if plain.cost < route.cost {
+                *route = plain;
+            }
+        }
+    }
+    Ok(routes)
 }
 
 /// The tree of `net` that a tree on two layers becomes on one.
