@@ -199,7 +199,7 @@ impl Route {
 
 /// The direction from a cell to the next: the sign of each coordinate's difference.
 fn step(from: Cell, to: Cell) -> [i8; 3] {
-    let sign = |a: u32, b: u32| (b > a) as i8 - (b < a) as i8;
+    let sign = |a: u32, b: u32| i8::from(b > a) - i8::from(b < a);
     [
         sign(from.x, to.x),
         sign(from.y, to.y),
