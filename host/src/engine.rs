@@ -6,6 +6,7 @@ use crate::emulator::Emulator;
 use crate::label::{self, LabelAlgorithm, LabelOptions, Labels};
 use crate::route::{
     self, Cell, DeviceRouter, Distances, Net, Route, RouteAlgorithm, RouteOptions, RoutingGrid,
+    TreeKind,
 };
 use crate::trace::device::DeviceTracer;
 use crate::trace::{self, Contours, TraceAlgorithm, TraceOptions};
@@ -221,7 +222,7 @@ impl Engine {
     /// [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of another device;
     /// [`Error::PinOutside`](crate::Error::PinOutside), [`Error::PinWithoutCells`](crate::Error::PinWithoutCells),
     /// [`Error::WindowOutside`](crate::Error::WindowOutside) for nets that are not on the grid;
-    /// [`Error::InvalidOption`](crate::Error::InvalidOption) for a cost of turns on several layers;
+    /// [`Error::InvalidOption`](crate::Error::InvalidOption) for a cost of turns on several layers or of 2³² - 1;
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory); by kernels, [`Error::CostTooLarge`](crate::Error::CostTooLarge),
     /// [`Error::GridTooLarge`](crate::Error::GridTooLarge), and `Error::Cuda` or [`Error::Emulator`](crate::Error::Emulator).
     pub fn route(
@@ -230,6 +231,11 @@ impl Engine {
         nets: &[Net],
         options: &RouteOptions,
     ) -> Result<Vec<Route>> {
+        if options.turn_cost > 0 {
+            return route::turns::route(grid, nets, options, |grid, nets, options| {
+                self.route(grid, nets, options)
+            });
+        }
         let algorithm = self.route_algorithm(options);
         algorithm.check_runs_on(self.device())?;
         let routes = match &self.backend {
@@ -243,6 +249,10 @@ impl Engine {
                 let router = DeviceRouter::on(tracer.gpu().clone());
                 router.route_host(grid, nets, algorithm, &self.progress())?
             }
+        };
+        let routes = match options.tree {
+            TreeKind::Nearest => routes,
+            TreeKind::Improved => route::improve::improve(grid, nets, routes)?,
         };
         self.progress().report(1, 1);
         Ok(routes)

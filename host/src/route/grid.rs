@@ -365,6 +365,17 @@ impl RoutingGrid {
         self
     }
 
+    /// Two layers out of one: the lower has its edges along x, the upper those along y, and all vias have the weight `via`.
+    pub(super) fn by_direction(&self, via: u32) -> Result<Self> {
+        debug_assert_eq!(self.layers, 1);
+        let mut grid = Self::blocked(self.width, self.height, 2)?;
+        let area = self.right.len();
+        grid.right[..area].copy_from_slice(&self.right);
+        grid.down[area..].copy_from_slice(&self.down);
+        grid.via[..area].fill(via);
+        Ok(grid)
+    }
+
     /// The part of the grid in `window`, on all layers.
     ///
     /// # Errors

@@ -39,6 +39,11 @@ impl Joined {
         })
     }
 
+    /// The sum of all costs.
+    pub(super) fn cost(&self) -> u64 {
+        self.costs.iter().sum()
+    }
+
     /// The route of `net`, of which this is on `grid`, the part of the whole grid in `window`.
     pub(super) fn into_route(self, net: &Net, grid: &RoutingGrid, window: Window) -> Route {
         let whole = |number: u32| {
@@ -80,28 +85,31 @@ pub(super) fn connect(
     while !open.is_empty() {
         progress.report((pins.len() - open.len()) as u64, pins.len() as u64);
         relax(&mut distances)?;
-        let nearest = open.iter().enumerate().flat_map(|(at, &pin)| {
-            let cells = pins[pin].iter().enumerate();
-            let distances = &distances;
-            cells.map(move |(i, &cell)| (distances[cell as usize], pin, i, at))
-        });
-        let Some((cost, pin, i, at)) = nearest.min() else {
+        let Some((cost, at, start)) = nearest(pins, &open, &distances) else {
             break;
         };
-        if cost == UNREACHED {
-            break;
-        }
         let distance = |cell: u32| distances[cell as usize];
-        let path = retrace::path(
-            grid,
-            distance,
-            |cell| on_tree[cell as usize] != 0,
-            pins[pin][i],
-        );
+        let path = retrace::path(grid, distance, |cell| on_tree[cell as usize] != 0, start);
+        let pin = open.remove(at);
         joined.push(pin, cost, &path);
         add(&mut distances, &mut on_tree, &path);
         add(&mut distances, &mut on_tree, &pins[pin]);
-        open.remove(at);
     }
     Ok(joined)
+}
+
+/// Of the pins `open` the nearest that is reached, of those the one with the smallest number, of its cells the first: its distance,
+/// its place in `open`, and the cell. `open` is in order.
+pub(super) fn nearest(
+    pins: &PinCells,
+    open: &[usize],
+    distances: &[u64],
+) -> Option<(u64, usize, u32)> {
+    let cells = open.iter().enumerate().flat_map(|(at, &pin)| {
+        let cells = pins[pin].iter();
+        cells.map(move |&cell| (distances[cell as usize], at, cell))
+    });
+    // The first of several.
+    let nearest = cells.min_by_key(|&(distance, ..)| distance);
+    nearest.filter(|&(distance, ..)| distance != UNREACHED)
 }

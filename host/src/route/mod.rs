@@ -38,19 +38,24 @@
 //! | from distances to a path | `retrace.rs` |
 //! | distances and tree at once, on one core | `dijkstra.rs` |
 //! | distances by sweeps; by breadth-first search | `sweep.rs`; `bfs.rs` |
+//! | a tree out of given edges | `spanning.rs` |
 //! | better trees | `improve/` |
 //! | a cost for turns | `turns.rs` |
 //! | all of it on a GPU, by the kernels of the crate `trazar-kernels` | `device/` |
 
+mod bfs;
 mod case;
 mod device;
 mod dijkstra;
 mod grid;
 mod heuristic;
+pub(crate) mod improve;
 mod net;
 mod retrace;
+mod spanning;
 mod sweep;
 mod tree;
+pub(crate) mod turns;
 
 pub use case::RoutingCase;
 pub use device::{DeviceGrid, DeviceRouter};
@@ -64,6 +69,7 @@ use std::borrow::Cow;
 use crate::engine::Progress;
 use crate::{Device, Result};
 use heuristic::{Joined, PinCells};
+use sweep::Threads;
 
 /// The ways to route. All but [`Bfs`](Self::Bfs) give the same trees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -171,7 +177,8 @@ pub enum TreeKind {
 pub struct RouteOptions {
     /// Which tree to make.
     pub tree: TreeKind,
-    /// What a path pays for each turn, on a grid of one layer. (With layers that have preferred directions, a turn takes a via.)
+    /// What the tree pays for each cell at which it turns or branches, but for those of pins, on a grid of one layer. (With layers
+    /// that have preferred directions, a turn takes a via.) Two pins get the cheapest path.
     pub turn_cost: u32,
     /// How to compute it; `None` leaves the choice to the engine.
     pub algorithm: Option<RouteAlgorithm>,
@@ -225,12 +232,17 @@ pub(crate) fn route_on_cpu(
     algorithm: RouteAlgorithm,
     progress: &Progress<'_>,
 ) -> Result<Vec<Route>> {
-    route(grid, nets, |grid, pins| match algorithm {
-        RouteAlgorithm::Dijkstra => dijkstra::connect(grid, pins, progress),
-        _ => heuristic::connect(grid, pins, progress, |distances| {
-            sweep::relax(grid, distances);
+    let sweep = |grid: &RoutingGrid, pins: &PinCells, threads| {
+        heuristic::connect(grid, pins, progress, |distances| {
+            sweep::relax(grid, distances, threads);
             Ok(())
-        }),
+        })
+    };
+    route(grid, nets, |grid, pins| match algorithm {
+        RouteAlgorithm::Bfs => bfs::connect(grid, pins, progress),
+        RouteAlgorithm::Sweep => sweep(grid, pins, Threads::One),
+        RouteAlgorithm::SweepParallel => sweep(grid, pins, Threads::All),
+        _ => dijkstra::connect(grid, pins, progress),
     })
 }
 

@@ -19,6 +19,7 @@ pub struct Connection<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Route {
     pub(super) cost: u64,
+    pub(super) turn_cost: u64,
     /// The cells of the first pin.
     pub(super) root: Vec<Cell>,
     pub(super) pins: Vec<usize>,
@@ -44,6 +45,7 @@ impl Route {
         }
         Self {
             cost: costs.iter().sum(),
+            turn_cost: 0,
             root: net.pins.first().map_or(Vec::new(), |pin| pin.cells.clone()),
             unreached: (1..net.pins.len()).filter(|&pin| !reached[pin]).collect(),
             pins,
@@ -53,9 +55,31 @@ impl Route {
         }
     }
 
-    /// The sum of the weights of all edges.
+    /// The sum of the weights of all edges, and what the turns cost.
     pub fn cost(&self) -> u64 {
         self.cost
+    }
+
+    /// What the turns cost, by [`RouteOptions::turn_cost`](super::RouteOptions::turn_cost). It is no part of the paths' costs.
+    pub fn turn_cost(&self) -> u64 {
+        self.turn_cost
+    }
+
+    /// The number of cells, other than those of the pins of `net`, at which the tree turns or branches: where it has edges along x
+    /// and along y.
+    pub(super) fn turns(&self, net: &Net) -> u64 {
+        let mut axes: HashMap<Cell, (bool, bool)> = HashMap::new();
+        for (a, b) in self.edges() {
+            for cell in [a, b] {
+                let (x, y) = axes.entry(cell).or_default();
+                *x |= a.x != b.x;
+                *y |= a.y != b.y;
+            }
+        }
+        for cell in net.pins.iter().flat_map(|pin| &pin.cells) {
+            axes.remove(cell);
+        }
+        axes.values().filter(|&&(x, y)| x && y).count() as u64
     }
 
     /// The pins, by number, that no path reaches, in order: blocked edges or the window keep them apart from the first.
@@ -113,7 +137,7 @@ impl Route {
 
     /// Checks that this is a tree on `grid` that joins the pins of `net`: every edge between neighbours and not blocked, within
     /// the net's window, no edge twice and no cycle, all pins joined but those [unreached](Self::unreached), and the costs the
-    /// sums of the weights. Cells of one pin count as joined.
+    /// sums of the weights, that of turns a multiple of their number. Cells of one pin count as joined.
     ///
     /// # Errors
     /// What is wrong, in words.
@@ -122,11 +146,14 @@ impl Route {
         let window = net
             .check(0, grid.width(), grid.height(), grid.layers())
             .map_err(|error| error.to_string())?;
-        for pin in &net.pins {
-            for cell in &pin.cells {
-                // A cell may be in several pins: these are joined as well.
-                sets.join(pin.cells[0], *cell);
+        // The cells of a pin join when the pin does: the same cell may be in several, and a path may pass two of another's.
+        let join_pin = |sets: &mut Sets, pin: &super::Pin| {
+            for &cell in &pin.cells {
+                sets.join(pin.cells[0], cell);
             }
+        };
+        if let Some(root) = net.pins.first() {
+            join_pin(&mut sets, root);
         }
         let mut total = 0u64;
         for path in self.connections() {
@@ -161,9 +188,20 @@ impl Route {
                 ));
             }
             total += cost;
+            join_pin(&mut sets, pin);
         }
-        if total != self.cost {
-            return Err(format!("the tree costs {total}, not {}", self.cost));
+        if total + self.turn_cost != self.cost {
+            return Err(format!(
+                "the tree costs {total} and {} for turns, not {}",
+                self.turn_cost, self.cost
+            ));
+        }
+        let turns = self.turns(net);
+        if self.turn_cost.checked_rem(turns).unwrap_or(self.turn_cost) != 0 {
+            return Err(format!(
+                "{turns} turns cannot cost {} together",
+                self.turn_cost
+            ));
         }
         let unreached: BTreeSet<_> = self.unreached.iter().copied().collect();
         let mut joined: Vec<_> = self
@@ -187,7 +225,7 @@ impl Route {
 
 /// The direction from a cell to the next: the sign of each coordinate's difference.
 fn step(from: Cell, to: Cell) -> [i8; 3] {
-    let sign = |a: u32, b: u32| (b > a) as i8 - (b < a) as i8;
+    let sign = |a: u32, b: u32| i8::from(b > a) - i8::from(b < a);
     [
         sign(from.x, to.x),
         sign(from.y, to.y),

@@ -1,0 +1,88 @@
+//! Trees that pay for turns, by way of a grid of two layers: one for wires along x, one for wires along y, and a via between them
+//! at each cell for what a turn costs.
+//!
+//! A pin is on both layers, so a wire leaves it in any direction for nothing. Any algorithm on any device routes such a grid. With
+//! two pins the tree is the cheapest path. With more, wires of the two layers may cross without a via; on the one layer that they
+//! become they touch there, so that one of the ways around such a ring is left out again.
+
+use super::{BLOCKED, Net, Pin, Route, RouteOptions, RoutingGrid, TreeKind, Window, spanning};
+use crate::{Error, Result};
+
+/// Routes nets at `options.turn_cost` for each turn, which is not 0, with `route`, which routes on the grid of two layers.
+pub(crate) fn route(
+    grid: &RoutingGrid,
+    nets: &[Net],
+    options: &RouteOptions,
+    route: impl Fn(&RoutingGrid, &[Net], &RouteOptions) -> Result<Vec<Route>>,
+) -> Result<Vec<Route>> {
+    let turn_cost = options.turn_cost;
+    if grid.layers() > 1 {
+        return Err(Error::InvalidOption(format!(
+            "a cost of turns is for a grid of one layer, and this one has {}: give each a direction, so that a turn takes a via",
+            grid.layers()
+        )));
+    }
+    if turn_cost == BLOCKED {
+        return Err(Error::InvalidOption(format!(
+            "{turn_cost} for a turn is too much: {} at most",
+            BLOCKED - 1
+        )));
+    }
+    for (number, net) in nets.iter().enumerate() {
+        net.check(number, grid.width(), grid.height(), grid.layers())?;
+    }
+    let layered = grid.by_direction(turn_cost)?;
+    let on_both = |pin: &Pin| Pin {
+        cells: pin
+            .cells
+            .iter()
+            .flat_map(|cell| [*cell, cell.on(1)])
+            .collect(),
+    };
+    let layered_nets: Vec<Net> = nets
+        .iter()
+        .map(|net| Net {
+            pins: net.pins.iter().map(on_both).collect(),
+            window: net.window,
+        })
+        .collect();
+    let flat = |tree: TreeKind| -> Result<Vec<Route>> {
+        let options = RouteOptions {
+            turn_cost: 0,
+            tree,
+            ..*options
+        };
+        let routes = route(&layered, &layered_nets, &options)?;
+        let flat = nets.iter().zip(&routes).map(|(net, layered)| {
+            let mut route = flatten(grid, net, layered);
+            route.turn_cost = route.turns(net) * u64::from(turn_cost);
+            route.cost += route.turn_cost;
+            route
+        });
+        Ok(flat.collect())
+    };
+    let mut routes = flat(options.tree)?;
+    if options.tree == TreeKind::Improved {
+        // What is cheaper on two layers need not be on one.
+        for (route, plain) in routes.iter_mut().zip(flat(TreeKind::Nearest)?) {
+            if plain.cost < route.cost {
+                *route = plain;
+            }
+        }
+    }
+    Ok(routes)
+}
+
+/// The tree of `net` that a tree on two layers becomes on one.
+fn flatten(grid: &RoutingGrid, net: &Net, layered: &Route) -> Route {
+    let edges: Vec<(u32, u32)> = layered
+        .edges()
+        .filter(|(a, b)| a.layer == b.layer)
+        .map(|(a, b)| (grid.number(a.on(0)), grid.number(b.on(0))))
+        .collect();
+    let pins = net.pins.iter();
+    let pins = pins
+        .map(|pin| pin.cells.iter().map(|&cell| grid.number(cell)).collect())
+        .collect();
+    spanning::joined_over(grid, &pins, &edges).into_route(net, grid, Window::of(grid))
+}
