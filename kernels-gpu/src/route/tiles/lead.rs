@@ -33,31 +33,29 @@ pub(super) fn lead<L: Label, const LAYERED: bool>(
     let area = problem.areas.ld(net);
     let words = net * NET_WORDS;
     let t = thread::thread_idx_x();
-    if start && area.first_pin < area.end_pin {
-        add_to_tree(problem, net, area, area.first_pin, (0, 0));
+    if start {
+        if area.first_pin == area.end_pin {
+            return finish(problem);
+        }
+        let bound = L::UNREACHED.priority();
+        add_to_tree(problem, net, area, area.first_pin, (0, 0), bound);
+        if !release(problem, shared, net) {
+            return;
+        }
     }
-    let mut final_up_to_bound = !start;
     loop {
-        let (pin, cell, label) = nearest(problem, shared, area);
-        let waiting = wake_up_to(problem, net, area, label.priority());
-        if waiting || !final_up_to_bound {
-            if t == 0 {
-                let last = problem.release(net);
-                if last {
-                    // All that was woken is done already.
-                    problem.hold(net);
-                }
-                shared.words.st(0u32, u32::from(last));
-            }
-            thread::sync_threads();
-            let last = shared.words.ld(0u32) == 1;
-            thread::sync_threads();
-            if !last {
+        let (pin, cell, label, next) = nearest(problem, shared, area);
+        if t == 0 {
+            set_bound(problem, net, label.priority());
+        }
+        // Before any slot goes on.
+        thread::sync_threads();
+        if wake_up_to(problem, net, area, label.priority()) {
+            if !release(problem, shared, net) {
                 return;
             }
-            final_up_to_bound = true;
         } else if pin == area.end_pin {
-            break;
+            return finish(problem);
         } else {
             let start = problem.net_words.ld(words + PATH_LEN);
             let end = retrace::<L, LAYERED>(problem, shared, area, cell.label, start);
@@ -72,17 +70,45 @@ pub(super) fn lead<L: Label, const LAYERED: bool>(
                 };
                 problem.joined.st(area.first_pin + count, joined);
             }
-            add_to_tree(problem, net, area, pin, (start, end));
-            final_up_to_bound = false;
+            // The next pin will be no farther than it is now.
+            let bound = next.priority();
+            add_to_tree(problem, net, area, pin, (start, end), bound);
+            wake_up_to(problem, net, area, bound);
+            if !release(problem, shared, net) {
+                return;
+            }
         }
     }
-    if t == 0 {
+}
+
+/// A net is done. For a whole block.
+#[inline(always)]
+fn finish<L: Label>(problem: &Problem<'_, L>) {
+    if thread::thread_idx_x() == 0 {
         thread::device_fence();
         problem.counters.atomic_add(OPEN, u32::MAX);
     }
 }
 
-/// Makes a path and the cells of a pin the tree's, and their slots active.
+/// Lets the slots that are active go on; whether they are all done already, and the net is held again. For a whole block.
+#[inline(always)]
+fn release<L: Label>(problem: &Problem<'_, L>, shared: &Shared<L>, net: u32) -> bool {
+    // What all threads have marked comes before.
+    thread::sync_threads();
+    if thread::thread_idx_x() == 0 {
+        let last = problem.release(net);
+        if last {
+            problem.hold(net);
+        }
+        shared.words.st(0u32, u32::from(last));
+    }
+    thread::sync_threads();
+    let last = shared.words.ld(0u32) == 1;
+    thread::sync_threads();
+    last
+}
+
+/// Makes a path and the cells of a pin the tree's, and their slots active, with a new bound.
 #[inline(always)]
 fn add_to_tree<L: Label>(
     problem: &Problem<'_, L>,
@@ -90,10 +116,12 @@ fn add_to_tree<L: Label>(
     area: Area,
     pin: u32,
     (start, end): (u32, u32),
+    bound: u32,
 ) {
     let t = thread::thread_idx_x();
     if t == 0 {
         problem.is_joined.st(pin, 1);
+        set_bound(problem, net, bound);
     }
     let (first_cell, end_cell) = (problem.pin_starts.ld(pin), problem.pin_starts.ld(pin + 1));
     let mut i = start + t;
@@ -129,15 +157,18 @@ fn add_to_tree<L: Label>(
     }
 }
 
-/// Sets the net's bound, and wakes the slots that wait with labels up to it; whether any is active.
+/// Sets the net's bound. For one thread.
+#[inline(always)]
+fn set_bound<L: Label>(problem: &Problem<'_, L>, net: u32, bound: u32) {
+    problem
+        .net_words
+        .atomic_exch(net * NET_WORDS + BOUND, bound);
+}
+
+/// Wakes the slots that wait with labels up to the net's bound; whether any is active.
 #[inline(always)]
 fn wake_up_to<L: Label>(problem: &Problem<'_, L>, net: u32, area: Area, bound: u32) -> bool {
     let t = thread::thread_idx_x();
-    if t == 0 {
-        problem
-            .net_words
-            .atomic_exch(net * NET_WORDS + BOUND, bound);
-    }
     let end = area.first_slot + area.tiles_x * area.tiles_y;
     let mut any = false;
     let mut slot = area.first_slot + t;
@@ -149,15 +180,14 @@ fn wake_up_to<L: Label>(problem: &Problem<'_, L>, net: u32, area: Area, bound: u
 }
 
 /// The nearest pin that is not joined, the smallest number first, its first nearest cell, and the label there; the pin after the
-/// net's last, and an unreached label, if there is none that a path reaches.
+/// net's last, and an unreached label, if there is none that a path reaches. And the label of the next nearest cell of a pin.
 #[inline(always)]
 fn nearest<L: Label>(
     problem: &Problem<'_, L>,
     shared: &Shared<L>,
     area: Area,
-) -> (u32, PinCell, L) {
+) -> (u32, PinCell, L, L) {
     let t = thread::thread_idx_x();
-    let mut best = NONE;
     let cell = |i: u32| {
         if i < area.end_cell {
             (
@@ -175,6 +205,12 @@ fn nearest<L: Label>(
             NONE
         }
     };
+    // The two smallest of all.
+    let (mut best, mut next) = (NONE, NONE);
+    let mut offer = |key: u64| {
+        next = next.min(best.max(key));
+        best = best.min(key);
+    };
     let mut i = area.first_cell + t;
     while i < area.end_cell {
         // Four at once: their loads wait together.
@@ -185,31 +221,44 @@ fn nearest<L: Label>(
             cell(i + 3 * BLOCK),
         ];
         let [a, b, c, d] = cells;
-        best = best.min(key(a)).min(key(b)).min(key(c)).min(key(d));
+        offer(key(a));
+        offer(key(b));
+        offer(key(c));
+        offer(key(d));
         i += 4 * BLOCK;
     }
     let mut distance = WARP_SIZE / 2;
     while distance > 0 {
-        let (other, _) = warp::warp_shuffle_xor(FULL_MASK, best, distance, WARP_SIZE);
-        best = best.min(other);
+        let (best_there, _) = warp::warp_shuffle_xor(FULL_MASK, best, distance, WARP_SIZE);
+        let (next_there, _) = warp::warp_shuffle_xor(FULL_MASK, next, distance, WARP_SIZE);
+        next = next.min(next_there).min(best.max(best_there));
+        best = best.min(best_there);
         distance /= 2;
     }
     if t % WARP_SIZE == 0 {
-        shared.best.st(t / WARP_SIZE, best);
+        shared.best.st(2 * (t / WARP_SIZE), best);
+        shared.best.st(2 * (t / WARP_SIZE) + 1, next);
     }
     thread::sync_threads();
+    (best, next) = (NONE, NONE);
     for warp in 0..BLOCK / WARP_SIZE {
-        best = best.min(shared.best.ld(warp));
+        let (best_there, next_there) = (shared.best.ld(2 * warp), shared.best.ld(2 * warp + 1));
+        next = next.min(next_there).min(best.max(best_there));
+        best = best.min(best_there);
     }
     thread::sync_threads();
     if best == NONE {
-        return (area.end_pin, PinCell::default(), L::UNREACHED);
+        return (area.end_pin, PinCell::default(), L::UNREACHED, L::UNREACHED);
     }
+    let label = |key: u64| match key {
+        NONE => L::UNREACHED,
+        key => L::from_cost(key >> CELL_BITS),
+    };
     // Ranks are the net's own.
     let rank = problem.pin_starts.ld(area.first_pin) + (best as u32 & (MAX_PIN_CELLS - 1));
     let place = problem.cell_places.ld(rank);
     let cell = problem.pin_cells.ld(place);
-    (cell.pin, cell, L::from_cost(best >> CELL_BITS))
+    (cell.pin, cell, label(best), label(next))
 }
 
 /// Appends the path from the label at `at` to the tree to the net's paths, from `start` on; gives its end.

@@ -21,8 +21,9 @@
 //! that are its own, the nearest labels first, and, while there is none, in those of others. No block waits for one that has not
 //! started: any number of blocks, one included, does all the work.
 //!
-//! Only labels up to the net's **bound** are wanted, those of the nearest pin that is not joined: slots into which larger ones come
-//! wait until the bound has grown. So a new path is followed as far as the next pin, not through the whole grid.
+//! Only labels up to the net's **bound** are wanted, those of the nearest pin that is not joined: slots into which larger ones come,
+//! and patches all of whose labels are larger, wait until the bound has grown. So a new path is followed as far as the next pin,
+//! not through the whole grid.
 //!
 //! | a thread of 256 has | |
 //! |---|---|
@@ -53,7 +54,7 @@ pub use queue::{COUNTERS, NET_JOINED, NET_PATH_LEN, NET_WORDS};
 
 use crate::primitives::quotient;
 use layout::{EAST, SOUTH};
-use patch::{Around, Beyond, Edges, Exchange, Seat, each};
+use patch::{Beyond, Edges, Exchange, Seat, each};
 use queue::Item;
 
 /// Warps of a block.
@@ -109,9 +110,9 @@ struct Problem<'a, L> {
 struct Shared<L> {
     exchange: Exchange<L>,
     beyond: Beyond<L>,
-    /// By warp: the best pin.
+    /// By warp: the nearest pin, and the next.
     best: SharedView<u64>,
-    /// What one thread tells all, and, from 8 on, what each warp tells of each side.
+    /// What one thread tells all, and, from 8 on, what each warp tells.
     words: SharedView<u32>,
 }
 
@@ -169,9 +170,9 @@ fn settle<L: Label, const LAYERED: bool>(
         return (net, false);
     }
     let mut labels = patch::load(problem, slot, seat);
-    // Labels in the tile itself may have been set by whoever leads the net.
-    let mut changed = pending == 0;
-    let mut fell = changed;
+    // Whoever leads the net may have set labels in the tile itself.
+    let mut fell = pending == 0;
+    let mut rest = u32::MAX;
     loop {
         // Read again where it is needed: registers are scarce.
         let area = problem.areas.ld(net);
@@ -179,12 +180,15 @@ fn settle<L: Label, const LAYERED: bool>(
             .beyond
             .read(problem, area, slot, area.tile_of(slot), seat);
         let before = labels;
-        let mut around = Around::NOTHING;
-        around.set_beyond(seat, &shared.beyond);
-        patch::take_in(&mut labels, &edges, &around);
+        shared.beyond.take_in(&mut labels, &edges, seat);
         patch::relax(&mut labels, &edges);
-        changed |= patch::differ(&labels, &before);
-        fell |= relax_tile::<L, LAYERED>(problem, shared, seat, &mut labels, &edges, changed);
+        // With layers there are no registers to keep them: what did not change is stored again.
+        fell |= LAYERED || patch::differ(&labels, &before);
+        // It only falls while the slot is taken.
+        let bound = problem.bound(net);
+        let left = relax_tile::<L, LAYERED>(problem, shared, seat, &mut labels, &edges, bound);
+        fell |= left.fell;
+        rest = rest.min(left.rest);
         // What has come meanwhile costs least now.
         if t == 0 {
             shared
@@ -195,30 +199,31 @@ fn settle<L: Label, const LAYERED: bool>(
         if shared.words.ld(1u32) == 0 {
             break;
         }
-        changed = false;
     }
     if thread::sync_threads_or(fell) {
         if fell {
             patch::store(problem, slot, seat, &labels);
         }
         let gives = patch::publish(problem, slot, seat, &labels, &edges, &shared.beyond);
-        each!(I, {
-            let least = warp::warp_reduce_min(FULL_MASK, gives[I]);
+        let least = |of: u32, value: u32| {
+            let least = warp::warp_reduce_min(FULL_MASK, value);
             if t % WARP_SIZE == 0 {
-                shared.words.st(8 + I as u32 * WARPS + t / WARP_SIZE, least);
+                shared.words.st(8 + of * WARPS + t / WARP_SIZE, least);
             }
-        });
-        let bound = problem.bound(net);
+        };
+        each!(I, least(I as u32, gives[I]));
+        least(4, rest);
         thread::sync_threads();
-        if t < 4 {
+        if t < 5 {
             let mut least = u32::MAX;
             for warp in 0..WARPS {
                 least = least.min(shared.words.ld(8 + t * WARPS + warp));
             }
             if least < u32::MAX {
                 let area = problem.areas.ld(net);
-                let beside = area.beside(slot, area.tile_of(slot), t);
-                problem.mark(net, beside, least, bound);
+                // The fifth is itself, for when the bound has grown.
+                let to = area.beside(slot, area.tile_of(slot), t);
+                problem.mark(net, to, least, problem.bound(net));
             }
         }
         note_pins(problem, net, slot);
@@ -231,7 +236,15 @@ fn settle<L: Label, const LAYERED: bool>(
     (net, shared.words.ld(1u32) == 1)
 }
 
-/// Relaxes the patches of a tile, which have `changed` or not, until none changes. Whether this thread's labels have fallen.
+/// What became of a patch.
+struct Left {
+    /// Whether its labels have fallen.
+    fell: bool,
+    /// The least priority of its labels, if they are all beyond the bound and were not passed on since they fell; or `u32::MAX`.
+    rest: u32,
+}
+
+/// Relaxes the patches of a tile until none changes within the bound.
 ///
 /// A warp has two whole rows of patches of a tile of one layer: its labels come from itself and from the warps before and after.
 /// While none of these changes it only waits.
@@ -242,12 +255,16 @@ fn relax_tile<L: Label, const LAYERED: bool>(
     seat: Seat,
     labels: &mut patch::Block4<L>,
     edges: &Edges,
-    changed: bool,
-) -> bool {
+    bound: u32,
+) -> Left {
     let t = thread::thread_idx_x();
     let warp = t / WARP_SIZE;
-    let mut fell = changed;
-    let mut changed = changed;
+    let mut left = Left {
+        fell: false,
+        rest: u32::MAX,
+    };
+    // In the first round, all show what they have.
+    let mut changed = true;
     // What was shown two rounds ago is what is shown now if neither of the last two rounds changed it.
     let mut shown = 0u32;
     let mut turn = 0;
@@ -263,21 +280,27 @@ fn relax_tile<L: Label, const LAYERED: bool>(
                 .st(8 + turn * 8 + warp, u32::from(warp_changed));
         }
         if !thread::sync_threads_or(changed) {
-            return fell;
+            return left;
         }
-        let around = shared.exchange.around::<LAYERED>(labels, seat, turn);
         let changes = |warp: u32| shared.words.ld(8 + turn * 8 + warp);
         let (before, after) = (changes(warp.max(1) - 1), changes((warp + 1).min(WARPS - 1)));
         changed = false;
         if LAYERED || warp_changed || before | after != 0 {
             let before = *labels;
-            patch::take_in(labels, edges, &around);
-            if LAYERED {
-                shared.exchange.take_in_layers(problem, labels, edges, seat);
-            }
+            let exchange = &shared.exchange;
+            exchange.take_in::<LAYERED>(problem, labels, edges, seat, turn);
             patch::relax(labels, edges);
-            changed = patch::differ(labels, &before);
-            fell |= changed;
+            let differs = if LAYERED {
+                exchange.differs(labels)
+            } else {
+                patch::differ(labels, &before)
+            };
+            if differs {
+                left.fell = true;
+                let least = patch::least(labels).priority();
+                changed = least <= bound;
+                left.rest = if changed { u32::MAX } else { least };
+            }
         }
         if LAYERED {
             // What is shown next stands in the same place.
@@ -349,8 +372,8 @@ macro_rules! route_kernels {
             let shared = Shared {
                 exchange: Exchange { rows: shared_array![$label; TILE as usize], tiling },
                 beyond: Beyond { rims: shared_array![$label; 1024], tiling },
-                best: shared_array![u64; 8],
-                words: shared_array![u32; 40],
+                best: shared_array![u64; 16],
+                words: shared_array![u32; 48],
             };
             work::<$label, $layered>(&problem, &shared);
         }

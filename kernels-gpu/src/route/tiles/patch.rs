@@ -87,15 +87,6 @@ pub(super) struct Edges {
     via: u32,
 }
 
-/// The labels next to a patch; unreached where there are none.
-#[derive(Clone, Copy)]
-pub(super) struct Around<L> {
-    left: Row<L>,
-    up: Row<L>,
-    right: Row<L>,
-    down: Row<L>,
-}
-
 /// Does something for the numbers 0 to 3, as constants.
 macro_rules! each {
     ($i:ident, $body:expr) => {{
@@ -398,35 +389,65 @@ impl<L: Label> Exchange<L> {
         }
     }
 
-    /// What the others have shown in this turn, after a barrier. Beyond the tile's sides: nothing.
+    /// Lowers a patch's labels to what those around it give, which the others have shown in this turn, before a barrier. For whole
+    /// warps.
     #[inline(always)]
-    pub(super) fn around<const LAYERED: bool>(
+    pub(super) fn take_in<const LAYERED: bool>(
         &self,
-        labels: &Block4<L>,
+        problem: &Problem<'_, L>,
+        labels: &mut Block4<L>,
+        edges: &Edges,
         seat: Seat,
         turn: u32,
-    ) -> Around<L> {
+    ) {
         let t = thread::thread_idx_x();
         let columns = self.tiling.patch_columns();
-        let mut around = Around::NOTHING;
         let (first, last) = if LAYERED {
             (0, 3)
         } else {
             (2 * turn, 2 * turn + 1)
         };
         if seat.row > 0 {
-            around.up = L::load_shared_row(self.rows, Self::at(last, t - columns));
+            let up = L::load_shared_row(self.rows, Self::at(last, t - columns));
+            across(up, &mut labels[0], edges.up);
         }
         if !seat.last_row {
-            around.down = L::load_shared_row(self.rows, Self::at(first, t + columns));
+            let down = L::load_shared_row(self.rows, Self::at(first, t + columns));
+            across(down, &mut labels[3], edges.down[3]);
         }
-        Self::beside(labels, columns, &mut around);
-        around
+        // The lanes beside this one hold what is to the left and right.
+        each!(I, {
+            let row = &mut labels[I];
+            let (left, is_left) = warp::warp_shuffle_up(FULL_MASK, row[3], 1, columns);
+            let (right, is_right) = warp::warp_shuffle_down(FULL_MASK, row[0], 1, columns);
+            if is_left {
+                row[0] = row[0].min(left.step(edges.left[I]));
+            }
+            if is_right {
+                row[3] = row[3].min(right.step(edges.right[I][3]));
+            }
+        });
+        if LAYERED {
+            self.take_in_layers(problem, labels, edges, seat);
+        }
+    }
+
+    /// Whether a patch's labels differ from what it has shown; with layers, which show all rows. It takes fewer registers than to keep
+    /// them.
+    #[inline(always)]
+    pub(super) fn differs(&self, labels: &Block4<L>) -> bool {
+        let t = thread::thread_idx_x();
+        let mut bits = 0;
+        each!(I, {
+            let shown = L::load_shared_row(self.rows, Self::at(I as u32, t));
+            each!(J, bits |= L::bits_that_differ(shown[J], labels[I][J]));
+        });
+        bits != 0
     }
 
     /// Lowers a patch's labels to what those in the layers below and above give, which the others have shown.
     #[inline(always)]
-    pub(super) fn take_in_layers(
+    fn take_in_layers(
         &self,
         problem: &Problem<'_, L>,
         labels: &mut Block4<L>,
@@ -439,60 +460,27 @@ impl<L: Label> Exchange<L> {
             let [a, b, c, d] = problem.via.ld_vector(at);
             [L::weight(a), L::weight(b), L::weight(c), L::weight(d)]
         };
-        if seat.layer > 0 {
-            each!(I, {
-                let row = L::load_shared_row(self.rows, Self::at(I as u32, t - patches));
-                let vias = edges.via + I as u32 * seat.pitch - self.tiling.layer_cells();
-                across(row, &mut labels[I], weights(vias));
-            });
-        }
-        if t + patches < BLOCK {
-            each!(I, {
-                let row = L::load_shared_row(self.rows, Self::at(I as u32, t + patches));
-                across(
-                    row,
-                    &mut labels[I],
-                    weights(edges.via + I as u32 * seat.pitch),
-                );
-            });
-        }
-    }
-
-    /// The labels to the left and right, which the lanes beside this one hold.
-    #[inline(always)]
-    fn beside(labels: &Block4<L>, columns: u32, around: &mut Around<L>) {
-        each!(I, {
-            let (left, is_left) = warp::warp_shuffle_up(FULL_MASK, labels[I][3], 1, columns);
-            let (right, is_right) = warp::warp_shuffle_down(FULL_MASK, labels[I][0], 1, columns);
-            around.left[I] = if is_left { left } else { L::UNREACHED };
-            around.right[I] = if is_right { right } else { L::UNREACHED };
-        });
-    }
-}
-
-impl<L: Label> Around<L> {
-    pub(super) const NOTHING: Self = Self {
-        left: [L::UNREACHED; 4],
-        up: [L::UNREACHED; 4],
-        right: [L::UNREACHED; 4],
-        down: [L::UNREACHED; 4],
-    };
-
-    /// Puts in what lies beyond the sides of the tile.
-    #[inline(always)]
-    pub(super) fn set_beyond(&mut self, seat: Seat, beyond: &Beyond<L>) {
-        let tiling = beyond.tiling;
-        if seat.is_at(WEST) {
-            self.left = L::load_shared_row(beyond.rims, seat.on_rim(tiling, WEST));
-        }
-        if seat.is_at(NORTH) {
-            self.up = L::load_shared_row(beyond.rims, seat.on_rim(tiling, NORTH));
-        }
-        if seat.is_at(EAST) {
-            self.right = L::load_shared_row(beyond.rims, seat.on_rim(tiling, EAST));
-        }
-        if seat.is_at(SOUTH) {
-            self.down = L::load_shared_row(beyond.rims, seat.on_rim(tiling, SOUTH));
+        // Below, then above. (A number of times that the compiler does not know: unrolled, it would load all before it uses any, and
+        // registers are scarce.)
+        let mut above = 0;
+        while above < self.tiling.layers.min(2) {
+            let (is, other, via) = if above == 0 {
+                let cells = self.tiling.layer_cells();
+                (
+                    seat.layer > 0,
+                    t.wrapping_sub(patches),
+                    edges.via.wrapping_sub(cells),
+                )
+            } else {
+                (t + patches < BLOCK, t + patches, edges.via)
+            };
+            if is {
+                each!(I, {
+                    let row = L::load_shared_row(self.rows, Self::at(I as u32, other));
+                    across(row, &mut labels[I], weights(via + I as u32 * seat.pitch));
+                });
+            }
+            above += 1;
         }
     }
 }
@@ -504,6 +492,32 @@ pub(super) struct Beyond<L> {
 }
 
 impl<L: Label> Beyond<L> {
+    /// Lowers a patch's labels to what those beyond the tile's sides give.
+    #[inline(always)]
+    pub(super) fn take_in(&self, labels: &mut Block4<L>, edges: &Edges, seat: Seat) {
+        let row = |side: u32| L::load_shared_row(self.rims, seat.on_rim(self.tiling, side));
+        if seat.is_at(WEST) {
+            let left = row(WEST);
+            each!(
+                I,
+                labels[I][0] = labels[I][0].min(left[I].step(edges.left[I]))
+            );
+        }
+        if seat.is_at(NORTH) {
+            across(row(NORTH), &mut labels[0], edges.up);
+        }
+        if seat.is_at(EAST) {
+            let right = row(EAST);
+            each!(
+                I,
+                labels[I][3] = labels[I][3].min(right[I].step(edges.right[I][3]))
+            );
+        }
+        if seat.is_at(SOUTH) {
+            across(row(SOUTH), &mut labels[3], edges.down[3]);
+        }
+    }
+
     /// The label at a place along a side.
     #[inline(always)]
     fn at(&self, side: u32, along: u32) -> L {
@@ -547,17 +561,6 @@ impl<L: Label> Beyond<L> {
     }
 }
 
-/// Lowers a patch's labels to what its neighbours' give.
-#[inline(always)]
-pub(super) fn take_in<L: Label>(labels: &mut Block4<L>, edges: &Edges, around: &Around<L>) {
-    across(around.up, &mut labels[0], edges.up);
-    across(around.down, &mut labels[3], edges.down[3]);
-    each!(I, {
-        labels[I][0] = labels[I][0].min(around.left[I].step(edges.left[I]));
-        labels[I][3] = labels[I][3].min(around.right[I].step(edges.right[I][3]));
-    });
-}
-
 /// Relaxes a patch's own edges, right and down and then back.
 #[inline(always)]
 pub(super) fn relax<L: Label>(labels: &mut Block4<L>, edges: &Edges) {
@@ -590,6 +593,16 @@ pub(super) fn differ<L: Label>(a: &Block4<L>, b: &Block4<L>) -> bool {
             | L::bits_that_differ(a[3], b[3])
     };
     (row(0) | row(1)) | (row(2) | row(3)) != 0
+}
+
+/// The smallest of a patch's labels.
+#[inline(always)]
+pub(super) fn least<L: Label>(labels: &Block4<L>) -> L {
+    let row = |i: usize| {
+        let [a, b, c, d] = labels[i];
+        a.min(b).min(c.min(d))
+    };
+    row(0).min(row(1)).min(row(2).min(row(3)))
 }
 
 /// Loads this thread's labels of a slot.
