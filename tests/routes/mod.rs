@@ -133,8 +133,7 @@ pub(crate) fn mistake(
     algorithm: RouteAlgorithm,
 ) -> Option<String> {
     let mut paths = expected.iter().flat_map(Route::connections);
-    let too_large =
-        algorithm == RouteAlgorithm::Tiles && paths.any(|path| path.cost >= TOO_LARGE);
+    let too_large = algorithm == RouteAlgorithm::Tiles && paths.any(|path| path.cost >= TOO_LARGE);
     match found {
         Ok(_) if too_large => Some("routes, though a path costs too much".to_owned()),
         Ok(found) => difference(&found, expected),
