@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use trazar::emulator::{Emulator, tally};
 use trazar::generate;
 use trazar::gpu::Scanner;
-use trazar::route::{Cell, DeviceRouter, Net, RouteAlgorithm, RoutingGrid};
+use trazar::route::{Cell, DeviceGrid, DeviceRouter, Net, RouteAlgorithm, RoutingGrid};
 use trazar::{
     Connectivity, DeviceImage, DeviceLabeler, DeviceTracer, Geometry, LabelAlgorithm,
     TraceAlgorithm, TraceOptions,
@@ -70,6 +70,18 @@ fn every_kernel_of_the_ptx_is_emulated() {
     ] {
         let net = std::slice::from_ref(&net);
         router.route_from_host(&grid, net, algorithm).unwrap();
+    }
+    // In tiles: one layer and two, with free edges and without.
+    let flat = Net::from_cells([Cell::at(0, 0), Cell::at(11, 8)]);
+    for free in [true, false] {
+        let weight = |x, y| u32::from(!free) + x * y % 5;
+        let layer = RoutingGrid::from_fn(12, 9, weight, weight).unwrap();
+        let layers = RoutingGrid::stack(&[layer.clone(), layer.clone()], &[2; 12 * 9]).unwrap();
+        for (grid, net) in [(layer, &flat), (layers, &net)] {
+            let grid = DeviceGrid::upload(&emulator, &grid).unwrap();
+            router.route(&grid, std::slice::from_ref(net)).unwrap();
+            router.distances(&grid, &[Cell::at(3, 3)]).unwrap();
+        }
     }
 
     let emulated: BTreeSet<&str> = tally().kernels.into_keys().collect();

@@ -6,7 +6,7 @@ use trazar_kernels::route::tiles::{
 };
 
 use crate::gpu::{Gpu, GpuBuffer};
-use crate::route::{Cell, Net, Route, RouteAlgorithm, RoutingGrid, Window};
+use crate::route::{BLOCKED, Cell, Net, Route, RouteAlgorithm, RoutingGrid, Window};
 use crate::{Error, Result};
 
 /// The most slots of a call of the kernels: their labels are numbered by 32 bits, and so are the cells of their paths.
@@ -87,6 +87,25 @@ impl<G: Gpu> DeviceGrid<G> {
         self.tiling.layers
     }
 
+    /// The same grid with all edges of weight 1 that are not blocked.
+    fn with_steps(&self, gpu: &G) -> Result<Self> {
+        let steps = |weights: &G::Buffer<u32>| {
+            let weights = weights.to_vec()?;
+            let steps = weights.into_iter().map(|weight| match weight {
+                BLOCKED => BLOCKED,
+                _ => 1,
+            });
+            gpu.upload(&steps.collect::<Vec<_>>())
+        };
+        Ok(Self {
+            tiling: self.tiling,
+            right: steps(&self.right)?,
+            down: steps(&self.down)?,
+            via: steps(&self.via)?,
+            has_free_edges: false,
+        })
+    }
+
     /// The views that all kernels take: right, down, via.
     fn weights(&self) -> [View<'_, u32>; 3] {
         [self.right.view(), self.down.view(), self.via.view()]
@@ -147,6 +166,17 @@ fn route_plan<G: Gpu>(
     let state = State::<G, u64>::run(gpu, grid, plan)?;
     let routes = state.routes(gpu, nets, plan)?;
     if state.is_complete(gpu, grid, plan, &routes)? {
+        return Ok(routes);
+    }
+    drop(state);
+    // Some cell is too far. No pin is, if nothing leads to those that are not reached.
+    let steps = grid.with_steps(gpu)?;
+    let state = State::<G, u32>::run(gpu, &steps, plan)?;
+    let reached = state.routes(gpu, nets, plan)?;
+    let mut both = routes.iter().zip(&reached);
+    if both.all(|(route, reached)| route.unreached() == reached.unreached())
+        && state.is_complete(gpu, &steps, plan, &reached)?
+    {
         return Ok(routes);
     }
     Err(too_far())

@@ -126,17 +126,16 @@ fn add_to_tree<L: Label>(
     let (first_cell, end_cell) = (problem.pin_starts.ld(pin), problem.pin_starts.ld(pin + 1));
     let mut i = start + t;
     while i < end {
-        problem
-            .labels
-            .st(problem.paths.ld(area.first_path + i), L::TREE);
+        // A path's first cell is its pin's too, which may have a cell twice.
+        let label = problem.paths.ld(area.first_path + i);
+        problem.labels.st_relaxed(label, L::TREE, Device);
         i += BLOCK;
     }
     let mut i = first_cell + t;
     while i < end_cell {
         let place = problem.cell_places.ld(i);
-        problem
-            .labels
-            .st(problem.pin_cells.ld(place).label, L::TREE);
+        let label = problem.pin_cells.ld(place).label;
+        problem.labels.st_relaxed(label, L::TREE, Device);
         problem.pin_labels.st_relaxed(place, L::UNREACHED, Device);
         i += BLOCK;
     }

@@ -162,16 +162,16 @@ fn settle<L: Label, const LAYERED: bool>(
     let tile = area.tile_of(slot);
     let edges = Edges::load(problem, area, tile, seat);
     if t == 0 {
-        shared.words.st(1u32, problem.take(net, slot));
+        let taken = problem.take(net, slot, shared.words.ld(queue::PRIORITY));
+        shared.words.st(1u32, u32::from(taken));
     }
     thread::sync_threads();
-    let pending = shared.words.ld(1u32);
-    if pending == queue::NOTHING {
+    if shared.words.ld(1u32) == 0 {
         return (net, false);
     }
     let mut labels = patch::load(problem, slot, seat);
     // Whoever leads the net may have set labels in the tile itself.
-    let mut fell = pending == 0;
+    let mut fell = shared.words.ld(queue::PRIORITY) == 0;
     let mut rest = u32::MAX;
     loop {
         // Read again where it is needed: registers are scarce.

@@ -35,13 +35,16 @@ pub const NET_PATH_LEN: u32 = PATH_LEN;
 /// What a block is to do.
 #[derive(Clone, Copy)]
 pub(super) enum Item {
-    /// Relax a slot, if it is still active.
+    /// Relax a slot, if it is still active with the priority in [`PRIORITY`].
     Slot(u32),
     /// Start a net.
     Start(u32),
     /// Nothing more.
     Finished,
 }
+
+/// Where thread 0 puts the priority of the slot to relax in [`Shared::words`], for itself.
+pub(super) const PRIORITY: u32 = 4;
 
 /// How often a block looks in vain among its own slots before it looks among another block's.
 const PATIENCE: u32 = 32;
@@ -68,7 +71,7 @@ impl<L: Label> Problem<'_, L> {
         let t = thread::thread_idx_x();
         if t < WARP_SIZE {
             let near = thread::block_idx_x();
-            let mut item = self.active_slot_of(near);
+            let (mut item, mut priority) = self.active_slot_of(near);
             let mut idle = 0u32;
             while item == NOTHING {
                 // For all lanes alike.
@@ -94,10 +97,11 @@ impl<L: Label> Problem<'_, L> {
                 } else {
                     near
                 };
-                item = self.active_slot_of(whose);
+                (item, priority) = self.active_slot_of(whose);
             }
             if t == 0 {
                 shared.words.st(0u32, item);
+                shared.words.st(PRIORITY, priority);
             }
         }
         thread::sync_threads();
@@ -108,9 +112,9 @@ impl<L: Label> Problem<'_, L> {
         }
     }
 
-    /// The active slot of a block with the smallest priority, or [`NOTHING`]. For a whole warp.
+    /// The active slot of a block with the smallest priority, and that; [`NOTHING`] if there is none. For a whole warp.
     #[inline(always)]
-    fn active_slot_of(&self, block: u32) -> u32 {
+    fn active_slot_of(&self, block: u32) -> (u32, u32) {
         let words = self.words_per_block();
         let lane = thread::thread_idx_x() % WARP_SIZE;
         let (mut least, mut at) = (NOTHING, 0);
@@ -124,36 +128,34 @@ impl<L: Label> Problem<'_, L> {
         }
         let best = warp::warp_reduce_min(FULL_MASK, least);
         if best >= DEFERRED {
-            return NOTHING;
+            return (NOTHING, best);
         }
         let lanes = warp::warp_vote_ballot(FULL_MASK, least == best);
         let (at, _) = warp::warp_shuffle_idx(FULL_MASK, at, lanes.trailing_zeros(), WARP_SIZE);
-        at * thread::grid_dim_x() + block
+        (at * thread::grid_dim_x() + block, best)
     }
 
-    /// Takes an active slot for this block, and gives the least priority of what came into it; [`NOTHING`] if another block has been
-    /// faster. All that came into it is visible then. For one thread.
+    /// Takes a slot for this block that was active with `priority`; whether it has it: another block may have been faster, or
+    /// something nearer have come. All that came into it is visible then. For one thread.
     #[inline(always)]
-    pub(super) fn take(&self, net: u32, slot: u32) -> u32 {
+    pub(super) fn take(&self, net: u32, slot: u32, priority: u32) -> bool {
         let word = self.word_of(slot);
-        let pending = self.pending.atomic_exch(word, NOTHING);
+        // A word that is not active is left as it is: who leads the net may look at it, and nothing would hold that up.
+        let taken = self.pending.atomic_cas(word, priority, NOTHING) == priority;
         let locked = self.locks.atomic_exch(slot, 1) != 0;
         thread::device_fence();
-        if pending < DEFERRED && !locked {
-            return pending;
+        if taken && !locked {
+            return true;
         }
-        if pending != NOTHING {
-            let before = self.pending.atomic_min(word, pending);
-            if pending < DEFERRED && before < DEFERRED {
-                // It became active again meanwhile.
-                self.drop_hold(net);
-            }
+        if taken && self.pending.atomic_min(word, priority) < DEFERRED {
+            // It became active again meanwhile.
+            self.drop_hold(net);
         }
         if !locked {
             thread::device_fence();
             self.locks.st_relaxed(slot, 0, Device);
         }
-        NOTHING
+        false
     }
 
     /// Whether something more has come into a slot that was taken. It is visible then. For one thread.
@@ -189,16 +191,20 @@ impl<L: Label> Problem<'_, L> {
     /// `bound`. What this block wrote before its last barrier is visible to whoever takes the slot. For one thread.
     #[inline(always)]
     pub(super) fn mark(&self, net: u32, slot: u32, priority: u32, bound: u32) {
-        thread::device_fence();
         let active = priority <= bound;
+        if active {
+            // Before the slot can be taken, done, and its hold given back.
+            self.hold(net);
+        }
+        thread::device_fence();
         let word = if active {
             priority
         } else {
             priority | DEFERRED
         };
         let before = self.pending.atomic_min(self.word_of(slot), word);
-        if active && before >= DEFERRED {
-            self.hold(net);
+        if active && before < DEFERRED {
+            self.drop_hold(net);
         }
     }
 

@@ -1,0 +1,350 @@
+//! Routing in tiles under the emulator: several nets in one launch, windows, layers, distances, and costs that are too large for a
+//! label, whatever the order of the threads and the number of blocks.
+//!
+//! Grids, nets and orders follow one seed, which a failure names: `TRAZAR_SEED` gives another.
+
+#[allow(dead_code, reason = "the images are for other tests")]
+mod emulated;
+#[allow(dead_code, reason = "the other algorithms are for other tests")]
+mod routes;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use emulated::{check, emulator, seed};
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::TestCaseError;
+use routes::{Random, Weights, mistake, net, random_grid};
+use trazar::emulator::{Emulator, Schedule};
+use trazar::route::{
+    BLOCKED, Cell, DeviceGrid, DeviceRouter, Net, Pin, RouteAlgorithm, RouteOptions, RoutingGrid,
+    Window,
+};
+use trazar::{Engine, Error};
+
+/// Routes on a grid that stays on the device, and compares with the CPU.
+fn check_nets(emulator: &Emulator, grid: &RoutingGrid, nets: &[Net]) -> Result<(), TestCaseError> {
+    let expected = Engine::cpu()
+        .route(grid, nets, &RouteOptions::default())
+        .unwrap();
+    let router = DeviceRouter::on(emulator.clone());
+    let on_device = DeviceGrid::upload(emulator, grid)?;
+    let found = router.route(&on_device, nets);
+    prop_assert_eq!(mistake(found, &expected, RouteAlgorithm::Tiles), None);
+    Ok(())
+}
+
+/// [`check_nets`] for what is drawn once.
+#[track_caller]
+fn assert_nets(what: &str, emulator: &Emulator, grid: &RoutingGrid, nets: &[Net]) {
+    let same = check_nets(emulator, grid, nets);
+    assert!(same.is_ok(), "seed {}, {what}: {same:?}", seed());
+}
+
+fn weights() -> impl Strategy<Value = Weights> {
+    select(&Weights::ALL[..])
+}
+
+/// A net whose pins and window are drawn, some windows being the whole grid.
+fn net_in_window(grid: &RoutingGrid, pins: usize, seed: u64) -> Net {
+    let mut random = Random::new(seed);
+    let mut stretch = |length: u32| {
+        let (a, b) = (random.below(length), random.below(length));
+        (a.min(b), a.abs_diff(b) + 1)
+    };
+    let ((x, width), (y, height)) = (stretch(grid.width()), stretch(grid.height()));
+    let window = Window {
+        x,
+        y,
+        width,
+        height,
+    };
+    if random.below(4) == 0 {
+        return net(grid, pins, seed);
+    }
+    let part = grid.crop(window).unwrap();
+    let mut net = net(&part, pins, seed);
+    for cell in net.pins.iter_mut().flat_map(|pin| &mut pin.cells) {
+        (cell.x, cell.y) = (cell.x + x, cell.y + y);
+    }
+    net.within(window)
+}
+
+/// Sides about as long as one or two tiles of few and of many layers.
+fn side() -> impl Strategy<Value = u32> {
+    select(vec![
+        1, 2, 3, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129,
+    ])
+}
+
+/// Up to eight nets at once.
+#[test]
+fn routes_of_several_nets_in_one_launch() {
+    let sizes = prop_oneof![
+        (side(), 1..=5u32),
+        (1..=5u32, side()),
+        (60..=70u32, 60..=70u32)
+    ];
+    let case = (sizes, weights(), 0..=8usize, any::<u64>(), emulator());
+    check(
+        "several nets in one launch",
+        40,
+        &case,
+        |((width, height), weights, nets, seed, emulator)| {
+            let grid = random_grid(width, height, 1, weights, seed);
+            let mut random = Random::new(seed);
+            let nets: Vec<_> = (0..nets as u64)
+                .map(|i| net_in_window(&grid, random.below(6) as usize, seed ^ i))
+                .collect();
+            check_nets(&emulator, &grid, &nets)
+        },
+    );
+}
+
+/// Some blocks far behind the others: none of a net's labels counts as final before all who lower them are done.
+#[test]
+fn routes_while_blocks_are_late() {
+    let sizes = [(66, 1), (130, 1), (1, 130), (66, 66)];
+
+    for (order, (width, height)) in (seed()..).zip(sizes.into_iter().cycle().take(40)) {
+        let grid = random_grid(width, height, 1, Weights::Small, order);
+        let net = net(&grid, 6, order);
+        let emulator = Emulator::new(order).with_schedule(Schedule::Priorities);
+        assert_nets(&format!("order {order}"), &emulator, &grid, &[net]);
+    }
+}
+
+/// Grids of more tiles than one in every number of layers, of which tiles have a power of two.
+#[test]
+fn routes_in_every_number_of_layers() {
+    for layers in 1..=16u32 {
+        let order = seed() + u64::from(layers);
+        let (columns, rows) = match layers {
+            1 => (64, 64),
+            2 => (64, 32),
+            3..=4 => (32, 32),
+            5..=8 => (32, 16),
+            _ => (16, 16),
+        };
+        let size = [(columns + 3, 2), (2, rows + 3), (columns + 1, rows + 1)];
+        let (width, height) = size[layers as usize % 3];
+        let weights = Weights::ALL[layers as usize % 4];
+        let grid = random_grid(width, height, layers, weights, order);
+        let mut nets = vec![net(&grid, 5, order), net_in_window(&grid, 4, order)];
+        // From the first layer's first corner to the last one's last.
+        let end = Cell::at(width - 1, height - 1).on(layers - 1);
+        nets.push(Net::from_cells([Cell::at(0, 0), end]));
+        let what = format!("{width} x {height} x {layers}, {weights:?}");
+        assert_nets(&what, &Emulator::new(order), &grid, &nets);
+    }
+}
+
+/// Windows that begin and end in the middle of tiles, of patches, and where tiles meet.
+#[test]
+fn routes_within_windows_that_cut_tiles() {
+    let grid = random_grid(131, 70, 1, Weights::Few, seed());
+    let window = |x, y, width, height| Window {
+        x,
+        y,
+        width,
+        height,
+    };
+    let windows = [
+        window(0, 0, 131, 70),
+        window(63, 0, 2, 70),
+        window(64, 64, 64, 6),
+        window(1, 63, 130, 1),
+        window(62, 61, 5, 5),
+        window(128, 0, 3, 70),
+        window(127, 69, 1, 1),
+        window(3, 5, 61, 60),
+    ];
+    let nets = windows.map(|window| {
+        let (right, bottom) = (window.x + window.width - 1, window.y + window.height - 1);
+        let corners = [
+            (window.x, window.y),
+            (right, bottom),
+            (right, window.y),
+            (window.x, bottom),
+        ];
+        Net::from_cells(corners.map(|(x, y)| Cell::at(x, y))).within(window)
+    });
+    for (order, blocks) in (seed()..).zip([1, 2, 5]) {
+        let emulator = Emulator::new(order).with_resident_blocks(blocks);
+        assert_nets(&format!("{blocks} blocks"), &emulator, &grid, &nets);
+    }
+}
+
+/// Pins that are the same, that share cells, of more cells than a block has threads, and that nothing reaches, also in part.
+#[test]
+fn routes_of_unusual_pins() {
+    let mut grid = random_grid(70, 20, 1, Weights::Small, seed());
+    for y in 0..20 {
+        grid.block(Cell::at(66, y));
+    }
+    let row = |y: u32, from: u32, to: u32| Pin {
+        cells: (from..to).map(|x| Cell::at(x, y)).collect(),
+    };
+    let cell = |x, y| Pin::from(Cell::at(x, y));
+    let all = Pin {
+        cells: (0..1280).map(|i| Cell::at(i % 64, i / 64)).collect(),
+    };
+    let twice = Pin {
+        cells: vec![Cell::at(9, 9); 3],
+    };
+    let nets = [
+        vec![],
+        vec![cell(5, 5)],
+        vec![cell(68, 5), cell(69, 6), cell(5, 5)],
+        vec![
+            cell(5, 5),
+            cell(5, 5),
+            cell(68, 1),
+            cell(5, 5),
+            row(19, 0, 60),
+        ],
+        vec![twice.clone(), row(3, 0, 70), row(3, 30, 66), twice],
+        vec![cell(0, 0), all, cell(69, 19), cell(65, 19)],
+    ];
+    let nets = nets.map(|pins| Net { pins, window: None });
+    assert_nets("unusual pins", &Emulator::new(seed()), &grid, &nets);
+}
+
+/// Costs past the labels of 32 bits, which need no free edge: tiles take those of 64 by themselves.
+#[test]
+fn routes_past_two_to_the_31() {
+    // 64 edges of 2²⁵ - 1 and five more cost 2³¹ - 2, 2³¹ - 1 and 2³¹.
+    for last in [58, 59, 60] {
+        let row = |x, _| match x {
+            0..64 => (1 << 25) - 1,
+            68 => last,
+            _ => 1,
+        };
+        let grid = RoutingGrid::from_fn(70, 1, row, |_, _| BLOCKED).unwrap();
+        let net = Net::from_cells([Cell::at(0, 0), Cell::at(69, 0), Cell::at(64, 0)]);
+        assert_nets(
+            &format!("last {last}"),
+            &Emulator::new(seed()),
+            &grid,
+            &[net],
+        );
+    }
+}
+
+/// A path of 2³⁵ - 1 is found; one of 2³⁵ is too much, which is said; where nothing leads to a pin, costs elsewhere do not matter.
+#[test]
+fn costs_that_no_label_holds() {
+    let row = |last: u32| {
+        // Eight edges of 2³² - 2 and one of 16 are 2³⁵.
+        let weight = move |x, _| match x {
+            0..8 => BLOCKED - 1,
+            8 => last,
+            _ => BLOCKED,
+        };
+        RoutingGrid::from_fn(11, 1, weight, |_, _| BLOCKED).unwrap()
+    };
+    let net = |x: &[u32]| Net::from_cells(x.iter().map(|&x| Cell::at(x, 0)));
+    for (last, cells) in [
+        (15, &[0, 9][..]),
+        (16, &[0, 9]),
+        (16, &[0, 9, 10]),
+        (15, &[0, 9, 10]),
+        (16, &[0, 10]),
+        (16, &[0, 1, 9]),
+        (16, &[0, 8, 10]),
+    ] {
+        let what = format!("{last}, {cells:?}");
+        assert_nets(&what, &Emulator::new(seed()), &row(last), &[net(cells)]);
+    }
+    let emulator = Emulator::new(seed());
+    let router = DeviceRouter::on(emulator.clone());
+    let far = DeviceGrid::upload(&emulator, &row(16)).unwrap();
+    assert!(matches!(
+        router.distances(&far, &[Cell::at(0, 0)]),
+        Err(Error::CostTooLarge { .. })
+    ));
+    let found = router.route(&far, &[net(&[0, 9])]);
+    assert!(matches!(found, Err(Error::CostTooLarge { .. })));
+}
+
+/// Distances by Dijkstra's algorithm, as textbooks have it.
+fn dijkstra(grid: &RoutingGrid, sources: &[Cell]) -> Vec<u64> {
+    let mut distances = vec![u64::MAX; grid.cell_count() as usize];
+    let mut heap = BinaryHeap::new();
+    let mut offer = |heap: &mut BinaryHeap<_>, cell: u32, distance: u64| {
+        if distance < distances[cell as usize] {
+            distances[cell as usize] = distance;
+            heap.push(Reverse((distance, cell)));
+        }
+    };
+    for &source in sources {
+        offer(&mut heap, grid.number(source), 0);
+    }
+    while let Some(Reverse((distance, number))) = heap.pop() {
+        let cell = grid.cell(number);
+        let Cell { x, y, layer } = cell;
+        let mut step = |to: Cell, weight: u32| {
+            if weight != BLOCKED {
+                offer(&mut heap, grid.number(to), distance + u64::from(weight));
+            }
+        };
+        if x > 0 {
+            let to = Cell { x: x - 1, ..cell };
+            step(to, grid.right(to));
+        }
+        if y > 0 {
+            let to = Cell { y: y - 1, ..cell };
+            step(to, grid.down(to));
+        }
+        if layer > 0 {
+            let to = cell.on(layer - 1);
+            step(to, grid.via(to));
+        }
+        if x + 1 < grid.width() {
+            step(Cell { x: x + 1, ..cell }, grid.right(cell));
+        }
+        if y + 1 < grid.height() {
+            step(Cell { y: y + 1, ..cell }, grid.down(cell));
+        }
+        if layer + 1 < grid.layers() {
+            step(cell.on(layer + 1), grid.via(cell));
+        }
+    }
+    distances
+}
+
+#[test]
+fn distances_to_all_cells() {
+    let sizes = prop_oneof![
+        (side(), 1..=5u32, 1..=5u32),
+        (1..=5u32, side(), 1..=5u32),
+        (60..=70u32, 60..=70u32, 1..=2u32),
+        (15..=20u32, 15..=20u32, 9..=16u32),
+    ];
+    let case = (sizes, weights(), 0..=4u32, any::<u64>(), emulator());
+    check(
+        "distances",
+        30,
+        &case,
+        |((width, height, layers), weights, sources, seed, emulator)| {
+            let grid = random_grid(width, height, layers, weights, seed);
+            let mut random = Random::new(seed);
+            let cells = grid.cell_count();
+            let sources: Vec<_> = (0..=sources)
+                .map(|_| grid.cell(random.below(cells)))
+                .collect();
+            let expected = dijkstra(&grid, &sources);
+            let largest = expected.iter().filter(|&&cost| cost < u64::MAX).max();
+            let on_device = DeviceGrid::upload(&emulator, &grid)?;
+            let found = DeviceRouter::on(emulator.clone()).distances(&on_device, &sources);
+            if largest.is_some_and(|&cost| cost >= 1 << 35) {
+                let refused = matches!(found, Err(Error::CostTooLarge { .. }));
+                prop_assert!(refused, "{:?}", found);
+                return Ok(());
+            }
+            prop_assert_eq!(found?.to_vec()?, expected);
+            Ok(())
+        },
+    );
+}
