@@ -48,7 +48,7 @@ pub(super) fn write<T: Pod>(
     values: &[T],
 ) -> Result<bool, CudaError> {
     let size = size_of_val(values);
-    if size < LEAST || CHUNK % size_of::<T>() != 0 || rayon::current_num_threads() < 2 {
+    if size < LEAST || rayon::current_num_threads() < 2 {
         return Ok(false);
     }
     let stream = buffer.stream().clone();

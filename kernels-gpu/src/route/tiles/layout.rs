@@ -7,7 +7,7 @@ use crate::primitives::quotient;
 /// Cells of a tile.
 pub const TILE: u32 = 1 << LOG_TILE;
 const LOG_TILE: u32 = 12;
-/// Threads of a block, each with a patch of [`PATCH`] × [`PATCH`] cells of one layer.
+/// Threads of a block, each with a patch of 4 × 4 cells of one layer.
 pub const BLOCK: u32 = TILE / (PATCH * PATCH);
 /// Side of a patch.
 pub(super) const PATCH: u32 = 4;

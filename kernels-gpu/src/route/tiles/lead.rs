@@ -234,7 +234,7 @@ fn nearest<L: Label>(
         best = best.min(best_there);
         distance /= 2;
     }
-    if t % WARP_SIZE == 0 {
+    if t.is_multiple_of(WARP_SIZE) {
         shared.best.st(2 * (t / WARP_SIZE), best);
         shared.best.st(2 * (t / WARP_SIZE) + 1, next);
     }

@@ -207,7 +207,7 @@ fn settle<L: Label, const LAYERED: bool>(
         let gives = patch::publish(problem, slot, seat, &labels, &edges, &shared.beyond);
         let least = |of: u32, value: u32| {
             let least = warp::warp_reduce_min(FULL_MASK, value);
-            if t % WARP_SIZE == 0 {
+            if t.is_multiple_of(WARP_SIZE) {
                 shared.words.st(8 + of * WARPS + t / WARP_SIZE, least);
             }
         };
@@ -274,7 +274,7 @@ fn relax_tile<L: Label, const LAYERED: bool>(
             shared.exchange.show::<LAYERED>(labels, turn);
             shown = if warp_changed { 1 } else { shown + 1 };
         }
-        if t % WARP_SIZE == 0 {
+        if t.is_multiple_of(WARP_SIZE) {
             shared
                 .words
                 .st(8 + turn * 8 + warp, u32::from(warp_changed));
@@ -466,7 +466,7 @@ pub unsafe fn route_start(
     };
     set(
         pin_labels,
-        if i % 2 == 0 {
+        if i.is_multiple_of(2) {
             unreached[0]
         } else {
             unreached[1]

@@ -92,7 +92,7 @@ impl<L: Label> Problem<'_, L> {
                 }
                 // Now and then another block's slots: it may not have started.
                 idle = idle.wrapping_add(1);
-                let whose = if idle % PATIENCE == 0 {
+                let whose = if idle.is_multiple_of(PATIENCE) {
                     (near + idle / PATIENCE) % thread::grid_dim_x().max(1)
                 } else {
                     near
