@@ -279,7 +279,7 @@ mod table {
             drop(on_device);
             let (found, from_host) = median_ms(seconds, || {
                 let on_device = DeviceGrid::upload(router.gpu(), &grid)?;
-                router.distances(&on_device, &source)?.to_vec()
+                Ok(router.distances(&on_device, &source)?.to_vec()?)
             })?;
             assert!(found == expected, "wrong distances: side {side}");
             let rate = f64::from(grid.cell_count()) / resident / 1e3;
