@@ -67,6 +67,12 @@ RECTANGLES = "kernels-gpu/src/contour/tiles.rs"
 SWEEP = "kernels-gpu/src/route/sweep.rs"
 NEAREST = "kernels-gpu/src/route/nearest.rs"
 RETRACE = "kernels-gpu/src/route/retrace.rs"
+ROUTE_TILES = "kernels-gpu/src/route/tiles/mod.rs"
+ROUTE_LAYOUT = "kernels-gpu/src/route/tiles/layout.rs"
+ROUTE_LABEL = "kernels-gpu/src/route/tiles/label.rs"
+ROUTE_PATCH = "kernels-gpu/src/route/tiles/patch.rs"
+ROUTE_QUEUE = "kernels-gpu/src/route/tiles/queue.rs"
+ROUTE_LEAD = "kernels-gpu/src/route/tiles/lead.rs"
 HOST_SCAN = "host/src/gpu/scan.rs"
 HOST_LABEL = "host/src/label/device.rs"
 HOST_ARRANGE = "host/src/trace/device/arrange.rs"
@@ -74,6 +80,7 @@ HOST_COMPONENTS = "host/src/trace/device/components.rs"
 HOST_SEARCH = "host/src/trace/device/search.rs"
 HOST_RECTANGLES = "host/src/trace/device/tiles.rs"
 HOST_SWEEPS = "host/src/route/device/sweeps.rs"
+HOST_ROUTE_TILES = "host/src/route/device/tiles.rs"
 
 LABELS = "emulator_label labels_of_random_images"
 PATTERNS = "emulator_label labels_of_every_pattern"
@@ -90,6 +97,15 @@ LONG = "emulator_route routes_from_chunk_to_chunk"
 GROUPS = "emulator_route routes_across_groups_of_lines"
 FREE = "emulator_route routes_over_free_edges_alone"
 NETS = "emulator_route routes_of_several_nets"
+LAUNCH = "emulator_route_tiles routes_of_several_nets_in_one_launch"
+WINDOWS = "emulator_route_tiles routes_within_windows_that_cut_tiles"
+LAYERS = "emulator_route_tiles routes_in_every_number_of_layers"
+PINS = "emulator_route_tiles routes_of_unusual_pins"
+FIELDS = "emulator_route_tiles distances_to_all_cells"
+COSTS = "emulator_route_tiles costs_that_no_label_holds"
+PAST_31 = "emulator_route_tiles routes_past_two_to_the_31"
+WAITING = "emulator_route_tiles routes_into_tiles_that_wait"
+LATE = "emulator_route_tiles routes_while_blocks_are_late"
 
 BARRIER = "thread::sync_threads();"
 SYNC_WARP = "warp::sync_warp(FULL_MASK);"
@@ -477,6 +493,94 @@ ERRORS = [
     Error("sweep-last", "sweeps end when the last but one changed nothing new", HOST_SWEEPS,
           [("if changed[0] < number {", "if changed[0] <= number {")],
           GROUPS, ANY),
+    # Routing in tiles.
+    Error("route-mark-fence", "no fence between what a block publishes and the mark that says so", ROUTE_QUEUE,
+          [without("            self.hold(net);\n        }\n        thread::device_fence();",
+                   "\n        thread::device_fence();")],
+          LAUNCH, {RACE, WRONG}),
+    Error("route-take-fence", "no fence between taking a slot and reading what came into it", ROUTE_QUEUE,
+          [without("atomic_exch(slot, 1) != 0;\n        thread::device_fence();", "\n        thread::device_fence();")],
+          LAUNCH, {RACE, UNWRITTEN}),
+    Error("route-release-fence", "no fence before a slot is let go of", ROUTE_QUEUE,
+          [without("pub(super) fn let_go(&self, net: u32, slot: u32) -> bool {\n        thread::device_fence();",
+                   "\n        thread::device_fence();")],
+          LAUNCH, {RACE}),
+    Error("route-wake-hold", "who becomes active again while another block has the slot keeps two holds", ROUTE_QUEUE,
+          [without("            // The slot itself is held.\n            self.drop_hold(net);", "self.drop_hold(net);")],
+          LATE, ANY),
+    Error("route-lock", "a slot is relaxed by two blocks at once", ROUTE_QUEUE,
+          [("if taken && !locked {", "if taken {")],
+          LATE, {RACE, WRONG}),
+    Error("route-more", "what comes into a slot while it is relaxed is taken and forgotten", ROUTE_QUEUE,
+          [("self.drop_hold(net);\n            return true;", "self.drop_hold(net);\n            return false;")],
+          LATE, {WRONG}),
+    Error("route-deferred", "slots that wait are never woken", ROUTE_QUEUE,
+          [("if word >= DEFERRED {\n            self.mark", "if false {\n            self.mark")],
+          WAITING, ANY),
+    Error("route-bound", "the bound ends before labels as far as the nearest pin", ROUTE_QUEUE,
+          [("word & !DEFERRED > bound {", "word & !DEFERRED >= bound {")],
+          WAITING, ANY),
+    Error("route-opposite", "a side reads the rim of the neighbour's side that is next to its own", ROUTE_PATCH,
+          [("tiling.side((side + 2) % 4)", "tiling.side((side + 2) % 4 ^ 2)")],
+          LAUNCH, ANY),
+    Error("route-window", "a window has the column right of it too", ROUTE_PATCH,
+          [("(x + j).wrapping_sub(area.left) < area.right - area.left;",
+            "(x + j).wrapping_sub(area.left) <= area.right - area.left;")],
+          WINDOWS, {WRONG}),
+    Error("route-window-top", "edges into a window from above are not blocked", ROUTE_PATCH,
+          [("row(0) && before(y, area.top)", "row(0)")],
+          WINDOWS, {WRONG}),
+    Error("route-inside", "a tile with the window's last column counts as inside", ROUTE_PATCH,
+          [("x + tiling.columns() < area.right", "x + tiling.columns() < area.right + 1")],
+          WINDOWS, {WRONG}),
+    Error("route-left-edge", "the edge over a tile's west side is that of the row's first cell", ROUTE_PATCH,
+          [("problem.right.ld(at + (tiling.columns() - 1));", "problem.right.ld(at);")],
+          LAUNCH, {WRONG}),
+    Error("route-order", "paths prefer up to left", ROUTE_PATCH,
+          [("        let lefts = [left, here[0], here[1], here[2]];",
+            "        let ups = way;\n        let lefts = [left, here[0], here[1], here[2]];"),
+           ("// What is on the tree, or not reached, comes from nowhere.\n",
+            "if up[J].step(L::weight(up_edges[J])) == here[J] {\n                way[J] = ups[J];\n            }\n")],
+          LAUNCH, {WRONG}),
+    Error("route-layer-stride", "the layer above is looked for a patch too far", ROUTE_PATCH,
+          [("Self::at(I as u32, t + patches)", "Self::at(I as u32, (t + patches + 1) % BLOCK)")],
+          LAYERS, {WRONG}),
+    Error("route-layers-barrier", "no barrier before labels are shown in the same place", ROUTE_TILES,
+          [("// What is shown next stands in the same place.\n            thread::sync_threads();", "")],
+          LAYERS, {RACE}),
+    Error("route-turn", "labels are shown where the last ones may still be read", ROUTE_TILES,
+          [("turn ^= 1;", "turn ^= 0;")],
+          LAUNCH, {RACE}),
+    Error("route-shown", "a warp that has changed shows its labels once", ROUTE_TILES,
+          [("if warp_changed || shown < 2 {", "if warp_changed || shown < 1 {")],
+          FIELDS, ANY),
+    Error("route-word", "slots' words stand where another slot's are", ROUTE_QUEUE,
+          [("(slot % blocks) * self.words_per_block() + slot / blocks", "(slot % blocks) * (self.words_per_block() - 1) + slot / blocks")],
+          LATE, ANY),
+    Error("route-tie", "of pins at the same distance, the last one", ROUTE_LEAD,
+          [("label.cost() << CELL_BITS | u64::from(rank)",
+            "label.cost() << CELL_BITS | u64::from(MAX_PIN_CELLS - 1 - rank)"),
+           ("(best as u32 & (MAX_PIN_CELLS - 1));", "(MAX_PIN_CELLS - 1 - (best as u32 & (MAX_PIN_CELLS - 1)));")],
+          PINS, {WRONG}),
+    Error("route-joined", "the cells of a pin that is joined go on to be looked at", ROUTE_LEAD,
+          [("problem.pin_labels.st_relaxed(place, L::UNREACHED, Device);", "")],
+          PINS, ANY),
+    Error("route-tree-store", "two threads set a cell to the tree by plain stores", ROUTE_LEAD,
+          [("problem.labels.st_relaxed(label, L::TREE, Device);\n        problem", "problem.labels.st(label, L::TREE);\n        problem")],
+          PINS, {RACE}),
+    Error("route-steps", "steps over free edges are not counted", ROUTE_LABEL,
+          [("0 => self.wrapping_add(1),", "0 => self,")],
+          LAUNCH, ANY),
+    Error("route-retry", "costs past labels of 32 bits count as unreached", HOST_ROUTE_TILES,
+          [("        if state.is_complete(gpu, grid, plan, &routes)? {\n            return Ok(routes);\n        }\n    }",
+            "        return Ok(routes);\n    }")],
+          PAST_31, {WRONG}),
+    Error("route-too-far", "a pin that is too far counts as unreached", HOST_ROUTE_TILES,
+          [("        && state.is_complete(gpu, &steps, plan, &reached)?", "        || state.is_complete(gpu, &steps, plan, &reached)?")],
+          COSTS, {WRONG}),
+    Error("route-too-far-elsewhere", "a cell that is too far stands for a pin", HOST_ROUTE_TILES,
+          [("if both.all(|(route, reached)| route.unreached() == reached.unreached())", "if both.next().is_none()")],
+          COSTS, {WRONG}),
 ]
 
 HEADER = """# Planted errors

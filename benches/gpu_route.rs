@@ -1,45 +1,59 @@
-//! Routing on the GPU: one net on a grid of random weights from 1 to 255, its pins at random places, from the host's memory to
-//! the host's memory; median of several runs by the host's clock. `cargo bench --bench gpu_route`
+//! Routing on the GPU, on grids of random weights from 1 to 255 with pins at random places; median of several runs by the host's
+//! clock. `cargo bench --bench gpu_route`
 //!
-//! Each result that is timed is compared with that of the CPU's default algorithm first, which is timed too. The last table has
-//! the sizes and numbers of pins of the report on maze routing, with its own times for many cores (`omp`) and its GPU (`cuda`).
+//! | table | what |
+//! |---|---|
+//! | nets | one net: in tiles on a grid that stays on the GPU; then each algorithm from the host's memory to the host's |
+//! | distances | those of all cells, from a corner, likewise |
+//! | batch | 1000 nets of 4 pins in windows of 64 × 64 cells of a grid of 4096 × 4096: in one launch; one after the other on the CPU |
+//! | report | the cases of the report on maze routing, with its own times for one core (`bfs`, `sweep`), many (`omp`) and its GPU (`cuda`) |
+//!
+//! All results that are timed are compared with the CPU's, or, where that takes too long, with each other.
 //!
 //! `TRAZAR_BENCH_SIDES=64,1024` chooses the sizes of the first table, `TRAZAR_BENCH_PINS=4,64` the numbers of pins;
-//! `TRAZAR_BENCH_ALGORITHMS=prefix-fused,tiles` the algorithms; `TRAZAR_BENCH_REPORT=0` leaves the report's table out. What takes
-//! more than `TRAZAR_BENCH_SECONDS` (5) is run once. Without a GPU it says so and ends.
+//! `TRAZAR_BENCH_ALGORITHMS=prefix-fused,tiles` the algorithms; `TRAZAR_BENCH_FIELDS=1024` the sizes of the second table;
+//! `TRAZAR_BENCH_BATCH=0`, `TRAZAR_BENCH_REPORT=0` and `TRAZAR_BENCH_CRITERION=0` leave out the other tables and what comes last,
+//! the first two by criterion. What takes more than `TRAZAR_BENCH_SECONDS` (2) is run once, and not at all for larger sides with as
+//! many pins. Without a GPU it says so and ends.
 
 #[cfg(target_os = "linux")]
 mod table {
+    use std::cmp::Reverse;
+    use std::collections::BinaryHeap;
     use std::time::Instant;
 
-    use trazar::cuda::Device;
-    use trazar::route::{Net, Route, RouteAlgorithm, RouteOptions, RoutingGrid};
+    use criterion::{BenchmarkId, Criterion};
+    use trazar::cuda::{Device, Queue};
+    use trazar::route::{
+        Cell, DeviceGrid, DeviceRouter, Net, Route, RouteAlgorithm, RouteOptions, RoutingGrid,
+        Window,
+    };
     use trazar::{Engine, Error, Result};
 
     /// Runs that a median is of.
     const RUNS: usize = 5;
 
-    /// The report's cases: side, pins, and its seconds by OpenMP and by CUDA.
-    const REPORT: [(u32, usize, Option<f64>, f64); 19] = [
-        (256, 4, Some(0.1331), 0.0289),
-        (256, 8, Some(0.2658), 0.057),
-        (256, 16, Some(0.5179), 0.1176),
-        (512, 4, Some(1.5856), 0.2339),
-        (512, 8, Some(2.9808), 0.3885),
-        (512, 16, Some(6.4435), 0.8476),
-        (1024, 4, Some(20.0804), 1.9302),
-        (1024, 8, Some(37.5864), 3.7695),
-        (1024, 16, Some(79.7602), 8.0401),
-        (64, 4, Some(0.0049), 0.0024),
-        (100, 10, Some(0.0236), 0.0116),
-        (200, 40, Some(0.4281), 0.1875),
-        (256, 65, Some(1.5903), 0.3318),
-        (350, 120, Some(8.2991), 1.4413),
-        (500, 250, Some(65.1752), 6.5087),
-        (512, 260, Some(72.8673), 6.2595),
-        (750, 560, Some(533.454), 29.2559),
-        (1024, 700, None, 109.943),
-        (1024, 450, None, 84.3711),
+    /// The report's cases: side, pins, and its seconds by `bfs`, `sweep`, `omp` and `cuda`; what it stopped is infinite.
+    const REPORT: [(u32, usize, [f64; 4]); 19] = [
+        (256, 4, [0.0945, 0.3579, 0.1331, 0.0289]),
+        (256, 8, [0.2104, 0.6984, 0.2658, 0.057]),
+        (256, 16, [0.3708, 1.4031, 0.5179, 0.1176]),
+        (512, 4, [0.5953, 6.0169, 1.5856, 0.2339]),
+        (512, 8, [1.3021, 11.2363, 2.9808, 0.3885]),
+        (512, 16, [2.6955, 24.3993, 6.4435, 0.8476]),
+        (1024, 4, [6.629, 70.5602, 20.0804, 1.9302]),
+        (1024, 8, [11.0103, 135.697, 37.5864, 3.7695]),
+        (1024, 16, [22.2053, 292.951, 79.7602, 8.0401]),
+        (64, 4, [0.003, 0.0075, 0.0049, 0.0024]),
+        (100, 10, [0.023, 0.0538, 0.0236, 0.0116]),
+        (200, 40, [0.4144, 1.1289, 0.4281, 0.1875]),
+        (256, 65, [1.0675, 4.2704, 1.5903, 0.3318]),
+        (350, 120, [3.8009, 24.6705, 8.2991, 1.4413]),
+        (500, 250, [20.949, 264.568, 65.1752, 6.5087]),
+        (512, 260, [23.8469, 271.663, 72.8673, 6.2595]),
+        (750, 560, [117.231, f64::INFINITY, 533.454, 29.2559]),
+        (1024, 700, [442.846, f64::INFINITY, f64::INFINITY, 109.943]),
+        (1024, 450, [278.178, f64::INFINITY, f64::INFINITY, 84.3711]),
     ];
 
     fn list(variable: &str, default: &str) -> Vec<String> {
@@ -100,69 +114,247 @@ mod table {
         Ok((grid, Net::from_cells(cells)))
     }
 
-    /// The route, and the median time of some runs in milliseconds, after one for warming up; that one's if it takes long.
-    fn median_ms(
-        engine: &Engine,
-        grid: &RoutingGrid,
-        net: &Net,
-        algorithm: Option<RouteAlgorithm>,
-        seconds: f64,
-    ) -> Result<(Route, f64)> {
-        let options = RouteOptions {
-            algorithm,
-            ..RouteOptions::default()
-        };
-        let run = || -> Result<(Route, f64)> {
+    /// What a measurement found, and the median time of some runs in milliseconds, after one for warming up; that one's if it takes
+    /// longer than `seconds`.
+    fn median_ms<T>(seconds: f64, mut work: impl FnMut() -> Result<T>) -> Result<(T, f64)> {
+        let mut run = || -> Result<(T, f64)> {
             let started = Instant::now();
-            let route = engine.route_net(grid, net, &options)?;
-            Ok((route, started.elapsed().as_secs_f64()))
+            let found = work()?;
+            Ok((found, started.elapsed().as_secs_f64()))
         };
-        let (route, first) = run()?;
+        let (found, first) = run()?;
         if first > seconds {
-            return Ok((route, first * 1e3));
+            return Ok((found, first * 1e3));
         }
         let times = (0..RUNS).map(|_| Ok(run()?.1));
         let mut times = times.collect::<Result<Vec<f64>>>()?;
         times.sort_by(f64::total_cmp);
-        Ok((route, times[RUNS / 2] * 1e3))
+        Ok((found, times[RUNS / 2] * 1e3))
     }
 
-    /// Prints a row: the CPU's time, and those of the algorithms on the GPU.
-    fn row(
-        gpu: &Engine,
-        algorithms: &[RouteAlgorithm],
-        (side, pins): (u32, usize),
-        seconds: f64,
-    ) -> Result<()> {
-        let (grid, net) = input(side, pins)?;
-        let (expected, ms) = median_ms(&Engine::cpu(), &grid, &net, None, seconds)?;
-        print!("| {side} | {pins} | {} | {ms:.3} |", expected.cost());
-        for &algorithm in algorithms {
-            match median_ms(gpu, &grid, &net, Some(algorithm), seconds) {
-                Ok((route, ms)) => {
-                    assert!(
-                        route == expected,
-                        "wrong route: {side} x {side}, {pins} pins, {}",
-                        algorithm.name()
-                    );
-                    print!(" {ms:.3} |");
-                }
-                Err(Error::Unavailable(_)) => print!(" - |"),
-                Err(error) => return Err(error),
+    /// A column of a table: cases that took too long, so that larger ones are left out.
+    #[derive(Default)]
+    struct Column(Vec<(u32, usize)>);
+
+    impl Column {
+        /// Prints the time of `work`; checks the route, or keeps it for those that follow.
+        fn measure(
+            &mut self,
+            (side, pins): (u32, usize),
+            seconds: f64,
+            expected: &mut Option<Route>,
+            work: impl FnMut() -> Result<Route>,
+        ) -> Result<()> {
+            if self.0.iter().any(|&(s, p)| side >= s && pins >= p) {
+                print!(" - |");
+                return Ok(());
             }
+            let (route, ms) = median_ms(seconds, work)?;
+            if ms > seconds * 1e3 {
+                self.0.push((side, pins));
+            }
+            let expected = expected.get_or_insert_with(|| route.clone());
+            assert!(route == *expected, "wrong route: side {side}, {pins} pins");
+            print!(" {ms:.3} |");
+            Ok(())
+        }
+    }
+
+    /// The columns of a table of nets: the CPU, tiles on a resident grid, and the algorithms from the host.
+    struct Nets<'a> {
+        router: &'a DeviceRouter<Queue>,
+        gpu: &'a Engine,
+        algorithms: &'a [RouteAlgorithm],
+        seconds: f64,
+        cpu: Column,
+        resident: Column,
+        from_host: Vec<Column>,
+    }
+
+    impl<'a> Nets<'a> {
+        fn new(
+            router: &'a DeviceRouter<Queue>,
+            gpu: &'a Engine,
+            algorithms: &'a [RouteAlgorithm],
+            seconds: f64,
+            more: &[&str],
+        ) -> Self {
+            let cpu = RouteAlgorithm::on(trazar::Device::Cpu)[0].name();
+            let names: Vec<_> = algorithms.iter().map(|a| a.name()).collect();
+            let cpu = format!("{cpu} (CPU)");
+            let first = ["side", "pins", &cpu, "tiles, resident"];
+            let all = [&first[..], &names, more].concat();
+            println!("| {} |\n|{}", all.join(" | "), " --- |".repeat(all.len()));
+            Self {
+                router,
+                gpu,
+                algorithms,
+                seconds,
+                cpu: Column::default(),
+                resident: Column::default(),
+                from_host: algorithms.iter().map(|_| Column::default()).collect(),
+            }
+        }
+
+        /// Prints a row, without its end.
+        fn row(&mut self, case: (u32, usize)) -> Result<()> {
+            let (side, pins) = case;
+            let (grid, net) = input(side, pins)?;
+            let mut expected = None;
+            print!("| {side} | {pins} |");
+            let on_cpu = || Engine::cpu().route_net(&grid, &net, &RouteOptions::default());
+            self.cpu
+                .measure(case, self.seconds, &mut expected, on_cpu)?;
+            let on_device = DeviceGrid::upload(self.router.gpu(), &grid)?;
+            let nets = std::slice::from_ref(&net);
+            let resident = || Ok(self.router.route(&on_device, nets)?.remove(0));
+            self.resident
+                .measure(case, self.seconds, &mut expected, resident)?;
+            drop(on_device);
+            for (&algorithm, column) in self.algorithms.iter().zip(&mut self.from_host) {
+                let options = RouteOptions {
+                    algorithm: Some(algorithm),
+                    ..RouteOptions::default()
+                };
+                let from_host = || self.gpu.route_net(&grid, &net, &options);
+                column.measure(case, self.seconds, &mut expected, from_host)?;
+            }
+            Ok(())
+        }
+    }
+
+    /// Distances from the first cell, by a binary heap.
+    fn by_heap(grid: &RoutingGrid) -> Vec<u64> {
+        let width = grid.width() as usize;
+        let cells = grid.cell_count() as usize;
+        let mut distances = vec![u64::MAX; cells];
+        distances[0] = 0;
+        let mut heap = BinaryHeap::from([Reverse((0u64, 0usize))]);
+        while let Some(Reverse((distance, cell))) = heap.pop() {
+            if distance > distances[cell] {
+                continue;
+            }
+            let mut step = |to: usize, weight: u32| {
+                let further = distance + u64::from(weight);
+                if further < distances[to] {
+                    distances[to] = further;
+                    heap.push(Reverse((further, to)));
+                }
+            };
+            let (x, y) = (cell % width, cell / width);
+            if x > 0 {
+                step(cell - 1, grid.rights()[cell - 1]);
+            }
+            if x + 1 < width {
+                step(cell + 1, grid.rights()[cell]);
+            }
+            if y > 0 {
+                step(cell - width, grid.downs()[cell - width]);
+            }
+            if cell + width < cells {
+                step(cell + width, grid.downs()[cell]);
+            }
+        }
+        distances
+    }
+
+    /// Distances of all cells.
+    fn distances(router: &DeviceRouter<Queue>, seconds: f64) -> Result<()> {
+        println!("\n| side | a binary heap (CPU) | tiles, resident | tiles | Mcell/s, resident |");
+        println!("|{}", " --- |".repeat(5));
+        for side in numbers("TRAZAR_BENCH_FIELDS", "1024,4096")? {
+            let (grid, _) = input(side, 0)?;
+            let started = Instant::now();
+            let expected = by_heap(&grid);
+            let heap_ms = started.elapsed().as_secs_f64() * 1e3;
+            let source = [Cell::at(0, 0)];
+            let on_device = DeviceGrid::upload(router.gpu(), &grid)?;
+            let (found, resident) = median_ms(seconds, || {
+                let distances = router.distances(&on_device, &source)?;
+                router.gpu().stream().synchronize()?;
+                Ok(distances)
+            })?;
+            assert!(found.to_vec()? == expected, "wrong distances: side {side}");
+            drop(found);
+            drop(on_device);
+            let (found, from_host) = median_ms(seconds, || {
+                let on_device = DeviceGrid::upload(router.gpu(), &grid)?;
+                Ok(router.distances(&on_device, &source)?.to_vec()?)
+            })?;
+            assert!(found == expected, "wrong distances: side {side}");
+            let rate = f64::from(grid.cell_count()) / resident / 1e3;
+            println!("| {side} | {heap_ms:.1} | {resident:.3} | {from_host:.3} | {rate:.0} |");
         }
         Ok(())
     }
 
-    fn header(algorithms: &[RouteAlgorithm], more: &str) {
-        let cpu = RouteAlgorithm::on(trazar::Device::Cpu)[0].name();
-        let names: Vec<_> = algorithms.iter().map(|a| a.name()).collect();
+    /// Many small nets at once.
+    fn batch(router: &DeviceRouter<Queue>, seconds: f64) -> Result<()> {
+        const SIDE: u32 = 4096;
+        const WINDOW: u32 = 64;
+        let (grid, _) = input(SIDE, 0)?;
+        let mut number = random(3);
+        let mut net = || {
+            let (x, y) = (number(SIDE - WINDOW), number(SIDE - WINDOW));
+            let cells = [0; 4].map(|_| Cell::at(x + number(WINDOW), y + number(WINDOW)));
+            Net::from_cells(cells).within(Window {
+                x,
+                y,
+                width: WINDOW,
+                height: WINDOW,
+            })
+        };
+        let nets: Vec<_> = (0..1000).map(|_| net()).collect();
+        let options = RouteOptions::default();
+        let (expected, cpu) = median_ms(seconds, || Engine::cpu().route(&grid, &nets, &options))?;
+        let on_device = DeviceGrid::upload(router.gpu(), &grid)?;
+        let (found, resident) = median_ms(seconds, || router.route(&on_device, &nets))?;
+        assert!(found == expected, "wrong routes: batch");
+        let (found, from_host) = median_ms(seconds, || {
+            router.route_from_host(&grid, &nets, RouteAlgorithm::Tiles)
+        })?;
+        assert!(found == expected, "wrong routes: batch from the host");
         println!(
-            "| side | pins | cost | {cpu} (CPU) | {} |{more}",
-            names.join(" | ")
+            "\n1000 nets of 4 pins in windows of {WINDOW} x {WINDOW} cells of {SIDE} x {SIDE}.\n"
         );
-        let columns = 4 + names.len() + more.matches('|').count();
-        println!("|{}", " --- |".repeat(columns));
+        println!("| CPU, one after the other | tiles, one launch, resident | tiles, one launch |");
+        println!("|{}", " --- |".repeat(3));
+        println!("| {cpu:.3} | {resident:.3} | {from_host:.3} |");
+        Ok(())
+    }
+
+    /// Nets and distances on resident grids, by criterion's statistics.
+    fn by_criterion(router: &DeviceRouter<Queue>) -> Result<()> {
+        let mut criterion = Criterion::default().configure_from_args();
+        let mut group = criterion.benchmark_group("gpu route");
+        group.sample_size(10);
+        for (side, pins) in [(256, 16), (1024, 16), (1024, 700), (4096, 16)] {
+            let (grid, net) = input(side, pins)?;
+            let on_device = DeviceGrid::upload(router.gpu(), &grid)?;
+            let nets = [net];
+            let size = format!("{side} x {side}");
+            group.bench_function(BenchmarkId::new(format!("tiles {pins} pins"), &size), |b| {
+                b.iter(|| router.route(&on_device, &nets));
+            });
+            // Whatever the pins.
+            if pins != 16 {
+                continue;
+            }
+            group.bench_function(BenchmarkId::new("distances", &size), |b| {
+                b.iter(|| {
+                    let distances = router.distances(&on_device, &[Cell::at(0, 0)])?;
+                    router.gpu().stream().synchronize()?;
+                    Ok::<_, Error>(distances)
+                });
+            });
+        }
+        group.finish();
+        criterion.final_summary();
+        Ok(())
+    }
+
+    fn is_wanted(variable: &str) -> bool {
+        std::env::var_os(variable).is_none_or(|value| value != "0")
     }
 
     pub(crate) fn print() -> Result<()> {
@@ -174,28 +366,44 @@ mod table {
             }
         };
         let gpu = Engine::cuda()?;
+        let router = DeviceRouter::new(&device)?;
         let algorithms = algorithms(&gpu)?;
-        let seconds = numbers("TRAZAR_BENCH_SECONDS", "5")?;
-        let seconds = seconds.first().copied().unwrap_or(5.0);
-        println!("{}. Milliseconds, from host to host.\n", device.info().name);
-        header(&algorithms, "");
-        for side in numbers("TRAZAR_BENCH_SIDES", "64,128,256,512,1024")? {
-            for pins in numbers("TRAZAR_BENCH_PINS", "2,16,256")? {
-                row(&gpu, &algorithms, (side, pins), seconds)?;
+        let seconds = numbers("TRAZAR_BENCH_SECONDS", "2")?;
+        let seconds = seconds.first().copied().unwrap_or(2.0);
+        println!("{}. Milliseconds.\n", device.info().name);
+        let mut nets = Nets::new(&router, &gpu, &algorithms, seconds, &[]);
+        for side in numbers("TRAZAR_BENCH_SIDES", "256,512,1024,2048,4096,8192")? {
+            for pins in numbers("TRAZAR_BENCH_PINS", "2,16,100,1000,10000")? {
+                nets.row((side, pins))?;
                 println!();
             }
         }
-        if std::env::var_os("TRAZAR_BENCH_REPORT").is_none_or(|value| value != "0") {
+        distances(&router, seconds)?;
+        if is_wanted("TRAZAR_BENCH_BATCH") {
+            batch(&router, seconds)?;
+        }
+        if is_wanted("TRAZAR_BENCH_REPORT") {
             println!("\nThe cases of the report, and its times on its own machine.\n");
-            header(&algorithms, " report: omp | report: cuda |");
-            for (side, pins, omp, cuda) in REPORT {
-                row(&gpu, &algorithms, (side, pins), seconds)?;
-                match omp {
-                    Some(omp) => print!(" {:.1} |", omp * 1e3),
-                    None => print!(" > 600000 |"),
+            let theirs = [
+                "report: bfs",
+                "report: sweep",
+                "report: omp",
+                "report: cuda",
+            ];
+            let mut nets = Nets::new(&router, &gpu, &algorithms, seconds, &theirs);
+            for (side, pins, times) in REPORT {
+                nets.row((side, pins))?;
+                for time in times {
+                    match time.is_finite() {
+                        true => print!(" {:.1} |", time * 1e3),
+                        false => print!(" > 600000 |"),
+                    }
                 }
-                println!(" {:.1} |", cuda * 1e3);
+                println!();
             }
+        }
+        if is_wanted("TRAZAR_BENCH_CRITERION") {
+            by_criterion(&router)?;
         }
         Ok(())
     }

@@ -8,14 +8,11 @@ mod emulated;
 #[allow(dead_code, reason = "the other algorithms are for other tests")]
 mod routes;
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use emulated::{check, emulator, seed};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
-use routes::{Random, Weights, mistake, net, random_grid};
+use routes::{Random, Weights, dijkstra, mistake, net, random_grid};
 use trazar::emulator::{Emulator, Schedule};
 use trazar::route::{
     BLOCKED, Cell, DeviceGrid, DeviceRouter, Net, Pin, RouteAlgorithm, RouteOptions, RoutingGrid,
@@ -115,6 +112,24 @@ fn routes_while_blocks_are_late() {
     }
 }
 
+/// A tile that waits, since a nearer pin was found meanwhile, and that no path comes near: it is woken when the bound has grown, also
+/// to what comes into it exactly, as two pins are equally far.
+#[test]
+fn routes_into_tiles_that_wait() {
+    let grid = RoutingGrid::uniform(320, 1, 1).unwrap();
+    let net = |x: [u32; 4]| Net::from_cells(x.map(|x| Cell::at(x, 0)));
+    let equal = [net([180, 195, 63, 312]), net([180, 195, 312, 63])];
+    for order in seed()..seed() + 6 {
+        for blocks in [1, 2, 4] {
+            for net in &equal {
+                let emulator = Emulator::new(order).with_resident_blocks(blocks);
+                let what = format!("order {order}, {blocks} blocks");
+                assert_nets(&what, &emulator, &grid, std::slice::from_ref(net));
+            }
+        }
+    }
+}
+
 /// Grids of more tiles than one in every number of layers, of which tiles have a power of two.
 #[test]
 fn routes_in_every_number_of_layers() {
@@ -154,7 +169,8 @@ fn routes_within_windows_that_cut_tiles() {
         window(0, 0, 131, 70),
         window(63, 0, 2, 70),
         window(64, 64, 64, 6),
-        window(1, 63, 130, 1),
+        window(1, 63, 130, 3),
+        window(5, 69, 126, 1),
         window(62, 61, 5, 5),
         window(128, 0, 3, 70),
         window(127, 69, 1, 1),
@@ -266,52 +282,6 @@ fn costs_that_no_label_holds() {
     ));
     let found = router.route(&far, &[net(&[0, 9])]);
     assert!(matches!(found, Err(Error::CostTooLarge { .. })));
-}
-
-/// Distances by Dijkstra's algorithm, as textbooks have it.
-fn dijkstra(grid: &RoutingGrid, sources: &[Cell]) -> Vec<u64> {
-    let mut distances = vec![u64::MAX; grid.cell_count() as usize];
-    let mut heap = BinaryHeap::new();
-    let mut offer = |heap: &mut BinaryHeap<_>, cell: u32, distance: u64| {
-        if distance < distances[cell as usize] {
-            distances[cell as usize] = distance;
-            heap.push(Reverse((distance, cell)));
-        }
-    };
-    for &source in sources {
-        offer(&mut heap, grid.number(source), 0);
-    }
-    while let Some(Reverse((distance, number))) = heap.pop() {
-        let cell = grid.cell(number);
-        let Cell { x, y, layer } = cell;
-        let mut step = |to: Cell, weight: u32| {
-            if weight != BLOCKED {
-                offer(&mut heap, grid.number(to), distance + u64::from(weight));
-            }
-        };
-        if x > 0 {
-            let to = Cell { x: x - 1, ..cell };
-            step(to, grid.right(to));
-        }
-        if y > 0 {
-            let to = Cell { y: y - 1, ..cell };
-            step(to, grid.down(to));
-        }
-        if layer > 0 {
-            let to = cell.on(layer - 1);
-            step(to, grid.via(to));
-        }
-        if x + 1 < grid.width() {
-            step(Cell { x: x + 1, ..cell }, grid.right(cell));
-        }
-        if y + 1 < grid.height() {
-            step(Cell { y: y + 1, ..cell }, grid.down(cell));
-        }
-        if layer + 1 < grid.layers() {
-            step(cell.on(layer + 1), grid.via(cell));
-        }
-    }
-    distances
 }
 
 #[test]

@@ -8,10 +8,11 @@
 mod optional;
 mod routes;
 
-use routes::{Weights, difference, net, on_device, random_grid};
+use routes::{Random, Weights, dijkstra, mistake, net, on_device, random_grid};
 use trazar::cuda::{Device, Queue};
 use trazar::route::{
-    BLOCKED, Cell, DeviceRouter, Direction, Net, RouteOptions, RoutingGrid, Window,
+    BLOCKED, Cell, DeviceGrid, DeviceRouter, Direction, Net, Pin, Route, RouteAlgorithm,
+    RouteOptions, RoutingGrid, Window,
 };
 use trazar::{Engine, Error};
 
@@ -21,19 +22,54 @@ fn router(test: &str) -> Option<DeviceRouter<Queue>> {
     optional::on_gpu(test, opened.and_then(|device| DeviceRouter::new(&device)))
 }
 
+fn on_cpu(grid: &RoutingGrid, nets: &[Net]) -> Vec<Route> {
+    let routes = Engine::cpu().route(grid, nets, &RouteOptions::default());
+    routes.unwrap()
+}
+
 /// Routes on both and compares, by every algorithm.
 fn check(router: &DeviceRouter<Queue>, name: &str, grid: &RoutingGrid, nets: &[Net]) {
-    let expected = Engine::cpu().route(grid, nets, &RouteOptions::default());
-    let expected = expected.unwrap();
+    let expected = on_cpu(grid, nets);
     for &algorithm in on_device() {
-        let found = router.route_from_host(grid, nets, algorithm).unwrap();
-        let difference = difference(&found, &expected);
+        let found = router.route_from_host(grid, nets, algorithm);
+        let mistake = mistake(found, &expected, algorithm);
         assert!(
-            difference.is_none(),
+            mistake.is_none(),
             "{name}, {algorithm:?}: {}",
-            difference.unwrap_or_default()
+            mistake.unwrap_or_default()
         );
     }
+}
+
+/// Routes in tiles on a grid that stays on the device, several times, and compares with the CPU.
+fn check_tiles(router: &DeviceRouter<Queue>, name: &str, grid: &RoutingGrid, nets: &[Net]) {
+    let expected = on_cpu(grid, nets);
+    let on_device = DeviceGrid::upload(router.gpu(), grid).unwrap();
+    for run in 0..3 {
+        let found = router.route(&on_device, nets);
+        let mistake = mistake(found, &expected, RouteAlgorithm::Tiles);
+        assert!(
+            mistake.is_none(),
+            "{name}, run {run}: {}",
+            mistake.unwrap_or_default()
+        );
+    }
+}
+
+/// Distances in tiles to all cells, and those of a plain search on the CPU.
+fn check_distances(router: &DeviceRouter<Queue>, grid: &RoutingGrid, sources: &[Cell]) {
+    let on_device = DeviceGrid::upload(router.gpu(), grid).unwrap();
+    let found = router.distances(&on_device, sources).unwrap();
+    let (found, expected) = (found.to_vec().unwrap(), dijkstra(grid, sources));
+    let differs = found.iter().zip(&expected).position(|(a, b)| a != b);
+    assert_eq!(found.len(), expected.len());
+    assert!(
+        differs.is_none(),
+        "{:?}: {:?}, not {:?}",
+        differs.map(|i| grid.cell(i as u32)),
+        differs.map(|i| found[i]),
+        differs.map(|i| expected[i])
+    );
 }
 
 #[test]
@@ -76,6 +112,88 @@ fn routes_on_a_larger_grid() {
     let cells = [(100, 50), (432, 493), (250, 300)];
     let part = Net::from_cells(cells.map(|(x, y)| Cell::at(x, y))).within(window);
     check(&router, "1000 x 700", &grid, &[whole, part]);
+}
+
+/// Few pins, and many; three layers; free edges.
+#[test]
+fn routes_in_tiles_on_larger_grids() {
+    let Some(router) = router("routes_in_tiles_on_larger_grids") else {
+        return;
+    };
+    for (layers, weights, pins) in [
+        (1, Weights::Small, 16),
+        (1, Weights::Small, 300),
+        (1, Weights::Few, 40),
+        (1, Weights::FreeOrBlocked, 40),
+        (3, Weights::Gaps, 16),
+        (3, Weights::Few, 16),
+    ] {
+        let grid = random_grid(1000, 700, layers, weights, 11);
+        let name = format!("{layers} layers, {weights:?}, {pins} pins");
+        check_tiles(&router, &name, &grid, &[net(&grid, pins, 12)]);
+    }
+}
+
+/// Fifty nets in windows of many sizes, in one launch.
+#[test]
+fn routes_many_nets_in_one_launch() {
+    let Some(router) = router("routes_many_nets_in_one_launch") else {
+        return;
+    };
+    for weights in [Weights::Gaps, Weights::Few] {
+        let grid = random_grid(1000, 700, 2, weights, 13);
+        let mut random = Random::new(14);
+        let nets: Vec<_> = (0..50)
+            .map(|_| {
+                let (width, height) = (1 + random.below(200), 1 + random.below(200));
+                let window = Window {
+                    x: random.below(1000 - width),
+                    y: random.below(700 - height),
+                    width,
+                    height,
+                };
+                let pins = random.below(9);
+                let mut cell = || {
+                    let (x, y) = (random.below(width), random.below(height));
+                    Cell::at(window.x + x, window.y + y).on(random.below(2))
+                };
+                Net::from_cells((0..pins).map(|_| cell()).collect::<Vec<_>>()).within(window)
+            })
+            .collect();
+        check_tiles(&router, &format!("{weights:?}"), &grid, &nets);
+    }
+}
+
+/// Nets of no pins alone, and no nets.
+#[test]
+fn routes_of_nothing() {
+    let Some(router) = router("routes_of_nothing") else {
+        return;
+    };
+    let grid = random_grid(100, 90, 1, Weights::Small, 1);
+    let twice = Pin {
+        cells: vec![Cell::at(5, 5); 2],
+    };
+    let alone = Net {
+        pins: vec![twice],
+        window: None,
+    };
+    for nets in [vec![], vec![Net::default()], vec![Net::default(), alone]] {
+        check_tiles(&router, "nothing", &grid, &nets);
+    }
+}
+
+#[test]
+fn distances_in_tiles() {
+    let Some(router) = router("distances_in_tiles") else {
+        return;
+    };
+    for (layers, weights) in [(1, Weights::Gaps), (2, Weights::Few), (5, Weights::Small)] {
+        let grid = random_grid(300, 200, layers, weights, 15);
+        let mut random = Random::new(16);
+        let sources = [0; 3].map(|_| grid.cell(random.below(grid.cell_count())));
+        check_distances(&router, &grid, &sources);
+    }
 }
 
 /// Two layers with preferred directions, with obstacles.
@@ -125,6 +243,8 @@ fn large_grids() {
     let Some(router) = router("large_grids") else {
         return;
     };
+    let grid = random_grid(4096, 4096, 1, Weights::Small, 9);
+    check_distances(&router, &grid, &[Cell::at(0, 0)]);
     for (side, pins) in [(1024, 700), (2048, 64), (4096, 16)] {
         let grid = random_grid(side, side, 1, Weights::Small, 7);
         let net = net(&grid, pins, 8);

@@ -1,5 +1,8 @@
 //! Random grids and nets, and how routes are compared.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use trazar::Error;
 use trazar::route::{BLOCKED, Cell, Net, Pin, Route, RouteAlgorithm, RoutingGrid};
 
@@ -121,6 +124,53 @@ pub(crate) fn net(grid: &RoutingGrid, pins: usize, seed: u64) -> Net {
         pins: pins.collect(),
         window: None,
     }
+}
+
+/// Distances by Dijkstra's algorithm, as textbooks have it; `u64::MAX` where there is no path.
+#[allow(dead_code, reason = "not every test asks for all distances")]
+pub(crate) fn dijkstra(grid: &RoutingGrid, sources: &[Cell]) -> Vec<u64> {
+    let mut distances = vec![u64::MAX; grid.cell_count() as usize];
+    let mut heap = BinaryHeap::new();
+    let mut offer = |heap: &mut BinaryHeap<_>, cell: u32, distance: u64| {
+        if distance < distances[cell as usize] {
+            distances[cell as usize] = distance;
+            heap.push(Reverse((distance, cell)));
+        }
+    };
+    for &source in sources {
+        offer(&mut heap, grid.number(source), 0);
+    }
+    while let Some(Reverse((distance, number))) = heap.pop() {
+        let cell = grid.cell(number);
+        let Cell { x, y, layer } = cell;
+        let mut step = |to: Cell, weight: u32| {
+            if weight != BLOCKED {
+                offer(&mut heap, grid.number(to), distance + u64::from(weight));
+            }
+        };
+        if x > 0 {
+            let to = Cell { x: x - 1, ..cell };
+            step(to, grid.right(to));
+        }
+        if y > 0 {
+            let to = Cell { y: y - 1, ..cell };
+            step(to, grid.down(to));
+        }
+        if layer > 0 {
+            let to = cell.on(layer - 1);
+            step(to, grid.via(to));
+        }
+        if x + 1 < grid.width() {
+            step(Cell { x: x + 1, ..cell }, grid.right(cell));
+        }
+        if y + 1 < grid.height() {
+            step(Cell { y: y + 1, ..cell }, grid.down(cell));
+        }
+        if layer + 1 < grid.layers() {
+            step(cell.on(layer + 1), grid.via(cell));
+        }
+    }
+    distances
 }
 
 /// The smallest cost of a path that tiles do not count.
