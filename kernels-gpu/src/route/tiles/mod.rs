@@ -182,8 +182,9 @@ fn settle<L: Label, const LAYERED: bool>(
         let before = labels;
         shared.beyond.take_in(&mut labels, &edges, seat);
         patch::relax(&mut labels, &edges);
-        // With layers there are no registers to keep them: what did not change is stored again.
-        fell |= LAYERED || patch::differ(&labels, &before);
+        // With layers or wide labels there are no registers to keep them: what did not change is stored again.
+        let unknown = LAYERED || size_of::<L>() > 4;
+        fell |= unknown || patch::differ(&labels, &before);
         // It only falls while the slot is taken.
         let bound = problem.bound(net);
         let left = relax_tile::<L, LAYERED>(problem, shared, seat, &mut labels, &edges, bound);
