@@ -146,10 +146,11 @@ fn routes_in_every_number_of_layers() {
         let (width, height) = size[layers as usize % 3];
         let weights = Weights::ALL[layers as usize % 4];
         let grid = random_grid(width, height, layers, weights, order);
-        let mut nets = vec![net(&grid, 5, order), net_in_window(&grid, 4, order)];
-        // From the first layer's first corner to the last one's last.
+        // Also from the first layer's first corner to the last one's last.
+        let mut whole = net(&grid, 2, order);
         let end = Cell::at(width - 1, height - 1).on(layers - 1);
-        nets.push(Net::from_cells([Cell::at(0, 0), end]));
+        whole.pins.extend([Cell::at(0, 0), end].map(Pin::from));
+        let nets = [whole, net_in_window(&grid, 3, order)];
         let what = format!("{width} x {height} x {layers}, {weights:?}");
         assert_nets(&what, &Emulator::new(order), &grid, &nets);
     }
