@@ -116,9 +116,11 @@ fn routes_while_blocks_are_late() {
 /// to what comes into it exactly, as two pins are equally far.
 #[test]
 fn routes_into_tiles_that_wait() {
-    let grid = RoutingGrid::uniform(320, 1, 1).unwrap();
+    // 117 from 180 to 63, as from 195 to 250.
+    let weight = |x, _| if x == 200 { 63 } else { 1 };
+    let grid = RoutingGrid::from_fn(320, 1, weight, |_, _| BLOCKED).unwrap();
     let net = |x: [u32; 4]| Net::from_cells(x.map(|x| Cell::at(x, 0)));
-    let equal = [net([180, 195, 63, 312]), net([180, 195, 312, 63])];
+    let equal = [net([180, 195, 63, 250]), net([180, 195, 250, 63])];
     for order in seed()..seed() + 6 {
         for blocks in [1, 2, 4] {
             for net in &equal {
