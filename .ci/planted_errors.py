@@ -109,6 +109,10 @@ LATE = "emulator_route_tiles routes_while_blocks_are_late"
 
 BARRIER = "thread::sync_threads();"
 SYNC_WARP = "warp::sync_warp(FULL_MASK);"
+RIGHTS = """beyond_or(J == 3 && is_east, EAST, place + J as u32 + 1);
+            offer(J, rights[J], right_edges[J], next);"""
+UPS = """beyond_or(is_north, NORTH, (place + J as u32).wrapping_sub(columns));
+            offer(J, up[J], up_edges[J], next);"""
 
 
 def without(old, part):
@@ -515,32 +519,23 @@ ERRORS = [
           [("self.drop_hold(net);\n            return true;", "self.drop_hold(net);\n            return false;")],
           LATE, {WRONG}),
     Error("route-deferred", "slots that wait are never woken", ROUTE_QUEUE,
-          [("if word >= DEFERRED {\n            self.mark", "if false {\n            self.mark")],
-          WAITING, ANY),
-    Error("route-bound", "the bound ends before labels as far as the nearest pin", ROUTE_QUEUE,
-          [("word & !DEFERRED > bound {", "word & !DEFERRED >= bound {")],
+          [("if word == NOTHING || word & !DEFERRED > bound {", "if word >= DEFERRED || word > bound {")],
           WAITING, ANY),
     Error("route-opposite", "a side reads the rim of the neighbour's side that is next to its own", ROUTE_PATCH,
           [("tiling.side((side + 2) % 4)", "tiling.side((side + 2) % 4 ^ 2)")],
           LAUNCH, ANY),
-    Error("route-window", "a window has the column right of it too", ROUTE_PATCH,
+    Error("route-window", "a window lacks its last column", ROUTE_PATCH,
           [("(x + j).wrapping_sub(area.left) < area.right - area.left;",
-            "(x + j).wrapping_sub(area.left) <= area.right - area.left;")],
+            "(x + j).wrapping_sub(area.left) < area.right - area.left - 1;")],
           WINDOWS, {WRONG}),
-    Error("route-window-top", "edges into a window from above are not blocked", ROUTE_PATCH,
-          [("row(0) && before(y, area.top)", "row(0)")],
-          WINDOWS, {WRONG}),
-    Error("route-inside", "a tile with the window's last column counts as inside", ROUTE_PATCH,
-          [("x + tiling.columns() < area.right", "x + tiling.columns() < area.right + 1")],
+    Error("route-window-top", "the edges up from a window's second row are blocked", ROUTE_PATCH,
+          [("row(0) && before(y, area.top)", "row(0) && before(y, area.top + 1)")],
           WINDOWS, {WRONG}),
     Error("route-left-edge", "the edge over a tile's west side is that of the row's first cell", ROUTE_PATCH,
           [("problem.right.ld(at + (tiling.columns() - 1));", "problem.right.ld(at);")],
-          LAUNCH, {WRONG}),
-    Error("route-order", "paths prefer up to left", ROUTE_PATCH,
-          [("        let lefts = [left, here[0], here[1], here[2]];",
-            "        let ups = way;\n        let lefts = [left, here[0], here[1], here[2]];"),
-           ("// What is on the tree, or not reached, comes from nowhere.\n",
-            "if up[J].step(L::weight(up_edges[J])) == here[J] {\n                way[J] = ups[J];\n            }\n")],
+          WINDOWS, {WRONG}),
+    Error("route-order", "paths prefer right to up", ROUTE_PATCH,
+          [(RIGHTS, UPS), (UPS, RIGHTS, 2)],
           LAUNCH, {WRONG}),
     Error("route-layer-stride", "the layer above is looked for a patch too far", ROUTE_PATCH,
           [("Self::at(I as u32, t + patches)", "Self::at(I as u32, (t + patches + 1) % BLOCK)")],
@@ -551,12 +546,6 @@ ERRORS = [
     Error("route-turn", "labels are shown where the last ones may still be read", ROUTE_TILES,
           [("turn ^= 1;", "turn ^= 0;")],
           LAUNCH, {RACE}),
-    Error("route-shown", "a warp that has changed shows its labels once", ROUTE_TILES,
-          [("if warp_changed || shown < 2 {", "if warp_changed || shown < 1 {")],
-          FIELDS, ANY),
-    Error("route-word", "slots' words stand where another slot's are", ROUTE_QUEUE,
-          [("(slot % blocks) * self.words_per_block() + slot / blocks", "(slot % blocks) * (self.words_per_block() - 1) + slot / blocks")],
-          LATE, ANY),
     Error("route-tie", "of pins at the same distance, the last one", ROUTE_LEAD,
           [("label.cost() << CELL_BITS | u64::from(rank)",
             "label.cost() << CELL_BITS | u64::from(MAX_PIN_CELLS - 1 - rank)"),
