@@ -163,6 +163,7 @@ fn route_plan<G: Gpu>(
             return Ok(routes);
         }
     }
+    plan.check_wide()?;
     let state = State::<G, u64>::run(gpu, grid, plan)?;
     let routes = state.routes(gpu, nets, plan)?;
     if state.is_complete(gpu, grid, plan, &routes)? {
@@ -212,6 +213,7 @@ pub(super) fn distances<G: Gpu>(
             return state.distances(gpu, tiling);
         }
     }
+    plan.check_wide()?;
     let state = State::<G, u64>::run(gpu, grid, &plan)?;
     if state.left_out(gpu, grid, &plan)?.contains(&1) {
         return Err(too_far());
@@ -314,6 +316,28 @@ impl Plan {
         self.areas.push(area);
         self.path_cells = all_path_cells as u32;
         Ok(true)
+    }
+
+    /// Refuses windows with more cells than labels of 64 bits can count steps over free edges through.
+    fn check_wide(&self) -> Result<()> {
+        let cells = |area: &Area| {
+            let cells = u64::from(area.right - area.left) * u64::from(area.bottom - area.top);
+            cells * u64::from(self.tiling.layers)
+        };
+        if self
+            .areas
+            .iter()
+            .all(|area| cells(area) <= tiles::MAX_WIDE_CELLS)
+        {
+            return Ok(());
+        }
+        Err(Error::GridTooLarge {
+            width: self.tiling.width.into(),
+            height: self.tiling.height.into(),
+            layers: self.tiling.layers,
+            limit: "where edges are free, or costs pass 2³¹, a net in tiles has a window of 2²⁸ cells at most; route on the CPU, \
+                    or give it a window",
+        })
     }
 
     /// Puts the pins' cells in the order of their slots, once all nets are there. A net's stay together, as its slots are.

@@ -113,8 +113,10 @@ impl Label for u32 {
     }
 }
 
-/// Bits of the steps in a label of 64 bits: as many as there are cells.
+/// Bits of the steps in a label of 64 bits.
 const STEP_BITS: u32 = 28;
+/// The most cells of a net's window whose labels have 64 bits: a path has fewer steps.
+pub const MAX_WIDE_CELLS: u64 = 1 << STEP_BITS;
 
 /// The cost, below 2³⁵, and in the lowest 28 bits the steps: how many edges of weight 0 a cell is, at least, from one that an edge
 /// of more than 0 brings nearer to the tree, or that is on the tree.

@@ -47,7 +47,7 @@ mod queue;
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-pub use label::Label;
+pub use label::{Label, MAX_WIDE_CELLS};
 pub use layout::{Area, BLOCK, JoinedPin, PinCell, Slot, TILE, Tiling};
 pub use lead::MAX_PIN_CELLS;
 pub use queue::{COUNTERS, NET_JOINED, NET_PATH_LEN, NET_WORDS};
@@ -457,7 +457,8 @@ pub unsafe fn route_start(
     let words = [unreached[0], unreached[1], unreached[0], unreached[1]];
     for view in [labels, rims] {
         if (i as usize) < view.len() / 4 {
-            view.st_vector(4 * i, words);
+            // With labels of 64 bits there may be more words than 32 bits count.
+            view.st_vector(4 * i as usize, words);
         }
     }
     let set = |view: ViewMut<'_, u32>, value: u32| {
