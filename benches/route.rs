@@ -277,6 +277,9 @@ fn corners(criterion: &mut Criterion) -> Result<()> {
         group.bench_function(BenchmarkId::new("trazar dijkstra", &size), |bencher| {
             bencher.iter(|| engine.route_net(&grid, &net, &options));
         });
+        group.bench_function(BenchmarkId::new("trazar, all cells", &size), |bencher| {
+            bencher.iter(|| engine.distances(&grid, &[Cell::at(0, 0)]));
+        });
 
         let graph = compact(&grid);
         let last = grid.cell_count() - 1;

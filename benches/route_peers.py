@@ -5,8 +5,7 @@
     python3 benches/route_peers.py [--sides 256,1024]
 
 Builds the example `route_times` in release mode, which makes the grids (random weights from 1 to 90) and times the library on the
-path from the first cell to the last, which settles nearly all cells. SciPy's `csgraph.dijkstra` computes the distances of all cells
-from the first; its last one is compared with the path's cost. scikit-image's `MCP` has weights on cells instead of edges: it
+distances of all cells from the first. SciPy's `csgraph.dijkstra` computes the same; the last cell's are compared. scikit-image's `MCP` has weights on cells instead of edges: it
 computes the same number of distances on a grid of the same size, but other ones. Each time is the fastest of several runs, on one
 thread, without making the graph. Prints a table in Markdown, in seconds and millions of cells a second.
 """
