@@ -1,8 +1,9 @@
-//! Label and trace very large binary images, on the GPU and on the CPU, with the same results.
+//! Label and trace very large binary images, and route nets on very large grids, on the GPU and on the CPU, with the same results.
 //!
 //! - **label**: connected components ([`Engine::label`], [`Labels`]);
 //! - **trace**: borders of a binary image with their hierarchy ([`Engine::trace`],
-//!   [`Contours`]), exactly as `cv2.findContours` gives them, or along the pixels' edges.
+//!   [`Contours`]), exactly as `cv2.findContours` gives them, or along the pixels' edges;
+//! - **route**: trees of small cost that join pins on a grid of weighted edges ([`Engine::route`], [`route`]).
 //!
 //! An image is a [`BinaryImage`], one bit a pixel. An [`Engine`] runs the work. [`formats`] reads
 //! images and writes results; [`generate`] makes test images.
