@@ -5,7 +5,9 @@ use std::path::Path;
 
 use super::super::text::Text;
 use super::lines::{Line, Lines};
-use crate::route::{BLOCKED, Cell, MAX_LAYERS, Net, Pin, RoutingCase, RoutingGrid, check_size};
+use crate::route::{
+    BLOCKED, Cell, MAX_LAYERS, Net, Pin, RoutingCase, RoutingGrid, Window, check_size,
+};
 use crate::{Error, Result};
 
 /// Reads a grid with its nets from text:
@@ -31,7 +33,8 @@ use crate::{Error, Result};
 ///   are followed by its `Via` lines, but for the last: for each row, `width` weights between a cell and the one on the next layer.
 ///   A pin may have a third number, its layer; without it, it is on layer 0.
 /// - A pin of several cells: `Pin 1 1 / 0 2`.
-/// - After the first net's pins, `Net` and a number of pins begin another net, as often as there are nets.
+/// - After a net's pins, `Window` with a row, a column, and numbers of rows and columns is what its paths stay within.
+/// - After the first net, `Net` and a number of pins begin another net, as often as there are nets.
 ///
 /// Spaces, tabs and line ends of either kind may be more than is needed; blank lines may be at the end only. A pipe is read as well
 /// as a file. No size that a file claims is trusted before memory for it was had.
@@ -87,6 +90,12 @@ fn read_nets(lines: &mut Lines<'_>, grid: &RoutingGrid) -> Result<Vec<Net>> {
             line.keyword("Pin", what)?;
             net.pins.push(read_pin(line, grid)?);
         }
+        let mut line = lines.expect("the number of pins")?;
+        if line.takes("Window") {
+            net.window = Some(read_window(line, grid)?);
+        } else {
+            lines.put_back();
+        }
         nets.push(net);
     }
 }
@@ -108,6 +117,21 @@ pub(super) fn read_pin(mut line: Line<'_>, grid: &RoutingGrid) -> Result<Pin> {
             return Ok(Pin { cells });
         }
     }
+}
+
+/// Reads a window of the grid, `ROW COLUMN ROWS COLUMNS`, which is all that follows on the line.
+fn read_window(mut line: Line<'_>, grid: &RoutingGrid) -> Result<Window> {
+    let y = line.number("window's first row", 0..=grid.height() - 1)?;
+    let x = line.number("window's first column", 0..=grid.width() - 1)?;
+    let height = line.number("window's number of rows", 1..=grid.height() - y)?;
+    let width = line.number("window's number of columns", 1..=grid.width() - x)?;
+    line.finish("the window's number of columns")?;
+    Ok(Window {
+        x,
+        y,
+        width,
+        height,
+    })
 }
 
 fn read_weights(lines: &mut Lines<'_>, grid: &mut RoutingGrid) -> Result<()> {
@@ -145,7 +169,7 @@ fn read_weights(lines: &mut Lines<'_>, grid: &mut RoutingGrid) -> Result<()> {
 /// Writes a grid with its nets as text, which [`read_case`] reads back. Without a net, the file has one of no pins.
 ///
 /// # Errors
-/// [`Error::Unwritable`] for nets with windows and pins without cells, for which the format has no words; [`Error::Write`].
+/// [`Error::Unwritable`] for pins without cells, for which the format has no words; [`Error::Write`].
 pub fn write_case(case: &RoutingCase, out: impl Write) -> Result<()> {
     let RoutingCase { grid, nets } = case;
     let refuse = |net: usize, what: &str| {
@@ -155,9 +179,6 @@ pub fn write_case(case: &RoutingCase, out: impl Write) -> Result<()> {
         })
     };
     for (i, net) in nets.iter().enumerate() {
-        if net.window.is_some() {
-            return refuse(i, "a window");
-        }
         if net.pins.iter().any(|pin| pin.cells.is_empty()) {
             return refuse(i, "a pin without cells");
         }
@@ -179,6 +200,13 @@ pub fn write_case(case: &RoutingCase, out: impl Write) -> Result<()> {
                 put_cell(text.put(between), cell, grid);
                 text.hand_on()?;
                 between = " / ";
+            }
+            text.put("\n");
+        }
+        if let Some(window) = net.window {
+            text.put("Window ").integer(window.y);
+            for number in [window.x, window.height, window.width] {
+                text.put(" ").integer(number);
             }
             text.put("\n");
         }
@@ -467,6 +495,53 @@ mod tests {
     }
 
     #[test]
+    fn windows() {
+        let case = read(with("Pin 0 2\n", "Pin 0 2\nWindow 0 1 2 2\n")).unwrap();
+        let window = Window {
+            x: 1,
+            y: 0,
+            width: 2,
+            height: 2,
+        };
+        assert_eq!(case.nets[0].window, Some(window));
+        for (line, words) in [
+            (
+                "Window 3 1 1 1",
+                ["line 5, column 8: the window's first row \"3\"", "0 to 2"],
+            ),
+            (
+                "Window 0 3 1 1",
+                ["line 5, column 10: the window's first column", "0 to 2"],
+            ),
+            (
+                "Window 1 0 3 1",
+                ["line 5, column 12: the window's number of rows", "1 to 2"],
+            ),
+            (
+                "Window 0 0 0 1",
+                ["line 5, column 12: the window's number of rows", "1 to 3"],
+            ),
+            (
+                "Window 0 1 1 3",
+                [
+                    "line 5, column 14: the window's number of columns",
+                    "1 to 2",
+                ],
+            ),
+            (
+                "Window 0 1 1",
+                [
+                    "line 5, column 13: the window's number of columns",
+                    "missing",
+                ],
+            ),
+            ("Window 0 1 1 1 1", ["line 5, column 16: \"1\" follows", ""]),
+        ] {
+            refused(with("Pin 0 2\n", &format!("Pin 0 2\n{line}\n")), &words);
+        }
+    }
+
+    #[test]
     fn bad_weights() {
         refused(
             with("47 13", "47"),
@@ -580,13 +655,10 @@ mod tests {
             Err(Error::Unwritable { reason, .. }) => assert!(reason.contains(word), "{reason}"),
             other => panic!("{other:?}"),
         };
-        case.nets
-            .push(Net::from_cells([]).within(crate::route::Window::of(&case.grid)));
-        refused(&case, "net 1 has a window");
-        case.nets[1] = Net {
+        case.nets.push(Net {
             pins: vec![Pin { cells: vec![] }],
             window: None,
-        };
+        });
         refused(&case, "net 1 has a pin without cells");
         case.nets.clear();
         assert_eq!(read(write(&case)).unwrap().nets, [Net::default()]);
@@ -595,7 +667,7 @@ mod tests {
     /// Files that differ from a right one in some bytes are read or refused, never worse.
     #[test]
     fn damaged_files_are_read_or_refused() {
-        let whole = "3 2 2\n2\nPin 1 1 1\nPin 0 2 / 0 1\nNet 1\nPin 0 0\nVertical 1 22\nVertical 333 x\n\
+        let whole = "3 2 2\n2\nPin 1 1 1\nPin 0 2 / 0 1\nWindow 0 1 2 2\nNet 1\nPin 0 0\nVertical 1 22\nVertical 333 x\n\
                      Horizontal 33 68 51\nVia 1 2 3\nVia 4 5 6\nVertical 5 5\nVertical 6 7\nHorizontal 8 9 1\n";
         assert!(read(whole).is_ok());
         let file = file(whole.as_bytes());
@@ -654,8 +726,16 @@ mod tests {
             let cell = (0..width, 0..height, 0..layers);
             let cell = cell.prop_map(|(x, y, layer)| Cell { x, y, layer });
             let pin = prop::collection::vec(cell, 1..3).prop_map(|cells| Pin { cells });
-            let net = prop::collection::vec(pin, 0..4);
-            let net = net.prop_map(|pins| Net { pins, window: None });
+            let window = (0..width, 0..height).prop_flat_map(move |(x, y)| {
+                (1..=width - x, 1..=height - y).prop_map(move |(width, height)| Window {
+                    x,
+                    y,
+                    width,
+                    height,
+                })
+            });
+            let net = (prop::collection::vec(pin, 0..4), prop::option::of(window));
+            let net = net.prop_map(|(pins, window)| Net { pins, window });
             (grid, prop::collection::vec(net, 1..4))
                 .prop_map(|(grid, nets)| RoutingCase { grid, nets })
         })
