@@ -18,8 +18,6 @@
 
 #[cfg(target_os = "linux")]
 mod table {
-    use std::cmp::Reverse;
-    use std::collections::BinaryHeap;
     use std::time::Instant;
 
     use criterion::{BenchmarkId, Criterion};
@@ -223,51 +221,16 @@ mod table {
         }
     }
 
-    /// Distances from the first cell, by a binary heap.
-    fn by_heap(grid: &RoutingGrid) -> Vec<u64> {
-        let width = grid.width() as usize;
-        let cells = grid.cell_count() as usize;
-        let mut distances = vec![u64::MAX; cells];
-        distances[0] = 0;
-        let mut heap = BinaryHeap::from([Reverse((0u64, 0usize))]);
-        while let Some(Reverse((distance, cell))) = heap.pop() {
-            if distance > distances[cell] {
-                continue;
-            }
-            let mut step = |to: usize, weight: u32| {
-                let further = distance + u64::from(weight);
-                if further < distances[to] {
-                    distances[to] = further;
-                    heap.push(Reverse((further, to)));
-                }
-            };
-            let (x, y) = (cell % width, cell / width);
-            if x > 0 {
-                step(cell - 1, grid.rights()[cell - 1]);
-            }
-            if x + 1 < width {
-                step(cell + 1, grid.rights()[cell]);
-            }
-            if y > 0 {
-                step(cell - width, grid.downs()[cell - width]);
-            }
-            if cell + width < cells {
-                step(cell + width, grid.downs()[cell]);
-            }
-        }
-        distances
-    }
-
     /// Distances of all cells.
     fn distances(router: &DeviceRouter<Queue>, seconds: f64) -> Result<()> {
-        println!("\n| side | a binary heap (CPU) | tiles, resident | tiles | Mcell/s, resident |");
+        println!("\n| side | dijkstra (CPU) | tiles, resident | tiles | Mcell/s, resident |");
         println!("|{}", " --- |".repeat(5));
         for side in numbers("TRAZAR_BENCH_FIELDS", "1024,4096")? {
             let (grid, _) = input(side, 0)?;
-            let started = Instant::now();
-            let expected = by_heap(&grid);
-            let heap_ms = started.elapsed().as_secs_f64() * 1e3;
             let source = [Cell::at(0, 0)];
+            let (expected, on_cpu) =
+                median_ms(seconds, || Engine::cpu().distances(&grid, &source))?;
+            let expected = expected.as_slice();
             let on_device = DeviceGrid::upload(router.gpu(), &grid)?;
             let (found, resident) = median_ms(seconds, || {
                 let distances = router.distances(&on_device, &source)?;
@@ -283,7 +246,7 @@ mod table {
             })?;
             assert!(found == expected, "wrong distances: side {side}");
             let rate = f64::from(grid.cell_count()) / resident / 1e3;
-            println!("| {side} | {heap_ms:.1} | {resident:.3} | {from_host:.3} | {rate:.0} |");
+            println!("| {side} | {on_cpu:.1} | {resident:.3} | {from_host:.3} | {rate:.0} |");
         }
         Ok(())
     }

@@ -8,11 +8,22 @@ use std::path::Path;
 use clap::ValueEnum;
 use trazar::formats::Output;
 
+use crate::args::RunArgs;
 use crate::failure::Failure;
 
 /// Whether the path stands for standard output.
 pub(crate) fn is_stdout(path: &Path) -> bool {
     path.as_os_str() == "-"
+}
+
+/// Refuses a result and a summary that both want standard output.
+pub(crate) fn check_not_beside_json(output: Option<&Path>, run: &RunArgs) -> Result<(), Failure> {
+    if run.json && output.is_some_and(is_stdout) {
+        return Err(Failure::usage(
+            "-o - and --json both want standard output: write to a file, or leave --json out",
+        ));
+    }
+    Ok(())
 }
 
 /// The format that was asked for, or the one that the extension of `path` names.

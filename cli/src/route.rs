@@ -75,11 +75,7 @@ pub(crate) fn run(args: &RouteArgs) -> Result<(), Failure> {
 /// Refuses options that do not go together.
 fn check(args: &RouteArgs) -> Result<(), Failure> {
     args.run.check()?;
-    if args.run.json && args.output.as_deref().is_some_and(output::is_stdout) {
-        return Err(Failure::usage(
-            "-o - and --json both want standard output: write to a file, or leave --json out",
-        ));
-    }
+    output::check_not_beside_json(args.output.as_deref(), &args.run)?;
     let inputs = args.input.files();
     let from_stdin = inputs
         .iter()

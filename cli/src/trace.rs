@@ -91,11 +91,7 @@ pub(crate) fn run(args: &TraceArgs) -> Result<(), Failure> {
 /// Refuses options that do not go together.
 fn check(args: &TraceArgs, format: Option<ContourFormat>) -> Result<(), Failure> {
     args.run.check()?;
-    if args.run.json && args.output.as_deref().is_some_and(output::is_stdout) {
-        return Err(Failure::usage(
-            "-o - and --json both want standard output: write to a file, or leave --json out",
-        ));
-    }
+    output::check_not_beside_json(args.output.as_deref(), &args.run)?;
     output::check_distinct(
         &[("IMAGE", Some(&args.input.image))],
         &[("-o", args.output.as_deref())],

@@ -265,12 +265,8 @@ impl Engine {
     /// [`Error::PinOutside`](crate::Error::PinOutside) for a source that is not on the grid,
     /// [`Error::PinWithoutCells`](crate::Error::PinWithoutCells) for none; else those of [`route`](Self::route).
     pub fn distances(&self, grid: &RoutingGrid, sources: &[Cell]) -> Result<Distances> {
-        route::check_sources(grid, sources)?;
         match &self.backend {
-            Backend::Cpu => {
-                let sources: Vec<u32> = sources.iter().map(|&cell| grid.number(cell)).collect();
-                route::distances_on_cpu(grid, &sources)
-            }
+            Backend::Cpu => route::distances_on_cpu(grid, sources),
             #[cfg(feature = "cuda")]
             Backend::Cuda(tracer) => {
                 DeviceRouter::on(tracer.gpu().clone()).distances_host(grid, sources)

@@ -5,6 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, size_of};
 use std::ops::Range;
+use std::slice;
 
 use cuda_std::{Pod, View, ViewMut};
 use cust::memory::{DeviceBuffer as CustBuffer, DevicePointer};
@@ -164,16 +165,14 @@ impl<T: Pod> DeviceBuffer<T> {
     /// # Safety
     /// `values` stays alive and unchanged until the stream has done the copy.
     pub unsafe fn queue_write(&mut self, start: usize, values: &[T]) -> Result<(), CudaError> {
-        let (to, bytes) = self.span(start, values.len())?;
-        if bytes == 0 {
+        let (_, size) = self.span(start, values.len())?;
+        if size == 0 {
             return Ok(());
         }
-        self.stream.device().bind()?;
+        // SAFETY: a slice of `size` bytes; `Pod` has no padding, so that all are initialised.
+        let bytes = unsafe { slice::from_raw_parts(values.as_ptr().cast(), size) };
         // SAFETY: `span` has checked the destination; the caller keeps the source.
-        let status = unsafe {
-            raw::cuMemcpyHtoDAsync_v2(to, values.as_ptr().cast(), bytes, self.stream.raw())
-        };
-        self.stream.blame(check("cuMemcpyHtoDAsync", status))
+        unsafe { self.queue_write_bytes(start * size_of::<T>(), bytes) }
     }
 
     /// [`queue_write`](Self::queue_write) of bytes, to those from `start` on.

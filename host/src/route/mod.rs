@@ -198,11 +198,7 @@ pub(crate) fn route(
     mut connect: impl FnMut(&RoutingGrid, &PinCells) -> Result<Joined>,
 ) -> Result<Vec<Route>> {
     // All before any work.
-    let windows: Vec<Window> = nets
-        .iter()
-        .enumerate()
-        .map(|(number, net)| net.check(number, grid.width(), grid.height(), grid.layers()))
-        .collect::<Result<_>>()?;
+    let windows = Net::check_all(nets, grid.width(), grid.height(), grid.layers())?;
     let mut routes = Vec::with_capacity(nets.len());
     for (net, window) in nets.iter().zip(windows) {
         let part = match window == Window::of(grid) {
@@ -246,21 +242,11 @@ pub(crate) fn route_on_cpu(
     })
 }
 
-/// Refuses cells to start from that are none, or not on the grid.
-pub(crate) fn check_sources(grid: &RoutingGrid, sources: &[Cell]) -> Result<()> {
-    let source = Net {
-        pins: vec![Pin {
-            cells: sources.to_vec(),
-        }],
-        window: None,
-    };
-    let checked = source.check(0, grid.width(), grid.height(), grid.layers());
-    checked.map(|_| ())
-}
-
 /// The cost of the cheapest paths from `sources` to each cell, on the CPU.
-pub(crate) fn distances_on_cpu(grid: &RoutingGrid, sources: &[u32]) -> Result<Distances> {
+pub(crate) fn distances_on_cpu(grid: &RoutingGrid, sources: &[Cell]) -> Result<Distances> {
+    Net::of_sources(sources).check(0, grid.width(), grid.height(), grid.layers())?;
+    let sources: Vec<u32> = sources.iter().map(|&cell| grid.number(cell)).collect();
     Ok(Distances {
-        by_cell: dijkstra::distances(grid, sources)?,
+        by_cell: dijkstra::distances(grid, &sources)?,
     })
 }

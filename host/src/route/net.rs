@@ -115,6 +115,32 @@ impl Net {
         }
     }
 
+    /// A net whose one pin is all of the cells `sources`: for distances from them.
+    pub(crate) fn of_sources(sources: &[Cell]) -> Self {
+        Self {
+            pins: vec![Pin {
+                cells: sources.to_vec(),
+            }],
+            window: None,
+        }
+    }
+
+    /// The windows of `nets` on a grid of this size; refuses nets that are not on it.
+    ///
+    /// # Errors
+    /// Those of [`check`](Self::check).
+    pub(crate) fn check_all(
+        nets: &[Self],
+        width: u32,
+        height: u32,
+        layers: u32,
+    ) -> Result<Vec<Window>> {
+        let windows = nets.iter().enumerate();
+        windows
+            .map(|(number, net)| net.check(number, width, height, layers))
+            .collect()
+    }
+
     /// The window, or all of a grid of this size; refuses a net, number `net`, that is not on the grid.
     ///
     /// # Errors

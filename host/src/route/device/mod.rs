@@ -18,7 +18,7 @@ mod tiles;
 
 pub use tiles::DeviceGrid;
 
-use super::{Cell, Distances, Net, Pin, Route, RouteAlgorithm, RoutingGrid, Window};
+use super::{Cell, Distances, Net, Route, RouteAlgorithm, RoutingGrid};
 use crate::Result;
 use crate::engine::Progress;
 use crate::gpu::{Gpu, GpuBuffer};
@@ -75,11 +75,7 @@ impl<G: Gpu> DeviceRouter<G> {
     /// only paths of 2³⁵ or more reach; `Error::Cuda`, [`Error::Emulator`](crate::Error::Emulator).
     pub fn route(&self, grid: &DeviceGrid<G>, nets: &[Net]) -> Result<Vec<Route>> {
         let (width, height, layers) = (grid.width(), grid.height(), grid.layers());
-        let windows: Vec<Window> = nets
-            .iter()
-            .enumerate()
-            .map(|(number, net)| net.check(number, width, height, layers))
-            .collect::<Result<_>>()?;
+        let windows = Net::check_all(nets, width, height, layers)?;
         tiles::route(&self.gpu, grid, nets, &windows)
     }
 
@@ -89,12 +85,7 @@ impl<G: Gpu> DeviceRouter<G> {
     /// # Errors
     /// Those of [`DeviceRouter::route`].
     pub fn distances(&self, grid: &DeviceGrid<G>, sources: &[Cell]) -> Result<G::Buffer<u64>> {
-        let source = Net {
-            pins: vec![Pin {
-                cells: sources.to_vec(),
-            }],
-            window: None,
-        };
+        let source = Net::of_sources(sources);
         source.check(0, grid.width(), grid.height(), grid.layers())?;
         tiles::distances(&self.gpu, grid, &source)
     }
