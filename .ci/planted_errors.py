@@ -73,6 +73,9 @@ ROUTE_LABEL = "kernels-gpu/src/route/tiles/label.rs"
 ROUTE_PATCH = "kernels-gpu/src/route/tiles/patch.rs"
 ROUTE_QUEUE = "kernels-gpu/src/route/tiles/queue.rs"
 ROUTE_LEAD = "kernels-gpu/src/route/tiles/lead.rs"
+GROW = "kernels-gpu/src/route/fields/grow.rs"
+JOIN = "kernels-gpu/src/route/fields/join.rs"
+TIES = "kernels-gpu/src/route/fields/ties.rs"
 HOST_SCAN = "host/src/gpu/scan.rs"
 HOST_LABEL = "host/src/label/device.rs"
 HOST_ARRANGE = "host/src/trace/device/arrange.rs"
@@ -81,6 +84,7 @@ HOST_SEARCH = "host/src/trace/device/search.rs"
 HOST_RECTANGLES = "host/src/trace/device/tiles.rs"
 HOST_SWEEPS = "host/src/route/device/sweeps.rs"
 HOST_ROUTE_TILES = "host/src/route/device/tiles.rs"
+HOST_FIELDS = "host/src/route/device/fields.rs"
 
 LABELS = "emulator_label labels_of_random_images"
 PATTERNS = "emulator_label labels_of_every_pattern"
@@ -101,11 +105,16 @@ LAUNCH = "emulator_route_tiles routes_of_several_nets_in_one_launch"
 WINDOWS = "emulator_route_tiles routes_within_windows_that_cut_tiles"
 LAYERS = "emulator_route_tiles routes_in_every_number_of_layers"
 PINS = "emulator_route_tiles routes_of_unusual_pins"
-FIELDS = "emulator_route_tiles distances_to_all_cells"
+DISTANCES = "emulator_route_tiles distances_to_all_cells"
 COSTS = "emulator_route_tiles costs_that_no_label_holds"
 PAST_31 = "emulator_route_tiles routes_past_two_to_the_31"
 WAITING = "emulator_route_tiles routes_into_tiles_that_wait"
 LATE = "emulator_route_tiles routes_while_blocks_are_late"
+CLOSE = "emulator_route_fields routes_of_random_nets"
+CORNERS = "emulator_route_fields routes_between_corners"
+COMB = "emulator_route_fields routes_along_long_paths"
+REACH = "emulator_route_fields routes_to_what_boxes_do_not_reach"
+EVEN = "emulator_route_fields routes_where_all_paths_tie"
 
 BARRIER = "thread::sync_threads();"
 SYNC_WARP = "warp::sync_warp(FULL_MASK);"
@@ -525,15 +534,15 @@ ERRORS = [
           [("tiling.side((side + 2) % 4)", "tiling.side((side + 2) % 4 ^ 2)")],
           LAUNCH, ANY),
     Error("route-window", "a window lacks its last column", ROUTE_PATCH,
-          [("(x + j).wrapping_sub(area.left) < area.right - area.left;",
-            "(x + j).wrapping_sub(area.left) < area.right - area.left - 1;")],
+          [("(x + j).wrapping_sub(bounds.left) < bounds.right - bounds.left;",
+            "(x + j).wrapping_sub(bounds.left) < bounds.right - bounds.left - 1;")],
           WINDOWS, {WRONG}),
     Error("route-window-top", "the edges up from a window's second row are blocked", ROUTE_PATCH,
-          [("row(0) && before(y, area.top)", "row(0) && before(y, area.top + 1)")],
+          [("row(0) && before(y, bounds.top)", "row(0) && before(y, bounds.top + 1)")],
           WINDOWS, {WRONG}),
     Error("route-left-edge", "the edge over a tile's west side is that of the row's first cell", ROUTE_PATCH,
-          [("problem.right.ld(at + (tiling.columns() - 1));", "problem.right.ld(at);")],
-          WINDOWS, {WRONG}),
+          [("right.ld(at + (tiling.columns() - 1));", "right.ld(at);")],
+          LATE, {WRONG}),
     Error("route-order", "paths prefer right to up", ROUTE_PATCH,
           [(RIGHTS, UPS), (UPS, RIGHTS, 2)],
           LAUNCH, {WRONG}),
@@ -570,6 +579,51 @@ ERRORS = [
     Error("route-too-far-elsewhere", "a cell that is too far stands for a pin", HOST_ROUTE_TILES,
           [("if both.all(|(route, reached)| route.unreached() == reached.unreached())", "if both.next().is_none()")],
           COSTS, {WRONG}),
+    # Routing by fields.
+    Error("field-round", "no barrier between rounds of patches", GROW,
+          [("            thread::sync_threads();\n            round += 1;", "            round += 1;")],
+          CLOSE, {RACE, UNWRITTEN}),
+    Error("field-stamp", "a patch is put on a list twice", GROW,
+          [("if stamps.atomic_exch(patch, round) != round {", "if stamps.atomic_exch(patch, round) != round + 2 {")],
+          CLOSE, ANY),
+    Error("field-reach", "where a box ends on the right, the grid counts as ending", GROW,
+          [("!has_right && field.left + field.columns() < window.right", "!has_right && field.left + field.columns() < 1")],
+          REACH, {WRONG}),
+    Error("field-edges", "the edges from a patch's first row up are those down from it", GROW,
+          [("up[J].step(edges.up[J])", "up[J].step(edges.down[0][J])")],
+          CLOSE, {WRONG}),
+    Error("join-list", "no barrier between listing pins and reading the list", JOIN,
+          [("        thread::sync_threads();\n        let listed", "        let listed")],
+          CLOSE, {RACE, UNWRITTEN}),
+    Error("join-show", "no barrier after the rectangle around a chunk is known", JOIN,
+          [("            }\n        }\n        thread::sync_threads();\n    }\n\n    /// Adds a chunk", "            }\n        }\n    }\n\n    /// Adds a chunk")],
+          CLOSE, {RACE, UNWRITTEN}),
+    Error("join-tie", "a walk passes by the cells that have several ways", JOIN,
+          [("if ways & (ways - 1) != 0 { PART_TIE }", "if ways & (ways - 1) != 0 { 0 }")],
+          EVEN, {WRONG}),
+    Error("join-many", "of several cells where a path may begin, the first is taken", JOIN,
+          [("(mut is_looking, mut is_short) = (start & MANY == 0, true);",
+            "(mut is_looking, mut is_short) = (true, true);")],
+          EVEN, {WRONG}),
+    Error("join-cells", "only the cell where its path ends becomes the tree's, of a pin that has several", JOIN,
+          [("end if end - first_cell == 1 => first_cell,", "end if end > first_cell => first_cell,")],
+          CLOSE, {WRONG}),
+    Error("join-outside", "a walk ends where what is at hand does", JOIN,
+          [("if is_in { next | tie } else { OUTSIDE | tie }", "if is_in { next | tie } else { here | tie }")],
+          COMB, ANY),
+    Error("tie-order", "climbing prefers the last direction", TIES,
+          [("leads_here).trailing_zeros();", "leads_here).checked_ilog2().unwrap_or(4);")],
+          EVEN, {WRONG}),
+    Error("tie-mark", "two lanes mark cells of one word by plain stores", TIES,
+          [("let before = join.part.atomic_or(next / 2, MARKED << shift);",
+            "let before = join.part.ld(next / 2); join.part.st(next / 2, before | MARKED << shift);")],
+          EVEN, {RACE, WRONG}),
+    Error("field-search", "a search starts from the paths alone, without the cells of pins", HOST_FIELDS,
+          [("let tree = self.cells.iter().chain(joined);", "let tree = self.cells.iter().chain(joined.take(0));")],
+          CORNERS, ANY),
+    Error("field-added", "of what a search joined, only the first cell becomes the fields' tree", HOST_FIELDS,
+          [("self.added.extend(cells.map(place));", "self.added.extend(cells.take(1).map(place));")],
+          CORNERS, ANY),
 ]
 
 HEADER = """# Planted errors

@@ -1,11 +1,11 @@
-//! Routing on the GPU, on grids of random weights from 1 to 255 with pins at random places; median of several runs by the host's
+//! Routing on the GPU, on grids of random weights from 1 to 255 (`TRAZAR_BENCH_WEIGHTS`) with pins at random places; median of several runs by the host's
 //! clock. `cargo bench --bench gpu_route`
 //!
 //! | table | what |
 //! |---|---|
-//! | nets | one net: in tiles on a grid that stays on the GPU; then each algorithm from the host's memory to the host's |
+//! | nets | one net: by fields on a grid that stays on the GPU; then each algorithm from the host's memory to the host's |
 //! | distances | those of all cells, from a corner, likewise |
-//! | batch | 1000 nets of 4 pins in windows of 64 × 64 cells of a grid of 4096 × 4096: in one launch; one after the other on the CPU |
+//! | batch | 1000 nets of 4 pins in windows of 64 × 64 cells of a grid of 4096 × 4096: all at once; one after the other on the CPU |
 //! | report | the cases of the report on maze routing, with its own times for one core (`bfs`, `sweep`), many (`omp`) and its GPU (`cuda`) |
 //!
 //! All results that are timed are compared with the CPU's, or, where that takes too long, with each other.
@@ -104,7 +104,9 @@ mod table {
 
     fn input(side: u32, pins: usize) -> Result<(RoutingGrid, Net)> {
         let mut weight = random(1);
-        let mut edges = |n: u32| -> Vec<u32> { (0..n).map(|_| 1 + weight(255)).collect() };
+        let most = numbers("TRAZAR_BENCH_WEIGHTS", "255")?;
+        let most = most.first().copied().unwrap_or(1);
+        let mut edges = |n: u32| -> Vec<u32> { (0..n).map(|_| 1 + weight(most)).collect() };
         let (right, down) = (edges((side - 1) * side), edges(side * (side - 1)));
         let grid = RoutingGrid::from_edges(side, side, &right, &down)?;
         let mut number = random(2);
@@ -158,7 +160,7 @@ mod table {
         }
     }
 
-    /// The columns of a table of nets: the CPU, tiles on a resident grid, and the algorithms from the host.
+    /// The columns of a table of nets: the CPU, fields on a resident grid, and the algorithms from the host.
     struct Nets<'a> {
         router: &'a DeviceRouter<Queue>,
         gpu: &'a Engine,
@@ -180,7 +182,7 @@ mod table {
             let cpu = RouteAlgorithm::on(trazar::Device::Cpu)[0].name();
             let names: Vec<_> = algorithms.iter().map(|a| a.name()).collect();
             let cpu = format!("{cpu} (CPU)");
-            let first = ["side", "pins", &cpu, "tiles, resident"];
+            let first = ["side", "pins", &cpu, "fields, resident"];
             let all = [&first[..], &names, more].concat();
             println!("| {} |\n|{}", all.join(" | "), " --- |".repeat(all.len()));
             Self {
@@ -274,13 +276,13 @@ mod table {
         let (found, resident) = median_ms(seconds, || router.route(&on_device, &nets))?;
         assert!(found == expected, "wrong routes: batch");
         let (found, from_host) = median_ms(seconds, || {
-            router.route_from_host(&grid, &nets, RouteAlgorithm::Tiles)
+            router.route_from_host(&grid, &nets, RouteAlgorithm::on(trazar::Device::Cuda)[0])
         })?;
         assert!(found == expected, "wrong routes: batch from the host");
         println!(
             "\n1000 nets of 4 pins in windows of {WINDOW} x {WINDOW} cells of {SIDE} x {SIDE}.\n"
         );
-        println!("| CPU, one after the other | tiles, one launch, resident | tiles, one launch |");
+        println!("| CPU, one after the other | at once, resident | at once |");
         println!("|{}", " --- |".repeat(3));
         println!("| {cpu:.3} | {resident:.3} | {from_host:.3} |");
         Ok(())

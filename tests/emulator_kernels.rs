@@ -71,7 +71,7 @@ fn every_kernel_of_the_ptx_is_emulated() {
         let net = std::slice::from_ref(&net);
         router.route_from_host(&grid, net, algorithm).unwrap();
     }
-    // In tiles: one layer and two, with free edges and without.
+    // By fields, and in tiles: one layer and two, with free edges and without.
     let flat = Net::from_cells([Cell::at(0, 0), Cell::at(11, 8)]);
     for free in [true, false] {
         let weight = |x, y| u32::from(!free) + x * y % 5;
@@ -80,6 +80,9 @@ fn every_kernel_of_the_ptx_is_emulated() {
         for (grid, net) in [(layer, &flat), (layers, &net)] {
             let grid = DeviceGrid::upload(&emulator, &grid).unwrap();
             router.route(&grid, std::slice::from_ref(net)).unwrap();
+            router
+                .route_in_tiles(&grid, std::slice::from_ref(net))
+                .unwrap();
             router.distances(&grid, &[Cell::at(3, 3)]).unwrap();
         }
     }

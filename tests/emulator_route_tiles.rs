@@ -27,7 +27,7 @@ fn check_nets(emulator: &Emulator, grid: &RoutingGrid, nets: &[Net]) -> Result<(
         .unwrap();
     let router = DeviceRouter::on(emulator.clone());
     let on_device = DeviceGrid::upload(emulator, grid)?;
-    let found = router.route(&on_device, nets);
+    let found = router.route_in_tiles(&on_device, nets);
     prop_assert_eq!(mistake(found, &expected, RouteAlgorithm::Tiles), None);
     Ok(())
 }

@@ -41,18 +41,25 @@ fn check(router: &DeviceRouter<Queue>, name: &str, grid: &RoutingGrid, nets: &[N
     }
 }
 
-/// Routes in tiles on a grid that stays on the device, several times, and compares with the CPU.
-fn check_tiles(router: &DeviceRouter<Queue>, name: &str, grid: &RoutingGrid, nets: &[Net]) {
+/// Routes by fields and in tiles on a grid that stays on the device, several times, and compares with the CPU.
+fn check_resident(router: &DeviceRouter<Queue>, name: &str, grid: &RoutingGrid, nets: &[Net]) {
     let expected = on_cpu(grid, nets);
     let on_device = DeviceGrid::upload(router.gpu(), grid).unwrap();
     for run in 0..3 {
-        let found = router.route(&on_device, nets);
-        let mistake = mistake(found, &expected, RouteAlgorithm::Tiles);
-        assert!(
-            mistake.is_none(),
-            "{name}, run {run}: {}",
-            mistake.unwrap_or_default()
-        );
+        for (algorithm, found) in [
+            (RouteAlgorithm::Fields, router.route(&on_device, nets)),
+            (
+                RouteAlgorithm::Tiles,
+                router.route_in_tiles(&on_device, nets),
+            ),
+        ] {
+            let mistake = mistake(found, &expected, algorithm);
+            assert!(
+                mistake.is_none(),
+                "{name}, {algorithm:?}, run {run}: {}",
+                mistake.unwrap_or_default()
+            );
+        }
     }
 }
 
@@ -114,15 +121,18 @@ fn routes_on_a_larger_grid() {
     check(&router, "1000 x 700", &grid, &[whole, part]);
 }
 
-/// Few pins, and many; three layers; free edges.
+/// Few pins, and many; three layers; free edges; many shortest paths.
 #[test]
-fn routes_in_tiles_on_larger_grids() {
-    let Some(router) = router("routes_in_tiles_on_larger_grids") else {
+fn routes_on_resident_grids() {
+    let Some(router) = router("routes_on_resident_grids") else {
         return;
     };
     for (layers, weights, pins) in [
         (1, Weights::Small, 16),
         (1, Weights::Small, 300),
+        (1, Weights::Even, 300),
+        (1, Weights::Gaps, 1500),
+        (1, Weights::Even, 4000),
         (1, Weights::Few, 40),
         (1, Weights::FreeOrBlocked, 40),
         (3, Weights::Gaps, 16),
@@ -130,7 +140,28 @@ fn routes_in_tiles_on_larger_grids() {
     ] {
         let grid = random_grid(1000, 700, layers, weights, 11);
         let name = format!("{layers} layers, {weights:?}, {pins} pins");
-        check_tiles(&router, &name, &grid, &[net(&grid, pins, 12)]);
+        check_resident(&router, &name, &grid, &[net(&grid, pins, 12)]);
+    }
+}
+
+/// Fields alone, few enough for a sanitizer to look at every access: close pins, ties, boxes that grow.
+#[test]
+fn routes_by_fields() {
+    let Some(router) = router("routes_by_fields") else {
+        return;
+    };
+    for (weights, pins) in [
+        (Weights::Small, 60),
+        (Weights::Even, 40),
+        (Weights::Gaps, 90),
+    ] {
+        let grid = random_grid(150, 110, 1, weights, 21);
+        let nets = [net(&grid, pins, 22), net(&grid, pins / 2, 23)];
+        let expected = on_cpu(&grid, &nets);
+        let on_device = DeviceGrid::upload(router.gpu(), &grid).unwrap();
+        let found = router.route(&on_device, &nets);
+        let mistake = mistake(found, &expected, RouteAlgorithm::Fields);
+        assert_eq!(mistake, None, "{weights:?}, {pins} pins");
     }
 }
 
@@ -160,7 +191,7 @@ fn routes_many_nets_in_one_launch() {
                 Net::from_cells((0..pins).map(|_| cell()).collect::<Vec<_>>()).within(window)
             })
             .collect();
-        check_tiles(&router, &format!("{weights:?}"), &grid, &nets);
+        check_resident(&router, &format!("{weights:?}"), &grid, &nets);
     }
 }
 
@@ -179,7 +210,7 @@ fn routes_of_nothing() {
         window: None,
     };
     for nets in [vec![], vec![Net::default()], vec![Net::default(), alone]] {
-        check_tiles(&router, "nothing", &grid, &nets);
+        check_resident(&router, "nothing", &grid, &nets);
     }
 }
 

@@ -588,6 +588,8 @@ values! { RouteAlgorithm => Option<trazar::route::RouteAlgorithm> {
     SweepParallel => Some(trazar::route::RouteAlgorithm::SweepParallel),
     /// Breadth-first search, not exact: the cheapest of the paths with the fewest edges
     Bfs => Some(trazar::route::RouteAlgorithm::Bfs),
+    /// By GPU kernels, distances around each pin at once; what lies too far apart in tiles
+    Fields => Some(trazar::route::RouteAlgorithm::Fields),
     /// By GPU kernels, tiles in shared memory
     Tiles => Some(trazar::route::RouteAlgorithm::Tiles),
     /// By GPU kernels, sweeps in rounds of doubled groups

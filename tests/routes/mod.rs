@@ -9,6 +9,7 @@ use trazar::route::{BLOCKED, Cell, Net, Pin, Route, RouteAlgorithm, RoutingGrid}
 /// The algorithms that run by kernels.
 pub(crate) fn on_device() -> &'static [RouteAlgorithm] {
     &[
+        RouteAlgorithm::Fields,
         RouteAlgorithm::Tiles,
         RouteAlgorithm::DivideConquer,
         RouteAlgorithm::Prefix,
@@ -23,6 +24,8 @@ pub(crate) enum Weights {
     Small,
     /// 0 to 2: many shortest paths.
     Few,
+    /// 1 or 2: as many, and no free edge.
+    Even,
     /// 1 to 255, one in eight blocked.
     Gaps,
     /// Many 0, many blocked.
@@ -35,9 +38,10 @@ pub(crate) enum Weights {
 
 impl Weights {
     #[allow(dead_code, reason = "not every test draws them")]
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Small,
         Self::Few,
+        Self::Even,
         Self::Gaps,
         Self::FreeOrBlocked,
         Self::Large,
@@ -46,12 +50,13 @@ impl Weights {
 
     fn draw(self, random: &mut Random) -> u32 {
         let kind = match self {
-            Self::Any => Self::ALL[random.below(5) as usize],
+            Self::Any => Self::ALL[random.below(6) as usize],
             kind => kind,
         };
         match kind {
             Self::Small => 1 + random.below(255),
             Self::Few => random.below(3),
+            Self::Even => 1 + random.below(2),
             Self::Gaps if random.below(8) == 0 => BLOCKED,
             Self::Gaps => 1 + random.below(255),
             Self::FreeOrBlocked => [0, 0, 1, BLOCKED][random.below(4) as usize],
@@ -183,7 +188,8 @@ pub(crate) fn mistake(
     algorithm: RouteAlgorithm,
 ) -> Option<String> {
     let mut paths = expected.iter().flat_map(Route::connections);
-    let too_large = algorithm == RouteAlgorithm::Tiles && paths.any(|path| path.cost >= TOO_LARGE);
+    let in_tiles = [RouteAlgorithm::Tiles, RouteAlgorithm::Fields].contains(&algorithm);
+    let too_large = in_tiles && paths.any(|path| path.cost >= TOO_LARGE);
     match found {
         Ok(_) if too_large => Some("routes, though a path costs too much".to_owned()),
         Ok(found) => difference(&found, expected),

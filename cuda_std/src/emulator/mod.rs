@@ -141,6 +141,12 @@ impl Emulator {
         4
     }
 
+    /// The most shared memory of a block, in bytes, static and dynamic together.
+    #[must_use]
+    pub fn shared_per_block(&self) -> u32 {
+        machine::DYNAMIC_SHARED as u32
+    }
+
     /// `len` elements, which nothing has written yet.
     ///
     /// # Errors

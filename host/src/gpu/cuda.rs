@@ -30,6 +30,10 @@ unsafe impl Gpu for Queue {
         self.stream().device().info().multiprocessors
     }
 
+    fn shared_per_block(&self) -> u32 {
+        self.stream().device().info().shared_per_block
+    }
+
     fn acquire<T: Pod>(&self, buffer: &DeviceBuffer<T>) -> Result<()> {
         Ok(self.stream().wait_for(buffer.stream())?)
     }

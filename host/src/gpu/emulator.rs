@@ -30,6 +30,10 @@ unsafe impl Gpu for Emulator {
         self.multiprocessors()
     }
 
+    fn shared_per_block(&self) -> u32 {
+        self.shared_per_block()
+    }
+
     fn acquire<T: Pod>(&self, _: &Buffer<T>) -> Result<()> {
         Ok(())
     }

@@ -78,6 +78,9 @@ pub unsafe trait Gpu: Launcher<Error: Into<Error>> + Clone + fmt::Debug {
     /// Multiprocessors: what grids of blocks that stay are sized by.
     fn multiprocessors(&self) -> u32;
 
+    /// The most shared memory of a block, in bytes, static and dynamic together.
+    fn shared_per_block(&self) -> u32;
+
     /// Lets the launches that follow wait for the work on `buffer` so far, which may come from another queue. Before launches
     /// that use a buffer that was not allocated here.
     ///

@@ -92,6 +92,10 @@ pub enum RouteAlgorithm {
     PrefixFused,
     /// Tiles of the grid that kernels relax in shared memory, again as long as their neighbours change.
     Tiles,
+    /// Distances around each pin, which kernels find for all pins at once; pins are then joined by looking them up. For nets whose
+    /// pins stand close, on grids of one layer without edges of weight 0; what else there is, and what lies too far apart, is searched
+    /// in tiles.
+    Fields,
 }
 
 impl RouteAlgorithm {
@@ -106,6 +110,7 @@ impl RouteAlgorithm {
             Self::Prefix => "prefix",
             Self::PrefixFused => "prefix-fused",
             Self::Tiles => "tiles",
+            Self::Fields => "fields",
         }
     }
 
@@ -118,7 +123,7 @@ impl RouteAlgorithm {
     pub fn devices(self) -> &'static [Device] {
         match self {
             Self::Dijkstra | Self::Sweep | Self::SweepParallel | Self::Bfs => &[Device::Cpu],
-            Self::DivideConquer | Self::Prefix | Self::PrefixFused | Self::Tiles => {
+            Self::DivideConquer | Self::Prefix | Self::PrefixFused | Self::Tiles | Self::Fields => {
                 &[Device::Cuda, Device::Emulator]
             }
         }
@@ -129,6 +134,7 @@ impl RouteAlgorithm {
         match device {
             Device::Cpu => &[Self::Dijkstra, Self::Sweep, Self::SweepParallel, Self::Bfs],
             Device::Cuda | Device::Emulator => &[
+                Self::Fields,
                 Self::Tiles,
                 Self::DivideConquer,
                 Self::Prefix,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::{BLOCKED, Cell, Net, RoutingGrid};
+use super::{BLOCKED, Cell, Net, Pin, RoutingGrid};
 
 /// A path by which a pin was joined to the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +53,35 @@ impl Route {
             ends,
             cells,
         }
+    }
+
+    /// What is left of `net`, of which this is the tree so far: a net whose first pin is the tree, and whose others are those that are
+    /// not joined, in order.
+    pub(super) fn rest(&self, net: &Net) -> Net {
+        let joined = net.pins.iter().enumerate();
+        let joined = joined.filter(|(pin, _)| self.unreached.binary_search(pin).is_err());
+        let joined = joined.flat_map(|(_, pin)| &pin.cells);
+        let tree = Pin {
+            cells: self.cells.iter().chain(joined).copied().collect(),
+        };
+        let left = self.unreached.iter().map(|&pin| net.pins[pin].clone());
+        Net {
+            pins: std::iter::once(tree).chain(left).collect(),
+            window: net.window,
+        }
+    }
+
+    /// This tree with that of its [`rest`](Self::rest).
+    pub(super) fn continued(mut self, rest: Self) -> Self {
+        let number = |pin: &usize| self.unreached[pin - 1];
+        let start = self.cells.len();
+        self.cost += rest.cost;
+        self.pins.extend(rest.pins.iter().map(number));
+        self.costs.extend(rest.costs);
+        self.ends.extend(rest.ends.iter().map(|end| start + end));
+        self.cells.extend(rest.cells);
+        self.unreached = rest.unreached.iter().map(number).collect();
+        self
     }
 
     /// The sum of the weights of all edges, and what the turns cost.

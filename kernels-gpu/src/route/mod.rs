@@ -10,7 +10,9 @@
 //! | [`nearest`] | the pin to join next |
 //! | [`retrace`] | its path, which becomes part of the tree |
 //! | [`tiles`] | all of this for whole nets in one launch: tiles relaxed in shared memory |
+//! | [`fields`] | all of this for pins that stand close: distances around each of them, and joining by looking them up |
 
+pub mod fields;
 pub mod nearest;
 pub mod retrace;
 pub mod sweep;

@@ -3,15 +3,19 @@
 //! | file | stages | kernels |
 //! |---|---|---|
 //! | `tiles.rs` | whole nets at once | those of `trazar_kernels::route::tiles` |
+//! | `fields.rs` | whole nets whose pins stand close; the rest in tiles | those of `trazar_kernels::route::fields` |
 //! | `sweeps.rs` | distances by sweeps | those of `trazar_kernels::route::sweep` |
 //! | `search.rs` | with distances: nearest pin, its path, the tree | those of `trazar_kernels::route::{nearest, retrace}` |
 //!
 //! # Memory
 //! On the GPU, in bytes a cell: 8 for the weights, 12 with several layers. In tiles, and for each net that is routed at the same
-//! time, 4 for labels, 4 for paths and 0.3 for the tiles' sides; 8 and 0.6 where labels need 64 bits. By sweeps, 8 for the
+//! time, 4 for labels, 4 for paths and 0.3 for the tiles' sides; 8 and 0.6 where labels need 64 bits. By fields, for each net that
+//! is routed at the same time, some 64 for the fields and, up to
+//! 256 MiB, twice as many for those that have to grow, 4 for paths and 1/8 for the tree. By sweeps, 8 for the
 //! distance, 4 for the paths, 1/8 for the tree; where edges are free, 8 for steps over them. And some 24 bytes for each cell of a
 //! pin.
 
+mod fields;
 mod search;
 mod sweeps;
 mod tiles;
@@ -66,17 +70,23 @@ impl<G: Gpu> DeviceRouter<G> {
         &self.gpu
     }
 
-    /// Joins the pins of each net by a tree, each as if there were no other, with [`RouteAlgorithm::Tiles`](super::RouteAlgorithm::Tiles):
-    /// all nets at the same time, in one launch (several, if their windows have more than 2²⁸ cells together). Waits for it.
+    /// Joins the pins of each net by a tree, each as if there were no other, with [`RouteAlgorithm::Fields`]: all nets at the same
+    /// time, in few launches (more, if their windows have more than 2²⁸ cells together). Waits for it.
     ///
     /// # Errors
     /// [`Error::PinOutside`](crate::Error::PinOutside), [`Error::PinWithoutCells`](crate::Error::PinWithoutCells),
     /// [`Error::WindowOutside`](crate::Error::WindowOutside); [`Error::CostTooLarge`](crate::Error::CostTooLarge) for a pin that
     /// only paths of 2³⁵ or more reach; `Error::Cuda`, [`Error::Emulator`](crate::Error::Emulator).
     pub fn route(&self, grid: &DeviceGrid<G>, nets: &[Net]) -> Result<Vec<Route>> {
-        let (width, height, layers) = (grid.width(), grid.height(), grid.layers());
-        let windows = Net::check_all(nets, width, height, layers)?;
-        tiles::route(&self.gpu, grid, nets, &windows)
+        fields::route(&self.gpu, grid, nets, &grid.windows(nets)?)
+    }
+
+    /// [`route`](Self::route) with [`RouteAlgorithm::Tiles`].
+    ///
+    /// # Errors
+    /// Those of [`DeviceRouter::route`].
+    pub fn route_in_tiles(&self, grid: &DeviceGrid<G>, nets: &[Net]) -> Result<Vec<Route>> {
+        tiles::route(&self.gpu, grid, nets, &grid.windows(nets)?)
     }
 
     /// The cost of the cheapest paths from the cells `sources` to each cell, by its number; `u64::MAX` where there is no path.
@@ -120,9 +130,11 @@ impl<G: Gpu> DeviceRouter<G> {
         progress: &Progress<'_>,
     ) -> Result<Vec<Route>> {
         algorithm.check_runs_on(G::DEVICE)?;
-        if algorithm == RouteAlgorithm::Tiles {
-            let grid = DeviceGrid::upload(&self.gpu, grid)?;
-            return self.route(&grid, nets);
+        let on_device = || DeviceGrid::upload(&self.gpu, grid);
+        match algorithm {
+            RouteAlgorithm::Fields => return self.route(&on_device()?, nets),
+            RouteAlgorithm::Tiles => return self.route_in_tiles(&on_device()?, nets),
+            _ => {}
         }
         let gpu = &self.gpu;
         // The whole grid is copied once.

@@ -2,7 +2,8 @@
 
 use cuda_std::{Pod, View, ViewMut};
 use trazar_kernels::route::tiles::{
-    self, Area, JoinedPin, Label, NET_JOINED, NET_PATH_LEN, NET_WORDS, PinCell, Slot, TILE, Tiling,
+    self, Area, JoinedPin, Label, NET_JOINED, NET_PATH_LEN, NET_WORDS, PinCell, Slot, Span, TILE,
+    Tiling,
 };
 
 use crate::gpu::{Gpu, GpuBuffer};
@@ -106,8 +107,37 @@ impl<G: Gpu> DeviceGrid<G> {
         })
     }
 
+    /// The windows of nets on it; refuses nets that are not.
+    pub(super) fn windows(&self, nets: &[Net]) -> Result<Vec<Window>> {
+        Net::check_all(nets, self.width(), self.height(), self.layers())
+    }
+
+    /// Lets launches that follow on `gpu` use it.
+    pub(super) fn acquire(&self, gpu: &G) -> Result<()> {
+        [&self.right, &self.down, &self.via]
+            .into_iter()
+            .try_for_each(|weights| gpu.acquire(weights))
+    }
+
+    /// Lets what is done with it later wait for the launches so far on `gpu`.
+    pub(super) fn release(&self, gpu: &G) -> Result<()> {
+        [&self.right, &self.down, &self.via]
+            .into_iter()
+            .try_for_each(|weights| gpu.release(weights))
+    }
+
+    /// How it is laid out.
+    pub(super) fn tiling(&self) -> Tiling {
+        self.tiling
+    }
+
+    /// Whether some edge costs nothing.
+    pub(super) fn has_free_edges(&self) -> bool {
+        self.has_free_edges
+    }
+
     /// The views that all kernels take: right, down, via.
-    fn weights(&self) -> [View<'_, u32>; 3] {
+    pub(super) fn weights(&self) -> [View<'_, u32>; 3] {
         [self.right.view(), self.down.view(), self.via.view()]
     }
 }
@@ -128,9 +158,7 @@ pub(super) fn route<G: Gpu>(
     nets: &[Net],
     windows: &[Window],
 ) -> Result<Vec<Route>> {
-    for weights in [&grid.right, &grid.down, &grid.via] {
-        gpu.acquire(weights)?;
-    }
+    grid.acquire(gpu)?;
     let mut routes = Vec::with_capacity(nets.len());
     let mut start = 0;
     while start < nets.len() {
@@ -143,9 +171,7 @@ pub(super) fn route<G: Gpu>(
         routes.extend(route_plan(gpu, grid, &nets[start..end], &plan)?);
         start = end;
     }
-    for weights in [&grid.right, &grid.down, &grid.via] {
-        gpu.release(weights)?;
-    }
+    grid.release(gpu)?;
     Ok(routes)
 }
 
@@ -189,6 +215,31 @@ fn too_far() -> Error {
         limit: u64::COSTS.end,
         instead: "route with `dijkstra` on the CPU",
     }
+}
+
+/// The paths of nets, `sum` cells in all, without the gaps between them. Waits for them.
+pub(super) fn gather_paths<G: Gpu>(
+    gpu: &G,
+    spans: &[Span],
+    sum: u32,
+    paths: &G::Buffer<u32>,
+) -> Result<Vec<u32>> {
+    if sum == 0 {
+        return Ok(Vec::new());
+    }
+    let spans = gpu.upload(spans)?;
+    let mut gathered = gpu.alloc(sum as usize)?;
+    // SAFETY: spans are one after the other, as long as the buffer together.
+    unsafe {
+        tiles::gather_paths::launch(
+            &gpu.launcher(),
+            sum.div_ceil(THREADS),
+            spans.view(),
+            paths.view(),
+            gathered.view_mut(),
+        )
+    }?;
+    gathered.to_vec()
 }
 
 /// The cost of the cheapest paths from the cells `sources` to each cell, by its number; `u64::MAX` where there is none.
@@ -475,41 +526,27 @@ impl<G: Gpu, L: Labelled> State<G, L> {
     fn routes(&self, gpu: &G, nets: &[Net], plan: &Plan) -> Result<Vec<Route>> {
         let words = self.net_words.to_vec()?;
         let words: Vec<&[u32]> = words.chunks_exact(NET_WORDS as usize).collect();
-        let mut starts = Vec::with_capacity(nets.len() + 1);
         let mut sum = 0u32;
-        starts.push(0);
-        for net in &words {
-            // At most `plan.path_cells`.
-            sum += net[NET_PATH_LEN as usize];
-            starts.push(sum);
-        }
-        let mut cells = vec![];
-        if sum > 0 {
-            let on_device = gpu.upload(&starts)?;
-            let mut gathered = gpu.alloc(sum as usize)?;
-            // SAFETY: the starts are the sums of the lengths, and the last that of the buffer.
-            unsafe {
-                tiles::gather_paths::launch(
-                    &gpu.launcher(),
-                    sum.div_ceil(THREADS),
-                    self.areas.view(),
-                    on_device.view(),
-                    self.paths.view(),
-                    gathered.view_mut(),
-                )
-            }?;
-            cells = gathered.to_vec()?;
-        }
-        let joined = self.joined.to_vec()?;
-        let routes = nets
+        let spans: Vec<Span> = words
             .iter()
             .zip(&plan.areas)
-            .zip(&words)
-            .zip(starts.windows(2));
-        let routes = routes.map(|(((net, area), words), path)| {
+            .map(|(words, area)| {
+                let to = sum;
+                // At most `plan.path_cells`.
+                sum += words[NET_PATH_LEN as usize];
+                Span {
+                    from: area.first_path,
+                    to,
+                }
+            })
+            .collect();
+        let cells = gather_paths(gpu, &spans, sum, &self.paths)?;
+        let joined = self.joined.to_vec()?;
+        let routes = nets.iter().zip(&plan.areas).zip(&words).zip(&spans);
+        let routes = routes.map(|(((net, area), words), span)| {
             let joined = joined[area.first_pin as usize..].iter();
             let joined = joined.take(words[NET_JOINED as usize] as usize);
-            let labels = cells[path[0] as usize..path[1] as usize].iter();
+            let labels = cells[span.to as usize..][..words[NET_PATH_LEN as usize] as usize].iter();
             Route::new(
                 net,
                 joined

@@ -10,7 +10,7 @@ const LOG_TILE: u32 = 12;
 /// Threads of a block, each with a patch of 4 × 4 cells of one layer.
 pub const BLOCK: u32 = TILE / (PATCH * PATCH);
 /// Side of a patch.
-pub(super) const PATCH: u32 = 4;
+pub(in crate::route) const PATCH: u32 = 4;
 
 /// How a grid is cut: a tile has 4096 cells, in all layers; its sides are powers of two.
 ///
@@ -105,6 +105,13 @@ impl Tiling {
     pub const fn place(self, x: u32, y: u32, layer: u32) -> u32 {
         let (column, row) = (x & (self.columns() - 1), y & (self.rows() - 1));
         (layer << self.log_rows | row) << self.log_columns | column
+    }
+
+    /// Where a cell of the first layer stands among those of all tiles.
+    #[inline(always)]
+    pub(in crate::route) const fn number(self, x: u32, y: u32) -> u32 {
+        let tile = (y >> self.log_rows) * self.tiles_x + (x >> self.log_columns);
+        tile * TILE + self.place(x, y, 0)
     }
 
     /// The column, row and layer in the tile of a place.
@@ -227,7 +234,39 @@ pub struct JoinedPin {
     pub end: u32,
 }
 
+/// Where a net's paths are among those of all nets with the room that each has, and where they go among those without gaps.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod)]
+pub struct Span {
+    /// The first cell's place.
+    pub from: u32,
+    /// Where it goes.
+    pub to: u32,
+}
+
+/// A rectangle of the grid's cells.
+#[derive(Clone, Copy)]
+pub(in crate::route) struct Bounds {
+    /// Its first column, and its first row.
+    pub(in crate::route) left: u32,
+    pub(in crate::route) top: u32,
+    /// The column after its last, and the row.
+    pub(in crate::route) right: u32,
+    pub(in crate::route) bottom: u32,
+}
+
 impl Area {
+    /// The window.
+    #[inline(always)]
+    pub(super) const fn bounds(self) -> Bounds {
+        Bounds {
+            left: self.left,
+            top: self.top,
+            right: self.right,
+            bottom: self.bottom,
+        }
+    }
+
     /// Column and row in the grid of the tile of a slot.
     #[inline(always)]
     pub(super) fn tile_of(self, slot: u32) -> (u32, u32) {

@@ -39,16 +39,16 @@
 //! in the L2 cache; 8 bytes more with labels of 64 bits.
 
 mod label;
-mod layout;
+pub(super) mod layout;
 mod lead;
-mod patch;
+pub(super) mod patch;
 mod queue;
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 pub use label::{Label, MAX_WIDE_CELLS};
-pub use layout::{Area, BLOCK, JoinedPin, PinCell, Slot, TILE, Tiling};
+pub use layout::{Area, BLOCK, JoinedPin, PinCell, Slot, Span, TILE, Tiling};
 pub use lead::MAX_PIN_CELLS;
 pub use queue::{COUNTERS, NET_JOINED, NET_PATH_LEN, NET_WORDS};
 
@@ -160,7 +160,14 @@ fn settle<L: Label, const LAYERED: bool>(
     };
     let area = problem.areas.ld(net);
     let tile = area.tile_of(slot);
-    let edges = Edges::load(problem, area, tile, seat);
+    let edges = Edges::load::<L>(
+        problem.right,
+        problem.down,
+        problem.tiling,
+        area.bounds(),
+        tile,
+        seat,
+    );
     if t == 0 {
         let taken = problem.take(net, slot, shared.words.ld(queue::PRIORITY));
         shared.words.st(1u32, u32::from(taken));
@@ -487,35 +494,30 @@ pub unsafe fn route_start(
     set(net_words, word);
 }
 
-/// Copies the paths of all nets, `path_starts[net]` being where its paths go and the last element the sum.
+/// Copies the paths of all nets, so that they stand without gaps.
 ///
 /// # Safety
 ///
-/// `path_starts` has an element for each area and one more, in ascending order; `from` is what the nets' paths were written to;
-/// `to` has as many elements as the last of `path_starts` says; nothing else uses `to` meanwhile.
+/// `spans` has an element for each net, in ascending order of `to`, the first 0; what they say lies in `from`, and `to` is as long
+/// as all of them; nothing else uses `to` meanwhile.
 #[kernel(block = 256)]
-pub unsafe fn gather_paths(
-    areas: View<'_, Area>,
-    path_starts: View<'_, u32>,
-    from: View<'_, u32>,
-    to: ViewMut<'_, u32>,
-) {
+pub unsafe fn gather_paths(spans: View<'_, Span>, from: View<'_, u32>, to: ViewMut<'_, u32>) {
     let i = thread::index_1d();
     if i as usize >= to.len() {
         return;
     }
     // The last net that starts here or before.
-    let (mut net, mut end) = (0, areas.len() as u32);
+    let (mut net, mut end) = (0, spans.len() as u32);
     while end - net > 1 {
         let middle = net + (end - net) / 2;
-        if path_starts.ld(middle) <= i {
+        if spans.ld(middle).to <= i {
             net = middle;
         } else {
             end = middle;
         }
     }
-    let at = areas.ld(net).first_path + (i - path_starts.ld(net));
-    to.st(i, from.ld(at));
+    let span = spans.ld(net);
+    to.st(i, from.ld(span.from + (i - span.to)));
 }
 
 /// Sets `found[net]` to 1 if a cell has a label, and its neighbour over an edge that is not blocked has none.

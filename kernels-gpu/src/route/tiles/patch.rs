@@ -3,17 +3,17 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::FULL_MASK;
 
-use super::layout::{Area, BLOCK, EAST, NORTH, PATCH, SOUTH, Tiling, WEST};
+use super::layout::{Area, BLOCK, Bounds, EAST, NORTH, PATCH, SOUTH, Tiling, WEST};
 use super::{Label, Problem};
 
 /// Four values side by side.
-pub(super) type Row<T> = [T; PATCH as usize];
+pub(in crate::route) type Row<T> = [T; PATCH as usize];
 /// Four rows, one below the other.
-pub(super) type Block4<T> = [Row<T>; PATCH as usize];
+pub(in crate::route) type Block4<T> = [Row<T>; PATCH as usize];
 
 /// Which patch a thread has.
 #[derive(Clone, Copy)]
-pub(super) struct Seat {
+pub(in crate::route) struct Seat {
     /// Its column, row and layer among the tile's patches.
     column: u32,
     row: u32,
@@ -41,6 +41,24 @@ impl Seat {
             place: tiling.place(column * PATCH, row * PATCH, layer),
             pitch: tiling.columns(),
             last_column: column + 1 == columns,
+            last_row: (row + 1) * PATCH == tiling.rows(),
+        }
+    }
+
+    /// Of the patch whose first cell is in column `x` and row `y` of a grid of one layer.
+    #[inline(always)]
+    pub(in crate::route) fn at(tiling: Tiling, x: u32, y: u32) -> Self {
+        let (column, row) = (
+            (x & (tiling.columns() - 1)) / PATCH,
+            (y & (tiling.rows() - 1)) / PATCH,
+        );
+        Self {
+            column,
+            row,
+            layer: 0,
+            place: tiling.place(x, y, 0),
+            pitch: tiling.columns(),
+            last_column: (column + 1) * PATCH == tiling.columns(),
             last_row: (row + 1) * PATCH == tiling.rows(),
         }
     }
@@ -76,13 +94,13 @@ impl Seat {
 
 /// The weights of a patch's edges; to outside of the net's window they are blocked.
 #[derive(Clone, Copy)]
-pub(super) struct Edges {
+pub(in crate::route) struct Edges {
     /// From each cell to the right, and down.
-    right: Block4<u32>,
-    down: Block4<u32>,
+    pub(in crate::route) right: Block4<u32>,
+    pub(in crate::route) down: Block4<u32>,
     /// From the cells of the first column to the left; from those of the first row up.
-    left: Row<u32>,
-    up: Row<u32>,
+    pub(in crate::route) left: Row<u32>,
+    pub(in crate::route) up: Row<u32>,
     /// Where those from the patch's cells to the next layer begin. They are read when they are needed: registers are scarce.
     via: u32,
 }
@@ -109,7 +127,7 @@ macro_rules! each {
     }};
 }
 
-pub(super) use each;
+pub(in crate::route) use each;
 
 /// Lowers each label to the candidate from its neighbour in another row.
 #[inline(always)]
@@ -134,15 +152,16 @@ fn leftwards<L: Label>(row: &mut Row<L>, weights: Row<u32>) {
 }
 
 impl Edges {
-    /// Those of this thread's patch of the tile at column and row `tile` of tiles.
+    /// Those of the patch `seat` of the tile at column and row `tile` of tiles. Edges that do not lie within `bounds` are blocked.
     #[inline(always)]
-    pub(super) fn load<L: Label>(
-        problem: &Problem<'_, L>,
-        area: Area,
+    pub(in crate::route) fn load<L: Label>(
+        right: View<'_, u32>,
+        down: View<'_, u32>,
+        tiling: Tiling,
+        bounds: Bounds,
         tile: (u32, u32),
         seat: Seat,
     ) -> Self {
-        let tiling = problem.tiling;
         let number = tile.1 * tiling.tiles_x + tile.0;
         let first = number * super::TILE;
         let mut edges = Self {
@@ -154,30 +173,30 @@ impl Edges {
         };
         each!(I, {
             let at = first + seat.row_place(I as u32);
-            edges.right[I] = problem.right.ld_vector(at);
-            edges.down[I] = problem.down.ld_vector(at);
+            edges.right[I] = right.ld_vector(at);
+            edges.down[I] = down.ld_vector(at);
         });
         // The last column of the patch, or of the tile, on the left.
         if seat.column > 0 {
             each!(I, {
                 let at = first + seat.row_place(I as u32);
-                edges.left[I] = problem.right.ld(at - 1);
+                edges.left[I] = right.ld(at - 1);
             });
         } else if tile.0 > 0 {
             each!(I, {
                 let at = first - super::TILE + seat.row_place(I as u32);
-                edges.left[I] = problem.right.ld(at + (tiling.columns() - 1));
+                edges.left[I] = right.ld(at + (tiling.columns() - 1));
             });
         }
         if seat.row > 0 {
-            edges.up = problem.down.ld_vector(first + seat.place - seat.pitch);
+            edges.up = down.ld_vector(first + seat.place - seat.pitch);
         } else if tile.1 > 0 {
             let north = first - tiling.tiles_x * super::TILE;
             let last_row = (tiling.rows() - 1) * seat.pitch;
-            edges.up = problem.down.ld_vector(north + seat.place + last_row);
+            edges.up = down.ld_vector(north + seat.place + last_row);
         }
         edges.prepare::<L>();
-        edges.keep_within::<L>(area, tiling, tile, seat);
+        edges.keep_within::<L>(bounds, tiling, tile, seat);
         edges
     }
 
@@ -194,20 +213,26 @@ impl Edges {
         });
     }
 
-    /// Blocks what does not lie within the window.
+    /// Blocks what does not lie within `bounds`.
     #[inline(always)]
-    fn keep_within<L: Label>(&mut self, area: Area, tiling: Tiling, tile: (u32, u32), seat: Seat) {
+    fn keep_within<L: Label>(
+        &mut self,
+        bounds: Bounds,
+        tiling: Tiling,
+        tile: (u32, u32),
+        seat: Seat,
+    ) {
         let (x, y) = (tile.0 * tiling.columns(), tile.1 * tiling.rows());
-        let inside = x > area.left
-            && y > area.top
-            && x + tiling.columns() < area.right
-            && y + tiling.rows() < area.bottom;
+        let inside = x > bounds.left
+            && y > bounds.top
+            && x + tiling.columns() < bounds.right
+            && y + tiling.rows() < bounds.bottom;
         if inside {
             return;
         }
         let (x, y) = (x + seat.column * PATCH, y + seat.row * PATCH);
-        let column = |j: u32| (x + j).wrapping_sub(area.left) < area.right - area.left;
-        let row = |i: u32| (y + i).wrapping_sub(area.top) < area.bottom - area.top;
+        let column = |j: u32| (x + j).wrapping_sub(bounds.left) < bounds.right - bounds.left;
+        let row = |i: u32| (y + i).wrapping_sub(bounds.top) < bounds.bottom - bounds.top;
         let only = |weight: u32, within: bool| if within { weight } else { L::BLOCKED };
         // A neighbour to the left of column 0 would be column 2³² - 1, which no window has.
         let before = |start: u32, from: u32| start > from;
@@ -219,8 +244,8 @@ impl Edges {
                 self.right[I][J] = only(self.right[I][J], here && column(j + 1));
                 self.down[I][J] = only(self.down[I][J], here && row(i + 1));
             });
-            self.left[I] = only(self.left[I], row(i) && column(0) && before(x, area.left));
-            self.up[I] = only(self.up[I], column(i) && row(0) && before(y, area.top));
+            self.left[I] = only(self.left[I], row(i) && column(0) && before(x, bounds.left));
+            self.up[I] = only(self.up[I], column(i) && row(0) && before(y, bounds.top));
         });
     }
 }
@@ -563,7 +588,7 @@ impl<L: Label> Beyond<L> {
 
 /// Relaxes a patch's own edges, right and down and then back.
 #[inline(always)]
-pub(super) fn relax<L: Label>(labels: &mut Block4<L>, edges: &Edges) {
+pub(in crate::route) fn relax<L: Label>(labels: &mut Block4<L>, edges: &Edges) {
     rightwards(&mut labels[0], edges.right[0]);
     let [a, b, c, d] = labels;
     across(*a, b, edges.down[0]);
@@ -583,7 +608,7 @@ pub(super) fn relax<L: Label>(labels: &mut Block4<L>, edges: &Edges) {
 
 /// Whether any of a patch's labels differ.
 #[inline(always)]
-pub(super) fn differ<L: Label>(a: &Block4<L>, b: &Block4<L>) -> bool {
+pub(in crate::route) fn differ<L: Label>(a: &Block4<L>, b: &Block4<L>) -> bool {
     // Rows side by side: the answers of a row wait for each other.
     let row = |i: usize| {
         let (a, b) = (a[i], b[i]);
@@ -597,7 +622,7 @@ pub(super) fn differ<L: Label>(a: &Block4<L>, b: &Block4<L>) -> bool {
 
 /// The smallest of a patch's labels.
 #[inline(always)]
-pub(super) fn least<L: Label>(labels: &Block4<L>) -> L {
+pub(in crate::route) fn least<L: Label>(labels: &Block4<L>) -> L {
     let row = |i: usize| {
         let [a, b, c, d] = labels[i];
         a.min(b).min(c.min(d))

@@ -1,0 +1,442 @@
+//! Growing a field: the labels of a box in shared memory, patch by patch.
+//!
+//! Patches of 4 × 4 cells are the squares of a chessboard. In each round the block relaxes those of one colour that something has come
+//! into, each by one thread until nothing changes in it; none of them is next to another, so that what they read stays as it is. What a
+//! patch gives to those beside it puts them on the list of the next round.
+
+use cuda_std::prelude::*;
+
+use super::{
+    Bid, DOWN, Entry, Field, FieldNet, GRAIN, LEFT, LIMIT, MANY, Place, RIGHT, Seed, UP, place_in,
+};
+use crate::route::tiles::layout::{Bounds, PATCH};
+use crate::route::tiles::patch::{self, Edges, Row, Seat, each};
+use crate::route::tiles::{Label, Tiling};
+
+/// Threads of a block.
+const BLOCK: u32 = 128;
+/// The label of a cell that nothing has come to.
+const UNREACHED: u32 = <u32 as Label>::UNREACHED;
+
+/// The most cells of a box: its patches have numbers of 16 bits.
+pub const MAX_CELLS: u32 = (1 << 16) * PATCH * PATCH;
+
+/// The dynamic shared memory of [`grow_fields`](fn@grow_fields) for boxes of up to `cells` cells, in bytes.
+#[must_use]
+pub const fn grow_bytes(cells: u32) -> u32 {
+    let patches = patches(cells);
+    4 * cells + 4 * patches + 2 * 2 * patches.div_ceil(2)
+}
+
+#[inline(always)]
+const fn patches(cells: u32) -> u32 {
+    cells / (PATCH * PATCH)
+}
+
+/// A block's shared memory.
+#[derive(Clone, Copy)]
+struct Ground {
+    /// By cell of the box.
+    labels: SharedView<u32>,
+    /// By patch: the last round on whose list it is.
+    stamps: SharedView<u32>,
+    /// Patches of either colour.
+    lists: SharedView<u16>,
+    /// See [`word`].
+    words: SharedView<u32>,
+}
+
+/// Words of a block.
+mod word {
+    /// Of the round's number modulo 3: the patches on its list. While one round's is read, the next one's grows, and the last one's
+    /// becomes 0.
+    pub(super) const COUNTS: u32 = 0;
+    /// The reach of the field so far.
+    pub(super) const REACH: u32 = 3;
+    /// The distance of the tree, and the first and last cell of it so far.
+    pub(super) const NEAREST: u32 = 4;
+    pub(super) const FIRST: u32 = 5;
+    pub(super) const LAST: u32 = 6;
+    pub(super) const COUNT: u32 = 7;
+}
+
+/// What a block works on.
+#[derive(Clone, Copy)]
+struct Growth<'a> {
+    right: View<'a, u32>,
+    down: View<'a, u32>,
+    tiling: Tiling,
+    net: FieldNet,
+    field: Field,
+    ground: Ground,
+}
+
+impl Growth<'_> {
+    /// Where paths may go: the box, as far as it lies in the window.
+    #[inline(always)]
+    fn bounds(&self) -> Bounds {
+        let window = self.net.bounds();
+        Bounds {
+            left: window.left.max(self.field.left),
+            top: window.top.max(self.field.top),
+            right: window.right.min(self.field.left + self.field.columns()),
+            bottom: window.bottom.min(self.field.top + self.field.rows()),
+        }
+    }
+
+    #[inline(always)]
+    fn patch_columns(&self) -> u32 {
+        self.field.columns() / PATCH
+    }
+
+    /// Puts a patch on the list of `round`, unless it is.
+    #[inline(always)]
+    fn push(&self, patch: u32, round: u32) {
+        let Ground {
+            stamps,
+            lists,
+            words,
+            ..
+        } = self.ground;
+        if stamps.atomic_exch(patch, round) != round {
+            let place = words.atomic_add(word::COUNTS + round % 3, 1);
+            lists.st(self.list(round) + place, patch as u16);
+        }
+    }
+
+    /// Where the list of a round begins.
+    #[inline(always)]
+    fn list(&self, round: u32) -> u32 {
+        round % 2 * patches(self.field.cells()).div_ceil(2)
+    }
+
+    /// Sets all labels to nothing, those of the pin to 0.
+    #[inline(always)]
+    fn start(&self, pin_cells: View<'_, Place>) {
+        let t = thread::thread_idx_x();
+        let field = self.field;
+        let mut i = t * 4;
+        while i < field.cells() {
+            self.ground.labels.st_vector(i, [UNREACHED; 4]);
+            i += BLOCK * 4;
+        }
+        let mut i = t;
+        while i < patches(field.cells()) {
+            self.ground.stamps.st(i, u32::MAX);
+            i += BLOCK;
+        }
+        if t < word::COUNT {
+            let value = match t {
+                word::REACH | word::NEAREST => LIMIT,
+                word::FIRST => u32::MAX,
+                _ => 0,
+            };
+            self.ground.words.st(t, value);
+        }
+        thread::sync_threads();
+        let mut i = field.first_cell + t;
+        while i < field.end_cell {
+            let place = pin_cells.ld(i);
+            let number = field.number(place);
+            // A pin may have a cell twice.
+            self.ground.labels.st_relaxed(number, 0, Block);
+            let (column, row) = (
+                (place.x - field.left) / PATCH,
+                (place.y - field.top) / PATCH,
+            );
+            self.push(row * self.patch_columns() + column, (row + column) % 2);
+            i += BLOCK;
+        }
+        thread::sync_threads();
+    }
+
+    /// Relaxes until no label below the reach changes.
+    #[inline(always)]
+    fn relax(&self) {
+        let t = thread::thread_idx_x();
+        let words = self.ground.words;
+        let mut round = 0;
+        loop {
+            let count = words.ld(word::COUNTS + round % 3);
+            if count == 0 && words.ld(word::COUNTS + (round + 1) % 3) == 0 {
+                return;
+            }
+            if t == 0 {
+                words.st(word::COUNTS + (round + 2) % 3, 0);
+            }
+            let mut i = t;
+            while i < count {
+                let patch = self.ground.lists.ld(self.list(round) + i);
+                self.relax_patch(patch.into(), round + 1);
+                i += BLOCK;
+            }
+            thread::sync_threads();
+            round += 1;
+        }
+    }
+
+    /// Relaxes a patch until nothing changes in it, and puts those to which it gives something on the list of `next`.
+    #[inline(always)]
+    fn relax_patch(&self, patch: u32, next: u32) {
+        let (field, tiling, words) = (self.field, self.tiling, self.ground.words);
+        let (pitch, shared) = (field.columns(), self.ground.labels);
+        let (column, row) = place_in(patch, self.patch_columns());
+        let (x, y) = (field.left + column * PATCH, field.top + row * PATCH);
+        let tile = (x / tiling.columns(), y / tiling.rows());
+        let seat = Seat::at(tiling, x, y);
+        let edges = Edges::load::<u32>(self.right, self.down, tiling, self.bounds(), tile, seat);
+
+        let first = row * PATCH * pitch + column * PATCH;
+        let (has_left, has_up) = (column > 0, row > 0);
+        let has_right = (column + 1) * PATCH < field.columns();
+        let has_down = (row + 1) * PATCH < field.rows();
+        let mut labels = [[UNREACHED; 4]; 4];
+        let (mut left, mut up) = ([UNREACHED; 4], [UNREACHED; 4]);
+        let (mut right, mut down) = ([UNREACHED; 4], [UNREACHED; 4]);
+        each!(I, {
+            let at = first + I as u32 * pitch;
+            labels[I] = shared.ld_vector(at);
+            if has_left {
+                left[I] = shared.ld(at - 1);
+            }
+            if has_right {
+                right[I] = shared.ld(at + PATCH);
+            }
+        });
+        if has_up {
+            up = shared.ld_vector(first - pitch);
+        }
+        if has_down {
+            down = shared.ld_vector(first + PATCH * pitch);
+        }
+        let before = labels;
+        let right_edges: Row<u32> = [
+            edges.right[0][3],
+            edges.right[1][3],
+            edges.right[2][3],
+            edges.right[3][3],
+        ];
+        each!(I, {
+            labels[I][0] = labels[I][0].min(left[I].step(edges.left[I]));
+            labels[I][3] = labels[I][3].min(right[I].step(right_edges[I]));
+        });
+        each!(J, {
+            labels[0][J] = labels[0][J].min(up[J].step(edges.up[J]));
+            labels[3][J] = labels[3][J].min(down[J].step(edges.down[3][J]));
+        });
+        loop {
+            let last = labels;
+            patch::relax(&mut labels, &edges);
+            if !patch::differ(&labels, &last) {
+                break;
+            }
+        }
+        if patch::differ(&labels, &before) {
+            each!(I, shared.st_vector(first + I as u32 * pitch, labels[I]));
+        }
+
+        let sides = [
+            [labels[0][0], labels[1][0], labels[2][0], labels[3][0]],
+            labels[0],
+            [labels[0][3], labels[1][3], labels[2][3], labels[3][3]],
+            labels[3],
+        ];
+        let least = |side: Row<u32>| side[0].min(side[1]).min(side[2].min(side[3]));
+        // Where the box ends and the window does not.
+        let window = self.net;
+        let mut open = UNREACHED;
+        if !has_left && field.left > window.left {
+            open = open.min(least(sides[0]));
+        }
+        if !has_up && field.top > window.top {
+            open = open.min(least(sides[1]));
+        }
+        if !has_right && field.left + field.columns() < window.right {
+            open = open.min(least(sides[2]));
+        }
+        if !has_down && field.top + field.rows() < window.bottom {
+            open = open.min(least(sides[3]));
+        }
+        let mut reach = words.ld_relaxed(word::REACH, Block);
+        if open < reach {
+            reach = words.atomic_min(word::REACH, open).min(open);
+        }
+        // What lies beyond the reach is not wanted.
+        let gives = |side: Row<u32>, weights: Row<u32>, others: Row<u32>| {
+            let one = |i: usize| {
+                let given = side[i].step(weights[i]);
+                given < others[i] && given <= reach
+            };
+            one(0) | one(1) | one(2) | one(3)
+        };
+        let columns = self.patch_columns();
+        if has_left && gives(sides[0], edges.left, left) {
+            self.push(patch - 1, next);
+        }
+        if has_up && gives(sides[1], edges.up, up) {
+            self.push(patch - columns, next);
+        }
+        if has_right && gives(sides[2], right_edges, right) {
+            self.push(patch + 1, next);
+        }
+        if has_down && gives(sides[3], edges.down[3], down) {
+            self.push(patch + columns, next);
+        }
+    }
+
+    /// Writes the field, and finds its pin's distance from the tree: the bid, and where the path begins.
+    #[inline(always)]
+    fn write(&self, tree: View<'_, u32>, entries: ViewMut<'_, u32>) -> (u32, u32) {
+        let t = thread::thread_idx_x();
+        let (field, words) = (self.field, self.ground.words);
+        let reach = words.ld(word::REACH);
+        // The nearest cell of the tree that this thread has, the first and the last of them.
+        let (mut nearest, mut first, mut last) = (LIMIT, u32::MAX, 0);
+        let mut cell = t * GRAIN;
+        while cell < field.cells() {
+            let (column, row) = place_in(cell, field.columns());
+            let (labels, entry) = self.entries(cell, row, column, reach);
+            entries.st_vector(field.first_entry + cell, entry);
+            let (x, y) = (field.left + column, field.top + row);
+            if y < self.net.bottom && y >= self.net.top && x < self.net.right {
+                // A box begins at most three columns before the window, in the same word.
+                let bits = tree.ld(self.net.word(x, y)) >> (x % 32);
+                each!(J, {
+                    let number = cell + J as u32;
+                    if bits >> J & 1 != 0 && labels[J] < reach {
+                        if labels[J] < nearest {
+                            nearest = labels[J];
+                            first = number;
+                        }
+                        if labels[J] == nearest {
+                            last = number;
+                        }
+                    }
+                });
+            }
+            cell += BLOCK * GRAIN;
+        }
+        if nearest < LIMIT {
+            words.atomic_min(word::NEAREST, nearest);
+        }
+        thread::sync_threads();
+        let least = words.ld(word::NEAREST);
+        if least < LIMIT && nearest == least {
+            words.atomic_min(word::FIRST, first);
+            words.atomic_max(word::LAST, last);
+        }
+        thread::sync_threads();
+        if least == LIMIT {
+            return (Bid::at_least(reach), 0);
+        }
+        let (first, last) = (words.ld(word::FIRST), words.ld(word::LAST));
+        let many = if first == last { 0 } else { MANY };
+        (Bid::known(least), first | many)
+    }
+
+    /// The labels of four cells from `cell` on, which is in that row and column of the box, and their entries.
+    #[inline(always)]
+    fn entries(&self, cell: u32, row: u32, column: u32, reach: u32) -> (Row<u32>, Row<u32>) {
+        let (field, tiling, shared) = (self.field, self.tiling, self.ground.labels);
+        let pitch = field.columns();
+        let labels: Row<u32> = shared.ld_vector(cell);
+        if labels[0].min(labels[1]).min(labels[2].min(labels[3])) >= reach {
+            return (labels, [Entry::NONE.0; 4]);
+        }
+        let (x, y) = (field.left + column, field.top + row);
+        let (mut left, mut right) = (UNREACHED, UNREACHED);
+        let (mut up, mut down) = ([UNREACHED; 4], [UNREACHED; 4]);
+        let mut left_edge = u32::MAX;
+        let mut up_edges = [u32::MAX; 4];
+        let at = tiling.number(x, y);
+        if column > 0 {
+            left = shared.ld(cell - 1);
+            left_edge = self.right.ld(tiling.number(x - 1, y));
+        }
+        if column + GRAIN < field.columns() {
+            right = shared.ld(cell + GRAIN);
+        }
+        if row > 0 {
+            up = shared.ld_vector(cell - pitch);
+            up_edges = self.down.ld_vector(tiling.number(x, y - 1));
+        }
+        if row + 1 < field.rows() {
+            down = shared.ld_vector(cell + pitch);
+        }
+        let right_edges: Row<u32> = self.right.ld_vector(at);
+        let down_edges: Row<u32> = self.down.ld_vector(at);
+        let lefts = [left, labels[0], labels[1], labels[2]];
+        let rights = [labels[1], labels[2], labels[3], right];
+        let left_edges = [left_edge, right_edges[0], right_edges[1], right_edges[2]];
+        let mut entries = [Entry::NONE.0; 4];
+        each!(J, {
+            let here = labels[J];
+            if here < reach {
+                let mut ways = 0;
+                let mut offer = |from: u32, weight: u32, direction: u32| {
+                    if from.step(u32::weight(weight)) == here {
+                        ways |= 1 << direction;
+                    }
+                };
+                offer(lefts[J], left_edges[J], LEFT);
+                offer(up[J], up_edges[J], UP);
+                offer(rights[J], right_edges[J], RIGHT);
+                offer(down[J], down_edges[J], DOWN);
+                entries[J] = Entry::new(here, ways).0;
+            }
+        });
+        (labels, entries)
+    }
+}
+
+/// Grows the fields of the pins `grown`, one for each block, and finds their distances from their trees: `bids`, and the numbers in
+/// their boxes of the cells where their paths begin, `starts`.
+///
+/// # Safety
+///
+/// `grown` are different pins of `fields`, one for each block, and their nets, with boxes that hold the pin's cells and together with their nets'
+/// windows lie in the grid that weights are laid out for; `entries` has their cells; `tree` is that of `nets`; `bids` and `starts` have
+/// an element for each pin; the launch has [`grow_bytes`] of dynamic shared memory; nothing else uses what is written meanwhile.
+#[kernel(block = 128, min_blocks = 3)]
+pub unsafe fn grow_fields(
+    right: View<'_, u32>,
+    down: View<'_, u32>,
+    nets: View<'_, FieldNet>,
+    fields: View<'_, Field>,
+    pin_cells: View<'_, Place>,
+    grown: View<'_, Seed>,
+    tree: View<'_, u32>,
+    entries: ViewMut<'_, u32>,
+    bids: ViewMut<'_, u32>,
+    starts: ViewMut<'_, u32>,
+    tiling: Tiling,
+) {
+    let Seed { pin, net } = grown.ld(thread::block_idx_x());
+    let field = fields.ld(pin);
+    let cells = field.cells() as usize;
+    let patches = patches(field.cells()) as usize;
+    // SAFETY: the launch has that much: `grow_bytes`.
+    let ground = unsafe {
+        Ground {
+            labels: shared::dynamic_shared_mem(0, cells),
+            stamps: shared::dynamic_shared_mem(4 * cells, patches),
+            lists: shared::dynamic_shared_mem(4 * (cells + patches), 2 * patches.div_ceil(2)),
+            words: shared_array![u32; word::COUNT as usize],
+        }
+    };
+    let growth = Growth {
+        right,
+        down,
+        tiling,
+        net: nets.ld(net),
+        field,
+        ground,
+    };
+    growth.start(pin_cells);
+    growth.relax();
+    let (bid, start) = growth.write(tree, entries);
+    if thread::thread_idx_x() == 0 {
+        bids.st(pin, bid);
+        starts.st(pin, start);
+    }
+}

@@ -1,0 +1,322 @@
+//! Routing by fields: the distances around every pin first, all pins at the same time; then the pins of a net are joined one after
+//! the other by looking distances up, without a wait for a search.
+//!
+//! Where pins stand close, a search from the tree reaches the nearest of them after a few tiles, so that joining it is all
+//! waiting: the tiles on the way have to be relaxed one after the other. But the distance of a pin from the tree is that of the
+//! tree from the pin, and the distances from a pin do not change while the tree grows. So
+//!
+//! 1. each pin gets a **field**: what its distance to each cell around it is. A block computes it in shared memory, and the pins
+//!    are independent of each other;
+//! 2. a block for each net keeps the distance of each pin from the tree. It takes the least, walks down that pin's field from the
+//!    tree to the pin, and offers the cells of the path to the fields of the pins around it.
+//!
+//! A field is a rectangle, its **box**, and it is only as good as the paths in it: a path that leaves the box costs at least its
+//! **reach**, the least label on those sides of the box that the grid goes on beyond. So a field holds distances below its reach,
+//! and of a pin that the tree has not come so near, only that is known: it is no nearer than its reach. A pin may be joined if it is
+//! nearer than the reach of each such pin. If it is not, the kernel stops, and says so; larger boxes, or a search, go on.
+//!
+//! | kernel | does | launch |
+//! |---|---|---|
+//! | [`grow_fields`](fn@grow_fields) | fields, and their pins' distances from the tree | a block of 128 threads for each pin; [`grow_bytes`] of shared memory |
+//! | [`join_pins`](fn@join_pins) | trees, as far as fields reach | a block of 512 threads for each net; [`join_bytes`] of shared memory |
+//!
+//! # Ties
+//! The path that the module `route` of the host's crate states is found from the pin: of the neighbours on a shortest path the first
+//! in an order. A walk down a field goes the other way, from the tree to the pin. Where there is one shortest path, both find it:
+//! a cell of a field says by which neighbours its paths come, and the walk takes the only one. The rest, see `ties.rs`.
+//!
+//! # Limits
+//! Grids of one layer without edges of weight 0, and costs below [`LIMIT`]; what costs more is beyond every reach.
+//!
+//! # Bytes
+//! A field's cell: 4 written; while it grows, some five times 12 for its labels' edges, mostly from the L2 cache. A path's cell: 4 for
+//! each field that it lies in.
+
+mod grow;
+mod join;
+mod ties;
+
+use cuda_std::prelude::*;
+
+use super::tiles::layout::Bounds;
+use crate::primitives::quotient;
+
+pub use grow::{MAX_CELLS, grow_bytes, grow_fields};
+pub use join::{join_bytes, join_cells, join_pins};
+
+/// Fields hold costs below this.
+pub const LIMIT: u32 = (1 << 28) - 1;
+/// The sides of a box are multiples of this.
+pub const GRAIN: u32 = 4;
+/// What stands for the distance from the tree of a pin that is joined.
+pub const JOINED: u32 = u32::MAX;
+/// Words for each net: the pins that were joined, and the cells of their paths.
+pub const NET_WORDS: u32 = 2;
+
+/// A cell of the grid.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod)]
+pub struct Place {
+    /// Its column.
+    pub x: u32,
+    /// Its row.
+    pub y: u32,
+}
+
+/// A pin and its field.
+#[repr(C, align(16))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod)]
+pub struct Field {
+    /// The first column of its box, a multiple of [`GRAIN`].
+    pub left: u32,
+    /// The first row, a multiple of it as well.
+    pub top: u32,
+    /// The columns of its box, and 2¹⁶ times the rows, which are multiples of it too. A net's first pin needs no field, and has a box
+    /// without cells.
+    pub size: u32,
+    /// Where its cells stand among those of all fields, row by row; a multiple of 4.
+    pub first_entry: u32,
+    /// A cell of the pin.
+    pub place: Place,
+    /// The pin's first cell among those of all pins.
+    pub first_cell: u32,
+    /// The one after its last.
+    pub end_cell: u32,
+}
+
+/// A pin whose field is to grow.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod)]
+pub struct Seed {
+    /// The pin.
+    pub pin: u32,
+    /// Its net.
+    pub net: u32,
+}
+
+/// A net.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod)]
+pub struct FieldNet {
+    /// Its window's columns, from this one on.
+    pub left: u32,
+    /// Its window's rows, from this one on.
+    pub top: u32,
+    /// The column after its window's last.
+    pub right: u32,
+    /// The row after its window's last.
+    pub bottom: u32,
+    /// Its first pin.
+    pub first_pin: u32,
+    /// The pin after its last.
+    pub end_pin: u32,
+    /// Where its tree's bits begin, in words: [`FieldNet::tree_words`].
+    pub first_word: u32,
+    /// Where its paths begin, in cells.
+    pub first_path: u32,
+    /// The first of the cells that become its tree, or part of it, before pins are joined.
+    pub first_added: u32,
+    /// The one after their last.
+    pub end_added: u32,
+}
+
+impl FieldNet {
+    /// The words of its tree: for each row of its window a bit for each column, from a multiple of 32 on.
+    #[must_use]
+    pub const fn tree_words(&self) -> u64 {
+        self.row_words() as u64 * (self.bottom - self.top) as u64
+    }
+
+    #[inline(always)]
+    const fn row_words(&self) -> u32 {
+        self.right.div_ceil(32) - self.left / 32
+    }
+
+    /// The word of the tree with the bit of column `x`, bit `x % 32`, in row `y`.
+    #[inline(always)]
+    const fn word(&self, x: u32, y: u32) -> u32 {
+        self.first_word + (y - self.top) * self.row_words() + (x / 32 - self.left / 32)
+    }
+
+    #[inline(always)]
+    const fn bounds(&self) -> Bounds {
+        Bounds {
+            left: self.left,
+            top: self.top,
+            right: self.right,
+            bottom: self.bottom,
+        }
+    }
+}
+
+impl Field {
+    /// The size of a box of so many columns and rows, less than 2¹⁶ of each.
+    #[must_use]
+    pub const fn size(columns: u32, rows: u32) -> u32 {
+        columns | rows << 16
+    }
+
+    /// The columns of its box.
+    #[must_use]
+    #[inline(always)]
+    pub const fn columns(&self) -> u32 {
+        self.size & 0xffff
+    }
+
+    /// The rows of its box.
+    #[must_use]
+    #[inline(always)]
+    pub const fn rows(&self) -> u32 {
+        self.size >> 16
+    }
+
+    /// The cells of its box.
+    #[must_use]
+    #[inline(always)]
+    pub const fn cells(&self) -> u32 {
+        self.columns() * self.rows()
+    }
+
+    /// The number in its box of a cell of it.
+    #[inline(always)]
+    const fn number(&self, place: Place) -> u32 {
+        (place.y - self.top) * self.columns() + (place.x - self.left)
+    }
+
+    /// The cell with a number in its box.
+    #[inline(always)]
+    fn place(&self, number: u32) -> Place {
+        let (column, row) = place_in(number, self.columns());
+        Place {
+            x: self.left + column,
+            y: self.top + row,
+        }
+    }
+}
+
+/// The column and row of a number, counted row by row.
+#[inline(always)]
+fn place_in(number: u32, columns: u32) -> (u32, u32) {
+    let row = quotient(number, columns);
+    (number - row * columns, row)
+}
+
+/// What a field says of a cell: the distance, and by which neighbours shortest paths come to it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Entry(u32);
+
+impl Entry {
+    /// Beyond the field's reach.
+    const NONE: Self = Self(u32::MAX);
+
+    /// `ways` has bit `d` for direction `d`.
+    #[inline(always)]
+    const fn new(distance: u32, ways: u32) -> Self {
+        Self(distance << 4 | ways)
+    }
+
+    /// [`LIMIT`] if it is none.
+    #[inline(always)]
+    const fn distance(self) -> u32 {
+        self.0 >> 4
+    }
+
+    /// The directions of the neighbours that are nearer to the pin, by bits; none at the pin itself, nor beyond the reach.
+    #[inline(always)]
+    const fn ways(self) -> u32 {
+        if self.0 == Self::NONE.0 {
+            0
+        } else {
+            self.0 & 15
+        }
+    }
+}
+
+/// Directions, in the order in which paths, seen from their pins, prefer them. The opposite one is two on.
+const LEFT: u32 = 0;
+const UP: u32 = 1;
+const RIGHT: u32 = 2;
+const DOWN: u32 = 3;
+
+/// What is added to a cell's number, wrapping around, for that of its neighbour in a direction, where rows stand `pitch` apart.
+///
+/// Without branches, as the next one: the lanes of a warp differ in their directions.
+#[inline(always)]
+const fn offset(direction: u32, pitch: u32) -> u32 {
+    let unit = if direction % 2 == LEFT { 1 } else { pitch };
+    if direction < RIGHT {
+        unit.wrapping_neg()
+    } else {
+        unit
+    }
+}
+
+/// Whether a rectangle of so many columns and rows has the neighbour of a cell in a direction.
+#[inline(always)]
+const fn has_neighbour(
+    direction: u32,
+    (column, row): (u32, u32),
+    (columns, rows): (u32, u32),
+) -> bool {
+    let (at, len) = if direction % 2 == LEFT {
+        (column, columns)
+    } else {
+        (row, rows)
+    };
+    at != if direction < RIGHT { 0 } else { len - 1 }
+}
+
+/// A pin's distance from the tree, or the reach of its field if that is all that is known, as numbers that compare by distance. At
+/// the same distance, what is not known comes first.
+#[derive(Clone, Copy)]
+struct Bid;
+
+impl Bid {
+    #[inline(always)]
+    const fn known(distance: u32) -> u32 {
+        distance << 1 | 1
+    }
+
+    #[inline(always)]
+    const fn at_least(reach: u32) -> u32 {
+        reach << 1
+    }
+
+    /// The distance, if it is known.
+    #[inline(always)]
+    const fn distance(bid: u32) -> Option<u32> {
+        if bid == JOINED || bid.is_multiple_of(2) {
+            None
+        } else {
+            Some(bid >> 1)
+        }
+    }
+}
+
+/// What a pin's distance from the tree, as the kernels keep it, says.
+#[cfg(not(target_arch = "nvptx64"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nearness {
+    /// It is on the tree.
+    Joined,
+    /// It is so far from the tree.
+    At(u32),
+    /// It is no nearer than that.
+    AtLeast(u32),
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl Nearness {
+    /// Of a pin's element.
+    #[must_use]
+    pub const fn of(bid: u32) -> Self {
+        match (bid, Bid::distance(bid)) {
+            (JOINED, _) => Self::Joined,
+            (_, Some(distance)) => Self::At(distance),
+            _ => Self::AtLeast(bid >> 1),
+        }
+    }
+}
+
+/// Set in where a pin's path begins if it may begin at other cells as well.
+const MANY: u32 = 1 << 31;

@@ -1,0 +1,386 @@
+//! The one of several shortest paths that is to be taken.
+//!
+//! The cells on shortest paths are those that ways lead to from the tree's nearest cells. The block marks them, following all ways down
+//! the field at once, in a part of the box around their ends; if a way leaves that, again in the whole box. From the pin, a warp then
+//! climbs by the first marked neighbour, in the stated order, that has a way to where it is.
+
+use cuda_std::prelude::*;
+use cuda_std::warp::{FULL_MASK, WARP_SIZE};
+
+use super::join::{BLOCK, Join, PART_CELLS, word};
+use super::{
+    DOWN, Entry, Field, GRAIN, LEFT, MANY, Place, RIGHT, UP, has_neighbour, offset, place_in,
+};
+
+// What the block knows of a cell, in half a word.
+
+// Its ways are the lowest four bits.
+/// It is on a shortest path.
+const MARKED: u32 = 1 << 4;
+/// It is one of the tree's cells that are nearest to the pin.
+const START: u32 = 1 << 5;
+/// A way leads to where the block knows nothing.
+const LEAVES: u32 = 1 << 6;
+
+/// How far ways may stray from the rectangle around their ends before the whole box is looked at.
+const MARGIN: u32 = 8;
+/// Cells that a thread marks one after the other before it looks for others' again.
+const STRETCH: u32 = 8;
+
+/// A rectangle of a box; its cells are numbered row by row.
+#[derive(Clone, Copy)]
+struct Rectangle {
+    /// Its first column, a multiple of [`GRAIN`], and its first row.
+    left: u32,
+    top: u32,
+    /// Its columns, a multiple of it, and its rows.
+    columns: u32,
+    rows: u32,
+}
+
+impl Rectangle {
+    #[inline(always)]
+    const fn cells(self) -> u32 {
+        self.columns * self.rows
+    }
+
+    /// The number in the box of a cell of the rectangle.
+    #[inline(always)]
+    fn in_box(self, number: u32, field: Field) -> u32 {
+        let (column, row) = place_in(number, self.columns);
+        (self.top + row) * field.columns() + self.left + column
+    }
+
+    /// The number in the rectangle of a cell of the box.
+    #[inline(always)]
+    fn of_box(self, number: u32, field: Field) -> u32 {
+        let (column, row) = place_in(number, field.columns());
+        (row - self.top) * self.columns + column - self.left
+    }
+
+    /// The number of a cell's neighbour in a direction.
+    #[inline(always)]
+    const fn neighbour(self, number: u32, direction: u32) -> u32 {
+        number.wrapping_add(offset(direction, self.columns))
+    }
+}
+
+/// Finds the path that is to be taken, from the pin to the tree, as numbers in the pin's box, which the queue holds then; how many cells it
+/// has. The tree is `cost` away, at `start` or also at other cells. For a whole block, after a barrier; passes one at the end.
+#[inline(always)]
+pub(super) fn resolve(join: &Join<'_>, field: Field, start: u32, cost: u32) -> u32 {
+    let t = thread::thread_idx_x();
+    let words = join.words;
+    let whole = Rectangle {
+        left: 0,
+        top: 0,
+        columns: field.columns(),
+        rows: field.rows(),
+    };
+    let mut rectangle = None;
+    loop {
+        if t == 0 {
+            words.st(word::QUEUED, 0);
+            words.st(word::LEFT_PART, 0);
+            words.st(word::BOUNDS, field.columns());
+            words.st(word::BOUNDS + 1, 0);
+            words.st(word::BOUNDS + 2, field.rows());
+            words.st(word::BOUNDS + 3, 0);
+        }
+        thread::sync_threads();
+        find_starts(join, field, start, cost);
+        thread::sync_threads();
+        let part = match rectangle {
+            Some(rectangle) => rectangle,
+            None => around(join, field).unwrap_or(whole),
+        };
+        load(join, field, part);
+        thread::sync_threads();
+        mark_starts(join, field, part);
+        mark(join, part);
+        if words.ld(word::LEFT_PART) == 0 {
+            if t < WARP_SIZE {
+                let count = climb(join, field, part);
+                if t == 0 {
+                    words.st(word::QUEUED, count);
+                }
+            }
+            thread::sync_threads();
+            return words.ld(word::QUEUED);
+        }
+        rectangle = Some(whole);
+        thread::sync_threads();
+    }
+}
+
+/// Queues the tree's nearest cells, as numbers in the box, and notes the rectangle around them.
+#[inline(always)]
+fn find_starts(join: &Join<'_>, field: Field, start: u32, cost: u32) {
+    let t = thread::thread_idx_x();
+    if start & MANY == 0 {
+        if t == 0 {
+            push_start(join, field, start);
+        }
+        return;
+    }
+    // The words of the tree in the box's rows: eight threads a row.
+    let net = join.net();
+    let first_word = field.left / 32;
+    let end_word = (field.left + field.columns()).min(net.right).div_ceil(32);
+    let mut row = t / 8;
+    while row < field.rows() {
+        let y = field.top + row;
+        let mut word = first_word + t % 8;
+        while word < end_word && y >= net.top && y < net.bottom {
+            let mut bits = join.tree.ld_relaxed(net.word(word * 32, y), Block);
+            while bits != 0 {
+                let x = word * 32 + bits.trailing_zeros();
+                bits &= bits - 1;
+                if x.wrapping_sub(field.left) < field.columns() {
+                    let number = field.number(Place { x, y });
+                    let entry = Entry(join.entries.ld(field.first_entry + number));
+                    if entry.distance() == cost {
+                        push_start(join, field, number);
+                    }
+                }
+            }
+            word += 8;
+        }
+        row += BLOCK / 8;
+    }
+}
+
+#[inline(always)]
+fn push_start(join: &Join<'_>, field: Field, number: u32) {
+    let place = join.words.atomic_add(word::QUEUED, 1);
+    join.queue.st(place, number as u16);
+    let (column, row) = place_in(number, field.columns());
+    join.words.atomic_min(word::BOUNDS, column);
+    join.words.atomic_max(word::BOUNDS + 1, column);
+    join.words.atomic_min(word::BOUNDS + 2, row);
+    join.words.atomic_max(word::BOUNDS + 3, row);
+}
+
+/// The rectangle around the starts and a cell of the pin, with a margin; none if it is too large.
+#[inline(always)]
+fn around(join: &Join<'_>, field: Field) -> Option<Rectangle> {
+    let bound = |i: u32| join.words.ld(word::BOUNDS + i);
+    let span = |low: u32, high: u32, pin: u32, len: u32| {
+        let start = low.min(pin).max(MARGIN) - MARGIN;
+        let start = start - start % GRAIN;
+        let end = (high.max(pin) + MARGIN + 1)
+            .next_multiple_of(GRAIN)
+            .min(len);
+        (start, end - start)
+    };
+    let pin = field.place;
+    let (left, columns) = span(bound(0), bound(1), pin.x - field.left, field.columns());
+    let (top, rows) = span(bound(2), bound(3), pin.y - field.top, field.rows());
+    let rectangle = Rectangle {
+        left,
+        top,
+        columns,
+        rows,
+    };
+    (rectangle.cells() <= PART_CELLS).then_some(rectangle)
+}
+
+/// Loads what the field says of a rectangle.
+#[inline(always)]
+fn load(join: &Join<'_>, field: Field, part: Rectangle) {
+    // Up to four loads wait together.
+    let stride = BLOCK * GRAIN;
+    let mut number = thread::thread_idx_x() * GRAIN;
+    while number < part.cells() {
+        let entries = |number: u32| -> [u32; 4] {
+            if number < part.cells() {
+                let at = part.in_box(number, field);
+                join.entries.ld_vector(field.first_entry + at)
+            } else {
+                [Entry::NONE.0; 4]
+            }
+        };
+        let all = [
+            entries(number),
+            entries(number + stride),
+            entries(number + 2 * stride),
+            entries(number + 3 * stride),
+        ];
+        let [a, b, c, d] = all;
+        note(join, part, number, a);
+        note(join, part, number + stride, b);
+        note(join, part, number + 2 * stride, c);
+        note(join, part, number + 3 * stride, d);
+        number += 4 * stride;
+    }
+}
+
+/// Notes four cells of a rectangle from `number` on, if it has them.
+#[inline(always)]
+fn note(join: &Join<'_>, part: Rectangle, number: u32, entries: [u32; 4]) {
+    if number >= part.cells() {
+        return;
+    }
+    let (column, row) = place_in(number, part.columns);
+    let bit = |is: bool, direction: u32| u32::from(is) << direction;
+    let outside = bit(row == 0, UP) | bit(row + 1 == part.rows, DOWN);
+    let code = |i: u32, entry: Entry| {
+        let column = column + i;
+        let outside = outside | bit(column == 0, LEFT) | bit(column + 1 == part.columns, RIGHT);
+        let ways = entry.ways();
+        let leaves = if ways & outside != 0 { LEAVES } else { 0 };
+        ways & !outside | leaves
+    };
+    let [a, b, c, d] = entries;
+    let codes = [
+        code(0, Entry(a)) | code(1, Entry(b)) << 16,
+        code(2, Entry(c)) | code(3, Entry(d)) << 16,
+    ];
+    join.part.st_vector(number / 2, codes);
+}
+
+/// A cell's half word, when none is written any more.
+#[inline(always)]
+fn code(join: &Join<'_>, number: u32) -> u32 {
+    join.part.ld(number / 2) >> (number % 2 * 16) & 0xffff
+}
+
+/// Sets bits in a cell's half word; what it was.
+#[inline(always)]
+fn set(join: &Join<'_>, number: u32, bits: u32) -> u32 {
+    let shift = number % 2 * 16;
+    join.part.atomic_or(number / 2, bits << shift) >> shift & 0xffff
+}
+
+/// Marks the starts, and numbers them in the rectangle.
+#[inline(always)]
+fn mark_starts(join: &Join<'_>, field: Field, part: Rectangle) {
+    let starts = join.words.ld(word::QUEUED);
+    let mut i = thread::thread_idx_x();
+    while i < starts {
+        let number = part.of_box(join.queue.ld(i).into(), field);
+        set(join, number, MARKED | START);
+        join.queue.st(i, number as u16);
+        i += BLOCK;
+    }
+}
+
+/// Marks all that ways lead to from what is queued. For a whole block; passes a barrier at the end.
+///
+/// A thread goes on along one way as far as it is the first there, or for a stretch, and queues where others branch off.
+#[inline(always)]
+fn mark(join: &Join<'_>, part: Rectangle) {
+    let words = join.words;
+    let mut done = 0;
+    loop {
+        thread::sync_threads();
+        let queued = words.ld(word::QUEUED);
+        thread::sync_threads();
+        if done == queued {
+            return;
+        }
+        let push = |number: u32| {
+            let place = words.atomic_add(word::QUEUED, 1);
+            join.queue.st(place, number as u16);
+        };
+        let mut i = done + thread::thread_idx_x();
+        while i < queued {
+            let mut at = u32::from(join.queue.ld(i));
+            let mut here = set(join, at, MARKED);
+            let mut steps = 0;
+            loop {
+                if here & LEAVES != 0 {
+                    words.st_relaxed(word::LEFT_PART, 1, Block);
+                }
+                // All at once: their answers wait together.
+                let mark = |direction: u32| {
+                    if here >> direction & 1 != 0 {
+                        set(join, part.neighbour(at, direction), MARKED)
+                    } else {
+                        MARKED
+                    }
+                };
+                let were = (mark(LEFT), mark(UP), mark(RIGHT), mark(DOWN));
+                // The last that was not marked, and what it was.
+                let mut next = None;
+                let mut take = |direction: u32, was: u32| {
+                    if was & MARKED == 0 {
+                        if let Some((other, _)) = next {
+                            push(other);
+                        }
+                        next = Some((part.neighbour(at, direction), was));
+                    }
+                };
+                take(LEFT, were.0);
+                take(UP, were.1);
+                take(RIGHT, were.2);
+                take(DOWN, were.3);
+                let Some((number, was)) = next else {
+                    break;
+                };
+                steps += 1;
+                if steps == STRETCH {
+                    push(number);
+                    break;
+                }
+                (at, here) = (number, was);
+            }
+            i += BLOCK;
+        }
+        done = queued;
+    }
+}
+
+/// Climbs from the pin's first marked cell to the tree; the number of cells, which the queue has then, as numbers in the box. For a whole
+/// warp.
+#[inline(always)]
+fn climb(join: &Join<'_>, field: Field, part: Rectangle) -> u32 {
+    // Four lanes look into one direction each, and the others into the same.
+    let lane = warp::lane_id();
+    let direction = lane % 4;
+    let mut cell = field.first_cell;
+    let mut at = pin_cell(join, field, part, cell);
+    while cell + 1 < field.end_cell && (at >= part.cells() || code(join, at) & MARKED == 0) {
+        cell += 1;
+        at = pin_cell(join, field, part, cell);
+    }
+    let (mut column, mut row) = place_in(at, part.columns);
+    let mut count = 0;
+    loop {
+        if lane == 0 {
+            let number = (part.top + row) * field.columns() + part.left + column;
+            join.queue.st(count, number as u16);
+        }
+        count += 1;
+        if code(join, at) & START != 0 {
+            return count;
+        }
+        let back = MARKED | 1 << (direction ^ 2);
+        let is_in = has_neighbour(direction, (column, row), (part.columns, part.rows));
+        let leads_here = is_in && code(join, part.neighbour(at, direction)) & back == back;
+        let first = warp::warp_vote_ballot(FULL_MASK, leads_here).trailing_zeros();
+        if first > DOWN {
+            // Each marked cell has a marked one above it, or is the tree's.
+            return count;
+        }
+        at = part.neighbour(at, first);
+        if first % 2 == LEFT {
+            column = column.wrapping_add(offset(first, 1));
+        } else {
+            row = row.wrapping_add(offset(first, 1));
+        }
+    }
+}
+
+/// The number in a rectangle of a pin's cell; past its cells if it is not there.
+#[inline(always)]
+fn pin_cell(join: &Join<'_>, field: Field, part: Rectangle, cell: u32) -> u32 {
+    let Place { x, y } = join.pin_cells.ld(cell);
+    let column = x.wrapping_sub(field.left + part.left);
+    let row = y.wrapping_sub(field.top + part.top);
+    if column < part.columns && row < part.rows {
+        row * part.columns + column
+    } else {
+        u32::MAX
+    }
+}
