@@ -101,8 +101,8 @@ pub(super) struct Join<'a> {
     starts: SharedView<u32>,
     /// Pins near a path.
     list: SharedView<u32>,
-    /// By cell of the part of a box that is at hand, as half words: the next cell on the way down. While a tie is resolved, by cell of the
-    /// whole box.
+    /// By cell of the part of a box that is at hand, as half words: the next cell on the way down. While a tie is resolved, other
+    /// half words: see `ties.rs`.
     pub(super) part: SharedView<u32>,
     /// Cells of a box.
     pub(super) queue: SharedView<u16>,
@@ -266,7 +266,7 @@ impl Join<'_> {
     /// Follows the ways of a part of a box from a cell of it down to the pin, or out of the part, or for a chunk. For one thread.
     #[inline(always)]
     fn follow(&self, field: Field, part: Part, from: u32) {
-        // SAFETY: the same memory as half words: the box has as many cells.
+        // SAFETY: the same memory as half words.
         let nexts = unsafe {
             SharedView::<u16>::from_raw_parts(self.part.as_mut_ptr().cast(), 2 * self.part.len())
         };
@@ -580,7 +580,7 @@ fn warp_least(mut key: u64, lanes: u32) -> u64 {
 ///
 /// # Safety
 ///
-/// [`grow_fields`](fn@grow_fields) has run for all pins of `nets` but the first of each, with this `tree`; the bid of the first is
+/// [`grow_fields`](fn@super::grow_fields) has run for all pins of `nets` but the first of each, with this `tree`; the bid of the first is
 /// [`JOINED`]; the launch has [`join_bytes`] of dynamic shared memory for the most pins of a net, one at least, and `most_cells`, a multiple of 16, which
 /// no box has more cells than. No edge weighs 0. By net, `paths` has room for each cell of its window and one more for each pin, `net_words` [`NET_WORDS`] elements. Nothing else uses what is written meanwhile.
 #[kernel(block = 512, min_blocks = 1)]
