@@ -547,7 +547,7 @@ ERRORS = [
           [(RIGHTS, UPS), (UPS, RIGHTS, 2)],
           LAUNCH, {WRONG}),
     Error("route-layer-stride", "the layer above is looked for a patch too far", ROUTE_PATCH,
-          [("Self::at(I as u32, t + patches)", "Self::at(I as u32, (t + patches + 1) % BLOCK)")],
+          [("(t + patches < BLOCK, t + patches, edges.via)", "(t + patches < BLOCK, (t + patches + 1) % BLOCK, edges.via)")],
           LAYERS, {WRONG}),
     Error("route-layers-barrier", "no barrier before labels are shown in the same place", ROUTE_TILES,
           [("// What is shown next stands in the same place.\n            thread::sync_threads();", "")],
