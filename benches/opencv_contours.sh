@@ -2,15 +2,16 @@
 # Finding contours on the CPU: OpenCV in C++, with its fastest path, and this library, on the same
 # images in the same run.
 #
-#   benches/opencv_contours.sh build FOLDER OPENCV    builds both programs into FOLDER
+#   benches/opencv_contours.sh build FOLDER OPENCV      builds both programs into FOLDER
 #   benches/opencv_contours.sh images FOLDER [MASK...]  draws the images into it
-#   benches/opencv_contours.sh run FOLDER             times them, and prints one table in Markdown
+#   benches/opencv_contours.sh run FOLDER               times them, and prints one table in Markdown
 #
 # OPENCV is the source of OpenCV 4.14 or later: a clone of its repository, or the folder `opencv`
 # in the source distribution of `opencv-python-headless` on PyPI (`pip download --no-deps
 # --no-binary opencv-python-headless opencv-python-headless==5.0.0.93`). `build` needs cmake, a
-# C++ compiler and cargo, and takes some 10 minutes of processor time. What it makes is linked so
-# that FOLDER can be copied to another x86-64 machine with Linux: `run` needs nothing else.
+# C++ compiler and cargo, and 10 to 20 minutes of processor time. What it makes is linked so that
+# FOLDER, without its `build`, can be copied to another x86-64 machine with Linux: `run` and
+# `images` need nothing else.
 #
 # Images are those of `benches/opencv.py`, and the MASKs, if any. SIDES are their sides,
 # "2048 8192" if not set. THREADS is the number of threads, all if not set.
