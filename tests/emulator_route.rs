@@ -165,7 +165,7 @@ fn routes_of_several_nets() {
     let mut grid = random_grid(14, 9, 2, Weights::Small, seed());
     for y in 0..9 {
         for layer in 0..2 {
-            grid.block(Cell::at(10, y).on(layer));
+            grid.block(Cell::at(10, y).on(layer)).unwrap();
         }
     }
     let window = Window {

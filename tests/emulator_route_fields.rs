@@ -191,8 +191,8 @@ fn routes_to_what_boxes_do_not_reach() {
 fn routes_to_what_is_far_or_nowhere() {
     let mut grid = random_grid(60, 20, 1, Weights::Small, seed());
     for y in 0..20 {
-        grid.set_right(Cell::at(29, y), BLOCKED);
-        grid.set_right(Cell::at(49, y), BLOCKED - 1);
+        grid.set_right(Cell::at(29, y), BLOCKED).unwrap();
+        grid.set_right(Cell::at(49, y), BLOCKED - 1).unwrap();
     }
     let mut random = Random::new(seed());
     let cells: Vec<Cell> = (0..12)
@@ -228,7 +228,7 @@ fn routes_along_long_paths() {
         for y in 0..height {
             let open = if x % 2 == 0 { height - 1 } else { 0 };
             if y != open {
-                grid.set_right(Cell::at(x, y), BLOCKED);
+                grid.set_right(Cell::at(x, y), BLOCKED).unwrap();
             }
         }
     }

@@ -200,7 +200,7 @@ fn routes_within_windows_that_cut_tiles() {
 fn routes_of_unusual_pins() {
     let mut grid = random_grid(70, 20, 1, Weights::Small, seed());
     for y in 0..20 {
-        grid.block(Cell::at(66, y));
+        grid.block(Cell::at(66, y)).unwrap();
     }
     let row = |y: u32, from: u32, to: u32| Pin {
         cells: (from..to).map(|x| Cell::at(x, y)).collect(),

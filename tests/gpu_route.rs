@@ -238,7 +238,7 @@ fn routes_on_layers_with_directions() {
         let mut layer = random_grid(width, height, 1, Weights::Small, seed);
         for y in (10..390).step_by(20) {
             for x in y / 3..y {
-                layer.block(Cell::at(x, y));
+                layer.block(Cell::at(x, y)).unwrap();
             }
         }
         layer.with_direction(direction)
