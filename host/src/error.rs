@@ -266,6 +266,23 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// Whether memory is all that was missing, this machine's or the GPU's: the same call with less
+    /// to do, or in another way, may succeed.
+    pub fn is_out_of_memory(&self) -> bool {
+        match self {
+            Self::OutOfMemory { .. }
+            | Self::Emulator(cuda_std::emulator::EmulatorError::OutOfMemory { .. }) => true,
+            #[cfg(feature = "cuda")]
+            Self::Cuda(
+                crate::cuda::CudaError::OutOfMemory { .. }
+                | crate::cuda::CudaError::OutOfPinnedMemory { .. },
+            ) => true,
+            _ => false,
+        }
+    }
+}
+
 /// The library's result type.
 pub type Result<T> = std::result::Result<T, Error>;
 
