@@ -8,6 +8,9 @@ mod emulated;
 #[allow(dead_code, reason = "the other algorithms are for other tests")]
 mod routes;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
 use emulated::{check, emulator, seed};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -158,12 +161,10 @@ fn routes_between_corners() {
     }
 }
 
-/// More searches than a net may need before all of it is left to them: pairs of pins, far from each other.
-#[test]
-fn routes_of_pairs_far_apart() {
+/// Pairs of pins, and between them edges that cost more than fields hold.
+fn pairs_far_apart() -> (RoutingGrid, Net) {
     let (pairs, apart) = (19, 4);
     let mut grid = random_grid(pairs * apart, 2, 1, Weights::Small, seed());
-    // Between pairs, edges that cost more than fields hold.
     for x in (apart - 1..pairs * apart - 1).step_by(apart as usize) {
         for y in 0..2 {
             grid.set_right(Cell::at(x, y), 1 << 28).unwrap();
@@ -171,6 +172,13 @@ fn routes_of_pairs_far_apart() {
     }
     let pairs = (0..pairs).map(|i| apart * i);
     let net = Net::from_cells(pairs.flat_map(|x| [Cell::at(x, 0), Cell::at(x + 1, 1)]));
+    (grid, net)
+}
+
+/// A net that needs more searches than fields make, so that the rest of it is left to tiles.
+#[test]
+fn routes_of_pairs_far_apart() {
+    let (grid, net) = pairs_far_apart();
     let used = assert_nets("pairs", &grid, &[net])[0];
     assert_eq!(used.fallback, Some(Fallback::Searches));
     assert!(
@@ -199,11 +207,13 @@ fn routes_of_more_pins_than_threads_have_at_hand() {
     assert_eq!(uses, [by_fields_alone(8)]);
 }
 
-/// An emulator whose allocations of more than some bytes fail.
+/// An emulator whose first allocations of more than some bytes fail.
 #[derive(Clone, Debug)]
 struct Limited {
     emulator: Emulator,
     bytes: usize,
+    /// How many are still to fail.
+    refusals: Arc<AtomicUsize>,
     /// With this error, or for want of memory.
     error: Option<&'static str>,
 }
@@ -211,8 +221,16 @@ struct Limited {
 impl Limited {
     fn check<T>(&self, len: usize) -> trazar::Result<()> {
         let bytes = len * size_of::<T>();
+        let refuse = |refusals: usize| refusals.checked_sub(1);
+        if bytes <= self.bytes
+            || self
+                .refusals
+                .fetch_update(Relaxed, Relaxed, refuse)
+                .is_err()
+        {
+            return Ok(());
+        }
         match self.error {
-            _ if bytes <= self.bytes => Ok(()),
             None => Err(EmulatorError::OutOfMemory { bytes }.into()),
             Some(error) => Err(Error::Unavailable(error.to_owned())),
         }
@@ -309,11 +327,11 @@ fn what_is_left_to_tiles_is_said() {
     let uses = assert_nets("a wide pin", &large, &[wide, close(30).within(window)]);
     assert_eq!(uses, [left(Fallback::FarApart), whole[0]]);
 
-    // Fields take more memory than a net in tiles. As well where only the search between groups of
-    // pins has none.
+    // Fields take more memory than a net in tiles.
     let limited = |bytes, error| Limited {
         emulator: Emulator::new(seed()),
         bytes,
+        refusals: Arc::new(AtomicUsize::new(usize::MAX)),
         error,
     };
     let some = 64 << 10;
@@ -330,6 +348,25 @@ fn what_is_left_to_tiles_is_said() {
         matches!(&refused, Err(Error::Unavailable(error)) if error == "broken"),
         "{refused:?}"
     );
+
+    // There may be memory for fields and none for a search as well.
+    let (grid, net) = pairs_far_apart();
+    let whole = limited(usize::MAX, None);
+    let on_device = DeviceGrid::upload(&whole, &grid).unwrap();
+    // Less than the labels of two tiles.
+    let once = Limited {
+        bytes: 30 << 10,
+        refusals: Arc::new(AtomicUsize::new(1)),
+        ..whole
+    };
+    let nets = [net];
+    let found = DeviceRouter::on(once).route(&on_device, &nets);
+    let used = found.as_deref().unwrap()[0].field_use().unwrap();
+    assert_eq!(used.fallback, Some(Fallback::OutOfMemory));
+    assert!(used.by_fields > 0 && used.in_tiles > 0, "{used:?}");
+    let expected = Engine::cpu().route(&grid, &nets, &RouteOptions::default());
+    let mistake = mistake(found, &expected.unwrap(), RouteAlgorithm::Fields);
+    assert_eq!(mistake, None);
 }
 
 /// A pin that the tree is not near, by cheap edges, and one in its midst, by dear ones: the first is the nearer one, though its box does

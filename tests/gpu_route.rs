@@ -10,6 +10,7 @@ mod routes;
 
 use routes::{Random, Weights, dijkstra, mistake, net, on_device, random_grid};
 use trazar::cuda::{Device, Queue};
+use trazar::gpu::Gpu;
 use trazar::route::{
     BLOCKED, Cell, DeviceGrid, DeviceRouter, Direction, Net, Pin, Route, RouteAlgorithm,
     RouteOptions, RoutingGrid, Window,
@@ -164,8 +165,12 @@ fn routes_by_fields() {
         let by_fields: Vec<_> = used.map(|used| used.by_fields).collect();
         let mistake = mistake(found, &expected, RouteAlgorithm::Fields);
         assert_eq!(mistake, None, "{weights:?}, {pins} pins");
-        // Not in tiles alone.
-        assert!(by_fields.iter().all(|&joined| joined > 0), "{by_fields:?}");
+        // Not in tiles alone, where blocks hold the boxes of pins of several cells.
+        let holds = router.gpu().shared_per_block() >= 200 << 10;
+        assert!(
+            !holds || by_fields.iter().all(|&joined| joined > 0),
+            "{by_fields:?}"
+        );
     }
 }
 

@@ -551,7 +551,8 @@ fn cells_and_edges_that_are_not_on_the_grid_are_refused() {
     assert!(std::panic::catch_unwind(|| whole.cell(24)).is_err());
     assert_eq!(
         grid.set_down(Cell::at(4, 0), 1).unwrap_err().to_string(),
-        "there is no cell at row 0, column 4: the grid has 3 rows, 4 columns and 2 layers, counted from 0"
+        "there is no cell at row 0, column 4: the grid has 3 rows, 4 columns and 2 layers, \
+         counted from 0"
     );
     // Edges that lead off the grid.
     for (set, cell, to) in [
@@ -570,7 +571,8 @@ fn cells_and_edges_that_are_not_on_the_grid_are_refused() {
     }
     assert_eq!(
         grid.set_right(Cell::at(3, 1), 1).unwrap_err().to_string(),
-        "there is no edge to the right from row 1, column 3: the grid has 3 rows, 4 columns and 2 layers, counted from 0"
+        "there is no edge to the right from row 1, column 3: the grid has 3 rows, 4 columns and \
+         2 layers, counted from 0"
     );
     assert!(grid == whole, "nothing was set");
     let window = |x, y, width, height| Window {

@@ -77,7 +77,8 @@ pub enum Error {
 
     /// A cell that a routing grid does not have.
     #[error(
-        "there is no cell at {cell}: the grid has {height} rows, {width} columns and {layers} layers, counted from 0"
+        "there is no cell at {cell}: the grid has {height} rows, {width} columns and {layers} \
+         layers, counted from 0"
     )]
     CellOutside {
         /// The cell.
@@ -92,7 +93,8 @@ pub enum Error {
 
     /// An edge that would lead off a routing grid.
     #[error(
-        "there is no edge {towards} from {cell}: the grid has {height} rows, {width} columns and {layers} layers, counted from 0"
+        "there is no edge {towards} from {cell}: the grid has {height} rows, {width} columns and \
+         {layers} layers, counted from 0"
     )]
     EdgeOutside {
         /// The cell that it would start from.
