@@ -110,6 +110,47 @@ fn labels_where_tiles_meet() {
     say("labels where tiles meet", &format!("seeds to {order}"));
 }
 
+/// Every way to set the four pixels where four tiles meet: nothing else joins what touches there.
+#[test]
+fn labels_where_four_tiles_meet() {
+    // Tiles have 256 columns and 64 rows.
+    let corners = [(256, 64), (512, 64), (256, 128), (512, 128)];
+    for first in 0..4u32 {
+        let mut image = BinaryImage::new(513, 129).unwrap();
+        for ((x, y), pattern) in corners.into_iter().zip((first..).step_by(4)) {
+            for bit in (0..4).filter(|bit| pattern >> bit & 1 != 0) {
+                image.set(x - bit % 2, y - bit / 2, true);
+            }
+        }
+        let order = seed() + u64::from(first);
+        for connectivity in CONNECTIVITIES {
+            let engine = Engine::emulator(order);
+            let same = check_labels(&engine, &image, connectivity, LabelAlgorithm::Tiles, true);
+            same.unwrap_or_else(|error| panic!("patterns from {first}, seed {order}: {error}"));
+        }
+    }
+}
+
+/// Tiles of as many runs as are written at once, of one less and of one more.
+#[test]
+fn labels_of_as_many_runs_as_a_band_holds() {
+    // Half the pixels of 16 rows of 256.
+    let most = 2048;
+    for runs in [most - 1, most, most + 1] {
+        // Runs of a pixel that touch no other, over all rows of the tile.
+        let mut image = BinaryImage::new(256, 64).unwrap();
+        for run in 0..runs {
+            let y = run % 64;
+            image.set(run / 64 * 4 + y % 2 * 2, y, true);
+        }
+        for connectivity in CONNECTIVITIES {
+            let engine = Engine::emulator(seed());
+            let same = check_labels(&engine, &image, connectivity, LabelAlgorithm::Tiles, true);
+            same.unwrap_or_else(|error| panic!("{runs} runs, seed {}: {error}", seed()));
+        }
+    }
+}
+
 #[test]
 fn labels_and_images_from_bytes() {
     // Of the widths, those that are multiples of 16 have a kernel of their own.

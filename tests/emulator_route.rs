@@ -16,6 +16,7 @@ use trazar::route::{
     BLOCKED, Cell, DeviceRouter, Net, Pin, RouteAlgorithm, RouteOptions, RoutingGrid, Window,
 };
 use trazar::{Engine, Error};
+use trazar_kernels::route::sweep::CHUNK;
 
 /// Routes both ways and compares.
 fn check_routes(
@@ -106,6 +107,30 @@ fn routes_from_chunk_to_chunk() {
     }
 }
 
+/// The tree begins where a line's second chunk does, from either end: to this cell comes what the
+/// chunk before carries on, and the cell has a distance of its own.
+#[test]
+fn routes_from_the_start_of_a_second_chunk() {
+    let length = CHUNK + 2;
+    let sweeps = on_device().iter().filter(|&&algorithm| {
+        ![RouteAlgorithm::Fields, RouteAlgorithm::Tiles].contains(&algorithm)
+    });
+    for &algorithm in sweeps {
+        for (width, height) in [(length, 1), (1, length)] {
+            let grid = random_grid(width, height, 1, Weights::Small, seed());
+            let at = |way: u32| match width {
+                1 => Cell::at(0, way),
+                _ => Cell::at(way, 0),
+            };
+            let forwards = [CHUNK, CHUNK + 1];
+            let nets = [forwards, forwards.map(|way| length - 1 - way)];
+            let nets = nets.map(|ways| Net::from_cells(ways.map(at)));
+            let same = check_routes(&Emulator::new(seed()), &grid, &nets, algorithm);
+            assert!(same.is_ok(), "{algorithm:?}, {width} x {height}: {same:?}");
+        }
+    }
+}
+
 /// More groups of lines than one in both directions, and paths through several patches.
 #[test]
 fn routes_across_groups_of_lines() {
@@ -165,7 +190,7 @@ fn routes_of_several_nets() {
     let mut grid = random_grid(14, 9, 2, Weights::Small, seed());
     for y in 0..9 {
         for layer in 0..2 {
-            grid.block(Cell::at(10, y).on(layer));
+            grid.block(Cell::at(10, y).on(layer)).unwrap();
         }
     }
     let window = Window {

@@ -8,35 +8,65 @@ mod emulated;
 #[allow(dead_code, reason = "the other algorithms are for other tests")]
 mod routes;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
 use emulated::{check, emulator, seed};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
 use routes::{Random, Weights, mistake, net, random_grid};
-use trazar::Engine;
-use trazar::emulator::Emulator;
+use trazar::emulator::{Buffer, Emulator, EmulatorError};
+use trazar::gpu::{Gpu, KernelSpec, LaunchConfig, Launcher, Pod};
 use trazar::route::{
-    BLOCKED, Cell, DeviceGrid, DeviceRouter, Net, Pin, RouteAlgorithm, RouteOptions, RoutingGrid,
-    Window,
+    BLOCKED, Cell, DeviceGrid, DeviceRouter, Fallback, FieldUse, Net, Pin, RouteAlgorithm,
+    RouteOptions, RoutingGrid, Window,
 };
+use trazar::{Device, Engine, Error};
 
-/// Routes by fields, and compares with the CPU.
-fn check_nets(emulator: &Emulator, grid: &RoutingGrid, nets: &[Net]) -> Result<(), TestCaseError> {
+/// Routes by fields, and compares with the CPU. By net, how the pins were joined; nothing if a cost
+/// was too large, as it should be.
+fn check_nets<G: Gpu>(
+    gpu: &G,
+    grid: &RoutingGrid,
+    nets: &[Net],
+) -> Result<Vec<FieldUse>, TestCaseError> {
     let expected = Engine::cpu()
         .route(grid, nets, &RouteOptions::default())
         .unwrap();
-    let router = DeviceRouter::on(emulator.clone());
-    let on_device = DeviceGrid::upload(emulator, grid)?;
+    let router = DeviceRouter::on(gpu.clone());
+    let on_device = DeviceGrid::upload(gpu, grid)?;
     let found = router.route(&on_device, nets);
+    let routes = found.as_deref().unwrap_or_default();
+    let uses: Vec<_> = routes
+        .iter()
+        .filter_map(|route| route.field_use())
+        .collect();
+    prop_assert_eq!(uses.len(), routes.len());
+    for (used, route) in uses.iter().zip(routes) {
+        let joined = used.by_fields + used.by_searches + used.in_tiles;
+        prop_assert_eq!(joined, route.connections().len());
+        prop_assert!(used.in_tiles == 0 || used.fallback.is_some(), "{:?}", used);
+    }
     prop_assert_eq!(mistake(found, &expected, RouteAlgorithm::Fields), None);
-    Ok(())
+    Ok(uses)
 }
 
 /// [`check_nets`] for what is drawn once.
 #[track_caller]
-fn assert_nets(what: &str, grid: &RoutingGrid, nets: &[Net]) {
-    let same = check_nets(&Emulator::new(seed()), grid, nets);
-    assert!(same.is_ok(), "seed {}, {what}: {same:?}", seed());
+fn assert_nets(what: &str, grid: &RoutingGrid, nets: &[Net]) -> Vec<FieldUse> {
+    match check_nets(&Emulator::new(seed()), grid, nets) {
+        Ok(uses) => uses,
+        different => panic!("seed {}, {what}: {different:?}", seed()),
+    }
+}
+
+/// All of so many pins by fields.
+fn by_fields_alone(pins: usize) -> FieldUse {
+    FieldUse {
+        by_fields: pins,
+        ..FieldUse::default()
+    }
 }
 
 /// Weights without free edges: grids that fields are for.
@@ -101,7 +131,7 @@ fn routes_of_random_nets() {
                     }
                 })
                 .collect();
-            check_nets(&emulator, &grid, &nets)
+            check_nets(&emulator, &grid, &nets).map(|_| ())
         },
     );
 }
@@ -131,15 +161,212 @@ fn routes_between_corners() {
     }
 }
 
-/// More searches than a net may need before all of it is left to them: pairs of pins, far from each other.
+/// Pairs of pins, and between them edges that cost more than fields hold.
+fn pairs_far_apart() -> (RoutingGrid, Net) {
+    let (pairs, apart) = (19, 4);
+    let mut grid = random_grid(pairs * apart, 2, 1, Weights::Small, seed());
+    for x in (apart - 1..pairs * apart - 1).step_by(apart as usize) {
+        for y in 0..2 {
+            grid.set_right(Cell::at(x, y), 1 << 28).unwrap();
+        }
+    }
+    let pairs = (0..pairs).map(|i| apart * i);
+    let net = Net::from_cells(pairs.flat_map(|x| [Cell::at(x, 0), Cell::at(x + 1, 1)]));
+    (grid, net)
+}
+
+/// A net that needs more searches than fields make, so that the rest of it is left to tiles.
 #[test]
 fn routes_of_pairs_far_apart() {
-    let grid = random_grid(380, 2, 1, Weights::Small, seed());
-    // 19 pairs, and many pins in one place, so that boxes are small.
-    let pairs = (0..19).flat_map(|i| [Cell::at(20 * i, 0), Cell::at(20 * i + 1, 1)]);
-    let crowd = (0..100).map(|i| Cell::at(i % 4, i % 2));
-    let net = Net::from_cells(pairs.chain(crowd));
-    assert_nets("pairs", &grid, &[net]);
+    let (grid, net) = pairs_far_apart();
+    let used = assert_nets("pairs", &grid, &[net])[0];
+    assert_eq!(used.fallback, Some(Fallback::Searches));
+    assert!(
+        used.by_fields > 0 && used.by_searches > 0 && used.in_tiles > 0,
+        "{used:?}"
+    );
+}
+
+/// More pins than threads of a block have at hand, two each: those after the first 1024 are offered
+/// the tree's cells as well. Most are where no path leads, so that few are joined.
+#[test]
+fn routes_of_more_pins_than_threads_have_at_hand() {
+    let side = 30;
+    let mut random = Random::new(seed());
+    let mut weight = || 10 + random.below(3);
+    let (right, down): (Vec<u32>, Vec<u32>) =
+        (0..side * (side - 1)).map(|_| (weight(), weight())).unzip();
+    let mut grid = RoutingGrid::from_edges(side, side, &right, &down).unwrap();
+    let nowhere = Cell::at(side - 1, side - 1);
+    grid.block(nowhere).unwrap();
+    // Each near pin but the first is reached from the last one.
+    let cells = std::iter::once(Cell::at(0, 0))
+        .chain(std::iter::repeat_n(nowhere, 1100))
+        .chain((1..9).map(|x| Cell::at(x, 0)));
+    let uses = assert_nets("many pins", &grid, &[Net::from_cells(cells)]);
+    assert_eq!(uses, [by_fields_alone(8)]);
+}
+
+/// An emulator whose first allocations of more than some bytes fail.
+#[derive(Clone, Debug)]
+struct Limited {
+    emulator: Emulator,
+    bytes: usize,
+    /// How many are still to fail.
+    refusals: Arc<AtomicUsize>,
+    /// With this error, or for want of memory.
+    error: Option<&'static str>,
+}
+
+impl Limited {
+    fn check<T>(&self, len: usize) -> trazar::Result<()> {
+        let bytes = len * size_of::<T>();
+        let refuse = |refusals: usize| refusals.checked_sub(1);
+        if bytes <= self.bytes
+            || self
+                .refusals
+                .fetch_update(Relaxed, Relaxed, refuse)
+                .is_err()
+        {
+            return Ok(());
+        }
+        match self.error {
+            None => Err(EmulatorError::OutOfMemory { bytes }.into()),
+            Some(error) => Err(Error::Unavailable(error.to_owned())),
+        }
+    }
+}
+
+impl Launcher for Limited {
+    type Error = EmulatorError;
+
+    unsafe fn launch(
+        &self,
+        spec: &'static KernelSpec,
+        config: LaunchConfig,
+        args: &[*const std::ffi::c_void],
+    ) -> Result<(), EmulatorError> {
+        // SAFETY: the caller's promise, passed on.
+        unsafe { Launcher::launch(&self.emulator, spec, config, args) }
+    }
+}
+
+// SAFETY: the emulator's, where it succeeds.
+unsafe impl Gpu for Limited {
+    type Buffer<T: Pod> = Buffer<T>;
+
+    const DEVICE: Device = Device::Emulator;
+
+    fn alloc<T: Pod>(&self, len: usize) -> trazar::Result<Buffer<T>> {
+        self.check::<T>(len)?;
+        Gpu::alloc(&self.emulator, len)
+    }
+
+    fn alloc_zeroed<T: Pod>(&self, len: usize) -> trazar::Result<Buffer<T>> {
+        self.check::<T>(len)?;
+        Gpu::alloc_zeroed(&self.emulator, len)
+    }
+
+    fn upload<T: Pod>(&self, values: &[T]) -> trazar::Result<Buffer<T>> {
+        self.check::<T>(values.len())?;
+        Gpu::upload(&self.emulator, values)
+    }
+
+    fn multiprocessors(&self) -> u32 {
+        Gpu::multiprocessors(&self.emulator)
+    }
+
+    fn shared_per_block(&self) -> u32 {
+        Gpu::shared_per_block(&self.emulator)
+    }
+
+    fn acquire<T: Pod>(&self, buffer: &Buffer<T>) -> trazar::Result<()> {
+        Gpu::acquire(&self.emulator, buffer)
+    }
+
+    fn release<T: Pod>(&self, buffer: &Buffer<T>) -> trazar::Result<()> {
+        Gpu::release(&self.emulator, buffer)
+    }
+}
+
+/// Where fields do not do all of a net, the route says why. Nothing but memory is passed over.
+#[test]
+fn what_is_left_to_tiles_is_said() {
+    let close = |cells: u32| Net::from_cells((0..cells).map(|i| Cell::at(i % 6 * 4, i / 6 * 4)));
+    let grid = random_grid(24, 20, 1, Weights::Even, seed());
+    let nets = [close(30), Net::default(), close(1)];
+    let whole = [by_fields_alone(29), by_fields_alone(0), by_fields_alone(0)];
+    assert_eq!(assert_nets("close", &grid, &nets), whole);
+
+    let left = |fallback| FieldUse {
+        in_tiles: 3,
+        fallback: Some(fallback),
+        ..FieldUse::default()
+    };
+    let nothing = by_fields_alone(0);
+    let nets = [close(4), Net::default()];
+    let layers = random_grid(24, 20, 2, Weights::Even, seed());
+    let uses = assert_nets("layers", &layers, &nets);
+    assert_eq!(uses, [left(Fallback::Layers), nothing]);
+    let mut free = grid.clone();
+    free.set_right(Cell::at(20, 19), 0).unwrap();
+    let uses = assert_nets("free edges", &free, &nets);
+    assert_eq!(uses, [left(Fallback::FreeEdges), nothing]);
+
+    // A pin whose cells no box holds; another net fits.
+    let side = 260;
+    let large = RoutingGrid::uniform(side, side, 1).unwrap();
+    let mut wide = close(4);
+    wide.pins[3].cells.push(Cell::at(side - 1, side - 1));
+    let window = Window {
+        x: 0,
+        y: 0,
+        width: 24,
+        height: 20,
+    };
+    let uses = assert_nets("a wide pin", &large, &[wide, close(30).within(window)]);
+    assert_eq!(uses, [left(Fallback::FarApart), whole[0]]);
+
+    // Fields take more memory than a net in tiles.
+    let limited = |bytes, error| Limited {
+        emulator: Emulator::new(seed()),
+        bytes,
+        refusals: Arc::new(AtomicUsize::new(usize::MAX)),
+        error,
+    };
+    let some = 64 << 10;
+    let uses = check_nets(&limited(some, None), &grid, &[close(30), Net::default()]).unwrap();
+    let in_tiles = FieldUse {
+        in_tiles: 29,
+        ..left(Fallback::OutOfMemory)
+    };
+    assert_eq!(uses, [in_tiles, nothing]);
+    let router = DeviceRouter::on(limited(some, Some("broken")));
+    let on_device = DeviceGrid::upload(router.gpu(), &grid).unwrap();
+    let refused = router.route(&on_device, &[close(30)]);
+    assert!(
+        matches!(&refused, Err(Error::Unavailable(error)) if error == "broken"),
+        "{refused:?}"
+    );
+
+    // There may be memory for fields and none for a search as well.
+    let (grid, net) = pairs_far_apart();
+    let whole = limited(usize::MAX, None);
+    let on_device = DeviceGrid::upload(&whole, &grid).unwrap();
+    // Less than the labels of two tiles.
+    let once = Limited {
+        bytes: 30 << 10,
+        refusals: Arc::new(AtomicUsize::new(1)),
+        ..whole
+    };
+    let nets = [net];
+    let found = DeviceRouter::on(once).route(&on_device, &nets);
+    let used = found.as_deref().unwrap()[0].field_use().unwrap();
+    assert_eq!(used.fallback, Some(Fallback::OutOfMemory));
+    assert!(used.by_fields > 0 && used.in_tiles > 0, "{used:?}");
+    let expected = Engine::cpu().route(&grid, &nets, &RouteOptions::default());
+    let mistake = mistake(found, &expected.unwrap(), RouteAlgorithm::Fields);
+    assert_eq!(mistake, None);
 }
 
 /// A pin that the tree is not near, by cheap edges, and one in its midst, by dear ones: the first is the nearer one, though its box does
@@ -186,13 +413,38 @@ fn routes_to_what_boxes_do_not_reach() {
     }
 }
 
+/// Fields that grow again when the tree is there already: of its cells they take the nearest, which
+/// is not the first one that they see, and of two that are as near the one that paths prefer.
+#[test]
+fn routes_from_fields_that_grow_again() {
+    let grid = RoutingGrid::uniform(24, 24, 1).unwrap();
+    let net = |root: &[(u32, u32)], pin: (u32, u32)| {
+        let root = root.iter().map(|&(x, y)| Cell::at(x, y)).collect();
+        // Many pins on the tree, so that boxes are small at first.
+        let crowd = std::iter::repeat_n(Cell::at(3, 1), 60).map(Pin::from);
+        let pins = std::iter::once(Pin { cells: root }).chain(crowd);
+        Net {
+            pins: pins.chain([Cell::at(pin.0, pin.1).into()]).collect(),
+            window: None,
+        }
+    };
+    // A pin's path prefers left to up.
+    let nets = [
+        net(&[(3, 1), (12, 2), (2, 12)], (12, 12)),
+        net(&[(3, 1), (8, 2), (9, 2), (10, 2), (11, 2)], (12, 12)),
+        net(&[(3, 1), (12, 2), (12, 3)], (12, 13)),
+    ];
+    let uses = assert_nets("fields that grow again", &grid, &nets);
+    assert_eq!(uses, [by_fields_alone(61); 3]);
+}
+
 /// Pins that no path reaches, that only expensive paths reach, and that are on the tree from the start.
 #[test]
 fn routes_to_what_is_far_or_nowhere() {
     let mut grid = random_grid(60, 20, 1, Weights::Small, seed());
     for y in 0..20 {
-        grid.set_right(Cell::at(29, y), BLOCKED);
-        grid.set_right(Cell::at(49, y), BLOCKED - 1);
+        grid.set_right(Cell::at(29, y), BLOCKED).unwrap();
+        grid.set_right(Cell::at(49, y), BLOCKED - 1).unwrap();
     }
     let mut random = Random::new(seed());
     let cells: Vec<Cell> = (0..12)
@@ -228,7 +480,7 @@ fn routes_along_long_paths() {
         for y in 0..height {
             let open = if x % 2 == 0 { height - 1 } else { 0 };
             if y != open {
-                grid.set_right(Cell::at(x, y), BLOCKED);
+                grid.set_right(Cell::at(x, y), BLOCKED).unwrap();
             }
         }
     }

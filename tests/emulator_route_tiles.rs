@@ -200,7 +200,7 @@ fn routes_within_windows_that_cut_tiles() {
 fn routes_of_unusual_pins() {
     let mut grid = random_grid(70, 20, 1, Weights::Small, seed());
     for y in 0..20 {
-        grid.block(Cell::at(66, y));
+        grid.block(Cell::at(66, y)).unwrap();
     }
     let row = |y: u32, from: u32, to: u32| Pin {
         cells: (from..to).map(|x| Cell::at(x, y)).collect(),
@@ -285,6 +285,40 @@ fn costs_that_no_label_holds() {
     ));
     let found = router.route(&far, &[net(&[0, 9])]);
     assert!(matches!(found, Err(Error::CostTooLarge { .. })));
+}
+
+/// The edge over which a cost gets too large for a label is a via, up or down.
+#[test]
+fn costs_that_no_label_holds_across_vias() {
+    // Edges of one layer, then a via: 2³¹ - 1, which needs labels of 64 bits; 2³⁵ - 1 and 2³⁵.
+    for (edges, weight, via) in [
+        (64, (1 << 25) - 1, 63),
+        (8, BLOCKED - 1, 15),
+        (8, BLOCKED - 1, 16),
+    ] {
+        let width = edges + 1;
+        let wires = RoutingGrid::from_fn(width, 1, |_, _| weight, |_, _| BLOCKED).unwrap();
+        let none = RoutingGrid::uniform(width, 1, BLOCKED).unwrap();
+        let mut vias = vec![BLOCKED; width as usize];
+        vias[edges as usize] = via;
+        for (from, to, layers) in [(0, 1, [&wires, &none]), (1, 0, [&none, &wires])] {
+            let grid = RoutingGrid::stack(&layers.map(RoutingGrid::clone), &vias).unwrap();
+            let ends = [Cell::at(0, 0).on(from), Cell::at(edges, 0).on(to)];
+            let what = format!("{edges} edges, a via of {via} from layer {from}");
+            let emulator = Emulator::new(seed());
+            assert_nets(&what, &emulator, &grid, &[Net::from_cells(ends)]);
+            let on_device = DeviceGrid::upload(&emulator, &grid).unwrap();
+            let found = DeviceRouter::on(emulator).distances(&on_device, &ends[..1]);
+            let expected = dijkstra(&grid, &ends[..1]);
+            match found {
+                Ok(found) => assert_eq!(found.to_vec().unwrap(), expected, "{what}"),
+                Err(error) => {
+                    let too_large = matches!(error, Error::CostTooLarge { .. });
+                    assert!(too_large && via == 16, "{what}: {error}");
+                }
+            }
+        }
+    }
 }
 
 #[test]

@@ -192,6 +192,20 @@ fn many_small_images() {
     }
 }
 
+/// Some tiles, with borders and a corner between them: so small that `compute-sanitizer --tool
+/// racecheck`, which looks at every access to shared memory, ends within minutes.
+#[test]
+fn racecheck_labels() {
+    let Some(gpu) = gpu("racecheck_labels") else {
+        return;
+    };
+    // Tiles of few runs, and of more than are written at once.
+    for density in [0.2, 0.5] {
+        let image = generate::noise(300, 100, density, 11).unwrap();
+        check(&gpu, "noise for racecheck", &image);
+    }
+}
+
 /// Repeats give the same: a lost union would show now and then.
 #[test]
 fn repeats_agree() {

@@ -10,6 +10,7 @@ mod routes;
 
 use routes::{Random, Weights, dijkstra, mistake, net, on_device, random_grid};
 use trazar::cuda::{Device, Queue};
+use trazar::gpu::Gpu;
 use trazar::route::{
     BLOCKED, Cell, DeviceGrid, DeviceRouter, Direction, Net, Pin, Route, RouteAlgorithm,
     RouteOptions, RoutingGrid, Window,
@@ -160,8 +161,16 @@ fn routes_by_fields() {
         let expected = on_cpu(&grid, &nets);
         let on_device = DeviceGrid::upload(router.gpu(), &grid).unwrap();
         let found = router.route(&on_device, &nets);
+        let used = found.iter().flatten().filter_map(|route| route.field_use());
+        let by_fields: Vec<_> = used.map(|used| used.by_fields).collect();
         let mistake = mistake(found, &expected, RouteAlgorithm::Fields);
         assert_eq!(mistake, None, "{weights:?}, {pins} pins");
+        // Not in tiles alone, where blocks hold the boxes of pins of several cells.
+        let holds = router.gpu().shared_per_block() >= 200 << 10;
+        assert!(
+            !holds || by_fields.iter().all(|&joined| joined > 0),
+            "{by_fields:?}"
+        );
     }
 }
 
@@ -193,6 +202,46 @@ fn routes_many_nets_in_one_launch() {
             .collect();
         check_resident(&router, &format!("{weights:?}"), &grid, &nets);
     }
+}
+
+/// As [`routes_many_nets_in_one_launch`], so few and small that `compute-sanitizer --tool
+/// racecheck`, which looks at every access to shared memory, ends within minutes.
+fn racecheck_many_nets(test: &str, layers: u32) {
+    let Some(router) = router(test) else {
+        return;
+    };
+    let (width, height) = (100, 70);
+    let grid = random_grid(width, height, layers, Weights::Gaps, 31);
+    let mut random = Random::new(32);
+    let nets: Vec<_> = (0..24)
+        .map(|_| {
+            let window = Window {
+                x: random.below(width - 30),
+                y: random.below(height - 30),
+                width: 30,
+                height: 30,
+            };
+            let mut cell = || {
+                let (x, y) = (random.below(30), random.below(30));
+                Cell::at(window.x + x, window.y + y).on(random.below(layers))
+            };
+            Net::from_cells([cell(), cell(), cell()]).within(window)
+        })
+        .collect();
+    let expected = on_cpu(&grid, &nets);
+    let on_device = DeviceGrid::upload(router.gpu(), &grid).unwrap();
+    let found = router.route_in_tiles(&on_device, &nets);
+    assert_eq!(mistake(found, &expected, RouteAlgorithm::Tiles), None);
+}
+
+#[test]
+fn racecheck_many_nets_in_tiles() {
+    racecheck_many_nets("racecheck_many_nets_in_tiles", 1);
+}
+
+#[test]
+fn racecheck_many_nets_in_tiles_of_layers() {
+    racecheck_many_nets("racecheck_many_nets_in_tiles_of_layers", 2);
 }
 
 /// Nets of no pins alone, and no nets.
@@ -238,7 +287,7 @@ fn routes_on_layers_with_directions() {
         let mut layer = random_grid(width, height, 1, Weights::Small, seed);
         for y in (10..390).step_by(20) {
             for x in y / 3..y {
-                layer.block(Cell::at(x, y));
+                layer.block(Cell::at(x, y)).unwrap();
             }
         }
         layer.with_direction(direction)

@@ -95,10 +95,15 @@ fn with_unit_weights(grid: &RoutingGrid) -> RoutingGrid {
     let mut grid = grid.clone();
     for number in 0..grid.cell_count() {
         let cell = grid.cell(number);
-        let unit = |weight: u32| if weight == BLOCKED { BLOCKED } else { 1 };
-        grid.set_right(cell, unit(grid.right(cell)));
-        grid.set_down(cell, unit(grid.down(cell)));
-        grid.set_via(cell, unit(grid.via(cell)));
+        if grid.right(cell) != BLOCKED {
+            grid.set_right(cell, 1).unwrap();
+        }
+        if grid.down(cell) != BLOCKED {
+            grid.set_down(cell, 1).unwrap();
+        }
+        if grid.via(cell) != BLOCKED {
+            grid.set_via(cell, 1).unwrap();
+        }
     }
     grid
 }
@@ -347,7 +352,7 @@ fn costs_of_turns_that_make_no_sense_are_refused() {
 fn breadth_first_search_is_not_exact() {
     // One expensive edge, or three of weight 1 around it.
     let mut grid = RoutingGrid::uniform(2, 2, 1).unwrap();
-    grid.set_right(Cell::at(0, 0), 90);
+    grid.set_right(Cell::at(0, 0), 90).unwrap();
     let net = Net::from_cells([Cell::at(0, 0), Cell::at(1, 0)]);
     let bfs = Engine::cpu()
         .route_net(&grid, &net, &by(RouteAlgorithm::Bfs))
@@ -355,7 +360,7 @@ fn breadth_first_search_is_not_exact() {
     assert_eq!((bfs.cost(), route(&grid, &net).cost()), (90, 3));
     // Of the paths with the fewest edges the cheapest.
     let mut grid = RoutingGrid::uniform(3, 2, 5).unwrap();
-    grid.set_down(Cell::at(1, 0), 4);
+    grid.set_down(Cell::at(1, 0), 4).unwrap();
     let net = Net::from_cells([Cell::at(0, 0), Cell::at(2, 1)]);
     let bfs = Engine::cpu()
         .route_net(&grid, &net, &by(RouteAlgorithm::Bfs))
@@ -369,7 +374,7 @@ fn two_pins_get_the_cheapest_path() {
     // Around the expensive middle; ties go left before up, seen from the pin.
     let mut grid = RoutingGrid::uniform(3, 3, 1).unwrap();
     for (x, y) in [(0, 1), (1, 1)] {
-        grid.set_right(Cell::at(x, y), 9);
+        grid.set_right(Cell::at(x, y), 9).unwrap();
     }
     let net = Net::from_cells([Cell::at(0, 0), Cell::at(2, 2)]);
     let route = route(&grid, &net);
@@ -397,7 +402,7 @@ fn a_path_may_go_on_from_another_cell_of_a_pin() {
     // Pin 1 bridges a wall.
     let mut grid = RoutingGrid::uniform(5, 2, 1).unwrap();
     for y in 0..2 {
-        grid.set_right(Cell::at(2, y), BLOCKED);
+        grid.set_right(Cell::at(2, y), BLOCKED).unwrap();
     }
     let mut net = Net::from_cells([Cell::at(0, 0), Cell::at(2, 0), Cell::at(4, 0)]);
     assert_eq!(route(&grid, &net).unreached(), [2]);
@@ -495,6 +500,159 @@ fn bad_grids_are_refused() {
     assert_eq!(most.layers(), MAX_LAYERS);
 }
 
+/// Setters, getters and parts of a grid, where there is no such cell or edge: in a release build as
+/// well, nothing wraps around into another row, and no edge leads off the grid.
+#[test]
+fn cells_and_edges_that_are_not_on_the_grid_are_refused() {
+    let layer = RoutingGrid::uniform(4, 3, 10).unwrap();
+    let whole = RoutingGrid::stack(&[layer.clone(), layer], &[10; 12]).unwrap();
+    let far = u32::MAX;
+    let outside = [
+        Cell::at(4, 0),
+        Cell::at(0, 3),
+        Cell::at(0, 0).on(2),
+        Cell::at(far, 1),
+        Cell::at(1, far),
+        Cell::at(1, 1).on(far),
+        // Whose number would be that of a cell, modulo 2³².
+        Cell::at(far - 3, 1),
+        Cell::at(0, 1 << 30),
+        Cell::at(far, far).on(far),
+    ];
+    type Set = fn(&mut RoutingGrid, Cell, u32) -> trazar::Result<()>;
+    type Get = fn(&RoutingGrid, Cell) -> u32;
+    let sets: [Set; 4] = [
+        RoutingGrid::set_right,
+        RoutingGrid::set_down,
+        RoutingGrid::set_via,
+        |grid, cell, _| grid.block(cell),
+    ];
+    let gets: [Get; 4] = [
+        RoutingGrid::right,
+        RoutingGrid::down,
+        RoutingGrid::via,
+        RoutingGrid::number,
+    ];
+    let mut grid = whole.clone();
+    for cell in outside {
+        for set in sets {
+            let error = set(&mut grid, cell, 1).unwrap_err();
+            let about = matches!(
+                error,
+                Error::CellOutside { cell: c, width: 4, height: 3, layers: 2 } if c == cell
+            );
+            assert!(about, "{error}");
+        }
+        for get in gets {
+            let got = std::panic::catch_unwind(|| get(&whole, cell));
+            assert!(got.is_err(), "{cell}: {got:?}");
+        }
+    }
+    assert!(std::panic::catch_unwind(|| whole.cell(24)).is_err());
+    assert_eq!(
+        grid.set_down(Cell::at(4, 0), 1).unwrap_err().to_string(),
+        "there is no cell at row 0, column 4: the grid has 3 rows, 4 columns and 2 layers, \
+         counted from 0"
+    );
+    // Edges that lead off the grid.
+    for (set, cell, to) in [
+        (sets[0], Cell::at(3, 1), "to the right"),
+        (sets[1], Cell::at(1, 2).on(1), "down"),
+        (sets[2], Cell::at(1, 1).on(1), "to the next layer"),
+    ] {
+        for weight in [1, BLOCKED] {
+            let error = set(&mut grid, cell, weight).unwrap_err();
+            let about = matches!(
+                error,
+                Error::EdgeOutside { cell: c, towards, .. } if (c, towards) == (cell, to)
+            );
+            assert!(about, "{error}");
+        }
+    }
+    assert_eq!(
+        grid.set_right(Cell::at(3, 1), 1).unwrap_err().to_string(),
+        "there is no edge to the right from row 1, column 3: the grid has 3 rows, 4 columns and \
+         2 layers, counted from 0"
+    );
+    assert!(grid == whole, "nothing was set");
+    let window = |x, y, width, height| Window {
+        x,
+        y,
+        width,
+        height,
+    };
+    for outside in [
+        window(0, 0, 5, 3),
+        window(0, 0, 4, 4),
+        window(3, 0, 2, 1),
+        window(1, 1, 0, 1),
+        window(1, 1, 1, 0),
+        window(far, 0, 2, 1),
+        window(0, far, 1, 2),
+    ] {
+        let error = whole.crop(outside).unwrap_err();
+        let about = matches!(error, Error::PartOutside { window, .. } if window == outside);
+        assert!(about, "{error}");
+    }
+    assert!(whole.crop(window(3, 2, 1, 1)).is_ok());
+    // What is on the grid is set, and nothing else.
+    let at = |x, y, layer| Cell::at(x, y).on(layer);
+    grid.set_right(at(2, 1, 0), 1).unwrap();
+    grid.set_down(at(3, 1, 1), 2).unwrap();
+    grid.set_via(at(3, 2, 0), 3).unwrap();
+    assert_eq!(grid.right(at(2, 1, 0)), 1);
+    assert_eq!(grid.down(at(3, 1, 1)), 2);
+    assert_eq!(grid.via(at(3, 2, 0)), 3);
+    for cell in (0..24).map(|number| whole.cell(number)) {
+        let mut grid = whole.clone();
+        grid.block(cell).unwrap();
+        let differs = |at: Cell| {
+            [
+                grid.right(at) != whole.right(at),
+                grid.down(at) != whole.down(at),
+                grid.via(at) != whole.via(at),
+            ]
+        };
+        for other in (0..24).map(|number| whole.cell(number)) {
+            let is = |there: bool| there && whole.contains(cell);
+            let same = (other.y, other.layer) == (cell.y, cell.layer);
+            let right = is(same && other.x < 3 && (other.x == cell.x || other.x + 1 == cell.x));
+            let same = (other.x, other.layer) == (cell.x, cell.layer);
+            let down = is(same && other.y < 2 && (other.y == cell.y || other.y + 1 == cell.y));
+            let via = (other.x, other.y) == (cell.x, cell.y) && other.layer == 0;
+            assert_eq!(differs(other), [right, down, via], "{cell}, {other}");
+        }
+    }
+}
+
+/// As many pins as a careless file has: more than half of the cells, ties everywhere, cells that
+/// several pins share, a pin of very many cells. What is done for each pin must not grow with the
+/// number of pins: this would take minutes.
+#[test]
+fn routes_of_very_many_pins() {
+    let side = 400;
+    let cells = side * side;
+    let weight = |x: u32, y: u32| 1 + (x * 7 + y * 13 + x * y) % 5;
+    let grid = RoutingGrid::from_fn(side, side, weight, |x, y| weight(y, x)).unwrap();
+    // 7919 and the number of cells have no divisor in common.
+    let cell = |i: u32| grid.cell((i % cells) * 7919 % cells);
+    let many = Net::from_cells((0..100_000).map(cell));
+    let found = route(&grid, &many);
+    assert_eq!(found.connections().len(), 99_999);
+    assert_eq!(found.unreached(), [0; 0]);
+    found.verify(&grid, &many).unwrap();
+    // Every cell in several pins, and one pin of all cells.
+    let all = Pin {
+        cells: (0..cells).map(cell).collect(),
+    };
+    let mut shared = Net::from_cells((0..400_000).map(|i| cell(i / 2)));
+    shared.pins.insert(200_000, all);
+    let found = route(&grid, &shared);
+    assert_eq!(found.connections().len(), 400_000);
+    assert_eq!(found.cost(), 0);
+    found.verify(&grid, &shared).unwrap();
+}
+
 #[test]
 fn nets_that_are_not_on_the_grid_are_refused() {
     let grid = RoutingGrid::uniform(4, 3, 1).unwrap();
@@ -567,7 +725,7 @@ fn verification_finds_planted_errors() {
     let other_weights = RoutingGrid::uniform(5, 5, 4).unwrap();
     good.verify(&other_weights, &net).unwrap_err();
     let mut blocked = grid.clone();
-    blocked.block(Cell::at(2, 2));
+    blocked.block(Cell::at(2, 2)).unwrap();
     good.verify(&blocked, &net).unwrap_err();
     let mut moved = net.clone();
     moved.pins[2] = Cell::at(1, 4).into();

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use trazar::formats;
-use trazar::route::{Route, RouteOptions, RoutingCase};
+use trazar::route::{Fallback, Route, RouteOptions, RoutingCase};
 
 use crate::args::{NetInputArgs, RouteArgs, RouteFormat, TreeKind};
 use crate::failure::Failure;
@@ -211,20 +211,44 @@ fn found(args: &RouteArgs, case: &RoutingCase, routes: &[Route]) -> Facts {
     let each = case.nets.iter().zip(routes).zip(&cells);
     let each: Vec<_> = each
         .map(|((net, route), cells)| {
-            json!({
+            let mut of_net = json!({
                 "pins": net.pins.len(),
                 "cost": route.cost(),
                 "cells": cells,
                 "unreached": route.unreached(),
-            })
+            });
+            if let Some(used) = route.field_use() {
+                of_net["fields"] = json!({
+                    "by_fields": used.by_fields,
+                    "by_searches": used.by_searches,
+                    "in_tiles": used.in_tiles,
+                    "fallback": used.fallback.map(Fallback::name),
+                });
+            }
+            of_net
         })
         .collect();
     let apart = match unreached {
         0 => String::new(),
         pins => format!(", {} unreached", count(pins, "pin", "pins")),
     };
+    // The other reasons are of the net, and the next run has them as well.
+    let no_memory = |route: &&Route| {
+        let fallback = route.field_use().and_then(|used| used.fallback);
+        fallback == Some(Fallback::OutOfMemory)
+    };
+    let short = match routes.iter().filter(no_memory).count() as u64 {
+        0 => String::new(),
+        nets => format!(
+            ", {} in tiles since the GPU had no memory for fields",
+            count(nets, "net", "nets")
+        ),
+    };
     Facts {
-        text: format!("cost {cost}, {}{apart}", count(all_cells, "cell", "cells")),
+        text: format!(
+            "cost {cost}, {}{apart}{short}",
+            count(all_cells, "cell", "cells")
+        ),
         values: json!({
             // Past 2⁶⁴ as any reader of JSON has it: a float.
             "cost": u64::try_from(cost).map_or_else(|_| json!(cost as f64), Value::from),

@@ -293,6 +293,30 @@ fn options_that_do_not_go_together() {
     run(["route", "--right", "-", "--down", "-", "--pins", name]).failed(2, &["standard input"]);
 }
 
+/// By which algorithm pins were joined, where fields may leave some to another.
+#[test]
+fn what_fields_did_is_said() {
+    let folder = Folder::new();
+    let fields = |text: &str, options: &[&str]| -> Value {
+        let net = folder.put("net.txt", text);
+        let all = [&["--device", "emulator", "--json"], options].concat();
+        let found = route(&net, &all).succeeded().json();
+        found["routes"][0]["fields"].clone()
+    };
+    let used = |by_fields: u32, in_tiles: u32, fallback: Value| {
+        json!({
+            "by_fields": by_fields,
+            "by_searches": 0,
+            "in_tiles": in_tiles,
+            "fallback": fallback,
+        })
+    };
+    assert_eq!(fields(EXAMPLE, &[]), used(1, 0, Value::Null));
+    let free = with("Vertical 70 2", "Vertical 70 0");
+    assert_eq!(fields(&free, &[]), used(0, 1, json!("free-edges")));
+    assert_eq!(fields(&free, &["--algorithm", "tiles"]), Value::Null);
+}
+
 #[cfg(unix)]
 #[test]
 fn nets_from_standard_input() {

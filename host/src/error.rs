@@ -75,6 +75,54 @@ pub enum Error {
         limit: &'static str,
     },
 
+    /// A cell that a routing grid does not have.
+    #[error(
+        "there is no cell at {cell}: the grid has {height} rows, {width} columns and {layers} \
+         layers, counted from 0"
+    )]
+    CellOutside {
+        /// The cell.
+        cell: crate::route::Cell,
+        /// The grid's width in cells.
+        width: u32,
+        /// Its height in cells.
+        height: u32,
+        /// Its layers.
+        layers: u32,
+    },
+
+    /// An edge that would lead off a routing grid.
+    #[error(
+        "there is no edge {towards} from {cell}: the grid has {height} rows, {width} columns and \
+         {layers} layers, counted from 0"
+    )]
+    EdgeOutside {
+        /// The cell that it would start from.
+        cell: crate::route::Cell,
+        /// Where it would lead: `"to the right"`, `"down"`, `"to the next layer"`.
+        towards: &'static str,
+        /// The grid's width in cells.
+        width: u32,
+        /// Its height in cells.
+        height: u32,
+        /// Its layers.
+        layers: u32,
+    },
+
+    /// A part of a routing grid that is empty or reaches beyond it.
+    #[error(
+        "the part of {} × {} cells from row {}, column {} is not within the grid of {width} × {height}",
+        window.width, window.height, window.y, window.x
+    )]
+    PartOutside {
+        /// The part.
+        window: crate::route::Window,
+        /// The grid's width in cells.
+        width: u32,
+        /// The grid's height in cells.
+        height: u32,
+    },
+
     /// More or fewer weights than a routing grid has edges.
     #[error("the grid has {needed} {what}, but {given} weights for them were given")]
     WeightCount {
@@ -218,6 +266,23 @@ pub enum Error {
         /// Why it cannot hold the result.
         reason: String,
     },
+}
+
+impl Error {
+    /// Whether memory is all that was missing, this machine's or the GPU's: the same call with less
+    /// to do, or in another way, may succeed.
+    pub fn is_out_of_memory(&self) -> bool {
+        match self {
+            Self::OutOfMemory { .. }
+            | Self::Emulator(cuda_std::emulator::EmulatorError::OutOfMemory { .. }) => true,
+            #[cfg(feature = "cuda")]
+            Self::Cuda(
+                crate::cuda::CudaError::OutOfMemory { .. }
+                | crate::cuda::CudaError::OutOfPinnedMemory { .. },
+            ) => true,
+            _ => false,
+        }
+    }
 }
 
 /// The library's result type.

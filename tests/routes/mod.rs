@@ -99,8 +99,17 @@ pub(crate) fn random_grid(
             let mut grid = RoutingGrid::uniform(width, height, 0).unwrap();
             for y in 0..height {
                 for x in 0..width {
-                    grid.set_right(Cell::at(x, y), weights.draw(&mut random));
-                    grid.set_down(Cell::at(x, y), weights.draw(&mut random));
+                    let (cell, right, down) = (
+                        Cell::at(x, y),
+                        weights.draw(&mut random),
+                        weights.draw(&mut random),
+                    );
+                    if x + 1 < width {
+                        grid.set_right(cell, right).unwrap();
+                    }
+                    if y + 1 < height {
+                        grid.set_down(cell, down).unwrap();
+                    }
                 }
             }
             grid

@@ -54,7 +54,7 @@ impl Recipe {
         for _ in 0..grid.cell_count() {
             if random.below(200) < self.blocked {
                 let cell = grid.cell(random.below(grid.cell_count()));
-                grid.block(cell);
+                grid.block(cell).unwrap();
             }
         }
         let nets = (0..self.nets)

@@ -94,7 +94,7 @@ impl RandomNets {
             for number in 0..grid.cell_count() {
                 let drawn = random(seed, stream::BLOCKED << 32 | u64::from(number)) >> 32;
                 if drawn < limit && pins.binary_search(&number).is_err() {
-                    grid.block(grid.cell(number));
+                    grid.block(grid.cell(number))?;
                 }
             }
         }

@@ -30,7 +30,7 @@ mod scan;
 use std::ffi::c_void;
 use std::fmt;
 
-use cuda_std::launch::{KernelSpec, LaunchConfig, Launcher};
+pub use cuda_std::launch::{KernelSpec, LaunchConfig, Launcher};
 pub use cuda_std::{Pod, View, ViewMut};
 
 use crate::{Device, Error, Result};

@@ -1,7 +1,12 @@
 //! Distances and tree at once, on one core: Dijkstra's search with Dial's buckets (1969), which goes on from every new path.
 //!
 //! Labels are kept from pin to pin. When the nearest pin's label is final, its path goes back into the queue with label 0, and what
-//! it brings nearer is searched again; the rest waits in its buckets. A net of any number of pins costs about two searches.
+//! it brings nearer is searched again; the rest waits in its buckets. A net of any number of pins
+//! costs about two searches: the cells of pins that the search has come to wait in a heap, so that
+//! the nearest pin is found without a look at the others.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use super::grid::by_cell;
 use super::heuristic::{Joined, PinCells};
@@ -160,9 +165,10 @@ impl<'a, C: Cost> Search<'a, C> {
     }
 
     /// Takes the cells out of the first bucket that has any, and gives their labels to their neighbours, until it has none left: then the labels
-    /// that belong in it are final. Calls `visit` with each cell. The bucket; `None` if there are no cells.
+    /// that belong in it are final. Calls `visit` with each cell
+    /// and its label. The bucket; `None` if there are no cells.
     #[inline(always)]
-    fn settle_bucket(&mut self, mut visit: impl FnMut(u32)) -> Option<usize> {
+    fn settle_bucket(&mut self, mut visit: impl FnMut(u32, C)) -> Option<usize> {
         self.queue.widen();
         let bucket = self.queue.first()?;
         let width = self.margin;
@@ -177,7 +183,7 @@ impl<'a, C: Cost> Search<'a, C> {
                 if label.to_u64() >> shift != bucket as u64 {
                     continue;
                 }
-                visit(cell);
+                visit(cell, label);
                 self.offer(label, right, at + 1);
                 self.offer(label, self.nodes[at - 1].right, at - 1);
                 self.offer(label, down, at + width);
@@ -217,16 +223,11 @@ impl<'a, C: Cost> Search<'a, C> {
         let Some(root) = pins.first() else {
             return Ok(Some(joined));
         };
-        // The cells of pins, in the order in which ties are decided, and which of them are of pins that are not joined.
-        let mut owners: Vec<(u32, u32)> = Vec::new();
+        let owners = Owner::all(pins)?;
         let mut open = Bits::new(self.grid)?;
-        for (pin, cells) in (0..).zip(pins).skip(1) {
-            for &cell in cells {
-                owners.push((cell, pin));
-                open.set(cell);
-            }
+        for owner in &owners {
+            open.set(owner.cell);
         }
-        owners.sort_by_key(|&(cell, _)| cell);
         let mut on_tree = Bits::new(self.grid)?;
         for &cell in root {
             on_tree.set(cell);
@@ -234,20 +235,17 @@ impl<'a, C: Cost> Search<'a, C> {
         }
         let mut is_joined = vec![false; pins.len()];
         let mut left = pins.len() - 1;
-        // Cells of pins that are not joined and have a label, and the nearest of them.
-        let mut reached: Vec<u32> = Vec::new();
-        let mut nearest = None;
+        let mut reached = Reached::default();
         while left > 0 {
-            let before = reached.len();
-            let bucket = self.settle_bucket(|cell| {
+            let bucket = self.settle_bucket(|cell, label| {
                 if open.has(cell) {
-                    reached.push(cell);
+                    let first = owners.partition_point(|owner| owner.cell < cell);
+                    reached.push(&owners, first, label);
                 }
             });
-            if reached.len() > before {
-                nearest = self.nearest(&mut reached, &owners, &is_joined, pins);
-            }
-            let Some((label, pin, order)) = nearest else {
+            let Some((label, owner)) =
+                reached.nearest(&owners, &is_joined, |cell| self.label(cell))
+            else {
                 match bucket {
                     Some(_) => continue,
                     None => break,
@@ -257,7 +255,7 @@ impl<'a, C: Cost> Search<'a, C> {
             if bucket.is_some_and(|bucket| (bucket as u64) < label.to_u64() >> self.queue.shift) {
                 continue;
             }
-            let from = pins[pin][order];
+            let (pin, from) = (owner.pin as usize, owner.cell);
             let distance = |cell: u32| match self.label(cell) {
                 label if label == C::MAX => UNREACHED,
                 label => label.to_u64(),
@@ -273,7 +271,6 @@ impl<'a, C: Cost> Search<'a, C> {
                     self.add_source(cell);
                 }
             }
-            nearest = self.nearest(&mut reached, &owners, &is_joined, pins);
         }
         if left > 0 && self.too_large {
             return Ok(None);
@@ -281,49 +278,12 @@ impl<'a, C: Cost> Search<'a, C> {
         Ok(Some(joined))
     }
 
-    /// The smallest label of the cells reached, with its pin and the cell's order in it. Forgets cells of pins that are joined.
-    fn nearest(
-        &self,
-        reached: &mut Vec<u32>,
-        owners: &[(u32, u32)],
-        is_joined: &[bool],
-        pins: &PinCells,
-    ) -> Option<(C, usize, usize)> {
-        let mut best: Option<(C, usize, usize)> = None;
-        reached.sort_unstable();
-        reached.dedup();
-        reached.retain(|&cell| {
-            let first = owners.partition_point(|&(other, _)| other < cell);
-            let of_cell = owners[first..]
-                .iter()
-                .take_while(|&&(other, _)| other == cell);
-            let mut open = of_cell
-                .map(|&(_, pin)| pin as usize)
-                .filter(|&pin| !is_joined[pin]);
-            // Owners of one cell stand in the order of their pins.
-            let Some(pin) = open.next() else {
-                return false;
-            };
-            let label = self.label(cell);
-            if best.is_none_or(|(other, other_pin, _)| (label, pin) <= (other, other_pin)) {
-                let order = pins[pin]
-                    .iter()
-                    .position(|&other| other == cell)
-                    .unwrap_or(0);
-                let found = (label, pin, order);
-                best = Some(best.map_or(found, |best| best.min(found)));
-            }
-            true
-        });
-        best
-    }
-
     /// Each cell's label once none can fall; `None` if labels do not hold the costs.
     fn distances(mut self, sources: &[u32]) -> Result<Option<Vec<u64>>> {
         for &cell in sources {
             self.add_source(cell);
         }
-        while self.settle_bucket(|_| {}).is_some() {}
+        while self.settle_bucket(|_, _| {}).is_some() {}
         if self.too_large {
             return Ok(None);
         }
@@ -335,6 +295,79 @@ impl<'a, C: Cost> Search<'a, C> {
             };
         }
         Ok(Some(distances))
+    }
+}
+
+/// A cell of a pin.
+#[derive(Clone, Copy)]
+struct Owner {
+    cell: u32,
+    pin: u32,
+    /// Its place among the pin's cells.
+    order: u32,
+}
+
+impl Owner {
+    /// Those of all pins but the first, by their cells; of one cell in the order in which ties are
+    /// decided.
+    fn all(pins: &PinCells) -> Result<Vec<Self>> {
+        let open = pins.get(1..).unwrap_or_default();
+        let mut owners = Vec::new();
+        let count = open.iter().map(Vec::len).sum();
+        reserve(&mut owners, count, "the cells of pins")?;
+        for (pin, cells) in (1..).zip(open) {
+            let cells = cells.iter().zip(0..);
+            owners.extend(cells.map(|(&cell, order)| Self { cell, pin, order }));
+        }
+        owners.sort_unstable_by_key(|owner| (owner.cell, owner.pin, owner.order));
+        Ok(owners)
+    }
+}
+
+/// The cells of pins that the search has come to: label, pin and order of a cell, and its place
+/// among the owners, the nearest first.
+///
+/// A cell is there once for each label that it was given, until it comes to the top, and with one
+/// of its pins at a time: when that is joined, the next takes its place. Labels that have fallen
+/// since and pins that are joined are left out when they come to the top, so that each entry is
+/// looked at once, however many pins there are.
+struct Reached<C>(BinaryHeap<Reverse<(C, u32, u32, usize)>>);
+
+impl<C: Ord> Default for Reached<C> {
+    fn default() -> Self {
+        Self(BinaryHeap::new())
+    }
+}
+
+impl<C: Cost> Reached<C> {
+    /// Adds the cell of the owner at a place, with its label.
+    fn push(&mut self, owners: &[Owner], place: usize, label: C) {
+        let Owner { pin, order, .. } = owners[place];
+        self.0.push(Reverse((label, pin, order, place)));
+    }
+
+    /// The smallest label of a pin that is not joined, with the pin's cell: of several, the first
+    /// pin's, and its first cell's.
+    fn nearest(
+        &mut self,
+        owners: &[Owner],
+        is_joined: &[bool],
+        label_of: impl Fn(u32) -> C,
+    ) -> Option<(C, Owner)> {
+        loop {
+            let &Reverse((label, .., place)) = self.0.peek()?;
+            let owner = owners[place];
+            // A label that has fallen has been, or will be, pushed again.
+            let stands = label_of(owner.cell) == label;
+            if stands && !is_joined[owner.pin as usize] {
+                return Some((label, owner));
+            }
+            self.0.pop();
+            let next = owners.get(place + 1);
+            if stands && next.is_some_and(|next| next.cell == owner.cell) {
+                self.push(owners, place + 1, label);
+            }
+        }
     }
 }
 

@@ -209,14 +209,46 @@ impl RoutingGrid {
         cell.x < self.width && cell.y < self.height && cell.layer < self.layers
     }
 
-    /// The number of `cell`, which the grid [contains](Self::contains).
+    /// The number of `cell`.
+    ///
+    /// # Panics
+    /// For a cell outside the grid: [`contains`](Self::contains) tells.
+    #[track_caller]
     pub fn number(&self, cell: Cell) -> u32 {
-        debug_assert!(self.contains(cell));
+        assert!(
+            self.contains(cell),
+            "no cell of a grid of {} × {} cells in {} layers: {cell}",
+            self.width,
+            self.height,
+            self.layers
+        );
         (cell.layer * self.height + cell.y) * self.width + cell.x
     }
 
+    /// The number of `cell`, or [`Error::CellOutside`].
+    fn checked_number(&self, cell: Cell) -> Result<usize> {
+        if self.contains(cell) {
+            return Ok(self.number(cell) as usize);
+        }
+        Err(Error::CellOutside {
+            cell,
+            width: self.width,
+            height: self.height,
+            layers: self.layers,
+        })
+    }
+
     /// The cell of a number.
+    ///
+    /// # Panics
+    /// For a number of [`cell_count`](Self::cell_count) or more.
+    #[track_caller]
     pub fn cell(&self, number: u32) -> Cell {
+        assert!(
+            number < self.cell_count(),
+            "no cell of a grid of {}: number {number}",
+            self.cell_count()
+        );
         let line = number / self.width;
         Cell {
             x: number % self.width,
@@ -229,6 +261,7 @@ impl RoutingGrid {
     ///
     /// # Panics
     /// For a cell outside the grid.
+    #[track_caller]
     pub fn right(&self, cell: Cell) -> u32 {
         self.right[self.number(cell) as usize]
     }
@@ -237,6 +270,7 @@ impl RoutingGrid {
     ///
     /// # Panics
     /// For a cell outside the grid.
+    #[track_caller]
     pub fn down(&self, cell: Cell) -> u32 {
         self.down[self.number(cell) as usize]
     }
@@ -245,6 +279,7 @@ impl RoutingGrid {
     ///
     /// # Panics
     /// For a cell outside the grid.
+    #[track_caller]
     pub fn via(&self, cell: Cell) -> u32 {
         let number = self.number(cell) as usize;
         self.via.get(number).copied().unwrap_or(BLOCKED)
@@ -285,74 +320,85 @@ impl RoutingGrid {
             .any(|weights| weights.contains(&0))
     }
 
-    /// Sets the weight of the edge from `cell` to the right, if there is a cell.
+    /// Sets the weight of the edge from `cell` to `(x + 1, y)`. [`BLOCKED`] blocks it.
     ///
-    /// # Panics
-    /// For a cell outside the grid.
-    pub fn set_right(&mut self, cell: Cell, weight: u32) {
-        if cell.x + 1 < self.width {
-            let number = self.number(cell) as usize;
-            self.right[number] = weight;
+    /// # Errors
+    /// [`Error::CellOutside`] for a cell outside the grid, [`Error::EdgeOutside`] for one in the
+    /// last column: nothing is set.
+    pub fn set_right(&mut self, cell: Cell, weight: u32) -> Result<()> {
+        let number = self.checked_number(cell)?;
+        // The cell is on the grid, so its column plus 1 does not overflow.
+        if cell.x + 1 == self.width {
+            return Err(self.no_edge(cell, "to the right"));
         }
+        self.right[number] = weight;
+        Ok(())
     }
 
-    /// Sets the weight of the edge from `cell` down, if there is a cell.
+    /// Sets the weight of the edge from `cell` to `(x, y + 1)`. [`BLOCKED`] blocks it.
     ///
-    /// # Panics
-    /// For a cell outside the grid.
-    pub fn set_down(&mut self, cell: Cell, weight: u32) {
-        if cell.y + 1 < self.height {
-            let number = self.number(cell) as usize;
-            self.down[number] = weight;
+    /// # Errors
+    /// [`Error::CellOutside`] for a cell outside the grid, [`Error::EdgeOutside`] for one in the
+    /// last row: nothing is set.
+    pub fn set_down(&mut self, cell: Cell, weight: u32) -> Result<()> {
+        let number = self.checked_number(cell)?;
+        if cell.y + 1 == self.height {
+            return Err(self.no_edge(cell, "down"));
         }
+        self.down[number] = weight;
+        Ok(())
     }
 
-    /// Sets the weight of the via from `cell` to the next layer, if there is one.
+    /// Sets the weight of the via from `cell` to the next layer. [`BLOCKED`] blocks it.
     ///
-    /// # Panics
-    /// For a cell outside the grid.
-    pub fn set_via(&mut self, cell: Cell, weight: u32) {
-        if cell.layer + 1 < self.layers {
-            let number = self.number(cell) as usize;
-            self.via[number] = weight;
+    /// # Errors
+    /// [`Error::CellOutside`] for a cell outside the grid, [`Error::EdgeOutside`] for one on the
+    /// last layer: nothing is set.
+    pub fn set_via(&mut self, cell: Cell, weight: u32) -> Result<()> {
+        let number = self.checked_number(cell)?;
+        if cell.layer + 1 == self.layers {
+            return Err(self.no_edge(cell, "to the next layer"));
+        }
+        self.via[number] = weight;
+        Ok(())
+    }
+
+    fn no_edge(&self, cell: Cell, towards: &'static str) -> Error {
+        Error::EdgeOutside {
+            cell,
+            towards,
+            width: self.width,
+            height: self.height,
+            layers: self.layers,
         }
     }
 
     /// Blocks all edges of a cell, so that no path passes it.
     ///
-    /// # Panics
-    /// For a cell outside the grid.
-    pub fn block(&mut self, cell: Cell) {
-        self.set_right(cell, BLOCKED);
-        self.set_down(cell, BLOCKED);
-        self.set_via(cell, BLOCKED);
+    /// # Errors
+    /// [`Error::CellOutside`] for a cell outside the grid: nothing is blocked.
+    pub fn block(&mut self, cell: Cell) -> Result<()> {
+        let number = self.checked_number(cell)?;
+        let (line, area) = (
+            self.width as usize,
+            self.width as usize * self.height as usize,
+        );
+        // Edges that lead off the grid are blocked already.
+        self.right[number] = BLOCKED;
+        self.down[number] = BLOCKED;
         if cell.x > 0 {
-            self.set_right(
-                Cell {
-                    x: cell.x - 1,
-                    ..cell
-                },
-                BLOCKED,
-            );
+            self.right[number - 1] = BLOCKED;
         }
         if cell.y > 0 {
-            self.set_down(
-                Cell {
-                    y: cell.y - 1,
-                    ..cell
-                },
-                BLOCKED,
-            );
+            self.down[number - line] = BLOCKED;
+        }
+        if self.layers > 1 {
+            self.via[number] = BLOCKED;
         }
         if cell.layer > 0 {
-            self.set_via(
-                Cell {
-                    layer: cell.layer - 1,
-                    ..cell
-                },
-                BLOCKED,
-            );
+            self.via[number - area] = BLOCKED;
         }
+        Ok(())
     }
 
     /// Blocks all edges that do not run in `direction`: a layer with a preferred direction. Vias stay.
@@ -366,8 +412,11 @@ impl RoutingGrid {
     }
 
     /// Two layers out of one: the lower has its edges along x, the upper those along y, and all vias have the weight `via`.
+    ///
+    /// # Panics
+    /// For a grid of several layers.
     pub(super) fn by_direction(&self, via: u32) -> Result<Self> {
-        debug_assert_eq!(self.layers, 1);
+        assert_eq!(self.layers, 1, "a grid of one layer");
         let mut grid = Self::blocked(self.width, self.height, 2)?;
         let area = self.right.len();
         grid.right[..area].copy_from_slice(&self.right);
@@ -379,10 +428,8 @@ impl RoutingGrid {
     /// The part of the grid in `window`, on all layers.
     ///
     /// # Errors
+    /// [`Error::PartOutside`] for a window that is empty or not within the grid;
     /// [`Error::OutOfMemory`].
-    ///
-    /// # Panics
-    /// For a window that is not within the grid.
     pub fn crop(&self, window: Window) -> Result<Self> {
         let Window {
             x,
@@ -390,6 +437,13 @@ impl RoutingGrid {
             width,
             height,
         } = window;
+        if !window.is_within(self.width, self.height) {
+            return Err(Error::PartOutside {
+                window,
+                width: self.width,
+                height: self.height,
+            });
+        }
         let mut part = Self::blocked(width, height, self.layers)?;
         let lines = (0..self.layers).flat_map(|z| (0..height).map(move |row| (z, row)));
         for (line, (layer, row)) in lines.enumerate() {

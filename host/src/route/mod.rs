@@ -62,7 +62,7 @@ pub use device::{DeviceGrid, DeviceRouter};
 pub(crate) use grid::check_size;
 pub use grid::{BLOCKED, Direction, MAX_LAYERS, RoutingGrid};
 pub use net::{Cell, Net, Pin, Window};
-pub use tree::{Connection, Route};
+pub use tree::{Connection, Fallback, FieldUse, Route};
 
 use std::borrow::Cow;
 

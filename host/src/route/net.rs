@@ -79,6 +79,14 @@ impl Window {
     pub fn contains(self, cell: Cell) -> bool {
         cell.x.wrapping_sub(self.x) < self.width && cell.y.wrapping_sub(self.y) < self.height
     }
+
+    /// Whether it has cells, all of which are on a grid of this size.
+    pub(super) fn is_within(self, width: u32, height: u32) -> bool {
+        let within = |start: u32, len: u32, side: u32| {
+            len > 0 && u64::from(start) + u64::from(len) <= side.into()
+        };
+        within(self.x, self.width, width) && within(self.y, self.height, height)
+    }
 }
 
 /// Pins to join by a tree.
@@ -152,10 +160,7 @@ impl Net {
             width,
             height,
         });
-        let within = |start: u32, len: u32, side: u32| {
-            len > 0 && u64::from(start) + u64::from(len) <= side.into()
-        };
-        if !within(window.x, window.width, width) || !within(window.y, window.height, height) {
+        if !window.is_within(width, height) {
             return Err(Error::WindowOutside {
                 net,
                 window,

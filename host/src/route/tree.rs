@@ -15,8 +15,57 @@ pub struct Connection<'a> {
     pub cells: &'a [Cell],
 }
 
+/// How [`RouteAlgorithm::Fields`](super::RouteAlgorithm::Fields) found a tree: which of its paths
+/// are by fields, and why the others are not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FieldUse {
+    /// Pins that were joined by fields.
+    pub by_fields: usize,
+    /// Pins that were joined by a search in tiles each, after which fields went on.
+    pub by_searches: usize,
+    /// Pins that were left to tiles and joined there.
+    pub in_tiles: usize,
+    /// Why fields did not do all of the net; `None` if they did, or there was nothing to join.
+    pub fallback: Option<Fallback>,
+}
+
+/// Why a net, or what was left of it, was routed in tiles instead of by fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Fallback {
+    /// The grid has several layers.
+    Layers,
+    /// The grid has edges of weight 0.
+    FreeEdges,
+    /// The pins are too far from each other, or have cells too far from each other, for the shared
+    /// memory of the GPU's blocks.
+    FarApart,
+    /// The net's fields, or its window, have more cells than are routed at the same time.
+    TooLarge,
+    /// So many searches were needed between groups of pins that tiles are better for the rest.
+    Searches,
+    /// The GPU had no memory for the fields.
+    OutOfMemory,
+}
+
+impl Fallback {
+    /// The reason's name, as the command writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Layers => "layers",
+            Self::FreeEdges => "free-edges",
+            Self::FarApart => "far-apart",
+            Self::TooLarge => "too-large",
+            Self::Searches => "searches",
+            Self::OutOfMemory => "out-of-memory",
+        }
+    }
+}
+
 /// The tree that joins a net's pins: a path for each pin but the first, in the order in which they were joined.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+///
+/// Two are equal if their trees are, however they were found.
+#[derive(Clone, Debug, Default)]
 pub struct Route {
     pub(super) cost: u64,
     pub(super) turn_cost: u64,
@@ -28,7 +77,34 @@ pub struct Route {
     pub(super) ends: Vec<usize>,
     pub(super) cells: Vec<Cell>,
     pub(super) unreached: Vec<usize>,
+    pub(super) field_use: Option<FieldUse>,
 }
+
+impl PartialEq for Route {
+    fn eq(&self, other: &Self) -> bool {
+        let Self {
+            cost,
+            turn_cost,
+            root,
+            pins,
+            costs,
+            ends,
+            cells,
+            unreached,
+            field_use: _,
+        } = self;
+        *cost == other.cost
+            && *turn_cost == other.turn_cost
+            && *root == other.root
+            && *pins == other.pins
+            && *costs == other.costs
+            && *ends == other.ends
+            && *cells == other.cells
+            && *unreached == other.unreached
+    }
+}
+
+impl Eq for Route {}
 
 impl Route {
     /// The tree of `net` of paths, as the fields have them.
@@ -52,6 +128,7 @@ impl Route {
             costs,
             ends,
             cells,
+            field_use: None,
         }
     }
 
@@ -82,6 +159,13 @@ impl Route {
         self.cells.extend(rest.cells);
         self.unreached = rest.unreached.iter().map(number).collect();
         self
+    }
+
+    /// How much of the tree was found by fields, and why no more; `None` if another algorithm than
+    /// [`RouteAlgorithm::Fields`](super::RouteAlgorithm::Fields) was asked for. Of an improved
+    /// tree, or one with a cost of turns: how the tree was found that it was made from.
+    pub fn field_use(&self) -> Option<FieldUse> {
+        self.field_use
     }
 
     /// The sum of the weights of all edges, and what the turns cost.

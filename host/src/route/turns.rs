@@ -55,6 +55,7 @@ pub(crate) fn route(
         let routes = route(&layered, &layered_nets, &options)?;
         let flat = nets.iter().zip(&routes).map(|(net, layered)| {
             let mut route = flatten(grid, net, layered);
+            route.field_use = layered.field_use;
             route.turn_cost = route.turns(net) * u64::from(turn_cost);
             route.cost += route.turn_cost;
             route

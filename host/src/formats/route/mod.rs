@@ -194,7 +194,7 @@ mod tests {
         assert!(at(1, 6)[0] > at(14, 10)[0]);
         assert_eq!(at(1, 6)[0], at(1, 6)[2]);
         let mut blocked = flat();
-        blocked.grid.block(Cell::at(0, 2));
+        blocked.grid.block(Cell::at(0, 2)).unwrap();
         assert_eq!(picture(&blocked)(1, 10), picture::BLOCKED_CELL);
         // Up, along the upper layer, and down.
         let lower = |x, _| if x == 3 { BLOCKED } else { 1 };

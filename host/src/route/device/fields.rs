@@ -11,7 +11,7 @@ use trazar_kernels::route::tiles::{JoinedPin, Span};
 use super::tiles::{self, DeviceGrid};
 use crate::Result;
 use crate::gpu::{Gpu, GpuBuffer};
-use crate::route::{Cell, Net, Pin, Route, Window};
+use crate::route::{Cell, Fallback, FieldUse, Net, Pin, Route, Window};
 
 /// How far a pin's box goes beyond it at first, in mean distances of pins.
 const ROOM: f64 = 2.0;
@@ -32,23 +32,35 @@ const CELLS_AT_ONCE: u64 = 1 << 29;
 /// Boxes that become larger go elsewhere: there is room for twice as many cells more, up to this.
 const SPARE_CELLS: u64 = 1 << 26;
 
-/// Routes nets, whose windows are given, on `grid`.
+/// Routes nets, whose windows are given, on `grid`. The routes say how they were found.
 pub(super) fn route<G: Gpu>(
     gpu: &G,
     grid: &DeviceGrid<G>,
     nets: &[Net],
     windows: &[Window],
 ) -> Result<Vec<Route>> {
-    let mut found: Vec<Found> = nets.iter().map(|_| Found::Nothing).collect();
-    if grid.layers() == 1 && !grid.has_free_edges() {
+    let unfit = match (grid.layers(), grid.has_free_edges()) {
+        (1, false) => None,
+        (1, true) => Some(Fallback::FreeEdges),
+        _ => Some(Fallback::Layers),
+    };
+    let nothing = |net: &Net| Found::Nothing(unfit.filter(|_| net.pins.len() > 1));
+    let mut found: Vec<Found> = nets.iter().map(nothing).collect();
+    if unfit.is_none() {
         let limits = Limits::of(gpu);
         let mut batch = Batch::default();
         for (number, (net, &window)) in nets.iter().zip(windows).enumerate() {
-            if let Some(plan) = limits.plan(net, window) {
-                if !batch.has_room_for(&plan, &limits) {
-                    std::mem::take(&mut batch).route(gpu, grid, nets, &limits, &mut found)?;
+            if net.pins.len() < 2 {
+                continue;
+            }
+            match limits.plan(net, window) {
+                Ok(plan) => {
+                    if !batch.has_room_for(&plan, &limits) {
+                        std::mem::take(&mut batch).route(gpu, grid, nets, &limits, &mut found)?;
+                    }
+                    batch.add(number, net, &plan);
                 }
-                batch.add(number, net, &plan);
+                Err(fallback) => found[number] = Found::Nothing(Some(fallback)),
             }
         }
         batch.route(gpu, grid, nets, &limits, &mut found)?;
@@ -56,9 +68,10 @@ pub(super) fn route<G: Gpu>(
     finish_in_tiles(gpu, grid, nets, windows, found)
 }
 
-/// What fields have found of a net.
+/// What fields have found of a net. The routes say how.
 enum Found {
-    Nothing,
+    /// Nothing, and why; no reason if there is nothing to join.
+    Nothing(Option<Fallback>),
     /// Its tree, as far as it goes.
     Part(Route),
     Whole(Route),
@@ -72,23 +85,40 @@ fn finish_in_tiles<G: Gpu>(
     windows: &[Window],
     found: Vec<Found>,
 ) -> Result<Vec<Route>> {
-    if found.iter().all(|found| matches!(found, Found::Nothing)) {
-        return tiles::route(gpu, grid, nets, windows);
-    }
-    let (mut rests, mut rest_windows) = (Vec::new(), Vec::new());
-    for ((found, net), &window) in found.iter().zip(nets).zip(windows) {
-        let rest = match found {
-            Found::Nothing => net.clone(),
-            Found::Part(route) => route.rest(net),
-            Found::Whole(_) => continue,
-        };
-        rests.push(rest);
-        rest_windows.push(window);
-    }
-    let mut rests = tiles::route(gpu, grid, &rests, &rest_windows)?.into_iter();
+    let rests = if found.iter().all(|found| matches!(found, Found::Nothing(_))) {
+        tiles::route(gpu, grid, nets, windows)?
+    } else {
+        let (mut rests, mut rest_windows) = (Vec::new(), Vec::new());
+        for ((found, net), &window) in found.iter().zip(nets).zip(windows) {
+            let rest = match found {
+                Found::Nothing(_) => net.clone(),
+                Found::Part(route) => route.rest(net),
+                Found::Whole(_) => continue,
+            };
+            rests.push(rest);
+            rest_windows.push(window);
+        }
+        tiles::route(gpu, grid, &rests, &rest_windows)?
+    };
+    let mut rests = rests.into_iter();
     let routes = found.into_iter().filter_map(|found| match found {
-        Found::Nothing => rests.next(),
-        Found::Part(route) => rests.next().map(|rest| route.continued(rest)),
+        Found::Nothing(fallback) => rests.next().map(|mut route| {
+            let in_tiles = route.connections().len();
+            route.field_use = Some(FieldUse {
+                in_tiles,
+                fallback,
+                ..FieldUse::default()
+            });
+            route
+        }),
+        Found::Part(route) => rests.next().map(|rest| {
+            let in_tiles = rest.connections().len();
+            let mut route = route.continued(rest);
+            if let Some(used) = &mut route.field_use {
+                used.in_tiles = in_tiles;
+            }
+            route
+        }),
         Found::Whole(route) => Some(route),
     });
     Ok(routes.collect())
@@ -116,19 +146,17 @@ impl Limits {
         grown.min(joined).min(fields::MAX_CELLS.into())
     }
 
-    /// The boxes of a net's pins but the first; nothing if fields are not for it.
-    fn plan(&self, net: &Net, window: Window) -> Option<Plan> {
+    /// The boxes of a net's pins but the first, of which it has some; why not, if fields are not
+    /// for it.
+    fn plan(&self, net: &Net, window: Window) -> std::result::Result<Plan, Fallback> {
         let limit = self.cells(net.pins.len());
-        if net.pins.len() < 2 {
-            return None;
-        }
         let area = u64::from(window.width) * u64::from(window.height);
         let spread = (area as f64 / net.pins.len() as f64).sqrt();
         // As far as a box around one cell may go.
         let most = ((limit as f64).sqrt() / 2.0) as u32;
         let room = ((ROOM * spread).ceil() as u32).min(most.saturating_sub(GRAIN));
         if f64::from(room) < LEAST_ROOM * spread {
-            return None;
+            return Err(Fallback::FarApart);
         }
         let mut plan = Plan {
             window,
@@ -139,12 +167,15 @@ impl Limits {
         for pin in &net.pins[1..] {
             let pin_box = PinBox::around(pin, room, window);
             if pin_box.cells() > limit {
-                return None;
+                return Err(Fallback::FarApart);
             }
             plan.cells += pin_box.cells();
             plan.boxes.push(pin_box);
         }
-        (plan.cells.max(area) <= CELLS_AT_ONCE).then_some(plan)
+        if plan.cells.max(area) > CELLS_AT_ONCE {
+            return Err(Fallback::TooLarge);
+        }
+        Ok(plan)
     }
 }
 
@@ -209,6 +240,8 @@ struct Member {
     /// By pin: how far its box goes beyond it.
     rooms: Vec<u32>,
     searches: usize,
+    /// Pins that these have joined.
+    by_searches: usize,
     is_joined: Vec<bool>,
     /// As a [`Route`] has them.
     pins: Vec<usize>,
@@ -224,8 +257,8 @@ enum State {
     Open,
     /// All pins that a path reaches are joined.
     Whole,
-    /// The rest is for searches.
-    GivenUp,
+    /// The rest is for tiles.
+    GivenUp(Fallback),
 }
 
 impl Member {
@@ -368,6 +401,7 @@ impl Batch {
             window,
             rooms: vec![plan.room; net.pins.len()],
             searches: 0,
+            by_searches: 0,
             is_joined: (0..net.pins.len()).map(|pin| pin == 0).collect(),
             pins: Vec::new(),
             costs: Vec::new(),
@@ -389,24 +423,19 @@ impl Batch {
         if self.members.is_empty() {
             return Ok(());
         }
-        grid.acquire(gpu)?;
         let room = self.entries + (2 * self.entries).min(SPARE_CELLS);
-        // Where there is no memory for fields, a search still goes. What else may be wrong shows there, too.
-        let Ok(entries) = gpu.alloc(room as usize) else {
-            return Ok(());
+        let mut state = match self.allocate(gpu, room) {
+            Ok(state) => state,
+            // Tiles take much less.
+            Err(error) if error.is_out_of_memory() => {
+                for member in &self.members {
+                    found[member.net] = Found::Nothing(Some(Fallback::OutOfMemory));
+                }
+                return Ok(());
+            }
+            Err(error) => return Err(error),
         };
-        let pins = self.fields.len();
-        let mut state = DeviceState::<G> {
-            pin_cells: gpu.upload(&self.pin_cells)?,
-            tree: gpu.alloc_zeroed(self.tree_words as usize)?,
-            entries,
-            // Those of first pins stay so.
-            bids: gpu.upload(&vec![JOINED; pins])?,
-            starts: gpu.alloc_zeroed(pins)?,
-            net_words: gpu.alloc(self.nets.len() * NET_WORDS as usize)?,
-            joined: gpu.alloc_zeroed(pins)?,
-            paths: gpu.alloc(self.path_cells as usize)?,
-        };
+        grid.acquire(gpu)?;
         loop {
             self.run(gpu, grid, &mut state)?;
             self.collect(gpu, &state)?;
@@ -423,19 +452,46 @@ impl Batch {
         }
         grid.release(gpu)?;
         for member in self.members {
-            let route = Route::new(
+            let fallback = match member.state {
+                State::GivenUp(fallback) => Some(fallback),
+                State::Open | State::Whole => None,
+            };
+            let used = FieldUse {
+                by_fields: member.pins.len() - member.by_searches,
+                by_searches: member.by_searches,
+                in_tiles: 0,
+                fallback,
+            };
+            let mut route = Route::new(
                 &nets[member.net],
                 member.pins,
                 member.costs,
                 member.ends,
                 member.cells,
             );
-            found[member.net] = match member.state {
-                State::Whole => Found::Whole(route),
-                _ => Found::Part(route),
+            route.field_use = Some(used);
+            found[member.net] = match fallback {
+                None => Found::Whole(route),
+                Some(_) => Found::Part(route),
             };
         }
         Ok(())
+    }
+
+    /// Memory for the kernels, with room for so many cells of fields.
+    fn allocate<G: Gpu>(&self, gpu: &G, room: u64) -> Result<DeviceState<G>> {
+        let pins = self.fields.len();
+        Ok(DeviceState {
+            pin_cells: gpu.upload(&self.pin_cells)?,
+            tree: gpu.alloc_zeroed(self.tree_words as usize)?,
+            entries: gpu.alloc(room as usize)?,
+            // Those of first pins stay so.
+            bids: gpu.upload(&vec![JOINED; pins])?,
+            starts: gpu.alloc_zeroed(pins)?,
+            net_words: gpu.alloc(self.nets.len() * NET_WORDS as usize)?,
+            joined: gpu.alloc_zeroed(pins)?,
+            paths: gpu.alloc(self.path_cells as usize)?,
+        })
     }
 
     /// Grows fields, and joins pins.
@@ -573,7 +629,7 @@ impl Batch {
             } else if self.members[i].searches < MAX_SEARCHES {
                 searched.push(i);
             } else {
-                self.members[i].state = State::GivenUp;
+                self.members[i].state = State::GivenUp(Fallback::Searches);
             }
         }
         if searched.is_empty() {
@@ -584,7 +640,16 @@ impl Batch {
             .map(|&i| self.members[i].next_path(&nets[self.members[i].net]))
             .collect();
         let windows: Vec<Window> = searched.iter().map(|&i| self.members[i].window).collect();
-        let routes = tiles::route(gpu, grid, &paths, &windows)?;
+        let routes = match tiles::route(gpu, grid, &paths, &windows) {
+            // There may be enough when fields have given theirs back.
+            Err(error) if error.is_out_of_memory() => {
+                for i in searched {
+                    self.members[i].state = State::GivenUp(Fallback::OutOfMemory);
+                }
+                return Ok(());
+            }
+            routes => routes?,
+        };
         for (&i, route) in searched.iter().zip(&routes) {
             let member = &mut self.members[i];
             let net = &nets[member.net];
@@ -609,6 +674,7 @@ impl Batch {
             self.added.extend(cells.map(place));
             self.nets[i].end_added = self.added.len() as u32;
             bids[self.nets[i].first_pin as usize + pin] = JOINED;
+            member.by_searches += 1;
             member.push(pin, path.cost, path.cells.iter().copied());
         }
         state.bids.write(&bids)

@@ -73,6 +73,9 @@ impl<G: Gpu> DeviceRouter<G> {
     /// Joins the pins of each net by a tree, each as if there were no other, with [`RouteAlgorithm::Fields`]: all nets at the same
     /// time, in few launches (more, if their windows have more than 2²⁸ cells together). Waits for it.
     ///
+    /// What fields are not for, or have no memory for, goes in tiles: [`Route::field_use`] says
+    /// what and why. Any other failure is an error.
+    ///
     /// # Errors
     /// [`Error::PinOutside`](crate::Error::PinOutside), [`Error::PinWithoutCells`](crate::Error::PinWithoutCells),
     /// [`Error::WindowOutside`](crate::Error::WindowOutside); [`Error::CostTooLarge`](crate::Error::CostTooLarge) for a pin that

@@ -68,8 +68,9 @@ pub(crate) fn improve(grid: &RoutingGrid, nets: &[Net], plain: Vec<Route>) -> Re
         let best = trees.into_iter().min_by_key(Joined::cost);
         Ok(best.unwrap_or_default())
     })?;
-    let cheaper = |(plain, improved): (Route, Route)| {
+    let cheaper = |(plain, mut improved): (Route, Route)| {
         if improved.cost() < plain.cost() && improved.unreached() == plain.unreached() {
+            improved.field_use = plain.field_use;
             improved
         } else {
             plain

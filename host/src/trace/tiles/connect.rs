@@ -196,7 +196,7 @@ impl Pair {
                 };
                 if replace(&mut index.0[which][node], NONE) != NONE {
                     let (border, end) = self.follow(*border, which, &lists, index, links);
-                    debug_assert_eq!(end, End::Start);
+                    assert_eq!(end, End::Start, "a border that nothing enters is closed");
                     links.set(border.tail, border.head);
                     reserve(&mut circles, 1, "closed borders")?;
                     circles.push(Closed {
