@@ -38,6 +38,17 @@ pub(super) struct Region {
     layout: Layout,
 }
 
+impl Region {
+    /// The `bytes` bytes from the address `start` on.
+    pub(super) fn bytes_from(&self, start: usize, bytes: usize) -> &[u8] {
+        let offset = start - self.start;
+        assert!(offset <= self.bytes && bytes <= self.bytes - offset);
+        // SAFETY: bytes of the region's own memory, all of which were written when it was added. The memory's lock is
+        // held, and nothing runs while they are borrowed.
+        unsafe { std::slice::from_raw_parts(self.memory.add(offset), bytes) }
+    }
+}
+
 impl Drop for Region {
     fn drop(&mut self) {
         // SAFETY: allocated in `Memory::add` with this layout.
