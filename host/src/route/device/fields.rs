@@ -10,7 +10,7 @@ use trazar_kernels::route::tiles::{JoinedPin, Span};
 
 use super::tiles::{self, DeviceGrid};
 use crate::Result;
-use crate::gpu::{Gpu, GpuBuffer};
+use crate::gpu::{Gpu, GpuBuffer, Lent};
 use crate::route::{Cell, Net, Pin, Route, Window};
 
 /// How far a pin's box goes beyond it at first, in mean distances of pins.
@@ -389,7 +389,7 @@ impl Batch {
         if self.members.is_empty() {
             return Ok(());
         }
-        grid.acquire(gpu)?;
+        let in_use = grid.using(gpu)?;
         let room = self.entries + (2 * self.entries).min(SPARE_CELLS);
         // Where there is no memory for fields, a search still goes. What else may be wrong shows there, too.
         let Ok(entries) = gpu.alloc(room as usize) else {
@@ -421,7 +421,7 @@ impl Batch {
             }
             self.go_on(gpu, grid, nets, limits, room, &mut state)?;
         }
-        grid.release(gpu)?;
+        in_use.into_iter().try_for_each(Lent::finish)?;
         for member in self.members {
             let route = Route::new(
                 &nets[member.net],
