@@ -226,6 +226,7 @@ mod tests {
         size: 4,
         align: 4,
         element: 0,
+        writes: false,
         zero_at_exit: false,
     }];
 
