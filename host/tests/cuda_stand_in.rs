@@ -11,7 +11,7 @@ use cuda_std::launch::{Dim3, KernelSpec, LaunchConfig, Launcher};
 use rayon::prelude::*;
 use stand_in::{Entry, stand_in};
 use trazar::cuda::{CudaError, Device, DeviceBuffer, Event, Kernels, Module, Queue, Stream};
-use trazar::gpu::{Gpu, GpuBuffer, Scanner};
+use trazar::gpu::{Gpu, Scanner};
 use trazar::{
     BinaryImage, Connectivity, DeviceImage, DeviceLabeler, DeviceTracer, Error, LabelAlgorithm,
     TraceOptions,

@@ -100,7 +100,7 @@ macro_rules! functions {
             #[allow(non_snake_case, unused_variables)]
             unsafe extern "C" fn $name($($arg: $t),*) -> u32 {
                 // SAFETY: the library passes the pointers that the driver documents.
-                answer(stringify!($name), |$state| unsafe { $work })
+                answer(stringify!($name), |$state| #[allow(unused_unsafe)] unsafe { $work })
             }
         )*
 
