@@ -156,20 +156,20 @@ mod tests {
 
     use super::*;
 
-    /// Many copies at once from a pool of two threads, each with work for both: a thread that waits for the other's half
-    /// begins another copy. Fails after a minute if they wait for each other.
+    /// Many copies at once on some threads, each with work for all: a thread that waits for a piece that another has taken
+    /// begins another copy meanwhile. Fails after a minute if they wait for each other.
     #[test]
     fn copies_within_copies_do_not_wait_for_each_other() {
         let (done, end) = mpsc::channel();
         thread::spawn(move || {
-            let threads = rayon::ThreadPoolBuilder::new().num_threads(2).build();
+            let threads = rayon::ThreadPoolBuilder::new().num_threads(4).build();
             let pool = Pool::<u32>::default();
             let (made, left, most) = (
                 AtomicUsize::new(0),
                 AtomicUsize::new(0),
                 AtomicUsize::new(0),
             );
-            threads.expect("two threads").install(|| {
+            threads.expect("threads").install(|| {
                 (0..64).into_par_iter().with_max_len(1).for_each(|_| {
                     let Some(mut place) = pool.take() else {
                         left.fetch_add(1, Ordering::Relaxed);

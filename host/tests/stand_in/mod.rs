@@ -97,10 +97,10 @@ thread_local! {
 macro_rules! functions {
     ($(fn $name:ident($($arg:ident: $t:ty),* $(,)?) |$state:ident| $work:block)*) => {
         $(
-            #[allow(non_snake_case, unused_variables)]
+            #[allow(non_snake_case, unused_unsafe, unused_variables)]
             unsafe extern "C" fn $name($($arg: $t),*) -> u32 {
                 // SAFETY: the library passes the pointers that the driver documents.
-                answer(stringify!($name), |$state| #[allow(unused_unsafe)] unsafe { $work })
+                answer(stringify!($name), |$state| unsafe { $work })
             }
         )*
 
