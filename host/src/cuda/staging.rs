@@ -156,34 +156,33 @@ mod tests {
 
     use super::*;
 
-    /// Many copies at once on some threads, each with work for all: a thread that waits for a piece that another has taken
-    /// begins another copy meanwhile. Fails after a minute if they wait for each other.
+    /// Copies that are asked for from outside, each with work for two threads: one that waits for the other's piece begins
+    /// the next copy. Fails after a minute if they wait for each other.
     #[test]
     fn copies_within_copies_do_not_wait_for_each_other() {
         let (done, end) = mpsc::channel();
         thread::spawn(move || {
-            let threads = rayon::ThreadPoolBuilder::new().num_threads(4).build();
+            let threads = rayon::ThreadPoolBuilder::new().num_threads(2).build();
+            let threads = threads.expect("threads");
             let pool = Pool::<u32>::default();
-            let (made, left, most) = (
-                AtomicUsize::new(0),
-                AtomicUsize::new(0),
-                AtomicUsize::new(0),
-            );
-            threads.expect("threads").install(|| {
-                (0..64).into_par_iter().with_max_len(1).for_each(|_| {
-                    let Some(mut place) = pool.take() else {
-                        left.fetch_add(1, Ordering::Relaxed);
-                        return;
-                    };
-                    place.get_or_insert_with(|| {
-                        made.fetch_add(1, Ordering::Relaxed);
-                        0
-                    });
-                    most.fetch_max(COPIES - pool.lock().len(), Ordering::Relaxed);
-                    (0..16).into_par_iter().with_max_len(1).for_each(|_| {
-                        thread::sleep(Duration::from_micros(100));
-                    });
+            let (made, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            let copy = || {
+                let Some(mut place) = pool.take() else {
+                    return;
+                };
+                place.get_or_insert_with(|| {
+                    made.fetch_add(1, Ordering::Relaxed);
+                    0
                 });
+                most.fetch_max(COPIES - pool.lock().len(), Ordering::Relaxed);
+                (0..8).into_par_iter().with_max_len(1).for_each(|_| {
+                    thread::sleep(Duration::from_micros(100));
+                });
+            };
+            thread::scope(|scope| {
+                for _ in 0..8 {
+                    scope.spawn(|| (0..8).for_each(|_| threads.install(copy)));
+                }
             });
             let places = pool.lock().len();
             let _ = done.send((places, made.into_inner(), most.into_inner()));
