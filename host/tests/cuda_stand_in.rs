@@ -304,8 +304,8 @@ fn a_copy_between_streams_is_waited_for() -> Result<(), CudaError> {
 
 #[test]
 fn buffers_of_another_device_are_refused() -> trazar::Result<()> {
-    fn refused<T: std::fmt::Debug>(result: trazar::Result<T>) -> bool {
-        let Err(Error::Cuda(error)) = &result else {
+    fn refused<T: std::fmt::Debug>(result: &trazar::Result<T>) -> bool {
+        let Err(Error::Cuda(error)) = result else {
             panic!("{result:?}");
         };
         let text = error.to_string();
@@ -328,17 +328,17 @@ fn buffers_of_another_device_are_refused() -> trazar::Result<()> {
     let gpu = elsewhere.gpu();
     let image = DeviceImage::upload(gpu, &BinaryImage::from_art("##.#")?)?;
     for algorithm in [LabelAlgorithm::Tiles, LabelAlgorithm::Direct] {
-        assert!(refused(labeler.label(
+        assert!(refused(&labeler.label(
             &image,
             Connectivity::Four,
             algorithm
         )));
     }
     let tracer = DeviceTracer::on(labeler.gpu().clone());
-    assert!(refused(tracer.trace(&image, &TraceOptions::default())));
+    assert!(refused(&tracer.trace(&image, &TraceOptions::default())));
     let bytes = gpu.upload(&[1u8; 16])?;
-    assert!(refused(labeler.pack(16, 1, &bytes, 127)));
-    assert!(refused(labeler.label_bytes(
+    assert!(refused(&labeler.pack(16, 1, &bytes, 127)));
+    assert!(refused(&labeler.label_bytes(
         16,
         1,
         &bytes,
@@ -347,9 +347,9 @@ fn buffers_of_another_device_are_refused() -> trazar::Result<()> {
     )));
     let mut values = gpu.upload(&[1u32; 10])?;
     let mut scanner = Scanner::new(labeler.gpu(), 10)?;
-    assert!(refused(scanner.scan_in_place(&mut values)));
-    assert!(refused(labeler.gpu().acquire(&values)));
-    assert!(refused(labeler.gpu().release(&values)));
+    assert!(refused(&scanner.scan_in_place(&mut values)));
+    assert!(refused(&labeler.gpu().acquire(&values)));
+    assert!(refused(&labeler.gpu().release(&values)));
     let mut near: DeviceBuffer<u32> = labeler.gpu().alloc(10)?;
     let copied = near.copy_from(0, &values, 0..10);
     assert!(matches!(

@@ -133,8 +133,8 @@ fn not_released(gpu: &Emulator) -> Buffer<u32> {
 }
 
 #[track_caller]
-fn lacks_release(error: EmulatorError, now: QueueWork) {
-    let found = match &error {
+fn lacks_release(error: &EmulatorError, now: QueueWork) {
+    let found = match error {
         EmulatorError::StreamOrder(unordered) => **unordered,
         error => unordered(error.fault().expect("a fault")),
     };
@@ -152,10 +152,10 @@ fn lacks_release(error: EmulatorError, now: QueueWork) {
 fn no_release() {
     let gpu = Emulator::new(0);
     let mut values = not_released(&gpu);
-    lacks_release(values.to_vec().unwrap_err(), QueueWork::Read);
-    lacks_release(values.fill(0).unwrap_err(), QueueWork::Write);
-    lacks_release(values.write(&[0; 32]).unwrap_err(), QueueWork::Write);
-    lacks_release(add(&gpu, &mut values).unwrap_err(), launch("add_one"));
+    lacks_release(&values.to_vec().unwrap_err(), QueueWork::Read);
+    lacks_release(&values.fill(0).unwrap_err(), QueueWork::Write);
+    lacks_release(&values.write(&[0; 32]).unwrap_err(), QueueWork::Write);
+    lacks_release(&add(&gpu, &mut values).unwrap_err(), launch("add_one"));
     // Another queue that acquires it waits for the first queue, but that one has not waited.
     let third = gpu.another_queue();
     third.acquire(&values).unwrap();
