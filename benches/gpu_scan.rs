@@ -5,7 +5,7 @@
 
 #[cfg(target_os = "linux")]
 mod table {
-    use trazar::cuda::{CudaError, Device, Event, Module, Queue, Stream};
+    use trazar::cuda::{CudaError, Device, Event, Kernels, Queue, Stream};
     use trazar_kernels::primitives::scan;
 
     /// Median of the GPU's time for `work`, in milliseconds. `before` runs ahead of each, untimed.
@@ -36,7 +36,7 @@ mod table {
     pub(crate) fn print(device: &Device) -> Result<(), CudaError> {
         let multiprocessors = device.info().multiprocessors;
         let stream = device.stream()?;
-        let queue = Queue::new(&stream, &Module::from_ptx(device, trazar_kernels::PTX)?)?;
+        let queue = Queue::new(&stream, &Kernels::load(device)?)?;
         println!(
             "{}, {multiprocessors} multiprocessors. GB/s: bytes read and written.\n",
             device.info().name

@@ -9,7 +9,7 @@ mod labels;
 mod optional;
 
 use labels::{ALGORITHMS, CONNECTIVITIES, difference, options};
-use trazar::cuda::{Device, Queue};
+use trazar::cuda::Device;
 use trazar::generate::{self, Pattern};
 use trazar::{
     BinaryImage, Connectivity, DeviceImage, DeviceLabeler, Engine, Error, LabelAlgorithm,
@@ -298,7 +298,7 @@ fn labels_stay_on_the_device() {
     let image = generate::blobs(1500, 900, 6).unwrap();
     // From another stream than the labeler's.
     let stream = device.stream().unwrap();
-    let queue = Queue::new(&stream, labeler.gpu().module()).unwrap();
+    let queue = labeler.gpu().on_stream(&stream).unwrap();
     let on_device = DeviceImage::upload(&queue, &image).unwrap();
     let labels = labeler
         .label(&on_device, Connectivity::Eight, LabelAlgorithm::Tiles)

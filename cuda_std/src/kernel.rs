@@ -17,6 +17,9 @@ pub unsafe trait KernelParam: Copy {
     /// Size in bytes of a view's elements; 0 if the parameter is no view.
     #[doc(hidden)]
     const ELEMENT: usize = 0;
+    /// Whether it is a view that the kernel may write through.
+    #[doc(hidden)]
+    const WRITES: bool = false;
 
     /// The parameter as the kernel's body sees it: on the device, a view then points into global memory as far
     /// as the optimizer is concerned, which turns generic loads and stores into `ld.global` and `st.global`.
@@ -44,6 +47,7 @@ unsafe impl<T: Pod> KernelParam for View<'_, T> {
 // SAFETY: as for `View`.
 unsafe impl<T: Pod> KernelParam for ViewMut<'_, T> {
     const ELEMENT: usize = size_of::<T>();
+    const WRITES: bool = true;
 
     #[inline(always)]
     fn receive(self) -> Self {

@@ -55,6 +55,8 @@ pub struct ParamSpec {
     pub align: usize,
     /// If it is a view: the size of its elements in bytes; else 0.
     pub element: usize,
+    /// Whether it is a view that the kernel may write through.
+    pub writes: bool,
     /// Whether the kernel promises to leave all of the view zero, as locks are.
     pub zero_at_exit: bool,
 }

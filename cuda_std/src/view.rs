@@ -4,6 +4,17 @@
 //! block's shared memory with the same methods. They are `Copy`: as in CUDA, thousands of threads hold the same
 //! range and it is the kernel's protocol, not the borrow checker, that keeps them apart.
 //!
+//! Elements can be accessed only inside a running kernel. Host code may hold, copy and send views, but any access from
+//! there panics.
+//!
+//! # Why the methods are safe
+//! - On the device, whoever launches a kernel promises (`unsafe`) that all its accesses lie in memory that lives as long,
+//!   and that they do not conflict with other work.
+//! - Under the emulator, an access is made only after it was found to lie in memory that this emulator owns, which is
+//!   locked while the kernel runs. One thread runs at a time, all of them on the host thread that launched: however
+//!   many copies of a view there are, no two accesses happen at the same time.
+//! - Elsewhere on the host there is no access: `on_access` of the host's backend panics before the address is used.
+//!
 //! Indices are `u32`, `i32` or `usize`. Prefer `u32`: the address is then one widening multiply-add, and index
 //! arithmetic stays in 32-bit registers.
 
@@ -74,11 +85,13 @@ impl<T> Clone for ViewMut<'_, T> {
 }
 impl<T> Copy for ViewMut<'_, T> {}
 
-// SAFETY: an address and a length; following the address is covered by the promise of the kernel's launch.
+// SAFETY: an address and a length. Another thread that has them can follow the address only inside a kernel: on the device
+// by the promise of the launch, under the emulator one thread at a time. Outside it, accesses panic.
 unsafe impl<T: Sync> Send for View<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for View<'_, T> {}
-// SAFETY: as above.
+// SAFETY: as above. That several threads hold the view and write through it is no data race: either they are a kernel's,
+// or they panic.
 unsafe impl<T: Send> Send for ViewMut<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for ViewMut<'_, T> {}
@@ -118,7 +131,7 @@ impl<'a, T: Pod> View<'a, T> {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn ldg(&self, i: impl Index) -> T {
         let at = self.at(i.to_usize(), backend::Access::ReadOnlyLoad);
-        // SAFETY: in bounds (checked on the host, the launch's promise on the device), and read-only meanwhile.
+        // SAFETY: in bounds (the emulator has checked it, or the launch's promise on the device), and read-only meanwhile.
         unsafe { backend::load_read_only(at) }
     }
 
@@ -128,7 +141,7 @@ impl<'a, T: Pod> View<'a, T> {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn ldg_vector<const N: usize>(&self, i: impl Index) -> [T; N] {
         let at = self.vector_at::<N>(i.to_usize(), backend::Access::ReadOnlyLoad);
-        // SAFETY: in bounds and aligned (checked on the host, the launch's promise on the device).
+        // SAFETY: in bounds and aligned (the emulator has checked it, or the launch's promise on the device).
         unsafe { backend::load_vector_read_only(at) }
     }
 }
@@ -172,6 +185,32 @@ impl<'a, T: Pod> ViewMut<'a, T> {
         }
     }
 }
+
+/// What a [`View`] or [`ViewMut`] of any element is in memory, as a launcher finds it among a kernel's arguments.
+#[cfg(not(target_arch = "nvptx64"))]
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct RawView {
+    pub(crate) ptr: *const core::ffi::c_void,
+    /// In elements.
+    pub(crate) len: usize,
+}
+
+/// Pointers to sized types are alike, so that one element type stands for all.
+#[cfg(not(target_arch = "nvptx64"))]
+macro_rules! assert_layout {
+    ($($view:ty)*) => {$(
+        const _: () = {
+            use core::mem::offset_of;
+            assert!(size_of::<$view>() == size_of::<RawView>());
+            assert!(align_of::<$view>() == align_of::<RawView>());
+            assert!(offset_of!($view, ptr) == offset_of!(RawView, ptr));
+            assert!(offset_of!($view, len) == offset_of!(RawView, len));
+        };
+    )*};
+}
+#[cfg(not(target_arch = "nvptx64"))]
+assert_layout! { View<'static, u8> ViewMut<'static, u8> View<'static, [u64; 2]> ViewMut<'static, [u64; 2]> }
 
 /// The size in bytes of `N` elements, which must be that of a vector access.
 pub(crate) const fn vector_bytes<T, const N: usize>() -> usize {
@@ -230,7 +269,7 @@ macro_rules! reading_methods {
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
         pub fn ld(&self, i: impl Index) -> T {
             let at = self.at(i.to_usize(), backend::Access::Load);
-            // SAFETY: in bounds: checked on the host, the launch's promise on the device.
+            // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the device.
             unsafe { at.read() }
         }
 
@@ -241,7 +280,7 @@ macro_rules! reading_methods {
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
         pub fn ld_vector<const N: usize>(&self, i: impl Index) -> [T; N] {
             let at = self.vector_at::<N>(i.to_usize(), backend::Access::Load);
-            // SAFETY: in bounds and aligned: checked on the host, the launch's promise on the device.
+            // SAFETY: in bounds and aligned: the emulator has checked it, or the launch's promise on the device.
             unsafe { backend::load_vector(at) }
         }
 
@@ -251,7 +290,7 @@ macro_rules! reading_methods {
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
         pub fn ld_volatile(&self, i: impl Index) -> T {
             let at = self.at(i.to_usize(), backend::Access::VOLATILE_LOAD);
-            // SAFETY: in bounds: checked on the host, the launch's promise on the device.
+            // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the device.
             unsafe { at.read_volatile() }
         }
 
@@ -264,7 +303,7 @@ macro_rules! reading_methods {
             T: Atomic,
         {
             let at = self.at(i.to_usize(), backend::Access::load(S::KIND, false));
-            // SAFETY: in bounds: checked on the host, the launch's promise on the device.
+            // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the device.
             unsafe { T::load(at, S::KIND, false) }
         }
 
@@ -278,7 +317,7 @@ macro_rules! reading_methods {
             T: Atomic,
         {
             let at = self.at(i.to_usize(), backend::Access::load(S::KIND, true));
-            // SAFETY: in bounds: checked on the host, the launch's promise on the device.
+            // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the device.
             unsafe { T::load(at, S::KIND, true) }
         }
     };
@@ -298,7 +337,7 @@ macro_rules! atomic_methods {
             T: Atomic,
         {
             let at = self.at(i.to_usize(), backend::Access::AtomicUpdate);
-            // SAFETY: in bounds: checked on the host, the launch's promise on the device.
+            // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the device.
             unsafe { T::$op(at.cast_mut(), value) }
         }
     )*};
@@ -320,7 +359,7 @@ macro_rules! writing_methods {
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
         pub fn st(&self, i: impl Index, value: T) {
             let at = self.at(i.to_usize(), backend::Access::Store);
-            // SAFETY: in bounds: checked on the host, the launch's promise on the device.
+            // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the device.
             unsafe { at.cast_mut().write(value) }
         }
 
@@ -330,7 +369,7 @@ macro_rules! writing_methods {
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
         pub fn st_vector<const N: usize>(&self, i: impl Index, value: [T; N]) {
             let at = self.vector_at::<N>(i.to_usize(), backend::Access::Store);
-            // SAFETY: in bounds and aligned: checked on the host, the launch's promise on the device.
+            // SAFETY: in bounds and aligned: the emulator has checked it, or the launch's promise on the device.
             unsafe { backend::store_vector(at.cast_mut(), value) }
         }
 
@@ -339,7 +378,7 @@ macro_rules! writing_methods {
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
         pub fn st_volatile(&self, i: impl Index, value: T) {
             let at = self.at(i.to_usize(), backend::Access::VOLATILE_STORE);
-            // SAFETY: in bounds: checked on the host, the launch's promise on the device.
+            // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the device.
             unsafe { at.cast_mut().write_volatile(value) }
         }
 
@@ -351,7 +390,7 @@ macro_rules! writing_methods {
             T: Atomic,
         {
             let at = self.at(i.to_usize(), backend::Access::store(S::KIND, false));
-            // SAFETY: in bounds: checked on the host, the launch's promise on the device.
+            // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the device.
             unsafe { T::store(at.cast_mut(), value, S::KIND, false) }
         }
 
@@ -363,7 +402,7 @@ macro_rules! writing_methods {
             T: Atomic,
         {
             let at = self.at(i.to_usize(), backend::Access::store(S::KIND, true));
-            // SAFETY: in bounds: checked on the host, the launch's promise on the device.
+            // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the device.
             unsafe { T::store(at.cast_mut(), value, S::KIND, true) }
         }
 
@@ -395,7 +434,7 @@ macro_rules! writing_methods {
             T: Atomic,
         {
             let at = self.at(i.to_usize(), backend::Access::AtomicUpdate);
-            // SAFETY: in bounds: checked on the host, the launch's promise on the device.
+            // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the device.
             unsafe { T::compare_exchange(at.cast_mut(), current, new) }
         }
     };

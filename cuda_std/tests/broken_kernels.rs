@@ -21,6 +21,8 @@ mod locks;
 mod outputs;
 #[path = "broken_kernels/progress.rs"]
 mod progress;
+#[path = "broken_kernels/queues.rs"]
+mod queues;
 #[path = "broken_kernels/races.rs"]
 mod races;
 #[path = "broken_kernels/scopes.rs"]

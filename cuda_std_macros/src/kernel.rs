@@ -308,6 +308,7 @@ fn host(
                     size: ::core::mem::size_of::<#types>(),
                     align: ::core::mem::align_of::<#types>(),
                     element: <#types as ::cuda_std::kernel::KernelParam>::ELEMENT,
+                    writes: <#types as ::cuda_std::kernel::KernelParam>::WRITES,
                     zero_at_exit: #zero_at_exit,
                 }),*],
                 entry: ::core::option::Option::Some(entry),

@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use cuda_std::Pod;
 use cuda_std::launch::{KernelSpec, LaunchConfig, Launcher};
-use gpu::gpu;
-use trazar::cuda::{CudaError, DeviceBuffer, Module, Queue, Stream};
+use gpu::{gpu, queue_of};
+use trazar::cuda::{CudaError, DeviceBuffer, Kernels, Module, Queue, Stream};
 use trazar_conformance::check::{self, Device};
 use trazar_kernels::primitives::scan::{self, TILE};
 
@@ -22,10 +22,10 @@ struct Checked {
 
 impl Checked {
     fn new(stream: &Stream) -> Result<Self, CudaError> {
-        let load = |ptx| Queue::new(stream, &Module::from_ptx(stream.device(), ptx)?);
+        let conformance = Module::from_ptx(stream.device(), trazar_conformance::PTX)?;
         Ok(Self {
-            conformance: load(trazar_conformance::PTX)?,
-            product: load(trazar_kernels::PTX)?,
+            conformance: queue_of(stream, &conformance)?,
+            product: Queue::new(stream, &Kernels::load(stream.device())?)?,
             memory: RefCell::default(),
         })
     }
@@ -187,10 +187,7 @@ fn scan_equals_the_cpu() -> Result<(), CudaError> {
     let Some(device) = gpu("scan") else {
         return Ok(());
     };
-    let queue = Queue::new(
-        &device.stream()?,
-        &Module::from_ptx(&device, trazar_kernels::PTX)?,
-    )?;
+    let queue = Queue::new(&device.stream()?, &Kernels::load(&device)?)?;
     let multiprocessors = device.info().multiprocessors;
     let tile = TILE as usize;
     // A wave: one tile for each block of a full launch.
@@ -247,10 +244,7 @@ fn scan_of_many_elements() -> Result<(), CudaError> {
         println!("large scan: skipped: less than 3 GiB of device memory are free");
         return Ok(());
     }
-    let queue = Queue::new(
-        &device.stream()?,
-        &Module::from_ptx(&device, trazar_kernels::PTX)?,
-    )?;
+    let queue = Queue::new(&device.stream()?, &Kernels::load(&device)?)?;
     let values: Vec<u32> = random(n).collect();
     let blocks = scan::blocks(n as u32, device.info().multiprocessors);
     let start = Instant::now();
@@ -266,10 +260,7 @@ fn scans_repeat() -> Result<(), CudaError> {
     let Some(device) = gpu("repeated scan") else {
         return Ok(());
     };
-    let queue = Queue::new(
-        &device.stream()?,
-        &Module::from_ptx(&device, trazar_kernels::PTX)?,
-    )?;
+    let queue = Queue::new(&device.stream()?, &Kernels::load(&device)?)?;
     let values: Vec<u32> = random(5_000_001).collect();
     let blocks = scan::blocks(5_000_001, device.info().multiprocessors);
     for round in 0..50 {

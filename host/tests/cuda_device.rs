@@ -3,17 +3,19 @@
 mod gpu;
 
 use std::ffi::c_void;
-use std::time::Instant;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use cuda_std::launch::{KernelSpec, LaunchConfig, Launcher};
-use gpu::gpu;
 use gpu::kernels::{PTX, SCALE, SIXTY_FOUR, SPIN, SUM_SHARED, dim, shape};
+use gpu::{gpu, queue_of};
 use trazar::cuda::{
     CudaError, Device, DeviceBuffer, DeviceInfo, LaunchProblem, Module, Queue, Stream, load_driver,
 };
 
 fn queue(device: &Device) -> Result<Queue, CudaError> {
-    Queue::new(&device.stream()?, &Module::from_ptx(device, PTX)?)
+    queue_of(&device.stream()?, &Module::from_ptx(device, PTX)?)
 }
 
 fn address<T>(value: &T) -> *const c_void {
@@ -280,7 +282,7 @@ fn threads_share_a_device() -> Result<(), CudaError> {
             .map(|id| {
                 let (device, module) = (device.clone(), module.clone());
                 scope.spawn(move || {
-                    let queue = Queue::new(&device.stream()?, &module)?;
+                    let queue = queue_of(&device.stream()?, &module)?;
                     let mut buffer = queue.stream().upload(&vec![id; 10_000])?;
                     for _ in 0..50 {
                         scale(&queue, &mut buffer, 1)?;
@@ -332,7 +334,7 @@ fn rust_kernels_run_through_their_typed_launchers() -> Result<(), CudaError> {
         return Ok(());
     };
     let module = Module::from_ptx(&device, trazar_conformance::PTX)?;
-    let queue = Queue::new(&device.stream()?, &module)?;
+    let queue = queue_of(&device.stream()?, &module)?;
     let (grid, block) = ((3, 2, 2), (8, 4, 2));
     let threads = 12 * 64;
     let mut out = queue
@@ -632,7 +634,7 @@ fn costs() -> Result<(), CudaError> {
         let start = Instant::now();
         let module = Module::from_ptx(&device, ptx)?;
         let loaded = ms(start);
-        let queue = Queue::new(&device.stream()?, &module)?;
+        let queue = queue_of(&device.stream()?, &module)?;
         let mut buffer = queue.stream().alloc_zeroed::<u32>(1000)?;
         scale(&queue, &mut buffer, 1)?;
         assert_eq!(buffer.to_vec()?, vec![1; 1000]);
@@ -695,5 +697,87 @@ fn costs() -> Result<(), CudaError> {
         rate(f64::from(after.elapsed_ms_since(&before)?))
     );
     drop(copy);
+    Ok(())
+}
+
+/// Each of these copies is made by all threads of rayon. One that waits for the other's piece finds the next copy to begin.
+#[test]
+fn large_uploads_from_within_rayon() -> Result<(), CudaError> {
+    let Some(device) = gpu("large uploads from rayon") else {
+        return Ok(());
+    };
+    let (done, end) = mpsc::channel();
+    let stream = device.stream()?;
+    thread::spawn(move || {
+        let values: Vec<u32> = (0..4 << 20).collect();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build();
+        let pool = pool.expect("threads");
+        let upload = || Ok(stream.upload(&values)?.to_vec()? == values);
+        let uploaded: Result<Vec<bool>, CudaError> = thread::scope(|scope| {
+            let callers: Vec<_> = (0..8)
+                .map(|_| scope.spawn(|| (0..4).map(|_| pool.install(upload)).collect()))
+                .collect();
+            let results = callers
+                .into_iter()
+                .map(|caller| caller.join().expect("no panic"));
+            results
+                .collect::<Result<Vec<Vec<bool>>, CudaError>>()
+                .map(|all| all.concat())
+        });
+        let _ = done.send(uploaded);
+    });
+    let uploaded = end.recv_timeout(Duration::from_secs(120));
+    let uploaded = uploaded.expect("uploads wait for each other")?;
+    assert_eq!(uploaded, [true; 32]);
+    Ok(())
+}
+
+/// A graph launches kernels whose module no one else holds any more.
+#[test]
+fn graphs_keep_their_modules() -> Result<(), CudaError> {
+    let Some(device) = gpu("modules of graphs") else {
+        return Ok(());
+    };
+    let stream = device.stream()?;
+    let mut values = stream.upload(&[3u32; 1000])?;
+    let mut graph = {
+        let queue = queue_of(&stream, &Module::from_ptx(&device, PTX)?)?;
+        // Looked up first, which a recording does not allow.
+        queue.module().kernel_info(SCALE.name)?;
+        // SAFETY: the values outlive the graph.
+        unsafe { stream.record_graph(|| scale(&queue, &mut values, 2)) }?
+    };
+    for _ in 0..3 {
+        // SAFETY: as above.
+        unsafe { graph.launch(&stream) }?;
+    }
+    assert_eq!(values.to_vec()?, vec![24; 1000]);
+    Ok(())
+}
+
+#[test]
+fn buffers_of_another_device_are_refused() -> Result<(), CudaError> {
+    use trazar::gpu::Gpu;
+    let Some(device) = gpu("two devices") else {
+        return Ok(());
+    };
+    if Device::count()? < 2 {
+        println!("two devices: skipped: there is one");
+        return Ok(());
+    }
+    let other = Device::open(1)?.stream()?.upload(&[1u32; 10])?;
+    let queue = queue(&device)?;
+    let refused = queue.using(&other).map(drop).unwrap_err();
+    assert!(
+        matches!(
+            refused,
+            trazar::Error::Cuda(CudaError::WrongDevice {
+                device: 0,
+                other: 1,
+                ..
+            })
+        ),
+        "{refused}"
+    );
     Ok(())
 }

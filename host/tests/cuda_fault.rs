@@ -3,16 +3,16 @@
 mod gpu;
 
 use cuda_std::launch::Launcher;
-use gpu::gpu;
 use gpu::kernels::{CRASH, PTX, SIXTY_FOUR, shape};
-use trazar::cuda::{CudaError, Module, Queue};
+use gpu::{gpu, queue_of};
+use trazar::cuda::{CudaError, Module};
 
 #[test]
 fn a_crashed_kernel_is_named_by_every_later_call() -> Result<(), CudaError> {
     let Some(device) = gpu("crash") else {
         return Ok(());
     };
-    let queue = Queue::new(&device.stream()?, &Module::from_ptx(&device, PTX)?)?;
+    let queue = queue_of(&device.stream()?, &Module::from_ptx(&device, PTX)?)?;
     let buffer = queue.stream().alloc_zeroed::<u32>(10)?;
     let pinned = device.pinned::<u32>(10)?;
     queue.stream().synchronize()?;

@@ -1,7 +1,7 @@
 //! The host: what a kernel asks for is answered by the emulator that runs it.
 //!
-//! Outside the emulator, a kernel's function can be called like any other: accesses through views are held against
-//! the views' lengths, and what needs other threads panics and says so.
+//! Outside a kernel nothing has an answer, accesses to memory included: they panic and say so. So safe code can hold
+//! a view anywhere, and follows it only where the emulator has found that it may.
 
 use super::Access;
 use crate::Pod;
@@ -176,11 +176,12 @@ pub(crate) fn in_global_memory<T>(ptr: *mut T) -> *mut T {
 /// Called before each access to `count` elements from `index` on of a view of `len` elements that starts at `start`; the
 /// address is to be a multiple of `alignment`.
 ///
-/// Under the emulator, what is wrong with the access ends the launch.
+/// It returns only if the emulator runs the calling thread and found the elements in memory that it owns. What is wrong
+/// with the access ends the launch.
 ///
 /// # Panics
 ///
-/// Outside a kernel, if the elements are not the view's or not aligned.
+/// Outside a kernel. The address may then be a GPU's, or memory that another thread uses.
 #[track_caller]
 pub(crate) fn on_access<T>(
     start: *const T,
@@ -200,17 +201,18 @@ pub(crate) fn on_access<T>(
         access,
         source: Location::caller(),
     };
-    if call::access(accessed).is_some() {
-        return;
+    if call::access(accessed).is_none() {
+        outside_a_kernel();
     }
-    assert!(
-        index.checked_add(count).is_some_and(|end| end <= len),
-        "elements {index} to {index} + {count} of a view of {len} elements"
-    );
-    let address = start.wrapping_add(index).addr();
-    assert!(
-        address.is_multiple_of(alignment),
-        "an access at the address {address:#x}, which is not a multiple of {alignment}"
+}
+
+/// Panics: a view was followed on the host, outside a running kernel.
+#[cold]
+#[track_caller]
+fn outside_a_kernel() -> ! {
+    panic!(
+        "a view gives access to its elements only inside a running kernel, on the device or under the emulator that \
+         owns the memory; the host reads and writes through the buffer"
     );
 }
 

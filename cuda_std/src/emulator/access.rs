@@ -6,6 +6,7 @@ use super::memory::Owner;
 use super::shadow::{Before, Conflict, Kind, NoMemory};
 use crate::atomic::ScopeKind;
 use crate::backend::Access;
+use crate::view::RawView;
 
 /// Static shared memory that a block can have, in bytes.
 const STATIC_SHARED: usize = 48 << 10;
@@ -302,8 +303,9 @@ impl Machine {
             if !param.zero_at_exit || param.element == 0 {
                 continue;
             }
-            // SAFETY: a view starts with its address and its length.
-            let (start, len) = unsafe { (*self.args.add(value)).cast::<(usize, usize)>().read() };
+            // SAFETY: `run`'s caller promises a view there, and every view has this layout.
+            let RawView { ptr, len } = unsafe { (*self.args.add(value)).cast::<RawView>().read() };
+            let start = ptr.addr();
             let Some(region) = self.find(start) else {
                 continue;
             };
@@ -311,8 +313,7 @@ impl Machine {
             let region = unsafe { &mut *self.memory }.region(region);
             let bytes =
                 (len.saturating_mul(param.element)).min(region.start + region.bytes - start);
-            // SAFETY: bytes of the device's memory.
-            let now = unsafe { std::slice::from_raw_parts(start as *const u8, bytes) };
+            let now = region.bytes_from(start, bytes);
             let Some(byte) = now.iter().position(|&byte| byte != 0) else {
                 continue;
             };

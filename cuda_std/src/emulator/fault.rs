@@ -26,6 +26,10 @@ pub enum EmulatorError {
         /// Elements given.
         given: usize,
     },
+    /// The host used a buffer while another queue's work on it may not be done.
+    StreamOrder(Box<Unordered>),
+    /// A buffer of another emulated device was to be acquired or released.
+    OtherDevice,
     /// The host read an element that nothing has written.
     ReadUninitialised {
         /// The first such element.
@@ -60,6 +64,10 @@ impl fmt::Display for EmulatorError {
                 f,
                 "a copy of {given} elements to or from an emulated buffer of {buffer}: copy all of them"
             ),
+            Self::StreamOrder(unordered) => write!(f, "stream order: {unordered}"),
+            Self::OtherDevice => f.write_str(
+                "the buffer belongs to another emulator: a queue uses buffers of its own device",
+            ),
             Self::ReadUninitialised { index, len } => write!(
                 f,
                 "the host reads element {index} of an emulated buffer of {len}, which nothing has written"
@@ -69,6 +77,78 @@ impl fmt::Display for EmulatorError {
 }
 
 impl std::error::Error for EmulatorError {}
+
+/// What a queue does with a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum QueueWork {
+    /// Allocates it.
+    Allocation,
+    /// Copies from the host, or fills it.
+    Write,
+    /// Copies to the host.
+    Read,
+    /// Launches a kernel that is given it.
+    Launch {
+        /// The kernel.
+        kernel: &'static str,
+        /// The kernel's parameter that is a view of it.
+        argument: &'static str,
+    },
+    /// Frees it.
+    Drop,
+}
+
+impl fmt::Display for QueueWork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Allocation => f.write_str("allocates it"),
+            Self::Write => f.write_str("writes it"),
+            Self::Read => f.write_str("reads it"),
+            Self::Launch { kernel, argument } => {
+                write!(f, "launches `{kernel}` with it as `{argument}`")
+            }
+            Self::Drop => f.write_str("frees it"),
+        }
+    }
+}
+
+/// Work of two queues on one buffer, at least one of which writes, that nothing orders: on a GPU it might overlap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unordered {
+    /// The buffer's size.
+    pub bytes: usize,
+    /// The queue on which it was allocated, by its [number](super::Emulator::queue).
+    pub home: usize,
+    /// The queue that used it first, and how.
+    pub before: (usize, QueueWork),
+    /// The queue that uses it now, and how.
+    pub now: (usize, QueueWork),
+    /// Whether the home queue waits for the first use: then the second one lacks an `acquire`, else the first a `release`.
+    pub is_released: bool,
+}
+
+impl fmt::Display for Unordered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            bytes,
+            home,
+            before: (first, before),
+            now: (second, now),
+            is_released,
+        } = self;
+        write!(
+            f,
+            "a buffer of {bytes} bytes that belongs to queue {home}: queue {first} {before}, and queue {second} {now} without \
+             waiting for that: "
+        )?;
+        if *is_released {
+            write!(f, "`acquire` it on queue {second} before the second")
+        } else {
+            write!(f, "`release` it on queue {first} after the first")
+        }
+    }
+}
 
 /// A launch that ended with a fault, and how to see it again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -227,6 +307,8 @@ pub enum Fault {
         /// What is wrong, and what would be right.
         why: String,
     },
+    /// The launch is given a buffer while another queue's work on it may not be done.
+    StreamOrder(Box<Unordered>),
     /// An access past the end of a view, or of the memory that it lies in.
     OutOfBounds {
         /// The access.
@@ -403,6 +485,7 @@ impl Fault {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::BadLaunch { .. } => "bad launch",
+            Self::StreamOrder(_) => "stream order",
             Self::OutOfBounds { .. } => "out of bounds",
             Self::NotDeviceMemory { .. } => "not device memory",
             Self::Misaligned { .. } => "misaligned access",
@@ -432,6 +515,7 @@ impl fmt::Display for Fault {
         write!(f, "{}: ", self.kind())?;
         match self {
             Self::BadLaunch { why } => f.write_str(why),
+            Self::StreamOrder(unordered) => unordered.fmt(f),
             Self::OutOfBounds {
                 event,
                 place,

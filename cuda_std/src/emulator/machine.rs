@@ -25,6 +25,7 @@ use super::schedule::{Ready, Schedule};
 use super::shadow::Crowds;
 use super::{Settings, tally};
 use crate::launch::{Dim3, KernelSpec, LaunchConfig};
+use crate::view::RawView;
 
 /// Bytes of a coroutine's stack, of which only what is used takes memory.
 const STACK: usize = 128 << 10;
@@ -300,12 +301,12 @@ impl Machine {
             .zip(args)
             .filter(|(param, _)| param.element > 0)
             .map(|(param, &value)| {
-                // SAFETY: a view starts with its address and its length.
-                let (start, len) = unsafe { value.cast::<(usize, usize)>().read() };
+                // SAFETY: by the caller's promise a view, and every view has this layout.
+                let view = unsafe { value.cast::<RawView>().read() };
                 Param {
                     name: param.name,
-                    start,
-                    bytes: len.saturating_mul(param.element),
+                    start: view.ptr.addr(),
+                    bytes: view.len.saturating_mul(param.element),
                 }
             })
             .collect();

@@ -6,9 +6,13 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::fault::EmulatorError;
+use core::ffi::c_void;
+
+use super::fault::{EmulatorError, QueueWork, Unordered};
+use super::queues::Queues;
 use super::shadow::Shadow;
-use crate::launch::Dim3;
+use crate::launch::{Dim3, KernelSpec};
+use crate::view::RawView;
 use crate::{Pod, View, ViewMut};
 
 /// What allocations are aligned to, as the CUDA driver's are.
@@ -38,6 +42,17 @@ pub(super) struct Region {
     layout: Layout,
 }
 
+impl Region {
+    /// The `bytes` bytes from the address `start` on.
+    pub(super) fn bytes_from(&self, start: usize, bytes: usize) -> &[u8] {
+        let offset = start - self.start;
+        assert!(offset <= self.bytes && bytes <= self.bytes - offset);
+        // SAFETY: bytes of the region's own memory, all of which were written when it was added. The memory's lock is
+        // held, and nothing runs while they are borrowed.
+        unsafe { std::slice::from_raw_parts(self.memory.add(offset), bytes) }
+    }
+}
+
 impl Drop for Region {
     fn drop(&mut self) {
         // SAFETY: allocated in `Memory::add` with this layout.
@@ -57,6 +72,7 @@ pub(super) struct Memory {
     generation: u32,
     /// Launches so far.
     pub(super) launches: u64,
+    pub(super) queues: Queues,
 }
 
 impl Memory {
@@ -116,6 +132,41 @@ impl Memory {
         (address - start <= region.bytes).then_some(index)
     }
 
+    /// Notes which buffers a launch on `queue` is given.
+    ///
+    /// # Safety
+    ///
+    /// If there are as many arguments as the kernel has parameters, they are of those types.
+    pub(super) unsafe fn note_launch(
+        &mut self,
+        queue: usize,
+        spec: &'static KernelSpec,
+        args: &[*const c_void],
+    ) -> Result<(), Box<Unordered>> {
+        if args.len() != spec.params.len() {
+            // The launch will be refused.
+            return Ok(());
+        }
+        for (param, &value) in spec.params.iter().zip(args) {
+            if param.element == 0 {
+                continue;
+            }
+            // SAFETY: by the caller's promise a view, and every view has this layout.
+            let view = unsafe { value.cast::<RawView>().read() };
+            if view.len == 0 {
+                continue;
+            }
+            if let Some(region) = self.find(view.ptr.addr()) {
+                let work = QueueWork::Launch {
+                    kernel: spec.name,
+                    argument: param.name,
+                };
+                self.queues.note(region, queue, param.writes, work)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Whether region `index` is still the one that `address` lies in.
     pub(super) fn holds(&self, index: usize, address: usize) -> bool {
         self.regions
@@ -160,12 +211,13 @@ unsafe impl<T: Pod> Send for Buffer<T> {}
 unsafe impl<T: Pod> Sync for Buffer<T> {}
 
 impl<T: Pod> Buffer<T> {
-    pub(super) fn new(memory: &Shared, len: usize) -> Result<Self, EmulatorError> {
+    pub(super) fn new(memory: &Shared, queue: usize, len: usize) -> Result<Self, EmulatorError> {
         let bytes = len
             .checked_mul(size_of::<T>())
             .ok_or(EmulatorError::OutOfMemory { bytes: usize::MAX })?;
         let mut held = lock(memory);
         let region = held.add(bytes, Owner::Device)?;
+        held.queues.allocate(region, bytes, queue);
         let start = held.region(region).memory.cast();
         drop(held);
         Ok(Self {
@@ -175,6 +227,22 @@ impl<T: Pod> Buffer<T> {
             len,
             elements: PhantomData,
         })
+    }
+
+    /// Its region, if it is one of this memory.
+    pub(super) fn region_of(&self, memory: &Shared) -> Result<usize, EmulatorError> {
+        if Arc::ptr_eq(&self.memory, memory) {
+            Ok(self.region)
+        } else {
+            Err(EmulatorError::OtherDevice)
+        }
+    }
+
+    /// Notes a copy or a fill, which the queue does that the buffer was allocated on.
+    fn note(&self, memory: &mut Memory, work: QueueWork) -> Result<(), EmulatorError> {
+        let writes = work != QueueWork::Read;
+        let noted = memory.queues.note_home(self.region, writes, work);
+        noted.map_err(EmulatorError::StreamOrder)
     }
 
     /// Its number of elements.
@@ -219,10 +287,11 @@ impl<T: Pod> Buffer<T> {
     ///
     /// # Errors
     ///
-    /// [`EmulatorError::WrongLength`] unless there are as many as the buffer has elements.
+    /// [`EmulatorError::WrongLength`] unless there are as many as the buffer has elements; [`EmulatorError::StreamOrder`].
     pub fn write(&mut self, values: &[T]) -> Result<(), EmulatorError> {
         self.check_len(values.len())?;
         let mut memory = lock(&self.memory);
+        self.note(&mut memory, QueueWork::Write)?;
         // SAFETY: `len` elements on both sides; under the lock, no kernel runs.
         unsafe {
             self.start
@@ -233,13 +302,19 @@ impl<T: Pod> Buffer<T> {
     }
 
     /// Sets every element to `value`.
-    pub fn fill(&mut self, value: T) {
+    ///
+    /// # Errors
+    ///
+    /// [`EmulatorError::StreamOrder`].
+    pub fn fill(&mut self, value: T) -> Result<(), EmulatorError> {
         let mut memory = lock(&self.memory);
+        self.note(&mut memory, QueueWork::Write)?;
         for i in 0..self.len {
             // SAFETY: element `i` of `len`; under the lock, no kernel runs.
             unsafe { self.start.add(i).write(value) };
         }
         memory.region(self.region).shadow.set_written();
+        Ok(())
     }
 
     /// Copies all elements to `values`.
@@ -247,10 +322,11 @@ impl<T: Pod> Buffer<T> {
     /// # Errors
     ///
     /// [`EmulatorError::WrongLength`] unless there is room for as many as the buffer has;
-    /// [`EmulatorError::ReadUninitialised`] if nothing has written some of them.
+    /// [`EmulatorError::ReadUninitialised`] if nothing has written some of them; [`EmulatorError::StreamOrder`].
     pub fn read(&self, values: &mut [T]) -> Result<(), EmulatorError> {
         self.check_len(values.len())?;
         let mut memory = lock(&self.memory);
+        self.note(&mut memory, QueueWork::Read)?;
         if let Some(byte) = memory.region(self.region).shadow.first_unwritten() {
             return Err(EmulatorError::ReadUninitialised {
                 index: byte / size_of::<T>().max(1),
@@ -270,7 +346,7 @@ impl<T: Pod> Buffer<T> {
     ///
     /// # Errors
     ///
-    /// [`EmulatorError::ReadUninitialised`] if nothing has written some of them; [`EmulatorError::OutOfMemory`].
+    /// Those of [`read`](Self::read); [`EmulatorError::OutOfMemory`].
     pub fn to_vec(&self) -> Result<Vec<T>, EmulatorError> {
         let mut values = Vec::new();
         values
@@ -296,9 +372,21 @@ impl<T: Pod> Buffer<T> {
     }
 }
 
+/// # Panics
+///
+/// If another queue may still use it, unless the thread panics already. On a GPU, the memory would go to another buffer while
+/// a kernel works on it; no error that a later call returned would be sure to be seen.
 impl<T: Pod> Drop for Buffer<T> {
     fn drop(&mut self) {
-        lock(&self.memory).remove(self.region);
+        let mut memory = lock(&self.memory);
+        let freed = memory.queues.free(self.region);
+        memory.remove(self.region);
+        drop(memory);
+        if let Err(unordered) = freed
+            && !std::thread::panicking()
+        {
+            panic!("{}", EmulatorError::StreamOrder(unordered));
+        }
     }
 }
 

@@ -43,6 +43,7 @@
 //! | `warp.rs` | what the lanes get |
 //! | `progress.rs` | telling threads that work from threads that only wait |
 //! | `memory.rs` | memory, and who owns it |
+//! | `queues.rs` | which queues have waited for which |
 //! | `shadow.rs` | what is noted of each element |
 //! | `clocks.rs` | what happens before what |
 //! | `fault.rs` | what is reported |
@@ -54,6 +55,7 @@ mod fault;
 mod machine;
 mod memory;
 mod progress;
+mod queues;
 mod rendezvous;
 mod schedule;
 mod shadow;
@@ -63,7 +65,10 @@ mod warp;
 use core::ffi::c_void;
 use std::sync::Arc;
 
-pub use fault::{EmulatorError, Event, Fault, Place, Report, Source, ThreadId, Touch, Waiting};
+pub use fault::{
+    EmulatorError, Event, Fault, Place, QueueWork, Report, Source, ThreadId, Touch, Unordered,
+    Waiting,
+};
 
 pub(crate) use access::Accessed;
 pub use memory::Buffer;
@@ -75,10 +80,11 @@ pub(crate) use warp::WarpOp;
 use crate::Pod;
 use crate::launch::{KernelSpec, LaunchConfig, Launcher};
 
-/// An emulated device. Clones are the same device.
+/// An emulated device, and a queue of work on it. Clones are the same queue of the same device.
 #[derive(Clone, Debug)]
 pub struct Emulator {
     memory: memory::Shared,
+    queue: usize,
     settings: Settings,
 }
 
@@ -98,6 +104,7 @@ impl Emulator {
     pub fn new(seed: u64) -> Self {
         Self {
             memory: Arc::default(),
+            queue: 0,
             settings: Settings {
                 seed,
                 schedule: Schedule::default(),
@@ -129,6 +136,52 @@ impl Emulator {
         self
     }
 
+    /// Another queue of the same device, with the same settings.
+    ///
+    /// Launches are done when they return, whatever their queue. But on a GPU, work of two queues may overlap: so a buffer of
+    /// one is used on another only between [`acquire`](Self::acquire) and [`release`](Self::release), and all else is a fault.
+    #[must_use]
+    pub fn another_queue(&self) -> Self {
+        let queue = memory::lock(&self.memory).queues.add();
+        Self {
+            memory: Arc::clone(&self.memory),
+            queue,
+            settings: self.settings,
+        }
+    }
+
+    /// The number of this queue among those of its device, from 0.
+    #[must_use]
+    pub fn queue(&self) -> usize {
+        self.queue
+    }
+
+    /// Lets later launches of this queue wait for the work so far of the queue that `buffer` was allocated on.
+    ///
+    /// # Errors
+    ///
+    /// [`EmulatorError::OtherDevice`].
+    pub fn acquire<T: Pod>(&self, buffer: &Buffer<T>) -> Result<(), EmulatorError> {
+        let region = buffer.region_of(&self.memory)?;
+        memory::lock(&self.memory)
+            .queues
+            .acquire(region, self.queue);
+        Ok(())
+    }
+
+    /// Lets later work of the queue that `buffer` was allocated on, its drop included, wait for this queue's launches so far.
+    ///
+    /// # Errors
+    ///
+    /// [`EmulatorError::OtherDevice`].
+    pub fn release<T: Pod>(&self, buffer: &Buffer<T>) -> Result<(), EmulatorError> {
+        let region = buffer.region_of(&self.memory)?;
+        memory::lock(&self.memory)
+            .queues
+            .release(region, self.queue);
+        Ok(())
+    }
+
     /// The seed.
     #[must_use]
     pub fn seed(&self) -> u64 {
@@ -153,7 +206,7 @@ impl Emulator {
     ///
     /// [`EmulatorError::OutOfMemory`].
     pub fn alloc<T: Pod>(&self, len: usize) -> Result<Buffer<T>, EmulatorError> {
-        Buffer::new(&self.memory, len)
+        Buffer::new(&self.memory, self.queue, len)
     }
 
     /// `len` elements whose bytes are zero.
@@ -164,7 +217,7 @@ impl Emulator {
     pub fn alloc_zeroed<T: Pod>(&self, len: usize) -> Result<Buffer<T>, EmulatorError> {
         let mut buffer = self.alloc::<T>(len)?;
         // SAFETY: plain data may be all zeros.
-        buffer.fill(unsafe { core::mem::zeroed() });
+        buffer.fill(unsafe { core::mem::zeroed() })?;
         Ok(buffer)
     }
 
@@ -214,6 +267,11 @@ impl Launcher for Emulator {
         let mut memory = memory::lock(&self.memory);
         let launch = memory.launches;
         memory.launches += 1;
+        // SAFETY: the caller's promise.
+        let ordered = unsafe { memory.note_launch(self.queue, spec, args) };
+        if let Err(unordered) = ordered {
+            return Err(self.report(spec, launch, Fault::StreamOrder(unordered), 0));
+        }
         // SAFETY: the caller's promise, as far as the arguments' types go; accesses are checked.
         let (fault, steps) =
             unsafe { machine::run(&mut memory, self.settings, spec, config, args, launch) };

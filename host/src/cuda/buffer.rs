@@ -3,18 +3,17 @@
 use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
-use std::mem::{ManuallyDrop, size_of};
+use std::mem::size_of;
 use std::ops::Range;
 use std::slice;
 
 use cuda_std::{Pod, View, ViewMut};
-use cust::memory::{DeviceBuffer as CustBuffer, DevicePointer};
 use cust::sys::CUdeviceptr;
 
 use crate::gpu::{FillValue, Pattern};
 use crate::memory::advise_large_pages;
 
-use super::error::{CudaError, check, driver_error, status_of};
+use super::error::{CudaError, check};
 use super::pinned::{InFlight, PinnedBuffer};
 use super::raw;
 use super::staging;
@@ -25,8 +24,8 @@ use super::stream::Stream;
 /// A buffer belongs to the stream it was allocated on: its copies and fills are queued there, and dropping it frees it
 /// after the work queued there so far. Kernels of another stream need [`Stream::wait_for`] around them.
 pub struct DeviceBuffer<T: Pod> {
-    /// For no bytes this holds a null pointer, which is never passed to the driver.
-    bytes: ManuallyDrop<CustBuffer<u8>>,
+    /// For no bytes this is 0, which is never passed to the driver.
+    address: CUdeviceptr,
     len: usize,
     stream: Stream,
     elements: PhantomData<T>,
@@ -43,27 +42,29 @@ impl<T: Pod> DeviceBuffer<T> {
         const OUT_OF_MEMORY: u32 = 2;
 
         let size = byte_size::<T>(len)?;
-        stream.device().bind()?;
-        // SAFETY: the contents are unspecified bytes, and only `Pod` elements are ever read from them; the stream
-        // outlives the buffer, which holds a clone of it.
-        let bytes = unsafe { CustBuffer::uninitialized_async(size, stream.as_cust()) };
-        match bytes.map_err(status_of) {
-            Ok(bytes) => Ok(Self {
-                bytes: ManuallyDrop::new(bytes),
-                len,
-                stream: stream.clone(),
-                elements: PhantomData,
-            }),
-            Err(status) if status.code() == OUT_OF_MEMORY => {
-                let memory = stream.device().memory()?;
-                Err(CudaError::OutOfMemory {
-                    requested: size,
-                    free: memory.free,
-                    total: memory.total,
-                })
+        let mut address = 0;
+        if size > 0 {
+            stream.device().bind()?;
+            // SAFETY: the stream is alive; writes one address. The contents are unspecified bytes, and only `Pod` elements are
+            // ever read from them.
+            match unsafe { raw::cuMemAllocAsync(&mut address, size, stream.raw()) } {
+                OUT_OF_MEMORY => {
+                    let memory = stream.device().memory()?;
+                    return Err(CudaError::OutOfMemory {
+                        requested: size,
+                        free: memory.free,
+                        total: memory.total,
+                    });
+                }
+                status => stream.blame(check("cuMemAllocAsync", status))?,
             }
-            Err(status) => stream.blame(Err(driver_error("cuMemAllocAsync", status))),
         }
+        Ok(Self {
+            address,
+            len,
+            stream: stream.clone(),
+            elements: PhantomData,
+        })
     }
 
     /// Its number of elements.
@@ -88,15 +89,15 @@ impl<T: Pod> DeviceBuffer<T> {
 
     /// The device address of its first element, to pass to kernels; null if it is empty. The host can't read it.
     pub fn as_ptr(&self) -> *const T {
-        self.address() as *const T
+        self.address as *const T
     }
 
     /// As [`DeviceBuffer::as_ptr`], for kernels that write.
     pub fn as_mut_ptr(&mut self) -> *mut T {
-        self.address() as *mut T
+        self.address as *mut T
     }
 
-    /// The elements, for a kernel to read. Empty buffers have a view of a null address.
+    /// The elements, for a kernel to read; the host can't follow the view. Empty buffers have a view of a null address.
     pub fn view(&self) -> View<'_, T> {
         // SAFETY: the device memory holds `len` elements while the view borrows the buffer; the driver aligns it.
         unsafe { View::from_raw_parts(self.as_ptr(), self.len) }
@@ -108,15 +109,6 @@ impl<T: Pod> DeviceBuffer<T> {
         unsafe { ViewMut::from_raw_parts(self.as_mut_ptr(), self.len) }
     }
 
-    /// The address as `cust`'s pointer.
-    pub fn as_cust_ptr(&self) -> DevicePointer<u8> {
-        self.bytes.as_device_ptr()
-    }
-
-    fn address(&self) -> CUdeviceptr {
-        self.bytes.as_device_ptr().as_raw()
-    }
-
     /// The device address and size in bytes of `count` elements from `start`, if the buffer has them.
     fn span(&self, start: usize, count: usize) -> Result<(CUdeviceptr, usize), CudaError> {
         let end = start.saturating_add(count);
@@ -126,7 +118,7 @@ impl<T: Pod> DeviceBuffer<T> {
         }
         // Both products are at most the buffer's size in bytes, and `usize` is 64 bits wide where CUDA runs.
         Ok((
-            self.address() + (start * size_of::<T>()) as u64,
+            self.address + (start * size_of::<T>()) as u64,
             count * size_of::<T>(),
         ))
     }
@@ -139,8 +131,7 @@ impl<T: Pod> DeviceBuffer<T> {
     /// [`CudaError::OutOfRange`] if the lengths differ; [`CudaError::Execution`] if a kernel has crashed.
     pub fn write(&mut self, values: &[T]) -> Result<(), CudaError> {
         self.check_len(values.len())?;
-        let stream = self.stream.clone();
-        if stream.with_staging(|staging| staging::write(self, staging, values))? {
+        if staging::write(self, values)? {
             return Ok(());
         }
         self.write_at(0, values)
@@ -185,7 +176,7 @@ impl<T: Pod> DeviceBuffer<T> {
         bytes: &[u8],
     ) -> Result<(), CudaError> {
         self.stream.device().bind()?;
-        let to = self.address() + start as u64;
+        let to = self.address + start as u64;
         // SAFETY: the caller's promise.
         let status = unsafe {
             raw::cuMemcpyHtoDAsync_v2(to, bytes.as_ptr().cast(), bytes.len(), self.stream.raw())
@@ -305,10 +296,10 @@ impl<T: Pod> DeviceBuffer<T> {
         }
         self.stream.wait_for(&from.stream)?;
         // SAFETY: `span` has checked both, and they are different buffers, one being borrowed mutably. Neither is freed
-        // before the copy: this one's stream does it, and the other's stream waits below.
+        // before the copy: this one's stream does it, and the other's stream waits below, or the host.
         let status = unsafe { raw::cuMemcpyDtoDAsync_v2(to, source, bytes, self.stream.raw()) };
         self.stream.blame(check("cuMemcpyDtoDAsync", status))?;
-        from.stream.wait_for(&self.stream)
+        from.stream.must_wait_for(&self.stream)
     }
 
     /// Queues the setting of every byte to `byte`.
@@ -322,12 +313,7 @@ impl<T: Pod> DeviceBuffer<T> {
         self.stream.device().bind()?;
         // SAFETY: exactly the buffer's bytes, and any byte is valid in a `Pod`.
         let status = unsafe {
-            raw::cuMemsetD8Async(
-                self.address(),
-                byte,
-                self.size_in_bytes(),
-                self.stream.raw(),
-            )
+            raw::cuMemsetD8Async(self.address, byte, self.size_in_bytes(), self.stream.raw())
         };
         self.stream.blame(check("cuMemsetD8Async", status))
     }
@@ -344,7 +330,7 @@ impl<T: Pod> DeviceBuffer<T> {
             return Ok(());
         }
         self.stream.device().bind()?;
-        let (to, len, stream) = (self.address(), self.len, self.stream.raw());
+        let (to, len, stream) = (self.address, self.len, self.stream.raw());
         let (call, status) = match value.pattern() {
             // SAFETY: the buffer holds `len` elements of 1 byte.
             Pattern::Bits8(bits) => ("cuMemsetD8Async", unsafe {
@@ -390,17 +376,18 @@ pub(super) fn byte_size<T>(len: usize) -> Result<usize, CudaError> {
 
 impl<T: Pod> Drop for DeviceBuffer<T> {
     fn drop(&mut self) {
-        // SAFETY: taken here alone, and not used after.
-        let bytes = unsafe { ManuallyDrop::take(&mut self.bytes) };
-        // On a failure there is no one to tell; the driver frees everything with the process.
-        let _ = self.stream.device().bind();
-        let _ = bytes.drop_async(self.stream.as_cust());
+        if self.address != 0 {
+            // On a failure there is no one to tell; the driver frees everything with the process.
+            let _ = self.stream.device().bind();
+            // SAFETY: allocated in `new`, freed here alone, after the stream's work so far.
+            let _ = unsafe { raw::cuMemFreeAsync(self.address, self.stream.raw()) };
+        }
     }
 }
 
 impl<T: Pod> fmt::Debug for DeviceBuffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let address = self.address() as *const c_void;
+        let address = self.address as *const c_void;
         write!(
             f,
             "DeviceBuffer<{}>({} at {address:p})",

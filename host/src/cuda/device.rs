@@ -1,15 +1,15 @@
 //! GPUs: finding them, their properties, their memory.
 
+use std::ffi::c_char;
 use std::fmt;
 use std::ptr;
 use std::sync::Arc;
 
 use cuda_std::Pod;
-use cust::context::{Context, CurrentContext};
-use cust::device::{Device as CustDevice, DeviceAttribute};
+use cust::sys::{CUcontext, CUdevice, CUmemoryPool};
 
 use super::driver::{DriverVersion, load_driver};
-use super::error::{ComputeCapability, CudaError, check, check_cust};
+use super::error::{ComputeCapability, CudaError, check};
 use super::pinned::PinnedBuffer;
 use super::raw;
 use super::stream::Stream;
@@ -67,54 +67,63 @@ impl DeviceInfo {
             .collect()
     }
 
-    fn read(index: u32, device: CustDevice, driver: DriverVersion) -> Result<Self, CudaError> {
-        use DeviceAttribute as A;
+    fn read(index: u32, device: CUdevice, driver: DriverVersion) -> Result<Self, CudaError> {
         let get = |attribute| {
-            check_cust("cuDeviceGetAttribute", device.get_attribute(attribute))
-                .map(i32::unsigned_abs)
-        };
-        let get_raw = |attribute| {
             let mut value = 0;
             // SAFETY: writes one integer; the device handle is valid for the life of the process.
-            let status =
-                unsafe { raw::cuDeviceGetAttribute(&mut value, attribute, device.as_raw()) };
+            let status = unsafe { raw::cuDeviceGetAttribute(&mut value, attribute, device) };
             check("cuDeviceGetAttribute", status).map(|()| value.unsigned_abs())
         };
+        let get_xyz = |x| Ok::<_, CudaError>([get(x)?, get(x + 1)?, get(x + 2)?]);
+        let mut total_memory = 0;
+        // SAFETY: writes one integer.
+        check("cuDeviceTotalMem", unsafe {
+            raw::cuDeviceTotalMem_v2(&mut total_memory, device)
+        })?;
         Ok(Self {
             index,
-            name: check_cust("cuDeviceGetName", device.name())?,
+            name: device_name(device)?,
             compute_capability: ComputeCapability {
-                major: get(A::ComputeCapabilityMajor)?,
-                minor: get(A::ComputeCapabilityMinor)?,
+                major: get(raw::ATTRIBUTE_CAPABILITY_MAJOR)?,
+                minor: get(raw::ATTRIBUTE_CAPABILITY_MINOR)?,
             },
             driver,
-            total_memory: check_cust("cuDeviceTotalMem", device.total_memory())?,
-            multiprocessors: get(A::MultiprocessorCount)?,
-            l2_bytes: get(A::L2CacheSize)?,
-            threads_per_multiprocessor: get(A::MaxThreadsPerMultiprocessor)?,
-            threads_per_block: get(A::MaxThreadsPerBlock)?,
-            max_block: [
-                get(A::MaxBlockDimX)?,
-                get(A::MaxBlockDimY)?,
-                get(A::MaxBlockDimZ)?,
-            ],
-            max_grid: [
-                get(A::MaxGridDimX)?,
-                get(A::MaxGridDimY)?,
-                get(A::MaxGridDimZ)?,
-            ],
-            shared_per_block: get_raw(raw::ATTRIBUTE_SHARED_OPT_IN)?,
-            memory_pools: get_raw(raw::ATTRIBUTE_MEMORY_POOLS)? != 0,
+            total_memory,
+            multiprocessors: get(raw::ATTRIBUTE_MULTIPROCESSORS)?,
+            l2_bytes: get(raw::ATTRIBUTE_L2_BYTES)?,
+            threads_per_multiprocessor: get(raw::ATTRIBUTE_THREADS_PER_MULTIPROCESSOR)?,
+            threads_per_block: get(raw::ATTRIBUTE_THREADS_PER_BLOCK)?,
+            max_block: get_xyz(raw::ATTRIBUTE_MAX_BLOCK_X)?,
+            max_grid: get_xyz(raw::ATTRIBUTE_MAX_GRID_X)?,
+            shared_per_block: get(raw::ATTRIBUTE_SHARED_OPT_IN)?,
+            memory_pools: get(raw::ATTRIBUTE_MEMORY_POOLS)? != 0,
         })
     }
 }
 
-fn device_count() -> Result<u32, CudaError> {
-    check_cust("cuDeviceGetCount", CustDevice::num_devices())
+fn device_name(device: CUdevice) -> Result<String, CudaError> {
+    const LEN: usize = 256;
+    let mut name = [0u8; LEN];
+    // SAFETY: writes at most so many bytes.
+    let status =
+        unsafe { raw::cuDeviceGetName(name.as_mut_ptr().cast::<c_char>(), LEN as i32, device) };
+    check("cuDeviceGetName", status)?;
+    let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
+    Ok(String::from_utf8_lossy(name).into_owned())
 }
 
-fn find(index: u32) -> Result<CustDevice, CudaError> {
-    check_cust("cuDeviceGet", CustDevice::get_device(index))
+fn device_count() -> Result<u32, CudaError> {
+    let mut count = 0;
+    // SAFETY: writes one integer.
+    let status = unsafe { raw::cuDeviceGetCount(&mut count) };
+    check("cuDeviceGetCount", status).map(|()| count.unsigned_abs())
+}
+
+fn find(index: u32) -> Result<CUdevice, CudaError> {
+    let mut device = 0;
+    // SAFETY: writes one handle.
+    let status = unsafe { raw::cuDeviceGet(&mut device, index.cast_signed()) };
+    check("cuDeviceGet", status).map(|()| device)
 }
 
 /// An opened GPU. Clones share it; it closes with the last clone and the last object made from it.
@@ -130,12 +139,45 @@ pub struct Device {
 struct Inner {
     info: DeviceInfo,
     /// The default pool of the device, from which `cuMemAllocAsync` allocates.
-    pool: cust::sys::CUmemoryPool,
-    context: Context,
+    pool: CUmemoryPool,
+    context: PrimaryContext,
 }
 
-// SAFETY: the pool handle is an address that only the driver follows, and the driver's functions on pools may be
-// called from any thread; the other fields are `Send` and `Sync` by themselves.
+/// A device's primary context, retained until this is dropped.
+struct PrimaryContext {
+    context: CUcontext,
+    device: CUdevice,
+}
+
+impl PrimaryContext {
+    fn retain(device: CUdevice) -> Result<Self, CudaError> {
+        let mut context = ptr::null_mut();
+        // SAFETY: writes one handle, which lives until it is released as often as it was retained.
+        let status = unsafe { raw::cuDevicePrimaryCtxRetain(&mut context, device) };
+        check("cuDevicePrimaryCtxRetain", status)?;
+        let context = Self { context, device };
+        context.bind()?;
+        Ok(context)
+    }
+
+    /// Makes it the calling thread's current one.
+    fn bind(&self) -> Result<(), CudaError> {
+        // SAFETY: the context is retained.
+        check("cuCtxSetCurrent", unsafe {
+            raw::cuCtxSetCurrent(self.context)
+        })
+    }
+}
+
+impl Drop for PrimaryContext {
+    fn drop(&mut self) {
+        // SAFETY: retained once, released once. On a failure there is no one to tell.
+        let _ = unsafe { raw::cuDevicePrimaryCtxRelease_v2(self.device) };
+    }
+}
+
+// SAFETY: the handles are addresses that only the driver follows, and the driver's functions on contexts and pools may be
+// called from any thread; the other field is `Send` and `Sync` by itself.
 unsafe impl Send for Inner {}
 // SAFETY: as above.
 unsafe impl Sync for Inner {}
@@ -169,11 +211,11 @@ impl Device {
         if !info.memory_pools {
             return Err(CudaError::NoMemoryPools { device: info.name });
         }
-        let context = check_cust("cuDevicePrimaryCtxRetain", Context::new(handle))?;
+        let context = PrimaryContext::retain(handle)?;
 
         let mut pool = ptr::null_mut();
         // SAFETY: writes one handle, which lives as long as the device.
-        let status = unsafe { raw::cuDeviceGetDefaultMemPool(&mut pool, handle.as_raw()) };
+        let status = unsafe { raw::cuDeviceGetDefaultMemPool(&mut pool, handle) };
         check("cuDeviceGetDefaultMemPool", status)?;
         let mut threshold = u64::MAX;
         // SAFETY: this attribute is a `u64`.
@@ -266,22 +308,20 @@ impl Device {
     /// [`CudaError::Execution`] if a kernel has crashed.
     pub fn synchronize(&self) -> Result<(), CudaError> {
         self.bind()?;
-        check_cust("cuCtxSynchronize", CurrentContext::synchronize())
+        // SAFETY: waits, for the current context's work.
+        check("cuCtxSynchronize", unsafe { raw::cuCtxSynchronize() })
     }
 
-    /// Makes the device's context the calling thread's current one. Only code that calls `cust` directly needs it.
+    /// Makes the device's context the calling thread's current one. Only code that calls the driver directly needs it.
     ///
     /// # Errors
     /// [`CudaError::Driver`].
     pub fn bind(&self) -> Result<(), CudaError> {
-        check_cust(
-            "cuCtxSetCurrent",
-            CurrentContext::set_current(&self.inner.context),
-        )
+        self.inner.context.bind()
     }
 
     /// Checks that something else made from a device was made from this one.
-    pub(super) fn check_same(&self, what: &'static str, other: &Device) -> Result<(), CudaError> {
+    pub(crate) fn check_same(&self, what: &'static str, other: &Device) -> Result<(), CudaError> {
         // Two openings of one device share its primary context.
         let (device, other) = (self.info().index, other.info().index);
         if device == other {

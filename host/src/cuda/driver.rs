@@ -1,6 +1,7 @@
 //! Finds and starts NVIDIA's driver, once per process.
 
 use std::error::Error;
+use std::ffi::{CStr, c_void};
 use std::fmt;
 use std::sync::OnceLock;
 
@@ -39,13 +40,13 @@ impl fmt::Display for DriverVersion {
     }
 }
 
-/// The loaded library: kept for the life of the process, because the trampolines point into it.
-static DRIVER: OnceLock<Result<(Library, DriverVersion), CudaError>> = OnceLock::new();
+/// The loaded library: kept for the life of the process, because the trampolines point into it. None for a stand-in.
+static DRIVER: OnceLock<Result<(Option<Library>, DriverVersion), CudaError>> = OnceLock::new();
 
 /// Loads and starts the driver on the first call (some 10 ms to 200 ms); later calls return the first one's answer.
 ///
-/// Every other function of this module that needs the driver calls it. Call it yourself only before using `cust`
-/// directly, whose calls return `NotInitialized` until then.
+/// Every other function of this module that needs the driver calls it. Call it yourself only before calling the driver
+/// directly: such calls return `NotInitialized` until then.
 ///
 /// # Errors
 /// [`CudaError::NoDriver`] if there is no driver library, [`CudaError::NoDevice`] if it finds no GPU,
@@ -57,32 +58,63 @@ pub fn load_driver() -> Result<DriverVersion, CudaError> {
     }
 }
 
-fn start(names: &'static [&'static str]) -> Result<(Library, DriverVersion), CudaError> {
+/// Starts with functions of the caller's in place of the driver: for tests of what happens when the driver fails. `find` gives
+/// the function of each name; none, where the driver would lack it.
+///
+/// # Errors
+/// Those of [`load_driver`].
+///
+/// # Panics
+/// If a driver was loaded before.
+///
+/// # Safety
+/// The functions have the driver's signatures, and do what it documents or return an error.
+#[doc(hidden)]
+pub unsafe fn load_stand_in(
+    mut find: impl FnMut(&str) -> Option<*mut c_void>,
+) -> Result<DriverVersion, CudaError> {
+    let mut is_first = false;
+    DRIVER.get_or_init(|| {
+        is_first = true;
+        // SAFETY: the caller's promise; functions of the program stay.
+        unsafe { driver_symbols::install(|name| find(name.to_str().ok()?)) };
+        Ok((None, initialise()?))
+    });
+    assert!(is_first, "a driver was loaded before");
+    load_driver()
+}
+
+fn start(names: &'static [&'static str]) -> Result<(Option<Library>, DriverVersion), CudaError> {
     let library = open_first(names)?;
+    // SAFETY: the type is right for any symbol: the address is only stored, never read through.
+    let find = |name: &CStr| unsafe { library.get::<*mut c_void>(name.to_bytes_with_nul()) };
     // SAFETY: `open_first` opened the driver under its own name; the library is returned into a static or, when a
     // later step fails, forgotten below: either way it stays loaded.
-    unsafe { driver_symbols::install(&library) };
+    unsafe { driver_symbols::install(|name| find(name).ok().map(|address| *address)) };
+    match initialise() {
+        Ok(version) => Ok((Some(library), version)),
+        Err(error) => {
+            std::mem::forget(library);
+            Err(error)
+        }
+    }
+}
 
+/// Starts the driver whose functions are installed.
+fn initialise() -> Result<DriverVersion, CudaError> {
     // SAFETY: takes a flag word, which must be 0.
     let started = unsafe { raw::cuInit(0) };
     let mut version = 0;
     // SAFETY: writes one integer; allowed before `cuInit` too.
     let versioned = unsafe { raw::cuDriverGetVersion(&mut version) };
     let version = DriverVersion::from_raw(version);
-    let outcome = match started {
-        0 => check("cuDriverGetVersion", versioned),
+    match started {
+        0 => check("cuDriverGetVersion", versioned).map(|()| version),
         100 => Err(CudaError::NoDevice { driver: version }),
         status => Err(CudaError::DriverStart {
             driver: version,
             status: status.into(),
         }),
-    };
-    match outcome {
-        Ok(()) => Ok((library, version)),
-        Err(error) => {
-            std::mem::forget(library);
-            Err(error)
-        }
     }
 }
 

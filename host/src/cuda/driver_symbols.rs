@@ -14,13 +14,11 @@
 //! return a status code, which is what `not_loaded` and `not_in_this_driver` do. The symbols are hidden: another
 //! library in the same process, libcuda itself included, never sees them.
 //!
-//! The list below holds every function of `cust_raw` that `cust`'s source names (`grep -rohE '\bcu[A-Z]\w+' src`), and
-//! those of `raw.rs`. A function that is called and not listed fails to link.
+//! The list below holds every function of `cust_raw` that `cust`'s source names (`grep -rohE '\bcu[A-Z]\w+' src`), although
+//! only its types are used, and those of `raw.rs`. A function that is called and not listed fails to link.
 
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
-
-use libloading::Library;
 
 #[cfg(not(all(
     target_os = "linux",
@@ -138,26 +136,16 @@ driver_symbols! {
     cuMemPoolTrimTo cuStreamBeginCapture_v2 cuStreamEndCapture cuStreamQuery
 }
 
-/// Points every slot at `library`'s function. Returns how many functions the library lacks; calls to those return
+/// Points every slot at the function that `find` gives for its name. Calls to those that it does not find return
 /// `CUDA_ERROR_NOT_FOUND` from now on.
 ///
 /// # Safety
-/// `library` is NVIDIA's driver library, and stays loaded for the rest of the process.
-pub(super) unsafe fn install(library: &Library) -> usize {
-    let mut missing = 0;
+/// The functions are the driver's, and stay for the rest of the process.
+pub(super) unsafe fn install(mut find: impl FnMut(&CStr) -> Option<*mut c_void>) {
     for symbol in SYMBOLS {
-        // SAFETY: the type is right for any symbol: the address is only stored, never read through.
-        let found = unsafe { library.get::<*mut c_void>(symbol.name.to_bytes_with_nul()) };
-        let target = match found {
-            Ok(address) => *address,
-            Err(_) => {
-                missing += 1;
-                not_in_this_driver as *mut c_void
-            }
-        };
+        let target = find(symbol.name).unwrap_or(not_in_this_driver as *mut c_void);
         symbol.slot.store(target, Ordering::Release);
     }
-    missing
 }
 
 /// The names and trampolines, for tests: what is covered, and what a call answers before the driver is loaded.

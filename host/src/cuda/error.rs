@@ -289,7 +289,8 @@ impl fmt::Display for NeededDriver {
     }
 }
 
-/// A driver call's answer, other than success. Shown with NVIDIA's name and text for it.
+/// A driver call's answer, other than success. Shown with NVIDIA's name and text for it; as a number, if it is newer than the
+/// driver's own list.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DriverStatus(u32);
 
@@ -318,7 +319,6 @@ impl fmt::Display for DriverStatus {
             describe(raw::cuGetErrorString, self.0),
         ) {
             (Some(name), Some(text)) => write!(f, "{name} ({}), {text}", self.0),
-            _ if self.0 == CUST_BAD_SIZE => f.write_str("invalid allocation size"),
             _ => write!(f, "CUDA error {}", self.0),
         }
     }
@@ -329,9 +329,6 @@ impl fmt::Debug for DriverStatus {
         fmt::Display::fmt(self, f)
     }
 }
-
-/// `cust`'s own code for an allocation of no or too many bytes.
-const CUST_BAD_SIZE: u32 = cust::error::CudaError::InvalidMemoryAllocation as u32;
 
 /// The driver's name or text for a status; none if it doesn't know it, or isn't loaded.
 fn describe(
@@ -355,19 +352,6 @@ pub(super) fn check(call: &'static str, status: raw::Status) -> Result<(), CudaE
         0 => Ok(()),
         code => Err(driver_error(call, code.into())),
     }
-}
-
-/// Turns a result of `cust` into ours.
-pub(super) fn check_cust<T>(
-    call: &'static str,
-    result: cust::error::CudaResult<T>,
-) -> Result<T, CudaError> {
-    result.map_err(|error| driver_error(call, status_of(error)))
-}
-
-/// The status behind an error of `cust`.
-pub(super) fn status_of(error: cust::error::CudaError) -> DriverStatus {
-    DriverStatus(error as u32)
 }
 
 /// Any call can report the failure of a kernel that was queued before it.

@@ -1,16 +1,25 @@
 //! Events: points in a stream's work.
 
-use cust::event::{Event as CustEvent, EventFlags, EventStatus};
+use std::fmt;
+use std::ptr;
+
+use cust::sys::CUevent;
 
 use super::device::Device;
-use super::error::{CudaError, check_cust};
+use super::error::{CudaError, check};
+use super::raw;
 
 /// A point in a stream's work, set by [`Stream::record`](super::Stream::record).
-#[derive(Debug)]
 pub struct Event {
-    event: CustEvent,
+    event: CUevent,
     device: Device,
 }
+
+// SAFETY: the handle is an address that only the driver follows, and the driver's functions on events may be called from any
+// thread.
+unsafe impl Send for Event {}
+// SAFETY: as above.
+unsafe impl Sync for Event {}
 
 impl Event {
     /// An event that is not at any point yet; it counts as reached.
@@ -18,8 +27,21 @@ impl Event {
     /// # Errors
     /// [`CudaError::Driver`], [`CudaError::Execution`].
     pub fn new(device: &Device) -> Result<Self, CudaError> {
+        Self::with_flags(device, raw::EVENT_DEFAULT)
+    }
+
+    /// An event that no time is taken of, which costs less.
+    pub(super) fn without_timing(device: &Device) -> Result<Self, CudaError> {
+        Self::with_flags(device, raw::EVENT_WITHOUT_TIMING)
+    }
+
+    fn with_flags(device: &Device, flags: u32) -> Result<Self, CudaError> {
         device.bind()?;
-        let event = check_cust("cuEventCreate", CustEvent::new(EventFlags::DEFAULT))?;
+        let mut event = ptr::null_mut();
+        // SAFETY: writes one handle, of the current context.
+        check("cuEventCreate", unsafe {
+            raw::cuEventCreate(&mut event, flags)
+        })?;
         Ok(Self {
             event,
             device: device.clone(),
@@ -30,8 +52,8 @@ impl Event {
         &self.device
     }
 
-    pub(super) fn as_cust(&self) -> &CustEvent {
-        &self.event
+    pub(super) fn raw(&self) -> CUevent {
+        self.event
     }
 
     /// Waits until the GPU has reached it.
@@ -40,7 +62,10 @@ impl Event {
     /// [`CudaError::Execution`] if a kernel has crashed.
     pub fn synchronize(&self) -> Result<(), CudaError> {
         self.device.bind()?;
-        check_cust("cuEventSynchronize", self.event.synchronize())
+        // SAFETY: the event is alive.
+        check("cuEventSynchronize", unsafe {
+            raw::cuEventSynchronize(self.event)
+        })
     }
 
     /// Has the GPU reached it?
@@ -48,8 +73,13 @@ impl Event {
     /// # Errors
     /// [`CudaError::Execution`] if a kernel has crashed.
     pub fn is_reached(&self) -> Result<bool, CudaError> {
+        const NOT_READY: u32 = 600;
         self.device.bind()?;
-        check_cust("cuEventQuery", self.event.query()).map(|status| status == EventStatus::Ready)
+        // SAFETY: the event is alive.
+        match unsafe { raw::cuEventQuery(self.event) } {
+            NOT_READY => Ok(false),
+            status => check("cuEventQuery", status).map(|()| true),
+        }
     }
 
     /// Waits until the GPU has reached this event and says how long after `start` it did, in milliseconds of the GPU's
@@ -61,16 +91,24 @@ impl Event {
         self.device.check_same("the start event", &start.device)?;
         start.synchronize()?;
         self.synchronize()?;
-        check_cust(
-            "cuEventElapsedTime",
-            self.event.elapsed_time_f32(&start.event),
-        )
+        let mut ms = 0.0;
+        // SAFETY: both events are alive; writes one number.
+        let status = unsafe { raw::cuEventElapsedTime(&mut ms, start.event, self.event) };
+        check("cuEventElapsedTime", status).map(|()| ms)
     }
 }
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // The event is destroyed next, with its device's context current; on a failure there is no one to tell.
+        // On a failure there is no one to tell.
         let _ = self.device.bind();
+        // SAFETY: this is its only owner; the driver keeps it until work that waits for it has done so.
+        let _ = unsafe { raw::cuEventDestroy_v2(self.event) };
+    }
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Event({:p})", self.event)
     }
 }

@@ -2,19 +2,54 @@
 
 use std::fmt;
 use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cust::sys::{CUgraph, CUgraphExec};
 
 use super::device::Device;
 use super::error::{CudaError, check};
+use super::module::Module;
 use super::raw;
 use super::stream::Stream;
 
 /// Recorded work. Launching it costs the host about as much as one kernel launch, however many it holds.
+///
+/// It keeps the modules of the kernels that it launches loaded. Of buffers it knows only the addresses: those are what the
+/// caller of [`Stream::record_graph`] and [`Graph::launch`] promises to keep.
 pub struct Graph {
     executable: CUgraphExec,
     nodes: usize,
     device: Device,
+    _modules: Vec<Module>,
+}
+
+/// The modules that were launched from while a recording runs. Any launch counts, since other streams and threads may take
+/// part in a recording.
+type Modules = Arc<Mutex<Vec<Module>>>;
+
+/// All recordings that run now.
+static RECORDINGS: Mutex<Vec<Modules>> = Mutex::new(Vec::new());
+/// How many there are, so that a launch has to lock nothing while there are none.
+static RECORDING_COUNT: AtomicUsize = AtomicUsize::new(0);
+
+fn lock<T>(list: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A list is whole between two of its own operations.
+    list.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Has graphs that are being recorded keep `module`, from which a kernel is launched now.
+pub(super) fn keep(module: &Module) {
+    // A recording that this launch belongs to was begun by this thread, or by one that has told it since.
+    if RECORDING_COUNT.load(Ordering::Acquire) == 0 {
+        return;
+    }
+    for modules in lock(&RECORDINGS).iter() {
+        let mut modules = lock(modules);
+        if !modules.iter().any(|kept| kept.is_same(module)) {
+            modules.push(module.clone());
+        }
+    }
 }
 
 // SAFETY: the handle is an address that only the driver follows, and it may be used from any thread; the driver forbids
@@ -32,20 +67,19 @@ impl Stream {
     ///
     /// # Safety
     /// All memory that the recorded work uses stays valid for it until the last launch of the graph is done. In
-    /// particular, buffers allocated before `work` must not be dropped in it, and those allocated in it not kept.
+    /// particular, buffers allocated before `work` must not be dropped in it, and those allocated in it not kept. (Modules
+    /// are no concern of the caller's: the graph keeps those that were launched from during `work`.)
     pub unsafe fn record_graph<F>(&self, work: F) -> Result<Graph, CudaError>
     where
         F: FnOnce() -> Result<(), CudaError>,
     {
         self.device().bind()?;
+        let mut recording = Recording::announce(self);
         // SAFETY: the stream is alive.
         check("cuStreamBeginCapture", unsafe {
             raw::cuStreamBeginCapture_v2(self.raw(), raw::CAPTURE_THREAD_LOCAL)
         })?;
-        let mut recording = Recording {
-            stream: self,
-            running: true,
-        };
+        recording.running = true;
         let worked = work();
         let recorded = recording.end();
         worked?;
@@ -56,10 +90,23 @@ impl Stream {
 /// A recording; dropping it (when `work` panics) ends and discards it.
 struct Recording<'a> {
     stream: &'a Stream,
+    modules: Modules,
     running: bool,
 }
 
-impl Recording<'_> {
+impl<'a> Recording<'a> {
+    /// Has launches from now on keep their modules.
+    fn announce(stream: &'a Stream) -> Self {
+        let modules = Modules::default();
+        lock(&RECORDINGS).push(Arc::clone(&modules));
+        RECORDING_COUNT.fetch_add(1, Ordering::Release);
+        Self {
+            stream,
+            modules,
+            running: false,
+        }
+    }
+
     fn end(&mut self) -> Result<Template, CudaError> {
         self.running = false;
         self.stream.device().bind()?;
@@ -70,6 +117,7 @@ impl Recording<'_> {
         Ok(Template {
             graph,
             device: self.stream.device().clone(),
+            modules: std::mem::take(&mut lock(&self.modules)),
         })
     }
 }
@@ -79,6 +127,8 @@ impl Drop for Recording<'_> {
         if self.running {
             let _ = self.end();
         }
+        RECORDING_COUNT.fetch_sub(1, Ordering::Release);
+        lock(&RECORDINGS).retain(|modules| !Arc::ptr_eq(modules, &self.modules));
     }
 }
 
@@ -86,10 +136,11 @@ impl Drop for Recording<'_> {
 struct Template {
     graph: CUgraph,
     device: Device,
+    modules: Vec<Module>,
 }
 
 impl Template {
-    fn instantiate(&self) -> Result<Graph, CudaError> {
+    fn instantiate(&mut self) -> Result<Graph, CudaError> {
         let mut nodes = 0;
         // SAFETY: the graph is alive; without room for nodes, only their number is written.
         let status = unsafe { raw::cuGraphGetNodes(self.graph, ptr::null_mut(), &mut nodes) };
@@ -102,6 +153,7 @@ impl Template {
             executable,
             nodes,
             device: self.device.clone(),
+            _modules: std::mem::take(&mut self.modules),
         })
     }
 }

@@ -1,8 +1,8 @@
 //! The GPU: NVIDIA's driver, devices, memory, streams and kernel launches.
 //!
-//! Everything goes through [`cust`]'s types; driver calls that `cust` lacks (memory pools, graphs, more than 48 KiB of
-//! dynamic shared memory, the compiler's log) are made directly. No CUDA installation is needed to build, and no
-//! driver to run: without one, [`load_driver`] and all that builds on it return a [`CudaError`] that says so.
+//! The handles are [`cust`]'s; the calls are made directly, because `cust` reads their answers as an enumeration that newer
+//! drivers' codes are no values of. No CUDA installation is needed to build, and no driver to run: without one,
+//! [`load_driver`] and all that builds on it return a [`CudaError`] that says so.
 //!
 //! | type | is |
 //! |---|---|
@@ -11,7 +11,7 @@
 //! | [`DeviceBuffer`] | memory on the GPU, allocated and freed in its stream's order |
 //! | [`PinnedBuffer`] | host memory that the GPU copies from and to by itself |
 //! | [`Event`] | a point in a stream's work: wait for it, or measure the time between two |
-//! | [`Module`] | compiled kernels |
+//! | [`Module`] | compiled kernels; [`Kernels`] is the library's own |
 //! | [`Queue`] | a stream with a module: the typed launchers' [`Launcher`](cuda_std::launch::Launcher), and a [`Gpu`](crate::gpu::Gpu) for pipelines |
 //! | [`Graph`] | recorded work that is launched again at the cost of one launch |
 //!
@@ -44,13 +44,15 @@ mod stream;
 
 pub use buffer::DeviceBuffer;
 pub use device::{Device, DeviceInfo, MemoryInfo};
+#[doc(hidden)]
+pub use driver::load_stand_in;
 pub use driver::{DriverVersion, load_driver};
 #[doc(hidden)]
 pub use driver_symbols::entry_points;
 pub use error::{ComputeCapability, CudaError, DriverStatus, LaunchProblem};
 pub use event::Event;
 pub use graph::Graph;
-pub use module::{KernelInfo, Module};
+pub use module::{KernelInfo, Kernels, Module};
 pub use pinned::{InFlight, PinnedBuffer};
 pub use ptx::{PtxHeader, PtxVersion};
 pub use queue::Queue;

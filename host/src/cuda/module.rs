@@ -6,11 +6,10 @@ use std::fmt;
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use cust::function::{Function, FunctionAttribute};
-use cust::module::Module as CustModule;
+use cust::sys::{CUfunction, CUmodule};
 
 use super::device::Device;
-use super::error::{CudaError, DriverStatus, check, check_cust, driver_error, status_of};
+use super::error::{CudaError, DriverStatus, check, driver_error};
 use super::ptx::PtxHeader;
 use super::raw;
 
@@ -21,23 +20,54 @@ pub struct Module {
 }
 
 struct Inner {
-    /// Kernels looked up so far, by name. Above `module`, so that it is dropped first.
+    /// Kernels looked up so far, by name.
     kernels: RwLock<HashMap<String, Arc<Kernel>>>,
-    module: CustModule,
+    module: CUmodule,
     device: Device,
 }
 
+// SAFETY: the handle is an address that only the driver follows, and the driver's functions on modules may be called from any
+// thread; the other fields are `Send` and `Sync` by themselves.
+unsafe impl Send for Inner {}
+// SAFETY: as above.
+unsafe impl Sync for Inner {}
+
 impl Drop for Inner {
     fn drop(&mut self) {
-        // The module is unloaded next, with its device's context current; on a failure there is no one to tell.
+        // On a failure there is no one to tell.
         let _ = self.device.bind();
+        // SAFETY: this is its only owner; its kernels' handles are used by holders of the module alone.
+        let _ = unsafe { raw::cuModuleUnload(self.module) };
+    }
+}
+
+/// The library's kernels ([`trazar_kernels`]) on one device: what pipelines run. Clones share them.
+#[derive(Clone, Debug)]
+pub struct Kernels {
+    module: Module,
+}
+
+impl Kernels {
+    /// Compiles [`trazar_kernels::PTX`] for `device`; see [`Module::from_ptx`] for what it costs.
+    ///
+    /// # Errors
+    /// Those of [`Module::from_ptx`].
+    pub fn load(device: &Device) -> Result<Self, CudaError> {
+        let module = Module::from_ptx(device, trazar_kernels::PTX)?;
+        Ok(Self { module })
+    }
+
+    /// The compiled module.
+    pub fn module(&self) -> &Module {
+        &self.module
     }
 }
 
 /// A kernel's handle, and what of it a launch must know.
 pub(super) struct Kernel {
-    /// Its lifetime is truly that of the module beside it: it never leaves this file but by reference.
-    function: Function<'static>,
+    /// Valid while the module is loaded: whoever holds a kernel holds the module too (a [`Queue`](super::Queue), or the
+    /// [`Module`] that looked it up).
+    function: CUfunction,
     pub(super) info: KernelInfo,
     /// How much dynamic shared memory launches may ask for, so far.
     allowed_shared: Mutex<u32>,
@@ -89,16 +119,27 @@ impl Module {
             });
         }
         device.bind()?;
-        match CustModule::from_ptx_cstr(&text, &[]) {
-            Ok(module) => Ok(Self {
-                inner: Arc::new(Inner {
-                    kernels: RwLock::default(),
-                    module,
-                    device: device.clone(),
-                }),
-            }),
-            Err(error) => Err(explain(device, &text, header, status_of(error))),
+        let mut module = ptr::null_mut();
+        // SAFETY: the text is zero-terminated; without options, none are read. Writes one handle.
+        let status = unsafe {
+            raw::cuModuleLoadDataEx(
+                &mut module,
+                text.as_ptr().cast(),
+                0,
+                ptr::null_mut(),
+                ptr::null_mut(),
+            )
+        };
+        if status != 0 {
+            return Err(explain(device, &text, header, status.into()));
         }
+        Ok(Self {
+            inner: Arc::new(Inner {
+                kernels: RwLock::default(),
+                module,
+                device: device.clone(),
+            }),
+        })
     }
 
     /// Its device.
@@ -106,9 +147,14 @@ impl Module {
         &self.inner.device
     }
 
-    /// `cust`'s module, for calls that this type lacks; [`Device::bind`] comes before them.
-    pub fn as_cust(&self) -> &CustModule {
-        &self.inner.module
+    /// The driver's handle, for calls that this type lacks; [`Device::bind`] comes before them.
+    pub fn as_raw(&self) -> CUmodule {
+        self.inner.module
+    }
+
+    /// Whether the two are clones of one.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
     }
 
     /// What the kernel `name` uses. Microseconds the first time, then a look-up in a table.
@@ -132,10 +178,17 @@ impl Module {
         let kernel = self.kernel(name)?;
         self.device().bind()?;
         kernel.allow_shared(dynamic_shared)?;
-        let blocks = kernel
-            .function
-            .max_active_blocks_per_multiprocessor(threads.into(), dynamic_shared as usize);
-        check_cust("cuOccupancyMaxActiveBlocksPerMultiprocessor", blocks)
+        let mut blocks = 0;
+        // SAFETY: the function belongs to a loaded module; writes one integer.
+        let status = unsafe {
+            raw::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &mut blocks,
+                kernel.function,
+                i32::try_from(threads).unwrap_or(i32::MAX),
+                dynamic_shared as usize,
+            )
+        };
+        check("cuOccupancyMaxActiveBlocksPerMultiprocessor", status).map(|()| blocks.unsigned_abs())
     }
 
     pub(super) fn kernel(&self, name: &str) -> Result<Arc<Kernel>, CudaError> {
@@ -163,31 +216,28 @@ impl Module {
         let missing = || CudaError::NoSuchKernel {
             kernel: name.to_owned(),
         };
-        if name.contains('\0') {
+        let Ok(text) = CString::new(name) else {
             return Err(missing());
-        }
+        };
         self.device().bind()?;
-        let function =
-            self.inner
-                .module
-                .get_function(name)
-                .map_err(|error| match status_of(error) {
-                    status if status.code() == NOT_FOUND => missing(),
-                    status => driver_error("cuModuleGetFunction", status),
-                })?;
+        let mut function = ptr::null_mut();
+        // SAFETY: the module is loaded and the name zero-terminated; writes one handle.
+        match unsafe { raw::cuModuleGetFunction(&mut function, self.inner.module, text.as_ptr()) } {
+            NOT_FOUND => return Err(missing()),
+            status => check("cuModuleGetFunction", status)?,
+        }
         let get = |attribute| {
-            check_cust("cuFuncGetAttribute", function.get_attribute(attribute))
-                .map(i32::unsigned_abs)
+            let mut value = 0;
+            // SAFETY: the function belongs to a loaded module; writes one integer.
+            let status = unsafe { raw::cuFuncGetAttribute(&mut value, attribute, function) };
+            check("cuFuncGetAttribute", status).map(|()| value.unsigned_abs())
         };
         let info = KernelInfo {
-            registers: get(FunctionAttribute::NumRegisters)?,
-            static_shared: get(FunctionAttribute::SharedMemorySizeBytes)?,
-            local_bytes: get(FunctionAttribute::LocalSizeBytes)?,
-            threads_per_block: get(FunctionAttribute::MaxThreadsPerBlock)?,
+            registers: get(raw::FUNCTION_REGISTERS)?,
+            static_shared: get(raw::FUNCTION_STATIC_SHARED)?,
+            local_bytes: get(raw::FUNCTION_LOCAL_BYTES)?,
+            threads_per_block: get(raw::FUNCTION_THREADS_PER_BLOCK)?,
         };
-        // SAFETY: only the lifetime changes. The handle is valid while the module is loaded; kernels are kept beside
-        // the module, and whoever holds one by `Arc` holds the module too (a `Queue`, or `self`).
-        let function = unsafe { std::mem::transmute::<Function<'_>, Function<'static>>(function) };
         Ok(Kernel {
             function,
             info,
@@ -197,8 +247,8 @@ impl Module {
 }
 
 impl Kernel {
-    pub(super) fn function(&self) -> &Function<'_> {
-        &self.function
+    pub(super) fn raw(&self) -> CUfunction {
+        self.function
     }
 
     /// Lets launches ask for `bytes` of dynamic shared memory; needed once above what is allowed unasked.
@@ -214,11 +264,7 @@ impl Kernel {
         let value = i32::try_from(bytes).unwrap_or(i32::MAX);
         // SAFETY: the function belongs to a loaded module.
         let status = unsafe {
-            raw::cuFuncSetAttribute(
-                self.function.to_raw(),
-                raw::FUNCTION_MAX_DYNAMIC_SHARED,
-                value,
-            )
+            raw::cuFuncSetAttribute(self.function, raw::FUNCTION_MAX_DYNAMIC_SHARED, value)
         };
         check("cuFuncSetAttribute", status)?;
         *allowed = bytes;
@@ -226,7 +272,7 @@ impl Kernel {
     }
 }
 
-/// Compiles once more, now with a log, to say why it failed. (`cust` can't ask for the log.)
+/// Compiles once more, now with a log, to say why it failed.
 fn explain(
     device: &Device,
     text: &CString,
@@ -237,7 +283,7 @@ fn explain(
     const NO_BINARY_FOR_GPU: u32 = 209;
     const INVALID: [u32; 3] = [200, 218, 300];
     const UNSUPPORTED_PTX_VERSION: u32 = 222;
-    const CUST_UNKNOWN: u32 = 999;
+    const UNKNOWN: u32 = 999;
 
     let (status, log) = compile_with_log(text);
     let status = status.unwrap_or(first);
@@ -256,10 +302,7 @@ fn explain(
         },
         (code, _)
             if INVALID.contains(&code)
-                || matches!(
-                    code,
-                    NO_BINARY_FOR_GPU | UNSUPPORTED_PTX_VERSION | CUST_UNKNOWN
-                )
+                || matches!(code, NO_BINARY_FOR_GPU | UNSUPPORTED_PTX_VERSION | UNKNOWN)
                 || !log.is_empty() =>
         {
             let log = if log.is_empty() {

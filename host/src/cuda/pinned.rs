@@ -1,27 +1,32 @@
 //! Page-locked host memory: the GPU copies from and to it by itself, at the full speed of the bus.
 
 use std::fmt;
-use std::marker::PhantomData;
 use std::mem::size_of;
 use std::ops::{Deref, DerefMut};
+use std::ptr::{self, NonNull};
 use std::slice;
 
 use cuda_std::Pod;
-use cust::memory::LockedBuffer;
 
 use super::buffer::byte_size;
 use super::device::Device;
-use super::error::{CudaError, driver_error, status_of};
+use super::error::{CudaError, check};
 use super::event::Event;
+use super::raw;
 use super::stream::Stream;
 
 /// A host buffer in page-locked memory; it reads and writes as a slice. Made by [`Device::pinned`].
 pub struct PinnedBuffer<T: Pod> {
-    bytes: LockedBuffer<u8>,
+    /// For no bytes this dangles, and the driver has never seen it.
+    start: NonNull<T>,
     len: usize,
     device: Device,
-    elements: PhantomData<T>,
 }
+
+// SAFETY: it owns its elements, as a `Vec` does; the driver lets any thread use and free them.
+unsafe impl<T: Pod> Send for PinnedBuffer<T> {}
+// SAFETY: as above.
+unsafe impl<T: Pod> Sync for PinnedBuffer<T> {}
 
 /// Host pages, in which the driver allocates, are at least this many bytes.
 const PAGE: usize = 4096;
@@ -35,20 +40,23 @@ impl<T: Pod> PinnedBuffer<T> {
 
         let size = byte_size::<T>(len)?;
         device.bind()?;
-        // SAFETY: every byte is written below, before anyone reads one.
-        let mut bytes = unsafe { LockedBuffer::<u8>::uninitialized(size) }
-            .map_err(status_of)
-            .map_err(|status| match status.code() {
-                OUT_OF_MEMORY => CudaError::OutOfPinnedMemory { requested: size },
-                _ => driver_error("cuMemAllocHost", status),
-            })?;
-        // SAFETY: the buffer holds `size` bytes (and for none, its dangling pointer is fine).
-        unsafe { bytes.as_mut_ptr().write_bytes(0, size) };
+        let mut start = NonNull::dangling();
+        if size > 0 {
+            let mut address = ptr::null_mut();
+            // SAFETY: writes one address, of memory that is freed in `drop` alone.
+            match unsafe { raw::cuMemAllocHost_v2(&mut address, size) } {
+                OUT_OF_MEMORY => return Err(CudaError::OutOfPinnedMemory { requested: size }),
+                status => check("cuMemAllocHost", status)?,
+            }
+            start = NonNull::new(address.cast())
+                .ok_or(CudaError::OutOfPinnedMemory { requested: size })?;
+            // SAFETY: the memory holds `size` bytes.
+            unsafe { address.cast::<u8>().write_bytes(0, size) };
+        }
         Ok(Self {
-            bytes,
+            start,
             len,
             device: device.clone(),
-            elements: PhantomData,
         })
     }
 
@@ -61,40 +69,27 @@ impl<T: Pod> Deref for PinnedBuffer<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        if self.len * size_of::<T>() == 0 {
-            return empty(self.len);
-        }
-        // SAFETY: the memory holds `len` elements, initialised, page-aligned, and any bytes are a valid `Pod`. While
+        // SAFETY: the memory (none at all, if the elements have no bytes) holds `len` elements, initialised, page-aligned, and any bytes are a valid `Pod`. While
         // the GPU writes it, it is in an `InFlight`, out of reach.
-        unsafe { slice::from_raw_parts(self.bytes.as_ptr().cast(), self.len) }
+        unsafe { slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }
 
 impl<T: Pod> DerefMut for PinnedBuffer<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        if self.len * size_of::<T>() == 0 {
-            return empty_mut(self.len);
-        }
         // SAFETY: as in `deref`, and `self` is borrowed mutably.
-        unsafe { slice::from_raw_parts_mut(self.bytes.as_mut_ptr().cast(), self.len) }
+        unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
-}
-
-/// A slice that occupies no bytes, because it has no elements or they have no size.
-fn empty<'a, T: Pod>(len: usize) -> &'a [T] {
-    // SAFETY: no bytes are read through it, and the pointer is aligned and not null.
-    unsafe { slice::from_raw_parts(std::ptr::NonNull::dangling().as_ptr(), len) }
-}
-
-fn empty_mut<'a, T: Pod>(len: usize) -> &'a mut [T] {
-    // SAFETY: as in `empty`; without bytes there is nothing to alias.
-    unsafe { slice::from_raw_parts_mut(std::ptr::NonNull::dangling().as_ptr(), len) }
 }
 
 impl<T: Pod> Drop for PinnedBuffer<T> {
     fn drop(&mut self) {
-        // The memory is freed next, with its device's context current; on a failure there is no one to tell.
-        let _ = self.device.bind();
+        if self.len * size_of::<T>() > 0 {
+            // On a failure there is no one to tell.
+            let _ = self.device.bind();
+            // SAFETY: allocated in `zeroed`, and freed here alone. What the GPU still uses is in an `InFlight`.
+            let _ = unsafe { raw::cuMemFreeHost(self.start.as_ptr().cast()) };
+        }
     }
 }
 

@@ -1,13 +1,15 @@
 //! Launching kernels.
 
 use std::ffi::c_void;
+use std::ptr;
 
 use cuda_std::launch::{Dim3, KernelSpec, LaunchConfig, Launcher};
-use cust::function::{BlockSize, GridSize};
 
 use super::device::DeviceInfo;
-use super::error::{CudaError, LaunchProblem, status_of};
-use super::module::{Kernel, KernelInfo, Module};
+use super::error::{CudaError, DriverStatus, LaunchProblem};
+use super::graph;
+use super::module::{Kernel, KernelInfo, Kernels, Module};
+use super::raw;
 use super::stream::Stream;
 
 /// A stream and the kernels to run on it: what the typed launchers launch on. Clones are the same stream and module.
@@ -18,14 +20,38 @@ pub struct Queue {
 }
 
 impl Queue {
+    /// The library's kernels on `stream`.
+    ///
     /// # Errors
     /// [`CudaError::WrongDevice`] if the two are of different devices.
-    pub fn new(stream: &Stream, module: &Module) -> Result<Self, CudaError> {
+    pub fn new(stream: &Stream, kernels: &Kernels) -> Result<Self, CudaError> {
+        // SAFETY: these are the kernels that pipelines expect.
+        unsafe { Self::with_module(stream, kernels.module()) }
+    }
+
+    /// The kernels of any module on `stream`.
+    ///
+    /// # Errors
+    /// [`CudaError::WrongDevice`] if the two are of different devices.
+    ///
+    /// # Safety
+    /// Pipelines ([`Gpu`](crate::gpu::Gpu)) launch kernels by their names from safe code: whatever in the module has the
+    /// name of a kernel of [`trazar_kernels`] takes the same parameters, and touches no other memory than that one does.
+    pub unsafe fn with_module(stream: &Stream, module: &Module) -> Result<Self, CudaError> {
         stream.device().check_same("the module", module.device())?;
         Ok(Self {
             stream: stream.clone(),
             module: module.clone(),
         })
+    }
+
+    /// The same kernels on another stream.
+    ///
+    /// # Errors
+    /// [`CudaError::WrongDevice`] if that is of another device.
+    pub fn on_stream(&self, stream: &Stream) -> Result<Self, CudaError> {
+        // SAFETY: whoever made this queue has vouched for its module.
+        unsafe { Self::with_module(stream, &self.module) }
     }
 
     /// Its stream.
@@ -65,6 +91,7 @@ impl Launcher for Queue {
         self.stream.device().bind()?;
         self.stream
             .blame(kernel.allow_shared(config.dynamic_shared))?;
+        graph::keep(&self.module);
         // SAFETY: the caller's promise: an address of a fitting value for each parameter. The driver copies the values
         // before it returns.
         unsafe { self.launch_checked(&kernel, spec, &config, args) }
@@ -79,39 +106,44 @@ impl Queue {
         config: &LaunchConfig,
         args: &[*const c_void],
     ) -> Result<(), CudaError> {
-        let Dim3 { x, y, z } = config.grid;
-        let grid = GridSize::xyz(x, y, z);
-        let Dim3 { x, y, z } = config.block;
-        let block = BlockSize::xyz(x, y, z);
-        // `cust` wants `*mut`, as the driver's header does; neither writes through it.
-        // SAFETY: a slice of one pointer type seen as the other; they have the same layout.
-        let args =
-            unsafe { std::slice::from_raw_parts(args.as_ptr().cast::<*mut c_void>(), args.len()) };
-        // SAFETY: the caller's promise, passed on.
-        let launched = unsafe {
-            self.stream.as_cust().launch(
-                kernel.function(),
-                grid,
-                block,
-                config.dynamic_shared,
-                args,
+        let LaunchConfig {
+            grid,
+            block,
+            dynamic_shared,
+        } = *config;
+        // SAFETY: the function's module is loaded and the stream alive; the rest is the caller's promise. The driver's header
+        // wants `*mut` arguments, and does not write through them.
+        let status = unsafe {
+            raw::cuLaunchKernel(
+                kernel.raw(),
+                grid.x,
+                grid.y,
+                grid.z,
+                block.x,
+                block.y,
+                block.z,
+                dynamic_shared,
+                self.stream.raw(),
+                args.as_ptr().cast_mut().cast::<*mut c_void>(),
+                ptr::null_mut(),
             )
         };
-        match launched.map_err(status_of) {
-            Ok(()) => {
-                self.stream.note_launch(spec);
-                Ok(())
-            }
+        let status = DriverStatus::from(status);
+        if status.code() == 0 {
+            self.stream.note_launch(spec);
+            return Ok(());
+        }
+        if status.is_fatal() {
             // The context is lost to a kernel launched before this one.
-            Err(status) if status.is_fatal() => self.stream.blame(Err(CudaError::Execution {
+            return self.stream.blame(Err(CudaError::Execution {
                 last_kernel: None,
                 status,
-            })),
-            Err(status) => Err(CudaError::Launch {
-                kernel: spec.name,
-                status,
-            }),
+            }));
         }
+        Err(CudaError::Launch {
+            kernel: spec.name,
+            status,
+        })
     }
 }
 
@@ -194,6 +226,7 @@ mod tests {
         size: 4,
         align: 4,
         element: 0,
+        writes: false,
         zero_at_exit: false,
     }];
 

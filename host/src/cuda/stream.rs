@@ -1,21 +1,20 @@
 //! Streams: queues of work for a GPU.
 
 use std::fmt;
+use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use cuda_std::Pod;
 use cuda_std::launch::KernelSpec;
-use cust::event::{Event as CustEvent, EventFlags};
-use cust::stream::{Stream as CustStream, StreamFlags, StreamWaitEventFlags};
 use cust::sys::CUstream;
 
 use super::buffer::DeviceBuffer;
 use super::device::Device;
-use super::error::{CudaError, check, check_cust};
+use super::error::{CudaError, check};
 use super::event::Event;
 use super::raw;
-use super::staging::Staging;
+use super::staging::{Pool, Staging};
 
 /// A queue of work on a GPU, done in order; work of different streams may overlap. Clones are the same stream.
 ///
@@ -27,33 +26,42 @@ pub struct Stream {
 }
 
 struct Inner {
-    stream: CustStream,
+    stream: CUstream,
     device: Device,
     /// The kernel launched last, to name it when one crashes.
     last_kernel: AtomicPtr<KernelSpec>,
     /// What large copies to the GPU go through, once there was one.
-    staging: Mutex<Option<Staging>>,
+    staging: Pool<Staging>,
 }
+
+// SAFETY: the handle is an address that only the driver follows, and the driver's functions on streams may be called from any
+// thread; the other fields are `Send` and `Sync` by themselves.
+unsafe impl Send for Inner {}
+// SAFETY: as above.
+unsafe impl Sync for Inner {}
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // The stream is destroyed next, with its device's context current; on a failure there is no one to tell.
+        // On a failure there is no one to tell.
         let _ = self.device.bind();
+        // SAFETY: this is its only owner; the driver keeps it until the work queued on it is done.
+        let _ = unsafe { raw::cuStreamDestroy_v2(self.stream) };
     }
 }
 
 impl Stream {
     pub(super) fn new(device: &Device) -> Result<Self, CudaError> {
         device.bind()?;
-        let stream = check_cust(
-            "cuStreamCreate",
-            CustStream::new(StreamFlags::DEFAULT, None),
-        )?;
+        let mut stream = ptr::null_mut();
+        // SAFETY: writes one handle, of the current context.
+        check("cuStreamCreate", unsafe {
+            raw::cuStreamCreateWithPriority(&mut stream, raw::STREAM_DEFAULT, 0)
+        })?;
         let inner = Inner {
             stream,
             device: device.clone(),
             last_kernel: AtomicPtr::default(),
-            staging: Mutex::default(),
+            staging: Pool::default(),
         };
         Ok(Self {
             inner: Arc::new(inner),
@@ -65,13 +73,13 @@ impl Stream {
         &self.inner.device
     }
 
-    /// `cust`'s stream, for calls that this module lacks; [`Device::bind`] comes before them.
-    pub fn as_cust(&self) -> &CustStream {
-        &self.inner.stream
+    /// The driver's handle, for calls that this module lacks; [`Device::bind`] comes before them.
+    pub fn as_raw(&self) -> CUstream {
+        self.inner.stream
     }
 
     pub(super) fn raw(&self) -> CUstream {
-        self.inner.stream.as_inner()
+        self.inner.stream
     }
 
     /// Allocates `len` elements, whose contents are unspecified. From the pool this takes a microsecond, whatever
@@ -104,10 +112,9 @@ impl Stream {
         Ok(buffer)
     }
 
-    /// Calls `work` with what large copies go through. One at a time.
-    pub(super) fn with_staging<R>(&self, work: impl FnOnce(&mut Option<Staging>) -> R) -> R {
-        let staging = self.inner.staging.lock();
-        work(&mut staging.unwrap_or_else(PoisonError::into_inner))
+    /// What large copies go through.
+    pub(super) fn staging(&self) -> &Pool<Staging> {
+        &self.inner.staging
     }
 
     /// Marks this point of the stream's work.
@@ -127,10 +134,9 @@ impl Stream {
     pub fn record_into(&self, event: &Event) -> Result<(), CudaError> {
         self.device().check_same("the event", event.device())?;
         self.device().bind()?;
-        self.blame(check_cust(
-            "cuEventRecord",
-            event.as_cust().record(self.as_cust()),
-        ))
+        // SAFETY: the event and the stream are alive, and of one context.
+        let status = unsafe { raw::cuEventRecord(event.raw(), self.raw()) };
+        self.blame(check("cuEventRecord", status))
     }
 
     /// Lets later work of this stream start only when the work queued on `other` so far is done. The host does not
@@ -142,14 +148,23 @@ impl Stream {
         if self.raw() == other.raw() {
             return Ok(());
         }
-        other.device().bind()?;
-        let event = check_cust("cuEventCreate", CustEvent::new(EventFlags::DISABLE_TIMING))?;
-        check_cust("cuEventRecord", event.record(other.as_cust()))?;
+        let event = Event::without_timing(other.device())?;
+        other.record_into(&event)?;
         self.device().bind()?;
-        let waited = self
-            .as_cust()
-            .wait_event(event, StreamWaitEventFlags::DEFAULT);
-        self.blame(check_cust("cuStreamWaitEvent", waited))
+        // SAFETY: the stream and the event are alive; the driver keeps the event until the wait is over.
+        let status = unsafe { raw::cuStreamWaitEvent(self.raw(), event.raw(), 0) };
+        self.blame(check("cuStreamWaitEvent", status))
+    }
+
+    /// [`wait_for`](Self::wait_for) that must not be missing, since `other` has been given work that uses this stream's
+    /// memory: where the driver does not take the wait, the host waits for `other`.
+    ///
+    /// # Errors
+    /// Those of [`Stream::wait_for`], if the host could not wait either. Nothing is ordered then; the GPU does no more work
+    /// after such a failure.
+    pub(crate) fn must_wait_for(&self, other: &Stream) -> Result<(), CudaError> {
+        self.wait_for(other)
+            .or_else(|error| other.synchronize().map_err(|_| error))
     }
 
     /// Waits until everything queued so far is done.
@@ -158,10 +173,9 @@ impl Stream {
     /// [`CudaError::Execution`] if a kernel has crashed.
     pub fn synchronize(&self) -> Result<(), CudaError> {
         self.device().bind()?;
-        self.blame(check_cust(
-            "cuStreamSynchronize",
-            self.as_cust().synchronize(),
-        ))
+        // SAFETY: the stream is alive.
+        let status = unsafe { raw::cuStreamSynchronize(self.raw()) };
+        self.blame(check("cuStreamSynchronize", status))
     }
 
     /// Is everything queued so far done?

@@ -6,7 +6,7 @@ use super::{FillValue, Gpu, GpuBuffer};
 use crate::cuda::{DeviceBuffer, Queue};
 use crate::{Device, Result};
 
-/// For pipelines, its module holds [`trazar_kernels::PTX`]; of another, launches return [`NoSuchKernel`](crate::cuda::CudaError::NoSuchKernel).
+/// Its kernels are the library's: [`Queue::new`] takes no others, and whoever calls [`Queue::with_module`] vouches for them.
 // SAFETY: `DeviceBuffer` allocates what is asked for from the driver, which aligns it, and frees it in its stream's order; a
 // stream does its work in order.
 unsafe impl Gpu for Queue {
@@ -35,12 +35,20 @@ unsafe impl Gpu for Queue {
     }
 
     fn acquire<T: Pod>(&self, buffer: &DeviceBuffer<T>) -> Result<()> {
+        check_device(self, buffer)?;
         Ok(self.stream().wait_for(buffer.stream())?)
     }
 
     fn release<T: Pod>(&self, buffer: &DeviceBuffer<T>) -> Result<()> {
-        Ok(buffer.stream().wait_for(self.stream())?)
+        check_device(self, buffer)?;
+        Ok(buffer.stream().must_wait_for(self.stream())?)
     }
+}
+
+/// Refuses a buffer of another GPU than the queue's.
+fn check_device<T: Pod>(queue: &Queue, buffer: &DeviceBuffer<T>) -> Result<()> {
+    let (device, other) = (queue.stream().device(), buffer.stream().device());
+    Ok(device.check_same("the buffer", other)?)
 }
 
 impl<T: Pod> GpuBuffer<T> for DeviceBuffer<T> {

@@ -6,7 +6,8 @@ use cuda_std::{Pod, View, ViewMut};
 use super::{FillValue, Gpu, GpuBuffer};
 use crate::{Device, Result};
 
-/// A launch runs the whole grid before it returns: nothing has to wait.
+/// A launch runs the whole grid before it returns, so that nothing has to wait; but where a GPU would have to, a missing
+/// [`acquire`](Gpu::acquire) or [`release`](Gpu::release) is a fault.
 // SAFETY: `Buffer` has the elements that were asked for, at a multiple of 256 bytes, until it is dropped; launches return when
 // they are done.
 unsafe impl Gpu for Emulator {
@@ -34,12 +35,12 @@ unsafe impl Gpu for Emulator {
         self.shared_per_block()
     }
 
-    fn acquire<T: Pod>(&self, _: &Buffer<T>) -> Result<()> {
-        Ok(())
+    fn acquire<T: Pod>(&self, buffer: &Buffer<T>) -> Result<()> {
+        Ok(self.acquire(buffer)?)
     }
 
-    fn release<T: Pod>(&self, _: &Buffer<T>) -> Result<()> {
-        Ok(())
+    fn release<T: Pod>(&self, buffer: &Buffer<T>) -> Result<()> {
+        Ok(self.release(buffer)?)
     }
 }
 
@@ -72,7 +73,6 @@ impl<T: Pod> GpuBuffer<T> for Buffer<T> {
     where
         T: FillValue,
     {
-        self.fill(value);
-        Ok(())
+        Ok(self.fill(value)?)
     }
 }

@@ -25,16 +25,19 @@
 #[cfg(feature = "cuda")]
 mod cuda;
 mod emulator;
+mod in_use;
 mod scan;
 
 use std::ffi::c_void;
 use std::fmt;
+use std::ops::Deref;
 
 pub use cuda_std::launch::{KernelSpec, LaunchConfig, Launcher};
 pub use cuda_std::{Pod, View, ViewMut};
 
 use crate::{Device, Error, Result};
 
+pub use in_use::{InUse, Lent};
 pub use scan::Scanner;
 
 /// Memory, and a queue of launches of the kernels in [`trazar_kernels`]. Clones are the same queue of the same memory.
@@ -81,18 +84,31 @@ pub unsafe trait Gpu: Launcher<Error: Into<Error>> + Clone + fmt::Debug {
     /// The most shared memory of a block, in bytes, static and dynamic together.
     fn shared_per_block(&self) -> u32;
 
-    /// Lets the launches that follow wait for the work on `buffer` so far, which may come from another queue. Before launches
-    /// that use a buffer that was not allocated here.
+    /// Lets the launches that follow use a buffer that may belong to another queue, until the result is dropped. Every launch
+    /// that is given a buffer which was not allocated here comes between the two, on whatever path the function is left.
     ///
     /// # Errors
-    /// An earlier kernel's failure.
+    /// A buffer of another device; an earlier kernel's failure.
+    fn using<T, B>(&self, buffer: B) -> Result<InUse<'_, Self, T, B>>
+    where
+        T: Pod,
+        B: Deref<Target = Self::Buffer<T>>,
+    {
+        InUse::new(self, buffer)
+    }
+
+    /// Lets the launches that follow wait for the work on `buffer` so far, which may come from another queue.
+    /// [`using`](Self::using) calls it, and [`release`](Self::release) at the end; pipelines call neither.
+    ///
+    /// # Errors
+    /// A buffer of another device; an earlier kernel's failure.
     fn acquire<T: Pod>(&self, buffer: &Self::Buffer<T>) -> Result<()>;
 
-    /// Lets later work on `buffer`, its release included, wait for the launches so far. After launches that use a buffer that
-    /// was not allocated here.
+    /// Lets later work on `buffer`, its drop included, wait for the launches so far. Where that can't be arranged, the host
+    /// waits.
     ///
     /// # Errors
-    /// An earlier kernel's failure.
+    /// A buffer of another device; a failure after which the device does no more work.
     fn release<T: Pod>(&self, buffer: &Self::Buffer<T>) -> Result<()>;
 }
 

@@ -43,12 +43,13 @@ impl<G: Gpu> Scanner<G> {
     pub fn scan(&mut self, input: &G::Buffer<u32>, output: &mut G::Buffer<u32>) -> Result<()> {
         self.check_len(input)?;
         self.check_len(output)?;
-        self.gpu.acquire(input)?;
-        self.gpu.acquire(output)?;
+        let gpu = self.gpu.clone();
+        let input = gpu.using(input)?;
+        let mut output = gpu.using(output)?;
         // SAFETY: the lengths were checked, buffers are aligned, and the launches wait for them.
         unsafe { self.launch(input.view(), output.view_mut()) }?;
-        self.gpu.release(input)?;
-        self.gpu.release(output)
+        input.finish()?;
+        output.finish()
     }
 
     /// Replaces `values[i]` by the sum of `values[..i]`, modulo 2³², and sets [`total`](Self::total).
@@ -57,11 +58,12 @@ impl<G: Gpu> Scanner<G> {
     /// Those of [`Scanner::scan`].
     pub fn scan_in_place(&mut self, values: &mut G::Buffer<u32>) -> Result<()> {
         self.check_len(values)?;
-        self.gpu.acquire(values)?;
+        let gpu = self.gpu.clone();
+        let mut values = gpu.using(values)?;
         let view = values.view_mut();
         // SAFETY: as in `scan`; the kernel may scan in place.
         unsafe { self.launch(view.as_view(), view) }?;
-        self.gpu.release(values)
+        values.finish()
     }
 
     unsafe fn launch(&mut self, input: View<'_, u32>, output: ViewMut<'_, u32>) -> Result<()> {

@@ -13,8 +13,6 @@ use std::sync::OnceLock;
 
 use cuda_std::View;
 
-#[cfg(feature = "cuda")]
-use trazar_kernels::PTX;
 use trazar_kernels::label::number;
 use trazar_kernels::label::tiles::{self, Grid};
 use trazar_kernels::label::{direct, statistics};
@@ -22,7 +20,7 @@ use trazar_kernels::primitives::{pack, scan};
 
 use super::{Component, Connectivity, LabelAlgorithm, LabelOptions, Labels};
 #[cfg(feature = "cuda")]
-use crate::cuda::{Device, Module, Queue, Stream};
+use crate::cuda::{Device, Kernels, Queue, Stream};
 use crate::geometry::BoundingBox;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::image::{check_count, check_size};
@@ -367,8 +365,8 @@ impl DeviceLabeler<Queue> {
     /// # Errors
     /// [`Error::Cuda`].
     pub fn new(device: &Device) -> Result<Self> {
-        let module = Module::from_ptx(device, PTX)?;
-        Ok(Self::on(Queue::new(&device.stream()?, &module)?))
+        let kernels = Kernels::load(device)?;
+        Ok(Self::on(Queue::new(&device.stream()?, &kernels)?))
     }
 
     /// The stream that it works on.
@@ -378,7 +376,7 @@ impl DeviceLabeler<Queue> {
 }
 
 impl<G: Gpu> DeviceLabeler<G> {
-    /// Labels on `gpu`. A `cuda::Queue`'s module holds [`trazar_kernels::PTX`].
+    /// Labels on `gpu`.
     pub fn on(gpu: G) -> Self {
         Self { gpu }
     }
@@ -400,11 +398,11 @@ impl<G: Gpu> DeviceLabeler<G> {
         threshold: u8,
     ) -> Result<DeviceImage<G>> {
         check_bytes::<G>(width, height, bytes)?;
-        self.gpu.acquire(bytes)?;
-        // SAFETY: the queue has acquired the bytes, and they are released after the launch.
+        let bytes = self.gpu.using(bytes)?;
+        // SAFETY: the bytes are in use until after the launch.
         let image =
             unsafe { self.pack_pitched(width, height, bytes.view(), width as usize, threshold) }?;
-        self.gpu.release(bytes)?;
+        bytes.finish()?;
         Ok(image)
     }
 
@@ -481,21 +479,20 @@ impl<G: Gpu> DeviceLabeler<G> {
     ) -> Result<DeviceLabels<G>> {
         let grid = grid(image.width, image.height)?;
         algorithm.check_runs_on(G::DEVICE)?;
-        let image = &image.words;
-        self.gpu.acquire(image)?;
+        // The image may be dropped before the work is done: its memory then goes back after it.
+        let image = self.gpu.using(&image.words)?;
         let labels = match algorithm {
-            LabelAlgorithm::Direct => self.label_direct(image, grid, connectivity)?,
+            LabelAlgorithm::Direct => self.label_direct(&image, grid, connectivity)?,
             _ => {
                 let mut tiles = Tiles::new(&self.gpu, grid, connectivity)?;
-                // SAFETY: an image of the grid's size, just acquired.
+                // SAFETY: an image of the grid's size, in use.
                 unsafe {
-                    tiles.label(&self.gpu, image)?;
-                    tiles.finish(&self.gpu, image)?
+                    tiles.label(&self.gpu, &image)?;
+                    tiles.finish(&self.gpu, &image)?
                 }
             }
         };
-        // The image may be dropped before the work is done: its memory then goes back after it.
-        self.gpu.release(image)?;
+        image.finish()?;
         Ok(labels)
     }
 
@@ -520,15 +517,15 @@ impl<G: Gpu> DeviceLabeler<G> {
         }
         check_bytes::<G>(width, height, bytes)?;
         let grid = grid(width, height)?;
-        self.gpu.acquire(bytes)?;
+        let bytes = self.gpu.using(bytes)?;
         let mut words = self.gpu.alloc(grid.words() as usize)?;
         let mut tiles = Tiles::new(&self.gpu, grid, connectivity)?;
-        // SAFETY: sizes were checked or are the grid's, and the bytes are acquired.
+        // SAFETY: sizes were checked or are the grid's, and the bytes are in use.
         let labels = unsafe {
-            tiles.label_bytes(&self.gpu, bytes, threshold, &mut words)?;
+            tiles.label_bytes(&self.gpu, &bytes, threshold, &mut words)?;
             tiles.finish(&self.gpu, &words)?
         };
-        self.gpu.release(bytes)?;
+        bytes.finish()?;
         let image = DeviceImage {
             width,
             height,
@@ -537,7 +534,7 @@ impl<G: Gpu> DeviceLabeler<G> {
         Ok((image, labels))
     }
 
-    /// The queue has acquired the image.
+    /// The image is in use.
     fn label_direct(
         &self,
         image: &G::Buffer<u64>,
@@ -556,8 +553,8 @@ impl<G: Gpu> DeviceLabeler<G> {
         let blocks = direct::blocks(words);
         let mut labels = gpu.alloc(width as usize * height as usize)?;
         let mut numbering = Numbering::new(gpu, words)?;
-        // SAFETY: all buffers have the lengths that the kernels ask for, and are used by this queue alone, which has acquired
-        // the image; the launches follow each other as the kernels ask for.
+        // SAFETY: all buffers have the lengths that the kernels ask for, and are used by this queue alone, or in use
+        // by it; the launches follow each other as the kernels ask for.
         unsafe {
             direct::direct_start::launch(
                 on,
@@ -650,8 +647,8 @@ impl<G: Gpu> DeviceLabeler<G> {
         min_y.fill(u32::MAX)?;
         let mut max_x = gpu.alloc_zeroed::<u32>(count)?;
         let mut max_y = gpu.alloc_zeroed::<u32>(count)?;
-        gpu.acquire(&image.words)?;
-        gpu.acquire(&labels.labels)?;
+        let words = gpu.using(&image.words)?;
+        let by_pixel = gpu.using(&labels.labels)?;
         let row_words = row_words(image.width);
         // SAFETY: an element per component each, filled as the kernel asks for; no label is above their number, which the
         // caller vouches for.
@@ -659,8 +656,8 @@ impl<G: Gpu> DeviceLabeler<G> {
             statistics::measure::launch(
                 &gpu.launcher(),
                 statistics::blocks(row_words, image.height),
-                image.words.view(),
-                labels.labels.view(),
+                words.view(),
+                by_pixel.view(),
                 area.view_mut(),
                 sum_x.view_mut(),
                 sum_y.view_mut(),
@@ -673,6 +670,8 @@ impl<G: Gpu> DeviceLabeler<G> {
                 row_words,
             )?;
         }
+        words.finish()?;
+        by_pixel.finish()?;
         let (area, sum_x, sum_y) = (area.to_vec()?, sum_x.to_vec()?, sum_y.to_vec()?);
         let (min_x, min_y) = (min_x.to_vec()?, min_y.to_vec()?);
         let (max_x, max_y) = (max_x.to_vec()?, max_y.to_vec()?);

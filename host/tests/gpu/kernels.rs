@@ -11,6 +11,7 @@ const fn param(name: &'static str, ty: &'static str, size: usize) -> ParamSpec {
         size,
         align: size,
         element: 0,
+        writes: false,
         zero_at_exit: false,
     }
 }

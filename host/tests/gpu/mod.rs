@@ -8,7 +8,14 @@ use std::io::{self, Write};
 use std::ops::Deref;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use trazar::cuda::{CudaError, Device};
+use trazar::cuda::{CudaError, Device, Module, Queue, Stream};
+
+/// The kernels of a test on `stream`.
+#[allow(dead_code)]
+pub(crate) fn queue_of(stream: &Stream, module: &Module) -> Result<Queue, CudaError> {
+    // SAFETY: no test gives it to a pipeline of the library.
+    unsafe { Queue::with_module(stream, module) }
+}
 
 /// The first GPU, for one test alone.
 pub(crate) struct Gpu {

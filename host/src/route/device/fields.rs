@@ -10,7 +10,7 @@ use trazar_kernels::route::tiles::{JoinedPin, Span};
 
 use super::tiles::{self, DeviceGrid};
 use crate::Result;
-use crate::gpu::{Gpu, GpuBuffer};
+use crate::gpu::{Gpu, GpuBuffer, Lent};
 use crate::route::{Cell, Fallback, FieldUse, Net, Pin, Route, Window};
 
 /// How far a pin's box goes beyond it at first, in mean distances of pins.
@@ -435,7 +435,7 @@ impl Batch {
             }
             Err(error) => return Err(error),
         };
-        grid.acquire(gpu)?;
+        let in_use = grid.using(gpu)?;
         loop {
             self.run(gpu, grid, &mut state)?;
             self.collect(gpu, &state)?;
@@ -450,7 +450,7 @@ impl Batch {
             }
             self.go_on(gpu, grid, nets, limits, room, &mut state)?;
         }
-        grid.release(gpu)?;
+        in_use.into_iter().try_for_each(Lent::finish)?;
         for member in self.members {
             let fallback = match member.state {
                 State::GivenUp(fallback) => Some(fallback),

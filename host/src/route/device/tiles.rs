@@ -6,7 +6,7 @@ use trazar_kernels::route::tiles::{
     Tiling,
 };
 
-use crate::gpu::{Gpu, GpuBuffer};
+use crate::gpu::{Gpu, GpuBuffer, Lent};
 use crate::route::{BLOCKED, Cell, Net, Route, RouteAlgorithm, RoutingGrid, Window};
 use crate::{Error, Result};
 
@@ -113,17 +113,12 @@ impl<G: Gpu> DeviceGrid<G> {
     }
 
     /// Lets launches that follow on `gpu` use it.
-    pub(super) fn acquire(&self, gpu: &G) -> Result<()> {
-        [&self.right, &self.down, &self.via]
-            .into_iter()
-            .try_for_each(|weights| gpu.acquire(weights))
-    }
-
-    /// Lets what is done with it later wait for the launches so far on `gpu`.
-    pub(super) fn release(&self, gpu: &G) -> Result<()> {
-        [&self.right, &self.down, &self.via]
-            .into_iter()
-            .try_for_each(|weights| gpu.release(weights))
+    pub(super) fn using<'a>(&'a self, gpu: &'a G) -> Result<[Lent<'a, G, u32>; 3]> {
+        Ok([
+            gpu.using(&self.right)?,
+            gpu.using(&self.down)?,
+            gpu.using(&self.via)?,
+        ])
     }
 
     /// How it is laid out.
@@ -158,7 +153,7 @@ pub(super) fn route<G: Gpu>(
     nets: &[Net],
     windows: &[Window],
 ) -> Result<Vec<Route>> {
-    grid.acquire(gpu)?;
+    let in_use = grid.using(gpu)?;
     let mut routes = Vec::with_capacity(nets.len());
     let mut start = 0;
     while start < nets.len() {
@@ -171,7 +166,7 @@ pub(super) fn route<G: Gpu>(
         routes.extend(route_plan(gpu, grid, &nets[start..end], &plan)?);
         start = end;
     }
-    grid.release(gpu)?;
+    in_use.into_iter().try_for_each(Lent::finish)?;
     Ok(routes)
 }
 
@@ -258,6 +253,7 @@ pub(super) fn distances<G: Gpu>(
     let mut plan = Plan::new(tiling);
     plan.add(source, window, true)?;
     plan.arrange();
+    let _in_use = grid.using(gpu)?;
     if !grid.has_free_edges {
         let state = State::<G, u32>::run(gpu, grid, &plan)?;
         if !state.left_out(gpu, grid, &plan)?.contains(&1) {

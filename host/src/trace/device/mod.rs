@@ -301,10 +301,10 @@ impl<G: Gpu> DeviceTracer<G> {
         };
         queued("labels")?;
         let none = gpu.alloc(0)?;
-        gpu.acquire(image.words())?;
+        let words = gpu.using(image.words())?;
         let work = Work {
             gpu,
-            image: image.words(),
+            image: &words,
             labels: labels.as_ref().map_or(&none, |labels| labels.labels()),
             raster,
             edges: u32::from(options.geometry == Geometry::Edges),
@@ -332,7 +332,7 @@ impl<G: Gpu> DeviceTracer<G> {
                 (arranged, points)
             }
         };
-        gpu.release(image.words())?;
+        words.finish()?;
         Ok(DeviceContours {
             width,
             height,

@@ -1,0 +1,182 @@
+//! Queues: which of them have waited for which, and who used each buffer last.
+//!
+//! A launch of the emulator is done when it returns, so that whatever the host asks for, in whatever order, happens in that
+//! order. On a GPU, work of different streams overlaps unless one waits for the other. What is noted here is what a GPU would
+//! have had to be told: each queue counts its work, and knows up to which count of every other queue it has waited. Two uses of
+//! a buffer, at least one of which writes, must be ordered by that.
+//!
+//! That the host waits for a queue orders nothing here, although it would on a GPU: a pipeline can't know whether its caller
+//! has waited, and must not count on it.
+
+use std::collections::HashMap;
+
+use super::fault::{QueueWork, Unordered};
+
+/// A queue's work up to a count.
+#[derive(Clone, Copy, Debug)]
+struct Moment {
+    queue: usize,
+    count: u64,
+}
+
+/// A use of a buffer.
+#[derive(Clone, Copy, Debug)]
+struct Use {
+    at: Moment,
+    work: QueueWork,
+}
+
+/// The uses of a buffer that later ones have to wait for.
+#[derive(Debug)]
+struct Uses {
+    /// The queue on which the buffer was allocated, which copies and frees it.
+    home: usize,
+    bytes: usize,
+    /// The last that wrote, or the allocation.
+    written: Use,
+    /// Those that only read since then; the last one of each queue.
+    read: Vec<Use>,
+}
+
+/// The queues of a device.
+#[derive(Debug)]
+pub(super) struct Queues {
+    /// By queue, and by queue that it may have waited for: up to which work.
+    waited: Vec<Vec<u64>>,
+    /// By region of memory.
+    uses: HashMap<usize, Uses>,
+}
+
+impl Default for Queues {
+    /// One queue.
+    fn default() -> Self {
+        Self {
+            waited: vec![vec![0]],
+            uses: HashMap::new(),
+        }
+    }
+}
+
+impl Queues {
+    /// Another queue, which has waited for none.
+    pub(super) fn add(&mut self) -> usize {
+        let queue = self.waited.len();
+        for waited in &mut self.waited {
+            waited.push(0);
+        }
+        self.waited.push(vec![0; queue + 1]);
+        queue
+    }
+
+    /// The next work of a queue.
+    fn next(&mut self, queue: usize) -> Moment {
+        let count = &mut self.waited[queue][queue];
+        *count += 1;
+        Moment {
+            queue,
+            count: *count,
+        }
+    }
+
+    /// Whether the next work of `queue` comes after `moment`.
+    fn is_after(&self, queue: usize, moment: Moment) -> bool {
+        self.waited[queue][moment.queue] >= moment.count
+    }
+
+    /// Lets the later work of `queue` wait for that of `other` so far.
+    fn wait(&mut self, queue: usize, other: usize) {
+        for i in 0..self.waited.len() {
+            self.waited[queue][i] = self.waited[queue][i].max(self.waited[other][i]);
+        }
+    }
+
+    /// A buffer is allocated on `queue`.
+    pub(super) fn allocate(&mut self, region: usize, bytes: usize, queue: usize) {
+        let at = self.next(queue);
+        let written = Use {
+            at,
+            work: QueueWork::Allocation,
+        };
+        let uses = Uses {
+            home: queue,
+            bytes,
+            written,
+            read: Vec::new(),
+        };
+        self.uses.insert(region, uses);
+    }
+
+    /// Notes that `queue` uses a buffer, and whether it `writes`; refuses what comes after no wait for the uses before it.
+    pub(super) fn note(
+        &mut self,
+        region: usize,
+        queue: usize,
+        writes: bool,
+        work: QueueWork,
+    ) -> Result<(), Box<Unordered>> {
+        let Some(uses) = self.uses.get(&region) else {
+            return Ok(());
+        };
+        let reads = uses.read.iter().filter(|_| writes);
+        let mut before = std::iter::once(&uses.written).chain(reads);
+        if let Some(&before) = before.find(|before| !self.is_after(queue, before.at)) {
+            // What the buffer's own queue has waited for, an `acquire` would have brought.
+            let is_released = self.is_after(uses.home, before.at);
+            return Err(Box::new(Unordered {
+                bytes: uses.bytes,
+                home: uses.home,
+                before: (before.at.queue, before.work),
+                now: (queue, work),
+                is_released,
+            }));
+        }
+        let now = Use {
+            at: self.next(queue),
+            work,
+        };
+        if let Some(uses) = self.uses.get_mut(&region) {
+            if writes {
+                uses.written = now;
+                uses.read.clear();
+            } else {
+                uses.read.retain(|read| read.at.queue != queue);
+                uses.read.push(now);
+            }
+        }
+        Ok(())
+    }
+
+    /// [`note`](Self::note), by the queue that the buffer belongs to.
+    pub(super) fn note_home(
+        &mut self,
+        region: usize,
+        writes: bool,
+        work: QueueWork,
+    ) -> Result<(), Box<Unordered>> {
+        match self.uses.get(&region) {
+            Some(&Uses { home, .. }) => self.note(region, home, writes, work),
+            None => Ok(()),
+        }
+    }
+
+    /// The buffer is freed.
+    pub(super) fn free(&mut self, region: usize) -> Result<(), Box<Unordered>> {
+        let noted = self.note_home(region, true, QueueWork::Drop);
+        self.uses.remove(&region);
+        noted
+    }
+
+    /// Lets the later work of `queue` wait for what was done with the buffer, and for all else of its queue.
+    pub(super) fn acquire(&mut self, region: usize, queue: usize) {
+        if let Some(&Uses { home, .. }) = self.uses.get(&region) {
+            self.wait(queue, home);
+        }
+    }
+
+    /// Lets the later work of the buffer's queue wait for that of `queue`.
+    pub(super) fn release(&mut self, region: usize, queue: usize) {
+        if let Some(&Uses { home, .. }) = self.uses.get(&region) {
+            self.wait(home, queue);
+        }
+    }
+}

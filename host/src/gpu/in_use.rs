@@ -1,0 +1,108 @@
+//! Buffers that one queue uses and another one owns.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+
+use cuda_std::Pod;
+
+use super::Gpu;
+use crate::Result;
+
+/// A shared buffer that launches use.
+pub type Lent<'a, G, T> = InUse<'a, G, T, &'a <G as Gpu>::Buffer<T>>;
+
+/// A buffer that the launches of a queue may use, whichever queue it belongs to. Made by [`Gpu::using`].
+///
+/// Work on the buffer before this was made is done before launches after that; launches before it is dropped are done before
+/// later work on the buffer, and before its memory is freed. It costs two waits in the device's queues, and none if the buffer
+/// is the queue's own.
+pub struct InUse<'g, G, T, B>
+where
+    G: Gpu,
+    T: Pod,
+    B: Deref<Target = G::Buffer<T>>,
+{
+    gpu: &'g G,
+    buffer: B,
+    is_released: bool,
+    elements: PhantomData<T>,
+}
+
+impl<'g, G, T, B> InUse<'g, G, T, B>
+where
+    G: Gpu,
+    T: Pod,
+    B: Deref<Target = G::Buffer<T>>,
+{
+    pub(super) fn new(gpu: &'g G, buffer: B) -> Result<Self> {
+        gpu.acquire(&*buffer)?;
+        Ok(Self {
+            gpu,
+            buffer,
+            is_released: false,
+            elements: PhantomData,
+        })
+    }
+
+    /// Ends the use, as dropping it does, and says whether that went well.
+    ///
+    /// # Errors
+    /// A failure after which the device does no more work.
+    pub fn finish(mut self) -> Result<()> {
+        self.is_released = true;
+        self.gpu.release(&*self.buffer)
+    }
+}
+
+impl<G, T, B> Drop for InUse<'_, G, T, B>
+where
+    G: Gpu,
+    T: Pod,
+    B: Deref<Target = G::Buffer<T>>,
+{
+    fn drop(&mut self) {
+        if !self.is_released {
+            // Where the wait can't be queued the host has waited; if that failed too, the device does no more work.
+            let _ = self.gpu.release(&*self.buffer);
+        }
+    }
+}
+
+impl<G, T, B> Deref for InUse<'_, G, T, B>
+where
+    G: Gpu,
+    T: Pod,
+    B: Deref<Target = G::Buffer<T>>,
+{
+    type Target = G::Buffer<T>;
+
+    fn deref(&self) -> &G::Buffer<T> {
+        &self.buffer
+    }
+}
+
+impl<G, T, B> DerefMut for InUse<'_, G, T, B>
+where
+    G: Gpu,
+    T: Pod,
+    B: DerefMut<Target = G::Buffer<T>>,
+{
+    fn deref_mut(&mut self) -> &mut G::Buffer<T> {
+        &mut self.buffer
+    }
+}
+
+impl<G, T, B> fmt::Debug for InUse<'_, G, T, B>
+where
+    G: Gpu,
+    T: Pod,
+    B: Deref<Target = G::Buffer<T>>,
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InUse")
+            .field("gpu", self.gpu)
+            .field("buffer", &*self.buffer)
+            .finish_non_exhaustive()
+    }
+}
