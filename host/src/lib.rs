@@ -33,6 +33,7 @@ mod image;
 mod label;
 mod memory;
 pub mod route;
+mod threads;
 mod trace;
 
 /// The emulated device that runs kernels on the processor, and checks them.

@@ -48,6 +48,7 @@ pub(super) fn write<T: Pod>(
     values: &[T],
 ) -> Result<bool, CudaError> {
     let size = size_of_val(values);
+    crate::threads::ensure();
     if size < LEAST || rayon::current_num_threads() < 2 {
         return Ok(false);
     }
