@@ -50,13 +50,18 @@ pub(crate) fn facts(input: &InputArgs, read: &ReadImage) -> Facts {
     let foreground = image.count_foreground();
     let share = 100.0 * foreground as f64 / image.pixel_count() as f64;
     let name = input.image.display();
+    let notes: Vec<String> = read.notes.iter().map(ToString::to_string).collect();
+    let mut text = format!(
+        "{name}: {} × {} pixels, {}, {share:.1} % foreground",
+        image.width(),
+        image.height(),
+        read.kind.name(),
+    );
+    for note in &notes {
+        text += &format!("\nnote: {note}");
+    }
     Facts {
-        text: format!(
-            "{name}: {} × {} pixels, {}, {share:.1} % foreground",
-            image.width(),
-            image.height(),
-            read.kind.name(),
-        ),
+        text,
         values: json!({
             "image": name.to_string(),
             "width": image.width(),
@@ -64,6 +69,7 @@ pub(crate) fn facts(input: &InputArgs, read: &ReadImage) -> Facts {
             "samples": read.kind.name(),
             "threshold": read.threshold,
             "foreground": foreground,
+            "notes": notes,
         }),
     }
 }

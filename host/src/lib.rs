@@ -32,6 +32,7 @@ pub mod gpu;
 mod image;
 mod label;
 mod memory;
+mod panics;
 pub mod route;
 mod threads;
 mod trace;
