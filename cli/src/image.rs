@@ -51,17 +51,13 @@ pub(crate) fn facts(input: &InputArgs, read: &ReadImage) -> Facts {
     let share = 100.0 * foreground as f64 / image.pixel_count() as f64;
     let name = input.image.display();
     let notes: Vec<String> = read.notes.iter().map(ToString::to_string).collect();
-    let mut text = format!(
-        "{name}: {} × {} pixels, {}, {share:.1} % foreground",
-        image.width(),
-        image.height(),
-        read.kind.name(),
-    );
-    for note in &notes {
-        text += &format!("\nnote: {note}");
-    }
     Facts {
-        text,
+        text: format!(
+            "{name}: {} × {} pixels, {}, {share:.1} % foreground",
+            image.width(),
+            image.height(),
+            read.kind.name(),
+        ),
         values: json!({
             "image": name.to_string(),
             "width": image.width(),

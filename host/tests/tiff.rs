@@ -57,7 +57,7 @@ fn noise(x: usize, y: usize, c: usize) -> u64 {
         return 0xff;
     }
     // Runs of equal values too.
-    ((x / 3 * 31 + y / 2 * 57 + c * 91) * 0x9e37 >> 7) as u64 & 0xff
+    (((x / 3 * 31 + y / 2 * 57 + c * 91) * 0x9e37) >> 7) as u64 & 0xff
 }
 
 fn layouts() -> impl Iterator<Item = Form> {

@@ -63,7 +63,7 @@ impl Packing {
     /// rows of `extent`. The error says what is wrong.
     pub(super) fn unpack(
         &self,
-        data: &mut Vec<u8>,
+        data: &mut [u8],
         extent: Extent,
         out: &mut [u8],
     ) -> Result<(), String> {
