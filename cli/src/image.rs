@@ -50,6 +50,7 @@ pub(crate) fn facts(input: &InputArgs, read: &ReadImage) -> Facts {
     let foreground = image.count_foreground();
     let share = 100.0 * foreground as f64 / image.pixel_count() as f64;
     let name = input.image.display();
+    let notes: Vec<String> = read.notes.iter().map(ToString::to_string).collect();
     Facts {
         text: format!(
             "{name}: {} × {} pixels, {}, {share:.1} % foreground",
@@ -64,6 +65,7 @@ pub(crate) fn facts(input: &InputArgs, read: &ReadImage) -> Facts {
             "samples": read.kind.name(),
             "threshold": read.threshold,
             "foreground": foreground,
+            "notes": notes,
         }),
     }
 }

@@ -208,7 +208,9 @@ fn found(args: &RouteArgs, case: &RoutingCase, routes: &[Route]) -> Facts {
         .map(|route| route.cells().len() as u64)
         .collect();
     let all_cells: u64 = cells.iter().sum();
-    let each = case.nets.iter().zip(routes).zip(&cells);
+    // Some hundred times what the file has of a net without pins: only if it is asked for.
+    let reported = if args.run.json { routes } else { &[] };
+    let each = case.nets.iter().zip(reported).zip(&cells);
     let each: Vec<_> = each
         .map(|((net, route), cells)| {
             let mut of_net = json!({

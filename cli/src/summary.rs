@@ -103,6 +103,10 @@ impl Summary {
                 written.join(", ")
             );
         }
+        let notes = self.input.values["notes"].as_array();
+        for note in notes.into_iter().flatten().filter_map(Value::as_str) {
+            text += &format!("\nnote: {note}");
+        }
         text
     }
 }

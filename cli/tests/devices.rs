@@ -208,3 +208,71 @@ fn a_gpu_gives_the_processors_labels() {
         gives_the_processors_labels("cuda", "333x222");
     }
 }
+
+/// Where the system gives no thread, the work is done without.
+#[test]
+fn without_threads() {
+    let folder = Folder::new();
+    let image = folder.at("a.png");
+    let image = image.to_str().unwrap();
+    run(["generate", "mask", "blobs", "-o", image, "--size", "300"]).succeeded();
+    let case = folder.at("case.txt");
+    let case = case.to_str().unwrap();
+    run(["generate", "net", "-o", case, "--size", "70", "--pins", "3"]).succeeded();
+    let mut jobs: Vec<Vec<&str>> = vec![
+        vec!["label", image, "--stats", "-"],
+        vec![
+            "label",
+            image,
+            "-o",
+            "-",
+            "--format",
+            "npy",
+            "--algorithm",
+            "parallel",
+        ],
+        vec![
+            "generate", "mask", "blobs", "-o", "-", "--format", "pbm", "--size", "99",
+        ],
+    ];
+    for algorithm in ["suzuki", "tiles", "components"] {
+        for geometry in ["centers", "edges"] {
+            let options = [
+                "--algorithm",
+                algorithm,
+                "--geometry",
+                geometry,
+                "--format",
+                "json",
+            ];
+            jobs.push([&["trace", image, "-o", "-"], &options[..]].concat());
+        }
+    }
+    for algorithm in ["dijkstra", "sweep-parallel"] {
+        jobs.push(vec![
+            "route",
+            case,
+            "-o",
+            "-",
+            "--format",
+            "txt",
+            "--algorithm",
+            algorithm,
+        ]);
+    }
+    for job in jobs {
+        let job: Vec<&str> = match job[0] {
+            "generate" => job,
+            _ => job.into_iter().chain(["--device", "cpu"]).collect(),
+        };
+        let usual = run(&job).succeeded();
+        // No stack of this size can be had, so no thread.
+        let alone = common::command()
+            .args(&job)
+            .env("RUST_MIN_STACK", (1u64 << 46).to_string())
+            .output()
+            .unwrap();
+        let alone = common::Run::of(alone).succeeded();
+        assert!(usual.stdout == alone.stdout, "{job:?}");
+    }
+}

@@ -84,3 +84,25 @@ fn seeds_and_bad_arguments() {
     run(["generate", "mask", "dots", "-o", "a.gif"]).failed(2, &[".png", ".pbm", ".npy"]);
     assert!(folder.names().is_empty());
 }
+
+#[test]
+fn more_nets_than_memory_holds() {
+    let folder = Folder::new();
+    let out = folder.at("a.txt");
+    let out = out.to_str().unwrap();
+    run(["generate", "net", "-o", out, "--nets", "4294967295"])
+        .failed(2, &["4294967295 nets of 16 pins", "the most"]);
+    #[cfg(target_os = "linux")]
+    {
+        let limited = std::process::Command::new("sh")
+            .args(["-c", "ulimit -v 4000000; exec \"$@\"", "sh"])
+            .arg(env!("CARGO_BIN_EXE_trazar"))
+            .args([
+                "generate", "net", "-o", out, "--size", "9", "--nets", "10000000",
+            ])
+            .output()
+            .unwrap();
+        common::Run::of(limited).failed(1, &["out of memory", "the nets"]);
+    }
+    assert!(folder.names().is_empty());
+}

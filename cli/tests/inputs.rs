@@ -148,7 +148,13 @@ fn arrays_of_every_type_order_and_endianness() {
         let f32s = |p| if p { 0.75f32 } else { f32::NEG_INFINITY };
         let f64s = |p| if p { f64::INFINITY } else { 0.5 };
         let u16s = |p| if p { 32768u16 } else { 32767 };
-        let arrays: [(&str, Vec<u8>); 9] = [
+        let i16s = |p| if p { 1i16 } else { -300 };
+        let i32s = |p| if p { 70_000i32 } else { 0 };
+        let arrays: [(&str, Vec<u8>); 13] = [
+            ("<i2", bytes(&|p| i16s(p).to_le_bytes().to_vec())),
+            (">i2", bytes(&|p| i16s(p).to_be_bytes().to_vec())),
+            ("<i4", bytes(&|p| i32s(p).to_le_bytes().to_vec())),
+            (">i4", bytes(&|p| i32s(p).to_be_bytes().to_vec())),
             ("|b1", bytes(&|p| vec![u8::from(p)])),
             ("|u1", bytes(&|p| vec![if p { 128 } else { 127 }])),
             ("<u2", bytes(&|p| u16s(p).to_le_bytes().to_vec())),
@@ -327,8 +333,8 @@ fn arrays_that_are_no_images() {
         &["()", "two dim"],
     );
     unreadable(
-        &npy(&header("<i4", false, "(1, 1)"), &[0; 4]),
-        &["'<i4'", "float32"],
+        &npy(&header("<i8", false, "(1, 1)"), &[0; 8]),
+        &["'<i8'", "int32"],
     );
     unreadable(&npy(&header("<c8", false, "(1, 1)"), &[0; 8]), &["<c8"]);
     unreadable(&npy(&header("|O", false, "(1, 1)"), &[0; 8]), &["|O"]);
@@ -592,10 +598,16 @@ fn a_whole_tiff_is_not_called_truncated() {
 #[test]
 fn memory_that_cannot_be_had_is_an_error() {
     let folder = Folder::new();
-    let huge = tiff_of(60_000, 60_000, 3, 1, &[0; 99]);
+    // The file holds all that it claims, without taking any room on the disk.
+    let mut huge = tiff_of(60_000, 60_000, 1, 1, &[]);
+    let directory = huge.len() as u64;
+    huge[8 + 2 + 5 * 12 + 8..][..4].copy_from_slice(&(directory as u32).to_le_bytes());
     let huge = folder.put("a.tif", huge);
+    let file = fs::OpenOptions::new().write(true).open(&huge).unwrap();
+    file.set_len(directory + 60_000 * 60_000).unwrap();
+    drop(file);
     let limited = std::process::Command::new("sh")
-        .args(["-c", "ulimit -v 4000000; exec \"$@\"", "sh"])
+        .args(["-c", "ulimit -v 3000000; exec \"$@\"", "sh"])
         .arg(env!("CARGO_BIN_EXE_trazar"))
         .arg("label")
         .arg(huge)
@@ -652,4 +664,100 @@ fn colours_of_tiffs() {
         .write_image::<colortype::RGB16>(WIDTH, HEIGHT, &wide)
         .unwrap();
     reads_ring(&folder.at("rgb.tif"), &[]);
+}
+
+/// What has no place in the result is said, and nothing is said of files that have none of it.
+#[test]
+fn what_is_left_out_of_a_tiff_is_said() {
+    use tiff::encoder::{TiffEncoder, colortype};
+    use tiff::tags::Tag;
+    let folder = Folder::new();
+    let samples: Vec<i16> = pixels()
+        .iter()
+        .map(|&p| if p { 812 } else { -9999 })
+        .collect();
+    let file = fs::File::create(folder.at("dem.tif")).unwrap();
+    let mut pages = TiffEncoder::new(file).unwrap();
+    let mut page = pages
+        .new_image::<colortype::GrayI16>(WIDTH, HEIGHT)
+        .unwrap();
+    let fields = page.encoder();
+    fields.write_tag(Tag::GdalNodata, "-9999").unwrap();
+    fields
+        .write_tag(Tag::ModelPixelScaleTag, &[30.0, 30.0, 0.0][..])
+        .unwrap();
+    page.write_data(&samples).unwrap();
+    for _ in 0..2 {
+        pages
+            .write_image::<colortype::GrayI16>(WIDTH, HEIGHT, &samples)
+            .unwrap();
+    }
+    drop(pages);
+    let dem = folder.at("dem.tif");
+    let dem = dem.to_str().unwrap();
+    reads_ring(Path::new(dem), &[]);
+    reads_ring(Path::new(dem), &["--threshold", "-9999"]);
+    let said = run(["label", dem]).succeeded().stderr;
+    let notes: Vec<&str> = said
+        .lines()
+        .filter_map(|line| line.strip_prefix("note: "))
+        .collect();
+    assert_eq!(notes.len(), 3, "{said}");
+    for (note, word) in notes
+        .iter()
+        .zip(["transform is", "value -9999 is", "2 more pages"])
+    {
+        assert!(note.contains(word), "{note}");
+    }
+    let json = run(["trace", dem, "--json"]).succeeded().json();
+    assert_eq!(json["notes"], serde_json::json!(notes));
+    assert_eq!(json["samples"], "int16");
+    assert_eq!(json["threshold"], 0.0);
+    assert_eq!(run(["label", dem, "--quiet"]).succeeded().stderr, "");
+    run(["label", dem, "--threshold", "40000"]).failed(2, &["-32768 to 32767"]);
+    let plain = folder.ring("a.tif");
+    let plain = plain.to_str().unwrap();
+    assert!(!run(["label", plain]).succeeded().stderr.contains("note"));
+    let json = run(["label", plain, "--json"]).succeeded().json();
+    assert_eq!(json["notes"], serde_json::json!([]));
+}
+
+/// Runs of a BMP: what they hold is read, and what they cannot hold is not allocated.
+#[test]
+fn bitmaps_of_runs() {
+    let folder = Folder::new();
+    let bmp = |width: u32, height: u32, runs: &[u8]| {
+        let start = 54 + 4 * 256;
+        let len = (start + runs.len()) as u32;
+        let words = [len, 0, start as u32, 40, width, height, 1 | 8 << 16, 1];
+        let mut bytes = b"BM".to_vec();
+        bytes.extend(words.map(u32::to_le_bytes).concat());
+        bytes.extend(
+            [runs.len() as u32, 0, 0, 256, 0]
+                .map(u32::to_le_bytes)
+                .concat(),
+        );
+        bytes.extend((0..=255).flat_map(|shade| [shade, shade, shade, 0]));
+        bytes.extend(runs);
+        bytes
+    };
+    // From the lowest row upwards, each with its end, and the end of all.
+    let line = |row: &str| {
+        let runs = row
+            .bytes()
+            .flat_map(|c| [1, if c == b'#' { 200 } else { 50 }]);
+        runs.chain([0, 0]).collect::<Vec<u8>>()
+    };
+    let runs: Vec<u8> = RING
+        .iter()
+        .rev()
+        .flat_map(|row| line(row))
+        .chain([0, 1])
+        .collect();
+    reads_ring(&folder.put("a.bmp", bmp(WIDTH, HEIGHT, &runs)), &[]);
+    let short = bmp(20_000, 20_000, &[255, 9, 0, 1]);
+    unreadable(&folder.put("b.bmp", short), &["its runs", "20000 × 20000"]);
+    let mut plain = bmp(20_000, 20_000, &[0; 64]);
+    plain[30] = 0;
+    unreadable(&folder.put("c.bmp", plain), &["truncated", "20000 × 20000"]);
 }

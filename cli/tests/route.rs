@@ -487,3 +487,27 @@ fn the_reports_cases_where_there_are_any() {
         );
     }
 }
+
+/// Nets without pins take little more memory than it takes to hold them.
+#[cfg(target_os = "linux")]
+#[test]
+fn many_nets_without_pins() {
+    let folder = Folder::new();
+    let nets = "Net 0\n".repeat(300_000);
+    let case = format!("2 2\n0\n{nets}Vertical 1\nVertical 1\nHorizontal 1 1\n");
+    let case = folder.put("case.txt", case);
+    let limited = std::process::Command::new("sh")
+        .args(["-c", "ulimit -v 300000; exec \"$@\"", "sh"])
+        .arg(env!("CARGO_BIN_EXE_trazar"))
+        .arg("route")
+        .arg(&case)
+        .args(["--device", "cpu"])
+        .output()
+        .unwrap();
+    let run = Run::of(limited).succeeded();
+    assert!(
+        run.stderr.contains("300001 nets of 0 pins"),
+        "{}",
+        run.stderr
+    );
+}

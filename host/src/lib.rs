@@ -32,7 +32,9 @@ pub mod gpu;
 mod image;
 mod label;
 mod memory;
+mod panics;
 pub mod route;
+mod threads;
 mod trace;
 
 /// The emulated device that runs kernels on the processor, and checks them.

@@ -109,6 +109,7 @@ impl Staging {
 /// Copies `values` to all of `buffer` and waits for it; `false` if it had better be left to the driver.
 pub(super) fn write<T: Pod>(buffer: &mut DeviceBuffer<T>, values: &[T]) -> Result<bool, CudaError> {
     let size = size_of_val(values);
+    crate::threads::ensure();
     if size < LEAST || rayon::current_num_threads() < 2 {
         return Ok(false);
     }

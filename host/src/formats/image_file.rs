@@ -10,6 +10,9 @@ use super::threshold::{SampleKind, Stored, Thresholder};
 use crate::error::zeroed_vec;
 use crate::{Error, Result};
 
+/// How many pixels a byte of a run-length encoded BMP makes at most.
+const RUN_PIXELS: u64 = 128;
+
 pub(super) fn read(
     source: &mut Source<'_>,
     format: ImageFormat,
@@ -17,7 +20,7 @@ pub(super) fn read(
 ) -> Result<ReadImage> {
     let origin = source.origin;
     // The size that the file claims is checked below, by asking for the memory.
-    let bilevel = format == ImageFormat::Bmp && is_bilevel_bmp(source)?;
+    let bilevel = format == ImageFormat::Bmp && check_bmp(source)?;
     let mut reader = ImageReader::with_format(&mut source.bytes, format);
     reader.no_limits();
     let decoder = match reader.into_decoder() {
@@ -77,11 +80,13 @@ pub(super) fn pixels(width: u32, height: u32) -> u64 {
     u64::from(width) * u64::from(height)
 }
 
-/// Whether a BMP's header claims 1 bit a pixel, black or white.
-fn is_bilevel_bmp(source: &mut Source<'_>) -> Result<bool> {
+/// Refuses a BMP that is too small for the pixels its header claims; whether it claims 1 bit per
+/// pixel, black or white.
+fn check_bmp(source: &mut Source<'_>) -> Result<bool> {
+    let origin = source.origin;
     let mut start = Vec::new();
     let read = (&mut source.bytes).take(256).read_to_end(&mut start);
-    read.map_err(|error| source.origin.io(error))?;
+    read.map_err(|error| origin.io(error))?;
     source.rewind()?;
     let number = |at: usize, bytes: usize| {
         let field = start.get(at..at + bytes)?;
@@ -104,13 +109,31 @@ fn is_bilevel_bmp(source: &mut Source<'_>) -> Result<bool> {
         let colours = if colours == 0 { 2 } else { colours.min(2) } as usize;
         let first = usize::try_from(header).ok()?.checked_add(14)?;
         let palette = start.get(first..first.checked_add(colours * entry)?);
-        Some((width, height, depth, palette, entry))
+        let compression = if core { 0 } else { number(30, 4)? };
+        Some((width, height, depth, compression, palette, entry))
     };
-    let Some((width, height, depth, palette, entry)) = fields() else {
+    let Some((width, height, depth, compression, palette, entry)) = fields() else {
         return Ok(false);
     };
     if width == 0 || height == 0 {
         return Err(Error::EmptyImage { width, height });
+    }
+    // Rows from the top downwards are counted below zero.
+    let (columns, rows) = (width as u32, (height as i32).unsigned_abs());
+    let claimed = pixels(columns, rows);
+    match compression {
+        // As they are, or with masks for their colours.
+        0 | 3 => origin.holds(claimed.saturating_mul(depth) / 8, 1, columns, rows)?,
+        // Runs: two bytes for 255 pixels at most.
+        1 | 2 if claimed > origin.len.saturating_mul(RUN_PIXELS) => {
+            return Err(origin.unreadable(format_args!(
+                "its runs cannot hold the {columns} × {rows} pixels it claims: {} bytes make {} \
+                 at most; if it skips the others, save it without compression",
+                origin.len,
+                origin.len.saturating_mul(RUN_PIXELS)
+            )));
+        }
+        _ => {}
     }
     let palette = palette.unwrap_or(&[1]).chunks(entry);
     let mut shades = palette.map(|entry| entry.get(..3));

@@ -46,6 +46,7 @@ mod statistics;
 mod svg;
 mod text;
 mod threshold;
+mod tiff_chunk;
 mod tiff_file;
 
 pub use self::binary_image::{write_image_npy, write_image_pbm, write_image_png};
@@ -57,7 +58,7 @@ pub use self::labels_npy::write_labels_npy;
 pub use self::labels_png::write_labels_png;
 pub use self::output::Output;
 pub use self::overlay::write_overlay;
-pub use self::read::{ReadImage, ReadOptions, read_image};
+pub use self::read::{Note, ReadImage, ReadOptions, read_image};
 pub use self::route::{
     read_case, read_pins, read_weights, write_case, write_route_json, write_route_png,
     write_route_svg, write_route_text,

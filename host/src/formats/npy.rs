@@ -4,7 +4,7 @@ use std::io::{Cursor, Read};
 
 use ndarray_npy::npy::header::{Header, Layout};
 
-use super::read::{ReadImage, ReadOptions, Source};
+use super::read::{ReadImage, ReadOptions, Source, contain};
 use super::threshold::{SampleKind, Stored, Thresholder};
 use crate::Result;
 use crate::error::zeroed_vec;
@@ -26,11 +26,14 @@ pub(super) fn read(source: &mut Source<'_>, options: &ReadOptions) -> Result<Rea
         "b1" => (SampleKind::Bit, 1),
         "u1" => (SampleKind::U8, 1),
         "u2" => (SampleKind::U16, 2),
+        "i2" => (SampleKind::I16, 2),
+        "i4" => (SampleKind::I32, 4),
         "f4" => (SampleKind::F32, 4),
         "f8" => (SampleKind::F64, 8),
         _ => {
             return Err(origin.unreadable(format_args!(
-                "arrays of dtype '{}' are not read: use bool, uint8, uint16, float32 or float64",
+                "arrays of dtype '{}' are not read: use bool, uint8, uint16, int16, int32, \
+                 float32 or float64",
                 header.dtype
             )));
         }
@@ -51,6 +54,8 @@ pub(super) fn read(source: &mut Source<'_>, options: &ReadOptions) -> Result<Rea
     match kind {
         SampleKind::Bit | SampleKind::U8 => array.read::<u8>(source, threshold)?,
         SampleKind::U16 => array.read::<u16>(source, threshold)?,
+        SampleKind::I16 => array.read::<i16>(source, threshold)?,
+        SampleKind::I32 => array.read::<i32>(source, threshold)?,
         SampleKind::F32 => array.read::<f32>(source, threshold)?,
         SampleKind::F64 => array.read::<f64>(source, threshold)?,
     }
@@ -68,7 +73,7 @@ pub(super) struct ArrayHeader {
 
 impl ArrayHeader {
     pub(super) fn read(source: &mut Source<'_>) -> Result<Self> {
-        let header = read_header(source)?;
+        let header = contain(source.origin, || read_header(source))?;
         let dtype = header.type_descriptor.to_string();
         Ok(Self {
             shape: header.shape,

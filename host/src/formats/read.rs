@@ -1,5 +1,6 @@
 //! Reading an image file: which format it is, and what became of it.
 
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -9,15 +10,17 @@ use image::ImageFormat;
 use super::grey::GreyImage;
 use super::threshold::{SampleKind, Thresholder};
 use super::{image_file, npy, png_file, tiff_file};
+use crate::panics;
 use crate::{BinaryImage, Error, Result};
 
 /// How to read an image.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ReadOptions {
-    /// Foreground is `value > threshold`. `None`: 127 for 8-bit samples, 32767 for 16-bit, 0.5
-    /// for floats, and 1 (true) is foreground for 1-bit and `bool`.
+    /// Foreground is `value > threshold`. `None`: 127 for 8-bit samples, 32767 for 16-bit, 0 for
+    /// signed ones, 0.5 for floats, and 1 (true) is foreground for 1-bit and `bool`.
     ///
-    /// In the samples' own scale: 0 to 255, 0 to 65535, any finite number, 0 to 1.
+    /// In the samples' own scale: 0 to 255, 0 to 65535, -32768 to 32767, -2³¹ to 2³¹ - 1, any
+    /// finite number, 0 to 1.
     pub threshold: Option<f64>,
     /// Swap foreground and background after thresholding.
     pub invert: bool,
@@ -39,6 +42,49 @@ pub struct ReadImage {
     pub threshold: f64,
     /// No sample is above the threshold though some are not zero: it may be the wrong one.
     pub only_below_threshold: bool,
+    /// What else the file holds that is not in `image`.
+    pub notes: Vec<Note>,
+}
+
+/// Something that a file holds beside the pixels of its first image, and that was left out.
+///
+/// `Display` says so on one line.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Note {
+    /// Where a GeoTIFF's pixels lie on Earth: results are in pixels.
+    Georeference {
+        /// Its coordinate reference system is given.
+        crs: bool,
+        /// The transform from pixels to coordinates is.
+        transform: bool,
+    },
+    /// The value, as it is written, that stands for missing data (GDAL's `nodata`): it was compared
+    /// with the threshold as any other.
+    NoData(String),
+    /// So many pages after the first; smaller copies of pages do not count.
+    MorePages(u64),
+}
+
+impl Display for Note {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Georeference { crs, transform } => {
+                let what = match (crs, transform) {
+                    (true, true) => "CRS and transform are",
+                    (true, false) => "CRS is",
+                    (false, _) => "transform is",
+                };
+                write!(f, "the file's {what} left out: results are in pixels")
+            }
+            Self::NoData(value) => write!(
+                f,
+                "the file's no-data value {value} is compared with the threshold as any other"
+            ),
+            Self::MorePages(1) => write!(f, "another page of the file is left out"),
+            Self::MorePages(count) => write!(f, "{count} more pages of the file are left out"),
+        }
+    }
 }
 
 impl ReadImage {
@@ -59,25 +105,33 @@ impl ReadImage {
             kind,
             threshold,
             only_below_threshold,
+            notes: Vec::new(),
         }
     }
 }
 
 /// Reads an image file and thresholds it.
 ///
-/// - **PNG, PBM/PGM/PPM/PAM, BMP, TIFF**: 1-bit, 8-bit and 16-bit samples; grey TIFFs of 32-bit
-///   and 64-bit floats too. Colours are reduced to their luminance (0.299 R + 0.587 G +
-///   0.114 B); an alpha channel is ignored, as are orientation and colour profiles. 2-bit and
-///   4-bit samples, and PGMs with another maximum than 255 or 65535, are stretched to the whole
-///   range. A PBM's white (0) is foreground, as in a PNG of the same picture;
-///   [`ReadOptions::invert`] turns it.
-/// - **`.npy`**: 2-D arrays of shape (height, width) of `bool`, `uint8`, `uint16`, `float32` or
-///   `float64`, in C or Fortran order, of either endianness.
+/// - **PNG, PBM/PGM/PPM/PAM, BMP, TIFF**: 1-bit, 8-bit and 16-bit samples; grey TIFFs of signed
+///   16-bit and 32-bit integers and of 32-bit and 64-bit floats too. Colours are reduced to their
+///   luminance (0.299 R + 0.587 G + 0.114 B); an alpha channel is ignored, as are orientation and
+///   colour profiles. 2-bit and 4-bit samples, and PGMs with another maximum than 255 or 65535,
+///   are stretched to the whole range. A PBM's white (0) is foreground, as in a PNG of
+///   the same picture; [`ReadOptions::invert`] turns it.
+/// - **`.npy`**: 2-D arrays of shape (height, width) of `bool`, `uint8`, `uint16`, `int16`,
+///   `int32`, `float32` or `float64`, in C or Fortran order, of either endianness.
+///
+/// Of a file of several pages the first is read. That, and what else of a TIFF has no place in the
+/// result, is in [`ReadImage::notes`].
 ///
 /// The format is detected by content, whatever the file's extension. A pipe
 /// is read as well as a file. Beside the result, memory is used for the decoded samples at most
 /// (a few rows or columns for `.npy`), and no size that a file claims is trusted before memory
 /// for it was had.
+///
+/// Should a decoder panic, that is an [`Error::Unreadable`] as well, and no panic hook runs: a
+/// hook is set, the first time, that passes on all other panics to the one before it. (Not where
+/// the program is built with `panic = "abort"`.)
 ///
 /// # Errors
 /// [`Error::Io`] for a file that cannot be read; [`Error::Unreadable`] for one that is no image,
@@ -87,12 +141,23 @@ impl ReadImage {
 pub fn read_image(path: impl AsRef<Path>, options: &ReadOptions) -> Result<ReadImage> {
     let path = path.as_ref();
     let mut source = Source::open(path)?;
-    match Format::of(&mut source)? {
+    let format = Format::of(&mut source)?;
+    contain(source.origin, || match format {
         Format::Npy => npy::read(&mut source, options),
         Format::Image(ImageFormat::Tiff) => tiff_file::read(&mut source, options),
         Format::Image(ImageFormat::Png) => png_file::read(&mut source, options),
         Format::Image(format) => image_file::read(&mut source, format, options),
-    }
+    })
+}
+
+/// Decodes a file; a panic of the decoder is the file's error.
+pub(super) fn contain<T>(origin: Origin<'_>, decode: impl FnOnce() -> Result<T>) -> Result<T> {
+    panics::contain(decode).unwrap_or_else(|panic| {
+        Err(origin.unreadable(format_args!(
+            "the decoder gave up on this file, which is a bug in it ({panic}): save it in another \
+             format"
+        )))
+    })
 }
 
 /// What a reader reads from.
@@ -195,7 +260,7 @@ impl Origin<'_> {
     }
 
     /// An [`Error::Unreadable`]; decoders' messages are put on one line.
-    pub(super) fn unreadable(&self, reason: impl std::fmt::Display) -> Error {
+    pub(super) fn unreadable(&self, reason: impl Display) -> Error {
         let words = reason.to_string();
         Error::Unreadable {
             path: self.path.into(),

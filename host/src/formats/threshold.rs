@@ -16,6 +16,10 @@ pub enum SampleKind {
     U8,
     /// 16-bit unsigned; for colours, their luminance.
     U16,
+    /// 16-bit signed.
+    I16,
+    /// 32-bit signed.
+    I32,
     /// 32-bit float.
     F32,
     /// 64-bit float.
@@ -24,10 +28,14 @@ pub enum SampleKind {
 
 impl SampleKind {
     /// The threshold that is used when none is asked for; foreground is what is above it.
+    ///
+    /// The middle of the range for unsigned samples, 0 for signed ones (elevations: what is above
+    /// sea level), 0.5 for floats.
     pub fn default_threshold(self) -> f64 {
         match self {
             Self::U8 => 127.0,
             Self::U16 => 32767.0,
+            Self::I16 | Self::I32 => 0.0,
             Self::Bit | Self::F32 | Self::F64 => 0.5,
         }
     }
@@ -38,17 +46,22 @@ impl SampleKind {
             Self::Bit => (0.0, 1.0),
             Self::U8 => (0.0, u8::MAX.into()),
             Self::U16 => (0.0, u16::MAX.into()),
+            Self::I16 => (i16::MIN.into(), i16::MAX.into()),
+            Self::I32 => (i32::MIN.into(), i32::MAX.into()),
             Self::F32 => (f32::MIN.into(), f32::MAX.into()),
             Self::F64 => (f64::MIN, f64::MAX),
         }
     }
 
-    /// The kind's name: `"1-bit"`, `"8-bit"`, `"16-bit"`, `"float32"`, `"float64"`.
+    /// The kind's name: `"1-bit"`, `"8-bit"`, `"16-bit"`, `"int16"`, `"int32"`, `"float32"`,
+    /// `"float64"`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Bit => "1-bit",
             Self::U8 => "8-bit",
             Self::U16 => "16-bit",
+            Self::I16 => "int16",
+            Self::I32 => "int32",
             Self::F32 => "float32",
             Self::F64 => "float64",
         }
@@ -117,6 +130,28 @@ impl Stored for u16 {
         u8::BITS.saturating_sub(bits.leading_zeros())
     }
 }
+
+/// Signed integers. Their shades are those of their bits without a sign; below zero is black.
+macro_rules! signed {
+    ($($type:ty),*) => {$(
+        impl Stored for $type {
+            fn at_most(threshold: f64) -> Self {
+                threshold.floor() as Self
+            }
+            fn swapped(self) -> Self {
+                self.swap_bytes()
+            }
+            fn shade(self, _: Self, shift: u32) -> u8 {
+                (self.max(0) >> shift) as u8
+            }
+            fn shift(values: &[Self]) -> u32 {
+                let bits = values.iter().fold(0, |bits, value| bits | value.max(&0));
+                (Self::BITS - u8::BITS).saturating_sub(bits.leading_zeros())
+            }
+        }
+    )*};
+}
+signed!(i16, i32);
 
 impl Stored for f32 {
     fn at_most(threshold: f64) -> Self {

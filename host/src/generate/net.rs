@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
 use super::{check_density, random};
+use crate::error::reserve;
 use crate::route::{
-    BLOCKED, Cell, Direction, MAX_LAYERS, Net, RoutingCase, RoutingGrid, check_size,
+    BLOCKED, Cell, Direction, MAX_LAYERS, Net, Pin, RoutingCase, RoutingGrid, check_size,
 };
 use crate::{Error, Result};
 
@@ -74,16 +75,21 @@ mod stream {
     pub(super) const PINS: u64 = 3;
 }
 
+/// How many pins all nets have together at most.
+const MOST_PINS: u64 = u32::MAX as u64;
+
 impl RandomNets {
     /// Makes the case.
     ///
     /// # Errors
-    /// [`Error::InvalidOption`] for more pins than a layer has cells, weights that are none, a share that is not from 0 to 1, no layers
-    /// or more than [`MAX_LAYERS`]; [`Error::EmptyGrid`], [`Error::GridTooLarge`], [`Error::OutOfMemory`].
+    /// [`Error::InvalidOption`] for more pins than a layer has cells, more than 2³² - 1 pins in
+    /// all, weights that are none, a share that is not from 0 to 1, no layers or more than
+    /// [`MAX_LAYERS`]; [`Error::EmptyGrid`], [`Error::GridTooLarge`], [`Error::OutOfMemory`].
     pub fn generate(&self, seed: u64) -> Result<RoutingCase> {
         self.check()?;
         let mut grid = RoutingGrid::blocked(self.width, self.height, self.layers)?;
         self.draw_weights(&mut grid, seed);
+        self.check_memory()?;
         let nets: Vec<Net> = (0..self.nets).map(|net| self.net(net, seed)).collect();
         if self.blocked > 0.0 {
             let pins = nets.iter().flat_map(|net| &net.pins);
@@ -124,6 +130,13 @@ impl RandomNets {
                 BLOCKED - 1
             ));
         }
+        let pins = u64::from(self.nets) * u64::from(self.pins);
+        if pins > MOST_PINS {
+            return invalid(format!(
+                "{} nets of {} pins are {pins} pins: {MOST_PINS} is the most",
+                self.nets, self.pins
+            ));
+        }
         let cells = u64::from(self.width) * u64::from(self.height);
         if u64::from(self.pins) > cells {
             return invalid(format!(
@@ -132,6 +145,17 @@ impl RandomNets {
             ));
         }
         Ok(())
+    }
+
+    /// Asks for as much memory as the nets will take, at once: a request that cannot be met is an
+    /// error here, and an abort where it is made pin by pin.
+    fn check_memory(&self) -> Result<()> {
+        const NET: u128 = size_of::<Net>() as u128;
+        // With its list of cells, of which each is its own allocation.
+        const PIN: u128 = (size_of::<Pin>() + 2 * size_of::<Cell>()) as u128;
+        let bytes = u128::from(self.nets) * (NET + u128::from(self.pins) * PIN);
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        reserve(&mut Vec::<u8>::new(), bytes, "the nets")
     }
 
     fn draw_weights(&self, grid: &mut RoutingGrid, seed: u64) {

@@ -200,6 +200,7 @@ pub(crate) fn label(
     algorithm: LabelAlgorithm,
     progress: &Progress<'_>,
 ) -> Result<Labels> {
+    crate::threads::ensure();
     match algorithm {
         LabelAlgorithm::Sequential => sequential::label(image, options, progress),
         _ => parallel::label(image, options, progress),

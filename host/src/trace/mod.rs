@@ -214,6 +214,7 @@ pub(crate) fn trace(
     algorithm: TraceAlgorithm,
     progress: &Progress<'_>,
 ) -> Result<Contours> {
+    crate::threads::ensure();
     let mut chains = match (algorithm, options.geometry) {
         (TraceAlgorithm::Suzuki, Geometry::Centers) => suzuki::follow_borders(image, progress)?,
         (TraceAlgorithm::Suzuki, Geometry::Edges) => edges::follow_rings(image, progress)?,

@@ -1,0 +1,139 @@
+//! What the fuzz targets share.
+
+pub mod seeds;
+#[path = "../../host/tests/tiffs/mod.rs"]
+mod tiffs;
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use tempfile::TempDir;
+use trazar::formats::{ReadOptions, read_image};
+use trazar::route::{RouteOptions, RoutingCase};
+use trazar::{Engine, Error, LabelOptions, TraceOptions};
+
+/// The starts of files that [`with_magic`] puts in place.
+pub const MAGICS: [&[u8]; 12] = [
+    b"II*\0",
+    b"MM\0*",
+    b"II+\0\x08\0\0\0",
+    b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
+    b"BM",
+    b"P1\n",
+    b"P2\n",
+    b"P4\n",
+    b"P5\n",
+    b"P6\n",
+    b"P7\n",
+    b"\x93NUMPY\x01\0",
+];
+
+static FOLDER: LazyLock<TempDir> = LazyLock::new(|| tempfile::tempdir().expect("a folder"));
+
+/// A file of this name, in a folder of this process, that holds `data`.
+pub fn file(name: &str, data: &[u8]) -> PathBuf {
+    let path = FOLDER.path().join(name);
+    std::fs::write(&path, data).expect("a file");
+    path
+}
+
+/// Panics if the folder has other files than those of `names`: reading leaves nothing behind.
+pub fn check_folder(names: &[&str]) {
+    for entry in std::fs::read_dir(FOLDER.path()).expect("the folder") {
+        let name = entry.expect("an entry").file_name();
+        assert!(
+            names.iter().any(|known| name == *known),
+            "{name:?} was left"
+        );
+    }
+}
+
+/// The format that the first byte says, whatever comes after it.
+pub fn with_magic(data: &[u8]) -> Vec<u8> {
+    let Some((&which, rest)) = data.split_first() else {
+        return Vec::new();
+    };
+    let magic = MAGICS[usize::from(which) % MAGICS.len()];
+    let mut bytes = rest.to_vec();
+    bytes.resize(bytes.len().max(magic.len()), 0);
+    bytes[..magic.len()].copy_from_slice(magic);
+    bytes
+}
+
+/// Panics if an error is not one line, or if it is a panic of ours that was contained; tells once
+/// of each that was contained in another crate.
+pub fn check(error: &Error) {
+    static TOLD: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
+    let line = error.to_string();
+    assert!(!line.contains('\n'), "{line:?}");
+    let Some((_, panic)) = line.split_once("gave up on this file") else {
+        return;
+    };
+    assert!(!panic.contains("host/src/"), "{line}");
+    let place: String = panic.chars().take(80).collect();
+    if TOLD
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .insert(place)
+    {
+        eprintln!("CONTAINED: {line}");
+    }
+}
+
+/// Reads an image; labels and traces a small one.
+pub fn image(data: &[u8]) {
+    let path = file("image", data);
+    let options = ReadOptions {
+        keep_grey: data.len().is_multiple_of(2),
+        ..ReadOptions::default()
+    };
+    match read_image(&path, &options) {
+        Err(error) => check(&error),
+        Ok(read) => {
+            let image = &read.image;
+            assert!(
+                read.notes
+                    .iter()
+                    .all(|note| !note.to_string().contains('\n'))
+            );
+            if image.pixel_count() <= 1 << 14 {
+                let engine = Engine::cpu();
+                let labels = engine.label(image, &LabelOptions::default());
+                let contours = engine.trace(image, &TraceOptions::default());
+                assert!(labels.is_ok() && contours.is_ok());
+            }
+        }
+    }
+    check_folder(&["image"]);
+}
+
+/// Routes a small case.
+pub fn route(case: &RoutingCase) {
+    let pins: usize = case.nets.iter().map(|net| net.pins.len()).sum();
+    if case.grid.cell_count() <= 1 << 10 && pins <= 64 && case.nets.len() <= 64 {
+        let routes = Engine::cpu().route(&case.grid, &case.nets, &RouteOptions::default());
+        assert_eq!(routes.expect("routes").len(), case.nets.len());
+    }
+}
+
+/// The next part of `data`, whose length comes before it in two bytes.
+pub fn part<'a>(data: &mut &'a [u8]) -> &'a [u8] {
+    let Some((head, rest)) = data.split_first_chunk::<2>() else {
+        return std::mem::take(data);
+    };
+    let len = usize::from(u16::from_le_bytes(*head)).min(rest.len());
+    let (part, rest) = rest.split_at(len);
+    *data = rest;
+    part
+}
+
+/// What [`part`] takes apart.
+pub fn join(parts: &[&[u8]]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for part in parts {
+        bytes.extend((part.len() as u16).to_le_bytes());
+        bytes.extend(*part);
+    }
+    bytes
+}
