@@ -41,9 +41,11 @@ mod overlay;
 mod png_file;
 mod polygon;
 mod read;
+mod reading;
 mod route;
 mod statistics;
 mod svg;
+mod temporaries;
 mod text;
 mod threshold;
 mod tiff_file;
@@ -58,10 +60,13 @@ pub use self::labels_png::write_labels_png;
 pub use self::output::Output;
 pub use self::overlay::write_overlay;
 pub use self::read::{ReadImage, ReadOptions, read_image};
+pub use self::reading::report_reading;
 pub use self::route::{
     read_case, read_pins, read_weights, write_case, write_route_json, write_route_png,
     write_route_svg, write_route_text,
 };
 pub use self::statistics::write_statistics;
 pub use self::svg::write_svg;
+#[cfg(unix)]
+pub use self::temporaries::remove_temporaries;
 pub use self::threshold::SampleKind;
