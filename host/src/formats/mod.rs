@@ -25,6 +25,8 @@
 //! Writers take any [`std::io::Write`], do their own buffering, and build nothing in memory that
 //! they can write as it comes; [`write_gds`] copies the points of one component at a time, where
 //! it has to divide it. An [`Output`] is a file that appears complete or not at all.
+//! [`report_reading`] tells how far reading is; [`remove_temporaries`] is for programs that handle
+//! the signals that end them.
 
 mod binary_image;
 mod canvas;

@@ -7,6 +7,9 @@ use std::rc::Rc;
 /// Called with the number of bytes read of a file so far, and with its size; `None` is a pipe's.
 type Report = dyn Fn(u64, Option<u64>);
 
+/// How much is read between two reports, at most.
+const PORTION: usize = 1 << 18;
+
 thread_local! {
     /// To whom this thread's readers report.
     static REPORT: RefCell<Option<Rc<Report>>> = const { RefCell::new(None) };
@@ -67,15 +70,18 @@ impl<R> Reported<R> {
 
 impl<R: Read> Read for Reported<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.inner.read(buffer)?;
-        if let Some(report) = &self.report {
-            self.read += read as u64;
-            // What a decoder reads twice counts once in the end.
-            report(
-                self.size.map_or(self.read, |size| self.read.min(size)),
-                self.size,
-            );
-        }
+        let Some(report) = &self.report else {
+            return self.inner.read(buffer);
+        };
+        // A decoder may ask for all of it at once.
+        let portion = buffer.len().min(PORTION);
+        let read = self.inner.read(&mut buffer[..portion])?;
+        self.read += read as u64;
+        // What a decoder reads twice counts once in the end.
+        report(
+            self.size.map_or(self.read, |size| self.read.min(size)),
+            self.size,
+        );
         Ok(read)
     }
 }
