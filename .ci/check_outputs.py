@@ -45,7 +45,8 @@ import scipy.sparse.csgraph
 import shapely
 import shapely.geometry
 
-MAX_VERTICES = 8190
+# The default, which all readers of GDSII take.
+MAX_VERTICES = 4094
 EIGHT = np.ones((3, 3), int)
 
 

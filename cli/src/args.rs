@@ -5,10 +5,10 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use trazar::Engine;
 use trazar::generate::Pattern;
 
 use crate::failure::Failure;
+use crate::stdout;
 
 /// Label and trace very large binary images, and route nets on very large grids.
 #[derive(Debug, Parser)]
@@ -17,6 +17,7 @@ use crate::failure::Failure;
     version,
     propagate_version = true,
     max_term_width = 100,
+    arg_required_else_help = false,
     after_help = "\
 Exit status:
   0    done
@@ -131,19 +132,50 @@ pub(crate) struct LabelArgs {
     pub(crate) run: RunArgs,
 }
 
-/// Join the pins of nets on a grid of weighted edges
-///
-/// One pin after the other, the nearest to the tree first, by a shortest path, which costs nothing
-/// from then on: the tree of the report on parallel maze routing.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
+const ROUTE_EXAMPLES: &str = "\
 Examples:
   trazar route case.txt                          only what it costs
   trazar route case.txt -o tree.txt              the tree's cells: ROW COLUMN
   trazar route case.txt -o tree.json             paths, wires and cells
   trazar route case.txt -o tree.png              drawn over the grid
   trazar route case.txt --tree improved --json
-  trazar route --right right.npy --down down.npy --pins pins.txt -o tree.svg")]
+  trazar route --right right.npy --down down.npy --pins pins.txt -o tree.svg";
+
+const ROUTE_FORMAT: &str = "\
+NET is text, in this order (rows, columns and layers count from 0):
+  WIDTH HEIGHT [LAYERS]                 the grid's size in cells
+  K                                     the number of the first net's pins
+  Pin ROW COLUMN [LAYER]                K lines; '/' between the cells of a pin that has several
+  Window ROW COLUMN ROWS COLUMNS        if the net's paths are to stay within
+  Net K                                 if there is another net; then its Pin lines, and so on
+  Vertical W W ...                      for each row: WIDTH - 1 weights, between column j and j + 1
+  Horizontal W W ...                    for each row but the last: WIDTH weights, to the row below
+  Via W W ...                           for each row: WIDTH weights, to the next layer
+Vertical and Horizontal lines are repeated for each layer, the lowest first; Via lines stand between
+two layers. A weight is a whole number up to 4294967294, or x for an edge that is blocked.
+
+A net of two pins on 3 × 3 cells:
+  3 3
+  2
+  Pin 1 1
+  Pin 0 2
+  Vertical 24 26
+  Vertical 47 x
+  Vertical 70 2
+  Horizontal 33 68 51
+  Horizontal 80 24 77
+
+";
+
+/// Join the pins of nets on a grid of weighted edges
+///
+/// One pin after the other, the nearest to the tree first, by a shortest path, which costs nothing
+/// from then on: the tree of the report on parallel maze routing.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = ROUTE_EXAMPLES,
+    after_long_help = [ROUTE_FORMAT, ROUTE_EXAMPLES].concat()
+)]
 pub(crate) struct RouteArgs {
     #[command(flatten)]
     pub(crate) input: NetInputArgs,
@@ -187,6 +219,7 @@ pub(crate) struct InfoArgs {
 
 /// Make test images and nets
 #[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = false)]
 pub(crate) struct GenerateArgs {
     #[command(subcommand)]
     pub(crate) what: Generate,
@@ -283,8 +316,7 @@ pub(crate) struct NetArgs {
 /// The grid and nets to read.
 #[derive(Debug, clap::Args)]
 pub(crate) struct NetInputArgs {
-    /// Grid and nets to read, in the text format that docs/routing.md describes. '-' is standard
-    /// input
+    /// Grid and nets to read, as text; --help describes the format. '-' is standard input
     #[arg(value_name = "NET", required_unless_present = "right")]
     pub(crate) net: Option<PathBuf>,
 
@@ -375,8 +407,8 @@ pub(crate) struct GdsArgs {
     #[arg(long, value_name = "NM", value_parser = finite)]
     pub(crate) pixel_size: Option<f64>,
 
-    /// Most vertices of a boundary, 4 to 8190; what has more is divided. Some programs warn above
-    /// 4094 [default: 8190]
+    /// Most vertices of a boundary, 4 to 8190; what has more is divided. Older programs take no
+    /// more than 4094 [default: 4094]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(4..=8190))]
     pub(crate) max_vertices: Option<u16>,
 
@@ -613,7 +645,8 @@ values! { Connectivity => trazar::Connectivity {
 /// Where to run.
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 pub(crate) enum Device {
-    /// A GPU, if there is one and it has the algorithm; else the processor
+    /// A GPU where there is one, it has the algorithm and is faster for a job of this kind and size;
+    /// else the processor
     Auto,
     /// This machine's processor
     Cpu,
@@ -631,21 +664,10 @@ impl RunArgs {
                 "--seed is the emulator's: use it with --device emulator",
             ));
         }
-        Ok(())
-    }
-
-    /// The engine to use; `devices` are those of the algorithm that was asked for, if any.
-    pub(crate) fn engine(&self, devices: Option<&[trazar::Device]>) -> trazar::Result<Engine> {
-        match self.device {
-            Device::Cpu => Ok(Engine::cpu()),
-            Device::Cuda => Engine::cuda(),
-            Device::Emulator => Ok(Engine::emulator(self.seed.unwrap_or(0))),
-            Device::Auto => match devices {
-                None => Ok(Engine::auto()),
-                Some(devices) if !devices.contains(&trazar::Device::Cuda) => Ok(Engine::cpu()),
-                Some(devices) if devices.contains(&trazar::Device::Cpu) => Ok(Engine::auto()),
-                Some(_) => Engine::cuda(),
-            },
+        if self.json {
+            // Before any work.
+            stdout::open()?;
         }
+        Ok(())
     }
 }

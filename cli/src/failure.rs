@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use trazar::Error;
 
+use crate::printable::printable;
 use crate::stderr;
 
 /// Why a run ends early.
@@ -13,6 +14,8 @@ use crate::stderr;
 pub(crate) enum Failure {
     /// Options that do not fit each other or the image: status 2.
     Usage(String),
+    /// A command line that cannot be read, in lines to print: status 2.
+    Arguments(Vec<String>),
     /// Everything else: status 1.
     Failed(String),
     /// Whoever reads the output has had enough. No message, and the status that a shell gives
@@ -34,19 +37,18 @@ impl Failure {
         }
     }
 
-    /// Says on one line of standard error what went wrong, and gives the exit status.
+    /// Says on standard error what went wrong, and gives the exit status.
     pub(crate) fn report(self) -> ExitCode {
         let (message, status) = match self {
             Self::Usage(message) => (message, 2),
             Self::Failed(message) => (message, 1),
+            Self::Arguments(lines) => {
+                stderr::say(lines.join("\n"));
+                return ExitCode::from(2);
+            }
             Self::Closed => return ExitCode::from(141),
         };
-        // File names may hold line breaks.
-        let line: String = message
-            .chars()
-            .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-            .collect();
-        stderr::say(format_args!("error: {line}"));
+        stderr::say(format_args!("error: {}", printable(&message)));
         ExitCode::from(status)
     }
 }

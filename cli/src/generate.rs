@@ -19,7 +19,7 @@ fn mask(args: &MaskArgs) -> Result<(), Failure> {
     let (width, height) = args.size;
     let image = args.pattern.generate(width, height, args.seed)?;
     let mut destination = Destination::open(&args.output)?;
-    destination.fill(|out| match format {
+    destination.fill(false, |out| match format {
         ImageFormat::Png => formats::write_image_png(&image, out),
         ImageFormat::Pbm => formats::write_image_pbm(&image, out),
         ImageFormat::Npy => formats::write_image_npy(&image, out),
@@ -42,6 +42,6 @@ fn net(args: &NetArgs) -> Result<(), Failure> {
     }
     .generate(args.seed)?;
     let mut destination = Destination::open(&args.output)?;
-    destination.fill(|out| formats::write_case(&case, out))?;
+    destination.fill(false, |out| formats::write_case(&case, out))?;
     destination.commit()
 }

@@ -8,6 +8,8 @@ use trazar::formats::{ReadImage, ReadOptions, read_image};
 
 use crate::args::{InputArgs, RunArgs};
 use crate::failure::Failure;
+use crate::printable::number;
+use crate::progress::Progress;
 use crate::stderr;
 use crate::summary::Facts;
 
@@ -23,13 +25,13 @@ pub(crate) fn read(
         invert: input.invert,
         keep_grey,
     };
-    let image = read_image(source(&input.image), &options)
+    let image = Progress::reading(run.quiet, || read_image(source(&input.image), &options))
         .map_err(|error| Failure::about(&input.image, error))?;
     if image.only_below_threshold && !run.quiet {
         stderr::say(format_args!(
             "warning: no pixel is above the threshold {}, though some are not zero: \
              see --threshold",
-            image.threshold
+            number(image.threshold)
         ));
     }
     Ok((image, started.elapsed().as_secs_f64()))

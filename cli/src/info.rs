@@ -4,14 +4,14 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 use trazar::route::RouteAlgorithm;
-use trazar::{Device, Engine, LabelAlgorithm, TraceAlgorithm};
+use trazar::{Device, LabelAlgorithm, TraceAlgorithm};
 
 use crate::args::InfoArgs;
 use crate::failure::Failure;
+use crate::stdout;
 
 pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
     let version = env!("CARGO_PKG_VERSION");
-    let auto = Engine::auto().device().name();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let architecture = std::env::consts::ARCH;
     let trace = |device| names(TraceAlgorithm::on(device), TraceAlgorithm::name);
@@ -27,7 +27,13 @@ pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
             route(device).join(", ")
         )
     };
-    let mut stdout = std::io::stdout().lock();
+    let gpus = gpu::gpus();
+    let auto = match &gpus {
+        Ok(gpus) if !gpus.is_empty() => &[Device::Cpu, Device::Cuda][..],
+        _ => &[Device::Cpu],
+    };
+    let auto: Vec<&str> = auto.iter().map(|device| device.name()).collect();
+    let mut out = Vec::new();
     if args.json {
         let mut devices = vec![json!({
             "name": Device::Cpu.name(),
@@ -35,7 +41,6 @@ pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
             "architecture": architecture,
             "algorithms": algorithms(Device::Cpu),
         })];
-        let gpus = gpu::gpus();
         if let Ok(gpus) = &gpus {
             devices.extend(gpus.iter().map(|gpu| {
                 let mut gpu = gpu.clone();
@@ -54,20 +59,23 @@ pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
             "no_gpu": gpus.err(),
             "kernels": gpu::kernels(),
         });
-        writeln!(stdout, "{info}")?;
+        writeln!(out, "{info}")?;
     } else {
-        writeln!(stdout, "trazar {version}")?;
-        writeln!(stdout, "auto is {auto}")?;
+        writeln!(out, "trazar {version}")?;
+        match auto.as_slice() {
+            [only] => writeln!(out, "auto is {only}")?,
+            auto => writeln!(out, "auto is {}, by job and size", auto.join(" or "))?,
+        }
         writeln!(
-            stdout,
+            out,
             "cpu: {threads} threads, {architecture}; {}",
             all(Device::Cpu)
         )?;
-        match gpu::gpus() {
+        match gpus {
             Ok(gpus) => {
                 for gpu in gpus {
                     writeln!(
-                        stdout,
+                        out,
                         "cuda {}: {}, compute capability {}, {:.1} GiB, CUDA {}; {}",
                         gpu["index"],
                         text(&gpu["gpu"]),
@@ -78,16 +86,16 @@ pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
                     )?;
                 }
             }
-            Err(reason) => writeln!(stdout, "cuda: none: {reason}")?,
+            Err(reason) => writeln!(out, "cuda: none: {reason}")?,
         }
         writeln!(
-            stdout,
+            out,
             "emulator: the GPU's kernels on the processor, checked; {}",
             all(Device::Emulator)
         )?;
         if let Value::Object(kernels) = gpu::kernels() {
             writeln!(
-                stdout,
+                out,
                 "kernels: {}, PTX {}, rustc {}, LLVM {}, sources {}",
                 text(&kernels["target"]),
                 text(&kernels["ptx"]),
@@ -97,7 +105,7 @@ pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
             )?;
         }
     }
-    Ok(stdout.flush()?)
+    Ok(stdout::write(out)?)
 }
 
 /// The names of algorithms.

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use serde_json::json;
-use trazar::LabelOptions;
 use trazar::formats;
+use trazar::{Job, LabelOptions};
 
 use crate::args::{LabelAlgorithm, LabelArgs, LabelFormat};
 use crate::failure::Failure;
@@ -12,6 +12,7 @@ use crate::image;
 use crate::output::{self, Destination};
 use crate::progress::Progress;
 use crate::repeat;
+use crate::start::Start;
 use crate::summary::{Facts, Seconds, Summary, count};
 
 pub(crate) fn run(args: &LabelArgs) -> Result<(), Failure> {
@@ -26,16 +27,13 @@ pub(crate) fn run(args: &LabelArgs) -> Result<(), Failure> {
         algorithm: args.algorithm.map(Into::into),
     };
 
-    let started = Instant::now();
     let algorithm = options.algorithm;
-    let engine = args
-        .run
-        .engine(algorithm.map(trazar::LabelAlgorithm::devices))?;
-    let start_seconds = started.elapsed().as_secs_f64();
+    let start = Start::begin(&args.run, algorithm.map(trazar::LabelAlgorithm::devices))?;
     let (read, read_seconds) = image::read(&args.input, &args.run, false)?;
     let output = args.output.as_deref().map(Destination::open).transpose()?;
     let stats = args.stats.as_deref().map(Destination::open).transpose()?;
 
+    let (engine, start_seconds) = start.finish(|| Job::label(&read.image));
     let (engine, progress) = Progress::watch(engine, "label", args.run.quiet);
     let (labels, work_seconds) =
         repeat::fastest(args.run.repeat, || engine.label(&read.image, &options))
@@ -45,14 +43,16 @@ pub(crate) fn run(args: &LabelArgs) -> Result<(), Failure> {
     let started = Instant::now();
     let mut ready = Vec::new();
     if let (Some(mut destination), Some(format), Some(path)) = (output, format, &args.output) {
-        destination.fill(|out| match format {
+        destination.fill(args.run.quiet, |out| match format {
             LabelFormat::Npy => formats::write_labels_npy(&labels, out),
             LabelFormat::Png => formats::write_labels_png(&labels, out),
         })?;
         ready.push((destination, path));
     }
     if let (Some(mut destination), Some(path)) = (stats, &args.stats) {
-        destination.fill(|out| formats::write_statistics(&labels, out))?;
+        destination.fill(args.run.quiet, |out| {
+            formats::write_statistics(&labels, out)
+        })?;
         ready.push((destination, path));
     }
     // Only once both are complete; should the second not take its place, the first already has.

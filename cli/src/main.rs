@@ -10,18 +10,23 @@ mod image;
 mod info;
 mod label;
 mod output;
+mod printable;
 mod progress;
 mod repeat;
 mod route;
+#[cfg(unix)]
+mod signals;
+mod start;
 mod stderr;
+mod stdout;
 mod summary;
 mod trace;
+mod usage;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use args::{Args, Command};
+use args::Command;
+use failure::Failure;
 
 fn main() -> ExitCode {
     #[cfg(unix)]
@@ -30,15 +35,23 @@ fn main() -> ExitCode {
         // A file that grows past its limit is an error to report, not a reason to be killed.
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
     }
-    let result = match Args::parse().command {
+    #[cfg(unix)]
+    signals::clean_up_at_the_end();
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn run() -> Result<(), Failure> {
+    let Some(args) = usage::read()? else {
+        return Ok(());
+    };
+    match args.command {
         Command::Trace(args) => trace::run(&args),
         Command::Label(args) => label::run(&args),
         Command::Route(args) => route::run(&args),
         Command::Generate(args) => generate::run(&args),
         Command::Info(args) => info::run(&args),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
     }
 }

@@ -2,14 +2,17 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, StdoutLock, Write};
-use std::path::Path;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use trazar::formats::Output;
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
+use crate::image::source;
+use crate::progress::Progress;
+use crate::stdout::{self, Stdout};
 
 /// Whether the path stands for standard output.
 pub(crate) fn is_stdout(path: &Path) -> bool {
@@ -57,56 +60,111 @@ pub(crate) type Named<'a> = (&'static str, Option<&'a Path>);
 
 /// Refuses a run whose outputs would replace each other or what is read.
 pub(crate) fn check_distinct(inputs: &[Named<'_>], outputs: &[Named<'_>]) -> Result<(), Failure> {
-    let mut taken = Vec::new();
+    let mut taken: Vec<(String, FileId)> = Vec::new();
     for &(argument, path) in inputs {
         let Some(path) = path else { continue };
-        if let Ok(resolved) = fs::canonicalize(path) {
-            taken.push((argument, path, resolved));
-        }
+        taken.push((described(argument, path, "input"), FileId::of_input(path)));
     }
     for &(option, path) in outputs {
-        let Some(path) = path.filter(|path| !is_stdout(path)) else {
-            continue;
-        };
-        let Some(resolved) = Output::resolve(path) else {
-            continue;
-        };
-        if let Some((other, name, _)) = taken.iter().find(|(.., taken)| *taken == resolved) {
+        let Some(path) = path else { continue };
+        let (described, id) = (described(option, path, "output"), FileId::of_output(path));
+        if let Some((other, _)) = taken.iter().find(|(_, taken)| taken.is(&id)) {
             return Err(Failure::usage(format!(
-                "{option} {} and {other} {} name the same file: give them two",
-                path.display(),
-                name.display()
+                "{described} and {other} are the same file: give them two"
             )));
         }
-        taken.push((option, path, resolved));
+        taken.push((described, id));
     }
     Ok(())
 }
 
+/// An argument with its file, as messages name them.
+fn described(argument: &str, path: &Path, standard: &str) -> String {
+    match is_stdout(path) {
+        true => format!("{argument} - (standard {standard})"),
+        false => format!("{argument} {}", path.display()),
+    }
+}
+
+/// What a file is known by.
+struct FileId {
+    /// Its path with links followed.
+    path: Option<PathBuf>,
+    /// A regular file's device and number there, whichever of its names is used, or none.
+    number: Option<(u64, u64)>,
+}
+
+impl FileId {
+    fn of_input(path: &Path) -> Self {
+        let path = source(path);
+        Self {
+            path: fs::canonicalize(path).ok(),
+            number: file_number(path),
+        }
+    }
+
+    fn of_output(path: &Path) -> Self {
+        let stdout = cfg!(unix) && is_stdout(path);
+        let path = if stdout {
+            Path::new("/dev/stdout")
+        } else {
+            path
+        };
+        Self {
+            path: Output::resolve(path),
+            number: file_number(path),
+        }
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        (self.path.is_some() && self.path == other.path)
+            || (self.number.is_some() && self.number == other.number)
+    }
+}
+
+#[cfg(unix)]
+fn file_number(path: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+#[cfg(not(unix))]
+fn file_number(_: &Path) -> Option<(u64, u64)> {
+    None
+}
+
+/// Paths that lead to whatever standard output is.
+const NAMES_OF_STDOUT: [&str; 3] = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+
 /// A destination that is ready to be written.
 #[derive(Debug)]
 pub(crate) enum Destination {
-    Stdout(StdoutLock<'static>),
+    Stdout(Stdout),
     File(Output),
 }
 
 impl Destination {
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
         if is_stdout(path) {
-            Ok(Self::Stdout(io::stdout().lock()))
-        } else {
-            Ok(Self::File(Output::create(path)?))
+            return Ok(Self::Stdout(stdout::open()?));
         }
+        if NAMES_OF_STDOUT.iter().any(|name| path == Path::new(name)) {
+            stdout::open()?;
+        }
+        Ok(Self::File(Output::create(path)?))
     }
 
-    /// Writes the whole result. A file is in its place after [`commit`](Self::commit).
+    /// Writes the whole result, with a progress bar. A file is in its place after
+    /// [`commit`](Self::commit).
     pub(crate) fn fill(
         &mut self,
+        quiet: bool,
         write: impl FnOnce(&mut dyn Write) -> trazar::Result<()>,
     ) -> Result<(), Failure> {
         match self {
-            Self::File(file) => Ok(file.fill(|file| write(file))?),
-            Self::Stdout(stdout) => match write(stdout) {
+            Self::File(file) => Ok(file.fill(|file| Progress::writing(quiet, file, write))?),
+            Self::Stdout(stdout) => match Progress::writing(quiet, stdout, write) {
                 Ok(()) => Ok(stdout.flush()?),
                 Err(trazar::Error::Write(error)) => Err(error.into()),
                 Err(error) => Err(error.into()),

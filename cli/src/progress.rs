@@ -1,55 +1,147 @@
-//! A progress bar, once it is worth one.
+//! Progress bars, once they are worth it.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use trazar::Engine;
+use trazar::{Engine, formats};
 
-/// How long work takes before the bar shows.
+/// How long something takes before its bar shows.
 const PATIENCE: Duration = Duration::from_millis(500);
+/// Of a share of the work.
 const STEPS: u64 = 1000;
 
-/// The bar; gone when dropped.
-#[derive(Debug, Default)]
-pub(crate) struct Progress(Arc<Mutex<Option<ProgressBar>>>);
+/// One bar; gone when dropped.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    bar: Arc<Mutex<Option<ProgressBar>>>,
+    what: &'static str,
+    /// `None` if nobody would see it.
+    started: Option<Instant>,
+}
+
+/// How far something is.
+#[derive(Clone, Copy, Debug)]
+enum Reached {
+    Share(f64),
+    /// So many bytes, of so many if that is known.
+    Bytes(u64, Option<u64>),
+}
 
 impl Progress {
-    /// Has `engine` report to a bar, if a terminal is there to show it.
-    pub(crate) fn watch(engine: Engine, what: &'static str, quiet: bool) -> (Engine, Self) {
-        let progress = Self::default();
-        if quiet || !io::stderr().is_terminal() {
-            return (engine, progress);
+    /// A bar for `what`, if a terminal is there to show it.
+    fn new(what: &'static str, quiet: bool) -> Self {
+        let shown = !quiet && io::stderr().is_terminal();
+        Self {
+            bar: Arc::default(),
+            what,
+            started: shown.then(Instant::now),
         }
-        let bar = Arc::clone(&progress.0);
-        let started = Instant::now();
-        let engine = engine.with_progress(move |share| {
+    }
+
+    /// Has `engine` report to a bar.
+    pub(crate) fn watch(engine: Engine, what: &'static str, quiet: bool) -> (Engine, Self) {
+        let progress = Self::new(what, quiet);
+        let engine = match progress.report() {
+            Some(report) => engine.with_progress(move |share| report(Reached::Share(share))),
+            None => engine,
+        };
+        (engine, progress)
+    }
+
+    /// Runs `read`, with a bar for the files that it reads.
+    pub(crate) fn reading<T>(quiet: bool, read: impl FnOnce() -> T) -> T {
+        let progress = Self::new("read", quiet);
+        match progress.report() {
+            Some(report) => {
+                let report = move |bytes, size| report(Reached::Bytes(bytes, size));
+                formats::report_reading(report, read)
+            }
+            None => read(),
+        }
+    }
+
+    /// Runs `write` with a writer to `out` that reports to a bar.
+    pub(crate) fn writing<T>(
+        quiet: bool,
+        out: &mut dyn Write,
+        write: impl FnOnce(&mut dyn Write) -> T,
+    ) -> T {
+        let progress = Self::new("write", quiet);
+        match progress.report() {
+            Some(report) => write(&mut Counted {
+                out,
+                bytes: 0,
+                report,
+            }),
+            None => write(out),
+        }
+    }
+
+    /// What moves the bar; `None` if nobody would see it.
+    fn report(&self) -> Option<impl Fn(Reached) + Send + Sync + 'static> {
+        let (bar, what, started) = (Arc::clone(&self.bar), self.what, self.started?);
+        Some(move |reached| {
             if started.elapsed() < PATIENCE {
                 return;
             }
             let mut bar = bar.lock().unwrap_or_else(PoisonError::into_inner);
-            let bar = bar.get_or_insert_with(|| new_bar(what));
-            bar.set_position((share * STEPS as f64) as u64);
-        });
-        (engine, progress)
+            let bar = bar.get_or_insert_with(|| new_bar(what, reached));
+            bar.set_position(match reached {
+                Reached::Share(share) => (share * STEPS as f64) as u64,
+                Reached::Bytes(bytes, _) => bytes,
+            });
+        })
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        let mut bar = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bar = self.bar.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(bar) = bar.take() {
             bar.finish_and_clear();
         }
     }
 }
 
-fn new_bar(what: &'static str) -> ProgressBar {
-    let style = ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} % {elapsed}");
-    let bar = ProgressBar::new(STEPS);
-    match style {
+fn new_bar(what: &'static str, reached: Reached) -> ProgressBar {
+    let (bar, template) = match reached {
+        Reached::Share(_) => (
+            ProgressBar::new(STEPS),
+            "{msg} {wide_bar} {percent:>3} % {elapsed}",
+        ),
+        Reached::Bytes(_, Some(size)) => (
+            ProgressBar::new(size),
+            "{msg} {wide_bar} {binary_bytes} of {binary_total_bytes} {elapsed}",
+        ),
+        Reached::Bytes(_, None) => (
+            ProgressBar::no_length(),
+            "{msg} {spinner} {binary_bytes}, {binary_bytes_per_sec} {elapsed}",
+        ),
+    };
+    match ProgressStyle::with_template(template) {
         Ok(style) => bar.with_style(style).with_message(what),
         Err(_) => bar,
+    }
+}
+
+/// A writer that says how much went through it.
+struct Counted<'a, F> {
+    out: &'a mut dyn Write,
+    bytes: u64,
+    report: F,
+}
+
+impl<F: Fn(Reached)> Write for Counted<'_, F> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.bytes += written as u64;
+        (self.report)(Reached::Bytes(self.bytes, None));
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }

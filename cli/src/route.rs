@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use serde_json::{Value, json};
+use trazar::Job;
 use trazar::formats;
 use trazar::route::{Fallback, Route, RouteOptions, RoutingCase};
 
@@ -14,6 +15,7 @@ use crate::image::source;
 use crate::output::{self, Destination};
 use crate::progress::Progress;
 use crate::repeat;
+use crate::start::Start;
 use crate::summary::{Facts, Seconds, Summary, count};
 
 pub(crate) fn run(args: &RouteArgs) -> Result<(), Failure> {
@@ -27,17 +29,17 @@ pub(crate) fn run(args: &RouteArgs) -> Result<(), Failure> {
         turn_cost: args.turn_cost,
         algorithm: args.algorithm.into(),
     };
-    let started = Instant::now();
     let algorithm = options.algorithm;
-    let engine = args
-        .run
-        .engine(algorithm.map(trazar::route::RouteAlgorithm::devices))?;
-    let start_seconds = started.elapsed().as_secs_f64();
+    let start = Start::begin(
+        &args.run,
+        algorithm.map(trazar::route::RouteAlgorithm::devices),
+    )?;
     let started = Instant::now();
-    let case = read(&args.input)?;
+    let case = Progress::reading(args.run.quiet, || read(&args.input))?;
     let read_seconds = started.elapsed().as_secs_f64();
     let destination = args.output.as_deref().map(Destination::open).transpose()?;
 
+    let (engine, start_seconds) = start.finish(|| Job::route(&case.grid, &case.nets));
     let (engine, progress) = Progress::watch(engine, "route", args.run.quiet);
     let (routes, work_seconds) = repeat::fastest(args.run.repeat, || {
         engine.route(&case.grid, &case.nets, &options)
@@ -51,7 +53,7 @@ pub(crate) fn run(args: &RouteArgs) -> Result<(), Failure> {
     let started = Instant::now();
     let mut written = Vec::new();
     if let (Some(mut destination), Some(format), Some(path)) = (destination, format, &args.output) {
-        destination.fill(|out| write(&case, &routes, format, out))?;
+        destination.fill(args.run.quiet, |out| write(&case, &routes, format, out))?;
         destination.commit()?;
         written.push(path.display().to_string());
     }

@@ -1,12 +1,11 @@
 //! What a run says about itself at its end.
 
-use std::io::Write;
-
 use serde_json::{Value, json};
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
-use crate::stderr;
+use crate::printable::{printable, printable_json};
+use crate::{stderr, stdout};
 
 /// A run's outcome.
 pub(crate) struct Summary {
@@ -42,9 +41,8 @@ impl Summary {
     /// On standard output as JSON, or on standard error for a person, or not at all.
     pub(crate) fn say(&self, run: &RunArgs) -> Result<(), Failure> {
         if run.json {
-            let mut stdout = std::io::stdout().lock();
-            writeln!(stdout, "{}", self.json(run))?;
-            stdout.flush()?;
+            let json = self.json(run).to_string();
+            stdout::write(printable_json(&json) + "\n")?;
         } else if !run.quiet {
             stderr::say(self.text(run));
         }
@@ -80,8 +78,8 @@ impl Summary {
         };
         let mut text = format!(
             "{}\n{}\n{} on the {}: {start}read {}, {} {}",
-            self.input.text,
-            self.found.text,
+            printable(&self.input.text),
+            printable(&self.found.text),
             self.algorithm,
             self.device,
             time(self.seconds.read),
@@ -100,7 +98,7 @@ impl Summary {
             text += &format!(
                 ", write {}: {}",
                 time(self.seconds.write),
-                written.join(", ")
+                printable(&written.join(", "))
             );
         }
         let notes = self.input.values["notes"].as_array();

@@ -5,14 +5,16 @@ use std::time::Instant;
 
 use serde_json::json;
 use trazar::formats::{self, GdsOptions, GreyImage};
-use trazar::{BorderKind, Contours, TraceOptions};
+use trazar::{BorderKind, Contours, Job, TraceOptions};
 
 use crate::args::{ContourFormat, GdsArgs, Geometry, Retrieval, TraceAlgorithm, TraceArgs};
 use crate::failure::Failure;
 use crate::image;
 use crate::output::{self, Destination};
+use crate::printable::number;
 use crate::progress::Progress;
 use crate::repeat;
+use crate::start::Start;
 use crate::summary::{Facts, Seconds, Summary, count};
 
 pub(crate) fn run(args: &TraceArgs) -> Result<(), Failure> {
@@ -34,16 +36,17 @@ pub(crate) fn run(args: &TraceArgs) -> Result<(), Failure> {
         tiles: args.tiles,
     };
     options.validate()?;
-    let started = Instant::now();
     let algorithm = options.algorithm;
-    let engine = args
-        .run
-        .engine(algorithm.map(trazar::TraceAlgorithm::devices))?;
-    let start_seconds = started.elapsed().as_secs_f64();
+    let start = Start::begin(&args.run, algorithm.map(trazar::TraceAlgorithm::devices))?;
     let (mut read, read_seconds) =
         image::read(&args.input, &args.run, format == Some(ContourFormat::Png))?;
+    if format == Some(ContourFormat::Gds) {
+        // Before any work.
+        gds.check_fits(read.image.width(), read.image.height())?;
+    }
     let destination = args.output.as_deref().map(Destination::open).transpose()?;
 
+    let (engine, start_seconds) = start.finish(|| Job::trace(&read.image));
     let (engine, progress) = Progress::watch(engine, "trace", args.run.quiet);
     let (contours, work_seconds) =
         repeat::fastest(args.run.repeat, || engine.trace(&read.image, &options))
@@ -54,7 +57,9 @@ pub(crate) fn run(args: &TraceArgs) -> Result<(), Failure> {
     let mut written = Vec::new();
     if let (Some(mut destination), Some(format), Some(path)) = (destination, format, &args.output) {
         let grey = read.grey.take();
-        destination.fill(|out| write(&contours, format, grey, &gds, out))?;
+        destination.fill(args.run.quiet, |out| {
+            write(&contours, format, grey, &gds, out)
+        })?;
         destination.commit()?;
         written.push(path.display().to_string());
     }
@@ -126,26 +131,10 @@ fn check(args: &TraceArgs, format: Option<ContourFormat>) -> Result<(), Failure>
 
 fn gds_options(args: &GdsArgs) -> Result<GdsOptions, Failure> {
     let default = GdsOptions::default();
-    let database_unit = args.dbu.unwrap_or(default.database_unit);
-    let pixel_size = match args.pixel_size {
-        None => default.pixel_size,
-        Some(nanometres) => {
-            let units = nanometres * 1e-9 / database_unit;
-            let whole = units.round();
-            if !(1.0..=f64::from(i32::MAX)).contains(&whole) || (units - whole).abs() > 1e-6 * whole
-            {
-                return Err(Failure::usage(format!(
-                    "a pixel of {nanometres} nm is {units} database units of {database_unit} m: \
-                     it must be a whole number, 1 at least (see --dbu)"
-                )));
-            }
-            whole as u32
-        }
-    };
-    let options = GdsOptions {
-        database_unit,
+    let mut options = GdsOptions {
+        database_unit: args.dbu.unwrap_or(default.database_unit),
         user_unit: args.user_unit.unwrap_or(default.user_unit),
-        pixel_size,
+        pixel_size: default.pixel_size,
         layer: args.layer.unwrap_or(default.layer),
         datatype: args.datatype.unwrap_or(default.datatype),
         max_vertices: args.max_vertices.unwrap_or(default.max_vertices),
@@ -153,7 +142,38 @@ fn gds_options(args: &GdsArgs) -> Result<GdsOptions, Failure> {
         library: args.library.clone().unwrap_or(default.library),
     };
     options.validate()?;
+    if let Some(nanometres) = args.pixel_size {
+        options.pixel_size = pixel_size(nanometres, options.database_unit)?;
+    }
     Ok(options)
+}
+
+/// The side of a pixel in database units, which are given in metres.
+fn pixel_size(nanometres: f64, database_unit: f64) -> Result<u32, Failure> {
+    let units = nanometres * 1e-9 / database_unit;
+    let whole = units.round();
+    let most = f64::from(i32::MAX);
+    let (size, unit) = (number(nanometres), number(database_unit));
+    if !(1.0..=most).contains(&whole) {
+        let [least, most] = [1.0, most].map(|units| number(rounded(units * database_unit * 1e9)));
+        return Err(Failure::usage(format!(
+            "a pixel of {size} nm does not fit GDSII: with a database unit of {unit} m it is \
+             {least} to {most} nm (see --dbu)"
+        )));
+    }
+    if (units - whole).abs() > 1e-6 * whole {
+        return Err(Failure::usage(format!(
+            "a pixel of {size} nm is {} database units of {unit} m: it must be a whole number, \
+             1 at least (see --dbu)",
+            number(rounded(units))
+        )));
+    }
+    Ok(whole as u32)
+}
+
+/// With 12 digits: without what a product of binary fractions leaves in the last ones.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.11e}").parse().unwrap_or(value)
 }
 
 fn write(

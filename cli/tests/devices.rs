@@ -19,7 +19,7 @@ fn skipped(test: &str, why: &str) {
 
 /// Whether there is a GPU here; if not, says so on the test's line.
 fn there_is_a_gpu(test: &str) -> bool {
-    let gpu = info()["auto"] == "cuda";
+    let gpu = info()["no_gpu"].is_null();
     if !gpu {
         skipped(test, info()["no_gpu"].as_str().unwrap_or_default());
     }
@@ -48,6 +48,11 @@ fn info_names_devices_algorithms_and_the_kernels_origin() {
         assert!(hash.len() == 64 && hash.chars().all(|c| c.is_ascii_hexdigit()));
         assert_eq!(info["kernels"]["target"], "nvptx64-nvidia-cuda sm_75");
     }
+    let auto = match info["no_gpu"].is_null() {
+        true => serde_json::json!(["cpu", "cuda"]),
+        false => serde_json::json!(["cpu"]),
+    };
+    assert_eq!(info["auto"], auto);
     let text = String::from_utf8(run(["info"]).succeeded().stdout).unwrap();
     for line in ["trazar ", "auto is ", "cpu: ", "emulator: "] {
         assert!(text.lines().any(|l| l.starts_with(line)), "{text}");
@@ -82,6 +87,20 @@ fn algorithms_stay_with_their_devices() {
     // Under auto the algorithm chooses the device.
     let summary = run(["label", image, "--algorithm", "sequential", "--json"]);
     assert_eq!(summary.succeeded().json()["device"], "cpu");
+}
+
+/// Whether there is a GPU or not: opening it takes longer than these jobs do.
+#[test]
+fn auto_runs_what_is_small_on_the_processor() {
+    let folder = Folder::new();
+    let [image, net] = ["blobs.png", "net.txt"].map(|name| folder.at(name));
+    let [image, net] = [&image, &net].map(|path| path.to_str().unwrap());
+    run(["generate", "mask", "blobs", "-o", image, "--size", "1024"]).succeeded();
+    run(["generate", "net", "-o", net, "--size", "64"]).succeeded();
+    for (work, input) in [("label", image), ("trace", image), ("route", net)] {
+        let summary = run([work, input, "--json"]).succeeded().json();
+        assert_eq!(summary["device"], "cpu", "{work}");
+    }
 }
 
 #[test]

@@ -269,9 +269,21 @@ fn gds_options_that_do_not_fit() {
     run("--max-vertices 3").refused(&["3", "4..=8190"]);
     run("--max-vertices 8191").refused(&["8191", "4..=8190"]);
     run("--pixel-size 1.5").failed(2, &["1.5", "whole number", "--dbu"]);
-    run("--pixel-size 0").failed(2, &["at least"]);
+    run("--pixel-size 0").failed(2, &["1 to 2147483647 nm"]);
     run("--dbu 0").failed(2, &["database unit", "1e-15"]);
+    run("--dbu 0 --pixel-size 5").failed(2, &["database unit", "1e-15"]);
     run("--user-unit 5").failed(2, &["user unit"]);
+    // What is out of range is named in a few digits, with what is not.
+    let large = "1 to 2147483647 nm";
+    run("--pixel-size 1e300").failed(2, &["a pixel of 1e300 nm", large, "--dbu"]);
+    run("--pixel-size 1e-300").failed(2, &["a pixel of 1e-300 nm", large]);
+    run("--pixel-size 2147483648").failed(2, &["2147483648 nm", large]);
+    run("--dbu 1e-7 --pixel-size 1e300").failed(2, &["1e-7 m", "100 to 214748364700 nm"]);
+    run("--dbu 1e300").failed(2, &["unit of 1e300 m", "1e-15 to 1 metre"]);
+    run("--user-unit 1e300").failed(2, &["unit of 1e300 m", "1e-15 to 1 metre"]);
+    run("--threshold 1e300").failed(2, &["threshold 1e300", "0 to 255"]);
+    // The ring is 8 pixels wide.
+    run("--pixel-size 268435456").failed(1, &["32-bit", "268435455 units"]);
     run("--cell no/slash").failed(2, &["cell", "letters"]);
     run("--layer 40000").refused(&["40000", "32767"]);
     run("--pixel-size 2000000000").failed(1, &["32-bit"]);
@@ -279,7 +291,36 @@ fn gds_options_that_do_not_fit() {
     let json = folder.at("a.json");
     trace(&ring, &json, &["--layer", "3"]).failed(2, &["--layer", "gds"]);
     run("--geometry edges").succeeded();
+    run("--pixel-size 268435455").succeeded();
     run("--retrieval ccomp --max-vertices 4094").succeeded();
+}
+
+/// Readers that take a record's length for a signed number have all of it.
+#[test]
+fn gds_boundaries_have_4094_vertices_at_most_by_default() {
+    let folder = Folder::new();
+    // A comb of 1500 teeth: a border with some 6000 corners.
+    let comb: Vec<u8> = (0..2 * 2999)
+        .map(|at| u8::from(at / 2999 == 1 || at % 2 == 0))
+        .collect();
+    let comb = folder.npy("a.npy", &header("|b1", false, "(2, 2999)"), &comb);
+    let out = folder.at("a.gds");
+    let boundaries = |options: &[&str]| -> Vec<usize> {
+        trace(&comb, &out, options).succeeded();
+        let stream = fs::read(&out).unwrap();
+        let boundaries = records(&stream)
+            .into_iter()
+            .filter(|record| record.0 == 0x10);
+        // Less the first point, which comes again at the end.
+        boundaries.map(|record| record.1.len() / 8 - 1).collect()
+    };
+    let whole = boundaries(&["--max-vertices", "8190"]);
+    assert_eq!(whole, [4 * 1500]);
+    let divided = boundaries(&[]);
+    assert!(
+        divided.len() > 1 && divided.iter().all(|&vertices| vertices <= 4094),
+        "{divided:?}"
+    );
 }
 
 #[test]
@@ -484,6 +525,9 @@ fn information_and_help() {
     );
     run(["teleport"]).refused(&["teleport"]);
     run(["trace"]).refused(&["IMAGE"]);
+    run(["trace", "--retrievl", "list"]).refused(&["--retrievl", "tip", "'--retrieval'"]);
+    run([""; 0]).refused(&["subcommand", "trace, label, route, generate, info"]);
+    run(["generate"]).refused(&["subcommand", "mask, net"]);
 }
 
 #[test]
@@ -514,7 +558,7 @@ fn a_failure_leaves_everything_as_it_was() {
     let missing = folder.at("missing.png");
     let old = folder.put("old.json", "old");
     trace(&missing, &old, &[]).failed(1, &["missing.png"]);
-    // Fails while it is written: coordinates do not fit.
+    // Fails once the image's size is known: coordinates do not fit.
     trace(
         &ring,
         &old,

@@ -443,6 +443,29 @@ fn help_has_examples() {
     }
 }
 
+/// The format of nets is in the long help, with an example that is one, and not in the short help.
+#[test]
+fn help_has_the_format_of_nets() {
+    let help = |option| String::from_utf8(run(["route", option]).succeeded().stdout).unwrap();
+    let (short, long) = (help("-h"), help("--help"));
+    assert!(
+        !short.contains("Vertical") && short.contains("Examples:"),
+        "{short}"
+    );
+    for word in ["Pin", "Net K", "Window", "Via", "Horizontal"] {
+        assert!(long.contains(&format!("\n  {word}")), "{long}");
+    }
+    let (_, example) = long.split_once("3 × 3 cells:\n").unwrap();
+    let (example, _) = example.split_once("\n\n").unwrap();
+    let example: Vec<&str> = example.lines().map(str::trim).collect();
+    let folder = Folder::new();
+    let net = folder.put("net.txt", example.join("\n"));
+    let json = route(&net, &["--json"]).succeeded().json();
+    for (key, value) in [("width", 3), ("height", 3), ("pins", 2), ("cost", 94)] {
+        assert_eq!(json[key], value, "{key}");
+    }
+}
+
 /// The report's own cases: trees of their answers' format, as large as the pins ask for; the two whose shortest paths are unique, cell
 /// by cell.
 #[test]

@@ -10,7 +10,7 @@ use crate::route::{
 };
 use crate::trace::device::DeviceTracer;
 use crate::trace::{self, Contours, TraceAlgorithm, TraceOptions};
-use crate::{BinaryImage, Error, Result};
+use crate::{BinaryImage, Error, Job, Result};
 
 /// A place to run the work on. All give the same results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -62,7 +62,7 @@ impl Device {
 /// ```
 /// use trazar::{BinaryImage, Engine, LabelOptions, TraceOptions};
 ///
-/// let engine = Engine::auto();
+/// let engine = Engine::cpu();
 /// let image = BinaryImage::from_art("##.#")?;
 /// assert_eq!(engine.trace(&image, &TraceOptions::default())?.len(), 2);
 /// assert_eq!(engine.label(&image, &LabelOptions::default())?.count(), 2);
@@ -96,12 +96,27 @@ impl From<Emulator> for Engine {
 pub type ProgressFn = dyn Fn(f64) + Send + Sync;
 
 impl Engine {
-    /// The first GPU, if this build uses GPUs and there is one; else the processor.
+    /// The device that is faster for `runs` jobs like `job`: the first GPU, if this build uses GPUs
+    /// and there is one, or the processor. [`Job::device`] says how that is decided.
     ///
-    /// A GPU pays where images and labels stay on it. From and to this machine's memory the copies
-    /// take most of the time, and many cores may be faster.
-    pub fn auto() -> Self {
-        Self::cuda().unwrap_or_else(|_| Self::cpu())
+    /// A GPU that would not be faster is not opened. Opened, it takes any job, not this one alone.
+    ///
+    /// ```
+    /// use trazar::{BinaryImage, Device, Engine, Job, LabelOptions};
+    ///
+    /// let image = BinaryImage::from_art("##.#")?;
+    /// let engine = Engine::auto(Job::label(&image), 1);
+    /// assert_eq!(engine.device(), Device::Cpu);
+    /// assert_eq!(engine.label(&image, &LabelOptions::default())?.count(), 2);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    pub fn auto(job: Job, runs: u32) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        // Asking whether there is a GPU takes half as long as opening it: only if it matters.
+        match job.device(cores, cfg!(feature = "cuda"), runs) {
+            Device::Cuda => Self::cuda().unwrap_or_else(|_| Self::cpu()),
+            _ => Self::cpu(),
+        }
     }
 
     /// The first NVIDIA GPU. Opening it takes some 200 ms, and the driver's first compilation of the kernels as much again:

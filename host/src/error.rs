@@ -305,3 +305,11 @@ pub(crate) fn reserve<T>(vec: &mut Vec<T>, additional: usize, what: &'static str
         bytes: ((vec.len() + additional) as u64).saturating_mul(size_of::<T>() as u64),
     })
 }
+
+/// `value` in at most some 25 characters: one of 300 digits with an exponent.
+pub(crate) fn short(value: f64) -> String {
+    match value.abs() {
+        0.0 | 1e-5..1e15 => value.to_string(),
+        _ => format!("{value:e}"),
+    }
+}

@@ -26,7 +26,7 @@ pub use self::net::RandomNets;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::zeroed_vec;
+use crate::error::{short, zeroed_vec};
 use crate::{BinaryImage, Error, Result, WORD_BITS};
 
 /// The test images by name: a name or `noise:DENSITY` as text.
@@ -230,7 +230,8 @@ fn check_density(density: f64) -> Result<()> {
         return Ok(());
     }
     Err(Error::InvalidOption(format!(
-        "a density is from 0 to 1, not {density}"
+        "a density is from 0 to 1, not {}",
+        short(density)
     )))
 }
 

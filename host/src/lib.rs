@@ -9,11 +9,12 @@
 //! images and writes results; [`generate`] makes test images.
 //!
 //! ```
-//! use trazar::{BinaryImage, Engine, TraceOptions};
+//! use trazar::{BinaryImage, Engine, Job, TraceOptions};
 //!
 //! let grey = [0u8, 200, 200, 0, 0, 200];
 //! let image = BinaryImage::from_values(3, 2, &grey, 127)?;
-//! let contours = Engine::auto().trace(&image, &TraceOptions::default())?;
+//! let engine = Engine::auto(Job::trace(&image), 1);
+//! let contours = engine.trace(&image, &TraceOptions::default())?;
 //! for contour in contours.iter() {
 //!     println!("{:?} {:?}", contour.kind(), contour.points());
 //! }
@@ -30,6 +31,7 @@ pub mod generate;
 mod geometry;
 pub mod gpu;
 mod image;
+mod job;
 mod label;
 mod memory;
 mod panics;
@@ -44,6 +46,7 @@ pub use error::{Error, Result};
 pub use geometry::{BoundingBox, Location};
 pub use glam;
 pub use image::{BinaryImage, MAX_SIDE, Sample, WORD_BITS};
+pub use job::Job;
 pub use label::device::{DeviceImage, DeviceLabeler, DeviceLabels};
 pub use label::{Component, Connectivity, LabelAlgorithm, LabelOptions, Labels};
 pub use trace::device::{DeviceContours, DeviceTracer};

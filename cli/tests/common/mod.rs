@@ -54,12 +54,16 @@ impl Run {
         self.says(words);
     }
 
-    /// Refused by the parser of the command line, whose messages may have more lines.
+    /// Refused by the parser of the command line: what is wrong, perhaps a tip, where help is.
     #[track_caller]
     pub(crate) fn refused(self, words: &[&str]) {
         assert_eq!(self.status, Some(2), "{}", self.stderr);
         assert!(self.stdout.is_empty());
         assert!(self.stderr.starts_with("error: "), "{}", self.stderr);
+        let lines = self.stderr.lines().count();
+        assert!((2..=3).contains(&lines), "{}", self.stderr);
+        let help = self.stderr.lines().last().unwrap();
+        assert!(help.starts_with("For more information, try '"), "{help}");
         self.says(words);
     }
 

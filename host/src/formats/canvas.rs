@@ -107,12 +107,21 @@ impl Canvas {
         self.middle(point, self.scale / 2, colour);
     }
 
-    /// A square in a frame, half as large again as a pixel, and large enough to be seen.
-    pub(super) fn marker(&mut self, point: IVec2, frame: u8, colour: u8) {
-        let size = (self.scale * 3 / 2).max(5);
+    /// A square half as large again as a pixel, and large enough to be seen: what is under a
+    /// [`marker`](Self::marker) and frames it.
+    pub(super) fn frame(&mut self, point: IVec2, colour: u8) {
+        self.middle(point, self.frame_size(), colour);
+    }
+
+    /// A square within its [`frame`](Self::frame).
+    pub(super) fn marker(&mut self, point: IVec2, colour: u8) {
+        let size = self.frame_size();
         let thick = (size / 8).max(1);
-        self.middle(point, size, frame);
         self.middle(point, size - 2 * thick, colour);
+    }
+
+    fn frame_size(&self) -> i64 {
+        (self.scale * 3 / 2).max(5)
     }
 
     /// Fills the middle of a pixel, `size` of the picture's pixels wide but one at least.

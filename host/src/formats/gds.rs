@@ -12,11 +12,16 @@ use std::io::{BufWriter, Write};
 use glam::IVec2;
 
 use super::polygon::Pieces;
+use crate::error::short;
 use crate::{BorderKind, Contours, Error, Geometry, Result};
 
 /// The most vertices of a boundary. A record is at most 65,534 bytes long; its head takes 4, a
 /// point 8, and the first point is repeated at the end.
 const MAX_VERTICES: u16 = 8190;
+
+/// The most vertices that older programs read, which take the length of a record for a signed
+/// number.
+const DEFAULT_VERTICES: u16 = 4094;
 
 /// How to write a GDSII stream.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,8 +36,8 @@ pub struct GdsOptions {
     pub layer: u16,
     /// The datatype, 0 to 32767.
     pub datatype: u16,
-    /// The most vertices of a boundary, 4 to 8190; what has more is divided. Some programs take
-    /// the length of a record for a signed number: they want 4094 at most.
+    /// The most vertices of a boundary, 4 to 8190; what has more is divided. Older programs take
+    /// the length of a record for a signed number, and read no more than 4094.
     pub max_vertices: u16,
     /// The name of the only cell: letters, digits, `_`, `?` and `$`.
     pub cell: String,
@@ -42,7 +47,7 @@ pub struct GdsOptions {
 
 impl Default for GdsOptions {
     /// Pixels of 1 nm, shown in µm, on layer 1, datatype 0, in cell `TOP` of library `TRAZAR`;
-    /// boundaries as long as the format allows.
+    /// boundaries of up to 4094 vertices, which all programs read.
     fn default() -> Self {
         Self {
             database_unit: 1e-9,
@@ -50,7 +55,7 @@ impl Default for GdsOptions {
             pixel_size: 1,
             layer: 1,
             datatype: 0,
-            max_vertices: MAX_VERTICES,
+            max_vertices: DEFAULT_VERTICES,
             cell: "TOP".into(),
             library: "TRAZAR".into(),
         }
@@ -67,7 +72,8 @@ impl GdsOptions {
         for (what, unit) in [("database", self.database_unit), ("user", self.user_unit)] {
             if !(1e-15..=1.0).contains(&unit) {
                 return Err(Error::InvalidOption(format!(
-                    "the {what} unit of {unit} m is out of range: it is 1e-15 to 1 metre"
+                    "the {what} unit of {} m is out of range: it is 1e-15 to 1 metre",
+                    short(unit)
                 )));
             }
         }
@@ -99,6 +105,23 @@ impl GdsOptions {
             ));
         }
         Ok(())
+    }
+
+    /// Whether the corners of an image of this size have coordinates that the format holds.
+    ///
+    /// # Errors
+    /// [`Error::Unwritable`] if not, with the largest pixel size that would do.
+    pub fn check_fits(&self, width: u32, height: u32) -> Result<()> {
+        let side = width.max(height);
+        let most = i32::MAX as u32 / side.max(1);
+        if self.pixel_size <= most {
+            return Ok(());
+        }
+        Err(unwritable(format!(
+            "{side} pixels of {} database units do not fit 32-bit coordinates: use a larger \
+             database unit, so that a pixel is {most} units at most, or trace the image in parts",
+            self.pixel_size
+        )))
     }
 }
 
@@ -166,15 +189,7 @@ fn check(contours: &Contours, options: &GdsOptions) -> Result<()> {
             "holes are found through the hierarchy: trace with retrieval ccomp or tree",
         ));
     }
-    let side = u64::from(contours.width().max(contours.height()));
-    if side * u64::from(options.pixel_size) > i32::MAX as u64 {
-        return Err(unwritable(format!(
-            "{side} pixels of {} database units do not fit 32-bit coordinates: \
-             use a larger database unit, or trace the image in parts",
-            options.pixel_size
-        )));
-    }
-    Ok(())
+    options.check_fits(contours.width(), contours.height())
 }
 
 /// A record's type and the type of its data.
@@ -295,6 +310,7 @@ mod tests {
             ..TraceOptions::default()
         };
         let contours = Engine::cpu().trace(&image, &options).unwrap();
+        assert_eq!(GdsOptions::default().max_vertices, 4094);
         let mut before = usize::MAX;
         for max_vertices in [4, 5, 100, 4094, 8190] {
             let options = GdsOptions {
@@ -314,6 +330,29 @@ mod tests {
             before = rings.len();
         }
         assert_eq!(before, 1);
+        for (pixel_size, side, fits) in [
+            (i32::MAX as u32, 1, true),
+            (1 << 31, 1, false),
+            (1 << 30, 1, true),
+            (1 << 30, 2, false),
+            ((1 << 30) - 1, 2, true),
+            (1, i32::MAX as u32, true),
+        ] {
+            let options = GdsOptions {
+                pixel_size,
+                ..GdsOptions::default()
+            };
+            assert_eq!(
+                options.check_fits(side, 1).is_ok(),
+                fits,
+                "{pixel_size} {side}"
+            );
+            assert_eq!(
+                options.check_fits(1, side).is_ok(),
+                fits,
+                "{pixel_size} {side}"
+            );
+        }
         for max_vertices in [0, 3, 8191] {
             let options = GdsOptions {
                 max_vertices,

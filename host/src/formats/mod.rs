@@ -25,6 +25,8 @@
 //! Writers take any [`std::io::Write`], do their own buffering, and build nothing in memory that
 //! they can write as it comes; [`write_gds`] copies the points of one component at a time, where
 //! it has to divide it. An [`Output`] is a file that appears complete or not at all.
+//! [`report_reading`] tells how far reading is; [`remove_temporaries`] is for programs that handle
+//! the signals that end them.
 
 mod binary_image;
 mod canvas;
@@ -41,9 +43,11 @@ mod overlay;
 mod png_file;
 mod polygon;
 mod read;
+mod reading;
 mod route;
 mod statistics;
 mod svg;
+mod temporaries;
 mod text;
 mod threshold;
 mod tiff_chunk;
@@ -59,10 +63,13 @@ pub use self::labels_png::write_labels_png;
 pub use self::output::Output;
 pub use self::overlay::write_overlay;
 pub use self::read::{Note, ReadImage, ReadOptions, read_image};
+pub use self::reading::report_reading;
 pub use self::route::{
     read_case, read_pins, read_weights, write_case, write_route_json, write_route_png,
     write_route_svg, write_route_text,
 };
 pub use self::statistics::write_statistics;
 pub use self::svg::write_svg;
+#[cfg(unix)]
+pub use self::temporaries::remove_temporaries;
 pub use self::threshold::SampleKind;

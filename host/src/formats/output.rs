@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
+use super::temporaries::Registered;
 use crate::{Error, Result};
 
 /// A file being written.
@@ -13,7 +14,8 @@ use crate::{Error, Result};
 /// What is written goes to a temporary file in the same folder, which takes the target's place
 /// at [`commit`](Self::commit). Dropped before that, it leaves no trace, and a file that was
 /// there before is untouched. The temporary has no name until then where the system can do that
-/// (Linux, on most file systems), so that even a killed process leaves none behind.
+/// (Linux, on most file systems), so that even a killed process leaves none behind. Elsewhere
+/// [`remove_temporaries`](super::remove_temporaries) is for the signals that end a process.
 ///
 /// A symbolic link stays one: the file that it leads to is replaced. Who may read and write a
 /// file that is replaced stays as it was.
@@ -52,7 +54,15 @@ enum Beside {
     /// It takes a name when it is complete.
     #[cfg(target_os = "linux")]
     Unnamed(File),
-    Named(NamedTempFile),
+    Named(Named<File>),
+}
+
+/// A temporary file with a name.
+#[derive(Debug)]
+struct Named<T> {
+    // Dropped, and so removed, before the name is forgotten.
+    file: NamedTempFile<T>,
+    _registered: Option<Registered>,
 }
 
 impl Output {
@@ -137,7 +147,7 @@ impl Output {
             Sink::Beside {
                 file: Beside::Named(file),
                 ..
-            } => file.as_file_mut(),
+            } => file.file.as_file_mut(),
         }
     }
 }
@@ -161,7 +171,7 @@ impl Beside {
                 match &file {
                     #[cfg(target_os = "linux")]
                     Self::Unnamed(file) => keep_permissions(file, old)?,
-                    Self::Named(file) => keep_permissions(file.as_file(), old)?,
+                    Self::Named(named) => keep_permissions(named.file.as_file(), old)?,
                 }
             }
             Ok(file)
@@ -201,26 +211,37 @@ impl Beside {
             #[cfg(target_os = "linux")]
             Self::Unnamed(file) => {
                 // Only renaming replaces a file, so it needs another name first.
-                let named = named(folder_of(target), |path| link(&file, path))?;
-                named.persist(target).map_err(|error| error.error)
+                named(folder_of(target), |path| link(&file, path))?.persist(target)
             }
-            Self::Named(file) => match file.persist(target) {
-                Ok(_) => Ok(()),
-                Err(error) => Err(error.error),
-            },
+            Self::Named(named) => named.persist(target),
+        }
+    }
+}
+
+impl<T> Named<T> {
+    /// Gives the file the name `target`.
+    fn persist(self, target: &Path) -> io::Result<()> {
+        match self.file.persist(target) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(error.error),
         }
     }
 }
 
 /// What `make` makes, under a new name in `folder`; its errors are those of `make`.
-fn named<T>(
-    folder: &Path,
-    mut make: impl FnMut(&Path) -> io::Result<T>,
-) -> io::Result<NamedTempFile<T>> {
-    tempfile::Builder::new()
+fn named<T>(folder: &Path, mut make: impl FnMut(&Path) -> io::Result<T>) -> io::Result<Named<T>> {
+    let mut registered = None;
+    let file = tempfile::Builder::new()
         .prefix(".trazar-")
         .suffix(".tmp")
-        .make_in(folder, |path| make(path))
+        .make_in(folder, |path| {
+            registered = Some(Registered::new(path)?);
+            make(path)
+        })?;
+    Ok(Named {
+        file,
+        _registered: registered,
+    })
 }
 
 #[cfg(target_os = "linux")]

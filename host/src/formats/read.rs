@@ -8,6 +8,7 @@ use std::path::Path;
 use image::ImageFormat;
 
 use super::grey::GreyImage;
+use super::reading::Reported;
 use super::threshold::{SampleKind, Thresholder};
 use super::{image_file, npy, png_file, tiff_file};
 use crate::panics;
@@ -194,7 +195,10 @@ impl<'a> Source<'a> {
                     path,
                     len: metadata.len(),
                 },
-                bytes: Box::new(BufReader::with_capacity(1 << 18, file)),
+                bytes: Box::new(BufReader::with_capacity(
+                    1 << 18,
+                    Reported::new(file, Some(metadata.len())),
+                )),
             });
         }
         #[cfg(unix)]
@@ -207,7 +211,8 @@ impl<'a> Source<'a> {
         }
         // A pipe: the decoders seek, so it has to be in memory.
         let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(io)?;
+        let read = Reported::new(&mut file, None).read_to_end(&mut bytes);
+        read.map_err(io)?;
         Ok(Self {
             origin: Origin {
                 path,

@@ -1,5 +1,6 @@
 //! From samples to foreground and background, row by row.
 
+use crate::error::short;
 use crate::image::check_size;
 use crate::{BinaryImage, Error, Result, Sample};
 
@@ -77,6 +78,7 @@ impl SampleKind {
             return Ok(threshold);
         }
         let name = self.name();
+        let threshold = short(threshold);
         Err(Error::InvalidOption(match self {
             Self::F32 | Self::F64 => {
                 format!("the threshold {threshold} is no finite {name} number")

@@ -149,13 +149,21 @@ mod tests {
         );
         // Three pins that are joined, or one by itself; one that is not.
         assert!(
-            flat.contains("M0 0m-.6-.6h1.2v1.2h-1.2zM2 1m-.6-.6h1.2v1.2h-1.2zM1 2m"),
+            flat.contains("M0 0m-.5-.5h1v1h-1zM2 1m-.5-.5h1v1h-1zM1 2m"),
             "{flat}"
         );
         assert!(
             flat.contains("fill=\"#ffdc00\"") && flat.contains("M3 0m"),
             "{flat}"
         );
+        // Their frames, of all of them, are under the wires, and the pins over them.
+        let places = [
+            "fill=\"#ffffff\" d=\"M0 0m-.7-.7",
+            "<path stroke",
+            "fill=\"#000000\" d",
+        ];
+        let places = places.map(|part| flat.find(part).unwrap());
+        assert!(places.is_sorted(), "{places:?} in {flat}");
         let stacked = text(write, &stacked());
         assert_eq!(stacked.matches("<circle").count(), 2, "{stacked}");
         assert_eq!(stacked.matches("<path stroke").count(), 2, "{stacked}");
@@ -193,6 +201,11 @@ mod tests {
         // Beside it: what the cells cost, the more the darker.
         assert!(at(1, 6)[0] > at(14, 10)[0]);
         assert_eq!(at(1, 6)[0], at(1, 6)[2]);
+        // What leaves a pin is seen up to the pin, through its frame.
+        let bytes = written(write, &flat());
+        let whole = image::load_from_memory(&bytes).unwrap().to_rgb8();
+        assert_eq!(whole.get_pixel(18, 8).0, red);
+        assert_eq!(whole.get_pixel(18, 18).0, [255; 3]);
         let mut blocked = flat();
         blocked.grid.block(Cell::at(0, 2)).unwrap();
         assert_eq!(picture(&blocked)(1, 10), picture::BLOCKED_CELL);

@@ -20,8 +20,8 @@ const UNREACHED_PIN: u8 = PIN + 1;
 /// Writes a PNG picture of what cells cost as shades of grey (the mean weight of their edges, dark where it is high; slate where all
 /// are blocked) with each net's tree and pins over it.
 ///
-/// Trees have a colour for each net, or, if there is one net, for each layer. Pins are black squares with a white frame, yellow if no
-/// path reaches them; vias are white dots. Grids below 800 cells are enlarged by a whole number, at most 16.
+/// Trees have a colour for each net, or, if there is one net, for each layer. Pins are black squares, yellow if no path reaches them,
+/// with a white frame behind the trees; vias are white dots. Grids below 800 cells are enlarged by a whole number, at most 16.
 ///
 /// # Errors
 /// [`Error::LengthMismatch`] unless there is a route for each net; [`Error::Unwritable`] for grids with a side of 2³¹ cells and more;
@@ -41,6 +41,15 @@ pub fn write_route_png(case: &RoutingCase, routes: &[Route], out: impl Write) ->
     }
     let shades = shades(grid, DARKEST)?;
     let mut canvas = Canvas::new(grid.width(), grid.height(), shades, false)?.with_thick_lines();
+    // Under the wires: over them, a frame would part them from the pin.
+    for cell in case
+        .nets
+        .iter()
+        .flat_map(|net| &net.pins)
+        .flat_map(|pin| &pin.cells)
+    {
+        canvas.frame(at(*cell), FRAME);
+    }
     for (net, route) in routes.iter().enumerate() {
         let (wires, vias) = wires(route);
         for wire in &wires {
@@ -60,7 +69,7 @@ pub fn write_route_png(case: &RoutingCase, routes: &[Route], out: impl Write) ->
                 Err(_) => PIN,
             };
             for &cell in &pin.cells {
-                canvas.marker(at(cell), FRAME, colour);
+                canvas.marker(at(cell), colour);
             }
         }
     }

@@ -17,7 +17,7 @@ const DARKEST: u8 = 15;
 /// cost as shades of grey (the mean weight of their edges, dark where it is high; slate where all are blocked).
 ///
 /// Trees have a colour for each net, or, if there is one net, for each layer. Vias are dots. Pins are black squares, yellow if no path
-/// reaches them. Grids below 800 cells are shown enlarged, up to 16 times.
+/// reaches them, with a white frame behind the trees. Grids below 800 cells are shown enlarged, up to 16 times.
 ///
 /// # Errors
 /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there is a route for each net;
@@ -43,6 +43,10 @@ pub fn write_route_svg(case: &RoutingCase, routes: &[Route], out: impl Write) ->
     }
     // Cells' centres.
     text.put("<g transform=\"translate(.5 .5)\">\n");
+    // Under the wires: over them, a frame would part them from the pin.
+    let pins = case.nets.iter().flat_map(|net| &net.pins);
+    let cells = pins.flat_map(|pin| pin.cells.iter().copied());
+    put_squares(&mut text, cells, [255; 3], "m-.7-.7h1.4v1.4h-1.4z")?;
     text.put("<g fill=\"none\" stroke-width=\".4\" stroke-linecap=\"round\" stroke-linejoin=\"round\">\n");
     let mut dots = Vec::new();
     for (net, route) in routes.iter().enumerate() {
@@ -131,18 +135,29 @@ fn put_pins(text: &mut Text<impl Write>, case: &RoutingCase, routes: &[Route]) -
             let pins = (0..net.pins.len()).filter(wanted);
             squares.extend(pins.flat_map(|pin| &net.pins[pin].cells));
         }
-        if squares.is_empty() {
-            continue;
-        }
         let fill = if unreached { UNREACHED } else { [0; 3] };
-        text.put("<path fill=\"").put(&hex(fill));
-        text.put("\" stroke=\"#fff\" stroke-width=\".2\" d=\"");
-        for Cell { x, y, .. } in squares {
-            text.put("M").integer(x).put(" ").integer(y);
-            text.put("m-.6-.6h1.2v1.2h-1.2z").hand_on()?;
-        }
-        text.put("\"/>\n");
+        put_squares(text, squares.into_iter().copied(), fill, "m-.5-.5h1v1h-1z")?;
     }
+    Ok(())
+}
+
+/// One path with `square` around the centre of each of `cells`, if there are any.
+fn put_squares(
+    text: &mut Text<impl Write>,
+    cells: impl IntoIterator<Item = Cell>,
+    fill: [u8; 3],
+    square: &str,
+) -> Result<()> {
+    let mut cells = cells.into_iter().peekable();
+    if cells.peek().is_none() {
+        return Ok(());
+    }
+    text.put("<path fill=\"").put(&hex(fill)).put("\" d=\"");
+    for Cell { x, y, .. } in cells {
+        text.put("M").integer(x).put(" ").integer(y).put(square);
+        text.hand_on()?;
+    }
+    text.put("\"/>\n");
     Ok(())
 }
 

@@ -1,0 +1,42 @@
+//! Opening the engine.
+
+use std::time::Instant;
+
+use trazar::{Device, Engine, Job};
+
+use crate::args::{self, RunArgs};
+
+/// The engine that the command line asks for.
+pub(crate) struct Start {
+    /// `None` leaves it to the job, whose size is not known before the input is read.
+    engine: Option<Engine>,
+    seconds: f64,
+}
+
+impl Start {
+    /// Opens the engine, unless it depends on the job; `devices` are those of the algorithm that
+    /// was asked for, if any. A device that is not there shows now, before the input is read.
+    pub(crate) fn begin(run: &RunArgs, devices: Option<&[Device]>) -> trazar::Result<Self> {
+        let started = Instant::now();
+        let without = |device| devices.is_some_and(|devices| !devices.contains(&device));
+        let engine = match run.device {
+            args::Device::Cpu => Some(Engine::cpu()),
+            args::Device::Cuda => Some(Engine::cuda()?),
+            args::Device::Emulator => Some(Engine::emulator(run.seed.unwrap_or(0))),
+            args::Device::Auto if without(Device::Cuda) => Some(Engine::cpu()),
+            args::Device::Auto if without(Device::Cpu) => Some(Engine::cuda()?),
+            args::Device::Auto => None,
+        };
+        Ok(Self {
+            engine,
+            seconds: started.elapsed().as_secs_f64(),
+        })
+    }
+
+    /// The engine for the job, and how many seconds opening it took.
+    pub(crate) fn finish(self, job: impl FnOnce() -> Job) -> (Engine, f64) {
+        let started = Instant::now();
+        let engine = self.engine.unwrap_or_else(|| Engine::auto(job(), 1));
+        (engine, self.seconds + started.elapsed().as_secs_f64())
+    }
+}

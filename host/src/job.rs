@@ -1,0 +1,331 @@
+//! [`Job`]: which device a piece of work runs faster on.
+
+use crate::route::{Net, RoutingGrid};
+use crate::{BinaryImage, Device};
+
+/// The size of a piece of work, as far as its time depends on it: what
+/// [`Engine::auto`](crate::Engine::auto) chooses by.
+///
+/// Input and result are in this machine's memory. Times are estimated from figures in
+/// `docs/performance.md`, under "Which device": one H200, and its host's cores. They need not be
+/// close, as the devices mostly differ by far; the results are the same wherever the work runs.
+///
+/// ```
+/// use trazar::{Device, Job};
+///
+/// let labels = Job::Label { pixels: 1 << 28 };
+/// assert_eq!(labels.device(16, true, 1), Device::Cpu);
+/// // The contours of noise take long.
+/// let contours = Job::Trace { pixels: 1 << 28, sides: 1 << 27 };
+/// assert_eq!(contours.device(16, true, 1), Device::Cuda);
+/// assert_eq!(contours.device(16, false, 1), Device::Cpu);
+/// // A GPU pays for an image of a megapixel if it is opened once for many of them.
+/// let blobs = Job::Trace { pixels: 1 << 20, sides: 25_000 };
+/// assert_eq!(blobs.device(16, true, 1), Device::Cpu);
+/// assert_eq!(blobs.device(16, true, 10_000), Device::Cuda);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Job {
+    /// [`Engine::label`](crate::Engine::label).
+    Label {
+        /// The image's pixels.
+        pixels: u64,
+    },
+    /// [`Engine::trace`](crate::Engine::trace).
+    Trace {
+        /// The image's pixels.
+        pixels: u64,
+        /// The vertical sides of pixels between foreground and background: the borders' length.
+        sides: u64,
+    },
+    /// [`Engine::route`](crate::Engine::route).
+    Route {
+        /// The grid's cells, on all layers.
+        cells: u64,
+        /// The grid's layers.
+        layers: u32,
+        /// Nets.
+        nets: u64,
+        /// The cells of all nets' windows, on all layers, counted for each net.
+        searched: u64,
+        /// All nets' pins.
+        pins: u64,
+    },
+}
+
+impl Job {
+    /// Labelling `image`.
+    pub fn label(image: &BinaryImage) -> Self {
+        let pixels = image.pixel_count();
+        Self::Label { pixels }
+    }
+
+    /// Tracing `image`, whose borders are measured: a pass over its bits, some 2 % of the time
+    /// that tracing takes on one core.
+    pub fn trace(image: &BinaryImage) -> Self {
+        Self::Trace {
+            pixels: image.pixel_count(),
+            sides: (0..image.height()).map(|y| sides(image.row(y))).sum(),
+        }
+    }
+
+    /// Routing `nets` on `grid`.
+    pub fn route(grid: &RoutingGrid, nets: &[Net]) -> Self {
+        let layers = u64::from(grid.layers());
+        let area = |net: &Net| match net.window {
+            Some(window) => u64::from(window.width) * u64::from(window.height),
+            None => u64::from(grid.width()) * u64::from(grid.height()),
+        };
+        let searched = nets.iter().map(area).fold(0, u64::saturating_add);
+        Self::Route {
+            cells: grid.cell_count().into(),
+            layers: grid.layers(),
+            nets: nets.len() as u64,
+            searched: searched.saturating_mul(layers),
+            pins: nets.iter().map(|net| net.pins.len() as u64).sum(),
+        }
+    }
+
+    /// The device on which `runs` such jobs, one after the other, are estimated to be done first:
+    /// this machine's processor with `cores`, or, if there is one, a GPU that has to be opened
+    /// first.
+    ///
+    /// Work that is too large for a GPU's kernels is for the processor.
+    pub fn device(self, cores: usize, gpu: bool, runs: u32) -> Device {
+        let runs = f64::from(runs);
+        let on_cpu = runs * self.cpu_nanoseconds(cores);
+        let on_gpu = OPENING + runs * self.gpu_nanoseconds();
+        if gpu && self.fits_kernels() && on_gpu < on_cpu {
+            Device::Cuda
+        } else {
+            Device::Cpu
+        }
+    }
+
+    /// By the algorithm that the processor's engine chooses first: of these only the one for labels
+    /// uses more than one core.
+    fn cpu_nanoseconds(self, cores: usize) -> f64 {
+        match self {
+            // 16384² blobs: 390 ms on one core, 47 on 16.
+            Self::Label { pixels } => 1.5 * pixels as f64 / cores.clamp(1, 8) as f64,
+            // 32 to 67 on masks, blobs and noise.
+            Self::Trace { pixels, sides } => 40.0 * sides as f64 + 0.1 * pixels as f64,
+            // 65 to 120 a cell from 16 pins on; 10,000 pins on 256² take 2 µs each.
+            Self::Route { searched, pins, .. } => 80.0 * searched as f64 + 1500.0 * pins as f64,
+        }
+    }
+
+    /// With the copies there and back.
+    fn gpu_nanoseconds(self) -> f64 {
+        match self {
+            // 16384² blobs: 260 ms.
+            Self::Label { pixels } => LAUNCHES + pixels as f64,
+            // A side is 6 to 10 bytes of points, which come back at 4 GB/s; finding them takes a
+            // tenth of that.
+            Self::Trace { pixels, sides } => LAUNCHES + 2.5 * sides as f64 + 0.01 * pixels as f64,
+            Self::Route {
+                cells,
+                layers,
+                nets,
+                searched,
+                pins,
+            } => {
+                // 4096²: 7 ms.
+                let copies = 0.42 * cells as f64;
+                let distance = (searched as f64 / pins.max(1) as f64).sqrt();
+                let pins_of_net = pins as f64 / nets.max(1) as f64;
+                // A pin's field ends some 70 cells from it, and the nearest of 10,000 is found in
+                // 5 µs; farther, a search comes nearer by a cell in a microsecond.
+                let pin = if layers == 1 && distance <= 70.0 {
+                    4_000.0 + 0.5 * pins_of_net
+                } else {
+                    1_000.0 * distance
+                };
+                // A net's pins come one after the other. 1000 nets at once take 2 ms.
+                let at_once = nets.clamp(1, 16) as f64;
+                LAUNCHES + copies + pin * pins as f64 / at_once
+            }
+        }
+    }
+
+    fn fits_kernels(self) -> bool {
+        match self {
+            Self::Label { pixels } => pixels < 1 << 32,
+            Self::Trace { pixels, .. } => pixels <= 1 << 30,
+            Self::Route { .. } => true,
+        }
+    }
+}
+
+/// Opening a GPU takes 200 ms; the first time, another 260 for compiling the kernels.
+const OPENING: f64 = 200e6;
+
+/// What launches and waits for counts take, however small the work is.
+const LAUNCHES: f64 = 0.4e6;
+
+/// How often a row changes between background, which is around it too, and foreground.
+fn sides(row: &[u64]) -> u64 {
+    let mut before = 0;
+    let mut sides = 0;
+    for &word in row {
+        sides += u64::from((word ^ (word << 1 | before)).count_ones());
+        before = word >> 63;
+    }
+    sides + before
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::route::{Cell, Window};
+
+    fn route(side: u64, pins: u64) -> Job {
+        Job::Route {
+            cells: side * side,
+            layers: 1,
+            nets: 1,
+            searched: side * side,
+            pins,
+        }
+    }
+
+    /// Milliseconds, as `docs/performance.md` has them for jobs on one core and on an open GPU; of
+    /// contours on a GPU, with 2 ms more for each 8 MB of points, since they come to the host here.
+    #[test]
+    fn the_faster_device_is_that_of_the_figures() {
+        let routes = [
+            (256, 16, 6.5, 0.77),
+            (256, 260, 8.3, 1.47),
+            (256, 1000, 7.2, 4.4),
+            (256, 10_000, 26.9, 89.7),
+            (512, 16, 17.1, 2.23),
+            (512, 1000, 28.0, 4.81),
+            (512, 10_000, 37.3, 87.1),
+            (1024, 16, 67.7, 4.14),
+            (1024, 700, 112.0, 5.93),
+            (2048, 16, 288.0, 8.36),
+            (2048, 700, 427.0, 69.2),
+            (2048, 10_000, 516.0, 103.0),
+            (4096, 16, 1422.0, 19.1),
+            (4096, 1000, 1891.0, 139.0),
+        ];
+        let routes = routes.map(|(side, pins, cpu, gpu)| (route(side, pins), 1, cpu, gpu));
+        let trace = |side: u64, sides| Job::Trace {
+            pixels: side * side,
+            sides,
+        };
+        let pixels = 1 << 28;
+        let others = [
+            (Job::Label { pixels }, 16, 47.0, 260.0),
+            (Job::Label { pixels }, 1, 390.0, 260.0),
+            (trace(4096, 398_594), 16, 16.2, 0.54 + 0.57),
+            (trace(16384, 6_400_000), 16, 429.0, 2.28 + 9.1),
+            (trace(4096, 8_400_000), 16, 362.0, 3.24 + 21.0),
+            (trace(16384, 134_000_000), 16, 7159.0, 47.5 + 337.0),
+            (trace(2550, 301_320), 16, 10.6, 0.57 + 0.4),
+        ];
+        for (job, cores, cpu, gpu) in routes.into_iter().chain(others) {
+            // So often that opening the GPU counts for nothing; and once.
+            for (runs, opening) in [(u32::MAX, 0.0), (1, 200.0)] {
+                let faster = match cpu < gpu + opening {
+                    true => Device::Cpu,
+                    false => Device::Cuda,
+                };
+                assert_eq!(
+                    job.device(cores, true, runs),
+                    faster,
+                    "{job:?}, {runs} runs"
+                );
+                assert_eq!(job.device(cores, false, runs), Device::Cpu);
+            }
+            let within = |estimate: f64, measured: f64| {
+                let ratio = estimate / 1e6 / measured;
+                assert!(
+                    (0.4..2.5).contains(&ratio),
+                    "{job:?}: {ratio} of {measured}"
+                );
+            };
+            within(job.cpu_nanoseconds(cores), cpu);
+            within(job.gpu_nanoseconds(), gpu);
+        }
+    }
+
+    #[test]
+    fn dense_pins_are_for_the_core() {
+        for side in [256, 512, 1024, 2048] {
+            let cells = side * side;
+            assert_eq!(
+                route(side, cells / 20).device(16, true, u32::MAX),
+                Device::Cpu
+            );
+            assert_eq!(
+                route(side, cells / 200).device(16, true, u32::MAX),
+                Device::Cuda
+            );
+        }
+    }
+
+    #[test]
+    fn what_kernels_cannot_hold_is_for_the_processor() {
+        let huge = Job::Trace {
+            pixels: (1 << 30) + 1,
+            sides: 1 << 29,
+        };
+        assert_eq!(huge.device(1, true, 1), Device::Cpu);
+        let fits = Job::Trace {
+            pixels: 1 << 30,
+            sides: 1 << 29,
+        };
+        assert_eq!(fits.device(1, true, 1), Device::Cuda);
+        let pixels = 1 << 32;
+        assert_eq!(Job::Label { pixels }.device(1, true, 9), Device::Cpu);
+        let pixels = pixels - 1;
+        assert_eq!(Job::Label { pixels }.device(1, true, 9), Device::Cuda);
+        let nothing = Job::Route {
+            cells: 0,
+            layers: 1,
+            nets: 0,
+            searched: 0,
+            pins: 0,
+        };
+        assert_eq!(nothing.device(1, true, 1), Device::Cpu);
+    }
+
+    #[test]
+    fn sizes_are_those_of_image_and_nets() {
+        for width in [1, 3, 63, 64, 65, 128, 130] {
+            let image = BinaryImage::from_fn(width, 5, |x, y| (x * x + y) % 3 == 0).unwrap();
+            let mut sides = 0;
+            for y in 0..5 {
+                let mut row: Vec<bool> = (0..width).map(|x| image.get(x, y)).collect();
+                row.insert(0, false);
+                row.push(false);
+                sides += row.windows(2).filter(|pair| pair[0] != pair[1]).count() as u64;
+            }
+            let pixels = u64::from(width) * 5;
+            assert_eq!(Job::trace(&image), Job::Trace { pixels, sides });
+            assert_eq!(Job::label(&image), Job::Label { pixels });
+        }
+        let layer = RoutingGrid::uniform(30, 20, 1).unwrap();
+        let grid = RoutingGrid::stack(&[layer.clone(), layer], &[1; 600]).unwrap();
+        let mut nets = [
+            Net::from_cells([Cell::at(0, 0), Cell::at(3, 4)]),
+            Net::default(),
+        ];
+        nets[1].window = Some(Window {
+            x: 0,
+            y: 0,
+            width: 7,
+            height: 5,
+        });
+        let expected = Job::Route {
+            cells: 1200,
+            layers: 2,
+            nets: 2,
+            searched: 2 * (600 + 35),
+            pins: 2,
+        };
+        assert_eq!(Job::route(&grid, &nets), expected);
+    }
+}
