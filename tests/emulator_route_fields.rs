@@ -28,7 +28,8 @@ fn check_nets(emulator: &Emulator, grid: &RoutingGrid, nets: &[Net]) -> Result<(
     let router = DeviceRouter::on(emulator.clone());
     let on_device = DeviceGrid::upload(emulator, grid)?;
     let found = router.route(&on_device, nets);
-    prop_assert_eq!(mistake(found, &expected, RouteAlgorithm::Fields), None);
+    let mistake = mistake(found, &expected, RouteAlgorithm::Fields);
+    prop_assert_eq!(mistake, None, "not the CPU's routes");
     Ok(())
 }
 
