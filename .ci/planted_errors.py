@@ -44,7 +44,7 @@ PAGE = ROOT / "docs/planted-errors.md"
 # Where markers may be.
 SOURCES = ["kernels-gpu/src", "cuda_std/src", "host/src"]
 # What a test may take. An error that stops a kernel for good is to be reported, not waited for.
-SECONDS = 120
+SECONDS = 300
 SAMPLE = 10
 
 WRONG = "wrong result"
