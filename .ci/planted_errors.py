@@ -20,6 +20,9 @@ planted_errors.toml says: with a fault of that kind, of that kernel, on that arr
 `wrong result`, since a comparison with the CPU failed, which the tests' messages say by the words
 "not the CPU's". A crash, a panic elsewhere or a test that does not end is no detection.
 
+An error may also be planted in the emulator. Then its own tests must miss a fault that they look
+for (`fault missed`).
+
 Exit status 1 if an error is not noticed as it should be, or does not fit.
 """
 
@@ -50,6 +53,9 @@ SAMPLE = 10
 WRONG = "wrong result"
 # What the tests say where a result differs from the CPU's.
 COMPARISON = "not the CPU's"
+# What the emulator's own tests, tests/broken_kernels of cuda_std, say where it reports nothing.
+MISSED = re.compile(r"panicked at \S*broken_kernels/support\.rs:\d+:\d+:\n"
+                    r"(a fault|no schedule shows it)$", re.MULTILINE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -256,6 +262,8 @@ def detection(output):
         return "uninitialised read: by the host", ""
     if COMPARISON in output:
         return WRONG, ""
+    if MISSED.search(output):
+        return "fault missed", ""
     return None, ""
 
 
@@ -418,7 +426,9 @@ def page(results, paths):
 
 def check(errors):
     """All that needs no build. Says what is wrong, if something is."""
-    find_changes(errors, read_sources())
+    texts = read_sources()
+    check_misfits(errors, texts)
+    find_changes(errors, texts)
     if unknown := sorted({error.test for error in errors} - known_tests()):
         raise Misfit(f"no such tests: {', '.join(unknown)}")
     for error in errors:
@@ -429,6 +439,26 @@ def check(errors):
         raise Misfit(f"{PAGE.relative_to(ROOT)} is of other errors: `.ci/planted_errors.py` "
                      "plants all and writes it")
     print(f"{len(errors)} errors fit the sources, their tests and {PAGE.relative_to(ROOT)}")
+
+
+def check_misfits(errors, texts):
+    """A marker that is gone, there twice, or of nothing, and code that has changed are seen."""
+    error = next(error for error in errors if len(error.edits) == 1)
+    line = next(match[0] for text in texts.values() for match in MARKER.finditer(text)
+                if match[1] == error.name)
+    path = next(path for path, text in texts.items() if line in text)
+    spoilt = {
+        "gone": texts[path].replace(line, ""),
+        "twice": texts[path] + line + "\n",
+        "of nothing": texts[path] + "// planted: no-such-error\nreturn;\n",
+        "before other code": texts[path].replace(line, line + "\nother(code);"),
+    }
+    for what, text in spoilt.items():
+        try:
+            find_changes(errors, texts | {path: text})
+        except Misfit:
+            continue
+        raise Misfit(f"a marker that is {what} goes unnoticed: this script is wrong")
 
 
 def known_tests():

@@ -154,7 +154,6 @@ impl<L: Label> Problem<'_, L> {
             self.drop_hold(net);
         }
         if !locked {
-            // planted: route-give-back-fence
             thread::device_fence();
             self.locks.st_relaxed(slot, 0, Device);
         }
