@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plant errors in the kernels, one by one, and see the emulator's tests report them.
 
-    planted_errors.py                 all errors, then --write; prints how long it took
+    planted_errors.py [--write]       all errors; --write makes docs/planted-errors.md of the reports
     planted_errors.py --sample [N]    ten of them: the N-th ten, today's if N is left out
     planted_errors.py --only NAME     this one; may be repeated
     planted_errors.py --check         builds nothing: do all errors fit the sources, and the page?
@@ -436,8 +436,8 @@ def check(errors):
             raise Misfit(f"{error.name}: nothing is expected")
     rows = ROW.findall(PAGE.read_text())
     if rows != [(error.name, error.what) for error in errors]:
-        raise Misfit(f"{PAGE.relative_to(ROOT)} is of other errors: `.ci/planted_errors.py` "
-                     "plants all and writes it")
+        raise Misfit(f"{PAGE.relative_to(ROOT)} is of other errors: `.ci/planted_errors.py "
+                     "--write` plants all and writes it")
     print(f"{len(errors)} errors fit the sources, their tests and {PAGE.relative_to(ROOT)}")
 
 
@@ -488,6 +488,7 @@ def main():
     parser.add_argument("--sample", type=int, nargs="?", metavar="N",
                         const=datetime.date.today().toordinal(), help="plant ten errors")
     parser.add_argument("--check", action="store_true", help="whether all fits; builds nothing")
+    parser.add_argument("--write", action="store_true", help="write the page, if all are noticed")
     parser.add_argument("--list", action="store_true", help="name the errors, plant none")
     parser.add_argument("--seed", type=int, default=1, help="the tests' TRAZAR_SEED")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="tests at a time")
@@ -504,6 +505,8 @@ def main():
     elif options.sample is not None:
         errors = sample_of(errors, options.sample)
         print(f"sample {options.sample}: repeat it with --sample {options.sample}", flush=True)
+    if options.write and len(errors) < len(all_errors):
+        parser.error("the page has all errors: --write goes without --only and --sample")
     if options.list:
         for error in errors:
             print(f"{error.name:26} {error.what}")
@@ -547,7 +550,7 @@ def main():
         print(f"\n{error.name}: {said}\n{error.test} with it:\n{output[-6000:]}")
     print(f"{len(errors)} errors, {len(results)} noticed as they should be, {len(failures)} not, "
           f"in {time.monotonic() - begin:.0f} s (tests' seed {options.seed})")
-    if len(results) == len(all_errors):
+    if options.write and not failures:
         PAGE.write_text(page(results, planter.paths))
         print(f"wrote {PAGE.relative_to(ROOT)}")
     return 1 if failures else 0
