@@ -24,7 +24,12 @@ And for each of some random grids, from text and from NumPy arrays:
   to any pin; the pins that are left out are those that SciPy finds in other components.
 - The text has the JSON's cells, the SVG its wires, and OpenCV finds them in the PNG.
 
-Prints one line an image or grid, and exits with 1 at the first difference.
+Prints one line per image or grid, and exits with 1 at the first difference.
+
+At last, each comparison is shown to fail: what the command has written is altered before it is
+read, in every way that a comparison is there for (a polygon moved, a pixel recoloured, a cost that
+is one too high), and that comparison must say so. Exits with 1 if an alteration goes unnoticed, or
+if some comparison was shown to fail by none.
 """
 
 import csv
@@ -54,8 +59,15 @@ class Difference(Exception):
     """What is written is not what is there."""
 
 
+# The comparisons, as lines of this file: all that were made, and those that have failed.
+made, failed = set(), set()
+
+
 def expect(condition, message):
+    line = sys._getframe(1).f_lineno
+    made.add(line)
     if not condition:
+        failed.add(line)
         raise Difference(message)
 
 
@@ -83,9 +95,20 @@ def images():
     yield "comb", comb
 
 
+# What becomes of what trazar writes before it is read, where a difference is planted: for an
+# extension, a function of the file and the arguments; for `-`, of standard output and them.
+alterations = {}
+
+
 def run(trazar, *arguments):
-    result = subprocess.run([trazar, *map(str, arguments)], capture_output=True, text=True)
+    arguments = [str(argument) for argument in arguments]
+    result = subprocess.run([trazar, *arguments], capture_output=True, text=True)
     expect(result.returncode == 0, f"{arguments}: status {result.returncode}: {result.stderr}")
+    for option, value in zip(arguments, arguments[1:]):
+        if option in ("-o", "--stats") and Path(value).suffix in alterations:
+            alterations[Path(value).suffix](Path(value), arguments)
+    if "-" in alterations:
+        return alterations["-"](result.stdout, arguments)
     return result.stdout
 
 
@@ -237,8 +260,10 @@ def check_labels(trazar, source, mask, folder):
     picture = cv2.imread(str(folder / "out.png")).astype(int)
     packed = picture @ [1, 256, 65536]
     expect(((packed == 0) == ~mask).all(), "the labels' picture: background is black")
-    for label in range(1, min(count, 50) + 1):
-        expect(len(set(packed[expected == label].tolist())) == 1, "one colour a component")
+    first = range(1, min(count, 50) + 1)
+    colours = [set(packed[expected == label].tolist()) for label in first]
+    expect(all(len(colour) == 1 for colour in colours), "a component of several colours")
+    expect(len(set.union(set(), *colours)) == len(first), "components of the same colour")
 
 
 def check_inputs(trazar, folder):
@@ -254,7 +279,8 @@ def check_inputs(trazar, folder):
 
     def image(name, array, parameters=()):
         path = folder / name
-        expect(cv2.imwrite(str(path), array, list(parameters)), f"OpenCV cannot write {name}")
+        if not cv2.imwrite(str(path), array, list(parameters)):
+            sys.exit(f"OpenCV cannot write {name}")
         written.append(path)
 
     def array(name, values):
@@ -382,8 +408,8 @@ def check_tree(net, right, down, via, pins):
         expect(len(cells) == len(used) + 1, "no tree")
 
 
-def check_routes(trazar, folder):
-    for name, right, down, via, pins in grids():
+def check_routes(trazar, folder, cases):
+    for name, right, down, via, pins in cases:
         source = folder / "case.txt"
         write_case(source, right, down, via, pins)
         arrays = []
@@ -439,6 +465,288 @@ def check_routes(trazar, folder):
               flush=True)
 
 
+def altered_layout(change):
+    """A GDSII file after `change(layout, cell, layer)`."""
+    def alter(path, _):
+        layout = kdb.Layout()
+        layout.read(str(path))
+        cell, layer = layout.top_cell(), layout.layer(7, 0)
+        change(layout, cell, layer)
+        options = kdb.SaveLayoutOptions()
+        options.gds2_max_vertex_count = 8000
+        options.gds2_multi_xy_records = True
+        options.dbu = layout.dbu
+        layout.write(str(path), options)
+    return alter
+
+
+def altered_json(change, option=None):
+    """JSON, a file or standard output, after `change(value)`; with `option`, only where that was
+    given (or was not, if it is "not" and the option)."""
+    def alter(source, arguments):
+        text = source.read_text() if isinstance(source, Path) else source
+        absent = option is not None and option.startswith("not ")
+        if option is None or (option.removeprefix("not ") in arguments) != absent:
+            value = json.loads(text)
+            change(value)
+            text = json.dumps(value)
+        if isinstance(source, Path):
+            source.write_text(text)
+        return text
+    return alter
+
+
+def altered_text(pattern, new, count=1):
+    """A text, a file or standard output, with the first match of a pattern replaced."""
+    def alter(source, arguments):
+        text = source.read_text() if isinstance(source, Path) else source
+        changed = re.sub(pattern, new, text, count=count)
+        if isinstance(source, Path):
+            source.write_text(changed)
+        return changed
+    return alter
+
+
+def altered_picture(change):
+    """A picture after `change(pixels)`, which may give another one."""
+    def alter(path, _):
+        picture = cv2.imread(str(path))
+        changed = change(picture)
+        cv2.imwrite(str(path), picture if changed is None else changed)
+    return alter
+
+
+def altered_array(change):
+    """A .npy file after `change(array)`, which gives the new one."""
+    return lambda path, _: np.save(path, change(np.load(path)))
+
+
+def altered_column(column, value):
+    """A CSV file whose first row has another value in a column."""
+    def alter(path, _):
+        with open(path, newline="") as file:
+            rows = list(csv.DictReader(file))
+        rows[0][column] = value
+        with open(path, "w", newline="") as file:
+            writer = csv.DictWriter(file, rows[0].keys())
+            writer.writeheader()
+            writer.writerows(rows)
+    return alter
+
+
+def plants():
+    """(what is compared, the comparison's message, check, its image or grid, alterations)."""
+    # A ring, a block in it, and a block apart: three components, one with a hole.
+    mask = np.zeros((12, 20), bool)
+    mask[1:9, 1:9] = True
+    mask[2:8, 2:8] = False
+    mask[4:6, 4:6] = True
+    mask[3:7, 12:16] = True
+    two = np.zeros((3, 5), bool)
+    two[1, 1] = two[1, 3] = True
+    comb = np.ones((4, 5001), bool)
+    comb[:2, 1::2] = False
+
+    def gds(change):
+        return {".gds": altered_layout(change)}
+
+    def at_once(layout, cell, layer):
+        region = kdb.Region(cell.shapes(layer)).merged()
+        cell.shapes(layer).clear()
+        cell.shapes(layer).insert(region)
+
+    def boxes(*boxes):
+        def change(layout, cell, layer):
+            unit = kdb.Region(cell.shapes(layer)).bbox().height()
+            cell.shapes(layer).clear()
+            for left, bottom, right, top in boxes:
+                cell.shapes(layer).insert(kdb.Box(left * unit, bottom * unit, right * unit,
+                                                  top * unit))
+        return gds(change)
+
+    yield "GDS", "database unit", check_gds, mask, gds(
+        lambda layout, cell, layer: setattr(layout, "dbu", 0.002))
+    yield "GDS", "layers", check_gds, mask, gds(
+        lambda layout, cell, layer: cell.shapes(layout.layer(8, 0)).insert(kdb.Box(0, 0, 1, 1)))
+    yield "GDS", "GDS area 97 before", check_gds, mask, gds(
+        lambda layout, cell, layer: cell.shapes(layer).insert(kdb.Box(100, 0, 101, 49)))
+    yield "GDS", "a boundary of", check_gds, comb, gds(at_once)
+    yield "GDS", "1 polygons, 2", check_gds, two, boxes((1, 1, 3, 2))
+    yield "GDS", "GDS area 1 after", check_gds, two, boxes((1, 1, 2, 2), (1, 1, 2, 2))
+    yield "GDS", "the GDS is another", check_gds, two, boxes((1, 1, 2, 2), (4, 1, 5, 2))
+
+    def ring(change, number=0):
+        def alter(value):
+            for feature in value["features"]:
+                rings = feature["geometry"]["coordinates"]
+                if number < len(rings):
+                    rings[number] = change(rings[number])
+                    return
+        return alter
+
+    def features(change):
+        return lambda value: change(value["features"])
+
+    def geojson(change, option="--geometry"):
+        return {".geojson": altered_json(change, option)}
+
+    centers = "not --geometry"
+    yield "GeoJSON", "an invalid", check_geojson, two, geojson(
+        ring(lambda points: [points[i] for i in (0, 2, 1, 3, 0)]))
+    yield "GeoJSON", "an exterior", check_geojson, mask, geojson(ring(lambda points: points[::-1]))
+    yield "GeoJSON", "a hole is", check_geojson, mask, geojson(
+        ring(lambda points: points[::-1], 1))
+    yield "GeoJSON", "the property area", check_geojson, mask, geojson(features(
+        lambda all: all[0]["properties"].update(area=all[0]["properties"]["area"] + 1)))
+    yield "GeoJSON", "the property kind", check_geojson, mask, geojson(features(
+        lambda all: all[0]["properties"].update(kind="hole")))
+    yield "GeoJSON", "GeoJSON area", check_geojson, mask, geojson(features(list.pop))
+    yield "GeoJSON", "GeoJSON: another", check_geojson, two, geojson(
+        ring(lambda points: [[x + 1, y] for x, y in points]))
+    yield "GeoJSON", "2 outer", check_geojson, mask, geojson(features(list.pop), centers)
+    yield "GeoJSON", "MultiPoint", check_geojson, two, geojson(features(
+        lambda all: all[0].update(geometry={"type": "MultiPoint", "coordinates": [[1, 1]]})),
+        centers)
+    yield "GeoJSON", "the property area", check_geojson, mask, geojson(features(
+        lambda all: all[0]["properties"].update(area=1e6)), centers)
+
+    yield "SVG", "the SVG's viewBox", check_svg, mask, {
+        ".svg": altered_text(r'viewBox="0 0 20', 'viewBox="0 0 21')}
+    yield "SVG", "SVG and JSON", check_svg, mask, {".svg": altered_text(r"M ?\d+", "M9")}
+
+    def paint(place, colour):
+        return {".png": altered_picture(lambda picture: picture.__setitem__(place, colour))}
+
+    everything = (slice(None), slice(None))
+    yield "overlay", "overlay's size", check_overlay, mask, {
+        ".png": altered_picture(lambda picture: picture[:, 1:])}
+    yield "overlay", "a contour's pixel", check_overlay, mask, paint(everything, (9, 9, 9))
+    yield "overlay", "something is drawn", check_overlay, mask, paint((-1, -1), (0, 0, 255))
+
+    yield "labels", "the labels' type", check_labels, mask, {
+        ".npy": altered_array(lambda labels: labels.astype(np.int64))}
+    yield "labels", "labels differ", check_labels, mask, {
+        ".npy": altered_array(lambda labels: np.array([0, 2, 1, 3], np.uint32)[labels])}
+    for column, message in (("label", "CSV labels"), ("area", "CSV areas"),
+                            ("x_min", "CSV bounding"), ("y_min", "CSV bounding"),
+                            ("x_max", "CSV bounding"), ("y_max", "CSV bounding"),
+                            ("centroid_x", "CSV centroids"), ("centroid_y", "CSV centroids")):
+        yield column, message, check_labels, mask, {".csv": altered_column(column, 17)}
+    yield "labels", "the labels' picture", check_labels, mask, paint((0, 0), (0, 0, 1))
+    yield "labels", "a component of several", check_labels, mask, paint((1, 1), (1, 2, 3))
+    yield "labels", "components of the same", check_labels, mask, {".png": altered_picture(
+        lambda picture: picture.__setitem__(picture.any(axis=2), (10, 20, 30)))}
+
+    def moved(value):
+        value["contours"][0][0][0] += 1
+
+    def orphaned(value):
+        value["hierarchy"][0][3] = 0
+
+    yield "inputs", "u8.png: other", check_inputs, None, {"-": altered_json(moved)}
+    yield "inputs", "u8.png: another", check_inputs, None, {"-": altered_json(orphaned)}
+
+    # From (0, 0) to (3, 0), and to (0, 2), the dearer one; at (4, 3) a pin behind blocked edges.
+    right, down = np.ones((1, 4, 4), np.uint32), np.full((1, 3, 5), 2, np.uint32)
+    right[0, 3, 3] = down[0, 2, 4] = BLOCKED
+    via = np.empty((0, 4, 5), np.uint32)
+    pins = [[(0, 0, 0)], [(0, 2, 0)], [(4, 3, 0)], [(3, 0, 0)]]
+    grid = "planted", right, down, via, pins
+
+    def net(change, option=None):
+        def alter(text, arguments):
+            # The arrays' tree with the text's.
+            if arguments[arguments.index("--format") + 1] != "json":
+                return text
+            return altered_json(lambda value: change(value["nets"][0]), option)(text, arguments)
+        return {"-": alter}
+
+    def connection(i, **fields):
+        return net(lambda net: net["connections"][i].update(fields))
+
+    def segments(change):
+        return net(lambda net: change(net["segments"]))
+
+    def instead(new):
+        return net(lambda net: net.update(segments=new))
+
+    first = [[3, 0, 0], [0, 0, 0]]
+    second = [[0, 2, 0], [0, 0, 0]]
+    yield "routes", "text and arrays", check_routes, grid, net(
+        lambda net: net.update(cost=8), "--right")
+    yield "routes", "the JSON's pins", check_routes, grid, net(lambda net: net["pins"].reverse())
+    yield "routes", "not the nearest pin", check_routes, grid, connection(0, cost=2)
+    yield "routes", "a segment that is not", check_routes, grid, instead([[[3, 0, 0], [0, 1, 0]],
+                                                                         second])
+    yield "routes", "a connection that ends", check_routes, grid, connection(0, length=2)
+    yield "routes", "a connection's cost", check_routes, grid, instead(
+        [[[3, 1, 0], [3, 0, 0]], [[3, 0, 0], [1, 0, 0]], second])
+    yield "routes", "a path apart", check_routes, grid, instead([[[4, 1, 0], [1, 1, 0]], second])
+    yield "routes", "a segment that is no", check_routes, grid, segments(
+        lambda segments: segments.append(first))
+    yield "routes", "a pin was left out", check_routes, grid, net(
+        lambda net: (net["connections"].pop(), net["segments"].pop()))
+    yield "routes", "the pins that are", check_routes, grid, net(
+        lambda net: net.update(unreached=[1]))
+    yield "routes", "an edge twice", check_routes, grid, instead(
+        [first, [[0, 1, 0], [0, 0, 0]], [[0, 0, 0], [0, 1, 0]]])
+    yield "routes", "the tree's cost", check_routes, grid, net(lambda net: net.update(cost=8))
+    yield "routes", "a wire's cell", check_routes, grid, net(lambda net: net["cells"].pop(1))
+    yield "routes", "a cell that is not", check_routes, grid, net(
+        lambda net: net["cells"].append([2, 2, 0]))
+    # Over free edges a circle costs no more.
+    free = ("planted", np.zeros((1, 2, 1), np.uint32), np.zeros((1, 1, 2), np.uint32),
+            np.empty((0, 2, 2), np.uint32),
+            [[(0, 0, 0)], [(1, 0, 0)], [(0, 1, 0)], [(1, 1, 0)]])
+    yield "routes", "no tree", check_routes, free, net(lambda net: net.update(
+        cells=[[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]],
+        connections=[{"pin": pin, "cost": 0, "length": length}
+                     for pin, length in ((1, 1), (2, 2), (3, 1))],
+        segments=[[[1, 0, 0], [0, 0, 0]], [[0, 1, 0], [1, 1, 0]], [[1, 1, 0], [1, 0, 0]],
+                  [[0, 1, 0], [0, 0, 0]]]))
+    yield "routes", "text and JSON", check_routes, grid, {
+        "-": lambda text, arguments: text.replace("0", "1") if "txt" in arguments else text}
+    yield "routes", "SVG and JSON", check_routes, grid, {
+        ".svg": lambda path, _: path.write_text(
+            re.sub(r'(<path[^>]*d="M)\d', r"\g<1>2", path.read_text()))}
+    yield "routes", "the PNG's size", check_routes, grid, {
+        ".png": altered_picture(lambda picture: picture[:, 1:])}
+    yield "routes", "a wire that is not", check_routes, grid, paint(everything, (99, 99, 99))
+
+
+def check_plants(trazar, folder):
+    """Every comparison fails where it should."""
+    source = folder / "planted.png"
+    count = 0
+    for what, message, check, case, found in plants():
+        alterations.update(found)
+        try:
+            if check is check_routes:
+                check(trazar, folder, [case])
+            elif check is check_inputs:
+                check(trazar, folder)
+            else:
+                cv2.imwrite(str(source), case.astype(np.uint8) * 255)
+                check(trazar, source, case, folder)
+            said = "nothing"
+        except Difference as difference:
+            said = str(difference)
+        finally:
+            alterations.clear()
+        if not said.startswith(message):
+            sys.exit(f"planted in {what}: `{message} ...` should be said, not `{said}`")
+        count += 1
+    try:
+        run(trazar, "trace", folder / "there is no such file.png")
+    except Difference:
+        count += 1
+    lines = Path(__file__).read_text().splitlines()
+    if unshown := sorted(made - failed):
+        sys.exit("comparisons that no planted difference has shown to fail:\n" + "\n".join(
+            f"line {line}: {lines[line - 1].strip()}" for line in unshown))
+    print(f"{count} planted differences noticed, by {len(made)} comparisons")
+
+
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
@@ -449,7 +757,7 @@ def main():
             name = "inputs"
             print(f"{name}: {check_inputs(trazar, folder)} files agree", flush=True)
             name = "routes"
-            check_routes(trazar, folder)
+            check_routes(trazar, folder, grids())
             sources = list(images())
             sources += [(Path(path).name, cv2.imread(path, cv2.IMREAD_GRAYSCALE) > 127)
                         for path in sys.argv[2:]]
@@ -464,6 +772,7 @@ def main():
                 print(f"{name}: {mask.shape[1]} x {mask.shape[0]}, GDS {gds}", flush=True)
         except Difference as difference:
             sys.exit(f"{name}: {difference}")
+        check_plants(trazar, folder)
     print("all agree")
 
 

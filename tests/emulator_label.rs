@@ -29,7 +29,7 @@ fn check_labels(
     let expected = options(connectivity, LabelAlgorithm::Sequential, statistics);
     let expected = Engine::cpu().label(image, &expected).unwrap();
     let found = engine.label(image, &options(connectivity, algorithm, statistics))?;
-    prop_assert_eq!(difference(&found, &expected), None);
+    prop_assert_eq!(difference(&found, &expected), None, "not the CPU's labels");
     Ok(())
 }
 
@@ -172,11 +172,15 @@ fn labels_and_images_from_bytes() {
             let labeler = DeviceLabeler::on(emulator);
             let bytes = labeler.gpu().upload(&bytes).unwrap();
             let packed = labeler.pack(width, height, &bytes, threshold)?;
-            prop_assert!(packed.to_host()? == image, "packed");
+            prop_assert!(packed.to_host()? == image, "not the CPU's image");
             let (packed, labels) =
                 labeler.label_bytes(width, height, &bytes, threshold, connectivity)?;
-            prop_assert!(packed.to_host()? == image, "packed while labelling");
-            prop_assert_eq!(difference(&labels.to_host()?, &expected), None);
+            prop_assert!(
+                packed.to_host()? == image,
+                "not the CPU's image, packed while labelling"
+            );
+            let difference = difference(&labels.to_host()?, &expected);
+            prop_assert_eq!(difference, None, "not the CPU's labels");
             Ok(())
         },
     );
@@ -231,11 +235,15 @@ fn prefix_sums() {
             let mut input = emulator.upload(&values)?;
             let mut output = emulator.alloc(values.len())?;
             scanner.scan(&input, &mut output)?;
-            prop_assert!(output.to_vec()? == expected);
-            prop_assert_eq!(scanner.total().to_vec()?, [total]);
+            prop_assert!(output.to_vec()? == expected, "not the CPU's sums");
+            prop_assert_eq!(scanner.total().to_vec()?, [total], "not the CPU's total");
             scanner.scan_in_place(&mut input)?;
-            prop_assert!(input.to_vec()? == expected, "in place");
-            prop_assert_eq!(scanner.into_total().to_vec()?, [total]);
+            prop_assert!(input.to_vec()? == expected, "not the CPU's sums, in place");
+            prop_assert_eq!(
+                scanner.into_total().to_vec()?,
+                [total],
+                "not the CPU's total"
+            );
             Ok(())
         },
     );
@@ -276,8 +284,8 @@ fn prefix_sums_by_any_number_of_blocks() {
                 )
             }?;
             let (expected, sum) = sums(&values);
-            prop_assert!(output.to_vec()? == expected);
-            prop_assert_eq!(total.to_vec()?, [sum]);
+            prop_assert!(output.to_vec()? == expected, "not the CPU's sums");
+            prop_assert_eq!(total.to_vec()?, [sum], "not the CPU's total");
             Ok(())
         },
     );
@@ -317,8 +325,11 @@ fn prefix_sums_by_a_block_that_comes_late() {
     .unwrap();
     let (expected, sum) = sums(&values);
     let late = (before * TILE) as usize..;
-    assert!(output.to_vec().unwrap()[late.clone()] == expected[late]);
-    assert_eq!(total.to_vec().unwrap(), [sum]);
+    assert!(
+        output.to_vec().unwrap()[late.clone()] == expected[late],
+        "not the CPU's sums"
+    );
+    assert_eq!(total.to_vec().unwrap(), [sum], "not the CPU's total");
 }
 
 #[test]

@@ -30,7 +30,8 @@ fn check_routes(
         .unwrap();
     let router = DeviceRouter::on(emulator.clone());
     let found = router.route_from_host(grid, nets, algorithm);
-    prop_assert_eq!(mistake(found, &expected, algorithm), None);
+    let mistake = mistake(found, &expected, algorithm);
+    prop_assert_eq!(mistake, None, "not the CPU's routes");
     Ok(())
 }
 

@@ -48,7 +48,8 @@ fn check_nets<G: Gpu>(
         prop_assert_eq!(joined, route.connections().len());
         prop_assert!(used.in_tiles == 0 || used.fallback.is_some(), "{:?}", used);
     }
-    prop_assert_eq!(mistake(found, &expected, RouteAlgorithm::Fields), None);
+    let mistake = mistake(found, &expected, RouteAlgorithm::Fields);
+    prop_assert_eq!(mistake, None, "not the CPU's routes");
     Ok(uses)
 }
 

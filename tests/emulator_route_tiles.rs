@@ -28,7 +28,8 @@ fn check_nets(emulator: &Emulator, grid: &RoutingGrid, nets: &[Net]) -> Result<(
     let router = DeviceRouter::on(emulator.clone());
     let on_device = DeviceGrid::upload(emulator, grid)?;
     let found = router.route_in_tiles(&on_device, nets);
-    prop_assert_eq!(mistake(found, &expected, RouteAlgorithm::Tiles), None);
+    let mistake = mistake(found, &expected, RouteAlgorithm::Tiles);
+    prop_assert_eq!(mistake, None, "not the CPU's routes");
     Ok(())
 }
 
@@ -350,7 +351,7 @@ fn distances_to_all_cells() {
                 prop_assert!(refused, "{:?}", found);
                 return Ok(());
             }
-            prop_assert_eq!(found?.to_vec()?, expected);
+            prop_assert_eq!(found?.to_vec()?, expected, "not the CPU's distances");
             Ok(())
         },
     );

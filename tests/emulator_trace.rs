@@ -34,9 +34,18 @@ fn check_contours(
     let tracer = DeviceTracer::on(emulator.clone());
     let on_device = DeviceImage::upload(tracer.gpu(), image).unwrap();
     let found = tracer.trace(&on_device, options)?;
-    prop_assert_eq!(found.len(), expected.len());
-    prop_assert_eq!(found.point_count(), expected.points().len());
-    prop_assert_eq!(difference(&found.to_host()?, &expected), None);
+    prop_assert_eq!(
+        found.len(),
+        expected.len(),
+        "not the CPU's contours: how many"
+    );
+    prop_assert_eq!(
+        found.point_count(),
+        expected.points().len(),
+        "not the CPU's contours: how many points"
+    );
+    let difference = difference(&found.to_host()?, &expected);
+    prop_assert_eq!(difference, None, "not the CPU's contours");
     Ok(())
 }
 

@@ -1,11 +1,13 @@
 //! The comment at the head of a PTX file: what it was built from, and with what.
 
+use std::path::PathBuf;
+
 use crate::{Arch, Error, Toolchain};
 
 /// What a PTX file says of its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Hash of the sources, see [`source_hash`](crate::source_hash).
+    /// Hash of all that determines the PTX, see [`hash_of`](Self::hash_of).
     pub source_hash: String,
     /// The compiler's version.
     pub rustc: String,
@@ -18,13 +20,20 @@ pub struct Header {
 const FIELDS: [&str; 4] = ["// source-hash: ", "// rustc: ", "// llvm: ", "// target: "];
 
 impl Header {
-    pub(crate) fn new(source_hash: String, toolchain: &Toolchain, arch: Arch) -> Self {
-        Self {
-            source_hash,
+    /// That of a PTX file built from these crates.
+    pub(crate) fn new(
+        crates: &[PathBuf],
+        toolchain: &Toolchain,
+        arch: Arch,
+    ) -> Result<Self, Error> {
+        let mut header = Self {
+            source_hash: String::new(),
             rustc: toolchain.rustc_version.clone(),
             llvm: toolchain.llvm_version.clone(),
             target: format!("{} {arch}", crate::cargo::TARGET),
-        }
+        };
+        header.source_hash = header.hash_of(crates)?;
+        Ok(header)
     }
 
     /// Reads the header of a PTX file.

@@ -35,7 +35,6 @@ use std::str::FromStr;
 
 use error::Context as _;
 pub use error::Error;
-pub use hash::source_hash;
 pub use header::Header;
 use ir::KernelRecord;
 pub use lint::Lint;
@@ -234,7 +233,7 @@ impl CudaBuilder {
 
         let mut hashed = vec![crate_dir];
         hashed.extend(self.hashed.iter().cloned());
-        let header = Header::new(source_hash(&hashed)?, &toolchain, self.arch);
+        let header = Header::new(&hashed, &toolchain, self.arch)?;
         let mut sources = Vec::new();
         for dir in &hashed {
             sources.extend(hash::sources(dir)?);

@@ -1,4 +1,7 @@
 //! Random images and emulators, and how cases of them are run.
+//!
+//! A comparison with the CPU that fails says "not the CPU's": `.ci/planted_errors.py` knows a wrong
+//! result by these words.
 
 use std::io::Write;
 

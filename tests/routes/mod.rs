@@ -205,7 +205,7 @@ pub(crate) fn mistake(
         Err(Error::CostTooLarge {
             limit: TOO_LARGE, ..
         }) if too_large => None,
-        Err(error) => Some(error.to_string()),
+        Err(error) => Some(format!("refused: {error}")),
     }
 }
 

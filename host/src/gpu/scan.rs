@@ -29,6 +29,7 @@ impl<G: Gpu> Scanner<G> {
             ticket: gpu.alloc(1)?,
             // A scan writes it, unless it is one of nothing.
             total: if n == 0 {
+                // planted: scan-nothing
                 gpu.alloc_zeroed(1)?
             } else {
                 gpu.alloc(1)?

@@ -317,6 +317,7 @@ impl<G: Gpu> Tiles<G> {
         // SAFETY: all buffers have the lengths that the kernels ask for, and are used by this queue alone; the launches follow
         // each other as the kernels ask for.
         unsafe {
+            // planted: merge-grid
             let merge_blocks = grid.merge_threads().div_ceil(128) as u32;
             if merge_blocks > 0 {
                 tiles::tiles_merge::launch(
@@ -645,6 +646,7 @@ impl<G: Gpu> DeviceLabeler<G> {
         let mut min_y = gpu.alloc::<u32>(count)?;
         min_x.fill(u32::MAX)?;
         min_y.fill(u32::MAX)?;
+        // planted: measure-zero
         let mut max_x = gpu.alloc_zeroed::<u32>(count)?;
         let mut max_y = gpu.alloc_zeroed::<u32>(count)?;
         let words = gpu.using(&image.words)?;

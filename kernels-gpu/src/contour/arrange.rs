@@ -76,6 +76,7 @@ pub unsafe fn link_parents(
     let before = befores.ldg(i);
     let link = if before == NO_BORDER {
         NO_PARENT
+        // planted: siblings-parents
     } else if kinds.ldg(before) == kinds.ldg(i) {
         SIBLING | before
     } else {
@@ -99,6 +100,7 @@ pub unsafe fn resolve_parents(links: ViewMut<'_, u32>, count: u32) {
     while link & SIBLING != 0 {
         // The sibling's link, however far it has come: to one discovered before it, or to the parent.
         link = links.ld_relaxed(link & !SIBLING, Device);
+        // planted: links-plain-store
         links.st_relaxed(i, link, Device);
     }
 }
@@ -124,6 +126,7 @@ pub unsafe fn choose_parents(
     }
     let border = count - 1 - i;
     let parent = links.ldg(border);
+    // planted: ccomp-parents
     let counts =
         levels == Levels::Tree as u32 || levels == Levels::Ccomp as u32 && kinds.ldg(border) != 0;
     let key = if levels == Levels::External as u32 && parent != NO_PARENT {
@@ -180,6 +183,7 @@ pub unsafe fn link_siblings(
         sibling = borders.ldg(i + 1);
     }
     next.st(border, sibling);
+    // planted: first-sibling
     if i > 0 && keys.ldg(i - 1) == key {
         previous.st(border, borders.ldg(i - 1));
     } else {
@@ -277,6 +281,7 @@ pub unsafe fn rank_tour(tour: ViewMut<'_, u64>, other: ViewMut<'_, u64>, rounds:
             to.st(i, jumped(from.as_view(), i));
             i += 256;
         }
+        // planted: tour-barrier
         thread::sync_threads();
         (from, to) = (to, from);
         round += 1;
@@ -337,7 +342,9 @@ pub unsafe fn write_rows(
     };
     // A first child counts only where it is kept as one: first children of borders are set for those alone.
     let row = [
+        // planted: row-order.1
         link(next.ldg(i)),
+        // planted: row-order.2
         link(previous.ldg(i)),
         link(first_children.ldg(i)),
         link(parents.ldg(i)),

@@ -190,10 +190,12 @@ pub unsafe fn flatten_nodes(
         root = find(parents, i);
         if root != i {
             // No thread joins any more: whoever reads this element gets a parent or the root, both right.
+            // planted: nodes-plain-store
             parents.st_relaxed(i, root, Device);
         }
         own_points = borders.points(borders.node(nodes.ldg(i)), simple != 0);
     }
+    // planted: roots-branch
     let is_root = warp::warp_vote_ballot(FULL_MASK, i < n && root == i);
     // Neighbouring nodes are often of one border: they add together. A node has 0, 1 or 2 points.
     let peers = warp::warp_match_any_32(FULL_MASK, root);
@@ -201,6 +203,7 @@ pub unsafe fn flatten_nodes(
     let two = warp::warp_vote_ballot(FULL_MASK, own_points == 2);
     let sum = (peers & some).count_ones() + (peers & two).count_ones();
     if i < n && sum != 0 && peers.trailing_zeros() == lane {
+        // planted: points-plain-add
         points.atomic_add(root, sum);
     }
     if lane == 0 && i < n {

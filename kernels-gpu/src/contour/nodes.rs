@@ -65,6 +65,7 @@ impl<'a> Borders<'a> {
         };
         // The second of a pixel's two comes after the first.
         let second = matches!(node.kind, Kind::E | Kind::S);
+        // planted: hole-start
         let own = if second { (a >> bit & 1) as u32 } else { 0 };
         first.ldg(word) + (a & below).count_ones() + (b & below).count_ones() + own
     }
@@ -133,6 +134,7 @@ impl<'a> Borders<'a> {
     #[inline(always)]
     fn joined(&self, x: u32, y: u32, u: u32, v: u32) -> bool {
         let width = self.pixels.raster.width;
+        // planted: saddle
         self.labels.ldg(y * width + x) == self.labels.ldg(v * width + u)
     }
 
@@ -199,6 +201,7 @@ impl<'a> Borders<'a> {
                 return word_x * 64 + ends.trailing_zeros();
             }
             word_x += 1;
+            // planted: run-end-word
             from = u64::MAX;
         }
     }
@@ -237,6 +240,7 @@ impl<'a> Borders<'a> {
                 return None;
             }
             word_x -= 1;
+            // planted: last-before-word
             below = u64::MAX;
         }
     }

@@ -133,6 +133,7 @@ impl Pixels<'_> {
     /// The word `word_x` of row `y`; 0 outside the image, also where `word_x` or `y` have wrapped around below 0.
     #[inline(always)]
     pub(super) fn word(&self, word_x: u32, y: u32) -> u64 {
+        // planted: around-height
         if word_x < self.raster.row_words && y < self.raster.height {
             self.words.ldg(y * self.raster.row_words + word_x)
         } else {
@@ -184,6 +185,7 @@ impl Pixels<'_> {
     pub(super) fn around(&self, word_x: u32, y: u32) -> Around {
         let row = |y| {
             let here = self.word(word_x, y);
+            // planted: around-west-carry
             let west = here << 1 | self.word(word_x.wrapping_sub(1), y) >> 63;
             let east = here >> 1 | self.word(word_x + 1, y) << 63;
             (west, here, east)
@@ -223,6 +225,7 @@ impl Around {
         Nodes {
             w: here & !w,
             e: here & !e & !self.one_gap_w_e(),
+            // planted: neighbour-forgotten
             n: here & !n & (nw | w) & (ne | e),
             s: here & !s & (sw | w) & (se | e),
         }
@@ -280,6 +283,7 @@ pub(super) const fn before(neighbours: u32, from: u32) -> u32 {
 pub(super) const fn kind_after(neighbours: u32, back: u32) -> Kind {
     let gap = rotated(neighbours, back + 1).trailing_zeros();
     // How far a direction is from the gap's beginning.
+    // planted: gap-name
     if (4 + 7 - back) & 7 < gap {
         Kind::W
     } else if (7 - back) & 7 < gap {

@@ -53,6 +53,7 @@ pub unsafe fn mark_nodes(
     n: u32,
 ) {
     let i = thread::index_1d();
+    // planted: mark-end
     let marked = warp::warp_vote_ballot(FULL_MASK, i < n && is_marked(nodes.ldg(i)));
     if i < n && i.is_multiple_of(WARP_SIZE) {
         marks.st(i / WARP_SIZE, marked);
@@ -168,6 +169,7 @@ pub unsafe fn cut_cycles(tour: ViewMut<'_, u64>, is_first: View<'_, u8>) {
         return;
     }
     let step = tour.ld(i);
+    // planted: cut-forgotten
     if is_first.ldg(step as u32) != 0 {
         tour.st(i, tour_step(NO_BORDER, (step >> 32) as u32));
     }
@@ -203,6 +205,7 @@ impl Range<'_> {
         self.points
             .st_vector(at, [x.cast_signed(), y.cast_signed()]);
         self.at += 1;
+        // planted: range-end
         if self.at == self.length {
             self.at = 0;
         }
@@ -231,6 +234,7 @@ fn write(borders: &Borders<'_>, mut cursor: Cursor, simple: bool, range: &mut Ra
 /// border begins where its first side does, which is the last corner that the walk comes to.
 #[inline(always)]
 fn turned(borders: &Borders<'_>, start_kind: Kind) -> u32 {
+    // planted: points-turned
     u32::from(borders.edges && start_kind == Kind::W)
 }
 
@@ -274,6 +278,7 @@ pub unsafe fn write_stretches(
         entry = nodes.ldg(node);
     } else {
         // Where there are stretches, the last one goes on through the lead.
+        // planted: lead-twice
         if border as usize >= starts.len() || leads.ldg(border) != ALL_LEAD {
             return;
         }
@@ -289,6 +294,7 @@ pub unsafe fn write_stretches(
         // among the last of them.
         let left = (tour.ldg(i) >> 32) as u32;
         let length = offsets.ldg(place + 1) - offsets.ldg(place);
+        // planted: lead-length
         at += leads.ldg(border) + length - left;
     }
     let mut range = Range::new(points, offsets, place, at);

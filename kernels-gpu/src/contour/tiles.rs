@@ -234,6 +234,7 @@ struct Rectangle {
 impl Rectangle {
     #[inline(always)]
     const fn contains(self, x: u32, y: u32) -> bool {
+        // planted: rectangle-edge
         self.left <= x && x < self.right && self.top <= y && y < self.bottom
     }
 }
@@ -951,6 +952,7 @@ impl Pair<'_> {
             border.tail = next.tail;
             border.exit = next.exit;
             border.exit_code = next.exit_code;
+            // planted: rectangle-key
             if next.key < border.key {
                 border.key = next.key;
                 border.leader = next.leader;
@@ -1143,6 +1145,7 @@ pub unsafe fn rank_fragments(
     // Along edges, a hole's ring starts where the step past its key ends.
     let split = whole
         .discovery_step
+        // planted: rectangle-hole-start
         .wrapping_add(hole & edges)
         .min(whole.length);
     let mut rank = whole.length.wrapping_sub(split);
@@ -1229,6 +1232,7 @@ pub unsafe fn count_turns(
     let mut i = 0;
     while i < fragment.length {
         let code = code_of(steps, &fragment, i);
+        // planted: rectangle-turn
         let turn = u32::from(code != before);
         if i < position.split {
             found.wrapped = found.wrapped.wrapping_add(turn);
@@ -1268,6 +1272,7 @@ pub unsafe fn find_before(
     let key = keys.ldg(leader);
     let (_, y) = grid.raster.split(fragments.ldg(leader).discovery_pixel);
     let first_in_row = sides_before.ldg(y.wrapping_mul(grid.raster.row_words));
+    // planted: rectangle-row
     let found = if key > first_in_row {
         positions.ldg(passed_by.ldg(key - 1)).border
     } else {

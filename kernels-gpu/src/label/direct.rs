@@ -54,6 +54,7 @@ impl Pixel {
             x,
             y,
             number: y * width + x,
+            // planted: direct-inside
             inside: x < width && y < height,
         }
     }
@@ -82,6 +83,7 @@ pub unsafe fn direct_start(
     row_words: u32,
 ) {
     // At most 2²⁶ elements, so what wraps around in larger grids only repeats the same.
+    // planted: direct-status
     make_ready(status, ticket, thread::index_1d());
     let pixel = Pixel::mine(width, height, row_words);
     if pixel.inside {
@@ -124,6 +126,7 @@ pub unsafe fn direct_join(
             union(parents, number, above - 1);
         }
         if x + 1 < width && foreground(image, row_words, x + 1, y - 1) {
+            // planted: direct-neighbour
             union(parents, number, above + 1);
         }
     }
@@ -150,10 +153,13 @@ pub unsafe fn direct_flatten(
         is_root = root == pixel.number;
         if !is_root {
             // No thread joins any more: whoever reads this element gets a parent or the root, both right.
+            // planted: direct-plain-store
             parents.st_relaxed(pixel.number, root, Device);
         }
     }
+    // planted: direct-ballot-mask
     let bits = warp::warp_vote_ballot(FULL_MASK, is_root);
+    // planted: direct-last-rows
     if pixel.bit.is_multiple_of(WARP_SIZE) && pixel.y < height {
         roots.st(pixel.word * 2 + pixel.bit / WARP_SIZE, bits);
     }

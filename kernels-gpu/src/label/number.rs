@@ -57,6 +57,7 @@ impl Numbers<'_> {
         let y = quotient(root, self.width);
         let x = root - y * self.width;
         let word = y * self.row_words + x / 64;
+        // planted: number-itself
         let before = self.roots.ldg(word) & ((1 << (x % 64)) - 1);
         self.chunks.ldg(word / CHUNK) + u32::from(self.in_chunk.ldg(word)) + before.count_ones() + 1
     }
@@ -80,6 +81,7 @@ pub(crate) fn count_chunk(roots: u64, word: u32, words: u32, counts: Counts<'_>)
     if lane == WARP_SIZE - 1 {
         warp_sums.st(warp, through);
     }
+    // planted: count-barrier, count-branch
     thread::sync_threads();
     let mut before = through - sum;
     let mut chunk_sum = 0;
@@ -111,6 +113,7 @@ pub unsafe fn count_roots(
     words: u32,
 ) {
     let word = thread::index_1d();
+    // planted: count-return
     let own = if word < words { roots.ldg(word) } else { 0 };
     count_chunk(own, word, words, Counts { in_chunk, chunks });
 }

@@ -84,12 +84,14 @@ pub unsafe fn measure(
     let item = thread::index_1d();
     let strip = quotient(item, row_words);
     let word_x = item - strip * row_words;
+    // planted: measure-strip
     if strip >= height.div_ceil(STRIP) {
         return;
     }
     let flush = |label: u32, tally: &Tally| {
         if label != 0 {
             let i = label - 1;
+            // planted: area-plain-add
             area.atomic_add(i, tally.area);
             sum_x.atomic_add(i, tally.sum_x);
             sum_y.atomic_add(i, tally.sum_y);

@@ -189,6 +189,7 @@ impl Place {
             column,
             y,
             word_x,
+            // planted: tile-inside
             inside: y < grid.height && word_x < grid.row_words,
             word: y * grid.row_words + word_x,
         }
@@ -206,6 +207,7 @@ impl Place {
 fn frame(words: SharedView<u64>, place: &Place) {
     let t = thread::thread_idx_x();
     if place.column == 0 {
+        // planted: tile-frame
         words.st(place.at() - 1, 0);
     }
     if t < STRIDE {
@@ -246,6 +248,7 @@ pub unsafe fn tiles_label(
         0
     };
     words.st(place.at(), here);
+    // planted: tile-load-barrier
     thread::sync_threads();
     let found = Found {
         status,
@@ -296,6 +299,7 @@ pub unsafe fn tiles_label_bytes(
     let mut pixels = [[0; 16]; LOADS];
     for (pixels, i) in pixels.iter_mut().zip(0..) {
         let y = place.tile_y * ROWS + row + i * 16;
+        // planted: tile-bytes-inside
         if y < grid.height && x < grid.width {
             *pixels = bytes.ldg_vector(y * grid.width + x);
         }
@@ -329,6 +333,7 @@ fn label_tile(words: SharedView<u64>, place: &Place, found: Found<'_>, grid: Gri
 
     let run_offsets = shared_array![u32; BLOCK as usize];
     let warp_counts = shared_array![u32; (BLOCK / WARP_SIZE) as usize];
+    // planted: tile-max-runs
     let runs = shared_array![u32; MAX_RUNS as usize];
 
     let t = thread::thread_idx_x();
@@ -381,6 +386,7 @@ fn label_tile(words: SharedView<u64>, place: &Place, found: Found<'_>, grid: Gri
     if lane == WARP_SIZE - 1 {
         warp_counts.st(warp, through);
     }
+    // planted: tile-count-barrier
     thread::sync_threads();
     let mut total = 0;
     let mut offset = through - count;
@@ -392,6 +398,7 @@ fn label_tile(words: SharedView<u64>, place: &Place, found: Found<'_>, grid: Gri
     }
     run_offsets.st(t, offset);
     found.offsets.st(tile * BLOCK + t, offset as u16);
+    // planted: tile-offset-barrier
     thread::sync_threads();
 
     // Hook every run to the first run above that it touches: a smaller number, so there are no cycles.
@@ -411,6 +418,7 @@ fn label_tile(words: SharedView<u64>, place: &Place, found: Found<'_>, grid: Gri
     };
     let above_right = |bit: u32| {
         if bit == 63 {
+            // planted: tile-above-right
             up_offset + up_starts.count_ones()
         } else {
             above(bit + 1)
@@ -441,6 +449,7 @@ fn label_tile(words: SharedView<u64>, place: &Place, found: Found<'_>, grid: Gri
         runs.st(run, target);
         run += 1;
     }
+    // planted: tile-hook-barrier
     thread::sync_threads();
 
     // Shorten the paths until all are one step long.
@@ -518,6 +527,7 @@ fn label_tile(words: SharedView<u64>, place: &Place, found: Found<'_>, grid: Gri
     if place.inside {
         found.locals.st(place.word, roots);
     }
+    // planted: tile-position-barrier
     thread::sync_threads();
     let mut i = t;
     while i < total {
@@ -566,6 +576,7 @@ impl Runs<'_> {
     fn node(&self, x: u32, y: u32) -> u32 {
         let grid = self.grid;
         let word_x = x / 64;
+        // planted: merge-side-run
         let left = if word_x.is_multiple_of(COLUMNS) {
             0
         } else {
@@ -620,6 +631,7 @@ pub unsafe fn tiles_merge(
             runs.beside(word_x, y - 1),
             eight != 0,
         );
+        // planted: merge-corner-falling, merge-corner-rising
         (straight, falling, rising) = (touching.above, touching.above_left, touching.above_right);
     } else {
         // A part of the side between a tile and the one to its left. Columns are words here: a bit a row.
@@ -641,9 +653,11 @@ pub unsafe fn tiles_merge(
         (falling, rising) = (0, 0);
         if eight != 0 {
             falling = right & (left << 1) & !left & !(right << 1);
+            // planted: merge-rising
             rising = left & (right << 1) & !right & !(left << 1);
         }
     }
+    // planted: merge-part
     let mask = (u64::MAX >> (64 - 64 / PARTS)) << (item % PARTS * (64 / PARTS));
     straight &= mask;
     falling &= mask;
@@ -712,6 +726,7 @@ pub unsafe fn tiles_flatten(
                 let root = find(parents, pixel);
                 if root != pixel {
                     // No thread joins any more: whoever reads this element gets a parent or the root, both right.
+                    // planted: flatten-plain-store
                     parents.st_relaxed(pixel, root, Device);
                     roots ^= bit;
                 }
@@ -768,6 +783,7 @@ pub unsafe fn tiles_write(
         inside,
         word,
     } = place;
+    // planted: write-return
     let here = if inside { image.ldg(word) } else { 0 };
     let left = if inside && column > 0 {
         image.ldg(word - 1)
@@ -797,6 +813,7 @@ pub unsafe fn tiles_write(
     let tile_firsts = tile * grid.tile_runs;
     let tile_pixel = tile_y * ROWS * grid.width + tile_x * WIDTH;
     let total = run_offsets.ld(2 * BLOCK);
+    // planted: write-band-runs
     let band = if total <= BAND_RUNS { ROWS } else { BAND };
     let mut top = 0;
     loop {
@@ -813,18 +830,21 @@ pub unsafe fn tiles_write(
                 rest &= rest - 1;
                 let position = row * WIDTH + column * 64 + bit;
                 if u32::from(firsts.ldg(tile_firsts + run)) == position {
+                    // planted: write-read-only
                     let root = labels.ld(y * grid.width + word_x * 64 + bit);
                     run_labels.st(run - band_start, numbers.number(root));
                 }
                 run += 1;
             }
         }
+        // planted: write-first-barrier
         thread::sync_threads();
 
         // Those of the other runs.
         let mut i = band_start + t;
         while i < band_end {
             let (first_row, first_column) = split(firsts.ldg(tile_firsts + i).into());
+            // planted: write-band-edge
             if first_row < top {
                 // Of a band above: its label is written already.
                 let label = labels.ld(tile_pixel + first_row * grid.width + first_column);
@@ -839,13 +859,16 @@ pub unsafe fn tiles_write(
             }
             i += BLOCK;
         }
+        // planted: write-label-barrier
         thread::sync_threads();
 
         // Every pixel's.
+        // planted: write-last-rows
         let mut end = grid.height - tile_y * ROWS;
         if end > bottom {
             end = bottom;
         }
+        // planted: write-vector
         if grid.width.is_multiple_of(4) {
             // Four pixels a thread: 512 bytes a warp.
             let x = t % 64 * 4;
@@ -893,6 +916,7 @@ pub unsafe fn tiles_write(
             break;
         }
         // The next band's labels replace this one's, and it reads labels written here.
+        // planted: write-band-barrier
         thread::sync_threads();
     }
 }

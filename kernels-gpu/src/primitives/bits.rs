@@ -4,6 +4,7 @@
 #[must_use]
 #[inline(always)]
 pub const fn starts(word: u64, left: u64) -> u64 {
+    // planted: starts-carry
     word & !(word << 1 | left >> 63)
 }
 
@@ -35,6 +36,7 @@ impl Beside {
     /// Each pixel's right neighbour.
     #[inline(always)]
     const fn right_neighbours(self) -> u64 {
+        // planted: right-carry
         self.here >> 1 | self.right << 63
     }
 }

@@ -70,10 +70,12 @@ pub unsafe fn pack_bytes(
             let y = quotient(word, row_words);
             let x = (word - y * row_words) * 64 + lane;
             let row = y as usize * pitch as usize;
+            // planted: pack-width
             let value = |x: u32| x < width && u32::from(bytes.ldg(row + x as usize)) > threshold;
             let low = warp::warp_vote_ballot(FULL_MASK, value(x));
             let high = warp::warp_vote_ballot(FULL_MASK, value(x + WARP_SIZE));
             if lane < 4 {
+                // planted: pack-half
                 let half = if lane < 2 { low } else { high };
                 bits.st(
                     word as usize * 4 + lane as usize,

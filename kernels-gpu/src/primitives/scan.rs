@@ -170,6 +170,7 @@ pub unsafe fn scan_exclusive(
         if lane == 0 {
             warp_sums.st(warp, sum);
         }
+        // planted: scan-sum-barrier
         thread::sync_threads();
         let mut next_warp_prefix = 0u32;
         let mut next_sum = 0u32;
@@ -180,6 +181,7 @@ pub unsafe fn scan_exclusive(
             next_sum = next_sum.wrapping_add(warp_sums.ld(other));
         }
         if t == 0 && next < tiles {
+            // planted: scan-early, scan-unknown, scan-plain-status
             status.st_relaxed(next, 1 << 32 | u64::from(next_sum), Device);
         }
 
@@ -201,6 +203,7 @@ pub unsafe fn scan_exclusive(
             }
         }
         scan_rows(&mut current_rows, warp_prefix, lane);
+        // planted: scan-prefix-barrier
         thread::sync_threads();
         let taken = ticket_taken.ld(0u32);
         if current < tiles {
@@ -259,6 +262,7 @@ fn sum_of_tiles(status: View<'_, u64>, first: u32, end: u32, lane: u32) -> u32 {
         for word in &words {
             sum = sum.wrapping_add(*word as u32);
         }
+        // planted: scan-window
         at += WINDOW * WARP_SIZE;
     }
     warp::warp_reduce_add(FULL_MASK, sum)
@@ -283,6 +287,7 @@ fn scan_rows(rows: &mut Rows, before: u32, lane: u32) {
             *element = prefix;
             prefix = prefix.wrapping_add(value);
         }
+        // planted: scan-lane
         before = before
             .wrapping_add(warp::warp_shuffle_idx(FULL_MASK, inclusive, WARP_SIZE - 1, WARP_SIZE).0);
     }
@@ -316,6 +321,7 @@ fn load_rows(input: View<'_, u32>, tile: u32, offset: u32, n: u32) -> Rows {
     } else {
         for (row, r) in rows.iter_mut().zip(0..) {
             for (element, e) in row.iter_mut().zip(0..) {
+                // planted: scan-end
                 if offset + r * ROW + e < left {
                     *element = input.ld(start + r * ROW + e);
                 }

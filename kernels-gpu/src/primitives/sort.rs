@@ -60,11 +60,13 @@ pub unsafe fn count_digits(keys: View<'_, u32>, counts: ViewMut<'_, u32>, n: u32
     let t = thread::thread_idx_x();
     let tile = thread::block_idx_x();
     sums.st(t, 0);
+    // planted: sort-zero-barrier
     thread::sync_threads();
     let mut round = 0;
     while round < ROUNDS {
         let i = tile * TILE + round * DIGITS + t;
         if i < n {
+            // planted: sort-plain-count
             sums.atomic_add(digit(keys.ldg(i), shift), 1);
         }
         round += 1;
@@ -128,17 +130,20 @@ pub unsafe fn scatter(
         // Lanes past the end are no one's peers.
         let own = if i < n { digit(key, shift) } else { DIGITS };
         let peers = warp::warp_match_any_32(FULL_MASK, own);
+        // planted: sort-order
         let before = (peers & warp::lanemask_lt()).count_ones();
         if i < n {
             let at = warps.ld(mine + own) + before;
             new_keys.st(at, key);
             new_values.st(at, values.ldg(i));
         }
+        // planted: sort-read-sync
         warp::sync_warp(FULL_MASK);
         if i < n && before == 0 {
             let next = warps.ld(mine + own) + peers.count_ones();
             warps.st(mine + own, next);
         }
+        // planted: sort-round-sync
         warp::sync_warp(FULL_MASK);
         round += 1;
     }

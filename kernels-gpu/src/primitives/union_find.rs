@@ -22,11 +22,13 @@ pub trait Parents: Copy {
 impl Parents for ViewMut<'_, u32> {
     #[inline(always)]
     fn parent(self, i: u32) -> u32 {
+        // planted: union-scope
         self.ld_relaxed(i, Device)
     }
 
     #[inline(always)]
     fn lower(self, i: u32, to: u32) -> u32 {
+        // planted: union-plain-min
         self.atomic_min(i, to)
     }
 }
@@ -39,6 +41,7 @@ impl Parents for SharedView<u32> {
 
     #[inline(always)]
     fn lower(self, i: u32, to: u32) -> u32 {
+        // planted: union-plain-min-shared
         self.atomic_min(i, to)
     }
 }
@@ -84,12 +87,14 @@ pub fn union(parents: impl Parents, a: u32, b: u32) {
         if a == b {
             return;
         }
+        // planted: union-direction
         let (low, high) = if a < b { (a, b) } else { (b, a) };
         let old = parents.lower(high, low);
         if old == high {
             return;
         }
         // Someone else hooked `high` first: join what it was hooked to.
+        // planted: union-retry
         (a, b) = (old, low);
     }
 }

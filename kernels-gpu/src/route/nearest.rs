@@ -50,6 +50,7 @@ impl Best {
     /// The lesser one.
     #[inline(always)]
     fn or(self, other: Self) -> Self {
+        // planted: nearest-tie
         let less = other.distance < self.distance
             || other.distance == self.distance && other.index < self.index;
         if less { other } else { self }

@@ -72,7 +72,9 @@ impl Field<'_> {
         let Grid { width, layers, .. } = self.grid;
         let area = self.grid.area();
         let mut neighbours = [
+            // planted: retrace-order.1
             before(self.right, 1),
+            // planted: retrace-order.2
             before(self.down, width),
             after(self.right, 1),
             after(self.down, width),
@@ -214,6 +216,7 @@ pub unsafe fn retrace_path(
             // Not unrolled: that would take more registers than there are.
             i += thread::block_dim_x();
         }
+        // planted: retrace-barrier
         thread::sync_threads();
         if t == 0 {
             // In the patch; outside of it, wrapped around.
@@ -330,6 +333,7 @@ pub unsafe fn join_tree(
     };
     joined.each(round, |cell| {
         distances.st_relaxed(cell, 0, Device);
+        // planted: join-atomic
         tree.atomic_or(cell / 32, 1 << (cell % 32));
     });
 }

@@ -178,6 +178,7 @@ fn divide_and_conquer(cells: &mut Cells, lane: u32) {
     let mut half = 1;
     while half < WARP_SIZE {
         // The last cell of the left half.
+        // planted: sweep-halves
         let left = cells[CELLS - 1].of_lane((lane & !(2 * half - 1)) + half - 1);
         if lane & half != 0 {
             for cell in cells.iter_mut() {
@@ -224,6 +225,7 @@ fn prefix(cells: &mut Cells, lane: u32) {
     let mut delta = 1;
     while delta < WARP_SIZE {
         let (before, _) = warp::warp_shuffle_up(FULL_MASK, least, delta, WARP_SIZE);
+        // planted: sweep-lane-restart
         if lane >= start + delta && before < least {
             least = before;
         }
@@ -257,6 +259,7 @@ impl Excess {
     #[inline(always)]
     fn then(mut self, next: Pair) -> Self {
         if next.weight == u64::MAX {
+            // planted: sweep-restart
             self.least = NO_EXCESS;
         } else {
             self.sum += next.weight;
@@ -348,6 +351,7 @@ impl Sweep<'_> {
             let backwards = round >= chunks;
             let start = if backwards { round - chunks } else { round } * CHUNK;
             // What the other threads have stored.
+            // planted: sweep-stored-barrier
             thread::sync_threads();
             let mut k = 0;
             while k < CELLS as u32 {
@@ -368,6 +372,7 @@ impl Sweep<'_> {
                 weights.st(slot(line, at), counted(weight, self.free));
                 k += 1;
             }
+            // planted: sweep-staged-barrier
             thread::sync_threads();
             if group * LINES + warp < count {
                 let own = slot(warp, lane * CELLS as u32);
@@ -383,8 +388,10 @@ impl Sweep<'_> {
                 if lane == 0 {
                     let before = Pair {
                         weight: 0,
+                        // planted: sweep-carry
                         distance: carried,
                     };
+                    // planted: sweep-first-lane
                     cells[0].distance = before.then(cells[0]).distance;
                 }
                 relax(&mut cells, lane);
@@ -408,6 +415,7 @@ impl Sweep<'_> {
                     let cell = first_cell + k * first_step + forwards * step;
                     self.distances.st(cell, distances.ld(slot(line, at)));
                     let crossing = self.lines.crossing(place, forwards);
+                    // planted: sweep-mark
                     self.crossing_marks.st_relaxed(crossing / LINES, 1, Device);
                     any = true;
                 }
@@ -635,6 +643,7 @@ pub unsafe fn sweep_vias(
         distance = before.then(here).distance;
         if distance < old {
             distances.st(to, distance);
+            // planted: sweep-via-mark
             mark(to, rows, columns, grid);
             any = true;
         }

@@ -283,6 +283,7 @@ impl Member {
         let joined = std::iter::once(0).chain(self.pins.iter().copied());
         let joined = joined.flat_map(|pin| net.pins[pin].cells.iter());
         let open = self.open().flat_map(|pin| net.pins[pin].cells.iter());
+        // planted: field-search
         let tree = self.cells.iter().chain(joined);
         Net {
             pins: vec![
@@ -671,6 +672,7 @@ impl Batch {
             };
             self.nets[i].first_added = self.added.len() as u32;
             let cells = path.cells.iter().chain(&net.pins[pin].cells);
+            // planted: field-added
             self.added.extend(cells.map(place));
             self.nets[i].end_added = self.added.len() as u32;
             bids[self.nets[i].first_pin as usize + pin] = JOINED;

@@ -95,6 +95,7 @@ impl<G: Gpu> Sweeper<G> {
             }
             let mut changed = [0];
             self.changed.read(&mut changed)?;
+            // planted: sweep-last
             if changed[0] < number {
                 return Ok(());
             }
@@ -187,7 +188,9 @@ impl<G: Gpu> Steps<G> {
                 grid.size,
             )?;
         }
+        // planted: steps-marks.1
         self.sweeper.rows.fill(1)?;
+        // planted: steps-marks.2
         self.sweeper.columns.fill(1)?;
         self.sweeper.sweep(gpu, grid, &mut self.steps)?;
         Ok(self.steps.view())

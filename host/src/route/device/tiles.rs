@@ -180,6 +180,7 @@ fn route_plan<G: Gpu>(
     if !grid.has_free_edges {
         let state = State::<G, u32>::run(gpu, grid, plan)?;
         let routes = state.routes(gpu, nets, plan)?;
+        // planted: route-retry
         if state.is_complete(gpu, grid, plan, &routes)? {
             return Ok(routes);
         }
@@ -196,6 +197,7 @@ fn route_plan<G: Gpu>(
     let state = State::<G, u32>::run(gpu, &steps, plan)?;
     let reached = state.routes(gpu, nets, plan)?;
     let mut both = routes.iter().zip(&reached);
+    // planted: route-too-far, route-too-far-elsewhere
     if both.all(|(route, reached)| route.unreached() == reached.unreached())
         && state.is_complete(gpu, &steps, plan, &reached)?
     {

@@ -62,10 +62,12 @@ pub(super) fn arrange<G: Gpu>(
             levels as u32,
         )?;
     }
+    // planted: sort-passes
     sort_pairs(gpu, &mut keys, &mut borders, arrange::largest_key(count))?;
 
     let mut parents = gpu.alloc(n)?;
     let mut first_children = gpu.alloc(n + 1)?;
+    // planted: first-child-fill
     first_children.fill(NO_BORDER)?;
     let mut next = gpu.alloc(n)?;
     let mut previous = gpu.alloc(n)?;
@@ -93,6 +95,7 @@ pub(super) fn arrange<G: Gpu>(
         unsafe {
             arrange::start_tour::launch(
                 on,
+                // planted: tour-grid
                 blocks(2 * count),
                 parents.view(),
                 first_children.view(),
@@ -115,6 +118,7 @@ pub(super) fn arrange<G: Gpu>(
     } as usize;
     let mut kinds = gpu.alloc(kept)?;
     let mut hierarchy = gpu.alloc(4 * kept)?;
+    // planted: offsets-zero
     let mut offsets = gpu.alloc_zeroed(kept + 1)?;
     // SAFETY: places are below `kept`; lengths as the kernel asks.
     unsafe {
@@ -150,6 +154,7 @@ pub(super) fn jump<G: Gpu>(gpu: &G, mut tour: G::Buffer<u64>) -> Result<G::Buffe
     let on = &gpu.launcher();
     let mut jumped = gpu.alloc(n as usize)?;
     // A jump covers twice as many steps as the one before it.
+    // planted: jump-count
     let rounds = u32::BITS - n.leading_zeros();
     if n <= arrange::SHORT_TOUR {
         // SAFETY: both have as many elements, and the number of rounds is even.

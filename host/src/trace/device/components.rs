@@ -53,6 +53,7 @@ pub(super) fn find<G: Gpu>(
     let mut nodes = gpu.alloc::<u32>(n as usize)?;
     let mut parents = gpu.alloc(n as usize)?;
     let root_words = components::bit_words(n) as usize;
+    // planted: points-zero
     let mut points = gpu.alloc_zeroed(n as usize)?;
     let mut roots = gpu.alloc(root_words)?;
     let mut ranks = gpu.alloc(root_words)?;
@@ -88,6 +89,7 @@ pub(super) fn find<G: Gpu>(
         queued("boundary extraction")?;
         components::join_nodes::launch(
             on,
+            // planted: join-grid
             blocks(n),
             image.view(),
             labels.view(),

@@ -47,6 +47,7 @@ pub(super) fn search<G: Gpu>(
     let stretch_count = scan(gpu, &mut ranks)?;
     let mut stretches = gpu.alloc(stretch_count as usize)?;
     let mut tour = gpu.alloc(stretch_count as usize)?;
+    // planted: is-first-zero
     let mut is_first = gpu.alloc_zeroed(stretch_count as usize)?;
     let mut leads = gpu.alloc(count as usize)?;
     let threads = stretch_count + count;

@@ -91,6 +91,7 @@ fn track<G: Gpu>(
 
     let pixels = grid.raster.width as usize * grid.raster.height as usize;
     let mut marks = gpu.alloc::<u8>(pixels)?;
+    // planted: rectangle-marks
     marks.fill(1)?;
     let mut first_fragments = gpu.alloc::<u32>(tiles as usize)?;
     let mut first_steps = gpu.alloc::<u32>(tiles as usize)?;
@@ -193,6 +194,7 @@ fn connect<G: Gpu>(gpu: &G, tracked: &mut Tracked<G>, grid: Grid) -> Result<()> 
                 stage,
             )?;
         }
+        // planted: rectangle-stages
         swap(open, &mut joined);
     }
     Ok(())
@@ -212,6 +214,7 @@ fn order<G: Gpu>(work: &Work<'_, G>, tracked: Tracked<G>, grid: Grid) -> Result<
         ..
     } = tracked;
     let n = fragments.len() as u32;
+    // planted: rectangle-discovered
     let mut discovered = gpu.alloc_zeroed(passed_by.len())?;
     if n > 0 {
         // SAFETY: an element a fragment, and a vertical side, as the kernel asks.

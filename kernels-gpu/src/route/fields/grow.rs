@@ -98,6 +98,7 @@ impl Growth<'_> {
             words,
             ..
         } = self.ground;
+        // planted: field-stamp
         if stamps.atomic_exch(patch, round) != round {
             let place = words.atomic_add(word::COUNTS + round % 3, 1);
             lists.st(self.list(round) + place, patch as u16);
@@ -170,6 +171,7 @@ impl Growth<'_> {
                 self.relax_patch(patch.into(), round + 1);
                 i += BLOCK;
             }
+            // planted: field-round
             thread::sync_threads();
             round += 1;
         }
@@ -221,6 +223,7 @@ impl Growth<'_> {
             labels[I][3] = labels[I][3].min(right[I].step(right_edges[I]));
         });
         each!(J, {
+            // planted: field-edges
             labels[0][J] = labels[0][J].min(up[J].step(edges.up[J]));
             labels[3][J] = labels[3][J].min(down[J].step(edges.down[3][J]));
         });
@@ -251,6 +254,7 @@ impl Growth<'_> {
         if !has_up && field.top > window.top {
             open = open.min(least(sides[1]));
         }
+        // planted: field-reach
         if !has_right && field.left + field.columns() < window.right {
             open = open.min(least(sides[2]));
         }

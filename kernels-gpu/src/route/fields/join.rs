@@ -252,7 +252,9 @@ impl Join<'_> {
             let direction = ways.trailing_zeros();
             let is_in = has_neighbour(direction, (column, row), (part.columns, part.rows));
             let next = here.wrapping_add(offset(direction, 1 << part.log_pitch));
+            // planted: join-tie
             let tie = if ways & (ways - 1) != 0 { PART_TIE } else { 0 };
+            // planted: join-outside
             if is_in { next | tie } else { OUTSIDE | tie }
         };
         let [a, b, c, d] = entries;
@@ -337,6 +339,7 @@ impl Join<'_> {
                 self.words.atomic_max(word::AROUND + 3, around[3]);
             }
         }
+        // planted: join-show
         thread::sync_threads();
     }
 
@@ -365,6 +368,7 @@ impl Join<'_> {
             list(pin, self.field(pin));
             pin += BLOCK;
         }
+        // planted: join-list
         thread::sync_threads();
         let listed = self.words.ld(word::LISTED);
         let mut i = t / WARP_SIZE;
@@ -489,6 +493,7 @@ impl Join<'_> {
             // The only cell of a pin is its path's last.
             first_cell = field.first_cell;
             end_cell = match field.end_cell {
+                // planted: join-cells
                 end if end - first_cell == 1 => first_cell,
                 end => end,
             };
@@ -504,6 +509,7 @@ impl Join<'_> {
         let field = self.field(pin);
         let start = self.starts.ld(pin);
         let mut from = start & !MANY;
+        // planted: join-many
         let (mut is_looking, mut is_short) = (start & MANY == 0, true);
         // Of a path that was found from the pin: the cells that are left.
         let mut left = 0;

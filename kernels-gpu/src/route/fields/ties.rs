@@ -249,6 +249,7 @@ fn code(join: &Join<'_>, number: u32) -> u32 {
 #[inline(always)]
 fn set(join: &Join<'_>, number: u32, bits: u32) -> u32 {
     let shift = number % 2 * 16;
+    // planted: tie-mark
     join.part.atomic_or(number / 2, bits << shift) >> shift & 0xffff
 }
 
@@ -358,6 +359,7 @@ fn climb(join: &Join<'_>, field: Field, part: Rectangle) -> u32 {
         let back = MARKED | 1 << (direction ^ 2);
         let is_in = has_neighbour(direction, (column, row), (part.columns, part.rows));
         let leads_here = is_in && code(join, part.neighbour(at, direction)) & back == back;
+        // planted: tie-order
         let first = warp::warp_vote_ballot(FULL_MASK, leads_here).trailing_zeros();
         if first > DOWN {
             // Each marked cell has a marked one above it, or is the tree's.

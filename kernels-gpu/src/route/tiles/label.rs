@@ -138,6 +138,7 @@ impl Label for u64 {
     fn step(self, weight: u32) -> Self {
         let further = (self >> STEP_BITS).wrapping_add(weight.into()) << STEP_BITS;
         match weight {
+            // planted: route-steps
             0 => self.wrapping_add(1),
             <Self as Label>::BLOCKED => Self::UNREACHED,
             _ => further,
@@ -146,6 +147,7 @@ impl Label for u64 {
 
     #[inline(always)]
     fn cost(self) -> u64 {
+        // planted: distance-wide
         self >> STEP_BITS
     }
 

@@ -135,7 +135,9 @@ fn add_to_tree<L: Label>(
     while i < end_cell {
         let place = problem.cell_places.ld(i);
         let label = problem.pin_cells.ld(place).label;
+        // planted: route-tree-store
         problem.labels.st_relaxed(label, L::TREE, Device);
+        // planted: route-joined
         problem.pin_labels.st_relaxed(place, L::UNREACHED, Device);
         i += BLOCK;
     }
@@ -199,6 +201,7 @@ fn nearest<L: Label>(
     };
     let key = |(label, rank): (L, u32)| {
         if label < L::UNREACHED {
+            // planted: route-tie.1
             label.cost() << CELL_BITS | u64::from(rank)
         } else {
             NONE
@@ -254,6 +257,7 @@ fn nearest<L: Label>(
         key => L::from_cost(key >> CELL_BITS),
     };
     // Ranks are the net's own.
+    // planted: route-tie.2
     let rank = problem.pin_starts.ld(area.first_pin) + (best as u32 & (MAX_PIN_CELLS - 1));
     let place = problem.cell_places.ld(rank);
     let cell = problem.pin_cells.ld(place);

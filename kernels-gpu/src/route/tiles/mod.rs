@@ -312,8 +312,10 @@ fn relax_tile<L: Label, const LAYERED: bool>(
         }
         if LAYERED {
             // What is shown next stands in the same place.
+            // planted: route-layers-barrier
             thread::sync_threads();
         }
+        // planted: route-turn
         turn ^= 1;
     }
 }

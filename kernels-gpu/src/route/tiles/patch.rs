@@ -185,6 +185,7 @@ impl Edges {
         } else if tile.0 > 0 {
             each!(I, {
                 let at = first - super::TILE + seat.row_place(I as u32);
+                // planted: route-left-edge
                 edges.left[I] = right.ld(at + (tiling.columns() - 1));
             });
         }
@@ -231,6 +232,7 @@ impl Edges {
             return;
         }
         let (x, y) = (x + seat.column * PATCH, y + seat.row * PATCH);
+        // planted: route-window
         let column = |j: u32| (x + j).wrapping_sub(bounds.left) < bounds.right - bounds.left;
         let row = |i: u32| (y + i).wrapping_sub(bounds.top) < bounds.bottom - bounds.top;
         let only = |weight: u32, within: bool| if within { weight } else { L::BLOCKED };
@@ -245,6 +247,7 @@ impl Edges {
                 self.down[I][J] = only(self.down[I][J], here && row(i + 1));
             });
             self.left[I] = only(self.left[I], row(i) && column(0) && before(x, bounds.left));
+            // planted: route-window-top
             self.up[I] = only(self.up[I], column(i) && row(0) && before(y, bounds.top));
         });
     }
@@ -314,6 +317,7 @@ pub(super) fn write_ways<L: Label, const LAYERED: bool>(
 
         let mut way = [Way::END; 4];
         let mut offer = |j: usize, from: L, weight: u32, next: u32| {
+            // planted: route-order
             if from.step(L::weight(weight)) == here[j] {
                 way[j] = next;
             }
@@ -497,6 +501,7 @@ impl<L: Label> Exchange<L> {
                     edges.via.wrapping_sub(cells),
                 )
             } else {
+                // planted: route-layer-stride
                 (t + patches < BLOCK, t + patches, edges.via)
             };
             if is {
@@ -571,6 +576,7 @@ impl<L: Label> Beyond<L> {
                 let other = area.beside(slot, tile, side);
                 let mut row = [L::UNREACHED; 4];
                 if other != slot {
+                    // planted: route-opposite
                     let opposite =
                         seat.on_rim(tiling, side) - tiling.side(side) + tiling.side((side + 2) % 4);
                     let at = other * tiling.rim() + opposite;

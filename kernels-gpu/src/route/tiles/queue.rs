@@ -143,7 +143,9 @@ impl<L: Label> Problem<'_, L> {
         // A word that is not active is left as it is: who leads the net may look at it, and nothing would hold that up.
         let taken = self.pending.atomic_cas(word, priority, NOTHING) == priority;
         let locked = self.locks.atomic_exch(slot, 1) != 0;
+        // planted: route-take-fence
         thread::device_fence();
+        // planted: route-lock
         if taken && !locked {
             return true;
         }
@@ -166,10 +168,13 @@ impl<L: Label> Problem<'_, L> {
             return false;
         }
         let pending = self.pending.atomic_exch(word, NOTHING);
+        // planted: route-more-fence
         thread::device_fence();
         if pending < DEFERRED {
             // The slot itself is held.
+            // planted: route-wake-hold
             self.drop_hold(net);
+            // planted: route-more
             return true;
         }
         if pending != NOTHING {
@@ -182,6 +187,7 @@ impl<L: Label> Problem<'_, L> {
     /// barrier is visible to whoever takes it next. For one thread.
     #[inline(always)]
     pub(super) fn let_go(&self, net: u32, slot: u32) -> bool {
+        // planted: route-release-fence
         thread::device_fence();
         self.locks.st_relaxed(slot, 0, Device);
         self.drop_last(net)
@@ -194,14 +200,17 @@ impl<L: Label> Problem<'_, L> {
         let active = priority <= bound;
         if active {
             // Before the slot can be taken, done, and its hold given back.
+            // planted: route-late-hold.1
             self.hold(net);
         }
+        // planted: route-mark-fence
         thread::device_fence();
         let word = if active {
             priority
         } else {
             priority | DEFERRED
         };
+        // planted: route-late-hold.2
         let before = self.pending.atomic_min(self.word_of(slot), word);
         if active && before < DEFERRED {
             self.drop_hold(net);
@@ -212,6 +221,7 @@ impl<L: Label> Problem<'_, L> {
     #[inline(always)]
     pub(super) fn wake(&self, net: u32, slot: u32, bound: u32) -> bool {
         let word = self.pending.ld_relaxed(self.word_of(slot), Device);
+        // planted: route-deferred
         if word == NOTHING || word & !DEFERRED > bound {
             return false;
         }
