@@ -138,6 +138,8 @@ pub(crate) fn barrier(kind: BarrierKind, predicate: bool, source: Source) -> Opt
     // SAFETY: as in `access`.
     unsafe {
         settle(machine);
+        let current = (*machine).current;
+        (*machine).meets(current, source);
         let arrived = (*machine).arrive(kind, predicate, source);
         if let Err(fault) = arrived {
             fail(machine, fault);
