@@ -8,7 +8,7 @@ mod emulated;
 #[allow(dead_code, reason = "the other algorithms are for other tests")]
 mod routes;
 
-use emulated::{check, emulator, seed};
+use emulated::{check, emulator, emulator_of, seed};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
@@ -32,10 +32,11 @@ fn check_nets(emulator: &Emulator, grid: &RoutingGrid, nets: &[Net]) -> Result<(
     Ok(())
 }
 
-/// [`check_nets`] for what is drawn once.
+/// [`check_nets`] for what is drawn once, with boxes as large as they get: how large decides which of its nets are for fields.
 #[track_caller]
 fn assert_nets(what: &str, grid: &RoutingGrid, nets: &[Net]) {
-    let same = check_nets(&Emulator::new(seed()), grid, nets);
+    let emulator = emulator_of(seed()).with_shared_per_block(227 << 10);
+    let same = check_nets(&emulator, grid, nets);
     assert!(same.is_ok(), "seed {}, {what}: {same:?}", seed());
 }
 
@@ -104,6 +105,18 @@ fn routes_of_random_nets() {
             check_nets(&emulator, &grid, &nets)
         },
     );
+}
+
+/// Boxes of every size that a GPU's shared memory gives, for pins so close that the smallest is enough.
+#[test]
+fn routes_with_any_shared_memory() {
+    let grid = random_grid(70, 50, 1, Weights::Small, seed());
+    let net = net(&grid, 40, seed());
+    for kib in [48, 64, 99, 163] {
+        let emulator = emulator_of(seed()).with_shared_per_block(kib << 10);
+        let same = check_nets(&emulator, &grid, std::slice::from_ref(&net));
+        assert!(same.is_ok(), "seed {}, {kib} KiB: {same:?}", seed());
+    }
 }
 
 /// Many pins in two corners of a grid that is long, so that boxes, made for pins that are spread evenly, do not reach across.

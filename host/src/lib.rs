@@ -33,6 +33,9 @@ mod image;
 mod label;
 mod memory;
 pub mod route;
+#[cfg(test)]
+#[path = "../../tests/seeds/mod.rs"]
+mod seeds;
 mod trace;
 
 /// The emulated device that runs kernels on the processor, and checks them.

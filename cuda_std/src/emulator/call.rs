@@ -20,7 +20,9 @@ const PATIENCE: u32 = 4096;
 unsafe fn suspend(machine: *mut Machine) {
     // SAFETY: the caller's promise; the yielder lives as long as its coroutine runs.
     unsafe {
-        let yielder = (*machine).running().yielder;
+        let thread = (*machine).running();
+        thread.accesses = 0;
+        let yielder = thread.yielder;
         (*yielder).suspend(());
     }
 }

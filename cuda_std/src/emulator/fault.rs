@@ -405,9 +405,9 @@ pub enum Fault {
     /// Two lanes that wait for each other in different warp operations, or with different masks.
     WarpMismatch {
         /// One of them, and its mask.
-        first: (Waiting, u32),
+        first: Box<(Waiting, u32)>,
         /// The other one, and its mask.
-        second: (Waiting, u32),
+        second: Box<(Waiting, u32)>,
     },
     /// No thread can go on.
     Deadlock {

@@ -24,7 +24,7 @@ const SPINNING_BESIDE_STALLS: u32 = 64;
 /// thousand plain loads.
 const EXHAUSTED: u32 = 4096;
 /// Steps, with nothing new anywhere, before threads that write back and forth count as spinning.
-const LIVELOCKED: u64 = 1 << 23;
+const LIVELOCKED: u64 = 1 << 22;
 /// Observations that are compared to notice a repetition.
 const RECENT: usize = 16;
 /// The same where a thread makes many of them with nothing new anywhere.
@@ -216,7 +216,8 @@ impl Machine {
         let now = unsafe { std::slice::from_raw_parts(write.address as *const u8, write.bytes) };
         if *now != write.before[..write.bytes] {
             if write.access != Access::Store {
-                self.ready.note_write(slot);
+                let update = write.access == Access::AtomicUpdate;
+                self.ready.note_write(slot, update);
             }
             let thread = self.clocks.id(slot);
             let place = self.memory_place(write.start, write.address);

@@ -18,7 +18,7 @@ pub enum Schedule {
     /// running thread's falls below all others: so some threads are far behind the others, for long.
     Priorities,
     /// One thread, one warp or one block stalls at a time, and the others go on, in one of the two ways above. A stall
-    /// lasts from 16 steps to some 100,000, or until nothing else gets anywhere, and most of them begin right after an
+    /// lasts from 16 steps to some 250,000, or until nothing else gets anywhere, and most of them begin right after an
     /// atomic write that changed memory: there a wrong order of two publications shows.
     Stalls,
     /// The first thread of the first block that can go on. Blocks start in order.
@@ -71,7 +71,8 @@ struct Stalls {
     together: usize,
     /// Threads of a block.
     block_threads: usize,
-    /// One in so many atomic writes begins a stall, and one in [`RARELY`] times as many steps.
+    /// One in so many atomic updates begins a stall, one in [`STORES`] times as many atomic stores, which are often data, and
+    /// one in [`RARELY`] times as many steps.
     one_in: u32,
     /// The slots that stall; none if the range is empty.
     slots: Range<usize>,
@@ -81,10 +82,12 @@ struct Stalls {
     held: Vec<usize>,
 }
 
-/// How much rarer stalls are that begin anywhere than those that begin after an atomic write.
+/// How much rarer stalls are that begin after an atomic store than those that begin after an update.
+const STORES: u32 = 16;
+/// The same of stalls that begin anywhere.
 const RARELY: u32 = 256;
 /// Stalls last for up to 2 to this power of steps.
-const LOG_LONGEST: u32 = 17;
+const LOG_LONGEST: u32 = 18;
 
 impl Stalls {
     fn new(block_threads: usize, rng: &mut Rng) -> Self {
@@ -106,11 +109,8 @@ impl Stalls {
         let block = slot / self.block_threads * self.block_threads;
         let first = block + (slot - block) / self.together * self.together;
         self.slots = first..(first + self.together).min(block + self.block_threads);
-        self.left = match rng.u32(..4) {
-            0 => u64::MAX,
-            _ => 1 << rng.u32(4..LOG_LONGEST),
-        };
-        self.left = self.left.saturating_add(rng.u64(..self.left));
+        self.left = 1 << rng.u32(4..LOG_LONGEST);
+        self.left += rng.u64(..self.left);
     }
 }
 
@@ -227,11 +227,13 @@ impl Ready {
         }
     }
 
-    /// The thread in `slot`, which runs, has changed memory by an atomic write.
-    pub(super) fn note_write(&mut self, slot: usize) {
-        if let Some(stalls) = &mut self.stalls
-            && (stalls.one_in == 1 || self.rng.u32(..stalls.one_in) == 0)
-        {
+    /// The thread in `slot`, which runs, has changed memory by an atomic update or an atomic store.
+    pub(super) fn note_write(&mut self, slot: usize, update: bool) {
+        let Some(stalls) = &mut self.stalls else {
+            return;
+        };
+        let one_in = stalls.one_in * if update { 1 } else { STORES };
+        if self.rng.u32(..one_in) == 0 {
             stalls.begin(slot, &mut self.rng);
         }
     }
