@@ -5,12 +5,11 @@
 mod emulated;
 mod labels;
 
-use emulated::{check, emulator, image, say, seed, side};
+use emulated::{check, emulator, emulator_of, image, say, seed, side};
 use labels::{ALGORITHMS, CONNECTIVITIES, difference, options};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
-use trazar::emulator::Emulator;
 use trazar::generate::{self, Pattern};
 use trazar::gpu::Scanner;
 use trazar::{
@@ -61,7 +60,7 @@ fn labels_of_every_pattern() {
         for connectivity in CONNECTIVITIES {
             for algorithm in ALGORITHMS {
                 order += 1;
-                let engine = Engine::emulator(order);
+                let engine = Engine::from(emulator_of(order));
                 let same = check_labels(&engine, &image, connectivity, algorithm, true);
                 same.unwrap_or_else(|error| panic!("{pattern:?}, seed {order}: {error}"));
             }
@@ -101,7 +100,7 @@ fn labels_where_tiles_meet() {
             order += 1;
             let image = generate::noise(width, height, f64::from(percent) / 100.0, order).unwrap();
             for connectivity in CONNECTIVITIES {
-                let engine = Engine::emulator(order);
+                let engine = Engine::from(emulator_of(order));
                 let same = check_labels(&engine, &image, connectivity, LabelAlgorithm::Tiles, true);
                 same.unwrap_or_else(|error| panic!("{width} × {height}, seed {order}: {error}"));
             }
@@ -303,7 +302,7 @@ fn prefix_sums_by_a_block_that_comes_late() {
     for (status, tile) in status.iter_mut().zip(tiles) {
         *status = 1 << 32 | u64::from(sums(tile).1);
     }
-    let emulator = Emulator::new(seed());
+    let emulator = emulator_of(seed());
     let input = emulator.upload(&values).unwrap();
     let mut output = emulator.alloc_zeroed(values.len()).unwrap();
     let mut total = emulator.alloc(1).unwrap();
@@ -334,7 +333,7 @@ fn prefix_sums_by_a_block_that_comes_late() {
 
 #[test]
 fn what_does_not_fit_is_refused() {
-    let emulator = Emulator::new(seed());
+    let emulator = emulator_of(seed());
     let labeler = DeviceLabeler::on(emulator.clone());
     let bytes = emulator.upload(&[0u8; 10]).unwrap();
     assert!(matches!(
@@ -359,14 +358,14 @@ fn what_does_not_fit_is_refused() {
         "the labelling algorithm `parallel` runs on the device cpu; emulator has tiles and direct"
     );
     // An image in another device's memory.
-    let other = DeviceLabeler::on(Emulator::new(seed()));
+    let other = DeviceLabeler::on(emulator_of(seed()));
     let refused = other.label(&on_device, Connectivity::Four, LabelAlgorithm::Tiles);
     assert!(matches!(refused, Err(Error::Emulator(_))), "{refused:?}");
 }
 
 #[test]
 fn an_emulators_engine_does_all_that_a_gpus_does() {
-    let engine = Engine::emulator(seed());
+    let engine = Engine::from(emulator_of(seed()));
     assert_eq!(engine.device(), Device::Emulator);
     assert_eq!(
         engine.label_algorithm(&Default::default()),

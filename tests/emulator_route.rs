@@ -6,7 +6,7 @@
 mod emulated;
 mod routes;
 
-use emulated::{check, emulator, seed};
+use emulated::{check, emulator, emulator_of, seed};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
@@ -102,7 +102,7 @@ fn routes_from_chunk_to_chunk() {
             let mut net = net(&grid, 2, seed());
             net.pins
                 .extend(ends.map(|(x, y)| Pin::from(Cell::at(x, y))));
-            let same = check_routes(&Emulator::new(seed()), &grid, &[net], algorithm);
+            let same = check_routes(&emulator_of(seed()), &grid, &[net], algorithm);
             assert!(same.is_ok(), "{algorithm:?}, {width} x {height}: {same:?}");
         }
     }
@@ -140,7 +140,7 @@ fn routes_across_groups_of_lines() {
             let grid = random_grid(width, height, 1, weights, order);
             let corners = [(0, 0), (width - 1, height - 1), (width - 1, 0)];
             let net = Net::from_cells(corners.map(|(x, y)| Cell::at(x, y)));
-            let same = check_routes(&Emulator::new(order), &grid, &[net], algorithm);
+            let same = check_routes(&emulator_of(order), &grid, &[net], algorithm);
             assert!(same.is_ok(), "{algorithm:?}, order {order}: {same:?}");
         }
     }
@@ -154,7 +154,7 @@ fn routes_over_free_edges_alone() {
     let net = Net::from_cells(cells.map(|(x, y)| Cell::at(x, y)));
     for &algorithm in on_device() {
         let same = check_routes(
-            &Emulator::new(seed()),
+            &emulator_of(seed()),
             &grid,
             std::slice::from_ref(&net),
             algorithm,
@@ -179,7 +179,7 @@ fn routes_through_a_maze_of_heavy_edges() {
     let net = Net::from_cells([Cell::at(0, 0), Cell::at(0, 11)]);
     for &algorithm in on_device() {
         let nets = std::slice::from_ref(&net);
-        let same = check_routes(&Emulator::new(seed()), &grid, nets, algorithm);
+        let same = check_routes(&emulator_of(seed()), &grid, nets, algorithm);
         assert!(same.is_ok(), "{algorithm:?}: {same:?}");
     }
 }
@@ -225,7 +225,7 @@ fn routes_of_several_nets() {
         },
     ];
     for &algorithm in on_device() {
-        let emulator = Emulator::new(seed());
+        let emulator = emulator_of(seed());
         let same = check_routes(&emulator, &grid, &nets, algorithm);
         assert!(same.is_ok(), "{algorithm:?}: {same:?}");
         let options = RouteOptions {
@@ -255,7 +255,7 @@ fn routes_to_the_nearest_of_many_cells() {
             ],
             window: None,
         };
-        let emulator = Emulator::new(seed() + u64::from(n));
+        let emulator = emulator_of(seed() + u64::from(n));
         let same = check_routes(&emulator, &grid, &[net], RouteAlgorithm::PrefixFused);
         assert!(same.is_ok(), "{n}: {same:?}");
     }
@@ -264,7 +264,7 @@ fn routes_to_the_nearest_of_many_cells() {
 #[test]
 fn what_the_device_does_not_do_is_said() {
     let grid = RoutingGrid::uniform(3, 3, 1).unwrap();
-    let router = DeviceRouter::on(Emulator::new(1));
+    let router = DeviceRouter::on(emulator_of(1));
     let inside = Net::from_cells([Cell::at(0, 0), Cell::at(2, 2)]);
     assert!(matches!(
         router.route_from_host(&grid, &[inside], RouteAlgorithm::Dijkstra),

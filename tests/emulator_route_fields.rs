@@ -11,7 +11,7 @@ mod routes;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use emulated::{check, emulator, seed};
+use emulated::{check, emulator, emulator_of, seed};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
@@ -53,10 +53,11 @@ fn check_nets<G: Gpu>(
     Ok(uses)
 }
 
-/// [`check_nets`] for what is drawn once.
+/// [`check_nets`] for what is drawn once, with boxes as large as they get: how large decides which of its nets are for fields.
 #[track_caller]
 fn assert_nets(what: &str, grid: &RoutingGrid, nets: &[Net]) -> Vec<FieldUse> {
-    match check_nets(&Emulator::new(seed()), grid, nets) {
+    let emulator = emulator_of(seed()).with_shared_per_block(227 << 10);
+    match check_nets(&emulator, grid, nets) {
         Ok(uses) => uses,
         different => panic!("seed {}, {what}: {different:?}", seed()),
     }
@@ -135,6 +136,18 @@ fn routes_of_random_nets() {
             check_nets(&emulator, &grid, &nets).map(|_| ())
         },
     );
+}
+
+/// Boxes of every size that a GPU's shared memory gives, for pins so close that the smallest is enough.
+#[test]
+fn routes_with_any_shared_memory() {
+    let grid = random_grid(70, 50, 1, Weights::Small, seed());
+    let net = net(&grid, 40, seed());
+    for kib in [48, 64, 99, 163] {
+        let emulator = emulator_of(seed()).with_shared_per_block(kib << 10);
+        let same = check_nets(&emulator, &grid, std::slice::from_ref(&net));
+        assert!(same.is_ok(), "seed {}, {kib} KiB: {same:?}", seed());
+    }
 }
 
 /// Many pins in two corners of a grid that is long, so that boxes, made for pins that are spread evenly, do not reach across.

@@ -8,7 +8,7 @@ mod emulated;
 #[allow(dead_code, reason = "the other algorithms are for other tests")]
 mod routes;
 
-use emulated::{check, emulator, seed};
+use emulated::{check, emulator, emulator_of, seed};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
@@ -108,8 +108,39 @@ fn routes_while_blocks_are_late() {
     for (order, (width, height)) in (seed()..).zip(sizes.into_iter().cycle().take(40)) {
         let grid = random_grid(width, height, 1, Weights::Small, order);
         let net = net(&grid, 6, order);
-        let emulator = Emulator::new(order).with_schedule(Schedule::Priorities);
+        // Some blocks have to be there to be late.
+        let emulator = emulator_of(order)
+            .with_schedule(Schedule::Priorities)
+            .with_multiprocessors(4);
         assert_nets(&format!("order {order}"), &emulator, &grid, &[net]);
+    }
+}
+
+/// Blocks, warps and threads that stall between two steps, above all between two that others see: what a net is held for is not done,
+/// and its hold not given back, before it is taken.
+#[test]
+fn routes_while_threads_stall() {
+    let sizes = [(66, 1), (130, 1), (1, 130)];
+    for (order, (width, height)) in (seed()..).zip(sizes.into_iter().cycle().take(24)) {
+        let grid = random_grid(width, height, 1, Weights::Small, order);
+        let net = net(&grid, 6, order);
+        let emulator = emulator_of(order)
+            .with_schedule(Schedule::Stalls)
+            .with_multiprocessors(3);
+        assert_nets(&format!("order {order}"), &emulator, &grid, &[net]);
+    }
+}
+
+/// On devices with one multiprocessor, so that one block does everything, and with almost as many as there are slots.
+#[test]
+fn routes_on_any_number_of_multiprocessors() {
+    let grid = random_grid(130, 130, 1, Weights::Small, seed());
+    // Seven nets of nine tiles.
+    let nets: Vec<_> = (0..7).map(|i| net(&grid, 3, seed() + i)).collect();
+    for multiprocessors in [1, 3, 60] {
+        let emulator = emulator_of(seed()).with_multiprocessors(multiprocessors);
+        let what = format!("{multiprocessors} multiprocessors");
+        assert_nets(&what, &emulator, &grid, &nets);
     }
 }
 
@@ -125,7 +156,9 @@ fn routes_into_tiles_that_wait() {
     for order in seed()..seed() + 6 {
         for blocks in [1, 2, 4] {
             for net in &equal {
-                let emulator = Emulator::new(order).with_resident_blocks(blocks);
+                let emulator = emulator_of(order)
+                    .with_multiprocessors(4)
+                    .with_resident_blocks(blocks);
                 let what = format!("order {order}, {blocks} blocks");
                 assert_nets(&what, &emulator, &grid, std::slice::from_ref(net));
             }
@@ -155,7 +188,7 @@ fn routes_in_every_number_of_layers() {
         whole.pins.extend([Cell::at(0, 0), end].map(Pin::from));
         let nets = [whole, net_in_window(&grid, 3, order)];
         let what = format!("{width} x {height} x {layers}, {weights:?}");
-        assert_nets(&what, &Emulator::new(order), &grid, &nets);
+        assert_nets(&what, &emulator_of(order), &grid, &nets);
     }
 }
 
@@ -191,7 +224,7 @@ fn routes_within_windows_that_cut_tiles() {
         Net::from_cells(corners.map(|(x, y)| Cell::at(x, y))).within(window)
     });
     for (order, blocks) in (seed()..).zip([1, 2, 5]) {
-        let emulator = Emulator::new(order).with_resident_blocks(blocks);
+        let emulator = emulator_of(order).with_multiprocessors(blocks);
         assert_nets(&format!("{blocks} blocks"), &emulator, &grid, &nets);
     }
 }
@@ -228,7 +261,7 @@ fn routes_of_unusual_pins() {
         vec![cell(0, 0), all, cell(69, 19), cell(65, 19)],
     ];
     let nets = nets.map(|pins| Net { pins, window: None });
-    assert_nets("unusual pins", &Emulator::new(seed()), &grid, &nets);
+    assert_nets("unusual pins", &emulator_of(seed()), &grid, &nets);
 }
 
 /// Costs past the labels of 32 bits, which need no free edge: tiles take those of 64 by themselves.
@@ -243,12 +276,7 @@ fn routes_past_two_to_the_31() {
         };
         let grid = RoutingGrid::from_fn(70, 1, row, |_, _| BLOCKED).unwrap();
         let net = Net::from_cells([Cell::at(0, 0), Cell::at(69, 0)]);
-        assert_nets(
-            &format!("last {last}"),
-            &Emulator::new(seed()),
-            &grid,
-            &[net],
-        );
+        assert_nets(&format!("last {last}"), &emulator_of(seed()), &grid, &[net]);
     }
 }
 
@@ -275,9 +303,9 @@ fn costs_that_no_label_holds() {
         (16, &[0, 8, 10]),
     ] {
         let what = format!("{last}, {cells:?}");
-        assert_nets(&what, &Emulator::new(seed()), &row(last), &[net(cells)]);
+        assert_nets(&what, &emulator_of(seed()), &row(last), &[net(cells)]);
     }
-    let emulator = Emulator::new(seed());
+    let emulator = emulator_of(seed());
     let router = DeviceRouter::on(emulator.clone());
     let far = DeviceGrid::upload(&emulator, &row(16)).unwrap();
     assert!(matches!(

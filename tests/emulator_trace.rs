@@ -7,7 +7,7 @@ mod contours;
 mod emulated;
 
 use contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, difference};
-use emulated::{check, emulator, image, noise_or_pattern, say, seed, side};
+use emulated::{check, emulator, emulator_of, image, noise_or_pattern, say, seed, side};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
@@ -121,7 +121,7 @@ fn contours_of_every_pattern_in_tiles() {
                     ..TraceOptions::default()
                 };
                 let options = in_tiles(options, &image, columns, rows);
-                let same = check_contours(&Emulator::new(order), &image, &options);
+                let same = check_contours(&emulator_of(order), &image, &options);
                 assert!(
                     same.is_ok(),
                     "{pattern}, {options:?}, order {order}: {same:?}"
@@ -149,7 +149,7 @@ fn contours_of_every_pattern() {
                     approximation,
                     ..TraceOptions::default()
                 };
-                let same = check_contours(&Emulator::new(order), &image, &options);
+                let same = check_contours(&emulator_of(order), &image, &options);
                 assert!(
                     same.is_ok(),
                     "{pattern}, {options:?}, order {order}: {same:?}"
@@ -184,7 +184,7 @@ fn contours_of_all_small_images() {
             } else {
                 tiled
             };
-            let same = check_contours(&Emulator::new(order), &image, &options);
+            let same = check_contours(&emulator_of(order), &image, &options);
             assert!(
                 same.is_ok(),
                 "{bits:b} of {width} × {height}, {options:?}: {same:?}"
@@ -216,7 +216,7 @@ fn contours_where_the_keys_take_another_digit() {
                 retrieval,
                 ..TraceOptions::default()
             };
-            let emulator = Emulator::new(seed() + u64::from(count));
+            let emulator = emulator_of(seed() + u64::from(count));
             let same = check_contours(&emulator, &image, &options);
             assert!(same.is_ok(), "{count} borders, {retrieval:?}: {same:?}");
         }
@@ -225,7 +225,7 @@ fn contours_where_the_keys_take_another_digit() {
 
 #[test]
 fn what_the_device_does_not_do_is_said() {
-    let tracer = DeviceTracer::on(Emulator::new(1));
+    let tracer = DeviceTracer::on(emulator_of(1));
     let image = BinaryImage::from_art("#").unwrap();
     let image = DeviceImage::upload(tracer.gpu(), &image).unwrap();
     let options = TraceOptions {
@@ -265,7 +265,7 @@ fn dominant_points_in_tiles() {
         };
         let expected = Engine::cpu().trace(&image, &options).unwrap();
         let options = in_tiles(options, &image, 8, 4);
-        let engine = Engine::emulator(seed());
+        let engine = Engine::from(emulator_of(seed()));
         assert_eq!(engine.trace_algorithm(&options), TraceAlgorithm::Tiles);
         assert_eq!(engine.trace(&image, &options).unwrap(), expected);
     }
@@ -274,7 +274,7 @@ fn dominant_points_in_tiles() {
 /// An image that another library has left on the device: rows apart, at any address.
 #[test]
 fn pitched_images_are_packed_where_they_lie() {
-    let emulator = Emulator::new(seed());
+    let emulator = emulator_of(seed());
     let tracer = DeviceTracer::on(emulator.clone());
     let labeler = DeviceLabeler::on(emulator.clone());
     for (width, height, pitch, offset) in [
@@ -325,7 +325,7 @@ fn pitched_images_are_packed_where_they_lie() {
 #[test]
 fn images_whose_nodes_have_no_numbers_are_refused() {
     let image = BinaryImage::new(1 << 16, (1 << 14) + 1).unwrap();
-    let refused = Engine::emulator(0).trace(&image, &TraceOptions::default());
+    let refused = Engine::from(emulator_of(0)).trace(&image, &TraceOptions::default());
     assert!(matches!(refused, Err(Error::ImageTooLarge { .. })));
 }
 
@@ -355,7 +355,7 @@ fn contours_within_holes_across_words() {
                 retrieval,
                 ..TraceOptions::default()
             };
-            let same = check_contours(&Emulator::new(order), &image, &options);
+            let same = check_contours(&emulator_of(order), &image, &options);
             assert!(same.is_ok(), "{options:?}: {same:?}");
         }
     }

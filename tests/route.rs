@@ -4,6 +4,7 @@
 
 mod route_oracle;
 mod routing;
+mod seeds;
 
 use std::io::Write;
 use std::path::Path;
@@ -55,14 +56,8 @@ fn check_oracle(Case { grid, nets, recipe }: &Case) {
     }
 }
 
-/// The same cases in every run; a failing one is printed, and shrunk.
 fn cases(cases: u32) -> ProptestConfig {
-    ProptestConfig {
-        cases,
-        failure_persistence: None,
-        rng_seed: proptest::test_runner::RngSeed::Fixed(1961),
-        ..ProptestConfig::default()
-    }
+    seeds::config(cases, 1961)
 }
 
 proptest! {

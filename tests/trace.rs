@@ -1,6 +1,7 @@
 //! Tracing against plain oracles, on random and on awkward images.
 
 mod oracle;
+mod seeds;
 
 use std::collections::HashSet;
 
@@ -150,14 +151,8 @@ fn images() -> impl Strategy<Value = BinaryImage> {
     prop_oneof![noise, rectangles]
 }
 
-/// The same cases in every run; a failing one is printed, and shrunk.
 fn cases() -> ProptestConfig {
-    ProptestConfig {
-        cases: 400,
-        failure_persistence: None,
-        rng_seed: proptest::test_runner::RngSeed::Fixed(1985),
-        ..ProptestConfig::default()
-    }
+    seeds::config(400, 1985)
 }
 
 proptest! {

@@ -1,5 +1,6 @@
 //! Tracing by components against tracing on one thread.
 
+mod seeds;
 mod tracers;
 
 use std::sync::{Arc, Mutex};
@@ -27,12 +28,7 @@ fn check_main(image: &BinaryImage) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 1000,
-        failure_persistence: None,
-        rng_seed: proptest::test_runner::RngSeed::Fixed(2025),
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(seeds::config(1000, 2025))]
 
     #[test]
     fn random_images_match(image in images()) {

@@ -1,5 +1,6 @@
 //! Tracing in tiles against tracing on one thread, for many numbers of tiles.
 
+mod seeds;
 mod tracers;
 
 use proptest::prelude::*;
@@ -56,12 +57,7 @@ fn check_some(image: &BinaryImage) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 300,
-        failure_persistence: None,
-        rng_seed: proptest::test_runner::RngSeed::Fixed(2022),
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(seeds::config(300, 2022))]
 
     #[test]
     fn random_images_match(image in images()) {

@@ -36,6 +36,9 @@ mod label;
 mod memory;
 mod panics;
 pub mod route;
+#[cfg(test)]
+#[path = "../../tests/seeds/mod.rs"]
+mod seeds;
 mod threads;
 mod trace;
 

@@ -7,15 +7,25 @@ use std::io::Write;
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use proptest::test_runner::{Config, RngSeed, TestCaseError, TestRunner};
+use proptest::test_runner::{TestCaseError, TestRunner};
 use trazar::BinaryImage;
 use trazar::emulator::{Emulator, Schedule, tally};
 use trazar::generate::Pattern;
 
+#[path = "../seeds/mod.rs"]
+mod seeds;
+
+/// Steps that a launch may take here: several times what any of them takes.
+const MOST_STEPS: u64 = 1 << 24;
+
 /// The seed of all that is random here.
 pub(crate) fn seed() -> u64 {
-    let given = std::env::var("TRAZAR_SEED").ok();
-    given.map_or(1, |seed| seed.parse().expect("TRAZAR_SEED is a number"))
+    seeds::seed_or(1)
+}
+
+/// An emulator whose launches end, if not by themselves.
+pub(crate) fn emulator_of(seed: u64) -> Emulator {
+    Emulator::new(seed).with_step_limit(MOST_STEPS)
 }
 
 /// Checks `cases` values; says which, and what was emulated so far, where the test runner's capture does not hide it.
@@ -25,13 +35,7 @@ pub(crate) fn check<S: Strategy>(
     values: &S,
     test: impl Fn(S::Value) -> Result<(), TestCaseError>,
 ) {
-    let config = Config {
-        cases,
-        failure_persistence: None,
-        rng_seed: RngSeed::Fixed(seed()),
-        ..Config::default()
-    };
-    let result = TestRunner::new(config).run(values, test);
+    let result = TestRunner::new(seeds::config(cases, seed())).run(values, test);
     say(name, &format!("{cases} cases of seed {}", seed()));
     if let Err(error) = result {
         panic!("seed {}: {error}", seed());
@@ -79,16 +83,18 @@ pub(crate) fn image() -> impl Strategy<Value = BinaryImage> {
         })
 }
 
+/// Orders of threads, devices, and numbers of blocks that are in flight at once.
 pub(crate) fn emulator() -> impl Strategy<Value = Emulator> {
     let schedules = vec![
         Schedule::Mixed,
         Schedule::Random,
         Schedule::Priorities,
+        Schedule::Stalls,
         Schedule::InOrder,
     ];
     let resident = prop_oneof![Just(None), (1..5u32).prop_map(Some)];
     (any::<u64>(), select(schedules), resident).prop_map(|(seed, schedule, resident)| {
-        let emulator = Emulator::new(seed).with_schedule(schedule);
+        let emulator = emulator_of(seed).with_schedule(schedule);
         match resident {
             Some(blocks) => emulator.with_resident_blocks(blocks),
             None => emulator,

@@ -1,7 +1,7 @@
 //! Accesses to memory: what they touch, and whether they may.
 
 use super::fault::{Event, Fault, Place, Source, Touch};
-use super::machine::{Block, DYNAMIC_SHARED, Machine, SharedRegion};
+use super::machine::{Block, Machine, SharedRegion};
 use super::memory::Owner;
 use super::shadow::{Before, Conflict, Kind, NoMemory};
 use crate::atomic::ScopeKind;
@@ -182,7 +182,7 @@ impl Machine {
     }
 
     /// The region that a view which starts at `start` lies in.
-    fn find(&mut self, start: usize) -> Option<usize> {
+    pub(super) fn find(&mut self, start: usize) -> Option<usize> {
         let hash = (start >> 4 ^ start >> 12) % self.found.len();
         let (key, region) = self.found[hash];
         if key == start && self.memory().holds(region, start) {
@@ -194,7 +194,7 @@ impl Machine {
     }
 
     /// How to call element `index` of the view that starts at `start`.
-    fn place(&mut self, start: usize, index: usize, size: usize) -> Place {
+    pub(super) fn place(&mut self, start: usize, index: usize, size: usize) -> Place {
         let index = index.cast_signed();
         let named = |empty: bool| {
             let named: Vec<_> = self
@@ -282,7 +282,8 @@ impl Machine {
                 let total = self.blocks[slot].shared_bytes + bytes;
                 // Both come out of one memory.
                 let dynamic = self.config.dynamic_shared as usize;
-                let limit = STATIC_SHARED.min(DYNAMIC_SHARED - dynamic);
+                let per_block = self.settings.limits.shared_per_block as usize;
+                let limit = STATIC_SHARED.min(per_block - dynamic);
                 if total > limit {
                     return Err(Fault::TooMuchShared {
                         thread: self.thread_id(self.current),

@@ -20,7 +20,9 @@ const PATIENCE: u32 = 4096;
 unsafe fn suspend(machine: *mut Machine) {
     // SAFETY: the caller's promise; the yielder lives as long as its coroutine runs.
     unsafe {
-        let yielder = (*machine).running().yielder;
+        let thread = (*machine).running();
+        thread.accesses = 0;
+        let yielder = thread.yielder;
         (*yielder).suspend(());
     }
 }
@@ -138,6 +140,8 @@ pub(crate) fn barrier(kind: BarrierKind, predicate: bool, source: Source) -> Opt
     // SAFETY: as in `access`.
     unsafe {
         settle(machine);
+        let current = (*machine).current;
+        (*machine).meets(current, source);
         let arrived = (*machine).arrive(kind, predicate, source);
         if let Err(fault) = arrived {
             fail(machine, fault);

@@ -277,8 +277,32 @@ impl fmt::Display for Place {
     }
 }
 
+/// What a thread that goes on without end looked at last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// The element.
+    pub place: Place,
+    /// What it held, as an unsigned number, if it has 8 bytes at most.
+    pub value: Option<u64>,
+    /// Who gave it that value, and where in the source, if a thread did, and lately.
+    pub last: Option<(ThreadId, Source)>,
+}
+
+impl fmt::Display for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.place.fmt(f)?;
+        if let Some(value) = self.value {
+            write!(f, ", which was {value}")?;
+        }
+        if let Some((thread, source)) = self.last {
+            write!(f, " (set by {thread} at {source})")?;
+        }
+        Ok(())
+    }
+}
+
 /// What a thread waits for, or does without end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
     /// Who.
     pub thread: ThreadId,
@@ -286,6 +310,8 @@ pub struct Waiting {
     pub what: &'static str,
     /// Where in the source.
     pub source: Option<Source>,
+    /// What it looked at, if it waits in a loop.
+    pub seen: Option<Box<Seen>>,
 }
 
 impl fmt::Display for Waiting {
@@ -294,8 +320,31 @@ impl fmt::Display for Waiting {
         if let Some(source) = self.source {
             write!(f, " at {source}")?;
         }
+        if let Some(seen) = &self.seen {
+            write!(f, " of {seen}")?;
+        }
         Ok(())
     }
+}
+
+fn write_not_started(f: &mut fmt::Formatter<'_>, blocks: u64) -> fmt::Result {
+    if blocks > 0 {
+        write!(
+            f,
+            ", and {blocks} blocks have not started since no more can be resident"
+        )?;
+    }
+    Ok(())
+}
+
+/// Writes who waits, after a colon.
+fn write_all(f: &mut fmt::Formatter<'_>, waiting: &[Waiting]) -> fmt::Result {
+    let mut before = ": ";
+    for one in waiting {
+        write!(f, "{before}{one}")?;
+        before = "; ";
+    }
+    Ok(())
 }
 
 /// What is wrong with a kernel or its launch.
@@ -438,9 +487,9 @@ pub enum Fault {
     /// Two lanes that wait for each other in different warp operations, or with different masks.
     WarpMismatch {
         /// One of them, and its mask.
-        first: (Waiting, u32),
+        first: Box<(Waiting, u32)>,
         /// The other one, and its mask.
-        second: (Waiting, u32),
+        second: Box<(Waiting, u32)>,
     },
     /// No thread can go on.
     Deadlock {
@@ -453,10 +502,25 @@ pub enum Fault {
         /// Blocks of the grid that have not started, since no more can be resident.
         not_started: u64,
     },
+    /// Threads go on, but only repeat what they did before: memory changes back and forth, and nothing new comes of it.
+    Livelock {
+        /// Some of those that repeat themselves or wait, one for each place.
+        waiting: Vec<Waiting>,
+        /// How many threads wait at barriers or in warp operations.
+        blocked: usize,
+        /// How many threads do not.
+        spinning: usize,
+        /// Blocks of the grid that have not started, since no more can be resident.
+        not_started: u64,
+        /// Steps of the scheduler since something new happened.
+        steps: u64,
+    },
     /// The scheduler has taken as many steps as it may.
     StepLimit {
         /// The limit.
         steps: u64,
+        /// Where threads are, one for each place.
+        running: Vec<Waiting>,
     },
     /// Memory that the kernel promised to leave zero (`zero_at_exit`) is not: a lock that is still held.
     NotZeroAtExit {
@@ -502,6 +566,7 @@ impl Fault {
             Self::InactiveLane { .. } => "read from inactive lane",
             Self::WarpMismatch { .. } => "warp operations differ",
             Self::Deadlock { .. } => "deadlock",
+            Self::Livelock { .. } => "livelock",
             Self::StepLimit { .. } => "step limit",
             Self::NotZeroAtExit { .. } => "not zero at exit",
             Self::Panic { .. } => "panic",
@@ -628,21 +693,26 @@ impl fmt::Display for Fault {
                 not_started,
             } => {
                 write!(f, "{blocked} threads wait, {spinning} spin")?;
-                if *not_started > 0 {
-                    write!(
-                        f,
-                        ", and {not_started} blocks have not started since no more can be resident"
-                    )?;
-                }
-                let mut before = ": ";
-                for one in waiting {
-                    write!(f, "{before}{one}")?;
-                    before = "; ";
-                }
-                Ok(())
+                write_not_started(f, *not_started)?;
+                write_all(f, waiting)
             }
-            Self::StepLimit { steps } => {
-                write!(f, "not done after {steps} steps of the scheduler")
+            Self::Livelock {
+                waiting,
+                blocked,
+                spinning,
+                not_started,
+                steps,
+            } => {
+                write!(
+                    f,
+                    "{spinning} threads repeat themselves, {blocked} wait, and nothing new has come of {steps} steps"
+                )?;
+                write_not_started(f, *not_started)?;
+                write_all(f, waiting)
+            }
+            Self::StepLimit { steps, running } => {
+                write!(f, "not done after {steps} steps of the scheduler")?;
+                write_all(f, running)
             }
             Self::NotZeroAtExit { place, last } => {
                 write!(f, "{place} is to be zero when the kernel ends")?;

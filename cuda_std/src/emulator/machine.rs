@@ -19,7 +19,7 @@ use fastrand::Rng;
 use super::clocks::{Clocks, LANES};
 use super::fault::{Fault, Source, ThreadId, Waiting};
 use super::memory::Memory;
-use super::progress::Watch;
+use super::progress::{Values, Watch};
 use super::rendezvous::{Barrier, Warp};
 use super::schedule::{Ready, Schedule};
 use super::shadow::Crowds;
@@ -29,8 +29,6 @@ use crate::view::RawView;
 
 /// Bytes of a coroutine's stack, of which only what is used takes memory.
 const STACK: usize = 128 << 10;
-/// Dynamic shared memory that a block can have, in bytes.
-pub(super) const DYNAMIC_SHARED: usize = 227 << 10;
 
 thread_local! {
     /// The launch whose kernel runs on this thread; null while none of its threads does.
@@ -97,7 +95,7 @@ pub(super) struct Machine {
     pub(super) config: LaunchConfig,
     pub(super) args: *const *const c_void,
     pub(super) params: Vec<Param>,
-    settings: Settings,
+    pub(super) settings: Settings,
     pub(super) memory: *mut Memory,
     /// Of the launch, for the notes on global memory.
     pub(super) generation: u32,
@@ -118,7 +116,13 @@ pub(super) struct Machine {
     pub(super) found: [(usize, usize); 16],
     /// Counts what makes waiting threads worth running again.
     pub(super) changes: u64,
-    steps: u64,
+    /// Counts those of them that have not happened before.
+    pub(super) news: u64,
+    /// The step of the last of these.
+    pub(super) news_at: u64,
+    /// What memory was given lately.
+    pub(super) values: Values,
+    pub(super) steps: u64,
     pub(super) fault: Option<Fault>,
     ending: bool,
 }
@@ -141,7 +145,7 @@ pub(super) unsafe fn run(
     args: &[*const c_void],
     launch: u64,
 ) -> (Option<Fault>, u64) {
-    if let Err(why) = check_shape(spec, &config, args.len()) {
+    if let Err(why) = check_shape(spec, &config, &settings, args.len()) {
         return (Some(Fault::BadLaunch { why }), 0);
     }
     watch_panics();
@@ -194,7 +198,12 @@ pub(super) unsafe fn run(
 }
 
 /// Holds a launch against what a GPU takes.
-fn check_shape(spec: &KernelSpec, config: &LaunchConfig, args: usize) -> Result<(), String> {
+fn check_shape(
+    spec: &KernelSpec,
+    config: &LaunchConfig,
+    settings: &Settings,
+    args: usize,
+) -> Result<(), String> {
     let LaunchConfig {
         grid,
         block,
@@ -234,9 +243,10 @@ fn check_shape(spec: &KernelSpec, config: &LaunchConfig, args: usize) -> Result<
     if grid.count().saturating_mul(block.count()) >= u64::from(u32::MAX) {
         return Err("the emulator counts threads with 32 bits".into());
     }
-    if *dynamic_shared as usize > DYNAMIC_SHARED {
+    let most = settings.limits.shared_per_block;
+    if *dynamic_shared > most {
         return Err(format!(
-            "it asks for {dynamic_shared} bytes of dynamic shared memory, and a block has at most {DYNAMIC_SHARED}"
+            "it asks for {dynamic_shared} bytes of dynamic shared memory, and a block of this device has at most {most}"
         ));
     }
     Ok(())
@@ -284,10 +294,11 @@ impl Machine {
         let grid = config.grid.count() as u32;
         let resident = settings
             .resident_blocks
-            .map_or((2048 / block_threads).clamp(2, 16), |blocks| {
-                blocks as usize
+            .unwrap_or_else(|| {
+                let limits = settings.limits;
+                limits.resident_blocks(block_threads as u32, config.dynamic_shared)
             })
-            .min(grid as usize);
+            .min(grid) as usize;
         // Each launch has its own sequence, so that what an earlier one drew does not matter.
         let mut seeds = Rng::with_seed(settings.seed);
         let mut rng = Rng::with_seed(seeds.u64(..) ^ launch.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -358,12 +369,15 @@ impl Machine {
             waiting_blocks: waiting_blocks.into(),
             blocks_started: 0,
             live_blocks: 0,
-            ready: Ready::new(settings.schedule, slots, rng),
+            ready: Ready::new(settings.schedule, slots, block_threads, rng),
             current: 0,
             clocks: Clocks::new(block_threads as u32, resident),
             crowds: Crowds::default(),
             found: [(0, usize::MAX); 16],
             changes: 1,
+            news: 1,
+            news_at: 0,
+            values: Values::new(),
             steps: 0,
             fault: None,
             ending: false,
@@ -439,7 +453,7 @@ impl Machine {
         }
         self.blocks_started += 1;
         self.live_blocks += 1;
-        self.changes += 1;
+        self.note_news();
     }
 
     /// The thread in `slot`, before its first instruction.
@@ -496,7 +510,10 @@ impl Machine {
     pub(super) fn step(&mut self) -> Option<Fault> {
         self.steps += 1;
         let steps = self.settings.step_limit;
-        (self.steps > steps).then_some(Fault::StepLimit { steps })
+        (self.steps > steps).then(|| {
+            let (running, ..) = self.who_waits();
+            Fault::StepLimit { steps, running }
+        })
     }
 
     /// Which warp the thread in `slot` is of.
@@ -549,6 +566,7 @@ impl Machine {
             thread: self.thread_id(slot),
             what,
             source,
+            seen: None,
         }
     }
 
@@ -560,7 +578,7 @@ impl Machine {
         // An update that changed nothing does not matter any more.
         self.settle(slot);
         self.threads[slot].state = State::Ended;
-        self.changes += 1;
+        self.note_news();
         if let Err(fault) = self.end_meetings(slot) {
             self.fault = Some(fault);
             return;

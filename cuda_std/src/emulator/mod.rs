@@ -37,6 +37,7 @@
 //! |---|---|
 //! | `machine.rs` | one launch: blocks and threads come, run and go |
 //! | `schedule.rs` | who runs next |
+//! | `device.rs` | multiprocessors and shared memory |
 //! | `call.rs` | what a kernel asks for |
 //! | `access.rs` | accesses to memory: what they touch, and whether they may |
 //! | `rendezvous.rs` | barriers, and lanes that wait for each other |
@@ -51,6 +52,7 @@
 mod access;
 pub(crate) mod call;
 mod clocks;
+mod device;
 mod fault;
 mod machine;
 mod memory;
@@ -66,7 +68,7 @@ use core::ffi::c_void;
 use std::sync::Arc;
 
 pub use fault::{
-    EmulatorError, Event, Fault, Place, QueueWork, Report, Source, ThreadId, Touch, Unordered,
+    EmulatorError, Event, Fault, Place, QueueWork, Report, Seen, Source, ThreadId, Touch, Unordered,
     Waiting,
 };
 
@@ -93,13 +95,15 @@ pub struct Emulator {
 struct Settings {
     seed: u64,
     schedule: Schedule,
-    /// Blocks that are in flight at once; `None` leaves it to the number of their threads.
+    limits: device::Limits,
+    /// Blocks that are in flight at once; `None` leaves it to the limits.
     resident_blocks: Option<u32>,
     step_limit: u64,
 }
 
 impl Emulator {
-    /// A device whose scheduler follows `seed`.
+    /// A device whose scheduler follows `seed`. What it has is drawn from the seed too: 1, 2, 3, 4, 16 or 60 multiprocessors, and
+    /// 48, 64, 99, 163 or 227 KiB of shared memory for a block, as GPUs have.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self {
@@ -108,6 +112,7 @@ impl Emulator {
             settings: Settings {
                 seed,
                 schedule: Schedule::default(),
+                limits: device::Limits::draw(seed),
                 resident_blocks: None,
                 step_limit: 1 << 40,
             },
@@ -121,8 +126,24 @@ impl Emulator {
         self
     }
 
+    /// With so many multiprocessors, at least 1, whatever the seed. There are as many blocks in flight at once, if they have no
+    /// more than 16384 threads together.
+    #[must_use]
+    pub fn with_multiprocessors(mut self, multiprocessors: u32) -> Self {
+        self.settings.limits.multiprocessors = multiprocessors.max(1);
+        self
+    }
+
+    /// With so many bytes of shared memory for a block, static and dynamic together, whatever the seed.
+    #[must_use]
+    pub fn with_shared_per_block(mut self, bytes: u32) -> Self {
+        self.settings.limits.shared_per_block = bytes;
+        self
+    }
+
     /// With so many blocks in flight at once, at least 1. A block that waits for one that has not started waits forever,
-    /// and is reported. Without this there are 2 to 16, for 2048 threads.
+    /// and is reported. Without this there are those that the multiprocessors hold: one for each, or up to 16 with 2048
+    /// threads together.
     #[must_use]
     pub fn with_resident_blocks(mut self, blocks: u32) -> Self {
         self.settings.resident_blocks = Some(blocks.max(1));
@@ -191,13 +212,13 @@ impl Emulator {
     /// The multiprocessors that a host should count with when it chooses a grid.
     #[must_use]
     pub fn multiprocessors(&self) -> u32 {
-        4
+        self.settings.limits.multiprocessors
     }
 
     /// The most shared memory of a block, in bytes, static and dynamic together.
     #[must_use]
     pub fn shared_per_block(&self) -> u32 {
-        machine::DYNAMIC_SHARED as u32
+        self.settings.limits.shared_per_block
     }
 
     /// `len` elements, which nothing has written yet.

@@ -1,48 +1,147 @@
 //! Telling threads that work from threads that wait in a loop.
 //!
-//! A launch has changed when a write has changed memory, a barrier has opened, or a thread or block has come or gone. A
-//! thread that repeats loads of the same values, or updates that change nothing, many times since the last change only
-//! waits, unless it loads something else in between: then it searches. But no search takes many millions of plain loads.
-//! Once all that can run only wait, none will ever go on.
+//! A thread that repeats loads of the same values, updates and barriers many times gets nowhere unless something new
+//! happens: a write of a value that its place has not held lately, or a thread or block that comes or goes. Once all that
+//! can run only repeat themselves, none will ever go on:
+//! - if meanwhile no write changes memory at all, and no barrier opens, that is a deadlock;
+//! - if memory changes, but only back and forth, as when locks are tried, given back and tried again, it is a livelock. A
+//!   computation may look like that for a while, so it is only reported after many steps.
+//!
+//! A thread that loads something else in between searches. But no search takes many millions of plain loads.
+
+use std::collections::HashSet;
 
 use super::access::Accessed;
-use super::fault::{Fault, Source, Waiting};
+use super::fault::{Fault, Seen, Source, Waiting};
 use super::machine::{Machine, State, same};
 use crate::backend::Access;
 
-/// Repetitions, with nothing changing anywhere, after which a thread counts as spinning.
+/// Repetitions, with nothing new anywhere, after which a thread counts as spinning.
 const SPINNING: u32 = 1000;
-/// Times that a thread's patience may end, with nothing changing anywhere, before it counts as spinning: each time after some
+/// The same where other threads stall, which then go on.
+const SPINNING_BESIDE_STALLS: u32 = 64;
+/// Times that a thread's patience may end, with nothing new anywhere, before it counts as spinning: each time after some
 /// thousand plain loads.
 const EXHAUSTED: u32 = 4096;
-/// Loads that are compared to notice a repetition.
+/// Steps, with nothing new anywhere, before threads that write back and forth count as spinning.
+const LIVELOCKED: u64 = 1 << 22;
+/// Observations that are compared to notice a repetition.
 const RECENT: usize = 16;
+/// The same where a thread makes many of them with nothing new anywhere.
+const MOST_SEEN: usize = 256;
+
+/// What a thread saw: a place, and the value there with the plain loads since the observation before.
+type Observation = (usize, u64);
 
 /// What is noted of a thread to see whether it gets anywhere.
 #[derive(Clone, Default)]
 pub(super) struct Watch {
     /// Its last write, if nothing has looked yet whether it changed anything.
     write: Option<Written>,
-    recent: [(usize, u64); RECENT],
+    recent: [Observation; RECENT],
     next_recent: usize,
-    /// Stands for the plain loads since the last atomic one.
+    /// All of them, once there are more than `recent` holds.
+    seen: HashSet<Observation>,
+    /// Since the last news: how many were not known.
+    unknown: u32,
+    /// Stands for the plain loads since the last observation.
     trace: u64,
+    /// Since the last news: how many were, in a row.
+    known: u32,
+    /// The same since the last change.
     repeats: u32,
-    /// How often its patience has ended.
+    /// How often its patience has ended since then.
     exhausted: u32,
+    /// The launch's `news` when `seen`, `unknown` and `known` began.
+    since_news: u64,
     /// The launch's `changes` when `repeats` and `exhausted` began.
     since: u64,
-    /// Where it last loaded or updated atomically.
-    last: Option<(&'static str, Source)>,
+    /// What it last loaded or updated.
+    last: Option<Looked>,
+    /// Its last update that changed nothing, as of a lock that another holds, and the launch's `news` then.
+    failed: Option<(u64, Looked)>,
+}
+
+/// A load or an update.
+#[derive(Clone, Copy)]
+struct Looked {
+    what: &'static str,
+    source: Source,
+    start: usize,
+    index: usize,
+    size: usize,
+    value: u64,
 }
 
 /// What a place held before a write.
 #[derive(Clone, Copy)]
 struct Written {
+    /// Where the view starts that it went through.
+    start: usize,
     address: usize,
     bytes: usize,
     before: [u8; 16],
-    update: bool,
+    access: Access,
+    source: Source,
+}
+
+/// The values that places were given lately, and by whom.
+pub(super) struct Values {
+    /// Hashes of places and values; in each set, the latest first.
+    sets: Vec<[u64; WAYS]>,
+    threads: Vec<[u32; WAYS]>,
+    sources: Vec<[Option<Source>; WAYS]>,
+}
+
+const WAYS: usize = 4;
+const LOG_SETS: u32 = 12;
+
+impl Values {
+    pub(super) fn new() -> Self {
+        Self {
+            sets: vec![[0; WAYS]; 1 << LOG_SETS],
+            threads: vec![[0; WAYS]; 1 << LOG_SETS],
+            sources: vec![[None; WAYS]; 1 << LOG_SETS],
+        }
+    }
+
+    /// The set and the hash of a value at a place.
+    fn find(place: u64, value: &[u8]) -> (usize, u64) {
+        let mut hash = place;
+        for chunk in value.chunks(8) {
+            let mut bytes = [0; 8];
+            bytes[..chunk.len()].copy_from_slice(chunk);
+            hash = mix(hash, u64::from_ne_bytes(bytes));
+        }
+        let hash = mix(hash, value.len() as u64).max(1);
+        ((hash >> (64 - LOG_SETS)) as usize, hash)
+    }
+
+    /// Notes that a thread has given a place that value; whether nobody had, lately.
+    fn add(&mut self, place: u64, value: &[u8], thread: u32, source: Source) -> bool {
+        let (set, hash) = Self::find(place, value);
+        let known = self.sets[set].iter().position(|&other| other == hash);
+        let last = known.unwrap_or(WAYS - 1);
+        self.sets[set][..=last].rotate_right(1);
+        self.threads[set][..=last].rotate_right(1);
+        self.sources[set][..=last].rotate_right(1);
+        self.sets[set][0] = hash;
+        self.threads[set][0] = thread;
+        self.sources[set][0] = Some(source);
+        known.is_none()
+    }
+
+    /// Who gave a place that value last, if that was lately.
+    fn writer(&self, place: u64, value: &[u8]) -> Option<(u32, Source)> {
+        let (set, hash) = Self::find(place, value);
+        let at = self.sets[set].iter().position(|&other| other == hash)?;
+        Some((self.threads[set][at], self.sources[set][at]?))
+    }
+}
+
+fn mix(hash: u64, value: u64) -> u64 {
+    let mixed = (hash.rotate_left(5) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed ^ mixed >> 32
 }
 
 impl Machine {
@@ -60,40 +159,49 @@ impl Machine {
             // SAFETY: the access was checked to lie in the device's memory.
             let now = unsafe { std::slice::from_raw_parts(address as *const u8, compared) };
             before[..compared].copy_from_slice(now);
+            u64::from_ne_bytes(before[..8].try_into().unwrap_or_default())
+        };
+        let looked = |what, value| {
+            Some(Looked {
+                what,
+                source: accessed.source,
+                start: accessed.start,
+                index: accessed.index,
+                size: accessed.size,
+                value,
+            })
         };
         let fault = match accessed.access {
             Access::AtomicLoad { .. } => {
-                copy();
-                self.watches[slot].last = Some(("atomic load", accessed.source));
-                let value = u64::from_ne_bytes(before[..8].try_into().unwrap_or_default());
-                self.loads(slot, address, value)
+                let value = copy();
+                self.watches[slot].last = looked("atomic load", value);
+                self.sees(slot, address, value)
             }
             Access::Load | Access::ReadOnlyLoad if self.threads[slot].accesses == 0 => {
                 // Its patience has just ended.
-                copy();
-                self.watches[slot].last = Some(("load", accessed.source));
-                let value = u64::from_ne_bytes(before[..8].try_into().unwrap_or_default());
-                let repeated = self.loads(slot, address, value);
+                let value = copy();
+                self.watches[slot].last = looked("load", value);
+                let repeated = self.sees(slot, address, value);
                 repeated.or_else(|| self.exhaust(slot))
             }
             Access::Store | Access::AtomicStore { .. } | Access::AtomicUpdate => {
-                copy();
-                let update = accessed.access == Access::AtomicUpdate;
-                if update {
-                    self.watches[slot].last = Some(("atomic update", accessed.source));
+                let value = copy();
+                if accessed.access == Access::AtomicUpdate {
+                    self.watches[slot].last = looked("atomic update", value);
                 }
                 self.watches[slot].write = Some(Written {
+                    start: accessed.start,
                     address,
                     bytes: compared,
                     before,
-                    update,
+                    access: accessed.access,
+                    source: accessed.source,
                 });
                 None
             }
             Access::Load | Access::ReadOnlyLoad => {
                 let trace = &mut self.watches[slot].trace;
-                *trace =
-                    (trace.rotate_left(5) ^ address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                *trace = mix(*trace, address as u64);
                 None
             }
         };
@@ -107,39 +215,91 @@ impl Machine {
         // let others run since.
         let now = unsafe { std::slice::from_raw_parts(write.address as *const u8, write.bytes) };
         if *now != write.before[..write.bytes] {
+            if write.access != Access::Store {
+                let update = write.access == Access::AtomicUpdate;
+                self.ready.note_write(slot, update);
+            }
+            let thread = self.clocks.id(slot);
+            let place = self.memory_place(write.start, write.address);
+            if self.values.add(place, now, thread, write.source) {
+                self.note_news();
+                return None;
+            }
             self.changes += 1;
-            None
-        } else if write.update {
+        } else if write.access == Access::AtomicUpdate {
+            let news = self.news;
+            let watch = &mut self.watches[slot];
+            watch.failed = watch.last.map(|looked| (news, looked));
+        }
+        if write.access == Access::AtomicUpdate {
             let value = u64::from_ne_bytes(write.before[..8].try_into().unwrap_or_default());
-            self.loads(slot, write.address, value)
+            self.sees(slot, write.address, value)
         } else {
             None
         }
     }
 
-    /// The thread loads `value` from `address`, as it may have done just before.
-    fn loads(&mut self, slot: usize, address: usize, value: u64) -> Option<Fault> {
-        let watch = &mut self.watches[slot];
-        let load = (address, value ^ std::mem::take(&mut watch.trace));
-        if watch.recent.contains(&load) {
+    /// Stands for an address in a view that starts at `start`, wherever the host's memory lies.
+    fn memory_place(&mut self, start: usize, address: usize) -> u64 {
+        let Some(number) = self.find(start) else {
+            return 0;
+        };
+        let offset = address - self.memory().region(number).start;
+        (number as u64) << 40 | offset as u64
+    }
+
+    /// Something has happened that has not happened before: what repeats itself may end now.
+    pub(super) fn note_news(&mut self) {
+        self.changes += 1;
+        self.news += 1;
+        self.news_at = self.steps;
+    }
+
+    /// The thread waits for others, and goes on with them.
+    pub(super) fn meets(&mut self, slot: usize, source: Source) {
+        self.knows(slot, (std::ptr::from_ref(source).addr(), 0));
+    }
+
+    /// The thread sees `value` at `address`, as it may have done just before.
+    fn sees(&mut self, slot: usize, address: usize, value: u64) -> Option<Fault> {
+        if self.knows(slot, (address, value)) {
             return self.repeat(slot);
         }
-        watch.recent[watch.next_recent] = load;
-        watch.next_recent = (watch.next_recent + 1) % RECENT;
-        watch.repeats = 0;
         None
+    }
+
+    /// Whether the thread has seen that before, after the same plain loads. Counts how often it has, in a row.
+    fn knows(&mut self, slot: usize, (place, value): Observation) -> bool {
+        let watch = self.watch(slot);
+        let observation = (place, value ^ std::mem::take(&mut watch.trace));
+        if watch.recent.contains(&observation) || watch.seen.contains(&observation) {
+            watch.known += 1;
+            watch.repeats += 1;
+            return true;
+        }
+        watch.recent[watch.next_recent] = observation;
+        watch.next_recent = (watch.next_recent + 1) % RECENT;
+        watch.unknown += 1;
+        if watch.unknown > RECENT as u32 && watch.seen.len() < MOST_SEEN {
+            watch.seen.insert(observation);
+        }
+        (watch.known, watch.repeats) = (0, 0);
+        false
     }
 
     /// The thread did what it did before, and learnt nothing.
     fn repeat(&mut self, slot: usize) -> Option<Fault> {
-        let watch = self.watch(slot);
-        watch.repeats += 1;
-        let repeats = watch.repeats;
-        if repeats.is_multiple_of(8) {
+        let known = self.watches[slot].known;
+        if known.is_multiple_of(8) {
             self.ready.move_back(slot);
         }
-        (repeats >= SPINNING && repeats.is_multiple_of(64))
-            .then(|| self.deadlock_unless_some_work())
+        let many = if self.ready.stalls() {
+            SPINNING_BESIDE_STALLS
+        } else {
+            SPINNING
+        };
+        (known >= many && known.is_multiple_of(64))
+            .then(|| self.look_whether_some_work(slot))
             .flatten()
     }
 
@@ -150,35 +310,86 @@ impl Machine {
         let exhausted = watch.exhausted;
         self.ready.move_back(slot);
         (exhausted >= EXHAUSTED && exhausted.is_multiple_of(64))
-            .then(|| self.deadlock_unless_some_work())
+            .then(|| self.look_whether_some_work(slot))
             .flatten()
     }
 
-    /// What is noted of a thread since the last change.
+    /// What is noted of a thread since the last change, and since the last news.
     fn watch(&mut self, slot: usize) -> &mut Watch {
-        let changes = self.changes;
+        let (changes, news) = (self.changes, self.news);
         let watch = &mut self.watches[slot];
         if watch.since != changes {
             (watch.since, watch.repeats, watch.exhausted) = (changes, 0, 0);
         }
+        if watch.since_news != news {
+            (watch.since_news, watch.known) = (news, 0);
+            if watch.unknown > RECENT as u32 {
+                watch.seen.clear();
+            }
+            watch.unknown = 0;
+        }
         watch
     }
 
-    fn deadlock_unless_some_work(&self) -> Option<Fault> {
-        let waits = |slot: usize| {
-            let watch = &self.watches[slot];
-            watch.since == self.changes
-                && (watch.repeats >= SPINNING || watch.exhausted >= EXHAUSTED)
-        };
-        self.ready.all(waits).then(|| self.deadlock())
+    /// Whether that holds of the thread in `slot`, which runs, and of all others that can go on and do not stall.
+    fn all(&self, slot: usize, holds: impl Fn(&Watch) -> bool) -> bool {
+        holds(&self.watches[slot]) && self.ready.all(|other| holds(&self.watches[other]))
     }
 
-    /// Who waits for what: one thread for each place.
-    pub(super) fn deadlock(&self) -> Fault {
+    /// The thread in `slot`, which runs, repeats itself. Where all others do as well, those that stall go on; if there are
+    /// none, the launch ends.
+    fn look_whether_some_work(&mut self, slot: usize) -> Option<Fault> {
+        let (changes, news) = (self.changes, self.news);
+        let knows = |watch: &Watch, times: u32| watch.since_news == news && watch.known >= times;
+        let exhausted = |watch: &Watch| watch.since == changes && watch.exhausted >= EXHAUSTED;
+        let spins = |watch: &Watch| watch.since == changes && watch.repeats >= SPINNING;
+        let steps = self.steps - self.news_at;
+        if self.ready.stalls() {
+            if steps >= LIVELOCKED {
+                self.ready.end_stalls();
+            } else if self.all(slot, |watch| {
+                knows(watch, SPINNING_BESIDE_STALLS) || exhausted(watch)
+            }) {
+                self.ready.end_stall();
+            }
+            return None;
+        }
+        if self.all(slot, |watch| spins(watch) || exhausted(watch)) {
+            return Some(self.deadlock());
+        }
+        if steps < LIVELOCKED || !self.all(slot, |watch| knows(watch, SPINNING) || exhausted(watch))
+        {
+            return None;
+        }
+        let (mut waiting, blocked, spinning) = self.who_waits();
+        self.add_failed(&mut waiting);
+        Some(Fault::Livelock {
+            waiting,
+            blocked,
+            spinning,
+            not_started: self.waiting_blocks.len() as u64,
+            steps,
+        })
+    }
+
+    /// No thread can go on.
+    pub(super) fn deadlock(&mut self) -> Fault {
+        let (waiting, blocked, spinning) = self.who_waits();
+        Fault::Deadlock {
+            waiting,
+            blocked,
+            spinning,
+            not_started: self.waiting_blocks.len() as u64,
+        }
+    }
+
+    /// Who waits for what, one thread for each place; how many wait at barriers and in warp operations, and how many do not.
+    pub(super) fn who_waits(&mut self) -> (Vec<Waiting>, usize, usize) {
         let mut waiting: Vec<Waiting> = Vec::new();
         let (mut blocked, mut spinning) = (0, 0);
-        for (slot, thread) in self.threads.iter().enumerate() {
-            let found = match thread.state {
+        for slot in 0..self.threads.len() {
+            let mut looked = None;
+            let found = match self.threads[slot].state {
                 State::Ended => continue,
                 State::AtBarrier => {
                     blocked += 1;
@@ -191,22 +402,69 @@ impl Machine {
                 }
                 State::Ready | State::AsksActive(_) => {
                     spinning += 1;
-                    self.watches[slot].last
+                    looked = self.watches[slot].last;
+                    looked.map(|looked| (looked.what, looked.source))
                 }
             };
-            if let Some((what, source)) = found
-                && !waiting
-                    .iter()
-                    .any(|w| w.what == what && w.source.is_some_and(|at| same(at, source)))
-            {
-                waiting.push(self.waiting(slot, what, Some(source)));
+            if let Some((what, source)) = found {
+                self.add_waiting(&mut waiting, slot, (what, source), looked);
             }
         }
-        Fault::Deadlock {
-            waiting,
-            blocked,
-            spinning,
-            not_started: self.waiting_blocks.len() as u64,
+        (waiting, blocked, spinning)
+    }
+
+    /// Adds the updates that changed nothing since the last news.
+    fn add_failed(&mut self, waiting: &mut Vec<Waiting>) {
+        for slot in 0..self.threads.len() {
+            let running = self.threads[slot].state != State::Ended;
+            if let Some((news, looked)) = self.watches[slot].failed
+                && running
+                && news == self.news
+            {
+                let at = (looked.what, looked.source);
+                self.add_waiting(waiting, slot, at, Some(looked));
+            }
+        }
+    }
+
+    /// Adds what the thread in `slot` does unless it is there already, of another thread.
+    fn add_waiting(
+        &mut self,
+        waiting: &mut Vec<Waiting>,
+        slot: usize,
+        (what, source): (&'static str, Source),
+        looked: Option<Looked>,
+    ) {
+        let known = waiting
+            .iter()
+            .any(|w| w.what == what && w.source.is_some_and(|at| same(at, source)));
+        if !known {
+            let mut one = self.waiting(slot, what, Some(source));
+            one.seen = looked.map(|looked| Box::new(self.seen(looked)));
+            waiting.push(one);
+        }
+    }
+
+    /// What a thread saw, and who wrote that.
+    fn seen(&mut self, looked: Looked) -> Seen {
+        let Looked {
+            start,
+            index,
+            size,
+            value,
+            ..
+        } = looked;
+        let place = self.place(start, index, size);
+        let address = start + index * size;
+        let memory_place = self.memory_place(start, address);
+        let bytes = value.to_ne_bytes();
+        let bytes = &bytes[..size.min(8)];
+        let last = self.values.writer(memory_place, bytes);
+        let last = last.map(|(thread, source)| (self.thread_of(thread), source));
+        Seen {
+            place,
+            value: (size <= 8).then_some(value),
+            last,
         }
     }
 }

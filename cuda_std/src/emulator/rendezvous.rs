@@ -212,8 +212,8 @@ impl Machine {
                 let source = self.warps[at].sources[waits];
                 let first = self.waiting(first + waits, other.op.name(), source);
                 Fault::WarpMismatch {
-                    first: (first, other.mask),
-                    second: (waiting, mask),
+                    first: Box::new((first, other.mask)),
+                    second: Box::new((waiting, mask)),
                 }
             } else {
                 Fault::ExitedLane {

@@ -1,13 +1,15 @@
 //! Who runs next.
 
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use fastrand::Rng;
 
 /// How the next thread is picked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
-    /// One of the next two, by the seed: each launch draws.
+    /// One of the next three, by the seed: each launch draws. Of 8 launches, 3 are `Random`, 3 have `Priorities`, and in 2
+    /// there are `Stalls`.
     #[default]
     Mixed,
     /// Any thread that can go on, each as likely as the other.
@@ -15,6 +17,10 @@ pub enum Schedule {
     /// The thread with the highest priority. Priorities are random, by thread, by warp or by block, and now and then the
     /// running thread's falls below all others: so some threads are far behind the others, for long.
     Priorities,
+    /// One thread, one warp or one block stalls at a time, and the others go on, in one of the two ways above. A stall
+    /// lasts from 16 steps to some 250,000, or until nothing else gets anywhere, and most of them begin right after an
+    /// atomic write that changed memory: there a wrong order of two publications shows.
+    Stalls,
     /// The first thread of the first block that can go on. Blocks start in order.
     InOrder,
 }
@@ -26,6 +32,7 @@ const LOW: u64 = 1 << 40;
 #[derive(Debug)]
 pub(super) struct Ready {
     order: Order,
+    stalls: Option<Stalls>,
     /// Where all choices come from.
     pub(super) rng: Rng,
 }
@@ -57,12 +64,76 @@ enum Level {
     Numbers,
 }
 
+/// Threads that are held while others go on: one thread, one warp or one block at a time.
+#[derive(Debug)]
+struct Stalls {
+    /// Slots in a row that stall together.
+    together: usize,
+    /// Threads of a block.
+    block_threads: usize,
+    /// One in so many atomic updates begins a stall, one in [`STORES`] times as many atomic stores, which are often data, and
+    /// one in [`RARELY`] times as many steps.
+    one_in: u32,
+    /// The slots that stall; none if the range is empty.
+    slots: Range<usize>,
+    /// Steps until they go on.
+    left: u64,
+    /// Those of them that could go on.
+    held: Vec<usize>,
+}
+
+/// How much rarer stalls are that begin after an atomic store than those that begin after an update.
+const STORES: u32 = 16;
+/// The same of stalls that begin anywhere.
+const RARELY: u32 = 256;
+/// Stalls last for up to 2 to this power of steps.
+const LOG_LONGEST: u32 = 18;
+
+impl Stalls {
+    fn new(block_threads: usize, rng: &mut Rng) -> Self {
+        Self {
+            together: [1, 32.min(block_threads), block_threads][rng.usize(..3)],
+            block_threads,
+            one_in: [1, 4, 32][rng.usize(..3)],
+            slots: 0..0,
+            left: 0,
+            held: Vec::new(),
+        }
+    }
+
+    /// The thread in `slot` stalls, with those that it stalls together with, unless others do.
+    fn begin(&mut self, slot: usize, rng: &mut Rng) {
+        if !self.slots.is_empty() {
+            return;
+        }
+        let block = slot / self.block_threads * self.block_threads;
+        let first = block + (slot - block) / self.together * self.together;
+        self.slots = first..(first + self.together).min(block + self.block_threads);
+        self.left = 1 << rng.u32(4..LOG_LONGEST);
+        self.left += rng.u64(..self.left);
+    }
+}
+
 impl Ready {
-    /// For so many slots.
-    pub(super) fn new(schedule: Schedule, slots: usize, mut rng: Rng) -> Self {
+    /// For so many slots, of blocks of so many threads.
+    pub(super) fn new(
+        schedule: Schedule,
+        slots: usize,
+        block_threads: usize,
+        mut rng: Rng,
+    ) -> Self {
+        let schedule = match schedule {
+            Schedule::Mixed => match rng.u32(..8) {
+                0..3 => Schedule::Random,
+                3..6 => Schedule::Priorities,
+                _ => Schedule::Stalls,
+            },
+            schedule => schedule,
+        };
+        let stalls = (schedule == Schedule::Stalls).then(|| Stalls::new(block_threads, &mut rng));
         let random = match schedule {
-            Schedule::Mixed => rng.bool(),
             Schedule::Random => true,
+            Schedule::Mixed | Schedule::Stalls => rng.bool(),
             Schedule::Priorities | Schedule::InOrder => false,
         };
         let order = if random {
@@ -83,7 +154,7 @@ impl Ready {
                 change,
             })
         };
-        Self { order, rng }
+        Self { order, stalls, rng }
     }
 
     /// Gives priorities to the threads of a block that starts: `block` is its place in the order of starts, `first` the
@@ -111,6 +182,16 @@ impl Ready {
     }
 
     pub(super) fn push(&mut self, slot: usize) {
+        if let Some(stalls) = &mut self.stalls
+            && stalls.slots.contains(&slot)
+        {
+            stalls.held.push(slot);
+            return;
+        }
+        self.push_to_order(slot);
+    }
+
+    fn push_to_order(&mut self, slot: usize) {
         match &mut self.order {
             Order::Random(ready) => ready.push(slot),
             Order::Priorities(order) => order.ready.push((order.of[slot], slot)),
@@ -119,6 +200,69 @@ impl Ready {
 
     /// Takes out the thread that goes on.
     pub(super) fn pop(&mut self) -> Option<usize> {
+        let Some(stalls) = &mut self.stalls else {
+            return self.pop_from_order();
+        };
+        if stalls.left > 0 {
+            stalls.left -= 1;
+        } else if !stalls.slots.is_empty() {
+            self.end_stall();
+        }
+        loop {
+            let Some(slot) = self.pop_from_order() else {
+                // Nothing else goes on.
+                if self.end_stall() {
+                    continue;
+                }
+                return None;
+            };
+            let stalls = self.stalls.as_mut()?;
+            if stalls.slots.is_empty() && self.rng.u32(..stalls.one_in * RARELY) == 0 {
+                stalls.begin(slot, &mut self.rng);
+            }
+            if !stalls.slots.contains(&slot) {
+                return Some(slot);
+            }
+            stalls.held.push(slot);
+        }
+    }
+
+    /// The thread in `slot`, which runs, has changed memory by an atomic update or an atomic store.
+    pub(super) fn note_write(&mut self, slot: usize, update: bool) {
+        let Some(stalls) = &mut self.stalls else {
+            return;
+        };
+        let one_in = stalls.one_in * if update { 1 } else { STORES };
+        if self.rng.u32(..one_in) == 0 {
+            stalls.begin(slot, &mut self.rng);
+        }
+    }
+
+    /// Lets those that stall go on; whether that gives anyone who can.
+    pub(super) fn end_stall(&mut self) -> bool {
+        let Some(stalls) = &mut self.stalls else {
+            return false;
+        };
+        stalls.slots = 0..0;
+        let held = std::mem::take(&mut stalls.held);
+        for &slot in &held {
+            self.push_to_order(slot);
+        }
+        !held.is_empty()
+    }
+
+    /// The same, and nobody will stall again.
+    pub(super) fn end_stalls(&mut self) {
+        self.end_stall();
+        self.stalls = None;
+    }
+
+    /// Whether threads that could go on stall.
+    pub(super) fn stalls(&self) -> bool {
+        self.stalls.as_ref().is_some_and(|s| !s.held.is_empty())
+    }
+
+    fn pop_from_order(&mut self) -> Option<usize> {
         match &mut self.order {
             Order::Random(ready) if ready.is_empty() => None,
             Order::Random(ready) => {
@@ -145,12 +289,14 @@ impl Ready {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        match &self.order {
-            Order::Random(ready) => ready.is_empty(),
-            Order::Priorities(order) => order.ready.is_empty(),
-        }
+        !self.stalls()
+            && match &self.order {
+                Order::Random(ready) => ready.is_empty(),
+                Order::Priorities(order) => order.ready.is_empty(),
+            }
     }
 
+    /// Whether that holds of all that can go on, but for those that stall.
     pub(super) fn all(&self, mut holds: impl FnMut(usize) -> bool) -> bool {
         match &self.order {
             Order::Random(ready) => ready.iter().all(|&slot| holds(slot)),

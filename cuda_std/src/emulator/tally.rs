@@ -13,17 +13,20 @@ pub struct Tally {
     pub threads: u64,
     /// Steps of their schedulers.
     pub steps: u64,
+    /// Steps of the launch that took most.
+    pub most_steps: u64,
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "emulated {} kernels under {} schedules: {} threads, {} steps",
+            "emulated {} kernels under {} schedules: {} threads, {} steps, {} at most in one",
             self.kernels.len(),
             self.kernels.values().sum::<u64>(),
             self.threads,
-            self.steps
+            self.steps,
+            self.most_steps
         )
     }
 }
@@ -32,6 +35,7 @@ static TALLY: Mutex<Tally> = Mutex::new(Tally {
     kernels: BTreeMap::new(),
     threads: 0,
     steps: 0,
+    most_steps: 0,
 });
 
 /// What this process has emulated so far, launches that ended with a fault included.
@@ -46,4 +50,5 @@ pub(super) fn add(kernel: &'static str, threads: u64, steps: u64) {
     *tally.kernels.entry(kernel).or_default() += 1;
     tally.threads += threads;
     tally.steps += steps;
+    tally.most_steps = tally.most_steps.max(steps);
 }

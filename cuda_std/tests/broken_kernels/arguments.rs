@@ -251,23 +251,61 @@ fn more_shared_memory_than_there_is() {
     });
 }
 
-/// Static and dynamic shared memory come out of the same 227 KiB.
+/// Static and dynamic shared memory come out of one memory.
 #[test]
 fn more_static_and_dynamic_memory_than_there_is() {
     always(
         "two_small_tiles",
         |gpu| {
+            let gpu = &gpu.clone().with_shared_per_block(227 << 10);
             let mut x = gpu.upload(&[1; 32])?;
             // SAFETY: 32 elements.
             unsafe { two_small_tiles::launch_with_shared(gpu, 1, 200 << 10, x.view_mut()) }
         },
         |fault| too_much_shared(fault, "second small tile", (32 << 10, 27 << 10)),
     );
+    always(
+        "two_small_tiles",
+        |gpu| {
+            let gpu = &gpu.clone().with_shared_per_block(48 << 10);
+            let mut x = gpu.upload(&[1; 32])?;
+            // SAFETY: 32 elements.
+            unsafe { two_small_tiles::launch_with_shared(gpu, 1, 17 << 10, x.view_mut()) }
+        },
+        |fault| too_much_shared(fault, "second small tile", (32 << 10, 31 << 10)),
+    );
     never(|gpu| {
         let mut x = gpu.upload(&[1; 32])?;
+        // On every device: what its blocks have but for the static arrays.
+        let dynamic = gpu.shared_per_block() - (32 << 10);
         // SAFETY: 32 elements.
-        unsafe { two_small_tiles::launch_with_shared(gpu, 1, 195 << 10, x.view_mut()) }
+        unsafe { two_small_tiles::launch_with_shared(gpu, 1, dynamic, x.view_mut()) }
     });
+}
+
+/// A launch that asks for more dynamic shared memory than this device has, though others have it.
+#[test]
+fn more_dynamic_memory_than_the_device_has() {
+    for kib in [48, 64, 99, 163, 227] {
+        let launch = |gpu: &Emulator, bytes| {
+            let gpu = &gpu.clone().with_shared_per_block(kib << 10);
+            let mut x = gpu.upload(&[1; 32])?;
+            // SAFETY: 32 elements.
+            unsafe { table_of_four::launch_with_shared(gpu, 1, bytes, x.view_mut()) }
+        };
+        always(
+            "table_of_four",
+            |gpu| launch(gpu, (kib << 10) + 1),
+            |fault| {
+                let Fault::BadLaunch { why } = fault else {
+                    panic!("not a bad launch");
+                };
+                let text = format!("this device has at most {}", kib << 10);
+                assert!(why.ends_with(&text), "{why}");
+            },
+        );
+        never(|gpu| launch(gpu, kib << 10));
+    }
 }
 
 /// Copies the element before, whose index wraps around for the first.
@@ -443,7 +481,8 @@ fn launch_with_a_shape_that_can_not_be() {
     }
     never(|gpu| {
         let mut x = gpu.upload(&[0; 32])?;
-        let (x, shape) = (x.view_mut(), config(Dim3::from(1), block, 227 << 10));
+        let most = gpu.shared_per_block();
+        let (x, shape) = (x.view_mut(), config(Dim3::from(1), block, most));
         // SAFETY: the kernel's one argument, of 32 elements.
         unsafe { gpu.launch(&table_of_four::SPEC, shape, &[(&raw const x).cast()]) }
     });

@@ -1,7 +1,7 @@
 //! Locks.
 
-use cuda_std::emulator::Fault;
 use cuda_std::emulator::Touch::{AtomicUpdate, Load, Store};
+use cuda_std::emulator::{Emulator, Fault, Schedule};
 use cuda_std::prelude::*;
 
 use crate::progress::deadlock;
@@ -362,6 +362,190 @@ fn given_back_with_a_plain_store() {
         // SAFETY: one element each.
         unsafe { unlocks_atomically::launch(gpu, 2, lock.view_mut(), total.view_mut())? };
         assert_eq!(total.to_vec()?, [2]);
+        Ok(())
+    });
+}
+
+/// Counts once for each of two blocks, under a lock that nobody gives back. Who finds it taken puts its work off, and tries again.
+///
+/// # Safety
+///
+/// `lock` and `done` have one element, which is 0, `work` has two; the grid has two blocks.
+#[kernel(block = 32)]
+unsafe fn puts_off_for_ever(
+    lock: ViewMut<'_, u32>,
+    work: ViewMut<'_, u32>,
+    done: ViewMut<'_, u32>,
+) {
+    let t = thread::thread_idx_x();
+    let mine = thread::block_idx_x();
+    let mut open = true;
+    while open {
+        if t == 0 && work.atomic_exch(mine, 0) != 0 {
+            let taken = lock.atomic_exch(0u32, 1) == 0; // @lock that is leaked
+            if taken {
+                done.atomic_add(0u32, 1);
+            } else {
+                work.atomic_exch(mine, 1);
+            }
+        }
+        open = thread::sync_threads_or(t == 0 && done.ld_relaxed(0u32, Device) < 2);
+    }
+}
+
+/// The same, and gives the lock back.
+///
+/// # Safety
+///
+/// As for `puts_off_for_ever`.
+#[kernel(block = 32)]
+unsafe fn puts_off_for_a_while(
+    lock: ViewMut<'_, u32>,
+    work: ViewMut<'_, u32>,
+    done: ViewMut<'_, u32>,
+) {
+    let t = thread::thread_idx_x();
+    let mine = thread::block_idx_x();
+    let mut open = true;
+    while open {
+        if t == 0 && work.atomic_exch(mine, 0) != 0 {
+            if lock.atomic_exch(0u32, 1) == 0 {
+                done.atomic_add(0u32, 1);
+                lock.atomic_exch(0u32, 0);
+            } else {
+                work.atomic_exch(mine, 1);
+            }
+        }
+        open = thread::sync_threads_or(t == 0 && done.ld_relaxed(0u32, Device) < 2);
+    }
+}
+
+/// All go on, round and round, and memory changes, back and forth: nobody gets what was leaked.
+#[test]
+fn leaked_while_others_try_again() {
+    // One schedule: it takes millions of steps to tell.
+    let gpu = Emulator::new(1);
+    let (mut lock, mut work) = (gpu.upload(&[0]).unwrap(), gpu.upload(&[1; 2]).unwrap());
+    let mut done = gpu.upload(&[0]).unwrap();
+    let (lock, work) = (lock.view_mut(), work.view_mut());
+    // SAFETY: one element, two and one, two blocks.
+    let error = unsafe { puts_off_for_ever::launch(&gpu, 2, lock, work, done.view_mut()) };
+    let error = error.unwrap_err();
+    println!("{error}");
+    let Some(Fault::Livelock { waiting, .. }) = error.fault() else {
+        panic!("no livelock");
+    };
+    // Who tries to take the lock, what it finds, and who took it.
+    let tries = waiting
+        .iter()
+        .find(|one| {
+            one.seen
+                .as_ref()
+                .is_some_and(|seen| seen.place.view == "`lock`")
+        })
+        .expect("a place");
+    HERE.waiting(tries, "atomic update", "lock that is leaked");
+    let seen = tries.seen.as_ref().unwrap();
+    assert_eq!((seen.place.index, seen.value), (0, Some(1)));
+    let (holder, source) = seen.last.expect("a holder");
+    HERE.source(source, "lock that is leaked");
+    assert_eq!(xs(holder), (1 - xs(tries.thread).0, 0));
+    never(|gpu| {
+        let (mut lock, mut work) = (gpu.upload(&[0])?, gpu.upload(&[1; 2])?);
+        let mut done = gpu.upload(&[0])?;
+        let (view, lock, work) = (done.view_mut(), lock.view_mut(), work.view_mut());
+        // SAFETY: one element, two and one, two blocks.
+        unsafe { puts_off_for_a_while::launch(gpu, 2, lock, work, view)? };
+        assert_eq!(done.to_vec()?, [2]);
+        Ok(())
+    });
+}
+
+/// Words of the kernels that count holds: the holds, whether there is something to do, what was done.
+const HOLDS: u32 = 0;
+const SHOWN: u32 = 1;
+const DONE: u32 = 2;
+/// Parts of what there is to do.
+const PARTS: u32 = 2000;
+
+/// Block 0 shows that there is something to do, which needs a hold; block 1 does it and gives the hold back. Who gives back the
+/// last adds what was done to `sum`.
+#[inline(always)]
+fn count_holds(words: ViewMut<'_, u32>, sum: ViewMut<'_, u32>, hold_first: bool) {
+    if thread::block_idx_x() == 0 {
+        if hold_first {
+            words.atomic_add(HOLDS, 1);
+        }
+        words.atomic_exch(SHOWN, 1);
+        if !hold_first {
+            words.atomic_add(HOLDS, 1);
+        }
+        words.atomic_add(DONE, 1);
+    } else {
+        while words.atomic_exch(SHOWN, 0) == 0 {}
+        for _ in 0..PARTS {
+            words.atomic_add(DONE, 1);
+        }
+    }
+    thread::device_fence();
+    if words.atomic_add(HOLDS, u32::MAX) == 1 {
+        thread::device_fence();
+        sum.atomic_add(0u32, words.ld_relaxed(DONE, Device));
+    }
+}
+
+/// Takes the hold when what it is for can be seen already: another block may have given it back by then.
+///
+/// # Safety
+///
+/// `words` has three elements, 1, 0 and 0, `sum` one; the grid has two blocks.
+#[kernel(block = 1)]
+unsafe fn holds_what_it_has_shown(words: ViewMut<'_, u32>, sum: ViewMut<'_, u32>) {
+    count_holds(words, sum, false);
+}
+
+/// Takes the hold first.
+///
+/// # Safety
+///
+/// As for `holds_what_it_has_shown`.
+#[kernel(block = 1)]
+unsafe fn holds_what_it_will_show(words: ViewMut<'_, u32>, sum: ViewMut<'_, u32>) {
+    count_holds(words, sum, true);
+}
+
+/// Between two steps of one thread, another has to take thousands: only a stall right there shows it.
+#[test]
+fn hold_taken_too_late() {
+    let wrong = |schedule| {
+        let run = |seed: &u64| {
+            let gpu = Emulator::new(*seed).with_schedule(schedule);
+            let mut words = gpu.upload(&[1, 0, 0]).unwrap();
+            let mut sum = gpu.upload(&[0]).unwrap();
+            let (words, view) = (words.view_mut(), sum.view_mut());
+            // SAFETY: three elements and one, two blocks.
+            unsafe { holds_what_it_has_shown::launch(&gpu, 2, words, view) }.unwrap();
+            sum.to_vec().unwrap() != [PARTS + 1]
+        };
+        (0..32).filter(run).count()
+    };
+    let found = wrong(Schedule::Stalls);
+    println!(
+        "{found} of 32 with stalls, {} without",
+        wrong(Schedule::Random)
+    );
+    assert!(found >= 4, "{found} of 32");
+    assert_eq!(
+        wrong(Schedule::Random),
+        0,
+        "this is not what the test is for"
+    );
+    never(|gpu| {
+        let (mut words, mut sum) = (gpu.upload(&[1, 0, 0])?, gpu.upload(&[0])?);
+        let (words, view) = (words.view_mut(), sum.view_mut());
+        // SAFETY: three elements and one, two blocks.
+        unsafe { holds_what_it_will_show::launch(gpu, 2, words, view)? };
+        assert_eq!(sum.to_vec()?, [PARTS + 1]);
         Ok(())
     });
 }

@@ -3,7 +3,7 @@
 use cuda_std::emulator::{Emulator, EmulatorError, Fault, Waiting};
 use cuda_std::prelude::*;
 
-use crate::support::{File, always, never, sometimes, xs};
+use crate::support::{File, always, element, never, sometimes, xs};
 
 const HERE: File = File("progress.rs", include_str!("progress.rs"));
 
@@ -167,6 +167,23 @@ fn waiting_for_a_block_that_can_not_be_resident() {
     });
 }
 
+/// A block for each multiprocessor: they are all there, as on a GPU.
+#[test]
+fn waiting_for_all_blocks_that_are_resident() {
+    let run = |gpu: &Emulator| {
+        let blocks = gpu.multiprocessors();
+        let (mut values, mut arrived) = (gpu.alloc(blocks as usize)?, gpu.upload(&[0])?);
+        // SAFETY: an element for each block, and one.
+        unsafe { grid_barrier::launch(gpu, blocks, values.view_mut(), arrived.view_mut())? };
+        assert_eq!(arrived.to_vec()?, [blocks + blocks * (blocks + 1) / 2]);
+        Ok::<_, EmulatorError>(())
+    };
+    never(run);
+    for multiprocessors in [1, 3, 60] {
+        run(&Emulator::new(1).with_multiprocessors(multiprocessors)).unwrap();
+    }
+}
+
 /// Prefix sum of one element per block, in which a block waits for the one before it.
 ///
 /// # Safety
@@ -242,7 +259,7 @@ fn look_back_by_block_index() {
 /// `count` has one element.
 #[kernel(block = 1)]
 unsafe fn counts_past_the_end(count: ViewMut<'_, u32>, last: u32) {
-    while count.atomic_add(0u32, 2) != last {}
+    while count.atomic_add(0u32, 2) != last {} // @step over
 }
 
 /// Counts to `last`.
@@ -267,7 +284,14 @@ fn more_steps_than_allowed() {
                 // SAFETY: one element.
                 unsafe { counts_past_the_end::launch(gpu, blocks, count.view_mut(), 99) }
             },
-            |fault| assert_eq!(*fault, Fault::StepLimit { steps: 5000 }),
+            |fault| {
+                let Fault::StepLimit { steps, running } = fault else {
+                    panic!("not the step limit");
+                };
+                assert_eq!((*steps, running.len()), (5000, 1));
+                HERE.waiting(&running[0], "atomic update", "step over");
+                element(&running[0].seen.as_ref().unwrap().place, "`count`", 0);
+            },
         );
         never(|gpu| {
             let gpu = &gpu.clone().with_step_limit(5000);
@@ -298,7 +322,10 @@ fn endless_loop_of_plain_accesses() {
     let mut count = gpu.upload(&[0]).unwrap();
     // SAFETY: one element.
     let error = unsafe { counts_plainly::launch(&gpu, 1, count.view_mut()) }.unwrap_err();
-    assert_eq!(error.fault(), Some(&Fault::StepLimit { steps: 20 }));
+    assert!(matches!(
+        error.fault(),
+        Some(Fault::StepLimit { steps: 20, .. })
+    ));
 }
 
 /// Follows links to the one that points at itself. If there is none, it goes round for ever.

@@ -12,9 +12,10 @@ use cuda_std::emulator::{
 };
 
 /// All ways to pick the next thread.
-pub(crate) const SCHEDULES: [Schedule; 4] = [
+pub(crate) const SCHEDULES: [Schedule; 5] = [
     Schedule::Random,
     Schedule::Priorities,
+    Schedule::Stalls,
     Schedule::Mixed,
     Schedule::InOrder,
 ];

@@ -696,6 +696,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seeds::config(256, 1))]
+
         #[test]
         fn one_ring_for_each_outer_border(image in images()) {
             let region = region(&image);

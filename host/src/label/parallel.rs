@@ -231,7 +231,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(512))]
+        #![proptest_config(crate::seeds::config(512, 1))]
 
         #[test]
         fn strips_of_any_height_agree_with_one_pass(

@@ -139,6 +139,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seeds::config(256, 1))]
+
         #[test]
         fn finds_each_touching_pair_once(
             width in 1u32..200,

@@ -81,7 +81,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(1024))]
+        #![proptest_config(crate::seeds::config(1024, 1))]
 
         #[test]
         fn agrees_with_a_flood_fill(image in oracle::images()) {

@@ -742,6 +742,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seeds::config(256, 1))]
+
         #[test]
         fn what_is_written_is_read_back(case in case()) {
             let text = write(&case);

@@ -350,7 +350,7 @@ macro_rules! route_kernels {
         /// The lengths are those that [`route_start`](fn@route_start) asks for, which has run on the same memory and with labels of the same size; the
         /// weights are laid out for `tiling`; each label of `pin_cells` is that of a cell in its net's window; nothing else uses what is
         /// written meanwhile.
-        #[kernel(block = 256, min_blocks = $blocks)]
+        #[kernel(block = 256, min_blocks = $blocks, zero_at_exit(locks))]
         pub unsafe fn $name(
             right: View<'_, u32>,
             down: View<'_, u32>,

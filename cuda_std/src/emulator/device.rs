@@ -1,0 +1,115 @@
+//! What the emulated GPU has: drawn from the seed, as kernels and their hosts meet different ones.
+
+use fastrand::Rng;
+
+/// A GPU's limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Limits {
+    pub(super) multiprocessors: u32,
+    /// Bytes of shared memory that a block can have, static and dynamic together.
+    pub(super) shared_per_block: u32,
+    /// Threads that a multiprocessor holds.
+    threads: u32,
+}
+
+/// Bytes of shared memory of a block, and threads that a multiprocessor holds: without opting in to more than 48 KiB, and of
+/// compute capabilities 7.5, 8.6 and 8.9, 8.0, and 9.0.
+const KINDS: [(u32, u32); 5] = [
+    (48 << 10, 2048),
+    (64 << 10, 1024),
+    (99 << 10, 1536),
+    (163 << 10, 2048),
+    (227 << 10, 2048),
+];
+/// Multiprocessors, and how likely so many are: more take longer to emulate.
+const MULTIPROCESSORS: [(u32, u32); 6] = [(1, 8), (2, 8), (3, 8), (4, 12), (16, 3), (60, 1)];
+/// Bytes of shared memory of each block that are the driver's.
+const RESERVED: u32 = 1 << 10;
+/// Threads that are in flight at once, at least: so many blocks run side by side also where more would be resident on a GPU.
+const THREADS: u32 = 2048;
+/// Threads that are in flight at once, at most.
+const MOST_THREADS: u32 = 16384;
+
+impl Limits {
+    pub(super) fn draw(seed: u64) -> Self {
+        // Other numbers than the schedules'.
+        let mut rng = Rng::with_seed(seed ^ 0x6465_7669_6365_7321);
+        let (shared_per_block, threads) = KINDS[rng.usize(..KINDS.len())];
+        let weights: u32 = MULTIPROCESSORS.iter().map(|&(_, weight)| weight).sum();
+        let mut left = rng.u32(..weights);
+        let mut multiprocessors = 1;
+        for (count, weight) in MULTIPROCESSORS {
+            if left < weight {
+                multiprocessors = count;
+                break;
+            }
+            left -= weight;
+        }
+        Self {
+            multiprocessors,
+            shared_per_block,
+            threads,
+        }
+    }
+
+    /// Blocks that are in flight at once, at least 1: no more than the GPU holds, and, where it holds many, a block for each
+    /// multiprocessor or so many that they have [`THREADS`] threads.
+    pub(super) fn resident_blocks(&self, block_threads: u32, dynamic_shared: u32) -> u32 {
+        let each = |has: u32, needs: u32| (has / needs.max(1)).max(1);
+        let per_multiprocessor = each(self.threads, block_threads).min(each(
+            self.shared_per_block + RESERVED,
+            dynamic_shared + RESERVED,
+        ));
+        let held = self.multiprocessors.saturating_mul(per_multiprocessor);
+        let wanted = (THREADS / block_threads).clamp(2, 16);
+        held.min(wanted.max(self.multiprocessors))
+            .min(each(MOST_THREADS, block_threads))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_give_every_device() {
+        let drawn: Vec<Limits> = (0..600).map(Limits::draw).collect();
+        for (multiprocessors, _) in MULTIPROCESSORS {
+            for (shared_per_block, threads) in KINDS {
+                let wanted = Limits {
+                    multiprocessors,
+                    shared_per_block,
+                    threads,
+                };
+                let few = multiprocessors <= 16;
+                assert!(!few || drawn.contains(&wanted), "{wanted:?}");
+            }
+            let has = |limits: &Limits| limits.multiprocessors == multiprocessors;
+            assert!(drawn.iter().any(has), "{multiprocessors}");
+        }
+        // What is emulated most is small.
+        let small = drawn.iter().filter(|limits| limits.multiprocessors <= 4);
+        assert!(small.count() > 500);
+    }
+
+    #[test]
+    fn blocks_that_a_gpu_holds() {
+        let limits = |multiprocessors, (shared_per_block, threads)| Limits {
+            multiprocessors,
+            shared_per_block,
+            threads,
+        };
+        let blocks = |limits: Limits, threads| limits.resident_blocks(threads, 0);
+        // A multiprocessor of compute capability 7.5 holds one block of 1024 threads, others two.
+        assert_eq!(blocks(limits(1, KINDS[1]), 1024), 1);
+        assert_eq!(blocks(limits(1, KINDS[4]), 1024), 2);
+        // Never less than a block for each, unless there are too many threads.
+        assert_eq!(blocks(limits(60, KINDS[4]), 256), 60);
+        assert_eq!(blocks(limits(60, KINDS[4]), 1024), 16);
+        assert_eq!(blocks(limits(4, KINDS[4]), 256), 8);
+        assert_eq!(blocks(limits(4, KINDS[4]), 1), 16);
+        // Blocks with all of the shared memory are alone.
+        assert_eq!(limits(3, KINDS[2]).resident_blocks(128, 99 << 10), 3);
+        assert_eq!(limits(3, KINDS[2]).resident_blocks(128, 40 << 10), 6);
+    }
+}
