@@ -6,7 +6,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::fault::EmulatorError;
+use super::fault::{EmulatorError, Source};
+use super::machine::same;
 use super::shadow::Shadow;
 use crate::launch::Dim3;
 use crate::{Pod, View, ViewMut};
@@ -57,6 +58,8 @@ pub(super) struct Memory {
     generation: u32,
     /// Launches so far.
     pub(super) launches: u64,
+    /// Where loads have returned stale values, and how often.
+    pub(super) stale_loads: Vec<(Source, u64)>,
 }
 
 impl Memory {
@@ -64,6 +67,14 @@ impl Memory {
     pub(super) fn next_generation(&mut self) -> u32 {
         self.generation += 1;
         self.generation
+    }
+
+    /// A load at that place has returned a stale value.
+    pub(super) fn note_stale_load(&mut self, source: Source) {
+        match self.stale_loads.iter_mut().find(|(at, _)| same(at, source)) {
+            Some((_, count)) => *count += 1,
+            None => self.stale_loads.push((source, 1)),
+        }
     }
 
     /// New memory, full of garbage.

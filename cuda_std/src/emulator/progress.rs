@@ -54,6 +54,11 @@ impl Machine {
         bytes: usize,
     ) -> Result<(), Fault> {
         let slot = self.current;
+        if self.stale.is_some() {
+            // It will see something else, though nothing changes.
+            self.watches[slot].repeats = 0;
+            return Ok(());
+        }
         let compared = bytes.min(16);
         let mut before = [0u8; 16];
         let mut copy = || {
@@ -76,9 +81,15 @@ impl Machine {
                 let repeated = self.loads(slot, address, value);
                 repeated.or_else(|| self.exhaust(slot))
             }
-            Access::Store | Access::AtomicStore { .. } | Access::AtomicUpdate => {
+            Access::Store
+            | Access::AtomicStore { .. }
+            | Access::AtomicUpdate
+            | Access::CompareAndSwap { .. } => {
                 copy();
-                let update = accessed.access == Access::AtomicUpdate;
+                let update = matches!(
+                    accessed.access,
+                    Access::AtomicUpdate | Access::CompareAndSwap { .. }
+                );
                 if update {
                     self.watches[slot].last = Some(("atomic update", accessed.source));
                 }
