@@ -505,17 +505,19 @@ fn failed_swap_is_no_write() {
     never(|gpu| run(gpu, 3));
 }
 
-/// Block 0 takes the lock and keeps it; block 1 then tries in vain.
+/// Thread 0 takes the lock and keeps it; thread 1 then tries in vain.
 ///
 /// # Safety
 ///
-/// `lock` has one zero; the grid has two blocks.
-#[kernel(block = 1, zero_at_exit(lock))]
+/// `lock` has one zero.
+#[kernel(block = 2, zero_at_exit(lock))]
 unsafe fn keeps_a_lock_that_another_wants(lock: ViewMut<'_, u32>) {
-    if thread::block_idx_x() == 0 {
+    let t = thread::thread_idx_x();
+    if t == 0 {
         lock.atomic_cas(0u32, 0, 1); // @taken for good
-    } else {
-        while lock.ld_relaxed(0u32, Device) == 0 {}
+    }
+    thread::sync_threads();
+    if t == 1 {
         lock.atomic_cas(0u32, 0, 1);
     }
 }
@@ -527,8 +529,8 @@ fn kept_and_tried() {
         "keeps_a_lock_that_another_wants",
         |gpu| {
             let mut lock = gpu.upload(&[0])?;
-            // SAFETY: as the kernel asks.
-            unsafe { keeps_a_lock_that_another_wants::launch(gpu, 2, lock.view_mut()) }
+            // SAFETY: one element.
+            unsafe { keeps_a_lock_that_another_wants::launch(gpu, 1, lock.view_mut()) }
         },
         |fault| {
             let Fault::NotZeroAtExit {
