@@ -323,8 +323,9 @@ fn distances_to_all_cells() {
     );
 }
 
-/// Two tiles are taken, and the first, whose source is in its middle, is done when the second is half done: what it gives to the
-/// second then is what that one reads when it takes more, though memory is weak.
+/// Two tiles are taken, and the first, whose source is in its middle, is done when the second is
+/// half done: what it gives to the second then is what that one reads when it takes more, though
+/// memory is weak.
 #[test]
 fn distances_that_come_while_a_tile_is_taken() {
     let grid = random_grid(128, 2, 1, Weights::Small, seed());

@@ -260,7 +260,8 @@ fn stale<T: Pod>(value: [u8; 8]) -> T {
         size_of::<T>() <= 8,
         "the values of larger elements are not kept"
     );
-    // SAFETY: as many bytes as the type has, which a thread has written to an element of it; any bytes are plain data.
+    // SAFETY: as many bytes as the type has, which a thread has written to an element of it; any
+    // bytes are plain data.
     unsafe { value.as_ptr().cast::<T>().read_unaligned() }
 }
 

@@ -179,9 +179,10 @@ impl Machine {
         self.note_progress(accessed, address, bytes)
     }
 
-    /// What weak memory makes of an access of the running thread that was found right, and that is about to happen: the value that a
-    /// load returns, if that is not what memory holds. Of the element: whether it had a value, and whether it was written
-    /// atomically since it was written plainly.
+    /// What weak memory makes of an access of the running thread that was found right, and that is
+    /// about to happen: the value that a load returns, if that is not what memory holds. Of the
+    /// element: whether it had a value, and whether it was written atomically since it was written
+    /// plainly.
     fn weak(
         &mut self,
         element: Element,
@@ -404,7 +405,8 @@ fn touch_of(access: Access) -> Touch {
     }
 }
 
-/// The bits of the element of 4 or 8 bytes at `address`, which was checked to lie in the device's memory.
+/// The bits of the element of 4 or 8 bytes at `address`, which was checked to lie in the device's
+/// memory.
 fn value(address: usize, bytes: usize) -> u64 {
     // SAFETY: the caller has checked the address, and that it is a multiple of the element's size.
     unsafe {

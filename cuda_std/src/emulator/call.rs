@@ -134,7 +134,8 @@ pub(crate) fn access(accessed: Accessed) -> Option<()> {
     Some(())
 }
 
-/// What the running thread's load, which [`access`] has just checked, returns instead of what memory holds.
+/// What the running thread's load, which [`access`] has just checked, returns instead of what
+/// memory holds.
 pub(crate) fn stale() -> Option<Value> {
     let machine = machine()?;
     // SAFETY: the machine runs this thread, and nothing else refers to it now.

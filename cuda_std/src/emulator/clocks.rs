@@ -7,7 +7,8 @@
 //! - a lane's times of the lanes of its own warp;
 //! - whatever else was acquired from other warps and blocks, in a map that most threads don't have.
 //!
-//! For weak memory, each thread also has the number of the last [fence](super::fences) that it comes after.
+//! For weak memory, each thread also has the number of the last [fence](super::fences) that it
+//! comes after.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -67,7 +68,8 @@ impl Snapshot {
         self.lanes[(self.thread - self.first_lane) as usize]
     }
 
-    /// Whether who may acquire `other` may acquire this one, and then knows all that `other` tells: a thread only learns.
+    /// Whether who may acquire `other` may acquire this one, and then knows all that `other` tells:
+    /// a thread only learns.
     fn replaces(&self, other: &Self) -> bool {
         self.thread == other.thread
             && self.time() >= other.time()
@@ -255,8 +257,9 @@ impl Clocks {
         })
     }
 
-    /// Whether a load by the thread in `slot` may not return what was overwritten, or passed over by a load, before thread `id`
-    /// did something at its time `time`: that is [ordered](Self::ordered), or fences bring it.
+    /// Whether a load by the thread in `slot` may not return what was overwritten, or passed over
+    /// by a load, before thread `id` did something at its time `time`: that is
+    /// [ordered](Self::ordered), or fences bring it.
     pub(super) fn known(&self, id: u32, time: u32, slot: usize) -> bool {
         if self.ordered(id, time, slot) {
             return true;

@@ -1,9 +1,10 @@
 //! The one order of fences.
 //!
-//! The fences of a device come one after the other in an order that all its threads agree on, as PTX's `fence.sc` do,
-//! which `membar` is; so do those of a block. What a thread knew at its fence, a thread knows after a later one. Such an order
-//! keeps nobody from a data race, since with another order of the fences there would be one; but it bounds what a load may
-//! return that was overwritten before.
+//! The fences of a device come one after the other in an order that all its threads agree on, as
+//! PTX's `fence.sc` do, which `membar` is; so do those of a block. What a thread knew at its fence,
+//! a thread knows after a later one. Such an order keeps nobody from a data race, since with
+//! another order of the fences there would be one; but it bounds what a load may return that was
+//! overwritten before.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +19,8 @@ pub(super) struct Fences {
     threads: BTreeMap<u32, Times>,
 }
 
-/// The times up to which a thread, or a block's threads, were known, and the numbers of the fences from which on they were.
-/// Both rise.
+/// The times up to which a thread, or a block's threads, were known, and the numbers of the fences
+/// from which on they were. Both rise.
 type Times = Vec<(u32, u32)>;
 
 impl Fences {
@@ -39,7 +40,8 @@ impl Fences {
         raise(self.threads.entry(thread).or_default(), self.count, time);
     }
 
-    /// Whether what `thread`, of `block`, did at its time `time` was known at the fence of number `fence` or before.
+    /// Whether what `thread`, of `block`, did at its time `time` was known at the fence of number
+    /// `fence` or before.
     pub(super) fn covered(&self, block: u32, thread: u32, time: u32, fence: u32) -> bool {
         let known = |times: Option<&Times>| {
             times.is_some_and(|times| {

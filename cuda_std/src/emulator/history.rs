@@ -1,21 +1,24 @@
 //! Weak memory: what loads may return of what was overwritten.
 //!
-//! Atomic and volatile writes to an element have an order, in which each takes effect at once; memory holds the last one's
-//! value. But no load has to return that value: it may return any one that is not known to be overwritten. In the terms of
-//! CUDA's memory model, a relaxed or acquiring load returns any value except those that come, in the element's order, before
-//! - a write that happens before the load, or that the [order of fences](super::fences) puts before it, or
+//! Atomic and volatile writes to an element have an order, in which each takes effect at once;
+//! memory holds the last one's value. But no load has to return that value: it may return any one
+//! that is not known to be overwritten. In the terms of CUDA's memory model, a relaxed or acquiring
+//! load returns any value except those that come, in the element's order, before
+//! - a write that happens before the load, or that the [order of fences](super::fences) puts before
+//!   it, or
 //! - a value that was returned to this thread, or by a load that happens before this one.
 //!
-//! So an element's last values are kept, with their writers' times, and the times of those who have read them. Where several
-//! values are allowed, the launch's seed picks one. Updates, and compare-and-swaps that fail, always see the last value, since
-//! hardware does both where memory is.
+//! So an element's last values are kept, with their writers' times, and the times of those who have
+//! read them. Where several values are allowed, the launch's seed picks one. Updates, and
+//! compare-and-swaps that fail, always see the last value, since hardware does both where memory
+//! is.
 //!
-//! What is not kept any more can't be returned, which is no error: all that is forgotten here, for want of space or since sizes
-//! were mixed, only makes memory stronger.
+//! What is not kept any more can't be returned, which is no error: all that is forgotten here, for
+//! want of space or since sizes were mixed, only makes memory stronger.
 //!
-//! A thread gets [`PATIENCE`] stale values in a row and then a last one. Since it never gets an older one than before, a thread
-//! that repeats its loads while nothing is written soon sees the last value of each element: none waits forever for a
-//! value that is there.
+//! A thread gets [`PATIENCE`] stale values in a row and then a last one. Since it never gets an
+//! older one than before, a thread that repeats its loads while nothing is written soon sees the
+//! last value of each element: none waits forever for a value that is there.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -45,7 +48,8 @@ pub(super) struct Histories {
     words: HashMap<usize, Vec<History>, BuildHasherDefault<WordHasher>>,
     /// The keys of `words`, the oldest first.
     order: VecDeque<usize>,
-    /// By slot of a thread: stale values since its last load that could have returned one and did not.
+    /// By slot of a thread: stale values since its last load that could have returned one and did
+    /// not.
     in_a_row: Vec<u8>,
     /// Loads that returned a stale value.
     pub(super) stale: u64,
@@ -139,8 +143,9 @@ impl Histories {
         }
     }
 
-    /// The thread in `slot` is about to write to an element, atomically: to the launch's first such write to it since the last
-    /// plain one, if `is_first`; to one that has a value, if `initialised`.
+    /// The thread in `slot` is about to write to an element, atomically: to the launch's first such
+    /// write to it since the last plain one, if `is_first`; to one that has a value, if
+    /// `initialised`.
     ///
     /// # Safety
     ///
@@ -203,8 +208,9 @@ impl Histories {
         }
     }
 
-    /// What an atomic load by the thread in `slot` returns instead of what memory holds, if it does not return that; an element
-    /// that was written atomically since its last plain write. The load must return the last value if `last`.
+    /// What an atomic load by the thread in `slot` returns instead of what memory holds, if it does
+    /// not return that; an element that was written atomically since its last plain write. The load
+    /// must return the last value if `last`.
     pub(super) fn load(
         &mut self,
         element: Element,
@@ -294,7 +300,8 @@ impl History {
         read.fold(written, usize::max)
     }
 
-    /// The thread in `slot` gets the entry at `place`, and could have got an older one: nobody who knows of this load may.
+    /// The thread in `slot` gets the entry at `place`, and could have got an older one: nobody who
+    /// knows of this load may.
     fn note_reader(&mut self, place: usize, slot: usize, clocks: &Clocks) {
         self.readers.push(Reader {
             thread: clocks.id(slot),

@@ -134,7 +134,8 @@ pub(super) fn in_kernel() -> bool {
     !MACHINE.get().is_null()
 }
 
-/// Runs a grid to its end. Gives the fault that ended it, if one did, the steps taken, and the loads that returned stale values.
+/// Runs a grid to its end. Gives the fault that ended it, if one did, the steps taken, and the
+/// loads that returned stale values.
 ///
 /// # Safety
 ///

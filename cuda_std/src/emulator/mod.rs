@@ -136,18 +136,20 @@ impl Emulator {
         self
     }
 
-    /// With atomic and volatile loads that return any value which the memory model allows, stale ones too, or without.
+    /// With atomic and volatile loads that return any value which the memory model allows, stale
+    /// ones too, or without.
     ///
-    /// Without this, the seed decides for each launch; under [`Schedule::InOrder`], loads return the last value.
+    /// Without this, the seed decides for each launch; under [`Schedule::InOrder`], loads return
+    /// the last value.
     #[must_use]
     pub fn with_weak_memory(mut self, weak: bool) -> Self {
         self.settings.weak_memory = Some(weak);
         self
     }
 
-    /// The places in the source whose loads have returned stale values so far, on this device, and how often each did: where to look for
-    /// a missing fence when a result is wrong [with weak memory](Self::with_weak_memory) alone. A running kernel must not
-    /// ask.
+    /// The places in the source whose loads have returned stale values so far, on this device, and
+    /// how often each did: where to look for a missing fence when a result is wrong [with weak
+    /// memory](Self::with_weak_memory) alone. A running kernel must not ask.
     #[must_use]
     pub fn stale_loads(&self) -> Vec<(Source, u64)> {
         memory::lock(&self.memory).stale_loads.clone()

@@ -267,8 +267,8 @@ impl Shadow {
         })
     }
 
-    /// Whether all of `bytes` bytes at `offset` are written; and whether atomically, in the launch or life of `generation`, since they
-    /// were written plainly, if they were.
+    /// Whether all of `bytes` bytes at `offset` are written; and whether atomically, in the launch
+    /// or life of `generation`, since they were written plainly, if they were.
     pub(super) fn is_written(&self, offset: usize, bytes: usize, generation: u32) -> (bool, bool) {
         let Some(first) = offset.checked_div(self.granule) else {
             return (self.written, false);

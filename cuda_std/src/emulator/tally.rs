@@ -23,7 +23,8 @@ impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "emulated {} kernels under {} schedules: {} threads, {} steps; {} with weak memory: {} stale loads",
+            "emulated {} kernels under {} schedules: {} threads, {} steps; \
+             {} with weak memory: {} stale loads",
             self.kernels.len(),
             self.kernels.values().sum::<u64>(),
             self.threads,

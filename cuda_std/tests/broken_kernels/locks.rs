@@ -390,7 +390,8 @@ fn held_before_the_kernel() {
     );
 }
 
-/// Block 0 has something to add and leaves it to whoever has the lock, having tried to take it; block 1 has it.
+/// Block 0 has something to add and leaves it to whoever has the lock, having tried to take it;
+/// block 1 has it.
 ///
 /// # Safety
 ///
@@ -412,7 +413,8 @@ unsafe fn counts_on_a_failed_swap(
     }
 }
 
-/// Block 0 leaves a sign in the lock that it has something to add; block 1, which has the lock, waits for that.
+/// Block 0 leaves a sign in the lock that it has something to add; block 1, which has the lock,
+/// waits for that.
 ///
 /// # Safety
 ///
@@ -432,7 +434,8 @@ unsafe fn leaves_a_sign(lock: ViewMut<'_, u32>, note: ViewMut<'_, u32>, total: V
     }
 }
 
-/// A failed compare-and-swap releases nothing, whatever fence was before it; as a load, it meets what others have released.
+/// A failed compare-and-swap releases nothing, whatever fence was before it; as a load, it meets
+/// what others have released.
 #[test]
 fn failed_swap_is_no_release() {
     always(
@@ -465,7 +468,8 @@ fn failed_swap_is_no_release() {
     });
 }
 
-/// Every thread reads an element, one of them by a compare-and-swap, which fails, of what has `never` been there.
+/// Every thread reads an element, one of them by a compare-and-swap, which fails, of what has
+/// `never` been there.
 ///
 /// # Safety
 ///

@@ -202,8 +202,9 @@ fn result_of<T>(
     }
 }
 
-/// `run`, which launches `kernel`, gives something else than is `right` for some seeds if memory is weak, and then does so again; and
-/// never if it is not, or by default in order. Gives how often it is wrong where the seeds decide whether memory is weak.
+/// `run`, which launches `kernel`, gives something else than is `right` for some seeds if memory is
+/// weak, and then does so again; and never if it is not, or by default in order. Gives how often it
+/// is wrong where the seeds decide whether memory is weak.
 pub(crate) fn wrong_when_weak<T: PartialEq + Debug>(
     kernel: &'static str,
     run: impl Fn(&Emulator) -> Result<T, EmulatorError>,
@@ -242,7 +243,8 @@ pub(crate) fn wrong_when_weak<T: PartialEq + Debug>(
     by_default
 }
 
-/// `run`, which launches a repaired kernel, gives what is `right` under every schedule, also if memory is weak.
+/// `run`, which launches a repaired kernel, gives what is `right` under every schedule, also if
+/// memory is weak.
 #[track_caller]
 pub(crate) fn never_when_weak<T: Debug>(
     run: impl Fn(&Emulator) -> Result<T, EmulatorError>,

@@ -1,5 +1,5 @@
-//! Relaxed atomics that need an order which nothing gives them: right while memory has one order of all accesses, and wrong when it is
-//! weak.
+//! Relaxed atomics that need an order which nothing gives them: right while memory has one order of
+//! all accesses, and wrong when it is weak.
 
 use cuda_std::emulator::{Emulator, EmulatorError, Fault};
 use cuda_std::prelude::*;
@@ -26,7 +26,8 @@ fn fence_if(is: bool) {
     }
 }
 
-/// Sums before each block by look-back, the state and the sum of a block in two words. Block 0 of the tickets adds nothing.
+/// Sums before each block by look-back, the state and the sum of a block in two words. Block 0 of
+/// the tickets adds nothing.
 ///
 /// # Safety
 ///
@@ -278,7 +279,8 @@ fn both_look_before_the_other_is_seen() {
     never_when_weak(|gpu| run(gpu, order::BOTH), right);
 }
 
-/// As `store_buffering` for two warps of a block, whose first lanes speak for lanes that a barrier has told them of.
+/// As `store_buffering` for two warps of a block, whose first lanes speak for lanes that a barrier
+/// has told them of.
 ///
 /// # Safety
 ///
@@ -357,8 +359,9 @@ fn observers_of_two_writes() {
     never_when_weak(|gpu| run(gpu, order::BOTH), right);
 }
 
-/// Block 0 counts up in one word, or in two, one after the other. The other blocks' threads note what they see: of the one word
-/// again and again, and again after a barrier; of two words, the second before the first.
+/// Block 0 counts up in one word, or in two, one after the other. The other blocks' threads note
+/// what they see: of the one word again and again, and again after a barrier; of two words, the
+/// second before the first.
 ///
 /// # Safety
 ///
@@ -403,7 +406,8 @@ unsafe fn watch(words: ViewMut<'_, u32>, wrong: ViewMut<'_, u32>, order: u32) {
     }
 }
 
-/// Each thread, and who knows of its loads, sees an element go forwards; whether two elements agree is another matter.
+/// Each thread, and who knows of its loads, sees an element go forwards; whether two elements agree
+/// is another matter.
 #[test]
 fn values_go_forwards() {
     let run = |gpu: &Emulator, order| {
@@ -428,7 +432,8 @@ fn values_go_forwards() {
     }
 }
 
-/// Each thread adds to a number, by an update that must see the last value, and then looks whether all have.
+/// Each thread adds to a number, by an update that must see the last value, and then looks whether
+/// all have.
 ///
 /// # Safety
 ///
