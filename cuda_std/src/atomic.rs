@@ -44,6 +44,9 @@ impl Scope for System {
 ///
 /// For the implementations in this crate only: every pointer handed to them is valid and aligned.
 pub unsafe trait Atomic: Pod {
+    /// The value's bits, zeros above them.
+    #[doc(hidden)]
+    fn bits(self) -> u64;
     #[doc(hidden)]
     unsafe fn fetch_add(at: *mut Self, value: Self) -> Self;
     #[doc(hidden)]
@@ -72,6 +75,11 @@ macro_rules! atomic {
         // are relaxed: LLVM's NVPTX back end drops a stronger ordering without a word, so that it is written
         // as a fence where it is needed.
         unsafe impl Atomic for $t {
+            #[inline(always)]
+            fn bits(self) -> u64 {
+                u64::from(self as $bits)
+            }
+
             atomic!(@rmw $t $cell: fetch_add, fetch_min, fetch_max, fetch_and, fetch_or, fetch_xor);
 
             #[inline(always)]

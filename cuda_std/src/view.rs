@@ -291,7 +291,7 @@ macro_rules! reading_methods {
         pub fn ld_volatile(&self, i: impl Index) -> T {
             let at = self.at(i.to_usize(), backend::Access::VOLATILE_LOAD);
             // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the device.
-            unsafe { at.read_volatile() }
+            unsafe { backend::load_volatile(at) }
         }
 
         /// Reads element `i` atomically, with no ordering (`ld.relaxed`).
@@ -433,7 +433,10 @@ macro_rules! writing_methods {
         where
             T: Atomic,
         {
-            let at = self.at(i.to_usize(), backend::Access::AtomicUpdate);
+            let access = backend::Access::CompareAndSwap {
+                current: current.bits(),
+            };
+            let at = self.at(i.to_usize(), access);
             // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the device.
             unsafe { T::compare_exchange(at.cast_mut(), current, new) }
         }

@@ -31,3 +31,5 @@ mod scopes;
 mod support;
 #[path = "broken_kernels/warps.rs"]
 mod warps;
+#[path = "broken_kernels/weak_memory.rs"]
+mod weak_memory;

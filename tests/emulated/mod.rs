@@ -42,6 +42,20 @@ pub(crate) fn check<S: Strategy>(
     }
 }
 
+/// Where loads have returned stale values under an emulator: to be said when a result is wrong.
+#[allow(dead_code, reason = "not for all tests")]
+pub(crate) fn stale_loads(emulator: &Emulator) -> String {
+    let loads = emulator.stale_loads().into_iter();
+    let loads: Vec<_> = loads
+        .map(|(source, count)| format!("{count} at {source}"))
+        .collect();
+    if loads.is_empty() {
+        "no stale loads".into()
+    } else {
+        format!("stale loads: {}", loads.join(", "))
+    }
+}
+
 pub(crate) fn say(name: &str, what: &str) {
     let _ = writeln!(std::io::stdout(), "{name}: {what}; so far {}", tally());
 }

@@ -256,6 +256,30 @@ pub(crate) unsafe fn store_vector<T: Pod, const N: usize>(at: *mut [T; N], value
     unsafe { at.write(value) }
 }
 
+/// A value that a load returns instead of what memory holds.
+fn stale<T: Pod>(value: [u8; 8]) -> T {
+    assert!(
+        size_of::<T>() <= 8,
+        "the values of larger elements are not kept"
+    );
+    // SAFETY: as many bytes as the type has, which a thread has written to an element of it; any
+    // bytes are plain data.
+    unsafe { value.as_ptr().cast::<T>().read_unaligned() }
+}
+
+/// Volatile load.
+///
+/// # Safety
+///
+/// `at` is valid for reads and aligned.
+pub(crate) unsafe fn load_volatile<T: Pod>(at: *const T) -> T {
+    match call::stale() {
+        Some(value) => stale(value),
+        // SAFETY: the caller's promise.
+        None => unsafe { at.read_volatile() },
+    }
+}
+
 macro_rules! atomics {
     ($($t:ident, $cell:ident, $load:ident, $store:ident, $cas:ident;)*) => {$(
         /// Atomic load.
@@ -265,6 +289,9 @@ macro_rules! atomics {
         /// `at` is valid and aligned.
         pub(crate) unsafe fn $load(at: *const $t, _scope: ScopeKind, acquire: bool) -> $t {
             use core::sync::atomic::{$cell, Ordering};
+            if let Some(value) = call::stale() {
+                return stale(value);
+            }
             // SAFETY: the caller's promise.
             unsafe { $cell::from_ptr(at.cast_mut()) }
                 .load(if acquire { Ordering::Acquire } else { Ordering::Relaxed })

@@ -28,6 +28,9 @@ pub(crate) enum Access {
     AtomicStore { scope: ScopeKind, release: bool },
     /// An atomic read-modify-write: relaxed, at device scope.
     AtomicUpdate,
+    /// A compare-and-swap: an update if the element's bits are `current`, and else a load; both
+    /// relaxed, at device scope.
+    CompareAndSwap { current: u64 },
 }
 
 impl Access {
@@ -42,5 +45,11 @@ impl Access {
 
     pub(crate) const fn store(scope: ScopeKind, release: bool) -> Self {
         Self::AtomicStore { scope, release }
+    }
+
+    /// Whether it reads and writes in one, or may.
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub(crate) const fn is_update(self) -> bool {
+        matches!(self, Self::AtomicUpdate | Self::CompareAndSwap { .. })
     }
 }

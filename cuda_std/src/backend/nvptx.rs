@@ -278,6 +278,17 @@ pub(crate) fn on_access<T>(
 ) {
 }
 
+/// Volatile load.
+///
+/// # Safety
+///
+/// `at` is valid for reads and aligned.
+#[inline(always)]
+pub(crate) unsafe fn load_volatile<T: Pod>(at: *const T) -> T {
+    // SAFETY: the caller's promise.
+    unsafe { at.read_volatile() }
+}
+
 /// Reads through the read-only cache.
 ///
 /// # Safety

@@ -1,6 +1,7 @@
 //! Accesses to memory: what they touch, and whether they may.
 
 use super::fault::{Event, Fault, Place, Source, Touch};
+use super::history::{Element, Stale};
 use super::machine::{Block, Machine, SharedRegion};
 use super::memory::Owner;
 use super::shadow::{Before, Conflict, Kind, NoMemory};
@@ -39,7 +40,7 @@ impl Machine {
         } = accessed;
         let slot = self.current;
         let touch = touch_of(access);
-        let event = Event {
+        let mut event = Event {
             thread: self.thread_id(slot),
             touch,
             source,
@@ -103,8 +104,13 @@ impl Machine {
                 len: (end - start) / size,
             });
         }
+        if let Access::CompareAndSwap { current } = access
+            && value(address, bytes) != current
+        {
+            event.touch = Touch::FailedSwap;
+        }
         let kind = Kind {
-            touch,
+            touch: event.touch,
             block_scope: match access {
                 Access::AtomicLoad { scope, .. } | Access::AtomicStore { scope, .. } => {
                     !short_lived && scope == ScopeKind::Block
@@ -113,6 +119,10 @@ impl Machine {
             },
         };
         let offset = address - region.start;
+        let before = self
+            .histories
+            .is_some()
+            .then(|| region.shadow.is_written(offset, bytes, generation));
         let conflict = region
             .shadow
             .access(
@@ -134,21 +144,67 @@ impl Machine {
             return Err(self.conflict(conflict, event, place));
         }
 
+        let element = Element { address, bytes };
+        let stale = before.and_then(|before| self.weak(element, event.touch, before));
+        self.stale = stale.as_ref().map(|stale| stale.value);
+        if let Some(stale) = &stale {
+            if !stale.initialised {
+                let place = self.place(start, index, size);
+                return Err(Fault::Uninitialised { event, place });
+            }
+            self.memory().note_stale_load(source);
+        }
+        let released = || match &stale {
+            Some(stale) => stale.released.clone(),
+            None => self.clocks.released(address),
+        };
         match access {
             Access::AtomicLoad { acquire, .. } => {
-                self.clocks.atomic_load(slot, address, acquire);
+                let released = released();
+                self.clocks.atomic_load(slot, released.as_ref(), acquire);
             }
             Access::AtomicStore { scope, release } => {
                 let release = release.then_some(scope);
                 self.clocks.atomic_store(slot, address, release, false);
             }
-            Access::AtomicUpdate => {
-                self.clocks.atomic_load(slot, address, false);
-                self.clocks.atomic_store(slot, address, None, true);
+            Access::AtomicUpdate | Access::CompareAndSwap { .. } => {
+                let released = released();
+                self.clocks.atomic_load(slot, released.as_ref(), false);
+                // A failed exchange is a load alone: it releases nothing.
+                if event.touch == Touch::AtomicUpdate {
+                    self.clocks.atomic_store(slot, address, None, true);
+                }
             }
             Access::Load | Access::ReadOnlyLoad | Access::Store => {}
         }
         self.note_progress(accessed, address, bytes)
+    }
+
+    /// What weak memory makes of an access of the running thread that was found right, and that is
+    /// about to happen: the value that a load returns, if that is not what memory holds. Of the
+    /// element: whether it had a value, and whether it was written atomically since it was written
+    /// plainly.
+    fn weak(
+        &mut self,
+        element: Element,
+        touch: Touch,
+        (initialised, atomically): (bool, bool),
+    ) -> Option<Stale> {
+        let slot = self.current;
+        let histories = self.histories.as_mut()?;
+        match touch {
+            Touch::AtomicLoad | Touch::FailedSwap if atomically => {
+                histories.load(element, touch == Touch::FailedSwap, slot, &self.clocks)
+            }
+            Touch::AtomicStore | Touch::AtomicUpdate => {
+                // SAFETY: the access was checked.
+                unsafe {
+                    histories.write(element, !atomically, initialised, slot, &self.clocks);
+                }
+                None
+            }
+            _ => None,
+        }
     }
 
     fn conflict(&self, conflict: Conflict, event: Event, place: Place) -> Fault {
@@ -346,6 +402,20 @@ fn touch_of(access: Access) -> Touch {
         Access::Store => Touch::Store,
         Access::AtomicLoad { .. } => Touch::AtomicLoad,
         Access::AtomicStore { .. } => Touch::AtomicStore,
-        Access::AtomicUpdate => Touch::AtomicUpdate,
+        // A compare-and-swap unless it fails.
+        Access::AtomicUpdate | Access::CompareAndSwap { .. } => Touch::AtomicUpdate,
+    }
+}
+
+/// The bits of the element of 4 or 8 bytes at `address`, which was checked to lie in the device's
+/// memory.
+fn value(address: usize, bytes: usize) -> u64 {
+    // SAFETY: the caller has checked the address, and that it is a multiple of the element's size.
+    unsafe {
+        if bytes == 4 {
+            (address as *const u32).read().into()
+        } else {
+            (address as *const u64).read()
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::access::Accessed;
 use super::fault::{Fault, Source};
+use super::history::Value;
 use super::machine::{MACHINE, Machine, State};
 use super::rendezvous::BarrierKind;
 use super::warp::{Operand, WarpOp};
@@ -133,6 +134,14 @@ pub(crate) fn access(accessed: Accessed) -> Option<()> {
         }
     }
     Some(())
+}
+
+/// What the running thread's load, which [`access`] has just checked, returns instead of what
+/// memory holds.
+pub(crate) fn stale() -> Option<Value> {
+    let machine = machine()?;
+    // SAFETY: the machine runs this thread, and nothing else refers to it now.
+    unsafe { (*machine).stale.take() }
 }
 
 pub(crate) fn barrier(kind: BarrierKind, predicate: bool, source: Source) -> Option<u32> {

@@ -6,10 +6,14 @@
 //! - a block's *floor*: what all its threads know of each other since its last barrier;
 //! - a lane's times of the lanes of its own warp;
 //! - whatever else was acquired from other warps and blocks, in a map that most threads don't have.
+//!
+//! For weak memory, each thread also has the number of the last [fence](super::fences) that it
+//! comes after.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use super::fences::Fences;
 use crate::atomic::ScopeKind;
 
 /// Lanes of a warp.
@@ -40,9 +44,13 @@ fn raise(map: &mut BTreeMap<u32, u32>, key: u32, time: u32) {
     *known = time.max(*known);
 }
 
+/// What was released to an address, by whoever wrote it and by the updates since.
+pub(super) type Released = Rc<Vec<Rc<Snapshot>>>;
+
 /// What a thread knew when it released something.
 #[derive(Debug)]
 pub(super) struct Snapshot {
+    thread: u32,
     block: u32,
     floor: u32,
     /// The thread that is lane 0 of its warp.
@@ -51,6 +59,56 @@ pub(super) struct Snapshot {
     acquired: Option<Rc<Knowledge>>,
     /// Who may acquire it: the threads of its block alone, or all.
     scope: ScopeKind,
+    after: After,
+}
+
+impl Snapshot {
+    /// Its thread's time.
+    fn time(&self) -> u32 {
+        self.lanes[(self.thread - self.first_lane) as usize]
+    }
+
+    /// Whether who may acquire `other` may acquire this one, and then knows all that `other` tells:
+    /// a thread only learns.
+    fn replaces(&self, other: &Self) -> bool {
+        self.thread == other.thread
+            && self.time() >= other.time()
+            && (self.scope != ScopeKind::Block || other.scope == ScopeKind::Block)
+    }
+
+    /// It is the last fence's.
+    fn add_to(&self, fences: &mut Fences) {
+        fences.add_block(self.block, self.floor);
+        for (lane, &time) in (0..).zip(&self.lanes) {
+            if time > self.floor {
+                fences.add_thread(self.first_lane + lane, time);
+            }
+        }
+        if let Some(acquired) = &self.acquired {
+            for (&block, &time) in &acquired.blocks {
+                fences.add_block(block, time);
+            }
+            for (&thread, &time) in &acquired.threads {
+                fences.add_thread(thread, time);
+            }
+        }
+    }
+}
+
+/// The last fences, of the device's order and of the block's, that a thread comes after.
+#[derive(Clone, Copy, Debug, Default)]
+struct After {
+    device: u32,
+    block: u32,
+}
+
+impl After {
+    fn max(self, other: Self) -> Self {
+        Self {
+            device: self.device.max(other.device),
+            block: self.block.max(other.block),
+        }
+    }
 }
 
 /// A thread's clock and what it knows.
@@ -64,6 +122,14 @@ struct ThreadClock {
     fence: Option<Rc<Snapshot>>,
     /// What its relaxed loads have met: its next fence acquires it.
     met: Vec<Rc<Snapshot>>,
+    after: After,
+}
+
+/// The order of the device's fences, and, per slot of a block, of the block's.
+#[derive(Debug)]
+struct FenceOrder {
+    device: Fences,
+    blocks: Vec<Fences>,
 }
 
 /// The clocks of the threads that are resident. Threads and blocks are known by their slots.
@@ -75,7 +141,9 @@ pub(super) struct Clocks {
     /// Per slot of a block: its number and its floor.
     blocks: Vec<(u32, u32)>,
     /// What was released to addresses.
-    released: BTreeMap<usize, Vec<Rc<Snapshot>>>,
+    released: BTreeMap<usize, Released>,
+    /// If memory is weak.
+    fence_order: Option<FenceOrder>,
 }
 
 impl Clocks {
@@ -88,18 +156,32 @@ impl Clocks {
             acquired: None,
             fence: None,
             met: Vec::new(),
+            after: After::default(),
         };
         Self {
             block_threads,
             threads: (0..slots).map(clock).collect(),
             blocks: vec![(0, 0); resident],
             released: BTreeMap::new(),
+            fence_order: None,
         }
+    }
+
+    /// Keeps the order of fences from now on, for [`known`](Self::known).
+    pub(super) fn order_fences(&mut self) {
+        let blocks = self.blocks.iter().map(|_| Fences::default()).collect();
+        self.fence_order = Some(FenceOrder {
+            device: Fences::default(),
+            blocks,
+        });
     }
 
     /// Block `block` starts in slot `slot`.
     pub(super) fn start_block(&mut self, slot: usize, block: u32) {
         self.blocks[slot] = (block, 0);
+        if let Some(order) = &mut self.fence_order {
+            order.blocks[slot] = Fences::default();
+        }
         let threads = self.block_threads as usize;
         for (t, thread) in self.threads[slot * threads..(slot + 1) * threads]
             .iter_mut()
@@ -112,6 +194,7 @@ impl Clocks {
                 acquired: None,
                 fence: None,
                 met: Vec::new(),
+                after: After::default(),
             };
         }
     }
@@ -174,6 +257,21 @@ impl Clocks {
         })
     }
 
+    /// Whether a load by the thread in `slot` may not return what was overwritten, or passed over
+    /// by a load, before thread `id` did something at its time `time`: that is
+    /// [ordered](Self::ordered), or fences bring it.
+    pub(super) fn known(&self, id: u32, time: u32, slot: usize) -> bool {
+        if self.ordered(id, time, slot) {
+            return true;
+        }
+        let Some(order) = &self.fence_order else {
+            return false;
+        };
+        let (After { device, block }, of) = (self.threads[slot].after, self.block_of(id));
+        order.device.covered(of, id, time, device)
+            || order.blocks[self.block_slot(slot)].covered(of, id, time, block)
+    }
+
     /// All threads of the block in slot `block` have met at a barrier.
     pub(super) fn barrier(&mut self, block: usize) {
         let count = self.block_threads as usize;
@@ -181,8 +279,11 @@ impl Clocks {
         let latest = threads.iter().map(|thread| thread.now).max().unwrap_or(0);
         self.blocks[block].1 = latest;
         share_acquired(threads.iter_mut());
+        let after = threads.iter().map(|thread| thread.after);
+        let after = after.reduce(After::max).unwrap_or_default();
         for thread in threads {
             thread.now = latest + 1;
+            thread.after = after;
         }
     }
 
@@ -195,12 +296,14 @@ impl Clocks {
         };
         let mut joined = [0; LANES];
         let mut known: Option<Knowledge> = None;
+        let mut after = After::default();
         for (lane, slot) in slots() {
             let thread = &self.threads[slot];
             for (joined, &time) in joined.iter_mut().zip(&thread.lanes) {
                 *joined = time.max(*joined);
             }
             joined[lane] = thread.now.max(joined[lane]);
+            after = after.max(thread.after);
             if let Some(acquired) = &thread.acquired {
                 known.get_or_insert_default().add(acquired);
             }
@@ -211,6 +314,7 @@ impl Clocks {
             thread.lanes = joined;
             thread.now += 1;
             thread.acquired.clone_from(&known);
+            thread.after = after;
         }
     }
 
@@ -224,12 +328,14 @@ impl Clocks {
         lanes[lane] = thread.now;
         thread.now += 1;
         Rc::new(Snapshot {
+            thread: thread.id,
             block,
             floor,
             first_lane,
             lanes,
             acquired: thread.acquired.clone(),
             scope,
+            after: thread.after,
         })
     }
 
@@ -241,6 +347,15 @@ impl Clocks {
         }
         let first_lane = self.first_lane(self.threads[slot].id);
         let thread = &mut self.threads[slot];
+        thread.after = thread.after.max(After {
+            device: snapshot.after.device,
+            // Another block's fences have another order.
+            block: if snapshot.block == block {
+                snapshot.after.block
+            } else {
+                0
+            },
+        });
         let mut known = None;
         if snapshot.block != block || snapshot.first_lane != first_lane {
             let known = known.get_or_insert_with(Knowledge::default);
@@ -281,7 +396,21 @@ impl Clocks {
                 self.acquire(slot, &snapshot);
             }
         }
+        let block_slot = self.block_slot(slot);
+        let after = &mut self.threads[slot].after;
+        if let Some(order) = &mut self.fence_order {
+            after.block = order.blocks[block_slot].next();
+            if scope != ScopeKind::Block {
+                after.device = order.device.next();
+            }
+        }
         let snapshot = self.snapshot(slot, scope);
+        if let Some(order) = &mut self.fence_order {
+            snapshot.add_to(&mut order.blocks[block_slot]);
+            if scope != ScopeKind::Block {
+                snapshot.add_to(&mut order.device);
+            }
+        }
         self.threads[slot].fence = Some(snapshot);
     }
 
@@ -292,23 +421,22 @@ impl Clocks {
         }
     }
 
-    /// An atomic load at `address`.
-    pub(super) fn atomic_load(&mut self, slot: usize, address: usize, acquire: bool) {
+    /// What was released to `address`.
+    pub(super) fn released(&self, address: usize) -> Option<Released> {
         // Almost no kernel releases anything to an address.
         if self.released.is_empty() {
-            return;
+            return None;
         }
-        let Some(snapshots) = self.released.get(&address).cloned() else {
-            return;
-        };
-        for snapshot in snapshots {
+        self.released.get(&address).cloned()
+    }
+
+    /// An atomic load by the thread in `slot`, of a value with which that was `released`.
+    pub(super) fn atomic_load(&mut self, slot: usize, released: Option<&Released>, acquire: bool) {
+        for snapshot in released.into_iter().flat_map(|released| &**released) {
             if acquire {
-                self.acquire(slot, &snapshot);
+                self.acquire(slot, snapshot);
             } else {
-                let met = &mut self.threads[slot].met;
-                if !met.iter().any(|other| Rc::ptr_eq(other, &snapshot)) {
-                    met.push(snapshot);
-                }
+                add(&mut self.threads[slot].met, snapshot);
             }
         }
     }
@@ -328,11 +456,10 @@ impl Clocks {
         match snapshot {
             Some(snapshot) => {
                 let released = self.released.entry(address).or_default();
-                if !update {
-                    released.clear();
-                }
-                if !released.iter().any(|other| Rc::ptr_eq(other, &snapshot)) {
-                    released.push(snapshot);
+                if update {
+                    add(Rc::make_mut(released), &snapshot);
+                } else {
+                    *released = Rc::new(vec![snapshot]);
                 }
             }
             None if !update && !self.released.is_empty() => {
@@ -340,6 +467,14 @@ impl Clocks {
             }
             None => {}
         }
+    }
+}
+
+/// Adds `snapshot` to `all`, unless one of them replaces it, in place of those that it replaces.
+fn add(all: &mut Vec<Rc<Snapshot>>, snapshot: &Rc<Snapshot>) {
+    if !all.iter().any(|other| other.replaces(snapshot)) {
+        all.retain(|other| !snapshot.replaces(other));
+        all.push(Rc::clone(snapshot));
     }
 }
 
@@ -379,6 +514,12 @@ mod tests {
     }
 
     const FLAG: usize = 0x1000;
+
+    /// An atomic load of what was written last.
+    fn load(clocks: &mut Clocks, slot: usize, address: usize, acquire: bool) {
+        let released = clocks.released(address);
+        clocks.atomic_load(slot, released.as_ref(), acquire);
+    }
 
     #[test]
     fn nothing_orders_threads_at_first() {
@@ -421,7 +562,7 @@ mod tests {
         let (id, time) = so_far(&clocks, 5);
         clocks.atomic_store(5, FLAG, Some(ScopeKind::Device), false);
         assert!(!clocks.ordered(id, time, 70));
-        clocks.atomic_load(70, FLAG, true);
+        load(&mut clocks, 70, FLAG, true);
         assert!(clocks.ordered(id, time, 70));
         // What comes after the release is not covered, nor is any other thread.
         assert!(!clocks.ordered(id, clocks.now(5), 70));
@@ -437,12 +578,12 @@ mod tests {
         clocks.barrier(0);
         let (next_id, next_time) = so_far(&clocks, 40);
         clocks.atomic_store(5, FLAG, Some(ScopeKind::Device), false);
-        clocks.atomic_load(70, FLAG, true);
+        load(&mut clocks, 70, FLAG, true);
         assert!(clocks.ordered(id, time, 70));
         assert!(!clocks.ordered(next_id, next_time, 70));
         // And hands it on.
         clocks.atomic_store(70, FLAG + 4, Some(ScopeKind::Device), false);
-        clocks.atomic_load(64, FLAG + 4, true);
+        load(&mut clocks, 64, FLAG + 4, true);
         assert!(clocks.ordered(id, time, 64));
     }
 
@@ -452,7 +593,7 @@ mod tests {
         let (id, time) = so_far(&clocks, 5);
         clocks.atomic_store(5, FLAG, Some(ScopeKind::Device), false);
         clocks.fence(70, ScopeKind::Device);
-        clocks.atomic_load(70, FLAG, false);
+        load(&mut clocks, 70, FLAG, false);
         assert!(!clocks.ordered(id, time, 70));
         clocks.fence(70, ScopeKind::Device);
         assert!(clocks.ordered(id, time, 70));
@@ -465,7 +606,7 @@ mod tests {
         clocks.fence(5, ScopeKind::Device);
         let after = clocks.now(5);
         clocks.atomic_store(5, FLAG, None, false);
-        clocks.atomic_load(70, FLAG, true);
+        load(&mut clocks, 70, FLAG, true);
         assert!(clocks.ordered(id, before, 70));
         // What was done between the fence and the store is not carried.
         assert!(!clocks.ordered(id, after, 70));
@@ -478,7 +619,7 @@ mod tests {
             let (id, time) = so_far(&clocks, 5);
             clocks.atomic_store(5, FLAG, Some(ScopeKind::Device), false);
             clocks.atomic_store(6, FLAG, None, update);
-            clocks.atomic_load(70, FLAG, true);
+            load(&mut clocks, 70, FLAG, true);
             assert_eq!(clocks.ordered(id, time, 70), update);
         }
     }
@@ -488,8 +629,8 @@ mod tests {
         let mut clocks = clocks();
         let (id, time) = so_far(&clocks, 5);
         clocks.atomic_store(5, FLAG, Some(ScopeKind::Block), false);
-        clocks.atomic_load(70, FLAG, true);
-        clocks.atomic_load(40, FLAG, true);
+        load(&mut clocks, 70, FLAG, true);
+        load(&mut clocks, 40, FLAG, true);
         assert!(!clocks.ordered(id, time, 70));
         assert!(clocks.ordered(id, time, 40));
         assert!(!clocks.ordered(id, time, 41));
@@ -502,7 +643,7 @@ mod tests {
         clocks.fence(5, ScopeKind::Block);
         clocks.atomic_store(5, FLAG, None, true);
         for reader in [40, 70] {
-            clocks.atomic_load(reader, FLAG, false);
+            load(&mut clocks, reader, FLAG, false);
             clocks.fence(reader, ScopeKind::Device);
         }
         assert!(clocks.ordered(id, time, 40));
@@ -510,7 +651,7 @@ mod tests {
         // On the side that acquires, too.
         clocks.fence(5, ScopeKind::Device);
         clocks.atomic_store(5, FLAG, None, false);
-        clocks.atomic_load(70, FLAG, false);
+        load(&mut clocks, 70, FLAG, false);
         clocks.fence(70, ScopeKind::Block);
         assert!(!clocks.ordered(id, time, 70));
         clocks.fence(70, ScopeKind::Device);
@@ -528,10 +669,10 @@ mod tests {
         assert!(!clocks.ordered(id, time, 70));
         assert!(!clocks.ordered(id, 1, 70));
         // The release is still there to be acquired, until its memory serves another block.
-        clocks.atomic_load(70, FLAG, true);
+        load(&mut clocks, 70, FLAG, true);
         assert!(clocks.ordered(id, 1, 70));
         clocks.forget(FLAG, 4);
-        clocks.atomic_load(71, FLAG, true);
+        load(&mut clocks, 71, FLAG, true);
         assert!(!clocks.ordered(id, 1, 71));
     }
 }

@@ -161,6 +161,8 @@ pub struct Report {
     pub launch: u64,
     /// Steps that the scheduler had taken.
     pub steps: u64,
+    /// Loads that had returned stale values, as weak memory allows.
+    pub stale_loads: u64,
     /// What happened.
     pub fault: Fault,
 }
@@ -172,12 +174,19 @@ impl fmt::Display for Report {
             seed,
             launch,
             steps,
+            stale_loads,
             fault,
         } = self;
         write!(
             f,
-            "kernel `{kernel}`: {fault} (emulator seed {seed}, launch {launch}, step {steps})"
-        )
+            "kernel `{kernel}`: {fault} (emulator seed {seed}, launch {launch}, step {steps}"
+        )?;
+        match stale_loads {
+            0 => {}
+            1 => f.write_str(", 1 stale load")?,
+            _ => write!(f, ", {stale_loads} stale loads")?,
+        }
+        f.write_str(")")
     }
 }
 
@@ -230,6 +239,8 @@ pub enum Touch {
     AtomicStore,
     /// An atomic read-modify-write.
     AtomicUpdate,
+    /// A compare-and-swap that found another value: it only reads.
+    FailedSwap,
 }
 
 impl fmt::Display for Touch {
@@ -241,6 +252,7 @@ impl fmt::Display for Touch {
             Self::AtomicLoad => "atomic load",
             Self::AtomicStore => "atomic store",
             Self::AtomicUpdate => "atomic update",
+            Self::FailedSwap => "failed compare-and-swap",
         })
     }
 }

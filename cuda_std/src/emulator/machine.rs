@@ -18,6 +18,7 @@ use fastrand::Rng;
 
 use super::clocks::{Clocks, LANES};
 use super::fault::{Fault, Source, ThreadId, Waiting};
+use super::history::{Histories, Value};
 use super::memory::Memory;
 use super::progress::{Values, Watch};
 use super::rendezvous::{Barrier, Warp};
@@ -29,6 +30,8 @@ use crate::view::RawView;
 
 /// Bytes of a coroutine's stack, of which only what is used takes memory.
 const STACK: usize = 128 << 10;
+/// Tells what is drawn for weak memory from what is drawn for the schedule: any number.
+const WEAK: u64 = 0x7765_616b;
 
 thread_local! {
     /// The launch whose kernel runs on this thread; null while none of its threads does.
@@ -112,6 +115,10 @@ pub(super) struct Machine {
     pub(super) current: usize,
     pub(super) clocks: Clocks,
     pub(super) crowds: Crowds,
+    /// What loads may return of what was overwritten, if memory is weak.
+    pub(super) histories: Option<Histories>,
+    /// What the running thread's load returns instead of what memory holds.
+    pub(super) stale: Option<Value>,
     /// Regions that accesses found lately, by a hash of their views' starts.
     pub(super) found: [(usize, usize); 16],
     /// Counts what makes waiting threads worth running again.
@@ -132,7 +139,8 @@ pub(super) fn in_kernel() -> bool {
     !MACHINE.get().is_null()
 }
 
-/// Runs a grid to its end. Gives the fault that ended it, if one did, and the steps taken.
+/// Runs a grid to its end. Gives the fault that ended it, if one did, the steps taken, and the
+/// loads that returned stale values.
 ///
 /// # Safety
 ///
@@ -144,9 +152,9 @@ pub(super) unsafe fn run(
     config: LaunchConfig,
     args: &[*const c_void],
     launch: u64,
-) -> (Option<Fault>, u64) {
+) -> (Option<Fault>, u64, u64) {
     if let Err(why) = check_shape(spec, &config, &settings, args.len()) {
-        return (Some(Fault::BadLaunch { why }), 0);
+        return (Some(Fault::BadLaunch { why }), 0, 0);
     }
     watch_panics();
 
@@ -192,8 +200,13 @@ pub(super) unsafe fn run(
             (*machine.memory).remove(shared.region);
         }
         let threads = config.block.count() * machine.blocks_started;
-        tally::add(spec.name, threads, machine.steps);
-        (machine.fault.take(), machine.steps)
+        let stale_loads = machine.histories.as_ref().map(|histories| histories.stale);
+        tally::add(spec.name, threads, machine.steps, stale_loads);
+        (
+            machine.fault.take(),
+            machine.steps,
+            stale_loads.unwrap_or(0),
+        )
     }
 }
 
@@ -302,6 +315,15 @@ impl Machine {
         // Each launch has its own sequence, so that what an earlier one drew does not matter.
         let mut seeds = Rng::with_seed(settings.seed);
         let mut rng = Rng::with_seed(seeds.u64(..) ^ launch.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        // What loads return has one too: the orders of threads are those that there are without it.
+        let mut weak_rng = Rng::with_seed(rng.clone().u64(..) ^ WEAK);
+        let weak = weak_rng.bool() && settings.schedule != Schedule::InOrder;
+        let weak = settings.weak_memory.unwrap_or(weak);
+        let histories = weak.then(|| Histories::new(weak_rng, block_threads * resident));
+        let mut clocks = Clocks::new(block_threads as u32, resident);
+        if weak {
+            clocks.order_fences();
+        }
         let mut waiting_blocks: Vec<u32> = (0..grid).collect();
         if settings.schedule != Schedule::InOrder {
             rng.shuffle(&mut waiting_blocks);
@@ -371,8 +393,10 @@ impl Machine {
             live_blocks: 0,
             ready: Ready::new(settings.schedule, slots, block_threads, rng),
             current: 0,
-            clocks: Clocks::new(block_threads as u32, resident),
+            clocks,
             crowds: Crowds::default(),
+            histories,
+            stale: None,
             found: [(0, usize::MAX); 16],
             changes: 1,
             news: 1,

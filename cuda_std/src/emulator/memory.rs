@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use core::ffi::c_void;
 
-use super::fault::{EmulatorError, QueueWork, Unordered};
+use super::fault::{EmulatorError, QueueWork, Source, Unordered};
+use super::machine::same;
 use super::queues::Queues;
 use super::shadow::Shadow;
 use crate::launch::{Dim3, KernelSpec};
@@ -73,6 +74,8 @@ pub(super) struct Memory {
     /// Launches so far.
     pub(super) launches: u64,
     pub(super) queues: Queues,
+    /// Where loads have returned stale values, and how often.
+    pub(super) stale_loads: Vec<(Source, u64)>,
 }
 
 impl Memory {
@@ -80,6 +83,14 @@ impl Memory {
     pub(super) fn next_generation(&mut self) -> u32 {
         self.generation += 1;
         self.generation
+    }
+
+    /// A load at that place has returned a stale value.
+    pub(super) fn note_stale_load(&mut self, source: Source) {
+        match self.stale_loads.iter_mut().find(|(at, _)| same(at, source)) {
+            Some((_, count)) => *count += 1,
+            None => self.stale_loads.push((source, 1)),
+        }
     }
 
     /// New memory, full of garbage.

@@ -47,6 +47,8 @@
 //! | `queues.rs` | which queues have waited for which |
 //! | `shadow.rs` | what is noted of each element |
 //! | `clocks.rs` | what happens before what |
+//! | `fences.rs` | the order of fences |
+//! | `history.rs` | what loads may return of what was overwritten |
 //! | `fault.rs` | what is reported |
 
 mod access;
@@ -54,6 +56,8 @@ pub(crate) mod call;
 mod clocks;
 mod device;
 mod fault;
+mod fences;
+mod history;
 mod machine;
 mod memory;
 mod progress;
@@ -68,8 +72,8 @@ use core::ffi::c_void;
 use std::sync::Arc;
 
 pub use fault::{
-    EmulatorError, Event, Fault, Place, QueueWork, Report, Seen, Source, ThreadId, Touch, Unordered,
-    Waiting,
+    EmulatorError, Event, Fault, Place, QueueWork, Report, Seen, Source, ThreadId, Touch,
+    Unordered, Waiting,
 };
 
 pub(crate) use access::Accessed;
@@ -99,6 +103,8 @@ struct Settings {
     /// Blocks that are in flight at once; `None` leaves it to the limits.
     resident_blocks: Option<u32>,
     step_limit: u64,
+    /// Whether memory is weak; `None` leaves it to the seed.
+    weak_memory: Option<bool>,
 }
 
 impl Emulator {
@@ -115,6 +121,7 @@ impl Emulator {
                 limits: device::Limits::draw(seed),
                 resident_blocks: None,
                 step_limit: 1 << 40,
+                weak_memory: None,
             },
         }
     }
@@ -203,6 +210,25 @@ impl Emulator {
         Ok(())
     }
 
+    /// With atomic and volatile loads that return any value which the memory model allows, stale
+    /// ones too, or without.
+    ///
+    /// Without this, the seed decides for each launch; under [`Schedule::InOrder`], loads return
+    /// the last value.
+    #[must_use]
+    pub fn with_weak_memory(mut self, weak: bool) -> Self {
+        self.settings.weak_memory = Some(weak);
+        self
+    }
+
+    /// The places in the source whose loads have returned stale values so far, on this device, and
+    /// how often each did: where to look for a missing fence when a result is wrong [with weak
+    /// memory](Self::with_weak_memory) alone. A running kernel must not ask.
+    #[must_use]
+    pub fn stale_loads(&self) -> Vec<(Source, u64)> {
+        memory::lock(&self.memory).stale_loads.clone()
+    }
+
     /// The seed.
     #[must_use]
     pub fn seed(&self) -> u64 {
@@ -259,12 +285,14 @@ impl Emulator {
         launch: u64,
         fault: Fault,
         steps: u64,
+        stale_loads: u64,
     ) -> EmulatorError {
         EmulatorError::Launch(Box::new(Report {
             kernel: spec.name,
             seed: self.settings.seed,
             launch,
             steps,
+            stale_loads,
             fault,
         }))
     }
@@ -283,7 +311,7 @@ impl Launcher for Emulator {
         if machine::in_kernel() {
             let why = "a kernel runs on this thread, and can't launch another".into();
             let fault = Fault::BadLaunch { why };
-            return Err(self.report(spec, 0, fault, 0));
+            return Err(self.report(spec, 0, fault, 0, 0));
         }
         let mut memory = memory::lock(&self.memory);
         let launch = memory.launches;
@@ -291,14 +319,14 @@ impl Launcher for Emulator {
         // SAFETY: the caller's promise.
         let ordered = unsafe { memory.note_launch(self.queue, spec, args) };
         if let Err(unordered) = ordered {
-            return Err(self.report(spec, launch, Fault::StreamOrder(unordered), 0));
+            return Err(self.report(spec, launch, Fault::StreamOrder(unordered), 0, 0));
         }
         // SAFETY: the caller's promise, as far as the arguments' types go; accesses are checked.
-        let (fault, steps) =
+        let (fault, steps, stale_loads) =
             unsafe { machine::run(&mut memory, self.settings, spec, config, args, launch) };
         match fault {
             None => Ok(()),
-            Some(fault) => Err(self.report(spec, launch, fault, steps)),
+            Some(fault) => Err(self.report(spec, launch, fault, steps, stale_loads)),
         }
     }
 }

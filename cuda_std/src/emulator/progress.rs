@@ -153,6 +153,11 @@ impl Machine {
         bytes: usize,
     ) -> Result<(), Fault> {
         let slot = self.current;
+        if self.stale.is_some() {
+            // It will see something else, though nothing changes.
+            self.watches[slot].repeats = 0;
+            return Ok(());
+        }
         let compared = bytes.min(16);
         let mut before = [0u8; 16];
         let mut copy = || {
@@ -184,9 +189,12 @@ impl Machine {
                 let repeated = self.sees(slot, address, value);
                 repeated.or_else(|| self.exhaust(slot))
             }
-            Access::Store | Access::AtomicStore { .. } | Access::AtomicUpdate => {
+            Access::Store
+            | Access::AtomicStore { .. }
+            | Access::AtomicUpdate
+            | Access::CompareAndSwap { .. } => {
                 let value = copy();
-                if accessed.access == Access::AtomicUpdate {
+                if accessed.access.is_update() {
                     self.watches[slot].last = looked("atomic update", value);
                 }
                 self.watches[slot].write = Some(Written {
@@ -216,7 +224,7 @@ impl Machine {
         let now = unsafe { std::slice::from_raw_parts(write.address as *const u8, write.bytes) };
         if *now != write.before[..write.bytes] {
             if write.access != Access::Store {
-                let update = write.access == Access::AtomicUpdate;
+                let update = write.access.is_update();
                 self.ready.note_write(slot, update);
             }
             let thread = self.clocks.id(slot);
@@ -226,12 +234,12 @@ impl Machine {
                 return None;
             }
             self.changes += 1;
-        } else if write.access == Access::AtomicUpdate {
+        } else if write.access.is_update() {
             let news = self.news;
             let watch = &mut self.watches[slot];
             watch.failed = watch.last.map(|looked| (news, looked));
         }
-        if write.access == Access::AtomicUpdate {
+        if write.access.is_update() {
             let value = u64::from_ne_bytes(write.before[..8].try_into().unwrap_or_default());
             self.sees(slot, write.address, value)
         } else {

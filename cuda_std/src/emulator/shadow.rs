@@ -172,6 +172,8 @@ struct Cell {
     narrow_writes: u32,
     /// Whether the last atomic write was an update.
     update: bool,
+    /// Whether the last atomic load was a compare-and-swap that failed.
+    failed_swap: bool,
 }
 
 /// How an access touches memory.
@@ -265,6 +267,23 @@ impl Shadow {
         })
     }
 
+    /// Whether all of `bytes` bytes at `offset` are written; and whether atomically, in the launch
+    /// or life of `generation`, since they were written plainly, if they were.
+    pub(super) fn is_written(&self, offset: usize, bytes: usize, generation: u32) -> (bool, bool) {
+        let Some(first) = offset.checked_div(self.granule) else {
+            return (self.written, false);
+        };
+        let last = (offset + bytes - 1) / self.granule;
+        let cells = &self.cells[first..=last];
+        let renewed = |cell: &Cell| cell.generation == generation;
+        (
+            cells.iter().all(|cell| cell.written),
+            cells
+                .iter()
+                .all(|cell| renewed(cell) && cell.atomic_writes.is_some()),
+        )
+    }
+
     /// Makes granules small enough for an access of `bytes` bytes at `offset`.
     fn refine(
         &mut self,
@@ -350,6 +369,14 @@ fn atomic_write(cell: &Cell) -> Touch {
     }
 }
 
+fn atomic_load(cell: &Cell) -> Touch {
+    if cell.failed_swap {
+        Touch::FailedSwap
+    } else {
+        Touch::AtomicLoad
+    }
+}
+
 impl Cell {
     /// Forgets what was noted of another launch or another life of the block, if it was.
     fn renew(&mut self, generation: u32, short_lived: bool, crowds: &mut Crowds) {
@@ -390,11 +417,11 @@ impl Cell {
     ) -> Option<Conflict> {
         let Kind { touch, block_scope } = kind;
         let reads = !matches!(touch, Touch::Store | Touch::AtomicStore);
-        let writes = !matches!(touch, Touch::Load | Touch::ReadOnlyLoad | Touch::AtomicLoad);
-        let atomic = matches!(
+        let writes = matches!(
             touch,
-            Touch::AtomicLoad | Touch::AtomicStore | Touch::AtomicUpdate
+            Touch::Store | Touch::AtomicStore | Touch::AtomicUpdate
         );
+        let atomic = !matches!(touch, Touch::Load | Touch::ReadOnlyLoad | Touch::Store);
         if reads && !self.written {
             return Some(Conflict::Uninitialised);
         }
@@ -426,7 +453,7 @@ impl Cell {
             if let Some(race) = with(&self.atomic_writes, atomic_write(self), crowds) {
                 return Some(race);
             }
-            if writes && let Some(race) = with(&self.atomic_loads, Touch::AtomicLoad, crowds) {
+            if writes && let Some(race) = with(&self.atomic_loads, atomic_load(self), crowds) {
                 return Some(race);
             }
         } else if block_scope || self.narrow_loads != 0 || self.narrow_writes != 0 {
@@ -445,7 +472,7 @@ impl Cell {
             if let Some(narrow) = with(stores, atomic_write(self), self.narrow_writes) {
                 return Some(narrow);
             }
-            if writes && let Some(narrow) = with(loads, Touch::AtomicLoad, self.narrow_loads) {
+            if writes && let Some(narrow) = with(loads, atomic_load(self), self.narrow_loads) {
                 return Some(narrow);
             }
         }
@@ -486,7 +513,8 @@ impl Cell {
                     time: clocks.now(slot),
                 };
             }
-            Touch::AtomicLoad => {
+            Touch::AtomicLoad | Touch::FailedSwap => {
+                self.failed_swap = touch == Touch::FailedSwap;
                 note_narrow(&mut self.narrow_loads, block_scope, slot, clocks);
                 crowds.add(&mut self.atomic_loads, slot, source, clocks);
             }

@@ -15,18 +15,25 @@ pub struct Tally {
     pub steps: u64,
     /// Steps of the launch that took most.
     pub most_steps: u64,
+    /// Launches whose memory was weak.
+    pub weak_launches: u64,
+    /// Loads that returned stale values there.
+    pub stale_loads: u64,
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "emulated {} kernels under {} schedules: {} threads, {} steps, {} at most in one",
+            "emulated {} kernels under {} schedules: {} threads, {} steps, {} at most in one; \
+             {} with weak memory: {} stale loads",
             self.kernels.len(),
             self.kernels.values().sum::<u64>(),
             self.threads,
             self.steps,
-            self.most_steps
+            self.most_steps,
+            self.weak_launches,
+            self.stale_loads
         )
     }
 }
@@ -36,6 +43,8 @@ static TALLY: Mutex<Tally> = Mutex::new(Tally {
     threads: 0,
     steps: 0,
     most_steps: 0,
+    weak_launches: 0,
+    stale_loads: 0,
 });
 
 /// What this process has emulated so far, launches that ended with a fault included.
@@ -44,11 +53,13 @@ pub fn tally() -> Tally {
     TALLY.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// A launch of `kernel` has ended.
-pub(super) fn add(kernel: &'static str, threads: u64, steps: u64) {
+/// A launch of `kernel` has ended; its stale loads, if its memory was weak.
+pub(super) fn add(kernel: &'static str, threads: u64, steps: u64, stale_loads: Option<u64>) {
     let mut tally = TALLY.lock().unwrap_or_else(PoisonError::into_inner);
     *tally.kernels.entry(kernel).or_default() += 1;
     tally.threads += threads;
     tally.steps += steps;
     tally.most_steps = tally.most_steps.max(steps);
+    tally.weak_launches += u64::from(stale_loads.is_some());
+    tally.stale_loads += stale_loads.unwrap_or(0);
 }

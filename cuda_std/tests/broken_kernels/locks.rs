@@ -1,6 +1,6 @@
 //! Locks.
 
-use cuda_std::emulator::Touch::{AtomicUpdate, Load, Store};
+use cuda_std::emulator::Touch::{AtomicUpdate, FailedSwap, Load, Store};
 use cuda_std::emulator::{Emulator, Fault, Schedule};
 use cuda_std::prelude::*;
 
@@ -350,10 +350,14 @@ fn given_back_with_a_plain_store() {
             unsafe { unlocks_plainly::launch(gpu, 2, lock, total) }
         },
         |fault| {
-            let race = HERE.race(
-                fault,
-                [(Store, "plain unlock"), (AtomicUpdate, "try to lock")],
-            );
+            let Fault::DataRace { first, second, .. } = fault else {
+                panic!("not a data race");
+            };
+            let failed = [first, second]
+                .iter()
+                .any(|event| event.touch == FailedSwap);
+            let swap = if failed { FailedSwap } else { AtomicUpdate };
+            let race = HERE.race(fault, [(Store, "plain unlock"), (swap, "try to lock")]);
             element(&race.place, "`lock`", 0);
         },
     );
@@ -566,6 +570,165 @@ fn held_before_the_kernel() {
                 panic!("written");
             };
             element(place, "`locks`", 3);
+        },
+    );
+}
+
+/// Block 0 has something to add and leaves it to whoever has the lock, having tried to take it;
+/// block 1 has it.
+///
+/// # Safety
+///
+/// `lock` has one element, 1; `note` and `total` have one; the grid has two blocks.
+#[kernel(block = 1)]
+unsafe fn counts_on_a_failed_swap(
+    lock: ViewMut<'_, u32>,
+    note: ViewMut<'_, u32>,
+    total: ViewMut<'_, u32>,
+) {
+    if thread::block_idx_x() == 0 {
+        note.st(0u32, 5); // @note for the lock's owner
+        thread::device_fence();
+        let _ = lock.atomic_cas(0u32, 0, 1);
+    } else {
+        let _ = lock.ld_relaxed(0u32, Device);
+        thread::device_fence();
+        total.st(0u32, note.ld(0u32)); // @look at the note
+    }
+}
+
+/// Block 0 leaves a sign in the lock that it has something to add; block 1, which has the lock,
+/// waits for that.
+///
+/// # Safety
+///
+/// As for `counts_on_a_failed_swap`.
+#[kernel(block = 1)]
+unsafe fn leaves_a_sign(lock: ViewMut<'_, u32>, note: ViewMut<'_, u32>, total: ViewMut<'_, u32>) {
+    if thread::block_idx_x() == 0 {
+        note.st(0u32, 5);
+        thread::device_fence();
+        // It succeeds: who has the lock does not change it.
+        assert_eq!(lock.atomic_cas(0u32, 1, 3), 1);
+    } else {
+        // Each fails, and is a load.
+        while lock.atomic_cas(0u32, 7, 8) != 3 {}
+        thread::device_fence();
+        total.st(0u32, note.ld(0u32));
+    }
+}
+
+/// A failed compare-and-swap releases nothing, whatever fence was before it; as a load, it meets
+/// what others have released.
+#[test]
+fn failed_swap_is_no_release() {
+    always(
+        "counts_on_a_failed_swap",
+        |gpu| {
+            let (mut lock, mut note) = (gpu.upload(&[1])?, gpu.upload(&[0])?);
+            let (lock, note) = (lock.view_mut(), note.view_mut());
+            let mut total = gpu.alloc(1)?;
+            // SAFETY: as the kernel asks.
+            unsafe { counts_on_a_failed_swap::launch(gpu, 2, lock, note, total.view_mut()) }
+        },
+        |fault| {
+            let accesses = [
+                (Store, "note for the lock's owner"),
+                (Load, "look at the note"),
+            ];
+            let race = HERE.race(fault, accesses);
+            element(&race.place, "`note`", 0);
+            assert_eq!(race.threads.map(xs), [(0, 0), (1, 0)]);
+        },
+    );
+    never(|gpu| {
+        let (mut lock, mut note) = (gpu.upload(&[1])?, gpu.upload(&[0])?);
+        let (lock, note) = (lock.view_mut(), note.view_mut());
+        let mut total = gpu.alloc(1)?;
+        // SAFETY: as the kernel asks.
+        unsafe { leaves_a_sign::launch(gpu, 2, lock, note, total.view_mut())? };
+        assert_eq!(total.to_vec()?, [5]);
+        Ok(())
+    });
+}
+
+/// Every thread reads an element, one of them by a compare-and-swap, which fails, of what has
+/// `never` been there.
+///
+/// # Safety
+///
+/// `x` has one element, `out` one per thread.
+#[kernel(block = 64)]
+unsafe fn reads_by_a_swap(x: ViewMut<'_, u32>, out: ViewMut<'_, u32>, never: u32) {
+    let t = thread::thread_idx_x();
+    let value = if t == 33 {
+        x.atomic_cas(0u32, never, 1) // @swap among loads
+    } else {
+        x.ld(0u32) // @load beside a swap
+    };
+    out.st(t, value);
+}
+
+/// A failed compare-and-swap is no write; one that succeeds is.
+#[test]
+fn failed_swap_is_no_write() {
+    let run = |gpu: &cuda_std::emulator::Emulator, never| {
+        let (mut x, mut out) = (gpu.upload(&[4])?, gpu.alloc(64)?);
+        // SAFETY: as the kernel asks.
+        unsafe { reads_by_a_swap::launch(gpu, 1, x.view_mut(), out.view_mut(), never)? };
+        assert_eq!(out.to_vec()?, [4; 64]);
+        Ok(())
+    };
+    always(
+        "reads_by_a_swap",
+        |gpu| run(gpu, 4),
+        |fault| {
+            let accesses = [
+                (AtomicUpdate, "swap among loads"),
+                (Load, "load beside a swap"),
+            ];
+            element(&HERE.race(fault, accesses).place, "`x`", 0);
+        },
+    );
+    never(|gpu| run(gpu, 3));
+}
+
+/// Thread 0 takes the lock and keeps it; thread 1 then tries in vain.
+///
+/// # Safety
+///
+/// `lock` has one zero.
+#[kernel(block = 2, zero_at_exit(lock))]
+unsafe fn keeps_a_lock_that_another_wants(lock: ViewMut<'_, u32>) {
+    let t = thread::thread_idx_x();
+    if t == 0 {
+        lock.atomic_cas(0u32, 0, 1); // @taken for good
+    }
+    thread::sync_threads();
+    if t == 1 {
+        lock.atomic_cas(0u32, 0, 1);
+    }
+}
+
+/// It is not the one who tried that leaves the lock.
+#[test]
+fn kept_and_tried() {
+    always(
+        "keeps_a_lock_that_another_wants",
+        |gpu| {
+            let mut lock = gpu.upload(&[0])?;
+            // SAFETY: one element.
+            unsafe { keeps_a_lock_that_another_wants::launch(gpu, 1, lock.view_mut()) }
+        },
+        |fault| {
+            let Fault::NotZeroAtExit {
+                last: Some(last), ..
+            } = fault
+            else {
+                panic!("all zero");
+            };
+            HERE.event(last, AtomicUpdate, "taken for good");
+            assert_eq!(xs(last.thread), (0, 0));
         },
     );
 }

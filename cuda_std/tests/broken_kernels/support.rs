@@ -186,6 +186,84 @@ pub(crate) fn never(run: impl Fn(&Emulator) -> Result<(), EmulatorError>) {
     }
 }
 
+/// What `run` gives on a new emulator whose memory is weak or is not.
+fn result_of<T>(
+    run: impl Fn(&Emulator) -> Result<T, EmulatorError>,
+    schedule: Schedule,
+    seed: u64,
+    weak: bool,
+) -> T {
+    println!("{schedule:?}, seed {seed}, weak: {weak}:");
+    let gpu = Emulator::new(seed)
+        .with_schedule(schedule)
+        .with_weak_memory(weak);
+    match run(&gpu) {
+        Ok(result) => result,
+        Err(error) => panic!("a false alarm: {error}"),
+    }
+}
+
+/// `run`, which launches `kernel`, gives something else than is `right` for some seeds if memory is
+/// weak, and then does so again; and never if it is not, or by default in order. Gives how often it
+/// is wrong where the seeds decide whether memory is weak.
+pub(crate) fn wrong_when_weak<T: PartialEq + Debug>(
+    kernel: &'static str,
+    run: impl Fn(&Emulator) -> Result<T, EmulatorError>,
+    right: impl Fn(&T) -> bool,
+) -> u32 {
+    BROKEN
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .insert(kernel);
+    let (mut wrong, mut by_default) = (0, 0);
+    for schedule in [Schedule::Random, Schedule::Priorities, Schedule::Mixed] {
+        for seed in 0..MANY_SEEDS {
+            count(true);
+            let result = result_of(&run, schedule, seed, true);
+            if !right(&result) {
+                wrong += 1;
+                assert_eq!(result_of(&run, schedule, seed, true), result);
+            }
+            let result = run(&Emulator::new(seed).with_schedule(schedule));
+            by_default += u32::from(!right(&result.expect("no fault")));
+        }
+    }
+    println!(
+        "wrong for {wrong} of {} seeds, by default for {by_default}",
+        3 * MANY_SEEDS
+    );
+    assert!(wrong > 0, "weak memory does not show it");
+    for seed in 0..SEEDS {
+        let in_order = run(&Emulator::new(seed).with_schedule(Schedule::InOrder));
+        assert!(right(&in_order.expect("no fault")));
+        for schedule in SCHEDULES {
+            let result = result_of(&run, schedule, seed, false);
+            assert!(right(&result), "{result:?}: wrong anyway");
+        }
+    }
+    by_default
+}
+
+/// `run`, which launches a repaired kernel, gives what is `right` under every schedule, also if
+/// memory is weak.
+#[track_caller]
+pub(crate) fn never_when_weak<T: Debug>(
+    run: impl Fn(&Emulator) -> Result<T, EmulatorError>,
+    right: impl Fn(&T) -> bool,
+) {
+    TWINS
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .insert(Location::caller());
+    for schedule in SCHEDULES {
+        for seed in 0..MANY_SEEDS {
+            count(false);
+            let result = result_of(&run, schedule, seed, true);
+            assert!(right(&result), "{result:?}");
+        }
+    }
+}
+
 /// A file of kernels: its name, and its text with the marks.
 pub(crate) struct File(pub(crate) &'static str, pub(crate) &'static str);
 
@@ -207,7 +285,7 @@ impl File {
         line
     }
 
-    fn is_at(&self, source: Source, mark: &str) -> bool {
+    pub(crate) fn is_at(&self, source: Source, mark: &str) -> bool {
         source.file().ends_with(self.0) && source.line() == self.line(mark)
     }
 

@@ -1,0 +1,490 @@
+//! Weak memory: what loads may return of what was overwritten.
+//!
+//! Atomic and volatile writes to an element have an order, in which each takes effect at once;
+//! memory holds the last one's value. But no load has to return that value: it may return any one
+//! that is not known to be overwritten. In the terms of CUDA's memory model, a relaxed or acquiring
+//! load returns any value except those that come, in the element's order, before
+//! - a write that happens before the load, or that the [order of fences](super::fences) puts before
+//!   it, or
+//! - a value that was returned to this thread, or by a load that happens before this one.
+//!
+//! So an element's last values are kept, with their writers' times, and the times of those who have
+//! read them. Where several values are allowed, the launch's seed picks one. Updates, and
+//! compare-and-swaps that fail, always see the last value, since hardware does both where memory
+//! is.
+//!
+//! What is not kept any more can't be returned, which is no error: all that is forgotten here, for
+//! want of space or since sizes were mixed, only makes memory stronger.
+//!
+//! A thread gets [`PATIENCE`] stale values in a row and then a last one. Since it never gets an
+//! older one than before, a thread that repeats its loads while nothing is written soon sees the
+//! last value of each element: none waits forever for a value that is there.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
+
+use fastrand::Rng;
+
+use super::clocks::{Clocks, Released};
+
+/// Values of an element that are kept.
+const KEPT: usize = 8;
+/// Words of 8 bytes, in the order of their first writes, whose elements' values are kept.
+const WORDS: usize = 1 << 14;
+/// Loads of an element that are kept.
+const READERS: usize = 128;
+/// Stale values that a thread gets in a row, at most.
+const PATIENCE: u8 = 16;
+
+/// Bytes of an element of 8 bytes or less, the rest 0.
+pub(super) type Value = [u8; 8];
+
+/// What a launch's loads may return.
+#[derive(Debug)]
+pub(super) struct Histories {
+    rng: Rng,
+    /// One in so many loads that may return a stale value does.
+    one_in: u32,
+    words: HashMap<usize, Vec<History>, BuildHasherDefault<WordHasher>>,
+    /// The keys of `words`, the oldest first.
+    order: VecDeque<usize>,
+    /// By slot of a thread: stale values since its last load that could have returned one and did
+    /// not.
+    in_a_row: Vec<u8>,
+    /// Loads that returned a stale value.
+    pub(super) stale: u64,
+}
+
+/// The elements of memory that an access touches, as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Element {
+    pub(super) address: usize,
+    pub(super) bytes: usize,
+}
+
+impl Element {
+    /// Whether it is small enough for its values to be kept. Then it lies in one word.
+    fn is_kept(self) -> bool {
+        self.bytes <= 8 && self.bytes.is_power_of_two()
+    }
+
+    fn word(self) -> usize {
+        self.address / 8
+    }
+
+    fn overlaps(self, other: Self) -> bool {
+        self.address < other.address + other.bytes && other.address < self.address + self.bytes
+    }
+
+    /// What memory holds.
+    ///
+    /// # Safety
+    ///
+    /// It lies in the device's memory, and is kept.
+    unsafe fn value(self) -> Value {
+        let mut value = Value::default();
+        // SAFETY: the caller's promise.
+        let now = unsafe { std::slice::from_raw_parts(self.address as *const u8, self.bytes) };
+        value[..self.bytes].copy_from_slice(now);
+        value
+    }
+}
+
+/// The last values of an element, in order.
+#[derive(Debug)]
+struct History {
+    element: Element,
+    /// The number of the first entry.
+    first: u32,
+    /// At least one. The last one's value is what memory holds.
+    entries: VecDeque<Entry>,
+    readers: Vec<Reader>,
+}
+
+/// A value of an element.
+#[derive(Debug)]
+struct Entry {
+    /// Known once it is overwritten, as is `released`.
+    value: Value,
+    released: Option<Released>,
+    /// Who wrote it, and when; `None` if it was there before all others, for all threads.
+    writer: Option<(u32, u32)>,
+    /// Whether it is a value at all, and not what was in memory that nothing had written.
+    initialised: bool,
+}
+
+/// Who has read the entry of number `entry`, and when.
+#[derive(Debug)]
+struct Reader {
+    thread: u32,
+    time: u32,
+    entry: u32,
+}
+
+/// What a load returns instead of what memory holds.
+#[derive(Debug)]
+pub(super) struct Stale {
+    pub(super) value: Value,
+    pub(super) initialised: bool,
+    /// What the one who wrote it has released with it.
+    pub(super) released: Option<Released>,
+}
+
+impl Histories {
+    /// Of a launch with so many slots for threads.
+    pub(super) fn new(mut rng: Rng, slots: usize) -> Self {
+        Self {
+            one_in: [2, 4, 16][rng.usize(..3)],
+            rng,
+            words: HashMap::default(),
+            order: VecDeque::new(),
+            in_a_row: vec![0; slots],
+            stale: 0,
+        }
+    }
+
+    /// The thread in `slot` is about to write to an element, atomically: to the launch's first such
+    /// write to it since the last plain one, if `is_first`; to one that has a value, if
+    /// `initialised`.
+    ///
+    /// # Safety
+    ///
+    /// The element lies in the device's memory.
+    pub(super) unsafe fn write(
+        &mut self,
+        element: Element,
+        is_first: bool,
+        initialised: bool,
+        slot: usize,
+        clocks: &Clocks,
+    ) {
+        if !element.is_kept() {
+            self.forget(element);
+            return;
+        }
+        // SAFETY: the caller's promise.
+        let value = unsafe { element.value() };
+        let histories = self.histories(element.word());
+        histories.retain(|history| {
+            let same = history.element == element;
+            if same {
+                !is_first
+            } else {
+                !history.element.overlaps(element)
+            }
+        });
+        let known = histories
+            .iter()
+            .position(|history| history.element == element);
+        let history = match known {
+            Some(known) => &mut histories[known],
+            None => {
+                histories.push(History {
+                    element,
+                    first: 0,
+                    entries: VecDeque::from([Entry {
+                        value,
+                        released: None,
+                        writer: None,
+                        initialised,
+                    }]),
+                    readers: Vec::new(),
+                });
+                histories.last_mut().expect("just added")
+            }
+        };
+        if let Some(last) = history.entries.back_mut() {
+            last.value = value;
+            last.released = clocks.released(element.address);
+        }
+        history.entries.push_back(Entry {
+            value: Value::default(),
+            released: None,
+            writer: Some((clocks.id(slot), clocks.now(slot))),
+            initialised: true,
+        });
+        if history.entries.len() > KEPT {
+            history.start_at(history.first + 1);
+        }
+    }
+
+    /// What an atomic load by the thread in `slot` returns instead of what memory holds, if it does
+    /// not return that; an element that was written atomically since its last plain write. The load
+    /// must return the last value if `last`.
+    pub(super) fn load(
+        &mut self,
+        element: Element,
+        last: bool,
+        slot: usize,
+        clocks: &Clocks,
+    ) -> Option<Stale> {
+        if !element.is_kept() {
+            self.forget(element);
+            return None;
+        }
+        let histories = self.words.get_mut(&element.word())?;
+        histories
+            .retain(|history| history.element == element || !history.element.overlaps(element));
+        let history = histories
+            .iter_mut()
+            .find(|history| history.element == element)?;
+        let newest = history.entries.len() - 1;
+        let oldest = history.oldest_for(slot, clocks);
+        if oldest == newest {
+            return None;
+        }
+        let in_a_row = &mut self.in_a_row[slot];
+        let stale = !last && *in_a_row < PATIENCE && self.rng.u32(..self.one_in) == 0;
+        let returned = if stale {
+            *in_a_row += 1;
+            self.rng.usize(oldest..newest)
+        } else {
+            *in_a_row = 0;
+            newest
+        };
+        let value = stale.then(|| {
+            let entry = &history.entries[returned];
+            Stale {
+                value: entry.value,
+                initialised: entry.initialised,
+                released: entry.released.clone(),
+            }
+        });
+        if returned > oldest {
+            history.note_reader(returned, slot, clocks);
+        }
+        self.stale += u64::from(stale);
+        value
+    }
+
+    /// The histories of a word's elements.
+    fn histories(&mut self, word: usize) -> &mut Vec<History> {
+        if !self.words.contains_key(&word) {
+            if self.words.len() == WORDS
+                && let Some(oldest) = self.order.pop_front()
+            {
+                self.words.remove(&oldest);
+            }
+            self.order.push_back(word);
+        }
+        self.words.entry(word).or_default()
+    }
+
+    /// Forgets what is touched by an access of a size that is not kept.
+    fn forget(&mut self, element: Element) {
+        let end = element.address + element.bytes;
+        for word in element.word()..end.div_ceil(8) {
+            if let Some(histories) = self.words.get_mut(&word) {
+                histories.retain(|history| !history.element.overlaps(element));
+            }
+        }
+    }
+}
+
+impl History {
+    /// The place of the oldest entry that the thread in `slot` may get.
+    fn oldest_for(&self, slot: usize, clocks: &Clocks) -> usize {
+        let overwrites = |entry: &Entry| {
+            let known = |(thread, time)| clocks.known(thread, time, slot);
+            entry.writer.is_none_or(known)
+        };
+        let written = self.entries.iter().rposition(overwrites).unwrap_or(0);
+        if written + 1 == self.entries.len() {
+            return written;
+        }
+        let read = self
+            .readers
+            .iter()
+            .filter(|reader| clocks.known(reader.thread, reader.time, slot))
+            .map(|reader| (reader.entry - self.first) as usize);
+        read.fold(written, usize::max)
+    }
+
+    /// The thread in `slot` gets the entry at `place`, and could have got an older one: nobody who
+    /// knows of this load may.
+    fn note_reader(&mut self, place: usize, slot: usize, clocks: &Clocks) {
+        self.readers.push(Reader {
+            thread: clocks.id(slot),
+            time: clocks.now(slot),
+            entry: self.first + place as u32,
+        });
+        if self.readers.len() > READERS {
+            // Nobody at all gets what those may not who know of the load that is forgotten.
+            let entries = self.readers.iter().map(|reader| reader.entry);
+            self.start_at(entries.min().unwrap_or(self.first));
+        }
+    }
+
+    /// Forgets the entries before that of number `entry`.
+    fn start_at(&mut self, entry: u32) {
+        while self.first < entry {
+            self.entries.pop_front();
+            self.first += 1;
+        }
+        self.readers.retain(|reader| reader.entry > entry);
+    }
+}
+
+/// Spreads the numbers of words.
+#[derive(Default)]
+struct WordHasher(u64);
+
+impl Hasher for WordHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_usize(byte.into());
+        }
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        self.0 = (self.0 ^ word as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 ^= self.0 >> 32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::atomic::ScopeKind;
+
+    /// Words that threads of two blocks of 64 write and read.
+    struct Words {
+        memory: Vec<u64>,
+        written: Vec<bool>,
+        histories: Histories,
+        clocks: Clocks,
+    }
+
+    impl Words {
+        fn new(words: usize) -> Self {
+            let mut clocks = Clocks::new(64, 2);
+            clocks.start_block(0, 0);
+            clocks.start_block(1, 1);
+            clocks.order_fences();
+            let mut histories = Histories::new(Rng::with_seed(1), 128);
+            histories.one_in = 1;
+            Self {
+                memory: vec![0; words],
+                written: vec![false; words],
+                histories,
+                clocks,
+            }
+        }
+
+        fn element(&self, word: usize) -> Element {
+            Element {
+                address: self.memory[word..].as_ptr().addr(),
+                bytes: 8,
+            }
+        }
+
+        fn write(&mut self, slot: usize, word: usize, value: u64) {
+            let (element, first) = (self.element(word), !self.written[word]);
+            self.memory.as_ptr().expose_provenance();
+            // SAFETY: a word of memory.
+            unsafe {
+                self.histories
+                    .write(element, first, true, slot, &self.clocks);
+            }
+            self.memory[word] = value;
+            self.written[word] = true;
+        }
+
+        fn load(&mut self, slot: usize, word: usize) -> u64 {
+            let element = self.element(word);
+            let stale = self.histories.load(element, false, slot, &self.clocks);
+            stale.map_or(self.memory[word], |stale| u64::from_ne_bytes(stale.value))
+        }
+    }
+
+    #[test]
+    fn a_thread_sees_its_own_writes() {
+        let mut words = Words::new(1);
+        for value in 1..100 {
+            words.write(5, 0, value);
+            assert_eq!(words.load(5, 0), value);
+        }
+    }
+
+    #[test]
+    fn stale_values_come_to_an_end() {
+        let mut words = Words::new(1);
+        for value in 1..=20 {
+            words.write(5, 0, value);
+        }
+        let seen: Vec<_> = (0..40).map(|_| words.load(70, 0)).collect();
+        assert!(seen.is_sorted(), "{seen:?}");
+        // Not all of the past is kept.
+        assert!(seen[0] > 20 - KEPT as u64 && seen[0] < 20, "{seen:?}");
+        assert!(
+            seen[usize::from(PATIENCE)..]
+                .iter()
+                .all(|&value| value == 20)
+        );
+    }
+
+    #[test]
+    fn a_barrier_tells_what_was_written_and_read() {
+        let mut words = Words::new(2);
+        for value in 1..=5 {
+            words.write(5, 0, value);
+            words.write(70, 1, value);
+        }
+        let read = (0..3).map(|_| words.load(6, 1)).max();
+        words.clocks.barrier(0);
+        assert_eq!(words.load(40, 0), 5);
+        assert!(Some(words.load(40, 1)) >= read);
+        assert!(words.load(100, 0) < 5);
+    }
+
+    #[test]
+    fn a_later_fence_knows_what_was_before_an_earlier_one() {
+        for (first, second) in [(5, 70), (70, 5)] {
+            let mut words = Words::new(1);
+            words.write(5, 0, 1);
+            // A fence of another thread of the block, after a barrier.
+            words.clocks.barrier(0);
+            let fence = |words: &mut Words, slot| {
+                words.clocks.fence(slot, ScopeKind::Device);
+            };
+            fence(&mut words, first + 1);
+            fence(&mut words, second + 1);
+            words.clocks.barrier(1);
+            assert_eq!(words.load(100, 0), u64::from(first == 5));
+            assert!(!words.clocks.ordered(5, 1, 100));
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        let mut words = Words::new(WORDS + 10);
+        for word in 0..WORDS + 10 {
+            words.write(5, word, 1);
+        }
+        assert_eq!(words.histories.words.len(), WORDS);
+        assert_eq!(words.histories.order.len(), WORDS);
+        // The oldest are forgotten.
+        assert_eq!(words.load(70, 0), 1);
+        assert_eq!(words.load(70, WORDS), 0);
+        let last = WORDS + 9;
+        for value in 1..100 {
+            words.write(5, last, value);
+            for reader in 64..128 {
+                words.load(reader, last);
+            }
+            for reader in 0..64 {
+                words.load(reader, last);
+            }
+        }
+        let key = words.element(last).word();
+        let [history] = &words.histories.words[&key][..] else {
+            panic!("one element");
+        };
+        assert!(history.entries.len() <= KEPT);
+        assert!(history.readers.len() <= READERS);
+    }
+}
