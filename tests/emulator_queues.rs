@@ -131,7 +131,7 @@ fn prefix_sums() {
 fn routes() {
     let mut grid = RoutingGrid::uniform(70, 40, 5).unwrap();
     for y in 5..30 {
-        grid.set_right(Cell::at(40, y), 50);
+        grid.set_right(Cell::at(40, y), 50).unwrap();
     }
     // Two pins that fields join, and some that only tiles reach.
     let nets = [
