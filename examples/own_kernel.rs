@@ -1,0 +1,77 @@
+//! A kernel of one's own, tested without a GPU: the emulator runs it thread by thread and reports a planted
+//! data race.
+//!
+//! ```sh
+//! cargo run --release --example own_kernel
+//! ```
+//!
+//! `docs/emulator.md` lists what the emulator reports; `cuda_builder/README.md` tells how a crate of kernels
+//! becomes PTX for a GPU.
+
+use std::error::Error;
+
+use cuda_std::emulator::{Emulator, EmulatorError};
+use cuda_std::prelude::*;
+
+/// Threads per block.
+const BLOCK: u32 = 64;
+
+/// Reverses each chunk of 64 elements; a block per chunk, a thread per element.
+///
+/// Reads and writes every element of `values` once: 8 bytes per element.
+///
+/// # Safety
+/// `values` has 64 elements per block, which nothing else uses meanwhile.
+#[kernel(block = 64)]
+pub unsafe fn reverse(values: ViewMut<'_, u32>) {
+    let chunk = shared_array![u32; 64];
+    let t = thread::thread_idx_x();
+    let i = thread::index_1d();
+    chunk.st(t, values.ld(i));
+    thread::sync_threads();
+    values.st(i, chunk.ld(BLOCK - 1 - t));
+}
+
+/// [`reverse`] without its barrier: a thread reads what another one may not have written yet.
+///
+/// # Safety
+/// Those of [`reverse`].
+#[kernel(block = 64)]
+pub unsafe fn reverse_too_early(values: ViewMut<'_, u32>) {
+    let chunk = shared_array![u32; 64];
+    let t = thread::thread_idx_x();
+    let i = thread::index_1d();
+    chunk.st(t, values.ld(i));
+    values.st(i, chunk.ld(BLOCK - 1 - t));
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let numbers: Vec<u32> = (0..2 * BLOCK).collect();
+
+    // The seed chooses the order in which threads run; each is another test.
+    for seed in 0..16 {
+        let emulator = Emulator::new(seed);
+        let mut values = emulator.upload(&numbers)?;
+        // SAFETY: two blocks, and 64 elements for each of them.
+        unsafe { reverse::launch(&emulator, 2u32, values.view_mut())? };
+        let reversed = values.to_vec()?;
+        assert!(
+            reversed[..64].iter().rev().eq(&numbers[..64]),
+            "seed {seed}"
+        );
+        assert!(
+            reversed[64..].iter().rev().eq(&numbers[64..]),
+            "seed {seed}"
+        );
+    }
+    println!("`reverse` is right in 16 orders");
+
+    let emulator = Emulator::new(0);
+    let mut values = emulator.upload(&numbers)?;
+    // SAFETY: as above; the emulator reports the missing barrier, and no memory is harmed.
+    match unsafe { reverse_too_early::launch(&emulator, 2u32, values.view_mut()) } {
+        Err(EmulatorError::Launch(report)) => println!("`reverse_too_early` is not: {report}"),
+        other => return Err(format!("the missing barrier went unnoticed: {other:?}").into()),
+    }
+    Ok(())
+}
