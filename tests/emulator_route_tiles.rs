@@ -395,6 +395,20 @@ fn distances_to_all_cells() {
     );
 }
 
+/// A row of cells whose far end costs 11 times 2^30.
+#[test]
+fn distances_past_two_to_the_32() {
+    let grid = RoutingGrid::uniform(12, 1, 1 << 30).unwrap();
+    let sources = [Cell::at(0, 0)];
+    let emulator = Emulator::new(seed());
+    let on_device = DeviceGrid::upload(&emulator, &grid).unwrap();
+    let router = DeviceRouter::on(emulator);
+    let found = router.distances(&on_device, &sources).unwrap();
+    let expected = dijkstra(&grid, &sources);
+    assert_eq!(expected[11], 11 << 30);
+    assert_eq!(found.to_vec().unwrap(), expected, "not the CPU's distances");
+}
+
 /// Two tiles are taken, and the first, whose source is in its middle, is done when the second is
 /// half done: what it gives to the second then is what that one reads when it takes more, though
 /// memory is weak.
@@ -412,7 +426,11 @@ fn distances_that_come_while_a_tile_is_taken() {
         let router = DeviceRouter::on(emulator.clone());
         let found = router.distances(&on_device, &sources).unwrap();
         let same = found.to_vec().unwrap() == expected;
-        assert!(same, "order {order}: {}", stale_loads(&emulator));
+        let stale_lines = stale_loads(&emulator);
+        assert!(
+            same,
+            "not the CPU's distances, order {order}: {stale_lines}"
+        );
         stale += emulator.stale_loads().len();
     }
     assert!(stale > 0, "nothing was read while it was written");

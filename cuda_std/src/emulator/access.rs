@@ -171,6 +171,7 @@ impl Machine {
                 let released = released();
                 self.clocks.atomic_load(slot, released.as_ref(), false);
                 // A failed exchange is a load alone: it releases nothing.
+                // planted: failed-swap-releases
                 if event.touch == Touch::AtomicUpdate {
                     self.clocks.atomic_store(slot, address, None, true);
                 }

@@ -308,6 +308,7 @@ impl Growth<'_> {
                 each!(J, {
                     let number = cell + J as u32;
                     if bits >> J & 1 != 0 && labels[J] < reach {
+                        // planted: grow-first-seen
                         if labels[J] < nearest {
                             nearest = labels[J];
                             first = number;
@@ -334,6 +335,7 @@ impl Growth<'_> {
             return (Bid::at_least(reach), 0);
         }
         let (first, last) = (words.ld(word::FIRST), words.ld(word::LAST));
+        // planted: grow-several
         let many = if first == last { 0 } else { MANY };
         (Bid::known(least), first | many)
     }

@@ -579,6 +579,7 @@ fn too_far<L: Label>(
             slot * TILE + tiling.place(x, y + 1, layer),
         );
     }
+    // planted: distance-vias
     if layer + 1 < tiling.layers {
         differs(
             via.ld(weight_at),
