@@ -69,6 +69,7 @@ pub(crate) fn run(args: &LabelArgs) -> Result<(), Failure> {
             text: count(labels.count().into(), "component", "components"),
             values: json!({ "components": labels.count() }),
         },
+        routes: None,
         work: "label",
         seconds: Seconds {
             start: start_seconds,

@@ -1,6 +1,10 @@
 //! Text for a terminal: nothing in it is taken for a command.
 
 use std::borrow::Cow;
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde_json::ser::{Formatter, Serializer};
 
 /// `text` with control characters, and those that turn the direction of what follows, written as
 /// escapes (`\n`, `\u{1b}`). File names and arguments may hold them.
@@ -19,17 +23,33 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     shown.into()
 }
 
-/// `json`, one line of JSON, with such characters written as JSON's own escapes: the same values.
-pub(crate) fn printable_json(json: &str) -> String {
-    let mut shown = String::new();
-    for c in json.chars() {
-        if acts(c) {
-            shown += &format!("\\u{:04x}", u32::from(c));
-        } else {
-            shown.push(c);
+/// Writes `value` as one line of JSON, with such characters as JSON's own escapes: the same values.
+///
+/// # Errors
+/// Those of `out`.
+pub(crate) fn write_json(out: impl Write, value: &impl Serialize) -> io::Result<()> {
+    let mut serializer = Serializer::with_formatter(out, Printable);
+    Ok(value.serialize(&mut serializer)?)
+}
+
+/// JSON on one line without characters on which a terminal acts.
+struct Printable;
+
+impl Formatter for Printable {
+    fn write_string_fragment<W>(&mut self, out: &mut W, fragment: &str) -> io::Result<()>
+    where
+        W: ?Sized + Write,
+    {
+        let mut rest = fragment;
+        while let Some((before, after)) = rest.split_once(acts) {
+            out.write_all(before.as_bytes())?;
+            for unit in rest[before.len()..rest.len() - after.len()].encode_utf16() {
+                write!(out, "\\u{unit:04x}")?;
+            }
+            rest = after;
         }
+        out.write_all(rest.as_bytes())
     }
-    shown
 }
 
 /// `value` in at most some 25 characters: one of 300 digits with an exponent.
@@ -65,6 +85,12 @@ mod tests {
         }
     }
 
+    fn json(text: &str) -> String {
+        let mut json = Vec::new();
+        write_json(&mut json, &text).unwrap();
+        String::from_utf8(json).unwrap()
+    }
+
     #[test]
     fn what_acts_is_escaped_and_nothing_else() {
         for plain in [
@@ -75,13 +101,12 @@ mod tests {
             "\u{a0}",
         ] {
             assert_eq!(printable(plain), plain);
-            assert_eq!(printable_json(plain), plain);
+            assert_eq!(json(plain), serde_json::to_string(plain).unwrap());
         }
         let acting = "a\u{1b}[31m\n\t\0\u{7f}\u{9b}2J\u{202e}gnp";
         let shown = r"a\u{1b}[31m\n\t\u{0}\u{7f}\u{9b}2J\u{202e}gnp";
         assert_eq!(printable(acting), shown);
-        let json = serde_json::to_string(acting).unwrap();
-        let shown = printable_json(&json);
+        let shown = json(acting);
         assert!(!shown.contains(acts), "{shown}");
         assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), acting);
     }

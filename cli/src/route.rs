@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use trazar::Job;
 use trazar::formats;
@@ -61,7 +62,11 @@ pub(crate) fn run(args: &RouteArgs) -> Result<(), Failure> {
         input: facts(args.input.name(), &case),
         device: engine.device().name(),
         algorithm: engine.route_algorithm(&options).name().to_owned(),
-        found: found(args, &case, &routes),
+        found: found(args, &routes),
+        routes: Some(Routes {
+            case: &case,
+            routes: &routes,
+        }),
         work: "route",
         seconds: Seconds {
             start: start_seconds,
@@ -199,39 +204,13 @@ fn facts(name: &Path, case: &RoutingCase) -> Facts {
 }
 
 /// What it says of the trees.
-fn found(args: &RouteArgs, case: &RoutingCase, routes: &[Route]) -> Facts {
+fn found(args: &RouteArgs, routes: &[Route]) -> Facts {
     let cost: u128 = routes.iter().map(|route| u128::from(route.cost())).sum();
     let unreached: u64 = routes
         .iter()
         .map(|route| route.unreached().len() as u64)
         .sum();
-    let cells: Vec<u64> = routes
-        .iter()
-        .map(|route| route.cells().len() as u64)
-        .collect();
-    let all_cells: u64 = cells.iter().sum();
-    // Some hundred times what the file has of a net without pins: only if it is asked for.
-    let reported = if args.run.json { routes } else { &[] };
-    let each = case.nets.iter().zip(reported).zip(&cells);
-    let each: Vec<_> = each
-        .map(|((net, route), cells)| {
-            let mut of_net = json!({
-                "pins": net.pins.len(),
-                "cost": route.cost(),
-                "cells": cells,
-                "unreached": route.unreached(),
-            });
-            if let Some(used) = route.field_use() {
-                of_net["fields"] = json!({
-                    "by_fields": used.by_fields,
-                    "by_searches": used.by_searches,
-                    "in_tiles": used.in_tiles,
-                    "fallback": used.fallback.map(Fallback::name),
-                });
-            }
-            of_net
-        })
-        .collect();
+    let cells: u64 = routes.iter().map(|route| route.cells().len() as u64).sum();
     let apart = match unreached {
         0 => String::new(),
         pins => format!(", {} unreached", count(pins, "pin", "pins")),
@@ -251,16 +230,59 @@ fn found(args: &RouteArgs, case: &RoutingCase, routes: &[Route]) -> Facts {
     Facts {
         text: format!(
             "cost {cost}, {}{apart}{short}",
-            count(all_cells, "cell", "cells")
+            count(cells, "cell", "cells")
         ),
         values: json!({
             // Past 2⁶⁴ as any reader of JSON has it: a float.
             "cost": u64::try_from(cost).map_or_else(|_| json!(cost as f64), Value::from),
-            "cells": all_cells,
+            "cells": cells,
             "unreached": unreached,
             "tree": TreeKind::name_of(args.tree.into()),
             "turn_cost": args.turn_cost,
-            "routes": each,
         }),
     }
+}
+
+/// Each net and its tree, as the summary for scripts lists them.
+pub(crate) struct Routes<'a> {
+    case: &'a RoutingCase,
+    routes: &'a [Route],
+}
+
+impl Serialize for Routes<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let each = self.case.nets.iter().zip(self.routes);
+        serializer.collect_seq(each.map(|(net, route)| Tree {
+            cells: route.cells().len(),
+            cost: route.cost(),
+            fields: route.field_use().map(|used| Fields {
+                by_fields: used.by_fields,
+                by_searches: used.by_searches,
+                fallback: used.fallback.map(Fallback::name),
+                in_tiles: used.in_tiles,
+            }),
+            pins: net.pins.len(),
+            unreached: route.unreached(),
+        }))
+    }
+}
+
+/// A net and its tree.
+#[derive(Serialize)]
+struct Tree<'a> {
+    cells: usize,
+    cost: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fields: Option<Fields>,
+    pins: usize,
+    unreached: &'a [usize],
+}
+
+/// How much of the tree is by fields, and why no more.
+#[derive(Serialize)]
+struct Fields {
+    by_fields: usize,
+    by_searches: usize,
+    fallback: Option<&'static str>,
+    in_tiles: usize,
 }

@@ -1,20 +1,27 @@
 //! What a run says about itself at its end.
 
+use std::collections::BTreeMap;
+use std::io::{BufWriter, Write};
+
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
-use crate::printable::{printable, printable_json};
+use crate::printable::{printable, write_json};
+use crate::route::Routes;
 use crate::{stderr, stdout};
 
 /// A run's outcome.
-pub(crate) struct Summary {
+pub(crate) struct Summary<'a> {
     /// What was read.
     pub(crate) input: Facts,
     pub(crate) device: &'static str,
     pub(crate) algorithm: String,
     /// What was found.
     pub(crate) found: Facts,
+    /// The trees, one by one, for a script.
+    pub(crate) routes: Option<Routes<'a>>,
     /// `"trace"`, `"label"` or `"route"`.
     pub(crate) work: &'static str,
     pub(crate) seconds: Seconds,
@@ -28,6 +35,15 @@ pub(crate) struct Facts {
     pub(crate) values: Value,
 }
 
+/// What a key of the JSON object stands for.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Entry<'a> {
+    Own(Value),
+    Fact(&'a Value),
+    Routes(&'a Routes<'a>),
+}
+
 /// What took how long.
 pub(crate) struct Seconds {
     /// Opening the device.
@@ -37,36 +53,40 @@ pub(crate) struct Seconds {
     pub(crate) write: f64,
 }
 
-impl Summary {
+impl Summary<'_> {
     /// On standard output as JSON, or on standard error for a person, or not at all.
     pub(crate) fn say(&self, run: &RunArgs) -> Result<(), Failure> {
         if run.json {
-            let json = self.json(run).to_string();
-            stdout::write(printable_json(&json) + "\n")?;
+            let mut out = BufWriter::new(stdout::open()?);
+            write_json(&mut out, &self.json(run))?;
+            out.write_all(b"\n")?;
+            out.flush()?;
         } else if !run.quiet {
             stderr::say(self.text(run));
         }
         Ok(())
     }
 
-    fn json(&self, run: &RunArgs) -> Value {
+    /// The JSON object, its keys in order. There may be millions of routes: nothing is made of them
+    /// before they are written.
+    fn json(&self, run: &RunArgs) -> BTreeMap<&str, Entry<'_>> {
         let mut seconds = json!({
             "start": self.seconds.start,
             "read": self.seconds.read,
             "write": self.seconds.write,
         });
         seconds[self.work] = json!(self.seconds.work);
-        let mut all = json!({
-            "device": self.device,
-            "algorithm": self.algorithm,
-            "repeat": run.repeat.get(),
-            "seconds": seconds,
-        });
+        let mut all = BTreeMap::from([
+            ("device", Entry::Own(json!(self.device))),
+            ("algorithm", Entry::Own(json!(self.algorithm))),
+            ("repeat", Entry::Own(json!(run.repeat.get()))),
+            ("seconds", Entry::Own(seconds)),
+        ]);
         for facts in [&self.input, &self.found] {
-            if let (Value::Object(all), Value::Object(values)) = (&mut all, &facts.values) {
-                all.extend(values.clone());
-            }
+            let values = facts.values.as_object().into_iter().flatten();
+            all.extend(values.map(|(key, value)| (key.as_str(), Entry::Fact(value))));
         }
+        all.extend(self.routes.iter().map(|all| ("routes", Entry::Routes(all))));
         all
     }
 

@@ -81,6 +81,7 @@ pub(crate) fn run(args: &TraceArgs) -> Result<(), Failure> {
             ),
             values: json!({ "contours": all, "holes": holes, "points": points }),
         },
+        routes: None,
         work: "trace",
         seconds: Seconds {
             start: start_seconds,

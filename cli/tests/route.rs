@@ -511,7 +511,7 @@ fn the_reports_cases_where_there_are_any() {
     }
 }
 
-/// Nets without pins take little more memory than it takes to hold them.
+/// Nets without pins take little more memory than it takes to hold them, also where each is listed.
 #[cfg(target_os = "linux")]
 #[test]
 fn many_nets_without_pins() {
@@ -519,18 +519,24 @@ fn many_nets_without_pins() {
     let nets = "Net 0\n".repeat(300_000);
     let case = format!("2 2\n0\n{nets}Vertical 1\nVertical 1\nHorizontal 1 1\n");
     let case = folder.put("case.txt", case);
-    let limited = std::process::Command::new("sh")
-        .args(["-c", "ulimit -v 300000; exec \"$@\"", "sh"])
-        .arg(env!("CARGO_BIN_EXE_trazar"))
-        .arg("route")
-        .arg(&case)
-        .args(["--device", "cpu"])
-        .output()
-        .unwrap();
-    let run = Run::of(limited).succeeded();
-    assert!(
-        run.stderr.contains("300001 nets of 0 pins"),
-        "{}",
-        run.stderr
-    );
+    let limited = |options: &[&str]| {
+        let run = std::process::Command::new("sh")
+            .args(["-c", "ulimit -v 300000; exec \"$@\"", "sh"])
+            .arg(env!("CARGO_BIN_EXE_trazar"))
+            .arg("route")
+            .arg(&case)
+            .args(["--device", "cpu"])
+            .args(options)
+            .output()
+            .unwrap();
+        Run::of(run).succeeded()
+    };
+    let said = limited(&[]).stderr;
+    assert!(said.contains("300001 nets of 0 pins"), "{said}");
+    let listed = limited(&["--json"]).stdout;
+    let listed = String::from_utf8(listed).unwrap();
+    let net = r#"{"cells":0,"cost":0,"pins":0,"unreached":[]}"#;
+    assert_eq!(listed.matches(net).count(), 300_001);
+    let (start, end) = (r#""repeat":1,"routes":[{"#, r#"}],"seconds":{"#);
+    assert!(listed.contains(start) && listed.contains(end));
 }
