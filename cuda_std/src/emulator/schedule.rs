@@ -21,7 +21,7 @@ pub enum Schedule {
     Priorities,
     /// One thread, one warp or one block stalls at a time, and the others go on, in one of the two ways above. A stall
     /// lasts from 16 steps to some 250,000, or until nothing else gets anywhere, and most of them begin right after an
-    /// atomic write that changed memory: there a wrong order of two publications shows. In half of the launches they
+    /// atomic write that changed memory: there a wrong order of two publications shows. In three of four launches they
     /// begin at a few places in the source only, which are drawn, and are long: a place that is seldom reached gets its
     /// share of them.
     Stalls,
@@ -97,7 +97,7 @@ const LOG_LONGEST: u32 = 18;
 /// For at least 2 to this power,
 const LOG_SHORTEST: u32 = 4;
 /// or to this one where they begin at some places only: enough for a block to do something.
-const LOG_SHORTEST_AT_PLACES: u32 = 13;
+const LOG_SHORTEST_AT_PLACES: u32 = 16;
 /// Of so many places in the source, they begin at one.
 const PLACES: u64 = 4;
 
@@ -107,7 +107,7 @@ impl Stalls {
             together: [1, 32.min(block_threads), block_threads][rng.usize(..3)],
             block_threads,
             one_in: [1, 4, 32][rng.usize(..3)],
-            places: rng.bool().then(|| rng.u64(..)),
+            places: (rng.u32(..4) > 0).then(|| rng.u64(..)),
             slots: 0..0,
             left: 0,
             held: Vec::new(),

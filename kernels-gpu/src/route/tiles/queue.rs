@@ -151,7 +151,6 @@ impl<L: Label> Problem<'_, L> {
         }
         if taken && self.pending.atomic_min(word, priority) < DEFERRED {
             // It became active again meanwhile.
-            // planted: route-take-hold
             self.drop_hold(net);
         }
         if !locked {
