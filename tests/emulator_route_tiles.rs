@@ -105,6 +105,9 @@ fn routes_of_several_nets_in_one_launch() {
     );
 }
 
+/// Steps for one net on a small grid: several times what it takes, also where threads stall.
+const FEW_STEPS: u64 = 1 << 22;
+
 /// Some blocks far behind the others: none of a net's labels counts as final before all who lower them are done.
 #[test]
 fn routes_while_blocks_are_late() {
@@ -116,7 +119,8 @@ fn routes_while_blocks_are_late() {
         // Some blocks have to be there to be late.
         let emulator = emulator_of(order)
             .with_schedule(Schedule::Priorities)
-            .with_multiprocessors(4);
+            .with_multiprocessors(4)
+            .with_step_limit(FEW_STEPS);
         assert_nets(&format!("order {order}"), &emulator, &grid, &[net]);
     }
 }
@@ -131,7 +135,8 @@ fn routes_while_threads_stall() {
         let net = net(&grid, 6, order);
         let emulator = emulator_of(order)
             .with_schedule(Schedule::Stalls)
-            .with_multiprocessors(3);
+            .with_multiprocessors(3)
+            .with_step_limit(FEW_STEPS);
         assert_nets(&format!("order {order}"), &emulator, &grid, &[net]);
     }
 }

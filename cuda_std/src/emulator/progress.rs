@@ -24,7 +24,7 @@ const SPINNING_BESIDE_STALLS: u32 = 64;
 /// thousand plain loads.
 const EXHAUSTED: u32 = 4096;
 /// Steps, with nothing new anywhere, before threads that write back and forth count as spinning.
-const LIVELOCKED: u64 = 1 << 22;
+const LIVELOCKED: u64 = 1 << 19;
 /// Observations that are compared to notice a repetition.
 const RECENT: usize = 16;
 /// The same where a thread makes many of them with nothing new anywhere.
@@ -225,7 +225,7 @@ impl Machine {
         if *now != write.before[..write.bytes] {
             if write.access != Access::Store {
                 let update = write.access.is_update();
-                self.ready.note_write(slot, update);
+                self.ready.note_write(slot, update, write.source);
             }
             let thread = self.clocks.id(slot);
             let place = self.memory_place(write.start, write.address);

@@ -86,6 +86,7 @@ pub(super) fn lead<L: Label, const LAYERED: bool>(
 fn finish<L: Label>(problem: &Problem<'_, L>) {
     if thread::thread_idx_x() == 0 {
         thread::device_fence();
+        // planted: route-finish-open
         problem.counters.atomic_add(OPEN, u32::MAX);
     }
 }

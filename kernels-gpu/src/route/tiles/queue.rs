@@ -155,6 +155,7 @@ impl<L: Label> Problem<'_, L> {
         }
         if !locked {
             thread::device_fence();
+            // planted: route-take-lock
             self.locks.st_relaxed(slot, 0, Device);
         }
         false
@@ -189,6 +190,7 @@ impl<L: Label> Problem<'_, L> {
     pub(super) fn let_go(&self, net: u32, slot: u32) -> bool {
         // planted: route-release-fence
         thread::device_fence();
+        // planted: route-let-go-lock
         self.locks.st_relaxed(slot, 0, Device);
         self.drop_last(net)
     }
@@ -213,6 +215,7 @@ impl<L: Label> Problem<'_, L> {
         // planted: route-late-hold.2
         let before = self.pending.atomic_min(self.word_of(slot), word);
         if active && before < DEFERRED {
+            // planted: route-mark-hold
             self.drop_hold(net);
         }
     }
