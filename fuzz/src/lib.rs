@@ -112,8 +112,12 @@ pub fn image(data: &[u8]) {
 pub fn route(case: &RoutingCase) {
     let pins: usize = case.nets.iter().map(|net| net.pins.len()).sum();
     if case.grid.cell_count() <= 1 << 10 && pins <= 64 && case.nets.len() <= 64 {
-        let routes = Engine::cpu().route(&case.grid, &case.nets, &RouteOptions::default());
-        assert_eq!(routes.expect("routes").len(), case.nets.len());
+        match Engine::cpu().route(&case.grid, &case.nets, &RouteOptions::default()) {
+            Ok(routes) => assert_eq!(routes.len(), case.nets.len()),
+            // A file may have pins outside their net's window; routing refuses them.
+            Err(error @ Error::PinOutside { .. }) => check(&error),
+            Err(error) => panic!("{error}"),
+        }
     }
 }
 
