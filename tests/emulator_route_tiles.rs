@@ -130,7 +130,9 @@ fn routes_while_blocks_are_late() {
 #[test]
 fn routes_while_threads_stall() {
     let sizes = [(66, 1), (130, 1), (1, 130)];
-    for (order, (width, height)) in (seed()..).zip(sizes.into_iter().cycle().take(24)) {
+    // About one order in a hundred shows a hold that is taken too late: 52 does, of the usual seed.
+    let orders = seed() + 48..;
+    for (order, (width, height)) in orders.zip(sizes.into_iter().cycle().take(12)) {
         let grid = random_grid(width, height, 1, Weights::Small, order);
         let net = net(&grid, 6, order);
         let emulator = emulator_of(order)

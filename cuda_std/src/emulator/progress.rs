@@ -225,7 +225,7 @@ impl Machine {
         if *now != write.before[..write.bytes] {
             if write.access != Access::Store {
                 let update = write.access.is_update();
-                self.ready.note_write(slot, update, write.source);
+                self.ready.note_write(slot, update);
             }
             let thread = self.clocks.id(slot);
             let place = self.memory_place(write.start, write.address);

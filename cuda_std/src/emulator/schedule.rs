@@ -5,8 +5,6 @@ use std::ops::Range;
 
 use fastrand::Rng;
 
-use super::fault::Source;
-
 /// How the next thread is picked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
@@ -21,9 +19,7 @@ pub enum Schedule {
     Priorities,
     /// One thread, one warp or one block stalls at a time, and the others go on, in one of the two ways above. A stall
     /// lasts from 16 steps to some 250,000, or until nothing else gets anywhere, and most of them begin right after an
-    /// atomic write that changed memory: there a wrong order of two publications shows. In three of four launches they
-    /// begin at a few places in the source only, which are drawn, and are long: a place that is seldom reached gets its
-    /// share of them.
+    /// atomic write that changed memory: there a wrong order of two publications shows.
     Stalls,
     /// The first thread of the first block that can go on. Blocks start in order.
     InOrder,
@@ -78,8 +74,6 @@ struct Stalls {
     /// One in so many atomic updates begins a stall, one in [`STORES`] times as many atomic stores, which are often data, and
     /// one in [`RARELY`] times as many steps.
     one_in: u32,
-    /// If stalls begin after atomic writes at some places in the source only, and always there: what decides which.
-    places: Option<u64>,
     /// The slots that stall; none if the range is empty.
     slots: Range<usize>,
     /// Steps until they go on.
@@ -94,12 +88,6 @@ const STORES: u32 = 16;
 const RARELY: u32 = 256;
 /// Stalls last for up to 2 to this power of steps.
 const LOG_LONGEST: u32 = 18;
-/// For at least 2 to this power,
-const LOG_SHORTEST: u32 = 4;
-/// or to this one where they begin at some places only: enough for a block to do something.
-const LOG_SHORTEST_AT_PLACES: u32 = 16;
-/// Of so many places in the source, they begin at one.
-const PLACES: u64 = 4;
 
 impl Stalls {
     fn new(block_threads: usize, rng: &mut Rng) -> Self {
@@ -107,7 +95,6 @@ impl Stalls {
             together: [1, 32.min(block_threads), block_threads][rng.usize(..3)],
             block_threads,
             one_in: [1, 4, 32][rng.usize(..3)],
-            places: (rng.u32(..4) > 0).then(|| rng.u64(..)),
             slots: 0..0,
             left: 0,
             held: Vec::new(),
@@ -122,23 +109,8 @@ impl Stalls {
         let block = slot / self.block_threads * self.block_threads;
         let first = block + (slot - block) / self.together * self.together;
         self.slots = first..(first + self.together).min(block + self.block_threads);
-        let shortest = match self.places {
-            Some(_) => LOG_SHORTEST_AT_PLACES,
-            None => LOG_SHORTEST,
-        };
-        self.left = 1 << rng.u32(shortest..LOG_LONGEST);
+        self.left = 1 << rng.u32(4..LOG_LONGEST);
         self.left += rng.u64(..self.left);
-    }
-
-    /// Whether a stall begins after an atomic write at `source`, which may be an update.
-    fn begin_after(&self, update: bool, source: Source, rng: &mut Rng) -> bool {
-        let Some(places) = self.places else {
-            let one_in = self.one_in * if update { 1 } else { STORES };
-            return rng.u32(..one_in) == 0;
-        };
-        let place = u64::from(source.line()) << 32 | u64::from(source.column());
-        let mixed = (place ^ places).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (mixed >> 32).is_multiple_of(PLACES)
     }
 }
 
@@ -245,10 +217,7 @@ impl Ready {
                 return None;
             };
             let stalls = self.stalls.as_mut()?;
-            if stalls.slots.is_empty()
-                && stalls.places.is_none()
-                && self.rng.u32(..stalls.one_in * RARELY) == 0
-            {
+            if stalls.slots.is_empty() && self.rng.u32(..stalls.one_in * RARELY) == 0 {
                 stalls.begin(slot, &mut self.rng);
             }
             if !stalls.slots.contains(&slot) {
@@ -258,12 +227,13 @@ impl Ready {
         }
     }
 
-    /// The thread in `slot`, which runs, has changed memory by an atomic update or an atomic store at `source`.
-    pub(super) fn note_write(&mut self, slot: usize, update: bool, source: Source) {
+    /// The thread in `slot`, which runs, has changed memory by an atomic update or an atomic store.
+    pub(super) fn note_write(&mut self, slot: usize, update: bool) {
         let Some(stalls) = &mut self.stalls else {
             return;
         };
-        if stalls.begin_after(update, source, &mut self.rng) {
+        let one_in = stalls.one_in * if update { 1 } else { STORES };
+        if self.rng.u32(..one_in) == 0 {
             stalls.begin(slot, &mut self.rng);
         }
     }
