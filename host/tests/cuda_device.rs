@@ -751,7 +751,7 @@ fn graphs_keep_their_modules() -> Result<(), CudaError> {
         // SAFETY: as above.
         unsafe { graph.launch(&stream) }?;
     }
-    assert_eq!(values.to_vec()?, vec![24; 1000]);
+    assert_eq!(values.to_vec()?, vec![31; 1000]);
     Ok(())
 }
 
