@@ -252,6 +252,9 @@ PANIC = re.compile(r"panicked at ([\w/.-]+\.rs:\d+):\d+:\n(.*)")
 
 def detection(output):
     """How a failed test's output counts, or none; and what the emulator says beyond that."""
+    # A test that looks for a fault prints those that it found before it misses one.
+    if MISSED.search(output):
+        return "fault missed", ""
     if match := FAULT.search(output):
         kernel, kind, rest = match.groups()
         said = f"{kind}: {kernel}"
@@ -262,8 +265,6 @@ def detection(output):
         return "uninitialised read: by the host", ""
     if COMPARISON in output:
         return WRONG, ""
-    if MISSED.search(output):
-        return "fault missed", ""
     return None, ""
 
 
