@@ -63,7 +63,7 @@ fn assert_nets(what: &str, grid: &RoutingGrid, nets: &[Net]) -> Vec<FieldUse> {
     }
 }
 
-/// All of so many pins by fields.
+/// All `pins` are joined by fields.
 fn by_fields_alone(pins: usize) -> FieldUse {
     FieldUse {
         by_fields: pins,

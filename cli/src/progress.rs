@@ -25,7 +25,7 @@ pub(crate) struct Progress {
 #[derive(Clone, Copy, Debug)]
 enum Reached {
     Share(f64),
-    /// So many bytes, of so many if that is known.
+    /// The number of bytes done, and of all, if that is known.
     Bytes(u64, Option<u64>),
 }
 

@@ -29,7 +29,7 @@ fn start_shared() -> bool {
         .and_then(|text| text.parse().ok())
         .filter(|&n| n > 0);
     let wanted = asked.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
-    // First the threads, then a pool of so many: a pool that fails to start cannot be started
+    // First the threads, then a pool of as many: a pool that fails to start cannot be started
     // again with fewer.
     let mut waiting = Vec::new();
     for _ in 0..wanted {

@@ -21,11 +21,11 @@ const KINDS: [(u32, u32); 5] = [
     (163 << 10, 2048),
     (227 << 10, 2048),
 ];
-/// Multiprocessors, and how likely so many are: more take longer to emulate.
+/// Numbers of multiprocessors, each with its weight in the draw: more take longer to emulate.
 const MULTIPROCESSORS: [(u32, u32); 6] = [(1, 8), (2, 8), (3, 8), (4, 12), (16, 3), (60, 1)];
 /// Bytes of shared memory of each block that are the driver's.
 const RESERVED: u32 = 1 << 10;
-/// Threads that are in flight at once, at least: so many blocks run side by side also where more would be resident on a GPU.
+/// Beyond one block per multiprocessor, blocks are in flight up to this many threads in all.
 const THREADS: u32 = 2048;
 /// Threads that are in flight at once, at most.
 const MOST_THREADS: u32 = 16384;
@@ -53,7 +53,7 @@ impl Limits {
     }
 
     /// Blocks that are in flight at once, at least 1: no more than the GPU holds, and, where it holds many, a block for each
-    /// multiprocessor or so many that they have [`THREADS`] threads.
+    /// multiprocessor, or as many as have [`THREADS`] threads together.
     pub(super) fn resident_blocks(&self, block_threads: u32, dynamic_shared: u32) -> u32 {
         let each = |has: u32, needs: u32| (has / needs.max(1)).max(1);
         let per_multiprocessor = each(self.threads, block_threads).min(each(

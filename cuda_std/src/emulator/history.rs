@@ -43,7 +43,7 @@ pub(super) type Value = [u8; 8];
 #[derive(Debug)]
 pub(super) struct Histories {
     rng: Rng,
-    /// One in so many loads that may return a stale value does.
+    /// Of the loads that may return a stale value, one in this many does.
     one_in: u32,
     words: HashMap<usize, Vec<History>, BuildHasherDefault<WordHasher>>,
     /// The keys of `words`, the oldest first.
@@ -131,7 +131,7 @@ pub(super) struct Stale {
 }
 
 impl Histories {
-    /// Of a launch with so many slots for threads.
+    /// Those of a launch with this number of slots for threads.
     pub(super) fn new(mut rng: Rng, slots: usize) -> Self {
         Self {
             one_in: [2, 4, 16][rng.usize(..3)],

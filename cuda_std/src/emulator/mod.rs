@@ -133,7 +133,7 @@ impl Emulator {
         self
     }
 
-    /// With so many multiprocessors, at least 1, whatever the seed. There are as many blocks in flight at once, if they have no
+    /// Sets the number of multiprocessors, at least 1, whatever the seed. There are as many blocks in flight at once, if they have no
     /// more than 16384 threads together.
     #[must_use]
     pub fn with_multiprocessors(mut self, multiprocessors: u32) -> Self {
@@ -141,7 +141,7 @@ impl Emulator {
         self
     }
 
-    /// With so many bytes of shared memory for a block, static and dynamic together, whatever the seed.
+    /// Sets the shared memory of a block in bytes, static and dynamic together, whatever the seed.
     #[must_use]
     pub fn with_shared_per_block(mut self, bytes: u32) -> Self {
         self.settings.limits.shared_per_block = bytes;

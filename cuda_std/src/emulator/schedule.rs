@@ -71,7 +71,7 @@ struct Stalls {
     together: usize,
     /// Threads of a block.
     block_threads: usize,
-    /// One in so many atomic updates begins a stall, one in [`STORES`] times as many atomic stores, which are often data, and
+    /// Of the atomic updates, one in this many begins a stall, one in [`STORES`] times as many atomic stores, which are often data, and
     /// one in [`RARELY`] times as many steps.
     one_in: u32,
     /// The slots that stall; none if the range is empty.
@@ -115,7 +115,7 @@ impl Stalls {
 }
 
 impl Ready {
-    /// For so many slots, of blocks of so many threads.
+    /// For `slots` threads, in blocks of `block_threads`.
     pub(super) fn new(
         schedule: Schedule,
         slots: usize,

@@ -19,7 +19,7 @@ pub struct Form {
     pub bits: usize,
     /// 1 unsigned, 2 signed, 3 float.
     pub format: u16,
-    /// Width and height of tiles; without, strips of so many rows.
+    /// Width and height of tiles; without, strips have this many rows.
     pub tile: Option<(usize, usize)>,
     pub rows_per_strip: usize,
     /// Channels in planes of their own.
@@ -257,7 +257,7 @@ impl Form {
             }
             32773 => {
                 let runs = data.chunk_by(|a, b| a == b).flat_map(|run| run.chunks(128));
-                // A byte as it is, or one so many times.
+                // A single byte as it is, or a run that repeats one byte.
                 let head = |run: &[u8]| {
                     if run.len() == 1 {
                         0
