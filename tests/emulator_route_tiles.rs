@@ -146,9 +146,9 @@ fn routes_while_threads_stall() {
 /// On devices with one multiprocessor, so that one block does everything, and with almost as many as there are slots.
 #[test]
 fn routes_on_any_number_of_multiprocessors() {
-    let grid = random_grid(130, 130, 1, Weights::Small, seed());
-    // Seven nets of nine tiles.
-    let nets: Vec<_> = (0..7).map(|i| net(&grid, 3, seed() + i)).collect();
+    let grid = random_grid(66, 66, 1, Weights::Small, seed());
+    // Fifteen nets of four tiles.
+    let nets: Vec<_> = (0..15).map(|i| net(&grid, 2, seed() + i)).collect();
     for multiprocessors in [1, 3, 60] {
         let emulator = emulator_of(seed()).with_multiprocessors(multiprocessors);
         let what = format!("{multiprocessors} multiprocessors");
