@@ -1,11 +1,10 @@
 //! Devices, memory, streams, modules, launches. Without a GPU, each test says that it was skipped.
 
 mod gpu;
+mod uploads;
 
 use std::ffi::c_void;
-use std::sync::mpsc;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use cuda_std::launch::{KernelSpec, LaunchConfig, Launcher};
 use gpu::kernels::{PTX, SCALE, SIXTY_FOUR, SPIN, SUM_SHARED, dim, shape};
@@ -700,36 +699,12 @@ fn costs() -> Result<(), CudaError> {
     Ok(())
 }
 
-/// Each of these copies is made by all threads of rayon. One that waits for the other's piece finds the next copy to begin.
 #[test]
 fn large_uploads_from_within_rayon() -> Result<(), CudaError> {
     let Some(device) = gpu("large uploads from rayon") else {
         return Ok(());
     };
-    let (done, end) = mpsc::channel();
-    let stream = device.stream()?;
-    thread::spawn(move || {
-        let values: Vec<u32> = (0..4 << 20).collect();
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build();
-        let pool = pool.expect("threads");
-        let upload = || Ok(stream.upload(&values)?.to_vec()? == values);
-        let uploaded: Result<Vec<bool>, CudaError> = thread::scope(|scope| {
-            let callers: Vec<_> = (0..8)
-                .map(|_| scope.spawn(|| (0..4).map(|_| pool.install(upload)).collect()))
-                .collect();
-            let results = callers
-                .into_iter()
-                .map(|caller| caller.join().expect("no panic"));
-            results
-                .collect::<Result<Vec<Vec<bool>>, CudaError>>()
-                .map(|all| all.concat())
-        });
-        let _ = done.send(uploaded);
-    });
-    let uploaded = end.recv_timeout(Duration::from_secs(120));
-    let uploaded = uploaded.expect("uploads wait for each other")?;
-    assert_eq!(uploaded, [true; 32]);
-    Ok(())
+    uploads::check_within_rayon(device.stream()?)
 }
 
 /// A graph launches kernels whose module no one else holds any more.

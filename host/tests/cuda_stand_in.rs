@@ -2,10 +2,7 @@
 //! a process has one driver.)
 
 mod stand_in;
-
-use std::sync::mpsc;
-use std::thread;
-use std::time::Duration;
+mod uploads;
 
 use cuda_std::launch::{Dim3, KernelSpec, LaunchConfig, Launcher};
 use stand_in::{Entry, stand_in};
@@ -178,34 +175,10 @@ fn unknown_codes_are_numbers() -> Result<(), CudaError> {
     Ok(())
 }
 
-/// Each of these copies is made by all threads of rayon. One that waits for the other's piece finds the next copy to begin.
 #[test]
 fn large_uploads_from_within_rayon() -> Result<(), CudaError> {
     let _alone = stand_in();
-    let (done, end) = mpsc::channel();
-    let stream = Device::open(0)?.stream()?;
-    thread::spawn(move || {
-        let values: Vec<u32> = (0..4 << 20).collect();
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build();
-        let pool = pool.expect("threads");
-        let upload = || Ok(stream.upload(&values)?.to_vec()? == values);
-        let uploaded: Result<Vec<bool>, CudaError> = thread::scope(|scope| {
-            let callers: Vec<_> = (0..8)
-                .map(|_| scope.spawn(|| (0..4).map(|_| pool.install(upload)).collect()))
-                .collect();
-            let results = callers
-                .into_iter()
-                .map(|caller| caller.join().expect("no panic"));
-            results
-                .collect::<Result<Vec<Vec<bool>>, CudaError>>()
-                .map(|all| all.concat())
-        });
-        let _ = done.send(uploaded);
-    });
-    let uploaded = end.recv_timeout(Duration::from_secs(120));
-    let uploaded = uploaded.expect("uploads wait for each other")?;
-    assert_eq!(uploaded, [true; 32]);
-    Ok(())
+    uploads::check_within_rayon(Device::open(0)?.stream()?)
 }
 
 /// What `stream` waits for at the end of the log: whether all launches of `of` are before it.

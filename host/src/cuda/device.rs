@@ -104,7 +104,7 @@ impl DeviceInfo {
 fn device_name(device: CUdevice) -> Result<String, CudaError> {
     const LEN: usize = 256;
     let mut name = [0u8; LEN];
-    // SAFETY: writes at most so many bytes.
+    // SAFETY: writes at most `LEN` bytes, which `name` has.
     let status =
         unsafe { raw::cuDeviceGetName(name.as_mut_ptr().cast::<c_char>(), LEN as i32, device) };
     check("cuDeviceGetName", status)?;

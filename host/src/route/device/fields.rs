@@ -479,7 +479,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Memory for the kernels, with room for so many cells of fields.
+    /// Memory for the kernels, with `room` cells for fields.
     fn allocate<G: Gpu>(&self, gpu: &G, room: u64) -> Result<DeviceState<G>> {
         let pins = self.fields.len();
         Ok(DeviceState {
