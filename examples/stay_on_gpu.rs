@@ -13,7 +13,9 @@ use std::error::Error;
 use trazar::emulator::Emulator;
 use trazar::generate;
 use trazar::gpu::{Gpu, GpuBuffer};
-use trazar::{Connectivity, DeviceLabeler, DeviceTracer, LabelAlgorithm, TraceOptions};
+use trazar::{
+    Connectivity, DeviceImage, DeviceLabeler, DeviceTracer, LabelAlgorithm, TraceOptions,
+};
 
 fn main() -> Result<(), Box<dyn Error>> {
     if std::env::args()
@@ -47,7 +49,7 @@ fn pipeline<G: Gpu>(tracer: &DeviceTracer<G>, side: u32) -> Result<(), Box<dyn E
 
     // Foreground is `value > 127`. Everything from here on is queued on the GPU; the host waits only for
     // the counts that later stages' memory depends on.
-    let image = labeler.pack(side, side, &bytes, 127)?;
+    let image = DeviceImage::pack(labeler.gpu(), side, side, &bytes, 127)?;
     let labels = labeler.label(&image, Connectivity::Eight, LabelAlgorithm::Tiles)?;
     let contours = tracer.trace(&image, &TraceOptions::default())?;
 

@@ -37,7 +37,7 @@ fn every_kernel_of_the_ptx_is_emulated() {
     }
     let bytes: Vec<u8> = (0..272 * 80u32).map(|i| ((i * i) >> 4) as u8).collect();
     let bytes = emulator.upload(&bytes).unwrap();
-    labeler.pack(272, 80, &bytes, 100).unwrap();
+    DeviceImage::pack(labeler.gpu(), 272, 80, &bytes, 100).unwrap();
     labeler
         .label_bytes(272, 80, &bytes, 100, Connectivity::Four)
         .unwrap();

@@ -170,7 +170,7 @@ fn labels_and_images_from_bytes() {
             let expected = Engine::cpu().label(&image, &expected).unwrap();
             let labeler = DeviceLabeler::on(emulator);
             let bytes = labeler.gpu().upload(&bytes).unwrap();
-            let packed = labeler.pack(width, height, &bytes, threshold)?;
+            let packed = DeviceImage::pack(labeler.gpu(), width, height, &bytes, threshold)?;
             prop_assert!(packed.to_host()? == image, "not the CPU's image");
             let (packed, labels) =
                 labeler.label_bytes(width, height, &bytes, threshold, connectivity)?;
@@ -337,7 +337,7 @@ fn what_does_not_fit_is_refused() {
     let labeler = DeviceLabeler::on(emulator.clone());
     let bytes = emulator.upload(&[0u8; 10]).unwrap();
     assert!(matches!(
-        labeler.pack(3, 3, &bytes, 0),
+        DeviceImage::pack(labeler.gpu(), 3, 3, &bytes, 0),
         Err(Error::SizeMismatch {
             needed: 9,
             given: 10,

@@ -67,7 +67,7 @@ fn bytes() {
             .map(|(x, y)| if image.get(x, y) { 200 } else { 100 })
             .collect();
         let input = inputs.upload(&values).unwrap();
-        let packed = labeler.pack(width, 23, &input, 127).unwrap();
+        let packed = DeviceImage::pack(labeler.gpu(), width, 23, &input, 127).unwrap();
         drop(input);
         assert!(packed.to_host().unwrap() == image, "{width}");
 

@@ -297,7 +297,9 @@ fn pitched_images_are_packed_where_they_lie() {
         // SAFETY: within the upload, from `offset` on.
         let view = unsafe { View::from_raw_parts(on_device.as_ptr().add(offset), len) };
         // SAFETY: nothing writes the upload.
-        let packed = unsafe { labeler.pack_pitched(width, height, view, pitch, 127) }.unwrap();
+        let packed =
+            unsafe { DeviceImage::pack_pitched(labeler.gpu(), width, height, view, pitch, 127) }
+                .unwrap();
         assert!(
             packed.to_host().unwrap() == image,
             "{width} × {height}, {pitch}"
@@ -313,8 +315,15 @@ fn pitched_images_are_packed_where_they_lie() {
         let (narrow, short) = unsafe {
             let short = View::from_raw_parts(on_device.as_ptr(), len - 1);
             (
-                labeler.pack_pitched(width, height, view, width as usize - 1, 127),
-                labeler.pack_pitched(width, height, short, pitch, 127),
+                DeviceImage::pack_pitched(
+                    labeler.gpu(),
+                    width,
+                    height,
+                    view,
+                    width as usize - 1,
+                    127,
+                ),
+                DeviceImage::pack_pitched(labeler.gpu(), width, height, short, pitch, 127),
             )
         };
         assert!(matches!(narrow, Err(Error::InvalidOption(_))));

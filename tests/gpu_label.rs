@@ -244,7 +244,8 @@ fn packs_and_labels_bytes() {
         let bytes: Vec<u8> = (0..width * height).map(|i| (i * 37 % 256) as u8).collect();
         let on_device = labeler.stream().upload(&bytes).unwrap();
         for threshold in [0, 1, 126, 127, 128, 254, 255] {
-            let found = labeler.pack(width, height, &on_device, threshold).unwrap();
+            let found =
+                DeviceImage::pack(labeler.gpu(), width, height, &on_device, threshold).unwrap();
             let expected = BinaryImage::from_values(width, height, &bytes, threshold).unwrap();
             assert!(
                 found.to_host().unwrap() == expected,
@@ -279,7 +280,7 @@ fn packs_and_labels_bytes() {
     }
     let bytes = labeler.stream().upload(&[0u8; 10]).unwrap();
     assert!(matches!(
-        labeler.pack(3, 3, &bytes, 0),
+        DeviceImage::pack(labeler.gpu(), 3, 3, &bytes, 0),
         Err(Error::SizeMismatch {
             needed: 9,
             given: 10,

@@ -2,60 +2,22 @@
 
 use std::sync::Arc;
 
+use crate::device::Device;
 use crate::emulator::Emulator;
+#[cfg(not(feature = "cuda"))]
+use crate::error::Error;
+use crate::error::Result;
+use crate::geometry::Cell;
+use crate::image::BinaryImage;
+use crate::job::Job;
+use crate::label::gpu::DeviceLabeler;
 use crate::label::{self, LabelAlgorithm, LabelOptions, Labels};
+use crate::progress::{Progress, ProgressFn};
 use crate::route::{
-    self, Cell, DeviceRouter, Distances, Net, Route, RouteAlgorithm, RouteOptions, RoutingGrid,
-    TreeKind,
+    self, DeviceRouter, Distances, Net, Route, RouteAlgorithm, RouteOptions, RoutingGrid, TreeKind,
 };
-use crate::trace::device::DeviceTracer;
+use crate::trace::gpu::DeviceTracer;
 use crate::trace::{self, Contours, TraceAlgorithm, TraceOptions};
-use crate::{BinaryImage, Error, Job, Result};
-
-/// A place to run the work on. All give the same results.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Device {
-    /// This machine's processor.
-    Cpu,
-    /// An NVIDIA GPU.
-    Cuda,
-    /// The GPU's kernels on this machine's processor, checked access by access: to see whether they are right where there is no
-    /// GPU. Many thousand times slower than one.
-    Emulator,
-}
-
-impl Device {
-    /// The device's name, as the command takes it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Cpu => "cpu",
-            Self::Cuda => "cuda",
-            Self::Emulator => "emulator",
-        }
-    }
-
-    /// Refuses to run the algorithm `name`, which is for `job`, unless this is one of its `devices`; `others` are those that
-    /// this one runs.
-    pub(crate) fn check_runs(
-        self,
-        job: &str,
-        name: &str,
-        devices: &[Self],
-        others: &[&str],
-    ) -> Result<()> {
-        if devices.contains(&self) {
-            return Ok(());
-        }
-        let devices: Vec<_> = devices.iter().map(|device| device.name()).collect();
-        Err(Error::Unavailable(format!(
-            "the {job} algorithm `{name}` runs on the device {}; {} has {}",
-            devices.join(" or "),
-            self.name(),
-            others.join(" and ")
-        )))
-    }
-}
 
 /// Runs the work on a device, and picks the algorithm where the options leave it open.
 ///
@@ -79,21 +41,17 @@ pub struct Engine {
 enum Backend {
     Cpu,
     #[cfg(feature = "cuda")]
-    Cuda(DeviceTracer<crate::cuda::Queue>),
-    Emulator(DeviceTracer<Emulator>),
+    Cuda(crate::cuda::Queue),
+    Emulator(Emulator),
 }
 
 /// Runs the GPU's kernels on an emulator that is set up already. As for [`Engine::emulator`], and clones of the emulator are the
 /// same device.
 impl From<Emulator> for Engine {
     fn from(emulator: Emulator) -> Self {
-        Self::of(Backend::Emulator(DeviceTracer::on(emulator)))
+        Self::of(Backend::Emulator(emulator))
     }
 }
-
-/// Called now and then, from the thread that works, with the share of the work that is done
-/// (0 to 1).
-pub type ProgressFn = dyn Fn(f64) + Send + Sync;
 
 impl Engine {
     /// The device that is faster for `runs` jobs like `job`: the first GPU, if this build uses GPUs
@@ -126,8 +84,8 @@ impl Engine {
     /// `Error::Cuda` with the reason why there is none, [`Error::Unavailable`](crate::Error::Unavailable) if this build does not use GPUs.
     #[cfg(feature = "cuda")]
     pub fn cuda() -> Result<Self> {
-        let tracer = DeviceTracer::new(&crate::cuda::Device::open(0)?)?;
-        Ok(Self::of(Backend::Cuda(tracer)))
+        let device = crate::cuda::Device::open(0)?;
+        Ok(Self::of(Backend::Cuda(crate::cuda::Queue::open(&device)?)))
     }
 
     /// The first NVIDIA GPU: not in this build.
@@ -198,10 +156,10 @@ impl Engine {
         let algorithm = self.trace_algorithm(options);
         algorithm.check_runs_on(self.device())?;
         let contours = match &self.backend {
-            Backend::Cpu => return trace::trace(image, options, algorithm, &self.progress()),
+            Backend::Cpu => return trace::cpu::trace(image, options, algorithm, &self.progress()),
             #[cfg(feature = "cuda")]
-            Backend::Cuda(tracer) => tracer.trace_host(image, options)?,
-            Backend::Emulator(tracer) => tracer.trace_host(image, options)?,
+            Backend::Cuda(gpu) => DeviceTracer::on(gpu.clone()).trace_host(image, options)?,
+            Backend::Emulator(gpu) => DeviceTracer::on(gpu.clone()).trace_host(image, options)?,
         };
         self.progress().report(1, 1);
         Ok(contours)
@@ -217,10 +175,14 @@ impl Engine {
         let algorithm = self.label_algorithm(options);
         algorithm.check_runs_on(self.device())?;
         let labels = match &self.backend {
-            Backend::Cpu => return label::label(image, options, algorithm, &self.progress()),
+            Backend::Cpu => return label::cpu::label(image, options, algorithm, &self.progress()),
             #[cfg(feature = "cuda")]
-            Backend::Cuda(tracer) => tracer.labeler().label_host(image, options, algorithm)?,
-            Backend::Emulator(tracer) => tracer.labeler().label_host(image, options, algorithm)?,
+            Backend::Cuda(gpu) => {
+                DeviceLabeler::on(gpu.clone()).label_host(image, options, algorithm)?
+            }
+            Backend::Emulator(gpu) => {
+                DeviceLabeler::on(gpu.clone()).label_host(image, options, algorithm)?
+            }
         };
         self.progress().report(1, 1);
         Ok(labels)
@@ -254,20 +216,18 @@ impl Engine {
         let algorithm = self.route_algorithm(options);
         algorithm.check_runs_on(self.device())?;
         let routes = match &self.backend {
-            Backend::Cpu => route::route_on_cpu(grid, nets, algorithm, &self.progress())?,
+            Backend::Cpu => route::cpu::route(grid, nets, algorithm, &self.progress())?,
             #[cfg(feature = "cuda")]
-            Backend::Cuda(tracer) => {
-                let router = DeviceRouter::on(tracer.gpu().clone());
-                router.route_host(grid, nets, algorithm, &self.progress())?
+            Backend::Cuda(gpu) => {
+                DeviceRouter::on(gpu.clone()).route_host(grid, nets, algorithm, &self.progress())?
             }
-            Backend::Emulator(tracer) => {
-                let router = DeviceRouter::on(tracer.gpu().clone());
-                router.route_host(grid, nets, algorithm, &self.progress())?
+            Backend::Emulator(gpu) => {
+                DeviceRouter::on(gpu.clone()).route_host(grid, nets, algorithm, &self.progress())?
             }
         };
         let routes = match options.tree {
             TreeKind::Nearest => routes,
-            TreeKind::Improved => route::improve::improve(grid, nets, routes)?,
+            TreeKind::Improved => route::cpu::improve::improve(grid, nets, routes)?,
         };
         self.progress().report(1, 1);
         Ok(routes)
@@ -281,14 +241,10 @@ impl Engine {
     /// [`Error::PinWithoutCells`](crate::Error::PinWithoutCells) for none; else those of [`route`](Self::route).
     pub fn distances(&self, grid: &RoutingGrid, sources: &[Cell]) -> Result<Distances> {
         match &self.backend {
-            Backend::Cpu => route::distances_on_cpu(grid, sources),
+            Backend::Cpu => route::cpu::distances(grid, sources),
             #[cfg(feature = "cuda")]
-            Backend::Cuda(tracer) => {
-                DeviceRouter::on(tracer.gpu().clone()).distances_host(grid, sources)
-            }
-            Backend::Emulator(tracer) => {
-                DeviceRouter::on(tracer.gpu().clone()).distances_host(grid, sources)
-            }
+            Backend::Cuda(gpu) => DeviceRouter::on(gpu.clone()).distances_host(grid, sources),
+            Backend::Emulator(gpu) => DeviceRouter::on(gpu.clone()).distances_host(grid, sources),
         }
     }
 
@@ -323,28 +279,5 @@ impl std::fmt::Debug for Engine {
         f.debug_struct("Engine")
             .field("device", &self.device())
             .finish_non_exhaustive()
-    }
-}
-
-/// Where the work says how far it is.
-pub(crate) struct Progress<'a>(Option<&'a ProgressFn>);
-
-impl Progress<'_> {
-    /// Nobody listens.
-    pub(crate) const SILENT: Self = Self(None);
-
-    /// The borders that begin in row `y` of an image are followed, which is most of the work;
-    /// passed on for some rows.
-    pub(crate) fn report_followed(&self, y: u32, height: u32) {
-        if y.is_multiple_of(64) {
-            self.report(u64::from(y) * 4, u64::from(height) * 5);
-        }
-    }
-
-    /// `done` of `total` steps are done.
-    pub(crate) fn report(&self, done: u64, total: u64) {
-        if let Some(report) = self.0 {
-            report(done as f64 / total.max(1) as f64);
-        }
     }
 }

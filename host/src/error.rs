@@ -82,7 +82,7 @@ pub enum Error {
     )]
     CellOutside {
         /// The cell.
-        cell: crate::route::Cell,
+        cell: crate::geometry::Cell,
         /// The grid's width in cells.
         width: u32,
         /// Its height in cells.
@@ -98,7 +98,7 @@ pub enum Error {
     )]
     EdgeOutside {
         /// The cell that it would start from.
-        cell: crate::route::Cell,
+        cell: crate::geometry::Cell,
         /// Where it would lead: `"to the right"`, `"down"`, `"to the next layer"`.
         towards: &'static str,
         /// The grid's width in cells.
@@ -116,7 +116,7 @@ pub enum Error {
     )]
     PartOutside {
         /// The part.
-        window: crate::route::Window,
+        window: crate::geometry::Window,
         /// The grid's width in cells.
         width: u32,
         /// The grid's height in cells.
@@ -154,9 +154,9 @@ pub enum Error {
         /// The pin's number in the net.
         pin: usize,
         /// Where it is.
-        cell: crate::route::Cell,
+        cell: crate::geometry::Cell,
         /// Where it may be.
-        window: crate::route::Window,
+        window: crate::geometry::Window,
         /// How many layers there are.
         layers: u32,
     },
@@ -170,7 +170,7 @@ pub enum Error {
         /// The net's number in the call.
         net: usize,
         /// The window.
-        window: crate::route::Window,
+        window: crate::geometry::Window,
         /// The grid's width in cells.
         width: u32,
         /// The grid's height in cells.
@@ -287,24 +287,6 @@ impl Error {
 
 /// The library's result type.
 pub type Result<T> = std::result::Result<T, Error>;
-
-/// A `Vec` of `len` zeros, or [`Error::OutOfMemory`] instead of an abort.
-///
-/// The pages come zeroed from the system and are not touched.
-pub(crate) fn zeroed_vec<T: bytemuck::Zeroable>(len: usize, what: &'static str) -> Result<Vec<T>> {
-    bytemuck::allocation::try_zeroed_vec(len).map_err(|()| Error::OutOfMemory {
-        what,
-        bytes: (len as u64).saturating_mul(size_of::<T>() as u64),
-    })
-}
-
-/// Room for `additional` more values in `vec`, or [`Error::OutOfMemory`] instead of an abort.
-pub(crate) fn reserve<T>(vec: &mut Vec<T>, additional: usize, what: &'static str) -> Result<()> {
-    vec.try_reserve(additional).map_err(|_| Error::OutOfMemory {
-        what,
-        bytes: ((vec.len() + additional) as u64).saturating_mul(size_of::<T>() as u64),
-    })
-}
 
 /// `value` in at most some 25 characters: one of 300 digits with an exponent.
 pub(crate) fn short(value: f64) -> String {

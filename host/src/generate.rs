@@ -26,7 +26,8 @@ pub use self::net::RandomNets;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{short, zeroed_vec};
+use crate::error::short;
+use crate::memory::zeroed_vec;
 use crate::{BinaryImage, Error, Result, WORD_BITS};
 
 /// The test images by name: a name or `noise:DENSITY` as text.

@@ -1,4 +1,5 @@
-//! Measures of a closed polygon with integer vertices.
+//! Boxes of pixels, cells and windows of a routing grid, and measures of a closed polygon with
+//! integer vertices.
 //!
 //! A polygon is a slice of its vertices in order; an edge joins the last to the first. Sums are
 //! exact (128-bit) until they are turned into `f64`.
@@ -26,6 +27,68 @@ impl BoundingBox {
             min: b.min.min(p),
             max: b.max.max(p),
         }))
+    }
+}
+
+/// A cell of a grid.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Cell {
+    /// Its layer, 0 the lowest.
+    pub layer: u32,
+    /// Its row.
+    pub y: u32,
+    /// Its column.
+    pub x: u32,
+}
+
+impl Cell {
+    /// The cell in column `x` and row `y` of layer 0.
+    pub fn at(x: u32, y: u32) -> Self {
+        Self { x, y, layer: 0 }
+    }
+
+    /// The cell in the same column and row of another layer.
+    #[must_use]
+    pub fn on(self, layer: u32) -> Self {
+        Self { layer, ..self }
+    }
+}
+
+impl std::fmt::Display for Cell {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "row {}, column {}", self.y, self.x)?;
+        match self.layer {
+            0 => Ok(()),
+            layer => write!(f, ", layer {layer}"),
+        }
+    }
+}
+
+/// A rectangle of cells, on all layers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Window {
+    /// Its first column.
+    pub x: u32,
+    /// Its first row.
+    pub y: u32,
+    /// Its number of columns.
+    pub width: u32,
+    /// Its number of rows.
+    pub height: u32,
+}
+
+impl Window {
+    /// Whether a cell is in it.
+    pub fn contains(self, cell: Cell) -> bool {
+        cell.x.wrapping_sub(self.x) < self.width && cell.y.wrapping_sub(self.y) < self.height
+    }
+
+    /// Whether it has cells, all of which are on a grid of this size.
+    pub(crate) fn is_within(self, width: u32, height: u32) -> bool {
+        let within = |start: u32, len: u32, side: u32| {
+            len > 0 && u64::from(start) + u64::from(len) <= side.into()
+        };
+        within(self.x, self.width, width) && within(self.y, self.height, height)
     }
 }
 

@@ -1,7 +1,8 @@
 //! [`Job`]: which device a piece of work runs faster on.
 
+use crate::device::Device;
+use crate::image::BinaryImage;
 use crate::route::{Net, RoutingGrid};
-use crate::{BinaryImage, Device};
 
 /// The size of a piece of work, as far as its time depends on it: what
 /// [`Engine::auto`](crate::Engine::auto) chooses by.

@@ -24,6 +24,7 @@
 
 #[cfg(feature = "cuda")]
 pub mod cuda;
+mod device;
 mod engine;
 mod error;
 pub mod formats;
@@ -35,6 +36,7 @@ mod job;
 mod label;
 mod memory;
 mod panics;
+mod progress;
 pub mod route;
 #[cfg(test)]
 #[path = "../../tests/seeds/mod.rs"]
@@ -44,15 +46,18 @@ mod trace;
 
 /// The emulated device that runs kernels on the processor, and checks them.
 pub use cuda_std::emulator;
-pub use engine::{Device, Engine, ProgressFn};
+pub use device::Device;
+pub use engine::Engine;
 pub use error::{Error, Result};
 pub use geometry::{BoundingBox, Location};
 pub use glam;
+pub use image::gpu::DeviceImage;
 pub use image::{BinaryImage, MAX_SIDE, Sample, WORD_BITS};
 pub use job::Job;
-pub use label::device::{DeviceImage, DeviceLabeler, DeviceLabels};
+pub use label::gpu::{DeviceLabeler, DeviceLabels};
 pub use label::{Component, Connectivity, LabelAlgorithm, LabelOptions, Labels};
-pub use trace::device::{DeviceContours, DeviceTracer};
+pub use progress::ProgressFn;
+pub use trace::gpu::{DeviceContours, DeviceTracer};
 pub use trace::{
     Approximation, BorderKind, Contour, Contours, Geometry, HierarchyRow, Links, Retrieval,
     TraceAlgorithm, TraceOptions,

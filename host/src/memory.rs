@@ -1,4 +1,24 @@
-//! Large pages for large arrays.
+//! Memory for large arrays: errors instead of aborts, and large pages.
+
+use crate::error::{Error, Result};
+
+/// A `Vec` of `len` zeros, or [`Error::OutOfMemory`] instead of an abort.
+///
+/// The pages come zeroed from the system and are not touched.
+pub(crate) fn zeroed_vec<T: bytemuck::Zeroable>(len: usize, what: &'static str) -> Result<Vec<T>> {
+    bytemuck::allocation::try_zeroed_vec(len).map_err(|()| Error::OutOfMemory {
+        what,
+        bytes: (len as u64).saturating_mul(size_of::<T>() as u64),
+    })
+}
+
+/// Room for `additional` more values in `vec`, or [`Error::OutOfMemory`] instead of an abort.
+pub(crate) fn reserve<T>(vec: &mut Vec<T>, additional: usize, what: &'static str) -> Result<()> {
+    vec.try_reserve(additional).map_err(|_| Error::OutOfMemory {
+        what,
+        bytes: ((vec.len() + additional) as u64).saturating_mul(size_of::<T>() as u64),
+    })
+}
 
 /// Arrays from this size on are worth asking: two large pages.
 #[cfg(target_os = "linux")]

@@ -221,7 +221,7 @@ fn failures_release_their_inputs() -> trazar::Result<()> {
                     1 => labeler
                         .label_bytes(16, 1, &bytes, 127, Connectivity::Four)
                         .map(drop),
-                    2 => labeler.pack(16, 1, &bytes, 127).map(drop),
+                    2 => DeviceImage::pack(labeler.gpu(), 16, 1, &bytes, 127).map(drop),
                     3 => tracer.trace(&image, &TraceOptions::default()).map(drop),
                     _ => scanner.scan_in_place(&mut values),
                 };
@@ -310,7 +310,13 @@ fn buffers_of_another_device_are_refused() -> trazar::Result<()> {
     let tracer = DeviceTracer::on(labeler.gpu().clone());
     assert!(refused(&tracer.trace(&image, &TraceOptions::default())));
     let bytes = gpu.upload(&[1u8; 16])?;
-    assert!(refused(&labeler.pack(16, 1, &bytes, 127)));
+    assert!(refused(&DeviceImage::pack(
+        labeler.gpu(),
+        16,
+        1,
+        &bytes,
+        127
+    )));
     assert!(refused(&labeler.label_bytes(
         16,
         1,

@@ -9,12 +9,13 @@
 
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
 
-pub mod contour;
+pub mod image;
 pub mod label;
 pub mod primitives;
 #[cfg(not(target_arch = "nvptx64"))]
 mod ptx;
 pub mod route;
+pub mod trace;
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub use ptx::{PTX, PtxHeader, header};

@@ -5,7 +5,7 @@ use std::ptr;
 
 use cuda_std::launch::{Dim3, KernelSpec, LaunchConfig, Launcher};
 
-use super::device::DeviceInfo;
+use super::device::{Device, DeviceInfo};
 use super::error::{CudaError, DriverStatus, LaunchProblem};
 use super::graph;
 use super::module::{Kernel, KernelInfo, Kernels, Module};
@@ -20,6 +20,14 @@ pub struct Queue {
 }
 
 impl Queue {
+    /// Loads the library's kernels on `device` and makes a stream for them.
+    ///
+    /// # Errors
+    /// [`CudaError`]: the driver can't compile the kernels for this GPU, or has no memory for them.
+    pub fn open(device: &Device) -> Result<Self, CudaError> {
+        Self::new(&device.stream()?, &Kernels::load(device)?)
+    }
+
     /// The library's kernels on `stream`.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use std::io::{BufWriter, Write};
 
 use glam::IVec2;
 
-use crate::error::zeroed_vec;
+use crate::memory::zeroed_vec;
 use crate::{Error, Result};
 
 /// Pictures with both sides below this are enlarged.

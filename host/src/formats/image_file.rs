@@ -7,7 +7,7 @@ use image::{ColorType, ExtendedColorType, ImageDecoder, ImageFormat, ImageReader
 
 use super::read::{Origin, ReadImage, ReadOptions, Source};
 use super::threshold::{SampleKind, Stored, Thresholder};
-use crate::error::zeroed_vec;
+use crate::memory::zeroed_vec;
 use crate::{Error, Result};
 
 /// How many pixels a byte of a run-length encoded BMP makes at most.

@@ -7,8 +7,8 @@ use ndarray_npy::npy::header::{Header, Layout};
 use super::read::{ReadImage, ReadOptions, Source, contain};
 use super::threshold::{SampleKind, Stored, Thresholder};
 use crate::Result;
-use crate::error::zeroed_vec;
 use crate::image::check_size;
+use crate::memory::zeroed_vec;
 
 /// The longest header that is read; NumPy's own limit is 10,000.
 const MAX_HEADER: usize = 10_000;

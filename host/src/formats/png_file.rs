@@ -5,7 +5,7 @@ use png::{BitDepth, ColorType, Decoder, DecodingError, Limits, Transformations};
 use super::image_file::{pixels, take};
 use super::read::{Origin, ReadImage, ReadOptions, Source};
 use super::threshold::{SampleKind, Stored, Thresholder};
-use crate::error::zeroed_vec;
+use crate::memory::zeroed_vec;
 use crate::{Error, Result};
 
 /// What the decoder may use for chunks that are not pixels.

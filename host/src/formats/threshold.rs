@@ -219,7 +219,7 @@ impl Thresholder {
                 height,
                 limit: "its pixel count does not fit this machine's addresses",
             })?;
-            Some(crate::error::zeroed_vec(
+            Some(crate::memory::zeroed_vec(
                 pixels,
                 "the picture to draw over",
             )?)

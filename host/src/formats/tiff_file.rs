@@ -15,7 +15,7 @@ use super::image_file::luminance;
 use super::read::{BufReadSeek, Note, Origin, ReadImage, ReadOptions, Source};
 use super::threshold::{SampleKind, Stored, Thresholder};
 use super::tiff_chunk::{Extent, Packing};
-use crate::error::zeroed_vec;
+use crate::memory::zeroed_vec;
 use crate::{Error, Result};
 
 type TiffDecoder<'a> = Decoder<&'a mut Box<dyn BufReadSeek>>;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
 use super::{check_density, random};
-use crate::error::reserve;
+use crate::memory::reserve;
 use crate::route::{
     BLOCKED, Cell, Direction, MAX_LAYERS, Net, Pin, RoutingCase, RoutingGrid, check_size,
 };

@@ -4,7 +4,8 @@ use cuda_std::{Pod, View, ViewMut};
 
 use super::{FillValue, Gpu, GpuBuffer};
 use crate::cuda::{DeviceBuffer, Queue};
-use crate::{Device, Result};
+use crate::device::Device;
+use crate::error::Result;
 
 /// Its kernels are the library's: [`Queue::new`] takes no others, and whoever calls [`Queue::with_module`] vouches for them.
 // SAFETY: `DeviceBuffer` allocates what is asked for from the driver, which aligns it, and frees it in its stream's order; a

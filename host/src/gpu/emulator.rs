@@ -4,7 +4,8 @@ use cuda_std::emulator::{Buffer, Emulator};
 use cuda_std::{Pod, View, ViewMut};
 
 use super::{FillValue, Gpu, GpuBuffer};
-use crate::{Device, Result};
+use crate::device::Device;
+use crate::error::Result;
 
 /// A launch runs the whole grid before it returns, so that nothing has to wait; but where a GPU would have to, a missing
 /// [`acquire`](Gpu::acquire) or [`release`](Gpu::release) is a fault.

@@ -35,7 +35,8 @@ use std::ops::Deref;
 pub use cuda_std::launch::{KernelSpec, LaunchConfig, Launcher};
 pub use cuda_std::{Pod, View, ViewMut};
 
-use crate::{Device, Error, Result};
+use crate::device::Device;
+use crate::error::{Error, Result};
 
 pub use in_use::{InUse, Lent};
 pub use scan::Scanner;

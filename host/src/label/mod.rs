@@ -1,34 +1,19 @@
 //! Label: the connected components of a binary image.
 //!
-//! # Stages
-//!
-//! | stage | file |
+//! | what | where |
 //! |---|---|
-//! | runs of foreground in rows of bits, and which of them touch | `runs.rs` |
-//! | which provisional labels are one component: union-find | `forest.rs` |
-//! | the two passes over a strip of rows: assign, fill | `strip.rs` |
-//! | the whole image on one thread | `sequential.rs` |
-//! | on all cores, in strips joined at their seams | `parallel.rs` |
-//! | area, bounding box, centroid | `statistics.rs` |
-//! | all of it by the kernels of the crate `trazar-kernels`, on a GPU or the emulator | `device.rs` |
+//! | options, labels and measures | this file |
+//! | on the CPU | `cpu/` |
+//! | by kernels, on a GPU or the emulator | `gpu/`, and `label/` of the crate `trazar-kernels` |
 
-pub(crate) mod device;
-mod forest;
-#[cfg(test)]
-mod oracle;
-mod parallel;
-mod runs;
-mod sequential;
-mod statistics;
-mod strip;
+pub(crate) mod cpu;
+pub(crate) mod gpu;
 
 use glam::DVec2;
 
-use crate::engine::Progress;
-use crate::error::zeroed_vec;
+use crate::device::Device;
+use crate::error::Result;
 use crate::geometry::BoundingBox;
-use crate::memory::advise_large_pages;
-use crate::{BinaryImage, Device, Result};
 
 /// Which neighbours of a foreground pixel belong to its component.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -191,25 +176,4 @@ impl Labels {
     pub fn components(&self) -> Option<&[Component]> {
         self.components.as_deref()
     }
-}
-
-/// Labels on the CPU, with an algorithm that runs there.
-pub(crate) fn label(
-    image: &BinaryImage,
-    options: &LabelOptions,
-    algorithm: LabelAlgorithm,
-    progress: &Progress<'_>,
-) -> Result<Labels> {
-    crate::threads::ensure();
-    match algorithm {
-        LabelAlgorithm::Sequential => sequential::label(image, options, progress),
-        _ => parallel::label(image, options, progress),
-    }
-}
-
-/// Labels of an image without foreground; their pages are not touched yet.
-fn background(image: &BinaryImage) -> Result<Vec<u32>> {
-    let mut labels = zeroed_vec(image.pixel_count() as usize, "labels")?;
-    advise_large_pages(&mut labels);
-    Ok(labels)
 }

@@ -1,6 +1,7 @@
 //! [`RoutingCase`]: a grid with nets on it.
 
-use super::{Net, RoutingGrid};
+use super::grid::RoutingGrid;
+use super::net::Net;
 
 /// A grid with the nets to route on it: what a file of
 /// [the text format](crate::formats::read_case) holds.

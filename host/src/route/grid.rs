@@ -1,7 +1,7 @@
 //! [`RoutingGrid`]: cells, and what stepping from one to the next costs.
 
-use super::net::{Cell, Window};
-use crate::error::{reserve, zeroed_vec};
+use crate::geometry::{Cell, Window};
+use crate::memory::{reserve, zeroed_vec};
 use crate::{Error, Result};
 
 /// The weight of an edge that no path may take.
@@ -543,4 +543,16 @@ pub(crate) fn by_cell<T: bytemuck::Zeroable>(
     what: &'static str,
 ) -> Result<Vec<T>> {
     zeroed_vec(grid.cell_count() as usize, what)
+}
+
+impl Window {
+    /// All of a grid.
+    pub fn of(grid: &RoutingGrid) -> Self {
+        Self {
+            x: 0,
+            y: 0,
+            width: grid.width(),
+            height: grid.height(),
+        }
+    }
 }

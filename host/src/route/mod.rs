@@ -34,42 +34,30 @@
 //! | what | file |
 //! |---|---|
 //! | grid, pins and nets, both together, the tree | `grid.rs`, `net.rs`, `case.rs`, `tree.rs` |
-//! | one pin after the other, whatever finds the distances | `heuristic.rs` |
-//! | from distances to a path | `retrace.rs` |
-//! | distances and tree at once, on one core | `dijkstra.rs` |
-//! | distances by sweeps; by breadth-first search | `sweep.rs`; `bfs.rs` |
-//! | a tree out of given edges | `spanning.rs` |
-//! | better trees | `improve/` |
+//! | one net after the other | `net_by_net.rs` |
 //! | a cost for turns | `turns.rs` |
-//! | all of it on a GPU, by the kernels of the crate `trazar-kernels` | `device/` |
+//! | on the CPU | `cpu/` |
+//! | by kernels, on a GPU or the emulator | `gpu/`, and `route/` of the crate `trazar-kernels` |
 
-mod bfs;
 mod case;
-mod device;
-mod dijkstra;
+pub(crate) mod cpu;
+pub(crate) mod gpu;
 mod grid;
-mod heuristic;
-pub(crate) mod improve;
 mod net;
-mod retrace;
-mod spanning;
-mod sweep;
+mod net_by_net;
 mod tree;
 pub(crate) mod turns;
 
+pub use crate::geometry::{Cell, Window};
 pub use case::RoutingCase;
-pub use device::{DeviceGrid, DeviceRouter};
+pub use gpu::{DeviceGrid, DeviceRouter};
 pub(crate) use grid::check_size;
 pub use grid::{BLOCKED, Direction, MAX_LAYERS, RoutingGrid};
-pub use net::{Cell, Net, Pin, Window};
+pub use net::{Net, Pin};
 pub use tree::{Connection, Fallback, FieldUse, Route};
 
-use std::borrow::Cow;
-
-use crate::engine::Progress;
-use crate::{Device, Result};
-use heuristic::{Joined, PinCells};
-use sweep::Threads;
+use crate::device::Device;
+use crate::error::Result;
 
 /// The ways to route. All but [`Bfs`](Self::Bfs) give the same trees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -195,64 +183,4 @@ impl RouteOptions {
     pub(crate) fn algorithm_on(&self, device: Device) -> RouteAlgorithm {
         self.algorithm.unwrap_or(RouteAlgorithm::on(device)[0])
     }
-}
-
-/// Routes nets, one after the other, with `connect`, which joins the pins of one on a whole grid.
-pub(crate) fn route(
-    grid: &RoutingGrid,
-    nets: &[Net],
-    mut connect: impl FnMut(&RoutingGrid, &PinCells) -> Result<Joined>,
-) -> Result<Vec<Route>> {
-    // All before any work.
-    let windows = Net::check_all(nets, grid.width(), grid.height(), grid.layers())?;
-    let mut routes = Vec::with_capacity(nets.len());
-    for (net, window) in nets.iter().zip(windows) {
-        let part = match window == Window::of(grid) {
-            true => Cow::Borrowed(grid),
-            false => Cow::Owned(grid.crop(window)?),
-        };
-        let number = |cell: &Cell| {
-            part.number(Cell {
-                x: cell.x - window.x,
-                y: cell.y - window.y,
-                ..*cell
-            })
-        };
-        let pins = net.pins.iter();
-        let pins = pins
-            .map(|pin| pin.cells.iter().map(number).collect())
-            .collect();
-        routes.push(connect(&part, &pins)?.into_route(net, &part, window));
-    }
-    Ok(routes)
-}
-
-/// Routes on the CPU.
-pub(crate) fn route_on_cpu(
-    grid: &RoutingGrid,
-    nets: &[Net],
-    algorithm: RouteAlgorithm,
-    progress: &Progress<'_>,
-) -> Result<Vec<Route>> {
-    let sweep = |grid: &RoutingGrid, pins: &PinCells, threads| {
-        heuristic::connect(grid, pins, progress, |distances| {
-            sweep::relax(grid, distances, threads);
-            Ok(())
-        })
-    };
-    route(grid, nets, |grid, pins| match algorithm {
-        RouteAlgorithm::Bfs => bfs::connect(grid, pins, progress),
-        RouteAlgorithm::Sweep => sweep(grid, pins, Threads::One),
-        RouteAlgorithm::SweepParallel => sweep(grid, pins, Threads::All),
-        _ => dijkstra::connect(grid, pins, progress),
-    })
-}
-
-/// The cost of the cheapest paths from `sources` to each cell, on the CPU.
-pub(crate) fn distances_on_cpu(grid: &RoutingGrid, sources: &[Cell]) -> Result<Distances> {
-    Net::of_sources(sources).check(0, grid.width(), grid.height(), grid.layers())?;
-    let sources: Vec<u32> = sources.iter().map(|&cell| grid.number(cell)).collect();
-    Ok(Distances {
-        by_cell: dijkstra::distances(grid, &sources)?,
-    })
 }

@@ -1,41 +1,7 @@
 //! [`Net`]: the pins to join.
 
-use super::RoutingGrid;
-use crate::{Error, Result};
-
-/// A cell of a grid.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Cell {
-    /// Its layer, 0 the lowest.
-    pub layer: u32,
-    /// Its row.
-    pub y: u32,
-    /// Its column.
-    pub x: u32,
-}
-
-impl Cell {
-    /// The cell in column `x` and row `y` of layer 0.
-    pub fn at(x: u32, y: u32) -> Self {
-        Self { x, y, layer: 0 }
-    }
-
-    /// The cell in the same column and row of another layer.
-    #[must_use]
-    pub fn on(self, layer: u32) -> Self {
-        Self { layer, ..self }
-    }
-}
-
-impl std::fmt::Display for Cell {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "row {}, column {}", self.y, self.x)?;
-        match self.layer {
-            0 => Ok(()),
-            layer => write!(f, ", layer {layer}"),
-        }
-    }
-}
+use crate::error::{Error, Result};
+use crate::geometry::{Cell, Window};
 
 /// A pin: the cells at which a path may reach it. They count as joined to each other already, so that a path may come in at one
 /// and another go on from the next.
@@ -48,44 +14,6 @@ pub struct Pin {
 impl From<Cell> for Pin {
     fn from(cell: Cell) -> Self {
         Self { cells: vec![cell] }
-    }
-}
-
-/// A rectangle of cells, on all layers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Window {
-    /// Its first column.
-    pub x: u32,
-    /// Its first row.
-    pub y: u32,
-    /// Its number of columns.
-    pub width: u32,
-    /// Its number of rows.
-    pub height: u32,
-}
-
-impl Window {
-    /// All of a grid.
-    pub fn of(grid: &RoutingGrid) -> Self {
-        Self {
-            x: 0,
-            y: 0,
-            width: grid.width(),
-            height: grid.height(),
-        }
-    }
-
-    /// Whether a cell is in it.
-    pub fn contains(self, cell: Cell) -> bool {
-        cell.x.wrapping_sub(self.x) < self.width && cell.y.wrapping_sub(self.y) < self.height
-    }
-
-    /// Whether it has cells, all of which are on a grid of this size.
-    pub(super) fn is_within(self, width: u32, height: u32) -> bool {
-        let within = |start: u32, len: u32, side: u32| {
-            len > 0 && u64::from(start) + u64::from(len) <= side.into()
-        };
-        within(self.x, self.width, width) && within(self.y, self.height, height)
     }
 }
 

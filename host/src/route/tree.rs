@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::{BLOCKED, Cell, Net, Pin, RoutingGrid};
+use super::grid::{BLOCKED, RoutingGrid};
+use super::net::{Net, Pin};
+use crate::geometry::Cell;
 
 /// A path by which a pin was joined to the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,17 +69,17 @@ impl Fallback {
 /// Two are equal if their trees are, however they were found.
 #[derive(Clone, Debug, Default)]
 pub struct Route {
-    pub(super) cost: u64,
-    pub(super) turn_cost: u64,
+    pub(in crate::route) cost: u64,
+    pub(in crate::route) turn_cost: u64,
     /// The cells of the first pin.
-    pub(super) root: Vec<Cell>,
-    pub(super) pins: Vec<usize>,
-    pub(super) costs: Vec<u64>,
+    pub(in crate::route) root: Vec<Cell>,
+    pub(in crate::route) pins: Vec<usize>,
+    pub(in crate::route) costs: Vec<u64>,
     /// Where each path's cells end.
-    pub(super) ends: Vec<usize>,
-    pub(super) cells: Vec<Cell>,
-    pub(super) unreached: Vec<usize>,
-    pub(super) field_use: Option<FieldUse>,
+    pub(in crate::route) ends: Vec<usize>,
+    pub(in crate::route) cells: Vec<Cell>,
+    pub(in crate::route) unreached: Vec<usize>,
+    pub(in crate::route) field_use: Option<FieldUse>,
 }
 
 impl PartialEq for Route {
@@ -108,7 +110,7 @@ impl Eq for Route {}
 
 impl Route {
     /// The tree of `net` of paths, as the fields have them.
-    pub(super) fn new(
+    pub(in crate::route) fn new(
         net: &Net,
         pins: Vec<usize>,
         costs: Vec<u64>,
@@ -134,7 +136,7 @@ impl Route {
 
     /// What is left of `net`, of which this is the tree so far: a net whose first pin is the tree, and whose others are those that are
     /// not joined, in order.
-    pub(super) fn rest(&self, net: &Net) -> Net {
+    pub(in crate::route) fn rest(&self, net: &Net) -> Net {
         let joined = net.pins.iter().enumerate();
         let joined = joined.filter(|(pin, _)| self.unreached.binary_search(pin).is_err());
         let joined = joined.flat_map(|(_, pin)| &pin.cells);
@@ -149,7 +151,7 @@ impl Route {
     }
 
     /// This tree with that of its [`rest`](Self::rest).
-    pub(super) fn continued(mut self, rest: Self) -> Self {
+    pub(in crate::route) fn continued(mut self, rest: Self) -> Self {
         let number = |pin: &usize| self.unreached[pin - 1];
         let start = self.cells.len();
         self.cost += rest.cost;
@@ -180,7 +182,7 @@ impl Route {
 
     /// The number of cells, other than those of the pins of `net`, at which the tree turns or branches: where it has edges along x
     /// and along y.
-    pub(super) fn turns(&self, net: &Net) -> u64 {
+    pub(in crate::route) fn turns(&self, net: &Net) -> u64 {
         let mut axes: HashMap<Cell, (bool, bool)> = HashMap::new();
         for (a, b) in self.edges() {
             for cell in [a, b] {

@@ -5,7 +5,12 @@
 //! two pins the tree is the cheapest path. With more, wires of the two layers may cross without a via; on the one layer that they
 //! become they touch there, so that one of the ways around such a ring is left out again.
 
-use super::{BLOCKED, Net, Pin, Route, RouteOptions, RoutingGrid, TreeKind, Window, spanning};
+use super::cpu::spanning;
+use super::grid::{BLOCKED, RoutingGrid};
+use super::net::{Net, Pin};
+use super::tree::Route;
+use super::{RouteOptions, TreeKind};
+use crate::geometry::Window;
 use crate::{Error, Result};
 
 /// Routes nets at `options.turn_cost` for each turn, which is not 0, with `route`, which routes on the grid of two layers.

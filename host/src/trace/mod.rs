@@ -5,39 +5,23 @@
 //! One outer border per 8-connected foreground component, and one hole border per 4-connected
 //! background component that does not reach the frame. Points are `(x, y)`, y down.
 //!
-//! # Stages
+//! # Files
 //!
-//! | stage | file |
+//! | what | where |
 //! |---|---|
-//! | sides: where foreground meets background, left and right | `sides.rs` |
-//! | follow: border after border, as chain codes | `suzuki.rs` (centers), `edges.rs` (edges) |
-//! | or follow all in rectangles at once | `tiles/` (both) |
-//! | or find all starts first, then follow all at once | `components/` (both) |
-//! | arrange: parents, the order of the result, its hierarchy | `hierarchy.rs` |
-//! | approximate: from chain codes to points | `approximate.rs`, `teh_chin.rs` |
-//! | all of it on a GPU, by the kernels of the crate `trazar-kernels` | `device/` |
+//! | options | this file |
+//! | the result | `contours.rs` |
+//! | on the CPU | `cpu/` |
+//! | by kernels, on a GPU or the emulator | `gpu/`, and `trace/` of the crate `trazar-kernels` |
 
-mod approximate;
-mod chains;
-mod components;
 mod contours;
-pub(crate) mod device;
-mod edges;
-mod hierarchy;
-mod neighbours;
-mod plane;
-mod sides;
-mod suzuki;
-mod teh_chin;
-mod tiles;
-mod walk;
+pub(crate) mod cpu;
+pub(crate) mod gpu;
 
 pub use contours::{BorderKind, Contour, Contours, HierarchyRow, Links};
 
-use std::mem::take;
-
-use crate::engine::Progress;
-use crate::{BinaryImage, Device, Error, Result};
+use crate::device::Device;
+use crate::error::{Error, Result};
 
 /// Which borders to keep, and how they are linked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -207,42 +191,26 @@ impl TraceOptions {
     }
 }
 
-/// Traces on the CPU; the options have been [validated](TraceOptions::validate).
-pub(crate) fn trace(
-    image: &BinaryImage,
-    options: &TraceOptions,
-    algorithm: TraceAlgorithm,
-    progress: &Progress<'_>,
-) -> Result<Contours> {
-    crate::threads::ensure();
-    let mut chains = match (algorithm, options.geometry) {
-        (TraceAlgorithm::Suzuki, Geometry::Centers) => suzuki::follow_borders(image, progress)?,
-        (TraceAlgorithm::Suzuki, Geometry::Edges) => edges::follow_rings(image, progress)?,
-        (TraceAlgorithm::Tiles, geometry) => {
-            tiles::follow_borders(image, geometry, options.tiles, progress)?
-        }
-        (TraceAlgorithm::Components, geometry) => {
-            components::follow_borders(image, geometry, progress)?
-        }
+/// The number of rectangles along x and y for an image: `tiles` if given, else as many as have at
+/// least `default_side` pixels along a side.
+///
+/// # Errors
+/// [`Error::InvalidOption`] for more rectangles along a side than there are pixels.
+fn tiles_of(
+    width: u32,
+    height: u32,
+    tiles: Option<(u32, u32)>,
+    default_side: u32,
+) -> Result<(u32, u32)> {
+    let Some((columns, rows)) = tiles else {
+        let along = |side: u32| 1 << (side / default_side).max(1).ilog2();
+        return Ok((along(width), along(height)));
     };
-    // What a stage no longer needs goes before the next one's results come.
-    let arrangement = hierarchy::arrange(&take(&mut chains.nesting), options.retrieval)?;
-    let approximation = match options.geometry {
-        Geometry::Centers => options.approximation,
-        // A ring has a vertex where it turns and nowhere else.
-        Geometry::Edges => Approximation::Simple,
-    };
-    let traced = approximate::points(&chains, &arrangement.order, approximation)?;
-    drop(chains);
-    let contours = Contours {
-        width: image.width(),
-        height: image.height(),
-        geometry: options.geometry,
-        points: traced.points,
-        offsets: traced.offsets,
-        kinds: arrangement.kinds,
-        hierarchy: hierarchy::link(&arrangement.parents)?,
-    };
-    progress.report(1, 1);
-    Ok(contours)
+    if columns > width || rows > height {
+        return Err(Error::InvalidOption(format!(
+            "{columns} × {rows} tiles are more than an image of {width} × {height} pixels has along a \
+             side"
+        )));
+    }
+    Ok((columns, rows))
 }

@@ -1,7 +1,6 @@
 //! Building blocks that the kernels of every job share.
 
 pub mod bits;
-pub mod pack;
 pub mod scan;
 pub mod sort;
 pub mod union_find;

@@ -7,7 +7,7 @@ use super::super::npy::ArrayHeader;
 use super::super::read::Source;
 use super::case::read_pin;
 use super::lines::Lines;
-use crate::error::zeroed_vec;
+use crate::memory::zeroed_vec;
 use crate::route::{MAX_LAYERS, Net, RoutingGrid, check_size};
 use crate::{Error, Result};
 

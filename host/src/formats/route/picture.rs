@@ -1,7 +1,7 @@
 //! What pictures of trees have in common.
 
 use crate::Result;
-use crate::error::reserve;
+use crate::memory::reserve;
 use crate::route::{BLOCKED, Cell, Route, RoutingCase, RoutingGrid};
 
 /// The colours of trees: by net where there are several, else by layer.

@@ -1,0 +1,87 @@
+//! Binary images in a GPU's memory, for any [`Gpu`].
+
+mod pack;
+
+pub(crate) use pack::check_bytes;
+
+use super::{BinaryImage, WORD_BITS, check_count, check_size};
+use crate::error::Result;
+use crate::gpu::{Gpu, GpuBuffer};
+
+/// A binary image in a GPU's memory: the words of a [`BinaryImage`].
+#[derive(Debug)]
+pub struct DeviceImage<G: Gpu> {
+    width: u32,
+    height: u32,
+    words: G::Buffer<u64>,
+}
+
+impl<G: Gpu> DeviceImage<G> {
+    /// Copies `image` to the memory of `gpu`, and waits for it.
+    ///
+    /// # Errors
+    /// `Error::Cuda`, [`Error::Emulator`].
+    pub fn upload(gpu: &G, image: &BinaryImage) -> Result<Self> {
+        Ok(Self {
+            width: image.width(),
+            height: image.height(),
+            words: gpu.upload(image.words())?,
+        })
+    }
+
+    /// Takes words that lie in device memory as [`BinaryImage`] describes.
+    ///
+    /// # Errors
+    /// Those of [`BinaryImage::from_words`].
+    ///
+    /// # Safety
+    /// The bits past the width, in the last word of each row, are 0 in all of the image's life.
+    pub unsafe fn from_words(width: u32, height: u32, words: G::Buffer<u64>) -> Result<Self> {
+        check_size(width.into(), height.into())?;
+        let needed = u64::from(row_words(width)) * u64::from(height);
+        check_count(width, height, needed, words.len(), "words")?;
+        Ok(Self {
+            width,
+            height,
+            words,
+        })
+    }
+
+    /// An image whose words a kernel has written.
+    pub(crate) fn of(width: u32, height: u32, words: G::Buffer<u64>) -> Self {
+        Self {
+            width,
+            height,
+            words,
+        }
+    }
+
+    /// Width in pixels.
+    pub fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// Height in pixels.
+    pub fn height(&self) -> u32 {
+        self.height
+    }
+
+    /// Its words.
+    pub fn words(&self) -> &G::Buffer<u64> {
+        &self.words
+    }
+
+    /// Copies it to the host.
+    ///
+    /// # Errors
+    /// `Error::Cuda`, [`Error::Emulator`], [`Error::OutOfMemory`].
+    pub fn to_host(&self) -> Result<BinaryImage> {
+        let words = self.words.to_vec()?;
+        BinaryImage::from_words(self.width, self.height, words)
+    }
+}
+
+/// Words in a row of `width` pixels.
+pub(crate) fn row_words(width: u32) -> u32 {
+    width.div_ceil(WORD_BITS as u32)
+}

@@ -1,0 +1,477 @@
+//! [`BinaryImage`]: one bit a pixel.
+
+pub(crate) mod gpu;
+
+use crate::error::{Error, Result};
+use crate::memory::zeroed_vec;
+
+/// The number of pixels in a word of a [`BinaryImage`]'s rows.
+pub const WORD_BITS: usize = 64;
+
+/// A binary image: foreground (1) and background (0), one bit a pixel.
+///
+/// Pixels are addressed by `(x, y)`, x to the right and y down, both from 0. Each row starts at
+/// a word of its own: pixel `(x, y)` is bit `x % 64` (0 = least significant) of word `x / 64` of
+/// row `y`. The bits past the width, in the last word of a row, are always 0.
+///
+/// Everything that reads an image behaves as if it stood on an endless background, so
+/// foreground on the frame has a border there like anywhere else.
+///
+/// ```
+/// use trazar::BinaryImage;
+///
+/// let image = BinaryImage::from_art(
+///     "
+///     ..##.
+///     .###.
+///     ",
+/// )?;
+/// assert_eq!((image.width(), image.height()), (5, 2));
+/// assert!(image.get(2, 0));
+/// assert!(!image.get(0, 0));
+/// assert_eq!(image.count_foreground(), 5);
+/// # Ok::<(), trazar::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct BinaryImage {
+    width: u32,
+    height: u32,
+    words: Vec<u64>,
+}
+
+/// The largest width and height: coordinates of points, one past the last pixel included, are
+/// `i32`.
+pub const MAX_SIDE: u32 = i32::MAX as u32 - 1;
+
+impl BinaryImage {
+    /// An image of background.
+    ///
+    /// # Errors
+    /// [`Error::EmptyImage`] if a side is 0, [`Error::ImageTooLarge`] past [`MAX_SIDE`], and
+    /// [`Error::OutOfMemory`].
+    pub fn new(width: u32, height: u32) -> Result<Self> {
+        check_size(width.into(), height.into())?;
+        let words = (width as usize).div_ceil(WORD_BITS) * height as usize;
+        Ok(Self {
+            width,
+            height,
+            words: zeroed_vec(words, "the image's bits")?,
+        })
+    }
+
+    /// Thresholds an image of one value a pixel, row by row without padding: foreground is
+    /// `value > threshold`.
+    ///
+    /// ```
+    /// use trazar::BinaryImage;
+    ///
+    /// let grey = [0u8, 127, 128, 255];
+    /// let image = BinaryImage::from_values(2, 2, &grey, 127)?;
+    /// assert!(!image.get(1, 0) && image.get(0, 1));
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`BinaryImage::new`]; [`Error::SizeMismatch`] if there are not `width × height`
+    /// values; [`Error::NotANumber`] if one of them is NaN.
+    pub fn from_values<T: Sample>(
+        width: u32,
+        height: u32,
+        values: &[T],
+        threshold: T,
+    ) -> Result<Self> {
+        let mut image = Self::new(width, height)?;
+        check_count(width, height, image.pixel_count(), values.len(), "values")?;
+        for (y, row) in values.chunks_exact(width as usize).enumerate() {
+            image.set_row_from_values(y as u32, row, threshold)?;
+        }
+        Ok(image)
+    }
+
+    /// Thresholds one row into place, for callers that read an image row by row.
+    ///
+    /// # Errors
+    /// [`Error::SizeMismatch`] if the row does not hold `width` values; [`Error::NotANumber`].
+    ///
+    /// # Panics
+    /// If `y` is not below the height.
+    pub fn set_row_from_values<T: Sample>(
+        &mut self,
+        y: u32,
+        values: &[T],
+        threshold: T,
+    ) -> Result<()> {
+        check_count(self.width, 1, self.width.into(), values.len(), "values")?;
+        if T::MAY_BE_NAN && values.iter().any(|v| v.is_nan()) {
+            let x = values.iter().position(|v| v.is_nan()).unwrap_or(0) as u32;
+            return Err(Error::NotANumber { x, y });
+        }
+        for (word, chunk) in self.row_mut(y).iter_mut().zip(values.chunks(WORD_BITS)) {
+            *word = pack_word(chunk, threshold);
+        }
+        Ok(())
+    }
+
+    /// Takes words that are already packed as [`BinaryImage`] describes; bits past the width
+    /// are cleared.
+    ///
+    /// # Errors
+    /// As [`BinaryImage::new`]; [`Error::SizeMismatch`] if there are not
+    /// `ceil(width / 64) × height` words.
+    pub fn from_words(width: u32, height: u32, words: Vec<u64>) -> Result<Self> {
+        check_size(width.into(), height.into())?;
+        let row_words = (width as usize).div_ceil(WORD_BITS);
+        let needed = row_words as u64 * u64::from(height);
+        check_count(width, height, needed, words.len(), "words")?;
+        let mut image = Self {
+            width,
+            height,
+            words,
+        };
+        let past = width as usize % WORD_BITS;
+        if past != 0 {
+            for row in image.words.chunks_exact_mut(row_words) {
+                row[row_words - 1] &= (1 << past) - 1;
+            }
+        }
+        Ok(image)
+    }
+
+    /// Asks `foreground(x, y)` for each pixel, in raster order.
+    ///
+    /// # Errors
+    /// As [`BinaryImage::new`].
+    pub fn from_fn(
+        width: u32,
+        height: u32,
+        mut foreground: impl FnMut(u32, u32) -> bool,
+    ) -> Result<Self> {
+        let mut image = Self::new(width, height)?;
+        for y in 0..height {
+            for x in 0..width {
+                if foreground(x, y) {
+                    image.set(x, y, true);
+                }
+            }
+        }
+        Ok(image)
+    }
+
+    /// Reads a drawing, one line a row: `#` (or `1`, `@`, `x`) is foreground; `.` (or `0`, `-`,
+    /// `_`) is background. White space around lines, and empty lines, do not count.
+    ///
+    /// For tests and documentation.
+    ///
+    /// # Errors
+    /// As [`BinaryImage::new`]; [`Error::InvalidOption`] names a character or a line that does
+    /// not fit.
+    pub fn from_art(art: &str) -> Result<Self> {
+        let rows: Vec<&str> = art
+            .lines()
+            .map(str::trim)
+            .filter(|l| !l.is_empty())
+            .collect();
+        let width = rows.first().map_or(0, |row| row.chars().count());
+        check_size(width as u64, rows.len() as u64)?;
+        let mut image = Self::new(width as u32, rows.len() as u32)?;
+        for (y, row) in rows.iter().enumerate() {
+            if row.chars().count() != width {
+                return Err(Error::InvalidOption(format!(
+                    "row {y} of the drawing has {} characters, row 0 has {width}",
+                    row.chars().count()
+                )));
+            }
+            for (x, c) in row.chars().enumerate() {
+                match c {
+                    '#' | '1' | '@' | 'x' => image.set(x as u32, y as u32, true),
+                    '.' | '0' | '-' | '_' => {}
+                    _ => {
+                        return Err(Error::InvalidOption(format!(
+                            "'{c}' in row {y} of the drawing is neither '#' nor '.'"
+                        )));
+                    }
+                }
+            }
+        }
+        Ok(image)
+    }
+
+    /// Thresholds an 8-bit grey image: foreground is `value > threshold`.
+    ///
+    /// # Errors
+    /// As [`BinaryImage::new`].
+    pub fn from_luma8(image: &image::GrayImage, threshold: u8) -> Result<Self> {
+        Self::from_values(image.width(), image.height(), image.as_raw(), threshold)
+    }
+
+    /// Thresholds a 16-bit grey image: foreground is `value > threshold`.
+    ///
+    /// # Errors
+    /// As [`BinaryImage::new`].
+    pub fn from_luma16(
+        image: &image::ImageBuffer<image::Luma<u16>, Vec<u16>>,
+        threshold: u16,
+    ) -> Result<Self> {
+        Self::from_values(image.width(), image.height(), image.as_raw(), threshold)
+    }
+
+    /// Width in pixels, at least 1.
+    pub fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// Height in pixels, at least 1.
+    pub fn height(&self) -> u32 {
+        self.height
+    }
+
+    /// The number of pixels.
+    pub fn pixel_count(&self) -> u64 {
+        u64::from(self.width) * u64::from(self.height)
+    }
+
+    /// The number of words in a row.
+    pub fn words_per_row(&self) -> usize {
+        (self.width as usize).div_ceil(WORD_BITS)
+    }
+
+    /// The words of row `y`.
+    ///
+    /// # Panics
+    /// If `y` is not below the height.
+    pub fn row(&self, y: u32) -> &[u64] {
+        let n = self.words_per_row();
+        &self.words[y as usize * n..][..n]
+    }
+
+    /// The words of row `y`, to change. Bits past the width must stay 0, so this is not public.
+    pub(crate) fn row_mut(&mut self, y: u32) -> &mut [u64] {
+        let n = self.words_per_row();
+        &mut self.words[y as usize * n..][..n]
+    }
+
+    /// All rows' words, one row after the other.
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// Whether `(x, y)` is foreground; outside the image nothing is.
+    pub fn get(&self, x: u32, y: u32) -> bool {
+        x < self.width && y < self.height && {
+            let word = self.row(y)[x as usize / WORD_BITS];
+            word >> (x as usize % WORD_BITS) & 1 == 1
+        }
+    }
+
+    /// Makes `(x, y)` foreground or background.
+    ///
+    /// # Panics
+    /// If the pixel is outside the image.
+    pub fn set(&mut self, x: u32, y: u32, foreground: bool) {
+        assert!(
+            x < self.width && y < self.height,
+            "pixel ({x}, {y}) is outside the image of {} × {}",
+            self.width,
+            self.height
+        );
+        let bit = 1u64 << (x as usize % WORD_BITS);
+        let word = &mut self.row_mut(y)[x as usize / WORD_BITS];
+        *word = if foreground {
+            *word | bit
+        } else {
+            *word & !bit
+        };
+    }
+
+    /// The number of foreground pixels.
+    pub fn count_foreground(&self) -> u64 {
+        self.words.iter().map(|w| u64::from(w.count_ones())).sum()
+    }
+
+    /// Swaps foreground and background.
+    pub fn invert(&mut self) {
+        let n = self.words_per_row();
+        let past = self.width as usize % WORD_BITS;
+        let last = if past == 0 { !0 } else { (1 << past) - 1 };
+        for row in self.words.chunks_exact_mut(n) {
+            for word in row.iter_mut() {
+                *word = !*word;
+            }
+            row[n - 1] &= last;
+        }
+    }
+}
+
+/// The drawing that [`BinaryImage::from_art`] reads.
+impl std::fmt::Display for BinaryImage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for y in 0..self.height {
+            for x in 0..self.width {
+                f.write_str(if self.get(x, y) { "#" } else { "." })?;
+            }
+            f.write_str("\n")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for BinaryImage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "BinaryImage {} × {}", self.width, self.height)?;
+        if self.width <= 128 && self.height <= 128 {
+            write!(f, "\n{self}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Refuses sizes that no image can have.
+pub(crate) fn check_size(width: u64, height: u64) -> Result<()> {
+    if width == 0 || height == 0 {
+        return Err(Error::EmptyImage { width, height });
+    }
+    if width > MAX_SIDE.into() || height > MAX_SIDE.into() {
+        return Err(Error::ImageTooLarge {
+            width,
+            height,
+            limit: "a side is at most 2147483646 pixels",
+        });
+    }
+    Ok(())
+}
+
+/// Refuses a buffer that does not hold what an image of this size needs.
+pub(crate) fn check_count(
+    width: u32,
+    height: u32,
+    needed: u64,
+    given: usize,
+    unit: &'static str,
+) -> Result<()> {
+    let given = given as u64;
+    if given == needed {
+        return Ok(());
+    }
+    Err(Error::SizeMismatch {
+        width,
+        height,
+        needed,
+        given,
+        unit,
+    })
+}
+
+/// The values a pixel can have before it is thresholded.
+pub trait Sample: Copy + PartialOrd + sealed::Sealed {
+    /// Whether the type has values that compare to nothing.
+    const MAY_BE_NAN: bool;
+    /// Whether this is such a value.
+    fn is_nan(self) -> bool;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! samples {
+    ($($type:ty, $may_be_nan:literal, $is_nan:expr;)*) => {$(
+        impl sealed::Sealed for $type {}
+        impl Sample for $type {
+            const MAY_BE_NAN: bool = $may_be_nan;
+            fn is_nan(self) -> bool {
+                $is_nan(self)
+            }
+        }
+    )*};
+}
+
+samples! {
+    bool, false, |_| false;
+    u8, false, |_| false;
+    u16, false, |_| false;
+    i16, false, |_| false;
+    i32, false, |_| false;
+    f32, true, f32::is_nan;
+    f64, true, f64::is_nan;
+}
+
+/// Packs up to 64 values into a word.
+fn pack_word<T: Sample>(values: &[T], threshold: T) -> u64 {
+    // First one byte a pixel, which the compiler turns into vector compares; then the eight
+    // bytes of a group into eight bits by one multiplication: byte i, worth 2^(8 i), times
+    // 2^(56 - 7 i) lands on bit 56 + i, and no two products overlap.
+    const GATHER: u64 = 0x0102_0408_1020_4080;
+    let mut bytes = [0u8; WORD_BITS];
+    for (byte, &value) in bytes.iter_mut().zip(values) {
+        *byte = u8::from(value > threshold);
+    }
+    let mut word = 0;
+    for (i, group) in bytes.as_chunks::<8>().0.iter().enumerate() {
+        word |= (u64::from_le_bytes(*group).wrapping_mul(GATHER) >> 56) << (8 * i);
+    }
+    word
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packs_every_width() {
+        for width in 1..200u32 {
+            let values: Vec<u8> = (0..width * 3).map(|i| (i * 37 % 256) as u8).collect();
+            let image = BinaryImage::from_values(width, 3, &values, 100).unwrap();
+            for y in 0..3 {
+                for x in 0..width {
+                    assert_eq!(image.get(x, y), values[(y * width + x) as usize] > 100);
+                }
+            }
+            let again = BinaryImage::from_words(width, 3, image.words().to_vec()).unwrap();
+            assert_eq!(image, again);
+        }
+    }
+
+    #[test]
+    fn clears_bits_past_the_width() {
+        let mut image = BinaryImage::from_words(65, 1, vec![!0, !0]).unwrap();
+        assert_eq!(image.words(), [!0, 1]);
+        image.invert();
+        assert_eq!(image.words(), [0, 0]);
+        image.invert();
+        assert_eq!(image.count_foreground(), 65);
+    }
+
+    #[test]
+    fn refuses_what_is_no_image() {
+        assert!(matches!(
+            BinaryImage::new(0, 3),
+            Err(Error::EmptyImage { .. })
+        ));
+        assert!(matches!(
+            BinaryImage::new(u32::MAX, 1),
+            Err(Error::ImageTooLarge { .. })
+        ));
+        assert!(matches!(
+            BinaryImage::from_values(2, 2, &[0u8; 3], 0),
+            Err(Error::SizeMismatch {
+                needed: 4,
+                given: 3,
+                ..
+            })
+        ));
+        assert!(matches!(
+            BinaryImage::from_values(2, 2, &[0.0, 1.0, f32::NAN, 0.0], 0.5),
+            Err(Error::NotANumber { x: 0, y: 1 })
+        ));
+        assert!(BinaryImage::from_art("#.\n#").is_err());
+        assert!(BinaryImage::from_art("#?").is_err());
+    }
+
+    #[test]
+    fn refuses_memory_that_is_not_there() {
+        assert!(matches!(
+            BinaryImage::new(MAX_SIDE, MAX_SIDE),
+            Err(Error::OutOfMemory { .. })
+        ));
+    }
+}

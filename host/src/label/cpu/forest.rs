@@ -1,0 +1,121 @@
+//! Provisional labels and which of them are one component: a union-find forest.
+
+use crate::error::{Error, Result};
+use crate::memory::reserve;
+
+/// Trees of provisional labels, one tree for each component so far.
+///
+/// A label's parent is never larger than the label, and a root is its own parent. So a tree's
+/// root is its smallest label: the first in raster order, where labels are made in that order.
+///
+/// Labels count from 1; 4 bytes each.
+pub(super) struct Forest {
+    /// The parent of label `i` at `i`; element 0 stands for background.
+    parent: Vec<u32>,
+    limit: u32,
+}
+
+impl Forest {
+    /// An empty forest that takes `limit` labels.
+    pub(super) fn new(limit: u32) -> Result<Self> {
+        let mut parent = Vec::new();
+        reserve(&mut parent, 1, "provisional labels")?;
+        parent.push(0);
+        Ok(Self { parent, limit })
+    }
+
+    /// Makes room for `additional` more labels, so that [`plant`](Self::plant) finds it.
+    pub(super) fn reserve(&mut self, additional: usize) -> Result<()> {
+        reserve(&mut self.parent, additional, "provisional labels")
+    }
+
+    /// A new label, a tree of its own.
+    #[inline]
+    pub(super) fn plant(&mut self) -> Result<u32> {
+        let label = self.parent.len() as u32;
+        if label > self.limit || label == 0 {
+            return Err(Error::TooMany {
+                what: "provisional labels",
+                limit: self.limit.into(),
+            });
+        }
+        self.parent.push(label);
+        Ok(label)
+    }
+
+    /// The root of `label`'s tree.
+    #[inline]
+    pub(super) fn find(&mut self, mut label: u32) -> u32 {
+        loop {
+            let parent = self.parent[label as usize];
+            if parent == label {
+                return label;
+            }
+            // Halve the path: each label on it skips its parent.
+            let grandparent = self.parent[parent as usize];
+            self.parent[label as usize] = grandparent;
+            label = grandparent;
+        }
+    }
+
+    /// Makes one tree of two, and returns its root.
+    #[inline]
+    pub(super) fn join(&mut self, a: u32, b: u32) -> u32 {
+        if a == b {
+            return a;
+        }
+        let (a, b) = (self.find(a), self.find(b));
+        let (low, high) = (a.min(b), a.max(b));
+        self.parent[high as usize] = low;
+        low
+    }
+
+    /// Numbers the trees 1, 2, … in the order of their roots, but for those whose root has a
+    /// number `elsewhere`: the number of each label's tree, by label (0 for background), and
+    /// how many trees were numbered here.
+    pub(super) fn number(self, mut elsewhere: impl FnMut(u32) -> Option<u32>) -> (Vec<u32>, u32) {
+        let mut number = self.parent;
+        let mut count = 0;
+        for label in 1..number.len() {
+            let parent = number[label] as usize;
+            number[label] = if parent != label {
+                // Parents come first: theirs is a number already.
+                number[parent]
+            } else if let Some(number) = elsewhere(label as u32) {
+                number
+            } else {
+                count += 1;
+                count
+            };
+        }
+        (number, count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_trees_by_their_smallest_label() {
+        let mut forest = Forest::new(u32::MAX).unwrap();
+        let labels: Vec<u32> = (0..6).map(|_| forest.plant().unwrap()).collect();
+        assert_eq!(labels, [1, 2, 3, 4, 5, 6]);
+        assert_eq!(forest.join(5, 3), 3);
+        assert_eq!(forest.join(6, 5), 3);
+        assert_eq!(forest.join(4, 4), 4);
+        assert_eq!(forest.join(6, 2), 2);
+        assert_eq!(forest.find(5), 2);
+        assert_eq!(forest.number(|_| None), (vec![0, 1, 2, 2, 3, 2, 2], 3));
+    }
+
+    #[test]
+    fn refuses_labels_past_its_limit() {
+        let mut forest = Forest::new(2).unwrap();
+        assert!(forest.plant().is_ok() && forest.plant().is_ok());
+        assert!(matches!(
+            forest.plant(),
+            Err(Error::TooMany { limit: 2, .. })
+        ));
+    }
+}

@@ -1,0 +1,38 @@
+//! Labelling on the CPU.
+//!
+//! | stage | file |
+//! |---|---|
+//! | runs of foreground in rows of bits, and which of them touch | `runs.rs` |
+//! | which provisional labels are one component: union-find | `forest.rs` |
+//! | the two passes over a strip of rows: assign, fill | `strip.rs` |
+//! | the whole image on one thread | `sequential.rs` |
+//! | on all cores, in strips joined at their seams | `parallel.rs` |
+//! | area, bounding box, centroid | `statistics.rs` |
+
+mod forest;
+#[cfg(test)]
+mod oracle;
+mod parallel;
+mod runs;
+mod sequential;
+mod statistics;
+mod strip;
+
+use super::{LabelAlgorithm, LabelOptions, Labels};
+use crate::error::Result;
+use crate::image::BinaryImage;
+use crate::progress::Progress;
+
+/// Labels on the CPU, with an algorithm that runs there.
+pub(crate) fn label(
+    image: &BinaryImage,
+    options: &LabelOptions,
+    algorithm: LabelAlgorithm,
+    progress: &Progress<'_>,
+) -> Result<Labels> {
+    crate::threads::ensure();
+    match algorithm {
+        LabelAlgorithm::Sequential => sequential::label(image, options, progress),
+        _ => parallel::label(image, options, progress),
+    }
+}

@@ -1,0 +1,281 @@
+//! Label on all cores.
+//!
+//! 1. Cut the image into strips of rows, and assign provisional labels in each as
+//!    [`sequential`](super::sequential) does, each with a forest of its own.
+//! 2. Seams: where runs touch across the edge of two strips, join their trees, in a small forest
+//!    over the trees that reach a seam.
+//! 3. Number each strip's trees, but for those that belong to a tree of a strip above; a prefix
+//!    sum over the strips makes the numbers follow each other.
+//! 4. Fill each strip.
+//!
+//! A component's first pixel lies in the uppermost of its strips, and trees are ordered there by
+//! their first pixels: so the numbers are those of one pass over the whole image.
+//!
+//! Memory: as on one thread, and 8 bytes for each pair of runs that touch across a seam.
+
+use rayon::prelude::*;
+
+use super::forest::Forest;
+use super::runs::{Word, count_to, places, touching};
+use super::statistics;
+use super::strip::{Meter, Strip, background};
+use crate::error::Error;
+use crate::label::{Connectivity, LabelOptions, Labels};
+use crate::memory::reserve;
+use crate::progress::Progress;
+use crate::{BinaryImage, Result};
+
+/// Strips for each thread: enough for the threads to end together.
+const STRIPS_PER_THREAD: usize = 4;
+
+/// Fewer rows than this are not worth a seam.
+const LEAST_ROWS: u32 = 32;
+
+/// Labels the components of `image`.
+pub(super) fn label(
+    image: &BinaryImage,
+    options: &LabelOptions,
+    progress: &Progress<'_>,
+) -> Result<Labels> {
+    let strips = (rayon::current_num_threads() * STRIPS_PER_THREAD) as u32;
+    let rows = image.height().div_ceil(strips).max(LEAST_ROWS);
+    label_strips(rows, MOST_LABELS, image, options, progress)
+}
+
+/// Set in a number that is an index into the trees at seams.
+const AT_SEAM: u32 = 1 << 31;
+
+/// The most provisional labels of a strip: [`AT_SEAM`] must be free.
+const MOST_LABELS: u32 = AT_SEAM - 1;
+
+/// A strip after the first pass.
+struct Assigned {
+    forest: Forest,
+    /// The provisional labels of the last row's runs.
+    last_row: Vec<u32>,
+}
+
+/// Labels in strips of `rows` rows with at most `limit` provisional labels each.
+fn label_strips(
+    rows: u32,
+    limit: u32,
+    image: &BinaryImage,
+    options: &LabelOptions,
+    progress: &Progress<'_>,
+) -> Result<Labels> {
+    let (width, height) = (image.width(), image.height());
+    let strips: Vec<Strip<'_>> = (0..height)
+        .step_by(rows as usize)
+        .map(|y| Strip {
+            image,
+            rows: y..height.min(y + rows),
+        })
+        .collect();
+    let mut labels = background(image)?;
+    let strip_pixels = rows as usize * width as usize;
+    let meter = Meter::new(image, progress);
+
+    let mut assigned = strips
+        .par_iter()
+        .zip(labels.par_chunks_mut(strip_pixels))
+        .map(|(strip, labels)| {
+            let mut forest = Forest::new(limit)?;
+            let last_row = strip.assign(options.connectivity, &mut forest, labels, &meter)?;
+            Ok(Assigned { forest, last_row })
+        })
+        .collect::<Result<Vec<_>>>()?;
+
+    let seams = Seams::join(&strips, &mut assigned, options.connectivity)?;
+
+    let numbered: Vec<(Vec<u32>, u32)> = assigned
+        .into_par_iter()
+        .zip(&seams.trees_from_above)
+        .map(|(strip, trees)| {
+            let mut trees = trees.iter().peekable();
+            strip.forest.number(|root| {
+                let tree = trees.next_if(|tree| tree.root == root)?;
+                Some(AT_SEAM | tree.component)
+            })
+        })
+        .collect();
+
+    // The components that start above each strip.
+    let mut before = Vec::with_capacity(strips.len());
+    let mut count = 0u32;
+    for &(_, starting) in &numbered {
+        before.push(count);
+        count = count.checked_add(starting).ok_or(Error::TooMany {
+            what: "components",
+            limit: u32::MAX.into(),
+        })?;
+    }
+    let at_seams: Vec<u32> = seams
+        .first_trees
+        .iter()
+        .map(|&(strip, root)| before[strip] + numbered[strip].0[root as usize])
+        .collect();
+
+    strips
+        .par_iter()
+        .zip(labels.par_chunks_mut(strip_pixels))
+        .zip(numbered.into_par_iter().zip(&before))
+        .for_each(|((strip, labels), ((number, _), before))| {
+            let number = |label| match number[label as usize] {
+                at_seam @ AT_SEAM.. => at_seams[(at_seam ^ AT_SEAM) as usize],
+                own => before + own,
+            };
+            strip.fill(labels, number, &meter);
+        });
+
+    let components = options
+        .statistics
+        .then(|| statistics::measure(&strips, &before, &labels, count))
+        .transpose()?;
+    Ok(Labels {
+        width,
+        height,
+        labels,
+        count,
+        components,
+    })
+}
+
+/// The components that pass a seam.
+struct Seams {
+    /// By component, from 0: the strip that it starts in, and the root of its first tree there.
+    first_trees: Vec<(usize, u32)>,
+    /// By strip: all other trees of such components, in the order of their roots.
+    trees_from_above: Vec<Vec<TreeFromAbove>>,
+}
+
+/// A tree whose component has an earlier one.
+struct TreeFromAbove {
+    root: u32,
+    component: u32,
+}
+
+impl Seams {
+    fn join(
+        strips: &[Strip<'_>],
+        assigned: &mut [Assigned],
+        connectivity: Connectivity,
+    ) -> Result<Self> {
+        // Each pair of trees that touch, the upper one as (strip, root) and the other's root.
+        let mut pairs = Vec::new();
+        for (i, strip) in strips.iter().enumerate().skip(1) {
+            let first_row = strip.rows.start;
+            let (row, above) = (strip.image.row(first_row), strip.image.row(first_row - 1));
+            let (upper, lower) = assigned.split_at_mut(i);
+            let (upper, lower) = (&mut upper[i - 1], &mut lower[0]);
+            let (mut row_runs, mut above_runs) = (0, 0);
+            for (w, u) in Word::of_row(row).zip(Word::of_row(above)) {
+                for place in places(touching(w, u, connectivity)) {
+                    let run = row_runs + count_to(w.starts(), place);
+                    let over = above_runs + count_to(u.starts(), place);
+                    let root = upper.forest.find(upper.last_row[over - 1]);
+                    let pair = ((i - 1, root), lower.forest.find(run as u32));
+                    if pairs.last() != Some(&pair) {
+                        reserve(&mut pairs, 1, "the strips' seams")?;
+                        pairs.push(pair);
+                    }
+                }
+                row_runs += w.starts().count_ones() as usize;
+                above_runs += u.starts().count_ones() as usize;
+            }
+        }
+
+        // A forest whose labels are the places of the trees in raster order, from 1.
+        let mut trees = Vec::new();
+        reserve(&mut trees, 2 * pairs.len(), "the strips' seams")?;
+        trees.extend(pairs.iter().map(|&(upper, _)| upper));
+        trees.extend(pairs.iter().map(|&((strip, _), root)| (strip + 1, root)));
+        trees.sort_unstable();
+        trees.dedup();
+        let mut forest = Forest::new(AT_SEAM)?;
+        forest.reserve(trees.len())?;
+        for _ in &trees {
+            forest.plant()?;
+        }
+        let label = |tree| trees.partition_point(|&other| other <= tree) as u32;
+        for (upper, root) in pairs {
+            forest.join(label(upper), label((upper.0 + 1, root)));
+        }
+
+        let (components, count) = forest.number(|_| None);
+        let mut seams = Self {
+            first_trees: Vec::with_capacity(count as usize),
+            trees_from_above: strips.iter().map(|_| Vec::new()).collect(),
+        };
+        for (&(strip, root), component) in trees.iter().zip(&components[1..]) {
+            let component = component - 1;
+            if component as usize == seams.first_trees.len() {
+                seams.first_trees.push((strip, root));
+            } else {
+                seams.trees_from_above[strip].push(TreeFromAbove { root, component });
+            }
+        }
+        Ok(seams)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::label::cpu::{oracle, sequential};
+    use proptest::prelude::*;
+
+    fn options(connectivity: Connectivity) -> LabelOptions {
+        LabelOptions {
+            connectivity,
+            statistics: true,
+            ..LabelOptions::default()
+        }
+    }
+
+    proptest! {
+        #![proptest_config(crate::seeds::config(512, 1))]
+
+        #[test]
+        fn strips_of_any_height_agree_with_one_pass(
+            image in oracle::images(),
+            rows in 1u32..8,
+        ) {
+            for connectivity in [Connectivity::Four, Connectivity::Eight] {
+                let options = options(connectivity);
+                let expected = sequential::label(&image, &options, &Progress::SILENT).unwrap();
+                let found =
+                    label_strips(rows, MOST_LABELS, &image, &options, &Progress::SILENT).unwrap();
+                prop_assert_eq!(found, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn patterns_agree_with_one_pass() {
+        for (image, name) in oracle::patterns() {
+            for connectivity in [Connectivity::Four, Connectivity::Eight] {
+                let options = options(connectivity);
+                let expected = sequential::label(&image, &options, &Progress::SILENT).unwrap();
+                for rows in [1, 2, 5, 64] {
+                    let found =
+                        label_strips(rows, MOST_LABELS, &image, &options, &Progress::SILENT);
+                    assert_eq!(found.unwrap(), expected, "{name} in strips of {rows}");
+                }
+                let found = label(&image, &options, &Progress::SILENT).unwrap();
+                assert_eq!(found, expected, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn refuses_more_labels_than_the_limit() {
+        // Eight components in each strip of four rows.
+        let image = crate::generate::dots(8, 16).unwrap();
+        let options = LabelOptions::default();
+        assert!(label_strips(4, 8, &image, &options, &Progress::SILENT).is_ok());
+        assert!(matches!(
+            label_strips(4, 7, &image, &options, &Progress::SILENT),
+            Err(Error::TooMany { limit: 7, .. })
+        ));
+    }
+}

@@ -1,0 +1,178 @@
+//! The components' measures, from the finished labels.
+
+use std::collections::HashMap;
+use std::ops::AddAssign;
+
+use glam::{DVec2, IVec2};
+use rayon::prelude::*;
+
+use super::runs::runs;
+use super::strip::Strip;
+use crate::Result;
+use crate::geometry::BoundingBox;
+use crate::label::Component;
+use crate::memory::reserve;
+
+/// The measures of components 1 to `count`, from the `labels` of the whole image.
+///
+/// `before[i]` is the number of components that start above `strips[i]`, so a strip owns the
+/// numbers from there on, and its threads write to those alone; what it adds to components from
+/// above is kept aside until all are done. The sums are exact, so their order does not show.
+///
+/// Memory: none beyond the result, where sums fit 64 bits (sides up to 2 million); else as much
+/// again. Beside it, what the strips keep aside.
+pub(super) fn measure(
+    strips: &[Strip<'_>],
+    before: &[u32],
+    labels: &[u32],
+    count: u32,
+) -> Result<Vec<Component>> {
+    let image = strips[0].image;
+    let longest_side = u64::from(image.width().max(image.height()));
+    if image.pixel_count().checked_mul(longest_side).is_some() {
+        measure_with::<u64>(strips, before, labels, count)
+    } else {
+        measure_with::<u128>(strips, before, labels, count)
+    }
+}
+
+fn measure_with<S: Sum>(
+    strips: &[Strip<'_>],
+    before: &[u32],
+    labels: &[u32],
+    count: u32,
+) -> Result<Vec<Component>> {
+    let mut tallies = Vec::new();
+    reserve(&mut tallies, count as usize, "the components' measures")?;
+    tallies.resize(count as usize, Tally::<S>::NOTHING);
+
+    let width = strips[0].image.width() as usize;
+    let (mut rest, mut rest_labels) = (&mut tallies[..], labels);
+    let mut jobs = Vec::with_capacity(strips.len());
+    for (i, strip) in strips.iter().enumerate() {
+        let owned = before.get(i + 1).unwrap_or(&count) - before[i];
+        let own = rest.split_off_mut(..owned as usize).unwrap_or_default();
+        let pixels = strip.rows.len() * width;
+        let labels = rest_labels.split_off(..pixels).unwrap_or_default();
+        jobs.push((strip, before[i], own, labels));
+    }
+    let add = |(strip, before, own, labels)| add_strip(strip, before, own, labels);
+    let from_above: Vec<HashMap<u32, Tally<S>>> = if let [_] = strips {
+        jobs.into_iter().map(add).collect()
+    } else {
+        jobs.into_par_iter().map(add).collect()
+    };
+    for (label, tally) in from_above.into_iter().flatten() {
+        tallies[label as usize - 1].add(&tally);
+    }
+    // A component takes as much room as a tally of 64-bit sums, and takes its place.
+    Ok(tallies.into_iter().map(Tally::finish).collect())
+}
+
+/// Adds up a strip's runs: those of its own components in `own`, which starts at component
+/// `before + 1`; the others are returned.
+fn add_strip<S: Sum>(
+    strip: &Strip<'_>,
+    before: u32,
+    own: &mut [Tally<S>],
+    labels: &[u32],
+) -> HashMap<u32, Tally<S>> {
+    let mut from_above = HashMap::new();
+    // The last one, on its way there: mostly there is one large component.
+    let (mut last, mut tally) = (0, Tally::NOTHING);
+    let width = strip.image.width() as usize;
+    for (y, labels) in strip.rows.clone().zip(labels.chunks_exact(width)) {
+        for (start, end) in runs(strip.image.row(y)) {
+            let label = labels[start];
+            if label > before {
+                own[(label - before - 1) as usize].add_run(y, start, end);
+                continue;
+            }
+            if label != last {
+                keep(&mut from_above, last, &tally);
+                (last, tally) = (label, Tally::NOTHING);
+            }
+            tally.add_run(y, start, end);
+        }
+    }
+    keep(&mut from_above, last, &tally);
+    from_above
+}
+
+fn keep<S: Sum>(tallies: &mut HashMap<u32, Tally<S>>, label: u32, tally: &Tally<S>) {
+    if tally.area > 0 {
+        tallies.entry(label).or_insert(Tally::NOTHING).add(tally);
+    }
+}
+
+/// An unsigned integer that holds the sum of coordinates.
+trait Sum: Copy + AddAssign + From<u64> + Send + Sync {
+    const ZERO: Self;
+    fn to_f64(self) -> f64;
+}
+
+impl Sum for u64 {
+    const ZERO: Self = 0;
+    fn to_f64(self) -> f64 {
+        self as f64
+    }
+}
+
+impl Sum for u128 {
+    const ZERO: Self = 0;
+    fn to_f64(self) -> f64 {
+        self as f64
+    }
+}
+
+/// What a component's pixels add up to.
+#[derive(Clone, Copy)]
+struct Tally<S> {
+    area: u64,
+    min: IVec2,
+    max: IVec2,
+    sum_x: S,
+    sum_y: S,
+}
+
+impl<S: Sum> Tally<S> {
+    const NOTHING: Self = Self {
+        area: 0,
+        min: IVec2::MAX,
+        max: IVec2::MIN,
+        sum_x: S::ZERO,
+        sum_y: S::ZERO,
+    };
+
+    /// Adds the pixels of row `y` from column `start` to before `end`.
+    fn add_run(&mut self, y: u32, start: usize, end: usize) {
+        let (start, end, row) = (start as u64, end as u64, u64::from(y));
+        let pixels = end - start;
+        self.area += pixels;
+        self.min = self.min.min(IVec2::new(start as i32, y as i32));
+        self.max = self.max.max(IVec2::new(end as i32 - 1, y as i32));
+        // Below 2⁶³ each.
+        self.sum_x += S::from((start + end - 1) * pixels / 2);
+        self.sum_y += S::from(row * pixels);
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.area += other.area;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.sum_x += other.sum_x;
+        self.sum_y += other.sum_y;
+    }
+
+    fn finish(self) -> Component {
+        let area = self.area as f64;
+        Component {
+            area: self.area,
+            bounding_box: BoundingBox {
+                min: self.min,
+                max: self.max,
+            },
+            centroid: DVec2::new(self.sum_x.to_f64() / area, self.sum_y.to_f64() / area),
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! Two passes over a strip of rows: assign provisional labels to runs, then fill pixels.
+//!
+//! The provisional label of a run waits in the result itself, at the run's first pixel, so the
+//! passes need no memory by the run: two rows of labels, and the forest.
+//!
+//! A word that equals the word above it is the common case in drawings and masks. Its runs have
+//! the labels of the runs above, and its pixels those of the pixels above; both are copied.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use super::forest::Forest;
+use super::runs::{RUNS_PER_WORD, Word, count_to, pieces, places, runs, touching};
+use crate::label::Connectivity;
+use crate::memory::{advise_large_pages, zeroed_vec};
+use crate::progress::Progress;
+use crate::{BinaryImage, Result, WORD_BITS};
+
+/// Labels of an image without foreground; their pages are not touched yet.
+pub(super) fn background(image: &BinaryImage) -> Result<Vec<u32>> {
+    let mut labels = zeroed_vec(image.pixel_count() as usize, "labels")?;
+    advise_large_pages(&mut labels);
+    Ok(labels)
+}
+
+/// Some rows of an image, labelled as an image of their own.
+#[derive(Clone)]
+pub(super) struct Strip<'a> {
+    pub(super) image: &'a BinaryImage,
+    pub(super) rows: Range<u32>,
+}
+
+/// A run that has no label yet.
+const NONE: u32 = 0;
+
+/// Counts the rows that are done, of all strips in both passes, and reports them.
+pub(super) struct Meter<'a> {
+    progress: &'a Progress<'a>,
+    done: AtomicU64,
+    total: u64,
+}
+
+impl<'a> Meter<'a> {
+    pub(super) fn new(image: &BinaryImage, progress: &'a Progress<'a>) -> Self {
+        Self {
+            progress,
+            done: AtomicU64::new(0),
+            total: 2 * u64::from(image.height()),
+        }
+    }
+
+    /// Row `y` of the strip is done: reported every million pixels or so, and at the end.
+    fn count_row(&self, strip: &Strip<'_>, y: u32) {
+        let batch = ((1 << 20) / strip.image.width()).max(1);
+        let row = y - strip.rows.start + 1;
+        let rows = match row % batch {
+            0 => batch,
+            rest if y + 1 == strip.rows.end => rest,
+            _ => return,
+        };
+        let done = self.done.fetch_add(rows.into(), Relaxed) + u64::from(rows);
+        self.progress.report(done, self.total);
+    }
+}
+
+impl<'a> Strip<'a> {
+    /// The whole image.
+    pub(super) fn whole(image: &'a BinaryImage) -> Self {
+        let rows = 0..image.height();
+        Self { image, rows }
+    }
+
+    /// Row `y` and the one above it, where the strip has one.
+    fn words(&self, y: u32) -> (&'a [u64], Option<&'a [u64]>) {
+        let above = (y > self.rows.start).then(|| self.image.row(y - 1));
+        (self.image.row(y), above)
+    }
+
+    /// First pass: plants the runs' provisional labels in `forest`, joins those of runs that
+    /// touch, and leaves each run's label at its first pixel in `labels`, the strip's part of
+    /// the result; all else there stays as it was, 0.
+    ///
+    /// A run that starts in a word that equals the word above need have no label there:
+    /// [`fill`](Self::fill) does not ask for it.
+    ///
+    /// Returns the labels of the last row's runs. Those of the first row's are 1, 2, ….
+    pub(super) fn assign(
+        &self,
+        connectivity: Connectivity,
+        forest: &mut Forest,
+        labels: &mut [u32],
+        meter: &Meter<'_>,
+    ) -> Result<Vec<u32>> {
+        let width = self.image.width() as usize;
+        let most_runs = width.div_ceil(2);
+        // The labels of a row's runs from the left, from element 1 on: so the run that a place
+        // in a word belongs to is the number of runs that start up to there.
+        let mut row_labels = vec![NONE; 1 + most_runs + RUNS_PER_WORD];
+        let mut above_labels = row_labels.clone();
+        let background = vec![0; self.image.words_per_row()];
+        for (y, labels) in self.rows.clone().zip(labels.chunks_exact_mut(width)) {
+            let (row, above) = self.words(y);
+            let above = above.unwrap_or(&background);
+            forest.reserve(most_runs)?;
+            join_row(
+                row,
+                above,
+                connectivity,
+                forest,
+                &mut row_labels,
+                &above_labels,
+            );
+            label_row(row, above, forest, &mut row_labels, labels)?;
+            std::mem::swap(&mut row_labels, &mut above_labels);
+            meter.count_row(self, y);
+        }
+        let runs = runs(self.image.row(self.rows.end - 1)).count();
+        above_labels.truncate(1 + runs);
+        above_labels.remove(0);
+        Ok(above_labels)
+    }
+
+    /// Second pass: gives each foreground pixel the number of its run's provisional label.
+    pub(super) fn fill(&self, labels: &mut [u32], number: impl Fn(u32) -> u32, meter: &Meter<'_>) {
+        let width = self.image.width() as usize;
+        let background = vec![0; self.image.words_per_row()];
+        let mut above_labels: &[u32] = &[];
+        for (y, labels) in self.rows.clone().zip(labels.chunks_exact_mut(width)) {
+            let (row, above) = self.words(y);
+            fill_row(
+                row,
+                above.unwrap_or(&background),
+                labels,
+                above_labels,
+                &number,
+            );
+            above_labels = labels;
+            meter.count_row(self, y);
+        }
+    }
+}
+
+/// Gives each run that touches runs above the label of one of them, and joins those of all;
+/// other runs get [`NONE`].
+fn join_row(
+    row: &[u64],
+    above: &[u64],
+    connectivity: Connectivity,
+    forest: &mut Forest,
+    row_labels: &mut [u32],
+    above_labels: &[u32],
+) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("popcnt") && is_x86_feature_detected!("bmi1") {
+        // SAFETY: the processor has the features, as just asked.
+        unsafe { join_row_popcnt(row, above, connectivity, forest, row_labels, above_labels) };
+        return;
+    }
+    join_row_anywhere(row, above, connectivity, forest, row_labels, above_labels);
+}
+
+/// [`join_row_anywhere`] with instructions that count bits, which x86-64 has since 2008 but does
+/// not promise: a fifth less time for the whole job on noise of 90 %, 15 % on nested rectangles.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "popcnt,bmi1")]
+fn join_row_popcnt(
+    row: &[u64],
+    above: &[u64],
+    connectivity: Connectivity,
+    forest: &mut Forest,
+    row_labels: &mut [u32],
+    above_labels: &[u32],
+) {
+    join_row_anywhere(row, above, connectivity, forest, row_labels, above_labels);
+}
+
+#[inline(always)]
+fn join_row_anywhere(
+    row: &[u64],
+    above: &[u64],
+    connectivity: Connectivity,
+    forest: &mut Forest,
+    row_labels: &mut [u32],
+    above_labels: &[u32],
+) {
+    // The runs before this word.
+    let (mut row_runs, mut above_runs) = (0, 0);
+    for (w, u) in Word::of_row(row).zip(Word::of_row(above)) {
+        if w.bits | u.bits == 0 {
+            continue;
+        }
+        let (row_starts, above_starts) = (w.starts(), u.starts());
+        // All that could start here: a copy of constant length is cheaper, and what it brings
+        // too much is overwritten.
+        let new = &mut row_labels[row_runs + 1..][..RUNS_PER_WORD];
+        if w == u {
+            new.copy_from_slice(&above_labels[above_runs + 1..][..RUNS_PER_WORD]);
+        } else {
+            new.fill(NONE);
+            for place in places(touching(w, u, connectivity)) {
+                let label = &mut row_labels[row_runs + count_to(row_starts, place)];
+                let other = above_labels[above_runs + count_to(above_starts, place)];
+                *label = if *label == NONE {
+                    other
+                } else {
+                    forest.join(*label, other)
+                };
+            }
+        }
+        row_runs += row_starts.count_ones() as usize;
+        above_runs += above_starts.count_ones() as usize;
+    }
+}
+
+/// Plants labels for the runs that have none, and leaves all runs' labels at their first pixels.
+fn label_row(
+    row: &[u64],
+    above: &[u64],
+    forest: &mut Forest,
+    row_labels: &mut [u32],
+    labels: &mut [u32],
+) -> Result<()> {
+    let mut run_labels = row_labels[1..].iter_mut();
+    for (i, (w, u)) in Word::of_row(row).zip(Word::of_row(above)).enumerate() {
+        let starts = w.starts();
+        if w == u {
+            let runs = starts.count_ones() as usize;
+            if runs > 0 {
+                run_labels.nth(runs - 1);
+            }
+            continue;
+        }
+        for (place, label) in places(starts).zip(&mut run_labels) {
+            if *label == NONE {
+                *label = forest.plant()?;
+            }
+            labels[i * WORD_BITS + place] = *label;
+        }
+    }
+    Ok(())
+}
+
+/// Fills one row of pixels.
+fn fill_row(
+    row: &[u64],
+    above: &[u64],
+    labels: &mut [u32],
+    above_labels: &[u32],
+    number: &impl Fn(u32) -> u32,
+) {
+    for (i, (w, &above)) in Word::of_row(row).zip(above).enumerate() {
+        if w.bits == 0 {
+            continue;
+        }
+        let first = i * WORD_BITS;
+        if w.bits == above {
+            let last = labels.len().min(first + WORD_BITS);
+            labels[first..last].copy_from_slice(&above_labels[first..last]);
+            continue;
+        }
+        let before = if w.carry == 1 { labels[first - 1] } else { 0 };
+        let labels = &mut labels[first..];
+        let label_at = |labels: &[u32], start| match start {
+            0 if w.carry == 1 => before,
+            _ => number(labels[start]),
+        };
+        if w.starts().count_ones() < BUSY || labels.len() < WORD_BITS {
+            for (start, end) in pieces(w.bits) {
+                let label = label_at(labels, start);
+                labels[start..end].fill(label);
+            }
+            continue;
+        }
+        // Mostly all runs of a word are of one component: then no run matters.
+        let some = label_at(labels, w.bits.trailing_zeros() as usize);
+        if places(w.starts()).all(|start| number(labels[start]) == some) {
+            for (labels, byte) in labels.chunks_exact_mut(8).zip(w.bits.to_le_bytes()) {
+                for (place, label) in labels.iter_mut().enumerate() {
+                    *label = if byte & 1 << place == 0 { 0 } else { some };
+                }
+            }
+            continue;
+        }
+        // Short pieces are written in blocks of constant length, into a buffer with room for
+        // what they write too much. The next piece, or the background after it, mends that.
+        let mut pixels = [0; WORD_BITS + 2 * BLOCK];
+        for (start, end) in pieces(w.bits) {
+            let label = label_at(labels, start);
+            for block in (start..end).step_by(BLOCK) {
+                pixels[block..][..BLOCK].fill(label);
+            }
+            pixels[end..][..BLOCK].fill(0);
+        }
+        labels[..WORD_BITS].copy_from_slice(&pixels[..WORD_BITS]);
+    }
+}
+
+/// From this many starts in a word on, its pixels are filled in blocks.
+const BUSY: u32 = 3;
+
+/// The pixels of a block.
+const BLOCK: usize = 8;

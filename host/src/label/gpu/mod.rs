@@ -1,0 +1,169 @@
+//! Label with kernels: the pipelines, for any [`Gpu`], with images and labels that stay there.
+//!
+//! | algorithm | kernels |
+//! |---|---|
+//! | [`LabelAlgorithm::Tiles`] | `tiles_label` (or `tiles_label_bytes`), `tiles_merge`, `tiles_flatten`, scan, `tiles_write` |
+//! | [`LabelAlgorithm::Direct`] | `direct_start`, `direct_join`, `direct_flatten`, `count_roots`, scan, `direct_write` |
+//!
+//! # Memory
+//! On the GPU, in bytes a pixel: 1/8 for the image, 4 for the labels; while `Tiles` works, 1.2 more (1 for the runs of its
+//! tiles, of which it touches only what there are), while `Direct` works, 0.2 more.
+
+mod direct;
+mod labels;
+mod number;
+mod statistics;
+mod tiles;
+
+use trazar_kernels::label::tiles::Grid;
+
+use super::{Connectivity, LabelAlgorithm, LabelOptions, Labels};
+#[cfg(feature = "cuda")]
+use crate::cuda::{Device, Queue, Stream};
+use crate::error::{Error, Result};
+use crate::gpu::Gpu;
+use crate::image::BinaryImage;
+use crate::image::gpu::DeviceImage;
+use crate::image::gpu::check_bytes;
+pub use labels::DeviceLabels;
+use tiles::Tiles;
+
+/// Labels images on one GPU. Clones work on the same queue.
+///
+/// ```
+/// use trazar::emulator::Emulator;
+/// use trazar::{BinaryImage, Connectivity, DeviceImage, DeviceLabeler, LabelAlgorithm};
+///
+/// // On an NVIDIA GPU: `DeviceLabeler::new(&trazar::cuda::Device::open(0)?)?`.
+/// let labeler = DeviceLabeler::on(Emulator::new(0));
+/// let image = BinaryImage::from_art("##.#")?;
+/// let image = DeviceImage::upload(labeler.gpu(), &image)?;
+/// let labels = labeler.label(&image, Connectivity::Eight, LabelAlgorithm::Tiles)?;
+/// assert_eq!(labels.count()?, 2);
+/// assert_eq!(labels.to_host()?.as_slice(), [1, 1, 0, 2]);
+/// # Ok::<(), trazar::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct DeviceLabeler<G: Gpu> {
+    gpu: G,
+}
+
+#[cfg(feature = "cuda")]
+impl DeviceLabeler<Queue> {
+    /// Compiles the kernels for `device` and makes a stream.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`].
+    pub fn new(device: &Device) -> Result<Self> {
+        Ok(Self::on(Queue::open(device)?))
+    }
+
+    /// The stream that it works on.
+    pub fn stream(&self) -> &Stream {
+        self.gpu.stream()
+    }
+}
+
+impl<G: Gpu> DeviceLabeler<G> {
+    /// Labels on `gpu`.
+    pub fn on(gpu: G) -> Self {
+        Self { gpu }
+    }
+
+    /// What it works on.
+    pub fn gpu(&self) -> &G {
+        &self.gpu
+    }
+
+    /// Labels `image`: queues the work, which an NVIDIA GPU does while the host runs on.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] for an algorithm of the processor, [`Error::ImageTooLarge`] past 2³² - 1 pixels; `Error::Cuda`, [`Error::Emulator`].
+    pub fn label(
+        &self,
+        image: &DeviceImage<G>,
+        connectivity: Connectivity,
+        algorithm: LabelAlgorithm,
+    ) -> Result<DeviceLabels<G>> {
+        let grid = grid(image.width(), image.height())?;
+        algorithm.check_runs_on(G::DEVICE)?;
+        // The image may be dropped before the work is done: its memory then goes back after it.
+        let image = self.gpu.using(image.words())?;
+        let labels = match algorithm {
+            LabelAlgorithm::Direct => direct::label(&self.gpu, &image, grid, connectivity)?,
+            _ => {
+                let mut tiles = Tiles::new(&self.gpu, grid, connectivity)?;
+                // SAFETY: an image of the grid's size, in use.
+                unsafe {
+                    tiles.label(&self.gpu, &image)?;
+                    tiles.finish(&self.gpu, &image)?
+                }
+            }
+        };
+        image.finish()?;
+        Ok(labels)
+    }
+
+    /// Labels an image of one byte a pixel, row by row without padding, whose foreground is `value > threshold`, with
+    /// [`LabelAlgorithm::Tiles`]. Also gives the image of bits: where the width is a multiple of 16, the kernel that reads
+    /// the bytes labels them too, which is faster than [`DeviceImage::pack`] before [`label`](Self::label).
+    ///
+    /// # Errors
+    /// Those of [`DeviceImage::pack`] and [`label`](Self::label).
+    pub fn label_bytes(
+        &self,
+        width: u32,
+        height: u32,
+        bytes: &G::Buffer<u8>,
+        threshold: u8,
+        connectivity: Connectivity,
+    ) -> Result<(DeviceImage<G>, DeviceLabels<G>)> {
+        if !width.is_multiple_of(16) {
+            let image = DeviceImage::pack(&self.gpu, width, height, bytes, threshold)?;
+            let labels = self.label(&image, connectivity, LabelAlgorithm::Tiles)?;
+            return Ok((image, labels));
+        }
+        check_bytes::<G>(width, height, bytes)?;
+        let grid = grid(width, height)?;
+        let bytes = self.gpu.using(bytes)?;
+        let mut words = self.gpu.alloc(grid.words() as usize)?;
+        let mut tiles = Tiles::new(&self.gpu, grid, connectivity)?;
+        // SAFETY: sizes were checked or are the grid's, and the bytes are in use.
+        let labels = unsafe {
+            tiles.label_bytes(&self.gpu, &bytes, threshold, &mut words)?;
+            tiles.finish(&self.gpu, &words)?
+        };
+        bytes.finish()?;
+        let image = DeviceImage::of(width, height, words);
+        Ok((image, labels))
+    }
+
+    /// Labels an image of the host's.
+    pub(crate) fn label_host(
+        &self,
+        image: &BinaryImage,
+        options: &LabelOptions,
+        algorithm: LabelAlgorithm,
+    ) -> Result<Labels> {
+        let on_device = DeviceImage::upload(&self.gpu, image)?;
+        let labels = self.label(&on_device, options.connectivity, algorithm)?;
+        let components = options
+            .statistics
+            // SAFETY: these are the image's labels.
+            .then(|| unsafe { self.measure(&on_device, &labels) })
+            .transpose()?;
+        Ok(Labels {
+            components,
+            ..labels.to_host()?
+        })
+    }
+}
+
+/// The tiles of an image, if its pixels can be numbered with 32 bits.
+fn grid(width: u32, height: u32) -> Result<Grid> {
+    Grid::new(width, height).ok_or(Error::ImageTooLarge {
+        width: width.into(),
+        height: height.into(),
+        limit: "on the GPU, pixels are numbered with 32 bits; label it on the CPU, or in parts",
+    })
+}

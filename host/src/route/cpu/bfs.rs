@@ -1,0 +1,89 @@
+//! The report's breadth-first search: the path with the fewest edges, whatever it costs.
+
+use super::heuristic::nearest;
+use super::retrace::UNREACHED;
+use crate::Result;
+use crate::progress::Progress;
+use crate::route::grid::RoutingGrid;
+use crate::route::grid::by_cell;
+use crate::route::net_by_net::{Joined, PinCells};
+
+/// Joins the pins one after the other, by distances anew for each: of the paths from the tree with the fewest edges, the cheapest
+/// one's cost. That is no shortest path where one with more edges is cheaper, so neither the order of the pins nor their paths are
+/// those of the exact algorithms.
+///
+/// Of several such paths it takes that which, seen from the pin, steps to the first neighbour in the order of the module `route`.
+///
+/// # Cost
+/// The cells times the pins.
+pub(super) fn connect(
+    grid: &RoutingGrid,
+    pins: &PinCells,
+    progress: &Progress<'_>,
+) -> Result<Joined> {
+    let mut joined = Joined::default();
+    let Some(root) = pins.first() else {
+        return Ok(joined);
+    };
+    let mut costs: Vec<u64> = by_cell(grid, "the distances")?;
+    let mut levels: Vec<u32> = by_cell(grid, "the levels")?;
+    let mut tree = root.clone();
+    let mut open: Vec<usize> = (1..pins.len()).collect();
+    while !open.is_empty() {
+        progress.report((pins.len() - open.len()) as u64, pins.len() as u64);
+        search(grid, &tree, &mut costs, &mut levels);
+        let Some((cost, at, start)) = nearest(pins, &open, &costs) else {
+            break;
+        };
+        let mut path = vec![start];
+        let mut cell = start;
+        while levels[cell as usize] > 0 {
+            let mut neighbours = grid.neighbours(cell);
+            let back = neighbours.find(|&(next, weight)| {
+                levels[next as usize] == levels[cell as usize] - 1
+                    && costs[next as usize] + u64::from(weight) == costs[cell as usize]
+            });
+            let Some((next, _)) = back else { break };
+            path.push(next);
+            cell = next;
+        }
+        let pin = open.remove(at);
+        joined.push(pin, cost, &path);
+        tree.extend(path);
+        tree.extend(&pins[pin]);
+    }
+    Ok(joined)
+}
+
+/// The level of each cell that is reached, which is the fewest edges from `tree` to it, and the cost of the cheapest path of so many.
+fn search(grid: &RoutingGrid, tree: &[u32], costs: &mut [u64], levels: &mut [u32]) {
+    costs.fill(UNREACHED);
+    levels.fill(u32::MAX);
+    for &cell in tree {
+        costs[cell as usize] = 0;
+        levels[cell as usize] = 0;
+    }
+    let mut front = tree.to_vec();
+    let mut next_front = Vec::new();
+    for level in 1.. {
+        if front.is_empty() {
+            break;
+        }
+        for &cell in &front {
+            let here = costs[cell as usize];
+            for (next, weight) in grid.neighbours(cell) {
+                let reached = &mut levels[next as usize];
+                if *reached == u32::MAX {
+                    *reached = level;
+                    next_front.push(next);
+                }
+                if *reached == level {
+                    let cost = &mut costs[next as usize];
+                    *cost = (*cost).min(here + u64::from(weight));
+                }
+            }
+        }
+        std::mem::swap(&mut front, &mut next_front);
+        next_front.clear();
+    }
+}

@@ -1,0 +1,498 @@
+//! Distances and tree at once, on one core: Dijkstra's search with Dial's buckets (1969), which goes on from every new path.
+//!
+//! Labels are kept from pin to pin. When the nearest pin's label is final, its path goes back into the queue with label 0, and what
+//! it brings nearer is searched again; the rest waits in its buckets. A net of any number of pins
+//! costs about two searches: the cells of pins that the search has come to wait in a heap, so that
+//! the nearest pin is found without a look at the others.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::retrace::{self, UNREACHED};
+use crate::Result;
+use crate::memory::reserve;
+use crate::progress::Progress;
+use crate::route::grid::by_cell;
+use crate::route::grid::{BLOCKED, RoutingGrid};
+use crate::route::net_by_net::{Joined, PinCells};
+
+/// The buckets that the heaviest edge spans at most, at first.
+const SPAN: u32 = 256;
+/// The most buckets: when costs grow beyond them, buckets become twice as wide.
+const MAX_BUCKETS: usize = 1 << 18;
+
+/// Joins the pins of a net.
+pub(super) fn connect(
+    grid: &RoutingGrid,
+    pins: &PinCells,
+    progress: &Progress<'_>,
+) -> Result<Joined> {
+    // Half the memory is half the time; where the costs are too large, again with twice the bits.
+    if let Some(joined) = Search::<u32>::new(grid)?.connect(pins, progress)? {
+        return Ok(joined);
+    }
+    let joined = Search::<u64>::new(grid)?.connect(pins, progress)?;
+    Ok(joined.unwrap_or_default())
+}
+
+/// The cost of the cheapest paths from `sources` to each cell; [`UNREACHED`] where there is none.
+pub(super) fn distances(grid: &RoutingGrid, sources: &[u32]) -> Result<Vec<u64>> {
+    if let Some(distances) = Search::<u32>::new(grid)?.distances(sources)? {
+        return Ok(distances);
+    }
+    let distances = Search::<u64>::new(grid)?.distances(sources)?;
+    Ok(distances.unwrap_or_default())
+}
+
+/// A cost, with `MAX` for more than it holds.
+trait Cost: Copy + Ord + bytemuck::Pod {
+    const ZERO: Self;
+    const MAX: Self;
+
+    /// The sum, at most `MAX`.
+    fn plus(self, weight: u32) -> Self;
+
+    fn to_u64(self) -> u64;
+}
+
+impl Cost for u32 {
+    const ZERO: Self = 0;
+    const MAX: Self = u32::MAX;
+
+    #[inline(always)]
+    fn plus(self, weight: u32) -> Self {
+        self.saturating_add(weight)
+    }
+
+    #[inline(always)]
+    fn to_u64(self) -> u64 {
+        self.into()
+    }
+}
+
+impl Cost for u64 {
+    const ZERO: Self = 0;
+    const MAX: Self = u64::MAX;
+
+    #[inline(always)]
+    fn plus(self, weight: u32) -> Self {
+        // No path costs as much; a label of `MAX` is never added to.
+        match weight {
+            BLOCKED => Self::MAX,
+            weight => self.saturating_add(weight.into()),
+        }
+    }
+
+    #[inline(always)]
+    fn to_u64(self) -> u64 {
+        self
+    }
+}
+
+/// A cell: its label, and its edges to the right and down. Together in memory, because they are used together.
+#[derive(Clone, Copy)]
+struct Node<C> {
+    label: C,
+    right: u32,
+    down: u32,
+}
+
+/// The state of a search.
+struct Search<'a, C> {
+    grid: &'a RoutingGrid,
+    /// By cell, with [`margin`](Self::margin) cells without edges before the first, and after the last.
+    nodes: Vec<Node<C>>,
+    /// What is added to a cell's number.
+    margin: usize,
+    queue: Queue,
+    /// A path was left out because its cost is more than labels hold.
+    too_large: bool,
+}
+
+impl<'a, C: Cost> Search<'a, C> {
+    fn new(grid: &'a RoutingGrid) -> Result<Self> {
+        let margin = grid.width() as usize;
+        let mut nodes = Vec::new();
+        reserve(
+            &mut nodes,
+            grid.cell_count() as usize + 2 * margin,
+            "the nodes of the search",
+        )?;
+        let none = Node {
+            label: C::MAX,
+            right: BLOCKED,
+            down: BLOCKED,
+        };
+        nodes.resize(margin, none);
+        let mut heaviest = 0;
+        nodes.extend(
+            grid.rights()
+                .iter()
+                .zip(grid.downs())
+                .map(|(&right, &down)| {
+                    // `BLOCKED` becomes 0.
+                    heaviest = heaviest
+                        .max(right.wrapping_add(1))
+                        .max(down.wrapping_add(1));
+                    Node {
+                        label: C::MAX,
+                        right,
+                        down,
+                    }
+                }),
+        );
+        for &via in grid.vias() {
+            heaviest = heaviest.max(via.wrapping_add(1));
+        }
+        nodes.resize(nodes.len() + margin, none);
+        Ok(Self {
+            grid,
+            nodes,
+            margin,
+            queue: Queue::new(heaviest),
+            too_large: false,
+        })
+    }
+
+    fn label(&self, cell: u32) -> C {
+        self.nodes[cell as usize + self.margin].label
+    }
+
+    /// Gives a cell the label 0, from where the search goes on.
+    fn add_source(&mut self, cell: u32) {
+        self.nodes[cell as usize + self.margin].label = C::ZERO;
+        self.queue.push(0, cell);
+    }
+
+    /// Takes the cells out of the first bucket that has any, and gives their labels to their neighbours, until it has none left: then the labels
+    /// that belong in it are final. Calls `visit` with each cell
+    /// and its label. The bucket; `None` if there are no cells.
+    #[inline(always)]
+    fn settle_bucket(&mut self, mut visit: impl FnMut(u32, C)) -> Option<usize> {
+        self.queue.widen();
+        let bucket = self.queue.first()?;
+        let width = self.margin;
+        let area = width * self.grid.height() as usize;
+        let vias = self.grid.vias();
+        let shift = self.queue.shift;
+        while let Some(cells) = self.queue.take(bucket) {
+            for &cell in &cells {
+                let at = cell as usize + width;
+                let Node { label, right, down } = self.nodes[at];
+                // It was given a smaller label after it came here, and has been dealt with.
+                if label.to_u64() >> shift != bucket as u64 {
+                    continue;
+                }
+                visit(cell, label);
+                self.offer(label, right, at + 1);
+                self.offer(label, self.nodes[at - 1].right, at - 1);
+                self.offer(label, down, at + width);
+                self.offer(label, self.nodes[at - width].down, at - width);
+                if !vias.is_empty() {
+                    let cell = cell as usize;
+                    if cell + area < vias.len() {
+                        self.offer(label, vias[cell], at + area);
+                    }
+                    if cell >= area {
+                        self.offer(label, vias[cell - area], at - area);
+                    }
+                }
+            }
+            self.queue.give_back(cells);
+        }
+        Some(bucket)
+    }
+
+    /// Lowers the label of the node `to` to `label` and an edge of `weight`, if that is less.
+    #[inline(always)]
+    fn offer(&mut self, label: C, weight: u32, to: usize) {
+        let offered = label.plus(weight);
+        let node = &mut self.nodes[to];
+        if offered < node.label {
+            node.label = offered;
+            let cell = (to - self.margin) as u32;
+            self.queue.push(offered.to_u64(), cell);
+        } else if offered == C::MAX && weight != BLOCKED {
+            self.too_large = true;
+        }
+    }
+
+    /// Joins the pins; `None` if labels do not hold the costs.
+    fn connect(mut self, pins: &PinCells, progress: &Progress<'_>) -> Result<Option<Joined>> {
+        let mut joined = Joined::default();
+        let Some(root) = pins.first() else {
+            return Ok(Some(joined));
+        };
+        let owners = Owner::all(pins)?;
+        let mut open = Bits::new(self.grid)?;
+        for owner in &owners {
+            open.set(owner.cell);
+        }
+        let mut on_tree = Bits::new(self.grid)?;
+        for &cell in root {
+            on_tree.set(cell);
+            self.add_source(cell);
+        }
+        let mut is_joined = vec![false; pins.len()];
+        let mut left = pins.len() - 1;
+        let mut reached = Reached::default();
+        while left > 0 {
+            let bucket = self.settle_bucket(|cell, label| {
+                if open.has(cell) {
+                    let first = owners.partition_point(|owner| owner.cell < cell);
+                    reached.push(&owners, first, label);
+                }
+            });
+            let Some((label, owner)) =
+                reached.nearest(&owners, &is_joined, |cell| self.label(cell))
+            else {
+                match bucket {
+                    Some(_) => continue,
+                    None => break,
+                }
+            };
+            // Its label is final when its bucket is done.
+            if bucket.is_some_and(|bucket| (bucket as u64) < label.to_u64() >> self.queue.shift) {
+                continue;
+            }
+            let (pin, from) = (owner.pin as usize, owner.cell);
+            let distance = |cell: u32| match self.label(cell) {
+                label if label == C::MAX => UNREACHED,
+                label => label.to_u64(),
+            };
+            let path = retrace::path(self.grid, distance, |cell| on_tree.has(cell), from);
+            joined.push(pin, label.to_u64(), &path);
+            is_joined[pin] = true;
+            left -= 1;
+            progress.report((pins.len() - left) as u64, pins.len() as u64);
+            for &cell in path.iter().chain(&pins[pin]) {
+                if !on_tree.has(cell) {
+                    on_tree.set(cell);
+                    self.add_source(cell);
+                }
+            }
+        }
+        if left > 0 && self.too_large {
+            return Ok(None);
+        }
+        Ok(Some(joined))
+    }
+
+    /// Each cell's label once none can fall; `None` if labels do not hold the costs.
+    fn distances(mut self, sources: &[u32]) -> Result<Option<Vec<u64>>> {
+        for &cell in sources {
+            self.add_source(cell);
+        }
+        while self.settle_bucket(|_, _| {}).is_some() {}
+        if self.too_large {
+            return Ok(None);
+        }
+        let mut distances: Vec<u64> = by_cell(self.grid, "the distances")?;
+        for (distance, node) in distances.iter_mut().zip(&self.nodes[self.margin..]) {
+            *distance = match node.label {
+                label if label == C::MAX => UNREACHED,
+                label => label.to_u64(),
+            };
+        }
+        Ok(Some(distances))
+    }
+}
+
+/// A cell of a pin.
+#[derive(Clone, Copy)]
+struct Owner {
+    cell: u32,
+    pin: u32,
+    /// Its place among the pin's cells.
+    order: u32,
+}
+
+impl Owner {
+    /// Those of all pins but the first, by their cells; of one cell in the order in which ties are
+    /// decided.
+    fn all(pins: &PinCells) -> Result<Vec<Self>> {
+        let open = pins.get(1..).unwrap_or_default();
+        let mut owners = Vec::new();
+        let count = open.iter().map(Vec::len).sum();
+        reserve(&mut owners, count, "the cells of pins")?;
+        for (pin, cells) in (1..).zip(open) {
+            let cells = cells.iter().zip(0..);
+            owners.extend(cells.map(|(&cell, order)| Self { cell, pin, order }));
+        }
+        owners.sort_unstable_by_key(|owner| (owner.cell, owner.pin, owner.order));
+        Ok(owners)
+    }
+}
+
+/// The cells of pins that the search has come to: label, pin and order of a cell, and its place
+/// among the owners, the nearest first.
+///
+/// A cell is there once for each label that it was given, until it comes to the top, and with one
+/// of its pins at a time: when that is joined, the next takes its place. Labels that have fallen
+/// since and pins that are joined are left out when they come to the top, so that each entry is
+/// looked at once, however many pins there are.
+struct Reached<C>(BinaryHeap<Reverse<(C, u32, u32, usize)>>);
+
+impl<C: Ord> Default for Reached<C> {
+    fn default() -> Self {
+        Self(BinaryHeap::new())
+    }
+}
+
+impl<C: Cost> Reached<C> {
+    /// Adds the cell of the owner at a place, with its label.
+    fn push(&mut self, owners: &[Owner], place: usize, label: C) {
+        let Owner { pin, order, .. } = owners[place];
+        self.0.push(Reverse((label, pin, order, place)));
+    }
+
+    /// The smallest label of a pin that is not joined, with the pin's cell: of several, the first
+    /// pin's, and its first cell's.
+    fn nearest(
+        &mut self,
+        owners: &[Owner],
+        is_joined: &[bool],
+        label_of: impl Fn(u32) -> C,
+    ) -> Option<(C, Owner)> {
+        loop {
+            let &Reverse((label, .., place)) = self.0.peek()?;
+            let owner = owners[place];
+            // A label that has fallen has been, or will be, pushed again.
+            let stands = label_of(owner.cell) == label;
+            if stands && !is_joined[owner.pin as usize] {
+                return Some((label, owner));
+            }
+            self.0.pop();
+            let next = owners.get(place + 1);
+            if stands && next.is_some_and(|next| next.cell == owner.cell) {
+                self.push(owners, place + 1, label);
+            }
+        }
+    }
+}
+
+/// Cells by their labels: bucket `i` has those from `i · 2^shift` to before `(i + 1) · 2^shift`. A cell whose label has fallen since
+/// stays where it is, and is in another bucket as well.
+struct Queue {
+    buckets: Vec<Vec<u32>>,
+    shift: u32,
+    /// A bit for each bucket: whether it has cells.
+    occupied: Vec<u64>,
+    /// No bucket before this one has cells.
+    start: usize,
+    /// Empty buckets with room.
+    spare: Vec<Vec<u32>>,
+}
+
+impl Queue {
+    /// For edges that weigh less than `weights`; 0 is no limit.
+    fn new(weights: u32) -> Self {
+        let bits = u32::BITS - weights.wrapping_sub(1).leading_zeros();
+        Self {
+            buckets: Vec::new(),
+            shift: bits.saturating_sub(SPAN.ilog2()),
+            occupied: Vec::new(),
+            start: 0,
+            spare: Vec::new(),
+        }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, label: u64, cell: u32) {
+        let bucket = (label >> self.shift) as usize;
+        if bucket >= self.buckets.len() {
+            self.grow(bucket);
+        }
+        let cells = &mut self.buckets[bucket];
+        if cells.is_empty() {
+            self.occupied[bucket / 64] |= 1 << (bucket % 64);
+            self.start = self.start.min(bucket);
+            if cells.capacity() == 0 {
+                *cells = self.spare.pop().unwrap_or_default();
+            }
+        }
+        cells.push(cell);
+    }
+
+    #[cold]
+    fn grow(&mut self, bucket: usize) {
+        let len = (bucket + 1)
+            .next_multiple_of(64)
+            .max(2 * self.buckets.len());
+        self.buckets.resize_with(len, Vec::new);
+        self.occupied.resize(len / 64, 0);
+    }
+
+    /// The first bucket with cells.
+    fn first(&mut self) -> Option<usize> {
+        let mut word = self.start / 64;
+        // Bits before `start` are 0.
+        while let Some(&bits) = self.occupied.get(word) {
+            if bits != 0 {
+                self.start = word * 64 + bits.trailing_zeros() as usize;
+                return Some(self.start);
+            }
+            word += 1;
+        }
+        self.start = self.buckets.len();
+        None
+    }
+
+    /// The cells of a bucket, which is empty then; `None` if it is already.
+    fn take(&mut self, bucket: usize) -> Option<Vec<u32>> {
+        let cells = std::mem::take(&mut self.buckets[bucket]);
+        if cells.is_empty() {
+            self.buckets[bucket] = cells;
+            return None;
+        }
+        self.occupied[bucket / 64] &= !(1 << (bucket % 64));
+        Some(cells)
+    }
+
+    /// Keeps the room of a bucket that was taken.
+    fn give_back(&mut self, mut cells: Vec<u32>) {
+        cells.clear();
+        self.spare.push(cells);
+    }
+
+    /// Makes buckets wider while there are too many.
+    fn widen(&mut self) {
+        while self.buckets.len() > MAX_BUCKETS {
+            self.shift += 1;
+            let narrow = std::mem::take(&mut self.buckets);
+            self.buckets = narrow.chunks(2).map(|pair| pair.concat()).collect();
+            let len = self.buckets.len().next_multiple_of(64);
+            self.buckets.resize_with(len, Vec::new);
+            self.occupied = self
+                .buckets
+                .chunks(64)
+                .map(|buckets| {
+                    let bits = buckets.iter().zip(0..);
+                    bits.fold(0, |word, (cells, bit)| {
+                        word | u64::from(!cells.is_empty()) << bit
+                    })
+                })
+                .collect();
+            self.start = 0;
+        }
+    }
+}
+
+/// A bit for each cell.
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn new(grid: &RoutingGrid) -> Result<Self> {
+        let words = (grid.cell_count() as usize).div_ceil(64);
+        Ok(Self(crate::memory::zeroed_vec(words, "the tree's cells")?))
+    }
+
+    #[inline(always)]
+    fn has(&self, cell: u32) -> bool {
+        self.0[cell as usize / 64] >> (cell % 64) & 1 != 0
+    }
+
+    fn set(&mut self, cell: u32) {
+        self.0[cell as usize / 64] |= 1 << (cell % 64);
+    }
+}

@@ -1,0 +1,449 @@
+//! Exchange of parts of a tree for cheaper ones.
+//!
+//! The tree's key cells are its pins and the cells at which it branches; its key paths run between them. A move takes away one key
+//! path, or a key cell with all its key paths. What is left of the tree is joined again: the smallest part by a shortest path to
+//! the nearest other one, and so on. A move that does not pay is taken back, and tried again only when its key paths have changed.
+//! (The neighbourhoods of E. Uchoa and R. F. Werneck, Fast local search for the Steiner problem in graphs, 2012.)
+//!
+//! A search costs less the less it looks at. It leaves out what is too far from the tree to lead back to it at a cost that pays; so
+//! it goes half as far.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
+
+use super::Edge;
+use crate::Result;
+use crate::route::cpu::retrace::UNREACHED;
+use crate::route::grid::RoutingGrid;
+use crate::route::grid::by_cell;
+
+/// The most times that all moves are tried. Most trees need 3 to 6.
+const MAX_ROUNDS: usize = 20;
+
+/// In a cell's state: that it is a pin's. The lower bits are its edges on the tree, by direction.
+const PIN: u8 = 1 << 6;
+
+/// A tree in the making.
+pub(super) struct Exchange<'a> {
+    grid: &'a RoutingGrid,
+    /// The cells that pins are joined at: those of one pin, or of several that share cells.
+    groups: Vec<Vec<u32>>,
+    group_of: HashMap<u32, usize>,
+    /// By cell; 0 off the tree.
+    states: Vec<u8>,
+    /// By cell: the part of the tree that it was found in last, by a number that no later move uses again.
+    parts: Vec<u32>,
+    last_part: u32,
+    /// By cell: how a search reached it.
+    reached: Vec<Reached>,
+    last_search: u32,
+    border: BinaryHeap<Reverse<(u64, u32)>>,
+    /// By cell: the distance to the tree, or less.
+    to_tree: Vec<u64>,
+    /// Moves that did not pay: two cells that tell where, and the cost of what they take away.
+    failed: HashSet<(u32, u32, u64)>,
+}
+
+#[derive(Clone, Copy, bytemuck::Zeroable)]
+struct Reached {
+    cost: u64,
+    from: u32,
+    /// The search that this is of.
+    search: u32,
+}
+
+/// A part of the tree while it is in pieces.
+struct Part {
+    number: u32,
+    cells: Vec<u32>,
+}
+
+/// Cells in a row, each joined to the next.
+type Path = Vec<u32>;
+
+impl<'a> Exchange<'a> {
+    /// For trees that join `pins`.
+    pub(super) fn new(grid: &'a RoutingGrid, pins: &[Vec<u32>]) -> Result<Self> {
+        let mut groups: Vec<Vec<u32>> = Vec::new();
+        let mut group_of = HashMap::new();
+        for pin in pins {
+            let mut cells = pin.clone();
+            let shared: BTreeSet<usize> = pin
+                .iter()
+                .filter_map(|c| group_of.get(c))
+                .copied()
+                .collect();
+            for group in shared {
+                cells.append(&mut groups[group]);
+            }
+            cells.sort_unstable();
+            cells.dedup();
+            group_of.extend(cells.iter().map(|&cell| (cell, groups.len())));
+            groups.push(cells);
+        }
+        Ok(Self {
+            grid,
+            groups,
+            group_of,
+            states: by_cell(grid, "the tree's cells")?,
+            parts: by_cell(grid, "the tree's parts")?,
+            last_part: 0,
+            reached: by_cell(grid, "the distances")?,
+            last_search: 0,
+            border: BinaryHeap::new(),
+            to_tree: by_cell(grid, "the distances to the tree")?,
+            failed: HashSet::new(),
+        })
+    }
+
+    /// The tree of `edges`, which joins the pins and has no other ends, improved by moves until none pays.
+    pub(super) fn improve(&mut self, edges: &[Edge]) -> Vec<Edge> {
+        self.states.fill(0);
+        for &cell in self.group_of.keys() {
+            self.states[cell as usize] = PIN;
+        }
+        for &(a, b) in edges {
+            self.set(a, b);
+        }
+        self.to_tree.fill(UNREACHED);
+        self.add_to_tree(&self.cells());
+        for _ in 0..MAX_ROUNDS {
+            let mut improved = false;
+            for (cell, next) in self.key_path_starts() {
+                // A move before this one may have taken it away.
+                if self.is_key(cell) && self.has(cell, next) {
+                    let path = self.key_path(cell, next);
+                    improved |= self.exchange(&[path], &[]);
+                }
+            }
+            for cell in self.key_cells() {
+                if self.is_key(cell) {
+                    let (paths, own) = self.around(cell);
+                    improved |= paths.len() > 1 && self.exchange(&paths, &own);
+                }
+            }
+            if !improved {
+                break;
+            }
+        }
+        self.edges()
+    }
+
+    /// The tree's edges, each once.
+    fn edges(&self) -> Vec<Edge> {
+        let cells = self.cells().into_iter();
+        let edges = cells.flat_map(|cell| self.tree_neighbours(cell).map(move |next| (cell, next)));
+        edges.filter(|(a, b)| a < b).collect()
+    }
+
+    /// The tree's cells, in order.
+    fn cells(&self) -> Vec<u32> {
+        let on_tree = |&cell: &u32| self.states[cell as usize] != 0;
+        (0..self.grid.cell_count()).filter(on_tree).collect()
+    }
+
+    fn key_cells(&self) -> Vec<u32> {
+        let mut cells = self.cells();
+        cells.retain(|&cell| self.is_key(cell));
+        cells
+    }
+
+    /// The first two cells of each key path, from one of its ends.
+    fn key_path_starts(&self) -> Vec<Edge> {
+        let cells = self.key_cells().into_iter();
+        let starts =
+            cells.flat_map(|cell| self.tree_neighbours(cell).map(move |next| (cell, next)));
+        let once = |&(cell, next): &Edge| {
+            let path = self.key_path(cell, next);
+            let end = (path[path.len() - 1], path[path.len() - 2]);
+            (cell, next) <= end
+        };
+        starts.filter(once).collect()
+    }
+
+    /// Whether a cell of the tree is a pin's, or the tree branches there.
+    fn is_key(&self, cell: u32) -> bool {
+        let state = self.states[cell as usize];
+        state & PIN != 0 || state.count_ones() > 2
+    }
+
+    /// The key path from the key cell `from` by way of `next`.
+    fn key_path(&self, from: u32, next: u32) -> Path {
+        let mut path = vec![from, next];
+        let mut last = from;
+        let mut at = next;
+        while !self.is_key(at) {
+            let Some(next) = self.tree_neighbours(at).find(|&cell| cell != last) else {
+                break;
+            };
+            path.push(next);
+            last = at;
+            at = next;
+        }
+        path
+    }
+
+    /// The key paths at a key cell, or at all cells that are joined to it as a pin's; and one of these, if there are.
+    fn around(&self, cell: u32) -> (Vec<Path>, Vec<u32>) {
+        let own = self.group_of.get(&cell).map(|&group| &self.groups[group]);
+        let here = own.map_or(std::slice::from_ref(&cell), Vec::as_slice);
+        // Once for all cells of a group.
+        if here[0] != cell {
+            return (Vec::new(), Vec::new());
+        }
+        let starts = here
+            .iter()
+            .flat_map(|&cell| self.tree_neighbours(cell).map(move |next| (cell, next)));
+        let paths = starts.map(|(cell, next)| self.key_path(cell, next));
+        (paths.collect(), own.map_or(Vec::new(), |_| vec![cell]))
+    }
+
+    /// Takes key paths away and joins what is left, if that is cheaper. `also` are cells of parts at which no path ends but where
+    /// all do.
+    fn exchange(&mut self, paths: &[Path], also: &[u32]) -> bool {
+        let removed: u64 = paths.iter().map(|path| self.cost(path)).sum();
+        let [first, .., last] = paths[0][..] else {
+            return false;
+        };
+        let place = if paths.len() == 1 { last } else { u32::MAX };
+        if removed == 0 || self.failed.contains(&(first, place, removed)) {
+            return false;
+        }
+        for path in paths {
+            self.clear_path(path);
+        }
+        let seeds: Vec<u32> = match paths {
+            [path] => vec![path[0], path[path.len() - 1]],
+            _ => {
+                let ends = paths.iter().map(|path| path[path.len() - 1]);
+                ends.chain(also.iter().copied()).collect()
+            }
+        };
+        let mut parts = self.parts(&seeds);
+        let mut added: Vec<Path> = Vec::new();
+        let mut left = removed;
+        while !parts.is_empty() {
+            let smallest = (0..parts.len()).min_by_key(|&i| parts[i].cells.len());
+            let mut part = parts.swap_remove(smallest.unwrap_or(0));
+            let Some((path, cost)) = self.nearest_other(&part, left) else {
+                for path in &added {
+                    self.clear_path(path);
+                }
+                for path in paths {
+                    self.set_path(path);
+                }
+                self.failed.insert((first, place, removed));
+                return false;
+            };
+            left -= cost;
+            self.set_path(&path);
+            let other = self.parts[path[0] as usize];
+            part.cells.extend(&path);
+            if let Some(at) = parts.iter().position(|part| part.number == other) {
+                let (mut small, mut large) = (part, parts.swap_remove(at));
+                if small.cells.len() > large.cells.len() {
+                    std::mem::swap(&mut small, &mut large);
+                }
+                for &cell in small.cells.iter().chain(&path) {
+                    self.parts[cell as usize] = large.number;
+                }
+                large.cells.append(&mut small.cells);
+                parts.push(large);
+            } else {
+                // It belongs to the largest part from now on.
+                for &cell in &path {
+                    self.parts[cell as usize] = 0;
+                }
+            }
+            added.push(path);
+        }
+        for path in &added {
+            self.add_to_tree(path);
+        }
+        true
+    }
+
+    /// Lowers the distances to the tree, to which `cells` come.
+    fn add_to_tree(&mut self, cells: &[u32]) {
+        self.border.clear();
+        for &cell in cells {
+            self.to_tree[cell as usize] = 0;
+            self.border.push(Reverse((0, cell)));
+        }
+        while let Some(Reverse((cost, cell))) = self.border.pop() {
+            if cost > self.to_tree[cell as usize] {
+                continue;
+            }
+            for (next, weight) in self.grid.neighbours(cell) {
+                let through = cost + u64::from(weight);
+                if through < self.to_tree[next as usize] {
+                    self.to_tree[next as usize] = through;
+                    self.border.push(Reverse((through, next)));
+                }
+            }
+        }
+    }
+
+    /// All parts of the tree but the largest, from a cell of each: it takes as long as the second largest.
+    fn parts(&mut self, seeds: &[u32]) -> Vec<Part> {
+        let mut open: Vec<(Part, usize)> = Vec::new();
+        for &seed in seeds {
+            self.last_part += 1;
+            self.parts[seed as usize] = self.last_part;
+            let part = Part {
+                number: self.last_part,
+                cells: vec![seed],
+            };
+            open.push((part, 0));
+        }
+        let mut done = Vec::new();
+        while open.len() > 1 {
+            // One cell of each in turn.
+            let mut i = 0;
+            while i < open.len() {
+                let (part, next) = &mut open[i];
+                let Some(&cell) = part.cells.get(*next) else {
+                    done.push(open.swap_remove(i).0);
+                    continue;
+                };
+                *next += 1;
+                let number = part.number;
+                let joined = self.group_of.get(&cell);
+                let joined = joined.map_or(&[][..], |&group| &self.groups[group]);
+                for near in self.tree_neighbours(cell).chain(joined.iter().copied()) {
+                    if self.parts[near as usize] != number {
+                        self.parts[near as usize] = number;
+                        open[i].0.cells.push(near);
+                    }
+                }
+                i += 1;
+            }
+        }
+        done
+    }
+
+    /// The shortest path from another part to `part`, if it costs less than `limit`, and its cost.
+    fn nearest_other(&mut self, part: &Part, mut limit: u64) -> Option<(Path, u64)> {
+        self.last_search += 1;
+        let search = self.last_search;
+        for &cell in &part.cells {
+            self.reached[cell as usize] = Reached {
+                cost: 0,
+                from: cell,
+                search,
+            };
+        }
+        self.border.clear();
+        let mut found = None;
+        for &cell in &part.cells {
+            self.reach_from(cell, 0, part.number, &mut limit, &mut found);
+        }
+        while let Some(Reverse((cost, cell))) = self.border.pop() {
+            if cost >= limit {
+                break;
+            }
+            if cost == self.reached[cell as usize].cost {
+                self.reach_from(cell, cost, part.number, &mut limit, &mut found);
+            }
+        }
+        let mut at = found?;
+        let mut path = vec![at];
+        loop {
+            let from = self.reached[at as usize].from;
+            if from == at {
+                return Some((path, limit));
+            }
+            path.push(from);
+            at = from;
+        }
+    }
+
+    /// Reaches the neighbours of a cell, those at costs below `limit`. One in another part is found, and its cost the limit.
+    fn reach_from(
+        &mut self,
+        cell: u32,
+        cost: u64,
+        part: u32,
+        limit: &mut u64,
+        found: &mut Option<u32>,
+    ) {
+        let search = self.last_search;
+        for (next, weight) in self.grid.neighbours(cell) {
+            let through = cost + u64::from(weight);
+            if through.saturating_add(self.to_tree[next as usize]) >= *limit {
+                continue;
+            }
+            let reached = &mut self.reached[next as usize];
+            if reached.search != search || through < reached.cost {
+                *reached = Reached {
+                    cost: through,
+                    from: cell,
+                    search,
+                };
+                if self.states[next as usize] != 0 && self.parts[next as usize] != part {
+                    *found = Some(next);
+                    *limit = through;
+                } else {
+                    self.border.push(Reverse((through, next)));
+                }
+            }
+        }
+    }
+
+    fn cost(&self, path: &[u32]) -> u64 {
+        let weight = |from: u32, to: u32| {
+            let mut neighbours = self.grid.neighbours(from);
+            let edge = neighbours.find(|&(next, _)| next == to);
+            edge.map_or(0, |(_, weight)| u64::from(weight))
+        };
+        path.windows(2).map(|pair| weight(pair[0], pair[1])).sum()
+    }
+
+    fn set_path(&mut self, path: &[u32]) {
+        for pair in path.windows(2) {
+            self.set(pair[0], pair[1]);
+        }
+    }
+
+    fn clear_path(&mut self, path: &[u32]) {
+        for pair in path.windows(2) {
+            let [there, back] = self.directions(pair[0], pair[1]);
+            self.states[pair[0] as usize] &= !there;
+            self.states[pair[1] as usize] &= !back;
+        }
+    }
+
+    fn set(&mut self, a: u32, b: u32) {
+        let [there, back] = self.directions(a, b);
+        self.states[a as usize] |= there;
+        self.states[b as usize] |= back;
+    }
+
+    fn has(&self, a: u32, b: u32) -> bool {
+        self.states[a as usize] & self.directions(a, b)[0] != 0
+    }
+
+    /// The bits of the edge between neighbours: in the state of `a`, and in that of `b`.
+    fn directions(&self, a: u32, b: u32) -> [u8; 2] {
+        let axis = match a.abs_diff(b) {
+            1 if self.grid.width() > 1 => 0,
+            step if step == self.grid.width() && self.grid.height() > 1 => 2,
+            _ => 4,
+        };
+        let (forth, back) = (1 << axis, 2 << axis);
+        if a < b { [forth, back] } else { [back, forth] }
+    }
+
+    /// The cells that a cell of the tree has edges to.
+    fn tree_neighbours(&self, cell: u32) -> impl Iterator<Item = u32> + use<> {
+        let width = self.grid.width();
+        let steps = [1, width, width * self.grid.height()];
+        let state = self.states[cell as usize];
+        steps.into_iter().enumerate().flat_map(move |(axis, step)| {
+            let bits = state >> (2 * axis);
+            let forth = (bits & 1 != 0).then(|| cell + step);
+            let back = (bits & 2 != 0).then(|| cell - step);
+            back.into_iter().chain(forth)
+        })
+    }
+}

@@ -1,0 +1,103 @@
+//! Trees that cost less than the plain one.
+//!
+//! The plain tree, or a cheaper one that grows from another pin, and the one out of shortest paths between neighbouring pins
+//! (`voronoi.rs`), are each improved piece by piece (`exchange.rs`) as long as that helps. Then the two are laid over each other, a tree is taken out of both, and improved again.
+//! The cheapest of the three is the result, the plain tree itself if none is cheaper.
+
+mod exchange;
+mod voronoi;
+
+use crate::Result;
+use crate::geometry::Cell;
+use crate::progress::Progress;
+use crate::route::cpu::{dijkstra, spanning};
+use crate::route::grid::RoutingGrid;
+use crate::route::net::Net;
+use crate::route::net_by_net::{Joined, PinCells, route_each};
+use crate::route::tree::Route;
+use exchange::Exchange;
+
+/// An edge as its two cells.
+type Edge = (u32, u32);
+
+/// Other pins that trees grow from.
+const ROOTS: usize = 4;
+
+/// Improves `plain`, the plain trees of `nets`. The pins that those do not reach stay apart.
+///
+/// # Cost
+/// 45 bytes a cell of the window; twelve searches over all its cells, and many small ones.
+pub(crate) fn improve(grid: &RoutingGrid, nets: &[Net], plain: Vec<Route>) -> Result<Vec<Route>> {
+    let mut sources = nets.iter().zip(&plain);
+    let improved = route_each(grid, nets, |part, pins| {
+        let Some((net, plain)) = sources.next() else {
+            return Ok(Joined::default());
+        };
+        // Nothing to improve, nor pins to join.
+        if plain.cost() == 0 {
+            return Ok(Joined::default());
+        }
+        let corner = net.window.map_or((0, 0), |window| (window.x, window.y));
+        let number = |cell: Cell| {
+            part.number(Cell {
+                x: cell.x - corner.0,
+                y: cell.y - corner.1,
+                ..cell
+            })
+        };
+        let edges: Vec<Edge> = plain.edges().map(|(a, b)| (number(a), number(b))).collect();
+        let reached: Vec<Vec<u32>> = pins
+            .iter()
+            .enumerate()
+            .filter(|(pin, _)| plain.unreached().binary_search(pin).is_err())
+            .map(|(_, cells)| cells.clone())
+            .collect();
+        // Without edges between cells of one pin.
+        let mut start = spanning::joined_over(part, &reached, &edges);
+        for rooted in from_other_roots(part, &reached)? {
+            if rooted.cost() < start.cost() {
+                start = rooted;
+            }
+        }
+        let edges = edges_of(&start);
+        let between = voronoi::tree(part, &reached)?;
+        let mut exchange = Exchange::new(part, &reached)?;
+        let first = exchange.improve(&edges);
+        let second = exchange.improve(&between);
+        let both = [&first[..], &second].concat();
+        let merged = edges_of(&spanning::joined_over(part, &reached, &both));
+        let third = exchange.improve(&merged);
+        let trees = [first, second, third];
+        let trees = trees.map(|edges| spanning::joined_over(part, pins, &edges));
+        let best = trees.into_iter().min_by_key(Joined::cost);
+        Ok(best.unwrap_or_default())
+    })?;
+    let cheaper = |(plain, mut improved): (Route, Route)| {
+        if improved.cost() < plain.cost() && improved.unreached() == plain.unreached() {
+            improved.field_use = plain.field_use;
+            improved
+        } else {
+            plain
+        }
+    };
+    Ok(plain.into_iter().zip(improved).map(cheaper).collect())
+}
+
+/// Trees of nearest pins that grow from other pins than the first.
+fn from_other_roots(grid: &RoutingGrid, pins: &[Vec<u32>]) -> Result<Vec<Joined>> {
+    let roots = ROOTS.min(pins.len().saturating_sub(1));
+    let rooted = (1..=roots).map(|i| {
+        let mut from_root: PinCells = pins.to_vec();
+        from_root.rotate_left(i * pins.len() / (roots + 1));
+        dijkstra::connect(grid, &from_root, &Progress::SILENT)
+    });
+    rooted.collect()
+}
+
+/// The edges of all paths.
+fn edges_of(joined: &Joined) -> Vec<Edge> {
+    let paths = joined.paths();
+    paths
+        .flat_map(|(_, _, cells)| cells.windows(2).map(|pair| (pair[0], pair[1])))
+        .collect()
+}

@@ -1,0 +1,126 @@
+//! A tree out of shortest paths between neighbouring pins.
+//!
+//! One search from all pins at once gives each cell its nearest pin and the path there. An edge between cells of different pins
+//! closes a path between the two. A smallest spanning tree of the pins by the cheapest such paths costs no more than one by all
+//! shortest paths between pins (K. Mehlhorn, A faster approximation algorithm for the Steiner problem in graphs, 1988), so at most
+//! twice the optimum.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use super::{Edge, edges_of};
+use crate::Result;
+use crate::route::cpu::retrace::UNREACHED;
+use crate::route::cpu::spanning;
+use crate::route::grid::RoutingGrid;
+use crate::route::grid::by_cell;
+
+/// A tree that joins `pins`, which hang together.
+pub(super) fn tree(grid: &RoutingGrid, pins: &Vec<Vec<u32>>) -> Result<Vec<Edge>> {
+    let regions = Regions::new(grid, pins)?;
+    // The cheapest way between each two neighbouring pins.
+    let mut links: BTreeMap<(u32, u32), (u64, u32, u32)> = BTreeMap::new();
+    for a in 0..grid.cell_count() {
+        if regions.costs[a as usize] == UNREACHED {
+            continue;
+        }
+        for (b, weight) in grid.neighbours(a).filter(|&(b, _)| b > a) {
+            let (of_a, of_b) = (regions.pins[a as usize], regions.pins[b as usize]);
+            if of_a != of_b {
+                let between = (of_a.min(of_b), of_a.max(of_b));
+                let cost = regions.costs[a as usize] + u64::from(weight);
+                let link = (cost.saturating_add(regions.costs[b as usize]), a, b);
+                let old = links.entry(between).or_insert(link);
+                *old = (*old).min(link);
+            }
+        }
+    }
+    let mut links: Vec<_> = links
+        .into_iter()
+        .map(|((p, q), (cost, a, b))| (cost, p, q, a, b))
+        .collect();
+    links.sort_unstable();
+    // Kruskal's tree of the pins.
+    let mut sets: Vec<u32> = (0..pins.len() as u32).collect();
+    let mut edges = Vec::new();
+    for (_, p, q, a, b) in links {
+        let (p, q) = (find(&mut sets, p), find(&mut sets, q));
+        if p != q {
+            sets[p as usize] = q;
+            edges.push((a, b));
+            edges.extend(regions.path(a));
+            edges.extend(regions.path(b));
+        }
+    }
+    // Paths to one pin may share their last edges.
+    edges.sort_unstable();
+    edges.dedup();
+    Ok(edges_of(&spanning::joined_over(grid, pins, &edges)))
+}
+
+/// The nearest pin of each cell.
+struct Regions {
+    costs: Vec<u64>,
+    pins: Vec<u32>,
+    /// The next cell on the path to the pin; the cell itself at its end.
+    next: Vec<u32>,
+}
+
+impl Regions {
+    fn new(grid: &RoutingGrid, pins: &[Vec<u32>]) -> Result<Self> {
+        let mut regions = Self {
+            costs: by_cell(grid, "the distances")?,
+            pins: by_cell(grid, "the nearest pins")?,
+            next: by_cell(grid, "the paths to them")?,
+        };
+        regions.costs.fill(UNREACHED);
+        let mut border = BinaryHeap::new();
+        for (pin, cells) in (0..).zip(pins) {
+            for &cell in cells {
+                // A cell of several pins is the first one's: the others have no way to it that is not free.
+                if regions.costs[cell as usize] == UNREACHED {
+                    regions.costs[cell as usize] = 0;
+                    regions.pins[cell as usize] = pin;
+                    regions.next[cell as usize] = cell;
+                    border.push(Reverse((0, cell)));
+                }
+            }
+        }
+        while let Some(Reverse((cost, cell))) = border.pop() {
+            if cost > regions.costs[cell as usize] {
+                continue;
+            }
+            for (to, weight) in grid.neighbours(cell) {
+                let through = cost + u64::from(weight);
+                if through < regions.costs[to as usize] {
+                    regions.costs[to as usize] = through;
+                    regions.pins[to as usize] = regions.pins[cell as usize];
+                    regions.next[to as usize] = cell;
+                    border.push(Reverse((through, to)));
+                }
+            }
+        }
+        Ok(regions)
+    }
+
+    /// The edges from a cell to its pin.
+    fn path(&self, from: u32) -> impl Iterator<Item = Edge> {
+        let mut at = from;
+        std::iter::from_fn(move || {
+            let next = self.next[at as usize];
+            let edge = (at.min(next), at.max(next));
+            let more = next != at;
+            at = next;
+            more.then_some(edge)
+        })
+    }
+}
+
+/// The set of `pin`, by one of its members.
+fn find(sets: &mut [u32], mut pin: u32) -> u32 {
+    while sets[pin as usize] != pin {
+        sets[pin as usize] = sets[sets[pin as usize] as usize];
+        pin = sets[pin as usize];
+    }
+    pin
+}

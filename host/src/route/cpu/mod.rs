@@ -1,0 +1,59 @@
+//! Routing on the CPU.
+//!
+//! | what | file |
+//! |---|---|
+//! | one pin after the other, whatever finds the distances | `heuristic.rs` |
+//! | from distances to a path | `retrace.rs` |
+//! | distances and tree at once, on one core | `dijkstra.rs` |
+//! | distances by sweeps; by breadth-first search | `sweep.rs`; `bfs.rs` |
+//! | a tree out of given edges | `spanning.rs` |
+//! | better trees | `improve/` |
+
+mod bfs;
+mod dijkstra;
+mod heuristic;
+pub(crate) mod improve;
+mod retrace;
+pub(super) mod spanning;
+mod sweep;
+
+use sweep::Threads;
+
+use super::grid::RoutingGrid;
+use super::net::Net;
+use super::net_by_net::{PinCells, route_each};
+use super::tree::Route;
+use super::{Distances, RouteAlgorithm};
+use crate::error::Result;
+use crate::geometry::Cell;
+use crate::progress::Progress;
+
+/// Routes on the CPU.
+pub(crate) fn route(
+    grid: &RoutingGrid,
+    nets: &[Net],
+    algorithm: RouteAlgorithm,
+    progress: &Progress<'_>,
+) -> Result<Vec<Route>> {
+    let sweep = |grid: &RoutingGrid, pins: &PinCells, threads| {
+        heuristic::connect(grid, pins, progress, |distances| {
+            sweep::relax(grid, distances, threads);
+            Ok(())
+        })
+    };
+    route_each(grid, nets, |grid, pins| match algorithm {
+        RouteAlgorithm::Bfs => bfs::connect(grid, pins, progress),
+        RouteAlgorithm::Sweep => sweep(grid, pins, Threads::One),
+        RouteAlgorithm::SweepParallel => sweep(grid, pins, Threads::All),
+        _ => dijkstra::connect(grid, pins, progress),
+    })
+}
+
+/// The cost of the cheapest paths from `sources` to each cell, on the CPU.
+pub(crate) fn distances(grid: &RoutingGrid, sources: &[Cell]) -> Result<Distances> {
+    Net::of_sources(sources).check(0, grid.width(), grid.height(), grid.layers())?;
+    let sources: Vec<u32> = sources.iter().map(|&cell| grid.number(cell)).collect();
+    Ok(Distances {
+        by_cell: dijkstra::distances(grid, &sources)?,
+    })
+}

@@ -1,0 +1,122 @@
+//! A net's tree out of given edges.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, HashSet};
+
+use crate::route::grid::RoutingGrid;
+use crate::route::net_by_net::{Joined, PinCells};
+
+/// Joins the pins over `edges` alone, which are edges of `grid`, each as its two cells: by what a smallest spanning tree of them
+/// (Prim's, from the first pin) has on the way from the first pin to the others. Cells of one pin count as joined.
+///
+/// Of edges with the same weight it takes that to the smaller cell first.
+pub(in crate::route) fn joined_over(
+    grid: &RoutingGrid,
+    pins: &PinCells,
+    edges: &[(u32, u32)],
+) -> Joined {
+    let mut tree = Prim::new(grid, pins, edges);
+    if !pins.is_empty() {
+        tree.add_pin(0, pins[0][0]);
+        tree.add_pending();
+    }
+    while let Some(Reverse((_, to, from))) = tree.border.pop() {
+        tree.pending.push((to, from));
+        tree.add_pending();
+    }
+    // A pin that a path passes through was reached before those beyond it.
+    let mut joined = Joined::default();
+    let mut on_tree = HashSet::new();
+    for &(pin, entry) in &tree.reached_pins {
+        if pin > 0 {
+            let mut path = vec![entry];
+            let mut cost = 0;
+            let mut at = entry;
+            while !on_tree.contains(&at) {
+                let (from, weight) = tree.reached[&at];
+                cost += u64::from(weight);
+                path.push(from);
+                at = from;
+            }
+            joined.push(pin, cost, &path);
+            on_tree.extend(path);
+        }
+        on_tree.extend(&pins[pin]);
+    }
+    joined
+}
+
+struct Prim<'a> {
+    pins: &'a PinCells,
+    pins_at: HashMap<u32, Vec<usize>>,
+    /// Both directions of each edge, in order: from, to, weight.
+    edges: Vec<(u32, u32, u32)>,
+    /// The cells reached, with the cell that each was reached from and the weight of the edge.
+    reached: HashMap<u32, (u32, u32)>,
+    /// The pins reached, in order, with the cell that each was reached at.
+    reached_pins: Vec<(usize, u32)>,
+    is_pin_reached: Vec<bool>,
+    /// Edges from cells that are reached: weight, to, from.
+    border: BinaryHeap<Reverse<(u32, u32, u32)>>,
+    /// Cells to add, with those that they are reached from.
+    pending: Vec<(u32, u32)>,
+}
+
+impl<'a> Prim<'a> {
+    fn new(grid: &RoutingGrid, pins: &'a PinCells, edges: &[(u32, u32)]) -> Self {
+        let mut pins_at: HashMap<u32, Vec<usize>> = HashMap::new();
+        for (pin, cells) in pins.iter().enumerate() {
+            for &cell in cells {
+                pins_at.entry(cell).or_default().push(pin);
+            }
+        }
+        let both = edges.iter().flat_map(|&(a, b)| [(a, b), (b, a)]);
+        let weighted = both.filter_map(|(from, to)| {
+            let mut neighbours = grid.neighbours(from);
+            let (_, weight) = neighbours.find(|&(next, _)| next == to)?;
+            Some((from, to, weight))
+        });
+        let mut edges: Vec<_> = weighted.collect();
+        edges.sort_unstable();
+        Self {
+            pins,
+            pins_at,
+            edges,
+            reached: HashMap::new(),
+            reached_pins: Vec::new(),
+            is_pin_reached: vec![false; pins.len()],
+            border: BinaryHeap::new(),
+            pending: Vec::new(),
+        }
+    }
+
+    fn add_pending(&mut self) {
+        while let Some((cell, from)) = self.pending.pop() {
+            if self.reached.contains_key(&cell) {
+                continue;
+            }
+            let start = self.edges.partition_point(|&(at, ..)| at < cell);
+            let edges = self.edges[start..].iter();
+            let mut weight = 0;
+            for &(_, to, w) in edges.take_while(|&&(at, ..)| at == cell) {
+                if to == from {
+                    weight = w;
+                }
+                self.border.push(Reverse((w, to, cell)));
+            }
+            self.reached.insert(cell, (from, weight));
+            for pin in self.pins_at.get(&cell).cloned().unwrap_or_default() {
+                self.add_pin(pin, cell);
+            }
+        }
+    }
+
+    /// All cells of a pin are reached when one is.
+    fn add_pin(&mut self, pin: usize, entry: u32) {
+        if !std::mem::replace(&mut self.is_pin_reached[pin], true) {
+            self.reached_pins.push((pin, entry));
+            let cells = self.pins[pin].iter();
+            self.pending.extend(cells.map(|&cell| (cell, cell)));
+        }
+    }
+}

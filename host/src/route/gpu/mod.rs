@@ -1,0 +1,163 @@
+//! Route on a GPU: the pipelines of kernels, and grids that stay there.
+//!
+//! | file | stages | kernels |
+//! |---|---|---|
+//! | `tiles.rs` | whole nets at once | those of `trazar_kernels::route::tiles` |
+//! | `fields.rs` | whole nets whose pins stand close; the rest in tiles | those of `trazar_kernels::route::fields` |
+//! | `sweep.rs` | distances by sweeps | those of `trazar_kernels::route::sweep` |
+//! | `search.rs` | with distances: nearest pin, its path, the tree | those of `trazar_kernels::route::{nearest, retrace}` |
+//!
+//! # Memory
+//! On the GPU, in bytes a cell: 8 for the weights, 12 with several layers. In tiles, and for each net that is routed at the same
+//! time, 4 for labels, 4 for paths and 0.3 for the tiles' sides; 8 and 0.6 where labels need 64 bits. By fields, for each net that
+//! is routed at the same time, some 64 for the fields and, up to
+//! 256 MiB, twice as many for those that have to grow, 4 for paths and 1/8 for the tree. By sweeps, 8 for the
+//! distance, 4 for the paths, 1/8 for the tree; where edges are free, 8 for steps over them. And some 24 bytes for each cell of a
+//! pin.
+
+mod fields;
+mod search;
+mod sweep;
+mod tiles;
+
+pub use tiles::DeviceGrid;
+
+use super::grid::RoutingGrid;
+use super::net::Net;
+use super::net_by_net;
+use super::tree::Route;
+use super::{Distances, RouteAlgorithm};
+use crate::error::Result;
+use crate::geometry::Cell;
+use crate::gpu::{Gpu, GpuBuffer};
+use crate::progress::Progress;
+
+/// Routes on one GPU. Clones work on the same queue.
+///
+/// ```
+/// use trazar::emulator::Emulator;
+/// use trazar::route::{Cell, DeviceGrid, DeviceRouter, Net, RoutingGrid};
+///
+/// // On an NVIDIA GPU: `DeviceRouter::new(&trazar::cuda::Device::open(0)?)?`.
+/// let router = DeviceRouter::on(Emulator::new(0));
+/// let grid = RoutingGrid::uniform(100, 30, 5)?;
+/// let grid = DeviceGrid::upload(router.gpu(), &grid)?;
+/// let net = Net::from_cells([Cell::at(3, 3), Cell::at(90, 20)]);
+/// let routes = router.route(&grid, &[net])?;
+/// assert_eq!(routes[0].cost(), (87 + 17) * 5);
+/// # Ok::<(), trazar::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct DeviceRouter<G: Gpu> {
+    gpu: G,
+}
+
+#[cfg(feature = "cuda")]
+impl DeviceRouter<crate::cuda::Queue> {
+    /// Compiles the kernels for `device` and makes a stream.
+    ///
+    /// # Errors
+    /// `Error::Cuda`.
+    pub fn new(device: &crate::cuda::Device) -> Result<Self> {
+        Ok(Self::on(crate::cuda::Queue::open(device)?))
+    }
+}
+
+impl<G: Gpu> DeviceRouter<G> {
+    /// Routes on `gpu`.
+    pub fn on(gpu: G) -> Self {
+        Self { gpu }
+    }
+
+    /// The queue that it works on, with the kernels.
+    pub fn gpu(&self) -> &G {
+        &self.gpu
+    }
+
+    /// Joins the pins of each net by a tree, each as if there were no other, with [`RouteAlgorithm::Fields`]: all nets at the same
+    /// time, in few launches (more, if their windows have more than 2²⁸ cells together). Waits for it.
+    ///
+    /// What fields are not for, or have no memory for, goes in tiles: [`Route::field_use`] says
+    /// what and why. Any other failure is an error.
+    ///
+    /// # Errors
+    /// [`Error::PinOutside`](crate::Error::PinOutside), [`Error::PinWithoutCells`](crate::Error::PinWithoutCells),
+    /// [`Error::WindowOutside`](crate::Error::WindowOutside); [`Error::CostTooLarge`](crate::Error::CostTooLarge) for a pin that
+    /// only paths of 2³⁵ or more reach; `Error::Cuda`, [`Error::Emulator`](crate::Error::Emulator).
+    pub fn route(&self, grid: &DeviceGrid<G>, nets: &[Net]) -> Result<Vec<Route>> {
+        fields::route(&self.gpu, grid, nets, &grid.windows(nets)?)
+    }
+
+    /// [`route`](Self::route) with [`RouteAlgorithm::Tiles`].
+    ///
+    /// # Errors
+    /// Those of [`DeviceRouter::route`].
+    pub fn route_in_tiles(&self, grid: &DeviceGrid<G>, nets: &[Net]) -> Result<Vec<Route>> {
+        tiles::route(&self.gpu, grid, nets, &grid.windows(nets)?)
+    }
+
+    /// The cost of the cheapest paths from the cells `sources` to each cell, by its number; `u64::MAX` where there is no path.
+    /// Returns before the costs are there.
+    ///
+    /// # Errors
+    /// Those of [`DeviceRouter::route`].
+    pub fn distances(&self, grid: &DeviceGrid<G>, sources: &[Cell]) -> Result<G::Buffer<u64>> {
+        let source = Net::of_sources(sources);
+        source.check(0, grid.width(), grid.height(), grid.layers())?;
+        tiles::distances(&self.gpu, grid, &source)
+    }
+
+    /// [`distances`](Self::distances) on a grid of the host's.
+    pub(crate) fn distances_host(&self, grid: &RoutingGrid, sources: &[Cell]) -> Result<Distances> {
+        let grid = DeviceGrid::upload(&self.gpu, grid)?;
+        let by_cell = self.distances(&grid, sources)?.to_vec()?;
+        Ok(Distances { by_cell })
+    }
+
+    /// Joins the pins of nets on a grid of the host's: copies it to the device and the trees back.
+    ///
+    /// # Errors
+    /// Those of [`DeviceGrid::upload`] and [`DeviceRouter::route`], [`Error::Unavailable`](crate::Error::Unavailable) for an
+    /// algorithm of the processor; by sweeps, [`Error::GridTooLarge`](crate::Error::GridTooLarge) past 2³¹ cells.
+    pub fn route_from_host(
+        &self,
+        grid: &RoutingGrid,
+        nets: &[Net],
+        algorithm: RouteAlgorithm,
+    ) -> Result<Vec<Route>> {
+        self.route_host(grid, nets, algorithm, &Progress::SILENT)
+    }
+
+    /// [`route_from_host`](Self::route_from_host), which reports progress.
+    pub(crate) fn route_host(
+        &self,
+        grid: &RoutingGrid,
+        nets: &[Net],
+        algorithm: RouteAlgorithm,
+        progress: &Progress<'_>,
+    ) -> Result<Vec<Route>> {
+        algorithm.check_runs_on(G::DEVICE)?;
+        let on_device = || DeviceGrid::upload(&self.gpu, grid);
+        match algorithm {
+            RouteAlgorithm::Fields => return self.route(&on_device()?, nets),
+            RouteAlgorithm::Tiles => return self.route_in_tiles(&on_device()?, nets),
+            _ => {}
+        }
+        let gpu = &self.gpu;
+        // The whole grid is copied once.
+        let mut whole = None;
+        net_by_net::route_each(grid, nets, |part, pins| {
+            let rows = if !std::ptr::eq(part, grid) {
+                &search::Rows::upload(gpu, part)?
+            } else if let Some(whole) = &whole {
+                whole
+            } else {
+                whole.insert(search::Rows::upload(gpu, part)?)
+            };
+            let mut sweeper = sweep::Sweeper::new(gpu, rows, algorithm)?;
+            search::connect(gpu, rows, pins, progress, |search, round| {
+                sweeper.relax(gpu, rows, search, round)
+            })
+        })
+    }
+}

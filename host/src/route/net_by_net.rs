@@ -1,0 +1,92 @@
+//! One net after the other, each as if there were no other.
+
+use std::borrow::Cow;
+
+use super::grid::RoutingGrid;
+use super::net::Net;
+use super::tree::Route;
+use crate::error::Result;
+use crate::geometry::{Cell, Window};
+
+/// The cells of each pin of a net, by number.
+pub(crate) type PinCells = Vec<Vec<u32>>;
+
+/// Paths that join pins to the first, by numbers of cells.
+#[derive(Debug, Default)]
+pub(crate) struct Joined {
+    pins: Vec<usize>,
+    costs: Vec<u64>,
+    ends: Vec<usize>,
+    cells: Vec<u32>,
+}
+
+impl Joined {
+    /// Joins `pin` by a path from it to the tree.
+    pub(crate) fn push(&mut self, pin: usize, cost: u64, path: &[u32]) {
+        self.cells.extend_from_slice(path);
+        self.pins.push(pin);
+        self.costs.push(cost);
+        self.ends.push(self.cells.len());
+    }
+
+    /// The paths as pin, cost and cells.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = (usize, u64, &[u32])> {
+        (0..self.pins.len()).map(|i| {
+            let start = if i == 0 { 0 } else { self.ends[i - 1] };
+            (
+                self.pins[i],
+                self.costs[i],
+                &self.cells[start..self.ends[i]],
+            )
+        })
+    }
+
+    /// The sum of all costs.
+    pub(crate) fn cost(&self) -> u64 {
+        self.costs.iter().sum()
+    }
+
+    /// The route of `net`, of which this is on `grid`, the part of the whole grid in `window`.
+    pub(crate) fn into_route(self, net: &Net, grid: &RoutingGrid, window: Window) -> Route {
+        let whole = |number: u32| {
+            let cell = grid.cell(number);
+            Cell {
+                x: cell.x + window.x,
+                y: cell.y + window.y,
+                ..cell
+            }
+        };
+        let cells = self.cells.into_iter().map(whole).collect();
+        Route::new(net, self.pins, self.costs, self.ends, cells)
+    }
+}
+
+/// Routes nets, one after the other, with `connect`, which joins the pins of one on a whole grid.
+pub(crate) fn route_each(
+    grid: &RoutingGrid,
+    nets: &[Net],
+    mut connect: impl FnMut(&RoutingGrid, &PinCells) -> Result<Joined>,
+) -> Result<Vec<Route>> {
+    // All before any work.
+    let windows = Net::check_all(nets, grid.width(), grid.height(), grid.layers())?;
+    let mut routes = Vec::with_capacity(nets.len());
+    for (net, window) in nets.iter().zip(windows) {
+        let part = match window == Window::of(grid) {
+            true => Cow::Borrowed(grid),
+            false => Cow::Owned(grid.crop(window)?),
+        };
+        let number = |cell: &Cell| {
+            part.number(Cell {
+                x: cell.x - window.x,
+                y: cell.y - window.y,
+                ..*cell
+            })
+        };
+        let pins = net.pins.iter();
+        let pins = pins
+            .map(|pin| pin.cells.iter().map(number).collect())
+            .collect();
+        routes.push(connect(&part, &pins)?.into_route(net, &part, window));
+    }
+    Ok(routes)
+}

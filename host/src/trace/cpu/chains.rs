@@ -1,0 +1,150 @@
+//! [`Chains`]: borders as they are followed, before they become points.
+//!
+//! A border is kept as a start and a chain code: one byte a step, the direction of the step.
+//! That is an eighth of the points' size, and all approximations are made from it.
+
+use crate::error::{Error, Result};
+use crate::memory::reserve;
+use crate::trace::contours::BorderKind;
+
+/// A step to a neighbour: 0 = E, 1 = NE, 2 = N, 3 = NW, 4 = W, 5 = SW, 6 = S, 7 = SE.
+///
+/// Counter-clockwise on the screen, where y points down.
+pub(super) type Direction = u8;
+
+/// The change of (x, y) by a step.
+pub(super) const STEPS: [(i32, i32); 8] = [
+    (1, 0),
+    (1, -1),
+    (0, -1),
+    (-1, -1),
+    (-1, 0),
+    (-1, 1),
+    (0, 1),
+    (1, 1),
+];
+
+/// The direction back.
+pub(super) fn opposite(direction: Direction) -> Direction {
+    direction ^ 4
+}
+
+/// The index of a border among its [`Chains`].
+pub(super) type BorderId = u32;
+
+/// No border: what lies outside the image.
+pub(super) const NO_BORDER: BorderId = BorderId::MAX;
+
+/// Where a border is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Border {
+    /// Where the chain starts.
+    pub(super) start: (u32, u32),
+    /// Where its steps end in [`Chains::steps`]; they begin where the previous border's end.
+    pub(super) steps_end: usize,
+}
+
+/// The borders of an image, in raster order of discovery, so that a border stands after the one
+/// around it.
+#[derive(Debug, Default)]
+pub(super) struct Chains {
+    pub(super) borders: Vec<Border>,
+    pub(super) steps: Vec<Direction>,
+    /// The number of points at which a border turns; the point of one without steps counts.
+    pub(super) turns: usize,
+    /// What the borders are to each other. Apart, because it is not needed to the end.
+    pub(super) nesting: Nesting,
+}
+
+/// How the borders lie in each other.
+#[derive(Debug, Default)]
+pub(super) struct Nesting {
+    pub(super) kinds: Vec<BorderKind>,
+    /// The border directly around each, or [`NO_BORDER`]; empty until they are found.
+    pub(super) parents: Vec<BorderId>,
+}
+
+/// Whether an image may have so many borders.
+///
+/// # Errors
+/// [`Error::TooMany`] where a hierarchy row could not hold their ids.
+pub(super) fn check_count(borders: usize) -> Result<()> {
+    const LIMIT: usize = i32::MAX as usize;
+    if borders > LIMIT {
+        return Err(Error::TooMany {
+            what: "borders",
+            limit: LIMIT as u64,
+        });
+    }
+    Ok(())
+}
+
+impl Chains {
+    /// Adds a border whose steps are the last ones of `steps`, from where the last border's end.
+    pub(super) fn add(&mut self, start: (u32, u32), kind: BorderKind) -> Result<()> {
+        reserve(&mut self.borders, 1, "the borders")?;
+        reserve(&mut self.nesting.kinds, 1, "the borders")?;
+        self.borders.push(Border {
+            start,
+            steps_end: self.steps.len(),
+        });
+        self.nesting.kinds.push(kind);
+        Ok(())
+    }
+
+    /// The id of the next border.
+    ///
+    /// # Errors
+    /// [`Error::TooMany`] where a hierarchy row could not hold it.
+    pub(super) fn next_id(&self) -> Result<BorderId> {
+        check_count(self.borders.len() + 1)?;
+        Ok(self.borders.len() as BorderId)
+    }
+
+    /// The steps of border `id`: a closed walk; none for a single point.
+    pub(super) fn steps(&self, id: BorderId) -> &[Direction] {
+        let id = id as usize;
+        let begin = match id {
+            0 => 0,
+            _ => self.borders[id - 1].steps_end,
+        };
+        &self.steps[begin..self.borders[id].steps_end]
+    }
+
+    /// [`Nesting::find_parents`], by the borders' starts.
+    pub(super) fn find_parents(
+        &mut self,
+        before: impl Fn(BorderKind, (u32, u32)) -> BorderId,
+    ) -> Result<()> {
+        let Self {
+            borders, nesting, ..
+        } = self;
+        nesting.find_parents(|id, kind| before(kind, borders[id].start))
+    }
+}
+
+impl Nesting {
+    /// Finds all borders' parents, when `before(index, kind)` is the border of the last side
+    /// before the one that a border begins at: the two are siblings if they are of one kind,
+    /// else the border lies inside the one before.
+    ///
+    /// Borders must be in raster order of their starts.
+    pub(super) fn find_parents(
+        &mut self,
+        before: impl Fn(usize, BorderKind) -> BorderId,
+    ) -> Result<()> {
+        let Self { kinds, parents } = self;
+        parents.clear();
+        reserve(parents, kinds.len(), "the borders' parents")?;
+        for (id, &kind) in kinds.iter().enumerate() {
+            let before = before(id, kind);
+            let siblings = kinds.get(before as usize) == Some(&kind);
+            parents.push(if siblings {
+                parents[before as usize]
+            } else {
+                before
+            });
+        }
+        Ok(())
+    }
+}

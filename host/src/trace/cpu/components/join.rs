@@ -1,0 +1,191 @@
+//! Component analysis and starting points.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, AtomicUsize};
+
+use rayon::prelude::*;
+use trazar_kernels::primitives::union_find::{Parents, find as root_of, union};
+
+use super::super::chains::{BorderId, NO_BORDER, check_count};
+use super::super::plane::{last_one_before, run_start};
+use super::super::walk::Walk;
+use super::nodes::Nodes;
+use super::{Borders, Entry, W, entry};
+use crate::error::Result;
+use crate::image::WORD_BITS;
+use crate::memory::{advise_large_pages, zeroed_vec};
+use crate::progress::Progress;
+
+/// Where borders start, in order of discovery.
+pub(super) struct Starts {
+    /// The nodes.
+    pub(super) entries: Vec<Entry>,
+    /// The borders of the last sides before them in their rows, or [`NO_BORDER`].
+    pub(super) befores: Vec<BorderId>,
+}
+
+/// Each node's parent.
+#[derive(Clone, Copy)]
+struct Forest<'a>(&'a [AtomicU32]);
+
+impl Parents for Forest<'_> {
+    #[inline]
+    fn parent(self, i: u32) -> u32 {
+        self.0[i as usize].load(Relaxed)
+    }
+
+    #[inline]
+    fn lower(self, i: u32, to: u32) -> u32 {
+        self.0[i as usize].fetch_min(to, Relaxed)
+    }
+}
+
+/// Finds all borders.
+pub(super) fn find<K: Walk>(
+    borders: &Borders<'_, K>,
+    nodes: &Nodes,
+    progress: &Progress<'_>,
+) -> Result<Starts> {
+    let mut parents: Vec<AtomicU32> = zeroed_vec(nodes.count as usize, "the borders of nodes")?;
+    advise_large_pages(&mut parents);
+    let numbered = parents.par_iter_mut().enumerate();
+    numbered.for_each(|(i, parent)| *parent.get_mut() = i as u32);
+    let parents = Forest(&parents);
+    list_nodes(nodes, parents);
+    join_nodes(borders, nodes, parents, progress);
+    let roots = flatten_nodes(nodes, parents)?;
+    select_starts(borders, nodes, parents, &roots)
+}
+
+/// Joins nodes that lie straight behind each other with the first of them, each a set of its own
+/// before.
+fn list_nodes(nodes: &Nodes, parents: Forest<'_>) {
+    (0..nodes.rows()).into_par_iter().for_each(|y| {
+        // No two rows have nodes in common.
+        nodes.for_each_straight(y, |before, number| {
+            parents.0[number as usize].store(parents.parent(before), Relaxed);
+        });
+    });
+}
+
+/// Joins all other nodes with their successors.
+fn join_nodes<K: Walk>(
+    borders: &Borders<'_, K>,
+    nodes: &Nodes,
+    parents: Forest<'_>,
+    progress: &Progress<'_>,
+) {
+    let rows = nodes.rows();
+    let joined = AtomicUsize::new(0);
+    (0..rows).into_par_iter().for_each(|y| {
+        nodes.for_each_bent(y, |number, entry| {
+            let Some(node) = borders.node(entry) else {
+                return;
+            };
+            let successor = borders.next(node, borders.walk.step(node));
+            let step = borders.walk.step(successor);
+            let successor = nodes.number(borders.entry(successor, step));
+            union(parents, number, successor);
+        });
+        let joined = joined.fetch_add(1, Relaxed);
+        if joined.is_multiple_of(64) {
+            progress.report(joined as u64 * 2, rows as u64 * 5);
+        }
+    });
+}
+
+/// The roots' bits, and how many are set before each word: a border's number is its root's rank.
+struct Roots {
+    bits: Vec<u64>,
+    ranks: Vec<u32>,
+    count: usize,
+}
+
+impl Roots {
+    /// How many roots there are before node `at`.
+    fn rank(&self, at: u32) -> BorderId {
+        let (word, bit) = (at as usize / WORD_BITS, at as usize % WORD_BITS);
+        match self.bits.get(word) {
+            Some(bits) => self.ranks[word] + (bits & ((1 << bit) - 1)).count_ones(),
+            None => self.count as BorderId,
+        }
+    }
+
+    fn contain(&self, at: u32) -> bool {
+        let (word, bit) = (at as usize / WORD_BITS, at as usize % WORD_BITS);
+        self.bits[word] >> bit & 1 != 0
+    }
+}
+
+/// Collects the roots, all of them W or E nodes.
+fn flatten_nodes(nodes: &Nodes, parents: Forest<'_>) -> Result<Roots> {
+    let words = (nodes.beside as usize).div_ceil(WORD_BITS);
+    let mut bits: Vec<u64> = zeroed_vec(words, "the starts of borders")?;
+    let mut ranks: Vec<u32> = zeroed_vec(words, "the starts of borders")?;
+    bits.par_iter_mut().enumerate().for_each(|(word, bits)| {
+        let first = (word * WORD_BITS) as u32;
+        let end = (first as usize + WORD_BITS).min(nodes.beside as usize) as u32;
+        for i in first..end {
+            *bits |= u64::from(parents.parent(i) == i) << (i - first);
+        }
+    });
+    let mut count = 0;
+    for (rank, bits) in ranks.iter_mut().zip(&bits) {
+        *rank = count as u32;
+        count += bits.count_ones() as usize;
+    }
+    check_count(count)?;
+    Ok(Roots { bits, ranks, count })
+}
+
+/// Lists the borders' starts.
+fn select_starts<K: Walk>(
+    borders: &Borders<'_, K>,
+    nodes: &Nodes,
+    parents: Forest<'_>,
+    roots: &Roots,
+) -> Result<Starts> {
+    let mut entries: Vec<Entry> = zeroed_vec(roots.count, "the starts of borders")?;
+    let mut befores: Vec<BorderId> = zeroed_vec(roots.count, "the starts of borders")?;
+    // Rows in bands, each with its borders.
+    let rows = nodes.rows();
+    let band_rows = rows.div_ceil(4 * rayon::current_num_threads());
+    let mut bands = Vec::new();
+    let (mut rest, mut rest_befores) = (&mut *entries, &mut *befores);
+    for begin in (0..rows).step_by(band_rows) {
+        let end = (begin + band_rows).min(rows);
+        let rank = |y| roots.rank(nodes.first_beside(y)) as usize;
+        let (own, after) = rest.split_at_mut(rank(end) - rank(begin));
+        let (own_befores, after_befores) = rest_befores.split_at_mut(own.len());
+        bands.push((begin..end, own, own_befores));
+        (rest, rest_befores) = (after, after_befores);
+    }
+    bands.into_par_iter().for_each(|(rows, entries, befores)| {
+        let mut at = 0;
+        for y in rows {
+            nodes.for_each_beside(y, |number, start| {
+                if roots.contain(number) {
+                    entries[at] = start;
+                    befores[at] = side_before(borders, nodes, start).map_or(NO_BORDER, |side| {
+                        roots.rank(root_of(parents, nodes.number(side)))
+                    });
+                    at += 1;
+                }
+            });
+        }
+    });
+    Ok(Starts { entries, befores })
+}
+
+/// The node that passes the last side in its row before the one where a border starts.
+fn side_before<K: Walk>(borders: &Borders<'_, K>, nodes: &Nodes, start: Entry) -> Option<Entry> {
+    let plane = borders.plane;
+    let place = super::place(start);
+    let (first, x) = (place - place % plane.stride(), place % plane.stride());
+    let row = &plane.words[first / WORD_BITS..][..plane.row_words];
+    if start & 3 == u64::from(W) {
+        last_one_before(row, x).map(|x| nodes.at_east_side(first + x))
+    } else {
+        Some(entry(first + run_start(row, x), W))
+    }
+}

@@ -1,0 +1,137 @@
+//! Tracing by components, on all cores: the kernels' algorithm, stage by stage.
+//!
+//! After "G-Contour: GPU Accelerated Contour Tracing For Large-Scale Layouts" (Yin et al., 2025).
+//!
+//! 1. **Boundary extraction** (`nodes.rs`): `count_nodes` finds what borders are made of and numbers
+//!    it by population counts and prefix sums.
+//! 2. **Component analysis** (`join.rs`): `list_nodes` makes sets of nodes that lie straight
+//!    behind each other in a word; `join_nodes` joins all others with their successors by union-find
+//!    with an atomic minimum, so that a border's root is its smallest node; `flatten_nodes` collects
+//!    the roots.
+//! 3. **Starting points** (`join.rs`): `select_starts` lists the roots, which are the borders' starts
+//!    in order of discovery, each with the border of the side before it in its row.
+//! 4. **Search** (`follow.rs`): all borders are followed at once, long ones in stretches:
+//!    `list_stretches`, `measure_stretches`, `measure_leads`, `cut_cycles`, `write_steps`. What is
+//!    written are [`Chains`].
+//!
+//! A **node** is a step of a border, named by its pixel and by one of the pixel's sides that it
+//! passes: W if it passes that, else E, N or S. So over centers a node is a gap in a pixel's
+//! neighbours, and along edges a side. W and E nodes are numbered first, in raster order, W before E
+//! in one pixel; N and S nodes after all of these. Every border has a W or E node, and the first of
+//! them is where a raster scan meets the border: W of an outer border, E of a hole's. In one respect
+//! kernels do otherwise: along edges their nodes are W and E sides only, and stretches are shorter.
+//!
+//! Memory beyond the result: 6 bits a pixel, 4 bytes a step of a border until it is followed and 1
+//! from then on, 52 bytes a border; along edges, besides, 4-connected labels (4 bytes a pixel, given
+//! back before the rest) and 1 bit a pixel made from them.
+
+mod follow;
+mod join;
+mod nodes;
+
+use super::chains::Chains;
+use super::plane::Plane;
+use super::walk::{Centers, Edges, Move, Node, Step, Walk, with_stay};
+use crate::error::Result;
+use crate::image::BinaryImage;
+use crate::progress::Progress;
+use crate::trace::Geometry;
+use nodes::Nodes;
+
+/// Follows all borders of an image.
+pub(super) fn follow_borders(
+    image: &BinaryImage,
+    geometry: Geometry,
+    progress: &Progress<'_>,
+) -> Result<Chains> {
+    let plane = Plane::of(image)?;
+    match geometry {
+        Geometry::Centers => follow(&Centers { plane: &plane }, &plane, geometry, progress),
+        Geometry::Edges => follow(&Edges::of(image, &plane)?, &plane, geometry, progress),
+    }
+}
+
+fn follow<K: Walk>(
+    walk: &K,
+    plane: &Plane,
+    geometry: Geometry,
+    progress: &Progress<'_>,
+) -> Result<Chains> {
+    let borders = Borders {
+        walk,
+        plane,
+        offsets: with_stay(plane.neighbour_offsets()),
+    };
+    let nodes = Nodes::count_nodes(plane, geometry)?;
+    let starts = join::find(&borders, &nodes, progress)?;
+    let stretches = follow::list_stretches(&nodes)?;
+    drop(nodes);
+    follow::follow(&borders, starts, &stretches, progress)
+}
+
+/// A node as one number: 4 times its pixel's place, and its kind: 0, 1, 2 and 3 for W, E, N and S.
+type Entry = u64;
+
+/// The kinds that begin borders.
+const W: u32 = 0;
+const E: u32 = 1;
+
+fn entry(place: usize, kind: u32) -> Entry {
+    (place as u64) << 2 | u64::from(kind)
+}
+
+fn place(entry: Entry) -> usize {
+    (entry >> 2) as usize
+}
+
+/// How borders go from node to node.
+struct Borders<'a, K> {
+    walk: &'a K,
+    plane: &'a Plane,
+    /// How far the places are to which moves lead.
+    offsets: [isize; 9],
+}
+
+impl<K: Walk> Borders<'_, K> {
+    /// The node of an entry; `None` if its border is one pixel over whose center no step leads.
+    #[inline]
+    fn node(&self, entry: Entry) -> Option<Node> {
+        let place = place(entry);
+        let aside = [4, 0, 2, 6][(entry & 3) as usize];
+        let code = self.walk.node_at(place, aside)?;
+        Some(Node { place, code })
+    }
+
+    /// The entry of a node, from the step that leads away.
+    #[inline]
+    fn entry(&self, node: Node, step: Step) -> Entry {
+        // Sides have the bits of their kinds.
+        entry(node.place, u32::from(step.passed).trailing_zeros())
+    }
+
+    /// Where a step leads.
+    #[inline]
+    fn next(&self, node: Node, step: Step) -> Node {
+        Node {
+            place: self.moved(node.place, step.to),
+            code: step.next,
+        }
+    }
+
+    #[inline]
+    fn moved(&self, place: usize, to: Move) -> usize {
+        place.wrapping_add_signed(self.offsets[usize::from(to)])
+    }
+
+    /// How many steps, this one included, lead straight on to the W or E, at a node that has come
+    /// from there; 0 if `step` does not.
+    #[inline]
+    fn straight(&self, node: Node, step: Step) -> usize {
+        // Codes are relative to the way that a border goes: one that stays goes straight on.
+        if step.next == node.code && step.to == step.direction && step.direction & 3 == 0 {
+            self.plane.straight(node.place, step.direction)
+        } else {
+            0
+        }
+    }
+}

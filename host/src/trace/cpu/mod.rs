@@ -1,0 +1,71 @@
+//! Tracing on the CPU.
+//!
+//! | stage | file |
+//! |---|---|
+//! | sides: where foreground meets background, left and right | `sides.rs` |
+//! | follow: border after border, as chain codes | `suzuki.rs` (centers), `edges.rs` (edges) |
+//! | or follow all in rectangles at once | `tiles/` (both) |
+//! | or find all starts first, then follow all at once | `components/` (both) |
+//! | parents, the order of the result, its hierarchy | `hierarchy.rs` |
+//! | approximate: from chain codes to points | `approximate.rs`, `teh_chin.rs` |
+
+pub(super) mod approximate;
+mod chains;
+mod components;
+mod edges;
+mod hierarchy;
+mod neighbours;
+mod plane;
+mod sides;
+mod suzuki;
+pub(super) mod teh_chin;
+mod tiles;
+mod walk;
+
+use std::mem::take;
+
+use super::contours::Contours;
+use super::{Approximation, Geometry, TraceAlgorithm, TraceOptions};
+use crate::error::Result;
+use crate::image::BinaryImage;
+use crate::progress::Progress;
+
+/// Traces on the CPU; the options have been [validated](TraceOptions::validate).
+pub(crate) fn trace(
+    image: &BinaryImage,
+    options: &TraceOptions,
+    algorithm: TraceAlgorithm,
+    progress: &Progress<'_>,
+) -> Result<Contours> {
+    crate::threads::ensure();
+    let mut chains = match (algorithm, options.geometry) {
+        (TraceAlgorithm::Suzuki, Geometry::Centers) => suzuki::follow_borders(image, progress)?,
+        (TraceAlgorithm::Suzuki, Geometry::Edges) => edges::follow_rings(image, progress)?,
+        (TraceAlgorithm::Tiles, geometry) => {
+            tiles::follow_borders(image, geometry, options.tiles, progress)?
+        }
+        (TraceAlgorithm::Components, geometry) => {
+            components::follow_borders(image, geometry, progress)?
+        }
+    };
+    // What a stage no longer needs goes before the next one's results come.
+    let arrangement = hierarchy::arrange(&take(&mut chains.nesting), options.retrieval)?;
+    let approximation = match options.geometry {
+        Geometry::Centers => options.approximation,
+        // A ring has a vertex where it turns and nowhere else.
+        Geometry::Edges => Approximation::Simple,
+    };
+    let traced = approximate::points(&chains, &arrangement.order, approximation)?;
+    drop(chains);
+    let contours = Contours {
+        width: image.width(),
+        height: image.height(),
+        geometry: options.geometry,
+        points: traced.points,
+        offsets: traced.offsets,
+        kinds: arrangement.kinds,
+        hierarchy: hierarchy::link(&arrangement.parents)?,
+    };
+    progress.report(1, 1);
+    Ok(contours)
+}

@@ -1,0 +1,292 @@
+//! The vertical sides between foreground and background, and which border each belongs to.
+//!
+//! A pixel's **west side** is where it is foreground and its western neighbour is not; its
+//! **east side** likewise. Every border passes at least one, each side belongs to exactly one
+//! border, and in a row west and east sides alternate. So, scanning in raster order,
+//!
+//! - a west side that no border has passed yet begins an outer border, an east side a hole's;
+//! - the last side before it in the row tells what the new border lies in.
+//!
+//! For the second, a border must be found by a side that it passes. Most sides are never asked
+//! for: only those just before a pixel that, by its neighbours, might begin a border. Those
+//! **queried** sides get a slot each, found by rank (population counts).
+
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+
+use rayon::prelude::*;
+
+use super::chains::{BorderId, NO_BORDER};
+use super::neighbours::{EAST, WEST};
+use super::plane::{Plane, SPARE_ROWS, last_one_before, run_start};
+use crate::error::Result;
+use crate::image::{BinaryImage, WORD_BITS};
+use crate::memory::{advise_large_pages, zeroed_vec};
+use crate::trace::contours::BorderKind;
+
+/// Which pixels may begin a border, seen from their neighbours.
+#[derive(Clone, Copy)]
+pub(super) enum Joined {
+    /// Foreground pixels are joined over sides and corners.
+    Eight,
+    /// Foreground pixels are joined over sides only.
+    Four,
+}
+
+/// A west or an east side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    West,
+    East,
+}
+
+/// The sides of 64 pixels.
+#[derive(Clone, Copy, bytemuck::Zeroable)]
+struct WordSides {
+    /// Sides that no border has passed yet.
+    west: u64,
+    east: u64,
+    /// Sides whose border may be asked for.
+    queried_west: u64,
+    queried_east: u64,
+}
+
+/// Where a queried side keeps its border.
+#[derive(Clone, Copy)]
+pub(super) struct Slot(usize);
+
+/// The image's pixels and sides as bit planes, each surrounded by background as a [`Plane`] is.
+pub(super) struct Sides {
+    width: u32,
+    /// Foreground.
+    pub(super) plane: Plane,
+    /// The sides of each word's pixels, together because they are used together.
+    sides: Vec<WordSides>,
+    /// The number of queried sides before each row, and before each word in its row; a word's
+    /// west sides come before its east sides.
+    row_ranks: Vec<usize>,
+    word_ranks: Vec<u32>,
+    /// The border of each queried side, by rank. Atomic because borders may be followed on
+    /// several threads, none of which reads what another wrote.
+    borders: Vec<AtomicU32>,
+}
+
+impl Sides {
+    /// Finds all sides of an image.
+    pub(super) fn of(image: &BinaryImage, joined: Joined) -> Result<Self> {
+        let (width, height) = (image.width(), image.height());
+        let plane = Plane::background(width, height)?;
+        let words = plane.words.len();
+        let mut sides = Self {
+            width,
+            plane,
+            sides: zeroed_vec(words, "the bit planes of borders")?,
+            row_ranks: zeroed_vec(height as usize + 2 * SPARE_ROWS, "the ranks of sides")?,
+            word_ranks: zeroed_vec(words, "the ranks of sides")?,
+            borders: Vec::new(),
+        };
+        // A walk up or down comes to another page with every row.
+        advise_large_pages(&mut sides.sides);
+        for y in 0..height {
+            sides.find_row(y, image.row(y), joined);
+        }
+        let queried = sides.rank_queried();
+        sides.borders = zeroed_vec(queried, "the borders of sides")?;
+        Ok(sides)
+    }
+
+    /// Fills row `y` of all planes; the row above must have its pixels already.
+    fn find_row(&mut self, y: u32, row: &[u64], joined: Joined) {
+        let n = self.plane.row_words;
+        let first = (y as usize + SPARE_ROWS) * n;
+        let (above, this) = self.plane.words[first - n..first + n].split_at_mut(n);
+        this[..row.len()].copy_from_slice(row);
+
+        // Pixels whose western (or eastern) neighbour is foreground, with carries.
+        let mut above_carry = 0;
+        let mut carry = 0;
+        for i in 0..n {
+            let pixels = this[i];
+            let next = this.get(i + 1).copied().unwrap_or(0);
+            let from_west = pixels << 1 | carry;
+            let from_east = pixels >> 1 | next << 63;
+            carry = pixels >> 63;
+            self.sides[first + i].west = pixels & !from_west;
+            self.sides[first + i].east = pixels & !from_east;
+
+            let north = above[i];
+            let above_next = above.get(i + 1).copied().unwrap_or(0);
+            let corners = (north << 1 | above_carry) | (north >> 1 | above_next << 63);
+            above_carry = north >> 63;
+            let joined_above = match joined {
+                Joined::Eight => north | corners,
+                Joined::Four => north,
+            };
+            // An outer border begins at a first pixel of a run with nothing above it.
+            let mut may_begin_outer = pixels & !from_west & !joined_above;
+            while may_begin_outer != 0 {
+                let bit = may_begin_outer.trailing_zeros() as usize;
+                may_begin_outer &= may_begin_outer - 1;
+                if let Some(x) = last_one_before(this, i * WORD_BITS + bit) {
+                    self.sides[first + x / WORD_BITS].queried_east |= 1 << (x % WORD_BITS);
+                }
+            }
+            // A hole begins at a first background pixel after a run, with foreground above it.
+            let mut may_begin_hole = !pixels & from_west & north;
+            while may_begin_hole != 0 {
+                let bit = may_begin_hole.trailing_zeros() as usize;
+                may_begin_hole &= may_begin_hole - 1;
+                let x = run_start(this, i * WORD_BITS + bit - 1);
+                self.sides[first + x / WORD_BITS].queried_west |= 1 << (x % WORD_BITS);
+            }
+        }
+    }
+
+    /// Counts the queried sides before each row and word; returns their number.
+    fn rank_queried(&mut self) -> usize {
+        let n = self.plane.row_words;
+        let mut rank = 0;
+        for row in 0..self.row_ranks.len() {
+            self.row_ranks[row] = rank;
+            let mut in_row = 0;
+            for i in row * n..(row + 1) * n {
+                self.word_ranks[i] = in_row;
+                let sides = &self.sides[i];
+                in_row += sides.queried_west.count_ones() + sides.queried_east.count_ones();
+            }
+            rank += in_row as usize;
+        }
+        rank
+    }
+
+    /// A plane of the pixels that a border passes: foreground with background to the W, N, E or S.
+    /// Rows are [`stride`](Self::stride) bits apart, and pixel `(x, y)` is bit `x` of row `y`.
+    pub(super) fn border_pixels(&self) -> Result<Vec<u64>> {
+        let n = self.plane.row_words;
+        let rows = self.row_ranks.len() - 2 * SPARE_ROWS;
+        let mut plane: Vec<u64> = zeroed_vec(rows * n, "the plane of border pixels")?;
+        advise_large_pages(&mut plane);
+        let pixels = &self.plane.words;
+        plane.par_chunks_mut(n).enumerate().for_each(|(y, row)| {
+            let first = (y + SPARE_ROWS) * n;
+            for (i, word) in row.iter_mut().enumerate() {
+                let at = first + i;
+                let inside_vertically = pixels[at - n] & pixels[at + n];
+                let WordSides { west, east, .. } = self.sides[at];
+                *word = west | east | pixels[at] & !inside_vertically;
+            }
+        });
+        Ok(plane)
+    }
+
+    /// The first side of row `y`, from column `*x` on, that no border has passed; `*x` becomes
+    /// its column. A pixel's west side comes before its east side.
+    pub(super) fn next_unpassed(&self, y: u32, x: &mut u32) -> Option<Side> {
+        let first = (y as usize + SPARE_ROWS) * self.plane.row_words;
+        let mut i = *x as usize / WORD_BITS;
+        let mut from = !0 << (*x as usize % WORD_BITS);
+        while i < self.plane.row_words {
+            let WordSides { west, east, .. } = self.sides[first + i];
+            let unpassed = (west | east) & from;
+            if unpassed != 0 {
+                let bit = unpassed.trailing_zeros() as usize;
+                *x = (i * WORD_BITS + bit) as u32;
+                return Some(if west >> bit & 1 == 1 {
+                    Side::West
+                } else {
+                    Side::East
+                });
+            }
+            i += 1;
+            from = !0;
+        }
+        *x = self.width;
+        None
+    }
+
+    /// Marks the sides of the pixel at `place` that `border` passes, of which only those to the
+    /// west and east count.
+    #[inline]
+    pub(super) fn pass(&mut self, place: usize, passed: u8, border: BorderId) {
+        let (word, bit) = (place / WORD_BITS, place % WORD_BITS);
+        let sides = &mut self.sides[word];
+        sides.west &= !(u64::from(passed & WEST != 0) << bit);
+        sides.east &= !(u64::from(passed & EAST != 0) << bit);
+        self.set_border_of_sides(place, passed, border);
+    }
+
+    /// Says which border passes some sides of the pixel at `place`; kept for the queried ones.
+    #[inline]
+    pub(super) fn set_border_of_sides(&self, place: usize, passed: u8, border: BorderId) {
+        let (word, bit) = (place / WORD_BITS, place % WORD_BITS);
+        let sides = &self.sides[word];
+        if passed & WEST != 0 && sides.queried_west >> bit & 1 == 1 {
+            self.set_border(self.slot(place, Side::West), border);
+        }
+        if passed & EAST != 0 && sides.queried_east >> bit & 1 == 1 {
+            self.set_border(self.slot(place, Side::East), border);
+        }
+    }
+
+    /// Marks one side as passed; gives its slot if it is queried, for [`Self::set_border`].
+    #[inline]
+    pub(super) fn pass_side(&mut self, place: usize, side: Side) -> Option<Slot> {
+        let (word, bit) = (place / WORD_BITS, 1 << (place % WORD_BITS));
+        let sides = &mut self.sides[word];
+        let (unpassed, queried) = match side {
+            Side::West => (&mut sides.west, sides.queried_west),
+            Side::East => (&mut sides.east, sides.queried_east),
+        };
+        *unpassed &= !bit;
+        (queried & bit != 0).then(|| self.slot(place, side))
+    }
+
+    /// Says which border passes a queried side.
+    pub(super) fn set_border(&self, slot: Slot, border: BorderId) {
+        self.borders[slot.0].store(border, Relaxed);
+    }
+
+    /// The slot of a queried side among `borders`.
+    fn slot(&self, place: usize, side: Side) -> Slot {
+        let (word, bit) = (place / WORD_BITS, place % WORD_BITS);
+        let below = (1u64 << bit) - 1;
+        let sides = &self.sides[word];
+        let in_word = match side {
+            Side::West => (sides.queried_west & below).count_ones(),
+            Side::East => {
+                sides.queried_west.count_ones() + (sides.queried_east & below).count_ones()
+            }
+        };
+        Slot(
+            self.row_ranks[word / self.plane.row_words]
+                + (self.word_ranks[word] + in_word) as usize,
+        )
+    }
+
+    /// The border of the last side before the one that a border begins at: for an outer border
+    /// at the west side of pixel `(x, y)` the east side of the run before, for a hole at
+    /// the pixel's east side the west side of its run. [`NO_BORDER`] if there is none.
+    ///
+    /// The side must have been passed by a border.
+    pub(super) fn border_before(&self, kind: BorderKind, x: u32, y: u32) -> BorderId {
+        let before = self.border_and_column_before(kind, x, y);
+        before.map_or(NO_BORDER, |(border, _)| border)
+    }
+
+    /// As [`border_before`](Self::border_before), with the column of the side's pixel.
+    pub(super) fn border_and_column_before(
+        &self,
+        kind: BorderKind,
+        x: u32,
+        y: u32,
+    ) -> Option<(BorderId, u32)> {
+        let first = (y as usize + SPARE_ROWS) * self.plane.row_words;
+        let row = &self.plane.words[first..][..self.plane.row_words];
+        let (x, side) = match kind {
+            BorderKind::Outer => (last_one_before(row, x as usize)?, Side::East),
+            BorderKind::Hole => (run_start(row, x as usize), Side::West),
+        };
+        let Slot(slot) = self.slot(first * WORD_BITS + x, side);
+        Some((self.borders[slot].load(Relaxed), x as u32))
+    }
+}
