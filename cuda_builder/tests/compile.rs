@@ -340,10 +340,11 @@ fn a_struct_of_views_is_read_where_it_is() {
 
         impl Problem<'_> {
             fn index(&self, x: u32, y: u32) -> u32 {
-                match self.order {
-                    Order::Rows => y * self.extents.width + x,
-                    Order::Columns => x * self.extents.height + y,
-                }
+                let (line, place) = match self.order {
+                    Order::Rows => (y, x),
+                    Order::Columns => (x, y),
+                };
+                line * self.extents.width + place
             }
         }
 
