@@ -14,8 +14,10 @@ pub(crate) fn apply(ir: &str, kernels: &[KernelRecord]) -> Result<String, Error>
         .iter()
         .map(|kernel| (kernel.name.as_str(), kernel))
         .collect();
+    let mut structs = StructParams::default();
     let mut out = String::with_capacity(ir.len());
     for line in ir.lines() {
+        let line = &structs.in_place(line);
         // The records have been read. `llvm.used` kept them alive, and nothing else.
         let bookkeeping = line.contains(RECORD_SECTION)
             || line.starts_with("@llvm.used")
@@ -46,6 +48,77 @@ pub(crate) fn apply(ir: &str, kernels: &[KernelRecord]) -> Result<String, Error>
         out.push('\n');
     }
     Ok(out)
+}
+
+/// Has a kernel's large structs read where they are, in the parameter space.
+///
+/// rustc passes a struct of 8-byte alignment as an array of 64-bit integers, which the kernel stores
+/// into a local array: `define ptx_kernel void @k([9 x i64] %0)`, `store [9 x i64] %0, ptr %7`. Each
+/// 32-bit field then costs a 64-bit load and a shift. What clang writes for CUDA C++ is a pointer to
+/// the parameter, `ptr byval([9 x i64]) align 8 %0`, and a `memcpy` from there. LLVM divides that into
+/// one load per field that is used. Views alone, two integers, stay as they are.
+#[derive(Default)]
+struct StructParams {
+    /// Those of the current function: the name, and the number of integers.
+    params: Vec<(String, u64)>,
+}
+
+impl StructParams {
+    fn in_place(&mut self, line: &str) -> String {
+        if line.starts_with("define ") {
+            self.params.clear();
+            if line.starts_with("define ptx_kernel ") {
+                return self.signature(line);
+            }
+        } else if let Some(copy) = self.copy(line) {
+            return copy;
+        }
+        line.to_owned()
+    }
+
+    fn signature(&mut self, line: &str) -> String {
+        let mut out = String::with_capacity(line.len());
+        let mut rest = line;
+        while let Some(at) = rest.find(" x i64] %") {
+            let (before, after) = rest.split_at(at);
+            let name_at = " x i64] ".len();
+            let end = after[name_at..].find([',', ')']);
+            let end = end.map_or(after.len(), |end| name_at + end);
+            let name = &after[name_at..end];
+            let count = before.rsplit_once('[');
+            match count.and_then(|(before, count)| Some((before, count.parse().ok()?))) {
+                Some((before, count)) if count > 2 => {
+                    // Writing to a string can't fail.
+                    let _ = write!(out, "{before}ptr byval([{count} x i64]) align 8 {name}");
+                    self.params.push((name.to_owned(), count));
+                }
+                _ => {
+                    out.push_str(before);
+                    out.push_str(&after[..end]);
+                }
+            }
+            rest = &after[end..];
+        }
+        out.push_str(rest);
+        out
+    }
+
+    /// `  store [9 x i64] %0, ptr %7, align 8` of a parameter as a copy.
+    fn copy(&self, line: &str) -> Option<String> {
+        let store = line.strip_prefix("  store [")?;
+        let (count, store) = store.split_once(" x i64] ")?;
+        let (name, store) = store.split_once(", ptr ")?;
+        let (to, align) = store.split_once(", align ")?;
+        let (_, count) = self
+            .params
+            .iter()
+            .find(|(param, n)| param == name && n.to_string() == count)?;
+        let bytes = 8 * count;
+        Some(format!(
+            "  call void @llvm.memcpy.p0.p0.i64(ptr align {align} {to}, ptr align 8 {name}, \
+             i64 {bytes}, i1 false)"
+        ))
+    }
 }
 
 /// The statics that are to lie in shared memory. They come with no initial value.
@@ -194,6 +267,29 @@ mod tests {
             .expect_err("it has an initial value")
             .to_string();
         assert!(error.contains("`x::S`"), "{error}");
+    }
+
+    #[test]
+    fn large_structs_are_read_in_the_parameter_space() {
+        let ir = "define ptx_kernel void @k([2 x i64] %0, [9 x i64] %1, i32 %2, [3 x i64] %3) #4 {\n  \
+                  store [2 x i64] %0, ptr %5, align 8\n  store [9 x i64] %1, ptr %6, align 8\n  \
+                  store [3 x i64] %3, ptr %7, align 8\n  store i32 %2, ptr %8, align 4\n}\n\
+                  define void @f([9 x i64] %1) {\n  store [9 x i64] %1, ptr %6, align 8\n}\n";
+        let mut structs = StructParams::default();
+        let fixed: Vec<_> = ir.lines().map(|line| structs.in_place(line)).collect();
+        let expected = [
+            "define ptx_kernel void @k([2 x i64] %0, ptr byval([9 x i64]) align 8 %1, i32 %2, \
+             ptr byval([3 x i64]) align 8 %3) #4 {",
+            "  store [2 x i64] %0, ptr %5, align 8",
+            "  call void @llvm.memcpy.p0.p0.i64(ptr align 8 %6, ptr align 8 %1, i64 72, i1 false)",
+            "  call void @llvm.memcpy.p0.p0.i64(ptr align 8 %7, ptr align 8 %3, i64 24, i1 false)",
+            "  store i32 %2, ptr %8, align 4",
+            "}",
+            "define void @f([9 x i64] %1) {",
+            "  store [9 x i64] %1, ptr %6, align 8",
+            "}",
+        ];
+        assert_eq!(fixed, expected);
     }
 
     #[test]
