@@ -210,6 +210,7 @@ fn below(random: u64, count: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fingerprint::fingerprint;
     use super::*;
     use std::collections::BTreeSet;
 
@@ -231,6 +232,23 @@ mod tests {
         let pins = case.nets[0].pins.iter().take(4);
         let pins: Vec<_> = pins.map(|pin| (pin.cells[0].x, pin.cells[0].y)).collect();
         assert_eq!(pins, [(7, 2), (3, 13), (17, 7), (12, 4)]);
+
+        let case = RandomNets {
+            layers: 3,
+            blocked: 0.2,
+            nets: 4,
+            ..small()
+        };
+        let case = case.generate(7).unwrap();
+        let grid = &case.grid;
+        let weights = [grid.rights(), grid.downs(), grid.vias()].concat();
+        let pins = case.nets.iter().flat_map(|net| &net.pins);
+        let cells = pins.flat_map(|pin| &pin.cells);
+        let numbers = weights
+            .into_iter()
+            .chain(cells.flat_map(|cell| [cell.x, cell.y, cell.layer]));
+        let found = fingerprint(numbers.flat_map(u32::to_le_bytes));
+        assert_eq!(found, 0x276e_54aa_ac67_b8d3, "{found:#x}");
     }
 
     #[test]
