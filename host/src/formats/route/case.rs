@@ -256,7 +256,7 @@ mod tests {
 
     use super::super::super::read::tests::file;
     use super::*;
-    use crate::generate::random;
+    use crate::generate::random::random;
 
     const EXAMPLE: &str = "3 3\n2\nPin 1 1\nPin 0 2\nVertical 24 26\nVertical 47 13\nVertical 70 2\n\
                            Horizontal 33 68 51\nHorizontal 80 24 77\n";
