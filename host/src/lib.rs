@@ -34,7 +34,6 @@ mod image;
 mod job;
 mod label;
 mod memory;
-mod panics;
 pub mod route;
 #[cfg(test)]
 #[path = "../../tests/seeds/mod.rs"]

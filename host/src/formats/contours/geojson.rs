@@ -2,7 +2,7 @@
 
 use std::io::{BufWriter, Write};
 
-use geojson::{Feature, FeatureWriter, GeometryValue, JsonObject, Position};
+use ::geojson::{Feature, FeatureWriter, GeometryValue, JsonObject, Position};
 use glam::IVec2;
 
 use crate::geometry::doubled_area;
@@ -12,16 +12,16 @@ use crate::{BorderKind, Contour, Contours, Error, Result};
 /// geographic reference.
 ///
 /// Each outer border is a `Polygon` with the holes directly inside it as interior rings; a
-/// hole that no outer border is linked to ([`Retrieval::List`](crate::Retrieval::List)) is a
-/// polygon of its own. Rings are wound as RFC 7946 asks for if y is taken as it stands:
-/// exterior ones counter-clockwise, interior ones clockwise. A contour without an area (one
+/// hole that is linked to no outer border ([`Retrieval::List`](crate::Retrieval::List)) is a
+/// polygon of its own. Rings have the winding that RFC 7946 requires, with y pointing up:
+/// exterior rings are counter-clockwise, interior ones clockwise. A contour without an area (one
 /// point, or a line walked there and back) is a `Point` or a `LineString`.
 ///
-/// Properties: `kind` (`"outer"` or `"hole"`) and `area`, in pixels, holes taken off.
+/// The properties are `kind` (`"outer"` or `"hole"`) and `area`, in pixels and without holes.
 ///
 /// With [`Geometry::Edges`](crate::Geometry::Edges) all polygons are valid in the sense of the
-/// OGC's simple features. With [`Geometry::Centers`](crate::Geometry::Centers) a component with
-/// parts that are one pixel thin has a border that touches itself or its holes, which is not.
+/// OGC's simple features. With [`Geometry::Centers`](crate::Geometry::Centers) the border of a
+/// component with parts one pixel wide touches itself or its holes, so the polygon is not valid.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -29,7 +29,7 @@ pub fn write_geojson(contours: &Contours, out: impl Write) -> Result<()> {
     let mut writer = FeatureWriter::from_writer(BufWriter::with_capacity(1 << 16, out));
     for contour in contours.iter() {
         if contour.kind() == BorderKind::Hole && contour.links().parent.is_some() {
-            // With its outer border.
+            // It is written with its outer border.
             continue;
         }
         let area = doubled_area(contour.points());
@@ -37,7 +37,7 @@ pub fn write_geojson(contours: &Contours, out: impl Write) -> Result<()> {
         let mut flat = Vec::new();
         if contour.kind() == BorderKind::Outer {
             for hole in contour.children() {
-                // A Teh-Chin approximation can leave two points of a hole.
+                // A Teh-Chin approximation can reduce a hole to two points.
                 if area != 0 && hole.area() > 0.0 {
                     holes.push(hole);
                 } else {
@@ -104,9 +104,9 @@ enum Winding {
     CounterClockwise,
 }
 
-/// A closed ring, wound as asked for with y taken upwards.
+/// A closed ring of this winding, with y pointing up.
 fn ring(points: &[IVec2], winding: Winding) -> Vec<Position> {
-    // The area is positive if the points run counter-clockwise with y taken downwards.
+    // The area is positive if the points run counter-clockwise with y pointing down.
     let now = if doubled_area(points) > 0 {
         Winding::Clockwise
     } else {
@@ -124,10 +124,10 @@ fn position(point: &IVec2) -> Position {
     Position::from([f64::from(point.x), f64::from(point.y)])
 }
 
-fn explain(error: geojson::Error) -> Error {
+fn explain(error: ::geojson::Error) -> Error {
     Error::Write(match error {
-        geojson::Error::Io(error) => error,
-        geojson::Error::MalformedGeoJson(error) => error.into(),
+        ::geojson::Error::Io(error) => error,
+        ::geojson::Error::MalformedGeoJson(error) => error.into(),
         other => std::io::Error::other(other),
     })
 }

@@ -1,27 +1,27 @@
-//! How far reading is.
+//! Progress of reading.
 
 use std::cell::RefCell;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::rc::Rc;
 
-/// Called with the number of bytes read of a file so far, and with its size; `None` is a pipe's.
+/// Called with the number of bytes of a file read so far, and with its size; a pipe has none.
 type Report = dyn Fn(u64, Option<u64>);
 
-/// How much is read between two reports, at most.
+/// The largest number of bytes read between two reports.
 const PORTION: usize = 1 << 18;
 
 thread_local! {
-    /// To whom this thread's readers report.
+    /// The function that this thread's readers report to.
     static REPORT: RefCell<Option<Rc<Report>>> = const { RefCell::new(None) };
 }
 
-/// Runs `read`, and meanwhile has all that this thread reads by
+/// Runs `read`, and reports the progress of the readers that it calls on this thread:
 /// [`read_image`](super::read_image), [`read_case`](super::read_case),
-/// [`read_weights`](super::read_weights) and [`read_pins`](super::read_pins) reported to `report`:
-/// the bytes of a file that were read so far, and the file's size, which a pipe does not have.
+/// [`read_weights`](super::read_weights) and [`read_pins`](super::read_pins). `report` is called
+/// with the number of bytes of a file read so far and the file's size, `None` for a pipe.
 ///
-/// It is called for each portion of a file, 256 KiB at most, and must be quick. Of several files, each
-/// begins anew.
+/// It is called for each portion of at most 256 KiB, and must be quick. For each file the number
+/// starts again at 0.
 ///
 /// ```
 /// use trazar::formats::{ReadOptions, read_image, report_reading};
@@ -38,7 +38,7 @@ pub fn report_reading<T>(
     report: impl Fn(u64, Option<u64>) + 'static,
     read: impl FnOnce() -> T,
 ) -> T {
-    /// Puts the one before back, also when `read` panics.
+    /// Restores the previous function when dropped, also when `read` panics.
     struct Before(Option<Rc<Report>>);
     impl Drop for Before {
         fn drop(&mut self) {
@@ -49,7 +49,7 @@ pub fn report_reading<T>(
     read()
 }
 
-/// A file whose reading is reported, if anybody on this thread asked for it.
+/// A file whose reading is reported, if this thread has asked for reports.
 pub(super) struct Reported<R> {
     inner: R,
     report: Option<Rc<Report>>,
@@ -73,11 +73,11 @@ impl<R: Read> Read for Reported<R> {
         let Some(report) = &self.report else {
             return self.inner.read(buffer);
         };
-        // A decoder may ask for all of it at once.
+        // A decoder may ask for the whole file at once.
         let portion = buffer.len().min(PORTION);
         let read = self.inner.read(&mut buffer[..portion])?;
         self.read += read as u64;
-        // What a decoder reads twice counts once in the end.
+        // A decoder may read bytes twice; the number does not exceed the size.
         report(
             self.size.map_or(self.read, |size| self.read.min(size)),
             self.size,
@@ -97,9 +97,9 @@ mod tests {
     use std::cell::Cell;
     use std::io::Write;
 
-    use super::super::read::tests::file;
     use super::super::{ReadOptions, read_case, read_image};
     use super::*;
+    use crate::formats::test_file::file;
 
     #[test]
     fn reports_rise_to_the_files_size() {

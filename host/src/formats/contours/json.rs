@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::text::Text;
+use crate::formats::text::Text;
 use crate::{Contours, Result};
 
 /// Writes

@@ -1,18 +1,19 @@
-//! Panics of other crates, contained.
+//! Contains the panics of decoders in other crates.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::Once;
 
 thread_local! {
-    /// Whether this thread's panics are not for the hook.
+    /// Whether panics of this thread are contained, and hidden from the program's hook.
     static CONTAINED: Cell<bool> = const { Cell::new(false) };
-    /// What the last contained panic said, and where.
+    /// The message and the place of the last contained panic.
     static LAST: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Runs `work`; its panic on this thread is the error, in words, and no hook tells of it.
-pub(crate) fn contain<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+/// Runs `work`. A panic of it on this thread becomes the error, as text, and the program's panic
+/// hook does not run.
+pub(super) fn contain<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let before = panic::take_hook();
@@ -22,7 +23,7 @@ pub(crate) fn contain<T>(work: impl FnOnce() -> T) -> Result<T, String> {
         }));
     });
     let outer = CONTAINED.replace(true);
-    // What `work` has changed when it panics is not looked at again.
+    // Values that `work` was changing when it panicked are not used afterwards.
     let result = panic::catch_unwind(AssertUnwindSafe(work));
     CONTAINED.set(outer);
     result.map_err(|_| LAST.take())
@@ -31,7 +32,7 @@ pub(crate) fn contain<T>(work: impl FnOnce() -> T) -> Result<T, String> {
 fn describe(info: &PanicHookInfo<'_>) -> String {
     let words = info.payload_as_str().unwrap_or("panicked");
     let place = info.location().map_or(String::new(), |at| {
-        // The crate's folder and what is in it, wherever that lies.
+        // The path from the crate's folder on.
         let path: Vec<&str> = at.file().split(['/', '\\']).collect();
         let path = path[path.len().saturating_sub(5)..].join("/");
         format!("{path}:{}: ", at.line())
@@ -52,7 +53,7 @@ mod tests {
             said.contains("panics.rs") && said.contains("index is 7"),
             "{said}"
         );
-        // One within another, and afterwards none.
+        // A contained panic within another, and one after them that is not contained.
         let outer = contain(|| {
             let inner = contain(|| panic!("inner {}", 1)).unwrap_err();
             assert!(inner.ends_with("inner 1"), "{inner}");

@@ -1,26 +1,28 @@
 //! Contours as SVG.
 //!
-//! The crate `svg` builds the whole document as a tree of strings before it writes any of it;
-//! with millions of points that is several times the size of the contours, and the text here
-//! is a few fixed elements. So it is written directly.
+//! The crate `svg` is not used: it builds the whole document as a tree of strings, which for
+//! millions of points takes several times the memory of the contours. The document has only a few
+//! fixed elements, so it is written directly.
 
 use std::io::Write;
 
 use glam::IVec2;
 
-use super::text::Text;
+use crate::formats::scale::display_scale;
+use crate::formats::svg_start::put_start;
+use crate::formats::text::Text;
 use crate::{BorderKind, Contour, Contours, Geometry, Result};
 
-/// Writes an SVG picture, one unit a pixel: a filled and stroked path for each outer border with
-/// the holes directly inside it, by the even-odd rule.
+/// Writes an SVG picture with one unit per pixel. Each outer border makes one path together with
+/// the holes directly inside it, filled by the even-odd rule and stroked.
 ///
-/// Images below 800 pixels are shown enlarged, up to 16 times. The line is as wide as one pixel
-/// of the screen at the size at which the picture is first shown, but at most a quarter of the
-/// image's pixel, so that holes of one pixel stay open; it grows with the picture.
+/// Images with both sides below 800 pixels are shown enlarged, up to 16 times. At that size the
+/// line is one pixel of the screen wide, but at most a quarter of the image's pixel, so that holes
+/// of one pixel stay open. The line grows when the picture is zoomed.
 ///
 /// Holes are found through the hierarchy. Without one
 /// ([`Retrieval::List`](crate::Retrieval::List)) all contours make one path, which looks the
-/// same. With [`Geometry::Centers`] the points lie in the middle of their pixels.
+/// same. With [`Geometry::Centers`] points are drawn at the centers of their pixels.
 ///
 /// # Errors
 /// [`Error::Write`](crate::Error::Write).
@@ -32,14 +34,8 @@ pub fn write_svg(contours: &Contours, out: impl Write) -> Result<()> {
         .iter()
         .filter(|&&kind| kind == BorderKind::Hole)
         .count();
-    // As large as it is shown at first; small images would hardly be seen.
-    let scale = u64::from((800 / width.max(height)).clamp(1, 16));
-    text.put("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"");
-    text.integer(u64::from(width) * scale);
-    text.put("\" height=\"").integer(u64::from(height) * scale);
-    text.put("\" viewBox=\"0 0 ").integer(width).put(" ");
-    text.integer(height)
-        .put("\">\n<title>Contours</title>\n<desc>");
+    put_start(&mut text, width, height, "Contours");
+    text.put("<desc>");
     text.integer(contours.len() - holes).put(" outer borders, ");
     text.integer(holes).put(" holes, ");
     text.integer(contours.points().len());
@@ -51,8 +47,9 @@ pub fn write_svg(contours: &Contours, out: impl Write) -> Result<()> {
     });
     text.put("; by trazar</desc>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
     text.put("<g fill=\"#9ecae9\" fill-rule=\"evenodd\" stroke=\"#08519c\" stroke-width=\"");
-    // Not vector-effect, which renderers such as librsvg leave out of account.
-    text.put(&(1.0 / scale as f64).min(0.25).to_string());
+    // Renderers such as librsvg ignore `vector-effect`, so it is not used.
+    let scale = display_scale(width, height);
+    text.put(&(1.0 / f64::from(scale)).min(0.25).to_string());
     text.put("\" stroke-linecap=\"round\" stroke-linejoin=\"round\"");
     if contours.geometry() == Geometry::Centers {
         text.put(" transform=\"translate(.5 .5)\"");
@@ -71,7 +68,7 @@ pub fn write_svg(contours: &Contours, out: impl Write) -> Result<()> {
     text.finish()
 }
 
-/// One path, in relative coordinates.
+/// Writes the contours as one path in relative coordinates.
 fn path<'a>(
     text: &mut Text<impl Write>,
     contours: impl Iterator<Item = Contour<'a>>,

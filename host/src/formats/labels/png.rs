@@ -1,44 +1,38 @@
 //! Labels as a picture.
 
-use std::io::{BufWriter, Write};
+use std::io::Write;
 
+use crate::formats::png_writer::{Pixels, write_png};
 use crate::{Labels, Result};
 
-use super::canvas::png_error;
-
-/// Writes a PNG with a colour for each component, background black.
+/// Writes a PNG with one colour per component on a black background.
 ///
-/// Colours depend on the label alone; labels that follow each other are far apart in hue.
+/// A colour depends on the label alone; consecutive labels differ much in hue.
 ///
 /// # Errors
 /// [`Error::Write`](crate::Error::Write).
 pub fn write_labels_png(labels: &Labels, out: impl Write) -> Result<()> {
-    let mut out = BufWriter::with_capacity(1 << 16, out);
-    let mut encoder = png::Encoder::new(&mut out, labels.width(), labels.height());
-    encoder.set_color(png::ColorType::Rgb);
-    encoder.set_compression(png::Compression::Fast);
-    let mut writer = encoder.write_header().map_err(png_error)?;
-    let mut stream = writer.stream_writer().map_err(png_error)?;
-    let mut line = Vec::new();
-    for row in labels.as_slice().chunks_exact(labels.width() as usize) {
-        line.clear();
-        // Neighbours mostly have the same label.
-        let mut last = (0, [0; 3]);
-        for &label in row {
-            if label != last.0 {
-                last = (label, colour(label));
+    let width = labels.width() as usize;
+    write_png(out, labels.width(), labels.height(), Pixels::Rgb, |out| {
+        let mut line = Vec::new();
+        for row in labels.as_slice().chunks_exact(width) {
+            line.clear();
+            // Neighbouring pixels mostly have the same label.
+            let mut last = (0, [0; 3]);
+            for &label in row {
+                if label != last.0 {
+                    last = (label, colour(label));
+                }
+                line.extend_from_slice(&last.1);
             }
-            line.extend_from_slice(&last.1);
+            out.write_all(&line)?;
         }
-        stream.write_all(&line)?;
-    }
-    stream.finish().map_err(png_error)?;
-    writer.finish().map_err(png_error)?;
-    Ok(out.flush()?)
+        Ok(())
+    })
 }
 
-/// Hues in steps of the golden ratio, which spreads any number of consecutive labels evenly;
-/// lightness in five steps.
+/// The colour of a label. Hues advance in steps of the golden ratio, which spreads any number of
+/// consecutive labels evenly; lightness has five steps.
 fn colour(label: u32) -> [u8; 3] {
     if label == 0 {
         return [0; 3];

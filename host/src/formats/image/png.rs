@@ -1,20 +1,24 @@
-//! Reading PNG: nothing but what makes up the pixels, row transformations left to the decoder.
+//! Reading PNG, through the crate `png`: only the chunks that make up the pixels.
 
-use png::{BitDepth, ColorType, Decoder, DecodingError, Limits, Transformations};
+use ::png::{BitDepth, ColorType, Decoder, DecodingError, Limits, Transformations};
 
-use super::image_file::{pixels, take};
-use super::read::{Origin, ReadImage, ReadOptions, Source};
-use super::threshold::{SampleKind, Stored, Thresholder};
+use super::content::ReadImage;
+use super::luminance::take;
+use super::options::ReadOptions;
+use super::pnm_bmp::pixels;
+use super::sample::{SampleKind, Stored};
+use super::threshold::Thresholder;
 use crate::error::zeroed_vec;
+use crate::formats::source::{Origin, Source};
 use crate::{Error, Result};
 
-/// What the decoder may use for chunks that are not pixels.
+/// The memory that the decoder may use for chunks other than pixels, in bytes.
 const CHUNKS: usize = 64 << 20;
 
 pub(super) fn read(source: &mut Source<'_>, options: &ReadOptions) -> Result<ReadImage> {
     let origin = source.origin;
     let mut decoder = Decoder::new(&mut source.bytes);
-    // They can unpack to a thousand times their size.
+    // Such chunks can expand to a thousand times their size.
     decoder.set_ignore_iccp_chunk(true);
     decoder.set_ignore_text_chunk(true);
     decoder.set_transformations(Transformations::EXPAND);
@@ -23,7 +27,7 @@ pub(super) fn read(source: &mut Source<'_>, options: &ReadOptions) -> Result<Rea
         .map(|info| (info.size(), info.raw_row_length()));
     let ((width, height), row) = size.map_err(|error| explain(origin, error))?;
     decoder.set_limits(Limits {
-        // With a palette's colours, and transparency, a bit becomes four bytes.
+        // A bit becomes four bytes if it is an index of a palette with transparency.
         bytes: row.saturating_mul(32).saturating_add(CHUNKS),
     });
     let mut reader = decoder
@@ -43,14 +47,14 @@ pub(super) fn read(source: &mut Source<'_>, options: &ReadOptions) -> Result<Rea
     };
     let threshold = kind.threshold(options.threshold)?;
     let bits = pixels(width, height).saturating_mul(info.bits_per_pixel() as u64);
-    // Deflate's best is 1032 to 1.
+    // Deflate compresses by 1032 to 1 at best.
     origin.holds(bits / 8, 1032, width, height)?;
     let (color, depth) = reader.output_color_type();
     let channels = color.samples();
 
-    let rows = Thresholder::new(width.into(), height.into(), options)?;
+    let rows = Thresholder::new(width.into(), height.into(), options.keep_grey)?;
     let bytes = reader.output_buffer_size().unwrap_or(usize::MAX);
-    // Aligned for 16-bit samples.
+    // The buffer is aligned for 16-bit samples.
     let mut buffer: Vec<u16> = zeroed_vec(bytes.div_ceil(2), "the decoded samples")?;
     let samples = &mut bytemuck::cast_slice_mut::<u16, u8>(&mut buffer)[..bytes];
     reader
@@ -69,7 +73,7 @@ pub(super) fn read(source: &mut Source<'_>, options: &ReadOptions) -> Result<Rea
     Ok(ReadImage::new(rows, kind, threshold, options))
 }
 
-/// Whether a palette's entries are nothing but black and white.
+/// Whether all entries of a palette are black or white.
 pub(super) fn black_and_white(palette: &[[u8; 3]]) -> bool {
     palette
         .iter()

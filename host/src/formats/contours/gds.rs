@@ -1,11 +1,11 @@
-//! Contours as a GDSII stream: what layout tools read.
+//! Contours as a GDSII stream, the format that layout tools read.
 //!
-//! Why not a crate: the one that is fit to write GDSII today, `gds21`, writes only a library
-//! that is completely in memory, at 136 bytes for each polygon and with a copy of every point,
-//! which for a large image of small features is many times what tracing takes; and it brings
-//! 58 more crates into every program that depends on this one (3.0.0-pre.2, its newest). What
-//! is needed here is a few kinds of records, written as they come: beside the contours there is
-//! in memory at most a copy of the points of one component, while it is divided.
+//! The crate for GDSII, `gds21`, is not used (3.0.0-pre.2, its newest version). It writes a library
+//! that is completely in memory, with 136 bytes per polygon and a copy of every point: for a large
+//! image of small features, many times the memory of tracing. It would also bring 58 more crates
+//! into every program that depends on this one. The few kinds of records that are needed here are
+//! written one after the other; besides the contours, memory holds at most a copy of the points of
+//! one component, while the component is divided.
 
 use std::io::{BufWriter, Write};
 
@@ -15,20 +15,20 @@ use super::polygon::Pieces;
 use crate::error::short;
 use crate::{BorderKind, Contours, Error, Geometry, Result};
 
-/// The most vertices of a boundary. A record is at most 65,534 bytes long; its head takes 4, a
-/// point 8, and the first point is repeated at the end.
+/// The largest number of vertices of a boundary. A record has at most 65,534 bytes: 4 for its head
+/// and 8 per point, and the first point is repeated at the end.
 const MAX_VERTICES: u16 = 8190;
 
-/// The most vertices that older programs read, which take the length of a record for a signed
-/// number.
+/// The largest number of vertices for older programs, which read the length of a record as a signed
+/// integer.
 const DEFAULT_VERTICES: u16 = 4094;
 
 /// How to write a GDSII stream.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GdsOptions {
-    /// The database unit in metres: what an integer coordinate counts.
+    /// The database unit in metres, the unit of integer coordinates.
     pub database_unit: f64,
-    /// The user unit in metres: what programs show lengths in.
+    /// The user unit in metres, the unit in which programs show lengths.
     pub user_unit: f64,
     /// The side of a pixel in database units.
     pub pixel_size: u32,
@@ -36,12 +36,12 @@ pub struct GdsOptions {
     pub layer: u16,
     /// The datatype, 0 to 32767.
     pub datatype: u16,
-    /// The most vertices of a boundary, 4 to 8190; what has more is divided. Older programs take
-    /// the length of a record for a signed number, and read no more than 4094.
+    /// The largest number of vertices of a boundary, 4 to 8190; polygons with more are divided.
+    /// Older programs read the length of a record as a signed integer, so at most 4094 vertices.
     pub max_vertices: u16,
-    /// The name of the only cell: letters, digits, `_`, `?` and `$`.
+    /// The name of the only cell: 1 to 32 letters, digits, `_`, `?` and `$`.
     pub cell: String,
-    /// The library's name: the same.
+    /// The name of the library, of the same form.
     pub library: String,
 }
 
@@ -63,11 +63,11 @@ impl Default for GdsOptions {
 }
 
 impl GdsOptions {
-    /// Whether the options fit the format.
+    /// Checks that the format can hold these options.
     ///
     /// # Errors
     /// [`Error::InvalidOption`] for units below 1e-15 m or above 1 m, a pixel size of 0, and
-    /// numbers and names that the format does not have.
+    /// numbers and names outside the ranges given at the fields.
     pub fn validate(&self) -> Result<()> {
         for (what, unit) in [("database", self.database_unit), ("user", self.user_unit)] {
             if !(1e-15..=1.0).contains(&unit) {
@@ -107,10 +107,10 @@ impl GdsOptions {
         Ok(())
     }
 
-    /// Whether the corners of an image of this size have coordinates that the format holds.
+    /// Checks that the format can hold the coordinates of an image of this size.
     ///
     /// # Errors
-    /// [`Error::Unwritable`] if not, with the largest pixel size that would do.
+    /// [`Error::Unwritable`], with the largest pixel size that is possible.
     pub fn check_fits(&self, width: u32, height: u32) -> Result<()> {
         let side = width.max(height);
         let most = i32::MAX as u32 / side.max(1);
@@ -127,17 +127,18 @@ impl GdsOptions {
 
 /// Writes contours along the pixels' edges as GDSII boundaries.
 ///
-/// y points up and the image's bottom left corner is the origin: the corner `(x, y)` is at
-/// `(x, height - y) × pixel_size`. The boundaries cover exactly the pixels that the contours
-/// bound, of [`Retrieval::Ccomp`](crate::Retrieval::Ccomp) and `Tree` the foreground, each one
-/// once. There is one boundary for each outer border; GDSII has no holes, so each hole is
-/// joined to it by a line that is walked there and back. A boundary has at most
-/// [`max_vertices`](GdsOptions::max_vertices); what has more is divided into several.
+/// The y axis points up, and the image's bottom left corner is the origin: the pixel corner
+/// `(x, y)` is at `(x, height - y) × pixel_size`. With
+/// [`Retrieval::Ccomp`](crate::Retrieval::Ccomp) and [`Retrieval::Tree`](crate::Retrieval::Tree)
+/// the boundaries cover exactly the foreground, each pixel once. There is one boundary per outer
+/// border. GDSII has no holes, so each hole is joined to the outer border by a line that is walked
+/// there and back. A boundary with more than [`max_vertices`](GdsOptions::max_vertices) is divided
+/// into several.
 ///
-/// Contours of [`Retrieval::External`](crate::Retrieval::External) have no holes, and do not say
-/// that there were some: written, they are filled. Use `Ccomp` or `Tree`.
+/// With [`Retrieval::External`](crate::Retrieval::External) there are no contours of holes, so the
+/// boundaries cover the holes too.
 ///
-/// The dates in the stream are all 1970-01-01, so that equal images give equal files.
+/// All dates in the stream are 1970-01-01, so that equal images give equal files.
 ///
 /// # Errors
 /// [`Error::Unwritable`] for contours along pixel centers, for holes without a hierarchy
@@ -192,7 +193,7 @@ fn check(contours: &Contours, options: &GdsOptions) -> Result<()> {
     options.check_fits(contours.width(), contours.height())
 }
 
-/// A record's type and the type of its data.
+/// The type of a record and the type of its data.
 type RecordType = [u8; 2];
 const HEADER: RecordType = [0x00, 2];
 const BGNLIB: RecordType = [0x01, 2];
@@ -212,14 +213,14 @@ struct Stream<W: Write>(BufWriter<W>);
 
 impl<W: Write> Stream<W> {
     fn record(&mut self, kind: RecordType, data: &[u8]) -> Result<()> {
-        // At most a boundary's, which fits.
+        // A boundary's record is the longest, and fits.
         let len = (data.len() + 4) as u16;
         self.0.write_all(&len.to_be_bytes())?;
         self.0.write_all(&kind)?;
         Ok(self.0.write_all(data)?)
     }
 
-    /// Strings have an even length.
+    /// Writes a record with a string, padded to an even length.
     fn name(&mut self, kind: RecordType, name: &str) -> Result<()> {
         let mut bytes = name.as_bytes().to_vec();
         bytes.resize(bytes.len().next_multiple_of(2), 0);
@@ -263,9 +264,9 @@ impl<W: Write> Stream<W> {
     }
 }
 
-/// GDSII's 8-byte real: a sign bit, an exponent of 16 in excess 64 (7 bits), and a fraction
-/// from 1/16 to 1 (56 bits). For positive values within its range, which hold 53 bits, this is
-/// exact.
+/// `value` as an 8-byte real of GDSII: a sign bit, the exponent of 16 plus 64 (7 bits), and a
+/// fraction from 1/16 to 1 (56 bits). Exact for positive values within its range, since a double's
+/// fraction has 53 bits.
 fn real(value: f64) -> u64 {
     let (mut fraction, mut exponent) = (value, 64u64);
     while fraction >= 1.0 && exponent < 127 {

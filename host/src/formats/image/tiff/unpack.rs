@@ -1,8 +1,8 @@
 //! Unpacking a strip or tile of a TIFF.
 //!
-//! The crate `tiff` unpacks them too, but not where tiles reach beyond the image: it panics where
-//! colours lie in separate planes, and stops in the middle of the padding of LZW tiles (0.11.3).
-//! Here a strip or tile is unpacked whole, padding included, and cut to the image afterwards.
+//! The crate `tiff` (0.11.3) unpacks them too, but fails on tiles that reach beyond the image: it
+//! panics if colours are in separate planes, and stops in the middle of the padding of LZW tiles.
+//! Here a whole strip or tile is unpacked, with its padding, and clipped to the image afterwards.
 
 use std::io::Read;
 
@@ -17,50 +17,50 @@ use zune_jpeg::zune_core::options::DecoderOptions;
 pub(super) struct Packing {
     pub(super) compression: CompressionMethod,
     pub(super) predictor: Predictor,
-    /// The lowest bit of each byte comes first.
+    /// Whether the lowest bit of each byte comes first.
     pub(super) lowest_bit_first: bool,
     pub(super) big_endian: bool,
-    /// Samples of a pixel that lie next to each other.
+    /// Samples per pixel that are stored together.
     pub(super) samples: usize,
-    /// Bits of a sample: 1, 8, 16, 32 or 64.
+    /// Bits per sample: 1, 8, 16, 32 or 64.
     pub(super) bits: usize,
-    /// What all JPEG streams of the file have in common.
+    /// The tables that all JPEG streams of the file share.
     pub(super) jpeg_tables: Option<Vec<u8>>,
 }
 
-/// The rectangle that a strip or tile fills, of which `rows` are wanted.
+/// The rectangle of a strip or tile, of which `rows` rows are wanted.
 #[derive(Clone, Copy)]
 pub(super) struct Extent {
     pub(super) width: usize,
     pub(super) rows: usize,
-    /// The rows that its data may hold: a tile's padding is more than is wanted.
+    /// The largest number of rows that its data may hold; a tile's padding is not wanted.
     pub(super) most_rows: usize,
 }
 
 impl Packing {
-    /// How many bytes of samples a byte of the file can hold at most; `None` for a compression
-    /// that is not unpacked here.
+    /// The largest number of bytes of samples per byte of the file; `None` for a compression that
+    /// is not unpacked here.
     pub(super) fn most_per_byte(&self) -> Option<u64> {
         Some(match self.compression {
             CompressionMethod::None => 1,
             CompressionMethod::PackBits => 64,
             CompressionMethod::Deflate | CompressionMethod::OldDeflate => 1032,
-            // The longest string has 3838 bytes, for 12 bits.
+            // The longest string has 3838 bytes, for a code of 12 bits.
             CompressionMethod::LZW => 2560,
-            // A bit for a block of 64 samples, and colours at a quarter of the resolution.
+            // One bit per block of 64 samples, and colours at a quarter of the resolution.
             CompressionMethod::ModernJPEG => 1024,
             _ => return None,
         })
     }
 
-    /// Bytes of a row of `width` pixels.
+    /// The bytes of a row of `width` pixels.
     pub(super) fn row_bytes(&self, width: usize) -> Option<usize> {
         let bits = width.checked_mul(self.samples)?.checked_mul(self.bits)?;
         Some(bits.div_ceil(8))
     }
 
-    /// Unpacks `data` to samples in this machine's byte order: all of `out`, which are the wanted
-    /// rows of `extent`. The error says what is wrong.
+    /// Unpacks `data` to samples in this machine's byte order. `out` takes the wanted rows of
+    /// `extent`. The error describes the damage.
     pub(super) fn unpack(
         &self,
         data: &mut [u8],
@@ -128,7 +128,7 @@ impl Packing {
     }
 
     fn unpack_jpeg(&self, data: &[u8], extent: Extent, out: &mut [u8]) -> Result<usize, String> {
-        // The tables end, and the data begin, with a marker that stands once in a whole file.
+        // The end marker of the tables and the start marker of the data are left out.
         let stream = match &self.jpeg_tables {
             Some(tables) => {
                 let tables = tables.strip_suffix(&[0xff, 0xd9]).unwrap_or(tables);
@@ -137,7 +137,7 @@ impl Packing {
             None => data.to_vec(),
         };
         let damaged = |error| format!("JPEG: {error:?}");
-        // What it claims to be is allocated before it is looked at.
+        // The decoder allocates the size that the stream claims, so the size is limited.
         let options = DecoderOptions::default()
             .set_max_width(extent.width)
             .set_max_height(extent.most_rows)
@@ -162,14 +162,14 @@ impl Packing {
     }
 }
 
-/// As many of `data` as there are, or as fit.
+/// Copies as much of `data` as fits `out`, and returns the number of bytes.
 fn copy(data: &[u8], out: &mut [u8]) -> usize {
     let len = data.len().min(out.len());
     out[..len].copy_from_slice(&data[..len]);
     len
 }
 
-/// Apple's PackBits: runs of equal bytes, and bytes as they are.
+/// Apple's PackBits: runs of equal bytes, and literal bytes. Returns the number of bytes unpacked.
 fn unpack_bits(mut data: &[u8], out: &mut [u8]) -> usize {
     let mut filled = 0;
     while filled < out.len()
@@ -198,10 +198,11 @@ fn unpack_bits(mut data: &[u8], out: &mut [u8]) -> usize {
     filled
 }
 
-/// LZW with the highest bit first. What follows the last pixel is not looked at: some writers
-/// leave out the code for the end, others pad.
+/// LZW with the highest bit first. Returns the number of bytes unpacked. Data after the last pixel
+/// are ignored: some writers leave out the end code, others add padding.
 fn unpack_lzw(data: &[u8], out: &mut [u8]) -> Result<usize, String> {
-    /// More calls than the codes that the decoder has in hand.
+    /// The number of calls without progress after which the decoder is stuck: more than the codes
+    /// that it buffers.
     const MOST_IDLE: u32 = 16;
     let mut decoder = weezl::decode::Configuration::with_tiff_size_switch(weezl::BitOrder::Msb, 8)
         .with_yield_on_full_buffer(true)
@@ -232,7 +233,7 @@ fn unpack_deflate(data: &[u8], out: &mut [u8]) -> Result<usize, String> {
         match decoder.read(&mut out[filled..]) {
             Ok(0) => break,
             Ok(more) => filled += more,
-            // The data may end within the padding.
+            // The data may end in the padding.
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => break,
             Err(error) => return Err(format!("deflate: {error}")),
         }
@@ -240,7 +241,7 @@ fn unpack_deflate(data: &[u8], out: &mut [u8]) -> Result<usize, String> {
     Ok(filled)
 }
 
-/// Adds to each sample of `N` bytes the one a pixel before it.
+/// Adds to each sample of `N` bytes the same sample of the pixel before.
 fn add_up<const N: usize>(
     row: &mut [u8],
     samples: usize,
@@ -252,8 +253,8 @@ fn add_up<const N: usize>(
     }
 }
 
-/// Undoes the prediction of floats of `size` bytes: their highest bytes come first, then their
-/// next ones, and so on, all as differences.
+/// Undoes the prediction of floats of `size` bytes. A row holds the highest bytes of all its
+/// floats, then their next bytes, and so on, all as differences.
 fn add_up_floats(row: &mut [u8], samples: usize, size: usize) {
     add_up(row, samples, |[a]: [u8; 1], [b]| [a.wrapping_add(b)]);
     let bytes = row.to_vec();

@@ -1,9 +1,9 @@
-//! A binary image as a file: PNG, PBM or `.npy`.
+//! Writing binary images: PNG, PBM and `.npy`.
 
 use std::io::{BufWriter, Write};
 
-use super::canvas::png_error;
-use super::labels_npy::npy_header;
+use crate::formats::npy::npy_header;
+use crate::formats::png_writer::{Pixels, write_png};
 use crate::{BinaryImage, Result};
 
 /// Writes a 1-bit grey PNG: foreground white, background black.
@@ -11,21 +11,14 @@ use crate::{BinaryImage, Result};
 /// # Errors
 /// [`Error::Write`](crate::Error::Write).
 pub fn write_image_png(image: &BinaryImage, out: impl Write) -> Result<()> {
-    let mut out = BufWriter::with_capacity(1 << 16, out);
-    let mut encoder = png::Encoder::new(&mut out, image.width(), image.height());
-    encoder.set_color(png::ColorType::Grayscale);
-    encoder.set_depth(png::BitDepth::One);
-    encoder.set_compression(png::Compression::Fast);
-    let mut writer = encoder.write_header().map_err(png_error)?;
-    let mut stream = writer.stream_writer().map_err(png_error)?;
-    let mut line = Vec::new();
-    for y in 0..image.height() {
-        pack(image, y, &mut line);
-        stream.write_all(&line)?;
-    }
-    stream.finish().map_err(png_error)?;
-    writer.finish().map_err(png_error)?;
-    Ok(out.flush()?)
+    write_png(out, image.width(), image.height(), Pixels::Bits, |out| {
+        let mut line = Vec::new();
+        for y in 0..image.height() {
+            pack(image, y, &mut line);
+            out.write_all(&line)?;
+        }
+        Ok(())
+    })
 }
 
 /// Writes a binary PBM (`P4`): foreground white (0), background black (1), as
@@ -65,7 +58,7 @@ pub fn write_image_npy(image: &BinaryImage, out: impl Write) -> Result<()> {
     Ok(out.flush()?)
 }
 
-/// Row `y` with the leftmost pixel in each byte's highest bit.
+/// Puts row `y` into `line`, eight pixels per byte with the leftmost one in the highest bit.
 fn pack(image: &BinaryImage, y: u32, line: &mut Vec<u8>) {
     line.clear();
     let bytes = image.row(y).iter().flat_map(|word| word.to_le_bytes());

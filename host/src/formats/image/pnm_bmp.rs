@@ -2,15 +2,19 @@
 
 use std::io::Read;
 
-use image::error::{ImageError, LimitErrorKind};
-use image::{ColorType, ExtendedColorType, ImageDecoder, ImageFormat, ImageReader};
+use ::image::error::{ImageError, LimitErrorKind};
+use ::image::{ColorType, ExtendedColorType, ImageDecoder, ImageFormat, ImageReader};
 
-use super::read::{Origin, ReadImage, ReadOptions, Source};
-use super::threshold::{SampleKind, Stored, Thresholder};
+use super::content::ReadImage;
+use super::luminance::take;
+use super::options::ReadOptions;
+use super::sample::{SampleKind, Stored};
+use super::threshold::Thresholder;
 use crate::error::zeroed_vec;
+use crate::formats::source::{Origin, Source};
 use crate::{Error, Result};
 
-/// How many pixels a byte of a run-length encoded BMP makes at most.
+/// The largest number of pixels per byte of a run-length encoded BMP.
 const RUN_PIXELS: u64 = 128;
 
 pub(super) fn read(
@@ -19,7 +23,7 @@ pub(super) fn read(
     options: &ReadOptions,
 ) -> Result<ReadImage> {
     let origin = source.origin;
-    // The size that the file claims is checked below, by asking for the memory.
+    // The size that the file claims is checked below, by allocating the memory.
     let bilevel = format == ImageFormat::Bmp && check_bmp(source)?;
     let mut reader = ImageReader::with_format(&mut source.bytes, format);
     reader.no_limits();
@@ -46,9 +50,9 @@ pub(super) fn read(
         let bits = pixels(width, height).saturating_mul(original.bits_per_pixel().into());
         origin.holds(bits / 8, 1, width, height)?;
     }
-    let rows = Thresholder::new(width.into(), height.into(), options)?;
+    let rows = Thresholder::new(width.into(), height.into(), options.keep_grey)?;
     let samples = decoder.total_bytes();
-    // Aligned for 16-bit samples.
+    // The buffer is aligned for 16-bit samples.
     let words = usize::try_from(samples.div_ceil(2)).unwrap_or(usize::MAX);
     let mut buffer: Vec<u16> = zeroed_vec(words, "the decoded samples")?;
     let bytes = &mut bytemuck::cast_slice_mut(&mut buffer)[..samples as usize];
@@ -80,8 +84,8 @@ pub(super) fn pixels(width: u32, height: u32) -> u64 {
     u64::from(width) * u64::from(height)
 }
 
-/// Refuses a BMP that is too small for the pixels its header claims; whether it claims 1 bit per
-/// pixel, black or white.
+/// Refuses a BMP that is too small for the pixels that its header claims. Returns whether its
+/// pixels have 1 bit, for black or white.
 fn check_bmp(source: &mut Source<'_>) -> Result<bool> {
     let origin = source.origin;
     let mut start = Vec::new();
@@ -97,7 +101,7 @@ fn check_bmp(source: &mut Source<'_>) -> Result<bool> {
                 .fold(0, |n, &byte| n << 8 | u64::from(byte)),
         )
     };
-    // OS/2's first header is shorter, and its palette has no fourth bytes.
+    // OS/2's first header is shorter, and its palette has three bytes per entry.
     let fields = || {
         let header = number(14, 4)?;
         let core = header == 12;
@@ -118,13 +122,13 @@ fn check_bmp(source: &mut Source<'_>) -> Result<bool> {
     if width == 0 || height == 0 {
         return Err(Error::EmptyImage { width, height });
     }
-    // Rows from the top downwards are counted below zero.
+    // A negative height means that rows are stored from top to bottom.
     let (columns, rows) = (width as u32, (height as i32).unsigned_abs());
     let claimed = pixels(columns, rows);
     match compression {
-        // As they are, or with masks for their colours.
+        // Uncompressed, or uncompressed with masks for the colours.
         0 | 3 => origin.holds(claimed.saturating_mul(depth) / 8, 1, columns, rows)?,
-        // Runs: two bytes for 255 pixels at most.
+        // Run-length encoded: two bytes for at most 255 pixels.
         1 | 2 if claimed > origin.len.saturating_mul(RUN_PIXELS) => {
             return Err(origin.unreadable(format_args!(
                 "its runs cannot hold the {columns} × {rows} pixels it claims: {} bytes make {} \
@@ -143,7 +147,7 @@ fn check_bmp(source: &mut Source<'_>) -> Result<bool> {
 struct Layout {
     kind: SampleKind,
     channels: usize,
-    /// Bytes of a sample.
+    /// Bytes per sample.
     bytes: u8,
 }
 
@@ -165,39 +169,6 @@ impl Layout {
             bytes,
         })
     }
-}
-
-/// Thresholds all rows, with colours reduced to their luminance.
-pub(super) fn take<T: Stored + Into<u64> + TryFrom<u64>>(
-    mut rows: Thresholder,
-    samples: &[T],
-    channels: usize,
-    threshold: T,
-) -> Result<Thresholder> {
-    let width = rows.width();
-    let mut reduced = vec![T::zeroed(); if channels == 1 { 0 } else { width }];
-    for (y, row) in samples.chunks_exact(width * channels).enumerate() {
-        if channels == 1 {
-            rows.row(y, row, threshold)?;
-            continue;
-        }
-        for (out, pixel) in reduced.iter_mut().zip(row.chunks_exact(channels)) {
-            *out = match *pixel {
-                [r, g, b, ..] => luminance(r, g, b),
-                [grey, ..] => grey,
-                [] => T::zeroed(),
-            };
-        }
-        rows.row(y, &reduced, threshold)?;
-    }
-    Ok(rows)
-}
-
-/// ITU-R BT.601's weights in 16-bit fixed point, rounded: white stays white.
-pub(super) fn luminance<T: Stored + Into<u64> + TryFrom<u64>>(r: T, g: T, b: T) -> T {
-    let sum = 19595 * r.into() + 38470 * g.into() + 7471 * b.into() + 0x8000;
-    // The weights' sum is 1, so it always fits.
-    T::try_from(sum >> 16).unwrap_or(r)
 }
 
 /// The decoder's error in the library's terms.

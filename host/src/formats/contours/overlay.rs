@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
-use super::canvas::Canvas;
-use super::grey::GreyImage;
+use crate::formats::GreyImage;
+use crate::formats::canvas::Canvas;
 use crate::{BorderKind, Contours, Error, Geometry, Result};
 
-/// The palette's entry for outer borders; shades of grey are below.
+/// The palette's entry for outer borders; the entries below it are shades of grey.
 const OUTER: u8 = 254;
 /// The palette's entry for holes.
 const HOLE: u8 = 255;
@@ -14,12 +14,12 @@ const HOLE: u8 = 255;
 /// Writes a PNG of the dimmed image with the contours over it: outer borders in orange, holes
 /// in cyan.
 ///
-/// Images below 800 pixels are enlarged by a whole number, so that single pixels and the edges
-/// between them can be seen. A contour along the edges of pixels is drawn on the pixels right
-/// of and below the edges.
+/// Images with both sides below 800 pixels are enlarged by a whole number, at most 16, so that
+/// single pixels and the edges between them can be seen. A contour along pixel edges is drawn on
+/// the pixels to the right of and below the edges.
 ///
 /// # Errors
-/// [`Error::SizeMismatch`] if `picture` is not of the size that was traced; [`Error::Write`];
+/// [`Error::SizeMismatch`] if `picture` and the traced image differ in size; [`Error::Write`];
 /// [`Error::OutOfMemory`].
 pub fn write_overlay(contours: &Contours, picture: GreyImage, out: impl Write) -> Result<()> {
     let (width, height) = (contours.width(), contours.height());
@@ -45,7 +45,7 @@ pub fn write_overlay(contours: &Contours, picture: GreyImage, out: impl Write) -
         };
         let points = contour.points();
         if let &[point] = points {
-            canvas.single(point, colour);
+            canvas.spot(point, colour);
         }
         let next = points.iter().skip(1).chain(points.first());
         for (&a, &b) in points.iter().zip(next) {
@@ -54,7 +54,7 @@ pub fn write_overlay(contours: &Contours, picture: GreyImage, out: impl Write) -
     }
     let mut palette = Vec::with_capacity(3 * 256);
     for shade in 0..OUTER {
-        // From dark to middle grey: both colours stand out on all of them.
+        // From dark to medium grey: both colours stand out against all of them.
         palette.extend([16 + shade / 3; 3]);
     }
     palette.extend([255, 150, 20]);

@@ -1,17 +1,17 @@
-//! The components' measures as CSV.
+//! The components' statistics as CSV.
 
 use std::io::Write;
 
 use crate::{Error, Labels, Result};
 
-/// Writes one line for each component, label 1 first, under the header
+/// Writes one line per component, from label 1 on, after the header
 /// `label,area,x_min,y_min,x_max,y_max,centroid_x,centroid_y`.
 ///
 /// Areas are pixel counts; a box's corners are pixels that belong to it; centroids are means of
 /// the pixels' integer coordinates.
 ///
 /// # Errors
-/// [`Error::InvalidOption`] if the labels come without statistics; [`Error::Write`].
+/// [`Error::InvalidOption`] if the labels have no statistics; [`Error::Write`].
 pub fn write_statistics(labels: &Labels, out: impl Write) -> Result<()> {
     let components = labels.components().ok_or_else(|| {
         Error::InvalidOption("the labels come without statistics: label with statistics on".into())

@@ -3,19 +3,21 @@
 use crate::Result;
 use crate::image::{check_count, check_size};
 
-/// A picture of one byte a pixel, row by row: 0 is black, 255 white.
+/// A grey picture: one byte per pixel, row by row, from 0 (black) to 255 (white).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GreyImage {
-    pub(super) width: u32,
-    pub(super) height: u32,
-    pub(super) samples: Vec<u8>,
+    pub(in crate::formats) width: u32,
+    pub(in crate::formats) height: u32,
+    pub(in crate::formats) samples: Vec<u8>,
 }
 
 impl GreyImage {
     /// Takes `width × height` samples.
     ///
     /// # Errors
-    /// [`Error::EmptyImage`](crate::Error::EmptyImage), [`Error::ImageTooLarge`](crate::Error::ImageTooLarge), [`Error::SizeMismatch`](crate::Error::SizeMismatch).
+    /// [`Error::EmptyImage`](crate::Error::EmptyImage),
+    /// [`Error::ImageTooLarge`](crate::Error::ImageTooLarge),
+    /// [`Error::SizeMismatch`](crate::Error::SizeMismatch).
     pub fn new(width: u32, height: u32, samples: Vec<u8>) -> Result<Self> {
         check_size(width.into(), height.into())?;
         let needed = u64::from(width) * u64::from(height);
