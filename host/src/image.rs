@@ -197,6 +197,7 @@ impl BinaryImage {
     ///
     /// # Errors
     /// As [`BinaryImage::new`].
+    #[cfg(feature = "formats")]
     pub fn from_luma8(image: &image::GrayImage, threshold: u8) -> Result<Self> {
         Self::from_values(image.width(), image.height(), image.as_raw(), threshold)
     }
@@ -205,6 +206,7 @@ impl BinaryImage {
     ///
     /// # Errors
     /// As [`BinaryImage::new`].
+    #[cfg(feature = "formats")]
     pub fn from_luma16(
         image: &image::ImageBuffer<image::Luma<u16>, Vec<u16>>,
         threshold: u16,

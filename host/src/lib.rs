@@ -21,11 +21,18 @@
 //! # assert_eq!(contours.len(), 1);
 //! # Ok::<(), trazar::Error>(())
 //! ```
+//!
+//! # Features
+//!
+//! - `formats` (on by default): [`formats`], and conversions from and to the types of the crates
+//!   `image` and `geo-types`. Without it the library depends on few other crates.
+//! - `cuda`: kernels on an NVIDIA GPU, on Linux.
 
 #[cfg(feature = "cuda")]
 pub mod cuda;
 mod engine;
 mod error;
+#[cfg(feature = "formats")]
 pub mod formats;
 pub mod generate;
 mod geometry;
