@@ -18,8 +18,8 @@ const CHUNK: usize = 4 << 20;
 const PIECE: usize = 256 << 10;
 /// The number of chunks under way at the same time.
 const CHUNKS: usize = 3;
-/// The driver makes copies of fewer bytes.
-const LEAST: usize = 4 * CHUNK;
+/// Copies of fewer bytes are left to the driver.
+const MIN_BYTES: usize = 4 * CHUNK;
 
 /// Queues a copy of `bytes` to the device address `to`.
 ///
@@ -49,7 +49,7 @@ pub(super) unsafe fn copy_staged(
     bytes: &[u8],
 ) -> Result<bool, CudaError> {
     crate::threads::ensure();
-    if bytes.len() < LEAST || rayon::current_num_threads() < 2 {
+    if bytes.len() < MIN_BYTES || rayon::current_num_threads() < 2 {
         return Ok(false);
     }
     let Some(mut place) = stream.staging().take() else {

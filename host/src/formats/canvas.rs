@@ -16,7 +16,7 @@ pub(super) struct Canvas {
     entries: Vec<u8>,
     /// The side of an image's pixel.
     scale: i64,
-    /// The pen's left and top end at point (0, 0).
+    /// The left and the top end of the pen at point (0, 0).
     origin: i64,
     /// The width of a line.
     pen: i64,

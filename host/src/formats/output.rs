@@ -46,12 +46,12 @@ pub struct Output {
 #[derive(Debug)]
 enum Sink {
     InPlace(File),
-    Beside { file: Beside, target: PathBuf },
+    Replacing { file: Temporary, target: PathBuf },
 }
 
 /// A temporary file.
 #[derive(Debug)]
-enum Beside {
+enum Temporary {
     /// It gets a name when it is complete.
     #[cfg(target_os = "linux")]
     Unnamed(File),
@@ -85,8 +85,8 @@ impl Output {
                 let file = OpenOptions::new().write(true).append(append).open(path);
                 Sink::InPlace(file.map_err(error)?)
             }
-            Target::Replace { path, old } => Sink::Beside {
-                file: Beside::create(folder_of(&path), old.as_ref())?,
+            Target::Replace { path, old } => Sink::Replacing {
+                file: Temporary::create(folder_of(&path), old.as_ref())?,
                 target: path,
             },
         };
@@ -129,7 +129,7 @@ impl Output {
     pub fn commit(self) -> Result<()> {
         match self.sink {
             Sink::InPlace(_) => Ok(()),
-            Sink::Beside { file, target } => file.name(&target).map_err(|source| Error::Io {
+            Sink::Replacing { file, target } => file.name(&target).map_err(|source| Error::Io {
                 path: self.path,
                 source,
             }),
@@ -140,13 +140,13 @@ impl Output {
         match &mut self.sink {
             Sink::InPlace(file) => file,
             #[cfg(target_os = "linux")]
-            Sink::Beside {
-                file: Beside::Unnamed(file),
+            Sink::Replacing {
+                file: Temporary::Unnamed(file),
                 ..
             } => file,
             // The file itself, because errors of `NamedTempFile` name the temporary path.
-            Sink::Beside {
-                file: Beside::Named(file),
+            Sink::Replacing {
+                file: Temporary::Named(file),
                 ..
             } => file.file.as_file_mut(),
         }
@@ -163,7 +163,7 @@ impl Write for Output {
     }
 }
 
-impl Beside {
+impl Temporary {
     /// A new file in `folder`, with the owner and the permissions of `old`.
     fn create(folder: &Path, old: Option<&Metadata>) -> Result<Self> {
         let file = Self::open(folder, old).and_then(|file| {
@@ -479,8 +479,8 @@ mod tests {
             let file = named(folder.path(), |path| options.open(path)).unwrap();
             let mut output = Output {
                 path: path.clone(),
-                sink: Sink::Beside {
-                    file: Beside::Named(file),
+                sink: Sink::Replacing {
+                    file: Temporary::Named(file),
                     target: path.clone(),
                 },
             };
@@ -500,8 +500,8 @@ mod tests {
         let output = Output::create(folder.path().join("a")).unwrap();
         let unnamed = matches!(
             output.sink,
-            Sink::Beside {
-                file: Beside::Unnamed(_),
+            Sink::Replacing {
+                file: Temporary::Unnamed(_),
                 ..
             }
         );

@@ -35,7 +35,7 @@ impl<W: Write> Text<W> {
     }
 
     /// Writes the collected text if it is a portion. Call it once per few dozen bytes.
-    pub(super) fn hand_on(&mut self) -> Result<()> {
+    pub(super) fn write_full(&mut self) -> Result<()> {
         if self.buffer.len() >= PORTION {
             self.out.write_all(&self.buffer)?;
             self.buffer.clear();

@@ -77,7 +77,7 @@ mod stream {
 }
 
 /// The largest number of pins of all nets together.
-const MOST_PINS: u64 = u32::MAX as u64;
+const MAX_PINS: u64 = u32::MAX as u64;
 
 impl RandomNets {
     /// Makes the case.
@@ -134,9 +134,9 @@ impl RandomNets {
             ));
         }
         let pins = u64::from(self.nets) * u64::from(self.pins);
-        if pins > MOST_PINS {
+        if pins > MAX_PINS {
             return invalid(format!(
-                "{} nets of {} pins are {pins} pins: {MOST_PINS} is the most",
+                "{} nets of {} pins are {pins} pins: {MAX_PINS} is the most",
                 self.nets, self.pins
             ));
         }

@@ -36,7 +36,7 @@ pub fn write_json(contours: &Contours, out: impl Write) -> Result<()> {
         for point in contour.points() {
             text.put(between).integer(point.x);
             text.put(",").integer(point.y).put("]");
-            text.hand_on()?;
+            text.write_full()?;
             between = ",[";
         }
         text.put("]");
@@ -46,7 +46,7 @@ pub fn write_json(contours: &Contours, out: impl Write) -> Result<()> {
     for [next, previous, child, parent] in contours.hierarchy() {
         text.put(between).integer(*next).put(",").integer(*previous);
         text.put(",").integer(*child).put(",").integer(*parent);
-        text.put("]").hand_on()?;
+        text.put("]").write_full()?;
         between = ",[";
     }
     text.put("]}\n");

@@ -100,12 +100,12 @@ fn path<'a>(
                 separate = true;
             }
             (at, command) = (point, next);
-            text.hand_on()?;
+            text.write_full()?;
         }
         text.put("z");
     }
     text.put("\"/>\n");
-    text.hand_on()
+    text.write_full()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::threshold::Thresholder;
 use crate::Result;
 
 /// Thresholds all rows, with colours reduced to their luminance.
-pub(super) fn take<T: Stored + Into<u64> + TryFrom<u64>>(
+pub(super) fn threshold_all<T: Stored + Into<u64> + TryFrom<u64>>(
     mut rows: Thresholder,
     samples: &[T],
     channels: usize,

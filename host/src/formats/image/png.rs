@@ -3,7 +3,7 @@
 use ::png::{BitDepth, ColorType, Decoder, DecodingError, Limits, Transformations};
 
 use super::content::ReadImage;
-use super::luminance::take;
+use super::luminance::threshold_all;
 use super::options::ReadOptions;
 use super::pnm_bmp::pixels;
 use super::sample::{SampleKind, Stored};
@@ -64,11 +64,11 @@ pub(super) fn read(source: &mut Source<'_>, options: &ReadOptions) -> Result<Rea
         for sample in &mut buffer {
             *sample = u16::from_be(*sample);
         }
-        take(rows, &buffer, channels, u16::at_most(threshold))?
+        threshold_all(rows, &buffer, channels, u16::at_most(threshold))?
     } else {
         // The decoder stretches 1-bit samples to 0 and 255.
         let white = if kind == SampleKind::Bit { 255.0 } else { 1.0 };
-        take(rows, samples, channels, u8::at_most(threshold * white))?
+        threshold_all(rows, samples, channels, u8::at_most(threshold * white))?
     };
     Ok(ReadImage::new(rows, kind, threshold, options))
 }

@@ -6,7 +6,7 @@ use ::image::error::{ImageError, LimitErrorKind};
 use ::image::{ColorType, ExtendedColorType, ImageDecoder, ImageFormat, ImageReader};
 
 use super::content::ReadImage;
-use super::luminance::take;
+use super::luminance::threshold_all;
 use super::options::ReadOptions;
 use super::sample::{SampleKind, Stored};
 use super::threshold::Thresholder;
@@ -68,9 +68,9 @@ pub(super) fn read(
             } else {
                 1.0
             };
-            take(rows, bytes, layout.channels, u8::at_most(threshold * white))?
+            threshold_all(rows, bytes, layout.channels, u8::at_most(threshold * white))?
         }
-        _ => take(
+        _ => threshold_all(
             rows,
             bytemuck::cast_slice::<u8, u16>(bytes),
             layout.channels,

@@ -62,7 +62,7 @@ impl Thresholder {
                 Error::NotANumber { x, .. } => Error::NotANumber { x, y: y as u32 },
                 other => other,
             })?;
-        let shift = self.see(values);
+        let shift = self.survey(values);
         if let Some(grey) = &mut self.grey {
             let width = self.image.width() as usize;
             for (shade, value) in grey[y * width..][..width].iter_mut().zip(values) {
@@ -89,7 +89,7 @@ impl Thresholder {
                 y: (at % height) as u32,
             });
         }
-        let shift = self.see(values);
+        let shift = self.survey(values);
         for y in 0..height {
             let row = values.iter().skip(y).step_by(height);
             let word = row.clone().enumerate().fold(0, |word, (bit, &value)| {
@@ -106,7 +106,7 @@ impl Thresholder {
     }
 
     /// Updates the facts about all samples by `values`, and returns the shift for their shades.
-    fn see<T: Stored>(&mut self, values: &[T]) -> u32 {
+    fn survey<T: Stored>(&mut self, values: &[T]) -> u32 {
         let zero = T::zeroed();
         self.any_nonzero = self.any_nonzero || values.iter().any(|value| *value != zero);
         let Some(grey) = &mut self.grey else {

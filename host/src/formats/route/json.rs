@@ -86,7 +86,7 @@ fn list<W: Write, T>(
     for item in items {
         text.put(between);
         put(text, item)?;
-        text.hand_on()?;
+        text.write_full()?;
         between = ",";
     }
     text.put(if between == "[" { "[]" } else { "]" });

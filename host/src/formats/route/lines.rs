@@ -11,7 +11,7 @@ use crate::{Error, Result};
 
 /// The length limit of a line in bytes before the grid's size is known. It bounds the memory that a
 /// file without line ends takes.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// A file's lines, one at a time.
 pub(super) struct Lines<'a> {
@@ -19,7 +19,7 @@ pub(super) struct Lines<'a> {
     /// The number of the line in `bytes`, from 1.
     line_number: u64,
     bytes: Vec<u8>,
-    most_bytes: u64,
+    max_bytes: u64,
     /// Whether [`next`](Self::next) returns the line in `bytes` once more.
     again: bool,
 }
@@ -34,7 +34,7 @@ impl<'a> Lines<'a> {
             source,
             line_number: 0,
             bytes: Vec::new(),
-            most_bytes: MOST_BYTES,
+            max_bytes: MAX_BYTES,
             again: false,
         })
     }
@@ -42,7 +42,7 @@ impl<'a> Lines<'a> {
     /// Allows lines of `weights` weights.
     pub(super) fn allow_weights(&mut self, weights: u32) {
         // Ten digits at most, and some spaces.
-        self.most_bytes = MOST_BYTES + 16 * u64::from(weights);
+        self.max_bytes = MAX_BYTES + 16 * u64::from(weights);
     }
 
     /// The next line; `None` at the file's end.
@@ -50,13 +50,13 @@ impl<'a> Lines<'a> {
         if !std::mem::take(&mut self.again) {
             self.bytes.clear();
             self.line_number += 1;
-            let mut portion = (&mut self.source.bytes).take(self.most_bytes + 1);
+            let mut portion = (&mut self.source.bytes).take(self.max_bytes + 1);
             let read = portion.read_until(b'\n', &mut self.bytes);
             read.map_err(|error| self.source.origin.io(error))?;
-            if self.bytes.len() as u64 > self.most_bytes {
+            if self.bytes.len() as u64 > self.max_bytes {
                 return Err(self.source.origin.unreadable(format_args!(
                     "line {} is longer than the {} bytes that it may have",
-                    self.line_number, self.most_bytes
+                    self.line_number, self.max_bytes
                 )));
             }
         }
@@ -137,7 +137,7 @@ impl Line<'_> {
         if self.is_done() {
             return Ok(());
         }
-        Err(self.error(format_args!("{} follows {what}", self.token())))
+        Err(self.error(format_args!("{} follows {what}", self.quoted_word())))
     }
 
     /// Takes the word `word` if it comes next, and returns whether it did.
@@ -158,7 +158,7 @@ impl Line<'_> {
         }
         Err(self.error(format_args!(
             "{} where {what} should begin with \"{word}\"",
-            self.token()
+            self.quoted_word()
         )))
     }
 
@@ -184,7 +184,7 @@ impl Line<'_> {
         }
         match self.whole_number() {
             Some(number) if range.contains(&number) => {
-                self.step();
+                self.skip_word();
                 Ok(number)
             }
             _ => Err(self.no_number(name, *least, *most)),
@@ -197,12 +197,12 @@ impl Line<'_> {
         let kind = if is_whole { "" } else { "a whole number " };
         self.error(format_args!(
             "the {name} {} is not {kind}from {least} to {most}",
-            self.token()
+            self.quoted_word()
         ))
     }
 
     /// Skips the next word.
-    fn step(&mut self) {
+    fn skip_word(&mut self) {
         self.at += self.word().len();
     }
 
@@ -221,7 +221,7 @@ impl Line<'_> {
         }
         Err(self.error(format_args!(
             "{} is too much: {what} has {needed} weights",
-            self.token()
+            self.quoted_word()
         )))
     }
 
@@ -262,7 +262,7 @@ impl Line<'_> {
         }
         match self.whole_number() {
             Some(weight) if weight < BLOCKED => {
-                self.step();
+                self.skip_word();
                 Ok(weight)
             }
             _ => Err(self.no_number("weight (x blocks an edge)", 0, BLOCKED - 1)),
@@ -290,7 +290,7 @@ impl Line<'_> {
     }
 
     /// The next word, quoted for a message.
-    fn token(&self) -> String {
+    fn quoted_word(&self) -> String {
         const MOST: usize = 24;
         let word = match self.word() {
             [] => &self.bytes[self.at..(self.at + 1).min(self.bytes.len())],

@@ -10,7 +10,7 @@ use crate::formats::text::Text;
 use crate::route::{Cell, Route, RoutingCase};
 
 /// The largest grid whose costs are drawn, in cells.
-const MOST_CELLS: u32 = 1 << 14;
+const MAX_CELLS: u32 = 1 << 14;
 /// The shade of the largest cost, in steps from white.
 const DARKEST: u8 = 15;
 
@@ -37,7 +37,7 @@ pub fn write_route_svg(case: &RoutingCase, routes: &[Route], out: impl Write) ->
     text.put(" layers; by trazar</desc>\n");
     text.put("<rect width=\"100%\" height=\"100%\" fill=\"#fff\" stroke=\"#888\" ");
     text.put("stroke-width=\".1\"/>\n");
-    if case.grid.cell_count() <= MOST_CELLS {
+    if case.grid.cell_count() <= MAX_CELLS {
         put_shades(&mut text, case)?;
     }
     // Coordinates are those of cells, whose centers are half a unit further.
@@ -65,7 +65,7 @@ pub fn write_route_svg(case: &RoutingCase, routes: &[Route], out: impl Write) ->
                 .integer(x)
                 .put("\" cy=\"")
                 .integer(y);
-            text.put("\" r=\".22\"/>\n").hand_on()?;
+            text.put("\" r=\".22\"/>\n").write_full()?;
         }
         text.put("</g>\n");
     }
@@ -98,7 +98,7 @@ fn put_shades(text: &mut Text<impl Write>, case: &RoutingCase) -> Result<()> {
                 }
                 x += run.len();
             }
-            text.hand_on()?;
+            text.write_full()?;
         }
         text.put("\"/>\n");
     }
@@ -118,12 +118,12 @@ fn put_wires(text: &mut Text<impl Write>, wires: &[Wire], colour: usize) -> Resu
                 true => text.put("H").integer(corner.x),
                 false => text.put("V").integer(corner.y),
             };
-            text.hand_on()?;
+            text.write_full()?;
             at = corner;
         }
     }
     text.put("\"/>\n");
-    text.hand_on()
+    text.write_full()
 }
 
 /// Draws a square at each cell of each pin.
@@ -155,7 +155,7 @@ fn put_squares(
     text.put("<path fill=\"").put(&hex(fill)).put("\" d=\"");
     for Cell { x, y, .. } in cells {
         text.put("M").integer(x).put(" ").integer(y).put(square);
-        text.hand_on()?;
+        text.write_full()?;
     }
     text.put("\"/>\n");
     Ok(())

@@ -40,7 +40,7 @@ pub fn write_route_text(case: &RoutingCase, routes: &[Route], out: impl Write) -
         }
         for cell in cells {
             put_cell(&mut text, cell, &case.grid);
-            text.put("\n").hand_on()?;
+            text.put("\n").write_full()?;
         }
     }
     text.finish()

@@ -113,18 +113,18 @@ impl Chunks<'_> {
         let name = if layout.tiled { "tile" } else { "strip" };
         let (offset, count) = (layout.offsets[chunk], layout.counts[chunk]);
         let plain = layout.packing.compression == CompressionMethod::None;
-        let most = match layout.packing.most_per_byte() {
+        let most = match layout.packing.max_per_byte() {
             Some(ratio) => ratio.saturating_mul(if plain { origin.len } else { count }),
             None => return self.unpack_by_crate(chunk, rows, into),
         };
         let needed = layout.chunk_bytes(rows).unwrap_or(usize::MAX);
-        let most_rows = match layout.tiled {
+        let max_rows = match layout.tiled {
             true => layout.chunk_height,
             false => layout.chunk_height.min(layout.height),
         };
         // A JPEG is unpacked as a whole.
         let claimed = match layout.packing.compression == CompressionMethod::ModernJPEG {
-            true => layout.chunk_bytes(most_rows).unwrap_or(usize::MAX),
+            true => layout.chunk_bytes(max_rows).unwrap_or(usize::MAX),
             false => needed,
         };
         if count == 0 && !plain {
@@ -163,7 +163,7 @@ impl Chunks<'_> {
         let extent = Extent {
             width: layout.chunk_width,
             rows,
-            most_rows,
+            max_rows,
         };
         if into.len() != needed.div_ceil(8) {
             *into = zeroed_vec(needed.div_ceil(8), "the decoded samples")?;

@@ -182,7 +182,7 @@ impl Layout {
         let bytes = row
             .saturating_mul(self.height as u64)
             .saturating_mul(self.planes() as u64);
-        match self.packing.most_per_byte() {
+        match self.packing.max_per_byte() {
             Some(ratio) => origin.holds(bytes, ratio, width, height),
             // At least a bit per row.
             None => origin.holds(self.height as u64 / 8, 1, width, height),

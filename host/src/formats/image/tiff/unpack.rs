@@ -34,13 +34,13 @@ pub(super) struct Extent {
     pub(super) width: usize,
     pub(super) rows: usize,
     /// The largest number of rows that its data may hold; a tile's padding is not wanted.
-    pub(super) most_rows: usize,
+    pub(super) max_rows: usize,
 }
 
 impl Packing {
     /// The largest number of bytes of samples per byte of the file; `None` for a compression that
     /// is not unpacked here.
-    pub(super) fn most_per_byte(&self) -> Option<u64> {
+    pub(super) fn max_per_byte(&self) -> Option<u64> {
         Some(match self.compression {
             CompressionMethod::None => 1,
             CompressionMethod::PackBits => 64,
@@ -90,13 +90,13 @@ impl Packing {
         }
         let row_bytes = self.row_bytes(extent.width).unwrap_or(out.len()).max(1);
         for row in out.chunks_exact_mut(row_bytes) {
-            self.put_right(row);
+            self.restore_row(row);
         }
         Ok(())
     }
 
     /// Undoes the byte order and the prediction of a row.
-    fn put_right(&self, row: &mut [u8]) {
+    fn restore_row(&self, row: &mut [u8]) {
         if self.predictor == Predictor::FloatingPoint {
             return add_up_floats(row, self.samples, self.bits / 8);
         }
@@ -140,7 +140,7 @@ impl Packing {
         // The decoder allocates the size that the stream claims, so the size is limited.
         let options = DecoderOptions::default()
             .set_max_width(extent.width)
-            .set_max_height(extent.most_rows)
+            .set_max_height(extent.max_rows)
             .set_strict_mode(true);
         let mut decoder = JpegDecoder::new_with_options(ZCursor::new(stream), options);
         decoder.decode_headers().map_err(damaged)?;
@@ -203,12 +203,12 @@ fn unpack_bits(mut data: &[u8], out: &mut [u8]) -> usize {
 fn unpack_lzw(data: &[u8], out: &mut [u8]) -> Result<usize, String> {
     /// The number of calls without progress after which the decoder is stuck: more than the codes
     /// that it buffers.
-    const MOST_IDLE: u32 = 16;
+    const MAX_IDLE: u32 = 16;
     let mut decoder = weezl::decode::Configuration::with_tiff_size_switch(weezl::BitOrder::Msb, 8)
         .with_yield_on_full_buffer(true)
         .build();
     let (mut read, mut filled, mut idle) = (0, 0, 0);
-    while filled < out.len() && idle < MOST_IDLE {
+    while filled < out.len() && idle < MAX_IDLE {
         let step = decoder.decode_bytes(&data[read..], &mut out[filled..]);
         read += step.consumed_in;
         filled += step.consumed_out;

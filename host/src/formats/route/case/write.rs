@@ -39,7 +39,7 @@ pub fn write_case(case: &RoutingCase, out: impl Write) -> Result<()> {
             let mut between = "Pin ";
             for &cell in &pin.cells {
                 put_cell(text.put(between), cell, grid);
-                text.hand_on()?;
+                text.write_full()?;
                 between = " / ";
             }
             text.put("\n");
@@ -72,7 +72,7 @@ pub fn write_case(case: &RoutingCase, out: impl Write) -> Result<()> {
                         BLOCKED => text.put(" x"),
                         _ => text.put(" ").integer(weight),
                     };
-                    text.hand_on()?;
+                    text.write_full()?;
                 }
                 text.put("\n");
             }
