@@ -21,12 +21,19 @@
 //! # assert_eq!(contours.len(), 1);
 //! # Ok::<(), trazar::Error>(())
 //! ```
+//!
+//! # Features
+//!
+//! - `formats` (on by default): [`formats`], and conversions from and to the types of the crates
+//!   `image` and `geo-types`. Without it the library depends on few other crates.
+//! - `cuda`: kernels on an NVIDIA GPU, on Linux.
 
 #[cfg(feature = "cuda")]
 pub mod cuda;
 mod device;
 mod engine;
 mod error;
+#[cfg(feature = "formats")]
 pub mod formats;
 pub mod generate;
 mod geometry;
@@ -35,7 +42,6 @@ mod image;
 mod job;
 mod label;
 mod memory;
-mod panics;
 mod progress;
 pub mod route;
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! The conformance kernels and the prefix sum through the driver. Without a GPU, each test says that it was skipped.
+//! The conformance kernels and the prefix sum through the driver. Without a GPU, each test reports
+//! that it was skipped.
 
 mod gpu;
 
@@ -13,7 +14,8 @@ use trazar::cuda::{CudaError, DeviceBuffer, Kernels, Module, Queue, Stream};
 use trazar_conformance::check::{self, Device};
 use trazar_kernels::primitives::scan::{self, TILE};
 
-/// A GPU for the checks. Their kernels are in one module, the product's primitives in another.
+/// A GPU for the checks. The kernels of the checks are in one module, the library's primitives in
+/// another.
 struct Checked {
     conformance: Queue,
     product: Queue,
@@ -40,8 +42,8 @@ impl Launcher for Checked {
         config: LaunchConfig,
         args: &[*const c_void],
     ) -> Result<(), CudaError> {
-        // The product's scan is the one kernel that the checks take from elsewhere. (Asking a module for a kernel that
-        // it lacks is an error to `compute-sanitizer`.)
+        // The library's scan is the only kernel that the checks take from another module. To
+        // `compute-sanitizer`, asking a module for a kernel that it lacks is an error.
         let queue = if spec.name.starts_with("scan_") {
             &self.product
         } else {
@@ -79,7 +81,8 @@ impl Device for Checked {
         let raw = buffer.to_vec().expect("all kernels ran");
         assert_eq!(raw.len(), len * size_of::<T>());
         (0..len)
-            // SAFETY: element `i` lies within the bytes, any bytes are a valid `Pod`, and they need no alignment.
+            // SAFETY: element `i` lies within the bytes, any bytes are a valid `Pod`, and they need
+            // no alignment.
             .map(|i| unsafe { raw.as_ptr().cast::<T>().add(i).read_unaligned() })
             .collect()
     }
@@ -103,13 +106,13 @@ fn every_facility_of_cuda_std_works() -> Result<(), CudaError> {
     Ok(())
 }
 
-/// What one scan gave.
+/// The result of one scan.
 struct Scanned {
     sums: Vec<u32>,
     total: u32,
 }
 
-/// Scans `values` with so many blocks, within one buffer if `in_place`.
+/// Scans `values` with `blocks` blocks, within one buffer if `in_place`.
 fn scan_on(
     queue: &Queue,
     values: &[u32],
@@ -133,7 +136,7 @@ fn scan_on(
         } else {
             (input.view(), output.view_mut())
         };
-        // SAFETY: lengths, alignment and order as the kernels ask.
+        // SAFETY: lengths, alignment and order are those that the kernels require.
         unsafe {
             scan::scan_init::launch(
                 queue,
@@ -160,7 +163,7 @@ fn scan_on(
     })
 }
 
-/// Compares with a sum on the CPU, modulo 2^32.
+/// Compares a scan with the running sum on the CPU, modulo 2³².
 fn compare(what: &str, values: &[u32], found: &Scanned) {
     let mut sum = 0u32;
     assert_eq!(found.sums.len(), values.len(), "{what}");
@@ -171,7 +174,7 @@ fn compare(what: &str, values: &[u32], found: &Scanned) {
     assert_eq!(found.total, sum, "{what}: total");
 }
 
-/// Numbers without a pattern, that overflow `u32` within a few elements.
+/// Irregular values whose sum overflows `u32` within a few elements.
 fn random(n: usize) -> impl Iterator<Item = u32> {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     (0..n).map(move |_| {
@@ -190,7 +193,7 @@ fn scan_equals_the_cpu() -> Result<(), CudaError> {
     let queue = Queue::new(&device.stream()?, &Kernels::load(&device)?)?;
     let multiprocessors = device.info().multiprocessors;
     let tile = TILE as usize;
-    // A wave: one tile for each block of a full launch.
+    // A wave: one tile per block of a full launch.
     let wave = scan::blocks(u32::MAX, multiprocessors) as usize * tile;
     let mut lengths = vec![0, 1, 2, 3, 4, 5, 31, 127, 128, 129];
     for around in [tile, 2 * tile, 287 * tile, 289 * tile, wave, 3 * wave] {
@@ -210,7 +213,8 @@ fn scan_equals_the_cpu() -> Result<(), CudaError> {
             &scan_on(&queue, &values, blocks, true)?,
         );
     }
-    // Values that would show a sum taken twice, or not at all, or carried into the state beside it.
+    // With these values a sum that is added twice, left out, or carried into the neighbouring state
+    // is seen.
     let n = 3 * wave + 77;
     type Value = fn(usize) -> u32;
     let patterns: [(&str, Value); 5] = [
@@ -225,7 +229,8 @@ fn scan_equals_the_cpu() -> Result<(), CudaError> {
         let blocks = scan::blocks(n as u32, multiprocessors);
         compare(name, &values, &scan_on(&queue, &values, blocks, false)?);
     }
-    // Any number of blocks will do: one, fewer than fit, and one per tile, most of which start when no tile is left.
+    // Any number of blocks is allowed: one, fewer than fit, and one per tile, most of which start
+    // when no tile is left.
     let values: Vec<u32> = random(300 * tile + 5).collect();
     for blocks in [1, 2, 7, multiprocessors, 301, 5000] {
         let what = format!("{blocks} blocks");
@@ -254,7 +259,7 @@ fn scan_of_many_elements() -> Result<(), CudaError> {
     Ok(())
 }
 
-/// The same input many times: blocks meet in another order each time.
+/// The same input many times: the order of the blocks differs each time.
 #[test]
 fn scans_repeat() -> Result<(), CudaError> {
     let Some(device) = gpu("repeated scan") else {

@@ -1,4 +1,5 @@
-//! Devices, memory, streams, modules, launches. Without a GPU, each test says that it was skipped.
+//! Devices, memory, streams, modules, launches. Without a GPU, each test reports that it was
+//! skipped.
 
 mod gpu;
 mod uploads;
@@ -24,7 +25,7 @@ fn address<T>(value: &T) -> *const c_void {
 fn scale(queue: &Queue, values: &mut DeviceBuffer<u32>, factor: u32) -> Result<(), CudaError> {
     let (pointer, n) = (values.as_mut_ptr(), values.len() as u32);
     let args = [address(&pointer), address(&n), address(&factor)];
-    // SAFETY: the types and order of `scale`'s parameters; it stays within `n` elements.
+    // SAFETY: these are the types and order of `scale`'s parameters; it stays within `n` elements.
     unsafe { queue.launch(&SCALE, shape(n.div_ceil(256), 256), &args) }
 }
 
@@ -258,7 +259,7 @@ fn streams_and_events_keep_order() -> Result<(), CudaError> {
     assert!((4.0..4_000.0).contains(&ms), "{ms} ms");
     assert!(first.stream().is_done()? && end.is_reached()?);
 
-    // The second stream reads what the first writes late, and must wait for it.
+    // The second stream reads values that the first writes late, and must wait for them.
     let mut slow = first.stream().alloc_zeroed::<u32>(1000)?;
     spin(&first, 40_000_000)?;
     slow.fill(7)?;
@@ -367,7 +368,8 @@ fn dynamic_shared_memory_beyond_48_kib() -> Result<(), CudaError> {
             dynamic_shared: bytes,
             ..shape(1, 128)
         };
-        // SAFETY: the types and order of `sum_shared`'s parameters; it uses the last 128 of `words` words.
+        // SAFETY: these are the types and order of `sum_shared`'s parameters; it uses the last 128
+        // of `words` words.
         unsafe { queue.launch(&SUM_SHARED, config, &[address(&pointer), address(&words)]) }?;
         sum.to_vec()
     };
@@ -451,6 +453,7 @@ fn impossible_launches_are_refused() -> Result<(), CudaError> {
         name: "",
         block: dim(64, 1, 1),
         params: &[],
+        zero_at_exit: &[],
         entry: None,
     };
     assert_eq!(
@@ -508,7 +511,7 @@ fn freed_memory_is_counted_as_free_and_can_be_given_back() -> Result<(), CudaErr
     drop(buffer);
     stream.synchronize()?;
     let freed = device.memory()?.free;
-    // Other processes may allocate at the same time, but hardly half as much.
+    // Other processes may allocate at the same time, but hardly half of it.
     assert!(freed > held + SIZE / 2, "{held} free, then {freed}");
     device.trim_memory(0)?;
     assert!(device.memory()?.free > held + SIZE / 2);
@@ -579,7 +582,8 @@ fn graphs_repeat_recorded_work() -> Result<(), CudaError> {
     let queue = queue(&device)?;
     let stream = queue.stream();
     let mut buffer = stream.alloc_zeroed::<u32>(5000)?;
-    // SAFETY: the buffer outlives the graph's launches; the temporary is allocated and freed in the recording.
+    // SAFETY: the buffer outlives the graph's launches; the temporary is allocated and freed in the
+    // recording.
     let mut graph = unsafe {
         stream.record_graph(|| {
             let mut temporary = stream.alloc::<u32>(5000)?;
@@ -596,7 +600,7 @@ fn graphs_repeat_recorded_work() -> Result<(), CudaError> {
     }
     assert_eq!(buffer.to_vec()?, vec![1023; 5000]);
 
-    // What fails while recording is reported, and the stream works on.
+    // An error while recording is reported, and the stream still works.
     // SAFETY: nothing is recorded.
     let failed = unsafe { stream.record_graph(|| stream.alloc::<u64>(usize::MAX).map(drop)) };
     assert!(
@@ -607,7 +611,8 @@ fn graphs_repeat_recorded_work() -> Result<(), CudaError> {
     Ok(())
 }
 
-/// Not a check: the costs that the documentation gives. Run alone, in a fresh process, for the first one.
+/// Not a check: it measures the costs that the documentation gives. The first one needs a run of
+/// this test alone, in a fresh process.
 #[test]
 fn costs() -> Result<(), CudaError> {
     let start = Instant::now();
@@ -707,7 +712,7 @@ fn large_uploads_from_within_rayon() -> Result<(), CudaError> {
     uploads::check_within_rayon(device.stream()?)
 }
 
-/// A graph launches kernels whose module no one else holds any more.
+/// A graph launches kernels of a module that only the graph still holds.
 #[test]
 fn graphs_keep_their_modules() -> Result<(), CudaError> {
     let Some(device) = gpu("modules of graphs") else {

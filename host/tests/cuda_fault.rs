@@ -1,4 +1,5 @@
-//! A kernel that crashes. It makes the GPU unusable for its process, so this test has a process of its own.
+//! A kernel that crashes. The crash makes the GPU unusable for the process, so this test runs in a
+//! process of its own.
 
 mod gpu;
 
@@ -17,7 +18,8 @@ fn a_crashed_kernel_is_named_by_every_later_call() -> Result<(), CudaError> {
     let pinned = device.pinned::<u32>(10)?;
     queue.stream().synchronize()?;
 
-    // SAFETY: neither takes arguments. `crash` breaks the context, which is what is tested; no memory is harmed.
+    // SAFETY: neither kernel takes arguments. `crash` breaks the context, which is the subject of
+    // the test, and touches no memory of others.
     unsafe { queue.launch(&CRASH, shape(1, 1), &[]) }?;
     let error = queue.stream().synchronize().unwrap_err();
     println!("{error}");

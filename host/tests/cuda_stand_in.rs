@@ -1,5 +1,5 @@
-//! What the library does when the driver fails, with a stand-in for the driver: no GPU is needed. (In a process of its own, because
-//! a process has one driver.)
+//! The library with a driver that fails: a stand-in for the driver, so that no GPU is needed. It
+//! runs in a process of its own, because a process has one driver.
 
 mod stand_in;
 mod uploads;
@@ -13,7 +13,8 @@ use trazar::{
     TraceOptions,
 };
 
-fn number(stream: &Stream) -> usize {
+/// The stream's handle, as in the log.
+fn handle_of(stream: &Stream) -> usize {
     stream.as_raw().addr()
 }
 
@@ -34,7 +35,7 @@ fn launch(queue: &Queue) -> Result<(), CudaError> {
     unsafe { queue.launch(&NOTHING, config, &[]) }
 }
 
-/// What the audit tried.
+/// Safe code that must not reach device memory.
 mod safe_code {
     #![forbid(unsafe_code)]
 
@@ -64,7 +65,8 @@ fn the_host_follows_no_device_address() -> Result<(), CudaError> {
     Ok(())
 }
 
-/// Codes that no list here knows, from every call that a program makes: they come back as they are.
+/// Every call that a program makes returns a code that no list here knows: each code is passed on
+/// unchanged.
 #[test]
 fn unknown_codes_are_numbers() -> Result<(), CudaError> {
     type Call<'a> = (&'static str, Box<dyn Fn() -> Result<(), CudaError> + 'a>);
@@ -137,7 +139,7 @@ fn unknown_codes_are_numbers() -> Result<(), CudaError> {
     for (name, call) in &calls {
         call()?;
         driver.fail(name, 0, 987);
-        // What the call before has looked up is known by now.
+        // The call before has looked up its functions by now.
         if name.contains("Func") {
             driver.recover();
             continue;
@@ -158,7 +160,7 @@ fn unknown_codes_are_numbers() -> Result<(), CudaError> {
         driver.recover();
         assert!(error.to_string().contains("CUDA error 987"), "{error}");
     }
-    // Where the driver has words for its code, they are shown.
+    // If the driver has words for its code, they are shown.
     driver.fail("cuStreamSynchronize", 0, 913);
     let text = stream.synchronize().unwrap_err().to_string();
     driver.recover();
@@ -166,7 +168,7 @@ fn unknown_codes_are_numbers() -> Result<(), CudaError> {
         text.contains("CUDA_ERROR_OF_A_NEWER_DRIVER (913), something new"),
         "{text}"
     );
-    // Codes after which nothing works are known by their numbers.
+    // Codes after which nothing works are recognised by their numbers.
     driver.fail("cuStreamSynchronize", 0, 719);
     assert!(matches!(
         stream.synchronize(),
@@ -181,9 +183,9 @@ fn large_uploads_from_within_rayon() -> Result<(), CudaError> {
     uploads::check_within_rayon(Device::open(0)?.stream()?)
 }
 
-/// What `stream` waits for at the end of the log: whether all launches of `of` are before it.
+/// Whether the last wait of `stream` in the log comes after all launches on `of`.
 fn waits_for_all_launches(log: &[Entry], stream: &Stream, of: &Stream) -> bool {
-    let (stream, of) = (number(stream), number(of));
+    let (stream, of) = (handle_of(stream), handle_of(of));
     let last_launch = log
         .iter()
         .rposition(|entry| *entry == Entry::Launch { stream: of });
@@ -197,7 +199,7 @@ fn waits_for_all_launches(log: &[Entry], stream: &Stream, of: &Stream) -> bool {
     synchronized || waits.any(|wait| after.contains(&wait))
 }
 
-/// Whichever launch fails, or whichever allocation: the image's stream waits for what was launched before.
+/// Whichever launch or allocation fails, the image's stream waits for the launches before it.
 #[test]
 fn failures_release_their_inputs() -> trazar::Result<()> {
     let driver = stand_in();
@@ -238,7 +240,7 @@ fn failures_release_their_inputs() -> trazar::Result<()> {
     Ok(())
 }
 
-/// Where the wait that protects the source can't be queued, the host waits.
+/// If the wait that protects the source can't be queued, the host waits.
 #[test]
 fn a_copy_between_streams_is_waited_for() -> Result<(), CudaError> {
     let driver = stand_in();
@@ -253,20 +255,20 @@ fn a_copy_between_streams_is_waited_for() -> Result<(), CudaError> {
     let log = driver.log();
     let at = |entry: Entry| log.iter().rposition(|logged| *logged == entry);
     let copied = at(Entry::Copy {
-        stream: number(&to),
+        stream: handle_of(&to),
     });
     let waited = at(Entry::Synchronize {
-        stream: number(&to),
+        stream: handle_of(&to),
     });
     let freed = at(Entry::Free {
-        stream: number(&from),
+        stream: handle_of(&from),
     });
     assert!(
         copied.is_some() && copied < waited && waited < freed,
         "{log:?}"
     );
 
-    // Only if that fails too is it the caller's to know.
+    // The caller is told only if that fails too.
     let source = from.upload(&[1u32, 2, 3])?;
     driver.fail("cuStreamWaitEvent", 1, 987);
     driver.fail("cuStreamSynchronize", 0, 719);
@@ -348,14 +350,14 @@ fn graphs_keep_their_modules() -> Result<(), CudaError> {
     let device = Device::open(0)?;
     let stream = device.stream()?;
     let module = Module::from_ptx(&device, trazar_kernels::PTX)?;
-    let number = module.as_raw().addr();
+    let handle = module.as_raw().addr();
     // SAFETY: no pipeline gets it.
     let queue = unsafe { Queue::with_module(&stream, &module) }?;
     drop(module);
     // SAFETY: the kernel uses no memory.
     let mut graph = unsafe { stream.record_graph(|| launch(&queue)) }?;
     drop(queue);
-    let unloaded = Entry::UnloadModule { module: number };
+    let unloaded = Entry::UnloadModule { module: handle };
     assert!(!driver.log().contains(&unloaded));
     // SAFETY: as above.
     unsafe { graph.launch(&stream) }?;
@@ -367,7 +369,7 @@ fn graphs_keep_their_modules() -> Result<(), CudaError> {
         "{log:?}"
     );
 
-    // What is launched while nothing is recorded is kept by no one.
+    // No graph keeps the module of a launch outside of recordings.
     let module = Module::from_ptx(&device, trazar_kernels::PTX)?;
     let unloaded = Entry::UnloadModule {
         module: module.as_raw().addr(),

@@ -1,5 +1,5 @@
-//! Before the driver is loaded: every call of `cust` must link, and answer with an error. (In a process of its own,
-//! because other tests load the driver.)
+//! Before the driver is loaded, every call of `cust` must link and return an error. These tests run
+//! in a process of their own, because other tests load the driver.
 
 use std::collections::BTreeSet;
 use std::ffi::CStr;
@@ -27,7 +27,8 @@ fn every_driver_function_says_not_initialized() {
     let mut count = 0;
     for (name, entry) in trazar::cuda::entry_points() {
         assert!(name.starts_with("cu"), "{name}");
-        // SAFETY: no driver is loaded, so this jumps to a function without parameters that returns a number.
+        // SAFETY: no driver is loaded, so this jumps to a function without parameters that returns
+        // a number.
         assert_eq!(unsafe { entry() }, NOT_INITIALIZED, "{name}");
         count += 1;
     }
@@ -36,7 +37,8 @@ fn every_driver_function_says_not_initialized() {
     assert!(count >= 105, "{count}");
 }
 
-/// Reaches into every part of `cust`, generic functions included: what it calls and the list lacks would not link.
+/// Reaches into every part of `cust`, generic functions included: a driver function that is called
+/// but not listed would fail to link.
 #[test]
 fn every_part_of_cust_links_and_fails_politely() {
     fn fails<T>(what: &str, result: CudaResult<T>) {
@@ -69,7 +71,7 @@ fn every_part_of_cust_links_and_fails_politely() {
     fails("locked", LockedBuffer::new(&0u64, 7));
     fails("array", ArrayObject::new([8, 8, 0], ArrayFormat::U8, 1));
 
-    // Never run, because there is nothing to run them on; but compiled, and so linked.
+    // Never run, for want of a device, but compiled and therefore linked.
     std::hint::black_box(with_device as *const ());
     std::hint::black_box(with_stream as *const ());
     std::hint::black_box(with_module as *const ());

@@ -48,10 +48,10 @@ fn refused(bytes: &[u8], words: &[&str]) {
     }
 }
 
-/// Sides that are no multiples of a tile's.
+/// Sides that are not multiples of a tile's.
 const PLAIN: (usize, usize) = (37, 21);
 
-/// A sample of eight bits; beyond the image, where it is padding, another.
+/// A sample of eight bits; in the padding beyond the image, another one.
 fn noise(x: usize, y: usize, c: usize) -> u64 {
     if x >= PLAIN.0 || y >= PLAIN.1 {
         return 0xff;
@@ -157,7 +157,7 @@ fn signed_samples_and_floats() {
     ));
 }
 
-/// The code for the end is missing, as some writers leave it: all pixels are there.
+/// All pixels are there, but the end code is missing, which some writers leave out.
 #[test]
 fn lzw_without_an_end() {
     for form in layouts().filter(|form| form.compression == 5) {
@@ -209,7 +209,7 @@ fn tiles_of_jpeg() {
     };
     let bytes = form.file_of(&[JPEG.to_vec(), JPEG.to_vec()], &[]);
     holds(form, &bytes, None, |x, y| x % 16 >= 8 && y >= 8);
-    // In parts: the tables, and the rest, with a start and an end each.
+    // In two parts, the tables and the rest, each with a start and an end.
     let rest = JPEG
         .windows(2)
         .position(|marker| marker == [0xff, 0xc0])
@@ -218,7 +218,7 @@ fn tiles_of_jpeg() {
     let data = [&[0xff, 0xd8], &JPEG[rest..]].concat();
     let bytes = form.file_of(&[data.clone(), data.clone()], &[(347, 7, tables)]);
     holds(form, &bytes, None, |x, y| x % 16 >= 8 && y >= 8);
-    // Other sizes than the tile's, without memory for them.
+    // Sizes that differ from the tile's; no memory is allocated for them.
     let start = data
         .windows(2)
         .position(|marker| marker == [0xff, 0xc0])
@@ -306,7 +306,7 @@ fn what_is_left_out_is_noted() {
         notes(&form.file_with(&fields[2..3], &noise)),
         [georeference(true, false)]
     );
-    // Pages: a whole one, a smaller copy, and a chain that comes back to its beginning.
+    // Pages: a full one, a smaller copy, and a chain that leads back to its start.
     let page = form.file(&noise);
     let first = u32::from_le_bytes(page[4..8].try_into().unwrap());
     let entries = u16::from_le_bytes(page[first as usize..][..2].try_into().unwrap());

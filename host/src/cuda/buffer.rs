@@ -14,17 +14,19 @@ use crate::gpu::{FillValue, Pattern};
 use crate::memory::advise_large_pages;
 
 use super::error::{CudaError, check};
-use super::pinned::{InFlight, PinnedBuffer};
+use super::in_flight::InFlight;
+use super::pinned::{PinnedBuffer, byte_size};
 use super::raw;
-use super::staging;
 use super::stream::Stream;
+use super::upload;
 
 /// `len` elements in device memory.
 ///
-/// A buffer belongs to the stream it was allocated on: its copies and fills are queued there, and dropping it frees it
-/// after the work queued there so far. Kernels of another stream need [`Stream::wait_for`] around them.
+/// A buffer belongs to the stream it was allocated on: its copies and fills are queued there, and
+/// dropping it frees it after the work queued there so far. Kernels that use it on another stream
+/// need [`Stream::wait_for`] before and after them.
 pub struct DeviceBuffer<T: Pod> {
-    /// For no bytes this is 0, which is never passed to the driver.
+    /// 0 for an empty buffer, whose address is never passed to the driver.
     address: CUdeviceptr,
     len: usize,
     stream: Stream,
@@ -34,8 +36,40 @@ pub struct DeviceBuffer<T: Pod> {
 /// The alignment of the driver's allocations, in bytes.
 const DRIVER_ALIGNMENT: usize = 256;
 
+impl Stream {
+    /// Allocates `len` elements, whose contents are unspecified. This takes about a microsecond,
+    /// whatever the size, unless the pool must grow, which takes a system call.
+    ///
+    /// # Errors
+    /// [`CudaError::OutOfMemory`], [`CudaError::TooLarge`], [`CudaError::Driver`], and
+    /// [`CudaError::Execution`] if a kernel has crashed.
+    pub fn alloc<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>, CudaError> {
+        DeviceBuffer::new(self, len)
+    }
+
+    /// Allocates `len` elements and queues the setting of all bytes to 0.
+    ///
+    /// # Errors
+    /// Those of [`Stream::alloc`].
+    pub fn alloc_zeroed<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>, CudaError> {
+        let mut buffer = self.alloc(len)?;
+        buffer.fill_bytes(0)?;
+        Ok(buffer)
+    }
+
+    /// Allocates a copy of `values`, and waits for it.
+    ///
+    /// # Errors
+    /// Those of [`Stream::alloc`].
+    pub fn upload<T: Pod>(&self, values: &[T]) -> Result<DeviceBuffer<T>, CudaError> {
+        let mut buffer = self.alloc(values.len())?;
+        buffer.write(values)?;
+        Ok(buffer)
+    }
+}
+
 impl<T: Pod> DeviceBuffer<T> {
-    pub(super) fn new(stream: &Stream, len: usize) -> Result<Self, CudaError> {
+    fn new(stream: &Stream, len: usize) -> Result<Self, CudaError> {
         const {
             assert!(align_of::<T>() <= DRIVER_ALIGNMENT);
         };
@@ -45,8 +79,8 @@ impl<T: Pod> DeviceBuffer<T> {
         let mut address = 0;
         if size > 0 {
             stream.device().bind()?;
-            // SAFETY: the stream is alive; writes one address. The contents are unspecified bytes, and only `Pod` elements are
-            // ever read from them.
+            // SAFETY: the stream is alive; the call writes one address. The memory's contents are
+            // unspecified, and only `Pod` elements are ever read from it.
             match unsafe { raw::cuMemAllocAsync(&mut address, size, stream.raw()) } {
                 OUT_OF_MEMORY => {
                     let memory = stream.device().memory()?;
@@ -67,12 +101,12 @@ impl<T: Pod> DeviceBuffer<T> {
         })
     }
 
-    /// Its number of elements.
+    /// The number of elements.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Has it no elements?
+    /// Whether it has no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -87,19 +121,22 @@ impl<T: Pod> DeviceBuffer<T> {
         &self.stream
     }
 
-    /// The device address of its first element, to pass to kernels; null if it is empty. The host can't read it.
+    /// The device address of its first element, to pass to kernels; null if it is empty. The host
+    /// can't read it.
     pub fn as_ptr(&self) -> *const T {
         self.address as *const T
     }
 
-    /// As [`DeviceBuffer::as_ptr`], for kernels that write.
+    /// The same address as [`DeviceBuffer::as_ptr`], for kernels that write.
     pub fn as_mut_ptr(&mut self) -> *mut T {
         self.address as *mut T
     }
 
-    /// The elements, for a kernel to read; the host can't follow the view. Empty buffers have a view of a null address.
+    /// The elements, for a kernel to read; the host can't read through the view. The view of an
+    /// empty buffer has a null address.
     pub fn view(&self) -> View<'_, T> {
-        // SAFETY: the device memory holds `len` elements while the view borrows the buffer; the driver aligns it.
+        // SAFETY: the device memory holds `len` elements while the view borrows the buffer; the
+        // driver aligns it.
         unsafe { View::from_raw_parts(self.as_ptr(), self.len) }
     }
 
@@ -109,29 +146,35 @@ impl<T: Pod> DeviceBuffer<T> {
         unsafe { ViewMut::from_raw_parts(self.as_mut_ptr(), self.len) }
     }
 
-    /// The device address and size in bytes of `count` elements from `start`, if the buffer has them.
+    /// The device address and size in bytes of `count` elements from `start`, if the buffer has
+    /// them.
     fn span(&self, start: usize, count: usize) -> Result<(CUdeviceptr, usize), CudaError> {
         let end = start.saturating_add(count);
         if end > self.len {
             let len = self.len;
             return Err(CudaError::OutOfRange { start, end, len });
         }
-        // Both products are at most the buffer's size in bytes, and `usize` is 64 bits wide where CUDA runs.
+        // Both products are at most the buffer's size in bytes, and `usize` is 64 bits wide where
+        // CUDA runs.
         Ok((
             self.address + (start * size_of::<T>()) as u64,
             count * size_of::<T>(),
         ))
     }
 
-    /// Copies all of `values` here and waits for it. From an ordinary slice the driver copies through its own pinned
-    /// memory, at 6 GB/s to 10 GB/s; 16 MiB and more are copied by all threads through some of the stream's. See
-    /// [`DeviceBuffer::write_from`] for the fastest way.
+    /// Copies all of `values` here and waits for the copy. The driver copies an ordinary slice
+    /// through its own page-locked memory, at 6 GB/s to 10 GB/s; slices of 16 MiB and more are
+    /// copied by all threads, through page-locked memory of the stream.
+    /// [`DeviceBuffer::write_from`] is the fastest way.
     ///
     /// # Errors
-    /// [`CudaError::OutOfRange`] if the lengths differ; [`CudaError::Execution`] if a kernel has crashed.
+    /// [`CudaError::OutOfRange`] if the lengths differ; [`CudaError::Execution`] if a kernel has
+    /// crashed.
     pub fn write(&mut self, values: &[T]) -> Result<(), CudaError> {
         self.check_len(values.len())?;
-        if staging::write(self, values)? {
+        let (to, _) = self.span(0, values.len())?;
+        // SAFETY: `span` has checked the destination.
+        if unsafe { upload::copy_staged(&self.stream, to, bytes_of(values)) }? {
             return Ok(());
         }
         self.write_at(0, values)
@@ -147,8 +190,8 @@ impl<T: Pod> DeviceBuffer<T> {
         self.stream.synchronize()
     }
 
-    /// Queues a copy of `values` to the elements from `start` on. Only from page-locked memory does the host run on
-    /// meanwhile.
+    /// Queues a copy of `values` to the elements from `start` on. The host continues meanwhile only
+    /// if `values` is in page-locked memory.
     ///
     /// # Errors
     /// [`CudaError::OutOfRange`]; [`CudaError::Execution`] if a kernel has crashed.
@@ -156,38 +199,19 @@ impl<T: Pod> DeviceBuffer<T> {
     /// # Safety
     /// `values` stays alive and unchanged until the stream has done the copy.
     pub unsafe fn queue_write(&mut self, start: usize, values: &[T]) -> Result<(), CudaError> {
-        let (_, size) = self.span(start, values.len())?;
+        let (to, size) = self.span(start, values.len())?;
         if size == 0 {
             return Ok(());
         }
-        // SAFETY: a slice of `size` bytes; `Pod` has no padding, so that all are initialised.
-        let bytes = unsafe { slice::from_raw_parts(values.as_ptr().cast(), size) };
         // SAFETY: `span` has checked the destination; the caller keeps the source.
-        unsafe { self.queue_write_bytes(start * size_of::<T>(), bytes) }
-    }
-
-    /// [`queue_write`](Self::queue_write) of bytes, to those from `start` on.
-    ///
-    /// # Safety
-    /// As there; and the bytes lie within the buffer.
-    pub(super) unsafe fn queue_write_bytes(
-        &mut self,
-        start: usize,
-        bytes: &[u8],
-    ) -> Result<(), CudaError> {
-        self.stream.device().bind()?;
-        let to = self.address + start as u64;
-        // SAFETY: the caller's promise.
-        let status = unsafe {
-            raw::cuMemcpyHtoDAsync_v2(to, bytes.as_ptr().cast(), bytes.len(), self.stream.raw())
-        };
-        self.stream.blame(check("cuMemcpyHtoDAsync", status))
+        unsafe { upload::queue_copy(&self.stream, to, bytes_of(values)) }
     }
 
     /// Copies all elements to `values` and waits for it.
     ///
     /// # Errors
-    /// [`CudaError::OutOfRange`] if the lengths differ; [`CudaError::Execution`] if a kernel has crashed.
+    /// [`CudaError::OutOfRange`] if the lengths differ; [`CudaError::Execution`] if a kernel has
+    /// crashed.
     pub fn read(&self, values: &mut [T]) -> Result<(), CudaError> {
         self.check_len(values.len())?;
         self.read_at(0, values)
@@ -219,8 +243,8 @@ impl<T: Pod> DeviceBuffer<T> {
         Ok(values)
     }
 
-    /// Queues a copy of the elements from `start` on to `values`. Only to page-locked memory does the host run on
-    /// meanwhile.
+    /// Queues a copy of the elements from `start` on to `values`. The host continues meanwhile only
+    /// if `values` is in page-locked memory.
     ///
     /// # Errors
     /// [`CudaError::OutOfRange`]; [`CudaError::Execution`] if a kernel has crashed.
@@ -232,8 +256,10 @@ impl<T: Pod> DeviceBuffer<T> {
         unsafe { self.queue_read_to(start, values.len(), values.as_mut_ptr()) }
     }
 
+    /// Queues a copy of `count` elements from `start` on to `to`.
+    ///
     /// # Safety
-    /// There is room for `count` elements at `to`, which no one uses until the stream has done the copy.
+    /// `to` has room for `count` elements, and no one uses it until the stream has done the copy.
     unsafe fn queue_read_to(
         &self,
         start: usize,
@@ -251,11 +277,12 @@ impl<T: Pod> DeviceBuffer<T> {
         self.stream.blame(check("cuMemcpyDtoHAsync", status))
     }
 
-    /// Queues a copy of all of `values` here, at the full speed of the bus; the host runs on. The result gives the
-    /// page-locked memory back once the copy is done.
+    /// Queues a copy of all of `values` here, at the full speed of the bus; the host continues
+    /// meanwhile. The result gives the page-locked memory back once the copy is done.
     ///
     /// # Errors
-    /// [`CudaError::OutOfRange`] if the lengths differ; [`CudaError::WrongDevice`]; [`CudaError::Execution`].
+    /// [`CudaError::OutOfRange`] if the lengths differ; [`CudaError::WrongDevice`];
+    /// [`CudaError::Execution`].
     pub fn write_from(&mut self, values: PinnedBuffer<T>) -> Result<InFlight<T>, CudaError> {
         self.check_pinned(&values)?;
         // SAFETY: `InFlight` keeps `values`, unreachable, until an event after the copy is reached.
@@ -263,11 +290,12 @@ impl<T: Pod> DeviceBuffer<T> {
         InFlight::after(&self.stream, values)
     }
 
-    /// Queues a copy of all elements to `values`, at the full speed of the bus; the host runs on. The result gives the
-    /// page-locked memory back once the copy is done.
+    /// Queues a copy of all elements to `values`, at the full speed of the bus; the host continues
+    /// meanwhile. The result gives the page-locked memory back once the copy is done.
     ///
     /// # Errors
-    /// [`CudaError::OutOfRange`] if the lengths differ; [`CudaError::WrongDevice`]; [`CudaError::Execution`].
+    /// [`CudaError::OutOfRange`] if the lengths differ; [`CudaError::WrongDevice`];
+    /// [`CudaError::Execution`].
     pub fn read_into(&self, mut values: PinnedBuffer<T>) -> Result<InFlight<T>, CudaError> {
         self.check_pinned(&values)?;
         // SAFETY: `InFlight` keeps `values`, unreachable, until an event after the copy is reached.
@@ -275,11 +303,12 @@ impl<T: Pod> DeviceBuffer<T> {
         InFlight::after(&self.stream, values)
     }
 
-    /// Queues a copy of `range` of `from` to the elements from `start` on. The two may be of different streams: each
-    /// waits for the other's work on its buffer so far.
+    /// Queues a copy of `range` of `from` to the elements from `start` on. The two buffers may
+    /// belong to different streams: each stream waits for the work queued so far on the other.
     ///
     /// # Errors
-    /// [`CudaError::OutOfRange`]; [`CudaError::WrongDevice`]; [`CudaError::Execution`] if a kernel has crashed.
+    /// [`CudaError::OutOfRange`]; [`CudaError::WrongDevice`]; [`CudaError::Execution`] if a kernel
+    /// has crashed.
     pub fn copy_from(
         &mut self,
         start: usize,
@@ -295,8 +324,9 @@ impl<T: Pod> DeviceBuffer<T> {
             return Ok(());
         }
         self.stream.wait_for(&from.stream)?;
-        // SAFETY: `span` has checked both, and they are different buffers, one being borrowed mutably. Neither is freed
-        // before the copy: this one's stream does it, and the other's stream waits below, or the host.
+        // SAFETY: `span` has checked both, and they are different buffers, one being borrowed
+        // mutably. Neither is freed before the copy: this buffer's stream does the copy, and below
+        // the other stream, or the host, waits for it.
         let status = unsafe { raw::cuMemcpyDtoDAsync_v2(to, source, bytes, self.stream.raw()) };
         self.stream.blame(check("cuMemcpyDtoDAsync", status))?;
         from.stream.must_wait_for(&self.stream)
@@ -365,21 +395,20 @@ impl<T: Pod> DeviceBuffer<T> {
     }
 }
 
-/// The size in bytes of `len` elements, if the address space holds it.
-pub(super) fn byte_size<T>(len: usize) -> Result<usize, CudaError> {
-    let size = size_of::<T>();
-    match len.checked_mul(size) {
-        Some(bytes) if isize::try_from(bytes).is_ok() => Ok(bytes),
-        _ => Err(CudaError::TooLarge { len, size }),
-    }
+/// The bytes of `values`.
+fn bytes_of<T: Pod>(values: &[T]) -> &[u8] {
+    // SAFETY: `Pod` has no padding, so all bytes of the slice are initialised.
+    unsafe { slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
 }
 
 impl<T: Pod> Drop for DeviceBuffer<T> {
     fn drop(&mut self) {
         if self.address != 0 {
-            // On a failure there is no one to tell; the driver frees everything with the process.
+            // There is no one to report a failure to; the driver frees everything when the process
+            // ends.
             let _ = self.stream.device().bind();
-            // SAFETY: allocated in `new`, freed here alone, after the stream's work so far.
+            // SAFETY: allocated in `new` and freed only here, after the work queued on the stream
+            // so far.
             let _ = unsafe { raw::cuMemFreeAsync(self.address, self.stream.raw()) };
         }
     }

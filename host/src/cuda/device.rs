@@ -5,20 +5,18 @@ use std::fmt;
 use std::ptr;
 use std::sync::Arc;
 
-use cuda_std::Pod;
 use cust::sys::{CUcontext, CUdevice, CUmemoryPool};
 
-use super::driver::{DriverVersion, load_driver};
-use super::error::{ComputeCapability, CudaError, check};
-use super::pinned::PinnedBuffer;
+use super::driver::load_driver;
+use super::error::{CudaError, check};
 use super::raw;
-use super::stream::Stream;
+use super::version::{ComputeCapability, DriverVersion};
 
 /// The properties of a GPU. Reading them costs microseconds and opens nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeviceInfo {
-    /// Its number, from 0.
+    /// Its index, from 0.
     pub index: u32,
     /// Its name, such as `NVIDIA H200`.
     pub name: String,
@@ -32,26 +30,27 @@ pub struct DeviceInfo {
     pub multiprocessors: u32,
     /// Its level 2 cache, in bytes.
     pub l2_bytes: u32,
-    /// The most threads that one multiprocessor holds.
+    /// The largest number of threads resident on one multiprocessor.
     pub threads_per_multiprocessor: u32,
-    /// The most threads of a block.
+    /// The largest number of threads per block.
     pub threads_per_block: u32,
     /// The largest block, in x, y and z.
     pub max_block: [u32; 3],
     /// The largest grid, in x, y and z.
     pub max_grid: [u32; 3],
-    /// The most shared memory of a block, in bytes, static and dynamic together.
+    /// The largest shared memory per block in bytes, static and dynamic together.
     pub shared_per_block: u32,
-    /// Does it have stream-ordered memory pools, which [`Device::open`] needs?
+    /// Whether it has stream-ordered memory pools, which [`Device::open`] needs.
     pub memory_pools: bool,
 }
 
 /// Device memory, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryInfo {
-    /// Available to new buffers: what no process has taken, and what this process's pool holds unused.
+    /// Available to new buffers: memory that no process has allocated, and unused memory of this
+    /// process's pool.
     pub free: usize,
-    /// All there is.
+    /// All of the device's memory.
     pub total: usize,
 }
 
@@ -128,9 +127,9 @@ fn find(index: u32) -> Result<CUdevice, CudaError> {
 
 /// An opened GPU. Clones share it; it closes with the last clone and the last object made from it.
 ///
-/// It uses the device's primary context, as the CUDA runtime does, so it shares memory and streams with other CUDA
-/// libraries in the process. Every method makes that context current on the calling thread first: all objects of this
-/// module can be used from any thread.
+/// It uses the device's primary context, as the CUDA runtime does, so it shares memory and streams
+/// with other CUDA libraries in the process. Every method makes that context current on the calling
+/// thread first: all objects of this module can be used from any thread.
 #[derive(Clone)]
 pub struct Device {
     inner: Arc<Inner>,
@@ -160,7 +159,7 @@ impl PrimaryContext {
         Ok(context)
     }
 
-    /// Makes it the calling thread's current one.
+    /// Makes it the current context of the calling thread.
     fn bind(&self) -> Result<(), CudaError> {
         // SAFETY: the context is retained.
         check("cuCtxSetCurrent", unsafe {
@@ -171,19 +170,19 @@ impl PrimaryContext {
 
 impl Drop for PrimaryContext {
     fn drop(&mut self) {
-        // SAFETY: retained once, released once. On a failure there is no one to tell.
+        // SAFETY: retained once, released once. There is no one to report a failure to.
         let _ = unsafe { raw::cuDevicePrimaryCtxRelease_v2(self.device) };
     }
 }
 
-// SAFETY: the handles are addresses that only the driver follows, and the driver's functions on contexts and pools may be
-// called from any thread; the other field is `Send` and `Sync` by itself.
+// SAFETY: the handles are addresses that only the driver follows, and the driver's functions on
+// contexts and pools may be called from any thread; the other field is `Send` and `Sync` by itself.
 unsafe impl Send for Inner {}
 // SAFETY: as above.
 unsafe impl Sync for Inner {}
 
 impl Device {
-    /// How many GPUs there are; at least one.
+    /// The number of GPUs, at least one.
     ///
     /// # Errors
     /// Those of [`load_driver`].
@@ -192,14 +191,16 @@ impl Device {
         device_count()
     }
 
-    /// Opens GPU number `index`. This takes some 200 ms the first time in a process, and over 100 ms each time after its
-    /// last clone was dropped: keep one for as long as the GPU is used.
+    /// Opens the GPU with this index. The first time in a process this takes about 200 ms, and
+    /// after the last clone was dropped it takes more than 100 ms again: keep a `Device` for as
+    /// long as the GPU is used.
     ///
-    /// Memory that buffers give back stays with the process, ready for the next ones; see [`Device::trim_memory`].
+    /// The process keeps the memory of dropped buffers for new ones; see [`Device::trim_memory`].
     ///
     /// # Errors
     /// Those of [`load_driver`]; [`CudaError::NoSuchDevice`]; [`CudaError::NoMemoryPools`];
-    /// [`CudaError::Driver`] if the driver can't open it (in exclusive use by another process, say).
+    /// [`CudaError::Driver`] if the driver can't open it (in exclusive use by another process,
+    /// say).
     pub fn open(index: u32) -> Result<Self, CudaError> {
         let driver = load_driver()?;
         let count = device_count()?;
@@ -243,7 +244,7 @@ impl Device {
         &self.inner.info
     }
 
-    /// Its free and total memory, now. Other processes change it at any time.
+    /// Its free and total memory at this moment; other processes may change it at any time.
     ///
     /// # Errors
     /// [`CudaError::Driver`]; [`CudaError::Execution`] if a kernel has crashed.
@@ -272,8 +273,8 @@ impl Device {
         Ok(usize::try_from(bytes).unwrap_or(usize::MAX))
     }
 
-    /// Gives memory that no buffer uses back to the system, down to `keep` bytes. Call it before another library needs
-    /// the memory; the next buffers then take longer to allocate.
+    /// Returns memory that no buffer uses to the system, but keeps `keep` bytes. Call it before
+    /// another library needs the memory; afterwards, allocating buffers takes longer.
     ///
     /// # Errors
     /// [`CudaError::Driver`]; [`CudaError::Execution`] if a kernel has crashed.
@@ -283,23 +284,6 @@ impl Device {
         check("cuMemPoolTrimTo", unsafe {
             raw::cuMemPoolTrimTo(self.inner.pool, keep)
         })
-    }
-
-    /// A new stream.
-    ///
-    /// # Errors
-    /// [`CudaError::Driver`]; [`CudaError::Execution`] if a kernel has crashed.
-    pub fn stream(&self) -> Result<Stream, CudaError> {
-        Stream::new(self)
-    }
-
-    /// Page-locked host memory for `len` elements, all bytes 0. Costs 0.5 ms to 0.8 ms per MiB: make it once, use it
-    /// often.
-    ///
-    /// # Errors
-    /// [`CudaError::OutOfPinnedMemory`], [`CudaError::TooLarge`], [`CudaError::Driver`].
-    pub fn pinned<T: Pod>(&self, len: usize) -> Result<PinnedBuffer<T>, CudaError> {
-        PinnedBuffer::zeroed(self, len)
     }
 
     /// Waits until everything queued on the device, by any stream, is done.
@@ -312,7 +296,8 @@ impl Device {
         check("cuCtxSynchronize", unsafe { raw::cuCtxSynchronize() })
     }
 
-    /// Makes the device's context the calling thread's current one. Only code that calls the driver directly needs it.
+    /// Makes the device's context the current one of the calling thread. Only code that calls the
+    /// driver directly needs this.
     ///
     /// # Errors
     /// [`CudaError::Driver`].
@@ -320,9 +305,9 @@ impl Device {
         self.inner.context.bind()
     }
 
-    /// Checks that something else made from a device was made from this one.
+    /// Checks that `what`, an object of the device `other`, belongs to this device.
     pub(crate) fn check_same(&self, what: &'static str, other: &Device) -> Result<(), CudaError> {
-        // Two openings of one device share its primary context.
+        // Two `Device`s opened with one index share the primary context.
         let (device, other) = (self.info().index, other.info().index);
         if device == other {
             Ok(())

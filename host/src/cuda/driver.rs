@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::ffi::{CStr, c_void};
-use std::fmt;
 use std::sync::OnceLock;
 
 use libloading::Library;
@@ -10,47 +9,25 @@ use libloading::Library;
 use super::driver_symbols;
 use super::error::{CudaError, check};
 use super::raw;
+use super::version::DriverVersion;
 
-/// Where the driver library is looked for: by the system's rules, then where WSL keeps it.
+/// The names of the driver library in the order of the search: by the system's rules, then where
+/// WSL keeps it.
 const LIBRARY_NAMES: &[&str] = &["libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"];
 
-/// The highest CUDA version a driver supports, such as 12.4. It bounds the PTX that the driver can compile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct DriverVersion {
-    /// 12 in 12.4.
-    pub major: u32,
-    /// 4 in 12.4.
-    pub minor: u32,
-}
-
-impl DriverVersion {
-    /// From the driver's own form: 12040 is 12.4.
-    fn from_raw(raw: i32) -> Self {
-        let raw = raw.unsigned_abs();
-        Self {
-            major: raw / 1000,
-            minor: raw % 1000 / 10,
-        }
-    }
-}
-
-impl fmt::Display for DriverVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.major, self.minor)
-    }
-}
-
-/// The loaded library: kept for the life of the process, because the trampolines point into it. None for a stand-in.
+/// The loaded library, kept for the life of the process because the trampolines point into it;
+/// `None` for a stand-in.
 static DRIVER: OnceLock<Result<(Option<Library>, DriverVersion), CudaError>> = OnceLock::new();
 
-/// Loads and starts the driver on the first call (some 10 ms to 200 ms); later calls return the first one's answer.
+/// Loads and starts the driver on the first call, which takes 10 ms to 200 ms. Later calls return
+/// the result of the first.
 ///
-/// Every other function of this module that needs the driver calls it. Call it yourself only before calling the driver
-/// directly: such calls return `NotInitialized` until then.
+/// Every other function of this module that needs the driver calls it. Call it yourself only before
+/// calling the driver directly: such calls return `NotInitialized` until then.
 ///
 /// # Errors
-/// [`CudaError::NoDriver`] if there is no driver library, [`CudaError::NoDevice`] if it finds no GPU,
-/// [`CudaError::DriverStart`] if it can't start.
+/// [`CudaError::NoDriver`] if there is no driver library, [`CudaError::NoDevice`] if it finds no
+/// GPU, [`CudaError::DriverStart`] if it can't start.
 pub fn load_driver() -> Result<DriverVersion, CudaError> {
     match DRIVER.get_or_init(|| start(LIBRARY_NAMES)) {
         Ok((_, version)) => Ok(*version),
@@ -58,8 +35,8 @@ pub fn load_driver() -> Result<DriverVersion, CudaError> {
     }
 }
 
-/// Starts with functions of the caller's in place of the driver: for tests of what happens when the driver fails. `find` gives
-/// the function of each name; none, where the driver would lack it.
+/// Starts with the caller's functions in place of the driver, for tests of a failing driver. `find`
+/// returns the function of a name, or `None` for one that the driver lacks.
 ///
 /// # Errors
 /// Those of [`load_driver`].
@@ -68,7 +45,7 @@ pub fn load_driver() -> Result<DriverVersion, CudaError> {
 /// If a driver was loaded before.
 ///
 /// # Safety
-/// The functions have the driver's signatures, and do what it documents or return an error.
+/// The functions have the driver's signatures, and do what the driver documents or return an error.
 #[doc(hidden)]
 pub unsafe fn load_stand_in(
     mut find: impl FnMut(&str) -> Option<*mut c_void>,
@@ -76,7 +53,7 @@ pub unsafe fn load_stand_in(
     let mut is_first = false;
     DRIVER.get_or_init(|| {
         is_first = true;
-        // SAFETY: the caller's promise; functions of the program stay.
+        // SAFETY: the caller's promise; functions of the program stay loaded.
         unsafe { driver_symbols::install(|name| find(name.to_str().ok()?)) };
         Ok((None, initialise()?))
     });
@@ -88,8 +65,8 @@ fn start(names: &'static [&'static str]) -> Result<(Option<Library>, DriverVersi
     let library = open_first(names)?;
     // SAFETY: the type is right for any symbol: the address is only stored, never read through.
     let find = |name: &CStr| unsafe { library.get::<*mut c_void>(name.to_bytes_with_nul()) };
-    // SAFETY: `open_first` opened the driver under its own name; the library is returned into a static or, when a
-    // later step fails, forgotten below: either way it stays loaded.
+    // SAFETY: `open_first` opened the driver under its own name; the library is returned into a
+    // static or, when a later step fails, forgotten below: either way it stays loaded.
     unsafe { driver_symbols::install(|name| find(name).ok().map(|address| *address)) };
     match initialise() {
         Ok(version) => Ok((Some(library), version)),
@@ -152,12 +129,5 @@ mod tests {
             error.to_string().contains("/nowhere/libcuda.so.1"),
             "{error}"
         );
-    }
-
-    #[test]
-    fn versions_read_as_nvidia_writes_them() {
-        assert_eq!(DriverVersion::from_raw(12040).to_string(), "12.4");
-        assert_eq!(DriverVersion::from_raw(13000).to_string(), "13.0");
-        assert!(DriverVersion::from_raw(11080) < DriverVersion::from_raw(12000));
     }
 }

@@ -1,21 +1,24 @@
 //! Defines the driver's functions, so that nothing links to `libcuda`.
 //!
-//! `cust` declares the CUDA driver's functions (`cuInit`, `cuLaunchKernel`, …) as external symbols. Linked to the real
-//! `libcuda`, a program would not even start on a machine without NVIDIA's driver. So each symbol is defined here, as
-//! one jump through a slot:
+//! `cust` declares the CUDA driver's functions (`cuInit`, `cuLaunchKernel`, …) as external symbols.
+//! Linked to the real `libcuda`, a program would not even start on a machine without NVIDIA's
+//! driver. So each symbol is defined here, as a jump through a slot:
 //!
 //! ```text
-//! cust ── call cuInit ──▶ cuInit: jmp [slot of cuInit] ──▶ not_loaded          before `install`
-//!                                                      ──▶ libcuda's cuInit    after it
-//!                                                      ──▶ not_in_this_driver  after it, if libcuda has none
+//! cust ── call cuInit ──▶ cuInit: jmp [slot of cuInit]
+//!     before `install`               ──▶ not_loaded
+//!     after it                       ──▶ libcuda's cuInit
+//!     after it, if libcuda has none  ──▶ not_in_this_driver
 //! ```
 //!
-//! A jump leaves registers and stack as the caller made them, so one body serves every signature. All these functions
-//! return a status code, which is what `not_loaded` and `not_in_this_driver` do. The symbols are hidden: another
-//! library in the same process, libcuda itself included, never sees them.
+//! A jump leaves registers and stack as the caller left them, so one body serves every signature.
+//! All these functions return a status code, as do `not_loaded` and `not_in_this_driver`. The
+//! symbols are hidden: another library in the same process, libcuda itself included, never sees
+//! them.
 //!
-//! The list below holds every function of `cust_raw` that `cust`'s source names (`grep -rohE '\bcu[A-Z]\w+' src`), although
-//! only its types are used, and those of `raw.rs`. A function that is called and not listed fails to link.
+//! The list below holds every function of `cust_raw` that `cust`'s source names
+//! (`grep -rohE '\bcu[A-Z]\w+' src`), although only its types are used, and those of `raw.rs`. A
+//! function that is called and not listed fails to link.
 
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -25,12 +28,13 @@ use core::sync::atomic::{AtomicPtr, Ordering};
     any(target_arch = "x86_64", target_arch = "aarch64")
 )))]
 compile_error!(
-    "trazar's feature `cuda` supports Linux on x86-64 and AArch64; elsewhere build without the feature"
+    "trazar's feature `cuda` supports Linux on x86-64 and AArch64; elsewhere build without the \
+     feature"
 );
 
-/// What a call returns before the driver is loaded: `CUDA_ERROR_NOT_INITIALIZED`.
+/// The status of a call before the driver is loaded: `CUDA_ERROR_NOT_INITIALIZED`.
 const NOT_INITIALIZED: u32 = 3;
-/// What a call returns if the loaded driver lacks the function: `CUDA_ERROR_NOT_FOUND`.
+/// The status of a call of a function that the loaded driver lacks: `CUDA_ERROR_NOT_FOUND`.
 const NOT_FOUND: u32 = 500;
 
 extern "C" fn not_loaded() -> u32 {
@@ -100,7 +104,8 @@ macro_rules! driver_symbols {
             entry: entries::$name,
         }),*];
 
-        // A misspelt name would be a trampoline that nobody calls: each must be one that `cust` declares.
+        // A misspelt name would be a trampoline that nobody calls: each must be one that `cust`
+        // declares.
         const _: () = { $(let _ = cust::sys::$name;)* };
     };
 }
@@ -136,11 +141,11 @@ driver_symbols! {
     cuMemPoolTrimTo cuStreamBeginCapture_v2 cuStreamEndCapture cuStreamQuery
 }
 
-/// Points every slot at the function that `find` gives for its name. Calls to those that it does not find return
-/// `CUDA_ERROR_NOT_FOUND` from now on.
+/// Points every slot at the function that `find` returns for its name. Calls of functions that it
+/// does not find return `CUDA_ERROR_NOT_FOUND` from then on.
 ///
 /// # Safety
-/// The functions are the driver's, and stay for the rest of the process.
+/// The functions are the driver's, and stay loaded for the rest of the process.
 pub(super) unsafe fn install(mut find: impl FnMut(&CStr) -> Option<*mut c_void>) {
     for symbol in SYMBOLS {
         let target = find(symbol.name).unwrap_or(not_in_this_driver as *mut c_void);
@@ -148,7 +153,8 @@ pub(super) unsafe fn install(mut find: impl FnMut(&CStr) -> Option<*mut c_void>)
     }
 }
 
-/// The names and trampolines, for tests: what is covered, and what a call answers before the driver is loaded.
+/// The names and trampolines, for tests of which functions are covered and of calls before the
+/// driver is loaded.
 #[doc(hidden)]
 pub fn entry_points() -> impl Iterator<Item = (&'static str, unsafe extern "C" fn() -> u32)> {
     SYMBOLS

@@ -1,20 +1,21 @@
-//! What can go wrong between this crate and the GPU.
+//! Errors of the GPU and its driver.
 
 use core::ffi::{CStr, c_char};
 use std::fmt;
 use std::ptr;
 
-use super::driver::DriverVersion;
-use super::ptx::PtxVersion;
 use super::raw;
+use super::version::{ComputeCapability, DriverVersion, PtxVersion};
 
-/// An error from the CUDA driver or from the checks before it. Each says what was wrong, and what would be right.
+/// An error from the CUDA driver or from the checks before it. Each message says what was wrong and
+/// what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CudaError {
     /// No driver library is installed.
     #[error(
-        "no CUDA driver: none of {tried} could be loaded ({reason}); install NVIDIA's driver, or run on the CPU"
+        "no CUDA driver: none of {tried} could be loaded ({reason}); install NVIDIA's driver, or \
+         run on the CPU"
     )]
     NoDriver {
         /// The file names that were tried, in order.
@@ -24,7 +25,8 @@ pub enum CudaError {
     },
     /// The driver is there and works, but finds no GPU.
     #[error(
-        "the CUDA driver (CUDA {driver}) finds no GPU: check `nvidia-smi` and CUDA_VISIBLE_DEVICES, or run on the CPU"
+        "the CUDA driver (CUDA {driver}) finds no GPU: check `nvidia-smi` and \
+         CUDA_VISIBLE_DEVICES, or run on the CPU"
     )]
     NoDevice {
         /// The driver's version.
@@ -45,7 +47,7 @@ pub enum CudaError {
     NoSuchDevice {
         /// The index asked for.
         index: u32,
-        /// How many devices there are.
+        /// The number of devices.
         count: u32,
     },
     /// The GPU is older than the PTX allows.
@@ -60,7 +62,8 @@ pub enum CudaError {
     },
     /// The driver is older than the PTX allows.
     #[error(
-        "the driver supports CUDA {driver}, but these kernels are PTX {ptx}, which needs {}: update NVIDIA's driver",
+        "the driver supports CUDA {driver}, but these kernels are PTX {ptx}, which needs {}: \
+         update NVIDIA's driver",
         NeededDriver(*ptx)
     )]
     DriverTooOld {
@@ -71,7 +74,8 @@ pub enum CudaError {
     },
     /// The device can't allocate in stream order (some virtual GPUs).
     #[error(
-        "{device} has no stream-ordered memory pools, which this library allocates from; run on the CPU"
+        "{device} has no stream-ordered memory pools, which this library allocates from; run on \
+         the CPU"
     )]
     NoMemoryPools {
         /// The device's name.
@@ -89,7 +93,8 @@ pub enum CudaError {
     },
     /// Not enough host memory that the GPU can reach.
     #[error(
-        "out of page-locked host memory: {requested} bytes requested; use a smaller buffer or an ordinary slice"
+        "out of page-locked host memory: {requested} bytes requested; use a smaller buffer or an \
+         ordinary slice"
     )]
     OutOfPinnedMemory {
         /// Bytes asked for.
@@ -115,7 +120,8 @@ pub enum CudaError {
     },
     /// Two objects of different devices (or contexts) were used together.
     #[error(
-        "{what} belongs to device {other}, not to device {device}: use objects of one device together"
+        "{what} belongs to device {other}, not to device {device}: use objects of one device \
+         together"
     )]
     WrongDevice {
         /// What was out of place.
@@ -133,15 +139,16 @@ pub enum CudaError {
         /// The compiler's own words, or a note that it gave none.
         log: String,
     },
-    /// The PTX text holds a zero byte.
+    /// The PTX contains a zero byte.
     #[error("the PTX holds a zero byte at offset {at}; PTX is plain text")]
     PtxNotText {
-        /// Where.
+        /// Its offset in bytes.
         at: usize,
     },
     /// The module has no kernel of this name.
     #[error(
-        "the loaded module has no kernel `{kernel}`: the PTX and the program are of different versions"
+        "the loaded module has no kernel `{kernel}`: the PTX and the program are of different \
+         versions"
     )]
     NoSuchKernel {
         /// The name looked up.
@@ -165,13 +172,13 @@ pub enum CudaError {
     },
     /// A kernel failed while running. The process can't use this GPU any more.
     #[error(
-        "a kernel failed on the GPU: {status}{}. The process must be restarted to use this GPU again; \
-         `compute-sanitizer` finds the place",
+        "a kernel failed on the GPU: {status}{}. The process must be restarted to use this GPU \
+         again; `compute-sanitizer` finds the place",
         LastKernel(*last_kernel)
     )]
     Execution {
-        /// The kernel launched last on the stream where the failure showed, if that is known. It failed, or one
-        /// launched before it.
+        /// The kernel launched last on the stream that reported the failure, if that is known. This
+        /// kernel failed, or one launched before it.
         last_kernel: Option<&'static str>,
         /// The driver's answer.
         status: DriverStatus,
@@ -214,7 +221,7 @@ pub enum LaunchProblem {
         /// The largest allowed.
         limit: u32,
     },
-    /// More threads per block than the kernel's registers and the device allow.
+    /// More threads per block than the kernel's registers or the device allow.
     #[error("its block has {has} threads, and this kernel allows {limit} on this device")]
     TooManyThreads {
         /// Threads per block asked for.
@@ -240,7 +247,7 @@ pub enum LaunchProblem {
         /// Bytes left beside the kernel's static shared memory.
         limit: u32,
     },
-    /// Another number of arguments than the kernel has parameters.
+    /// The number of arguments differs from the kernel's number of parameters.
     #[error("it takes {needs} arguments, and {has} were given")]
     Arguments {
         /// Arguments given.
@@ -248,21 +255,6 @@ pub enum LaunchProblem {
         /// Parameters declared.
         needs: usize,
     },
-}
-
-/// A GPU's architecture version, such as 9.0. Code for one runs on higher ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ComputeCapability {
-    /// 9 in 9.0.
-    pub major: u32,
-    /// 0 in 9.0.
-    pub minor: u32,
-}
-
-impl fmt::Display for ComputeCapability {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.major, self.minor)
-    }
 }
 
 /// Says which kernel was launched last.
@@ -289,8 +281,8 @@ impl fmt::Display for NeededDriver {
     }
 }
 
-/// A driver call's answer, other than success. Shown with NVIDIA's name and text for it; as a number, if it is newer than the
-/// driver's own list.
+/// The status of a driver call that failed. It is shown with NVIDIA's name and text, or as a number
+/// if the driver has no name for it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DriverStatus(u32);
 
@@ -300,7 +292,8 @@ impl DriverStatus {
         self.0
     }
 
-    /// True if the failure has made the whole context unusable: a kernel crashed, or the hardware did.
+    /// True if the failure has made the whole context unusable: a kernel crashed, or the hardware
+    /// did.
     pub(super) fn is_fatal(self) -> bool {
         matches!(self.0, 214 | 220 | 226 | 700 | 702 | 710 | 714..=719)
     }
@@ -330,13 +323,14 @@ impl fmt::Debug for DriverStatus {
     }
 }
 
-/// The driver's name or text for a status; none if it doesn't know it, or isn't loaded.
+/// The driver's name or text for a status; `None` if the driver doesn't know the status, or isn't
+/// loaded.
 fn describe(
     call: unsafe extern "C" fn(raw::Status, *mut *const c_char) -> raw::Status,
     code: u32,
 ) -> Option<String> {
     let mut text = ptr::null();
-    // SAFETY: both such calls only write the address of a static string, or null.
+    // SAFETY: both calls only write the address of a static string, or null.
     let status = unsafe { call(code, &mut text) };
     if status != 0 || text.is_null() {
         return None;
@@ -354,7 +348,7 @@ pub(super) fn check(call: &'static str, status: raw::Status) -> Result<(), CudaE
     }
 }
 
-/// Any call can report the failure of a kernel that was queued before it.
+/// The error for a status: any call can report the failure of a kernel that was queued before it.
 pub(super) fn driver_error(call: &'static str, status: DriverStatus) -> CudaError {
     if status.is_fatal() {
         CudaError::Execution {
@@ -367,7 +361,7 @@ pub(super) fn driver_error(call: &'static str, status: DriverStatus) -> CudaErro
 }
 
 impl CudaError {
-    /// Names the kernel in an error of a stream that knows it.
+    /// Adds the name of the kernel launched last, unless the error has one.
     pub(super) fn blame(self, kernel: Option<&'static str>) -> Self {
         match self {
             Self::Execution {

@@ -15,14 +15,14 @@ pub struct Event {
     device: Device,
 }
 
-// SAFETY: the handle is an address that only the driver follows, and the driver's functions on events may be called from any
-// thread.
+// SAFETY: the handle is an address that only the driver follows, and the driver's functions on
+// events may be called from any thread.
 unsafe impl Send for Event {}
 // SAFETY: as above.
 unsafe impl Sync for Event {}
 
 impl Event {
-    /// An event that is not at any point yet; it counts as reached.
+    /// An event that marks no point yet; it counts as reached.
     ///
     /// # Errors
     /// [`CudaError::Driver`], [`CudaError::Execution`].
@@ -30,7 +30,7 @@ impl Event {
         Self::with_flags(device, raw::EVENT_DEFAULT)
     }
 
-    /// An event that no time is taken of, which costs less.
+    /// An event without a time, which costs less.
     pub(super) fn without_timing(device: &Device) -> Result<Self, CudaError> {
         Self::with_flags(device, raw::EVENT_WITHOUT_TIMING)
     }
@@ -68,7 +68,7 @@ impl Event {
         })
     }
 
-    /// Has the GPU reached it?
+    /// Whether the GPU has reached it.
     ///
     /// # Errors
     /// [`CudaError::Execution`] if a kernel has crashed.
@@ -82,11 +82,12 @@ impl Event {
         }
     }
 
-    /// Waits until the GPU has reached this event and says how long after `start` it did, in milliseconds of the GPU's
-    /// clock (resolution about 0.5 µs).
+    /// Waits until the GPU has reached this event, and returns the time from `start` to it in
+    /// milliseconds, by the GPU's clock (resolution about 0.5 µs).
     ///
     /// # Errors
-    /// [`CudaError::WrongDevice`], [`CudaError::Execution`], and [`CudaError::Driver`] if either was never recorded.
+    /// [`CudaError::WrongDevice`], [`CudaError::Execution`], and [`CudaError::Driver`] if either
+    /// was never recorded.
     pub fn elapsed_ms_since(&self, start: &Event) -> Result<f32, CudaError> {
         self.device.check_same("the start event", &start.device)?;
         start.synchronize()?;
@@ -100,9 +101,9 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // On a failure there is no one to tell.
+        // There is no one to report a failure to.
         let _ = self.device.bind();
-        // SAFETY: this is its only owner; the driver keeps it until work that waits for it has done so.
+        // SAFETY: this is its only owner; the driver keeps the event until no work waits for it.
         let _ = unsafe { raw::cuEventDestroy_v2(self.event) };
     }
 }

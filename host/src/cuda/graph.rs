@@ -13,10 +13,11 @@ use super::module::Module;
 use super::raw;
 use super::stream::Stream;
 
-/// Recorded work. Launching it costs the host about as much as one kernel launch, however many it holds.
+/// Recorded work. A launch costs the host about as much as one kernel launch, however many kernels
+/// it holds.
 ///
-/// It keeps the modules of the kernels that it launches loaded. Of buffers it knows only the addresses: those are what the
-/// caller of [`Stream::record_graph`] and [`Graph::launch`] promises to keep.
+/// It keeps the modules of its kernels loaded. Of buffers it knows only the addresses: the caller
+/// of [`Stream::record_graph`] and [`Graph::launch`] promises to keep the buffers.
 pub struct Graph {
     executable: CUgraphExec,
     nodes: usize,
@@ -24,13 +25,13 @@ pub struct Graph {
     _modules: Vec<Module>,
 }
 
-/// The modules that were launched from while a recording runs. Any launch counts, since other streams and threads may take
-/// part in a recording.
+/// The modules whose kernels were launched while a recording runs, on any stream and thread, since
+/// others may take part in the recording.
 type Modules = Arc<Mutex<Vec<Module>>>;
 
-/// All recordings that run now.
+/// The recordings under way.
 static RECORDINGS: Mutex<Vec<Modules>> = Mutex::new(Vec::new());
-/// How many there are, so that a launch has to lock nothing while there are none.
+/// The number of recordings under way: while it is 0, a launch takes no lock.
 static RECORDING_COUNT: AtomicUsize = AtomicUsize::new(0);
 
 fn lock<T>(list: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -38,9 +39,9 @@ fn lock<T>(list: &Mutex<T>) -> MutexGuard<'_, T> {
     list.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has graphs that are being recorded keep `module`, from which a kernel is launched now.
+/// Makes the recordings under way keep `module`, whose kernel is about to be launched.
 pub(super) fn keep(module: &Module) {
-    // A recording that this launch belongs to was begun by this thread, or by one that has told it since.
+    // The thread that began a recording is this one, or has synchronised with it since.
     if RECORDING_COUNT.load(Ordering::Acquire) == 0 {
         return;
     }
@@ -52,23 +53,24 @@ pub(super) fn keep(module: &Module) {
     }
 }
 
-// SAFETY: the handle is an address that only the driver follows, and it may be used from any thread; the driver forbids
-// two launches of it at the same time, and `launch` borrows it mutably.
+// SAFETY: the handle is an address that only the driver follows, and it may be used from any
+// thread; the driver forbids two launches of it at the same time, and `launch` borrows it mutably.
 unsafe impl Send for Graph {}
-// SAFETY: by shared reference nothing but plain fields can be read.
+// SAFETY: a shared reference gives access to plain fields only.
 unsafe impl Sync for Graph {}
 
 impl Stream {
-    /// Records what `work` queues on this stream (and streams that it makes wait for this one), instead of doing it.
+    /// Records the work that `work` queues on this stream, and on streams that it makes wait for
+    /// this one, instead of doing it.
     ///
     /// # Errors
-    /// Those of `work`; [`CudaError::Driver`] if it did what can't be recorded, such as waiting or a copy from ordinary
-    /// host memory.
+    /// Those of `work`; [`CudaError::Driver`] if `work` made a call that can't be recorded, such as
+    /// a wait or a copy from ordinary host memory.
     ///
     /// # Safety
-    /// All memory that the recorded work uses stays valid for it until the last launch of the graph is done. In
-    /// particular, buffers allocated before `work` must not be dropped in it, and those allocated in it not kept. (Modules
-    /// are no concern of the caller's: the graph keeps those that were launched from during `work`.)
+    /// All memory that the recorded work uses stays valid until the last launch of the graph is
+    /// done. In particular, `work` drops no buffer allocated before it and keeps none that it
+    /// allocates. The graph itself keeps the modules.
     pub unsafe fn record_graph<F>(&self, work: F) -> Result<Graph, CudaError>
     where
         F: FnOnce() -> Result<(), CudaError>,
@@ -87,7 +89,7 @@ impl Stream {
     }
 }
 
-/// A recording; dropping it (when `work` panics) ends and discards it.
+/// A recording; dropping it, as when `work` panics, ends and discards it.
 struct Recording<'a> {
     stream: &'a Stream,
     modules: Modules,
@@ -95,7 +97,7 @@ struct Recording<'a> {
 }
 
 impl<'a> Recording<'a> {
-    /// Has launches from now on keep their modules.
+    /// Makes later launches keep their modules.
     fn announce(stream: &'a Stream) -> Self {
         let modules = Modules::default();
         lock(&RECORDINGS).push(Arc::clone(&modules));
@@ -142,7 +144,7 @@ struct Template {
 impl Template {
     fn instantiate(&mut self) -> Result<Graph, CudaError> {
         let mut nodes = 0;
-        // SAFETY: the graph is alive; without room for nodes, only their number is written.
+        // SAFETY: the graph is alive; given no room for nodes, the call writes only their number.
         let status = unsafe { raw::cuGraphGetNodes(self.graph, ptr::null_mut(), &mut nodes) };
         check("cuGraphGetNodes", status)?;
         let mut executable = ptr::null_mut();
@@ -161,19 +163,20 @@ impl Template {
 impl Drop for Template {
     fn drop(&mut self) {
         if !self.graph.is_null() {
-            // SAFETY: the graph is alive, and this is its only owner; executables made from it don't need it.
+            // SAFETY: the graph is alive, and this is its only owner; its executables don't need
+            // it.
             unsafe { raw::cuGraphDestroy(self.graph) };
         }
     }
 }
 
 impl Graph {
-    /// How many operations it holds.
+    /// The number of operations.
     pub fn len(&self) -> usize {
         self.nodes
     }
 
-    /// Has it no operations?
+    /// Whether it has no operations.
     pub fn is_empty(&self) -> bool {
         self.nodes == 0
     }
@@ -184,11 +187,11 @@ impl Graph {
     /// [`CudaError::WrongDevice`], [`CudaError::Driver`], [`CudaError::Execution`].
     ///
     /// # Safety
-    /// The memory that the recorded work uses is still valid for it, and until this launch is done.
+    /// The memory that the recorded work uses is valid until this launch is done.
     pub unsafe fn launch(&mut self, stream: &Stream) -> Result<(), CudaError> {
         self.device.check_same("the stream", stream.device())?;
         self.device.bind()?;
-        // SAFETY: both are alive; for the memory, the caller's promise.
+        // SAFETY: both handles are alive; the caller vouches for the memory.
         let status = unsafe { raw::cuGraphLaunch(self.executable, stream.raw()) };
         stream.blame(check("cuGraphLaunch", status))
     }
@@ -197,7 +200,7 @@ impl Graph {
 impl Drop for Graph {
     fn drop(&mut self) {
         let _ = self.device.bind();
-        // SAFETY: this is its only owner; a launch under way finishes first, as the driver promises.
+        // SAFETY: this is its only owner; the driver finishes a launch under way first.
         unsafe { raw::cuGraphExecDestroy(self.executable) };
     }
 }

@@ -1,41 +1,6 @@
-//! Reads from a PTX text what it needs: the driver, and the GPU.
+//! The header of a PTX text: which driver and which GPU it needs.
 
-use std::fmt;
-
-use super::driver::DriverVersion;
-use super::error::ComputeCapability;
-
-/// A version of the PTX language, such as 8.7: a PTX text's `.version`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct PtxVersion {
-    /// 8 in 8.7.
-    pub major: u32,
-    /// 7 in 8.7.
-    pub minor: u32,
-}
-
-impl PtxVersion {
-    /// The first CUDA version whose driver compiles this PTX, by the release notes of the PTX manual; none for a
-    /// version that is not known here.
-    pub fn first_driver(self) -> Option<DriverVersion> {
-        let (major, minor) = match (self.major, self.minor) {
-            (6, 3..=5) => (10, self.minor - 3),
-            (7, 0..=8) => (11, self.minor),
-            (8, 0..=5) => (12, self.minor),
-            // CUDA 12.6 brought no new PTX of its own.
-            (8, 6..=8) => (12, self.minor + 1),
-            (9, minor) => (13, minor),
-            _ => return None,
-        };
-        Some(DriverVersion { major, minor })
-    }
-}
-
-impl fmt::Display for PtxVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.major, self.minor)
-    }
-}
+use super::version::{ComputeCapability, PtxVersion};
 
 /// The first lines of a PTX text: `.version 7.0` and `.target sm_75`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +12,7 @@ pub struct PtxHeader {
 }
 
 impl PtxHeader {
-    /// Reads the two directives; none if `ptx` lacks one, or it is malformed.
+    /// Reads the two directives; `None` if one is missing or malformed.
     pub fn parse(ptx: &str) -> Option<Self> {
         let mut version = None;
         let mut target = None;
@@ -111,20 +76,5 @@ mod tests {
         assert_eq!(header(".version 7.0\n.address_size 64"), None);
         assert_eq!(header(".version seven\n.target sm_75"), None);
         assert_eq!(header(""), None);
-    }
-
-    #[test]
-    fn drivers() {
-        let first = |major, minor| {
-            PtxVersion { major, minor }
-                .first_driver()
-                .map(|d| d.to_string())
-        };
-        assert_eq!(first(6, 4).as_deref(), Some("10.1"));
-        assert_eq!(first(7, 8).as_deref(), Some("11.8"));
-        assert_eq!(first(8, 5).as_deref(), Some("12.5"));
-        assert_eq!(first(8, 7).as_deref(), Some("12.8"));
-        assert_eq!(first(9, 0).as_deref(), Some("13.0"));
-        assert_eq!(first(42, 0), None);
     }
 }

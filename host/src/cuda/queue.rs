@@ -219,8 +219,7 @@ fn check_extent(what: &'static str, extent: Dim3, limits: [u32; 3]) -> Result<()
 
 #[cfg(test)]
 mod tests {
-    use super::super::driver::DriverVersion;
-    use super::super::error::ComputeCapability;
+    use super::super::version::{ComputeCapability, DriverVersion};
     use super::*;
     use cuda_std::launch::{ParamKind, ParamSpec};
 

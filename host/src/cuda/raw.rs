@@ -1,8 +1,9 @@
-//! The driver calls that this module makes, all of them.
+//! All driver calls that this module makes.
 //!
-//! `cust::sys` declares them too, but with a Rust enum as result that ends at CUDA 11.4: a newer driver's code would
-//! be an invalid value of it, which is undefined behaviour. `cust`'s own types call those, so that none of them is used
-//! here. In this file a status is a plain number, and so is every enumeration that is passed.
+//! `cust::sys` declares them too, but its result is a Rust enum that ends at CUDA 11.4: a newer
+//! driver's status would be an invalid value, which is undefined behaviour. `cust`'s own types make
+//! those calls, so none of them is used here. In this file statuses and all other enumerations are
+//! plain integers.
 
 use core::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 
@@ -11,7 +12,7 @@ use cust::sys::{
     CUmemoryPool, CUmodule, CUstream,
 };
 
-/// A driver call's answer: 0 for success, otherwise one of NVIDIA's `CUDA_ERROR_…` codes.
+/// The status that a driver call returns: 0 for success, or one of NVIDIA's `CUDA_ERROR_…` codes.
 pub(super) type Status = u32;
 
 // Values of NVIDIA's enumerations, as `cuda.h` names them.
@@ -36,7 +37,8 @@ pub(super) const FUNCTION_REGISTERS: c_int = 4;
 pub(super) const FUNCTION_MAX_DYNAMIC_SHARED: c_int = 8;
 pub(super) const EVENT_DEFAULT: c_uint = 0;
 pub(super) const EVENT_WITHOUT_TIMING: c_uint = 2;
-/// Of the legacy default stream's rules: work of the stream waits for that of stream 0, and that for it.
+/// By the rules of the legacy default stream: the stream's work waits for the work of stream 0, and
+/// the other way round.
 pub(super) const STREAM_DEFAULT: c_uint = 0;
 pub(super) const JIT_INFO_LOG: c_int = 3;
 pub(super) const JIT_INFO_LOG_BYTES: c_int = 4;

@@ -1,36 +1,20 @@
-//! Copies from ordinary host memory to the GPU, faster than the driver makes them.
-//!
-//! The driver copies ordinary memory through page-locked memory of its own on one thread, at some 10 GB/s. Here all threads copy a
-//! chunk to page-locked memory while the GPU fetches the one before.
+//! The page-locked memory that a stream's large uploads pass through.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use cuda_std::Pod;
-use rayon::prelude::*;
-
-use super::buffer::DeviceBuffer;
-use super::error::CudaError;
 use super::event::Event;
 use super::pinned::PinnedBuffer;
-use super::stream::Stream;
 
-/// Bytes of a chunk.
-const CHUNK: usize = 4 << 20;
-/// Bytes that a thread copies at a time.
-const PIECE: usize = 256 << 10;
-/// Chunks that are under way at the same time.
-const CHUNKS: usize = 3;
-/// Copies of fewer bytes are left to the driver.
-const LEAST: usize = 4 * CHUNK;
-
-/// Copies through a stream's page-locked memory at the same time; any more are left to the driver.
+/// The number of uploads of one stream that are staged at the same time; the driver makes any
+/// others.
 const COPIES: usize = 2;
 
-/// Places for things that are made when first needed, and kept from use to use.
+/// Places for values that are made when first needed and kept for later uses.
 ///
-/// A place in use is taken out, and nothing is locked meanwhile: its user may wait for other threads of rayon, and so be given
-/// other work to do, which uses this pool as well. Under a lock that work would wait for itself.
+/// A place in use is taken out of the pool, and the pool is not locked meanwhile: a user that waits
+/// for other threads of rayon may be given other work to do, which takes a place too. Under a lock
+/// that work would wait for itself.
 pub(super) struct Pool<T> {
     places: Mutex<Vec<Option<T>>>,
 }
@@ -45,7 +29,8 @@ impl<T> Default for Pool<T> {
 }
 
 impl<T> Pool<T> {
-    /// A place, with what was made for it before, if anything was; none if all are in use.
+    /// A place, with the value made for it before, if there is one; `None` if all places are in
+    /// use.
     pub(super) fn take(&self) -> Option<Place<'_, T>> {
         let content = self.lock().pop()?;
         Some(Place {
@@ -55,7 +40,7 @@ impl<T> Pool<T> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Option<T>>> {
-        // Nothing panics while it is locked but for want of memory.
+        // While it is locked, only a failed allocation panics.
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -82,74 +67,19 @@ impl<T> DerefMut for Place<'_, T> {
 
 impl<T> Drop for Place<'_, T> {
     fn drop(&mut self) {
-        // On top, where the next copy takes it before places for which nothing was made.
+        // On top, where the next copy takes it before places without a value.
         self.pool.lock().push(self.content.take());
     }
 }
 
-/// Page-locked memory that a stream copies through, each part with the end of the copy from it.
+/// Page-locked memory in chunks, each with an event after the last copy from it.
 pub(super) struct Staging {
-    chunks: Vec<(PinnedBuffer<u8>, Event)>,
-}
-
-impl Staging {
-    fn new(stream: &Stream) -> Result<Self, CudaError> {
-        let chunk = |_| {
-            let bytes = stream.device().pinned(CHUNK)?;
-            // Where nothing has been copied yet, there is nothing to wait for.
-            Ok((bytes, stream.record()?))
-        };
-        let chunks = (0..CHUNKS).map(chunk);
-        Ok(Self {
-            chunks: chunks.collect::<Result<_, CudaError>>()?,
-        })
-    }
-}
-
-/// Copies `values` to all of `buffer` and waits for it; `false` if it had better be left to the driver.
-pub(super) fn write<T: Pod>(buffer: &mut DeviceBuffer<T>, values: &[T]) -> Result<bool, CudaError> {
-    let size = size_of_val(values);
-    crate::threads::ensure();
-    if size < LEAST || rayon::current_num_threads() < 2 {
-        return Ok(false);
-    }
-    let stream = buffer.stream().clone();
-    let Some(mut place) = stream.staging().take() else {
-        return Ok(false);
-    };
-    let staging = match &mut *place {
-        Some(staging) => staging,
-        // Without so much page-locked memory, the driver still can.
-        empty => match Staging::new(&stream) {
-            Ok(new) => empty.insert(new),
-            Err(CudaError::OutOfPinnedMemory { .. }) => return Ok(false),
-            Err(error) => return Err(error),
-        },
-    };
-    // SAFETY: `Pod` has no padding: all bytes of the values are initialised.
-    let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size) };
-    for (i, from) in bytes.chunks(CHUNK).enumerate() {
-        let (chunk, copied) = &mut staging.chunks[i % CHUNKS];
-        stream.blame(copied.synchronize())?;
-        let to = &mut chunk[..from.len()];
-        to.par_chunks_mut(PIECE)
-            .zip(from.par_chunks(PIECE))
-            .for_each(|(to, from)| to.copy_from_slice(from));
-        // SAFETY: the chunk is neither written nor freed before `copied` is reached: it is waited for before the next write, and
-        // below, also on an error.
-        let queued = unsafe { buffer.queue_write_bytes(i * CHUNK, to) };
-        let queued = queued.and_then(|()| stream.record_into(copied));
-        if let Err(error) = queued {
-            let _ = stream.synchronize();
-            return Err(error);
-        }
-    }
-    stream.synchronize()?;
-    Ok(true)
+    pub(super) chunks: Vec<(PinnedBuffer<u8>, Event)>,
 }
 
 #[cfg(test)]
 mod tests {
+    use rayon::prelude::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::mpsc;
     use std::thread;
@@ -157,8 +87,9 @@ mod tests {
 
     use super::*;
 
-    /// Copies that are asked for from outside, each with work for two threads: one that waits for the other's piece begins
-    /// the next copy. Fails after a minute if they wait for each other.
+    /// Threads outside of rayon ask for copies, each with work for two threads of rayon: a thread
+    /// that waits for the other's piece begins the next copy. Fails after a minute if the copies
+    /// wait for each other.
     #[test]
     fn copies_within_copies_do_not_wait_for_each_other() {
         let (done, end) = mpsc::channel();

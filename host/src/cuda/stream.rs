@@ -5,21 +5,20 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use cuda_std::Pod;
 use cuda_std::launch::KernelSpec;
 use cust::sys::CUstream;
 
-use super::buffer::DeviceBuffer;
 use super::device::Device;
 use super::error::{CudaError, check};
 use super::event::Event;
 use super::raw;
 use super::staging::{Pool, Staging};
 
-/// A queue of work on a GPU, done in order; work of different streams may overlap. Clones are the same stream.
+/// A queue of work on a GPU. The work of one stream is done in order; the work of different streams
+/// may overlap. Clones are the same stream.
 ///
-/// The queueing calls return before the work is done. An error of the work itself shows in a later call, at the latest
-/// in [`Stream::synchronize`].
+/// Calls that queue work return before it is done. A later call, [`Stream::synchronize`] at the
+/// latest, returns an error of the work itself.
 #[derive(Clone)]
 pub struct Stream {
     inner: Arc<Inner>,
@@ -28,29 +27,39 @@ pub struct Stream {
 struct Inner {
     stream: CUstream,
     device: Device,
-    /// The kernel launched last, to name it when one crashes.
+    /// The kernel launched last, for the error of a crash.
     last_kernel: AtomicPtr<KernelSpec>,
-    /// What large copies to the GPU go through, once there was one.
+    /// The page-locked memory that large uploads pass through; allocated by the first one.
     staging: Pool<Staging>,
 }
 
-// SAFETY: the handle is an address that only the driver follows, and the driver's functions on streams may be called from any
-// thread; the other fields are `Send` and `Sync` by themselves.
+// SAFETY: the handle is an address that only the driver follows, and the driver's functions on
+// streams may be called from any thread; the other fields are `Send` and `Sync` by themselves.
 unsafe impl Send for Inner {}
 // SAFETY: as above.
 unsafe impl Sync for Inner {}
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // On a failure there is no one to tell.
+        // There is no one to report a failure to.
         let _ = self.device.bind();
         // SAFETY: this is its only owner; the driver keeps it until the work queued on it is done.
         let _ = unsafe { raw::cuStreamDestroy_v2(self.stream) };
     }
 }
 
+impl Device {
+    /// A new stream.
+    ///
+    /// # Errors
+    /// [`CudaError::Driver`]; [`CudaError::Execution`] if a kernel has crashed.
+    pub fn stream(&self) -> Result<Stream, CudaError> {
+        Stream::new(self)
+    }
+}
+
 impl Stream {
-    pub(super) fn new(device: &Device) -> Result<Self, CudaError> {
+    fn new(device: &Device) -> Result<Self, CudaError> {
         device.bind()?;
         let mut stream = ptr::null_mut();
         // SAFETY: writes one handle, of the current context.
@@ -73,7 +82,8 @@ impl Stream {
         &self.inner.device
     }
 
-    /// The driver's handle, for calls that this module lacks; [`Device::bind`] comes before them.
+    /// The driver's handle, for driver calls that this module lacks; call [`Device::bind`] before
+    /// them.
     pub fn as_raw(&self) -> CUstream {
         self.inner.stream
     }
@@ -82,37 +92,7 @@ impl Stream {
         self.inner.stream
     }
 
-    /// Allocates `len` elements, whose contents are unspecified. From the pool this takes a microsecond, whatever
-    /// the size; when the pool must grow, a system call.
-    ///
-    /// # Errors
-    /// [`CudaError::OutOfMemory`], [`CudaError::TooLarge`], [`CudaError::Driver`], and [`CudaError::Execution`] if a
-    /// kernel has crashed.
-    pub fn alloc<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>, CudaError> {
-        DeviceBuffer::new(self, len)
-    }
-
-    /// Allocates `len` elements and queues the setting of all bytes to 0.
-    ///
-    /// # Errors
-    /// Those of [`Stream::alloc`].
-    pub fn alloc_zeroed<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>, CudaError> {
-        let mut buffer = self.alloc(len)?;
-        buffer.fill_bytes(0)?;
-        Ok(buffer)
-    }
-
-    /// Allocates a copy of `values`, and waits for it.
-    ///
-    /// # Errors
-    /// Those of [`Stream::alloc`].
-    pub fn upload<T: Pod>(&self, values: &[T]) -> Result<DeviceBuffer<T>, CudaError> {
-        let mut buffer = self.alloc(values.len())?;
-        buffer.write(values)?;
-        Ok(buffer)
-    }
-
-    /// What large copies go through.
+    /// The page-locked memory that large uploads pass through.
     pub(super) fn staging(&self) -> &Pool<Staging> {
         &self.inner.staging
     }
@@ -127,7 +107,7 @@ impl Stream {
         Ok(event)
     }
 
-    /// Moves an event to this point of the stream's work; saves the making of one.
+    /// Moves an event to this point of the stream's work, which saves creating one.
     ///
     /// # Errors
     /// [`CudaError::WrongDevice`], [`CudaError::Driver`], [`CudaError::Execution`].
@@ -139,8 +119,8 @@ impl Stream {
         self.blame(check("cuEventRecord", status))
     }
 
-    /// Lets later work of this stream start only when the work queued on `other` so far is done. The host does not
-    /// wait.
+    /// Lets later work of this stream start only when the work queued on `other` so far is done.
+    /// The host does not wait.
     ///
     /// # Errors
     /// [`CudaError::Driver`], [`CudaError::Execution`].
@@ -151,17 +131,18 @@ impl Stream {
         let event = Event::without_timing(other.device())?;
         other.record_into(&event)?;
         self.device().bind()?;
-        // SAFETY: the stream and the event are alive; the driver keeps the event until the wait is over.
+        // SAFETY: the stream and the event are alive; the driver keeps the event until the wait is
+        // over.
         let status = unsafe { raw::cuStreamWaitEvent(self.raw(), event.raw(), 0) };
         self.blame(check("cuStreamWaitEvent", status))
     }
 
-    /// [`wait_for`](Self::wait_for) that must not be missing, since `other` has been given work that uses this stream's
-    /// memory: where the driver does not take the wait, the host waits for `other`.
+    /// As [`wait_for`](Self::wait_for), for an order that must hold, since `other` has queued work
+    /// that uses this stream's memory: if the driver refuses the wait, the host waits for `other`.
     ///
     /// # Errors
-    /// Those of [`Stream::wait_for`], if the host could not wait either. Nothing is ordered then; the GPU does no more work
-    /// after such a failure.
+    /// Those of [`Stream::wait_for`], if the host cannot wait either. Then nothing is ordered, but
+    /// the GPU does no more work after such a failure.
     pub(crate) fn must_wait_for(&self, other: &Stream) -> Result<(), CudaError> {
         self.wait_for(other)
             .or_else(|error| other.synchronize().map_err(|_| error))
@@ -178,7 +159,7 @@ impl Stream {
         self.blame(check("cuStreamSynchronize", status))
     }
 
-    /// Is everything queued so far done?
+    /// Whether everything queued so far is done.
     ///
     /// # Errors
     /// [`CudaError::Execution`] if a kernel has crashed.
@@ -198,10 +179,11 @@ impl Stream {
             .store(std::ptr::from_ref(spec).cast_mut(), Ordering::Relaxed);
     }
 
-    /// Names the kernel launched last in an error that a kernel caused.
+    /// Adds the name of the kernel launched last to an error that a kernel caused.
     pub(super) fn blame<T>(&self, result: Result<T, CudaError>) -> Result<T, CudaError> {
         result.map_err(|error| {
-            // SAFETY: null, or the address of a `&'static KernelSpec` that `note_launch` stored; never written through.
+            // SAFETY: null, or the address of a `&'static KernelSpec` that `note_launch` stored;
+            // never written through.
             let spec = unsafe { self.inner.last_kernel.load(Ordering::Relaxed).as_ref() };
             error.blame(spec.map(|spec: &'static KernelSpec| spec.name))
         })

@@ -1,35 +1,32 @@
-//! Pictures with a palette: pixels enlarged, lines and squares over them.
+//! Pictures with a palette: enlarged pixels with lines and squares drawn over them.
 
-use std::io::{BufWriter, Write};
+use std::io::Write;
 
 use glam::IVec2;
 
+use super::png_writer::{Pixels, write_png};
+use super::scale::display_scale;
+use crate::Result;
 use crate::memory::zeroed_vec;
-use crate::{Error, Result};
 
-/// Pictures with both sides below this are enlarged.
-const ENLARGE_BELOW: u32 = 800;
-/// At most so many times.
-const ENLARGE_MOST: u32 = 16;
-
-/// Palette entries, and how points of contours lie on them.
+/// A picture of palette entries. An image's pixel is a square of `scale × scale` of its pixels.
 pub(super) struct Canvas {
     width: u32,
     height: u32,
     entries: Vec<u8>,
-    /// Size of an image pixel.
+    /// The side of an image's pixel.
     scale: i64,
-    /// Where point (0, 0) is.
+    /// The left and the top end of the pen at point (0, 0).
     origin: i64,
-    /// Width of a line.
+    /// The width of a line.
     pen: i64,
 }
 
 impl Canvas {
-    /// A canvas with a palette entry for each pixel, row by row, enlarged by a whole number where it is small; points are pixels'
-    /// centres, or with `edges` their corners.
+    /// A canvas that shows `entries`, one palette entry per pixel of the image, row by row; small
+    /// images are enlarged. Points are centers of pixels, or with `edges` their corners.
     pub(super) fn new(width: u32, height: u32, entries: Vec<u8>, edges: bool) -> Result<Self> {
-        let scale = (ENLARGE_BELOW / width.max(height)).clamp(1, ENLARGE_MOST);
+        let scale = display_scale(width, height);
         // Room for the edges on the right and at the bottom.
         let extra = u32::from(edges);
         let entries = if scale == 1 && !edges {
@@ -66,7 +63,7 @@ impl Canvas {
         })
     }
 
-    /// Draws lines half as wide as a pixel from here on, not a quarter.
+    /// Makes lines half as wide as a pixel of the image, instead of a quarter.
     pub(super) fn with_thick_lines(mut self) -> Self {
         self.pen = (self.scale / 2).max(1);
         self.origin = (self.scale - self.pen) / 2;
@@ -86,7 +83,7 @@ impl Canvas {
         let (step_x, step_y) = ((to_x - x).signum(), (to_y - y).signum());
         let mut error = dx + dy;
         loop {
-            self.dot(x, y, colour);
+            self.stamp(x, y, colour);
             if (x, y) == (to_x, to_y) {
                 break;
             }
@@ -102,41 +99,44 @@ impl Canvas {
         }
     }
 
-    /// Fills the middle of a pixel, half as wide: a line's width is easily missed.
-    pub(super) fn single(&mut self, point: IVec2, colour: u8) {
+    /// Fills a square in the middle of a pixel and half as wide. (A square as wide as a line would
+    /// be easily missed.)
+    pub(super) fn spot(&mut self, point: IVec2, colour: u8) {
         self.middle(point, self.scale / 2, colour);
     }
 
-    /// A square half as large again as a pixel, and large enough to be seen: what is under a
-    /// [`marker`](Self::marker) and frames it.
+    /// Fills a square that is larger than a pixel: drawn first, it frames a
+    /// [`marker`](Self::marker).
     pub(super) fn frame(&mut self, point: IVec2, colour: u8) {
         self.middle(point, self.frame_size(), colour);
     }
 
-    /// A square within its [`frame`](Self::frame).
+    /// Fills a square that fits in its [`frame`](Self::frame).
     pub(super) fn marker(&mut self, point: IVec2, colour: u8) {
         let size = self.frame_size();
         let thick = (size / 8).max(1);
         self.middle(point, size - 2 * thick, colour);
     }
 
+    /// The side of a frame: one and a half pixels of the image, and large enough to be seen.
     fn frame_size(&self) -> i64 {
         (self.scale * 3 / 2).max(5)
     }
 
-    /// Fills the middle of a pixel, `size` of the picture's pixels wide but one at least.
+    /// Fills a square in the middle of a pixel. It is `size` pixels of the picture wide, at least
+    /// 1.
     fn middle(&mut self, point: IVec2, size: i64, colour: u8) {
         let size = size.max(1);
         let at = |v: i32| i64::from(v) * self.scale + (self.scale - size) / 2;
         self.square(at(point.x), at(point.y), size, colour);
     }
 
-    /// A square of the pen's size.
-    fn dot(&mut self, x: i64, y: i64, colour: u8) {
+    /// Fills a square as wide as a line.
+    fn stamp(&mut self, x: i64, y: i64, colour: u8) {
         self.square(x, y, self.pen, colour);
     }
 
-    /// Fills a square, as far as it is on the canvas.
+    /// Fills the part of a square that is on the canvas.
     fn square(&mut self, x: i64, y: i64, size: i64, colour: u8) {
         let clip = |from: i64, end: u32| {
             let end = i64::from(end);
@@ -152,29 +152,11 @@ impl Canvas {
         }
     }
 
-    /// Writes a PNG with this palette, three bytes an entry.
+    /// Writes a PNG with this palette, three bytes per entry.
     pub(super) fn write(&self, palette: Vec<u8>, out: impl Write) -> Result<()> {
-        let mut out = BufWriter::with_capacity(1 << 16, out);
-        let mut encoder = png::Encoder::new(&mut out, self.width, self.height);
-        encoder.set_color(png::ColorType::Indexed);
-        encoder.set_palette(palette);
-        encoder.set_compression(png::Compression::Fast);
-        let mut writer = encoder.write_header().map_err(png_error)?;
-        let mut stream = writer.stream_writer().map_err(png_error)?;
-        stream.write_all(&self.entries)?;
-        stream.finish().map_err(png_error)?;
-        writer.finish().map_err(png_error)?;
-        Ok(out.flush()?)
-    }
-}
-
-/// The encoder's error in the library's terms.
-pub(super) fn png_error(error: png::EncodingError) -> Error {
-    match error {
-        png::EncodingError::IoError(error) => Error::Write(error),
-        other => Error::Unwritable {
-            format: "png",
-            reason: other.to_string(),
-        },
+        let pixels = Pixels::Indexed(palette);
+        write_png(out, self.width, self.height, pixels, |out| {
+            Ok(out.write_all(&self.entries)?)
+        })
     }
 }

@@ -9,7 +9,7 @@
 //! | | GDSII | [`write_gds`] |
 //! | | PNG, drawn over the image | [`write_overlay`] |
 //! | out, labels | `.npy` | [`write_labels_npy`] |
-//! | | PNG, a colour a component | [`write_labels_png`] |
+//! | | PNG, one colour per component | [`write_labels_png`] |
 //! | | CSV, statistics | [`write_statistics`] |
 //! | out, images | PNG | [`write_image_png`] |
 //! | | PBM | [`write_image_pbm`] |
@@ -22,54 +22,46 @@
 //! | | SVG | [`write_route_svg`] |
 //! | | PNG | [`write_route_png`] |
 //!
-//! Writers take any [`std::io::Write`], do their own buffering, and build nothing in memory that
-//! they can write as it comes; [`write_gds`] copies the points of one component at a time, where
-//! it has to divide it. An [`Output`] is a file that appears complete or not at all.
-//! [`report_reading`] tells how far reading is; [`remove_temporaries`] is for programs that handle
-//! the signals that end them.
+//! Writers take any [`std::io::Write`], buffer their output themselves, and write results as they
+//! go instead of building them in memory; only [`write_gds`] copies the points of a component that
+//! it has to divide. An [`Output`] is a file that appears complete or not at all.
+//! [`report_reading`] reports the progress of reading. [`remove_temporaries`] is for programs that
+//! handle the signals that end them.
 
-mod binary_image;
+// A new format is a file in the folder of its subject (`image`, `contours`, `labels`, `route`); it
+// needs a line in the table above, and a name in the command's `args.rs`.
+
 mod canvas;
-mod gds;
-mod geojson;
-mod grey;
-mod image_file;
-mod json;
-mod labels_npy;
-mod labels_png;
+mod contours;
+mod image;
+mod labels;
 mod npy;
 mod output;
-mod overlay;
-mod png_file;
-mod polygon;
-mod read;
-mod reading;
+mod panics;
+mod png_writer;
+mod progress;
 mod route;
-mod statistics;
-mod svg;
+mod scale;
+mod source;
+mod svg_start;
 mod temporaries;
+#[cfg(test)]
+mod test_file;
 mod text;
-mod threshold;
-mod tiff_chunk;
-mod tiff_file;
 
-pub use self::binary_image::{write_image_npy, write_image_pbm, write_image_png};
-pub use self::gds::{GdsOptions, write_gds};
-pub use self::geojson::write_geojson;
-pub use self::grey::GreyImage;
-pub use self::json::write_json;
-pub use self::labels_npy::write_labels_npy;
-pub use self::labels_png::write_labels_png;
+pub use self::contours::{
+    GdsOptions, write_gds, write_geojson, write_json, write_overlay, write_svg,
+};
+pub use self::image::{
+    GreyImage, Note, ReadImage, ReadOptions, SampleKind, read_image, write_image_npy,
+    write_image_pbm, write_image_png,
+};
+pub use self::labels::{write_labels_npy, write_labels_png, write_statistics};
 pub use self::output::Output;
-pub use self::overlay::write_overlay;
-pub use self::read::{Note, ReadImage, ReadOptions, read_image};
-pub use self::reading::report_reading;
+pub use self::progress::report_reading;
 pub use self::route::{
     read_case, read_pins, read_weights, write_case, write_route_json, write_route_png,
     write_route_svg, write_route_text,
 };
-pub use self::statistics::write_statistics;
-pub use self::svg::write_svg;
 #[cfg(unix)]
 pub use self::temporaries::remove_temporaries;
-pub use self::threshold::SampleKind;

@@ -1,73 +1,21 @@
-//! Reading NumPy's `.npy`.
+//! The headers of NumPy's `.npy` files.
 
 use std::io::{Cursor, Read};
 
 use ndarray_npy::npy::header::{Header, Layout};
 
-use super::read::{ReadImage, ReadOptions, Source, contain};
-use super::threshold::{SampleKind, Stored, Thresholder};
-use crate::Result;
-use crate::image::check_size;
-use crate::memory::zeroed_vec;
+use super::source::{Source, contain};
+use crate::{Error, Result};
 
-/// The longest header that is read; NumPy's own limit is 10,000.
+/// The longest header that is read, in bytes: NumPy's own limit.
 const MAX_HEADER: usize = 10_000;
 
-pub(super) fn read(source: &mut Source<'_>, options: &ReadOptions) -> Result<ReadImage> {
-    let origin = source.origin;
-    let header = ArrayHeader::read(source)?;
-    let &[height, width] = header.shape.as_slice() else {
-        return Err(origin.unreadable(format_args!(
-            "an array of shape {} is no image: it must have two dimensions, (height, width)",
-            header.shape_text()
-        )));
-    };
-    let (kind, bytes) = match header.element() {
-        "b1" => (SampleKind::Bit, 1),
-        "u1" => (SampleKind::U8, 1),
-        "u2" => (SampleKind::U16, 2),
-        "i2" => (SampleKind::I16, 2),
-        "i4" => (SampleKind::I32, 4),
-        "f4" => (SampleKind::F32, 4),
-        "f8" => (SampleKind::F64, 8),
-        _ => {
-            return Err(origin.unreadable(format_args!(
-                "arrays of dtype '{}' are not read: use bool, uint8, uint16, int16, int32, \
-                 float32 or float64",
-                header.dtype
-            )));
-        }
-    };
-    let threshold = kind.threshold(options.threshold)?;
-    check_size(width as u64, height as u64)?;
-    if width as u128 * height as u128 * bytes > origin.len.into() {
-        return Err(origin.unreadable(format_args!(
-            "the file is truncated: {} bytes cannot hold the {width} × {height} values it claims",
-            origin.len
-        )));
-    }
-    let mut array = Array {
-        fortran: header.fortran,
-        swap: header.is_big_endian() == cfg!(target_endian = "little"),
-        rows: Thresholder::new(width as u64, height as u64, options)?,
-    };
-    match kind {
-        SampleKind::Bit | SampleKind::U8 => array.read::<u8>(source, threshold)?,
-        SampleKind::U16 => array.read::<u16>(source, threshold)?,
-        SampleKind::I16 => array.read::<i16>(source, threshold)?,
-        SampleKind::I32 => array.read::<i32>(source, threshold)?,
-        SampleKind::F32 => array.read::<f32>(source, threshold)?,
-        SampleKind::F64 => array.read::<f64>(source, threshold)?,
-    }
-    Ok(ReadImage::new(array.rows, kind, threshold, options))
-}
-
-/// What an array's header says.
+/// The header of an array.
 pub(super) struct ArrayHeader {
     pub(super) shape: Vec<usize>,
-    /// The first index is the fastest.
+    /// Whether the first index is the fastest.
     pub(super) fortran: bool,
-    /// Byte order and element, as in `<u2`.
+    /// The byte order and the element, as in `<u2`.
     pub(super) dtype: String,
 }
 
@@ -87,7 +35,8 @@ impl ArrayHeader {
         self.dtype.get(1..).unwrap_or_default()
     }
 
-    /// Whether elements have their highest byte first; those of one byte are taken as this machine's.
+    /// Whether elements are stored with the highest byte first. Elements of one byte have this
+    /// machine's order.
     pub(super) fn is_big_endian(&self) -> bool {
         match self.dtype.get(..1) {
             Some(">") => true,
@@ -103,8 +52,8 @@ impl ArrayHeader {
     }
 }
 
-/// Reads the header, but first checks what the parser takes on trust: that the header is not
-/// gigabytes long, and not nested so deeply that parsing it overflows the stack.
+/// Reads the header. First it checks what the parser does not: that the header is not gigabytes
+/// long, nor nested so deeply that parsing it overflows the stack.
 fn read_header(source: &mut Source<'_>) -> Result<Header> {
     let origin = source.origin;
     let mut bytes = vec![0; 10];
@@ -148,48 +97,15 @@ fn read_header(source: &mut Source<'_>) -> Result<Header> {
         .map_err(|error| origin.unreadable(format_args!("damaged: {error}")))
 }
 
-struct Array {
-    fortran: bool,
-    swap: bool,
-    rows: Thresholder,
-}
-
-impl Array {
-    fn read<T: Stored>(&mut self, source: &mut Source<'_>, threshold: f64) -> Result<()> {
-        let origin = source.origin;
-        let threshold = T::at_most(threshold);
-        let (width, height) = (self.rows.width(), self.rows.height());
-        let (lines, line) = if self.fortran {
-            (width, height)
-        } else {
-            (height, width)
-        };
-        // Whole rows, about a megabyte of them; or 64 columns, a word of each row.
-        let at_once = if self.fortran {
-            crate::WORD_BITS
-        } else {
-            ((1 << 20) / (line * size_of::<T>())).max(1)
-        };
-        let at_once = at_once.min(lines);
-        let mut buffer: Vec<T> = zeroed_vec(at_once * line, "the samples")?;
-        for first in (0..lines).step_by(at_once) {
-            let count = at_once.min(lines - first);
-            let values = &mut buffer[..count * line];
-            let read = source.bytes.read_exact(bytemuck::cast_slice_mut(values));
-            read.map_err(|error| origin.io(error))?;
-            if self.swap {
-                for value in values.iter_mut() {
-                    *value = value.swapped();
-                }
-            }
-            if self.fortran {
-                self.rows.columns(first, values, threshold)?;
-            } else {
-                for (y, row) in values.chunks_exact(line).enumerate() {
-                    self.rows.row(first + y, row, threshold)?;
-                }
-            }
-        }
-        Ok(())
-    }
+/// The header of a C-ordered array of shape (height, width).
+pub(super) fn npy_header(dtype: &str, width: u32, height: u32) -> Result<Vec<u8>> {
+    let other = |error: &dyn std::fmt::Display| std::io::Error::other(error.to_string());
+    let header = Header {
+        type_descriptor: format!("'{dtype}'")
+            .parse()
+            .map_err(|error| Error::Write(other(&error)))?,
+        layout: Layout::Standard,
+        shape: vec![height as usize, width as usize],
+    };
+    Ok(header.to_bytes().map_err(|error| other(&error))?)
 }

@@ -11,16 +11,17 @@ use crate::{Error, Result};
 
 /// A file being written.
 ///
-/// What is written goes to a temporary file in the same folder, which takes the target's place
-/// at [`commit`](Self::commit). Dropped before that, it leaves no trace, and a file that was
-/// there before is untouched. The temporary has no name until then where the system can do that
-/// (Linux, on most file systems), so that even a killed process leaves none behind. Elsewhere
-/// [`remove_temporaries`](super::remove_temporaries) is for the signals that end a process.
+/// Writing goes to a temporary file in the same folder, which takes the target's place at
+/// [`commit`](Self::commit). An `Output` that is dropped before that leaves no trace, and a file
+/// that was there is untouched. On Linux and most of its file systems the temporary file has no
+/// name until then, so that even a killed process leaves none behind. Elsewhere,
+/// [`remove_temporaries`](super::remove_temporaries) removes the temporary files when a signal ends
+/// the process.
 ///
-/// A symbolic link stays one: the file that it leads to is replaced. Who may read and write a
-/// file that is replaced stays as it was.
+/// A symbolic link stays a link: the file that it leads to is replaced. The new file keeps the
+/// owner and the permissions of the file that it replaces.
 ///
-/// A target that is no regular file (a device, a pipe) and one that names an open file
+/// Targets that are not regular files (devices, pipes) and targets that name an open file
 /// (`/dev/stdout`, `/proc/self/fd/3`) are written in place.
 ///
 /// ```
@@ -45,13 +46,13 @@ pub struct Output {
 #[derive(Debug)]
 enum Sink {
     InPlace(File),
-    Beside { file: Beside, target: PathBuf },
+    Replacing { file: Temporary, target: PathBuf },
 }
 
 /// A temporary file.
 #[derive(Debug)]
-enum Beside {
-    /// It takes a name when it is complete.
+enum Temporary {
+    /// It gets a name when it is complete.
     #[cfg(target_os = "linux")]
     Unnamed(File),
     Named(Named<File>),
@@ -60,19 +61,19 @@ enum Beside {
 /// A temporary file with a name.
 #[derive(Debug)]
 struct Named<T> {
-    // Dropped, and so removed, before the name is forgotten.
+    // Dropped first: the file is removed before its name is unregistered.
     file: NamedTempFile<T>,
     _registered: Option<Registered>,
 }
 
 impl Output {
-    /// Starts to write the file at `path`.
+    /// Starts writing the file at `path`.
     ///
     /// Opening a named pipe waits for its reader.
     ///
     /// # Errors
-    /// [`Error::Io`] if the folder does not exist or takes no new file, and if the target is
-    /// there and cannot be written to.
+    /// [`Error::Io`] if the folder does not exist or no file can be made in it, and if the target
+    /// exists and cannot be written.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let error = |source| Error::Io {
@@ -84,8 +85,8 @@ impl Output {
                 let file = OpenOptions::new().write(true).append(append).open(path);
                 Sink::InPlace(file.map_err(error)?)
             }
-            Target::Replace { path, old } => Sink::Beside {
-                file: Beside::create(folder_of(&path), old.as_ref())?,
+            Target::Replace { path, old } => Sink::Replacing {
+                file: Temporary::create(folder_of(&path), old.as_ref())?,
                 target: path,
             },
         };
@@ -95,8 +96,8 @@ impl Output {
         })
     }
 
-    /// The file that writing to `path` makes or replaces, with links followed; `None` for what is
-    /// written in place, and where nothing can be written.
+    /// The file that writing to `path` makes or replaces, with links followed; `None` if the target
+    /// is written in place or cannot be written.
     pub fn resolve(path: impl AsRef<Path>) -> Option<PathBuf> {
         match Target::of(path.as_ref()) {
             Ok(Target::Replace { path, .. }) => {
@@ -107,7 +108,7 @@ impl Output {
         }
     }
 
-    /// Runs `write`, which writes to the output, and names the file in its errors.
+    /// Runs `write`, which writes to the output, and adds the file's path to its errors.
     ///
     /// # Errors
     /// Those of `write`, [`Error::Write`] turned into [`Error::Io`].
@@ -128,7 +129,7 @@ impl Output {
     pub fn commit(self) -> Result<()> {
         match self.sink {
             Sink::InPlace(_) => Ok(()),
-            Sink::Beside { file, target } => file.name(&target).map_err(|source| Error::Io {
+            Sink::Replacing { file, target } => file.name(&target).map_err(|source| Error::Io {
                 path: self.path,
                 source,
             }),
@@ -139,13 +140,13 @@ impl Output {
         match &mut self.sink {
             Sink::InPlace(file) => file,
             #[cfg(target_os = "linux")]
-            Sink::Beside {
-                file: Beside::Unnamed(file),
+            Sink::Replacing {
+                file: Temporary::Unnamed(file),
                 ..
             } => file,
-            // The file itself: the errors of the temporary name its path.
-            Sink::Beside {
-                file: Beside::Named(file),
+            // The file itself, because errors of `NamedTempFile` name the temporary path.
+            Sink::Replacing {
+                file: Temporary::Named(file),
                 ..
             } => file.file.as_file_mut(),
         }
@@ -162,8 +163,8 @@ impl Write for Output {
     }
 }
 
-impl Beside {
-    /// A new file in `folder` that those who may use `old` may use.
+impl Temporary {
+    /// A new file in `folder`, with the owner and the permissions of `old`.
     fn create(folder: &Path, old: Option<&Metadata>) -> Result<Self> {
         let file = Self::open(folder, old).and_then(|file| {
             #[cfg(unix)]
@@ -188,7 +189,7 @@ impl Beside {
         #[cfg(unix)]
         {
             use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-            // As for any new file: the system takes the umask off.
+            // For a new file, the system applies the umask.
             options.mode(old.map_or(0o666, |old| old.mode() & 0o777));
         }
         #[cfg(not(unix))]
@@ -196,7 +197,7 @@ impl Beside {
         #[cfg(target_os = "linux")]
         if Path::new(OPEN_FILES).exists() {
             use std::os::unix::fs::OpenOptionsExt;
-            // Whatever is wrong here, opening one with a name shows whether it matters.
+            // On any error, a file with a name is opened instead, whose error is reported.
             if let Ok(file) = options.clone().custom_flags(libc::O_TMPFILE).open(folder) {
                 return Ok(Self::Unnamed(file));
             }
@@ -210,7 +211,7 @@ impl Beside {
         match self {
             #[cfg(target_os = "linux")]
             Self::Unnamed(file) => {
-                // Only renaming replaces a file, so it needs another name first.
+                // Only a rename replaces a file, so the file needs another name first.
                 named(folder_of(target), |path| link(&file, path))?.persist(target)
             }
             Self::Named(named) => named.persist(target),
@@ -228,7 +229,7 @@ impl<T> Named<T> {
     }
 }
 
-/// What `make` makes, under a new name in `folder`; its errors are those of `make`.
+/// A file that `make` makes under a new name in `folder`; errors are those of `make`.
 fn named<T>(folder: &Path, mut make: impl FnMut(&Path) -> io::Result<T>) -> io::Result<Named<T>> {
     let mut registered = None;
     let file = tempfile::Builder::new()
@@ -247,7 +248,7 @@ fn named<T>(folder: &Path, mut make: impl FnMut(&Path) -> io::Result<T>) -> io::
 #[cfg(target_os = "linux")]
 const OPEN_FILES: &str = "/proc/self/fd";
 
-/// Gives an open file without a name the name `path`, where nothing may be.
+/// Gives an open file without a name the name `path`, which must not exist.
 #[cfg(target_os = "linux")]
 fn link(file: &File, path: &Path) -> io::Result<()> {
     use std::ffi::CString;
@@ -256,7 +257,7 @@ fn link(file: &File, path: &Path) -> io::Result<()> {
 
     let open = CString::new(format!("{OPEN_FILES}/{}", file.as_raw_fd()))?;
     let path = CString::new(path.as_os_str().as_bytes())?;
-    // SAFETY: both are strings that end in zero and live until the call returns.
+    // SAFETY: both are C strings that live until the call returns.
     let result = unsafe {
         libc::linkat(
             libc::AT_FDCWD,
@@ -273,23 +274,24 @@ fn link(file: &File, path: &Path) -> io::Result<()> {
     }
 }
 
-/// Gives `file` the owner, as far as this user may, and the mode of `old`.
+/// Gives `file` the mode of `old`, and its owner if this user may do so.
 #[cfg(unix)]
 fn keep_permissions(file: &File, old: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
     let new = file.metadata()?;
     if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
-        // For root, mostly; others make files of their own.
+        // It mostly succeeds for root only; other users' files stay their own.
         let _ = fchown(file, Some(old.uid()), Some(old.gid()));
     }
     file.set_permissions(fs::Permissions::from_mode(old.mode() & 0o777))
 }
 
-/// What there is at a path.
+/// How to write to a path.
 enum Target {
-    /// At its end: a file that is open elsewhere keeps what it holds, as `>> file` asks.
+    /// A file to write in place; with `append` at its end, so that a file opened elsewhere keeps
+    /// its content, as in `>> file`.
     InPlace { append: bool },
-    /// Nothing, or a regular file: its path once links are followed, and what there is.
+    /// A regular file or nothing: the path with links followed, and the file's metadata.
     Replace {
         path: PathBuf,
         old: Option<Metadata>,
@@ -299,7 +301,7 @@ enum Target {
 impl Target {
     fn of(path: &Path) -> io::Result<Self> {
         let mut target = path.to_path_buf();
-        // As many links as Linux follows.
+        // Linux follows at most 40 links.
         for _ in 0..40 {
             let metadata = match fs::symlink_metadata(&target) {
                 Ok(metadata) => metadata,
@@ -311,8 +313,8 @@ impl Target {
                 }
                 Err(error) => return Err(error),
             };
-            // `/dev/stdout` and the like lead to whatever file is open there; replacing that
-            // file would take it away from the shell that opened it.
+            // `/dev/stdout` and the like lead to a file that is already open; if it were replaced,
+            // the shell that opened it would keep the old one.
             if names_open_files(folder_of(&target)) {
                 return Ok(Self::InPlace { append: true });
             }
@@ -322,7 +324,7 @@ impl Target {
             } else if metadata.is_dir() {
                 return Err(io::ErrorKind::IsADirectory.into());
             } else if metadata.is_file() {
-                // Its permissions count although it will be replaced.
+                // It must be writable, although it will be replaced.
                 OpenOptions::new().write(true).open(&target)?;
                 return Ok(Self::Replace {
                     path: target,
@@ -336,7 +338,7 @@ impl Target {
     }
 }
 
-/// Whether the files in `folder` stand for others that are open: `/proc/self/fd`, `/dev/fd`.
+/// Whether the files in `folder` stand for open files, as in `/proc/self/fd` and `/dev/fd`.
 fn names_open_files(folder: &Path) -> bool {
     cfg!(unix)
         && fs::canonicalize(folder)
@@ -477,8 +479,8 @@ mod tests {
             let file = named(folder.path(), |path| options.open(path)).unwrap();
             let mut output = Output {
                 path: path.clone(),
-                sink: Sink::Beside {
-                    file: Beside::Named(file),
+                sink: Sink::Replacing {
+                    file: Temporary::Named(file),
                     target: path.clone(),
                 },
             };
@@ -490,7 +492,7 @@ mod tests {
         }
     }
 
-    /// Only a process that dies shows that nothing has a name before the end.
+    /// Checks the kind of the temporary file: only a killed process would show its effect.
     #[cfg(target_os = "linux")]
     #[test]
     fn nothing_has_a_name_before_the_end() {
@@ -498,8 +500,8 @@ mod tests {
         let output = Output::create(folder.path().join("a")).unwrap();
         let unnamed = matches!(
             output.sink,
-            Sink::Beside {
-                file: Beside::Unnamed(_),
+            Sink::Replacing {
+                file: Temporary::Unnamed(_),
                 ..
             }
         );

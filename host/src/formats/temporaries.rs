@@ -8,7 +8,7 @@ use self::unix::Entry;
 #[cfg(unix)]
 pub use self::unix::remove_temporaries;
 
-/// While it lives, [`remove_temporaries`] removes the file of this name.
+/// The name of a temporary file, which [`remove_temporaries`] removes as long as this value lives.
 #[derive(Debug)]
 pub(super) struct Registered {
     #[cfg(unix)]
@@ -16,10 +16,10 @@ pub(super) struct Registered {
 }
 
 impl Registered {
-    /// Before the file is made: a signal may come at any time.
+    /// Registers the name. Call it before the file is made: a signal may come at any time.
     ///
     /// # Errors
-    /// A name with a zero byte; the process has begun to end.
+    /// The name has a zero byte, or the process is about to end.
     #[cfg(unix)]
     pub(super) fn new(path: &Path) -> io::Result<Self> {
         Ok(Self {
@@ -27,7 +27,7 @@ impl Registered {
         })
     }
 
-    /// Nothing: this system has no signals that end a process.
+    /// Does nothing: this system has no signals that end a process.
     #[cfg(not(unix))]
     pub(super) fn new(_: &Path) -> io::Result<Self> {
         Ok(Self {})
@@ -44,10 +44,10 @@ mod unix {
     use std::sync::atomic::Ordering::SeqCst;
     use std::sync::atomic::{AtomicBool, AtomicPtr};
 
-    /// The list's first slot. Slots are added at the front, used again, and never freed.
+    /// The first slot of the list. Slots are added at the front, reused, and never freed.
     static FIRST: AtomicPtr<Slot> = AtomicPtr::new(ptr::null_mut());
 
-    /// [`remove_temporaries`] has begun. From here on names are neither added nor freed.
+    /// Whether [`remove_temporaries`] has begun. From then on names are neither added nor freed.
     static ENDING: AtomicBool = AtomicBool::new(false);
 
     /// A place for a name in the list.
@@ -62,14 +62,13 @@ mod unix {
     #[derive(Debug)]
     pub(super) struct Entry(&'static Slot);
 
-    /// Removes the temporary files, of all threads, that [`Output`](super::super::Output)s have
-    /// given names and that are not complete: those of systems, or file systems, without files
-    /// that have no name.
+    /// Removes the temporary files of all unfinished [`Output`](super::super::Output)s, of all
+    /// threads. Only systems and file systems without unnamed files have such temporary files.
     ///
-    /// It is for the handler of a signal that ends the process: it takes no lock and no memory, and
-    /// calls nothing but `unlink`. From then on no file is given such a name: an `Output` that
-    /// needs one fails. The library installs no handlers; without one, such a signal leaves the
-    /// files behind.
+    /// It is for the handler of a signal that ends the process: it takes no lock, allocates no
+    /// memory, and calls only `unlink`. Afterwards, an `Output` that needs a named temporary file
+    /// fails. The library installs no handlers; without one, such a signal leaves the files
+    /// behind.
     ///
     /// ```no_run
     /// extern "C" fn end(signal: i32) {
@@ -79,13 +78,13 @@ mod unix {
     /// ```
     pub fn remove_temporaries() {
         ENDING.store(true, SeqCst);
-        // SAFETY: null, or a slot, which is never freed.
+        // SAFETY: null or a slot, and slots are never freed.
         let mut next = unsafe { FIRST.load(SeqCst).as_ref() };
         while let Some(slot) = next {
             let name = slot.name.load(SeqCst);
             if !name.is_null() {
-                // SAFETY: a C string. It was in its slot after `ENDING` was set, so whoever takes
-                // it out sees that, and does not free it. Nothing can be done about a failure.
+                // SAFETY: a C string. It was in its slot after `ENDING` was set, so the thread that
+                // takes it out sees that, and does not free it. A failure can only be ignored.
                 unsafe { libc::unlink(name) };
             }
             next = slot.next;
@@ -96,7 +95,7 @@ mod unix {
         pub(super) fn new(path: &Path) -> io::Result<Self> {
             let name = CString::new(path.as_os_str().as_bytes())?;
             let entry = Self(claim(name.into_raw()));
-            // Whoever removes files has seen the name, or is seen here.
+            // Either `remove_temporaries` sees the name, or `ENDING` is seen here.
             if ENDING.load(SeqCst) {
                 return Err(io::Error::other("the process is about to end"));
             }
@@ -108,8 +107,8 @@ mod unix {
         fn drop(&mut self) {
             let name = self.0.name.swap(ptr::null_mut(), SeqCst);
             if !name.is_null() && !ENDING.load(SeqCst) {
-                // SAFETY: from `into_raw`, and taken out of its slot, so nobody else frees it;
-                // nobody has begun to read it either, as they set `ENDING` before.
+                // SAFETY: from `into_raw`, and taken out of its slot, so no other thread frees it;
+                // nor does one read it, since `ENDING` is set before names are read.
                 drop(unsafe { CString::from_raw(name) });
             }
         }
@@ -118,7 +117,7 @@ mod unix {
     /// Puts `name` in a slot: a free one, or else a new one.
     fn claim(name: *mut c_char) -> &'static Slot {
         let first = FIRST.load(SeqCst);
-        // SAFETY: null, or a slot, which is never freed.
+        // SAFETY: null or a slot, and slots are never freed.
         let mut next = unsafe { first.as_ref() };
         while let Some(slot) = next {
             let free = ptr::null_mut();
@@ -138,10 +137,10 @@ mod unix {
         let slot: *mut Slot = slot;
         let mut first = first;
         loop {
-            // SAFETY: `slot` is not in the list yet, so nobody else has it; `first` as above.
+            // SAFETY: `slot` is not in the list yet, so no other thread has it; `first` as above.
             unsafe { (*slot).next = first.as_ref() };
             match FIRST.compare_exchange(first, slot, SeqCst, SeqCst) {
-                // SAFETY: it is never freed, and never changed from here on but for its atomic.
+                // SAFETY: it is never freed, and from here on only its atomic changes.
                 Ok(_) => return unsafe { &*slot },
                 Err(now) => first = now,
             }

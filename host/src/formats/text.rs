@@ -1,17 +1,17 @@
-//! Text with very many integers, written fast.
+//! Fast writing of text with many integers.
 
 use std::io::Write;
 
 use crate::Result;
 
-/// Collects text and hands it on in large portions.
+/// Collects text and writes it in large portions.
 pub(super) struct Text<W> {
     out: W,
     buffer: Vec<u8>,
     digits: itoa::Buffer,
 }
 
-/// How much is collected.
+/// The size of a portion in bytes.
 const PORTION: usize = 1 << 16;
 
 impl<W: Write> Text<W> {
@@ -34,8 +34,8 @@ impl<W: Write> Text<W> {
         self
     }
 
-    /// Call once for every few dozen bytes.
-    pub(super) fn hand_on(&mut self) -> Result<()> {
+    /// Writes the collected text if it is a portion. Call it once per few dozen bytes.
+    pub(super) fn write_full(&mut self) -> Result<()> {
         if self.buffer.len() >= PORTION {
             self.out.write_all(&self.buffer)?;
             self.buffer.clear();

@@ -1,21 +1,22 @@
-//! Random grids with nets to route.
+//! [`RandomNets`]: random grids with nets to route.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
-use super::{check_density, random};
+use super::noise::check_density;
+use super::random::random;
 use crate::memory::reserve;
 use crate::route::{
     BLOCKED, Cell, Direction, MAX_LAYERS, Net, Pin, RoutingCase, RoutingGrid, check_size,
 };
 use crate::{Error, Result};
 
-/// Random grids with nets of random pins: what to make.
+/// The parameters of a random grid with nets of random pins.
 ///
 /// ```
 /// use trazar::generate::RandomNets;
 ///
-/// // As the large cases of the report on parallel maze routing: 1 to 90.
+/// // Weights from 1 to 90, the default.
 /// let case = RandomNets { width: 64, height: 32, pins: 9, ..RandomNets::default() }.generate(7)?;
 /// assert_eq!(case.nets[0].pins.len(), 9);
 /// assert!(case.grid.max_weight() <= 90);
@@ -24,13 +25,13 @@ use crate::{Error, Result};
 ///
 /// The same values and seed give the same case on every machine:
 ///
-/// - weights are whole numbers from `weights`, each as likely as the next (to within 2⁻³²) and independent;
-/// - of several layers, the first and every second one after it has wires along x only, the others along y only; each via costs
-///   `via_weight`;
-/// - each net's pins are one cell each on layer 0, drawn without repetition, each choice of them as likely as the next; two nets may
-///   have a pin at the same place;
-/// - each cell of each layer that is no pin is blocked with the probability `blocked`, independently. So pins may be out of reach of
-///   each other.
+/// - weights are independent whole numbers from `weights`, all equally likely to within 2⁻³²;
+/// - of several layers, the first and every second layer after it have wires along x only, the
+///   others along y only; each via costs `via_weight`;
+/// - each pin is one cell on layer 0; the pins of a net are drawn without repetition, all choices
+///   being equally likely, but two nets may have a pin at the same cell;
+/// - each cell of each layer that is not a pin is blocked with probability `blocked`, independently
+///   of the others, so there may be no path between two pins.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RandomNets {
     /// Width in cells; 1024 by default.
@@ -41,13 +42,13 @@ pub struct RandomNets {
     pub layers: u32,
     /// The smallest and the largest weight; 1 and 90 by default.
     pub weights: RangeInclusive<u32>,
-    /// What a via between two layers costs; 90 by default.
+    /// The cost of a via between two layers; 90 by default.
     pub via_weight: u32,
     /// The share of cells to block, 0 to 1; 0 by default.
     pub blocked: f64,
     /// The number of nets; 1 by default.
     pub nets: u32,
-    /// The number of each net's pins; 16 by default.
+    /// The number of pins per net; 16 by default.
     pub pins: u32,
 }
 
@@ -66,8 +67,8 @@ impl Default for RandomNets {
     }
 }
 
-/// Which numbers of the random sequence are for what: the highest bits of the index; those of pins are the nets' numbers from
-/// [`PINS`](stream::PINS) on.
+/// The use of an element of the random sequence: the upper half of its index. The pins of net `n`
+/// have `PINS + n`.
 mod stream {
     pub(super) const RIGHT: u64 = 0;
     pub(super) const DOWN: u64 = 1;
@@ -75,16 +76,17 @@ mod stream {
     pub(super) const PINS: u64 = 3;
 }
 
-/// How many pins all nets have together at most.
-const MOST_PINS: u64 = u32::MAX as u64;
+/// The largest number of pins of all nets together.
+const MAX_PINS: u64 = u32::MAX as u64;
 
 impl RandomNets {
     /// Makes the case.
     ///
     /// # Errors
-    /// [`Error::InvalidOption`] for more pins than a layer has cells, more than 2³² - 1 pins in
-    /// all, weights that are none, a share that is not from 0 to 1, no layers or more than
-    /// [`MAX_LAYERS`]; [`Error::EmptyGrid`], [`Error::GridTooLarge`], [`Error::OutOfMemory`].
+    /// [`Error::InvalidOption`] for more pins per net than a layer has cells, more than 2³² - 1
+    /// pins in all, an empty range of weights or one that includes `BLOCKED`, a share that is not
+    /// from 0 to 1, no layers, or more than [`MAX_LAYERS`]; [`Error::EmptyGrid`],
+    /// [`Error::GridTooLarge`], [`Error::OutOfMemory`].
     pub fn generate(&self, seed: u64) -> Result<RoutingCase> {
         self.check()?;
         let mut grid = RoutingGrid::blocked(self.width, self.height, self.layers)?;
@@ -95,12 +97,12 @@ impl RandomNets {
             let pins = nets.iter().flat_map(|net| &net.pins);
             let mut pins: Vec<u32> = pins.map(|pin| grid.number(pin.cells[0])).collect();
             pins.sort_unstable();
-            // Of numbers from 0 to 2³² - 1, those below are as many as the share asks for.
+            // The share of numbers from 0 to 2³² - 1 that are below the limit is `blocked`.
             let limit = (self.blocked * 4_294_967_296.0) as u64;
-            for number in 0..grid.cell_count() {
-                let drawn = random(seed, stream::BLOCKED << 32 | u64::from(number)) >> 32;
-                if drawn < limit && pins.binary_search(&number).is_err() {
-                    grid.block(grid.cell(number))?;
+            for index in 0..grid.cell_count() {
+                let drawn = random(seed, stream::BLOCKED << 32 | u64::from(index)) >> 32;
+                if drawn < limit && pins.binary_search(&index).is_err() {
+                    grid.block(grid.cell(index))?;
                 }
             }
         }
@@ -120,7 +122,8 @@ impl RandomNets {
         let (least, most) = (*self.weights.start(), *self.weights.end());
         if least > most || most == BLOCKED {
             return invalid(format!(
-                "weights from {least} to {most}: they must be from 0 to {} and the first the smaller",
+                "weights from {least} to {most}: they must be from 0 to {} and the first the \
+                 smaller",
                 BLOCKED - 1
             ));
         }
@@ -131,9 +134,9 @@ impl RandomNets {
             ));
         }
         let pins = u64::from(self.nets) * u64::from(self.pins);
-        if pins > MOST_PINS {
+        if pins > MAX_PINS {
             return invalid(format!(
-                "{} nets of {} pins are {pins} pins: {MOST_PINS} is the most",
+                "{} nets of {} pins are {pins} pins: {MAX_PINS} is the most",
                 self.nets, self.pins
             ));
         }
@@ -147,11 +150,11 @@ impl RandomNets {
         Ok(())
     }
 
-    /// Asks for as much memory as the nets will take, at once: a request that cannot be met is an
-    /// error here, and an abort where it is made pin by pin.
+    /// Requests as much memory as the nets will take, all at once: a request that fails is an error
+    /// here, but would be an abort if it were made pin by pin.
     fn check_memory(&self) -> Result<()> {
         const NET: u128 = size_of::<Net>() as u128;
-        // With its list of cells, of which each is its own allocation.
+        // With its list of cells, which is an allocation of its own.
         const PIN: u128 = (size_of::<Pin>() + 2 * size_of::<Cell>()) as u128;
         let bytes = u128::from(self.nets) * (NET + u128::from(self.pins) * PIN);
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
@@ -184,10 +187,10 @@ impl RandomNets {
         vias[..last_layer].fill(self.via_weight);
     }
 
-    /// Pins by a shuffle of layer 0's cells that stops when there are enough (Fisher and Yates).
+    /// Draws the pins by a Fisher-Yates shuffle of layer 0's cells that stops after the last pin.
     fn net(&self, net: u32, seed: u64) -> Net {
         let cells = u64::from(self.width) * u64::from(self.height);
-        // Cells that are not where they were.
+        // The cells that are no longer at their own place.
         let mut moved: HashMap<u64, u64> = HashMap::new();
         let mut draw = |i: u64| {
             let drawn = random(seed, (stream::PINS + u64::from(net)) << 32 | i);
@@ -203,13 +206,14 @@ impl RandomNets {
     }
 }
 
-/// A number below `count`, at most 2³², from one of 64 random bits.
+/// Maps 64 random bits to a number below `count`, which is at most 2³².
 fn below(random: u64, count: u64) -> u64 {
     ((u128::from(random) * u128::from(count)) >> 64) as u64
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::fingerprint::fingerprint;
     use super::*;
     use std::collections::BTreeSet;
 
@@ -231,6 +235,23 @@ mod tests {
         let pins = case.nets[0].pins.iter().take(4);
         let pins: Vec<_> = pins.map(|pin| (pin.cells[0].x, pin.cells[0].y)).collect();
         assert_eq!(pins, [(7, 2), (3, 13), (17, 7), (12, 4)]);
+
+        let case = RandomNets {
+            layers: 3,
+            blocked: 0.2,
+            nets: 4,
+            ..small()
+        };
+        let case = case.generate(7).unwrap();
+        let grid = &case.grid;
+        let weights = [grid.rights(), grid.downs(), grid.vias()].concat();
+        let pins = case.nets.iter().flat_map(|net| &net.pins);
+        let cells = pins.flat_map(|pin| &pin.cells);
+        let numbers = weights
+            .into_iter()
+            .chain(cells.flat_map(|cell| [cell.x, cell.y, cell.layer]));
+        let found = fingerprint(numbers.flat_map(u32::to_le_bytes));
+        assert_eq!(found, 0x276e_54aa_ac67_b8d3, "{found:#x}");
     }
 
     #[test]
@@ -339,7 +360,7 @@ mod tests {
         };
         let case = case.generate(3).unwrap();
         let grid = &case.grid;
-        let blocked = |number: u32| grid.neighbours(number).next().is_none();
+        let blocked = |index: u32| grid.neighbours(index).next().is_none();
         let count = (0..grid.cell_count()).filter(|&n| blocked(n)).count();
         // 30 % of the other 39,500, and cells among blocked ones: 0.3⁴ of the rest.
         assert!(count.abs_diff(11_850 + 227) < 500, "{count}");
@@ -350,9 +371,9 @@ mod tests {
         let all = all.generate(3).unwrap();
         let pins: BTreeSet<_> = all.nets[0].pins.iter().map(|pin| pin.cells[0]).collect();
         // Edges are left between pins only.
-        for number in 0..all.grid.cell_count() {
-            for (other, _) in all.grid.neighbours(number) {
-                assert!(pins.contains(&all.grid.cell(number)));
+        for index in 0..all.grid.cell_count() {
+            for (other, _) in all.grid.neighbours(index) {
+                assert!(pins.contains(&all.grid.cell(index)));
                 assert!(pins.contains(&all.grid.cell(other)));
             }
         }

@@ -200,6 +200,7 @@ impl BinaryImage {
     ///
     /// # Errors
     /// As [`BinaryImage::new`].
+    #[cfg(feature = "formats")]
     pub fn from_luma8(image: &image::GrayImage, threshold: u8) -> Result<Self> {
         Self::from_values(image.width(), image.height(), image.as_raw(), threshold)
     }
@@ -208,6 +209,7 @@ impl BinaryImage {
     ///
     /// # Errors
     /// As [`BinaryImage::new`].
+    #[cfg(feature = "formats")]
     pub fn from_luma16(
         image: &image::ImageBuffer<image::Luma<u16>, Vec<u16>>,
         threshold: u16,

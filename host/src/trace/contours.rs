@@ -142,6 +142,7 @@ impl Contours {
     /// features, and their areas sum up to the number of foreground pixels. With
     /// [`Geometry::Centers`] a contour of one or two points, or one that doubles back, has no
     /// area and makes a degenerate polygon.
+    #[cfg(feature = "formats")]
     pub fn polygons(&self) -> impl Iterator<Item = geo_types::Polygon<f64>> + '_ {
         self.iter()
             .filter(|contour| contour.kind() == BorderKind::Outer)
@@ -154,6 +155,7 @@ impl Contours {
     }
 }
 
+#[cfg(feature = "formats")]
 impl From<&Contours> for geo_types::MultiPolygon<f64> {
     fn from(contours: &Contours) -> Self {
         contours.polygons().collect()
@@ -237,6 +239,7 @@ impl<'a> Contour<'a> {
     }
 
     /// The contour as a closed ring.
+    #[cfg(feature = "formats")]
     fn ring(&self) -> geo_types::LineString<f64> {
         self.points()
             .iter()

@@ -1,4 +1,4 @@
-//! Shared by the GPU tests: finding the GPU, or saying that there is none.
+//! Shared by the GPU tests: finds the GPU, or reports that there is none.
 
 // Each test binary uses a part of it.
 #[allow(dead_code)]
@@ -31,10 +31,11 @@ impl Deref for Gpu {
     }
 }
 
-/// The first GPU, once no other test uses it. Without one, says so, or fails if `TRAZAR_REQUIRE_GPU=1` is set.
+/// The first GPU, once no other test uses it. Without a GPU this prints why, or panics if
+/// `TRAZAR_REQUIRE_GPU=1` is set.
 pub(crate) fn gpu(test: &str) -> Option<Gpu> {
     static IN_USE: Mutex<()> = Mutex::new(());
-    // A test that failed has left nothing behind that matters to the next.
+    // A failed test leaves nothing behind that matters to the next one.
     let alone = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
     match Device::open(0) {
         Ok(device) => {

@@ -1,5 +1,5 @@
-//! A stand-in for NVIDIA's driver: two devices whose copies are made at once and whose kernels do nothing. It keeps a log of
-//! what matters for the order of work, and any call can be made to fail.
+//! A stand-in for NVIDIA's driver: two devices that copy immediately and whose kernels do nothing.
+//! It logs the calls that matter for the order of work, and any call can be made to fail.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::cell::Cell;
@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use trazar::cuda::load_stand_in;
 
-/// What the driver was asked for. Streams, events and others have numbers.
+/// A call of the driver. Streams, events and other handles are integers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     Launch { stream: usize },
@@ -27,7 +27,7 @@ struct State {
     handles: usize,
     log: Vec<Entry>,
     memory: HashMap<usize, Layout>,
-    /// By call: how many succeed before one fails, and with which code.
+    /// For each call that is to fail: how many calls succeed first, and the code of the failure.
     failures: HashMap<&'static str, (usize, u32)>,
 }
 
@@ -71,7 +71,7 @@ impl StandIn {
     }
 }
 
-/// Answers a call: with a failure, if it is to fail; else does the work.
+/// Returns the code of a call that is to fail; does the work of any other call.
 fn answer(call: &'static str, work: impl FnOnce(&mut State)) -> u32 {
     state(|state| {
         if let Some((successes, code)) = state.failures.get_mut(call) {
@@ -119,7 +119,10 @@ functions! {
     fn cuInit(flags: c_uint) |state| {}
     fn cuDriverGetVersion(version: *mut c_int) |state| { *version = 13_000; }
     fn cuGetErrorName(code: u32, name: *mut *const c_char) |state| {
-        *name = if code == 913 { c"CUDA_ERROR_OF_A_NEWER_DRIVER".as_ptr() } else { std::ptr::null() };
+        *name = match code {
+            913 => c"CUDA_ERROR_OF_A_NEWER_DRIVER".as_ptr(),
+            _ => std::ptr::null(),
+        };
     }
     fn cuGetErrorString(code: u32, text: *mut *const c_char) |state| {
         *text = if code == 913 { c"something new".as_ptr() } else { std::ptr::null() };
@@ -150,9 +153,13 @@ functions! {
     fn cuDevicePrimaryCtxRelease_v2(device: c_int) |state| {}
     fn cuCtxSetCurrent(context: Handle) |state| { CURRENT.set(context.addr()); }
     fn cuCtxSynchronize() |state| {}
-    fn cuDeviceGetDefaultMemPool(pool: *mut Handle, device: c_int) |state| { *pool = handle(state); }
+    fn cuDeviceGetDefaultMemPool(pool: *mut Handle, device: c_int) |state| {
+        *pool = handle(state);
+    }
     fn cuMemPoolSetAttribute(pool: Handle, attribute: c_int, value: Handle) |state| {}
-    fn cuMemPoolGetAttribute(pool: Handle, attribute: c_int, value: *mut u64) |state| { *value = 0; }
+    fn cuMemPoolGetAttribute(pool: Handle, attribute: c_int, value: *mut u64) |state| {
+        *value = 0;
+    }
     fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) |state| {
         *free = 1 << 29;
         *total = 1 << 30;
@@ -207,7 +214,9 @@ functions! {
         blocks: *mut c_int, function: Handle, threads: c_int, shared: usize,
     ) |state| { *blocks = 2; }
     fn cuLaunchKernel(
-        function: Handle, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint, block_x: c_uint, block_y: c_uint, block_z: c_uint,
+        function: Handle,
+        grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
+        block_x: c_uint, block_y: c_uint, block_z: c_uint,
         shared: c_uint, stream: Handle, args: Handle, extra: Handle,
     ) |state| { state.log.push(Entry::Launch { stream: stream.addr() }); }
 
@@ -234,16 +243,16 @@ functions! {
 
     fn cuStreamBeginCapture_v2(stream: Handle, mode: c_int) |state| {}
     fn cuStreamEndCapture(stream: Handle, graph: *mut Handle) |state| { *graph = handle(state); }
-    fn cuGraphInstantiateWithFlags(executable: *mut Handle, graph: Handle, flags: c_ulonglong) |state| {
-        *executable = handle(state);
-    }
+    fn cuGraphInstantiateWithFlags(
+        executable: *mut Handle, graph: Handle, flags: c_ulonglong,
+    ) |state| { *executable = handle(state); }
     fn cuGraphGetNodes(graph: Handle, nodes: Handle, count: *mut usize) |state| { *count = 1; }
     fn cuGraphLaunch(executable: Handle, stream: Handle) |state| {}
     fn cuGraphExecDestroy(executable: Handle) |state| { state.log.push(Entry::DestroyGraph); }
     fn cuGraphDestroy(graph: Handle) |state| {}
 }
 
-/// Memory of the host, at a multiple of 4096.
+/// Host memory, aligned to 4096 bytes.
 fn allocate(state: &mut State, bytes: usize) -> *mut u8 {
     let layout = Layout::from_size_align(bytes, 4096).unwrap();
     // SAFETY: the library asks for at least one byte.

@@ -1,4 +1,4 @@
-//! TIFF files of every layout, written plainly: for tests of the reader, and for seeds of fuzzing.
+//! A plain writer of TIFF files of every layout, for tests of the reader and seeds of fuzzing.
 
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
@@ -11,18 +11,19 @@ use weezl::BitOrder;
 pub struct Form {
     pub width: usize,
     pub height: usize,
-    /// Samples of a pixel.
+    /// Samples per pixel.
     pub samples: usize,
-    /// Those of them that make up its colour: 1 or 3.
+    /// The samples that make up a pixel's colour: 1 or 3.
     pub channels: usize,
-    /// Bits of a sample: 1, 8, 16, 32 or 64.
+    /// Bits per sample: 1, 8, 16, 32 or 64.
     pub bits: usize,
     /// 1 unsigned, 2 signed, 3 float.
     pub format: u16,
-    /// Width and height of tiles; without, strips have this many rows.
+    /// Width and height of tiles; `None` for strips.
     pub tile: Option<(usize, usize)>,
+    /// The height of strips, unless there are tiles.
     pub rows_per_strip: usize,
-    /// Channels in planes of their own.
+    /// Whether each channel is in a plane of its own.
     pub separate: bool,
     /// 1 none, 5 LZW, 8 deflate, 32773 PackBits, 7 JPEG.
     pub compression: u16,
@@ -30,12 +31,12 @@ pub struct Form {
     pub predictor: u16,
     pub big_endian: bool,
     pub lowest_bit_first: bool,
-    /// Whether LZW data end with the code for it.
+    /// Whether LZW data end with the end code.
     pub lzw_end: bool,
 }
 
 impl Form {
-    /// One strip of grey bytes as they are.
+    /// One strip of uncompressed grey bytes.
     pub fn plain(width: usize, height: usize) -> Self {
         Self {
             width,
@@ -63,13 +64,13 @@ impl Form {
         }
     }
 
-    /// The file, of which `sample` gives the bits of sample `c` of a pixel `(x, y)`; also of those
-    /// beyond the image that fill its last tiles.
+    /// A file whose sample `c` of pixel `(x, y)` is `sample(x, y, c)`; pixels beyond the image
+    /// fill its last tiles.
     pub fn file(self, sample: &dyn Fn(usize, usize, usize) -> u64) -> Vec<u8> {
         self.file_with(&[], sample)
     }
 
-    /// The same with more fields: tag, type (2 text, 3 short, 4 long, 12 double), data.
+    /// The same with additional fields: tag, type (2 text, 3 short, 4 long, 12 double), data.
     pub fn file_with(
         self,
         more: &[(u16, u16, Vec<u8>)],
@@ -79,7 +80,7 @@ impl Form {
         self.file_of(&chunks, more)
     }
 
-    /// The file of strips or tiles that are packed already.
+    /// A file of strips or tiles that are already compressed.
     pub fn file_of(self, chunks: &[Vec<u8>], more: &[(u16, u16, Vec<u8>)]) -> Vec<u8> {
         let mut bytes = match self.big_endian {
             true => b"MM\0\x2a\0\0\0\0".to_vec(),
@@ -172,7 +173,7 @@ impl Form {
         bytes
     }
 
-    /// Strips or tiles, packed, plane after plane.
+    /// The compressed strips or tiles, plane after plane.
     fn chunks(self, sample: &dyn Fn(usize, usize, usize) -> u64) -> Vec<Vec<u8>> {
         let (wide, high) = self.tile.unwrap_or((self.width, self.rows_per_strip));
         let planes = if self.separate { self.samples } else { 1 };
@@ -209,7 +210,7 @@ impl Form {
         chunks
     }
 
-    /// The bytes of a row, as they are before they are packed; `next` samples are a pixel.
+    /// The bytes of a row before compression; a pixel has `next` samples.
     fn row(self, samples: &[u64], next: usize) -> Vec<u8> {
         if self.bits == 1 {
             let bytes = samples.chunks(8).map(|eight| {
@@ -220,7 +221,7 @@ impl Form {
         }
         let size = self.bits / 8;
         if self.predictor == 3 {
-            // The highest bytes of all, then the next ones, as differences.
+            // The highest bytes of all samples, then the next ones, as differences.
             let mut bytes: Vec<u8> = (0..size)
                 .flat_map(|at| samples.iter().map(move |&s| s.to_be_bytes()[8 - size + at]))
                 .collect();
@@ -244,7 +245,7 @@ impl Form {
                 let mut encoder = weezl::encode::Encoder::with_tiff_size_switch(BitOrder::Msb, 8);
                 let mut packed = encoder.encode(data).unwrap();
                 if !self.lzw_end {
-                    // The code for the end has nine bits or more: its last byte is not the pixels'.
+                    // The end code has at least nine bits, so the last byte holds no pixels.
                     packed.pop();
                 }
                 packed

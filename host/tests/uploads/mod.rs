@@ -1,4 +1,4 @@
-//! Uploads that wait for nothing but the device.
+//! Uploads that wait for the device only.
 
 use std::sync::mpsc;
 use std::thread;
@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use trazar::cuda::{CudaError, Stream};
 
-/// Makes large uploads to one stream from rayon's tasks, each by all threads of rayon: one that waits for another's piece
-/// finds the next upload to begin.
+/// Makes large uploads to one stream from rayon's tasks, each of which uses all threads of rayon: a
+/// thread that waits for another's piece may begin the next upload.
 pub(crate) fn check_within_rayon(stream: Stream) -> Result<(), CudaError> {
     let (done, end) = mpsc::channel();
     thread::spawn(move || {

@@ -1,21 +1,22 @@
-//! Grids whose weights are NumPy arrays, and pins beside them.
+//! Grids whose weights are NumPy arrays, and text files of their pins.
 
 use std::io::Read;
 use std::path::Path;
 
-use super::super::npy::ArrayHeader;
-use super::super::read::Source;
 use super::case::read_pin;
 use super::lines::Lines;
+use crate::formats::npy::ArrayHeader;
+use crate::formats::source::Source;
 use crate::memory::zeroed_vec;
 use crate::route::{MAX_LAYERS, Net, RoutingGrid, check_size};
 use crate::{Error, Result};
 
-/// How many bytes are read at a time.
+/// The number of bytes read at a time, about.
 const PORTION: usize = 1 << 20;
 
-/// Reads a grid from `.npy` arrays of its weights, of `uint8`, `uint16` or `uint32`, in C or Fortran order, of either endianness.
-/// A `uint32` of 2³² - 1 is [blocked](crate::route::BLOCKED).
+/// Reads a grid from `.npy` arrays of its weights: of `uint8`, `uint16` or `uint32`, in C or
+/// Fortran order and either byte order. A `uint32` of 2³² - 1 is a [blocked](crate::route::BLOCKED)
+/// edge.
 ///
 /// | array | shape for one layer | for several, the lowest first |
 /// |---|---|---|
@@ -24,8 +25,9 @@ const PORTION: usize = 1 << 20;
 /// | `via`: edges between a layer and the next | none | (layers - 1, height, width) |
 ///
 /// # Errors
-/// [`Error::Io`] for a file that cannot be read; [`Error::Unreadable`] for one that is no such array, damaged or truncated, and for
-/// shapes that do not go together; [`Error::EmptyGrid`], [`Error::GridTooLarge`], [`Error::OutOfMemory`].
+/// [`Error::Io`] for a file that cannot be read; [`Error::Unreadable`] for a file that is not such
+/// an array, is damaged or truncated, and for shapes that do not fit each other;
+/// [`Error::EmptyGrid`], [`Error::GridTooLarge`], [`Error::OutOfMemory`].
 pub fn read_weights(
     right: impl AsRef<Path>,
     down: impl AsRef<Path>,
@@ -40,8 +42,8 @@ pub fn read_weights(
         [layers, height, edges] => (layers, height, edges.saturating_add(1)),
         _ => {
             return Err(right.unreadable(format_args!(
-                "an array of shape {} has no weights of edges to the right: it must be (height, width - 1), or \
-                 (layers, height, width - 1)",
+                "an array of shape {} has no weights of edges to the right: it must be \
+                 (height, width - 1), or (layers, height, width - 1)",
                 right.header.shape_text()
             )));
         }
@@ -63,8 +65,8 @@ pub fn read_weights(
         (Some(via), 2..) => via.check_shape(&[layers - 1, height, width], &grid)?,
         (None, 2..) => {
             return Err(right.unreadable(format_args!(
-                "an array of shape {} has {layers} layers: they need an array of vias too, of shape ({}, {height}, \
-                 {width})",
+                "an array of shape {} has {layers} layers: they need an array of vias too, of \
+                 shape ({}, {height}, {width})",
                 right.header.shape_text(),
                 layers - 1
             )));
@@ -91,12 +93,13 @@ pub fn read_weights(
     Ok(grid)
 }
 
-/// Reads nets on `grid` from text: a line `ROW COLUMN` for each pin, with a third number for its layer (0 without it), and `/`
-/// between the cells of a pin that has several. A line `Net` begins a net; the first needs none. Blank lines may be at the end only.
+/// Reads nets on `grid` from text: one line `ROW COLUMN` per pin, with a third number for its layer
+/// (0 by default), and `/` between the cells of a pin with several cells. A line `Net` begins a
+/// net; the first net needs none. Blank lines are allowed at the end only.
 ///
 /// # Errors
-/// [`Error::Io`] for a file that cannot be read; [`Error::Unreadable`], with line and column, for one that holds anything else, or
-/// pins outside of the grid.
+/// [`Error::Io`] for a file that cannot be read; [`Error::Unreadable`], with line and column, for a
+/// file of another form and for pins outside the grid.
 pub fn read_pins(path: impl AsRef<Path>, grid: &RoutingGrid) -> Result<Vec<Net>> {
     let mut lines = Lines::open(path.as_ref())?;
     let mut nets: Vec<Net> = Vec::new();
@@ -122,11 +125,11 @@ pub fn read_pins(path: impl AsRef<Path>, grid: &RoutingGrid) -> Result<Vec<Net>>
     Ok(nets)
 }
 
-/// An array of weights whose header was read.
+/// An array of weights whose header has been read.
 struct Weights<'a> {
     source: Source<'a>,
     header: ArrayHeader,
-    /// Bytes of an element.
+    /// The size of an element in bytes.
     size: usize,
 }
 
@@ -172,7 +175,7 @@ impl<'a> Weights<'a> {
         )))
     }
 
-    /// Refuses a file that has not the bytes for the array that it claims.
+    /// Refuses a file that is too short for the array that its header claims.
     fn check_holds(&self) -> Result<()> {
         let len = self.source.origin.len;
         let count = self.header.shape.iter().map(|&side| side as u128);
@@ -185,9 +188,11 @@ impl<'a> Weights<'a> {
         )))
     }
 
-    /// Reads the array to where its weights are in a grid's layers of `area` cells and rows of `width`.
+    /// Reads the array into a grid's `weights`, whose layers have `area` cells and whose rows have
+    /// `width`.
     fn read(mut self, weights: &mut [u32], width: usize, area: usize) -> Result<()> {
-        // Each axis with its step in the grid, the fastest in the file first.
+        // The length of each axis and its step in the grid, in the order of the file: fastest
+        // first.
         let steps = [1, width, area];
         let mut axes: Vec<_> = self.header.shape.iter().rev().copied().zip(steps).collect();
         if self.header.fortran {
@@ -226,7 +231,7 @@ impl<'a> Weights<'a> {
     }
 }
 
-/// A number of one, two or four bytes.
+/// A weight of one, two or four bytes.
 fn weight(bytes: &[u8], is_big_endian: bool) -> u32 {
     match (bytes, is_big_endian) {
         (&[a], _) => a.into(),
@@ -234,7 +239,7 @@ fn weight(bytes: &[u8], is_big_endian: bool) -> u32 {
         (&[a, b], true) => u16::from_be_bytes([a, b]).into(),
         (&[a, b, c, d], false) => u32::from_le_bytes([a, b, c, d]),
         (&[a, b, c, d], true) => u32::from_be_bytes([a, b, c, d]),
-        // No other size is read.
+        // `open` admits no other size.
         _ => crate::route::BLOCKED,
     }
 }
@@ -243,14 +248,14 @@ fn weight(bytes: &[u8], is_big_endian: bool) -> u32 {
 mod tests {
     use std::path::PathBuf;
 
-    use super::super::super::read::tests::file;
     use super::*;
+    use crate::formats::test_file::file;
     use crate::route::{BLOCKED, Cell, Pin};
 
-    /// A folder with arrays in it.
+    /// A folder of arrays.
     struct Arrays(tempfile::TempDir);
 
-    /// How an array is laid out: its type, and whether the first index is the fastest.
+    /// How an array is stored: its type, and whether the first index is the fastest.
     type Layout = (&'static str, bool);
 
     impl Arrays {
@@ -258,7 +263,7 @@ mod tests {
             Self(tempfile::tempdir().unwrap())
         }
 
-        /// An array of values by their indices.
+        /// Writes an array of `value(index)`.
         fn put(
             &self,
             name: &str,
@@ -332,7 +337,7 @@ mod tests {
     fn every_type_and_order() {
         let arrays = Arrays::new();
         for (width, height) in [(5, 3), (1, 4), (4, 1), (1, 1), (2, 300_000)] {
-            // Different in all bytes that there are.
+            // All bytes differ.
             let weight = |from: u32, x: usize, y: usize| {
                 (from + 31 * x as u32 + 7 * y as u32).wrapping_mul(0x0101_0107) >> 3
             };
@@ -366,8 +371,8 @@ mod tests {
             let via = arrays.put("v", layout, &[2, height, width], value(2));
             let grid = read_weights(&right, &down, Some(&via)).unwrap();
             assert_eq!(grid.layers(), 3);
-            for number in 0..grid.cell_count() {
-                let cell = grid.cell(number);
+            for index in 0..grid.cell_count() {
+                let cell = grid.cell(index);
                 let weight = 50 * cell.layer + 10 * cell.y + cell.x;
                 let has = |is: bool, from: u32| if is { weight + from } else { BLOCKED };
                 assert_eq!(grid.right(cell), has(cell.x < 3, 0), "{layout:?} {cell}");

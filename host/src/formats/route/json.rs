@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
-use super::super::text::Text;
 use super::check_routes;
 use crate::Result;
+use crate::formats::text::Text;
 use crate::route::{Cell, Route, RoutingCase};
 
 /// Writes one line of JSON:
@@ -19,11 +19,13 @@ use crate::route::{Cell, Route, RoutingCase};
 ///   "cells":[[x,y,layer],…]},…]}
 /// ```
 ///
-/// A cell is `[x, y, layer]`: column, row, layer. Pins are the cells of each; they have the numbers 0, 1, …. The connections are the
-/// paths by which pins were joined, in that order; segments are straight wires and vias, cells the tree's cells by layer and row.
+/// A cell is `[x, y, layer]`: column, row, layer. A pin is the list of its cells, and `PIN` an
+/// index into `pins`. `connections` are the paths that joined pins to the tree, in the order in
+/// which they were found; `segments` are straight wires and vias; `cells` are the tree's cells by
+/// layer and row.
 ///
 /// # Errors
-/// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there is a route for each net;
+/// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there is one route per net;
 /// [`Error::Write`](crate::Error::Write).
 pub fn write_route_json(case: &RoutingCase, routes: &[Route], out: impl Write) -> Result<()> {
     check_routes(case, routes)?;
@@ -32,7 +34,7 @@ pub fn write_route_json(case: &RoutingCase, routes: &[Route], out: impl Write) -
     text.put("{\"width\":").integer(grid.width());
     text.put(",\"height\":").integer(grid.height());
     text.put(",\"layers\":").integer(grid.layers());
-    // Each is less than 2⁶⁴, all together need not be.
+    // Each cost is below 2⁶⁴, their sum need not be.
     let cost: u128 = routes.iter().map(|route| u128::from(route.cost())).sum();
     text.put(",\"cost\":").integer(cost).put(",\"nets\":");
     let nets = case.nets.iter().zip(routes);
@@ -74,7 +76,7 @@ fn put_cell<W: Write>(text: &mut Text<W>, cell: &Cell) -> Result<()> {
     Ok(())
 }
 
-/// An array of what `put` writes of each item.
+/// Writes an array of items, each of which `put` writes.
 fn list<W: Write, T>(
     text: &mut Text<W>,
     items: impl IntoIterator<Item = T>,
@@ -84,7 +86,7 @@ fn list<W: Write, T>(
     for item in items {
         text.put(between);
         put(text, item)?;
-        text.hand_on()?;
+        text.write_full()?;
         between = ",";
     }
     text.put(if between == "[" { "[]" } else { "]" });

@@ -1,25 +1,26 @@
-//! Text in lines of words and numbers, with errors that say where.
+//! Text in lines of words and numbers, with errors that name the line and column.
 
 use std::fmt::Display;
 use std::io::{BufRead, Read};
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-use super::super::read::{Origin, Source};
+use crate::formats::source::{Origin, Source};
 use crate::route::BLOCKED;
 use crate::{Error, Result};
 
-/// The longest line while nothing is known of the grid. It bounds the memory that a file which is no text takes.
-const MOST_BYTES: u64 = 1 << 20;
+/// The length limit of a line in bytes before the grid's size is known. It bounds the memory that a
+/// file without line ends takes.
+const MAX_BYTES: u64 = 1 << 20;
 
 /// A file's lines, one at a time.
 pub(super) struct Lines<'a> {
     source: Source<'a>,
-    /// Of the line in `bytes`, from 1.
-    number: u64,
+    /// The number of the line in `bytes`, from 1.
+    line_number: u64,
     bytes: Vec<u8>,
-    most_bytes: u64,
-    /// The line in `bytes` comes once more.
+    max_bytes: u64,
+    /// Whether [`next`](Self::next) returns the line in `bytes` once more.
     again: bool,
 }
 
@@ -31,31 +32,31 @@ impl<'a> Lines<'a> {
         }
         Ok(Self {
             source,
-            number: 0,
+            line_number: 0,
             bytes: Vec::new(),
-            most_bytes: MOST_BYTES,
+            max_bytes: MAX_BYTES,
             again: false,
         })
     }
 
-    /// Allows lines of so many weights.
+    /// Allows lines of `weights` weights.
     pub(super) fn allow_weights(&mut self, weights: u32) {
         // Ten digits at most, and some spaces.
-        self.most_bytes = MOST_BYTES + 16 * u64::from(weights);
+        self.max_bytes = MAX_BYTES + 16 * u64::from(weights);
     }
 
     /// The next line; `None` at the file's end.
     pub(super) fn next(&mut self) -> Result<Option<Line<'_>>> {
         if !std::mem::take(&mut self.again) {
             self.bytes.clear();
-            self.number += 1;
-            let mut portion = (&mut self.source.bytes).take(self.most_bytes + 1);
+            self.line_number += 1;
+            let mut portion = (&mut self.source.bytes).take(self.max_bytes + 1);
             let read = portion.read_until(b'\n', &mut self.bytes);
             read.map_err(|error| self.source.origin.io(error))?;
-            if self.bytes.len() as u64 > self.most_bytes {
+            if self.bytes.len() as u64 > self.max_bytes {
                 return Err(self.source.origin.unreadable(format_args!(
                     "line {} is longer than the {} bytes that it may have",
-                    self.number, self.most_bytes
+                    self.line_number, self.max_bytes
                 )));
             }
         }
@@ -64,34 +65,35 @@ impl<'a> Lines<'a> {
         }
         Ok(Some(Line {
             origin: self.source.origin,
-            number: self.number,
+            number: self.line_number,
             bytes: self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes),
             at: 0,
         }))
     }
 
-    /// The next line, which should be `what`.
+    /// The next line; an error that names `what` at the file's end.
     pub(super) fn expect(&mut self, what: impl Display) -> Result<Line<'_>> {
         let origin = self.source.origin;
-        let number = self.number + u64::from(!self.again);
+        let number = self.line_number + u64::from(!self.again);
         self.next()?.ok_or_else(|| {
             origin.unreadable(format_args!("line {number}: the file ends before {what}"))
         })
     }
 
-    /// Has the last line come once more.
+    /// Makes [`next`](Self::next) return the last line once more.
     pub(super) fn put_back(&mut self) {
         self.again = true;
     }
 
-    /// Refuses a file that has not the bytes for what the line `line` claims.
+    /// Refuses a file with fewer than `bytes` bytes, the least that `what`, which the current line
+    /// claims, takes.
     pub(super) fn check_holds(&self, bytes: u128, what: impl Display) -> Result<()> {
         if bytes <= self.source.origin.len.into() {
             return Ok(());
         }
         Err(self.source.origin.unreadable(format_args!(
             "line {}: the file is truncated: {} bytes cannot hold the {what} it claims",
-            self.number, self.source.origin.len
+            self.line_number, self.source.origin.len
         )))
     }
 
@@ -122,7 +124,7 @@ impl Line<'_> {
         ))
     }
 
-    /// Skips spaces; whether nothing follows.
+    /// Skips spaces, and returns whether the line ends after them.
     pub(super) fn is_done(&mut self) -> bool {
         while let Some(b' ' | b'\t' | b'\r') = self.bytes.get(self.at) {
             self.at += 1;
@@ -130,15 +132,15 @@ impl Line<'_> {
         self.at == self.bytes.len()
     }
 
-    /// Refuses a line that goes on after `what`.
+    /// Refuses a line that continues after `what`.
     pub(super) fn finish(mut self, what: impl Display) -> Result<()> {
         if self.is_done() {
             return Ok(());
         }
-        Err(self.error(format_args!("{} follows {what}", self.token())))
+        Err(self.error(format_args!("{} follows {what}", self.quoted_word())))
     }
 
-    /// Takes the word `word`, if it comes next.
+    /// Takes the word `word` if it comes next, and returns whether it did.
     pub(super) fn takes(&mut self, word: &str) -> bool {
         self.is_done();
         let found =
@@ -156,7 +158,7 @@ impl Line<'_> {
         }
         Err(self.error(format_args!(
             "{} where {what} should begin with \"{word}\"",
-            self.token()
+            self.quoted_word()
         )))
     }
 
@@ -165,14 +167,14 @@ impl Line<'_> {
         !self.is_done() && self.bytes[self.at] == byte
     }
 
-    /// Takes the byte `byte`, if it comes next.
+    /// Takes the byte `byte` if it comes next, and returns whether it did.
     pub(super) fn takes_byte(&mut self, byte: u8) -> bool {
         let found = self.is_at(byte);
         self.at += usize::from(found);
         found
     }
 
-    /// Takes a whole number in `range`, a `name`.
+    /// Takes a whole number in `range`; errors call it `name`.
     pub(super) fn number(&mut self, name: &str, range: RangeInclusive<u32>) -> Result<u32> {
         let (least, most) = (range.start(), range.end());
         if self.is_done() || self.bytes[self.at] == b'/' {
@@ -182,29 +184,30 @@ impl Line<'_> {
         }
         match self.whole_number() {
             Some(number) if range.contains(&number) => {
-                self.step();
+                self.skip_word();
                 Ok(number)
             }
             _ => Err(self.no_number(name, *least, *most)),
         }
     }
 
-    /// An error about the word that comes next, which is no number from `least` to `most`.
+    /// An error for the next word, which is not a number from `least` to `most`.
     fn no_number(&self, name: &str, least: u32, most: u32) -> Error {
         let is_whole = self.word().iter().all(u8::is_ascii_digit);
         let kind = if is_whole { "" } else { "a whole number " };
         self.error(format_args!(
             "the {name} {} is not {kind}from {least} to {most}",
-            self.token()
+            self.quoted_word()
         ))
     }
 
-    /// Steps over the word that comes next.
-    fn step(&mut self) {
+    /// Skips the next word.
+    fn skip_word(&mut self) {
         self.at += self.word().len();
     }
 
-    /// Takes a weight for each of `into`, which is all that follows on the line; `what` is the line.
+    /// Takes the rest of the line: one weight for each element of `into`. Errors call the line
+    /// `what`.
     pub(super) fn weights(mut self, into: &mut [u32], what: impl Display) -> Result<()> {
         let needed = into.len();
         for (i, weight) in into.iter_mut().enumerate() {
@@ -218,11 +221,12 @@ impl Line<'_> {
         }
         Err(self.error(format_args!(
             "{} is too much: {what} has {needed} weights",
-            self.token()
+            self.quoted_word()
         )))
     }
 
-    /// A space and up to seven digits that another space follows, as nearly all weights are, without a branch for each digit.
+    /// Takes a space and one to seven digits that another space follows, the form of nearly all
+    /// weights, without a branch per digit.
     fn quick_weight(&mut self) -> Option<u32> {
         const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
         const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
@@ -231,13 +235,15 @@ impl Line<'_> {
             return None;
         };
         let digits = u64::from_le_bytes(*rest.first_chunk()?) ^ ZEROS;
-        // The lowest of these bits is that of the first byte which is no digit: bytes before it carry nothing over.
+        // The lowest of these bits belongs to the first byte that is not a digit: the bytes before
+        // it cause no carry.
         let others = (digits.wrapping_add(TO_HIGH) | digits) & HIGH;
         let count = others.trailing_zeros() as usize / 8;
         if !(1..=7).contains(&count) || rest[count] != b' ' {
             return None;
         }
-        // Zeros before them make eight; then neighbours are joined: digits, pairs, fours.
+        // Leading zeros make it eight digits, of which neighbours are joined to pairs, fours and
+        // eight.
         let eight = digits << (64 - 8 * count);
         let pairs = eight.wrapping_mul(10 << 8 | 1) >> 8 & 0x00ff_00ff_00ff_00ff;
         let fours = pairs.wrapping_mul(100 << 16 | 1) >> 16 & 0x0000_ffff_0000_ffff;
@@ -246,7 +252,7 @@ impl Line<'_> {
         Some(value as u32)
     }
 
-    /// Any weight, number `i` of `needed`.
+    /// Takes the weight with index `i` of `needed`, in any form.
     fn weight(&mut self, i: usize, needed: usize, what: &dyn Display) -> Result<u32> {
         if self.is_done() {
             return Err(self.error(format_args!("{what} has {i} weights: it needs {needed}")));
@@ -256,17 +262,17 @@ impl Line<'_> {
         }
         match self.whole_number() {
             Some(weight) if weight < BLOCKED => {
-                self.step();
+                self.skip_word();
                 Ok(weight)
             }
             _ => Err(self.no_number("weight (x blocks an edge)", 0, BLOCKED - 1)),
         }
     }
 
-    /// The number that comes next, if it is one and fits.
+    /// The next word as a number, if it is one and fits 32 bits.
     fn whole_number(&self) -> Option<u32> {
         let word = self.word();
-        // What does not fit never comes to fit again.
+        // Once it is too large, it stays too large.
         let number = word.iter().try_fold(0u64, |number, byte| {
             let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
             Some((10 * number + digit).min(1 << 32))
@@ -274,7 +280,7 @@ impl Line<'_> {
         u32::try_from(number).ok().filter(|_| !word.is_empty())
     }
 
-    /// What comes next, up to a space or separator.
+    /// The next word, up to a space or separator.
     fn word(&self) -> &[u8] {
         let rest = &self.bytes[self.at..];
         let end = rest
@@ -283,8 +289,8 @@ impl Line<'_> {
         &rest[..end.unwrap_or(rest.len())]
     }
 
-    /// What comes next, for a message.
-    fn token(&self) -> String {
+    /// The next word, quoted for a message.
+    fn quoted_word(&self) -> String {
         const MOST: usize = 24;
         let word = match self.word() {
             [] => &self.bytes[self.at..(self.at + 1).min(self.bytes.len())],

@@ -19,7 +19,7 @@ pub use self::text::write_route_text;
 use crate::route::{Route, RoutingCase};
 use crate::{Error, Result};
 
-/// Refuses routes that are not one for each net.
+/// Checks that there is one route per net.
 fn check_routes(case: &RoutingCase, routes: &[Route]) -> Result<()> {
     if case.nets.len() == routes.len() {
         return Ok(());
@@ -55,7 +55,8 @@ mod tests {
         String::from_utf8(written(write, case)).unwrap()
     }
 
-    /// 4 × 3 cells, of which the last column cannot be reached; a net of three pins, one of which is there, and one of one.
+    /// A grid of 4 × 3 cells, whose last column cannot be reached. One net has three pins, one of
+    /// them in that column; the other has one pin.
     fn flat() -> RoutingCase {
         let right = |x: u32, _| if x == 2 { BLOCKED } else { x };
         let grid = RoutingGrid::from_fn(4, 3, right, |_, y| 3 + y).unwrap();
@@ -115,7 +116,11 @@ mod tests {
                     "pins": [[[0, 0, 0]], [[3, 0, 0]], [[2, 1, 0]]],
                     "connections": [{"pin": 2, "cost": 4, "length": 3}],
                     "unreached": [1],
-                    "segments": [[[2, 1, 0], [1, 1, 0]], [[1, 1, 0], [1, 0, 0]], [[1, 0, 0], [0, 0, 0]]],
+                    "segments": [
+                        [[2, 1, 0], [1, 1, 0]],
+                        [[1, 1, 0], [1, 0, 0]],
+                        [[1, 0, 0], [0, 0, 0]],
+                    ],
                     "cells": [[0, 0, 0], [1, 0, 0], [1, 1, 0], [2, 1, 0]],
                 },
                 {
@@ -147,7 +152,7 @@ mod tests {
             flat.contains("<path stroke=\"#d62728\" d=\"M2 1H1V0H0\"/>"),
             "{flat}"
         );
-        // Three pins that are joined, or one by itself; one that is not.
+        // Two connected pins and the only pin of the other net; then the one that is not reached.
         assert!(
             flat.contains("M0 0m-.5-.5h1v1h-1zM2 1m-.5-.5h1v1h-1zM1 2m"),
             "{flat}"
@@ -156,7 +161,7 @@ mod tests {
             flat.contains("fill=\"#ffdc00\"") && flat.contains("M3 0m"),
             "{flat}"
         );
-        // Their frames, of all of them, are under the wires, and the pins over them.
+        // The frames of all pins are under the wires, and the pins over them.
         let places = [
             "fill=\"#ffffff\" d=\"M0 0m-.7-.7",
             "<path stroke",
@@ -167,7 +172,7 @@ mod tests {
         let stacked = text(write, &stacked());
         assert_eq!(stacked.matches("<circle").count(), 2, "{stacked}");
         assert_eq!(stacked.matches("<path stroke").count(), 2, "{stacked}");
-        // Without shades where there are many cells.
+        // Without shades on a large grid.
         let large = RoutingCase {
             grid: RoutingGrid::uniform(200, 200, 1).unwrap(),
             nets: vec![Net::from_cells([Cell::at(0, 0), Cell::at(199, 199)])],
@@ -185,12 +190,12 @@ mod tests {
         let picture = |case: &RoutingCase| {
             let bytes = written(write, case);
             let picture = image::load_from_memory(&bytes).unwrap().to_rgb8();
-            // The pixel at a quarter of cells.
+            // Coordinates are in quarters of a cell.
             move |x: u32, y: u32| picture.get_pixel(4 * x, 4 * y).0
         };
         let at = picture(&flat());
         let red = picture::COLOURS[0];
-        // In the middles of cells: pins, and the wire between them.
+        // In the middle of cells: pins, and the wire between them.
         assert_eq!(at(2, 2), [0; 3]);
         assert_eq!(at(6, 2), red);
         assert_eq!(at(6, 4), red);
@@ -198,10 +203,10 @@ mod tests {
         assert_eq!(at(10, 6), [0; 3]);
         assert_eq!(at(14, 2), picture::UNREACHED);
         assert_eq!(at(6, 10), [0; 3]);
-        // Beside it: what the cells cost, the more the darker.
+        // Beside it: the cost of cells, the darker the higher.
         assert!(at(1, 6)[0] > at(14, 10)[0]);
         assert_eq!(at(1, 6)[0], at(1, 6)[2]);
-        // What leaves a pin is seen up to the pin, through its frame.
+        // A wire is visible up to the pin, through the pin's frame.
         let bytes = written(write, &flat());
         let whole = image::load_from_memory(&bytes).unwrap().to_rgb8();
         assert_eq!(whole.get_pixel(18, 8).0, red);

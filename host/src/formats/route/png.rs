@@ -4,28 +4,31 @@ use std::io::Write;
 
 use glam::IVec2;
 
-use super::super::canvas::Canvas;
 use super::check_routes;
 use super::picture::{BLOCKED_CELL, COLOURS, UNREACHED, colour, shades, wires};
+use crate::formats::canvas::Canvas;
 use crate::route::{Cell, Route, RoutingCase};
 use crate::{Error, Result};
 
-/// The palette's entries: shades of grey to this one, then one for cells all of whose edges are blocked, then these.
+/// The palette's entries: shades of grey up to this one, then one for cells with all edges blocked,
+/// then the following ones.
 const DARKEST: u8 = 199;
 const FIRST_COLOUR: u8 = DARKEST + 2;
 const FRAME: u8 = FIRST_COLOUR + COLOURS.len() as u8;
 const PIN: u8 = FRAME + 1;
 const UNREACHED_PIN: u8 = PIN + 1;
 
-/// Writes a PNG picture of what cells cost as shades of grey (the mean weight of their edges, dark where it is high; slate where all
-/// are blocked) with each net's tree and pins over it.
+/// Writes a PNG picture with each net's tree and pins over the costs of the cells. The cost of a
+/// cell, the mean weight of its edges, is a shade of grey, dark if it is high; cells with all edges
+/// blocked are slate.
 ///
-/// Trees have a colour for each net, or, if there is one net, for each layer. Pins are black squares, yellow if no path reaches them,
-/// with a white frame behind the trees; vias are white dots. Grids below 800 cells are enlarged by a whole number, at most 16.
+/// Each net's tree has a colour of its own; the tree of a single net has one colour per layer. Pins
+/// are black squares, yellow if no path reaches them, with a white frame behind the trees. Vias are
+/// white dots. Grids with both sides below 800 cells are enlarged by a whole number, at most 16.
 ///
 /// # Errors
-/// [`Error::LengthMismatch`] unless there is a route for each net; [`Error::Unwritable`] for grids with a side of 2³¹ cells and more;
-/// [`Error::OutOfMemory`], [`Error::Write`].
+/// [`Error::LengthMismatch`] unless there is one route per net; [`Error::Unwritable`] for grids
+/// with a side of 2³¹ cells or more; [`Error::OutOfMemory`], [`Error::Write`].
 pub fn write_route_png(case: &RoutingCase, routes: &[Route], out: impl Write) -> Result<()> {
     check_routes(case, routes)?;
     let grid = &case.grid;
@@ -41,7 +44,7 @@ pub fn write_route_png(case: &RoutingCase, routes: &[Route], out: impl Write) ->
     }
     let shades = shades(grid, DARKEST)?;
     let mut canvas = Canvas::new(grid.width(), grid.height(), shades, false)?.with_thick_lines();
-    // Under the wires: over them, a frame would part them from the pin.
+    // Under the wires: over them, a frame would separate them from the pin.
     for cell in case
         .nets
         .iter()
@@ -59,12 +62,12 @@ pub fn write_route_png(case: &RoutingCase, routes: &[Route], out: impl Write) ->
             }
         }
         for via in vias {
-            canvas.single(at(via), FRAME);
+            canvas.spot(at(via), FRAME);
         }
     }
     for (net, route) in case.nets.iter().zip(routes) {
-        for (number, pin) in net.pins.iter().enumerate() {
-            let colour = match route.unreached().binary_search(&number) {
+        for (index, pin) in net.pins.iter().enumerate() {
+            let colour = match route.unreached().binary_search(&index) {
                 Ok(_) => UNREACHED_PIN,
                 Err(_) => PIN,
             };

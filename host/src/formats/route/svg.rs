@@ -2,52 +2,52 @@
 
 use std::io::Write;
 
-use super::super::text::Text;
 use super::check_routes;
 use super::picture::{BLOCKED_CELL, COLOURS, UNREACHED, Wire, colour, shades, wires};
 use crate::Result;
+use crate::formats::svg_start::put_start;
+use crate::formats::text::Text;
 use crate::route::{Cell, Route, RoutingCase};
 
-/// The largest number of cells whose weights are drawn.
-const MOST_CELLS: u32 = 1 << 14;
-/// The shade of the largest mean weight, in steps from white.
+/// The largest grid whose costs are drawn, in cells.
+const MAX_CELLS: u32 = 1 << 14;
+/// The shade of the largest cost, in steps from white.
 const DARKEST: u8 = 15;
 
-/// Writes an SVG picture, one unit a cell: the grid's frame, each net's tree and pins; on grids of up to 16,384 cells, what cells
-/// cost as shades of grey (the mean weight of their edges, dark where it is high; slate where all are blocked).
+/// Writes an SVG picture with one unit per cell: the grid's frame, and each net's tree and pins. On
+/// grids of up to 16,384 cells it also shows the cost of each cell, the mean weight of its edges,
+/// as a shade of grey, dark if it is high; cells with all edges blocked are slate.
 ///
-/// Trees have a colour for each net, or, if there is one net, for each layer. Vias are dots. Pins are black squares, yellow if no path
-/// reaches them, with a white frame behind the trees. Grids below 800 cells are shown enlarged, up to 16 times.
+/// Each net's tree has a colour of its own; the tree of a single net has one colour per layer. Vias
+/// are dots. Pins are black squares, yellow if no path reaches them, with a white frame behind the
+/// trees. Grids with both sides below 800 cells are shown enlarged, up to 16 times.
 ///
 /// # Errors
-/// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there is a route for each net;
+/// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there is one route per net;
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Write`](crate::Error::Write).
 pub fn write_route_svg(case: &RoutingCase, routes: &[Route], out: impl Write) -> Result<()> {
     check_routes(case, routes)?;
     let (width, height) = (case.grid.width(), case.grid.height());
-    let scale = u64::from((800 / width.max(height)).clamp(1, 16));
     let mut text = Text::new(out);
-    text.put("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"");
-    text.integer(u64::from(width) * scale).put("\" height=\"");
-    text.integer(u64::from(height) * scale);
-    text.put("\" viewBox=\"0 0 ").integer(width).put(" ");
-    text.integer(height)
-        .put("\">\n<title>Routes</title>\n<desc>");
+    put_start(&mut text, width, height, "Routes");
+    text.put("<desc>");
     text.integer(routes.len()).put(" nets on ").integer(width);
     text.put(" x ").integer(height).put(" cells in ");
     text.integer(case.grid.layers());
     text.put(" layers; by trazar</desc>\n");
-    text.put("<rect width=\"100%\" height=\"100%\" fill=\"#fff\" stroke=\"#888\" stroke-width=\".1\"/>\n");
-    if case.grid.cell_count() <= MOST_CELLS {
+    text.put("<rect width=\"100%\" height=\"100%\" fill=\"#fff\" stroke=\"#888\" ");
+    text.put("stroke-width=\".1\"/>\n");
+    if case.grid.cell_count() <= MAX_CELLS {
         put_shades(&mut text, case)?;
     }
-    // Cells' centres.
+    // Coordinates are those of cells, whose centers are half a unit further.
     text.put("<g transform=\"translate(.5 .5)\">\n");
-    // Under the wires: over them, a frame would part them from the pin.
+    // Under the wires: over them, a frame would separate them from the pin.
     let pins = case.nets.iter().flat_map(|net| &net.pins);
     let cells = pins.flat_map(|pin| pin.cells.iter().copied());
     put_squares(&mut text, cells, [255; 3], "m-.7-.7h1.4v1.4h-1.4z")?;
-    text.put("<g fill=\"none\" stroke-width=\".4\" stroke-linecap=\"round\" stroke-linejoin=\"round\">\n");
+    text.put("<g fill=\"none\" stroke-width=\".4\" stroke-linecap=\"round\" ");
+    text.put("stroke-linejoin=\"round\">\n");
     let mut dots = Vec::new();
     for (net, route) in routes.iter().enumerate() {
         let (mut wires, vias) = wires(route);
@@ -65,7 +65,7 @@ pub fn write_route_svg(case: &RoutingCase, routes: &[Route], out: impl Write) ->
                 .integer(x)
                 .put("\" cy=\"")
                 .integer(y);
-            text.put("\" r=\".22\"/>\n").hand_on()?;
+            text.put("\" r=\".22\"/>\n").write_full()?;
         }
         text.put("</g>\n");
     }
@@ -74,7 +74,7 @@ pub fn write_route_svg(case: &RoutingCase, routes: &[Route], out: impl Write) ->
     text.finish()
 }
 
-/// A path for each shade of grey: the cells that have it, in runs.
+/// Draws the costs: one path per shade of grey, with the runs of cells that have it.
 fn put_shades(text: &mut Text<impl Write>, case: &RoutingCase) -> Result<()> {
     let width = case.grid.width() as usize;
     let shades = shades(&case.grid, DARKEST)?;
@@ -98,7 +98,7 @@ fn put_shades(text: &mut Text<impl Write>, case: &RoutingCase) -> Result<()> {
                 }
                 x += run.len();
             }
-            text.hand_on()?;
+            text.write_full()?;
         }
         text.put("\"/>\n");
     }
@@ -106,7 +106,7 @@ fn put_shades(text: &mut Text<impl Write>, case: &RoutingCase) -> Result<()> {
     Ok(())
 }
 
-/// One path with all of `wires`, of one layer.
+/// Draws `wires`, all of one layer, as one path.
 fn put_wires(text: &mut Text<impl Write>, wires: &[Wire], colour: usize) -> Result<()> {
     text.put("<path stroke=\"").put(&hex(COLOURS[colour]));
     text.put("\" d=\"");
@@ -118,15 +118,15 @@ fn put_wires(text: &mut Text<impl Write>, wires: &[Wire], colour: usize) -> Resu
                 true => text.put("H").integer(corner.x),
                 false => text.put("V").integer(corner.y),
             };
-            text.hand_on()?;
+            text.write_full()?;
             at = corner;
         }
     }
     text.put("\"/>\n");
-    text.hand_on()
+    text.write_full()
 }
 
-/// Squares at all pins' cells.
+/// Draws a square at each cell of each pin.
 fn put_pins(text: &mut Text<impl Write>, case: &RoutingCase, routes: &[Route]) -> Result<()> {
     for unreached in [false, true] {
         let mut squares = Vec::new();
@@ -141,7 +141,7 @@ fn put_pins(text: &mut Text<impl Write>, case: &RoutingCase, routes: &[Route]) -
     Ok(())
 }
 
-/// One path with `square` around the centre of each of `cells`, if there are any.
+/// Draws one path with `square` around the center of each of `cells`, if there are any.
 fn put_squares(
     text: &mut Text<impl Write>,
     cells: impl IntoIterator<Item = Cell>,
@@ -155,7 +155,7 @@ fn put_squares(
     text.put("<path fill=\"").put(&hex(fill)).put("\" d=\"");
     for Cell { x, y, .. } in cells {
         text.put("M").integer(x).put(" ").integer(y).put(square);
-        text.hand_on()?;
+        text.write_full()?;
     }
     text.put("\"/>\n");
     Ok(())

@@ -1,15 +1,16 @@
-//! Trees as lists of cells, as the report on parallel maze routing gives them.
+//! Trees as lists of cells, in the format of the report that [`read_case`](super::read_case) cites.
 
 use std::io::Write;
 
-use super::super::text::Text;
 use super::case::put_cell;
 use super::check_routes;
 use crate::Result;
+use crate::formats::text::Text;
 use crate::route::{Route, RoutingCase};
 
-/// Writes a line `ROW COLUMN` for each cell of the tree, row by row; on a grid of several layers `ROW COLUMN LAYER`, layer by layer.
-/// Where there are several nets, each is preceded by a line `Net` with the number of its cells.
+/// Writes one line `ROW COLUMN` per cell of the tree, row by row; on a grid of several layers
+/// `ROW COLUMN LAYER`, layer by layer. If there are several nets, a line `Net` with the number of
+/// its cells precedes each.
 ///
 /// ```
 /// use trazar::route::{Cell, Net, RouteOptions, RoutingCase, RoutingGrid};
@@ -27,7 +28,7 @@ use crate::route::{Route, RoutingCase};
 /// ```
 ///
 /// # Errors
-/// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there is a route for each net;
+/// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there is one route per net;
 /// [`Error::Write`](crate::Error::Write).
 pub fn write_route_text(case: &RoutingCase, routes: &[Route], out: impl Write) -> Result<()> {
     check_routes(case, routes)?;
@@ -39,7 +40,7 @@ pub fn write_route_text(case: &RoutingCase, routes: &[Route], out: impl Write) -
         }
         for cell in cells {
             put_cell(&mut text, cell, &case.grid);
-            text.put("\n").hand_on()?;
+            text.put("\n").write_full()?;
         }
     }
     text.finish()

@@ -1,0 +1,14 @@
+//! Writers of contours.
+
+mod gds;
+mod geojson;
+mod json;
+mod overlay;
+mod polygon;
+mod svg;
+
+pub use self::gds::{GdsOptions, write_gds};
+pub use self::geojson::write_geojson;
+pub use self::json::write_json;
+pub use self::overlay::write_overlay;
+pub use self::svg::write_svg;

@@ -1,0 +1,57 @@
+//! Rings, and regions made of them.
+
+use glam::IVec2;
+
+/// A closed polygon; the first vertex is not repeated.
+pub(in crate::formats) type Ring = Vec<IVec2>;
+
+/// A region whose rings are stored elsewhere.
+pub(super) struct Region<'a> {
+    /// The outer rings, then the holes.
+    pub(super) rings: Vec<&'a [IVec2]>,
+    /// The number of outer rings.
+    pub(super) outers: usize,
+}
+
+/// Rings stored one after the other.
+#[derive(Default)]
+pub(super) struct Rings {
+    pub(super) points: Vec<IVec2>,
+    pub(super) ends: Vec<usize>,
+}
+
+impl Rings {
+    pub(super) fn push(&mut self, ring: &[IVec2]) {
+        self.points.extend_from_slice(ring);
+        self.close();
+    }
+
+    /// Ends the ring whose points were added last.
+    pub(super) fn close(&mut self) {
+        self.ends.push(self.points.len());
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[IVec2]> {
+        let starts = std::iter::once(&0).chain(&self.ends);
+        self.ends
+            .iter()
+            .zip(starts)
+            .map(|(&end, &start)| &self.points[start..end])
+    }
+}
+
+/// A region that stores its rings.
+#[derive(Default)]
+pub(super) struct Part {
+    pub(super) outers: Rings,
+    pub(super) holes: Rings,
+}
+
+impl Part {
+    pub(super) fn region(&self) -> Region<'_> {
+        Region {
+            rings: self.outers.iter().chain(self.holes.iter()).collect(),
+            outers: self.outers.ends.len(),
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Contours as SVG.
+//!
+//! The crate `svg` is not used: it builds the whole document as a tree of strings, which for
+//! millions of points takes several times the memory of the contours. The document has only a few
+//! fixed elements, so it is written directly.
+
+use std::io::Write;
+
+use glam::IVec2;
+
+use crate::formats::scale::display_scale;
+use crate::formats::svg_start::put_start;
+use crate::formats::text::Text;
+use crate::{BorderKind, Contour, Contours, Geometry, Result};
+
+/// Writes an SVG picture with one unit per pixel. Each outer border makes one path together with
+/// the holes directly inside it, filled by the even-odd rule and stroked.
+///
+/// Images with both sides below 800 pixels are shown enlarged, up to 16 times. At that size the
+/// line is one pixel of the screen wide, but at most a quarter of the image's pixel, so that holes
+/// of one pixel stay open. The line grows when the picture is zoomed.
+///
+/// Holes are found through the hierarchy. Without one
+/// ([`Retrieval::List`](crate::Retrieval::List)) all contours make one path, which looks the
+/// same. With [`Geometry::Centers`] points are drawn at the centers of their pixels.
+///
+/// # Errors
+/// [`Error::Write`](crate::Error::Write).
+pub fn write_svg(contours: &Contours, out: impl Write) -> Result<()> {
+    let mut text = Text::new(out);
+    let (width, height) = (contours.width(), contours.height());
+    let holes = contours
+        .kinds()
+        .iter()
+        .filter(|&&kind| kind == BorderKind::Hole)
+        .count();
+    put_start(&mut text, width, height, "Contours");
+    text.put("<desc>");
+    text.integer(contours.len() - holes).put(" outer borders, ");
+    text.integer(holes).put(" holes, ");
+    text.integer(contours.points().len());
+    text.put(" points, of a binary image of ").integer(width);
+    text.put(" x ").integer(height).put(" pixels, along the ");
+    text.put(match contours.geometry() {
+        Geometry::Centers => "pixels' centers",
+        Geometry::Edges => "pixels' edges",
+    });
+    text.put("; by trazar</desc>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
+    text.put("<g fill=\"#9ecae9\" fill-rule=\"evenodd\" stroke=\"#08519c\" stroke-width=\"");
+    // Renderers such as librsvg ignore `vector-effect`, so it is not used.
+    let scale = display_scale(width, height);
+    text.put(&(1.0 / f64::from(scale)).min(0.25).to_string());
+    text.put("\" stroke-linecap=\"round\" stroke-linejoin=\"round\"");
+    if contours.geometry() == Geometry::Centers {
+        text.put(" transform=\"translate(.5 .5)\"");
+    }
+    text.put(">\n");
+
+    let linked = |c: &Contour<'_>| c.kind() == BorderKind::Outer || c.links().parent.is_some();
+    if contours.iter().all(|contour| linked(&contour)) {
+        for outer in contours.iter().filter(|c| c.kind() == BorderKind::Outer) {
+            path(&mut text, std::iter::once(outer).chain(outer.children()))?;
+        }
+    } else {
+        path(&mut text, contours.iter())?;
+    }
+    text.put("</g>\n</svg>\n");
+    text.finish()
+}
+
+/// Writes the contours as one path in relative coordinates.
+fn path<'a>(
+    text: &mut Text<impl Write>,
+    contours: impl Iterator<Item = Contour<'a>>,
+) -> Result<()> {
+    text.put("<path d=\"");
+    for contour in contours {
+        let Some((&first, rest)) = contour.points().split_first() else {
+            continue;
+        };
+        text.put("M").integer(first.x).put(" ").integer(first.y);
+        let mut at = first;
+        let mut command = ' ';
+        for &point in rest {
+            let IVec2 { x, y } = point.wrapping_sub(at);
+            let (next, values) = match (x, y) {
+                (_, 0) => ('h', [Some(x), None]),
+                (0, _) => ('v', [None, Some(y)]),
+                _ => ('l', [Some(x), Some(y)]),
+            };
+            let mut separate = next == command;
+            if !separate {
+                text.put(next.encode_utf8(&mut [0; 4]));
+            }
+            for value in values.into_iter().flatten() {
+                if separate && value >= 0 {
+                    text.put(" ");
+                }
+                text.integer(value);
+                separate = true;
+            }
+            (at, command) = (point, next);
+            text.write_full()?;
+        }
+        text.put("z");
+    }
+    text.put("\"/>\n");
+    text.write_full()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BinaryImage, Engine, TraceOptions};
+
+    #[test]
+    fn lines_leave_holes_of_one_pixel_open() {
+        for (side, width) in [
+            (18, "0.0625"),
+            (100, "0.125"),
+            (300, "0.25"),
+            (1000, "0.25"),
+        ] {
+            let image = BinaryImage::from_fn(side, 5, |x, y| (x, y) != (3, 2)).unwrap();
+            let contours = Engine::cpu().trace(&image, &TraceOptions::default());
+            let mut out = Vec::new();
+            write_svg(&contours.unwrap(), &mut out).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            assert!(
+                text.contains(&format!("stroke-width=\"{width}\"")),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! [`ReadImage`]: what reading an image gives.
+
+use std::fmt::{self, Display};
+
+use super::grey::GreyImage;
+use super::options::ReadOptions;
+use super::sample::SampleKind;
+use super::threshold::Thresholder;
+use crate::BinaryImage;
+
+/// An image file's content.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ReadImage {
+    /// Its foreground and background.
+    pub image: BinaryImage,
+    /// The picture in shades of grey, if [`ReadOptions::keep_grey`] asked for it.
+    pub grey: Option<GreyImage>,
+    /// The kind of the file's samples.
+    pub kind: SampleKind,
+    /// The threshold that was used, in the samples' scale.
+    pub threshold: f64,
+    /// Whether no sample is above the threshold although some are not zero: the threshold may be
+    /// wrong.
+    pub only_below_threshold: bool,
+    /// What the file holds besides `image`.
+    pub notes: Vec<Note>,
+}
+
+/// Something that a file holds besides the pixels of its first image, and that was left out.
+///
+/// `Display` describes it on one line.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Note {
+    /// Where a GeoTIFF's pixels lie on Earth: results are in pixels.
+    Georeference {
+        /// Whether the file gives the coordinate reference system.
+        crs: bool,
+        /// Whether the file gives the transform from pixels to coordinates.
+        transform: bool,
+    },
+    /// The value for missing data (GDAL's `nodata`), as text: it was compared with the threshold
+    /// like any other value.
+    NoData(String),
+    /// The number of pages after the first, without smaller copies of pages.
+    MorePages(u64),
+}
+
+impl Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Georeference { crs, transform } => {
+                let what = match (crs, transform) {
+                    (true, true) => "CRS and transform are",
+                    (true, false) => "CRS is",
+                    (false, _) => "transform is",
+                };
+                write!(f, "the file's {what} left out: results are in pixels")
+            }
+            Self::NoData(value) => write!(
+                f,
+                "the file's no-data value {value} is compared with the threshold as any other"
+            ),
+            Self::MorePages(1) => write!(f, "another page of the file is left out"),
+            Self::MorePages(count) => write!(f, "{count} more pages of the file are left out"),
+        }
+    }
+}
+
+impl ReadImage {
+    pub(super) fn new(
+        rows: Thresholder,
+        kind: SampleKind,
+        threshold: f64,
+        options: &ReadOptions,
+    ) -> Self {
+        let (mut image, grey, any_nonzero) = rows.finish();
+        let only_below_threshold = any_nonzero && image.count_foreground() == 0;
+        if options.invert {
+            image.invert();
+        }
+        Self {
+            image,
+            grey,
+            kind,
+            threshold,
+            only_below_threshold,
+            notes: Vec::new(),
+        }
+    }
+}

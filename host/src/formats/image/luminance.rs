@@ -1,0 +1,38 @@
+//! Colours reduced to their luminance.
+
+use super::sample::Stored;
+use super::threshold::Thresholder;
+use crate::Result;
+
+/// Thresholds all rows, with colours reduced to their luminance.
+pub(super) fn threshold_all<T: Stored + Into<u64> + TryFrom<u64>>(
+    mut rows: Thresholder,
+    samples: &[T],
+    channels: usize,
+    threshold: T,
+) -> Result<Thresholder> {
+    let width = rows.width();
+    let mut reduced = vec![T::zeroed(); if channels == 1 { 0 } else { width }];
+    for (y, row) in samples.chunks_exact(width * channels).enumerate() {
+        if channels == 1 {
+            rows.row(y, row, threshold)?;
+            continue;
+        }
+        for (out, pixel) in reduced.iter_mut().zip(row.chunks_exact(channels)) {
+            *out = match *pixel {
+                [r, g, b, ..] => luminance(r, g, b),
+                [grey, ..] => grey,
+                [] => T::zeroed(),
+            };
+        }
+        rows.row(y, &reduced, threshold)?;
+    }
+    Ok(rows)
+}
+
+/// ITU-R BT.601's weights in 16-bit fixed point, rounded: white stays white.
+pub(super) fn luminance<T: Stored + Into<u64> + TryFrom<u64>>(r: T, g: T, b: T) -> T {
+    let sum = 19595 * r.into() + 38470 * g.into() + 7471 * b.into() + 0x8000;
+    // The weights add up to 1, so the luminance fits the type.
+    T::try_from(sum >> 16).unwrap_or(r)
+}

@@ -1,0 +1,21 @@
+//! Images: their readers and writers.
+
+mod content;
+mod grey;
+mod luminance;
+mod npy;
+mod options;
+mod png;
+mod pnm_bmp;
+mod read;
+mod sample;
+mod threshold;
+mod tiff;
+mod write;
+
+pub use self::content::{Note, ReadImage};
+pub use self::grey::GreyImage;
+pub use self::options::ReadOptions;
+pub use self::read::read_image;
+pub use self::sample::SampleKind;
+pub use self::write::{write_image_npy, write_image_pbm, write_image_png};

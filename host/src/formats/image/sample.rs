@@ -1,0 +1,220 @@
+//! The kinds of samples that image files hold.
+
+use crate::error::short;
+use crate::{Error, Result, Sample};
+
+/// The kind of the samples that an image file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SampleKind {
+    /// 1-bit and `bool`: 0 or 1.
+    Bit,
+    /// 8-bit unsigned; for colours, their luminance.
+    U8,
+    /// 16-bit unsigned; for colours, their luminance.
+    U16,
+    /// 16-bit signed.
+    I16,
+    /// 32-bit signed.
+    I32,
+    /// 32-bit float.
+    F32,
+    /// 64-bit float.
+    F64,
+}
+
+impl SampleKind {
+    /// The threshold that is used when none is given; samples above it are foreground.
+    ///
+    /// The middle of the range for unsigned samples, 0 for signed ones (of elevations, land is
+    /// foreground), 0.5 for floats.
+    pub fn default_threshold(self) -> f64 {
+        match self {
+            Self::U8 => 127.0,
+            Self::U16 => 32767.0,
+            Self::I16 | Self::I32 => 0.0,
+            Self::Bit | Self::F32 | Self::F64 => 0.5,
+        }
+    }
+
+    /// The smallest and the largest value.
+    pub fn range(self) -> (f64, f64) {
+        match self {
+            Self::Bit => (0.0, 1.0),
+            Self::U8 => (0.0, u8::MAX.into()),
+            Self::U16 => (0.0, u16::MAX.into()),
+            Self::I16 => (i16::MIN.into(), i16::MAX.into()),
+            Self::I32 => (i32::MIN.into(), i32::MAX.into()),
+            Self::F32 => (f32::MIN.into(), f32::MAX.into()),
+            Self::F64 => (f64::MIN, f64::MAX),
+        }
+    }
+
+    /// The kind's name: `"1-bit"`, `"8-bit"`, `"16-bit"`, `"int16"`, `"int32"`, `"float32"`,
+    /// `"float64"`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bit => "1-bit",
+            Self::U8 => "8-bit",
+            Self::U16 => "16-bit",
+            Self::I16 => "int16",
+            Self::I32 => "int32",
+            Self::F32 => "float32",
+            Self::F64 => "float64",
+        }
+    }
+
+    /// The threshold `asked` if it is in range; the default if none is given.
+    pub(super) fn threshold(self, asked: Option<f64>) -> Result<f64> {
+        let Some(threshold) = asked else {
+            return Ok(self.default_threshold());
+        };
+        let (low, high) = self.range();
+        if (low..=high).contains(&threshold) {
+            return Ok(threshold);
+        }
+        let name = self.name();
+        let threshold = short(threshold);
+        Err(Error::InvalidOption(match self {
+            Self::F32 | Self::F64 => {
+                format!("the threshold {threshold} is no finite {name} number")
+            }
+            _ => format!(
+                "the threshold {threshold} is out of range: \
+                 for {name} samples it is {low} to {high}"
+            ),
+        }))
+    }
+}
+
+/// A type of samples in files.
+pub(super) trait Stored: Sample + bytemuck::Pod {
+    /// The largest value of the type that is at most `threshold`: a sample is above one exactly if
+    /// it is above the other.
+    fn at_most(threshold: f64) -> Self;
+    /// The value with its bytes in the opposite order.
+    fn swapped(self) -> Self;
+    /// The value as a shade for display: of integers, the bits above the lowest `shift`; of floats,
+    /// such that the threshold is a medium shade.
+    fn shade(self, threshold: Self, shift: u32) -> u8;
+    /// The smallest `shift` for which the shades of all `values` fit a byte.
+    fn shift(_values: &[Self]) -> u32 {
+        0
+    }
+}
+
+impl Stored for u8 {
+    fn at_most(threshold: f64) -> Self {
+        threshold.floor() as Self
+    }
+    fn swapped(self) -> Self {
+        self
+    }
+    fn shade(self, _: Self, _: u32) -> u8 {
+        self
+    }
+}
+
+impl Stored for u16 {
+    fn at_most(threshold: f64) -> Self {
+        threshold.floor() as Self
+    }
+    fn swapped(self) -> Self {
+        self.swap_bytes()
+    }
+    fn shade(self, _: Self, shift: u32) -> u8 {
+        (self >> shift) as u8
+    }
+    fn shift(values: &[Self]) -> u32 {
+        let bits = values.iter().fold(0, |bits, value| bits | value);
+        u8::BITS.saturating_sub(bits.leading_zeros())
+    }
+}
+
+/// Signed integers. Values below zero have the shade black.
+macro_rules! signed {
+    ($($type:ty),*) => {$(
+        impl Stored for $type {
+            fn at_most(threshold: f64) -> Self {
+                threshold.floor() as Self
+            }
+            fn swapped(self) -> Self {
+                self.swap_bytes()
+            }
+            fn shade(self, _: Self, shift: u32) -> u8 {
+                (self.max(0) >> shift) as u8
+            }
+            fn shift(values: &[Self]) -> u32 {
+                let bits = values.iter().fold(0, |bits, value| bits | value.max(&0));
+                (Self::BITS - u8::BITS).saturating_sub(bits.leading_zeros())
+            }
+        }
+    )*};
+}
+signed!(i16, i32);
+
+impl Stored for f32 {
+    fn at_most(threshold: f64) -> Self {
+        let nearest = threshold as Self;
+        if f64::from(nearest) > threshold {
+            nearest.next_down()
+        } else {
+            nearest
+        }
+    }
+    fn swapped(self) -> Self {
+        Self::from_bits(self.to_bits().swap_bytes())
+    }
+    fn shade(self, threshold: Self, shift: u32) -> u8 {
+        f64::from(self).shade(threshold.into(), shift)
+    }
+}
+
+impl Stored for f64 {
+    fn at_most(threshold: f64) -> Self {
+        threshold
+    }
+    fn swapped(self) -> Self {
+        Self::from_bits(self.to_bits().swap_bytes())
+    }
+    fn shade(self, threshold: Self, _: u32) -> u8 {
+        if threshold > 0.0 {
+            // Saturates.
+            (127.5 * self / threshold) as u8
+        } else if self > threshold {
+            255
+        } else {
+            0
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn float_thresholds_are_exact() {
+        // The float nearest to 0.1 is above 0.1; the float nearest to 0.3 is above 0.3 too.
+        assert!(0.1f32 > f32::at_most(0.1));
+        assert!(f64::from(0.1f32) > 0.1);
+        assert!(0.3f32 > f32::at_most(0.3) || f64::from(0.3f32) <= 0.3);
+        for t in [0.1, 0.2, 0.3, 0.7, 1e-40, -0.1, 1e30] {
+            for v in [t as f32, (t as f32).next_up(), (t as f32).next_down()] {
+                assert_eq!(v > f32::at_most(t), f64::from(v) > t, "{v} and {t}");
+            }
+        }
+    }
+
+    #[test]
+    fn thresholds_out_of_range_name_the_range() {
+        let message = |kind: SampleKind, t| kind.threshold(Some(t)).unwrap_err().to_string();
+        assert!(message(SampleKind::U8, 256.0).contains("0 to 255"));
+        assert!(message(SampleKind::U8, f64::NAN).contains("0 to 255"));
+        assert!(message(SampleKind::U16, -1.0).contains("0 to 65535"));
+        assert!(message(SampleKind::Bit, 2.0).contains("0 to 1"));
+        assert!(message(SampleKind::F32, 1e300).contains("finite"));
+        assert_eq!(SampleKind::U8.threshold(Some(12.5)).unwrap(), 12.5);
+        assert_eq!(SampleKind::U16.threshold(None).unwrap(), 32767.0);
+    }
+}

@@ -1,0 +1,70 @@
+//! Labels as a picture.
+
+use std::io::Write;
+
+use crate::formats::png_writer::{Pixels, write_png};
+use crate::{Labels, Result};
+
+/// Writes a PNG with one colour per component on a black background.
+///
+/// A colour depends on the label alone; consecutive labels differ much in hue.
+///
+/// # Errors
+/// [`Error::Write`](crate::Error::Write).
+pub fn write_labels_png(labels: &Labels, out: impl Write) -> Result<()> {
+    let width = labels.width() as usize;
+    write_png(out, labels.width(), labels.height(), Pixels::Rgb, |out| {
+        let mut line = Vec::new();
+        for row in labels.as_slice().chunks_exact(width) {
+            line.clear();
+            // Neighbouring pixels mostly have the same label.
+            let mut last = (0, [0; 3]);
+            for &label in row {
+                if label != last.0 {
+                    last = (label, colour(label));
+                }
+                line.extend_from_slice(&last.1);
+            }
+            out.write_all(&line)?;
+        }
+        Ok(())
+    })
+}
+
+/// The colour of a label. Hues advance in steps of the golden ratio, which spreads any number of
+/// consecutive labels evenly; lightness has five steps.
+fn colour(label: u32) -> [u8; 3] {
+    if label == 0 {
+        return [0; 3];
+    }
+    const GOLDEN: f64 = 0.618_033_988_749_894_9;
+    let hue = (f64::from(label) * GOLDEN).fract() * 6.0;
+    let value = 1.0 - 0.12 * f64::from(label % 5);
+    let saturation = 0.85 - 0.2 * f64::from(label % 3);
+    [5.0, 3.0, 1.0].map(|offset: f64| {
+        let k = (offset + hue) % 6.0;
+        let share = k.min(4.0 - k).clamp(0.0, 1.0);
+        (255.0 * value * (1.0 - saturation * share)).round() as u8
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_bright_and_near_labels_differ() {
+        for label in 1..2000u32 {
+            let c = colour(label);
+            assert!(c.iter().any(|&v| v >= 120), "{label}: {c:?} is too dark");
+            for other in label + 1..label + 8 {
+                let d: i32 = c
+                    .iter()
+                    .zip(colour(other))
+                    .map(|(&a, b)| (i32::from(a) - i32::from(b)).abs())
+                    .sum();
+                assert!(d >= 24, "{label} {c:?} and {other} {:?}", colour(other));
+            }
+        }
+    }
+}

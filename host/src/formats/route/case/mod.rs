@@ -1,0 +1,11 @@
+//! Grids and nets as text: [`read_case`], [`write_case`].
+
+mod read;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use self::read::read_case;
+pub(super) use self::read::read_pin;
+pub(super) use self::write::put_cell;
+pub use self::write::write_case;

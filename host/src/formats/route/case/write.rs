@@ -1,0 +1,94 @@
+//! Writing grids and nets as text.
+
+use std::io::Write;
+
+use crate::formats::text::Text;
+use crate::route::{BLOCKED, Cell, Net, RoutingCase, RoutingGrid};
+use crate::{Error, Result};
+
+/// Writes a grid with its nets as text, which [`read_case`](super::read_case) reads back. If there
+/// is no net, the file has one without pins.
+///
+/// # Errors
+/// [`Error::Unwritable`] for pins without cells, which the format cannot express; [`Error::Write`].
+pub fn write_case(case: &RoutingCase, out: impl Write) -> Result<()> {
+    let RoutingCase { grid, nets } = case;
+    let refuse = |net: usize, what: &str| {
+        Err(Error::Unwritable {
+            format: "text",
+            reason: format!("net {net} has {what}: the format has no words for it"),
+        })
+    };
+    for (i, net) in nets.iter().enumerate() {
+        if net.pins.iter().any(|pin| pin.cells.is_empty()) {
+            return refuse(i, "a pin without cells");
+        }
+    }
+    let mut text = Text::new(out);
+    text.integer(grid.width()).put(" ").integer(grid.height());
+    if grid.layers() > 1 {
+        text.put(" ").integer(grid.layers());
+    }
+    text.put("\n");
+    let no_net = [Net::default()];
+    let nets = if nets.is_empty() { &no_net } else { &nets[..] };
+    for (i, net) in nets.iter().enumerate() {
+        text.put(if i == 0 { "" } else { "Net " });
+        text.integer(net.pins.len()).put("\n");
+        for pin in &net.pins {
+            let mut between = "Pin ";
+            for &cell in &pin.cells {
+                put_cell(text.put(between), cell, grid);
+                text.write_full()?;
+                between = " / ";
+            }
+            text.put("\n");
+        }
+        if let Some(window) = net.window {
+            text.put("Window ").integer(window.y);
+            for number in [window.x, window.height, window.width] {
+                text.put(" ").integer(number);
+            }
+            text.put("\n");
+        }
+    }
+    let width = grid.width() as usize;
+    let area = width * grid.height() as usize;
+    for layer in 0..grid.layers() as usize {
+        let is_last = layer + 1 == grid.layers() as usize;
+        let below = layer * area..(layer + 1) * area;
+        let vias = if is_last { 0..0 } else { below.clone() };
+        let last_row = below.end - width;
+        let kinds = [
+            ("Vertical", &grid.rights()[below.clone()], width - 1),
+            ("Horizontal", &grid.downs()[below.start..last_row], width),
+            ("Via", &grid.vias()[vias], width),
+        ];
+        for (word, weights, per_row) in kinds {
+            for row in weights.chunks_exact(width) {
+                text.put(word);
+                for &weight in &row[..per_row] {
+                    match weight {
+                        BLOCKED => text.put(" x"),
+                        _ => text.put(" ").integer(weight),
+                    };
+                    text.write_full()?;
+                }
+                text.put("\n");
+            }
+        }
+    }
+    text.finish()
+}
+
+/// Writes `ROW COLUMN`, and on a grid of several layers ` LAYER`.
+pub(in crate::formats::route) fn put_cell(
+    text: &mut Text<impl Write>,
+    cell: Cell,
+    grid: &RoutingGrid,
+) {
+    text.integer(cell.y).put(" ").integer(cell.x);
+    if grid.layers() > 1 {
+        text.put(" ").integer(cell.layer);
+    }
+}

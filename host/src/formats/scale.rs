@@ -1,0 +1,12 @@
+//! The size at which pictures are shown.
+
+/// Pictures with both sides below this are enlarged.
+const ENLARGE_BELOW: u32 = 800;
+/// The largest factor by which a picture is enlarged.
+const MAX_SCALE: u32 = 16;
+
+/// The factor by which a picture of this size is enlarged, so that its pixels can be seen: a
+/// whole number, 1 for large pictures.
+pub(super) fn display_scale(width: u32, height: u32) -> u32 {
+    (ENLARGE_BELOW / width.max(height)).clamp(1, MAX_SCALE)
+}

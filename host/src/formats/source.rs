@@ -1,0 +1,133 @@
+//! The source of a reader: a file or a pipe, and errors that name it.
+
+use std::fmt::Display;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use super::panics;
+use super::progress::Reported;
+use crate::{Error, Result};
+
+/// A file or pipe that a reader reads.
+pub(super) struct Source<'a> {
+    pub(super) origin: Origin<'a>,
+    pub(super) bytes: Box<dyn BufReadSeek>,
+}
+
+/// The path and size of a source, for errors.
+#[derive(Clone, Copy)]
+pub(super) struct Origin<'a> {
+    pub(super) path: &'a Path,
+    /// The file's size in bytes.
+    pub(super) len: u64,
+}
+
+pub(super) trait BufReadSeek: BufRead + Seek {}
+impl<T: BufRead + Seek> BufReadSeek for T {}
+
+impl<'a> Source<'a> {
+    pub(super) fn open(path: &'a Path) -> Result<Self> {
+        let io = |source| Error::Io {
+            path: path.into(),
+            source,
+        };
+        let mut file = File::open(path).map_err(io)?;
+        let metadata = file.metadata().map_err(io)?;
+        if metadata.is_dir() {
+            return Err(io(std::io::ErrorKind::IsADirectory.into()));
+        }
+        if metadata.is_file() {
+            return Ok(Self {
+                origin: Origin {
+                    path,
+                    len: metadata.len(),
+                },
+                bytes: Box::new(BufReader::with_capacity(
+                    1 << 18,
+                    Reported::new(file, Some(metadata.len())),
+                )),
+            });
+        }
+        #[cfg(unix)]
+        if std::os::unix::fs::FileTypeExt::is_char_device(&metadata.file_type()) {
+            // A device may never end.
+            return Err(Error::Unreadable {
+                path: path.into(),
+                reason: "this is a device: give a file or a pipe".into(),
+            });
+        }
+        // Decoders seek, so the content of a pipe is read into memory.
+        let mut bytes = Vec::new();
+        let read = Reported::new(&mut file, None).read_to_end(&mut bytes);
+        read.map_err(io)?;
+        Ok(Self {
+            origin: Origin {
+                path,
+                len: bytes.len() as u64,
+            },
+            bytes: Box::new(Cursor::new(bytes)),
+        })
+    }
+
+    /// Whether the source starts with these bytes. It is at its start before and after.
+    pub(super) fn starts_with(&mut self, bytes: &[u8]) -> Result<bool> {
+        let mut start = Vec::new();
+        let read = (&mut self.bytes)
+            .take(bytes.len() as u64)
+            .read_to_end(&mut start);
+        read.map_err(|error| self.origin.io(error))?;
+        self.rewind()?;
+        Ok(start == bytes)
+    }
+
+    pub(super) fn rewind(&mut self) -> Result<()> {
+        match self.bytes.seek(SeekFrom::Start(0)) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.origin.io(error)),
+        }
+    }
+}
+
+impl Origin<'_> {
+    pub(super) fn io(&self, source: std::io::Error) -> Error {
+        if source.kind() == std::io::ErrorKind::UnexpectedEof {
+            return self.unreadable("the file is truncated: it ends before the last value");
+        }
+        Error::Io {
+            path: self.path.into(),
+            source,
+        }
+    }
+
+    /// Refuses a file that is too small for the `bytes` of samples that it claims, even if they are
+    /// compressed by `ratio` to 1.
+    pub(super) fn holds(&self, bytes: u64, ratio: u64, width: u32, height: u32) -> Result<()> {
+        if bytes <= self.len.saturating_mul(ratio) {
+            return Ok(());
+        }
+        Err(self.unreadable(format_args!(
+            "the file is truncated: {} bytes cannot hold the {width} × {height} pixels it claims",
+            self.len
+        )))
+    }
+
+    /// An [`Error::Unreadable`] with `reason` on one line: messages of decoders may have several.
+    pub(super) fn unreadable(&self, reason: impl Display) -> Error {
+        let words = reason.to_string();
+        Error::Unreadable {
+            path: self.path.into(),
+            reason: words.split_whitespace().collect::<Vec<_>>().join(" "),
+        }
+    }
+}
+
+/// Runs a decoder. Its panic becomes an error of the file.
+pub(super) fn contain<T>(origin: Origin<'_>, decode: impl FnOnce() -> Result<T>) -> Result<T> {
+    panics::contain(decode).unwrap_or_else(|panic| {
+        Err(origin.unreadable(format_args!(
+            "the decoder gave up on this file, which is a bug in it ({panic}): save it in another \
+             format"
+        )))
+    })
+}
