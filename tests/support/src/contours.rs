@@ -1,18 +1,21 @@
-//! What contours are traced, and how those of two devices are compared.
+//! Options of tracing, and how the contours of two devices are compared.
 
 use trazar::{Approximation, Contours, Geometry, Retrieval};
 
-pub(crate) const RETRIEVALS: [Retrieval; 4] = [
+/// All retrievals.
+pub const RETRIEVALS: [Retrieval; 4] = [
     Retrieval::External,
     Retrieval::List,
     Retrieval::Ccomp,
     Retrieval::Tree,
 ];
-pub(crate) const APPROXIMATIONS: [Approximation; 2] = [Approximation::None, Approximation::Simple];
-pub(crate) const GEOMETRIES: [Geometry; 2] = [Geometry::Centers, Geometry::Edges];
+/// The approximations that the device has.
+pub const APPROXIMATIONS: [Approximation; 2] = [Approximation::None, Approximation::Simple];
+/// All geometries.
+pub const GEOMETRIES: [Geometry; 2] = [Geometry::Centers, Geometry::Edges];
 
-/// The first difference between two results.
-pub(crate) fn difference(found: &Contours, expected: &Contours) -> Option<String> {
+/// The first difference between two results, in words.
+pub fn difference(found: &Contours, expected: &Contours) -> Option<String> {
     let size = |contours: &Contours| (contours.len(), contours.points().len());
     if found.kinds() != expected.kinds() {
         let (a, b) = (size(found), size(expected));

@@ -1,7 +1,7 @@
 //! The library's half of `benches/opencv.py`: draws an image, and times the library on it.
 //!
 //! - `side_by_side draw PATTERN SIDE FILE` writes the square image of that pattern (seed 1) as
-//!   one byte a pixel, 255 for foreground, row by row without a header;
+//!   one byte per pixel, 255 for foreground, row by row without a header;
 //! - `side_by_side label|trace FILE WIDTH HEIGHT REPEAT` reads such a file (foreground is
 //!   above 127) and prints the fastest of at most `REPEAT` runs as one JSON object, in seconds:
 //!   from the bytes in memory, as the peer does, and from the image packed to bits. Freeing the
@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use trazar::generate::Pattern;
 use trazar::{BinaryImage, Connectivity, Engine, LabelAlgorithm, LabelOptions, TraceOptions};
+use trazar_bench_support::images;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -27,11 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn draw(pattern: Pattern, side: u32, file: &str) -> Result<(), Box<dyn Error>> {
     let image = pattern.generate(side, side, 1)?;
-    let bytes: Vec<u8> = (0..side)
-        .flat_map(|y| (0..side).map(move |x| (x, y)))
-        .map(|(x, y)| if image.get(x, y) { 255 } else { 0 })
-        .collect();
-    Ok(std::fs::write(file, bytes)?)
+    Ok(std::fs::write(file, images::bytes(&image))?)
 }
 
 fn time(

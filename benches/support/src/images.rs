@@ -1,5 +1,6 @@
 //! The images that the benches run on.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use criterion::measurement::WallTime;
@@ -22,31 +23,40 @@ const PATTERNS: [Pattern; 5] = [
 ];
 
 /// An image and its name.
-pub(crate) struct Named {
-    /// Pattern or file, and size.
-    pub(crate) name: String,
+pub struct Named {
+    /// The pattern and size, or the file's name.
+    pub name: String,
     /// The image, packed.
-    pub(crate) image: BinaryImage,
+    pub image: BinaryImage,
 }
 
 impl Named {
-    /// One byte a pixel: 255 for foreground.
-    pub(crate) fn bytes(&self) -> Vec<u8> {
-        let (width, height) = (self.image.width(), self.image.height());
-        (0..height)
-            .flat_map(|y| (0..width).map(move |x| (x, y)))
-            .map(|(x, y)| if self.image.get(x, y) { 255 } else { 0 })
-            .collect()
+    /// The image as [`bytes`].
+    pub fn bytes(&self) -> Vec<u8> {
+        bytes(&self.image)
     }
 }
 
-/// Calls `bench` with each image in turn, so that one is in memory at a time: each pattern in
-/// each size, then the files `masks/*.png` in the folder that `TRAZAR_DATA` names, if it is set.
-pub(crate) fn for_each(
-    criterion: &mut Criterion,
-    group: &str,
-    mut bench: impl FnMut(&mut Group, &Named),
-) {
+/// One byte per pixel, row by row: 255 for foreground, 0 for background.
+pub fn bytes(image: &BinaryImage) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(image.pixel_count() as usize);
+    for y in 0..image.height() {
+        let mut left = image.width();
+        for word in image.row(y) {
+            let count = left.min(64);
+            bytes.extend((0..count).map(|bit| if word >> bit & 1 != 0 { 255 } else { 0 }));
+            left -= count;
+        }
+    }
+    bytes
+}
+
+/// Calls `bench` with each image in turn, so that one is in memory at a time: each pattern in each
+/// size, then each of the [`masks`].
+///
+/// # Panics
+/// A mask cannot be read.
+pub fn for_each(criterion: &mut Criterion, group: &str, mut bench: impl FnMut(&mut Group, &Named)) {
     let mut group = criterion.benchmark_group(group);
     group
         .sampling_mode(SamplingMode::Flat)
@@ -84,14 +94,18 @@ pub(crate) fn for_each(
     group.finish();
 }
 
-/// A group of benches.
-pub(crate) type Group<'a> = BenchmarkGroup<'a, WallTime>;
+/// A group of criterion's benches.
+pub type Group<'a> = BenchmarkGroup<'a, WallTime>;
 
-fn masks() -> Vec<std::path::PathBuf> {
+/// The files `masks/*.png` in the folder that `TRAZAR_DATA` names; none if it is not set.
+///
+/// # Panics
+/// The folder cannot be read.
+pub fn masks() -> Vec<PathBuf> {
     let Some(data) = std::env::var_os("TRAZAR_DATA") else {
         return Vec::new();
     };
-    let folder = std::path::Path::new(&data).join("masks");
+    let folder = Path::new(&data).join("masks");
     let mut paths: Vec<_> = std::fs::read_dir(&folder)
         .unwrap_or_else(|error| panic!("TRAZAR_DATA: {}: {error}", folder.display()))
         .map(|entry| entry.expect("a file").path())

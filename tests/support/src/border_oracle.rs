@@ -1,4 +1,4 @@
-//! Slow, plain implementations that the library's results are compared with.
+//! Borders of components and holes, and rings along pixels' edges, by slow and plain algorithms.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,17 +7,19 @@ use trazar::{BinaryImage, BorderKind, HierarchyRow, Retrieval};
 
 /// One border as an oracle finds it.
 #[derive(Clone, Debug)]
-pub(crate) struct Border {
-    pub(crate) kind: BorderKind,
-    /// Every step of the walk.
-    pub(crate) points: Vec<IVec2>,
+pub struct Border {
+    /// Whether it is an outer border or a hole's.
+    pub kind: BorderKind,
+    /// Every pixel of the border, in the order in which it is followed.
+    pub points: Vec<IVec2>,
     /// Index of the border around it.
-    pub(crate) parent: Option<usize>,
+    pub parent: Option<usize>,
 }
 
-/// Border following as the appendix of Suzuki and Abe's paper has it, with a label image and
-/// the table of parents; borders in order of discovery.
-pub(crate) fn suzuki(image: &BinaryImage) -> Vec<Border> {
+/// Border following as in the appendix of S. Suzuki and K. Abe, *Topological structural analysis of
+/// digitized binary images by border following*, 1985, with a label image and the table of parents;
+/// borders in the order of discovery.
+pub fn suzuki(image: &BinaryImage) -> Vec<Border> {
     // Around a pixel, counter-clockwise on the screen.
     const AROUND: [(i32, i32); 8] = [
         (1, 0),
@@ -117,8 +119,8 @@ pub(crate) fn suzuki(image: &BinaryImage) -> Vec<Border> {
     borders
 }
 
-/// The points at which a closed walk turns.
-pub(crate) fn turns(points: &[IVec2]) -> Vec<IVec2> {
+/// The points at which a closed chain of points turns.
+pub fn turns(points: &[IVec2]) -> Vec<IVec2> {
     let n = points.len();
     (0..n)
         .filter(|&i| {
@@ -130,7 +132,7 @@ pub(crate) fn turns(points: &[IVec2]) -> Vec<IVec2> {
 }
 
 /// The borders that a retrieval gives, in its order, with their hierarchy rows.
-pub(crate) fn arrange(borders: &[Border], retrieval: Retrieval) -> (Vec<usize>, Vec<HierarchyRow>) {
+pub fn arrange(borders: &[Border], retrieval: Retrieval) -> (Vec<usize>, Vec<HierarchyRow>) {
     let parent = |i: usize| match (retrieval, borders[i].kind) {
         (Retrieval::Tree, _) | (Retrieval::Ccomp, BorderKind::Hole) => borders[i].parent,
         _ => None,
@@ -169,7 +171,7 @@ pub(crate) fn arrange(borders: &[Border], retrieval: Retrieval) -> (Vec<usize>, 
     (order, rows)
 }
 
-/// The parts of a set of cells that are joined over sides, each sorted in raster order (y, x).
+/// The 4-connected components of a set of cells, each sorted in raster order (y, x).
 fn parts(width: i32, height: i32, belongs: impl Fn(i32, i32) -> bool) -> Vec<Vec<(i32, i32)>> {
     let mut seen = vec![false; (width * height) as usize];
     let mut parts = Vec::new();
@@ -195,18 +197,19 @@ fn parts(width: i32, height: i32, belongs: impl Fn(i32, i32) -> bool) -> Vec<Vec
     parts
 }
 
-/// What is to be known of a ring of [`trazar::Geometry::Edges`].
+/// What is known of a ring of [`trazar::Geometry::Edges`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Ring {
-    pub(crate) kind: BorderKind,
+pub struct Ring {
+    /// Whether it is an outer border or a hole's.
+    pub kind: BorderKind,
     /// The number of pixels that it encloses.
-    pub(crate) area: u64,
-    /// The first pixel that it encloses, of the ring around it.
-    pub(crate) parent: Option<IVec2>,
+    pub area: u64,
+    /// The first pixel, in raster order, that the ring around it encloses.
+    pub parent: Option<IVec2>,
 }
 
-/// The rings of an image, by the first pixel that each encloses in raster order.
-pub(crate) fn rings(image: &BinaryImage) -> BTreeMap<(i32, i32), Ring> {
+/// The rings of an image, by the first pixel (y, x) in raster order that each encloses.
+pub fn rings(image: &BinaryImage) -> BTreeMap<(i32, i32), Ring> {
     let (width, height) = (image.width() as i32, image.height() as i32);
     let mut rings = BTreeMap::new();
     // Every hole with its cells, to find what lies in it.

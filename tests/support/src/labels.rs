@@ -1,14 +1,14 @@
-//! How labels of two devices are compared.
+//! Options of labelling, and how the labels of two devices are compared.
 
 use trazar::{Connectivity, LabelAlgorithm, LabelOptions, Labels};
 
 /// The algorithms that are kernels.
-pub(crate) const ALGORITHMS: [LabelAlgorithm; 2] = [LabelAlgorithm::Tiles, LabelAlgorithm::Direct];
-/// Both.
-pub(crate) const CONNECTIVITIES: [Connectivity; 2] = [Connectivity::Four, Connectivity::Eight];
+pub const ALGORITHMS: [LabelAlgorithm; 2] = [LabelAlgorithm::Tiles, LabelAlgorithm::Direct];
+/// Both connectivities.
+pub const CONNECTIVITIES: [Connectivity; 2] = [Connectivity::Four, Connectivity::Eight];
 
-/// The first difference between two results.
-pub(crate) fn difference(found: &Labels, expected: &Labels) -> Option<String> {
+/// The first difference between two results, in words.
+pub fn difference(found: &Labels, expected: &Labels) -> Option<String> {
     let size = |labels: &Labels| (labels.width(), labels.height());
     if size(found) != size(expected) {
         return Some(format!("{:?} is not {:?}", size(found), size(expected)));
@@ -38,8 +38,8 @@ pub(crate) fn difference(found: &Labels, expected: &Labels) -> Option<String> {
     Some(format!("components differ first at {at:?}"))
 }
 
-/// To label by `algorithm`.
-pub(crate) fn options(
+/// Options to label by `algorithm`.
+pub fn options(
     connectivity: Connectivity,
     algorithm: LabelAlgorithm,
     statistics: bool,

@@ -1,13 +1,18 @@
-//! The tree by its definition alone, the plainest way: distances by passes over a list of all edges, pins and ties by trying all.
+//! Routing trees by their definition alone, in the plainest way: distances by passes over a list of
+//! all edges, pins and ties by trying all of them.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use trazar::route::{BLOCKED, Cell, Net, Route, RoutingGrid, Window};
 
-/// A tree as its paths.
+/// A tree as a list of paths.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tree {
-    /// Pin, cost, and cells from the pin to the tree.
-    pub(crate) paths: Vec<(usize, u64, Vec<Cell>)>,
-    pub(crate) unreached: Vec<usize>,
+pub struct Tree {
+    /// The pin of each path, its cost, and its cells from the pin to the tree.
+    pub paths: Vec<(usize, u64, Vec<Cell>)>,
+    /// Pins that no path reaches.
+    pub unreached: Vec<usize>,
 }
 
 impl From<&Route> for Tree {
@@ -22,8 +27,8 @@ impl From<&Route> for Tree {
     }
 }
 
-/// Both directions of every edge that may be taken: from, to, weight, and the place of the direction among left, up, right, down,
-/// below, above.
+/// Both directions of every edge that is not blocked: from, to, weight, and the direction's index
+/// among left, up, right, down, below, above.
 fn edges(grid: &RoutingGrid, window: Window) -> Vec<(Cell, Cell, u64, usize)> {
     let mut edges = Vec::new();
     for layer in 0..grid.layers() {
@@ -52,7 +57,8 @@ fn edges(grid: &RoutingGrid, window: Window) -> Vec<(Cell, Cell, u64, usize)> {
     edges
 }
 
-/// The cost of the cheapest path over `edges` from each cell to one of `targets`; none where there is no path.
+/// The cost of the cheapest path over `edges` from each cell to one of `targets`; `None` where
+/// there is no path.
 fn costs(
     grid: &RoutingGrid,
     edges: &[(Cell, Cell, u64, usize)],
@@ -79,7 +85,7 @@ fn costs(
 }
 
 /// The tree that joins the pins of `net`.
-pub(crate) fn tree(grid: &RoutingGrid, net: &Net) -> Tree {
+pub fn tree(grid: &RoutingGrid, net: &Net) -> Tree {
     let mut result = Tree::default();
     let Some(root) = net.pins.first() else {
         return result;
@@ -103,7 +109,8 @@ pub(crate) fn tree(grid: &RoutingGrid, net: &Net) -> Tree {
         let Some((least, pin, start)) = nearest else {
             break;
         };
-        // The steps that lead nearer, and the cells where a way over edges of weight 0 may end.
+        // The steps that lead nearer to the tree, and the cells where a way over edges of weight 0
+        // may end.
         let nearer: Vec<_> = edges
             .iter()
             .filter(|&&(from, to, weight, _)| {
@@ -149,9 +156,9 @@ pub(crate) fn tree(grid: &RoutingGrid, net: &Net) -> Tree {
     result
 }
 
-/// The cost of the cheapest path between the two pins of `net` on a grid of one layer, if each turn on it costs `turn`; none where
-/// there is no path.
-pub(crate) fn cost_with_turns(grid: &RoutingGrid, net: &Net, turn: u64) -> Option<u64> {
+/// The cost of the cheapest path between the two pins of `net` on a grid of one layer, if each turn
+/// costs `turn`; `None` where there is no path.
+pub fn cost_with_turns(grid: &RoutingGrid, net: &Net, turn: u64) -> Option<u64> {
     let edges = edges(grid, net.window.unwrap_or(Window::of(grid)));
     // By cell: the least cost with which a path arrives there along x, and along y.
     let mut costs = vec![[None::<u64>; 2]; grid.cell_count() as usize];
@@ -182,9 +189,9 @@ pub(crate) fn cost_with_turns(grid: &RoutingGrid, net: &Net, turn: u64) -> Optio
         .min()
 }
 
-/// The cost of the cheapest tree that joins all pins of `net` (S. E. Dreyfus and R. A. Wagner, The Steiner problem in graphs, 1971);
-/// none where there is no such tree.
-pub(crate) fn steiner_cost(grid: &RoutingGrid, net: &Net) -> Option<u64> {
+/// The cost of the cheapest tree that joins all pins of `net` (S. E. Dreyfus and R. A. Wagner, *The
+/// Steiner problem in graphs*, 1971); `None` where there is no such tree.
+pub fn steiner_cost(grid: &RoutingGrid, net: &Net) -> Option<u64> {
     let mut edges = edges(grid, net.window.unwrap_or(Window::of(grid)));
     for pin in &net.pins {
         let pairs = pin
@@ -234,4 +241,51 @@ pub(crate) fn steiner_cost(grid: &RoutingGrid, net: &Net) -> Option<u64> {
         return Some(0);
     }
     best[sets - 1][grid.number(root.cells[0]) as usize]
+}
+
+/// The distances of all cells from `sources` by Dijkstra's algorithm, as textbooks have it;
+/// `u64::MAX` where there is no path.
+pub fn dijkstra(grid: &RoutingGrid, sources: &[Cell]) -> Vec<u64> {
+    let mut distances = vec![u64::MAX; grid.cell_count() as usize];
+    let mut heap = BinaryHeap::new();
+    let mut offer = |heap: &mut BinaryHeap<_>, cell: u32, distance: u64| {
+        if distance < distances[cell as usize] {
+            distances[cell as usize] = distance;
+            heap.push(Reverse((distance, cell)));
+        }
+    };
+    for &source in sources {
+        offer(&mut heap, grid.number(source), 0);
+    }
+    while let Some(Reverse((distance, number))) = heap.pop() {
+        let cell = grid.cell(number);
+        let Cell { x, y, layer } = cell;
+        let mut step = |to: Cell, weight: u32| {
+            if weight != BLOCKED {
+                offer(&mut heap, grid.number(to), distance + u64::from(weight));
+            }
+        };
+        if x > 0 {
+            let to = Cell { x: x - 1, ..cell };
+            step(to, grid.right(to));
+        }
+        if y > 0 {
+            let to = Cell { y: y - 1, ..cell };
+            step(to, grid.down(to));
+        }
+        if layer > 0 {
+            let to = cell.on(layer - 1);
+            step(to, grid.via(to));
+        }
+        if x + 1 < grid.width() {
+            step(Cell { x: x + 1, ..cell }, grid.right(cell));
+        }
+        if y + 1 < grid.height() {
+            step(Cell { y: y + 1, ..cell }, grid.down(cell));
+        }
+        if layer + 1 < grid.layers() {
+            step(cell.on(layer + 1), grid.via(cell));
+        }
+    }
+    distances
 }

@@ -1,20 +1,19 @@
 //! The library's half of `benches/route_peers.py`: makes grids, and times the library on them.
 //!
-//! - `route_times draw SIDE FILE` writes a square grid with random weights from 1 to 90 (always the same for a size): as 32-bit
-//!   numbers in little-endian order, without a header, for each cell, row by row, the weight of the edge to the right, then for
-//!   each the weight of the edge down; 0xffffffff where there is none;
-//! - `route_times corners SIDE REPEAT` computes the distances of all cells from the first on the same grid, and prints the fastest
-//!   of `REPEAT` runs in seconds and the last cell's distance as one JSON object.
-
-#[path = "../benches/grids/mod.rs"]
-#[expect(dead_code, reason = "nets of more pins are for the benches")]
-mod grids;
+//! - `route_times draw SIDE FILE` writes a square grid with random weights from 1 to 90, always the
+//!   same for a size, as 32-bit numbers in little-endian order without a header: the weight of the
+//!   edge to the right of each cell, row by row, then the weight of the edge down from each cell;
+//!   0xffffffff where there is no edge;
+//! - `route_times corners SIDE REPEAT` computes the distances of all cells from the first one on
+//!   the same grid, and prints one JSON object: the seconds of the fastest of `REPEAT` runs, and
+//!   the last cell's distance.
 
 use std::error::Error;
 use std::time::Instant;
 
 use trazar::Engine;
 use trazar::route::Cell;
+use trazar_bench_support::grids;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
