@@ -3,9 +3,9 @@
     trazar generate mask blobs --size 4096 -o blobs.npy    # or any 2-D .npy; nonzero is foreground
     python benches/cupy_npp.py blobs.npy
 
-Times are medians by CUDA events with the data on the GPU, after a warm-up, beside a device-to-device copy of the image's
-bytes in the same run. NPP is called through ctypes, where its library is found. Its labels are not numbered
-densely; the other two's are.
+Times are medians by CUDA events with the data on the GPU, after a warm-up, beside a
+device-to-device copy of the image's bytes in the same run. NPP is called through ctypes, if its
+library is found. Its labels are not numbered densely; the labels of the other two are.
 """
 
 import ctypes
@@ -34,8 +34,9 @@ def median_ms(work, repeats=20):
 
 
 def find_npp():
-    """NPP's library for filters: on the linker's path, beside the toolkit, or from PyPI's nvidia-npp."""
-    folders = [os.path.join(path, "nvidia") for path in sys.path] + ["/usr/local/cuda*/lib64", "/usr/local/cuda*/targets/*/lib"]
+    """NPP's library of filters: on the linker's path, in the toolkit, or from PyPI's nvidia-npp."""
+    folders = [os.path.join(path, "nvidia") for path in sys.path]
+    folders += ["/usr/local/cuda*/lib64", "/usr/local/cuda*/targets/*/lib"]
     for folder in folders:
         for pattern in (f"{folder}/libnppif.so.*", f"{folder}/**/libnppif.so.*"):
             for path in sorted(glob.glob(pattern, recursive=True)):
@@ -103,7 +104,8 @@ def npp_label(npp, image):
     def label():
         checked(
             npp.nppiLabelMarkersUF_8u32u_C1R_Ctx(
-                pointer(image), width, pointer(labels), width * 4, size, eight_way, pointer(scratch), ctx
+                pointer(image), width, pointer(labels), width * 4, size, eight_way,
+                pointer(scratch), ctx
             )
         )
 
@@ -123,7 +125,8 @@ def main():
         eight = cupy.ones((3, 3), cupy.int32)
         _, components = cupyx.scipy.ndimage.label(image, eight)
         ms = median_ms(lambda: cupyx.scipy.ndimage.label(image, eight))
-        print(f"  CuPy, 8-connected      {ms:10.4f} ms  {ms / copy:8.2f} x copy, {components} components")
+        print(f"  CuPy, 8-connected      {ms:10.4f} ms  {ms / copy:8.2f} x copy, "
+              f"{components} components")
         if npp is None:
             print("  NPP: skipped: libnppif was not found")
             continue

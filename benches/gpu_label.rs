@@ -1,15 +1,21 @@
-//! Labelling on the GPU, and the scan, timed with CUDA events: data resident, after a warm-up, median. The host queues
-//! the work while the GPU is busy with a fill before it, so that launches cost nothing where kernels take longer.
+//! Labelling on the GPU, and the scan, timed with CUDA events: data in the GPU's memory, the median
+//! of several runs after a warm-up. The host queues the work while the GPU is busy with a fill
+//! before it, so that launches cost nothing where kernels take longer. `cargo bench --bench
+//! gpu_label`
 //!
-//! Each table opens with a device-to-device copy of the same bytes in the same run, because that is what a result means
-//! something against. GB/s count compulsory traffic: each pixel's bit or byte read once, its label of 4 bytes written
-//! once. Copies to and from the host stand apart. Every result that is timed is compared with the CPU's first, up to
-//! 4096 × 4096 pixels.
+//! Each table opens with a device-to-device copy of the same bytes in the same run, as a measure
+//! for the times below it. GB/s count compulsory traffic: each pixel's bit or byte read once, its
+//! label of 4 bytes written once. Copies to and from the host are listed apart. Every result that
+//! is timed is first compared with the CPU's, up to 4096 × 4096 pixels.
 //!
-//! `TRAZAR_BENCH_SIDES=512,4096` chooses the sizes, `TRAZAR_BENCH_IMAGES=blobs,noise:0.5` the images,
-//! `TRAZAR_BENCH_ONLY=tiles` what is timed (`copy`, `tiles`, `bytes`, `direct`, `host`, `scan`, `load`).
-//! `TRAZAR_BENCH_PTX=FILE` runs other kernels than the built-in ones, to compare variants. Without a GPU it says so and
-//! ends.
+//! | variable | what it chooses |
+//! |---|---|
+//! | `TRAZAR_BENCH_SIDES=512,4096` | the sizes |
+//! | `TRAZAR_BENCH_IMAGES=blobs,noise:0.5` | the images |
+//! | `TRAZAR_BENCH_ONLY=tiles` | what is timed: `tiles`, `bytes`, `direct`, `host`, `scan`, `load` |
+//! | `TRAZAR_BENCH_PTX=FILE` | other kernels than the built-in ones, to compare variants |
+//!
+//! Without a GPU the bench says so and ends.
 
 use std::time::Instant;
 
@@ -20,16 +26,10 @@ use trazar::{
     BinaryImage, Connectivity, DeviceImage, DeviceLabeler, Engine, LabelAlgorithm, LabelOptions,
     Result,
 };
+use trazar_bench_support::images;
+use trazar_bench_support::settings::list;
 
 const MS_PER_S: f64 = 1e3;
-
-fn list(variable: &str, default: &str) -> Vec<String> {
-    std::env::var(variable)
-        .unwrap_or_else(|_| default.to_owned())
-        .split(',')
-        .map(|item| item.trim().to_owned())
-        .collect()
-}
 
 /// The median time of `work` in milliseconds.
 fn median_ms(stream: &Stream, repeats: usize, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
@@ -37,10 +37,10 @@ fn median_ms(stream: &Stream, repeats: usize, mut work: impl FnMut() -> Result<(
         work()?;
     }
     let mut times = Vec::with_capacity(repeats);
-    // What the GPU is busy with while the host queues the work: what is timed is then the GPU's time alone.
-    let mut lead: DeviceBuffer<u8> = stream.alloc(256 << 20)?;
+    // The GPU fills this while the host queues the work, so that only the GPU's time is measured.
+    let mut busy: DeviceBuffer<u8> = stream.alloc(256 << 20)?;
     for _ in 0..repeats {
-        lead.fill_bytes(0)?;
+        busy.fill_bytes(0)?;
         let start = stream.record()?;
         work()?;
         let end = stream.record()?;
@@ -58,21 +58,7 @@ fn row(what: &str, ms: f64, bytes: f64, copy_ms: f64) {
     );
 }
 
-/// The pixels as bytes, 255 and 0.
-fn bytes_of(image: &BinaryImage) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(image.pixel_count() as usize);
-    for y in 0..image.height() {
-        let mut left = image.width();
-        for word in image.row(y) {
-            let count = left.min(64);
-            bytes.extend((0..count).map(|bit| if word >> bit & 1 != 0 { 255 } else { 0 }));
-            left -= count;
-        }
-    }
-    bytes
-}
-
-/// Wrong labels are worth no time.
+/// Compares the labels with the CPU's: wrong labels are worth no time.
 fn verify(
     labeler: &DeviceLabeler<Queue>,
     image: &BinaryImage,
@@ -108,7 +94,7 @@ fn bench_image(
     let pattern: Pattern = name.parse()?;
     let image = pattern.generate(side, side, 1)?;
     let on_device = DeviceImage::upload(labeler.gpu(), &image)?;
-    let bytes = bytes_of(&image);
+    let bytes = images::bytes(&image);
     let bytes_on_device = stream.upload(&bytes)?;
     if side <= 4096 {
         verify(labeler, &image, &on_device)?;
@@ -172,7 +158,7 @@ fn bench_image(
     Ok(())
 }
 
-/// Copies to and from the host, and the whole from host to host.
+/// Copies to and from the host, and all steps from host to host.
 fn bench_host(
     labeler: &DeviceLabeler<Queue>,
     image: &BinaryImage,
@@ -253,7 +239,8 @@ fn main() -> Result<()> {
         assert_eq!(labels.to_host()?.as_slice(), [1, 1, 0, 2]);
         let first = started.elapsed().as_secs_f64() * MS_PER_S;
         println!(
-            "open {opened:.0} ms, load the kernels {:.0} ms, first result {:.0} ms; together {first:.0} ms",
+            "open {opened:.0} ms, load the kernels {:.0} ms, first result {:.0} ms; \
+             together {first:.0} ms",
             loaded - opened,
             first - loaded
         );

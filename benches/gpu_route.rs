@@ -1,20 +1,27 @@
-//! Routing on the GPU, on grids of random weights from 1 to 255 (`TRAZAR_BENCH_WEIGHTS`) with pins at random places; median of several runs by the host's
-//! clock. `cargo bench --bench gpu_route`
+//! Routing on the GPU, on grids of random weights from 1 to 255 (`TRAZAR_BENCH_WEIGHTS`) with pins
+//! at random cells; the median of several runs by the host's clock. `cargo bench --bench gpu_route`
 //!
-//! | table | what |
+//! | table | contents |
 //! |---|---|
-//! | nets | one net: by fields on a grid that stays on the GPU; then each algorithm from the host's memory to the host's |
-//! | distances | those of all cells, from a corner, likewise |
-//! | batch | 1000 nets of 4 pins in windows of 64 × 64 cells of a grid of 4096 × 4096: all at once; one after the other on the CPU |
-//! | report | the cases of the report on maze routing, with its own times for one core (`bfs`, `sweep`), many (`omp`) and its GPU (`cuda`) |
+//! | nets | one net: by fields on a grid in the GPU's memory; then each algorithm from host to host |
+//! | distances | the distances of all cells from a corner, in the same two ways |
+//! | batch | 1000 nets of 4 pins in windows of 64 × 64 cells of a grid of 4096 × 4096: all at once on the GPU, one after another on the CPU |
+//! | report | the cases of 王領崧, *Parallelized Maze Routing* (final project report, 2023), with its times on one core (`bfs`, `sweep`), many cores (`omp`) and a GPU (`cuda`) |
 //!
-//! All results that are timed are compared with the CPU's, or, where that takes too long, with each other.
+//! Every result that is timed is compared with the CPU's or, where that takes too long, with the
+//! other results.
 //!
-//! `TRAZAR_BENCH_SIDES=64,1024` chooses the sizes of the first table, `TRAZAR_BENCH_PINS=4,64` the numbers of pins;
-//! `TRAZAR_BENCH_ALGORITHMS=prefix-fused,tiles` the algorithms; `TRAZAR_BENCH_FIELDS=1024` the sizes of the second table;
-//! `TRAZAR_BENCH_BATCH=0`, `TRAZAR_BENCH_REPORT=0` and `TRAZAR_BENCH_CRITERION=0` leave out the other tables and what comes last,
-//! the first two by criterion. What takes more than `TRAZAR_BENCH_SECONDS` (2) is run once, and not at all for larger sides with as
-//! many pins. Without a GPU it says so and ends.
+//! | variable | what it chooses |
+//! |---|---|
+//! | `TRAZAR_BENCH_SIDES=64,1024` | the sizes in the first table |
+//! | `TRAZAR_BENCH_PINS=4,64` | the numbers of pins in the first table |
+//! | `TRAZAR_BENCH_ALGORITHMS=prefix-fused,tiles` | the algorithms |
+//! | `TRAZAR_BENCH_FIELDS=1024` | the sizes in the second table |
+//! | `TRAZAR_BENCH_BATCH=0`, `TRAZAR_BENCH_REPORT=0` | leaves out that table |
+//! | `TRAZAR_BENCH_CRITERION=0` | leaves out the measurements by criterion, which come last |
+//! | `TRAZAR_BENCH_SECONDS=2` | work that takes longer runs once, and not at all for larger sides with as many pins |
+//!
+//! Without a GPU the bench says so and ends.
 
 #[cfg(target_os = "linux")]
 mod table {
@@ -27,52 +34,13 @@ mod table {
         Window,
     };
     use trazar::{Engine, Error, Result};
+    use trazar_bench_support::grids;
+    use trazar_bench_support::report::{FEW_PINS, MANY_PINS};
+    use trazar_bench_support::settings::{is_wanted, list, numbers};
+    use trazar_test_support::seeds::Random;
 
-    /// Runs that a median is of.
+    /// Runs of which the median is taken.
     const RUNS: usize = 5;
-
-    /// The report's cases: side, pins, and its seconds by `bfs`, `sweep`, `omp` and `cuda`; what it stopped is infinite.
-    const REPORT: [(u32, usize, [f64; 4]); 19] = [
-        (256, 4, [0.0945, 0.3579, 0.1331, 0.0289]),
-        (256, 8, [0.2104, 0.6984, 0.2658, 0.057]),
-        (256, 16, [0.3708, 1.4031, 0.5179, 0.1176]),
-        (512, 4, [0.5953, 6.0169, 1.5856, 0.2339]),
-        (512, 8, [1.3021, 11.2363, 2.9808, 0.3885]),
-        (512, 16, [2.6955, 24.3993, 6.4435, 0.8476]),
-        (1024, 4, [6.629, 70.5602, 20.0804, 1.9302]),
-        (1024, 8, [11.0103, 135.697, 37.5864, 3.7695]),
-        (1024, 16, [22.2053, 292.951, 79.7602, 8.0401]),
-        (64, 4, [0.003, 0.0075, 0.0049, 0.0024]),
-        (100, 10, [0.023, 0.0538, 0.0236, 0.0116]),
-        (200, 40, [0.4144, 1.1289, 0.4281, 0.1875]),
-        (256, 65, [1.0675, 4.2704, 1.5903, 0.3318]),
-        (350, 120, [3.8009, 24.6705, 8.2991, 1.4413]),
-        (500, 250, [20.949, 264.568, 65.1752, 6.5087]),
-        (512, 260, [23.8469, 271.663, 72.8673, 6.2595]),
-        (750, 560, [117.231, f64::INFINITY, 533.454, 29.2559]),
-        (1024, 700, [442.846, f64::INFINITY, f64::INFINITY, 109.943]),
-        (1024, 450, [278.178, f64::INFINITY, f64::INFINITY, 84.3711]),
-    ];
-
-    fn list(variable: &str, default: &str) -> Vec<String> {
-        std::env::var(variable)
-            .unwrap_or_else(|_| default.to_owned())
-            .split(',')
-            .map(|item| item.trim().to_owned())
-            .filter(|item| !item.is_empty())
-            .collect()
-    }
-
-    fn numbers<T: std::str::FromStr>(variable: &str, default: &str) -> Result<Vec<T>> {
-        let number = |item: &String| {
-            item.parse().map_err(|_| {
-                Error::InvalidOption(format!(
-                    "{variable}: `{item}` is not a number: give some, with commas between them"
-                ))
-            })
-        };
-        list(variable, default).iter().map(number).collect()
-    }
 
     /// The engine's algorithms that are wanted.
     fn algorithms(engine: &Engine) -> Result<Vec<RouteAlgorithm>> {
@@ -91,31 +59,13 @@ mod table {
         wanted.iter().map(find).collect()
     }
 
-    /// Numbers that follow a seed: SplitMix64 (Steele, Lea and Flood, 2014).
-    fn random(mut state: u64) -> impl FnMut(u32) -> u32 {
-        move |limit| {
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = state;
-            z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-            ((u128::from(z ^ z >> 31) * u128::from(limit)) >> 64) as u32
-        }
-    }
-
-    fn input(side: u32, pins: usize) -> Result<(RoutingGrid, Net)> {
-        let mut weight = random(1);
+    fn input(side: u32, pins: u32) -> Result<(RoutingGrid, Net)> {
         let most = numbers("TRAZAR_BENCH_WEIGHTS", "255")?;
-        let most = most.first().copied().unwrap_or(1);
-        let mut edges = |n: u32| -> Vec<u32> { (0..n).map(|_| 1 + weight(most)).collect() };
-        let (right, down) = (edges((side - 1) * side), edges(side * (side - 1)));
-        let grid = RoutingGrid::from_edges(side, side, &right, &down)?;
-        let mut number = random(2);
-        let cells: Vec<_> = (0..pins).map(|_| grid.cell(number(side * side))).collect();
-        Ok((grid, Net::from_cells(cells)))
+        grids::square(side, most.first().copied().unwrap_or(1), pins)
     }
 
-    /// What a measurement found, and the median time of some runs in milliseconds, after one for warming up; that one's if it takes
-    /// longer than `seconds`.
+    /// The result of `work`, and the median time of some runs in milliseconds, after one run for
+    /// warming up; the time of that run if it takes longer than `seconds`.
     fn median_ms<T>(seconds: f64, mut work: impl FnMut() -> Result<T>) -> Result<(T, f64)> {
         let mut run = || -> Result<(T, f64)> {
             let started = Instant::now();
@@ -132,15 +82,16 @@ mod table {
         Ok((found, times[RUNS / 2] * 1e3))
     }
 
-    /// A column of a table: cases that took too long, so that larger ones are left out.
+    /// A column of a table: the cases that took too long, so that larger ones are left out.
     #[derive(Default)]
-    struct Column(Vec<(u32, usize)>);
+    struct Column(Vec<(u32, u32)>);
 
     impl Column {
-        /// Prints the time of `work`; checks the route, or keeps it for those that follow.
+        /// Prints the time of `work`, and compares the route with the expected one, if there is one
+        /// yet; otherwise it is the expected one from now on.
         fn measure(
             &mut self,
-            (side, pins): (u32, usize),
+            (side, pins): (u32, u32),
             seconds: f64,
             expected: &mut Option<Route>,
             work: impl FnMut() -> Result<Route>,
@@ -160,7 +111,8 @@ mod table {
         }
     }
 
-    /// The columns of a table of nets: the CPU, fields on a resident grid, and the algorithms from the host.
+    /// The columns of a table of nets: the CPU, fields on a grid in the GPU's memory, and the
+    /// algorithms from host to host.
     struct Nets<'a> {
         router: &'a DeviceRouter<Queue>,
         gpu: &'a Engine,
@@ -196,8 +148,8 @@ mod table {
             }
         }
 
-        /// Prints a row, without its end.
-        fn row(&mut self, case: (u32, usize)) -> Result<()> {
+        /// Prints a row, without the end of its line.
+        fn row(&mut self, case: (u32, u32)) -> Result<()> {
             let (side, pins) = case;
             let (grid, net) = input(side, pins)?;
             let mut expected = None;
@@ -258,7 +210,8 @@ mod table {
         const SIDE: u32 = 4096;
         const WINDOW: u32 = 64;
         let (grid, _) = input(SIDE, 0)?;
-        let mut number = random(3);
+        let mut random = Random::new(3);
+        let mut number = |limit| random.below(limit);
         let mut net = || {
             let (x, y) = (number(SIDE - WINDOW), number(SIDE - WINDOW));
             let cells = [0; 4].map(|_| Cell::at(x + number(WINDOW), y + number(WINDOW)));
@@ -288,7 +241,7 @@ mod table {
         Ok(())
     }
 
-    /// Nets and distances on resident grids, by criterion's statistics.
+    /// Nets and distances on grids in the GPU's memory, by criterion's statistics.
     fn by_criterion(router: &DeviceRouter<Queue>) -> Result<()> {
         let mut criterion = Criterion::default().configure_from_args();
         let mut group = criterion.benchmark_group("gpu route");
@@ -301,7 +254,7 @@ mod table {
             group.bench_function(BenchmarkId::new(format!("tiles {pins} pins"), &size), |b| {
                 b.iter(|| router.route(&on_device, &nets));
             });
-            // Whatever the pins.
+            // Distances do not depend on the pins.
             if pins != 16 {
                 continue;
             }
@@ -316,10 +269,6 @@ mod table {
         group.finish();
         criterion.final_summary();
         Ok(())
-    }
-
-    fn is_wanted(variable: &str) -> bool {
-        std::env::var_os(variable).is_none_or(|value| value != "0")
     }
 
     pub(crate) fn print() -> Result<()> {
@@ -356,12 +305,12 @@ mod table {
                 "report: cuda",
             ];
             let mut nets = Nets::new(&router, &gpu, &algorithms, seconds, &theirs);
-            for (side, pins, times) in REPORT {
-                nets.row((side, pins))?;
-                for time in times {
-                    match time.is_finite() {
-                        true => print!(" {:.1} |", time * 1e3),
-                        false => print!(" > 600000 |"),
+            for case in FEW_PINS.iter().chain(&MANY_PINS) {
+                nets.row((case.side, case.pins))?;
+                for time in case.seconds {
+                    match time {
+                        Some(seconds) => print!(" {:.1} |", seconds * 1e3),
+                        None => print!(" > 600000 |"),
                     }
                 }
                 println!();

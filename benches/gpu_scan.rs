@@ -1,14 +1,17 @@
-//! The prefix sum on the GPU, and a device-to-device copy of as many bytes. `cargo bench --bench gpu_scan`
+//! The prefix sum on the GPU, beside a device-to-device copy of as many bytes.
+//! `cargo bench --bench gpu_scan`
 //!
-//! Both are timed by CUDA events, data resident: median of many launches after some for warming up. The preparation of
-//! the scan's status words is outside the scan's time, and in a column of its own.
+//! Both are timed by CUDA events, with the data in the GPU's memory: the median of many launches
+//! after some for warming up. The preparation of the scan's status words is not part of the scan's
+//! time, and has a column of its own.
 
 #[cfg(target_os = "linux")]
 mod table {
     use trazar::cuda::{CudaError, Device, Event, Kernels, Queue, Stream};
-    use trazar_kernels::primitives::scan;
+    use trazar_test_support::kernels::scan;
 
-    /// Median of the GPU's time for `work`, in milliseconds. `before` runs ahead of each, untimed.
+    /// The median of the GPU's time for `work`, in milliseconds. `before` runs before each,
+    /// untimed.
     fn median_ms(
         stream: &Stream,
         runs: usize,

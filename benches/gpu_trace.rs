@@ -1,15 +1,20 @@
-//! Tracing on the GPU: image and contours in its memory, all contours and holes with their hierarchy, median of several runs
-//! by the host's clock, from the call to the last point.
+//! Tracing on the GPU: image and contours in its memory, all contours and holes with their
+//! hierarchy; the median of several runs by the host's clock, from the call to the last point.
+//! `cargo bench --bench gpu_trace`
 //!
-//! Each result that is timed is compared with the CPU's first, which is timed too (one thread, `suzuki`).
+//! Every result that is timed is first compared with the CPU's, which is timed too (one thread,
+//! `suzuki`).
 //!
-//! `TRAZAR_BENCH_SIDES=512,4096` chooses the sizes, `TRAZAR_BENCH_IMAGES=blobs,noise:0.5` the images; `TRAZAR_DATA` names a
-//! folder with more, in `masks/*.png`. `TRAZAR_BENCH_STAGES=0` leaves the stages out, `TRAZAR_BENCH_TILES=0` the table by
-//! number of tiles; `TRAZAR_BENCH_CRITERION=0` leaves out what comes last, the images of the other benches by
-//! criterion. Without a GPU it says so and ends.
-
-#[expect(dead_code, reason = "the images as bytes are for other benches")]
-mod images;
+//! | variable | what it chooses |
+//! |---|---|
+//! | `TRAZAR_BENCH_SIDES=512,4096` | the sizes |
+//! | `TRAZAR_BENCH_IMAGES=blobs,noise:0.5` | the images |
+//! | `TRAZAR_DATA=FOLDER` | more images, `FOLDER/masks/*.png` |
+//! | `TRAZAR_BENCH_STAGES=0` | leaves out the stages |
+//! | `TRAZAR_BENCH_TILES=0` | leaves out the table by number of tiles |
+//! | `TRAZAR_BENCH_CRITERION=0` | leaves out the measurements by criterion, which come last |
+//!
+//! Without a GPU the bench says so and ends.
 
 use std::time::Instant;
 
@@ -20,16 +25,10 @@ use trazar::{
     Approximation, BinaryImage, DeviceImage, DeviceTracer, Engine, Geometry, Result,
     TraceAlgorithm, TraceOptions,
 };
+use trazar_bench_support::images;
+use trazar_bench_support::settings::{is_wanted, list};
 
 const MS_PER_S: f64 = 1e3;
-
-fn list(variable: &str, default: &str) -> Vec<String> {
-    std::env::var(variable)
-        .unwrap_or_else(|_| default.to_owned())
-        .split(',')
-        .map(|item| item.trim().to_owned())
-        .collect()
-}
 
 fn median(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
@@ -48,7 +47,7 @@ fn median_ms(repeats: usize, mut work: impl FnMut() -> Result<()>) -> Result<f64
     Ok(median(times))
 }
 
-/// The median time of each stage, waited for one by one.
+/// The median time of each stage, with a wait for the GPU after each.
 fn stages(
     tracer: &DeviceTracer<Queue>,
     image: &DeviceImage<Queue>,
@@ -120,11 +119,12 @@ fn bench(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryImage) -> Resul
             Ok(())
         })?;
         println!(
-            "  {kind:<16} {count:>8} contours {points:>10} points {ms:>9.3} ms {:>7.1} Gpixel/s {:>7.1} Mpoint/s   one core {cpu_ms:>8.1} ms",
+            "  {kind:<16} {count:>8} contours {points:>10} points {ms:>9.3} ms {:>7.1} Gpixel/s \
+             {:>7.1} Mpoint/s   one core {cpu_ms:>8.1} ms",
             image.pixel_count() as f64 / 1e6 / ms,
             points as f64 / 1e3 / ms
         );
-        if std::env::var_os("TRAZAR_BENCH_STAGES").is_none_or(|value| value != "0") {
+        if is_wanted("TRAZAR_BENCH_STAGES") {
             for (stage, ms) in stages(tracer, &on_device, &options, repeats)? {
                 println!("    {stage:<22} {ms:>9.3} ms");
             }
@@ -133,7 +133,8 @@ fn bench(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryImage) -> Resul
     Ok(())
 }
 
-/// Both algorithms on the images of the other benches, and tiles by their number, by criterion's statistics.
+/// Both algorithms on the images of the other benches, and several numbers of tiles, by criterion's
+/// statistics.
 fn by_criterion(tracer: &DeviceTracer<Queue>) {
     let mut criterion = Criterion::default().configure_from_args();
     images::for_each(&mut criterion, "gpu trace", |group, input| {
@@ -157,7 +158,7 @@ fn by_criterion(tracer: &DeviceTracer<Queue>) {
                 bench(format!("{} {name}", algorithm.name()), options);
             }
         }
-        // Where a thread's tile does not take seconds.
+        // Above this number of pixels per tile, the one thread of a tile takes seconds.
         const MOST_PIXELS: u64 = 1 << 18;
         for side in [1, 2, 4, 8, 16, 32, 64, 128, 256] {
             if input.image.pixel_count() <= MOST_PIXELS * u64::from(side * side) {
@@ -172,8 +173,9 @@ fn by_criterion(tracer: &DeviceTracer<Queue>) {
     criterion.final_summary();
 }
 
-/// By tiles, from one rectangle on, and by components beside them: the sizes and numbers of rectangles that Garcia-Molla et al.
-/// (2022) give times of in their tables 2 and 3.
+/// The algorithm tiles, from one tile on, beside components: the sizes and numbers of tiles in
+/// tables 2 and 3 of V. M. Garcia-Molla, P. Alonso-Jordá and R. García-Laguía, *Parallel border
+/// tracking in binary images using GPUs*, 2022.
 fn bench_tiles(tracer: &DeviceTracer<Queue>) -> Result<()> {
     for (width, height) in [(1232, 1028), (2464, 2056), (4928, 4112)] {
         // Some tens of borders.
@@ -216,7 +218,7 @@ fn bench_tiles(tracer: &DeviceTracer<Queue>) -> Result<()> {
     Ok(())
 }
 
-/// The image with pixels eight times as large.
+/// The image with each pixel enlarged to 8 × 8.
 fn enlarged(image: &BinaryImage, width: u32, height: u32) -> Result<BinaryImage> {
     let mut large = BinaryImage::new(width, height)?;
     for y in 0..height {
@@ -239,21 +241,11 @@ fn main() -> Result<()> {
     };
     println!("{}", device.info().name);
     let tracer = DeviceTracer::new(&device)?;
-    if let Some(folder) = std::env::var_os("TRAZAR_DATA") {
-        let folder = std::path::Path::new(&folder).join("masks");
-        let mut paths: Vec<_> = std::fs::read_dir(&folder)
-            .into_iter()
-            .flatten()
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .filter(|path| path.extension().is_some_and(|e| e == "png"))
-            .collect();
-        paths.sort();
-        for path in paths {
-            let read = trazar::formats::read_image(&path, &Default::default())?;
-            bench(&tracer, &path.display().to_string(), &read.image)?;
-        }
+    for path in images::masks() {
+        let read = trazar::formats::read_image(&path, &Default::default())?;
+        bench(&tracer, &path.display().to_string(), &read.image)?;
     }
-    if std::env::var_os("TRAZAR_BENCH_TILES").is_none_or(|value| value != "0") {
+    if is_wanted("TRAZAR_BENCH_TILES") {
         bench_tiles(&tracer)?;
     }
     for side in list("TRAZAR_BENCH_SIDES", "512,1024,2048,4096,8192,16384") {
@@ -264,7 +256,7 @@ fn main() -> Result<()> {
             }
         }
     }
-    if std::env::var_os("TRAZAR_BENCH_CRITERION").is_none_or(|value| value != "0") {
+    if is_wanted("TRAZAR_BENCH_CRITERION") {
         by_criterion(&tracer);
     }
     Ok(())

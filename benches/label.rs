@@ -1,15 +1,14 @@
-//! `cargo bench --bench label`: components of images of several kinds and sizes, in pixels a
-//! second. "bits" starts from the packed image, "bytes" packs it from one byte a pixel first.
+//! `cargo bench --bench label`: components of images of several kinds and sizes, in pixels per
+//! second. "bits" starts from the packed image, "bytes" packs it from one byte per pixel first.
 
 #![allow(
     missing_docs,
     reason = "criterion's macros make undocumented functions"
 )]
 
-mod images;
-
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use trazar::{BinaryImage, Connectivity, Engine, LabelAlgorithm, LabelOptions};
+use trazar_bench_support::images;
 
 fn label(criterion: &mut Criterion) {
     let engine = Engine::cpu();

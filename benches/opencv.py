@@ -4,18 +4,19 @@
     pip install -r benches/requirements.txt
     python3 benches/opencv.py [--sides 512,2048,8192] [--masks FOLDER] [--only label|trace]
 
-Builds the example `side_by_side` in release mode, which draws the images and times the library.
-Both sides start from one byte a pixel in memory and take the fastest of several runs; freeing
-results does not count. Prints two tables in Markdown, in milliseconds:
+Builds the program `side_by_side` of `benches/support` in release mode, which draws the images and
+times the library. Both sides start from one byte per pixel in memory and take the fastest of
+several runs; freeing results does not count. Prints two tables in Markdown, in milliseconds:
 
-- `bytes` includes packing bytes to bits, and is what to compare with OpenCV;
+- `bytes` includes packing bytes to bits, and is the time to compare with OpenCV's;
 - `bits` starts from the packed image;
 - the ratio is OpenCV on one thread over the sequential algorithm from bytes: above 1, this
   library is faster.
 
 OpenCV's `ccomp` and `tree` retrievals can take time quadratic in the number of contours: they are
 timed up to 20,000 contours, and the table says "-" beyond. OpenCV's times for contours include
-making one Python array each, which tells where there are very many small ones (noise).
+making one Python array for each contour, which matters where there are very many small ones
+(noise).
 """
 
 import argparse
@@ -36,7 +37,8 @@ MOST_CONTOURS_FOR_LEVELS = 20_000
 
 
 def fastest(repeat, run):
-    """Seconds of the fastest of `repeat` runs, or of as many, at least 3, as fit in 2 seconds."""
+    """The seconds of the fastest of `repeat` runs. After 2 seconds, but not before the third run,
+    no other run begins."""
     seconds = []
     while len(seconds) < 3 or (len(seconds) < repeat and sum(seconds) < 2):
         start = time.perf_counter()
@@ -48,12 +50,12 @@ def fastest(repeat, run):
 
 def build():
     subprocess.run(
-        ["cargo", "build", "--quiet", "--release", "--example", "side_by_side"],
+        "cargo build --quiet --release --package trazar-bench-support --bin side_by_side".split(),
         cwd=ROOT,
         check=True,
     )
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    return target / "release" / "examples" / "side_by_side"
+    return target / "release" / "side_by_side"
 
 
 def images(program, sides, masks, folder):

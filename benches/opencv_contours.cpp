@@ -18,8 +18,8 @@
 // median of 5 to 50 runs, as many as fit in a second, in milliseconds. Freeing results does not
 // count. "link runs" is `findContoursLinkRuns` (4.10 or later): two levels, but other points.
 //
-// The checksum covers all contours and points in their order; `examples/contour_times.rs` prints
-// the same one. The result of every run is compared with that of RETR_LIST with hierarchy.
+// The checksum covers all contours and points in their order; `contour_times` in `benches/support`
+// prints the same one. The result of every run is compared with that of RETR_LIST with hierarchy.
 //
 // RETR_CCOMP and RETR_TREE can take time quadratic in the number of contours: they are timed up to
 // 20,000 contours, or `--levels-up-to`.

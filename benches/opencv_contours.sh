@@ -9,7 +9,7 @@
 # OPENCV is the source of OpenCV 4.14 or later: a clone of its repository, or the folder `opencv`
 # in the source distribution of `opencv-python-headless` on PyPI (`pip download --no-deps
 # --no-binary opencv-python-headless opencv-python-headless==5.0.0.93`). `build` needs cmake, a
-# C++ compiler and cargo, and 10 to 20 minutes of processor time. What it makes is linked so that
+# C++ compiler and cargo, and 10 to 20 minutes of processor time. Both programs are linked so that
 # FOLDER, without its `build`, can be copied to another x86-64 machine with Linux: `run` and
 # `images` need nothing else.
 #
@@ -29,7 +29,7 @@ build() {
     folder=$(realpath "$1")
     opencv=$(realpath "$2")
     cmake=${CMAKE:-cmake}
-    # Nothing but what finding contours needs; threads and instructions as OpenCV chooses them.
+    # Only what finding contours needs; threads and instructions as OpenCV chooses them.
     "$cmake" -S "$opencv" -B "$folder/build" -DCMAKE_BUILD_TYPE=Release \
         -DBUILD_LIST=core,imgproc -DBUILD_SHARED_LIBS=OFF -DCPU_BASELINE=SSE4_2 \
         -DBUILD_TESTS=OFF -DBUILD_PERF_TESTS=OFF -DBUILD_EXAMPLES=OFF -DBUILD_opencv_apps=OFF \
@@ -52,8 +52,8 @@ build() {
         -Wl,--start-group "${libraries[@]}" -Wl,--end-group -pthread -ldl
 
     cd "$root"
-    cargo build --release --locked --example contour_times
-    cp "${CARGO_TARGET_DIR:-target}/release/examples/contour_times" "$folder/"
+    cargo build --release --locked -p trazar-bench-support --bin contour_times
+    cp "${CARGO_TARGET_DIR:-target}/release/contour_times" "$folder/"
 }
 
 images() {

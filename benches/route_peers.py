@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""Times shortest paths by SciPy and scikit-image beside this library: the same grids, the same machine, the same run.
+"""Times shortest paths by SciPy and scikit-image beside this library: the same grids, the same
+machine, the same run.
 
     pip install -r benches/requirements.txt scipy scikit-image
     python3 benches/route_peers.py [--sides 256,1024]
 
-Builds the example `route_times` in release mode, which makes the grids (random weights from 1 to 90) and times the library on the
-distances of all cells from the first. SciPy's `csgraph.dijkstra` computes the same; the last cell's are compared. scikit-image's `MCP` has weights on cells instead of edges: it
-computes the same number of distances on a grid of the same size, but other ones. Each time is the fastest of several runs, on one
-thread, without making the graph. Prints a table in Markdown, in seconds and millions of cells a second.
+Builds the program `route_times` of `benches/support` in release mode, which makes the grids (random
+weights from 1 to 90) and times the library on the distances of all cells from the first. SciPy's
+`csgraph.dijkstra` computes the same distances; those of the last cell are compared. scikit-image's
+`MCP` has weights on cells instead of edges: it computes as many distances on a grid of the same
+size, but different ones. Each time is the fastest of several runs, on one thread, without making
+the graph. Prints a table in Markdown, in seconds and millions of cells per second.
 """
 
 import argparse
@@ -29,7 +32,8 @@ REPEAT = 5
 
 
 def fastest(run):
-    """Seconds of the fastest of `REPEAT` runs, or of as many, at least 2, as fit in 10 seconds, and the last result."""
+    """The seconds of the fastest of `REPEAT` runs, and the last result. After 10 seconds, but not
+    before the second run, no other run begins."""
     seconds = []
     while len(seconds) < 2 or (len(seconds) < REPEAT and sum(seconds) < 10):
         start = time.perf_counter()
@@ -40,12 +44,12 @@ def fastest(run):
 
 def build():
     subprocess.run(
-        ["cargo", "build", "--quiet", "--release", "--example", "route_times"],
+        "cargo build --quiet --release --package trazar-bench-support --bin route_times".split(),
         cwd=ROOT,
         check=True,
     )
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    return target / "release" / "examples" / "route_times"
+    return target / "release" / "route_times"
 
 
 def graph(weights, side):

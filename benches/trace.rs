@@ -1,17 +1,16 @@
-//! `cargo bench --bench trace`: borders of images of several kinds and sizes, in pixels a
-//! second. "bits" starts from the packed image, "bytes" packs it from one byte a pixel first.
+//! `cargo bench --bench trace`: borders of images of several kinds and sizes, in pixels per second.
+//! "bits" starts from the packed image, "bytes" packs it from one byte per pixel first.
 
 #![allow(
     missing_docs,
     reason = "criterion's macros make undocumented functions"
 )]
 
-mod images;
-
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use trazar::{
     Approximation, BinaryImage, Device, Engine, Geometry, Retrieval, TraceAlgorithm, TraceOptions,
 };
+use trazar_bench_support::images;
 
 fn trace(criterion: &mut Criterion) {
     let engine = Engine::cpu();
@@ -49,7 +48,7 @@ fn trace(criterion: &mut Criterion) {
     ];
     images::for_each(criterion, "trace", |group, input| {
         for (name, options) in &variants {
-            // All variants where they take little time, the main one everywhere.
+            // All variants on small images, the main one on all of them.
             if *options != tree && input.image.pixel_count() > 1 << 23 {
                 continue;
             }
@@ -70,7 +69,7 @@ fn trace(criterion: &mut Criterion) {
     });
 }
 
-/// All algorithms on each image, and tiles by their number.
+/// All algorithms on each image, and the algorithm tiles with several numbers of tiles.
 fn algorithms(criterion: &mut Criterion) {
     let engine = Engine::cpu();
     images::for_each(criterion, "trace algorithms", |group, input| {

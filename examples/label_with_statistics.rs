@@ -1,11 +1,12 @@
-//! Labels the connected components of an image and prints what each of them measures.
+//! Labels the connected components of an image and prints the area, bounding box and centroid of
+//! each.
 //!
 //! ```sh
 //! cargo run --release --example label_with_statistics -- docs/images/mask.png
 //! ```
 //!
-//! The labels are those of `scipy.ndimage.label`: 0 is background, and components are numbered from 1
-//! in raster order of their first pixels.
+//! The labels are those of `scipy.ndimage.label`: 0 is background, and components are numbered from
+//! 1 in raster order of their first pixels.
 
 use std::error::Error;
 

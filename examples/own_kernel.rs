@@ -1,12 +1,12 @@
-//! A kernel of one's own, tested without a GPU: the emulator runs it thread by thread and reports a planted
-//! data race.
+//! A kernel of one's own, tested without a GPU: the emulator runs it thread by thread and reports a
+//! planted data race.
 //!
 //! ```sh
 //! cargo run --release --example own_kernel
 //! ```
 //!
-//! `docs/emulator.md` lists what the emulator reports; `cuda_builder/README.md` tells how a crate of kernels
-//! becomes PTX for a GPU.
+//! `docs/emulator.md` lists what the emulator reports; `cuda_builder/README.md` tells how a crate
+//! of kernels becomes PTX for a GPU.
 
 use std::error::Error;
 
@@ -16,12 +16,12 @@ use cuda_std::prelude::*;
 /// Threads per block.
 const BLOCK: u32 = 64;
 
-/// Reverses each chunk of 64 elements in place; a block per chunk, a thread per element.
+/// Reverses each chunk of 64 elements in place; one block per chunk, one thread per element.
 ///
 /// Reads and writes every element of `values` once: 8 bytes per element.
 ///
 /// # Safety
-/// `values` has 64 elements per block, which nothing else uses meanwhile.
+/// `values` has 64 elements per block, and nothing else uses them during the launch.
 #[kernel(block = 64)]
 pub unsafe fn reverse(values: ViewMut<'_, u32>) {
     let t = thread::thread_idx_x();
@@ -34,7 +34,7 @@ pub unsafe fn reverse(values: ViewMut<'_, u32>) {
 /// [`reverse`] without its barrier: a thread may write an element that another one has yet to read.
 ///
 /// # Safety
-/// Those of [`reverse`].
+/// As for [`reverse`].
 #[kernel(block = 64)]
 pub unsafe fn reverse_too_early(values: ViewMut<'_, u32>) {
     let t = thread::thread_idx_x();
@@ -46,7 +46,7 @@ pub unsafe fn reverse_too_early(values: ViewMut<'_, u32>) {
 fn main() -> Result<(), Box<dyn Error>> {
     let numbers: Vec<u32> = (0..2 * BLOCK).collect();
 
-    // The seed chooses the order in which threads run; each is another test.
+    // The seed chooses the order in which threads run, so that each seed is another test.
     for seed in 0..16 {
         let emulator = Emulator::new(seed);
         let mut values = emulator.upload(&numbers)?;

@@ -1,12 +1,12 @@
-//! From bytes to contours without leaving the GPU: bytes are packed to bits there, labelled and traced,
-//! and only what is asked for comes back.
+//! From bytes to contours without leaving the GPU: bytes are packed to bits, labelled and traced
+//! there, and only what is asked for is copied back.
 //!
 //! ```sh
 //! cargo run --release --example stay_on_gpu
 //! ```
 //!
-//! Without a GPU it says so and stops. The pipeline itself is written for any `Gpu`, so that the emulator
-//! runs it too: `cargo run --release --example stay_on_gpu -- --emulator`.
+//! Without a GPU it says so and stops. The pipeline itself is written for any `Gpu`, so that the
+//! emulator runs it too: `cargo run --release --example stay_on_gpu -- --emulator`.
 
 use std::error::Error;
 
@@ -47,8 +47,8 @@ fn pipeline<G: Gpu>(tracer: &DeviceTracer<G>, side: u32) -> Result<(), Box<dyn E
         .collect();
     let bytes = gpu.upload(&bytes)?;
 
-    // Foreground is `value > 127`. Everything from here on is queued on the GPU; the host waits only for
-    // the counts that later stages' memory depends on.
+    // Foreground is `value > 127`. Everything from here on is queued on the GPU; the host waits
+    // only for the counts that later stages' memory depends on.
     let image = DeviceImage::pack(labeler.gpu(), side, side, &bytes, 127)?;
     let labels = labeler.label(&image, Connectivity::Eight, LabelAlgorithm::Tiles)?;
     let contours = tracer.trace(&image, &TraceOptions::default())?;

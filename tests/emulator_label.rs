@@ -1,12 +1,8 @@
-//! The GPU's labels and prefix sums under the emulator: equal to the processor's, whatever the order of the threads.
+//! The GPU's labels and prefix sums under the emulator: equal to the CPU's in every order of the
+//! threads.
 //!
-//! Images and orders follow one seed, which a failure names: `TRAZAR_SEED` gives another.
+//! Images and orders follow one seed, which a failure names; `TRAZAR_SEED` replaces it.
 
-mod emulated;
-mod labels;
-
-use emulated::{check, emulator, emulator_of, image, say, seed, side};
-use labels::{ALGORITHMS, CONNECTIVITIES, difference, options};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
@@ -15,7 +11,10 @@ use trazar::gpu::Scanner;
 use trazar::{
     BinaryImage, Connectivity, Device, DeviceImage, DeviceLabeler, Engine, Error, LabelAlgorithm,
 };
-use trazar_kernels::primitives::scan::{self, TILE};
+use trazar_test_support::emulators::{check, emulator, emulator_of, say, seed};
+use trazar_test_support::images::{image, side};
+use trazar_test_support::kernels::scan::{self, TILE};
+use trazar_test_support::labels::{ALGORITHMS, CONNECTIVITIES, difference, options};
 
 /// Labels `image` both ways and compares.
 fn check_labels(
@@ -51,7 +50,8 @@ fn labels_of_random_images() {
     );
 }
 
-/// Every pattern at one awkward size, each algorithm and connectivity, each under an order of its own.
+/// Every pattern at one awkward size, by each algorithm and connectivity, each in its own order of
+/// threads.
 #[test]
 fn labels_of_every_pattern() {
     let mut order = seed();
@@ -72,7 +72,7 @@ fn labels_of_every_pattern() {
     );
 }
 
-/// One image under many orders.
+/// One image in many orders of threads.
 #[test]
 fn labels_in_many_orders() {
     let image = generate::noise(130, 66, 0.45, seed()).unwrap();
@@ -91,7 +91,8 @@ fn labels_in_many_orders() {
     );
 }
 
-/// Sparse noise where tiles meet: what lies on two sides of a border often touches at one place only.
+/// Sparse noise where tiles meet: components on the two sides of a seam often touch at one pixel
+/// only.
 #[test]
 fn labels_where_tiles_meet() {
     let mut order = seed();
@@ -109,7 +110,7 @@ fn labels_where_tiles_meet() {
     say("labels where tiles meet", &format!("seeds to {order}"));
 }
 
-/// Every way to set the four pixels where four tiles meet: nothing else joins what touches there.
+/// Every way to set the four pixels where four tiles meet, which touch nothing else.
 #[test]
 fn labels_where_four_tiles_meet() {
     // Tiles have 256 columns and 64 rows.
@@ -130,13 +131,13 @@ fn labels_where_four_tiles_meet() {
     }
 }
 
-/// Tiles of as many runs as are written at once, of one less and of one more.
+/// Tiles with as many runs as a band holds, with one run less, and with one more.
 #[test]
 fn labels_of_as_many_runs_as_a_band_holds() {
     // Half the pixels of 16 rows of 256.
     let most = 2048;
     for runs in [most - 1, most, most + 1] {
-        // Runs of a pixel that touch no other, over all rows of the tile.
+        // Runs of one pixel that touch no other run, in all rows of the tile.
         let mut image = BinaryImage::new(256, 64).unwrap();
         for run in 0..runs {
             let y = run % 64;
@@ -152,7 +153,7 @@ fn labels_of_as_many_runs_as_a_band_holds() {
 
 #[test]
 fn labels_and_images_from_bytes() {
-    // Of the widths, those that are multiples of 16 have a kernel of their own.
+    // Widths that are multiples of 16 have their own kernel.
     let width = prop_oneof![side(200), (1..=12u32).prop_map(|n| 16 * n)];
     let size = (width, side(100));
     let bytes = size.prop_flat_map(|(width, height)| {
@@ -196,7 +197,7 @@ fn sums(values: &[u32]) -> (Vec<u32>, u32) {
     (sums.collect(), sum)
 }
 
-/// Values of some tiles, of which some are all 0: their sums are too.
+/// Values of several tiles, some of which are all 0, so that their sums are 0 too.
 fn values() -> impl Strategy<Value = Vec<u32>> {
     let edges = [
         0,
@@ -248,7 +249,7 @@ fn prefix_sums() {
     );
 }
 
-/// Any number of blocks gives the sums, also where only some of them are in flight at once.
+/// Any number of blocks gives the sums, also if only some of them are resident at once.
 #[test]
 fn prefix_sums_by_any_number_of_blocks() {
     let values = values().prop_filter("not empty", |values| !values.is_empty());
@@ -264,12 +265,12 @@ fn prefix_sums_by_any_number_of_blocks() {
             let mut total = emulator.alloc(1)?;
             let mut status = emulator.alloc(status_len as usize)?;
             let mut ticket = emulator.alloc(1)?;
-            // SAFETY: lengths, alignment and order as the kernels ask for.
+            // SAFETY: lengths, alignment and order are those of the kernels' contracts.
             unsafe {
                 let blocks = status_len.div_ceil(256);
                 scan::scan_init::launch(&emulator, blocks, status.view_mut(), ticket.view_mut())
             }?;
-            // SAFETY: as above; any number of blocks will do.
+            // SAFETY: as above; any number of blocks is valid.
             unsafe {
                 scan::scan_exclusive::launch(
                     &emulator,
@@ -290,13 +291,13 @@ fn prefix_sums_by_any_number_of_blocks() {
     );
 }
 
-/// A block that comes late has more sums to add before its first tile than a warp reads at a time.
+/// Look-back over more tiles than a warp reads at a time, by a block that starts late.
 #[test]
 fn prefix_sums_by_a_block_that_comes_late() {
     let before = 2 * 288 + 3;
     let n = before * TILE + TILE + 1;
     let values: Vec<u32> = (0..n).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
-    // What blocks have published that were there before.
+    // The status words that earlier blocks have published.
     let mut status = vec![0; scan::status_len(n) as usize];
     let tiles = values.chunks(TILE as usize).take(before as usize);
     for (status, tile) in status.iter_mut().zip(tiles) {
@@ -308,7 +309,8 @@ fn prefix_sums_by_a_block_that_comes_late() {
     let mut total = emulator.alloc(1).unwrap();
     let mut status = emulator.upload(&status).unwrap();
     let mut ticket = emulator.upload(&[before]).unwrap();
-    // SAFETY: lengths and alignment as the kernel asks for, status and ticket as it leaves them on the way.
+    // SAFETY: lengths and alignment are those of the kernel's contract; status and ticket are as
+    // blocks of the same launch leave them.
     unsafe {
         scan::scan_exclusive::launch(
             &emulator,

@@ -1,5 +1,6 @@
-//! Pipelines whose inputs come from another queue: each waits for the input, and nothing that happens to the input afterwards
-//! comes before the pipeline's work. On a GPU a mistake here would be a rare wrong result; the emulator reports it.
+//! Pipelines with inputs from another queue. Each pipeline waits for its input, and later work on
+//! the input waits for the pipeline. On a GPU a mistake here would be a rare wrong result; the
+//! emulator reports it.
 
 use trazar::emulator::Emulator;
 use trazar::generate;
@@ -10,7 +11,7 @@ use trazar::{
     LabelAlgorithm, LabelOptions, TraceAlgorithm, TraceOptions,
 };
 
-/// The queue that inputs come from, and the one that works.
+/// The queue of the inputs, and the queue of the pipelines.
 fn queues(seed: u64) -> (Emulator, Emulator) {
     let inputs = Emulator::new(seed);
     let works = inputs.another_queue();
@@ -40,7 +41,7 @@ fn labels_and_statistics() {
         let found = labeler
             .label(&input, Connectivity::Eight, algorithm)
             .unwrap();
-        // With a third queue, that neither the image nor the labels belong to.
+        // With a third queue, to which neither the image nor the labels belong.
         let measures = DeviceLabeler::on(inputs.another_queue());
         // SAFETY: these are the image's labels.
         let components = unsafe { measures.measure(&input, &found) }.unwrap();
@@ -57,7 +58,7 @@ fn labels_and_statistics() {
 
 #[test]
 fn bytes() {
-    // A width for the kernel that labels bytes, and one that is packed first.
+    // A width for the kernel that labels bytes, and a width that is packed to bits first.
     for width in [96, 77] {
         let (inputs, works) = queues(2);
         let labeler = DeviceLabeler::on(works);
@@ -133,7 +134,7 @@ fn routes() {
     for y in 5..30 {
         grid.set_right(Cell::at(40, y), 50).unwrap();
     }
-    // Two pins that fields join, and some that only tiles reach.
+    // Two pins that fields join, and some pins that only tiles reach.
     let nets = [
         Net::from_cells([(30, 10), (50, 12), (33, 20), (60, 30)].map(|(x, y)| Cell::at(x, y))),
         Net::from_cells([Cell::at(1, 1), Cell::at(68, 38)]),
@@ -157,7 +158,7 @@ fn routes() {
     let found: Vec<u64> = found.iter().map(trazar::route::Route::cost).collect();
     assert_eq!(found, costs);
 
-    // The work may not be done when `distances` returns.
+    // The work may still go on when `distances` returns.
     let input = DeviceGrid::upload(&inputs, &grid).unwrap();
     let found = router.distances(&input, &[Cell::at(1, 1)]).unwrap();
     drop(input);
@@ -165,11 +166,12 @@ fn routes() {
     assert_eq!(found[38 * 70 + 68], (67 + 37) * 5);
 }
 
-/// What a pipeline holds is given back where it fails half-way, too.
+/// A pipeline that fails half-way also gives back what it holds.
 #[test]
 fn failures_release_their_inputs() {
     let image = image();
-    // Too few steps for the whole, so that some launch fails: whichever it is, the input can be dropped and used.
+    // Too few steps for the whole pipeline, so that some launch fails. Whichever it is, the input
+    // can be used and dropped.
     let mut failures = 0;
     for limit in [1, 100, 1_000, 4_000, 16_000] {
         let inputs = Emulator::new(6);

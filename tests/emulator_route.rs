@@ -1,22 +1,20 @@
-//! The GPU's routes under the emulator: equal to the CPU's, path by path and cell by cell, whatever the order of the threads.
+//! The GPU's routes under the emulator: equal to the CPU's, path by path and cell by cell, in every
+//! order of the threads.
 //!
-//! Grids, nets and orders follow one seed, which a failure names: `TRAZAR_SEED` gives another.
+//! Grids, nets and orders follow one seed, which a failure names; `TRAZAR_SEED` replaces it.
 
-#[allow(dead_code, reason = "the images are for other tests")]
-mod emulated;
-mod routes;
-
-use emulated::{check, emulator, emulator_of, seed};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
-use routes::{Weights, mistake, net, on_device, random_grid};
 use trazar::emulator::Emulator;
 use trazar::route::{
     BLOCKED, Cell, DeviceRouter, Net, Pin, RouteAlgorithm, RouteOptions, RoutingGrid, Window,
 };
 use trazar::{Engine, Error};
-use trazar_kernels::route::sweep::CHUNK;
+use trazar_test_support::emulators::{check, emulator, emulator_of, seed};
+use trazar_test_support::grids::{Weights, net, random_grid};
+use trazar_test_support::kernels::SWEEP_CHUNK as CHUNK;
+use trazar_test_support::routes::{mistake, on_device};
 
 /// Routes both ways and compares.
 fn check_routes(
@@ -73,7 +71,7 @@ fn routes_on_small_grids() {
     );
 }
 
-/// Lines about as long as a warp, two warps and a chunk.
+/// Lines that are about as long as a warp, two warps and a chunk.
 #[test]
 fn routes_along_long_lines() {
     let sides = || select(vec![31, 32, 33, 63, 64, 65, 255, 256, 257, 520]);
@@ -87,7 +85,7 @@ fn routes_along_long_lines() {
     );
 }
 
-/// Distances go from chunk to chunk, and around blocked edges in all of them.
+/// Distances that are carried from chunk to chunk, with blocked edges in all of them.
 #[test]
 fn routes_from_chunk_to_chunk() {
     for &algorithm in on_device() {
@@ -108,8 +106,8 @@ fn routes_from_chunk_to_chunk() {
     }
 }
 
-/// The tree begins where a line's second chunk does, from either end: to this cell comes what the
-/// chunk before carries on, and the cell has a distance of its own.
+/// The tree begins at the first cell of a line's second chunk, seen from either end. This cell has
+/// its own distance, and also gets the one that the previous chunk carries over.
 #[test]
 fn routes_from_the_start_of_a_second_chunk() {
     let length = CHUNK + 2;
@@ -132,7 +130,7 @@ fn routes_from_the_start_of_a_second_chunk() {
     }
 }
 
-/// More groups of lines than one in both directions, and paths through several patches.
+/// More than one group of lines in both directions, and paths through several patches.
 #[test]
 fn routes_across_groups_of_lines() {
     for (order, &algorithm) in (seed()..).zip(on_device()) {
@@ -146,7 +144,7 @@ fn routes_across_groups_of_lines() {
     }
 }
 
-/// All edges free: distances say nothing, steps all.
+/// All edges have weight 0: all distances are 0, and only the number of steps decides.
 #[test]
 fn routes_over_free_edges_alone() {
     let grid = RoutingGrid::uniform(36, 18, 0).unwrap();
@@ -163,8 +161,8 @@ fn routes_over_free_edges_alone() {
     }
 }
 
-/// A path that goes back and forth through the whole grid, so that its distances pass 2³² (and what tiles count), and sweeps are
-/// many.
+/// A path that goes back and forth through the whole grid: its distances exceed 2³² (and the limit
+/// of tiles), and it takes many sweeps.
 #[test]
 fn routes_through_a_maze_of_heavy_edges() {
     let heavy = BLOCKED - 1;
@@ -184,8 +182,8 @@ fn routes_through_a_maze_of_heavy_edges() {
     }
 }
 
-/// Several nets: on the whole grid, in windows, of no pins; pins that cannot be reached, that share cells, that are joined at
-/// several.
+/// Several nets: on the whole grid, in windows, without pins; pins that cannot be reached, that
+/// share cells, that are joined at several cells.
 #[test]
 fn routes_of_several_nets() {
     let mut grid = random_grid(14, 9, 2, Weights::Small, seed());
@@ -237,7 +235,8 @@ fn routes_of_several_nets() {
     }
 }
 
-/// More cells of pins than a block has threads, and than all blocks that look for the nearest one have.
+/// More cells of pins than one block has threads, and than all blocks have that search for the
+/// nearest pin.
 #[test]
 fn routes_to_the_nearest_of_many_cells() {
     let grid = random_grid(20, 15, 1, Weights::Small, seed());

@@ -1,21 +1,14 @@
-//! Routing by fields under the emulator: nets whose pins stand close, ties, boxes that turn out too small, pins that only a search
-//! finds, whatever the order of the threads.
+//! Routing by fields under the emulator, in every order of the threads: nets whose pins are close
+//! together, ties, boxes that turn out too small, pins that only a search finds.
 //!
-//! Grids, nets and orders follow one seed, which a failure names: `TRAZAR_SEED` gives another.
-
-#[allow(dead_code, reason = "the images are for other tests")]
-mod emulated;
-#[allow(dead_code, reason = "the other algorithms are for other tests")]
-mod routes;
+//! Grids, nets and orders follow one seed, which a failure names; `TRAZAR_SEED` replaces it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use emulated::{check, emulator, emulator_of, seed};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
-use routes::{Random, Weights, mistake, net, random_grid};
 use trazar::emulator::{Buffer, Emulator, EmulatorError};
 use trazar::gpu::{Gpu, KernelSpec, LaunchConfig, Launcher, Pod};
 use trazar::route::{
@@ -23,9 +16,13 @@ use trazar::route::{
     RouteOptions, RoutingGrid, Window,
 };
 use trazar::{Device, Engine, Error};
+use trazar_test_support::emulators::{check, emulator, emulator_of, seed};
+use trazar_test_support::grids::{Weights, net, random_grid};
+use trazar_test_support::routes::mistake;
+use trazar_test_support::seeds::Random;
 
-/// Routes by fields, and compares with the CPU. By net, how the pins were joined; nothing if a cost
-/// was too large, as it should be.
+/// Routes by fields, and compares with the CPU. Returns for each net how its pins were joined;
+/// nothing if a cost was too large for fields, and had to be refused.
 fn check_nets<G: Gpu>(
     gpu: &G,
     grid: &RoutingGrid,
@@ -53,7 +50,8 @@ fn check_nets<G: Gpu>(
     Ok(uses)
 }
 
-/// [`check_nets`] for what is drawn once, with boxes as large as they get: how large decides which of its nets are for fields.
+/// [`check_nets`] on cases that are not shrunk, with the largest boxes: their size decides which
+/// nets are for fields.
 #[track_caller]
 fn assert_nets(what: &str, grid: &RoutingGrid, nets: &[Net]) -> Vec<FieldUse> {
     let emulator = emulator_of(seed()).with_shared_per_block(227 << 10);
@@ -63,7 +61,7 @@ fn assert_nets(what: &str, grid: &RoutingGrid, nets: &[Net]) -> Vec<FieldUse> {
     }
 }
 
-/// All `pins` are joined by fields.
+/// Checks that all `pins` are joined by fields.
 fn by_fields_alone(pins: usize) -> FieldUse {
     FieldUse {
         by_fields: pins,
@@ -71,7 +69,7 @@ fn by_fields_alone(pins: usize) -> FieldUse {
     }
 }
 
-/// Weights without free edges: grids that fields are for.
+/// Weights without edges of weight 0, which fields do not support.
 fn weights() -> impl Strategy<Value = Weights> {
     select(vec![
         Weights::Small,
@@ -81,7 +79,7 @@ fn weights() -> impl Strategy<Value = Weights> {
     ])
 }
 
-/// Up to four nets at once, some in windows, some of many pins.
+/// Up to four nets at once, some in windows, some with many pins.
 #[test]
 fn routes_of_random_nets() {
     let case = (
@@ -109,7 +107,7 @@ fn routes_of_random_nets() {
                     if random.below(2) == 0 {
                         return net;
                     }
-                    // A window around all that lie in one half of the grid.
+                    // A window around all pins in one half of the grid.
                     let keep = |cell: &Cell| (cell.x * 2 < width) == (first.x * 2 < width);
                     let half = (width - 1) / 2 + 1;
                     let (x, width) = if first.x * 2 < width {
@@ -138,7 +136,8 @@ fn routes_of_random_nets() {
     );
 }
 
-/// Boxes of every size that a GPU's shared memory gives, for pins so close that the smallest is enough.
+/// Boxes of every size that fits a GPU's shared memory, for pins that are close enough for the
+/// smallest one.
 #[test]
 fn routes_with_any_shared_memory() {
     let grid = random_grid(70, 50, 1, Weights::Small, seed());
@@ -150,7 +149,8 @@ fn routes_with_any_shared_memory() {
     }
 }
 
-/// Many pins in two corners of a grid that is long, so that boxes, made for pins that are spread evenly, do not reach across.
+/// Many pins in two corners of a long grid: the boxes are sized for pins that are spread evenly,
+/// and do not reach across.
 fn two_corners(weights: Weights, far: usize) -> (RoutingGrid, Net) {
     let grid = random_grid(300, 12, 1, weights, seed());
     let mut random = Random::new(seed());
@@ -159,12 +159,12 @@ fn two_corners(weights: Weights, far: usize) -> (RoutingGrid, Net) {
         Cell::at(start + random.below(20), random.below(12))
     });
     let mut net = Net::from_cells(cells.collect::<Vec<_>>());
-    // The first pin has a cell on the way.
+    // The first pin has a cell half-way.
     net.pins[0].cells.push(Cell::at(150, 6));
     (grid, net)
 }
 
-/// The tree reaches the other corner by a search, and goes on there by fields.
+/// A search takes the tree to the other corner, and fields continue there.
 #[test]
 fn routes_between_corners() {
     for weights in [Weights::Small, Weights::Even, Weights::Gaps] {
@@ -175,7 +175,7 @@ fn routes_between_corners() {
     }
 }
 
-/// Pairs of pins, and between them edges that cost more than fields hold.
+/// Pairs of pins, with edges between the pairs that cost more than a field can hold.
 fn pairs_far_apart() -> (RoutingGrid, Net) {
     let (pairs, apart) = (19, 4);
     let mut grid = random_grid(pairs * apart, 2, 1, Weights::Small, seed());
@@ -189,7 +189,7 @@ fn pairs_far_apart() -> (RoutingGrid, Net) {
     (grid, net)
 }
 
-/// A net that needs more searches than fields make, so that the rest of it is left to tiles.
+/// A net that needs more searches than the fields allow, so that tiles route the rest.
 #[test]
 fn routes_of_pairs_far_apart() {
     let (grid, net) = pairs_far_apart();
@@ -201,8 +201,8 @@ fn routes_of_pairs_far_apart() {
     );
 }
 
-/// More pins than threads of a block have at hand, two each: those after the first 1024 are offered
-/// the tree's cells as well. Most are where no path leads, so that few are joined.
+/// More than 1024 pins, which is two for each thread of a block: the pins after these are offered
+/// the tree's cells as well. No path leads to most of the pins, so that few are joined.
 #[test]
 fn routes_of_more_pins_than_threads_have_at_hand() {
     let side = 30;
@@ -213,7 +213,7 @@ fn routes_of_more_pins_than_threads_have_at_hand() {
     let mut grid = RoutingGrid::from_edges(side, side, &right, &down).unwrap();
     let nowhere = Cell::at(side - 1, side - 1);
     grid.block(nowhere).unwrap();
-    // Each near pin but the first is reached from the last one.
+    // Each near pin but the first is reached from the previous one.
     let cells = std::iter::once(Cell::at(0, 0))
         .chain(std::iter::repeat_n(nowhere, 1100))
         .chain((1..9).map(|x| Cell::at(x, 0)));
@@ -221,14 +221,14 @@ fn routes_of_more_pins_than_threads_have_at_hand() {
     assert_eq!(uses, [by_fields_alone(8)]);
 }
 
-/// An emulator whose first allocations of more than some bytes fail.
+/// An emulator on which the first allocations above a size fail.
 #[derive(Clone, Debug)]
 struct Limited {
     emulator: Emulator,
     bytes: usize,
-    /// How many are still to fail.
+    /// The number of allocations that are still to fail.
     refusals: Arc<AtomicUsize>,
-    /// With this error, or for want of memory.
+    /// The error to fail with; `None` for a lack of memory.
     error: Option<&'static str>,
 }
 
@@ -260,12 +260,12 @@ impl Launcher for Limited {
         config: LaunchConfig,
         args: &[*const std::ffi::c_void],
     ) -> Result<(), EmulatorError> {
-        // SAFETY: the caller's promise, passed on.
+        // SAFETY: the caller keeps the contract.
         unsafe { Launcher::launch(&self.emulator, spec, config, args) }
     }
 }
 
-// SAFETY: the emulator's, where it succeeds.
+// SAFETY: every call that succeeds is the emulator's.
 unsafe impl Gpu for Limited {
     type Buffer<T: Pod> = Buffer<T>;
 
@@ -303,7 +303,8 @@ unsafe impl Gpu for Limited {
     }
 }
 
-/// Where fields do not do all of a net, the route says why. Nothing but memory is passed over.
+/// Where fields do not join all pins of a net, the route says why. Of errors, only a lack of memory
+/// makes routing fall back.
 #[test]
 fn what_is_left_to_tiles_is_said() {
     let close = |cells: u32| Net::from_cells((0..cells).map(|i| Cell::at(i % 6 * 4, i / 6 * 4)));
@@ -327,7 +328,7 @@ fn what_is_left_to_tiles_is_said() {
     let uses = assert_nets("free edges", &free, &nets);
     assert_eq!(uses, [left(Fallback::FreeEdges), nothing]);
 
-    // A pin whose cells no box holds; another net fits.
+    // A pin with cells that no box can hold; another net fits.
     let side = 260;
     let large = RoutingGrid::uniform(side, side, 1).unwrap();
     let mut wide = close(4);
@@ -363,11 +364,11 @@ fn what_is_left_to_tiles_is_said() {
         "{refused:?}"
     );
 
-    // There may be memory for fields and none for a search as well.
+    // There may be memory for fields, but none for a search besides.
     let (grid, net) = pairs_far_apart();
     let whole = limited(usize::MAX, None);
     let on_device = DeviceGrid::upload(&whole, &grid).unwrap();
-    // Less than the labels of two tiles.
+    // Less memory than for the labels of two tiles.
     let once = Limited {
         bytes: 30 << 10,
         refusals: Arc::new(AtomicUsize::new(1)),
@@ -383,8 +384,8 @@ fn what_is_left_to_tiles_is_said() {
     assert_eq!(mistake, None);
 }
 
-/// A pin that the tree is not near, by cheap edges, and one in its midst, by dear ones: the first is the nearer one, though its box does
-/// not reach the tree, which may be on any side of it.
+/// A pin far from the tree, by cheap edges, and a pin in its midst, by expensive ones: the first is
+/// nearer, though its box does not reach the tree, which may be on any side of it.
 #[test]
 fn routes_to_what_boxes_do_not_reach() {
     let (length, breadth) = (40, 3);
@@ -427,14 +428,14 @@ fn routes_to_what_boxes_do_not_reach() {
     }
 }
 
-/// Fields that grow again when the tree is there already: of its cells they take the nearest, which
-/// is not the first one that they see, and of two that are as near the one that paths prefer.
+/// Fields that grow again when there is a tree already: they take its nearest cell, which is not
+/// the first one that they see, and of two equally near cells the one that paths prefer.
 #[test]
 fn routes_from_fields_that_grow_again() {
     let grid = RoutingGrid::uniform(24, 24, 1).unwrap();
     let net = |root: &[(u32, u32)], pin: (u32, u32)| {
         let root = root.iter().map(|&(x, y)| Cell::at(x, y)).collect();
-        // Many pins on the tree, so that boxes are small at first.
+        // With many pins on the tree, boxes are small at first.
         let crowd = std::iter::repeat_n(Cell::at(3, 1), 60).map(Pin::from);
         let pins = std::iter::once(Pin { cells: root }).chain(crowd);
         Net {
@@ -452,7 +453,8 @@ fn routes_from_fields_that_grow_again() {
     assert_eq!(uses, [by_fields_alone(61); 3]);
 }
 
-/// Pins that no path reaches, that only expensive paths reach, and that are on the tree from the start.
+/// Pins that no path reaches, that only expensive paths reach, and that are on the tree from the
+/// start.
 #[test]
 fn routes_to_what_is_far_or_nowhere() {
     let mut grid = random_grid(60, 20, 1, Weights::Small, seed());
@@ -465,7 +467,7 @@ fn routes_to_what_is_far_or_nowhere() {
         .map(|_| Cell::at(random.below(60), random.below(20)))
         .collect();
     let apart = Net::from_cells(cells);
-    // All of them, from either side.
+    // All pins, from either end.
     let dear = Net::from_cells([(55, 3), (32, 3), (40, 17), (57, 12)].map(|(x, y)| Cell::at(x, y)));
     // A cell of several pins, and of one pin twice.
     let cell = Cell::at(10, 10);
@@ -484,7 +486,8 @@ fn routes_to_what_is_far_or_nowhere() {
     assert_nets("far or nowhere", &grid, &[apart, dear, same]);
 }
 
-/// A path of more cells than the block tells itself at a time, in a grid like a comb; and a pin of as many cells.
+/// A path of more cells than a block handles at a time, in a grid like a comb; and a pin of as many
+/// cells.
 #[test]
 fn routes_along_long_paths() {
     let (width, height) = (60, 60);
@@ -509,14 +512,14 @@ fn routes_along_long_paths() {
     assert_nets("a comb", &grid, &[ends, across]);
 }
 
-/// The whole grid is one tie.
+/// A grid with ties everywhere.
 #[test]
 fn routes_where_all_paths_tie() {
     let grid = RoutingGrid::uniform(50, 40, 7).unwrap();
     let mut random = Random::new(seed());
     let mut cell = || Cell::at(random.below(50), random.below(40));
     let net = Net::from_cells((0..10).map(|_| cell()));
-    // Ties between the cells of a pin, too.
+    // Ties between the cells of a pin as well.
     let square = Pin {
         cells: vec![
             Cell::at(31, 21),
@@ -531,7 +534,8 @@ fn routes_where_all_paths_tie() {
         window: None,
     };
     assert_nets("ties", &grid, &[net, around]);
-    // One cell of the tree to the left, one above, as far from the pin, and one way from each.
+    // One cell of the tree to the left and one above, equally far from the pin, with one path from
+    // each.
     let corridor = |x: u32, y: u32| if x == 5 || y == 5 { 1 } else { 50 };
     let grid = RoutingGrid::from_fn(
         9,

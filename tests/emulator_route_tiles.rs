@@ -1,26 +1,25 @@
-//! Routing in tiles under the emulator: several nets in one launch, windows, layers, distances, and costs that are too large for a
-//! label, whatever the order of the threads and the number of blocks.
+//! Routing in tiles under the emulator, in every order of the threads and with every number of
+//! blocks: several nets in one launch, windows, layers, distances, and costs that are too large for
+//! a label.
 //!
-//! Grids, nets and orders follow one seed, which a failure names: `TRAZAR_SEED` gives another.
+//! Grids, nets and orders follow one seed, which a failure names; `TRAZAR_SEED` replaces it.
 
-#[allow(dead_code, reason = "the images are for other tests")]
-mod emulated;
-#[allow(dead_code, reason = "the other algorithms are for other tests")]
-mod routes;
-
-use emulated::{check, emulator, emulator_of, seed, stale_loads};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
-use routes::{Random, Weights, dijkstra, mistake, net, random_grid};
 use trazar::emulator::{Emulator, Schedule};
 use trazar::route::{
     BLOCKED, Cell, DeviceGrid, DeviceRouter, Net, Pin, RouteAlgorithm, RouteOptions, RoutingGrid,
     Window,
 };
 use trazar::{Engine, Error};
+use trazar_test_support::emulators::{check, emulator, emulator_of, seed, stale_loads};
+use trazar_test_support::grids::{Weights, net, random_grid};
+use trazar_test_support::route_oracle::dijkstra;
+use trazar_test_support::routes::mistake;
+use trazar_test_support::seeds::Random;
 
-/// Routes on a grid that stays on the device, and compares with the CPU.
+/// Routes on a grid in the device's memory, and compares with the CPU.
 fn check_nets(emulator: &Emulator, grid: &RoutingGrid, nets: &[Net]) -> Result<(), TestCaseError> {
     let expected = Engine::cpu()
         .route(grid, nets, &RouteOptions::default())
@@ -38,7 +37,7 @@ fn check_nets(emulator: &Emulator, grid: &RoutingGrid, nets: &[Net]) -> Result<(
     Ok(())
 }
 
-/// [`check_nets`] for what is drawn once.
+/// [`check_nets`] on cases that are not shrunk.
 #[track_caller]
 fn assert_nets(what: &str, emulator: &Emulator, grid: &RoutingGrid, nets: &[Net]) {
     let same = check_nets(emulator, grid, nets);
@@ -49,7 +48,7 @@ fn weights() -> impl Strategy<Value = Weights> {
     select(&Weights::ALL[..])
 }
 
-/// A net whose pins and window are drawn, some windows being the whole grid.
+/// A net with random pins and a random window, which may be the whole grid.
 fn net_in_window(grid: &RoutingGrid, pins: usize, seed: u64) -> Net {
     let mut random = Random::new(seed);
     let mut stretch = |length: u32| {
@@ -74,7 +73,7 @@ fn net_in_window(grid: &RoutingGrid, pins: usize, seed: u64) -> Net {
     net.within(window)
 }
 
-/// Sides about as long as one or two tiles of few and of many layers.
+/// Sides that are about as long as one or two tiles, of few layers and of many.
 fn side() -> impl Strategy<Value = u32> {
     select(vec![
         1, 2, 3, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129,
@@ -105,10 +104,12 @@ fn routes_of_several_nets_in_one_launch() {
     );
 }
 
-/// Steps for one net on a small grid: several times what it takes, also where threads stall.
+/// A limit of steps for one net on a small grid: several times what it takes, also when threads
+/// stall.
 const FEW_STEPS: u64 = 1 << 22;
 
-/// Some blocks far behind the others: none of a net's labels counts as final before all who lower them are done.
+/// Some blocks are far behind the others: no label of a net counts as final before all blocks that
+/// lower labels are done.
 #[test]
 fn routes_while_blocks_are_late() {
     let sizes = [(66, 1), (130, 1), (1, 130), (66, 66)];
@@ -116,7 +117,7 @@ fn routes_while_blocks_are_late() {
     for (order, (width, height)) in (seed()..).zip(sizes.into_iter().cycle().take(40)) {
         let grid = random_grid(width, height, 1, Weights::Small, order);
         let net = net(&grid, 6, order);
-        // Some blocks have to be there to be late.
+        // Some blocks must be resident to be late.
         let emulator = emulator_of(order)
             .with_schedule(Schedule::Priorities)
             .with_multiprocessors(4)
@@ -125,12 +126,13 @@ fn routes_while_blocks_are_late() {
     }
 }
 
-/// Blocks, warps and threads that stall between two steps, above all between two that others see: what a net is held for is not done,
-/// and its hold not given back, before it is taken.
+/// Blocks, warps and threads that stall between two steps, above all between two steps that others
+/// see: a net's hold must be taken before the work that it protects, and before it is given back.
 #[test]
 fn routes_while_threads_stall() {
     let sizes = [(66, 1), (130, 1), (1, 130)];
-    // About one order in a hundred shows a hold that is taken too late: 52 does, of the usual seed.
+    // About one order in a hundred shows a hold that is taken too late; with the usual seed, order
+    // 52 does.
     let orders = seed() + 48..;
     for (order, (width, height)) in orders.zip(sizes.into_iter().cycle().take(12)) {
         let grid = random_grid(width, height, 1, Weights::Small, order);
@@ -143,11 +145,12 @@ fn routes_while_threads_stall() {
     }
 }
 
-/// On devices with one multiprocessor, so that one block does everything, and with almost as many as there are slots.
+/// On a device with one multiprocessor, where one block does everything, and on one with almost as
+/// many as there are slots.
 #[test]
 fn routes_on_any_number_of_multiprocessors() {
     let grid = random_grid(66, 66, 1, Weights::Small, seed());
-    // Fifteen nets of four tiles.
+    // Fifteen nets, of four tiles each.
     let nets: Vec<_> = (0..15).map(|i| net(&grid, 2, seed() + i)).collect();
     for multiprocessors in [1, 3, 60] {
         let emulator = emulator_of(seed()).with_multiprocessors(multiprocessors);
@@ -156,11 +159,12 @@ fn routes_on_any_number_of_multiprocessors() {
     }
 }
 
-/// A tile that waits, since a nearer pin was found meanwhile, and that no path comes near: it is woken when the bound has grown, also
-/// to what comes into it exactly, as two pins are equally far.
+/// A tile that waits because a nearer pin was found meanwhile, and that no other path reaches: it
+/// must be woken when the bound has grown, also if the bound then equals the distance at its edge,
+/// as it does where two pins are equally far.
 #[test]
 fn routes_into_tiles_that_wait() {
-    // 117 from 180 to 63, as from 195 to 250.
+    // Cell 63 is at a distance of 117 from 180, and so is 250 from 195.
     let weight = |x, _| if x == 200 { 63 } else { 1 };
     let grid = RoutingGrid::from_fn(320, 1, weight, |_, _| BLOCKED).unwrap();
     let net = |x: [u32; 4]| Net::from_cells(x.map(|x| Cell::at(x, 0)));
@@ -178,7 +182,8 @@ fn routes_into_tiles_that_wait() {
     }
 }
 
-/// Grids of more tiles than one in every number of layers, of which tiles have a power of two.
+/// Grids of more than one tile with every number of layers; the layers of a tile are a power of
+/// two.
 #[test]
 fn routes_in_every_number_of_layers() {
     for layers in 1..=16u32 {
@@ -194,7 +199,7 @@ fn routes_in_every_number_of_layers() {
         let (width, height) = size[layers as usize % 3];
         let weights = Weights::ALL[layers as usize % 4];
         let grid = random_grid(width, height, layers, weights, order);
-        // Also from the first layer's first corner to the last one's last.
+        // Also from the first corner of the first layer to the last corner of the last one.
         let mut whole = net(&grid, 2, order);
         let end = Cell::at(width - 1, height - 1).on(layers - 1);
         whole.pins.extend([Cell::at(0, 0), end].map(Pin::from));
@@ -241,7 +246,8 @@ fn routes_within_windows_that_cut_tiles() {
     }
 }
 
-/// Pins that are the same, that share cells, of more cells than a block has threads, and that nothing reaches, also in part.
+/// Pins that are equal, that share cells, that have more cells than a block has threads, and that
+/// no path reaches, some of them only in part.
 #[test]
 fn routes_of_unusual_pins() {
     let mut grid = random_grid(70, 20, 1, Weights::Small, seed());
@@ -276,7 +282,8 @@ fn routes_of_unusual_pins() {
     assert_nets("unusual pins", &emulator_of(seed()), &grid, &nets);
 }
 
-/// Costs past the labels of 32 bits, which need no free edge: tiles take those of 64 by themselves.
+/// Costs that exceed labels of 32 bits, without any edge of weight 0: tiles change to labels of 64
+/// bits.
 #[test]
 fn routes_past_two_to_the_31() {
     // 64 edges of 2²⁵ - 1 and five more cost 2³¹ - 2, 2³¹ - 1 and 2³¹.
@@ -292,7 +299,8 @@ fn routes_past_two_to_the_31() {
     }
 }
 
-/// A path of 2³⁵ - 1 is found; one of 2³⁵ is too much, which is said; where nothing leads to a pin, costs elsewhere do not matter.
+/// A path that costs 2³⁵ - 1 is found; one that costs 2³⁵ is refused; where no path leads to a pin,
+/// costs elsewhere do not matter.
 #[test]
 fn costs_that_no_label_holds() {
     let row = |last: u32| {
@@ -328,7 +336,7 @@ fn costs_that_no_label_holds() {
     assert!(matches!(found, Err(Error::CostTooLarge { .. })));
 }
 
-/// The edge over which a cost gets too large for a label is a via, up or down.
+/// Costs that become too large for a label over a via, up or down.
 #[test]
 fn costs_that_no_label_holds_across_vias() {
     // Edges of one layer, then a via: 2³¹ - 1, which needs labels of 64 bits; 2³⁵ - 1 and 2³⁵.
@@ -416,9 +424,9 @@ fn distances_past_two_to_the_32() {
     assert_eq!(found.to_vec().unwrap(), expected, "not the CPU's distances");
 }
 
-/// Two tiles are taken, and the first, whose source is in its middle, is done when the second is
-/// half done: what it gives to the second then is what that one reads when it takes more, though
-/// memory is weak.
+/// Two tiles are taken, and the first, with a source in its middle, is done when the second is half
+/// done. What the first then gives to the second must be what the second reads when it takes more,
+/// though memory is weak.
 #[test]
 fn distances_that_come_while_a_tile_is_taken() {
     let grid = random_grid(128, 2, 1, Weights::Small, seed());

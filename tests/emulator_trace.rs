@@ -1,13 +1,8 @@
-//! The GPU's contours under the emulator: equal to the sequential tracer's in points, order and hierarchy, whatever the order
-//! of the threads.
+//! The GPU's contours under the emulator: equal to the sequential tracer's in points, order and
+//! hierarchy, in every order of the threads.
 //!
-//! Images and orders follow one seed, which a failure names: `TRAZAR_SEED` gives another.
+//! Images and orders follow one seed, which a failure names; `TRAZAR_SEED` replaces it.
 
-mod contours;
-mod emulated;
-
-use contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, difference};
-use emulated::{check, emulator, emulator_of, image, noise_or_pattern, say, seed, side};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
@@ -18,6 +13,9 @@ use trazar::{
     Approximation, BinaryImage, Device, DeviceImage, DeviceLabeler, DeviceTracer, Engine, Error,
     Retrieval, TraceAlgorithm, TraceOptions,
 };
+use trazar_test_support::contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, difference};
+use trazar_test_support::emulators::{check, emulator, emulator_of, say, seed};
+use trazar_test_support::images::{image, noise_or_pattern, side};
 
 /// Traces `image` both ways and compares.
 fn check_contours(
@@ -67,7 +65,8 @@ fn options() -> impl Strategy<Value = TraceOptions> {
     )
 }
 
-/// `options`, in at most so many tiles along x and y: powers of two, and not more than the image has pixels.
+/// `options` with at most that many tiles along x and y, rounded to powers of two that are not
+/// larger than the image's sides.
 fn in_tiles(options: TraceOptions, image: &BinaryImage, columns: u32, rows: u32) -> TraceOptions {
     let most = |side: u32| 1 << side.ilog2();
     TraceOptions {
@@ -107,7 +106,7 @@ fn contours_of_random_images_in_any_number_of_tiles() {
     );
 }
 
-/// Every pattern at one awkward size, in few tiles and in as many as there are pixels.
+/// Every pattern at one awkward size, in few tiles, and in as many as there are pixels.
 #[test]
 fn contours_of_every_pattern_in_tiles() {
     let mut order = 2000 * seed();
@@ -135,7 +134,8 @@ fn contours_of_every_pattern_in_tiles() {
     );
 }
 
-/// Every pattern at one awkward size, both geometries and approximations, each under an order of its own.
+/// Every pattern at one awkward size, in both geometries and approximations, each in its own order
+/// of threads.
 #[test]
 fn contours_of_every_pattern() {
     let mut order = seed();
@@ -163,7 +163,7 @@ fn contours_of_every_pattern() {
     );
 }
 
-/// Small images of few pixels: all of them up to 3 × 3.
+/// All images of up to 3 × 3 pixels.
 #[test]
 fn contours_of_all_small_images() {
     let mut order = 1000 * seed();
@@ -193,12 +193,13 @@ fn contours_of_all_small_images() {
     }
 }
 
-/// About as many borders as a digit of the sort has values: the keys' last digit is what tells them from the others.
+/// About as many borders as a digit of the radix sort has values, so that the last digit of the
+/// keys decides.
 #[test]
 fn contours_where_the_keys_take_another_digit() {
     let (width, height) = (65, 40);
     for count in 253..=258u32 {
-        // A ring with a dot in it, which are three borders, and dots.
+        // A ring with a dot in it, which has three borders, and dots.
         let mut values = vec![0; (width * height) as usize];
         let mut dots = 0;
         for (i, value) in values.iter_mut().enumerate() {
@@ -254,7 +255,7 @@ fn what_the_device_does_not_do_is_said() {
     ));
 }
 
-/// The approximations of Teh and Chin come from an engine.
+/// An engine also gives the approximations of Teh and Chin.
 #[test]
 fn dominant_points_in_tiles() {
     let image = Pattern::Blobs.generate(90, 70, seed()).unwrap();
@@ -271,7 +272,7 @@ fn dominant_points_in_tiles() {
     }
 }
 
-/// An image that another library has left on the device: rows apart, at any address.
+/// An image that another library has left on the device: with a pitch, and at any address.
 #[test]
 fn pitched_images_are_packed_where_they_lie() {
     let emulator = emulator_of(seed());
@@ -294,7 +295,7 @@ fn pitched_images_are_packed_where_they_lie() {
         }
         let on_device = emulator.upload(&bytes).unwrap();
         let len = pitch * (height as usize - 1) + width as usize;
-        // SAFETY: within the upload, from `offset` on.
+        // SAFETY: the view lies within the upload, from `offset` on.
         let view = unsafe { View::from_raw_parts(on_device.as_ptr().add(offset), len) };
         // SAFETY: nothing writes the upload.
         let packed =
@@ -311,7 +312,7 @@ fn pitched_images_are_packed_where_they_lie() {
             None
         );
 
-        // SAFETY: as above; these are refused.
+        // SAFETY: as above; these images are refused.
         let (narrow, short) = unsafe {
             let short = View::from_raw_parts(on_device.as_ptr(), len - 1);
             (
@@ -338,7 +339,8 @@ fn images_whose_nodes_have_no_numbers_are_refused() {
     assert!(matches!(refused, Err(Error::ImageTooLarge { .. })));
 }
 
-/// Components in holes whose walls are words away, to the left and to the right: what lies around them is found there.
+/// Components in holes with walls that are several words away on both sides: the border around a
+/// component is found there.
 #[test]
 fn contours_within_holes_across_words() {
     let (width, height) = (300, 24);

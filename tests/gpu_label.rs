@@ -1,29 +1,27 @@
-//! Labels on the GPU equal labels on the CPU. Without a GPU each test says that it was skipped; with
-//! `TRAZAR_REQUIRE_GPU=1` that is a failure.
+//! Labels on the GPU equal labels on the CPU. Without a GPU each test says that it was skipped;
+//! with `TRAZAR_REQUIRE_GPU=1` that is a failure.
 //!
-//! `TRAZAR_LARGE=1` adds images of up to 32768 × 32768 pixels. `TRAZAR_DATA` names a folder with more images, in
-//! `masks/*.png`.
+//! `TRAZAR_LARGE=1` adds images of up to 32768 × 32768 pixels. `TRAZAR_DATA` names a folder with
+//! more images, in `masks/*.png`.
 #![cfg(target_os = "linux")]
 
-mod labels;
-mod optional;
-
-use labels::{ALGORITHMS, CONNECTIVITIES, difference, options};
 use trazar::cuda::Device;
 use trazar::generate::{self, Pattern};
 use trazar::{
     BinaryImage, Connectivity, DeviceImage, DeviceLabeler, Engine, Error, LabelAlgorithm,
     LabelOptions,
 };
+use trazar_test_support::labels::{ALGORITHMS, CONNECTIVITIES, difference, options};
+use trazar_test_support::optional;
 
-/// The GPU, or none, which is said.
+/// The GPU; `None`, with a line that says so, if there is none.
 fn gpu(test: &str) -> Option<Engine> {
     let engine = optional::on_gpu(test, Engine::cuda())?;
     assert_eq!(engine.device(), trazar::Device::Cuda);
     Some(engine)
 }
 
-/// Labels `image` on both, with both algorithms, and compares labels and statistics.
+/// Labels `image` on the GPU by both algorithms, and compares labels and statistics with the CPU's.
 fn check(gpu: &Engine, name: &str, image: &BinaryImage) {
     check_algorithms(gpu, name, image, &ALGORITHMS);
 }
@@ -71,7 +69,7 @@ fn the_comparison_can_fail() {
     assert!(difference(&without, &right).is_some());
 }
 
-/// A GPU that labelled something else would be noticed.
+/// The comparison finds a difference.
 #[test]
 fn the_gpu_comparison_can_fail() {
     let Some(gpu) = gpu("the_gpu_comparison_can_fail") else {
@@ -177,7 +175,7 @@ fn full_and_empty_and_thin() {
     }
 }
 
-/// Small images of every kind: each tile border, each corner, many times.
+/// Small images of every kind, which reach each border and corner of a tile many times.
 #[test]
 fn many_small_images() {
     let Some(gpu) = gpu("many_small_images") else {
@@ -192,21 +190,21 @@ fn many_small_images() {
     }
 }
 
-/// Some tiles, with borders and a corner between them: so small that `compute-sanitizer --tool
-/// racecheck`, which looks at every access to shared memory, ends within minutes.
+/// A few tiles, with seams and a corner between them: small enough for `compute-sanitizer --tool
+/// racecheck`, which checks every access to shared memory, to end within minutes.
 #[test]
 fn racecheck_labels() {
     let Some(gpu) = gpu("racecheck_labels") else {
         return;
     };
-    // Tiles of few runs, and of more than are written at once.
+    // Tiles with few runs, and with more runs than a band holds.
     for density in [0.2, 0.5] {
         let image = generate::noise(300, 100, density, 11).unwrap();
         check(&gpu, "noise for racecheck", &image);
     }
 }
 
-/// Repeats give the same: a lost union would show now and then.
+/// Repeated runs give the same result: a lost union would show now and then.
 #[test]
 fn repeats_agree() {
     let Some(gpu) = gpu("repeats_agree") else {
@@ -325,7 +323,8 @@ fn algorithms_of_other_devices_are_refused() {
     };
     assert_eq!(
         refused(&cpu, LabelAlgorithm::Tiles),
-        "the labelling algorithm `tiles` runs on the device cuda or emulator; cpu has parallel and sequential"
+        "the labelling algorithm `tiles` runs on the device cuda or emulator; \
+         cpu has parallel and sequential"
     );
     if let Some(gpu) = gpu("algorithms_of_other_devices_are_refused") {
         assert_eq!(

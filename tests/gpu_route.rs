@@ -1,14 +1,9 @@
-//! Routes on the GPU equal routes on the CPU. Without a GPU each test says that it was skipped; with `TRAZAR_REQUIRE_GPU=1` that
-//! is a failure.
+//! Routes on the GPU equal routes on the CPU. Without a GPU each test says that it was skipped;
+//! with `TRAZAR_REQUIRE_GPU=1` that is a failure.
 //!
 //! `TRAZAR_LARGE=1` adds grids of up to 4096 × 4096 cells.
 #![cfg(target_os = "linux")]
 
-#[allow(dead_code, reason = "the masks are for other tests")]
-mod optional;
-mod routes;
-
-use routes::{Random, Weights, dijkstra, mistake, net, on_device, random_grid};
 use trazar::cuda::{Device, Queue};
 use trazar::gpu::Gpu;
 use trazar::route::{
@@ -16,8 +11,13 @@ use trazar::route::{
     RouteOptions, RoutingGrid, Window,
 };
 use trazar::{Engine, Error};
+use trazar_test_support::grids::{Weights, net, random_grid};
+use trazar_test_support::optional;
+use trazar_test_support::route_oracle::dijkstra;
+use trazar_test_support::routes::{mistake, on_device};
+use trazar_test_support::seeds::Random;
 
-/// A router on the GPU, or none, which is said.
+/// A router on the GPU; `None`, with a line that says so, if there is none.
 fn router(test: &str) -> Option<DeviceRouter<Queue>> {
     let opened = Device::open(0).map_err(Error::from);
     optional::on_gpu(test, opened.and_then(|device| DeviceRouter::new(&device)))
@@ -28,7 +28,7 @@ fn on_cpu(grid: &RoutingGrid, nets: &[Net]) -> Vec<Route> {
     routes.unwrap()
 }
 
-/// Routes on both and compares, by every algorithm.
+/// Routes by every algorithm on the GPU, and compares with the CPU.
 fn check(router: &DeviceRouter<Queue>, name: &str, grid: &RoutingGrid, nets: &[Net]) {
     let expected = on_cpu(grid, nets);
     for &algorithm in on_device() {
@@ -42,7 +42,8 @@ fn check(router: &DeviceRouter<Queue>, name: &str, grid: &RoutingGrid, nets: &[N
     }
 }
 
-/// Routes by fields and in tiles on a grid that stays on the device, several times, and compares with the CPU.
+/// Routes by fields and in tiles on a grid in the GPU's memory, several times, and compares with
+/// the CPU.
 fn check_resident(router: &DeviceRouter<Queue>, name: &str, grid: &RoutingGrid, nets: &[Net]) {
     let expected = on_cpu(grid, nets);
     let on_device = DeviceGrid::upload(router.gpu(), grid).unwrap();
@@ -64,7 +65,7 @@ fn check_resident(router: &DeviceRouter<Queue>, name: &str, grid: &RoutingGrid, 
     }
 }
 
-/// Distances in tiles to all cells, and those of a plain search on the CPU.
+/// Compares the distances of all cells in tiles with those of a plain search on the CPU.
 fn check_distances(router: &DeviceRouter<Queue>, grid: &RoutingGrid, sources: &[Cell]) {
     let on_device = DeviceGrid::upload(router.gpu(), grid).unwrap();
     let found = router.distances(&on_device, sources).unwrap();
@@ -145,7 +146,8 @@ fn routes_on_resident_grids() {
     }
 }
 
-/// Fields alone, few enough for a sanitizer to look at every access: close pins, ties, boxes that grow.
+/// Fields alone, on a case that is small enough for a sanitizer to check every access: close pins,
+/// ties, boxes that grow.
 #[test]
 fn routes_by_fields() {
     let Some(router) = router("routes_by_fields") else {
@@ -165,7 +167,7 @@ fn routes_by_fields() {
         let by_fields: Vec<_> = used.map(|used| used.by_fields).collect();
         let mistake = mistake(found, &expected, RouteAlgorithm::Fields);
         assert_eq!(mistake, None, "{weights:?}, {pins} pins");
-        // Not in tiles alone, where blocks hold the boxes of pins of several cells.
+        // Not by tiles alone, if blocks can hold the boxes of pins with several cells.
         let holds = router.gpu().shared_per_block() >= 200 << 10;
         assert!(
             !holds || by_fields.iter().all(|&joined| joined > 0),
@@ -204,8 +206,8 @@ fn routes_many_nets_in_one_launch() {
     }
 }
 
-/// As [`routes_many_nets_in_one_launch`], so few and small that `compute-sanitizer --tool
-/// racecheck`, which looks at every access to shared memory, ends within minutes.
+/// As [`routes_many_nets_in_one_launch`], but small enough for `compute-sanitizer --tool
+/// racecheck`, which checks every access to shared memory, to end within minutes.
 fn racecheck_many_nets(test: &str, layers: u32) {
     let Some(router) = router(test) else {
         return;
@@ -244,7 +246,7 @@ fn racecheck_many_nets_in_tiles_of_layers() {
     racecheck_many_nets("racecheck_many_nets_in_tiles_of_layers", 2);
 }
 
-/// Nets of no pins alone, and no nets.
+/// Nets without pins, and no nets.
 #[test]
 fn routes_of_nothing() {
     let Some(router) = router("routes_of_nothing") else {
@@ -301,7 +303,7 @@ fn routes_on_layers_with_directions() {
     check(&router, "two layers", &grid, &[net(&grid, 40, 9)]);
 }
 
-/// A path back and forth through the whole grid, whose cost passes 2³².
+/// A path back and forth through the whole grid that costs more than 2³².
 #[test]
 fn routes_through_a_maze_of_heavy_edges() {
     let Some(router) = router("routes_through_a_maze_of_heavy_edges") else {

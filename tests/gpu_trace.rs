@@ -1,28 +1,26 @@
-//! Contours on the GPU equal contours on the CPU. Without a GPU each test says that it was skipped; with
-//! `TRAZAR_REQUIRE_GPU=1` that is a failure.
+//! Contours on the GPU equal contours on the CPU. Without a GPU each test says that it was skipped;
+//! with `TRAZAR_REQUIRE_GPU=1` that is a failure.
 //!
-//! `TRAZAR_LARGE=1` adds images of up to 16384 × 16384 pixels. `TRAZAR_DATA` names a folder with more images, in
-//! `masks/*.png`.
+//! `TRAZAR_LARGE=1` adds images of up to 16384 × 16384 pixels. `TRAZAR_DATA` names a folder with
+//! more images, in `masks/*.png`.
 #![cfg(target_os = "linux")]
 
-mod contours;
-mod optional;
-
-use contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, difference};
 use trazar::cuda::{Device, Queue};
 use trazar::generate::{self, Pattern};
 use trazar::{
     Approximation, BinaryImage, DeviceImage, DeviceTracer, Engine, Error, Geometry, Retrieval,
     TraceAlgorithm, TraceOptions,
 };
+use trazar_test_support::contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, difference};
+use trazar_test_support::optional;
 
-/// A tracer on the GPU, or none, which is said.
+/// A tracer on the GPU; `None`, with a line that says so, if there is none.
 fn tracer(test: &str) -> Option<DeviceTracer<Queue>> {
     let opened = Device::open(0).map_err(Error::from);
     optional::on_gpu(test, opened.and_then(|device| DeviceTracer::new(&device)))
 }
 
-/// Traces `image` on both and compares.
+/// Traces `image` on the GPU, and compares with the CPU.
 fn check(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryImage, options: &TraceOptions) {
     let sequential = TraceOptions {
         algorithm: None,
@@ -149,7 +147,7 @@ fn masks() {
     });
 }
 
-/// Where memory runs out, the trace says so, and the GPU goes on.
+/// When memory runs out, tracing returns an error, and the GPU stays usable.
 #[test]
 fn out_of_device_memory_is_an_error() {
     let Some(tracer) = tracer("out_of_device_memory_is_an_error") else {

@@ -1,8 +1,5 @@
 //! Tracing against plain oracles, on random and on awkward images.
 
-mod oracle;
-mod seeds;
-
 use std::collections::HashSet;
 
 use glam::IVec2;
@@ -11,13 +8,9 @@ use trazar::generate::Pattern;
 use trazar::{
     Approximation, BinaryImage, BorderKind, Contours, Engine, Geometry, Retrieval, TraceOptions,
 };
-
-const RETRIEVALS: [Retrieval; 4] = [
-    Retrieval::External,
-    Retrieval::List,
-    Retrieval::Ccomp,
-    Retrieval::Tree,
-];
+use trazar_test_support::contours::RETRIEVALS;
+use trazar_test_support::images::noise_or_rectangles;
+use trazar_test_support::{border_oracle as oracle, seeds};
 
 fn trace(
     image: &BinaryImage,
@@ -52,8 +45,8 @@ fn check_centers(image: &BinaryImage) {
                 assert_eq!(contour.points(), points, "{what}");
             }
         }
-        // The dominant points are some of the walk's, in its order but for the start, which may
-        // stand at the end once more.
+        // The dominant points are points of the border in its order; the first one may come again
+        // at the end.
         for approximation in [Approximation::TehChinL1, Approximation::TehChinKCos] {
             let contours = trace(image, Geometry::Centers, retrieval, approximation);
             assert_eq!(contours.hierarchy(), rows);
@@ -67,8 +60,8 @@ fn check_centers(image: &BinaryImage) {
     }
 }
 
-/// Checks the rings of edges with the oracle: which there are, what each encloses and lies in,
-/// and that each is simple and turns at every vertex.
+/// Compares the rings along edges with the oracle's: their number, the area that each encloses, and
+/// the ring around it. Checks that each is simple and turns at every vertex.
 fn check_edges(image: &BinaryImage) {
     let expected = oracle::rings(image);
     for retrieval in RETRIEVALS {
@@ -127,28 +120,8 @@ fn check_simple(points: &[IVec2]) {
     }
 }
 
-/// Random noise at any density, or random rectangles over each other.
 fn images() -> impl Strategy<Value = BinaryImage> {
-    let noise = (1u32..40, 1u32..24, 0.0..1.0f64).prop_flat_map(|(width, height, density)| {
-        let pixels =
-            prop::collection::vec(prop::bool::weighted(density), (width * height) as usize);
-        pixels.prop_map(move |pixels| {
-            BinaryImage::from_values(width, height, &pixels, false).unwrap()
-        })
-    });
-    let rectangles = (60u32..140, 1u32..40).prop_flat_map(|(width, height)| {
-        let rectangle = (0..width, 0..height, 1..=width, 1..=height);
-        prop::collection::vec(rectangle, 1..12).prop_map(move |rectangles| {
-            BinaryImage::from_fn(width, height, |x, y| {
-                let covers = |&&(left, top, w, h): &&(u32, u32, u32, u32)| {
-                    (left..left + w).contains(&x) && (top..top + h).contains(&y)
-                };
-                rectangles.iter().filter(covers).count() % 2 == 1
-            })
-            .unwrap()
-        })
-    });
-    prop_oneof![noise, rectangles]
+    noise_or_rectangles([1..40, 1..24], [60..140, 1..40])
 }
 
 fn cases() -> ProptestConfig {
@@ -190,7 +163,7 @@ fn patterns_match_the_oracle() {
 
 #[test]
 fn long_runs_across_words_match_the_oracle() {
-    // Bars of every length and offset around the 64 bits of a word, over and under each other.
+    // Bars of every length and offset around the 64 bits of a word, above and below each other.
     for offset in [0, 1, 7, 8, 55, 56, 57, 63, 64, 65] {
         for length in [1, 2, 3, 54, 55, 56, 57, 58, 63, 64, 65, 66, 128, 129] {
             let image = BinaryImage::from_fn(260, 7, |x, y| {

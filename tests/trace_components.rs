@@ -1,14 +1,17 @@
 //! Tracing by components against tracing on one thread.
 
-mod seeds;
-mod tracers;
-
 use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
-use tracers::{all_options, images, lines, main_options, tiny_images, trace};
 use trazar::generate::Pattern;
 use trazar::{BinaryImage, Device, Engine, TraceAlgorithm, TraceOptions};
+use trazar_test_support::images::{lines, noise_or_rectangles, tiny_images};
+use trazar_test_support::seeds;
+use trazar_test_support::tracers::{self, all_options, main_options, trace};
+
+fn images() -> impl Strategy<Value = BinaryImage> {
+    noise_or_rectangles([1..40, 1..40], [1..140, 1..70])
+}
 
 fn check(image: &BinaryImage, options: TraceOptions) {
     tracers::check(image, options, &[by_components(options)]);
@@ -86,8 +89,8 @@ fn long_borders_match() {
 
 #[test]
 fn straight_borders_match() {
-    // Rectangles, lines and one-pixel holes: runs of all lengths across words, and at both ends of
-    // rows.
+    // Rectangles, lines and holes of one pixel: runs of all lengths across words, and at both ends
+    // of rows.
     for width in [1, 2, 55, 56, 57, 63, 64, 65, 127, 128, 500, 3000] {
         let of = |f: fn(u32, u32, u32) -> bool| {
             BinaryImage::from_fn(width, 9, |x, y| f(x, y, width)).unwrap()

@@ -1,12 +1,15 @@
 //! Tracing in tiles against tracing on one thread, for many numbers of tiles.
 
-mod seeds;
-mod tracers;
-
 use proptest::prelude::*;
-use tracers::{all_options, images, lines, main_options, tiny_images, trace};
 use trazar::generate::Pattern;
 use trazar::{BinaryImage, Engine, Error, TraceAlgorithm, TraceOptions};
+use trazar_test_support::images::{lines, noise_or_rectangles, tiny_images};
+use trazar_test_support::seeds;
+use trazar_test_support::tracers::{self, all_options, main_options, trace};
+
+fn images() -> impl Strategy<Value = BinaryImage> {
+    noise_or_rectangles([1..40, 1..40], [1..140, 1..70])
+}
 
 fn check(image: &BinaryImage, options: TraceOptions, tiles: &[(u32, u32)]) {
     let in_tiles = |&tiles: &(u32, u32)| TraceOptions {
@@ -23,14 +26,14 @@ fn powers(side: u32) -> impl Iterator<Item = u32> {
     (0..=side.ilog2()).map(|i| 1 << i)
 }
 
-/// All numbers of tiles that an image can have.
+/// All numbers of tiles that an image allows.
 fn all_tiles(image: &BinaryImage) -> Vec<(u32, u32)> {
     powers(image.width())
         .flat_map(|columns| powers(image.height()).map(move |rows| (columns, rows)))
         .collect()
 }
 
-/// Some of them: none, few, many, and as many as there are pixels along a side.
+/// Some numbers of tiles: one, few, many, and as many as there are pixels along a side.
 fn some_tiles(image: &BinaryImage) -> Vec<(u32, u32)> {
     let (width, height) = (image.width(), image.height());
     let (most_columns, most_rows) = (1 << width.ilog2(), 1 << height.ilog2());

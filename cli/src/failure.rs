@@ -18,8 +18,8 @@ pub(crate) enum Failure {
     Arguments(Vec<String>),
     /// Everything else: status 1.
     Failed(String),
-    /// Whoever reads the output has had enough. No message, and the status that a shell gives
-    /// to a command that the signal SIGPIPE ended.
+    /// The reader of the output closed its pipe: no message, and the status that a shell gives to a
+    /// command that the signal SIGPIPE ended.
     Closed,
 }
 
@@ -28,7 +28,7 @@ impl Failure {
         Self::Usage(message.into())
     }
 
-    /// An error about the image at `path`; its message may not name the file by itself.
+    /// An error about the file at `path`, which the error itself may not name.
     pub(crate) fn about(path: &Path, error: Error) -> Self {
         match &error {
             Error::Io { .. } | Error::Unreadable { .. } | Error::Write(_) => error.into(),
@@ -37,7 +37,7 @@ impl Failure {
         }
     }
 
-    /// Says on standard error what went wrong, and gives the exit status.
+    /// Prints on standard error what went wrong, and returns the exit status.
     pub(crate) fn report(self) -> ExitCode {
         let (message, status) = match self {
             Self::Usage(message) => (message, 2),

@@ -15,7 +15,10 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<(), Failure> {
 }
 
 fn mask(args: &MaskArgs) -> Result<(), Failure> {
-    let format = output::format(&args.output, args.format)?;
+    let format = match args.format {
+        Some(format) => format,
+        None => output::by_extension(&args.output)?,
+    };
     let (width, height) = args.size;
     let image = args.pattern.generate(width, height, args.seed)?;
     let mut destination = Destination::open(&args.output)?;

@@ -1,25 +1,22 @@
 //! Reading the image that the command line names.
 
-use std::path::Path;
-use std::time::Instant;
-
 use serde_json::json;
 use trazar::formats::{ReadImage, ReadOptions, read_image};
 
 use crate::args::{InputArgs, RunArgs};
+use crate::facts::Facts;
 use crate::failure::Failure;
+use crate::paths::source;
 use crate::printable::number;
 use crate::progress::Progress;
 use crate::stderr;
-use crate::summary::Facts;
 
-/// The image, and how many seconds reading it took.
+/// Reads the image, and warns of a threshold that leaves nothing of it.
 pub(crate) fn read(
     input: &InputArgs,
     run: &RunArgs,
     keep_grey: bool,
-) -> Result<(ReadImage, f64), Failure> {
-    let started = Instant::now();
+) -> Result<ReadImage, Failure> {
     let options = ReadOptions {
         threshold: input.threshold,
         invert: input.invert,
@@ -34,19 +31,10 @@ pub(crate) fn read(
             number(image.threshold)
         ));
     }
-    Ok((image, started.elapsed().as_secs_f64()))
+    Ok(image)
 }
 
-/// What `path` stands for, read as any other pipe or file: `-` is standard input.
-pub(crate) fn source(path: &Path) -> &Path {
-    if cfg!(unix) && path.as_os_str() == "-" {
-        Path::new("/dev/stdin")
-    } else {
-        path
-    }
-}
-
-/// What a summary says of the image.
+/// The image, for the summary.
 pub(crate) fn facts(input: &InputArgs, read: &ReadImage) -> Facts {
     let image = &read.image;
     let foreground = image.count_foreground();

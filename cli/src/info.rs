@@ -121,13 +121,13 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or("unknown")
 }
 
-/// What there is of GPUs, where their driver can be had.
+/// GPUs and kernels, on systems that have a driver.
 #[cfg(target_os = "linux")]
 mod gpu {
     use serde_json::{Value, json};
     use trazar::cuda::{DeviceInfo, PtxHeader, kernels};
 
-    /// Every GPU, or why there is none.
+    /// All GPUs, or why there are none.
     pub(super) fn gpus() -> Result<Vec<Value>, String> {
         let gpus = DeviceInfo::all().map_err(|error| error.to_string())?;
         let describe = |gpu: &DeviceInfo| {
@@ -144,7 +144,7 @@ mod gpu {
         Ok(gpus.iter().map(describe).collect())
     }
 
-    /// Where the kernels come from.
+    /// The tools and sources that built the kernels.
     pub(super) fn kernels() -> Value {
         let origin = kernels::header();
         json!({

@@ -1,106 +1,133 @@
 //! `trazar label`.
 
-use std::time::Instant;
+use std::io::Write;
+use std::path::Path;
 
 use serde_json::json;
-use trazar::formats;
-use trazar::{Job, LabelOptions};
+use trazar::formats::{self, ReadImage};
+use trazar::{Device, Engine, Job, LabelAlgorithm, LabelOptions, Labels};
 
-use crate::args::{LabelAlgorithm, LabelArgs, LabelFormat};
+use crate::args::{LabelArgs, LabelFormat, RunArgs};
+use crate::facts::{Facts, count};
 use crate::failure::Failure;
 use crate::image;
-use crate::output::{self, Destination};
-use crate::progress::Progress;
-use crate::repeat;
-use crate::start::Start;
-use crate::summary::{Facts, Seconds, Summary, count};
+use crate::job::Steps;
+use crate::output;
+use crate::paths::{check_distinct, is_stdout};
 
-pub(crate) fn run(args: &LabelArgs) -> Result<(), Failure> {
-    let format = match &args.output {
-        Some(path) => Some(output::format(path, args.format)?),
-        None => None,
-    };
-    check(args)?;
-    let options = LabelOptions {
-        connectivity: args.connectivity.into(),
-        statistics: args.stats.is_some(),
-        algorithm: args.algorithm.map(Into::into),
-    };
+/// The job, its options checked.
+pub(crate) struct Label<'a> {
+    args: &'a LabelArgs,
+    format: Option<LabelFormat>,
+    options: LabelOptions,
+}
 
-    let algorithm = options.algorithm;
-    let start = Start::begin(&args.run, algorithm.map(trazar::LabelAlgorithm::devices))?;
-    let (read, read_seconds) = image::read(&args.input, &args.run, false)?;
-    let output = args.output.as_deref().map(Destination::open).transpose()?;
-    let stats = args.stats.as_deref().map(Destination::open).transpose()?;
+#[derive(Clone, Copy)]
+pub(crate) enum Output {
+    Labels(LabelFormat),
+    Statistics,
+}
 
-    let (engine, start_seconds) = start.finish(|| Job::label(&read.image));
-    let (engine, progress) = Progress::watch(engine, "label", args.run.quiet);
-    let (labels, work_seconds) =
-        repeat::fastest(args.run.repeat, || engine.label(&read.image, &options))
-            .map_err(|error| Failure::about(&args.input.image, error))?;
-    drop(progress);
-
-    let started = Instant::now();
-    let mut ready = Vec::new();
-    if let (Some(mut destination), Some(format), Some(path)) = (output, format, &args.output) {
-        destination.fill(args.run.quiet, |out| match format {
-            LabelFormat::Npy => formats::write_labels_npy(&labels, out),
-            LabelFormat::Png => formats::write_labels_png(&labels, out),
-        })?;
-        ready.push((destination, path));
+impl<'a> Label<'a> {
+    pub(crate) fn new(args: &'a LabelArgs) -> Result<Self, Failure> {
+        let format = output::format(args.output.as_deref(), args.format)?;
+        check(args)?;
+        let options = LabelOptions {
+            connectivity: args.connectivity.into(),
+            statistics: args.stats.is_some(),
+            algorithm: args.algorithm.map(Into::into),
+        };
+        Ok(Self {
+            args,
+            format,
+            options,
+        })
     }
-    if let (Some(mut destination), Some(path)) = (stats, &args.stats) {
-        destination.fill(args.run.quiet, |out| {
-            formats::write_statistics(&labels, out)
-        })?;
-        ready.push((destination, path));
+}
+
+impl Steps for Label<'_> {
+    const NAME: &'static str = "label";
+    type Input = ReadImage;
+    type Found = Labels;
+    type Output = Output;
+
+    fn run_args(&self) -> &RunArgs {
+        &self.args.run
     }
-    // Only once both are complete; should the second not take its place, the first already has.
-    let mut written = Vec::new();
-    for (destination, path) in ready {
-        destination.commit()?;
-        written.push(path.display().to_string());
+
+    fn devices(&self) -> Option<&'static [Device]> {
+        self.options.algorithm.map(LabelAlgorithm::devices)
     }
-    Summary {
-        input: image::facts(&args.input, &read),
-        device: engine.device().name(),
-        algorithm: LabelAlgorithm::name_of(engine.label_algorithm(&options)),
-        found: Facts {
+
+    fn read(&self) -> Result<ReadImage, Failure> {
+        image::read(&self.args.input, &self.args.run, false)
+    }
+
+    fn input_path(&self) -> &Path {
+        &self.args.input.image
+    }
+
+    fn outputs(&self) -> Vec<(Output, &Path)> {
+        let labels = self.format.map(Output::Labels);
+        let statistics = self.args.stats.as_deref();
+        labels
+            .zip(self.args.output.as_deref())
+            .into_iter()
+            .chain(statistics.map(|path| (Output::Statistics, path)))
+            .collect()
+    }
+
+    fn size(&self, input: &ReadImage) -> Job {
+        Job::label(&input.image)
+    }
+
+    fn work(&self, engine: &Engine, input: &ReadImage) -> trazar::Result<Labels> {
+        engine.label(&input.image, &self.options)
+    }
+
+    fn write(
+        &self,
+        output: Output,
+        _input: &mut ReadImage,
+        labels: &Labels,
+        out: &mut dyn Write,
+    ) -> trazar::Result<()> {
+        match output {
+            Output::Labels(LabelFormat::Npy) => formats::write_labels_npy(labels, out),
+            Output::Labels(LabelFormat::Png) => formats::write_labels_png(labels, out),
+            Output::Statistics => formats::write_statistics(labels, out),
+        }
+    }
+
+    fn algorithm(&self, engine: &Engine) -> &'static str {
+        engine.label_algorithm(&self.options).name()
+    }
+
+    fn input_facts(&self, input: &ReadImage) -> Facts {
+        image::facts(&self.args.input, input)
+    }
+
+    fn found_facts(&self, labels: &Labels) -> Facts {
+        Facts {
             text: count(labels.count().into(), "component", "components"),
             values: json!({ "components": labels.count() }),
-        },
-        routes: None,
-        work: "label",
-        seconds: Seconds {
-            start: start_seconds,
-            read: read_seconds,
-            work: work_seconds,
-            write: started.elapsed().as_secs_f64(),
-        },
-        written,
+        }
     }
-    .say(&args.run)
 }
 
 /// Refuses options that do not go together.
 fn check(args: &LabelArgs) -> Result<(), Failure> {
     args.run.check()?;
-    let outputs = [args.output.as_deref(), args.stats.as_deref()];
-    let to_stdout = outputs
-        .into_iter()
-        .flatten()
-        .filter(|p| output::is_stdout(p));
-    let wanted = to_stdout.count() + usize::from(args.run.json);
-    if wanted > 1 {
+    let outputs = [
+        ("-o", args.output.as_deref()),
+        ("--stats", args.stats.as_deref()),
+    ];
+    let paths = outputs.iter().filter_map(|&(_, path)| path);
+    let to_stdout = paths.filter(|path| is_stdout(path)).count();
+    if to_stdout + usize::from(args.run.json) > 1 {
         return Err(Failure::usage(
             "only one of -o -, --stats - and --json can have standard output",
         ));
     }
-    output::check_distinct(
-        &[("IMAGE", Some(&args.input.image))],
-        &[
-            ("-o", args.output.as_deref()),
-            ("--stats", args.stats.as_deref()),
-        ],
-    )
+    check_distinct(&[("IMAGE", Some(&args.input.image))], &outputs)
 }

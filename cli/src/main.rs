@@ -1,15 +1,19 @@
 //! The command `trazar`: label, trace and route from the shell.
 
-// They panic when what they write to takes nothing more.
+// These macros panic if the output cannot be written.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
 mod args;
+mod facts;
 mod failure;
+mod gds;
 mod generate;
 mod image;
 mod info;
+mod job;
 mod label;
 mod output;
+mod paths;
 mod printable;
 mod progress;
 mod repeat;
@@ -27,6 +31,9 @@ use std::process::ExitCode;
 
 use args::Command;
 use failure::Failure;
+use label::Label;
+use route::RouteNets;
+use trace::Trace;
 
 fn main() -> ExitCode {
     #[cfg(unix)]
@@ -48,9 +55,9 @@ fn run() -> Result<(), Failure> {
         return Ok(());
     };
     match args.command {
-        Command::Trace(args) => trace::run(&args),
-        Command::Label(args) => label::run(&args),
-        Command::Route(args) => route::run(&args),
+        Command::Trace(args) => job::run(&Trace::new(&args)?),
+        Command::Label(args) => job::run(&Label::new(&args)?),
+        Command::Route(args) => job::run(&RouteNets::new(&args)?),
         Command::Generate(args) => generate::run(&args),
         Command::Info(args) => info::run(&args),
     }

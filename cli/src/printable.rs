@@ -1,4 +1,4 @@
-//! Text for a terminal: nothing in it is taken for a command.
+//! Text in which a terminal finds no control sequences.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
 
-/// `text` with control characters, and those that turn the direction of what follows, written as
-/// escapes (`\n`, `\u{1b}`). File names and arguments may hold them.
+/// `text` with control characters, and characters that change the direction of text, written as
+/// escapes (`\n`, `\u{1b}`). File names and arguments may contain them.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     if !text.contains(acts) {
         return text.into();
@@ -23,7 +23,7 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     shown.into()
 }
 
-/// Writes `value` as one line of JSON, with such characters as JSON's own escapes: the same values.
+/// Writes `value` as one line of JSON in which such characters are JSON's own escapes.
 ///
 /// # Errors
 /// Those of `out`.
@@ -32,7 +32,7 @@ pub(crate) fn write_json(out: impl Write, value: &impl Serialize) -> io::Result<
     Ok(value.serialize(&mut serializer)?)
 }
 
-/// JSON on one line without characters on which a terminal acts.
+/// JSON on one line, without characters that a terminal acts on.
 struct Printable;
 
 impl Formatter for Printable {
@@ -52,7 +52,7 @@ impl Formatter for Printable {
     }
 }
 
-/// `value` in at most some 25 characters: one of 300 digits with an exponent.
+/// `value` in at most some 25 characters: very large and very small values get an exponent.
 pub(crate) fn number(value: f64) -> String {
     match value.abs() {
         0.0 | 1e-5..1e15 => value.to_string(),
@@ -60,10 +60,11 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
-/// Whether a terminal may do something on `c` rather than show it.
+/// Whether a terminal may act on `c` rather than show it.
 fn acts(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(c, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]

@@ -9,10 +9,10 @@ use trazar::{Engine, formats};
 
 /// How long something takes before its bar shows.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// Of a share of the work.
+/// Steps of a bar that shows a share of the work.
 const STEPS: u64 = 1000;
 
-/// One bar; gone when dropped.
+/// One bar, which disappears when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: Arc<Mutex<Option<ProgressBar>>>,
@@ -21,11 +21,11 @@ pub(crate) struct Progress {
     started: Option<Instant>,
 }
 
-/// How far something is.
+/// How far the work has come.
 #[derive(Clone, Copy, Debug)]
 enum Reached {
     Share(f64),
-    /// The number of bytes done, and of all, if that is known.
+    /// The number of bytes done, and of all bytes, if that is known.
     Bytes(u64, Option<u64>),
 }
 
@@ -40,7 +40,7 @@ impl Progress {
         }
     }
 
-    /// Has `engine` report to a bar.
+    /// Lets `engine` report to a bar.
     pub(crate) fn watch(engine: Engine, what: &'static str, quiet: bool) -> (Engine, Self) {
         let progress = Self::new(what, quiet);
         let engine = match progress.report() {
@@ -79,7 +79,7 @@ impl Progress {
         }
     }
 
-    /// What moves the bar; `None` if nobody would see it.
+    /// The function that moves the bar; `None` if nobody would see it.
     fn report(&self) -> Option<impl Fn(Reached) + Send + Sync + 'static> {
         let (bar, what, started) = (Arc::clone(&self.bar), self.what, self.started?);
         Some(move |reached| {
@@ -126,7 +126,7 @@ fn new_bar(what: &'static str, reached: Reached) -> ProgressBar {
     }
 }
 
-/// A writer that says how much went through it.
+/// A writer that reports how many bytes went through it.
 struct Counted<'a, F> {
     out: &'a mut dyn Write,
     bytes: u64,

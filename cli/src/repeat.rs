@@ -3,7 +3,8 @@
 use std::num::NonZeroU32;
 use std::time::Instant;
 
-/// Runs `work` so many times; gives the last result, and the seconds of the fastest run.
+/// Runs `work` as many times as `times` says. Returns the last result, and the seconds of the
+/// fastest run.
 pub(crate) fn fastest<T, E>(
     times: NonZeroU32,
     mut work: impl FnMut() -> Result<T, E>,
@@ -16,7 +17,7 @@ pub(crate) fn fastest<T, E>(
     };
     let (mut result, mut best) = run()?;
     for _ in 1..times.get() {
-        // The result before is not part of the work, nor is letting go of it.
+        // Freeing the previous result is not part of the work.
         drop(result);
         let (next, seconds) = run()?;
         result = next;

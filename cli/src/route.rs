@@ -2,81 +2,120 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::time::Instant;
 
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
-use trazar::Job;
-use trazar::formats;
-use trazar::route::{Fallback, Route, RouteOptions, RoutingCase};
+use trazar::route::{Fallback, Route, RouteAlgorithm, RouteOptions, RoutingCase};
+use trazar::{Device, Engine, Job, formats};
 
-use crate::args::{NetInputArgs, RouteArgs, RouteFormat, TreeKind};
+use crate::args::{self, NetInputArgs, RouteArgs, RouteFormat, RunArgs};
+use crate::facts::{Facts, count};
 use crate::failure::Failure;
-use crate::image::source;
-use crate::output::{self, Destination};
+use crate::job::Steps;
+use crate::output;
+use crate::paths::{Named, check_distinct, source};
 use crate::progress::Progress;
-use crate::repeat;
-use crate::start::Start;
-use crate::summary::{Facts, Seconds, Summary, count};
 
-pub(crate) fn run(args: &RouteArgs) -> Result<(), Failure> {
-    let format = match &args.output {
-        Some(path) => Some(output::format(path, args.format)?),
-        None => None,
-    };
-    check(args)?;
-    let options = RouteOptions {
-        tree: args.tree.into(),
-        turn_cost: args.turn_cost,
-        algorithm: args.algorithm.into(),
-    };
-    let algorithm = options.algorithm;
-    let start = Start::begin(
-        &args.run,
-        algorithm.map(trazar::route::RouteAlgorithm::devices),
-    )?;
-    let started = Instant::now();
-    let case = Progress::reading(args.run.quiet, || read(&args.input))?;
-    let read_seconds = started.elapsed().as_secs_f64();
-    let destination = args.output.as_deref().map(Destination::open).transpose()?;
+/// The job, its options checked.
+pub(crate) struct RouteNets<'a> {
+    args: &'a RouteArgs,
+    format: Option<RouteFormat>,
+    options: RouteOptions,
+}
 
-    let (engine, start_seconds) = start.finish(|| Job::route(&case.grid, &case.nets));
-    let (engine, progress) = Progress::watch(engine, "route", args.run.quiet);
-    let (routes, work_seconds) = repeat::fastest(args.run.repeat, || {
-        engine.route(&case.grid, &case.nets, &options)
-    })
-    .map_err(|error| Failure::about(args.input.name(), error))?;
-    drop(progress);
-    if !args.partial {
-        check_reached(args.input.name(), &case, &routes)?;
+impl<'a> RouteNets<'a> {
+    pub(crate) fn new(args: &'a RouteArgs) -> Result<Self, Failure> {
+        let format = output::format(args.output.as_deref(), args.format)?;
+        check(args)?;
+        let options = RouteOptions {
+            tree: args.tree.into(),
+            turn_cost: args.turn_cost,
+            algorithm: args.algorithm.into(),
+        };
+        Ok(Self {
+            args,
+            format,
+            options,
+        })
+    }
+}
+
+impl Steps for RouteNets<'_> {
+    const NAME: &'static str = "route";
+    type Input = RoutingCase;
+    type Found = Vec<Route>;
+    type Output = RouteFormat;
+
+    fn run_args(&self) -> &RunArgs {
+        &self.args.run
     }
 
-    let started = Instant::now();
-    let mut written = Vec::new();
-    if let (Some(mut destination), Some(format), Some(path)) = (destination, format, &args.output) {
-        destination.fill(args.run.quiet, |out| write(&case, &routes, format, out))?;
-        destination.commit()?;
-        written.push(path.display().to_string());
+    fn devices(&self) -> Option<&'static [Device]> {
+        self.options.algorithm.map(RouteAlgorithm::devices)
     }
-    Summary {
-        input: facts(args.input.name(), &case),
-        device: engine.device().name(),
-        algorithm: engine.route_algorithm(&options).name().to_owned(),
-        found: found(args, &routes),
-        routes: Some(Routes {
-            case: &case,
-            routes: &routes,
-        }),
-        work: "route",
-        seconds: Seconds {
-            start: start_seconds,
-            read: read_seconds,
-            work: work_seconds,
-            write: started.elapsed().as_secs_f64(),
-        },
-        written,
+
+    fn read(&self) -> Result<RoutingCase, Failure> {
+        Progress::reading(self.args.run.quiet, || read(&self.args.input))
     }
-    .say(&args.run)
+
+    fn input_path(&self) -> &Path {
+        self.args.input.name()
+    }
+
+    fn outputs(&self) -> Vec<(RouteFormat, &Path)> {
+        let output = self.format.zip(self.args.output.as_deref());
+        output.into_iter().collect()
+    }
+
+    fn size(&self, case: &RoutingCase) -> Job {
+        Job::route(&case.grid, &case.nets)
+    }
+
+    fn work(&self, engine: &Engine, case: &RoutingCase) -> trazar::Result<Vec<Route>> {
+        engine.route(&case.grid, &case.nets, &self.options)
+    }
+
+    fn check(&self, case: &RoutingCase, routes: &Vec<Route>) -> Result<(), Failure> {
+        if self.args.partial {
+            return Ok(());
+        }
+        check_reached(self.input_path(), case, routes)
+    }
+
+    fn write(
+        &self,
+        format: RouteFormat,
+        case: &mut RoutingCase,
+        routes: &Vec<Route>,
+        out: &mut dyn Write,
+    ) -> trazar::Result<()> {
+        match format {
+            RouteFormat::Txt => formats::write_route_text(case, routes, out),
+            RouteFormat::Json => formats::write_route_json(case, routes, out),
+            RouteFormat::Svg => formats::write_route_svg(case, routes, out),
+            RouteFormat::Png => formats::write_route_png(case, routes, out),
+        }
+    }
+
+    fn algorithm(&self, engine: &Engine) -> &'static str {
+        engine.route_algorithm(&self.options).name()
+    }
+
+    fn input_facts(&self, case: &RoutingCase) -> Facts {
+        input_facts(self.input_path(), case)
+    }
+
+    fn found_facts(&self, routes: &Vec<Route>) -> Facts {
+        found_facts(self.args, routes)
+    }
+
+    fn list<'a>(
+        &self,
+        case: &'a RoutingCase,
+        routes: &'a Vec<Route>,
+    ) -> Option<(&'static str, impl Serialize + 'a)> {
+        Some(("routes", Trees { case, routes }))
+    }
 }
 
 /// Refuses options that do not go together.
@@ -92,12 +131,12 @@ fn check(args: &RouteArgs) -> Result<(), Failure> {
             "only one file can be standard input: give the others by their names",
         ));
     }
-    output::check_distinct(&inputs, &[("-o", args.output.as_deref())])
+    check_distinct(&inputs, &[("-o", args.output.as_deref())])
 }
 
 impl NetInputArgs {
     /// The files with the arguments that name them.
-    fn files(&self) -> [output::Named<'_>; 5] {
+    fn files(&self) -> [Named<'_>; 5] {
         [
             ("NET", self.net.as_deref()),
             ("--right", self.right.as_deref()),
@@ -107,7 +146,7 @@ impl NetInputArgs {
         ]
     }
 
-    /// The file that messages about the nets name.
+    /// The file to name in messages about the nets.
     fn name(&self) -> &Path {
         let name = self.net.as_deref().or(self.pins.as_deref());
         name.unwrap_or(Path::new("-"))
@@ -158,22 +197,8 @@ fn check_reached(name: &Path, case: &RoutingCase, routes: &[Route]) -> Result<()
     )))
 }
 
-fn write(
-    case: &RoutingCase,
-    routes: &[Route],
-    format: RouteFormat,
-    out: &mut dyn Write,
-) -> trazar::Result<()> {
-    match format {
-        RouteFormat::Txt => formats::write_route_text(case, routes, out),
-        RouteFormat::Json => formats::write_route_json(case, routes, out),
-        RouteFormat::Svg => formats::write_route_svg(case, routes, out),
-        RouteFormat::Png => formats::write_route_png(case, routes, out),
-    }
-}
-
 /// What the summary says of the grid and its nets.
-fn facts(name: &Path, case: &RoutingCase) -> Facts {
+fn input_facts(name: &Path, case: &RoutingCase) -> Facts {
     let grid = &case.grid;
     let layers = match grid.layers() {
         1 => String::new(),
@@ -203,8 +228,8 @@ fn facts(name: &Path, case: &RoutingCase) -> Facts {
     }
 }
 
-/// What it says of the trees.
-fn found(args: &RouteArgs, routes: &[Route]) -> Facts {
+/// What the summary says of the trees.
+fn found_facts(args: &RouteArgs, routes: &[Route]) -> Facts {
     let cost: u128 = routes.iter().map(|route| u128::from(route.cost())).sum();
     let unreached: u64 = routes
         .iter()
@@ -215,7 +240,7 @@ fn found(args: &RouteArgs, routes: &[Route]) -> Facts {
         0 => String::new(),
         pins => format!(", {} unreached", count(pins, "pin", "pins")),
     };
-    // The other reasons are of the net, and the next run has them as well.
+    // Other reasons lie in the net, so another run would not change them.
     let no_memory = |route: &&Route| {
         let fallback = route.field_use().and_then(|used| used.fallback);
         fallback == Some(Fallback::OutOfMemory)
@@ -233,23 +258,23 @@ fn found(args: &RouteArgs, routes: &[Route]) -> Facts {
             count(cells, "cell", "cells")
         ),
         values: json!({
-            // Past 2⁶⁴ as any reader of JSON has it: a float.
+            // From 2⁶⁴ on a float, which is how JSON readers represent such a number anyway.
             "cost": u64::try_from(cost).map_or_else(|_| json!(cost as f64), Value::from),
             "cells": cells,
             "unreached": unreached,
-            "tree": TreeKind::name_of(args.tree.into()),
+            "tree": args::name(&args.tree),
             "turn_cost": args.turn_cost,
         }),
     }
 }
 
 /// Each net and its tree, as the summary for scripts lists them.
-pub(crate) struct Routes<'a> {
+struct Trees<'a> {
     case: &'a RoutingCase,
     routes: &'a [Route],
 }
 
-impl Serialize for Routes<'_> {
+impl Serialize for Trees<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let each = self.case.nets.iter().zip(self.routes);
         serializer.collect_seq(each.map(|(net, route)| Tree {
@@ -278,7 +303,7 @@ struct Tree<'a> {
     unreached: &'a [usize],
 }
 
-/// How much of the tree is by fields, and why no more.
+/// How many pins were joined by fields, and why not all.
 #[derive(Serialize)]
 struct Fields {
     by_fields: usize,

@@ -1,4 +1,4 @@
-//! Signals that end the command: temporary files go first.
+//! Signals that end the command: temporary files are removed first.
 
 use std::{mem, ptr};
 
@@ -13,12 +13,12 @@ const ENDING: [c_int; 5] = [
     libc::SIGXCPU,
 ];
 
-/// From here on, the signals that end the command remove its temporary files first. Signals that
-/// are ignored (by `nohup`) stay so.
+/// Installs handlers that remove the command's temporary files before a signal ends it. Signals
+/// that are ignored (by `nohup`) stay ignored.
 pub(crate) fn clean_up_at_the_end() {
     for signal in ENDING {
-        // SAFETY: all zeros is a value of this plain struct, and the pointers are to such structs
-        // or null. The handler calls nothing but what a handler may call.
+        // SAFETY: `sigaction` is a C struct for which all zeros is a value, and the pointers are to
+        // such structs or null. The handler calls only async-signal-safe functions.
         unsafe {
             let mut old: libc::sigaction = mem::zeroed();
             if libc::sigaction(signal, ptr::null(), &mut old) != 0
@@ -28,7 +28,7 @@ pub(crate) fn clean_up_at_the_end() {
             }
             let mut new: libc::sigaction = mem::zeroed();
             new.sa_sigaction = end as *const () as libc::sighandler_t;
-            // The default action is back when the handler is called.
+            // The default action is restored before the handler runs.
             new.sa_flags = libc::SA_RESETHAND;
             libc::sigemptyset(&mut new.sa_mask);
             libc::sigaction(signal, &new, ptr::null_mut());
@@ -39,6 +39,6 @@ pub(crate) fn clean_up_at_the_end() {
 /// Ends the process as the signal does without a handler.
 extern "C" fn end(signal: c_int) {
     formats::remove_temporaries();
-    // SAFETY: a handler may call it. The signal waits until the handler returns.
+    // SAFETY: `raise` is async-signal-safe. The signal is blocked until the handler returns.
     unsafe { libc::raise(signal) };
 }

@@ -8,14 +8,14 @@ use crate::args::{self, RunArgs};
 
 /// The engine that the command line asks for.
 pub(crate) struct Start {
-    /// `None` leaves it to the job, whose size is not known before the input is read.
+    /// `None` if it depends on the job, whose size is not known before the input is read.
     engine: Option<Engine>,
     seconds: f64,
 }
 
 impl Start {
-    /// Opens the engine, unless it depends on the job; `devices` are those of the algorithm that
-    /// was asked for, if any. A device that is not there shows now, before the input is read.
+    /// Opens the engine, unless it depends on the job. `devices` are the devices of the algorithm
+    /// that was asked for, if any. A missing device is an error here, before the input is read.
     pub(crate) fn begin(run: &RunArgs, devices: Option<&[Device]>) -> trazar::Result<Self> {
         let started = Instant::now();
         let without = |device| devices.is_some_and(|devices| !devices.contains(&device));

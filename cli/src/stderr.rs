@@ -1,10 +1,10 @@
-//! Standard error, which may not take anything: a closed pipe, a full disk.
+//! Standard error, which may be a closed pipe or a file on a full disk.
 
 use std::fmt::Display;
 use std::io::{self, Write};
 
-/// Says `line`. If nobody can hear it, there is nobody to tell either.
+/// Writes `line`. Errors are ignored: there is nowhere else to report them.
 pub(crate) fn say(line: impl Display) {
-    // In one piece, so that it stays together beside what other processes say.
+    // In one write, so that lines of other processes do not come in between.
     let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
 }

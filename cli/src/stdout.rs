@@ -1,7 +1,8 @@
-//! Standard output, whose failures count.
+//! Standard output, with errors where it cannot be written.
 //!
-//! Rust's own takes what cannot be written to a closed or read-only one for written, and before
-//! `main` it opens `/dev/null` in the place of a closed one. Results would be lost, with status 0.
+//! Rust's own standard output reports success for writes to a descriptor that is closed or
+//! read-only, and before `main` it replaces a closed one by `/dev/null`. Results would be lost with
+//! exit status 0.
 
 use std::io::{self, Write};
 
@@ -14,7 +15,7 @@ pub(crate) type Stdout = io::Stdout;
 /// Standard output.
 ///
 /// # Errors
-/// It was closed when the command began.
+/// Standard output was closed when the command began.
 #[cfg(unix)]
 pub(crate) fn open() -> io::Result<Stdout> {
     use std::os::fd::AsFd;
@@ -36,7 +37,7 @@ pub(crate) fn write(bytes: impl AsRef<[u8]>) -> io::Result<()> {
     stdout.flush()
 }
 
-/// How standard output was when the process began.
+/// Whether standard output was open when the process began.
 #[cfg(unix)]
 mod start {
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -57,7 +58,7 @@ mod start {
     static LOOK: extern "C" fn() = look;
 
     extern "C" fn look() {
-        // SAFETY: it only asks.
+        // SAFETY: F_GETFD reads a descriptor's flags, and changes nothing.
         let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
         OPEN.store(flags != -1, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! What a run says about itself at its end.
+//! The summary at the end of a run.
 
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
@@ -7,44 +7,38 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::args::RunArgs;
+use crate::facts::Facts;
 use crate::failure::Failure;
 use crate::printable::{printable, write_json};
-use crate::route::Routes;
 use crate::{stderr, stdout};
 
-/// A run's outcome.
-pub(crate) struct Summary<'a> {
+/// A run's outcome. `L` is a list for a script, which is too long to be built in memory.
+pub(crate) struct Summary<L> {
+    /// `"trace"`, `"label"` or `"route"`.
+    pub(crate) job: &'static str,
+    pub(crate) device: &'static str,
+    pub(crate) algorithm: &'static str,
     /// What was read.
     pub(crate) input: Facts,
-    pub(crate) device: &'static str,
-    pub(crate) algorithm: String,
     /// What was found.
     pub(crate) found: Facts,
-    /// The trees, one by one, for a script.
-    pub(crate) routes: Option<Routes<'a>>,
-    /// `"trace"`, `"label"` or `"route"`.
-    pub(crate) work: &'static str,
+    /// The list and its key.
+    pub(crate) list: Option<(&'static str, L)>,
     pub(crate) seconds: Seconds,
     /// The files that were written.
     pub(crate) written: Vec<String>,
 }
 
-/// What there is to say of something: to a person on one line, and to a script by an object's values.
-pub(crate) struct Facts {
-    pub(crate) text: String,
-    pub(crate) values: Value,
-}
-
-/// What a key of the JSON object stands for.
+/// The value of a key of the JSON object.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Entry<'a> {
+enum Entry<'a, L> {
     Own(Value),
     Fact(&'a Value),
-    Routes(&'a Routes<'a>),
+    List(&'a L),
 }
 
-/// What took how long.
+/// The seconds that each step took.
 pub(crate) struct Seconds {
     /// Opening the device.
     pub(crate) start: f64,
@@ -53,8 +47,8 @@ pub(crate) struct Seconds {
     pub(crate) write: f64,
 }
 
-impl Summary<'_> {
-    /// On standard output as JSON, or on standard error for a person, or not at all.
+impl<L: Serialize> Summary<L> {
+    /// Prints the summary as JSON on standard output, or as text on standard error, or not at all.
     pub(crate) fn say(&self, run: &RunArgs) -> Result<(), Failure> {
         if run.json {
             let mut out = BufWriter::new(stdout::open()?);
@@ -67,15 +61,14 @@ impl Summary<'_> {
         Ok(())
     }
 
-    /// The JSON object, its keys in order. There may be millions of routes: nothing is made of them
-    /// before they are written.
-    fn json(&self, run: &RunArgs) -> BTreeMap<&str, Entry<'_>> {
+    /// The JSON object, its keys in alphabetical order.
+    fn json(&self, run: &RunArgs) -> BTreeMap<&str, Entry<'_, L>> {
         let mut seconds = json!({
             "start": self.seconds.start,
             "read": self.seconds.read,
             "write": self.seconds.write,
         });
-        seconds[self.work] = json!(self.seconds.work);
+        seconds[self.job] = json!(self.seconds.work);
         let mut all = BTreeMap::from([
             ("device", Entry::Own(json!(self.device))),
             ("algorithm", Entry::Own(json!(self.algorithm))),
@@ -86,13 +79,15 @@ impl Summary<'_> {
             let values = facts.values.as_object().into_iter().flatten();
             all.extend(values.map(|(key, value)| (key.as_str(), Entry::Fact(value))));
         }
-        all.extend(self.routes.iter().map(|all| ("routes", Entry::Routes(all))));
+        if let Some((key, list)) = &self.list {
+            all.insert(key, Entry::List(list));
+        }
         all
     }
 
     fn text(&self, run: &RunArgs) -> String {
         let start = match self.seconds.start {
-            // Opening the processor takes nothing.
+            // On the processor there is nothing to open.
             none if none < 1e-3 => String::new(),
             start => format!("start {}, ", time(start)),
         };
@@ -103,7 +98,7 @@ impl Summary<'_> {
             self.algorithm,
             self.device,
             time(self.seconds.read),
-            self.work,
+            self.job,
             time(self.seconds.work),
         );
         if run.repeat.get() > 1 {
@@ -135,9 +130,4 @@ fn time(seconds: f64) -> String {
     } else {
         format!("{seconds:.2} s")
     }
-}
-
-/// `number` of something, with its noun in the right number.
-pub(crate) fn count(number: u64, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
 }

@@ -1,4 +1,4 @@
-//! Reading the command line, and what is said of one that cannot be read.
+//! Reading the command line, and the message about one that cannot be read.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
@@ -11,14 +11,14 @@ use crate::failure::Failure;
 use crate::printable::printable;
 use crate::stdout;
 
-/// What the command line asks for; `None` if that was help or the version, which are written.
+/// The command line's arguments; `None` if it asked for help or the version, which are printed.
 pub(crate) fn read() -> Result<Option<Args>, Failure> {
     let error = match Args::try_parse() {
         Ok(args) => return Ok(Some(args)),
         Err(error) => error,
     };
     if let ErrorKind::DisplayHelp | ErrorKind::DisplayVersion = error.kind() {
-        // In colours, on a terminal.
+        // On a terminal in colours.
         if io::stdout().is_terminal() {
             error.print()?;
         } else {
@@ -26,7 +26,7 @@ pub(crate) fn read() -> Result<Option<Args>, Failure> {
         }
         return Ok(None);
     }
-    // The message quotes arguments: the same one with arguments that can be printed.
+    // The message quotes arguments: it is made again from arguments that can be printed.
     let shown = std::env::args_os().map(|argument| {
         let text = argument.to_string_lossy();
         OsString::from(printable(&text).as_ref())

@@ -1,4 +1,4 @@
-//! Devices: which there are, and what happens when one lacks what was asked of it.
+//! Devices: which ones there are, and errors when a device or an algorithm of it is missing.
 
 mod common;
 
@@ -12,12 +12,12 @@ fn info() -> Value {
     run(["info", "--json"]).succeeded().json()
 }
 
-/// Says so where the test runner's capture does not hide it.
+/// Prints that `test` is skipped, on a line that the test harness does not capture.
 fn skipped(test: &str, why: &str) {
     let _ = writeln!(std::io::stdout(), "{test}: skipped: {why}");
 }
 
-/// Whether there is a GPU here; if not, says so on the test's line.
+/// Whether there is a GPU; if not, says that `test` is skipped.
 fn there_is_a_gpu(test: &str) -> bool {
     let gpu = info()["no_gpu"].is_null();
     if !gpu {
@@ -89,7 +89,7 @@ fn algorithms_stay_with_their_devices() {
     assert_eq!(summary.succeeded().json()["device"], "cpu");
 }
 
-/// Whether there is a GPU or not: opening it takes longer than these jobs do.
+/// Small jobs run on the processor, also if there is a GPU: opening it takes longer than the job.
 #[test]
 fn auto_runs_what_is_small_on_the_processor() {
     let folder = Folder::new();
@@ -138,7 +138,8 @@ fn a_seed_is_the_emulators() {
     }
 }
 
-/// The labels and statistics of noise on `device` are those of the processor, by each kernel algorithm.
+/// The labels and statistics of noise on `device` are those of the processor, by each kernel
+/// algorithm.
 fn gives_the_processors_labels(device: &str, size: &str) {
     let folder = Folder::new();
     let image = folder.at("noise.png");
@@ -228,7 +229,7 @@ fn a_gpu_gives_the_processors_labels() {
     }
 }
 
-/// Where the system gives no thread, the work is done without.
+/// If the system refuses to start threads, the work is done without them.
 #[test]
 fn without_threads() {
     let folder = Folder::new();
@@ -285,7 +286,7 @@ fn without_threads() {
             _ => job.into_iter().chain(["--device", "cpu"]).collect(),
         };
         let usual = run(&job).succeeded();
-        // No stack of this size can be had, so no thread.
+        // No thread can have a stack of this size.
         let alone = common::command()
             .args(&job)
             .env("RUST_MIN_STACK", (1u64 << 46).to_string())

@@ -211,7 +211,7 @@ fn a_threshold_that_finds_nothing_is_pointed_out() {
     assert!(nothing.stderr.contains("--threshold"));
     let quiet = run(["label", ring, "--threshold", "200", "-q"]).succeeded();
     assert_eq!(quiet.stderr, "");
-    // All zero: nothing to point out.
+    // All pixels are 0: there is nothing to point out.
     let black = folder.npy("black.npy", &header("|u1", false, "(1, 3)"), &[0; 3]);
     let black = run(["label", black.to_str().unwrap(), "--json"]).succeeded();
     assert_eq!(black.stderr, "");
@@ -273,7 +273,7 @@ fn truncated_files() {
         for len in 1..whole.len() {
             let path = folder.put(name, &whole[..len]);
             let run = run(["trace", path.to_str().unwrap(), "--json"]);
-            // What follows the pixels is not needed.
+            // Bytes after the pixels are not needed.
             if run.status == Some(0) {
                 let end = match name {
                     "a.png" => whole.len() - 16,
@@ -470,7 +470,8 @@ fn images_from_standard_input() {
     assert_eq!(run.json()["contours"], ring_contours());
 }
 
-/// 1-bit samples are that in a PNG, grey or of black and white, and in a BMP.
+/// Samples of 1 bit are read as such in a PNG, grey or with a palette of black and white, and in a
+/// BMP.
 #[test]
 fn one_bit_is_one_bit() {
     let folder = Folder::new();
@@ -549,7 +550,7 @@ fn big_tiffs_by_content() {
     reads_ring(&folder.at("no extension"), &[]);
 }
 
-/// A TIFF of one strip of three channels or one.
+/// A TIFF of one strip, with one channel or three.
 fn tiff_of(width: u32, height: u32, channels: u16, compression: u32, data: &[u8]) -> Vec<u8> {
     let photometric = if channels == 3 { 2 } else { 1 };
     let entries: [(u16, u32); 9] = [
@@ -570,7 +571,7 @@ fn tiff_of(width: u32, height: u32, channels: u16, compression: u32, data: &[u8]
         bytes.extend(tag.to_le_bytes());
         bytes.extend(4u16.to_le_bytes());
         if tag == 258 && channels == 3 {
-            // Three of them, after the directory.
+            // Three values, after the directory.
             bytes.extend(3u32.to_le_bytes());
             bytes.extend((directory + 2 + 9 * 12 + 4).to_le_bytes());
         } else {
@@ -598,7 +599,7 @@ fn a_whole_tiff_is_not_called_truncated() {
 #[test]
 fn memory_that_cannot_be_had_is_an_error() {
     let folder = Folder::new();
-    // The file holds all that it claims, without taking any room on the disk.
+    // A sparse file holds all that it claims, but takes no space on the disk.
     let mut huge = tiff_of(60_000, 60_000, 1, 1, &[]);
     let directory = huge.len() as u64;
     huge[8 + 2 + 5 * 12 + 8..][..4].copy_from_slice(&(directory as u32).to_le_bytes());
@@ -616,7 +617,7 @@ fn memory_that_cannot_be_had_is_an_error() {
     common::Run::of(limited).failed(1, &["out of memory"]);
 }
 
-/// A colour profile of 100 MB in a few kilobytes: not needed, so not unpacked.
+/// A colour profile of 100 MB, compressed to a few kilobytes, is not unpacked: it is not needed.
 #[test]
 fn profiles_are_not_unpacked() {
     let folder = Folder::new();
@@ -637,7 +638,7 @@ fn colours_of_tiffs() {
     use tiff::encoder::{TiffEncoder, colortype};
     let folder = Folder::new();
     let file = |name: &str| TiffEncoder::new(fs::File::create(folder.at(name)).unwrap()).unwrap();
-    // Cyan and no black against black; the luminance of cyan is 179.
+    // Cyan without black, and black; the luminance of cyan is 179.
     let ink = |&p: &bool| if p { [255, 0, 0, 0] } else { [0, 0, 0, 255] };
     let ink: Vec<u8> = pixels().iter().flat_map(ink).collect();
     file("ink.tif")
@@ -666,7 +667,7 @@ fn colours_of_tiffs() {
     reads_ring(&folder.at("rgb.tif"), &[]);
 }
 
-/// What has no place in the result is said, and nothing is said of files that have none of it.
+/// The summary names what a file has that the result leaves out, and only that.
 #[test]
 fn what_is_left_out_of_a_tiff_is_said() {
     use tiff::encoder::{TiffEncoder, colortype};
@@ -722,7 +723,7 @@ fn what_is_left_out_of_a_tiff_is_said() {
     assert_eq!(json["notes"], serde_json::json!([]));
 }
 
-/// Runs of a BMP: what they hold is read, and what they cannot hold is not allocated.
+/// A BMP of runs is read; for one with fewer runs than its size needs, nothing is allocated.
 #[test]
 fn bitmaps_of_runs() {
     let folder = Folder::new();
@@ -741,7 +742,7 @@ fn bitmaps_of_runs() {
         bytes.extend(runs);
         bytes
     };
-    // From the lowest row upwards, each with its end, and the end of all.
+    // From the lowest row upwards; each row has an end, and the image has one.
     let line = |row: &str| {
         let runs = row
             .bytes()

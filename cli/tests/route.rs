@@ -1,4 +1,5 @@
-//! Routing from the command line: what is read, what is written, and what is said of nets that cannot be routed.
+//! Routing from the command line: what is read, what is written, and what is said of nets that
+//! cannot be routed.
 
 mod common;
 
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 use common::{Folder, Run, header, run};
 use serde_json::{Value, json};
 
-/// The example of the report on maze routing, and its tree.
+/// The example in 王領崧, *Parallelized Maze Routing* (final project report, 2023), and its tree.
 const EXAMPLE: &str = "3 3\n2\nPin 1 1\nPin 0 2\nVertical 24 26\nVertical 47 13\nVertical 70 2\n\
                        Horizontal 33 68 51\nHorizontal 80 24 77\n";
 const TREE: &str = "0 2\n1 1\n1 2\n";
@@ -24,7 +25,7 @@ fn route(net: &Path, options: &[&str]) -> Run {
         .chain(options.iter().copied()))
 }
 
-/// Refused with `words`, the file's name among them, and nothing written.
+/// Checks that a run is refused with `words` and the file's name, and that nothing is written.
 #[track_caller]
 fn refused(folder: &Folder, text: &str, words: &[&str]) {
     let net = folder.put("net.txt", text);
@@ -293,7 +294,7 @@ fn options_that_do_not_go_together() {
     run(["route", "--right", "-", "--down", "-", "--pins", name]).failed(2, &["standard input"]);
 }
 
-/// By which algorithm pins were joined, where fields may leave some to another.
+/// The summary says how many pins were joined by fields, and how many by other algorithms.
 #[test]
 fn what_fields_did_is_said() {
     let folder = Folder::new();
@@ -466,8 +467,8 @@ fn help_has_the_format_of_nets() {
     }
 }
 
-/// The report's own cases: trees of their answers' format, as large as the pins ask for; the two whose shortest paths are unique, cell
-/// by cell.
+/// The report's cases give trees in the format of its answers, and about as long; the two cases
+/// with unique shortest paths give them cell by cell.
 #[test]
 fn the_reports_cases_where_there_are_any() {
     let data = std::env::var_os("TRAZAR_DATA").unwrap_or_default();
@@ -494,7 +495,7 @@ fn the_reports_cases_where_there_are_any() {
         if number <= 2 {
             assert_eq!(tree, answer, "case {number}");
         }
-        // Both are lists in raster order that hold all pins.
+        // Both are lists in raster order that contain all pins.
         let (tree, answer) = (cells(&tree), cells(&answer));
         assert!(tree.is_sorted() && answer.is_sorted());
         assert_eq!(json["cells"], tree.len());
@@ -503,7 +504,7 @@ fn the_reports_cases_where_there_are_any() {
         for pin in pins.flat_map(cells) {
             assert!(tree.binary_search(&pin).is_ok() && answer.binary_search(&pin).is_ok());
         }
-        // Ties are broken in other ways: hardly another length.
+        // Ties are broken in other ways, which hardly changes the length.
         assert!(
             tree.len().abs_diff(answer.len()) * 100 <= answer.len(),
             "case {number}"
@@ -511,7 +512,7 @@ fn the_reports_cases_where_there_are_any() {
     }
 }
 
-/// Nets without pins take little more memory than it takes to hold them, also where each is listed.
+/// Nets without pins take little more memory than the nets themselves, also if each is listed.
 #[cfg(target_os = "linux")]
 #[test]
 fn many_nets_without_pins() {

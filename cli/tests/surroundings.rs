@@ -1,4 +1,5 @@
-//! What is around a run: standard streams, signals, a terminal, names that hold anything.
+//! The surroundings of a run: standard streams, signals, a terminal, file names with any
+//! characters.
 
 #![cfg(unix)]
 
@@ -28,7 +29,7 @@ fn wait(what: &str, mut ready: impl FnMut() -> bool) {
     }
 }
 
-/// With what the filter of system calls below is written for.
+/// The systems for which the filter of system calls below is written.
 #[cfg(all(
     target_os = "linux",
     target_env = "gnu",
@@ -41,15 +42,15 @@ mod signals {
 
     use super::*;
 
-    /// Has `command` run as on a file system whose files all have names: opening one without is not
-    /// supported. `false` where the system lets nobody restrict system calls.
+    /// Lets `command` run as on a file system without unnamed files (`O_TMPFILE`). `false` if the
+    /// system does not let a process restrict its system calls.
     fn without_unnamed_files(command: &mut Command) -> bool {
         const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
         const EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
         const ANY_BIT: u16 = (libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K) as u16;
         const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
         let step = |code, k, jt, jf| libc::sock_filter { code, jt, jf, k };
-        // What `O_TMPFILE` has beside `O_DIRECTORY`.
+        // The bit of `O_TMPFILE` besides `O_DIRECTORY`.
         let unnamed = (libc::O_TMPFILE & !libc::O_DIRECTORY) as u32;
         let fails = libc::SECCOMP_RET_ERRNO | libc::EOPNOTSUPP as u32;
         let filter = [
@@ -79,7 +80,7 @@ mod signals {
             }
         };
         let mut probe = Command::new("true");
-        // SAFETY: it makes system calls only, of which none takes a lock.
+        // SAFETY: it only makes system calls, and none of them takes a lock.
         unsafe { probe.pre_exec(restrict) };
         if probe.status().is_err() {
             return false;
@@ -119,7 +120,7 @@ mod signals {
     fn signals_leave_no_temporary_files() {
         let folder = Folder::new();
         for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGQUIT] {
-            // `cargo test` may have been started with some ignored.
+            // `cargo test` may have been started with some signals ignored.
             let by_default = |command: &mut Command| {
                 // SAFETY: a call that a child may make.
                 unsafe {
@@ -206,7 +207,7 @@ fn a_standard_output_that_takes_nothing_is_an_error() {
         &["trace", ring, "-o", "/dev/stdout", "--format", "json"],
     )
     .failed(1, &["closed"]);
-    // Nothing is lost where nothing is written there.
+    // Nothing is lost if nothing is written to standard output.
     let out = folder.at("a.json");
     let run = redirected(">&-", &["trace", ring, "-o", out.to_str().unwrap()]);
     run.succeeded();
@@ -247,7 +248,7 @@ fn what_is_read_is_not_overwritten() {
         .failed(2, &["-o", "NET", "standard input", "same file"]);
     redirected("", &["route", net, "-o", net]).failed(2, &["-o", "NET", "same file"]);
     assert_eq!(folder.names(), ["hard.png", "m.png", "net.txt", "soft.png"]);
-    // Devices may be both.
+    // A device may be both.
     redirected(
         "</dev/null >/dev/null",
         &["trace", &m, "-o", "-", "--format", "json"],
@@ -285,7 +286,7 @@ fn names_do_nothing_to_a_terminal() {
         name_is_shown(&refused);
         refused.refused(&[]);
     }
-    // JSON has its own escapes, so the name is as it was.
+    // JSON has its own escapes, so that the name keeps its value.
     let json = with(&["trace", "--json"]).succeeded();
     assert!(!json.stdout.iter().any(|&byte| byte < b' ' && byte != b'\n'));
     assert!(!String::from_utf8_lossy(&json.stdout).contains(['\u{9b}', '\u{7f}', '\u{202e}']));
@@ -295,7 +296,7 @@ fn names_do_nothing_to_a_terminal() {
     );
 }
 
-/// A terminal: what it shows, and what a process takes for one.
+/// A terminal: the end that shows what is written, and the end that a process writes to.
 #[cfg(target_os = "linux")]
 fn terminal() -> (File, OwnedFd) {
     let size = libc::winsize {
@@ -306,10 +307,10 @@ fn terminal() -> (File, OwnedFd) {
     };
     let (mut ours, mut theirs) = (0, 0);
     let null = std::ptr::null_mut();
-    // SAFETY: two places to write to, a size, and null where nothing is wanted.
+    // SAFETY: the pointers are to two integers and a size, and null for what is not wanted.
     let result = unsafe { libc::openpty(&mut ours, &mut theirs, null, null.cast(), &size) };
     assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
-    // SAFETY: both were opened just now, and nobody else has them.
+    // SAFETY: both were just opened, and nothing else owns them.
     unsafe { (File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) }
 }
 
@@ -318,12 +319,12 @@ fn terminal() -> (File, OwnedFd) {
 fn shown(mut command: Command, meanwhile: impl FnOnce() + Send + 'static) -> String {
     let (mut screen, stderr) = terminal();
     let mut child = command.stderr(stderr).spawn().unwrap();
-    // Else the terminal would not end with the child.
+    // Otherwise the terminal would not end with the child.
     drop(command);
     let other = std::thread::spawn(meanwhile);
     let mut text = Vec::new();
     let mut portion = [0; 4096];
-    // Once nobody has the other side, reading fails.
+    // Once the other end is closed, reading fails.
     while let Ok(read @ 1..) = screen.read(&mut portion) {
         text.extend(&portion[..read]);
     }
@@ -332,7 +333,7 @@ fn shown(mut command: Command, meanwhile: impl FnOnce() + Send + 'static) -> Str
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Reading and writing have progress bars, as the work has, once they take half a second.
+/// Reading, work and writing have progress bars once they take half a second.
 #[cfg(target_os = "linux")]
 #[test]
 fn slow_reading_and_writing_show_a_bar() {

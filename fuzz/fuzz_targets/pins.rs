@@ -1,4 +1,4 @@
-//! Nets as text, on a grid that is given.
+//! Nets as text, on a fixed grid.
 #![no_main]
 
 use trazar::formats::read_pins;

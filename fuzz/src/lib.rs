@@ -13,7 +13,7 @@ use trazar::formats::{ReadOptions, read_image};
 use trazar::route::{RouteOptions, RoutingCase};
 use trazar::{Engine, Error, LabelOptions, TraceOptions};
 
-/// The starts of files that [`with_magic`] puts in place.
+/// The starts of files that [`with_magic`] writes.
 pub const MAGICS: [&[u8]; 12] = [
     b"II*\0",
     b"MM\0*",
@@ -49,7 +49,7 @@ pub fn check_folder(names: &[&str]) {
     }
 }
 
-/// The format that the first byte says, whatever comes after it.
+/// `data` as a file of the format that its first byte selects, with the right start.
 pub fn with_magic(data: &[u8]) -> Vec<u8> {
     let Some((&which, rest)) = data.split_first() else {
         return Vec::new();
@@ -61,8 +61,8 @@ pub fn with_magic(data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Panics if an error is not one line, or if it is a panic of ours that was contained; tells once
-/// of each that was contained in another crate.
+/// Panics if an error is not one line, or if it is a panic of this library that was contained.
+/// Prints each panic of another crate that was contained once.
 pub fn check(error: &Error) {
     static TOLD: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
     let line = error.to_string();
@@ -121,7 +121,7 @@ pub fn route(case: &RoutingCase) {
     }
 }
 
-/// The next part of `data`, whose length comes before it in two bytes.
+/// Takes the next part off `data`: two bytes give its length.
 pub fn part<'a>(data: &mut &'a [u8]) -> &'a [u8] {
     let Some((head, rest)) = data.split_first_chunk::<2>() else {
         return std::mem::take(data);
@@ -132,7 +132,7 @@ pub fn part<'a>(data: &mut &'a [u8]) -> &'a [u8] {
     part
 }
 
-/// What [`part`] takes apart.
+/// The inverse of [`part`]: `parts`, each with its length before it.
 pub fn join(parts: &[&[u8]]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for part in parts {

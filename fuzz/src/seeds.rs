@@ -114,7 +114,7 @@ fn pictures() -> Vec<Vec<u8>> {
     files
 }
 
-/// BMPs of fewer bits, and of runs.
+/// BMPs with few bits per pixel, and with runs.
 fn bitmaps() -> Vec<Vec<u8>> {
     let bitmap = |depth: u32, compression: u32, data: &[u8]| {
         let colours = 1usize << depth;

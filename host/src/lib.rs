@@ -44,11 +44,11 @@ mod label;
 mod memory;
 mod progress;
 pub mod route;
-#[cfg(test)]
-#[path = "../../tests/seeds/mod.rs"]
-mod seeds;
 mod threads;
 mod trace;
+
+#[cfg(test)]
+use trazar_test_seeds as seeds;
 
 /// The emulated device that runs kernels on the processor, and checks them.
 pub use cuda_std::emulator;

@@ -27,6 +27,19 @@ pub(crate) fn run<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Ru
     Run::of(command().args(arguments).output().unwrap())
 }
 
+/// Traces `image` to `out`.
+#[track_caller]
+pub(crate) fn trace(image: &Path, out: &Path, options: &[&str]) -> Run {
+    let mut arguments = vec![
+        "trace",
+        image.to_str().unwrap(),
+        "-o",
+        out.to_str().unwrap(),
+    ];
+    arguments.extend(options);
+    run(arguments)
+}
+
 impl Run {
     pub(crate) fn of(output: Output) -> Self {
         let stderr = String::from_utf8(output.stderr).unwrap();

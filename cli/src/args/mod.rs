@@ -1,0 +1,57 @@
+//! The command line.
+
+mod generate;
+mod input;
+mod label;
+mod numbers;
+mod route;
+mod run;
+mod trace;
+mod values;
+
+use clap::{Parser, Subcommand};
+
+pub(crate) use generate::{Generate, GenerateArgs, ImageFormat, MaskArgs, NetArgs};
+pub(crate) use input::InputArgs;
+pub(crate) use label::{LabelArgs, LabelFormat};
+pub(crate) use route::{NetInputArgs, RouteArgs, RouteFormat};
+pub(crate) use run::{Device, RunArgs};
+pub(crate) use trace::{ContourFormat, GdsArgs, Geometry, Retrieval, TraceArgs};
+pub(crate) use values::name;
+
+/// Label and trace very large binary images, and route nets on very large grids.
+#[derive(Debug, Parser)]
+#[command(
+    name = "trazar",
+    version,
+    propagate_version = true,
+    max_term_width = 100,
+    arg_required_else_help = false,
+    after_help = "\
+Exit status:
+  0    done
+  1    failed: the image cannot be read, a pin cannot be reached, the output cannot be written, ...
+  2    usage: options that do not exist, do not fit each other or do not fit the image
+  141  whoever read the output went away (a closed pipe)"
+)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Trace(TraceArgs),
+    Label(LabelArgs),
+    Route(RouteArgs),
+    Generate(GenerateArgs),
+    Info(InfoArgs),
+}
+
+/// Show the version, the devices and the algorithms
+#[derive(Debug, clap::Args)]
+pub(crate) struct InfoArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,105 @@
+//! What random tests draw from, and how a run is repeated.
+//!
+//! Each test has a seed of its own, the same in every run. `TRAZAR_SEED=N` replaces the seeds of
+//! all tests. A test that fails prints the command that runs it again with the same seed.
+
+use std::cell::Cell;
+use std::path::Path;
+use std::sync::Once;
+
+use proptest::test_runner::{Config, RngSeed};
+
+thread_local! {
+    /// The seed of the test on this thread.
+    static SEED: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+/// The seed in `TRAZAR_SEED`, or `usual` without one. The test on this thread draws from it.
+///
+/// # Panics
+/// `TRAZAR_SEED` is not a whole number.
+pub fn seed_or(usual: u64) -> u64 {
+    let seed = match std::env::var("TRAZAR_SEED") {
+        Ok(given) => given
+            .parse()
+            .unwrap_or_else(|_| panic!("TRAZAR_SEED is a whole number, not {given:?}")),
+        Err(_) => usual,
+    };
+    SEED.set(Some(seed));
+    say_how_to_repeat();
+    seed
+}
+
+/// `cases` cases, drawn from [`seed_or`]. A case that fails is shrunk and printed.
+pub fn config(cases: u32, usual: u64) -> Config {
+    Config {
+        cases,
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(seed_or(usual)),
+        ..Config::default()
+    }
+}
+
+/// Random numbers that depend on a seed alone, on every machine: SplitMix64 (G. L. Steele, D. Lea
+/// and C. H. Flood, *Fast splittable pseudorandom number generators*, 2014).
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// The sequence of `seed`.
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next number, less than `limit`.
+    pub fn below(&mut self, limit: u32) -> u32 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^= bits >> 31;
+        ((u128::from(bits) * u128::from(limit)) >> 64) as u32
+    }
+}
+
+/// Makes each panic of a test that has a seed print the command that repeats the test.
+fn say_how_to_repeat() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            before(info);
+            if let Some(seed) = SEED.get() {
+                eprintln!("to repeat it: {}", command(seed));
+            }
+        }));
+    });
+}
+
+/// The command that runs the test on this thread again.
+fn command(seed: u64) -> String {
+    // Cargo sets it for the tests that it runs. Without it, the package is the suite.
+    let package = std::env::var("CARGO_PKG_NAME").unwrap_or_else(|_| "trazar-suite".into());
+    let target = match binary() {
+        Some(name) if name != package.replace('-', "_") => format!("--test {name}"),
+        _ => "--lib".into(),
+    };
+    let package = match package.as_str() {
+        "trazar-suite" => String::new(),
+        package => format!("-p {package} "),
+    };
+    let thread = std::thread::current();
+    // With one thread, all tests run on the first.
+    let name = thread.name().filter(|&name| name != "main");
+    let name = name.map(|name| format!(" -- --exact {name}"));
+    let name = name.unwrap_or_default();
+    format!("TRAZAR_SEED={seed} cargo test {package}{target}{name}")
+}
+
+/// The test binary's name, without the hash that Cargo appends.
+fn binary() -> Option<String> {
+    let path = std::env::current_exe().ok()?;
+    let name = path.file_stem().and_then(|name| Path::new(name).to_str())?;
+    let name = name.rsplit_once('-').map_or(name, |(name, _hash)| name);
+    Some(name.to_owned())
+}

@@ -1,0 +1,39 @@
+//! Options of tracing, and how the contours of two devices are compared.
+
+use trazar::{Approximation, Contours, Geometry, Retrieval};
+
+/// All retrievals.
+pub const RETRIEVALS: [Retrieval; 4] = [
+    Retrieval::External,
+    Retrieval::List,
+    Retrieval::Ccomp,
+    Retrieval::Tree,
+];
+/// The approximations that the device has.
+pub const APPROXIMATIONS: [Approximation; 2] = [Approximation::None, Approximation::Simple];
+/// All geometries.
+pub const GEOMETRIES: [Geometry; 2] = [Geometry::Centers, Geometry::Edges];
+
+/// The first difference between two results, in words.
+pub fn difference(found: &Contours, expected: &Contours) -> Option<String> {
+    let size = |contours: &Contours| (contours.len(), contours.points().len());
+    if found.kinds() != expected.kinds() {
+        let (a, b) = (size(found), size(expected));
+        return Some(format!(
+            "kinds differ; {a:?} contours and points, not {b:?}"
+        ));
+    }
+    if found.hierarchy() != expected.hierarchy() {
+        let rows = found.hierarchy().iter().zip(expected.hierarchy());
+        let at = rows.clone().position(|(a, b)| a != b)?;
+        let (a, b) = (found.hierarchy()[at], expected.hierarchy()[at]);
+        return Some(format!("row {at} is {a:?}, not {b:?}"));
+    }
+    for (a, b) in found.iter().zip(expected.iter()) {
+        if a.points() != b.points() {
+            let (i, a, b) = (a.index(), a.points(), b.points());
+            return Some(format!("contour {i} is {a:?}, not {b:?}"));
+        }
+    }
+    (found != expected).then(|| "they differ".to_owned())
+}

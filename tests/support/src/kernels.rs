@@ -1,0 +1,5 @@
+//! The parts of the kernels' crate that tests and benches use directly, named in one place.
+
+pub use trazar_kernels::PTX;
+pub use trazar_kernels::primitives::scan;
+pub use trazar_kernels::route::sweep::CHUNK as SWEEP_CHUNK;

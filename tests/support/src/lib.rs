@@ -1,0 +1,25 @@
+//! What the tests across crates share.
+//!
+//! | module | what it has |
+//! |---|---|
+//! | [`seeds`] | seeds, and random numbers that follow them |
+//! | [`images`], [`grids`] | random inputs |
+//! | [`border_oracle`], [`route_oracle`] | plain, slow algorithms, which share no code with the library's |
+//! | [`contours`], [`labels`], [`routes`], [`tracers`] | options to test, and comparisons of results |
+//! | [`emulators`] | emulators, and random cases that run on them |
+//! | [`kernels`] | what tests use of the kernels' crate |
+//! | [`optional`] | what not every machine has: a GPU, time, real images |
+
+pub mod border_oracle;
+pub mod contours;
+pub mod emulators;
+pub mod grids;
+pub mod images;
+pub mod kernels;
+pub mod labels;
+pub mod optional;
+pub mod route_oracle;
+pub mod routes;
+pub mod tracers;
+
+pub use trazar_test_seeds as seeds;
