@@ -166,7 +166,10 @@ fn geojson_of_centers_has_points_and_lines_too() {
         .iter()
         .map(|feature| &feature["geometry"])
         .collect();
-    let line = |from: i32, to: i32, y: i32| json!({ "type": "LineString", "coordinates": [[from, y], [to, y]] });
+    let line = |from: i32, to: i32, y: i32| {
+        let ends = [[from, y], [to, y]];
+        json!({ "type": "LineString", "coordinates": ends })
+    };
     let expected = [
         line(5, 6, 2),
         line(0, 1, 2),

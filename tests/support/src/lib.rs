@@ -4,8 +4,8 @@
 //! |---|---|
 //! | [`seeds`] | seeds, and random numbers that follow them |
 //! | [`images`], [`grids`] | random inputs |
-//! | [`border_oracle`], [`route_oracle`] | plain, slow algorithms, which share no code with the library's |
-//! | [`contours`], [`labels`], [`routes`], [`tracers`] | options to test, and comparisons of results |
+//! | [`border_oracle`], [`route_oracle`] | plain, slow algorithms, without the library's code |
+//! | [`contours`], [`labels`], [`routes`], [`tracers`] | options, and comparisons of results |
 //! | [`emulators`] | emulators, and random cases that run on them |
 //! | [`kernels`] | what tests use of the kernels' crate |
 //! | [`optional`] | what not every machine has: a GPU, time, real images |
