@@ -488,6 +488,50 @@ fn launch_with_a_shape_that_can_not_be() {
     });
 }
 
+/// Threads per block of `counts_threads`.
+const COUNTED: u32 = 48;
+
+/// Counts the threads.
+///
+/// # Safety
+///
+/// `count` has one element.
+#[kernel(block = COUNTED)]
+unsafe fn counts_threads(count: ViewMut<'_, u32>) {
+    count.atomic_add(0u32, 1);
+}
+
+#[test]
+fn launch_of_a_number_of_threads() {
+    assert_eq!(counts_threads::SPEC.block, Dim3::from(COUNTED));
+    never(|gpu| {
+        for (threads, expected) in [(0usize, 0), (1, 48), (48, 48), (49, 96), (100, 144)] {
+            let mut count = gpu.upload(&[0])?;
+            // SAFETY: one element.
+            unsafe { counts_threads::launch_threads(gpu, threads, count.view_mut())? };
+            assert_eq!(count.to_vec()?, [expected]);
+        }
+        Ok(())
+    });
+    // The largest grid is one of 2³¹ - 1 blocks; the emulator's is smaller.
+    for threads in [u64::from(COUNTED) << 31, 1 << 38, u64::MAX] {
+        always(
+            "counts_threads",
+            |gpu| {
+                let mut count = gpu.upload(&[0])?;
+                // SAFETY: one element.
+                unsafe { counts_threads::launch_threads(gpu, threads, count.view_mut()) }
+            },
+            |fault| {
+                let Fault::BadLaunch { why } = fault else {
+                    panic!("not a bad launch");
+                };
+                assert!(why.contains("2147483647 at most"), "{why}");
+            },
+        );
+    }
+}
+
 #[test]
 fn launch_without_its_arguments() {
     always(

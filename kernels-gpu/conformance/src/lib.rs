@@ -11,6 +11,7 @@ pub mod barriers;
 pub mod check;
 pub mod fences;
 pub mod memory;
+pub mod parameters;
 pub mod thread_indices;
 pub mod warps;
 

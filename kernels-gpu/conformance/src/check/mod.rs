@@ -6,6 +6,7 @@ mod atomics;
 mod barriers;
 mod fences;
 mod memory;
+mod parameters;
 mod scan;
 mod thread_indices;
 mod warps;
@@ -55,6 +56,7 @@ pub fn all<D: Device>() -> Vec<(&'static str, Check<D>)> {
         ("vectors of 8 bytes", memory::vectors_8),
         ("read-only accesses", memory::read_only),
         ("scoped accesses", memory::scoped),
+        ("structs as arguments", parameters::structured),
         ("scan", scan::check),
     ]
 }
