@@ -23,7 +23,8 @@ fn entries() -> BTreeSet<&'static str> {
 
 #[test]
 fn every_kernel_of_the_ptx_is_emulated() {
-    // All pipelines, on an image of several tiles, with borders long enough to be searched in stretches.
+    // All pipelines, on an image of several tiles, with borders long enough to be searched in
+    // stretches.
     let emulator = Emulator::new(1);
     let image = generate::noise(272, 80, 0.4, 1).unwrap();
     let on_device = DeviceImage::upload(&emulator, &image).unwrap();

@@ -33,9 +33,9 @@ pub(crate) struct Bitcode {
 
 /// Compiles the crate and what it uses, and unpacks the bitcode into `out`.
 ///
-/// The crate is built as a library and never linked by rustc: the bitcode in the libraries is all that is needed.
-/// `-C no-prepopulate-passes` keeps it as rustc wrote it, so that the fix-ups and the barrier count see the
-/// program before LLVM's optimizer does.
+/// The crate is built as a library and never linked by rustc: the bitcode in the libraries is all
+/// that is needed. `-C no-prepopulate-passes` keeps it as rustc wrote it, so that the fix-ups and
+/// the barrier count see the program before LLVM's optimizer does.
 pub(crate) fn compile(toolchain: &Toolchain, job: &Job<'_>, out: &Path) -> Result<Bitcode, Error> {
     let mut artifacts = artifacts(toolchain, job)?;
     // In order of completion they would differ from one build to the next.

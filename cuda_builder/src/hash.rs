@@ -1,4 +1,5 @@
-//! A hash of all that determines the PTX: the kernels' sources, what the builder adds to them, and the tools.
+//! A hash of all that determines the PTX: the kernels' sources, what the builder adds to them, and
+//! the tools.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,8 +12,9 @@ use crate::{Error, Header};
 /// Files that exist for the host alone: a change in them can't change the PTX.
 const HOST_ONLY: [&str; 3] = ["launch.rs", "backend/host", "emulator"];
 
-/// What the builder itself brings into the PTX: code in LLVM's language, the compiler's flags, the fix-ups, the passes, the names, the
-/// header. (Of its other sources none can change the PTX: they find and run tools, and read and judge what comes out.)
+/// What the builder itself brings into the PTX: code in LLVM's language, the compiler's flags, the
+/// fix-ups, the passes, the names, the header. (Of its other sources none can change the PTX: they
+/// find and run tools, and read and judge what comes out.)
 const BUILDER: [(&str, &str); 6] = [
     ("device.ll", include_str!("device.ll")),
     ("cargo.rs", include_str!("cargo.rs")),
@@ -23,12 +25,14 @@ const BUILDER: [(&str, &str); 6] = [
 ];
 
 impl Header {
-    /// The hash that a PTX file has which is built from these crates with the tools that this header names: 64 hexadecimal digits.
-    /// A file is up to date if that is its [`source_hash`](Self::source_hash).
+    /// The hash that a PTX file has which is built from these crates with the tools that this
+    /// header names: 64 hexadecimal digits. A file is up to date if that is its
+    /// [`source_hash`](Self::source_hash).
     ///
-    /// It is of each crate's `Cargo.toml` and the `.rs` files under `src`, with their paths relative to the crate, in order; of
-    /// the builder's own sources that shape the PTX; and of the compiler's and LLVM's versions and the target. Line endings count
-    /// as `\n`. Of `cuda_std`, the files that only the host compiles don't count.
+    /// It is of each crate's `Cargo.toml` and the `.rs` files under `src`, with their paths
+    /// relative to the crate, in order; of the builder's own sources that shape the PTX; and of the
+    /// compiler's and LLVM's versions and the target. Line endings count as `\n`. Of `cuda_std`,
+    /// the files that only the host compiles don't count.
     ///
     /// # Errors
     ///

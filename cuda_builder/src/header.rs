@@ -59,7 +59,8 @@ impl Header {
         })
     }
 
-    /// Whether two files were built with the same compiler for the same target, and so can be compared byte by byte.
+    /// Whether two files were built with the same compiler for the same target, and so can be
+    /// compared byte by byte.
     #[must_use]
     pub fn same_tools(&self, other: &Self) -> bool {
         (&self.rustc, &self.llvm, &self.target) == (&other.rustc, &other.llvm, &other.target)

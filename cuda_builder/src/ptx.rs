@@ -68,7 +68,8 @@ impl Module {
         entries
     }
 
-    /// `name` and every function that it calls, directly or not; the names of those that have no body.
+    /// `name` and every function that it calls, directly or not; the names of those that have no
+    /// body.
     pub(crate) fn reached<'a>(&'a self, name: &'a str) -> (Vec<&'a Function>, Vec<&'a str>) {
         let (mut bodies, mut undefined, mut next) =
             (Vec::<&Function>::new(), Vec::new(), vec![name]);

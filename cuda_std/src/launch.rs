@@ -1,7 +1,8 @@
 //! How the host starts a kernel. Host only.
 //!
-//! `#[kernel]` writes, for each kernel, a module of the kernel's name with a [`KernelSpec`] and typed `launch`
-//! functions. Those collect the arguments and hand them to a [`Launcher`]: the CUDA driver, or an emulator.
+//! `#[kernel]` writes, for each kernel, a module of the kernel's name with a [`KernelSpec`] and
+//! typed `launch` functions. Those collect the arguments and hand them to a [`Launcher`]: the CUDA
+//! driver, or an emulator.
 
 use core::ffi::c_void;
 
@@ -104,8 +105,8 @@ pub struct KernelSpec {
     /// The views that the kernel promises to leave all zero, as locks are: `locks`, or
     /// `problem.locks` for a field of a parameter.
     pub zero_at_exit: &'static [&'static str],
-    /// Calls the kernel's body as compiled for the host, as one thread. Takes the same array of pointers to the
-    /// arguments' bytes as [`Launcher::launch`].
+    /// Calls the kernel's body as compiled for the host, as one thread. Takes the same array of
+    /// pointers to the arguments' bytes as [`Launcher::launch`].
     pub entry: Option<unsafe fn(*const *const c_void)>,
 }
 
@@ -133,9 +134,9 @@ pub trait Launcher {
     ///
     /// # Safety
     ///
-    /// `args` has one pointer per entry of `spec.params`, each to a value of that type; every access that the
-    /// kernel makes with these arguments lies inside memory that lives until the kernel ends, and does not
-    /// conflict with other work that runs at the same time.
+    /// `args` has one pointer per entry of `spec.params`, each to a value of that type; every
+    /// access that the kernel makes with these arguments lies inside memory that lives until the
+    /// kernel ends, and does not conflict with other work that runs at the same time.
     unsafe fn launch(
         &self,
         spec: &'static KernelSpec,

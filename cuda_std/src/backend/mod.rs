@@ -1,4 +1,5 @@
-//! What the rest of the crate needs from the machine: one module per machine, with the same functions.
+//! What the rest of the crate needs from the machine: one module per machine, with the same
+//! functions.
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod host;

@@ -1,4 +1,5 @@
-//! What a kernel asks of the machine that runs it. Outside a kernel, each function gives `None` and does nothing.
+//! What a kernel asks of the machine that runs it. Outside a kernel, each function gives `None` and
+//! does nothing.
 
 use super::access::Accessed;
 use super::fault::{Fault, Source};

@@ -1,8 +1,9 @@
 //! What happens before what: vector clocks, kept small by the shape of a grid.
 //!
-//! Every thread has a clock that moves on when it lets others know what it has done: at a barrier, at `sync_warp`, at a
-//! fence and at a release. An access at a thread's time `c` happens before what another thread does now if the other
-//! one knows that thread's time `c`. A full vector of all threads' times would be too much; knowledge has three parts:
+//! Every thread has a clock that moves on when it lets others know what it has done: at a barrier,
+//! at `sync_warp`, at a fence and at a release. An access at a thread's time `c` happens before
+//! what another thread does now if the other one knows that thread's time `c`. A full vector of all
+//! threads' times would be too much; knowledge has three parts:
 //! - a block's *floor*: what all its threads know of each other since its last barrier;
 //! - a lane's times of the lanes of its own warp;
 //! - whatever else was acquired from other warps and blocks, in a map that most threads don't have.
@@ -232,7 +233,8 @@ impl Clocks {
         id - id % self.block_threads % LANES as u32
     }
 
-    /// Whether what thread `id` did at its time `time` happens before what the thread in `slot` does now.
+    /// Whether what thread `id` did at its time `time` happens before what the thread in `slot`
+    /// does now.
     pub(super) fn ordered(&self, id: u32, time: u32, slot: usize) -> bool {
         let thread = &self.threads[slot];
         if id == thread.id {
@@ -441,7 +443,8 @@ impl Clocks {
         }
     }
 
-    /// An atomic store, or the store of an atomic update, to `address`. An update leaves what others have released there.
+    /// An atomic store, or the store of an atomic update, to `address`. An update leaves what
+    /// others have released there.
     pub(super) fn atomic_store(
         &mut self,
         slot: usize,

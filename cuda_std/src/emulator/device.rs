@@ -12,8 +12,8 @@ pub(super) struct Limits {
     threads: u32,
 }
 
-/// Bytes of shared memory of a block, and threads that a multiprocessor holds: without opting in to more than 48 KiB, and of
-/// compute capabilities 7.5, 8.6 and 8.9, 8.0, and 9.0.
+/// Bytes of shared memory of a block, and threads that a multiprocessor holds: without opting in to
+/// more than 48 KiB, and of compute capabilities 7.5, 8.6 and 8.9, 8.0, and 9.0.
 const KINDS: [(u32, u32); 5] = [
     (48 << 10, 2048),
     (64 << 10, 1024),
@@ -52,8 +52,9 @@ impl Limits {
         }
     }
 
-    /// Blocks that are in flight at once, at least 1: no more than the GPU holds, and, where it holds many, a block for each
-    /// multiprocessor, or as many as have [`THREADS`] threads together.
+    /// Blocks that are in flight at once, at least 1: no more than the GPU holds, and, where it
+    /// holds many, a block for each multiprocessor, or as many as have [`THREADS`] threads
+    /// together.
     pub(super) fn resident_blocks(&self, block_threads: u32, dynamic_shared: u32) -> u32 {
         let each = |has: u32, needs: u32| (has / needs.max(1)).max(1);
         let per_multiprocessor = each(self.threads, block_threads).min(each(

@@ -62,7 +62,8 @@ impl fmt::Display for EmulatorError {
             }
             Self::WrongLength { buffer, given } => write!(
                 f,
-                "a copy of {given} elements to or from an emulated buffer of {buffer}: copy all of them"
+                "a copy of {given} elements to or from an emulated buffer of {buffer}: copy all of \
+                 them"
             ),
             Self::StreamOrder(unordered) => write!(f, "stream order: {unordered}"),
             Self::OtherDevice => f.write_str(
@@ -70,7 +71,8 @@ impl fmt::Display for EmulatorError {
             ),
             Self::ReadUninitialised { index, len } => write!(
                 f,
-                "the host reads element {index} of an emulated buffer of {len}, which nothing has written"
+                "the host reads element {index} of an emulated buffer of {len}, which nothing has \
+                 written"
             ),
         }
     }
@@ -113,7 +115,8 @@ impl fmt::Display for QueueWork {
     }
 }
 
-/// Work of two queues on one buffer, at least one of which writes, that nothing orders: on a GPU it might overlap.
+/// Work of two queues on one buffer, at least one of which writes, that nothing orders: on a GPU it
+/// might overlap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unordered {
     /// The buffer's size.
@@ -124,7 +127,8 @@ pub struct Unordered {
     pub before: (usize, QueueWork),
     /// The queue that uses it now, and how.
     pub now: (usize, QueueWork),
-    /// Whether the home queue waits for the first use: then the second one lacks an `acquire`, else the first a `release`.
+    /// Whether the home queue waits for the first use: then the second one lacks an `acquire`, else
+    /// the first a `release`.
     pub is_released: bool,
 }
 
@@ -139,8 +143,8 @@ impl fmt::Display for Unordered {
         } = self;
         write!(
             f,
-            "a buffer of {bytes} bytes that belongs to queue {home}: queue {first} {before}, and queue {second} {now} without \
-             waiting for that: "
+            "a buffer of {bytes} bytes that belongs to queue {home}: queue {first} {before}, and \
+             queue {second} {now} without waiting for that: "
         )?;
         if *is_released {
             write!(f, "`acquire` it on queue {second} before the second")
@@ -277,7 +281,8 @@ impl fmt::Display for Event {
 /// An element of a view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The parameter's name (several, if they start at one address), or where the shared array was declared.
+    /// The parameter's name (several, if they start at one address), or where the shared array was
+    /// declared.
     pub view: String,
     /// The first element that the access touches, counted from the view's start.
     pub index: isize,
@@ -406,7 +411,8 @@ pub enum Fault {
         /// What it touched.
         place: Place,
     },
-    /// Two accesses to one element, one of which writes, that nothing orders, and that are not both atomic.
+    /// Two accesses to one element, one of which writes, that nothing orders, and that are not both
+    /// atomic.
     DataRace {
         /// The element.
         place: Place,
@@ -514,7 +520,8 @@ pub enum Fault {
         /// Blocks of the grid that have not started, since no more can be resident.
         not_started: u64,
     },
-    /// Threads go on, but only repeat what they did before: memory changes back and forth, and nothing new comes of it.
+    /// Threads go on, but only repeat what they did before: memory changes back and forth, and
+    /// nothing new comes of it.
     Livelock {
         /// Some of those that repeat themselves or wait, one for each place.
         waiting: Vec<Waiting>,
@@ -534,7 +541,8 @@ pub enum Fault {
         /// Where threads are, one for each place.
         running: Vec<Waiting>,
     },
-    /// Memory that the kernel promised to leave zero (`zero_at_exit`) is not: a lock that is still held.
+    /// Memory that the kernel promised to leave zero (`zero_at_exit`) is not: a lock that is still
+    /// held.
     NotZeroAtExit {
         /// The first such element, in units of bytes of the parameter's elements.
         place: Place,
@@ -615,7 +623,8 @@ impl fmt::Display for Fault {
                 alignment,
             } => write!(
                 f,
-                "{place} at the address {address:#x}, which is not a multiple of {alignment}, {event}"
+                "{place} at the address {address:#x}, which is not a multiple of {alignment}, \
+                 {event}"
             ),
             Self::Uninitialised { event, place } => {
                 write!(f, "{place}, which nothing has written, {event}")
@@ -635,7 +644,8 @@ impl fmt::Display for Fault {
             ),
             Self::ReadOnlyWritten { place, load, store } => write!(
                 f,
-                "{place}: {load}, and {store}: what is read through the read-only cache may not change"
+                "{place}: {load}, and {store}: what is read through the read-only cache may not \
+                 change"
             ),
             Self::ForeignSharedMemory {
                 event,
@@ -717,7 +727,8 @@ impl fmt::Display for Fault {
             } => {
                 write!(
                     f,
-                    "{spinning} threads repeat themselves, {blocked} wait, and nothing new has come of {steps} steps"
+                    "{spinning} threads repeat themselves, {blocked} wait, and nothing new has \
+                     come of {steps} steps"
                 )?;
                 write_not_started(f, *not_started)?;
                 write_all(f, waiting)

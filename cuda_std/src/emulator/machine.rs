@@ -1,8 +1,9 @@
 //! One launch: blocks start, their threads run as coroutines until all have ended.
 //!
-//! Exactly one coroutine runs at a time, on the thread that called `launch`. The functions in [`call`](super::call) are what a kernel
-//! reaches through `cuda_std`; they find their launch in a thread-local pointer. None holds a reference to the
-//! [`Machine`] while its coroutine is suspended.
+//! Exactly one coroutine runs at a time, on the thread that called `launch`. The functions in
+//! [`call`](super::call) are what a kernel reaches through `cuda_std`; they find their launch in a
+//! thread-local pointer. None holds a reference to the [`Machine`] while its coroutine is
+//! suspended.
 
 use core::ffi::c_void;
 use std::any::Any;
@@ -154,7 +155,8 @@ pub(super) unsafe fn run(
 
     let mut machine = Machine::new(memory, settings, spec, config, args, views, launch);
     let machine = &raw mut *machine;
-    // SAFETY: the machine lives until the end of this function; references to it end before a coroutine runs.
+    // SAFETY: the machine lives until the end of this function; references to it end before a
+    // coroutine runs.
     unsafe {
         (*machine).start_blocks();
         while let Some(slot) = (*machine).next() {
@@ -252,7 +254,8 @@ fn check_shape(
     let most = settings.limits.shared_per_block;
     if *dynamic_shared > most {
         return Err(format!(
-            "it asks for {dynamic_shared} bytes of dynamic shared memory, and a block of this device has at most {most}"
+            "it asks for {dynamic_shared} bytes of dynamic shared memory, and a block of this \
+             device has at most {most}"
         ));
     }
     Ok(())
@@ -401,7 +404,8 @@ impl Machine {
     }
 
     pub(super) fn memory(&mut self) -> &mut Memory {
-        // SAFETY: `run` holds the memory for as long as the machine lives, and uses it through here alone.
+        // SAFETY: `run` holds the memory for as long as the machine lives, and uses it through here
+        // alone.
         unsafe { &mut *self.memory }
     }
 
@@ -466,7 +470,8 @@ impl Machine {
         let args = self.args;
         Some(Coroutine::with_stack(stack, move |yielder, ()| {
             let machine = MACHINE.get();
-            // SAFETY: the machine lives as long as its coroutines; no reference to it is held while they run.
+            // SAFETY: the machine lives as long as its coroutines; no reference to it is held while
+            // they run.
             unsafe { (*machine).thread(slot).yielder = yielder };
             // SAFETY: `run`'s caller vouches for the arguments.
             let body = AssertUnwindSafe(|| unsafe { entry(args) });

@@ -46,8 +46,8 @@ impl Region {
     pub(super) fn bytes_from(&self, start: usize, bytes: usize) -> &[u8] {
         let offset = start - self.start;
         assert!(offset <= self.bytes && bytes <= self.bytes - offset);
-        // SAFETY: bytes of the region's own memory, all of which were written when it was added. The memory's lock is
-        // held, and nothing runs while they are borrowed.
+        // SAFETY: bytes of the region's own memory, all of which were written when it was added.
+        // The memory's lock is held, and nothing runs while they are borrowed.
         unsafe { std::slice::from_raw_parts(self.memory.add(offset), bytes) }
     }
 }
@@ -59,7 +59,8 @@ impl Drop for Region {
     }
 }
 
-// SAFETY: the pointer is this region's own memory, which is only used under the lock of the whole memory.
+// SAFETY: the pointer is this region's own memory, which is only used under the lock of the whole
+// memory.
 unsafe impl Send for Region {}
 
 /// All memory of one emulated device.
@@ -134,7 +135,8 @@ impl Memory {
         self.regions[index].as_mut().expect("a region in use")
     }
 
-    /// The region that the address lies in, or just past: what starts there is the region's, and has no elements.
+    /// The region that the address lies in, or just past: what starts there is the region's, and
+    /// has no elements.
     pub(super) fn find(&self, address: usize) -> Option<usize> {
         let (&start, &index) = self.by_start.range(..=address).next_back()?;
         let region = self.regions[index].as_ref()?;
@@ -280,7 +282,8 @@ impl<T: Pod> Buffer<T> {
     ///
     /// # Errors
     ///
-    /// [`EmulatorError::WrongLength`] unless there are as many as the buffer has elements; [`EmulatorError::StreamOrder`].
+    /// [`EmulatorError::WrongLength`] unless there are as many as the buffer has elements;
+    /// [`EmulatorError::StreamOrder`].
     pub fn write(&mut self, values: &[T]) -> Result<(), EmulatorError> {
         self.check_len(values.len())?;
         let mut memory = lock(&self.memory);
@@ -315,7 +318,8 @@ impl<T: Pod> Buffer<T> {
     /// # Errors
     ///
     /// [`EmulatorError::WrongLength`] unless there is room for as many as the buffer has;
-    /// [`EmulatorError::ReadUninitialised`] if nothing has written some of them; [`EmulatorError::StreamOrder`].
+    /// [`EmulatorError::ReadUninitialised`] if nothing has written some of them;
+    /// [`EmulatorError::StreamOrder`].
     pub fn read(&self, values: &mut [T]) -> Result<(), EmulatorError> {
         self.check_len(values.len())?;
         let mut memory = lock(&self.memory);
@@ -367,8 +371,9 @@ impl<T: Pod> Buffer<T> {
 
 /// # Panics
 ///
-/// If another queue may still use it, unless the thread panics already. On a GPU, the memory would go to another buffer while
-/// a kernel works on it; no error that a later call returned would be sure to be seen.
+/// If another queue may still use it, unless the thread panics already. On a GPU, the memory would
+/// go to another buffer while a kernel works on it; no error that a later call returned would be
+/// sure to be seen.
 impl<T: Pod> Drop for Buffer<T> {
     fn drop(&mut self) {
         let mut memory = lock(&self.memory);

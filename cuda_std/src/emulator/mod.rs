@@ -1,9 +1,10 @@
 //! Runs kernels on the host, thread by thread, and checks what they do. Host only.
 //!
-//! An [`Emulator`] is a device without hardware: it has memory ([`Buffer`]) and launches the kernels that were compiled
-//! for the host, through the same typed `launch` functions as a GPU. Each thread of a grid is a coroutine. A scheduler
-//! picks which one goes on wherever threads can see each other: at barriers, warp operations and atomic accesses. Its
-//! choices come from a seed, so that a run can be repeated, and another seed is another order.
+//! An [`Emulator`] is a device without hardware: it has memory ([`Buffer`]) and launches the
+//! kernels that were compiled for the host, through the same typed `launch` functions as a GPU.
+//! Each thread of a grid is a coroutine. A scheduler picks which one goes on wherever threads can
+//! see each other: at barriers, warp operations and atomic accesses. Its choices come from a seed,
+//! so that a run can be repeated, and another seed is another order.
 //!
 //! ```
 //! # #![allow(dead_code)]
@@ -110,8 +111,9 @@ struct Settings {
 }
 
 impl Emulator {
-    /// A device whose scheduler follows `seed`. What it has is drawn from the seed too: 1, 2, 3, 4, 16 or 60 multiprocessors, and
-    /// 48, 64, 99, 163 or 227 KiB of shared memory for a block, as GPUs have.
+    /// A device whose scheduler follows `seed`. What it has is drawn from the seed too: 1, 2, 3, 4,
+    /// 16 or 60 multiprocessors, and 48, 64, 99, 163 or 227 KiB of shared memory for a block, as
+    /// GPUs have.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self {
@@ -135,8 +137,8 @@ impl Emulator {
         self
     }
 
-    /// Sets the number of multiprocessors, at least 1, whatever the seed. There are as many blocks in flight at once, if they have no
-    /// more than 16384 threads together.
+    /// Sets the number of multiprocessors, at least 1, whatever the seed. There are as many blocks
+    /// in flight at once, if they have no more than 16384 threads together.
     #[must_use]
     pub fn with_multiprocessors(mut self, multiprocessors: u32) -> Self {
         self.settings.limits.multiprocessors = multiprocessors.max(1);
@@ -150,9 +152,9 @@ impl Emulator {
         self
     }
 
-    /// With so many blocks in flight at once, at least 1. A block that waits for one that has not started waits forever,
-    /// and is reported. Without this there are those that the multiprocessors hold: one for each, or up to 16 with 2048
-    /// threads together.
+    /// With so many blocks in flight at once, at least 1. A block that waits for one that has not
+    /// started waits forever, and is reported. Without this there are those that the
+    /// multiprocessors hold: one for each, or up to 16 with 2048 threads together.
     #[must_use]
     pub fn with_resident_blocks(mut self, blocks: u32) -> Self {
         self.settings.resident_blocks = Some(blocks.max(1));
@@ -168,8 +170,9 @@ impl Emulator {
 
     /// Another queue of the same device, with the same settings.
     ///
-    /// Launches are done when they return, whatever their queue. But on a GPU, work of two queues may overlap: so a buffer of
-    /// one is used on another only between [`acquire`](Self::acquire) and [`release`](Self::release), and all else is a fault.
+    /// Launches are done when they return, whatever their queue. But on a GPU, work of two queues
+    /// may overlap: so a buffer of one is used on another only between [`acquire`](Self::acquire)
+    /// and [`release`](Self::release), and all else is a fault.
     #[must_use]
     pub fn another_queue(&self) -> Self {
         let queue = memory::lock(&self.memory).queues.add();
@@ -186,7 +189,8 @@ impl Emulator {
         self.queue
     }
 
-    /// Lets later launches of this queue wait for the work so far of the queue that `buffer` was allocated on.
+    /// Lets later launches of this queue wait for the work so far of the queue that `buffer` was
+    /// allocated on.
     ///
     /// # Errors
     ///
@@ -199,7 +203,8 @@ impl Emulator {
         Ok(())
     }
 
-    /// Lets later work of the queue that `buffer` was allocated on, its drop included, wait for this queue's launches so far.
+    /// Lets later work of the queue that `buffer` was allocated on, its drop included, wait for
+    /// this queue's launches so far.
     ///
     /// # Errors
     ///
@@ -300,7 +305,8 @@ impl Emulator {
     }
 }
 
-/// A launch runs the whole grid before it returns. After a fault, memory holds whatever the kernel has written so far.
+/// A launch runs the whole grid before it returns. After a fault, memory holds whatever the kernel
+/// has written so far.
 impl Launcher for Emulator {
     type Error = EmulatorError;
 

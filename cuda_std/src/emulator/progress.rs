@@ -1,13 +1,15 @@
 //! Telling threads that work from threads that wait in a loop.
 //!
-//! A thread that repeats loads of the same values, updates and barriers many times gets nowhere unless something new
-//! happens: a write of a value that its place has not held lately, or a thread or block that comes or goes. Once all that
-//! can run only repeat themselves, none will ever go on:
+//! A thread that repeats loads of the same values, updates and barriers many times gets nowhere
+//! unless something new happens: a write of a value that its place has not held lately, or a thread
+//! or block that comes or goes. Once all that can run only repeat themselves, none will ever go on:
 //! - if meanwhile no write changes memory at all, and no barrier opens, that is a deadlock;
-//! - if memory changes, but only back and forth, as when locks are tried, given back and tried again, it is a livelock. A
-//!   computation may look like that for a while, so it is only reported after many steps.
+//! - if memory changes, but only back and forth, as when locks are tried, given back and tried
+//!   again, it is a livelock. A computation may look like that for a while, so it is only reported
+//!   after many steps.
 //!
-//! A thread that loads something else in between searches. But no search takes many millions of plain loads.
+//! A thread that loads something else in between searches. But no search takes many millions of
+//! plain loads.
 
 use std::collections::HashSet;
 
@@ -20,8 +22,8 @@ use crate::backend::Access;
 const SPINNING: u32 = 1000;
 /// The same where other threads stall, which then go on.
 const SPINNING_BESIDE_STALLS: u32 = 64;
-/// Times that a thread's patience may end, with nothing new anywhere, before it counts as spinning: each time after some
-/// thousand plain loads.
+/// Times that a thread's patience may end, with nothing new anywhere, before it counts as spinning:
+/// each time after some thousand plain loads.
 const EXHAUSTED: u32 = 4096;
 /// Steps, with nothing new anywhere, before threads that write back and forth count as spinning.
 const LIVELOCKED: u64 = 1 << 19;
@@ -30,7 +32,8 @@ const RECENT: usize = 16;
 /// The same where a thread makes many of them with nothing new anywhere.
 const MOST_SEEN: usize = 256;
 
-/// What a thread saw: a place, and the value there with the plain loads since the observation before.
+/// What a thread saw: a place, and the value there with the plain loads since the observation
+/// before.
 type Observation = (usize, u64);
 
 /// What is noted of a thread to see whether it gets anywhere.
@@ -58,7 +61,8 @@ pub(super) struct Watch {
     since: u64,
     /// What it last loaded or updated.
     last: Option<Looked>,
-    /// Its last update that changed nothing, as of a lock that another holds, and the launch's `news` then.
+    /// Its last update that changed nothing, as of a lock that another holds, and the launch's
+    /// `news` then.
     failed: Option<(u64, Looked)>,
 }
 
@@ -219,8 +223,8 @@ impl Machine {
     /// Looks whether the thread's last write has changed anything.
     pub(super) fn settle(&mut self, slot: usize) -> Option<Fault> {
         let write = self.watches[slot].write.take()?;
-        // SAFETY: the bytes were checked to lie in the device's memory when they were written, and the thread has not
-        // let others run since.
+        // SAFETY: the bytes were checked to lie in the device's memory when they were written, and
+        // the thread has not let others run since.
         let now = unsafe { std::slice::from_raw_parts(write.address as *const u8, write.bytes) };
         if *now != write.before[..write.bytes] {
             if write.access != Access::Store {
@@ -276,7 +280,8 @@ impl Machine {
         None
     }
 
-    /// Whether the thread has seen that before, after the same plain loads. Counts how often it has, in a row.
+    /// Whether the thread has seen that before, after the same plain loads. Counts how often it
+    /// has, in a row.
     fn knows(&mut self, slot: usize, (place, value): Observation) -> bool {
         let watch = self.watch(slot);
         let observation = (place, value ^ std::mem::take(&mut watch.trace));
@@ -339,13 +344,14 @@ impl Machine {
         watch
     }
 
-    /// Whether that holds of the thread in `slot`, which runs, and of all others that can go on and do not stall.
+    /// Whether that holds of the thread in `slot`, which runs, and of all others that can go on and
+    /// do not stall.
     fn all(&self, slot: usize, holds: impl Fn(&Watch) -> bool) -> bool {
         holds(&self.watches[slot]) && self.ready.all(|other| holds(&self.watches[other]))
     }
 
-    /// The thread in `slot`, which runs, repeats itself. Where all others do as well, those that stall go on; if there are
-    /// none, the launch ends.
+    /// The thread in `slot`, which runs, repeats itself. Where all others do as well, those that
+    /// stall go on; if there are none, the launch ends.
     fn look_whether_some_work(&mut self, slot: usize) -> Option<Fault> {
         let (changes, news) = (self.changes, self.news);
         let knows = |watch: &Watch, times: u32| watch.since_news == news && watch.known >= times;
@@ -391,7 +397,8 @@ impl Machine {
         }
     }
 
-    /// Who waits for what, one thread for each place; how many wait at barriers and in warp operations, and how many do not.
+    /// Who waits for what, one thread for each place; how many wait at barriers and in warp
+    /// operations, and how many do not.
     pub(super) fn who_waits(&mut self) -> (Vec<Waiting>, usize, usize) {
         let mut waiting: Vec<Waiting> = Vec::new();
         let (mut blocked, mut spinning) = (0, 0);

@@ -1,12 +1,13 @@
 //! Queues: which of them have waited for which, and who used each buffer last.
 //!
-//! A launch of the emulator is done when it returns, so that whatever the host asks for, in whatever order, happens in that
-//! order. On a GPU, work of different streams overlaps unless one waits for the other. What is noted here is what a GPU would
-//! have had to be told: each queue counts its work, and knows up to which count of every other queue it has waited. Two uses of
-//! a buffer, at least one of which writes, must be ordered by that.
+//! A launch of the emulator is done when it returns, so that whatever the host asks for, in
+//! whatever order, happens in that order. On a GPU, work of different streams overlaps unless one
+//! waits for the other. What is noted here is what a GPU would have had to be told: each queue
+//! counts its work, and knows up to which count of every other queue it has waited. Two uses of a
+//! buffer, at least one of which writes, must be ordered by that.
 //!
-//! That the host waits for a queue orders nothing here, although it would on a GPU: a pipeline can't know whether its caller
-//! has waited, and must not count on it.
+//! That the host waits for a queue orders nothing here, although it would on a GPU: a pipeline
+//! can't know whether its caller has waited, and must not count on it.
 
 use std::collections::HashMap;
 
@@ -106,7 +107,8 @@ impl Queues {
         self.uses.insert(region, uses);
     }
 
-    /// Notes that `queue` uses a buffer, and whether it `writes`; refuses what comes after no wait for the uses before it.
+    /// Notes that `queue` uses a buffer, and whether it `writes`; refuses what comes after no wait
+    /// for the uses before it.
     pub(super) fn note(
         &mut self,
         region: usize,
@@ -166,7 +168,8 @@ impl Queues {
         noted
     }
 
-    /// Lets the later work of `queue` wait for what was done with the buffer, and for all else of its queue.
+    /// Lets the later work of `queue` wait for what was done with the buffer, and for all else of
+    /// its queue.
     pub(super) fn acquire(&mut self, region: usize, queue: usize) {
         if let Some(&Uses { home, .. }) = self.uses.get(&region) {
             self.wait(queue, home);

@@ -266,7 +266,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Answers the lanes that ask at `source` with the thread in `slot`, or some of them: they are together.
+    /// Answers the lanes that ask at `source` with the thread in `slot`, or some of them: they are
+    /// together.
     pub(super) fn answer_active(&mut self, slot: usize, source: Source) {
         let lane = self.lane(slot);
         let first = slot - lane as usize;

@@ -8,18 +8,20 @@ use fastrand::Rng;
 /// How the next thread is picked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
-    /// One of the next three, by the seed: each launch draws. Of 8 launches, 3 are `Random`, 3 have `Priorities`, and in 2
-    /// there are `Stalls`.
+    /// One of the next three, by the seed: each launch draws. Of 8 launches, 3 are `Random`, 3 have
+    /// `Priorities`, and in 2 there are `Stalls`.
     #[default]
     Mixed,
     /// Any thread that can go on, each as likely as the other.
     Random,
-    /// The thread with the highest priority. Priorities are random, by thread, by warp or by block, and now and then the
-    /// running thread's falls below all others: so some threads are far behind the others, for long.
+    /// The thread with the highest priority. Priorities are random, by thread, by warp or by block,
+    /// and now and then the running thread's falls below all others: so some threads are far behind
+    /// the others, for long.
     Priorities,
-    /// One thread, one warp or one block stalls at a time, and the others go on, in one of the two ways above. A stall
-    /// lasts from 16 steps to some 250,000, or until nothing else gets anywhere, and most of them begin right after an
-    /// atomic write that changed memory: there a wrong order of two publications shows.
+    /// One thread, one warp or one block stalls at a time, and the others go on, in one of the two
+    /// ways above. A stall lasts from 16 steps to some 250,000, or until nothing else gets
+    /// anywhere, and most of them begin right after an atomic write that changed memory: there a
+    /// wrong order of two publications shows.
     Stalls,
     /// The first thread of the first block that can go on. Blocks start in order.
     InOrder,
@@ -71,8 +73,8 @@ struct Stalls {
     together: usize,
     /// Threads of a block.
     block_threads: usize,
-    /// Of the atomic updates, one in this many begins a stall, one in [`STORES`] times as many atomic stores, which are often data, and
-    /// one in [`RARELY`] times as many steps.
+    /// Of the atomic updates, one in this many begins a stall, one in [`STORES`] times as many
+    /// atomic stores, which are often data, and one in [`RARELY`] times as many steps.
     one_in: u32,
     /// The slots that stall; none if the range is empty.
     slots: Range<usize>,
@@ -82,7 +84,8 @@ struct Stalls {
     held: Vec<usize>,
 }
 
-/// How much rarer stalls are that begin after an atomic store than those that begin after an update.
+/// How much rarer stalls are that begin after an atomic store than those that begin after an
+/// update.
 const STORES: u32 = 16;
 /// The same of stalls that begin anywhere.
 const RARELY: u32 = 256;
@@ -157,8 +160,8 @@ impl Ready {
         Self { order, stalls, rng }
     }
 
-    /// Gives priorities to the threads of a block that starts: `block` is its place in the order of starts, `first` the
-    /// slot of its first thread.
+    /// Gives priorities to the threads of a block that starts: `block` is its place in the order of
+    /// starts, `first` the slot of its first thread.
     pub(super) fn start_block(&mut self, block: u64, first: usize, threads: usize) {
         let Order::Priorities(order) = &mut self.order else {
             return;

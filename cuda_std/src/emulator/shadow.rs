@@ -1,4 +1,5 @@
-//! What the emulator notes of each element of memory: whether it was written, and who touched it last.
+//! What the emulator notes of each element of memory: whether it was written, and who touched it
+//! last.
 
 use std::collections::HashMap;
 
@@ -114,8 +115,8 @@ impl Crowds {
         warp.sources[lane] = stamp.source;
     }
 
-    /// One of the accesses that `stamp` stands for that does not happen before what the thread in `slot` does now, and
-    /// that `counts`.
+    /// One of the accesses that `stamp` stands for that does not happen before what the thread in
+    /// `slot` does now, and that `counts`.
     fn unordered(
         &self,
         stamp: &Stamp,
@@ -166,7 +167,8 @@ struct Cell {
     written: bool,
     /// Whether a load went through the read-only cache.
     read_only: bool,
-    /// Whose atomic loads were at block scope: the number of a block and 1, 0 for none, or [`SEVERAL`].
+    /// Whose atomic loads were at block scope: the number of a block and 1, 0 for none, or
+    /// [`SEVERAL`].
     narrow_loads: u32,
     /// The same of atomic writes.
     narrow_writes: u32,
@@ -227,7 +229,8 @@ impl Shadow {
         }
     }
 
-    /// The host has written all of the memory; what was noted of threads is of launches that have ended.
+    /// The host has written all of the memory; what was noted of threads is of launches that have
+    /// ended.
     pub(super) fn set_written(&mut self) {
         self.written = true;
         for cell in &mut self.cells {
@@ -325,8 +328,9 @@ impl Shadow {
         Ok(())
     }
 
-    /// Notes an access to `bytes` bytes at `offset`, and says what is wrong with it. In a memory whose contents live as
-    /// long as `generation`, as a block's shared memory does, what was written before is forgotten.
+    /// Notes an access to `bytes` bytes at `offset`, and says what is wrong with it. In a memory
+    /// whose contents live as long as `generation`, as a block's shared memory does, what was
+    /// written before is forgotten.
     #[allow(clippy::too_many_arguments)]
     pub(super) fn access(
         &mut self,
@@ -553,7 +557,8 @@ mod tests {
             }
         }
 
-        /// The thread in `slot` touches `bytes` bytes at `offset`; the thread that it conflicts with.
+        /// The thread in `slot` touches `bytes` bytes at `offset`; the thread that it conflicts
+        /// with.
         fn touch(&mut self, slot: usize, touch: Touch, offset: usize, bytes: usize) -> Option<u32> {
             let kind = Kind {
                 touch,
@@ -594,7 +599,8 @@ mod tests {
         notes.clocks.barrier(0);
         // A store ends the notes on the loads of its half.
         assert_eq!(notes.touch(5, Touch::Store, 0, 4), None);
-        // Other loads elsewhere must not be taken for loads of the other half, nor the other way round.
+        // Other loads elsewhere must not be taken for loads of the other half, nor the other way
+        // round.
         for slot in [40, 41] {
             assert_eq!(notes.touch(slot, Touch::Load, 8, 4), None);
         }

@@ -224,7 +224,8 @@ unsafe fn last_block_block_fences(
     }
 }
 
-/// The last block sums what all have written, with a fence after the count that reaches the own block only.
+/// The last block sums what all have written, with a fence after the count that reaches the own
+/// block only.
 ///
 /// # Safety
 ///
@@ -252,7 +253,8 @@ unsafe fn last_block_block_fence_after(
     }
 }
 
-/// The last block sums what all have written; the count does not wait for the block's other threads.
+/// The last block sums what all have written; the count does not wait for the block's other
+/// threads.
 ///
 /// # Safety
 ///
@@ -545,8 +547,8 @@ fn spinning_on_a_plain_load() {
     );
 }
 
-/// Each block takes a number and writes it, unless it was the first to come: that one reads what the others wrote, if
-/// they have come already.
+/// Each block takes a number and writes it, unless it was the first to come: that one reads what
+/// the others wrote, if they have come already.
 ///
 /// # Safety
 ///
@@ -614,7 +616,8 @@ fn race_on_a_path_that_few_schedules_take() {
     });
 }
 
-/// Each block writes a number, and releases and acquires a flag in its own shared memory: that tells another block nothing.
+/// Each block writes a number, and releases and acquires a flag in its own shared memory: that
+/// tells another block nothing.
 ///
 /// # Safety
 ///
@@ -649,7 +652,8 @@ unsafe fn flag_in_shared_memory_alone(data: ViewMut<'_, u32>, out: ViewMut<'_, u
     out.st(block, told + data.ld(block));
 }
 
-/// The blocks have the same shared memory, one after the other: the flag of one is not that of the other.
+/// The blocks have the same shared memory, one after the other: the flag of one is not that of the
+/// other.
 #[test]
 fn flag_in_the_memory_of_an_earlier_block() {
     always(
@@ -677,7 +681,8 @@ fn flag_in_the_memory_of_an_earlier_block() {
     });
 }
 
-/// Block 0 hands 32 numbers to block 1, whose first thread waits for them; the others don't wait for that one.
+/// Block 0 hands 32 numbers to block 1, whose first thread waits for them; the others don't wait
+/// for that one.
 ///
 /// # Safety
 ///
@@ -703,7 +708,8 @@ unsafe fn first_thread_waits_alone(
     }
 }
 
-/// Block 0 hands 32 numbers to block 1, whose first thread waits for them, and the others for that one.
+/// Block 0 hands 32 numbers to block 1, whose first thread waits for them, and the others for that
+/// one.
 ///
 /// # Safety
 ///

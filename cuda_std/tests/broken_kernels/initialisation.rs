@@ -295,7 +295,8 @@ unsafe fn table_of_each_block(out: ViewMut<'_, u32>) {
     out.st(thread::index_1d(), table.ld(31 - t));
 }
 
-/// With one resident block, all blocks have the same shared memory one after the other, as on a multiprocessor.
+/// With one resident block, all blocks have the same shared memory one after the other, as on a
+/// multiprocessor.
 #[test]
 fn shared_memory_of_an_earlier_block() {
     always(

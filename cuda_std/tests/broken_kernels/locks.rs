@@ -78,7 +78,8 @@ unsafe fn barrier_under_a_lock(lock: ViewMut<'_, u32>, total: ViewMut<'_, u32>) 
     lock.atomic_exch(0u32, 0);
 }
 
-/// All lanes of a warp take one lock in turn, and wait for the others after they have given it back.
+/// All lanes of a warp take one lock in turn, and wait for the others after they have given it
+/// back.
 ///
 /// # Safety
 ///
@@ -370,7 +371,8 @@ fn given_back_with_a_plain_store() {
     });
 }
 
-/// Counts once for each of two blocks, under a lock that nobody gives back. Who finds it taken puts its work off, and tries again.
+/// Counts once for each of two blocks, under a lock that nobody gives back. Who finds it taken puts
+/// its work off, and tries again.
 ///
 /// # Safety
 ///
@@ -465,15 +467,16 @@ fn leaked_while_others_try_again() {
     });
 }
 
-/// Words of the kernels that count holds: the holds, whether there is something to do, what was done.
+/// Words of the kernels that count holds: the holds, whether there is something to do, what was
+/// done.
 const HOLDS: u32 = 0;
 const SHOWN: u32 = 1;
 const DONE: u32 = 2;
 /// Parts of what there is to do.
 const PARTS: u32 = 2000;
 
-/// Block 0 shows that there is something to do, which needs a hold; block 1 does it and gives the hold back. Who gives back the
-/// last adds what was done to `sum`.
+/// Block 0 shows that there is something to do, which needs a hold; block 1 does it and gives the
+/// hold back. Who gives back the last adds what was done to `sum`.
 #[inline(always)]
 fn count_holds(words: ViewMut<'_, u32>, sum: ViewMut<'_, u32>, hold_first: bool) {
     if thread::block_idx_x() == 0 {
@@ -498,7 +501,8 @@ fn count_holds(words: ViewMut<'_, u32>, sum: ViewMut<'_, u32>, hold_first: bool)
     }
 }
 
-/// Takes the hold when what it is for can be seen already: another block may have given it back by then.
+/// Takes the hold when what it is for can be seen already: another block may have given it back by
+/// then.
 ///
 /// # Safety
 ///
@@ -518,7 +522,8 @@ unsafe fn holds_what_it_will_show(words: ViewMut<'_, u32>, sum: ViewMut<'_, u32>
     count_holds(words, sum, true);
 }
 
-/// Between two steps of one thread, another has to take thousands: only a stall right there shows it.
+/// Between two steps of one thread, another has to take thousands: only a stall right there shows
+/// it.
 #[test]
 fn hold_taken_too_late() {
     let wrong = |schedule| {

@@ -84,7 +84,8 @@ fn flag_that_nobody_sets() {
     });
 }
 
-/// One thread waits for its own flag, with plain loads that a compiler may even take out of the loop.
+/// One thread waits for its own flag, with plain loads that a compiler may even take out of the
+/// loop.
 ///
 /// # Safety
 ///
@@ -201,7 +202,8 @@ unsafe fn look_back_by_index(x: View<'_, u32>, sums: ViewMut<'_, u32>) {
     sums.st_release(block, before + x.ld(block), Device);
 }
 
-/// Prefix sum of one element per block, in which a block takes a ticket and waits for the one before.
+/// Prefix sum of one element per block, in which a block takes a ticket and waits for the one
+/// before.
 ///
 /// # Safety
 ///
@@ -406,7 +408,8 @@ fn long_search_for_the_largest() {
     assert_eq!(largest.to_vec().unwrap(), [64 * 3000 - 1]);
 }
 
-/// No false alarm: the threads look at the flag again and again, and nothing changes for long, but they get on.
+/// No false alarm: the threads look at the flag again and again, and nothing changes for long, but
+/// they get on.
 #[test]
 fn long_search_with_a_flag() {
     let x: Vec<u32> = (0..64 * 1500).collect();

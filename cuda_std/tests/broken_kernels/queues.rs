@@ -68,8 +68,9 @@ fn no_acquire() {
             let text = error.to_string();
             assert!(
                 text.contains(
-                    "stream order: a buffer of 128 bytes that belongs to queue 0: queue 0 writes it, and queue 1 launches \
-                     `add_one` with it as `values` without waiting for that: `acquire` it on queue 1 before the second"
+                    "stream order: a buffer of 128 bytes that belongs to queue 0: queue 0 writes \
+                     it, and queue 1 launches `add_one` with it as `values` without waiting for \
+                     that: `acquire` it on queue 1 before the second"
                 ),
                 "{text}"
             );
@@ -217,7 +218,8 @@ fn a_buffer_of_another_emulator() {
     assert_eq!(error.fault().unwrap().kind(), "not device memory");
 }
 
-/// A launch holds the device's memory: launches, copies and drops of other threads wait for its end.
+/// A launch holds the device's memory: launches, copies and drops of other threads wait for its
+/// end.
 #[test]
 fn threads_launch_one_after_the_other() {
     let gpu = Emulator::new(0);

@@ -93,7 +93,8 @@ fn check_report(
     error
 }
 
-/// `run`, which launches `kernel`, fails under every schedule, as `check` wants it, and once more in the same way.
+/// `run`, which launches `kernel`, fails under every schedule, as `check` wants it, and once more
+/// in the same way.
 pub(crate) fn always(
     kernel: &'static str,
     run: impl Fn(&Emulator) -> Result<(), EmulatorError>,
@@ -114,7 +115,8 @@ pub(crate) fn always(
     }
 }
 
-/// `run`, which launches `kernel`, fails under some schedules, as `check` wants it, and once more in the same way.
+/// `run`, which launches `kernel`, fails under some schedules, as `check` wants it, and once more
+/// in the same way.
 pub(crate) fn sometimes(
     kernel: &'static str,
     run: impl Fn(&Emulator) -> Result<(), EmulatorError>,
@@ -139,7 +141,8 @@ pub(crate) fn sometimes(
     assert!(found > 0, "no schedule shows it");
 }
 
-/// `run`, which launches `kernel`, gives something else than `right` under some schedules, and then does so again.
+/// `run`, which launches `kernel`, gives something else than `right` under some schedules, and then
+/// does so again.
 pub(crate) fn sometimes_wrong<T: PartialEq + Debug>(
     kernel: &'static str,
     run: impl Fn(&Emulator) -> Result<Vec<T>, EmulatorError>,

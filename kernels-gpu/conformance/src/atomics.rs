@@ -8,15 +8,17 @@ pub const OPERATIONS: u32 = 8;
 /// Threads of every kernel here.
 pub const THREADS: u32 = 64;
 
-/// Applies operation `t % OPERATIONS` to element `t`, each thread to an element of its own, in global memory and, on a
-/// copy, in shared memory. Both must agree; what each returned goes to `before`.
+/// Applies operation `t % OPERATIONS` to element `t`, each thread to an element of its own, in
+/// global memory and, on a copy, in shared memory. Both must agree; what each returned goes to
+/// `before`.
 macro_rules! each_operation {
     ($(#[$doc:meta])* $name:ident($t:ty)) => {
         $(#[$doc])*
         ///
         /// # Safety
         ///
-        /// One block; `cells`, `operands` and `before` have [`THREADS`] elements, `mismatches` has one.
+        /// One block; `cells`, `operands` and `before` have [`THREADS`] elements, `mismatches` has
+        /// one.
         #[kernel(block = 64)]
         pub unsafe fn $name(
             cells: ViewMut<'_, $t>,
@@ -79,9 +81,9 @@ macro_rules! apply {
 apply!(apply_to_view, ViewMut<'_, T>);
 apply!(apply_to_shared, SharedView<T>);
 
-/// All threads of the grid work on the same cells: 0 counts by addition, 1 by compare and exchange, 2 has the smallest
-/// and 3 the largest thread number, 4 the or and 5 the xor of `1 << number % 32`. `tickets[i]` counts who got `i` from
-/// the addition: one each.
+/// All threads of the grid work on the same cells: 0 counts by addition, 1 by compare and exchange,
+/// 2 has the smallest and 3 the largest thread number, 4 the or and 5 the xor of `1 << number %
+/// 32`. `tickets[i]` counts who got `i` from the addition: one each.
 ///
 /// # Safety
 ///

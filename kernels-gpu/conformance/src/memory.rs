@@ -33,8 +33,8 @@ pub unsafe fn plain(input: View<'_, u32>, out: ViewMut<'_, u64>, shape: Shape) {
     }
 }
 
-/// Adds `add` to each element of every size, as vectors of 16 bytes. The words also change places, by fours, with
-/// those of the neighbouring thread.
+/// Adds `add` to each element of every size, as vectors of 16 bytes. The words also change places,
+/// by fours, with those of the neighbouring thread.
 ///
 /// # Safety
 ///
@@ -79,7 +79,8 @@ pub unsafe fn vectors_8(words: ViewMut<'_, u32>) {
 ///
 /// # Safety
 ///
-/// One block; the views have 64 times 16 bytes and start at multiples of 16 bytes, `out` has 64 elements.
+/// One block; the views have 64 times 16 bytes and start at multiples of 16 bytes, `out` has 64
+/// elements.
 #[kernel(block = 64)]
 pub unsafe fn read_only(
     bytes: View<'_, u8>,
@@ -102,8 +103,8 @@ pub unsafe fn read_only(
     out.st(t, sum);
 }
 
-/// Moves each word on through every kind of atomic and volatile access, in place, the narrow ones through shared
-/// memory too.
+/// Moves each word on through every kind of atomic and volatile access, in place, the narrow ones
+/// through shared memory too.
 ///
 /// # Safety
 ///

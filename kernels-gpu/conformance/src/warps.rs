@@ -26,7 +26,8 @@ fn put(values: ViewMut<'_, u64>, flags: ViewMut<'_, u32>, slot: u32, (value, fla
 ///
 /// # Safety
 ///
-/// One block; `input` has [`THREADS`] elements, `values` and `flags` have [`SHUFFLES`] times as many.
+/// One block; `input` has [`THREADS`] elements, `values` and `flags` have [`SHUFFLES`] times as
+/// many.
 #[kernel(block = 64, f64)]
 pub unsafe fn shuffles(input: View<'_, u64>, values: ViewMut<'_, u64>, flags: ViewMut<'_, u32>) {
     let wide = input.ld(thread::thread_idx_x());

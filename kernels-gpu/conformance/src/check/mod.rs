@@ -18,8 +18,8 @@ use cuda_std::{Pod, View, ViewMut};
 
 /// A device under test.
 pub trait Device: Launcher<Error: Debug> {
-    /// Copies `data` to new memory of the device and returns its address, a multiple of 16. The memory stays until the
-    /// device goes away.
+    /// Copies `data` to new memory of the device and returns its address, a multiple of 16. The
+    /// memory stays until the device goes away.
     fn upload<T: Pod>(&self, data: &[T]) -> *mut T;
 
     /// Waits for all launches, and copies `len` elements back.
