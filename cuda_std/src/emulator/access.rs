@@ -1,7 +1,8 @@
 //! Accesses to memory: what they touch, and whether they may.
 
 use super::arguments::ViewArgument;
-use super::fault::{Event, Fault, Place, Source, Touch};
+use super::event::{Event, Place, Source, Touch};
+use super::fault::Fault;
 use super::history::{Element, Stale};
 use super::machine::{Block, Machine, SharedRegion};
 use super::memory::Owner;

@@ -2,7 +2,8 @@
 //! does nothing.
 
 use super::access::Accessed;
-use super::fault::{Fault, Source};
+use super::event::Source;
+use super::fault::Fault;
 use super::history::Value;
 use super::machine::{MACHINE, Machine, State};
 use super::rendezvous::BarrierKind;

@@ -2,6 +2,8 @@
 
 use fastrand::Rng;
 
+use crate::launch::{Dim3, KernelSpec, LaunchConfig};
+
 /// A GPU's limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Limits {
@@ -65,6 +67,62 @@ impl Limits {
         let wanted = (THREADS / block_threads).clamp(2, 16);
         held.min(wanted.max(self.multiprocessors))
             .min(each(MOST_THREADS, block_threads))
+    }
+
+    /// Holds a launch against what a GPU takes.
+    pub(super) fn check(
+        &self,
+        spec: &KernelSpec,
+        config: &LaunchConfig,
+        args: usize,
+    ) -> Result<(), String> {
+        let LaunchConfig {
+            grid,
+            block,
+            dynamic_shared,
+        } = config;
+        if args != spec.params.len() {
+            let needed = spec.params.len();
+            return Err(format!(
+                "it takes {needed} arguments, and {args} were given"
+            ));
+        }
+        for (what, Dim3 { x, y, z }) in [("grid", grid), ("block", block)] {
+            if [x, y, z].contains(&&0) {
+                return Err(format!(
+                    "its {what} is {x} × {y} × {z}, and no side may be 0"
+                ));
+            }
+        }
+        if spec.entry.is_none() {
+            return Err("it was not compiled for the host".into());
+        }
+        if *block != spec.block {
+            let Dim3 { x, y, z } = spec.block;
+            return Err(format!("its blocks have {x} × {y} × {z} threads"));
+        }
+        for (what, side, most) in [
+            ("grid", grid.x, 0x7fff_ffff),
+            ("grid", grid.y.max(grid.z), 65535),
+            ("block", block.z, 64),
+        ] {
+            if side > most {
+                return Err(format!(
+                    "a side of its {what} is {side}, and may be {most} at most"
+                ));
+            }
+        }
+        if grid.count().saturating_mul(block.count()) >= u64::from(u32::MAX) {
+            return Err("the emulator counts threads with 32 bits".into());
+        }
+        let most = self.shared_per_block;
+        if *dynamic_shared > most {
+            return Err(format!(
+                "it asks for {dynamic_shared} bytes of dynamic shared memory, and a block of this \
+                 device has at most {most}"
+            ));
+        }
+        Ok(())
     }
 }
 

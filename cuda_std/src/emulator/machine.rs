@@ -19,14 +19,16 @@ use fastrand::Rng;
 
 use super::arguments::ViewArgument;
 use super::clocks::{Clocks, LANES};
-use super::fault::{Fault, Source, ThreadId, Waiting};
+use super::event::{Source, ThreadId, Waiting};
+use super::fault::Fault;
 use super::history::{Histories, Value};
 use super::memory::Memory;
 use super::progress::{Values, Watch};
 use super::rendezvous::{Barrier, Warp};
 use super::schedule::{Ready, Schedule};
+use super::settings::Settings;
 use super::shadow::Crowds;
-use super::{Settings, tally};
+use super::tally;
 use crate::launch::{Dim3, KernelSpec, LaunchConfig};
 
 /// Bytes of a coroutine's stack, of which only what is used takes memory.
@@ -148,7 +150,7 @@ pub(super) unsafe fn run(
     views: Vec<ViewArgument>,
     launch: u64,
 ) -> (Option<Fault>, u64, u64) {
-    if let Err(why) = check_shape(spec, &config, &settings, args.len()) {
+    if let Err(why) = settings.limits.check(spec, &config, args.len()) {
         return (Some(Fault::BadLaunch { why }), 0, 0);
     }
     watch_panics();
@@ -203,62 +205,6 @@ pub(super) unsafe fn run(
             stale_loads.unwrap_or(0),
         )
     }
-}
-
-/// Holds a launch against what a GPU takes.
-fn check_shape(
-    spec: &KernelSpec,
-    config: &LaunchConfig,
-    settings: &Settings,
-    args: usize,
-) -> Result<(), String> {
-    let LaunchConfig {
-        grid,
-        block,
-        dynamic_shared,
-    } = config;
-    if args != spec.params.len() {
-        let needed = spec.params.len();
-        return Err(format!(
-            "it takes {needed} arguments, and {args} were given"
-        ));
-    }
-    for (what, Dim3 { x, y, z }) in [("grid", grid), ("block", block)] {
-        if [x, y, z].contains(&&0) {
-            return Err(format!(
-                "its {what} is {x} × {y} × {z}, and no side may be 0"
-            ));
-        }
-    }
-    if spec.entry.is_none() {
-        return Err("it was not compiled for the host".into());
-    }
-    if *block != spec.block {
-        let Dim3 { x, y, z } = spec.block;
-        return Err(format!("its blocks have {x} × {y} × {z} threads"));
-    }
-    for (what, side, most) in [
-        ("grid", grid.x, 0x7fff_ffff),
-        ("grid", grid.y.max(grid.z), 65535),
-        ("block", block.z, 64),
-    ] {
-        if side > most {
-            return Err(format!(
-                "a side of its {what} is {side}, and may be {most} at most"
-            ));
-        }
-    }
-    if grid.count().saturating_mul(block.count()) >= u64::from(u32::MAX) {
-        return Err("the emulator counts threads with 32 bits".into());
-    }
-    let most = settings.limits.shared_per_block;
-    if *dynamic_shared > most {
-        return Err(format!(
-            "it asks for {dynamic_shared} bytes of dynamic shared memory, and a block of this \
-             device has at most {most}"
-        ));
-    }
-    Ok(())
 }
 
 /// Has panics in kernels noted instead of printed: they are reported as faults.
@@ -595,9 +541,4 @@ impl Machine {
             self.start_block(block);
         }
     }
-}
-
-/// Whether two places in the source are the same.
-pub(super) fn same(a: Source, b: Source) -> bool {
-    std::ptr::eq(a, b) || (a.line(), a.column(), a.file()) == (b.line(), b.column(), b.file())
 }

@@ -7,9 +7,9 @@ use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::arguments::ViewArgument;
-use super::fault::{EmulatorError, QueueWork, Source, Unordered};
-use super::machine::same;
-use super::queues::Queues;
+use super::error::EmulatorError;
+use super::event::{Source, same};
+use super::queues::{QueueWork, Queues, Unordered};
 use super::shadow::Shadow;
 use crate::launch::{Dim3, KernelSpec};
 use crate::{Pod, View, ViewMut};

@@ -37,6 +37,7 @@
 //! | file | |
 //! |---|---|
 //! | `machine.rs` | one launch: blocks and threads come, run and go |
+//! | `settings.rs` | how launches run |
 //! | `schedule.rs` | who runs next |
 //! | `device.rs` | multiprocessors and shared memory |
 //! | `call.rs` | what a kernel asks for |
@@ -51,13 +52,17 @@
 //! | `clocks.rs` | what happens before what |
 //! | `fences.rs` | the order of fences |
 //! | `history.rs` | what loads may return of what was overwritten |
-//! | `fault.rs` | what is reported |
+//! | `event.rs` | who did what, where in the source, to which element |
+//! | `fault.rs` | what can be wrong with a kernel or its launch |
+//! | `error.rs` | what the emulator's functions return |
 
 mod access;
 mod arguments;
 pub(crate) mod call;
 mod clocks;
 mod device;
+mod error;
+mod event;
 mod fault;
 mod fences;
 mod history;
@@ -67,6 +72,7 @@ mod progress;
 mod queues;
 mod rendezvous;
 mod schedule;
+mod settings;
 mod shadow;
 mod tally;
 mod warp;
@@ -74,13 +80,13 @@ mod warp;
 use core::ffi::c_void;
 use std::sync::Arc;
 
-pub use fault::{
-    EmulatorError, Event, Fault, Place, QueueWork, Report, Seen, Source, ThreadId, Touch,
-    Unordered, Waiting,
-};
+pub use error::{EmulatorError, Report};
+pub use event::{Event, Place, Seen, Source, ThreadId, Touch, Waiting};
+pub use fault::Fault;
 
 pub(crate) use access::Accessed;
 pub use memory::Buffer;
+pub use queues::{QueueWork, Unordered};
 pub(crate) use rendezvous::BarrierKind;
 pub use schedule::Schedule;
 pub use tally::{Tally, tally};
@@ -94,20 +100,7 @@ use crate::launch::{KernelSpec, LaunchConfig, Launcher};
 pub struct Emulator {
     memory: memory::Shared,
     queue: usize,
-    settings: Settings,
-}
-
-/// How launches run.
-#[derive(Clone, Copy, Debug)]
-struct Settings {
-    seed: u64,
-    schedule: Schedule,
-    limits: device::Limits,
-    /// Blocks that are in flight at once; `None` leaves it to the limits.
-    resident_blocks: Option<u32>,
-    step_limit: u64,
-    /// Whether memory is weak; `None` leaves it to the seed.
-    weak_memory: Option<bool>,
+    settings: settings::Settings,
 }
 
 impl Emulator {
@@ -119,7 +112,7 @@ impl Emulator {
         Self {
             memory: Arc::default(),
             queue: 0,
-            settings: Settings {
+            settings: settings::Settings {
                 seed,
                 schedule: Schedule::default(),
                 limits: device::Limits::draw(seed),

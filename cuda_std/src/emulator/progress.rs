@@ -14,8 +14,9 @@
 use std::collections::HashSet;
 
 use super::access::Accessed;
-use super::fault::{Fault, Seen, Source, Waiting};
-use super::machine::{Machine, State, same};
+use super::event::{Seen, Source, Waiting, same};
+use super::fault::Fault;
+use super::machine::{Machine, State};
 use crate::backend::Access;
 
 /// Repetitions, with nothing new anywhere, after which a thread counts as spinning.

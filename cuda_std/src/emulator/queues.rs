@@ -9,9 +9,82 @@
 //! That the host waits for a queue orders nothing here, although it would on a GPU: a pipeline
 //! can't know whether its caller has waited, and must not count on it.
 
+use core::fmt;
 use std::collections::HashMap;
 
-use super::fault::{QueueWork, Unordered};
+/// What a queue does with a buffer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum QueueWork {
+    /// Allocates it.
+    Allocation,
+    /// Copies from the host, or fills it.
+    Write,
+    /// Copies to the host.
+    Read,
+    /// Launches a kernel that is given it.
+    Launch {
+        /// The kernel.
+        kernel: &'static str,
+        /// The view of it that the kernel is given: a parameter, or a field of one.
+        argument: String,
+    },
+    /// Frees it.
+    Drop,
+}
+
+impl fmt::Display for QueueWork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Allocation => f.write_str("allocates it"),
+            Self::Write => f.write_str("writes it"),
+            Self::Read => f.write_str("reads it"),
+            Self::Launch { kernel, argument } => {
+                write!(f, "launches `{kernel}` with it as `{argument}`")
+            }
+            Self::Drop => f.write_str("frees it"),
+        }
+    }
+}
+
+/// Work of two queues on one buffer, at least one of which writes, that nothing orders: on a GPU it
+/// might overlap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unordered {
+    /// The buffer's size.
+    pub bytes: usize,
+    /// The queue on which it was allocated, by its [number](super::Emulator::queue).
+    pub home: usize,
+    /// The queue that used it first, and how.
+    pub before: (usize, QueueWork),
+    /// The queue that uses it now, and how.
+    pub now: (usize, QueueWork),
+    /// Whether the home queue waits for the first use: then the second one lacks an `acquire`, else
+    /// the first a `release`.
+    pub is_released: bool,
+}
+
+impl fmt::Display for Unordered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            bytes,
+            home,
+            before: (first, before),
+            now: (second, now),
+            is_released,
+        } = self;
+        write!(
+            f,
+            "a buffer of {bytes} bytes that belongs to queue {home}: queue {first} {before}, and \
+             queue {second} {now} without waiting for that: "
+        )?;
+        if *is_released {
+            write!(f, "`acquire` it on queue {second} before the second")
+        } else {
+            write!(f, "`release` it on queue {first} after the first")
+        }
+    }
+}
 
 /// A queue's work up to a count.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,9 @@
 //! Where threads meet: barriers of a block, operations of a warp.
 
 use super::clocks::LANES;
-use super::fault::{Fault, Source};
-use super::machine::{Machine, State, same};
+use super::event::{Source, same};
+use super::fault::Fault;
+use super::machine::{Machine, State};
 use super::warp::{Answer, Operand, WarpOp, answers};
 
 /// The barriers of a block.
