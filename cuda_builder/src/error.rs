@@ -62,7 +62,7 @@ pub enum Error {
     /// The kernels break a rule.
     #[error("{} refused:{}", .0.len(), list(.0))]
     Lints(Vec<Lint>),
-    /// A PTX file has no header of this builder's.
+    /// A PTX file has no header of this builder.
     #[error("{0}: not a PTX header of cuda_builder")]
     Header(String),
 }

@@ -121,7 +121,7 @@ impl StructParams {
     }
 }
 
-/// The statics that are to lie in shared memory. They come with no initial value.
+/// The statics that are to lie in shared memory. They may have no initial value.
 fn shared_statics(ir: &str) -> Result<HashSet<&str>, Error> {
     let mut shared = HashSet::new();
     for line in ir
@@ -147,9 +147,8 @@ fn into_shared_space(line: &str) -> String {
         .replacen(", section \".shared\"", "", 1)
 }
 
-/// Writes each use of a shared static, which has been marked, as a cast to a generic pointer. LLVM
-/// takes the casts away again where it sees them, and then accesses shared memory directly
-/// (`ld.shared`, `st.shared`).
+/// Writes each marked use of a shared static as a cast to a generic pointer. LLVM removes the casts
+/// that it can follow, and then accesses shared memory directly (`ld.shared`, `st.shared`).
 fn with_casts(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     for (i, part) in line.split('\u{0}').enumerate() {
@@ -165,8 +164,8 @@ fn with_casts(line: &str) -> String {
 
 /// Marks a function as convergent, and gives a kernel its launch bounds.
 ///
-/// rustc marks the functions it compiles; this covers the ones it doesn't, at no cost: LLVM takes
-/// the mark away where nothing convergent is called.
+/// rustc marks the functions that it compiles. This marks the others too, at no cost: LLVM removes
+/// the mark from functions that call nothing convergent.
 fn with_attributes(line: &str, kernel: Option<&KernelRecord>) -> String {
     let Some(head) = line.strip_suffix('{') else {
         return line.to_owned();
@@ -184,8 +183,8 @@ fn with_attributes(line: &str, kernel: Option<&KernelRecord>) -> String {
     out
 }
 
-/// New names for what rustc named: readable, and without the hash that depends on where and by
-/// which build of the compiler a crate was compiled. The PTX is then the same wherever it is built.
+/// Readable names for rustc's symbols, without the hash, which depends on the folder and on the
+/// build of the compiler. The PTX is then the same wherever it is built.
 fn canonical_names(ir: &str, kernels: &[KernelRecord]) -> BTreeMap<String, String> {
     let fixed: HashSet<&str> = kernels.iter().map(|kernel| kernel.name.as_str()).collect();
     let mut taken: HashSet<String> = fixed.iter().map(|&name| name.to_owned()).collect();

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::Error;
 
-/// What `#[kernel]` recorded of a kernel.
+/// What `#[kernel]` recorded about a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KernelRecord {
     pub(crate) name: String,

@@ -122,8 +122,7 @@ pub(crate) fn check(kernels: &[KernelRecord], unoptimised_ir: &str, ptx: &Module
     for record in kernels {
         let kernel = record.name.clone();
         let (bodies, undefined) = ptx.reached(&kernel);
-        // Panicking ends in a function that only a program defines, and there is none on the
-        // device.
+        // A panic ends in a function that only a program defines: on the device it has no body.
         let (panics, undefined): (Vec<_>, Vec<_>) = undefined
             .into_iter()
             .partition(|name| name.contains("rust_begin_unwind") || name.contains("panic"));
@@ -173,7 +172,7 @@ pub(crate) fn check(kernels: &[KernelRecord], unoptimised_ir: &str, ptx: &Module
     lints
 }
 
-/// Checks what the assembler says of a kernel.
+/// Checks the assembler's report on a kernel.
 pub(crate) fn check_resources(kernel: &str, resources: &Resources) -> Option<Lint> {
     let bytes = resources.spill_loads + resources.spill_stores;
     (bytes > 0).then(|| Lint::Spills {

@@ -124,14 +124,14 @@ fn print_report(built: &Built) {
     }
 }
 
-/// What a checked-in file is to what its sources give.
+/// How a checked-in file compares with what its sources give.
 #[derive(Debug, PartialEq, Eq)]
 enum Verdict {
     /// The same, byte for byte.
     UpToDate,
-    /// It says that other sources, or another builder, made it.
+    /// Its header says that other sources, or another builder, made it.
     Stale,
-    /// Other tools made it: bytes can't be compared, and nothing less counts.
+    /// Other tools made it: its bytes can't be compared, and no weaker comparison counts.
     OtherTools { theirs: String, ours: String },
     /// It differs from this line on, though sources and tools are the same.
     Different { line: usize },
@@ -226,7 +226,7 @@ mod tests {
         );
     }
 
-    /// Also where names and parameters are the same: only bytes tell that the sources give this
+    /// Even with the same names and parameters: only equal bytes show that the sources give this
     /// PTX.
     #[test]
     fn other_tools_are_no_check() {

@@ -41,7 +41,7 @@ impl Module {
                 None => {
                     head.push_str(line);
                     head.push('\n');
-                    // A declaration or a variable: not the head of a body.
+                    // A declaration or a variable, not the head of a body.
                     if line.ends_with(';') {
                         head.clear();
                     }
@@ -92,7 +92,7 @@ impl Module {
     }
 
     fn count_barriers(&self, name: &str, depth: usize) -> u32 {
-        // Deeper than there are functions is a circle, which is refused elsewhere.
+        // More levels than functions mean a circle, which is refused elsewhere.
         let Some(function) = self
             .functions
             .get(name)

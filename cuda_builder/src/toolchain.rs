@@ -1,4 +1,4 @@
-//! Finding a compiler that can build device code, with LLVM's tools of the same version.
+//! Finds a compiler that can build device code, with LLVM's tools of the same version.
 
 use std::env;
 use std::ffi::OsString;

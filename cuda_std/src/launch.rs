@@ -11,7 +11,7 @@ pub use crate::kernel::{FieldSpec, ParamKind};
 /// Extents of a grid (in blocks) or of a block (in threads).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dim3 {
-    /// Extent along x, which runs fastest.
+    /// Extent along x, which varies fastest.
     pub x: u32,
     /// Extent along y.
     pub y: u32,
@@ -45,14 +45,15 @@ impl From<(u32, u32, u32)> for Dim3 {
     }
 }
 
-/// A number of threads, to make a grid of.
+/// The number of threads of a grid, from which `launch_threads` computes the number of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadCount(u64);
 
 impl ThreadCount {
-    /// The number of blocks of `block` threads that have so many threads together.
+    /// The number of blocks of `block` threads each that have at least this many threads together.
     ///
-    /// What is more than `u32::MAX` is `u32::MAX`: more than any device's grid has, too.
+    /// A larger number than `u32::MAX` becomes `u32::MAX`. Every launcher refuses that: no device
+    /// has such a grid.
     #[must_use]
     pub fn blocks_of(self, block: u32) -> u32 {
         let blocks = self.0.div_ceil(block.into());
@@ -93,7 +94,7 @@ pub struct ParamSpec {
     pub kind: ParamKind,
 }
 
-/// What is known of a kernel without running it.
+/// What is known about a kernel without running it.
 #[derive(Clone, Copy, Debug)]
 pub struct KernelSpec {
     /// The kernel's name, in the source and in the PTX.

@@ -10,11 +10,11 @@
 //!
 //! # Why the methods are safe
 //! - On the device, whoever launches a kernel promises (`unsafe`) that all its accesses lie in
-//!   memory that lives as long, and that they do not conflict with other work.
-//! - Under the emulator, an access is made only after it was found to lie in memory that this
-//!   emulator owns, which is locked while the kernel runs. One thread runs at a time, all of them
-//!   on the host thread that launched: however many copies of a view there are, no two accesses
-//!   happen at the same time.
+//!   memory that lives until the kernel ends, and do not conflict with other work.
+//! - Under the emulator, an access is made only after a check that it lies in memory of this
+//!   emulator, which is locked while the kernel runs. One thread runs at a time, all of them on the
+//!   host thread that launched: however many copies of a view there are, no two accesses happen at
+//!   the same time.
 //! - Elsewhere on the host there is no access: `on_access` of the host's backend panics before the
 //!   address is used.
 //!
@@ -207,7 +207,7 @@ pub(crate) struct RawView {
     pub(crate) len: usize,
 }
 
-/// Pointers to sized types are alike, so that one element type stands for all.
+/// Pointers to all sized types have one layout: two element types stand for all.
 #[cfg(not(target_arch = "nvptx64"))]
 macro_rules! assert_layout {
     ($($view:ty)*) => {$(
@@ -300,8 +300,7 @@ macro_rules! reading_methods {
             unsafe { backend::load_vector(at) }
         }
 
-        /// Reads element `i` from memory, however often the same element was read before
-        /// (`ld.volatile`).
+        /// Reads element `i` from memory, even if it was read before (`ld.volatile`).
         #[must_use]
         #[inline(always)]
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -326,9 +325,9 @@ macro_rules! reading_methods {
             unsafe { T::load(at, S::KIND, false) }
         }
 
-        /// Reads element `i` atomically; what the thread whose
-        /// [`st_release`](crate::view::ViewMut::st_release) it reads wrote before is then visible
-        /// (`ld.acquire`).
+        /// Reads element `i` atomically; if it reads the value of a
+        /// [`st_release`](crate::view::ViewMut::st_release), what the storing thread wrote before
+        /// is then visible (`ld.acquire`).
         #[must_use]
         #[inline(always)]
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]

@@ -2,9 +2,8 @@
 //!
 //! Each takes a `mask` of the lanes that take part, bit `i` for lane `i`. Every lane named in the
 //! mask must execute the same call with the same mask, and the calling lane must be in it;
-//! otherwise the result is undefined. [`FULL_MASK`] names all lanes, also in a block whose last
-//! warp is not full only if its missing lanes don't matter: prefer blocks of a multiple of 32
-//! threads.
+//! otherwise the result is undefined. [`FULL_MASK`] names all 32 lanes: prefer blocks of a multiple
+//! of 32 threads, since in a warp that is not full the mask names lanes that do not exist.
 
 use crate::{Pod, backend};
 
@@ -146,7 +145,8 @@ pub trait WarpShuffleValue: Pod {
     fn shuffle(self, mode: Mode, mask: u32, lane: u32, segments: u32) -> (Self, bool);
 }
 
-/// The modes of a shuffle. (A function in its place would hide from the emulator who calls it.)
+/// The modes of a shuffle: a macro, since a function would hide the caller's source line from the
+/// emulator.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub enum Mode {
@@ -205,7 +205,7 @@ shuffle_wide_value! {
     f64: f64::to_bits, f64::from_bits;
 }
 
-/// Segment mask and clamp as the shuffle instruction wants them: `width` lanes a segment, `clamp`
+/// Segment mask and clamp as the shuffle instruction wants them: `width` lanes per segment, `clamp`
 /// the last in-range lane for the modes that move down or across, the first for the mode that moves
 /// up.
 #[inline(always)]

@@ -1,8 +1,7 @@
-//! The host: what a kernel asks for is answered by the emulator that runs it.
+//! The host's backend: the emulator that runs a kernel answers what the kernel asks for.
 //!
-//! Outside a kernel nothing has an answer, accesses to memory included: they panic and say so. So
-//! safe code can hold a view anywhere, and follows it only where the emulator has found that it
-//! may.
+//! Outside a kernel, every function panics, accesses to memory included. So safe code can hold a
+//! view anywhere, but follows its address only after the emulator has checked the access.
 
 use super::Access;
 use crate::Pod;
@@ -180,8 +179,8 @@ pub(crate) fn in_global_memory<T>(ptr: *mut T) -> *mut T {
 /// Called before each access to `count` elements from `index` on of a view of `len` elements that
 /// starts at `start`; the address is to be a multiple of `alignment`.
 ///
-/// It returns only if the emulator runs the calling thread and found the elements in memory that it
-/// owns. What is wrong with the access ends the launch.
+/// It returns only if the emulator runs the calling thread and has found the elements in its own
+/// memory. A faulty access ends the launch.
 ///
 /// # Panics
 ///
@@ -266,8 +265,8 @@ fn stale<T: Pod>(value: [u8; 8]) -> T {
         size_of::<T>() <= 8,
         "the values of larger elements are not kept"
     );
-    // SAFETY: as many bytes as the type has, which a thread has written to an element of it; any
-    // bytes are plain data.
+    // SAFETY: `size_of::<T>()` bytes that a thread has written to an element; any bytes are a value
+    // of plain data.
     unsafe { value.as_ptr().cast::<T>().read_unaligned() }
 }
 

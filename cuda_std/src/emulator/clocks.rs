@@ -6,7 +6,7 @@
 //! threads' times would be too much; knowledge has three parts:
 //! - a block's *floor*: what all its threads know of each other since its last barrier;
 //! - a lane's times of the lanes of its own warp;
-//! - whatever else was acquired from other warps and blocks, in a map that most threads don't have.
+//! - whatever else was acquired from other warps and blocks, in a map that few threads have.
 //!
 //! For weak memory, each thread also has the number of the last [fence](super::fences) that it
 //! comes after.
@@ -45,7 +45,7 @@ fn raise(map: &mut BTreeMap<u32, u32>, key: u32, time: u32) {
     *known = time.max(*known);
 }
 
-/// What was released to an address, by whoever wrote it and by the updates since.
+/// What was released to an address: by its last store, and by the updates since.
 pub(super) type Released = Rc<Vec<Rc<Snapshot>>>;
 
 /// What a thread knew when it released something.
@@ -64,20 +64,20 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Its thread's time.
+    /// The time of the thread that released.
     fn time(&self) -> u32 {
         self.lanes[(self.thread - self.first_lane) as usize]
     }
 
-    /// Whether who may acquire `other` may acquire this one, and then knows all that `other` tells:
-    /// a thread only learns.
+    /// Whether every thread that may acquire `other` may acquire this one too, and then knows all
+    /// that `other` holds: a thread's knowledge only grows.
     fn replaces(&self, other: &Self) -> bool {
         self.thread == other.thread
             && self.time() >= other.time()
             && (self.scope != ScopeKind::Block || other.scope == ScopeKind::Block)
     }
 
-    /// It is the last fence's.
+    /// It belongs to the last fence.
     fn add_to(&self, fences: &mut Fences) {
         fences.add_block(self.block, self.floor);
         for (lane, &time) in (0..).zip(&self.lanes) {
@@ -121,7 +121,7 @@ struct ThreadClock {
     acquired: Option<Rc<Knowledge>>,
     /// What the thread's last fence released: its later atomic stores carry it.
     fence: Option<Rc<Snapshot>>,
-    /// What its relaxed loads have met: its next fence acquires it.
+    /// What was released with the values of its relaxed loads: its next fence acquires it.
     met: Vec<Rc<Snapshot>>,
     after: After,
 }
@@ -136,7 +136,7 @@ struct FenceOrder {
 /// The clocks of the threads that are resident. Threads and blocks are known by their slots.
 #[derive(Debug)]
 pub(super) struct Clocks {
-    /// Threads of a block.
+    /// Threads per block.
     block_threads: u32,
     threads: Vec<ThreadClock>,
     /// Per slot of a block: its number and its floor.
@@ -215,7 +215,7 @@ impl Clocks {
         id / self.block_threads
     }
 
-    /// Threads of a block.
+    /// Threads per block.
     pub(super) fn block_threads(&self) -> u32 {
         self.block_threads
     }

@@ -1,4 +1,5 @@
-//! What the emulated GPU has: drawn from the seed, as kernels and their hosts meet different ones.
+//! The emulated GPU's resources, drawn from the seed: kernels and their hosts run on different
+//! GPUs.
 
 use fastrand::Rng;
 
@@ -25,16 +26,16 @@ const KINDS: [(u32, u32); 5] = [
 ];
 /// Numbers of multiprocessors, each with its weight in the draw: more take longer to emulate.
 const MULTIPROCESSORS: [(u32, u32); 6] = [(1, 8), (2, 8), (3, 8), (4, 12), (16, 3), (60, 1)];
-/// Bytes of shared memory of each block that are the driver's.
+/// Bytes of each block's shared memory that the driver reserves.
 const RESERVED: u32 = 1 << 10;
-/// Beyond one block per multiprocessor, blocks are in flight up to this many threads in all.
+/// Beyond one block per multiprocessor, blocks are in flight up to this number of threads in all.
 const THREADS: u32 = 2048;
 /// Threads that are in flight at once, at most.
 const MOST_THREADS: u32 = 16384;
 
 impl Limits {
     pub(super) fn draw(seed: u64) -> Self {
-        // Other numbers than the schedules'.
+        // A different sequence from the schedules'.
         let mut rng = Rng::with_seed(seed ^ 0x6465_7669_6365_7321);
         let (shared_per_block, threads) = KINDS[rng.usize(..KINDS.len())];
         let weights: u32 = MULTIPROCESSORS.iter().map(|&(_, weight)| weight).sum();
@@ -54,8 +55,8 @@ impl Limits {
         }
     }
 
-    /// Blocks that are in flight at once, at least 1: no more than the GPU holds, and, where it
-    /// holds many, a block for each multiprocessor, or as many as have [`THREADS`] threads
+    /// The number of blocks in flight at once, at least 1: no more than the GPU holds, and, where
+    /// it holds many, one block per multiprocessor, or as many as have [`THREADS`] threads
     /// together.
     pub(super) fn resident_blocks(&self, block_threads: u32, dynamic_shared: u32) -> u32 {
         let each = |has: u32, needs: u32| (has / needs.max(1)).max(1);
@@ -69,7 +70,7 @@ impl Limits {
             .min(each(MOST_THREADS, block_threads))
     }
 
-    /// Holds a launch against what a GPU takes.
+    /// Refuses a launch that a GPU would refuse, with the reason.
     pub(super) fn check(
         &self,
         spec: &KernelSpec,

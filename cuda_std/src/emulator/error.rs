@@ -11,12 +11,12 @@ use super::queues::Unordered;
 pub enum EmulatorError {
     /// A launch ended with a fault.
     Launch(Box<Report>),
-    /// The host has no memory for so many bytes.
+    /// The host is out of memory.
     OutOfMemory {
-        /// Bytes that were asked for.
+        /// The number of bytes asked for.
         bytes: usize,
     },
-    /// The host copied a number of elements that the buffer does not have.
+    /// The host copied another number of elements than the buffer has.
     WrongLength {
         /// Elements in the buffer.
         buffer: usize,
@@ -84,7 +84,7 @@ pub struct Report {
     pub kernel: &'static str,
     /// The emulator's seed.
     pub seed: u64,
-    /// The number of the launch on this emulator, from 0.
+    /// The launch's index on this emulator, from 0.
     pub launch: u64,
     /// Steps that the scheduler had taken.
     pub steps: u64,

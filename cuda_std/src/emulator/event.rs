@@ -1,4 +1,4 @@
-//! Who did what, where in the source, to which element.
+//! Events: which thread accessed which element, how, and where in the source.
 
 use core::fmt;
 use core::panic::Location;
@@ -33,7 +33,7 @@ impl fmt::Display for ThreadId {
     }
 }
 
-/// Coordinates, without those that say nothing.
+/// Coordinates, without trailing zeros.
 pub(super) struct Coordinates(pub(super) Dim3);
 
 impl fmt::Display for Coordinates {

@@ -30,7 +30,7 @@ fn write_all(f: &mut fmt::Formatter<'_>, waiting: &[Waiting]) -> fmt::Result {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// The launch's shape or arguments can't be.
+    /// A launch with a shape or with arguments that no GPU would take.
     BadLaunch {
         /// What is wrong, and what would be right.
         why: String,
@@ -152,7 +152,7 @@ pub enum Fault {
         waiting: Waiting,
         /// The mask.
         mask: u32,
-        /// Those of its lanes that there are not.
+        /// Those of its lanes that the block does not have.
         absent: u32,
     },
     /// A shuffle that reads from a lane which its mask does not name.
@@ -173,7 +173,7 @@ pub enum Fault {
     },
     /// No thread can go on.
     Deadlock {
-        /// Some of those that wait, one for each place.
+        /// Some of those that wait, one per place.
         waiting: Vec<Waiting>,
         /// How many threads wait at barriers or in warp operations.
         blocked: usize,
@@ -185,28 +185,28 @@ pub enum Fault {
     /// Threads go on, but only repeat what they did before: memory changes back and forth, and
     /// nothing new comes of it.
     Livelock {
-        /// Some of those that repeat themselves or wait, one for each place.
+        /// Some of those that repeat themselves or wait, one per place.
         waiting: Vec<Waiting>,
         /// How many threads wait at barriers or in warp operations.
         blocked: usize,
-        /// How many threads do not.
+        /// How many threads repeat themselves.
         spinning: usize,
         /// Blocks of the grid that have not started, since no more can be resident.
         not_started: u64,
         /// Steps of the scheduler since something new happened.
         steps: u64,
     },
-    /// The scheduler has taken as many steps as it may.
+    /// The scheduler has reached its step limit.
     StepLimit {
         /// The limit.
         steps: u64,
-        /// Where threads are, one for each place.
+        /// Where threads are, one per place.
         running: Vec<Waiting>,
     },
     /// Memory that the kernel promised to leave zero (`zero_at_exit`) is not: a lock that is still
     /// held.
     NotZeroAtExit {
-        /// The first such element, in units of bytes of the parameter's elements.
+        /// The first element that is not zero.
         place: Place,
         /// Who wrote it last.
         last: Option<Event>,
@@ -218,7 +218,7 @@ pub enum Fault {
         /// The message, and where.
         message: String,
     },
-    /// A function that the emulator does not provide to a kernel.
+    /// The host has no memory for something that the launch needs.
     OutOfMemory {
         /// What the memory was for.
         what: &'static str,

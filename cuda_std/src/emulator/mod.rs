@@ -36,19 +36,19 @@
 //!
 //! | file | |
 //! |---|---|
-//! | `machine.rs` | one launch: blocks and threads come, run and go |
+//! | `machine.rs` | one launch: blocks and threads start, run and end |
 //! | `settings.rs` | how launches run |
 //! | `schedule.rs` | who runs next |
 //! | `device.rs` | multiprocessors and shared memory |
-//! | `call.rs` | what a kernel asks for |
+//! | `call.rs` | what a kernel can ask of the machine |
 //! | `arguments.rs` | the views that a kernel is given |
 //! | `access.rs` | accesses to memory: what they touch, and whether they may |
 //! | `rendezvous.rs` | barriers, and lanes that wait for each other |
-//! | `warp.rs` | what the lanes get |
+//! | `warp.rs` | warp operations: what each lane gets |
 //! | `progress.rs` | telling threads that work from threads that only wait |
 //! | `memory.rs` | memory, and who owns it |
 //! | `queues.rs` | which queues have waited for which |
-//! | `shadow.rs` | what is noted of each element |
+//! | `shadow.rs` | what is recorded about each element: who wrote and read it |
 //! | `clocks.rs` | what happens before what |
 //! | `fences.rs` | the order of fences |
 //! | `history.rs` | what loads may return of what was overwritten |
@@ -104,8 +104,8 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    /// A device whose scheduler follows `seed`. What it has is drawn from the seed too: 1, 2, 3, 4,
-    /// 16 or 60 multiprocessors, and 48, 64, 99, 163 or 227 KiB of shared memory for a block, as
+    /// A device whose scheduler follows `seed`. Its resources are drawn from the seed too: 1, 2, 3,
+    /// 4, 16 or 60 multiprocessors, and 48, 64, 99, 163 or 227 KiB of shared memory per block, as
     /// GPUs have.
     #[must_use]
     pub fn new(seed: u64) -> Self {
@@ -123,15 +123,15 @@ impl Emulator {
         }
     }
 
-    /// With another way to pick the next thread.
+    /// Sets how the next thread is picked.
     #[must_use]
     pub fn with_schedule(mut self, schedule: Schedule) -> Self {
         self.settings.schedule = schedule;
         self
     }
 
-    /// Sets the number of multiprocessors, at least 1, whatever the seed. There are as many blocks
-    /// in flight at once, if they have no more than 16384 threads together.
+    /// Sets the number of multiprocessors, at least 1, whatever the seed. The same number of blocks
+    /// is in flight at once, unless they have more than 16384 threads together.
     #[must_use]
     pub fn with_multiprocessors(mut self, multiprocessors: u32) -> Self {
         self.settings.limits.multiprocessors = multiprocessors.max(1);
@@ -145,16 +145,16 @@ impl Emulator {
         self
     }
 
-    /// With so many blocks in flight at once, at least 1. A block that waits for one that has not
-    /// started waits forever, and is reported. Without this there are those that the
-    /// multiprocessors hold: one for each, or up to 16 with 2048 threads together.
+    /// Sets the number of blocks in flight at once, at least 1. A block that waits for one that has
+    /// not started waits forever, and is reported. By default, the multiprocessors decide: one
+    /// block per multiprocessor, or up to 16 with 2048 threads together.
     #[must_use]
     pub fn with_resident_blocks(mut self, blocks: u32) -> Self {
         self.settings.resident_blocks = Some(blocks.max(1));
         self
     }
 
-    /// With an end to launches that go on for more than `steps` steps of the scheduler.
+    /// Ends launches that take more than `steps` steps of the scheduler.
     #[must_use]
     pub fn with_step_limit(mut self, steps: u64) -> Self {
         self.settings.step_limit = steps;
@@ -164,8 +164,8 @@ impl Emulator {
     /// Another queue of the same device, with the same settings.
     ///
     /// Launches are done when they return, whatever their queue. But on a GPU, work of two queues
-    /// may overlap: so a buffer of one is used on another only between [`acquire`](Self::acquire)
-    /// and [`release`](Self::release), and all else is a fault.
+    /// may overlap. So a queue may use another one's buffer only between [`acquire`](Self::acquire)
+    /// and [`release`](Self::release); any other use is a fault.
     #[must_use]
     pub fn another_queue(&self) -> Self {
         let queue = memory::lock(&self.memory).queues.add();
@@ -176,7 +176,7 @@ impl Emulator {
         }
     }
 
-    /// The number of this queue among those of its device, from 0.
+    /// This queue's index among those of its device, from 0.
     #[must_use]
     pub fn queue(&self) -> usize {
         self.queue
@@ -210,11 +210,11 @@ impl Emulator {
         Ok(())
     }
 
-    /// With atomic and volatile loads that return any value which the memory model allows, stale
-    /// ones too, or without.
+    /// Sets whether atomic and volatile loads may return any value that the memory model allows,
+    /// stale ones included.
     ///
-    /// Without this, the seed decides for each launch; under [`Schedule::InOrder`], loads return
-    /// the last value.
+    /// By default, the seed decides for each launch; under [`Schedule::InOrder`], loads return the
+    /// last value.
     #[must_use]
     pub fn with_weak_memory(mut self, weak: bool) -> Self {
         self.settings.weak_memory = Some(weak);
@@ -223,7 +223,7 @@ impl Emulator {
 
     /// The places in the source whose loads have returned stale values so far, on this device, and
     /// how often each did: where to look for a missing fence when a result is wrong [with weak
-    /// memory](Self::with_weak_memory) alone. A running kernel must not ask.
+    /// memory](Self::with_weak_memory) alone. Not to be called by a running kernel.
     #[must_use]
     pub fn stale_loads(&self) -> Vec<(Source, u64)> {
         memory::lock(&self.memory).stale_loads.clone()
@@ -235,7 +235,7 @@ impl Emulator {
         self.settings.seed
     }
 
-    /// The multiprocessors that a host should count with when it chooses a grid.
+    /// The number of multiprocessors, from which a host chooses its grids.
     #[must_use]
     pub fn multiprocessors(&self) -> u32 {
         self.settings.limits.multiprocessors

@@ -2,9 +2,9 @@
 //!
 //! A launch of the emulator is done when it returns, so that whatever the host asks for, in
 //! whatever order, happens in that order. On a GPU, work of different streams overlaps unless one
-//! waits for the other. What is noted here is what a GPU would have had to be told: each queue
-//! counts its work, and knows up to which count of every other queue it has waited. Two uses of a
-//! buffer, at least one of which writes, must be ordered by that.
+//! waits for the other. What is recorded here is what a GPU would have to be told: each queue
+//! counts its work, and knows up to which count of every other queue's work it has waited. Two uses
+//! of a buffer, at least one of which writes, must be ordered by that.
 //!
 //! That the host waits for a queue orders nothing here, although it would on a GPU: a pipeline
 //! can't know whether its caller has waited, and must not count on it.
@@ -22,11 +22,11 @@ pub enum QueueWork {
     Write,
     /// Copies to the host.
     Read,
-    /// Launches a kernel that is given it.
+    /// Launches a kernel that takes it.
     Launch {
         /// The kernel.
         kernel: &'static str,
-        /// The view of it that the kernel is given: a parameter, or a field of one.
+        /// The kernel's view of it: a parameter, or a field of one.
         argument: String,
     },
     /// Frees it.
@@ -106,9 +106,9 @@ struct Uses {
     /// The queue on which the buffer was allocated, which copies and frees it.
     home: usize,
     bytes: usize,
-    /// The last that wrote, or the allocation.
+    /// The last write, or the allocation.
     written: Use,
-    /// Those that only read since then; the last one of each queue.
+    /// The reads since then; the last one of each queue.
     read: Vec<Use>,
 }
 
@@ -180,8 +180,8 @@ impl Queues {
         self.uses.insert(region, uses);
     }
 
-    /// Notes that `queue` uses a buffer, and whether it `writes`; refuses what comes after no wait
-    /// for the uses before it.
+    /// Records that `queue` uses a buffer, and whether it `writes`; refuses a use that has not
+    /// waited for earlier ones.
     pub(super) fn note(
         &mut self,
         region: usize,
@@ -195,7 +195,7 @@ impl Queues {
         let reads = uses.read.iter().filter(|_| writes);
         let mut before = std::iter::once(&uses.written).chain(reads);
         if let Some(before) = before.find(|before| !self.is_after(queue, before.at)) {
-            // What the buffer's own queue has waited for, an `acquire` would have brought.
+            // An `acquire` waits for everything that the buffer's own queue has waited for.
             let is_released = self.is_after(uses.home, before.at);
             return Err(Box::new(Unordered {
                 bytes: uses.bytes,

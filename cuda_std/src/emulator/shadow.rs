@@ -1,12 +1,12 @@
-//! What the emulator notes of each element of memory: whether it was written, and who touched it
-//! last.
+//! What the emulator records about each element of memory: whether it was written, and which
+//! threads accessed it last.
 
 use std::collections::HashMap;
 
 use super::clocks::{Clocks, LANES};
 use super::event::{Source, Touch};
 
-/// Who touched something, at which of its times, and where in the source.
+/// Which thread made an access, at which of its times, and where in the source.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stamp {
     source: Option<Source>,
@@ -78,7 +78,7 @@ impl Crowds {
         } else if stamp.thread == MANY {
             self.add_to(stamp.time, mine, clocks);
         } else if clocks.ordered(stamp.thread, stamp.time, slot) {
-            // Whoever comes after this access comes after that one too.
+            // What happens after this access also happens after that one.
             *stamp = mine;
         } else {
             let crowd = self.unused.pop().unwrap_or_else(|| {
@@ -155,22 +155,22 @@ impl Crowds {
     }
 }
 
-/// What is known of one granule: as many bytes as the smallest access to the memory has.
+/// What is known about one granule: the number of bytes of the smallest access to the memory.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
     write: Stamp,
     loads: Stamp,
     atomic_loads: Stamp,
     atomic_writes: Stamp,
-    /// Of which launch, or which block's life, the stamps are.
+    /// The launch, or the block's life, to which the stamps belong.
     generation: u32,
     written: bool,
     /// Whether a load went through the read-only cache.
     read_only: bool,
-    /// Whose atomic loads were at block scope: the number of a block and 1, 0 for none, or
+    /// The block whose atomic loads were at block scope: its number plus 1, 0 for none, or
     /// [`SEVERAL`].
     narrow_loads: u32,
-    /// The same of atomic writes.
+    /// The same for atomic writes.
     narrow_writes: u32,
     /// Whether the last atomic write was an update.
     update: bool,
@@ -186,7 +186,7 @@ pub(super) struct Kind {
     pub(super) block_scope: bool,
 }
 
-/// Who was there before.
+/// The earlier access of a conflict.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Before {
     pub(super) thread: u32,
@@ -200,22 +200,22 @@ pub(super) enum Conflict {
     Uninitialised,
     Race(Before),
     Narrow(Before),
-    /// The other access, of which one is read-only.
+    /// One of the two accesses is read-only; this is the other access.
     ReadOnly(Before),
 }
 
-/// The notes on one allocation.
+/// The records on one allocation.
 #[derive(Debug)]
 pub(super) struct Shadow {
     bytes: usize,
-    /// Bytes of a granule; 0 before the first access.
+    /// Bytes per granule; 0 before the first access.
     granule: usize,
     cells: Vec<Cell>,
-    /// Whether all of the memory is written, where there are no cells.
+    /// Whether all of the memory is written, as long as there are no cells.
     written: bool,
 }
 
-/// No memory for the notes.
+/// The host has no memory for the records.
 #[derive(Debug)]
 pub(super) struct NoMemory;
 
@@ -229,8 +229,8 @@ impl Shadow {
         }
     }
 
-    /// The host has written all of the memory; what was noted of threads is of launches that have
-    /// ended.
+    /// The host has written all of the memory; what was recorded about threads belongs to launches
+    /// that have ended.
     pub(super) fn set_written(&mut self) {
         self.written = true;
         for cell in &mut self.cells {
@@ -328,9 +328,9 @@ impl Shadow {
         Ok(())
     }
 
-    /// Notes an access to `bytes` bytes at `offset`, and says what is wrong with it. In a memory
-    /// whose contents live as long as `generation`, as a block's shared memory does, what was
-    /// written before is forgotten.
+    /// Records an access to `bytes` bytes at `offset`, and returns what is wrong with it. In a
+    /// memory whose contents live as long as `generation`, as a block's shared memory does, what
+    /// was written before is forgotten.
     #[allow(clippy::too_many_arguments)]
     pub(super) fn access(
         &mut self,
@@ -382,7 +382,7 @@ fn atomic_load(cell: &Cell) -> Touch {
 }
 
 impl Cell {
-    /// Forgets what was noted of another launch or another life of the block, if it was.
+    /// Forgets what was recorded in another launch or another life of the block.
     fn renew(&mut self, generation: u32, short_lived: bool, crowds: &mut Crowds) {
         if self.generation == generation {
             return;

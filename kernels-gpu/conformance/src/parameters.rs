@@ -25,7 +25,7 @@ pub struct Extents {
     pub shift: [u16; 2],
 }
 
-/// One array and where its results go.
+/// An array, and where its results go.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, KernelParam)]
 pub struct Column<'a, T: Pod> {

@@ -145,7 +145,7 @@ pub unsafe fn votes(input: View<'_, u32>, out: ViewMut<'_, u32>) {
     out.st(11 * THREADS + t, warp::lanemask_le());
     out.st(12 * THREADS + t, warp::lanemask_gt());
     out.st(13 * THREADS + t, warp::lanemask_ge());
-    // Only a hint, but this lane is surely in it.
+    // A hint alone, but this lane is in it for certain.
     out.st(14 * THREADS + t, warp::activemask() >> warp::lane_id() & 1);
     let mut ballot = 0;
     let mut any = 0;

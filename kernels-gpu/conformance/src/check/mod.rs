@@ -1,6 +1,6 @@
 //! Runs the kernels on a device and compares with results computed here. Host only.
 //!
-//! A device is anything that keeps memory and launches kernels: a GPU, or an emulator.
+//! A device is anything that has memory and launches kernels: a GPU, or an emulator.
 
 mod atomics;
 mod barriers;

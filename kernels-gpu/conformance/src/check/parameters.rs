@@ -49,8 +49,7 @@ pub(super) fn structured<D: Device>(device: &D) -> Result<(), String> {
         };
         // SAFETY: lengths as the fields ask.
         launched(unsafe { parameters::structured::launch_threads(device, 1000u32, table, first) })?;
-        // Of no threads: nothing happens.
-        // SAFETY: as above.
+        // A launch of no threads does nothing. SAFETY: as above.
         launched(unsafe { parameters::structured::launch_threads(device, 0u32, table, first) })?;
         equal("bytes", &b_out.read(), &expected_bytes)?;
         equal("doubles", &d_out.read(), &expected_doubles)?;
