@@ -1,4 +1,4 @@
-//! Launches that can't be, memory that is not the block's, and panics.
+//! Launches with impossible shapes, another block's shared memory, and panics.
 
 use cuda_std::emulator::Touch::{Load, ReadOnlyLoad, Store};
 use cuda_std::emulator::{Emulator, EmulatorError, Fault};
@@ -8,7 +8,7 @@ use crate::support::{File, always, element, never, xs};
 
 const HERE: File = File("arguments.rs", include_str!("arguments.rs"));
 
-/// Block 1 reads the shared memory of block 0, whose address that one has told it.
+/// Block 1 reads the shared memory of block 0, which has published its address.
 ///
 /// # Safety
 ///
@@ -251,7 +251,7 @@ fn more_shared_memory_than_there_is() {
     });
 }
 
-/// Static and dynamic shared memory come out of one memory.
+/// Static and dynamic arrays share one memory.
 #[test]
 fn more_static_and_dynamic_memory_than_there_is() {
     always(
@@ -276,7 +276,7 @@ fn more_static_and_dynamic_memory_than_there_is() {
     );
     never(|gpu| {
         let mut x = gpu.upload(&[1; 32])?;
-        // On every device: what its blocks have but for the static arrays.
+        // On every device: the block's shared memory without the static arrays.
         let dynamic = gpu.shared_per_block() - (32 << 10);
         // SAFETY: 32 elements.
         unsafe { two_small_tiles::launch_with_shared(gpu, 1, dynamic, x.view_mut()) }
@@ -513,7 +513,7 @@ fn launch_of_a_number_of_threads() {
         }
         Ok(())
     });
-    // The largest grid is one of 2³¹ - 1 blocks; the emulator's is smaller.
+    // A grid has at most 2³¹ - 1 blocks along x.
     for threads in [u64::from(COUNTED) << 31, 1 << 38, u64::MAX] {
         always(
             "counts_threads",

@@ -1,4 +1,4 @@
-//! Barriers that not all threads of a block come to.
+//! Barriers that some threads of a block do not reach.
 
 use cuda_std::emulator::{Fault, ThreadId};
 use cuda_std::prelude::*;
@@ -54,7 +54,7 @@ fn waits_for_each_other(fault: &Fault, a: (&str, &str), b: (&str, &str)) -> (u32
     }
 }
 
-/// Sums two halves, with a barrier that only one of them comes to.
+/// Sums two halves, with a barrier that only one of them reaches.
 ///
 /// # Safety
 ///
@@ -289,7 +289,8 @@ fn in_a_loop_with_different_trip_counts() {
     });
 }
 
-/// Halves each number until it is 1; a thread that is done leaves the loop, and waits behind it.
+/// Halves each number until it is 1; a thread that is done leaves the loop, and waits at the
+/// barrier after it.
 ///
 /// # Safety
 ///

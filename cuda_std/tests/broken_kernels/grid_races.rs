@@ -89,7 +89,7 @@ unsafe fn histogram_with_atomics(x: View<'_, u32>, bins: ViewMut<'_, u32>) {
     bins.atomic_add(x.ld(thread::index_1d()), 1);
 }
 
-/// Each value occurs once in a block: it is the blocks that race.
+/// Each value occurs once per block: only different blocks race.
 #[test]
 fn histogram() {
     let x: Vec<u32> = (0..64).map(|i| (5 * i + 3) % 32).collect();
@@ -196,7 +196,7 @@ unsafe fn last_block_fence_after(
     }
 }
 
-/// The last block sums what all have written, with fences that reach the own block only.
+/// The last block sums what all have written, with fences at block scope only.
 ///
 /// # Safety
 ///
@@ -547,8 +547,8 @@ fn spinning_on_a_plain_load() {
     );
 }
 
-/// Each block takes a number and writes it, unless it was the first to come: that one reads what
-/// the others wrote, if they have come already.
+/// Each block takes a number and writes it, except the first block to arrive, which reads what the
+/// others have written, if they have arrived already.
 ///
 /// # Safety
 ///
@@ -568,7 +568,7 @@ unsafe fn peeks_at_results(turns: ViewMut<'_, u32>, results: ViewMut<'_, u32>) {
     }
 }
 
-/// As `peeks_at_results`, with what orders the accesses.
+/// As `peeks_at_results`, with the accesses ordered.
 ///
 /// # Safety
 ///

@@ -9,7 +9,7 @@ use crate::support::{File, always, element, never, sometimes, xs};
 
 const HERE: File = File("locks.rs", include_str!("locks.rs"));
 
-/// Two blocks take two locks, each begins with another one.
+/// Two blocks take two locks, in opposite orders.
 ///
 /// # Safety
 ///
@@ -429,7 +429,7 @@ unsafe fn puts_off_for_a_while(
 /// All go on, round and round, and memory changes, back and forth: nobody gets what was leaked.
 #[test]
 fn leaked_while_others_try_again() {
-    // One schedule: it takes millions of steps to tell.
+    // One schedule: finding it takes millions of steps.
     let gpu = Emulator::new(1);
     let (mut lock, mut work) = (gpu.upload(&[0]).unwrap(), gpu.upload(&[1; 2]).unwrap());
     let mut done = gpu.upload(&[0]).unwrap();
@@ -441,7 +441,7 @@ fn leaked_while_others_try_again() {
     let Some(Fault::Livelock { waiting, .. }) = error.fault() else {
         panic!("no livelock");
     };
-    // Who tries to take the lock, what it finds, and who took it.
+    // The thread that tries to take the lock, the value that it finds, and the thread that took it.
     let tries = waiting
         .iter()
         .find(|one| {
@@ -559,7 +559,7 @@ fn hold_taken_too_late() {
     });
 }
 
-/// It is not the kernel that leaves the lock: nobody had set it to 0.
+/// The kernel has not leaked the lock: it was never set to 0.
 #[test]
 fn held_before_the_kernel() {
     always(
@@ -613,7 +613,7 @@ unsafe fn leaves_a_sign(lock: ViewMut<'_, u32>, note: ViewMut<'_, u32>, total: V
     if thread::block_idx_x() == 0 {
         note.st(0u32, 5);
         thread::device_fence();
-        // It succeeds: who has the lock does not change it.
+        // It succeeds: the block that has the lock does not change it.
         assert_eq!(lock.atomic_cas(0u32, 1, 3), 1);
     } else {
         // Each fails, and is a load.
@@ -715,7 +715,7 @@ unsafe fn keeps_a_lock_that_another_wants(lock: ViewMut<'_, u32>) {
     }
 }
 
-/// It is not the one who tried that leaves the lock.
+/// The thread that tried has not leaked the lock.
 #[test]
 fn kept_and_tried() {
     always(

@@ -21,7 +21,7 @@ fn too_narrow(fault: &Fault, accesses: [(Touch, &str); 2]) -> Race {
     HERE.pair(place, [first, second], accesses)
 }
 
-/// Block 0 hands a number to block 1, with a release that only its own block sees.
+/// Block 0 hands a number to block 1, with a release at block scope.
 ///
 /// # Safety
 ///

@@ -1,4 +1,4 @@
-//! Operations among lanes with wrong masks, or that not all lanes come to.
+//! Warp operations with wrong masks, or that some lanes do not reach.
 
 use cuda_std::emulator::Touch::Store;
 use cuda_std::emulator::{Emulator, EmulatorError, Fault, Waiting};
@@ -103,7 +103,7 @@ unsafe fn sums_of_48(x: View<'_, u32>, out: ViewMut<'_, u32>) {
     }
 }
 
-/// Sums each warp's elements, with the mask of the lanes that there are.
+/// Sums each warp's elements, with the mask of the warp's lanes.
 ///
 /// # Safety
 ///
@@ -278,7 +278,7 @@ unsafe fn exchange_asked_by_half(x: ViewMut<'_, u32>) {
     }
 }
 
-/// Gives the upper half of a warp what lane 0 has.
+/// Broadcasts lane 0's element to the upper half of a warp.
 ///
 /// # Safety
 ///
@@ -411,8 +411,8 @@ fn other_shuffles_from_outside_the_mask() {
     });
 }
 
-/// Checks two lanes of block 0 that wait for each other; gives their numbers and masks, the one at
-/// `a` first.
+/// Checks two lanes of block 0 that wait for each other; returns their numbers and masks, the one
+/// at `a` first.
 #[track_caller]
 fn mismatch(fault: &Fault, a: (&str, &str), b: (&str, &str)) -> [(u32, u32); 2] {
     let Fault::WarpMismatch { first, second } = fault else {
@@ -667,7 +667,7 @@ unsafe fn count_by_activemask(x: View<'_, u32>, out: ViewMut<'_, u32>) {
     }
 }
 
-/// The lanes of a branch get what the first of them has, as far as they are active.
+/// Broadcasts the first lane's element to the lanes of a branch that are active.
 ///
 /// # Safety
 ///
@@ -682,7 +682,7 @@ unsafe fn broadcast_by_activemask(x: ViewMut<'_, u32>) {
     }
 }
 
-/// The lanes of a branch get what the first of them has.
+/// Broadcasts the first lane's element to the lanes of a branch.
 ///
 /// # Safety
 ///
