@@ -1,7 +1,7 @@
 //! Compiles small kernels and reads their PTX.
 //!
-//! Where the device toolchain is missing, each test says so and passes; with `TRAZAR_REQUIRE_DEVICE_TOOLCHAIN=1` it
-//! fails instead.
+//! Where the device toolchain is missing, each test says so and passes; with
+//! `TRAZAR_REQUIRE_DEVICE_TOOLCHAIN=1` it fails instead.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,8 @@ fn kernel_crate(name: &str, body: &str) -> PathBuf {
     fs::write(dir.join("Cargo.toml"), manifest).expect("written");
     fs::copy(root.join("Cargo.lock"), dir.join("Cargo.lock")).expect("copied");
     let source = format!(
-        "#![cfg_attr(target_arch = \"nvptx64\", no_std, feature(abi_ptx))]\nuse cuda_std::prelude::*;\n{body}\n"
+        "#![cfg_attr(target_arch = \"nvptx64\", no_std, feature(abi_ptx))]\n\
+         use cuda_std::prelude::*;\n{body}\n"
     );
     fs::write(dir.join("src/lib.rs"), source).expect("written");
     dir
@@ -332,11 +333,20 @@ fn a_struct_of_views_is_read_where_it_is() {
 
         #[repr(C)]
         #[derive(Clone, Copy, KernelParam)]
-        pub struct Output<'a, T: Pod> { values: ViewMut<'a, T>, count: ViewMut<'a, u32>, order: Order }
+        pub struct Output<'a, T: Pod> {
+            values: ViewMut<'a, T>,
+            count: ViewMut<'a, u32>,
+            order: Order,
+        }
 
         #[repr(C)]
         #[derive(Clone, Copy, KernelParam)]
-        pub struct Problem<'a> { extents: Extents, order: Order, input: View<'a, u32>, output: Output<'a, u64> }
+        pub struct Problem<'a> {
+            extents: Extents,
+            order: Order,
+            input: View<'a, u32>,
+            output: Output<'a, u64>,
+        }
 
         impl Problem<'_> {
             fn index(&self, x: u32, y: u32) -> u32 {

@@ -16,7 +16,7 @@ use crate::{Pod, View, ViewMut};
 /// # #![allow(dead_code)]
 /// use cuda_std::prelude::*;
 ///
-/// /// One image's rows, and where their sums go.
+/// /// An image's rows, and where their sums go.
 /// #[repr(C)]
 /// #[derive(Clone, Copy, KernelParam)]
 /// pub struct Rows<'a, T: Pod> {
@@ -60,9 +60,9 @@ use crate::{Pod, View, ViewMut};
 /// #[repr(u32)]
 /// #[derive(Clone, Copy, PartialEq, Eq, KernelParam)]
 /// pub enum Start {
-///     /// The distances that are there.
+///     /// From the distances of the last sweep.
 ///     Continue,
-///     /// Nothing.
+///     /// From nothing.
 ///     Fresh,
 /// }
 /// ```
@@ -170,7 +170,7 @@ pub const fn check_param<T: KernelParam>() {
     );
 }
 
-/// The extents of a block, if a block can have them.
+/// Refuses extents that no block can have.
 #[doc(hidden)]
 #[must_use]
 pub const fn check_block([x, y, z]: [u32; 3]) -> [u32; 3] {
@@ -182,7 +182,7 @@ pub const fn check_block([x, y, z]: [u32; 3]) -> [u32; 3] {
     [x, y, z]
 }
 
-/// What the builder reads of a kernel: text, of which `HEAD` bytes come before the block.
+/// What the builder reads about a kernel: text, with `HEAD` bytes before the block's extents.
 #[doc(hidden)]
 #[repr(C)]
 #[derive(Debug)]
@@ -192,7 +192,7 @@ pub struct Record<const HEAD: usize> {
 }
 
 impl<const HEAD: usize> Record<HEAD> {
-    /// `head` and `block=0256,0001,0001`.
+    /// The record of `head`, followed by `block=0256,0001,0001`.
     #[must_use]
     pub const fn new(head: [u8; HEAD], block: [u32; 3]) -> Self {
         let [x, y, z] = check_block(block);

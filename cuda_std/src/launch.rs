@@ -1,7 +1,8 @@
 //! How the host starts a kernel. Host only.
 //!
-//! `#[kernel]` writes, for each kernel, a module of the kernel's name with a [`KernelSpec`] and typed `launch`
-//! functions. Those collect the arguments and hand them to a [`Launcher`]: the CUDA driver, or an emulator.
+//! `#[kernel]` writes, for each kernel, a module of the kernel's name with a [`KernelSpec`] and
+//! typed `launch` functions. Those collect the arguments and hand them to a [`Launcher`]: the CUDA
+//! driver, or an emulator.
 
 use core::ffi::c_void;
 
@@ -10,7 +11,7 @@ pub use crate::kernel::{FieldSpec, ParamKind};
 /// Extents of a grid (in blocks) or of a block (in threads).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dim3 {
-    /// Extent along x, which runs fastest.
+    /// Extent along x, which varies fastest.
     pub x: u32,
     /// Extent along y.
     pub y: u32,
@@ -44,14 +45,15 @@ impl From<(u32, u32, u32)> for Dim3 {
     }
 }
 
-/// A number of threads, to make a grid of.
+/// The number of threads of a grid, from which `launch_threads` computes the number of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadCount(u64);
 
 impl ThreadCount {
-    /// The number of blocks of `block` threads that have so many threads together.
+    /// The number of blocks of `block` threads each that have at least this many threads together.
     ///
-    /// What is more than `u32::MAX` is `u32::MAX`: more than any device's grid has, too.
+    /// A larger number than `u32::MAX` becomes `u32::MAX`. Every launcher refuses that: no device
+    /// has such a grid.
     #[must_use]
     pub fn blocks_of(self, block: u32) -> u32 {
         let blocks = self.0.div_ceil(block.into());
@@ -92,7 +94,7 @@ pub struct ParamSpec {
     pub kind: ParamKind,
 }
 
-/// What is known of a kernel without running it.
+/// What is known about a kernel without running it.
 #[derive(Clone, Copy, Debug)]
 pub struct KernelSpec {
     /// The kernel's name, in the source and in the PTX.
@@ -104,8 +106,8 @@ pub struct KernelSpec {
     /// The views that the kernel promises to leave all zero, as locks are: `locks`, or
     /// `problem.locks` for a field of a parameter.
     pub zero_at_exit: &'static [&'static str],
-    /// Calls the kernel's body as compiled for the host, as one thread. Takes the same array of pointers to the
-    /// arguments' bytes as [`Launcher::launch`].
+    /// Calls the kernel's body as compiled for the host, as one thread. Takes the same array of
+    /// pointers to the arguments' bytes as [`Launcher::launch`].
     pub entry: Option<unsafe fn(*const *const c_void)>,
 }
 
@@ -133,9 +135,9 @@ pub trait Launcher {
     ///
     /// # Safety
     ///
-    /// `args` has one pointer per entry of `spec.params`, each to a value of that type; every access that the
-    /// kernel makes with these arguments lies inside memory that lives until the kernel ends, and does not
-    /// conflict with other work that runs at the same time.
+    /// `args` has one pointer per entry of `spec.params`, each to a value of that type; every
+    /// access that the kernel makes with these arguments lies inside memory that lives until the
+    /// kernel ends, and does not conflict with other work that runs at the same time.
     unsafe fn launch(
         &self,
         spec: &'static KernelSpec,

@@ -1,5 +1,5 @@
-//! Kernels with one mistake each, of the kinds that people make, and beside each its repaired twin: the emulator reports
-//! the mistake with its place and its threads, and finds nothing in the twin.
+//! Kernels with one mistake each, of the kinds that people make, and beside each its repaired twin:
+//! the emulator reports the mistake with its place and its threads, and finds nothing in the twin.
 //!
 //! A comment `// @name` in a kernel marks the line that a report should name.
 

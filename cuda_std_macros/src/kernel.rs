@@ -61,7 +61,7 @@ pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenS
     let function: ItemFn = syn::parse2(item)?;
     let signature = &function.sig;
     let Some(block) = &options.block else {
-        let message = "say how many threads a block has: `#[kernel(block = 256)]`";
+        let message = "say the number of threads per block: `#[kernel(block = 256)]`";
         return Err(Error::new(Span::call_site(), message));
     };
     if signature.unsafety.is_none() {

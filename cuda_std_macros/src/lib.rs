@@ -14,8 +14,8 @@ use proc_macro::TokenStream;
 ///
 /// `#[kernel(block = 256)]`, `#[kernel(block = BLOCK)]`, `#[kernel(block = (32, ROWS))]`,
 /// `#[kernel(block = (8, 8, 4))]`: the threads per block, as constants of type `u32`, which the PTX
-/// then requires (`.reqntid`). A constant is found by its name where the kernel is, without `self::`
-/// or `super::`. Further options:
+/// then requires (`.reqntid`). A constant is found by its name where the kernel is, without
+/// `self::` or `super::`. Further options:
 /// - `min_blocks = N`: registers are limited so that `N` blocks fit on a multiprocessor
 ///   (`.minnctapersm`);
 /// - `barriers = N`: the PTX has exactly `N` barriers, where the source alone doesn't say so (an
@@ -31,8 +31,8 @@ use proc_macro::TokenStream;
 /// is a module of the same name with
 /// - `SPEC: KernelSpec`, the kernel's name, block and parameters;
 /// - `launch(on, grid, arguments...)`, which starts it on a `Launcher`;
-/// - `launch_threads(on, threads, arguments...)`, for a block with an extent along x alone: the grid
-///   is that of a number of threads;
+/// - `launch_threads(on, threads, arguments...)`, for a block with an extent along x alone: the
+///   grid is that of a number of threads;
 /// - `launch_with_shared(on, grid, dynamic_shared, arguments...)`.
 #[proc_macro_attribute]
 pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {

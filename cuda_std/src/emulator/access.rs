@@ -1,7 +1,8 @@
 //! Accesses to memory: what they touch, and whether they may.
 
 use super::arguments::ViewArgument;
-use super::fault::{Event, Fault, Place, Source, Touch};
+use super::event::{Event, Place, Source, Touch};
+use super::fault::Fault;
 use super::history::{Element, Stale};
 use super::machine::{Block, Machine, SharedRegion};
 use super::memory::Owner;
@@ -181,10 +182,10 @@ impl Machine {
         self.note_progress(accessed, address, bytes)
     }
 
-    /// What weak memory makes of an access of the running thread that was found right, and that is
-    /// about to happen: the value that a load returns, if that is not what memory holds. Of the
-    /// element: whether it had a value, and whether it was written atomically since it was written
-    /// plainly.
+    /// Applies weak memory to an access of the running thread that has passed all checks and is
+    /// about to happen. Returns what a load returns, if that is not what memory holds.
+    /// `initialised` and `atomically` say whether the element had a value, and whether it was
+    /// written atomically since its last plain write.
     fn weak(
         &mut self,
         element: Element,
@@ -250,7 +251,7 @@ impl Machine {
         Some(region)
     }
 
-    /// How to call element `index` of the view that starts at `start`.
+    /// The name, for messages, of element `index` of the view that starts at `start`.
     pub(super) fn place(&mut self, start: usize, index: usize, size: usize) -> Place {
         let index = index.cast_signed();
         let named = |empty: bool| {
@@ -291,7 +292,7 @@ impl Machine {
                     ),
                 }
             }
-            None => format!("a view of {size} bytes an element at the address {start:#x}"),
+            None => format!("a view of {size} bytes per element at the address {start:#x}"),
         };
         Place { view, index }
     }
@@ -337,7 +338,7 @@ impl Machine {
             self.clocks.forget(start, bytes);
             if site != 0 {
                 let total = self.blocks[slot].shared_bytes + bytes;
-                // Both come out of one memory.
+                // Static and dynamic arrays share one memory.
                 let dynamic = self.config.dynamic_shared as usize;
                 let per_block = self.settings.limits.shared_per_block as usize;
                 let limit = STATIC_SHARED.min(per_block - dynamic);

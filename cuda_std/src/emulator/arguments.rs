@@ -32,7 +32,8 @@ impl ViewArgument {
 ///
 /// # Safety
 ///
-/// If there are as many arguments as the kernel has parameters, they point at values of those types.
+/// If there are as many arguments as the kernel has parameters, they point at values of those
+/// types.
 pub(super) unsafe fn views(spec: &KernelSpec, args: &[*const c_void]) -> Vec<ViewArgument> {
     let mut views = Vec::new();
     if args.len() == spec.params.len() {

@@ -1,4 +1,4 @@
-//! Views in structs: they are checked as plain views are, and called by their fields' names.
+//! Views in structs: checked as plain views are, and named by their fields.
 
 use cuda_std::emulator::Touch::{Load, Store};
 use cuda_std::emulator::{Emulator, Fault, QueueWork};
