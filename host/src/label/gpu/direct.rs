@@ -1,6 +1,6 @@
 //! Labelling pixel by pixel.
 
-use trazar_kernels::label::tiles::Grid;
+use trazar_kernels::label::tiles::layout::TileLayout;
 use trazar_kernels::label::{direct, number};
 
 use super::labels::DeviceLabels;
@@ -13,17 +13,17 @@ use crate::label::Connectivity;
 pub(super) fn label<G: Gpu>(
     gpu: &G,
     image: &G::Buffer<u64>,
-    grid: Grid,
+    layout: TileLayout,
     connectivity: Connectivity,
 ) -> Result<DeviceLabels<G>> {
     let on = &gpu.launcher();
-    let Grid {
+    let TileLayout {
         width,
         height,
         row_words,
         ..
-    } = grid;
-    let words = grid.words();
+    } = layout;
+    let words = layout.words();
     let blocks = direct::blocks(words);
     let mut labels = gpu.alloc(width as usize * height as usize)?;
     let mut numbering = Numbering::new(gpu, words)?;
@@ -83,5 +83,5 @@ pub(super) fn label<G: Gpu>(
             row_words,
         )?;
     }
-    Ok(DeviceLabels::new(grid, labels, numbering))
+    Ok(DeviceLabels::new(layout, labels, numbering))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use trazar_kernels::label::tiles::Grid;
+use trazar_kernels::label::tiles::layout::TileLayout;
 
 use super::number::Numbering;
 use crate::error::Result;
@@ -20,10 +20,10 @@ pub struct DeviceLabels<G: Gpu> {
 }
 
 impl<G: Gpu> DeviceLabels<G> {
-    pub(super) fn new(grid: Grid, labels: G::Buffer<u32>, numbering: Numbering<G>) -> Self {
+    pub(super) fn new(layout: TileLayout, labels: G::Buffer<u32>, numbering: Numbering<G>) -> Self {
         Self {
-            width: grid.width,
-            height: grid.height,
+            width: layout.width,
+            height: layout.height,
             labels,
             total: numbering.total,
             count: OnceLock::new(),

@@ -15,7 +15,7 @@ mod number;
 mod statistics;
 mod tiles;
 
-use trazar_kernels::label::tiles::Grid;
+use trazar_kernels::label::tiles::layout::TileLayout;
 
 use super::{Connectivity, LabelAlgorithm, LabelOptions, Labels};
 #[cfg(feature = "cuda")]
@@ -85,15 +85,15 @@ impl<G: Gpu> DeviceLabeler<G> {
         connectivity: Connectivity,
         algorithm: LabelAlgorithm,
     ) -> Result<DeviceLabels<G>> {
-        let grid = grid(image.width(), image.height())?;
+        let layout = tile_layout(image.width(), image.height())?;
         algorithm.check_runs_on(G::DEVICE)?;
         // The image may be dropped before the work is done: its memory then goes back after it.
         let image = self.gpu.using(image.words())?;
         let labels = match algorithm {
-            LabelAlgorithm::Direct => direct::label(&self.gpu, &image, grid, connectivity)?,
+            LabelAlgorithm::Direct => direct::label(&self.gpu, &image, layout, connectivity)?,
             _ => {
-                let mut tiles = Tiles::new(&self.gpu, grid, connectivity)?;
-                // SAFETY: an image of the grid's size, in use.
+                let mut tiles = Tiles::new(&self.gpu, layout, connectivity)?;
+                // SAFETY: an image of the layout's size, in use.
                 unsafe {
                     tiles.label(&self.gpu, &image)?;
                     tiles.finish(&self.gpu, &image)?
@@ -124,11 +124,11 @@ impl<G: Gpu> DeviceLabeler<G> {
             return Ok((image, labels));
         }
         check_bytes::<G>(width, height, bytes)?;
-        let grid = grid(width, height)?;
+        let layout = tile_layout(width, height)?;
         let bytes = self.gpu.using(bytes)?;
-        let mut words = self.gpu.alloc(grid.words() as usize)?;
-        let mut tiles = Tiles::new(&self.gpu, grid, connectivity)?;
-        // SAFETY: sizes were checked or are the grid's, and the bytes are in use.
+        let mut words = self.gpu.alloc(layout.words() as usize)?;
+        let mut tiles = Tiles::new(&self.gpu, layout, connectivity)?;
+        // SAFETY: sizes were checked or are the layout's, and the bytes are in use.
         let labels = unsafe {
             tiles.label_bytes(&self.gpu, &bytes, threshold, &mut words)?;
             tiles.finish(&self.gpu, &words)?
@@ -160,8 +160,8 @@ impl<G: Gpu> DeviceLabeler<G> {
 }
 
 /// The tiles of an image, if its pixels can be numbered with 32 bits.
-fn grid(width: u32, height: u32) -> Result<Grid> {
-    Grid::new(width, height).ok_or(Error::ImageTooLarge {
+fn tile_layout(width: u32, height: u32) -> Result<TileLayout> {
+    TileLayout::new(width, height).ok_or(Error::ImageTooLarge {
         width: width.into(),
         height: height.into(),
         limit: "on the GPU, pixels are numbered with 32 bits; label it on the CPU, or in parts",

@@ -1,7 +1,11 @@
 //! Labelling in tiles.
 
 use trazar_kernels::label::number;
-use trazar_kernels::label::tiles::{self, Grid};
+use trazar_kernels::label::tiles::flatten::tiles_flatten;
+use trazar_kernels::label::tiles::label::{tiles_label, tiles_label_bytes};
+use trazar_kernels::label::tiles::layout::TileLayout;
+use trazar_kernels::label::tiles::merge::tiles_merge;
+use trazar_kernels::label::tiles::write::tiles_write;
 
 use super::labels::DeviceLabels;
 use super::number::Numbering;
@@ -12,7 +16,7 @@ use crate::label::Connectivity;
 /// What [`LabelAlgorithm::Tiles`] works in. One of the kernels that label tiles comes first, then
 /// [`finish`](Self::finish).
 pub(super) struct Tiles<G: Gpu> {
-    grid: Grid,
+    layout: TileLayout,
     eight: u32,
     labels: G::Buffer<u32>,
     numbering: Numbering<G>,
@@ -22,28 +26,28 @@ pub(super) struct Tiles<G: Gpu> {
 }
 
 impl<G: Gpu> Tiles<G> {
-    pub(super) fn new(gpu: &G, grid: Grid, connectivity: Connectivity) -> Result<Self> {
+    pub(super) fn new(gpu: &G, layout: TileLayout, connectivity: Connectivity) -> Result<Self> {
         Ok(Self {
-            grid,
+            layout,
             eight: connectivity.eight(),
-            labels: gpu.alloc(grid.width as usize * grid.height as usize)?,
-            numbering: Numbering::new(gpu, grid.words())?,
-            firsts: gpu.alloc(grid.firsts_len())?,
-            offsets: gpu.alloc(grid.offsets_len())?,
-            sides: gpu.alloc(grid.sides_len())?,
+            labels: gpu.alloc(layout.width as usize * layout.height as usize)?,
+            numbering: Numbering::new(gpu, layout.words())?,
+            firsts: gpu.alloc(layout.firsts_len())?,
+            offsets: gpu.alloc(layout.offsets_len())?,
+            sides: gpu.alloc(layout.sides_len())?,
         })
     }
 
     /// Labels each tile of `image`.
     ///
     /// # Safety
-    /// `image` has the grid's words, and `gpu` has acquired it.
+    /// `image` has the layout's words, and `gpu` has acquired it.
     pub(super) unsafe fn label(&mut self, gpu: &G, image: &G::Buffer<u64>) -> Result<()> {
         // SAFETY: all buffers have the lengths that the kernel asks for, and are used by this queue alone.
         unsafe {
-            tiles::tiles_label::launch(
+            tiles_label::launch(
                 &gpu.launcher(),
-                self.grid.tiles(),
+                self.layout.tiles(),
                 image.view(),
                 self.labels.view_mut(),
                 self.firsts.view_mut(),
@@ -52,7 +56,7 @@ impl<G: Gpu> Tiles<G> {
                 self.numbering.roots.view_mut(),
                 self.numbering.status.view_mut(),
                 self.numbering.ticket.view_mut(),
-                self.grid,
+                self.layout,
                 self.eight,
             )
         }
@@ -61,7 +65,7 @@ impl<G: Gpu> Tiles<G> {
     /// Labels each tile of an image of bytes, and writes its bits to `image`.
     ///
     /// # Safety
-    /// `bytes` has a value a pixel, in rows of a multiple of 16, and `gpu` has acquired it; `image` has the grid's words, and
+    /// `bytes` has a value a pixel, in rows of a multiple of 16, and `gpu` has acquired it; `image` has the layout's words, and
     /// is the queue's own.
     pub(super) unsafe fn label_bytes(
         &mut self,
@@ -72,9 +76,9 @@ impl<G: Gpu> Tiles<G> {
     ) -> Result<()> {
         // SAFETY: as in `label`, and the bytes start at a multiple of 16 bytes, as every buffer does.
         unsafe {
-            tiles::tiles_label_bytes::launch(
+            tiles_label_bytes::launch(
                 &gpu.launcher(),
-                self.grid.tiles(),
+                self.layout.tiles(),
                 bytes.view(),
                 image.view_mut(),
                 self.labels.view_mut(),
@@ -84,7 +88,7 @@ impl<G: Gpu> Tiles<G> {
                 self.numbering.roots.view_mut(),
                 self.numbering.status.view_mut(),
                 self.numbering.ticket.view_mut(),
-                self.grid,
+                self.layout,
                 self.eight,
                 threshold.into(),
             )
@@ -100,15 +104,15 @@ impl<G: Gpu> Tiles<G> {
         gpu: &G,
         image: &G::Buffer<u64>,
     ) -> Result<DeviceLabels<G>> {
-        let Self { grid, eight, .. } = self;
+        let Self { layout, eight, .. } = self;
         let on = &gpu.launcher();
         // SAFETY: all buffers have the lengths that the kernels ask for, and are used by this queue alone; the launches follow
         // each other as the kernels ask for.
         unsafe {
             // planted: merge-grid
-            let merge_blocks = grid.merge_threads().div_ceil(128) as u32;
+            let merge_blocks = layout.merge_threads().div_ceil(128) as u32;
             if merge_blocks > 0 {
-                tiles::tiles_merge::launch(
+                tiles_merge::launch(
                     on,
                     merge_blocks,
                     image.view(),
@@ -116,23 +120,23 @@ impl<G: Gpu> Tiles<G> {
                     self.firsts.view(),
                     self.offsets.view(),
                     self.sides.view(),
-                    grid,
+                    layout,
                     eight,
                 )?;
             }
-            tiles::tiles_flatten::launch(
+            tiles_flatten::launch(
                 on,
-                number::chunks(grid.words()),
+                number::chunks(layout.words()),
                 self.labels.view_mut(),
                 self.numbering.roots.view_mut(),
                 self.numbering.in_chunk.view_mut(),
                 self.numbering.chunks.view_mut(),
-                grid,
+                layout,
             )?;
             self.numbering.scan_chunks(gpu)?;
-            tiles::tiles_write::launch(
+            tiles_write::launch(
                 on,
-                grid.tiles(),
+                layout.tiles(),
                 image.view(),
                 self.labels.view_mut(),
                 self.firsts.view(),
@@ -140,9 +144,9 @@ impl<G: Gpu> Tiles<G> {
                 self.numbering.roots.view(),
                 self.numbering.in_chunk.view(),
                 self.numbering.chunks.view(),
-                grid,
+                layout,
             )?;
         }
-        Ok(DeviceLabels::new(grid, self.labels, self.numbering))
+        Ok(DeviceLabels::new(layout, self.labels, self.numbering))
     }
 }
