@@ -5,13 +5,14 @@ use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::Once;
 
 thread_local! {
-    /// Whether this thread's panics are not for the hook.
+    /// Whether this thread's panics are kept from the panic hook.
     static CONTAINED: Cell<bool> = const { Cell::new(false) };
-    /// What the last contained panic said, and where.
+    /// The message of the last contained panic, and its place.
     static LAST: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Runs `work`; its panic on this thread is the error, in words, and no hook tells of it.
+/// Runs `work`. If it panics on this thread, the panic's message and place are the error, and the
+/// panic hook does not report it.
 pub(crate) fn contain<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -22,7 +23,7 @@ pub(crate) fn contain<T>(work: impl FnOnce() -> T) -> Result<T, String> {
         }));
     });
     let outer = CONTAINED.replace(true);
-    // What `work` has changed when it panics is not looked at again.
+    // Nothing reads what `work` had changed when it panicked.
     let result = panic::catch_unwind(AssertUnwindSafe(work));
     CONTAINED.set(outer);
     result.map_err(|_| LAST.take())
@@ -31,7 +32,7 @@ pub(crate) fn contain<T>(work: impl FnOnce() -> T) -> Result<T, String> {
 fn describe(info: &PanicHookInfo<'_>) -> String {
     let words = info.payload_as_str().unwrap_or("panicked");
     let place = info.location().map_or(String::new(), |at| {
-        // The crate's folder and what is in it, wherever that lies.
+        // The last parts of the path: the crate's folder and the file in it.
         let path: Vec<&str> = at.file().split(['/', '\\']).collect();
         let path = path[path.len().saturating_sub(5)..].join("/");
         format!("{path}:{}: ", at.line())
@@ -52,7 +53,7 @@ mod tests {
             said.contains("panics.rs") && said.contains("index is 7"),
             "{said}"
         );
-        // One within another, and afterwards none.
+        // Nested calls; afterwards panics are not contained.
         let outer = contain(|| {
             let inner = contain(|| panic!("inner {}", 1)).unwrap_err();
             assert!(inner.ends_with("inner 1"), "{inner}");
@@ -60,7 +61,7 @@ mod tests {
         });
         assert!(outer.unwrap_err().ends_with("outer"));
         assert!(!CONTAINED.get());
-        // Another thread's are not contained.
+        // Panics of another thread are not contained.
         let other = contain(|| std::thread::spawn(|| CONTAINED.get()).join());
         assert!(!other.unwrap().unwrap());
     }
