@@ -14,8 +14,7 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
 
-use crate::primitives::quotient;
-use crate::primitives::scan::{self, warp_inclusive_sum};
+use crate::primitives::{block, quotient, scan};
 
 /// Threads of a block that counts.
 const BLOCK: u32 = 256;
@@ -74,28 +73,12 @@ pub(crate) struct Counts<'a> {
 #[inline(always)]
 pub(crate) fn count_chunk(roots: u64, word: u32, words: u32, counts: Counts<'_>) {
     let warp_sums = shared_array![u32; (BLOCK / WARP_SIZE) as usize];
-    let t = thread::thread_idx_x();
-    let (warp, lane) = (t / WARP_SIZE, t % WARP_SIZE);
-    let sum = roots.count_ones();
-    let through = warp_inclusive_sum(sum, lane);
-    if lane == WARP_SIZE - 1 {
-        warp_sums.st(warp, through);
-    }
-    // planted: count-barrier, count-branch
-    thread::sync_threads();
-    let mut before = through - sum;
-    let mut chunk_sum = 0;
-    for other in 0..BLOCK / WARP_SIZE {
-        if other == warp {
-            before += chunk_sum;
-        }
-        chunk_sum += warp_sums.ld(other);
-    }
+    let sum = block::sum_of_threads(roots.count_ones(), warp_sums);
     if word < words {
-        counts.in_chunk.st(word, before as u16);
+        counts.in_chunk.st(word, sum.before as u16);
     }
-    if t == 0 {
-        counts.chunks.st(word / CHUNK, chunk_sum);
+    if thread::thread_idx_x() == 0 {
+        counts.chunks.st(word / CHUNK, sum.total);
     }
 }
 

@@ -11,6 +11,7 @@
 
 use cuda_std::prelude::*;
 
+use crate::primitives::bits::Stretch;
 use crate::primitives::quotient;
 
 /// Rows that a thread goes down.
@@ -113,19 +114,16 @@ pub unsafe fn measure(
     while y < bottom {
         let mut rest = image.ldg(y * row_words + word_x);
         while rest != 0 {
-            let first = rest.trailing_zeros();
-            // Adding the run's first pixel carries to just past its end.
-            let past = rest.wrapping_add(1 << first);
-            let length = (!(rest >> first)).trailing_zeros();
-            rest &= past;
-            let start = word_x * 64 + first;
+            let stretch = Stretch::first(rest);
+            rest = stretch.rest;
+            let (start, end) = (word_x * 64 + stretch.start, word_x * 64 + stretch.end);
             let label = labels.ldg(y * width + start);
             if label != current {
                 flush(current, &tally);
                 current = label;
                 tally = Tally::NOTHING;
             }
-            tally.add_run(y, start, start + length);
+            tally.add_run(y, start, end);
         }
         y += 1;
     }

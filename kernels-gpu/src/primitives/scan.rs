@@ -41,6 +41,9 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
+use super::block;
+use super::warp::inclusive_sum;
+
 /// Threads per block.
 const BLOCK: u32 = 256;
 /// Warps per block.
@@ -167,19 +170,8 @@ pub unsafe fn scan_exclusive(
             }
         }
         let sum = warp::warp_reduce_add(FULL_MASK, sum);
-        if lane == 0 {
-            warp_sums.st(warp, sum);
-        }
-        // planted: scan-sum-barrier
-        thread::sync_threads();
-        let mut next_warp_prefix = 0u32;
-        let mut next_sum = 0u32;
-        for other in 0..WARPS {
-            if other == warp {
-                next_warp_prefix = next_sum;
-            }
-            next_sum = next_sum.wrapping_add(warp_sums.ld(other));
-        }
+        let sums = block::sum_of_warps(sum, 0, warp_sums);
+        let (next_warp_prefix, next_sum) = (sums.before, sums.total);
         if t == 0 && next < tiles {
             // planted: scan-early, scan-unknown, scan-plain-status
             status.st_relaxed(next, 1 << 32 | u64::from(next_sum), Device);
@@ -280,7 +272,7 @@ fn scan_rows(rows: &mut Rows, before: u32, lane: u32) {
             .wrapping_add(row[1])
             .wrapping_add(row[2])
             .wrapping_add(row[3]);
-        let inclusive = warp_inclusive_sum(sum, lane);
+        let inclusive = inclusive_sum(sum, lane);
         let mut prefix = before.wrapping_add(inclusive).wrapping_sub(sum);
         for element in row {
             let value = *element;
@@ -291,21 +283,6 @@ fn scan_rows(rows: &mut Rows, before: u32, lane: u32) {
         before = before
             .wrapping_add(warp::warp_shuffle_idx(FULL_MASK, inclusive, WARP_SIZE - 1, WARP_SIZE).0);
     }
-}
-
-/// The sum of the values of this lane and the lanes before it.
-#[inline(always)]
-pub(crate) fn warp_inclusive_sum(value: u32, lane: u32) -> u32 {
-    let mut sum = value;
-    let mut distance = 1;
-    while distance < WARP_SIZE {
-        let (before, _) = warp::warp_shuffle_up(FULL_MASK, sum, distance, WARP_SIZE);
-        if lane >= distance {
-            sum = sum.wrapping_add(before);
-        }
-        distance *= 2;
-    }
-    sum
 }
 
 /// This thread's part of a tile; zero past the array's end.

@@ -5,7 +5,8 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::layout::{BLOCK, COLUMNS, ROWS, STRIDE, TileLayout, TileWord, WIDTH};
 use crate::image::pack::pack_sixteen;
-use crate::primitives::bits::{Beside, Touching, count_through, starts};
+use crate::primitives::bits::{Beside, Touching, count_through};
+use crate::primitives::block::{self, PrefixSum};
 use crate::primitives::scan::make_ready;
 use crate::primitives::union_find::{Parents, find, union};
 
@@ -182,10 +183,9 @@ fn label_tile(
         ..
     } = *word;
     make_ready(found.status, found.ticket, tile * BLOCK + t);
-    let here = words.ld(at);
     let beside = Beside {
         left: words.ld(at - 1),
-        here,
+        here: words.ld(at),
         right: words.ld(at + 1),
     };
     let up = Beside {
@@ -205,30 +205,11 @@ fn label_tile(
     }
 
     // Index the runs.
-    let own_starts = starts(here, beside.left);
-    let count = own_starts.count_ones();
-    let mut through = count;
-    let mut distance = 1;
-    while distance < WARP_SIZE {
-        let (before, _) = warp::warp_shuffle_up(FULL_MASK, through, distance, WARP_SIZE);
-        if lane >= distance {
-            through += before;
-        }
-        distance *= 2;
-    }
-    if lane == WARP_SIZE - 1 {
-        warp_counts.st(warp, through);
-    }
-    // planted: tile-count-barrier
-    thread::sync_threads();
-    let mut total = 0;
-    let mut offset = through - count;
-    for other in 0..BLOCK / WARP_SIZE {
-        if other == warp {
-            offset += total;
-        }
-        total += warp_counts.ld(other);
-    }
+    let own_starts = beside.starts();
+    let PrefixSum {
+        before: offset,
+        total,
+    } = block::sum_of_threads(own_starts.count_ones(), warp_counts);
     run_offsets.st(t, offset);
     found.offsets.st(tile * BLOCK + t, offset as u16);
     // planted: tile-offset-barrier
@@ -236,7 +217,7 @@ fn label_tile(
 
     // Hook every run to the first run above that it touches. That run has a smaller index, so there
     // are no cycles.
-    let up_starts = starts(up.here, up.left);
+    let up_starts = up.starts();
     let up_offset = if row > 0 {
         run_offsets.ld(t - COLUMNS)
     } else {

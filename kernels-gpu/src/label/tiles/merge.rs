@@ -49,7 +49,7 @@ impl Runs<'_> {
         } else {
             self.word(word_x - 1, y)
         };
-        let starts = starts(self.word(word_x, y), left);
+        let starts = starts(self.word(word_x, y), left >> 63);
         let (tile_x, tile_y) = (word_x / COLUMNS, y / ROWS);
         let tile = tile_y * layout.tiles_x + tile_x;
         let in_tile = y % ROWS * COLUMNS + word_x % COLUMNS;

@@ -61,7 +61,7 @@ pub unsafe fn tiles_write(
     } else {
         0
     };
-    let own_starts = starts(here, left);
+    let own_starts = starts(here, left >> 63);
     let offset = u32::from(offsets.ldg(tile * BLOCK + t));
     bits.st(2 * t, here as u32);
     bits.st(2 * t + 1, (here >> 32) as u32);
