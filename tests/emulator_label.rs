@@ -15,7 +15,7 @@ use trazar::gpu::Scanner;
 use trazar::{
     BinaryImage, Connectivity, Device, DeviceImage, DeviceLabeler, Engine, Error, LabelAlgorithm,
 };
-use trazar_kernels::primitives::scan::{self, TILE};
+use trazar_kernels::primitives::scan::{self, ScanState, TILE};
 
 /// Labels `image` both ways and compares.
 fn check_labels(
@@ -264,11 +264,12 @@ fn prefix_sums_by_any_number_of_blocks() {
             let mut total = emulator.alloc(1)?;
             let mut status = emulator.alloc(status_len as usize)?;
             let mut ticket = emulator.alloc(1)?;
+            let state = ScanState {
+                status: status.view_mut(),
+                ticket: ticket.view_mut(),
+            };
             // SAFETY: lengths, alignment and order as the kernels ask for.
-            unsafe {
-                let blocks = status_len.div_ceil(256);
-                scan::scan_init::launch(&emulator, blocks, status.view_mut(), ticket.view_mut())
-            }?;
+            unsafe { scan::scan_init::launch_threads(&emulator, status_len, state) }?;
             // SAFETY: as above; any number of blocks will do.
             unsafe {
                 scan::scan_exclusive::launch(
@@ -277,8 +278,7 @@ fn prefix_sums_by_any_number_of_blocks() {
                     input.view(),
                     output.view_mut(),
                     total.view_mut(),
-                    status.view_mut(),
-                    ticket.view_mut(),
+                    state,
                     n,
                 )
             }?;
@@ -308,7 +308,11 @@ fn prefix_sums_by_a_block_that_comes_late() {
     let mut total = emulator.alloc(1).unwrap();
     let mut status = emulator.upload(&status).unwrap();
     let mut ticket = emulator.upload(&[before]).unwrap();
-    // SAFETY: lengths and alignment as the kernel asks for, status and ticket as it leaves them on the way.
+    let state = ScanState {
+        status: status.view_mut(),
+        ticket: ticket.view_mut(),
+    };
+    // SAFETY: lengths and alignment as the kernel asks for; the state is as it leaves it on the way.
     unsafe {
         scan::scan_exclusive::launch(
             &emulator,
@@ -316,8 +320,7 @@ fn prefix_sums_by_a_block_that_comes_late() {
             input.view(),
             output.view_mut(),
             total.view_mut(),
-            status.view_mut(),
-            ticket.view_mut(),
+            state,
             n,
         )
     }

@@ -1,6 +1,6 @@
 //! [`Job`]: the size of a piece of work, and the device on which it takes less time.
 
-use trazar_kernels::primitives::bits::left_neighbors;
+use trazar_kernels::primitives::bits::left_neighbours;
 
 use crate::device::Device;
 use crate::image::BinaryImage;
@@ -177,7 +177,7 @@ fn sides(row: &[u64]) -> u64 {
     let mut before = 0;
     let mut sides = 0;
     for &word in row {
-        sides += u64::from((word ^ left_neighbors(word, before)).count_ones());
+        sides += u64::from((word ^ left_neighbours(word, before)).count_ones());
         before = word >> 63;
     }
     sides + before

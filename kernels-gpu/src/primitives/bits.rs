@@ -4,10 +4,10 @@
 //! several functions take the pixel to the left of a word along with it: `carry`, 0 or 1. Kernels
 //! and the processor's algorithms use the same functions.
 
-/// The left neighbor of each pixel of `word`.
+/// The left neighbour of each pixel of `word`.
 #[must_use]
 #[inline(always)]
-pub const fn left_neighbors(word: u64, carry: u64) -> u64 {
+pub const fn left_neighbours(word: u64, carry: u64) -> u64 {
     word << 1 | carry
 }
 
@@ -15,7 +15,7 @@ pub const fn left_neighbors(word: u64, carry: u64) -> u64 {
 #[must_use]
 #[inline(always)]
 pub const fn starts(word: u64, carry: u64) -> u64 {
-    word & !left_neighbors(word, carry)
+    word & !left_neighbours(word, carry)
 }
 
 /// The number of bits set in `bits` up to and including bit `at`, which is below 64.
@@ -78,15 +78,15 @@ impl Beside {
         starts(self.here, self.carry())
     }
 
-    /// The left neighbor of each pixel.
+    /// The left neighbour of each pixel.
     #[inline(always)]
-    const fn left_neighbors(self) -> u64 {
-        left_neighbors(self.here, self.carry())
+    const fn left_neighbours(self) -> u64 {
+        left_neighbours(self.here, self.carry())
     }
 
-    /// The right neighbor of each pixel.
+    /// The right neighbour of each pixel.
     #[inline(always)]
-    const fn right_neighbors(self) -> u64 {
+    const fn right_neighbours(self) -> u64 {
         // planted: right-carry
         self.here >> 1 | self.right << 63
     }
@@ -108,7 +108,7 @@ impl Touching {
     /// The pairs of touching runs of `row` and the row `up` above it. If `corners`, runs that meet
     /// at a corner touch too.
     ///
-    /// Runs that overlap do so in one interval. Its first pixel is the one whose left neighbors do
+    /// Runs that overlap do so in one interval. Its first pixel is the one whose left neighbours do
     /// not both belong to the runs. Runs that touch at a corner alone have one such corner.
     #[inline(always)]
     #[must_use]
@@ -118,8 +118,8 @@ impl Touching {
         let bare = if corners { row.here & !up.here } else { 0 };
         Self {
             above: overlap & !overlap_left,
-            above_left: bare & !row.left_neighbors() & up.left_neighbors(),
-            above_right: bare & !row.right_neighbors() & up.right_neighbors(),
+            above_left: bare & !row.left_neighbours() & up.left_neighbours(),
+            above_right: bare & !row.right_neighbours() & up.right_neighbours(),
         }
     }
 

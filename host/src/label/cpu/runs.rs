@@ -3,7 +3,7 @@
 //! A **run** is a longest stretch of consecutive foreground pixels in a row. A run may span words,
 //! so everything here takes the pixel to the left of a word along with it ([`Word`]).
 
-use trazar_kernels::primitives::bits::{Stretch, count_through, left_neighbors, starts};
+use trazar_kernels::primitives::bits::{Stretch, count_through, left_neighbours, starts};
 
 use crate::image::WORD_BITS;
 use crate::label::Connectivity;
@@ -41,9 +41,9 @@ impl Word {
         count_through(self.starts(), place as u32) as usize
     }
 
-    /// The left neighbor of each pixel.
-    fn left_neighbors(self) -> u64 {
-        left_neighbors(self.bits, self.carry)
+    /// The left neighbour of each pixel.
+    fn left_neighbours(self) -> u64 {
+        left_neighbours(self.bits, self.carry)
     }
 }
 
@@ -52,7 +52,7 @@ impl Word {
 /// The place of the bit names the pair: in each of the two rows, it is the last run that starts at
 /// or before that place. A pair that spans words has its bit in one of them.
 pub(super) fn touching(row: Word, above: Word, connectivity: Connectivity) -> u64 {
-    let (row_left, above_left) = (row.left_neighbors(), above.left_neighbors());
+    let (row_left, above_left) = (row.left_neighbours(), above.left_neighbours());
     // Where two runs overlap, the overlap's first column.
     let overlap = row.bits & above.bits & !(row_left & above_left);
     match connectivity {

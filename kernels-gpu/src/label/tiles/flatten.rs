@@ -3,27 +3,26 @@
 use cuda_std::prelude::*;
 
 use super::layout::TileLayout;
-use crate::label::number::{Counts, count_chunk};
+use super::runs::TileComponents;
+use crate::label::number::{BLOCK, RootCounts};
 use crate::primitives::quotient;
 use crate::primitives::union_find::find;
 
-/// Points every tile's components at their roots. `roots` holds the first pixels of the tiles'
-/// components before, and those of the image's components afterwards, which are also counted.
+/// Points the components of all tiles at their roots. Removes all pixels but the roots of the
+/// image's components from `components.roots`, and counts these.
 ///
 /// # Safety
 ///
-/// `parents`, `roots` and `layout` are those of [`tiles_label`](fn@super::label::tiles_label), and
-/// [`tiles_merge`](fn@super::merge::tiles_merge) has run. `in_chunk` has one element per word,
-/// `chunks` one per chunk; nothing else uses them meanwhile. The launch has
-/// [`chunks`](crate::label::number::chunks) blocks.
-#[kernel(block = 256)]
+/// `components` and `layout` are those of [`tiles_label`](fn@super::label::tiles_label), and
+/// [`tiles_merge`](fn@super::merge::tiles_merge) has run. `counts` has the lengths for the image's
+/// words, and nothing else uses it meanwhile. The launch has one thread per word of the image.
+#[kernel(block = BLOCK)]
 pub unsafe fn tiles_flatten(
-    parents: ViewMut<'_, u32>,
-    roots: ViewMut<'_, u64>,
-    in_chunk: ViewMut<'_, u16>,
-    chunks: ViewMut<'_, u32>,
+    components: TileComponents<'_>,
+    counts: RootCounts<'_>,
     layout: TileLayout,
 ) {
+    let TileComponents { parents, roots } = components;
     let words = layout.words();
     let word = thread::index_1d();
     let mut own = 0;
@@ -49,5 +48,5 @@ pub unsafe fn tiles_flatten(
             roots.st(word, own);
         }
     }
-    count_chunk(own, word, words, Counts { in_chunk, chunks });
+    counts.count(own, word, words);
 }

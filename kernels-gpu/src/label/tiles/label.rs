@@ -4,10 +4,13 @@ use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::layout::{BLOCK, COLUMNS, ROWS, STRIDE, TileLayout, TileWord, WIDTH};
+use super::runs::{TileComponents, TileRunsMut};
+use crate::image::ByteImage;
 use crate::image::pack::pack_sixteen;
+use crate::label::Connectivity;
 use crate::primitives::bits::{Beside, Touching, count_through};
 use crate::primitives::block::{self, PrefixSum};
-use crate::primitives::scan::make_ready;
+use crate::primitives::scan::ScanState;
 use crate::primitives::union_find::{Parents, find, union};
 
 /// The most runs of a tile: every second pixel.
@@ -15,18 +18,6 @@ const MAX_RUNS: u32 = ROWS * WIDTH / 2;
 /// Words of a tile in shared memory: a row of zeros, the tile's rows, and the zero to the right of
 /// the last one.
 const WORDS: usize = ((ROWS + 1) * STRIDE + 1) as usize;
-
-/// What the kernels that join the runs of each tile write.
-#[derive(Clone, Copy)]
-struct Found<'a> {
-    status: ViewMut<'a, u64>,
-    ticket: ViewMut<'a, u32>,
-    parents: ViewMut<'a, u32>,
-    firsts: ViewMut<'a, u16>,
-    offsets: ViewMut<'a, u16>,
-    sides: ViewMut<'a, u32>,
-    roots: ViewMut<'a, u64>,
-}
 
 /// Writes the zeros to the left of the tile, above it and to its right.
 #[inline(always)]
@@ -45,26 +36,21 @@ fn frame(words: SharedView<u64>, word: &TileWord) {
 }
 
 /// Joins the runs of each tile. The first pixel of each of a tile's components becomes a node of
-/// `parents`, its own parent. Makes `status` and `ticket` ready for a scan.
+/// `components.parents`, its own parent. Makes `scan` ready.
 ///
 /// # Safety
 ///
-/// `image` and `roots` have one element per word of the layout, `parents` one per pixel; `firsts`,
-/// `offsets` and `sides` have the layout's lengths, `status` has
-/// [`status_len`](crate::label::number::status_len) elements, `ticket` one. Nothing else uses what
-/// the kernel writes meanwhile. The launch has one block per tile.
-#[kernel(block = 256)]
+/// `image` has one element per word of the image, `runs` and `components` have their lengths for
+/// `layout`, and `scan` is for the [`chunks`](crate::label::number::chunks) of the image. Nothing
+/// else uses what the kernel writes meanwhile. The launch has one block per tile.
+#[kernel(block = BLOCK)]
 pub unsafe fn tiles_label(
     image: View<'_, u64>,
-    parents: ViewMut<'_, u32>,
-    firsts: ViewMut<'_, u16>,
-    offsets: ViewMut<'_, u16>,
-    sides: ViewMut<'_, u32>,
-    roots: ViewMut<'_, u64>,
-    status: ViewMut<'_, u64>,
-    ticket: ViewMut<'_, u32>,
+    runs: TileRunsMut<'_>,
+    components: TileComponents<'_>,
+    scan: ScanState<'_>,
     layout: TileLayout,
-    eight: u32,
+    connectivity: Connectivity,
 ) {
     let words = shared_array![u64; WORDS];
     let word = TileWord::of_thread(layout);
@@ -77,39 +63,26 @@ pub unsafe fn tiles_label(
     words.st(word.at(), here);
     // planted: tile-load-barrier
     thread::sync_threads();
-    let found = Found {
-        status,
-        ticket,
-        parents,
-        firsts,
-        offsets,
-        sides,
-        roots,
-    };
-    label_tile(words, &word, found, layout, eight != 0);
+    scan.make_ready(thread::index_1d());
+    label_tile(words, &word, runs, components, layout, connectivity);
 }
 
-/// [`tiles_label`](fn@tiles_label) for an image of bytes, whose foreground is `value > threshold`.
-/// Also writes the image's words.
+/// [`tiles_label`](fn@tiles_label) for an image of bytes. Also writes the image's words.
 ///
 /// # Safety
 ///
-/// As for [`tiles_label`](fn@tiles_label). `bytes` has one element per pixel and starts at a
-/// multiple of 16 bytes; the width is a multiple of 16; nothing else uses `image` meanwhile.
-#[kernel(block = 256)]
+/// As for [`tiles_label`](fn@tiles_label). `bytes` is of the layout's size, starts at a multiple of
+/// 16 bytes and has its width as pitch; the width is a multiple of 16. Nothing else uses `image`
+/// meanwhile.
+#[kernel(block = BLOCK)]
 pub unsafe fn tiles_label_bytes(
-    bytes: View<'_, u8>,
+    bytes: ByteImage<'_>,
     image: ViewMut<'_, u64>,
-    parents: ViewMut<'_, u32>,
-    firsts: ViewMut<'_, u16>,
-    offsets: ViewMut<'_, u16>,
-    sides: ViewMut<'_, u32>,
-    roots: ViewMut<'_, u64>,
-    status: ViewMut<'_, u64>,
-    ticket: ViewMut<'_, u32>,
+    runs: TileRunsMut<'_>,
+    components: TileComponents<'_>,
+    scan: ScanState<'_>,
     layout: TileLayout,
-    eight: u32,
-    threshold: u32,
+    connectivity: Connectivity,
 ) {
     /// Loads of 16 pixels per thread.
     const LOADS: usize = 4;
@@ -129,228 +102,255 @@ pub unsafe fn tiles_label_bytes(
         let y = word.tile_y * ROWS + row + i * 16;
         // planted: tile-bytes-inside
         if y < layout.height && x < layout.width {
-            *pixels = bytes.ldg_vector(y * layout.width + x);
+            *pixels = bytes.values.ldg_vector(y * layout.width + x);
         }
     }
     for (pixels, i) in pixels.iter().zip(0..) {
         let at = ((row + i * 16 + 1) * STRIDE + 1) * 4 + column;
         // Beside the image, a threshold of 0 or more leaves zeros.
-        quarters.st(at, pack_sixteen(*pixels, threshold) as u16);
+        quarters.st(at, pack_sixteen(*pixels, bytes.threshold) as u16);
     }
     thread::sync_threads();
     if word.inside {
         image.st(word.index, words.ld(word.at()));
     }
-    let found = Found {
-        status,
-        ticket,
-        parents,
-        firsts,
-        offsets,
-        sides,
-        roots,
-    };
-    label_tile(words, &word, found, layout, eight != 0);
+    scan.make_ready(thread::index_1d());
+    label_tile(words, &word, runs, components, layout, connectivity);
 }
+
+/// Set in a run's element in shared memory that holds the position of a root's first pixel.
+const POSITION: u32 = 1 << 31;
 
 /// Joins the runs of the tile in `words`. Called by all threads of the block.
 #[inline(always)]
 fn label_tile(
     words: SharedView<u64>,
     word: &TileWord,
-    found: Found<'_>,
+    runs: TileRunsMut<'_>,
+    components: TileComponents<'_>,
     layout: TileLayout,
-    eight: bool,
+    connectivity: Connectivity,
 ) {
-    /// Set in an element of `runs` that holds the position of a root's first pixel.
-    const POSITION: u32 = 1 << 31;
-
     let run_offsets = shared_array![u32; BLOCK as usize];
     let warp_counts = shared_array![u32; (BLOCK / WARP_SIZE) as usize];
     // planted: tile-max-runs
-    let runs = shared_array![u32; MAX_RUNS as usize];
+    let parents = shared_array![u32; MAX_RUNS as usize];
 
     let t = thread::thread_idx_x();
-    let lane = t % WARP_SIZE;
-    let warp = t / WARP_SIZE;
     let at = word.at();
-    let TileWord {
-        tile,
-        row,
-        column,
-        y,
-        word_x,
-        ..
-    } = *word;
-    make_ready(found.status, found.ticket, tile * BLOCK + t);
     let beside = Beside {
         left: words.ld(at - 1),
         here: words.ld(at),
         right: words.ld(at + 1),
     };
-    let up = Beside {
+    let beside_above = Beside {
         left: words.ld(at - 1 - STRIDE),
         here: words.ld(at - STRIDE),
         right: words.ld(at + 1 - STRIDE),
     };
-    if warp < 2 {
-        // The tile's first and last column of pixels, for `tiles_merge`.
-        let row_at = (t + 1) * STRIDE;
-        let left = warp::warp_vote_ballot(FULL_MASK, words.ld(row_at + 1) & 1 != 0);
-        let right = warp::warp_vote_ballot(FULL_MASK, words.ld(row_at + COLUMNS) >> 63 != 0);
-        if lane == 0 {
-            found.sides.st(tile * 4 + warp, left);
-            found.sides.st(tile * 4 + 2 + warp, right);
-        }
-    }
+    write_sides(words, word.tile, runs.sides);
 
     // Index the runs.
-    let own_starts = beside.starts();
+    let starts = beside.starts();
     let PrefixSum {
         before: offset,
         total,
-    } = block::sum_of_threads(own_starts.count_ones(), warp_counts);
+    } = block::sum_of_threads(starts.count_ones(), warp_counts);
     run_offsets.st(t, offset);
-    found.offsets.st(tile * BLOCK + t, offset as u16);
+    runs.offsets.st(word.tile * BLOCK + t, offset as u16);
     // planted: tile-offset-barrier
     thread::sync_threads();
-
-    // Hook every run to the first run above that it touches. That run has a smaller index, so there
-    // are no cycles.
-    let up_starts = up.starts();
-    let up_offset = if row > 0 {
-        run_offsets.ld(t - COLUMNS)
-    } else {
-        0
-    };
-    let above = |bit: u32| up_offset + count_through(up_starts, bit) - 1;
-    let above_left = |bit: u32| {
-        if bit == 0 {
-            up_offset - 1
+    let own = WordRuns { starts, offset };
+    let above = WordRuns {
+        starts: beside_above.starts(),
+        offset: if word.row > 0 {
+            run_offsets.ld(t - COLUMNS)
         } else {
-            above(bit - 1)
-        }
+            0
+        },
     };
-    let above_right = |bit: u32| {
+
+    let corners = connectivity == Connectivity::Eight;
+    let touching = Touching::find(beside, beside_above, corners);
+    let touching = hook_runs(parents, own, above, touching);
+    // planted: tile-hook-barrier
+    thread::sync_threads();
+    shorten_paths(parents, total);
+
+    // Join the other runs that touch.
+    for_each_bit(touching.above, |bit| {
+        union(parents, own.run_at(bit), above.run_at(bit));
+    });
+    for_each_bit(touching.above_left, |bit| {
+        union(parents, own.run_at(bit), above.run_left_of(bit));
+    });
+    for_each_bit(touching.above_right, |bit| {
+        union(parents, own.run_at(bit), above.run_right_of(bit));
+    });
+    if thread::sync_threads_or(!touching.is_empty()) {
+        for_each_run(total, |run| {
+            parents.lower(run, find(parents, run));
+        });
+    }
+    thread::sync_threads();
+
+    // Replace roots by positions, and make their first pixels nodes of the image's union-find.
+    let mut roots = 0;
+    let mut run = offset;
+    for_each_bit(starts, |bit| {
+        if parents.ld(run) == run {
+            roots |= 1 << bit;
+            parents.st(run, POSITION | (word.row * WIDTH + word.column * 64 + bit));
+            let pixel = word.y * layout.width + word.word_x * 64 + bit;
+            components.parents.st(pixel, pixel);
+        }
+        run += 1;
+    });
+    if word.inside {
+        components.roots.st(word.index, roots);
+    }
+    // planted: tile-position-barrier
+    thread::sync_threads();
+    for_each_run(total, |run| {
+        let mut value = parents.ld(run);
+        if value & POSITION == 0 {
+            value = parents.ld(value);
+        }
+        runs.firsts
+            .st(word.tile * layout.tile_runs + run, value as u16);
+    });
+}
+
+/// Writes the first and the last column of pixels of the tile in `words`, for
+/// [`tiles_merge`](fn@super::merge::tiles_merge).
+#[inline(always)]
+fn write_sides(words: SharedView<u64>, tile: u32, sides: ViewMut<'_, u32>) {
+    let t = thread::thread_idx_x();
+    // One bit per row, and so one warp for each half of a column.
+    let half = t / WARP_SIZE;
+    if half < ROWS / WARP_SIZE {
+        let row_at = (t + 1) * STRIDE;
+        let left = warp::warp_vote_ballot(FULL_MASK, words.ld(row_at + 1) & 1 != 0);
+        let right = warp::warp_vote_ballot(FULL_MASK, words.ld(row_at + COLUMNS) >> 63 != 0);
+        if t % WARP_SIZE == 0 {
+            sides.st(tile * 4 + half, left);
+            sides.st(tile * 4 + 2 + half, right);
+        }
+    }
+}
+
+/// The runs that start in a word of the tile, by their indices in the tile.
+#[derive(Clone, Copy)]
+struct WordRuns {
+    /// The pixels at which they start.
+    starts: u64,
+    /// The index of the first one.
+    offset: u32,
+}
+
+impl WordRuns {
+    /// The run that the foreground pixel `bit` belongs to.
+    #[inline(always)]
+    const fn run_at(self, bit: u32) -> u32 {
+        self.offset + count_through(self.starts, bit) - 1
+    }
+
+    /// The run that the foreground pixel to the left of `bit` belongs to.
+    #[inline(always)]
+    const fn run_left_of(self, bit: u32) -> u32 {
+        if bit == 0 {
+            self.offset - 1
+        } else {
+            self.run_at(bit - 1)
+        }
+    }
+
+    /// The run that the foreground pixel to the right of `bit` starts.
+    #[inline(always)]
+    const fn run_right_of(self, bit: u32) -> u32 {
         if bit == 63 {
             // planted: tile-above-right
-            up_offset + up_starts.count_ones()
+            self.offset + self.starts.count_ones()
         } else {
-            above(bit + 1)
+            self.run_at(bit + 1)
         }
-    };
-    let mut touching = Touching::find(beside, up, eight);
-    let mut rest = own_starts;
-    let mut run = offset;
+    }
+}
+
+/// Makes the first run above that each run touches the run's parent; a run that touches none
+/// becomes its own. The parent has a smaller index, so there are no cycles.
+///
+/// Returns the pairs of touching runs that are left to join.
+#[inline(always)]
+fn hook_runs(
+    parents: SharedView<u32>,
+    own: WordRuns,
+    above: WordRuns,
+    mut touching: Touching,
+) -> Touching {
+    let mut rest = own.starts;
+    let mut run = own.offset;
     while rest != 0 {
         let first = rest & rest.wrapping_neg();
         rest ^= first;
-        // The pixels from this start to before the next one.
+        // The pixels from this start up to the next one.
         let span = (rest & rest.wrapping_neg()).wrapping_sub(first);
         let overlap = touching.above & span;
         let corner = touching.above_right & span;
-        let target = if touching.above_left & first != 0 {
+        let parent = if touching.above_left & first != 0 {
             touching.above_left ^= first;
-            above_left(first.trailing_zeros())
+            above.run_left_of(first.trailing_zeros())
         } else if overlap != 0 {
             touching.above ^= overlap & overlap.wrapping_neg();
-            above(overlap.trailing_zeros())
+            above.run_at(overlap.trailing_zeros())
         } else if corner != 0 {
             touching.above_right ^= corner;
-            above_right(corner.trailing_zeros())
+            above.run_right_of(corner.trailing_zeros())
         } else {
             run
         };
-        runs.st(run, target);
+        parents.st(run, parent);
         run += 1;
     }
-    // planted: tile-hook-barrier
-    thread::sync_threads();
+    touching
+}
 
-    // Shorten the paths until all are one step long.
+/// Shortens the paths of all runs to one step, by pointer jumping. Called by all threads of the
+/// block.
+#[inline(always)]
+fn shorten_paths(parents: SharedView<u32>, total: u32) {
     loop {
         let mut changed = false;
-        let mut i = t;
-        while i < total {
-            let parent = runs.parent(i);
-            let ancestor = runs.parent(runs.parent(parent));
+        for_each_run(total, |run| {
+            let parent = parents.parent(run);
+            let ancestor = parents.parent(parents.parent(parent));
             if ancestor != parent {
-                runs.lower(i, ancestor);
+                parents.lower(run, ancestor);
                 changed = true;
             }
-            i += BLOCK;
-        }
+        });
         if !thread::sync_threads_or(changed) {
             break;
         }
     }
+}
 
-    // Join the other runs that touch.
-    let joins = !touching.is_empty();
-    while touching.above != 0 {
-        let bit = touching.above.trailing_zeros();
-        touching.above &= touching.above - 1;
-        union(
-            runs,
-            offset + count_through(own_starts, bit) - 1,
-            above(bit),
-        );
-    }
-    while touching.above_left != 0 {
-        let bit = touching.above_left.trailing_zeros();
-        touching.above_left &= touching.above_left - 1;
-        union(
-            runs,
-            offset + count_through(own_starts, bit) - 1,
-            above_left(bit),
-        );
-    }
-    while touching.above_right != 0 {
-        let bit = touching.above_right.trailing_zeros();
-        touching.above_right &= touching.above_right - 1;
-        union(
-            runs,
-            offset + count_through(own_starts, bit) - 1,
-            above_right(bit),
-        );
-    }
-    if thread::sync_threads_or(joins) {
-        let mut i = t;
-        while i < total {
-            runs.lower(i, find(runs, i));
-            i += BLOCK;
-        }
-    }
-    thread::sync_threads();
-
-    // Replace roots by positions, and make their first pixels nodes of `parents`.
-    let mut roots = 0;
-    let mut rest = own_starts;
-    let mut run = offset;
+/// Visits the set bits in ascending order.
+#[inline(always)]
+fn for_each_bit(bits: u64, mut visit: impl FnMut(u32)) {
+    let mut rest = bits;
     while rest != 0 {
-        let first = rest & rest.wrapping_neg();
-        rest ^= first;
-        if runs.ld(run) == run {
-            let bit = first.trailing_zeros();
-            roots |= first;
-            runs.st(run, POSITION | (row * WIDTH + column * 64 + bit));
-            let pixel = y * layout.width + word_x * 64 + bit;
-            found.parents.st(pixel, pixel);
-        }
-        run += 1;
+        visit(rest.trailing_zeros());
+        rest &= rest - 1;
     }
-    if word.inside {
-        found.roots.st(word.index, roots);
-    }
-    // planted: tile-position-barrier
-    thread::sync_threads();
-    let mut i = t;
-    while i < total {
-        let mut value = runs.ld(i);
-        if value & POSITION == 0 {
-            value = runs.ld(value);
-        }
-        found.firsts.st(tile * layout.tile_runs + i, value as u16);
-        i += BLOCK;
+}
+
+/// Visits this thread's share of the tile's runs.
+#[inline(always)]
+fn for_each_run(total: u32, mut visit: impl FnMut(u32)) {
+    let mut run = thread::thread_idx_x();
+    while run < total {
+        visit(run);
+        run += BLOCK;
     }
 }

@@ -1,22 +1,26 @@
-//! Joins the components of neighboring tiles.
+//! Joins the components of neighbouring tiles.
 
 use cuda_std::prelude::*;
 
 use super::layout::{BLOCK, COLUMNS, PARTS, ROWS, TileLayout, WIDTH, split};
+use super::runs::TileRuns;
+use crate::label::Connectivity;
 use crate::primitives::bits::{Beside, Touching, count_through, starts};
 use crate::primitives::quotient;
 use crate::primitives::union_find::union;
 
+/// Threads per block.
+const MERGE_BLOCK: u32 = 128;
+
 /// The arrays in which [`tiles_merge`](fn@tiles_merge) looks runs up.
 #[derive(Clone, Copy)]
-struct Runs<'a> {
+struct Lookup<'a> {
     image: View<'a, u64>,
-    firsts: View<'a, u16>,
-    offsets: View<'a, u16>,
+    runs: TileRuns<'a>,
     layout: TileLayout,
 }
 
-impl Runs<'_> {
+impl Lookup<'_> {
     /// The word `word_x` of row `y`; 0 beside the image.
     #[inline(always)]
     fn word(&self, word_x: u32, y: u32) -> u64 {
@@ -53,35 +57,34 @@ impl Runs<'_> {
         let (tile_x, tile_y) = (word_x / COLUMNS, y / ROWS);
         let tile = tile_y * layout.tiles_x + tile_x;
         let in_tile = y % ROWS * COLUMNS + word_x % COLUMNS;
-        let offset = u32::from(self.offsets.ldg(tile * BLOCK + in_tile));
+        let offset = u32::from(self.runs.offsets.ldg(tile * BLOCK + in_tile));
         let run = offset + count_through(starts, x % 64) - 1;
-        let (row, column) = split(self.firsts.ldg(tile * layout.tile_runs + run).into());
+        let (row, column) = split(self.runs.firsts.ldg(tile * layout.tile_runs + run).into());
         (tile_y * ROWS + row) * layout.width + tile_x * WIDTH + column
     }
 }
 
-/// Joins the components of neighboring tiles.
+/// Joins the components of neighbouring tiles.
 ///
 /// # Safety
 ///
 /// The arguments are those of [`tiles_label`](fn@super::label::tiles_label), which has run. The
-/// launch has at least [`merge_threads`](TileLayout::merge_threads) threads.
-#[kernel(block = 128, min_blocks = 8)]
+/// launch has [`merge_threads`](TileLayout::merge_threads) threads.
+#[kernel(block = MERGE_BLOCK, min_blocks = 8)]
 pub unsafe fn tiles_merge(
     image: View<'_, u64>,
+    runs: TileRuns<'_>,
     parents: ViewMut<'_, u32>,
-    firsts: View<'_, u16>,
-    offsets: View<'_, u16>,
-    sides: View<'_, u32>,
     layout: TileLayout,
-    eight: u32,
+    connectivity: Connectivity,
 ) {
-    let runs = Runs {
+    let sides = runs.sides;
+    let lookup = Lookup {
         image,
-        firsts,
-        offsets,
+        runs,
         layout,
     };
+    let corners = connectivity == Connectivity::Eight;
     let item = thread::index_1d();
     let below = (layout.tiles_y - 1) * layout.row_words * PARTS;
     // Pairs to join: straight across the border, and along the two diagonals. Bit i stands for the
@@ -94,9 +97,9 @@ pub unsafe fn tiles_merge(
         let word_x = item / PARTS - border * layout.row_words;
         (x, y) = (word_x * 64, (border + 1) * ROWS);
         let touching = Touching::find(
-            runs.beside(word_x, y),
-            runs.beside(word_x, y - 1),
-            eight != 0,
+            lookup.beside(word_x, y),
+            lookup.beside(word_x, y - 1),
+            corners,
         );
         // planted: merge-corner-falling, merge-corner-rising
         (straight, falling, rising) = (touching.above, touching.above_left, touching.above_right);
@@ -119,7 +122,7 @@ pub unsafe fn tiles_merge(
         straight = left & right;
         straight &= !(straight << 1);
         (falling, rising) = (0, 0);
-        if eight != 0 {
+        if corners {
             falling = right & (left << 1) & !left & !(right << 1);
             // planted: merge-rising
             rising = left & (right << 1) & !right & !(left << 1);
@@ -159,7 +162,7 @@ pub unsafe fn tiles_merge(
                 x -= 1;
             }
         }
-        let lower = runs.node(x, y);
-        union(parents, lower, runs.node(x.wrapping_sub(left), y - above));
+        let lower = lookup.node(x, y);
+        union(parents, lower, lookup.node(x.wrapping_sub(left), y - above));
     }
 }

@@ -7,7 +7,7 @@
 //! | [`flatten`] | [`tiles_flatten`](fn@flatten::tiles_flatten) | points each tile's components at their roots; counts roots | 1 bit per pixel, twice; 2 bytes per word |
 //! | [`write`] | [`tiles_write`](fn@write::tiles_write) | writes every pixel's label | image, 2 bytes per run and per word; **4 bytes per pixel** |
 //!
-//! [`layout`] says how an image is cut into tiles. Between the last two kernels, a scan of the
+//! [`layout`] says how an image is cut into tiles, [`runs`] what is stored of them. Between the last two kernels, a scan of the
 //! chunks' counts numbers the roots ([`number`](super::number)). All kernels but `tiles_write`
 //! work on bits and runs, so that the labels are nearly all that is written to memory.
 //!
@@ -29,4 +29,5 @@ pub mod flatten;
 pub mod label;
 pub mod layout;
 pub mod merge;
+pub mod runs;
 pub mod write;

@@ -3,7 +3,8 @@
 use cuda_std::prelude::*;
 
 use super::layout::{BLOCK, COLUMNS, ROWS, TileLayout, TileWord, WIDTH, split};
-use crate::label::number::Numbers;
+use super::runs::TileRuns;
+use crate::label::number::Numbering;
 use crate::primitives::bits::starts;
 
 /// Writes the labels over the nodes.
@@ -13,22 +14,19 @@ use crate::primitives::bits::starts;
 ///
 /// # Safety
 ///
-/// The arguments are those of [`tiles_label`](fn@super::label::tiles_label) and
-/// [`tiles_flatten`](fn@super::flatten::tiles_flatten), which have run; so has the scan of
-/// `chunks`. `labels` is the array `parents` and starts at a multiple of 16 bytes; nothing else uses
-/// it meanwhile. The launch has one block per tile.
-#[kernel(block = 256, min_blocks = 6)]
+/// `image`, `runs` and `layout` are those of [`tiles_label`](fn@super::label::tiles_label), and
+/// `numbering` is of the roots that [`tiles_flatten`](fn@super::flatten::tiles_flatten) has left.
+/// `labels` is its array `parents` and starts at a multiple of 16 bytes; nothing else uses it
+/// meanwhile. The launch has one block per tile.
+#[kernel(block = BLOCK, min_blocks = 6)]
 pub unsafe fn tiles_write(
     image: View<'_, u64>,
+    runs: TileRuns<'_>,
+    numbering: Numbering<'_>,
     labels: ViewMut<'_, u32>,
-    firsts: View<'_, u16>,
-    offsets: View<'_, u16>,
-    roots: View<'_, u64>,
-    in_chunk: View<'_, u16>,
-    chunks: View<'_, u32>,
     layout: TileLayout,
 ) {
-    /// Halves of words in a row of a tile, and in a tile.
+    /// Halves of words per row of a tile, and per tile.
     const ROW_HALVES: u32 = 2 * COLUMNS;
     const HALVES: usize = 2 * BLOCK as usize;
     /// Rows of a band, where a tile is written in bands.
@@ -62,7 +60,7 @@ pub unsafe fn tiles_write(
         0
     };
     let own_starts = starts(here, left >> 63);
-    let offset = u32::from(offsets.ldg(tile * BLOCK + t));
+    let offset = u32::from(runs.offsets.ldg(tile * BLOCK + t));
     bits.st(2 * t, here as u32);
     bits.st(2 * t + 1, (here >> 32) as u32);
     run_starts.st(2 * t, own_starts as u32);
@@ -74,13 +72,6 @@ pub unsafe fn tiles_write(
     }
     thread::sync_threads();
 
-    let numbers = Numbers {
-        roots,
-        in_chunk,
-        chunks,
-        width: layout.width,
-        row_words: layout.row_words,
-    };
     let tile_firsts = tile * layout.tile_runs;
     let tile_pixel = tile_y * ROWS * layout.width + tile_x * WIDTH;
     let total = run_offsets.ld(2 * BLOCK);
@@ -100,10 +91,10 @@ pub unsafe fn tiles_write(
                 let bit = rest.trailing_zeros();
                 rest &= rest - 1;
                 let position = row * WIDTH + column * 64 + bit;
-                if u32::from(firsts.ldg(tile_firsts + run)) == position {
+                if u32::from(runs.firsts.ldg(tile_firsts + run)) == position {
                     // planted: write-read-only
                     let root = labels.ld(y * layout.width + word_x * 64 + bit);
-                    run_labels.st(run - band_start, numbers.number(root));
+                    run_labels.st(run - band_start, numbering.number(root));
                 }
                 run += 1;
             }
@@ -114,7 +105,7 @@ pub unsafe fn tiles_write(
         // The labels of the other runs.
         let mut i = band_start + t;
         while i < band_end {
-            let (first_row, first_column) = split(firsts.ldg(tile_firsts + i).into());
+            let (first_row, first_column) = split(runs.firsts.ldg(tile_firsts + i).into());
             // planted: write-band-edge
             if first_row < top {
                 // The pixel lies in a band above: its label is written already.
