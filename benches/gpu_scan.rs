@@ -8,7 +8,7 @@
 #[cfg(target_os = "linux")]
 mod table {
     use trazar::cuda::{CudaError, Device, Event, Kernels, Queue, Stream};
-    use trazar_test_support::kernels::scan;
+    use trazar_test_support::kernels::scan::{self, ScanState};
 
     /// The median of the GPU's time for `work`, in milliseconds. `before` runs before each,
     /// untimed.
@@ -63,22 +63,25 @@ mod table {
                 || output.copy_from(0, &input, 0..n as usize),
             )?;
             let mut prepare = || {
-                let blocks = scan::status_len(n).div_ceil(256);
+                let state = ScanState {
+                    status: status.view_mut(),
+                    ticket: ticket.view_mut(),
+                };
                 // SAFETY: the kernel's whole launch contract; the buffers are this loop's own.
-                unsafe {
-                    scan::scan_init::launch(&queue, blocks, status.view_mut(), ticket.view_mut())
-                }
+                unsafe { scan::scan_init::launch_threads(&queue, scan::status_len(n), state) }
             };
             let preparation = median_ms(&stream, runs, || Ok(()), &mut prepare)?;
             let time = {
-                let (status, ticket) = (status.view_mut(), ticket.view_mut());
+                let state = ScanState {
+                    status: status.view_mut(),
+                    ticket: ticket.view_mut(),
+                };
                 median_ms(
                     &stream,
                     runs,
                     // SAFETY: as above.
                     || unsafe {
-                        let blocks = scan::status_len(n).div_ceil(256);
-                        scan::scan_init::launch(&queue, blocks, status, ticket)
+                        scan::scan_init::launch_threads(&queue, scan::status_len(n), state)
                     },
                     // SAFETY: lengths and alignment as the kernel asks, and the status is prepared.
                     || unsafe {
@@ -88,8 +91,7 @@ mod table {
                             input.view(),
                             output.view_mut(),
                             total.view_mut(),
-                            status,
-                            ticket,
+                            state,
                             n,
                         )
                     },

@@ -13,7 +13,7 @@ use trazar::{
 };
 use trazar_test_support::emulators::{check, emulator, emulator_of, say, seed};
 use trazar_test_support::images::{image, side};
-use trazar_test_support::kernels::scan::{self, TILE};
+use trazar_test_support::kernels::scan::{self, ScanState, TILE};
 use trazar_test_support::labels::{ALGORITHMS, CONNECTIVITIES, difference, options};
 
 /// Labels `image` both ways and compares.
@@ -265,12 +265,13 @@ fn prefix_sums_by_any_number_of_blocks() {
             let mut total = emulator.alloc(1)?;
             let mut status = emulator.alloc(status_len as usize)?;
             let mut ticket = emulator.alloc(1)?;
-            // SAFETY: lengths, alignment and order are those of the kernels' contracts.
-            unsafe {
-                let blocks = status_len.div_ceil(256);
-                scan::scan_init::launch(&emulator, blocks, status.view_mut(), ticket.view_mut())
-            }?;
-            // SAFETY: as above; any number of blocks is valid.
+            let state = ScanState {
+                status: status.view_mut(),
+                ticket: ticket.view_mut(),
+            };
+            // SAFETY: lengths, alignment and order as the kernels ask for.
+            unsafe { scan::scan_init::launch_threads(&emulator, status_len, state) }?;
+            // SAFETY: as above; any number of blocks will do.
             unsafe {
                 scan::scan_exclusive::launch(
                     &emulator,
@@ -278,8 +279,7 @@ fn prefix_sums_by_any_number_of_blocks() {
                     input.view(),
                     output.view_mut(),
                     total.view_mut(),
-                    status.view_mut(),
-                    ticket.view_mut(),
+                    state,
                     n,
                 )
             }?;
@@ -309,8 +309,11 @@ fn prefix_sums_by_a_block_that_comes_late() {
     let mut total = emulator.alloc(1).unwrap();
     let mut status = emulator.upload(&status).unwrap();
     let mut ticket = emulator.upload(&[before]).unwrap();
-    // SAFETY: lengths and alignment are those of the kernel's contract; status and ticket are as
-    // blocks of the same launch leave them.
+    let state = ScanState {
+        status: status.view_mut(),
+        ticket: ticket.view_mut(),
+    };
+    // SAFETY: lengths and alignment as the kernel asks for; the state is as it leaves it on the way.
     unsafe {
         scan::scan_exclusive::launch(
             &emulator,
@@ -318,8 +321,7 @@ fn prefix_sums_by_a_block_that_comes_late() {
             input.view(),
             output.view_mut(),
             total.view_mut(),
-            status.view_mut(),
-            ticket.view_mut(),
+            state,
             n,
         )
     }

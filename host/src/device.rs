@@ -1,8 +1,8 @@
-//! [`Device`]: where the work is done.
+//! [`Device`]: what runs the work.
 
 use crate::error::{Error, Result};
 
-/// A place to run the work on. All give the same results.
+/// What runs the work. Every device gives the same results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Device {
@@ -10,13 +10,13 @@ pub enum Device {
     Cpu,
     /// An NVIDIA GPU.
     Cuda,
-    /// The GPU's kernels on this machine's processor, checked access by access: to see whether they are right where there is no
-    /// GPU. Many thousand times slower than one.
+    /// The GPU's kernels on this machine's processor, with every memory access checked. It tests
+    /// kernels on machines without a GPU, and is many thousand times slower than one.
     Emulator,
 }
 
 impl Device {
-    /// The device's name, as the command takes it.
+    /// The device's name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cpu => "cpu",
@@ -25,8 +25,11 @@ impl Device {
         }
     }
 
-    /// Refuses to run the algorithm `name`, which is for `job`, unless this is one of its `devices`; `others` are those that
-    /// this one runs.
+    /// Refuses to run the algorithm `name`, which does the work `job`, unless this device is one of
+    /// the `devices` that run it. `others` are the algorithms that this device runs.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`].
     pub(crate) fn check_runs(
         self,
         job: &str,

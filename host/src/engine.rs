@@ -1,4 +1,4 @@
-//! [`Engine`]: what runs the work.
+//! [`Engine`]: runs the work on a device.
 
 use std::sync::Arc;
 
@@ -19,7 +19,9 @@ use crate::route::{
 use crate::trace::gpu::DeviceTracer;
 use crate::trace::{self, Contours, TraceAlgorithm, TraceOptions};
 
-/// Runs the work on a device, and picks the algorithm where the options leave it open.
+/// Runs the work on a device, and chooses the algorithm if the options do not.
+///
+/// Clones of an engine share its device.
 ///
 /// ```
 /// use trazar::{BinaryImage, Engine, LabelOptions, TraceOptions};
@@ -36,7 +38,7 @@ pub struct Engine {
     progress: Option<Arc<ProgressFn>>,
 }
 
-/// A device with what is kept for it.
+/// A device, and the GPU or emulator that runs kernels for it.
 #[derive(Clone)]
 enum Backend {
     Cpu,
@@ -45,8 +47,8 @@ enum Backend {
     Emulator(Emulator),
 }
 
-/// Runs the GPU's kernels on an emulator that is set up already. As for [`Engine::emulator`], and clones of the emulator are the
-/// same device.
+/// Runs the GPU's kernels on an emulator that is set up already, as [`Engine::emulator`] does.
+/// Clones of the emulator are the same device.
 impl From<Emulator> for Engine {
     fn from(emulator: Emulator) -> Self {
         Self::of(Backend::Emulator(emulator))
@@ -54,10 +56,11 @@ impl From<Emulator> for Engine {
 }
 
 impl Engine {
-    /// The device that is faster for `runs` jobs like `job`: the first GPU, if this build uses GPUs
-    /// and there is one, or the processor. [`Job::device`] says how that is decided.
+    /// An engine on the device that is faster for `runs` jobs like `job`: the first GPU, if there
+    /// is one and this build uses GPUs, or else the processor. [`Job::device`] says how that is
+    /// estimated.
     ///
-    /// A GPU that would not be faster is not opened. Opened, it takes any job, not this one alone.
+    /// A GPU is opened only if it would be faster. The engine then runs any job on it.
     ///
     /// ```
     /// use trazar::{BinaryImage, Device, Engine, Job, LabelOptions};
@@ -70,25 +73,29 @@ impl Engine {
     /// ```
     pub fn auto(job: Job, runs: u32) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        // Asking whether there is a GPU takes half as long as opening it: only if it matters.
+        // Finding out whether there is a GPU takes half as long as opening it: only do so if it
+        // would be used.
         match job.device(cores, cfg!(feature = "cuda"), runs) {
             Device::Cuda => Self::cuda().unwrap_or_else(|_| Self::cpu()),
             _ => Self::cpu(),
         }
     }
 
-    /// The first NVIDIA GPU. Opening it takes some 200 ms, and the driver's first compilation of the kernels as much again:
-    /// keep the engine.
+    /// An engine on the first NVIDIA GPU.
+    ///
+    /// Opening the GPU takes about 200 ms, and the driver's first compilation of the kernels about
+    /// as long again. Keep the engine.
     ///
     /// # Errors
-    /// `Error::Cuda` with the reason why there is none, [`Error::Unavailable`](crate::Error::Unavailable) if this build does not use GPUs.
+    /// `Error::Cuda` with the reason why there is no GPU,
+    /// [`Error::Unavailable`](crate::Error::Unavailable) if this build does not use GPUs.
     #[cfg(feature = "cuda")]
     pub fn cuda() -> Result<Self> {
         let device = crate::cuda::Device::open(0)?;
         Ok(Self::of(Backend::Cuda(crate::cuda::Queue::open(&device)?)))
     }
 
-    /// The first NVIDIA GPU: not in this build.
+    /// An engine on the first NVIDIA GPU: not in this build.
     ///
     /// # Errors
     /// [`Error::Unavailable`](crate::Error::Unavailable).
@@ -99,20 +106,24 @@ impl Engine {
         ))
     }
 
-    /// This machine's processor.
+    /// An engine on this machine's processor.
     pub fn cpu() -> Self {
         Self::of(Backend::Cpu)
     }
 
-    /// The GPU's kernels on this machine's processor, thread by thread, in an order that follows `seed`. The results are those
-    /// of a GPU; what a kernel does wrong is an error that says where. An [`Emulator`] set up otherwise is given by `into()`.
+    /// An engine that runs the GPU's kernels on this machine's processor, thread by thread, in an
+    /// order that follows `seed`.
     ///
-    /// It is for small images: a megapixel takes a second by [`LabelAlgorithm::Tiles`], ten by [`LabelAlgorithm::Direct`].
+    /// The results are those of a GPU. A fault in a kernel, such as a data race, is an error that
+    /// names its place. For other settings, make an [`Emulator`] and call `Engine::from`.
+    ///
+    /// The emulator is for small images: a megapixel takes a second by [`LabelAlgorithm::Tiles`],
+    /// ten by [`LabelAlgorithm::Direct`].
     pub fn emulator(seed: u64) -> Self {
         Emulator::new(seed).into()
     }
 
-    /// Reports progress to `report`.
+    /// Reports progress to `report`, as the share of the work that is done, from 0 to 1.
     #[must_use]
     pub fn with_progress(mut self, report: impl Fn(f64) + Send + Sync + 'static) -> Self {
         self.progress = Some(Arc::new(report));
@@ -144,13 +155,14 @@ impl Engine {
     /// Traces the borders of `image`.
     ///
     /// # Errors
-    /// [`Error::InvalidOption`](crate::Error::InvalidOption) for options that do not go
-    /// together, or more tiles than pixels along a side;
-    /// [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of another device;
-    /// [`Error::TooMany`](crate::Error::TooMany) past 2³¹ - 1 borders, or 2³² - 1 pieces of
-    /// borders in tiles, or steps by components; [`Error::OutOfMemory`](crate::Error::OutOfMemory); by kernels,
-    /// [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) past 2³⁰ pixels, and `Error::Cuda` or
-    /// [`Error::Emulator`](crate::Error::Emulator).
+    /// - [`Error::InvalidOption`](crate::Error::InvalidOption) for options that contradict each
+    ///   other, or more tiles than pixels along a side;
+    /// - [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of another device;
+    /// - [`Error::TooMany`](crate::Error::TooMany) for more than 2³¹ - 1 borders, or more than
+    ///   2³² - 1 pieces of borders in tiles or steps by components;
+    /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory);
+    /// - by kernels, [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for more than 2³⁰
+    ///   pixels, and `Error::Cuda` or [`Error::Emulator`](crate::Error::Emulator).
     pub fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours> {
         options.validate()?;
         let algorithm = self.trace_algorithm(options);
@@ -168,9 +180,11 @@ impl Engine {
     /// Labels the components of `image`.
     ///
     /// # Errors
-    /// [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of another device, [`Error::TooMany`](crate::Error::TooMany) past 2³² - 1 provisional
-    /// labels, [`Error::OutOfMemory`](crate::Error::OutOfMemory); by kernels, [`Error::ImageTooLarge`](crate::Error::ImageTooLarge)
-    /// past 2³² - 1 pixels, and `Error::Cuda` or [`Error::Emulator`](crate::Error::Emulator).
+    /// - [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of another device;
+    /// - [`Error::TooMany`](crate::Error::TooMany) for more than 2³² - 1 provisional labels;
+    /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory);
+    /// - by kernels, [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for more than 2³² - 1
+    ///   pixels, and `Error::Cuda` or [`Error::Emulator`](crate::Error::Emulator).
     pub fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels> {
         let algorithm = self.label_algorithm(options);
         algorithm.check_runs_on(self.device())?;
@@ -193,15 +207,21 @@ impl Engine {
         options.algorithm_on(self.device())
     }
 
-    /// Joins the pins of each net by a tree, each as if there were no other. A net of one pin or none has a tree without edges.
+    /// Joins the pins of each net by a tree. Nets do not influence each other.
+    ///
+    /// A net with fewer than two pins has a tree without edges.
     ///
     /// # Errors
-    /// [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of another device;
-    /// [`Error::PinOutside`](crate::Error::PinOutside), [`Error::PinWithoutCells`](crate::Error::PinWithoutCells),
-    /// [`Error::WindowOutside`](crate::Error::WindowOutside) for nets that are not on the grid;
-    /// [`Error::InvalidOption`](crate::Error::InvalidOption) for a cost of turns on several layers or of 2³² - 1;
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory); by kernels, [`Error::CostTooLarge`](crate::Error::CostTooLarge),
-    /// [`Error::GridTooLarge`](crate::Error::GridTooLarge), and `Error::Cuda` or [`Error::Emulator`](crate::Error::Emulator).
+    /// - [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of another device;
+    /// - [`Error::PinOutside`](crate::Error::PinOutside),
+    ///   [`Error::PinWithoutCells`](crate::Error::PinWithoutCells),
+    ///   [`Error::WindowOutside`](crate::Error::WindowOutside) for nets that are not on the grid;
+    /// - [`Error::InvalidOption`](crate::Error::InvalidOption) for a cost of turns on several
+    ///   layers, or one of 2³² - 1;
+    /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory);
+    /// - by kernels, [`Error::CostTooLarge`](crate::Error::CostTooLarge),
+    ///   [`Error::GridTooLarge`](crate::Error::GridTooLarge), and `Error::Cuda` or
+    ///   [`Error::Emulator`](crate::Error::Emulator).
     pub fn route(
         &self,
         grid: &RoutingGrid,
@@ -233,12 +253,14 @@ impl Engine {
         Ok(routes)
     }
 
-    /// The cost of the cheapest path from the nearest of the cells `sources` to each cell of the grid: by
-    /// [`Dijkstra`](RouteAlgorithm::Dijkstra) or [`Tiles`](RouteAlgorithm::Tiles).
+    /// The cost of the cheapest path to each cell of the grid from any of the cells `sources`, by
+    /// [`Dijkstra`](RouteAlgorithm::Dijkstra) on the processor and by
+    /// [`Tiles`](RouteAlgorithm::Tiles) elsewhere.
     ///
     /// # Errors
     /// [`Error::PinOutside`](crate::Error::PinOutside) for a source that is not on the grid,
-    /// [`Error::PinWithoutCells`](crate::Error::PinWithoutCells) for none; else those of [`route`](Self::route).
+    /// [`Error::PinWithoutCells`](crate::Error::PinWithoutCells) for no sources; otherwise those of
+    /// [`route`](Self::route).
     pub fn distances(&self, grid: &RoutingGrid, sources: &[Cell]) -> Result<Distances> {
         match &self.backend {
             Backend::Cpu => route::cpu::distances(grid, sources),

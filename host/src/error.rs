@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-/// What went wrong, and what would have been right.
+/// What went wrong, and, where that helps, what would have been right.
 ///
-/// Every message is one line without a trailing full stop, fit to stand after
-/// `error: ` on a terminal.
+/// Every message is one line without a full stop at its end, so that it can follow `error: ` on a
+/// terminal.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An image with no pixels.
+    /// An image without pixels.
     #[error("the image is {width} × {height} pixels: both sides must be at least 1")]
     EmptyImage {
         /// Width in pixels.
@@ -18,38 +18,38 @@ pub enum Error {
         height: u64,
     },
 
-    /// An image whose sides or pixel count do not fit the types that index it.
+    /// An image with sides or a number of pixels too large for the types that index it.
     #[error("an image of {width} × {height} pixels is too large: {limit}")]
     ImageTooLarge {
         /// Width in pixels.
         width: u64,
         /// Height in pixels.
         height: u64,
-        /// The limit that it passes, in words.
+        /// The limit that it exceeds, in words.
         limit: &'static str,
     },
 
-    /// A buffer that does not hold as many values as the image has pixels.
+    /// A buffer whose length does not fit the image's size.
     #[error("an image of {width} × {height} needs {needed} {unit}, but {given} were given")]
     SizeMismatch {
         /// Width in pixels.
         width: u32,
         /// Height in pixels.
         height: u32,
-        /// How many values the size asks for.
+        /// The number of values that the size asks for.
         needed: u64,
-        /// How many values there are.
+        /// The number of values given.
         given: u64,
-        /// What is counted: `"values"`, `"words"`, `"rows"`.
+        /// The values' name: `"values"`, `"words"`, `"bytes"`.
         unit: &'static str,
     },
 
-    /// An array that has not the length of the others.
+    /// An array of another length than is needed.
     #[error("an array of {needed} elements is needed, but one of {given} was given")]
     LengthMismatch {
-        /// How many elements it should have.
+        /// The number of elements needed.
         needed: usize,
-        /// How many it has.
+        /// The number of elements given.
         given: usize,
     },
 
@@ -62,16 +62,16 @@ pub enum Error {
         height: u64,
     },
 
-    /// A routing grid whose cells do not fit the types that number them.
+    /// A routing grid with too many cells for the types that index them.
     #[error("a grid of {width} × {height} cells in {layers} layers is too large: {limit}")]
     GridTooLarge {
         /// Width in cells.
         width: u64,
         /// Height in cells.
         height: u64,
-        /// Layers.
+        /// The number of layers.
         layers: u32,
-        /// The limit that it passes, in words.
+        /// The limit that it exceeds, in words.
         limit: &'static str,
     },
 
@@ -85,33 +85,34 @@ pub enum Error {
         cell: crate::geometry::Cell,
         /// The grid's width in cells.
         width: u32,
-        /// Its height in cells.
+        /// The grid's height in cells.
         height: u32,
-        /// Its layers.
+        /// The number of the grid's layers.
         layers: u32,
     },
 
-    /// An edge that would lead off a routing grid.
+    /// An edge that would leave a routing grid.
     #[error(
         "there is no edge {towards} from {cell}: the grid has {height} rows, {width} columns and \
          {layers} layers, counted from 0"
     )]
     EdgeOutside {
-        /// The cell that it would start from.
+        /// The cell where it would start.
         cell: crate::geometry::Cell,
         /// Where it would lead: `"to the right"`, `"down"`, `"to the next layer"`.
         towards: &'static str,
         /// The grid's width in cells.
         width: u32,
-        /// Its height in cells.
+        /// The grid's height in cells.
         height: u32,
-        /// Its layers.
+        /// The number of the grid's layers.
         layers: u32,
     },
 
-    /// A part of a routing grid that is empty or reaches beyond it.
+    /// A part of a routing grid that is empty, or that is not all on the grid.
     #[error(
-        "the part of {} × {} cells from row {}, column {} is not within the grid of {width} × {height}",
+        "the part of {} × {} cells from row {}, column {} is not within the grid of {width} × \
+         {height}",
         window.width, window.height, window.y, window.x
     )]
     PartOutside {
@@ -126,48 +127,50 @@ pub enum Error {
     /// More or fewer weights than a routing grid has edges.
     #[error("the grid has {needed} {what}, but {given} weights for them were given")]
     WeightCount {
-        /// Which edges.
+        /// The kind of edges, in words.
         what: &'static str,
-        /// How many there are.
+        /// The number of such edges.
         needed: usize,
-        /// How many weights were given.
+        /// The number of weights given.
         given: usize,
     },
 
-    /// A pin with no cell at which it could be reached.
+    /// A pin without cells.
     #[error("net {net}: pin {pin} has no cells: give it one at least")]
     PinWithoutCells {
-        /// The net's number in the call.
+        /// Index of the net in the call, from 0.
         net: usize,
-        /// The pin's number in the net.
+        /// Index of the pin in the net, from 0.
         pin: usize,
     },
 
-    /// A pin that is not on the routing grid, or not in its net's window.
+    /// A pin outside the routing grid, or outside its net's window.
     #[error(
-        "net {net}: pin {pin} is at {cell}, outside of rows {} to {} and columns {} to {} of {layers} layers",
+        "net {net}: pin {pin} is at {cell}, outside of rows {} to {} and columns {} to {} of \
+         {layers} layers",
         window.y, window.y + (window.height - 1), window.x, window.x + (window.width - 1)
     )]
     PinOutside {
-        /// The net's number in the call.
+        /// Index of the net in the call, from 0.
         net: usize,
-        /// The pin's number in the net.
+        /// Index of the pin in the net, from 0.
         pin: usize,
-        /// Where it is.
+        /// The pin's cell.
         cell: crate::geometry::Cell,
-        /// Where it may be.
+        /// The cells where the pin may be.
         window: crate::geometry::Window,
-        /// How many layers there are.
+        /// The number of the grid's layers.
         layers: u32,
     },
 
-    /// A net's window that is empty or reaches beyond the routing grid.
+    /// A net's window that is empty, or that is not all on the routing grid.
     #[error(
-        "net {net}: the window of {} × {} cells from row {}, column {} is not within the grid of {width} × {height}",
+        "net {net}: the window of {} × {} cells from row {}, column {} is not within the grid of \
+         {width} × {height}",
         window.width, window.height, window.y, window.x
     )]
     WindowOutside {
-        /// The net's number in the call.
+        /// Index of the net in the call, from 0.
         net: usize,
         /// The window.
         window: crate::geometry::Window,
@@ -177,22 +180,23 @@ pub enum Error {
         height: u32,
     },
 
-    /// A path whose cost the algorithm's numbers cannot hold.
+    /// A path that costs more than the algorithm can represent.
     #[error(
         "a path costs {limit} or more, which the algorithm `{algorithm}` cannot count: {instead}"
     )]
     CostTooLarge {
         /// The algorithm's name.
         algorithm: &'static str,
-        /// The smallest cost that it cannot count.
+        /// The smallest cost that it cannot represent.
         limit: u64,
-        /// What can.
+        /// What to use instead, in words.
         instead: &'static str,
     },
 
-    /// A float that is not a number, so neither foreground nor background.
+    /// A value that is not a number (NaN), so neither foreground nor background.
     #[error(
-        "the value at x = {x}, y = {y} is not a number (NaN): replace such values before thresholding"
+        "the value at x = {x}, y = {y} is not a number (NaN): replace such values before \
+         thresholding"
     )]
     NotANumber {
         /// Column of the first such value.
@@ -201,25 +205,25 @@ pub enum Error {
         y: u32,
     },
 
-    /// More borders, components or points than the result's index type counts.
+    /// More borders, components or points than the result's index type can count.
     #[error("the image has more than {limit} {what}: work on it in parts")]
     TooMany {
-        /// What there is too much of.
+        /// What there are too many of.
         what: &'static str,
         /// The largest number that can be represented.
         limit: u64,
     },
 
-    /// Memory that the system would not give.
+    /// Memory that could not be allocated.
     #[error("out of memory: {bytes} bytes for {what} could not be had")]
     OutOfMemory {
         /// What the memory was for.
         what: &'static str,
-        /// How many bytes were asked for.
+        /// The number of bytes asked for.
         bytes: u64,
     },
 
-    /// Two options that do not go together, or a value that an option does not take.
+    /// Options that contradict each other, or a value that an option does not take.
     #[error("{0}")]
     InvalidOption(String),
 
@@ -227,12 +231,12 @@ pub enum Error {
     #[error("{0}")]
     Unavailable(String),
 
-    /// What the GPU, its driver or its memory refused.
+    /// An error of the GPU or its driver.
     #[cfg(feature = "cuda")]
     #[error(transparent)]
     Cuda(#[from] crate::cuda::CudaError),
 
-    /// What the emulator refused, or found wrong in a kernel.
+    /// A request that the emulator refused, or a fault that it found in a kernel.
     #[error(transparent)]
     Emulator(#[from] cuda_std::emulator::EmulatorError),
 
@@ -245,11 +249,11 @@ pub enum Error {
         source: std::io::Error,
     },
 
-    /// A destination that would take no more bytes: a full disk, a closed pipe.
+    /// A destination that takes no more bytes, such as a full disk or a closed pipe.
     #[error("writing failed: {0}")]
     Write(#[from] std::io::Error),
 
-    /// A file that is none of those this library reads, or a damaged one.
+    /// A file in a format that this library does not read, or a damaged file.
     #[error("{}: {reason}", path.display())]
     Unreadable {
         /// The file.
@@ -269,8 +273,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether memory is all that was missing, this machine's or the GPU's: the same call with less
-    /// to do, or in another way, may succeed.
+    /// Whether the only reason was a lack of memory, on this machine or on the GPU. The same call
+    /// with a smaller input, or with another algorithm, may succeed.
     pub fn is_out_of_memory(&self) -> bool {
         match self {
             Self::OutOfMemory { .. }
@@ -288,7 +292,7 @@ impl Error {
 /// The library's result type.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// `value` in at most some 25 characters: one of 300 digits with an exponent.
+/// `value` in at most about 25 characters: very large and very small values have an exponent.
 pub(crate) fn short(value: f64) -> String {
     match value.abs() {
         0.0 | 1e-5..1e15 => value.to_string(),

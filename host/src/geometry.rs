@@ -1,12 +1,12 @@
-//! Boxes of pixels, cells and windows of a routing grid, and measures of a closed polygon with
+//! Boxes of pixels, cells and windows of a routing grid, and measures of closed polygons with
 //! integer vertices.
 //!
-//! A polygon is a slice of its vertices in order; an edge joins the last to the first. Sums are
-//! exact (128-bit) until they are turned into `f64`.
+//! A polygon is a slice of its vertices in order; an edge joins the last vertex to the first. Sums
+//! are exact (128 bits) until they are converted to `f64`.
 
 use glam::{DVec2, I64Vec2, IVec2};
 
-/// The smallest axis-parallel box around some points or pixels; both corners belong to it.
+/// The smallest axis-parallel box around points or pixels. Both corners belong to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BoundingBox {
     /// The smallest x and the smallest y.
@@ -30,14 +30,14 @@ impl BoundingBox {
     }
 }
 
-/// A cell of a grid.
+/// A cell of a routing grid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Cell {
-    /// Its layer, 0 the lowest.
+    /// Its layer, from 0, the lowest.
     pub layer: u32,
-    /// Its row.
+    /// Its row, from 0, the uppermost.
     pub y: u32,
-    /// Its column.
+    /// Its column, from 0, the leftmost.
     pub x: u32,
 }
 
@@ -64,7 +64,7 @@ impl std::fmt::Display for Cell {
     }
 }
 
-/// A rectangle of cells, on all layers.
+/// A rectangle of cells of a routing grid, on all layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Window {
     /// Its first column.
@@ -78,12 +78,12 @@ pub struct Window {
 }
 
 impl Window {
-    /// Whether a cell is in it.
+    /// Whether a cell lies in the window, on whatever layer.
     pub fn contains(self, cell: Cell) -> bool {
         cell.x.wrapping_sub(self.x) < self.width && cell.y.wrapping_sub(self.y) < self.height
     }
 
-    /// Whether it has cells, all of which are on a grid of this size.
+    /// Whether the window has cells, and all of them are on a grid of this size.
     pub(crate) fn is_within(self, width: u32, height: u32) -> bool {
         let within = |start: u32, len: u32, side: u32| {
             len > 0 && u64::from(start) + u64::from(len) <= side.into()
@@ -92,19 +92,19 @@ impl Window {
     }
 }
 
-/// Where a point lies with respect to a polygon.
+/// The position of a point with respect to a polygon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Location {
     /// In its interior.
     Inside,
     /// On an edge or a vertex.
     OnBorder,
-    /// Neither.
+    /// Outside, and on no edge or vertex.
     Outside,
 }
 
-/// The edges of a closed polygon, the last one back to the start. One vertex: one edge of
-/// length 0.
+/// The edges of a closed polygon; the last one returns to the start. A polygon of one vertex has
+/// one edge of length 0.
 fn edges(points: &[IVec2]) -> impl Iterator<Item = (IVec2, IVec2)> + '_ {
     let next = points.iter().skip(1).chain(points.first());
     points.iter().copied().zip(next.copied())
@@ -115,25 +115,25 @@ fn cross(a: I64Vec2, b: I64Vec2) -> i128 {
     i128::from(a.x) * i128::from(b.y) - i128::from(b.x) * i128::from(a.y)
 }
 
-/// Twice the area, positive if the polygon runs counter-clockwise on the screen (x right, y
-/// down).
+/// Twice the signed area, positive if the polygon runs counter-clockwise on the screen (x to the
+/// right, y down).
 pub(crate) fn doubled_area(points: &[IVec2]) -> i128 {
     -edges(points)
         .map(|(a, b)| cross(a.as_i64vec2(), b.as_i64vec2()))
         .sum::<i128>()
 }
 
-/// The length of all edges.
+/// The sum of the edges' lengths.
 pub(crate) fn perimeter(points: &[IVec2]) -> f64 {
     edges(points)
         .map(|(a, b)| a.as_dvec2().distance(b.as_dvec2()))
         .sum()
 }
 
-/// The centroid of the area by Green's theorem; of the edges if there is no area; of the point
-/// if there are no edges. `None` if there are no points.
+/// The centroid of the area, by Green's theorem. Of the edges, if there is no area; of the point,
+/// if the edges have no length. `None` without points.
 pub(crate) fn centroid(points: &[IVec2]) -> Option<DVec2> {
-    // Relative to the first point, so that the sums stay small.
+    // Coordinates relative to the first point keep the sums small.
     let origin = points.first()?.as_i64vec2();
     let (mut area, mut sum) = (0i128, (0i128, 0i128));
     for (a, b) in edges(points) {
@@ -161,7 +161,7 @@ pub(crate) fn centroid(points: &[IVec2]) -> Option<DVec2> {
     })
 }
 
-/// Where `point` lies, by the even-odd rule.
+/// The position of `point`, by the even-odd rule.
 pub(crate) fn locate(points: &[IVec2], point: IVec2) -> Location {
     let mut inside = false;
     for (a, b) in edges(points) {
@@ -176,8 +176,8 @@ pub(crate) fn locate(points: &[IVec2], point: IVec2) -> Location {
         if side == 0 && point.x >= low.x {
             return Location::OnBorder;
         }
-        // An edge counts where it crosses the ray to the right of the point; its upper end
-        // belongs to it, its lower end to the next one.
+        // An edge counts if it crosses the ray to the right of the point. The edge's upper end
+        // belongs to it, its lower end to the next edge.
         if (a.y <= point.y) != (b.y <= point.y) {
             let point_is_left = if b.y > a.y { side > 0 } else { side < 0 };
             inside ^= point_is_left;

@@ -1,26 +1,29 @@
-//! [`Job`]: which device a piece of work runs faster on.
+//! [`Job`]: the size of a piece of work, and the device on which it takes less time.
+
+use trazar_kernels::primitives::bits::left_neighbours;
 
 use crate::device::Device;
 use crate::image::BinaryImage;
 use crate::route::{Net, RoutingGrid};
 
-/// The size of a piece of work, as far as its time depends on it: what
-/// [`Engine::auto`](crate::Engine::auto) chooses by.
+/// The size of a piece of work, as far as its time depends on it.
+/// [`Engine::auto`](crate::Engine::auto) chooses a device by it.
 ///
-/// Input and result are in this machine's memory. Times are estimated from figures in
-/// `docs/performance.md`, under "Which device": one H200, and its host's cores. They need not be
-/// close, as the devices mostly differ by far; the results are the same wherever the work runs.
+/// Input and result are in this machine's memory. Times are estimated from the figures in
+/// `docs/performance.md`, under "Which device", for one H200 and its host's cores. A rough estimate
+/// is enough, as the devices mostly differ by a large factor. The results do not depend on the
+/// device.
 ///
 /// ```
 /// use trazar::{Device, Job};
 ///
 /// let labels = Job::Label { pixels: 1 << 28 };
 /// assert_eq!(labels.device(16, true, 1), Device::Cpu);
-/// // The contours of noise take long.
+/// // The contours of noise take longer.
 /// let contours = Job::Trace { pixels: 1 << 28, sides: 1 << 27 };
 /// assert_eq!(contours.device(16, true, 1), Device::Cuda);
 /// assert_eq!(contours.device(16, false, 1), Device::Cpu);
-/// // A GPU pays for an image of a megapixel if it is opened once for many of them.
+/// // For images of a megapixel, a GPU is worth opening if there are many of them.
 /// let blobs = Job::Trace { pixels: 1 << 20, sides: 25_000 };
 /// assert_eq!(blobs.device(16, true, 1), Device::Cpu);
 /// assert_eq!(blobs.device(16, true, 10_000), Device::Cuda);
@@ -30,40 +33,41 @@ use crate::route::{Net, RoutingGrid};
 pub enum Job {
     /// [`Engine::label`](crate::Engine::label).
     Label {
-        /// The image's pixels.
+        /// The number of the image's pixels.
         pixels: u64,
     },
     /// [`Engine::trace`](crate::Engine::trace).
     Trace {
-        /// The image's pixels.
+        /// The number of the image's pixels.
         pixels: u64,
-        /// The vertical sides of pixels between foreground and background: the borders' length.
+        /// The number of vertical pixel edges between foreground and background, which stands for
+        /// the borders' length.
         sides: u64,
     },
     /// [`Engine::route`](crate::Engine::route).
     Route {
-        /// The grid's cells, on all layers.
+        /// The number of the grid's cells, on all layers.
         cells: u64,
-        /// The grid's layers.
+        /// The number of the grid's layers.
         layers: u32,
-        /// Nets.
+        /// The number of nets.
         nets: u64,
-        /// The cells of all nets' windows, on all layers, counted for each net.
+        /// The sum, over the nets, of the number of cells in the net's window on all layers.
         searched: u64,
-        /// All nets' pins.
+        /// The number of pins of all nets.
         pins: u64,
     },
 }
 
 impl Job {
-    /// Labelling `image`.
+    /// The job of labelling `image`.
     pub fn label(image: &BinaryImage) -> Self {
         let pixels = image.pixel_count();
         Self::Label { pixels }
     }
 
-    /// Tracing `image`, whose borders are measured: a pass over its bits, some 2 % of the time
-    /// that tracing takes on one core.
+    /// The job of tracing `image`. Measures its borders in a pass over its bits, which takes about
+    /// 2 % of the time of tracing on one core.
     pub fn trace(image: &BinaryImage) -> Self {
         Self::Trace {
             pixels: image.pixel_count(),
@@ -71,7 +75,7 @@ impl Job {
         }
     }
 
-    /// Routing `nets` on `grid`.
+    /// The job of routing `nets` on `grid`.
     pub fn route(grid: &RoutingGrid, nets: &[Net]) -> Self {
         let layers = u64::from(grid.layers());
         let area = |net: &Net| match net.window {
@@ -88,11 +92,11 @@ impl Job {
         }
     }
 
-    /// The device on which `runs` such jobs, one after the other, are estimated to be done first:
-    /// this machine's processor with `cores`, or, if there is one, a GPU that has to be opened
-    /// first.
+    /// The device on which `runs` such jobs, one after the other, are estimated to take less time:
+    /// this machine's processor with `cores` cores, or a GPU, which has to be opened first. `gpu`
+    /// says whether there is one.
     ///
-    /// Work that is too large for a GPU's kernels is for the processor.
+    /// Work that is too large for the kernels is for the processor.
     pub fn device(self, cores: usize, gpu: bool, runs: u32) -> Device {
         let runs = f64::from(runs);
         let on_cpu = runs * self.cpu_nanoseconds(cores);
@@ -104,26 +108,26 @@ impl Job {
         }
     }
 
-    /// By the algorithm that the processor's engine chooses first: of these only the one for labels
-    /// uses more than one core.
+    /// Time on the processor, by the algorithm that its engine chooses. Only labelling uses more
+    /// than one core.
     fn cpu_nanoseconds(self, cores: usize) -> f64 {
         match self {
             // 16384² blobs: 390 ms on one core, 47 on 16.
             Self::Label { pixels } => 1.5 * pixels as f64 / cores.clamp(1, 8) as f64,
             // 32 to 67 on masks, blobs and noise.
             Self::Trace { pixels, sides } => 40.0 * sides as f64 + 0.1 * pixels as f64,
-            // 65 to 120 a cell from 16 pins on; 10,000 pins on 256² take 2 µs each.
+            // 65 to 120 per cell for 16 pins or more; 10,000 pins on 256² cells take 2 µs each.
             Self::Route { searched, pins, .. } => 80.0 * searched as f64 + 1500.0 * pins as f64,
         }
     }
 
-    /// With the copies there and back.
+    /// Time on a GPU, with the copies to and from it.
     fn gpu_nanoseconds(self) -> f64 {
         match self {
             // 16384² blobs: 260 ms.
             Self::Label { pixels } => LAUNCHES + pixels as f64,
-            // A side is 6 to 10 bytes of points, which come back at 4 GB/s; finding them takes a
-            // tenth of that.
+            // A side makes 6 to 10 bytes of points, which are copied back at 4 GB/s. Finding them
+            // takes a tenth of that time.
             Self::Trace { pixels, sides } => LAUNCHES + 2.5 * sides as f64 + 0.01 * pixels as f64,
             Self::Route {
                 cells,
@@ -136,14 +140,16 @@ impl Job {
                 let copies = 0.42 * cells as f64;
                 let distance = (searched as f64 / pins.max(1) as f64).sqrt();
                 let pins_of_net = pins as f64 / nets.max(1) as f64;
-                // A pin's field ends some 70 cells from it, and the nearest of 10,000 is found in
-                // 5 µs; farther, a search comes nearer by a cell in a microsecond.
+                // A pin's distance field ends about 70 cells from it, and the nearest of 10,000
+                // pins is found in 5 µs. At larger distances, a search advances by one cell per
+                // microsecond.
                 let pin = if layers == 1 && distance <= 70.0 {
                     4_000.0 + 0.5 * pins_of_net
                 } else {
                     1_000.0 * distance
                 };
-                // A net's pins come one after the other. 1000 nets at once take 2 ms.
+                // The pins of a net are joined one after the other, nets at the same time: 1000
+                // nets take 2 ms.
                 let at_once = nets.clamp(1, 16) as f64;
                 LAUNCHES + copies + pin * pins as f64 / at_once
             }
@@ -159,18 +165,19 @@ impl Job {
     }
 }
 
-/// Opening a GPU takes 200 ms; the first time, another 260 for compiling the kernels.
+/// Opening a GPU takes 200 ms; the first time, compiling the kernels takes another 260 ms.
 const OPENING: f64 = 200e6;
 
-/// What launches and waits for counts take, however small the work is.
+/// Launches and waits for counts take this long, however small the work is.
 const LAUNCHES: f64 = 0.4e6;
 
-/// How often a row changes between background, which is around it too, and foreground.
+/// The number of changes between background and foreground along a row. Beside the row there is
+/// background.
 fn sides(row: &[u64]) -> u64 {
     let mut before = 0;
     let mut sides = 0;
     for &word in row {
-        sides += u64::from((word ^ (word << 1 | before)).count_ones());
+        sides += u64::from((word ^ left_neighbours(word, before)).count_ones());
         before = word >> 63;
     }
     sides + before
@@ -227,7 +234,7 @@ mod tests {
             (trace(2550, 301_320), 16, 10.6, 0.57 + 0.4),
         ];
         for (job, cores, cpu, gpu) in routes.into_iter().chain(others) {
-            // So often that opening the GPU counts for nothing; and once.
+            // So many runs that the time of opening the GPU does not matter; and one run.
             for (runs, opening) in [(u32::MAX, 0.0), (1, 200.0)] {
                 let faster = match cpu < gpu + opening {
                     true => Device::Cpu,

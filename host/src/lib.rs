@@ -1,11 +1,13 @@
-//! Label and trace very large binary images, and route nets on very large grids, on the GPU and on the CPU, with the same results.
+//! Label and trace very large binary images, and route nets on very large grids, on the GPU and on
+//! the CPU, with the same results.
 //!
 //! - **label**: connected components ([`Engine::label`], [`Labels`]);
-//! - **trace**: borders of a binary image with their hierarchy ([`Engine::trace`],
-//!   [`Contours`]), exactly as `cv2.findContours` gives them, or along the pixels' edges;
-//! - **route**: trees of small cost that join pins on a grid of weighted edges ([`Engine::route`], [`route`]).
+//! - **trace**: borders of a binary image with their hierarchy ([`Engine::trace`], [`Contours`]),
+//!   exactly as `cv2.findContours` gives them, or along the pixels' edges;
+//! - **route**: trees of small cost that join pins on a grid of weighted edges ([`Engine::route`],
+//!   [`route`]).
 //!
-//! An image is a [`BinaryImage`], one bit a pixel. An [`Engine`] runs the work. [`formats`] reads
+//! An image is a [`BinaryImage`], one bit per pixel. An [`Engine`] runs the work. [`formats`] reads
 //! images and writes results; [`generate`] makes test images.
 //!
 //! ```
@@ -50,7 +52,7 @@ mod trace;
 #[cfg(test)]
 use trazar_test_seeds as seeds;
 
-/// The emulated device that runs kernels on the processor, and checks them.
+/// The emulated device, which runs kernels on the processor and checks them.
 pub use cuda_std::emulator;
 pub use device::Device;
 pub use engine::Engine;

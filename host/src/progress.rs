@@ -1,25 +1,25 @@
-//! How far the work is.
+//! Progress reports.
 
-/// Called now and then, from the thread that works, with the share of the work that is done
-/// (0 to 1).
+/// Called from time to time, on a thread that works, with the share of the work that is done, from
+/// 0 to 1.
 pub type ProgressFn = dyn Fn(f64) + Send + Sync;
 
-/// Where the work says how far it is.
+/// Passes on how much of the work is done.
 pub(crate) struct Progress<'a>(pub(crate) Option<&'a ProgressFn>);
 
 impl Progress<'_> {
-    /// Nobody listens.
+    /// Reports to nobody.
     pub(crate) const SILENT: Self = Self(None);
 
-    /// The borders that begin in row `y` of an image are followed, which is most of the work;
-    /// passed on for some rows.
+    /// Reports, every 64 rows, that the borders up to row `y` of `height` are followed, which is
+    /// four fifths of tracing.
     pub(crate) fn report_followed(&self, y: u32, height: u32) {
         if y.is_multiple_of(64) {
             self.report(u64::from(y) * 4, u64::from(height) * 5);
         }
     }
 
-    /// `done` of `total` steps are done.
+    /// Reports that `done` of `total` steps are done.
     pub(crate) fn report(&self, done: u64, total: u64) {
         if let Some(report) = self.0 {
             report(done as f64 / total.max(1) as f64);

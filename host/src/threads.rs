@@ -6,22 +6,24 @@ use std::thread;
 
 use rayon::{ThreadBuilder, ThreadPoolBuilder};
 
-/// Sees to it that parallel work finds threads to run on, if only the calling one. To call before
-/// any use of `rayon`, which panics where the system gives it fewer threads than it wants.
+/// Makes sure that parallel work has threads to run on, if only the calling one.
+///
+/// Must be called before any use of `rayon`, which panics if the system provides fewer threads than
+/// it asks for.
 pub(crate) fn ensure() {
     static SHARED: OnceLock<bool> = OnceLock::new();
     if rayon::current_thread_index().is_some() || *SHARED.get_or_init(start_shared) {
         return;
     }
-    // A pool of this thread alone, which stays one for good: where not one thread can be had, the
-    // calling threads do their work themselves, each its own.
+    // A pool of this thread alone, kept for good: where no thread can be started, each calling
+    // thread does its own work.
     let pool = ThreadPoolBuilder::new().num_threads(1).use_current_thread();
     if let Ok(pool) = pool.build() {
         std::mem::forget(pool);
     }
 }
 
-/// Starts rayon's global pool with as many threads as can be had; false if there are none.
+/// Starts rayon's global pool with as many threads as the system provides. False if there are none.
 fn start_shared() -> bool {
     let asked = std::env::var("RAYON_NUM_THREADS");
     let asked = asked
@@ -29,13 +31,13 @@ fn start_shared() -> bool {
         .and_then(|text| text.parse().ok())
         .filter(|&n| n > 0);
     let wanted = asked.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
-    // First the threads, then a pool of as many: a pool that fails to start cannot be started
-    // again with fewer.
+    // Start the threads first, then a pool of that number: a pool that fails to start cannot be
+    // started again with fewer threads.
     let mut waiting = Vec::new();
     for _ in 0..wanted {
         let (sender, receiver) = mpsc::channel::<ThreadBuilder>();
         let worker = move || {
-            // None comes if there is a pool already, the application's.
+            // Nothing is sent if the application has started a pool already.
             if let Ok(worker) = receiver.recv() {
                 worker.run();
             }
@@ -54,7 +56,7 @@ fn start_shared() -> bool {
                 .send(worker)
                 .map_err(|_| io::ErrorKind::WouldBlock.into())
         });
-        // An error says that there is a pool already: as good.
+        // An error means that there is a pool already, which serves as well.
         let _ = pool.build_global();
     }
     count > 0
@@ -69,7 +71,7 @@ mod tests {
         super::ensure();
         let sum: u32 = (0..1000u32).into_par_iter().sum();
         assert_eq!(sum, 499_500);
-        // Again, and from within.
+        // A second time, and from within the pool.
         rayon::join(super::ensure, super::ensure);
     }
 }

@@ -12,7 +12,7 @@ use cuda_std::launch::{KernelSpec, LaunchConfig, Launcher};
 use gpu::{gpu, queue_of};
 use trazar::cuda::{CudaError, DeviceBuffer, Kernels, Module, Queue, Stream};
 use trazar_conformance::check::{self, Device};
-use trazar_kernels::primitives::scan::{self, TILE};
+use trazar_kernels::primitives::scan::{self, ScanState, TILE};
 
 /// A GPU for the checks. The kernels of the checks are in one module, the library's primitives in
 /// another.
@@ -138,22 +138,12 @@ fn scan_on(
         };
         // SAFETY: lengths, alignment and order are those that the kernels require.
         unsafe {
-            scan::scan_init::launch(
-                queue,
-                scan::status_len(n).div_ceil(256),
-                status.view_mut(),
-                ticket.view_mut(),
-            )?;
-            scan::scan_exclusive::launch(
-                queue,
-                blocks,
-                from,
-                to,
-                total.view_mut(),
-                status.view_mut(),
-                ticket.view_mut(),
-                n,
-            )?;
+            let state = ScanState {
+                status: status.view_mut(),
+                ticket: ticket.view_mut(),
+            };
+            scan::scan_init::launch_threads(queue, scan::status_len(n), state)?;
+            scan::scan_exclusive::launch(queue, blocks, from, to, total.view_mut(), state, n)?;
         }
     }
     let sums = if in_place { &input } else { &output };

@@ -61,7 +61,7 @@ mod tests {
         });
         assert!(outer.unwrap_err().ends_with("outer"));
         assert!(!CONTAINED.get());
-        // Another thread's are not contained.
+        // Panics of another thread are not contained.
         let other = contain(|| std::thread::spawn(|| CONTAINED.get()).join());
         assert!(!other.unwrap().unwrap());
     }

@@ -39,6 +39,7 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 
 pub use in_use::{InUse, Lent};
+pub(crate) use scan::ScanBuffers;
 pub use scan::Scanner;
 
 /// Memory, and a queue of launches of the kernels in [`trazar_kernels`]. Clones are the same queue of the same memory.

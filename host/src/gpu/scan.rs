@@ -1,33 +1,56 @@
 //! Exclusive prefix sums.
 
 use cuda_std::{View, ViewMut};
-use trazar_kernels::primitives::scan;
+use trazar_kernels::primitives::scan::{self, ScanState};
 
 use super::{Gpu, GpuBuffer};
 use crate::{Error, Result};
 
-/// Scans arrays of one length: holds what the kernels work in.
+/// The arrays of a [`ScanState`]: 8 bytes for every 6144 elements.
+#[derive(Debug)]
+pub(crate) struct ScanBuffers<G: Gpu> {
+    status: G::Buffer<u64>,
+    ticket: G::Buffer<u32>,
+}
+
+impl<G: Gpu> ScanBuffers<G> {
+    /// For scans of `n` elements.
+    pub(crate) fn new(gpu: &G, n: u32) -> Result<Self> {
+        Ok(Self {
+            status: gpu.alloc(scan::status_len(n) as usize)?,
+            ticket: gpu.alloc(1)?,
+        })
+    }
+
+    /// The arrays, for kernels.
+    pub(crate) fn state(&mut self) -> ScanState<'_> {
+        ScanState {
+            status: self.status.view_mut(),
+            ticket: self.ticket.view_mut(),
+        }
+    }
+}
+
+/// Scans arrays of one length, and holds the arrays that the scan needs.
 #[derive(Debug)]
 pub struct Scanner<G: Gpu> {
     gpu: G,
     n: u32,
-    status: G::Buffer<u64>,
-    ticket: G::Buffer<u32>,
+    buffers: ScanBuffers<G>,
     total: G::Buffer<u32>,
 }
 
 impl<G: Gpu> Scanner<G> {
-    /// For arrays of `n` elements. Allocates little: 8 bytes for each 6144 elements.
+    /// A scanner for arrays of `n` elements. It allocates 8 bytes for every 6144 elements.
     ///
     /// # Errors
-    /// No memory.
+    /// Not enough memory.
     pub fn new(gpu: &G, n: u32) -> Result<Self> {
         Ok(Self {
             gpu: gpu.clone(),
             n,
-            status: gpu.alloc(scan::status_len(n) as usize)?,
-            ticket: gpu.alloc(1)?,
-            // A scan writes it, unless it is one of nothing.
+            buffers: ScanBuffers::new(gpu, n)?,
+            // A scan of no elements launches no kernel that would write the total.
             total: if n == 0 {
                 // planted: scan-nothing
                 gpu.alloc_zeroed(1)?
@@ -37,17 +60,19 @@ impl<G: Gpu> Scanner<G> {
         })
     }
 
-    /// Sets `output[i]` to the sum of `input[..i]`, modulo 2³², and [`total`](Self::total) to the sum of all.
+    /// Sets `output[i]` to the sum of `input[..i]`, modulo 2³², and [`total`](Self::total) to the sum
+    /// of all elements.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] if a length is not the scanner's; a kernel's failure.
+    /// [`Error::LengthMismatch`] if an array has not the scanner's length; an earlier kernel's
+    /// failure.
     pub fn scan(&mut self, input: &G::Buffer<u32>, output: &mut G::Buffer<u32>) -> Result<()> {
         self.check_len(input)?;
         self.check_len(output)?;
         let gpu = self.gpu.clone();
         let input = gpu.using(input)?;
         let mut output = gpu.using(output)?;
-        // SAFETY: the lengths were checked, buffers are aligned, and the launches wait for them.
+        // SAFETY: the lengths were checked, buffers are aligned, and `gpu` has acquired them.
         unsafe { self.launch(input.view(), output.view_mut()) }?;
         input.finish()?;
         output.finish()
@@ -62,36 +87,28 @@ impl<G: Gpu> Scanner<G> {
         let gpu = self.gpu.clone();
         let mut values = gpu.using(values)?;
         let view = values.view_mut();
-        // SAFETY: as in `scan`; the kernel may scan in place.
+        // SAFETY: as in `scan`. The kernel may scan in place.
         unsafe { self.launch(view.as_view(), view) }?;
         values.finish()
     }
 
+    /// # Safety
+    /// `input` and `output` have the scanner's length, start at multiples of 16 bytes, and the
+    /// scanner's `gpu` has acquired them.
     unsafe fn launch(&mut self, input: View<'_, u32>, output: ViewMut<'_, u32>) -> Result<()> {
         let n = self.n;
         if n == 0 {
             return Ok(());
         }
         let on = &self.gpu.launcher();
-        // SAFETY: status, ticket and total have the lengths that the kernels ask for, and belong to this queue; input and
-        // output are the caller's promise; the grids are those that the kernels ask for.
+        let blocks = scan::blocks(n, self.gpu.multiprocessors());
+        let state = self.buffers.state();
+        let total = self.total.view_mut();
+        // SAFETY: the state and the total have the lengths that the kernels ask for, and belong to
+        // this queue. The caller vouches for input and output.
         unsafe {
-            scan::scan_init::launch(
-                on,
-                scan::status_len(n).div_ceil(256),
-                self.status.view_mut(),
-                self.ticket.view_mut(),
-            )?;
-            scan::scan_exclusive::launch(
-                on,
-                scan::blocks(n, self.gpu.multiprocessors()),
-                input,
-                output,
-                self.total.view_mut(),
-                self.status.view_mut(),
-                self.ticket.view_mut(),
-                n,
-            )
+            scan::scan_init::launch_threads(on, scan::status_len(n), state)?;
+            scan::scan_exclusive::launch(on, blocks, input, output, total, state, n)
         }
     }
 
@@ -104,12 +121,12 @@ impl<G: Gpu> Scanner<G> {
         }
     }
 
-    /// The sum of all elements of the last scan, on the device; 0 for no elements.
+    /// The sum of all elements of the last scan, one element on the GPU; 0 for no elements.
     pub fn total(&self) -> &G::Buffer<u32> {
         &self.total
     }
 
-    /// The total, to keep.
+    /// Ends the scanner and returns the [`total`](Self::total).
     pub fn into_total(self) -> G::Buffer<u32> {
         self.total
     }

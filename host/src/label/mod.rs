@@ -10,27 +10,12 @@ pub(crate) mod cpu;
 pub(crate) mod gpu;
 
 use glam::DVec2;
+#[doc(inline)]
+pub use trazar_kernels::label::Connectivity;
 
 use crate::device::Device;
 use crate::error::Result;
 use crate::geometry::BoundingBox;
-
-/// Which neighbours of a foreground pixel belong to its component.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Connectivity {
-    /// The four that share a side with it.
-    Four,
-    /// The eight that share a side or a corner with it.
-    #[default]
-    Eight,
-}
-
-impl Connectivity {
-    /// As kernels take it: 1 for eight neighbours, 0 for four.
-    pub(crate) fn eight(self) -> u32 {
-        u32::from(self == Self::Eight)
-    }
-}
 
 /// The ways to label. All give the same result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

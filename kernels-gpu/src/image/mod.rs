@@ -1,3 +1,50 @@
-//! Binary images of 1 bit per pixel, made from images of other kinds.
+//! Binary images of 1 bit per pixel, and how they are made from images of bytes.
 
 pub mod pack;
+
+use cuda_std::prelude::*;
+
+/// Words per row of an image of `width` pixels.
+#[must_use]
+pub const fn row_words(width: u32) -> u32 {
+    width.div_ceil(64)
+}
+
+/// A binary image: 1 bit per pixel, the leftmost pixel of a word in its least significant bit.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, KernelParam)]
+pub struct BitImage<'a> {
+    /// The rows' words, `row_words * height`. Bits past the width are 0.
+    pub words: View<'a, u64>,
+    /// Pixels per row.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// Words per row: [`row_words`]`(width)`.
+    pub row_words: u32,
+}
+
+impl BitImage<'_> {
+    /// Whether pixel `(x, y)`, which is in the image, is foreground.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_foreground(&self, x: u32, y: u32) -> bool {
+        self.words.ldg(y * self.row_words + x / 64) >> (x % 64) & 1 != 0
+    }
+}
+
+/// An image of one byte per pixel, whose foreground is `value > threshold`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, KernelParam)]
+pub struct ByteImage<'a> {
+    /// The pixels' values, `pitch * (height - 1) + width`.
+    pub values: View<'a, u8>,
+    /// Pixels per row.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// Bytes from the start of a row to the start of the next one: at least the width.
+    pub pitch: u32,
+    /// The largest value of background, 0 to 255.
+    pub threshold: u32,
+}

@@ -1,51 +1,54 @@
-//! From one byte a pixel to one bit a pixel.
-//!
-//! Foreground is `value > threshold`.
+//! From one byte per pixel to one bit per pixel.
 //!
 //! | | |
 //! | --- | --- |
-//! | launch | [`pack_bytes`](fn@pack_bytes) with [`blocks`]`(row_words, height)` blocks of 256 threads |
-//! | reads | 1 byte per pixel: 16 per load where width, pitch and address are multiples of 16, else 1 |
+//! | launch | [`pack_bytes`](fn@pack_bytes) with [`threads`]`(width, height)` threads |
+//! | reads | 1 byte per pixel: 16 per load if width, pitch and address are multiples of 16, else 1 |
 //! | writes | 1 bit per pixel, rows padded to words of 64 |
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
+use super::{ByteImage, row_words};
 use crate::primitives::quotient;
 
+/// Threads per block.
+const BLOCK: u32 = 256;
+/// Threads per word.
+const WORD_THREADS: u32 = 4;
 /// Words that a block packs.
-const BLOCK_WORDS: u32 = 64;
+const BLOCK_WORDS: u32 = BLOCK / WORD_THREADS;
+/// Words that a warp packs.
+const WARP_WORDS: u32 = WARP_SIZE / WORD_THREADS;
 
-/// Number of blocks for an image of `height` rows of `row_words` words.
+/// Threads of [`pack_bytes`](fn@pack_bytes) for an image of `width × height` pixels.
 #[must_use]
-pub const fn blocks(row_words: u32, height: u32) -> u32 {
-    // As `u64`, for images whose last block ends past 2³².
-    (row_words as u64 * height as u64).div_ceil(BLOCK_WORDS as u64) as u32
+pub const fn threads(width: u32, height: u32) -> u64 {
+    row_words(width) as u64 * height as u64 * WORD_THREADS as u64
 }
 
-/// Packs an image of bytes, whose rows begin `pitch` bytes apart. `bits` holds the image's words, as quarters of 16 pixels.
+/// Packs an image of bytes. `bits` are the image's words, as quarters of 16 pixels.
 ///
 /// # Safety
 ///
-/// `bytes` has `pitch * (height - 1) + width` elements, and `pitch` is at least `width`; `bits` has
-/// `4 * row_words * height`, where `row_words` is the width in words, rounded up; the grid has
-/// [`blocks`]`(row_words, height)` blocks; nothing else uses `bits` meanwhile.
-#[kernel(block = 256)]
-pub unsafe fn pack_bytes(
-    bytes: View<'_, u8>,
-    bits: ViewMut<'_, u16>,
-    width: u32,
-    height: u32,
-    row_words: u32,
-    pitch: u32,
-    threshold: u32,
-) {
+/// `bits` has `4 * row_words(width) * height` elements, and nothing else uses it meanwhile. The
+/// launch has [`threads`] threads.
+#[kernel(block = BLOCK)]
+pub unsafe fn pack_bytes(image: ByteImage<'_>, bits: ViewMut<'_, u16>) {
+    let ByteImage {
+        values,
+        width,
+        height,
+        pitch,
+        threshold,
+    } = image;
+    let row_words = row_words(width);
     let t = thread::thread_idx_x();
     let first_word = thread::block_idx_x() * BLOCK_WORDS;
     let words = row_words * height;
-    let aligned = bytes.as_ptr().addr().is_multiple_of(16) && pitch.is_multiple_of(16);
+    let aligned = values.as_ptr().addr().is_multiple_of(16) && pitch.is_multiple_of(16);
     if width.is_multiple_of(16) && aligned {
-        let word = first_word + t / 4;
+        let word = first_word + t / WORD_THREADS;
         if word >= words {
             return;
         }
@@ -54,24 +57,24 @@ pub unsafe fn pack_bytes(
         let mut packed = 0;
         if x < width {
             let at = y as usize * pitch as usize + x as usize;
-            let pixels: [u8; 16] = bytes.ldg_vector(at);
+            let pixels: [u8; 16] = values.ldg_vector(at);
             packed = pack_sixteen(pixels, threshold);
         }
         bits.st(word as usize * 4 + (t % 4) as usize, packed as u16);
         return;
     }
-    // Two ballots a word, one word after the other: a warp packs eight.
+    // A warp packs its words one after the other, each by two ballots.
     let lane = t % WARP_SIZE;
     let warp = t / WARP_SIZE;
     let mut i = 0;
-    while i < 8 {
-        let word = first_word + warp * 8 + i;
+    while i < WARP_WORDS {
+        let word = first_word + warp * WARP_WORDS + i;
         if word < words {
             let y = quotient(word, row_words);
             let x = (word - y * row_words) * 64 + lane;
             let row = y as usize * pitch as usize;
             // planted: pack-width
-            let value = |x: u32| x < width && u32::from(bytes.ldg(row + x as usize)) > threshold;
+            let value = |x: u32| x < width && u32::from(values.ldg(row + x as usize)) > threshold;
             let low = warp::warp_vote_ballot(FULL_MASK, value(x));
             let high = warp::warp_vote_ballot(FULL_MASK, value(x + WARP_SIZE));
             if lane < 4 {
@@ -90,7 +93,7 @@ pub unsafe fn pack_bytes(
 /// Which of the sixteen bytes are above `threshold` (0 to 255), as sixteen bits.
 #[inline(always)]
 pub(crate) fn pack_sixteen(pixels: [u8; 16], threshold: u32) -> u32 {
-    // As an array of words, whose indices are then known when it is compiled.
+    // An array of words, because its indices are constants after unrolling.
     let (words, _) = pixels.as_chunks::<4>();
     let mut packed = 0;
     let mut i = 0;
@@ -107,18 +110,19 @@ pub(crate) fn pack_sixteen(pixels: [u8; 16], threshold: u32) -> u32 {
 #[inline(always)]
 const fn pack_eight(low: u32, high: u32, threshold: u32) -> u32 {
     let (low, high) = (above(low, threshold), above(high, threshold));
-    // Byte i's bits 8 i and 8 i + 4, times 2^(24 - 7 i), land on bits 24 + i and 28 + i; the other products miss those
-    // eight, and each other.
+    // The product moves bits 8 i and 8 i + 4, those of byte i, to bits 24 + i and 28 + i. No other
+    // partial product reaches these eight bits, and none overlap.
     (low >> 7 | high >> 3).wrapping_mul(0x0102_0408) >> 24
 }
 
 /// The highest bit of each byte that is above `threshold`.
 #[inline(always)]
 const fn above(bytes: u32, threshold: u32) -> u32 {
-    /// Every byte's highest bit.
+    /// The highest bit of each byte.
     const HIGH: u32 = 0x8080_8080;
-    // byte > threshold is byte >= threshold + 1. The lower seven bits are compared by a subtraction that can't borrow
-    // from the next byte; the highest bits decide before them: both must be set if that of threshold + 1 is, else one.
+    // byte > threshold means byte >= threshold + 1. A subtraction that can't borrow from the next
+    // byte compares the lower seven bits. If the highest bit of threshold + 1 is set, the byte must
+    // have it too and the lower bits must compare; otherwise either is enough.
     let least = threshold + 1;
     let lower = (bytes | HIGH) - (least & 0x7f) * 0x0101_0101;
     let either = if least >= 128 { 0 } else { HIGH };

@@ -1,16 +1,29 @@
-//! Label: the connected components of a binary image of 1 bit a pixel.
+//! Label: the connected components of a binary image of 1 bit per pixel.
 //!
-//! A component's root is its first pixel in raster order, known by its number `y * width + x`. Components are numbered
-//! 1, 2, … in the order of their roots.
+//! A component's root is its first pixel in raster order, known by its index `y * width + x`.
+//! Components are numbered 1, 2, … in the order of their roots.
 //!
 //! | file | stage |
 //! | --- | --- |
-//! | [`tiles`] | runs joined in tiles in shared memory, then along the tiles' borders; the labels written |
-//! | [`direct`] | pixels joined in global memory, one thread a pixel |
-//! | [`number`] | dense numbers from the bits of the roots |
+//! | [`tiles`] | joins runs in tiles in shared memory, then along the tiles' borders; writes the labels |
+//! | [`direct`] | joins pixels in global memory, one thread per pixel; writes the labels |
+//! | [`number`] | numbers components by the bits of their roots, for both |
 //! | [`statistics`] | area, bounding box and coordinate sums of each component |
 
 pub mod direct;
 pub mod number;
 pub mod statistics;
 pub mod tiles;
+
+use cuda_std::prelude::*;
+
+/// Which neighbours of a foreground pixel belong to its component.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, KernelParam)]
+pub enum Connectivity {
+    /// The four that share a side with it.
+    Four,
+    /// The eight that share a side or a corner with it.
+    #[default]
+    Eight,
+}

@@ -1,25 +1,26 @@
-//! Dense numbers for components, from one bit a pixel that says which pixels are roots.
+//! Numbers components 1, 2, … by the bits of their roots.
 //!
-//! A chunk is 256 words in raster order, what one block counts: a root's number is 1 + the roots in the chunks before its
-//! own + those in the words before its own in the chunk + those before it in its word. The sums over chunks are a
-//! [`scan`] of their counts. To count and to look back in one pass was measured and is slower: a
-//! block's time to find its roots varies, and every later one then waits for the slowest.
+//! A chunk is 256 words in raster order, which one block counts. The number of a root is 1, plus the
+//! roots in the chunks before its own, plus those in the words before its own in the chunk, plus
+//! those before it in its word. The sums over chunks are a [`scan`] of their counts. Counting and
+//! looking back in one pass was measured and takes longer: the time in which blocks find their roots
+//! varies, and all later blocks wait for the slowest.
 //!
 //! | | |
 //! | --- | --- |
-//! | launch | [`count_roots`](fn@count_roots) with [`chunks`]`(words)` blocks of 256 threads, then a scan of `chunks` |
+//! | launch | [`count_roots`](fn@count_roots) with one thread per word, then a scan of `chunks` |
 //! | reads | 1 bit per pixel |
 //! | writes | 2 bytes per word, 4 bytes per chunk |
 
 use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
 
-use crate::primitives::quotient;
-use crate::primitives::scan::{self, warp_inclusive_sum};
+use crate::primitives::{block, quotient, scan};
 
-/// Threads of a block that counts.
-const BLOCK: u32 = 256;
-/// Words in a chunk: one a thread. With four, threads that look for several roots in turn keep their warps waiting.
+/// Threads per block of the kernels that count roots.
+pub(crate) const BLOCK: u32 = 256;
+/// Words per chunk: one per thread. With four, threads that look for several roots one after the
+/// other keep their warps waiting.
 pub const CHUNK: u32 = BLOCK;
 
 /// Chunks of an image of `words` words.
@@ -34,23 +35,24 @@ pub const fn status_len(words: u32) -> u32 {
     scan::status_len(chunks(words))
 }
 
-/// What numbers the roots.
-#[derive(Clone, Copy)]
-pub struct Numbers<'a> {
-    /// One bit a pixel, rows padded to words: the roots.
+/// The number of each root.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, KernelParam)]
+pub struct Numbering<'a> {
+    /// The roots: 1 bit per pixel, rows padded to words.
     pub roots: View<'a, u64>,
-    /// Per word: the roots before it in its chunk.
+    /// Per word: the number of roots before it in its chunk.
     pub in_chunk: View<'a, u16>,
-    /// Per chunk: the roots before it.
+    /// Per chunk: the number of roots before it.
     pub chunks: View<'a, u32>,
-    /// The image's width.
+    /// Pixels per row of the image.
     pub width: u32,
-    /// Words in a row.
+    /// Words per row of the image.
     pub row_words: u32,
 }
 
-impl Numbers<'_> {
-    /// The number of the component whose root is pixel `root`.
+impl Numbering<'_> {
+    /// The number of the component whose root is the pixel with index `root`.
     #[inline(always)]
     #[must_use]
     pub fn number(&self, root: u32) -> u32 {
@@ -63,39 +65,29 @@ impl Numbers<'_> {
     }
 }
 
-/// Where the counts go.
-#[derive(Clone, Copy)]
-pub(crate) struct Counts<'a> {
-    pub(crate) in_chunk: ViewMut<'a, u16>,
-    pub(crate) chunks: ViewMut<'a, u32>,
+/// The numbers of roots that a kernel counts.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, KernelParam)]
+pub struct RootCounts<'a> {
+    /// Per word: the number of roots before it in its chunk.
+    pub in_chunk: ViewMut<'a, u16>,
+    /// Per chunk: the number of its roots.
+    pub chunks: ViewMut<'a, u32>,
 }
 
-/// Counts the roots of the block's chunk, of which the thread has the word `word`; 0 past the last one. For a whole block.
-#[inline(always)]
-pub(crate) fn count_chunk(roots: u64, word: u32, words: u32, counts: Counts<'_>) {
-    let warp_sums = shared_array![u32; (BLOCK / WARP_SIZE) as usize];
-    let t = thread::thread_idx_x();
-    let (warp, lane) = (t / WARP_SIZE, t % WARP_SIZE);
-    let sum = roots.count_ones();
-    let through = warp_inclusive_sum(sum, lane);
-    if lane == WARP_SIZE - 1 {
-        warp_sums.st(warp, through);
-    }
-    // planted: count-barrier, count-branch
-    thread::sync_threads();
-    let mut before = through - sum;
-    let mut chunk_sum = 0;
-    for other in 0..BLOCK / WARP_SIZE {
-        if other == warp {
-            before += chunk_sum;
+impl RootCounts<'_> {
+    /// Counts the roots of the block's chunk. `roots` are those of the thread's word, which has the
+    /// index `word`; 0 past the last of the `words` words. Called by all threads of the block.
+    #[inline(always)]
+    pub(crate) fn count(self, roots: u64, word: u32, words: u32) {
+        let warp_sums = shared_array![u32; (BLOCK / WARP_SIZE) as usize];
+        let sum = block::sum_of_threads(roots.count_ones(), warp_sums);
+        if word < words {
+            self.in_chunk.st(word, sum.before as u16);
         }
-        chunk_sum += warp_sums.ld(other);
-    }
-    if word < words {
-        counts.in_chunk.st(word, before as u16);
-    }
-    if t == 0 {
-        counts.chunks.st(word / CHUNK, chunk_sum);
+        if thread::thread_idx_x() == 0 {
+            self.chunks.st(word / CHUNK, sum.total);
+        }
     }
 }
 
@@ -103,17 +95,12 @@ pub(crate) fn count_chunk(roots: u64, word: u32, words: u32, counts: Counts<'_>)
 ///
 /// # Safety
 ///
-/// `roots` and `in_chunk` have an element per word, `chunks` one per chunk; nothing else uses the latter two meanwhile;
-/// the grid has [`chunks`]`(words)` blocks.
-#[kernel(block = 256)]
-pub unsafe fn count_roots(
-    roots: View<'_, u64>,
-    in_chunk: ViewMut<'_, u16>,
-    chunks: ViewMut<'_, u32>,
-    words: u32,
-) {
+/// `roots` has `words` elements, and `counts` the lengths for them. Nothing else uses `counts`
+/// meanwhile. The launch has `words` threads.
+#[kernel(block = BLOCK)]
+pub unsafe fn count_roots(roots: View<'_, u64>, counts: RootCounts<'_>, words: u32) {
     let word = thread::index_1d();
     // planted: count-return
     let own = if word < words { roots.ldg(word) } else { 0 };
-    count_chunk(own, word, words, Counts { in_chunk, chunks });
+    counts.count(own, word, words);
 }

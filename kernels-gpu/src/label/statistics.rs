@@ -2,27 +2,70 @@
 //!
 //! | | |
 //! | --- | --- |
-//! | launch | [`measure`](fn@measure) with [`blocks`]`(row_words, height)` blocks of 256 threads |
+//! | launch | [`measure`](fn@measure) with [`threads`]`(row_words, height)` threads |
 //! | reads | 1 bit per pixel, 4 bytes per run and word |
-//! | writes | 7 atomics for every stretch of runs of one component that a thread meets |
+//! | writes | 7 atomics for every series of runs of one component that a thread meets |
 //!
-//! A thread goes down 32 rows of one column of words and adds up runs while their label stays the same. The sums are of
-//! integers, so their order does not show.
+//! A thread goes down 32 rows of one column of words, and adds up runs as long as their label stays
+//! the same. The sums are of integers, so the order of additions does not matter.
 
 use cuda_std::prelude::*;
 
+use crate::image::BitImage;
+use crate::primitives::bits::Stretch;
 use crate::primitives::quotient;
 
 /// Rows that a thread goes down.
 const STRIP: u32 = 32;
 
-/// Blocks for an image of `height` rows of `row_words` words.
+/// Threads per block.
+const BLOCK: u32 = 256;
+
+/// Threads of [`measure`](fn@measure) for an image of `height` rows of `row_words` words.
 #[must_use]
-pub const fn blocks(row_words: u32, height: u32) -> u32 {
-    (row_words as u64 * height.div_ceil(STRIP) as u64).div_ceil(256) as u32
+pub const fn threads(row_words: u32, height: u32) -> u64 {
+    row_words as u64 * height.div_ceil(STRIP) as u64
 }
 
-/// What pixels of one component add up to.
+/// The measures of all components: element `i` of each array is that of component `i + 1`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, KernelParam)]
+pub struct ComponentMeasures<'a> {
+    /// Number of pixels. Starts as 0.
+    pub area: ViewMut<'a, u64>,
+    /// Sum of the pixels' columns. Starts as 0.
+    pub sum_x: ViewMut<'a, u64>,
+    /// Sum of the pixels' rows. Starts as 0.
+    pub sum_y: ViewMut<'a, u64>,
+    /// Smallest column. Starts as `u32::MAX`.
+    pub min_x: ViewMut<'a, u32>,
+    /// Smallest row. Starts as `u32::MAX`.
+    pub min_y: ViewMut<'a, u32>,
+    /// Largest column. Starts as 0.
+    pub max_x: ViewMut<'a, u32>,
+    /// Largest row. Starts as 0.
+    pub max_y: ViewMut<'a, u32>,
+}
+
+impl ComponentMeasures<'_> {
+    /// Adds pixels of the component `label`; those of label 0 count for nothing.
+    #[inline(always)]
+    fn add(&self, label: u32, tally: &Tally) {
+        if label != 0 {
+            let i = label - 1;
+            // planted: area-plain-add
+            self.area.atomic_add(i, tally.area);
+            self.sum_x.atomic_add(i, tally.sum_x);
+            self.sum_y.atomic_add(i, tally.sum_y);
+            self.min_x.atomic_min(i, tally.min_x);
+            self.min_y.atomic_min(i, tally.min_y);
+            self.max_x.atomic_max(i, tally.max_x);
+            self.max_y.atomic_max(i, tally.max_y);
+        }
+    }
+}
+
+/// The measures of some pixels of one component.
 #[derive(Clone, Copy)]
 struct Tally {
     area: u64,
@@ -45,7 +88,7 @@ impl Tally {
         max_y: 0,
     };
 
-    /// Adds the pixels of row `y` from column `start` to before `end`.
+    /// Adds the pixels of row `y` from column `start` up to, not including, column `end`.
     #[inline(always)]
     fn add_run(&mut self, y: u32, start: u32, end: u32) {
         let pixels = u64::from(end - start);
@@ -59,28 +102,21 @@ impl Tally {
     }
 }
 
-/// Adds up area, coordinate sums and bounding box of every component: element `i` is component `i + 1`'s.
+/// Adds up the measures of every component.
 ///
 /// # Safety
 ///
-/// `image` has `row_words * height` words and `labels` `width * height` elements, none above the number of components;
-/// the other views have an element per component, all bits 0, or 1 for `min_x` and `min_y`; nothing else uses them
-/// meanwhile; the grid has [`blocks`]`(row_words, height)` blocks.
-#[kernel(block = 256)]
-pub unsafe fn measure(
-    image: View<'_, u64>,
-    labels: View<'_, u32>,
-    area: ViewMut<'_, u64>,
-    sum_x: ViewMut<'_, u64>,
-    sum_y: ViewMut<'_, u64>,
-    min_x: ViewMut<'_, u32>,
-    min_y: ViewMut<'_, u32>,
-    max_x: ViewMut<'_, u32>,
-    max_y: ViewMut<'_, u32>,
-    width: u32,
-    height: u32,
-    row_words: u32,
-) {
+/// `labels` has one element per pixel of `image`, none larger than the length of the arrays of
+/// `measures`, which have the values that they start as. Nothing else uses `measures` meanwhile. The
+/// launch has [`threads`] threads.
+#[kernel(block = BLOCK)]
+pub unsafe fn measure(image: BitImage<'_>, labels: View<'_, u32>, measures: ComponentMeasures<'_>) {
+    let BitImage {
+        words,
+        width,
+        height,
+        row_words,
+    } = image;
     let item = thread::index_1d();
     let strip = quotient(item, row_words);
     let word_x = item - strip * row_words;
@@ -88,19 +124,6 @@ pub unsafe fn measure(
     if strip >= height.div_ceil(STRIP) {
         return;
     }
-    let flush = |label: u32, tally: &Tally| {
-        if label != 0 {
-            let i = label - 1;
-            // planted: area-plain-add
-            area.atomic_add(i, tally.area);
-            sum_x.atomic_add(i, tally.sum_x);
-            sum_y.atomic_add(i, tally.sum_y);
-            min_x.atomic_min(i, tally.min_x);
-            min_y.atomic_min(i, tally.min_y);
-            max_x.atomic_max(i, tally.max_x);
-            max_y.atomic_max(i, tally.max_y);
-        }
-    };
     let mut current = 0;
     let mut tally = Tally::NOTHING;
     let top = strip * STRIP;
@@ -111,23 +134,20 @@ pub unsafe fn measure(
     };
     let mut y = top;
     while y < bottom {
-        let mut rest = image.ldg(y * row_words + word_x);
+        let mut rest = words.ldg(y * row_words + word_x);
         while rest != 0 {
-            let first = rest.trailing_zeros();
-            // Adding the run's first pixel carries to just past its end.
-            let past = rest.wrapping_add(1 << first);
-            let length = (!(rest >> first)).trailing_zeros();
-            rest &= past;
-            let start = word_x * 64 + first;
+            let stretch = Stretch::first(rest);
+            rest = stretch.rest;
+            let (start, end) = (word_x * 64 + stretch.start, word_x * 64 + stretch.end);
             let label = labels.ldg(y * width + start);
             if label != current {
-                flush(current, &tally);
+                measures.add(current, &tally);
                 current = label;
                 tally = Tally::NOTHING;
             }
-            tally.add_run(y, start, start + length);
+            tally.add_run(y, start, end);
         }
         y += 1;
     }
-    flush(current, &tally);
+    measures.add(current, &tally);
 }

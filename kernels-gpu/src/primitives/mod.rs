@@ -1,9 +1,18 @@
 //! Building blocks that the kernels of every job share.
+//!
+//! | tier | file |
+//! | --- | --- |
+//! | one thread | [`bits`]: runs in rows of bits; [`union_find`]: sets on an array of parents |
+//! | warp | [`warp`]: prefix sum |
+//! | block | [`block`]: prefix sums |
+//! | device, as kernels | [`scan`]: exclusive prefix sum; [`sort`]: stable sort by a 32-bit key |
 
 pub mod bits;
+pub mod block;
 pub mod scan;
 pub mod sort;
 pub mod union_find;
+pub mod warp;
 
 /// `a / by`, and 0 for a divisor of 0, which no kernel is launched with: the compiler need not provide for a panic.
 #[inline(always)]

@@ -1,45 +1,54 @@
 //! Exclusive prefix sum of `u32`, in one pass over memory.
 //!
-//! `output[i]` is the sum of `input[0..i]` modulo 2³². Every tile of 6144 elements is read once; its sum is published as
-//! soon as it is known; and the tile is written once all tiles before it have published theirs.
+//! `output[i]` is the sum of `input[0..i]` modulo 2³². Every tile of 6144 elements is read once. Its
+//! sum is published as soon as it is known. The tile is written once the sums of all tiles before it
+//! are published.
 //!
 //! | | |
 //! | --- | --- |
-//! | launch | [`scan_init`](fn@scan_init), then [`scan_exclusive`](fn@scan_exclusive) with [`blocks`]`(n, multiprocessors)` blocks of 256 threads |
+//! | launch | [`scan_init`](fn@scan_init) with [`status_len`]`(n)` threads, then [`scan_exclusive`](fn@scan_exclusive) with [`blocks`]`(n, multiprocessors)` blocks |
 //! | reads | 4 bytes per element, once |
 //! | writes | 4 bytes per element, once |
-//! | besides | 8 bytes of `status` per tile of 6144 elements, read by each block |
+//! | also | 8 bytes of status per tile of 6144 elements, read by each block |
 //!
-//! # How it goes
+//! # Algorithm
 //!
-//! Blocks stay: each takes tile after tile from a counter, and keeps three of them in registers.
+//! The blocks are persistent: each takes tile after tile from a counter, and keeps three of them in
+//! registers.
 //!
 //! | tile | was taken | in this round |
 //! | --- | --- | --- |
 //! | `far` | one round ago | its loads are issued |
 //! | `next` | two rounds ago | its loads have arrived: its sum is published |
-//! | `current` | three rounds ago | it is scanned, moved up by what lies before it, and stored |
+//! | `current` | three rounds ago | it is scanned, raised by the sum of all tiles before it, and stored |
 //!
-//! A block knows the sum of all that lies before its previous tile, and of that tile: it adds the sums of the tiles
-//! between that one and the current one, which are about as many as there are blocks. Warp 0 reads them, 288 at a
-//! time, while the other warps scan. They were published a round ago, so that it seldom waits; and while it does, `far` is
-//! being loaded. No tile waits for another tile's *prefix*, as in a scan with decoupled look-back (Merrill and Garland,
-//! 2016), where the prefix travels from tile to tile.
+//! A block knows the sum of its previous tile and of all tiles before that one. It adds the sums of
+//! the tiles between its previous tile and the current one, about as many as there are blocks.
+//! Warp 0 reads them, 288 at a time, while the other warps scan. They were published a round ago, so
+//! that warp 0 seldom waits, and while it waits, `far` is being loaded. No tile waits for another
+//! tile's *prefix*, in contrast to a scan with decoupled look-back, where the prefix travels from
+//! tile to tile (Duane Merrill and Michael Garland, "Single-pass Parallel Prefix Scan with Decoupled
+//! Look-back", NVIDIA Technical Report NVR-2016-002, 2016).
 //!
-//! A warp holds six rows of 128 elements, 16 bytes per lane and row: lane `l` holds elements `4l` to `4l + 3` of each
-//! row, so that a row's scan is a scan of the lanes' sums, five shuffles, and no transposition.
+//! A warp holds six rows of 128 elements, 16 bytes per lane and row. Lane `l` holds elements `4l` to
+//! `4l + 3` of each row. So the scan of a row is a scan of the lanes' sums, five shuffles, without a
+//! transposition.
 //!
-//! No block waits for a block that has not started: the smallest `current` of all blocks finds all tiles before it
-//! published, since whoever took one of them has published it or has it as a smaller `current`.
+//! No block waits for a block that has not started. Consider the block with the smallest `current`:
+//! each tile before it was taken by a block that has published the tile's sum already, because
+//! otherwise that block's `current` would be smaller.
 //!
-//! On an H200 it moves 3.95 TB/s on 2²⁸ elements, 93 % of a device-to-device copy in the same run. `docs/performance.md`
-//! says what bounds it, and what was tried.
+//! A tile's status is one 64-bit word, state and value together. One relaxed store publishes both,
+//! and no fence is needed.
 //!
-//! A tile's status is one 64-bit word, state and value together, so that one relaxed store publishes both and no
-//! fence is needed.
+//! On an H200, the scan moves 3.95 TB/s on 2²⁸ elements, 93 % of a device-to-device copy in the same
+//! run. `docs/performance.md` says what bounds it and what was tried.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
+
+use super::block;
+use super::warp::inclusive_sum;
 
 /// Threads per block.
 const BLOCK: u32 = 256;
@@ -56,9 +65,9 @@ const BLOCKS_PER_MULTIPROCESSOR: u32 = 2;
 /// Status words that a lane reads at a time.
 const WINDOW: u32 = 9;
 
-/// Status of a tile whose sum is not known yet; else, state 1 and the sum.
+/// Status of a tile whose sum is not known yet. Of another tile: 1 in the upper half, and the sum.
 const UNKNOWN: u64 = 0;
-/// No tile: larger than all.
+/// No tile: an index larger than all.
 const NONE: u32 = u32::MAX;
 
 /// Number of tiles of an array of `n` elements.
@@ -67,8 +76,8 @@ pub const fn tiles(n: u32) -> u32 {
     n.div_ceil(TILE)
 }
 
-/// The blocks to launch for `n` elements on a GPU of so many multiprocessors. Any other number gives the same sums,
-/// later.
+/// The number of blocks for `n` elements on a GPU with `multiprocessors` multiprocessors. Any other
+/// number of blocks gives the same sums, but takes longer.
 #[must_use]
 pub const fn blocks(n: u32, multiprocessors: u32) -> u32 {
     let resident = multiprocessors * BLOCKS_PER_MULTIPROCESSOR;
@@ -85,45 +94,58 @@ pub const fn status_len(n: u32) -> u32 {
     tiles(n)
 }
 
-/// Makes `status` and `ticket` ready for one [`scan_exclusive`](fn@scan_exclusive). One thread per element of `status`.
+/// How the blocks of a scan share the work and pass on their tiles' sums.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, KernelParam)]
+pub struct ScanState<'a> {
+    /// The tiles' sums, once they are known: [`status_len`] elements for an array of `n`.
+    pub status: ViewMut<'a, u64>,
+    /// One element: the next tile that a block takes.
+    pub ticket: ViewMut<'a, u32>,
+}
+
+impl ScanState<'_> {
+    /// Makes the state ready for a scan, for kernels that run before one anyway. Called by at least
+    /// [`status_len`] threads, each with its index `i`.
+    #[inline(always)]
+    pub fn make_ready(self, i: u32) {
+        if (i as usize) < self.status.len() {
+            self.status.st(i, UNKNOWN);
+        }
+        if i == 0 {
+            self.ticket.st(0u32, 0);
+        }
+    }
+}
+
+/// Makes `state` ready for one [`scan_exclusive`](fn@scan_exclusive).
 ///
 /// # Safety
 ///
-/// `ticket` has an element; nothing else uses `status` and `ticket` meanwhile.
-#[kernel(block = 256)]
-pub unsafe fn scan_init(status: ViewMut<'_, u64>, ticket: ViewMut<'_, u32>) {
-    make_ready(status, ticket, thread::index_1d());
+/// The launch has a thread per element of `state.status`. Nothing else uses `state` meanwhile.
+#[kernel(block = BLOCK)]
+pub unsafe fn scan_init(state: ScanState<'_>) {
+    state.make_ready(thread::index_1d());
 }
 
-/// Makes `status` and `ticket` ready, thread `i` element `i`: for kernels that run before a scan anyway.
-#[inline(always)]
-pub(crate) fn make_ready(status: ViewMut<'_, u64>, ticket: ViewMut<'_, u32>, i: u32) {
-    if (i as usize) < status.len() {
-        status.st(i, UNKNOWN);
-    }
-    if i == 0 {
-        ticket.st(0u32, 0);
-    }
-}
-
-/// Writes the exclusive prefix sums of `input` to `output`, and the sum of all `n` elements to `total[0]`.
+/// Writes the exclusive prefix sums of `input` to `output`, and the sum of all `n` elements to
+/// `total[0]`.
 ///
 /// `input` and `output` may be the same memory.
 ///
 /// # Safety
 ///
-/// `input` and `output` have at least `n` elements and start at multiples of 16 bytes; `total` and `ticket` have
-/// an element, `status` has [`status_len`]`(n)`; [`scan_init`](fn@scan_init) has run on `status` and `ticket`; nothing else uses any
-/// of them meanwhile.
-#[kernel(block = 256, min_blocks = 2)]
+/// `input` and `output` have at least `n` elements and start at multiples of 16 bytes; `total` has
+/// one element. `state` is [ready](ScanState::make_ready). Nothing else uses the arrays meanwhile.
+#[kernel(block = BLOCK, min_blocks = 2)]
 pub unsafe fn scan_exclusive(
     input: View<'_, u32>,
     output: ViewMut<'_, u32>,
     total: ViewMut<'_, u32>,
-    status: ViewMut<'_, u64>,
-    ticket: ViewMut<'_, u32>,
+    state: ScanState<'_>,
     n: u32,
 ) {
+    let ScanState { status, ticket } = state;
     let warp_sums = shared_array![u32; WARPS as usize];
     let prefix_before = shared_array![u32; 1];
     let ticket_taken = shared_array![u32; 1];
@@ -143,10 +165,10 @@ pub unsafe fn scan_exclusive(
     let mut current = NONE;
     let mut next_rows = Rows::default();
     let mut current_rows = Rows::default();
-    // Of the current tile: its sum, and the sum of what lies before this warp's part of it.
+    // The sum of the current tile, and the sum of its elements before this warp's rows.
     let mut tile_sum = 0u32;
     let mut warp_prefix = 0u32;
-    // In warp 0: the tiles whose sum `known` holds.
+    // In warp 0: `known` is the sum of the first `known_tiles` tiles.
     let mut known_tiles = 0u32;
     let mut known = 0u32;
 
@@ -167,19 +189,8 @@ pub unsafe fn scan_exclusive(
             }
         }
         let sum = warp::warp_reduce_add(FULL_MASK, sum);
-        if lane == 0 {
-            warp_sums.st(warp, sum);
-        }
-        // planted: scan-sum-barrier
-        thread::sync_threads();
-        let mut next_warp_prefix = 0u32;
-        let mut next_sum = 0u32;
-        for other in 0..WARPS {
-            if other == warp {
-                next_warp_prefix = next_sum;
-            }
-            next_sum = next_sum.wrapping_add(warp_sums.ld(other));
-        }
+        let sums = block::sum_of_warps(sum, 0, warp_sums);
+        let (next_warp_prefix, next_sum) = (sums.before, sums.total);
         if t == 0 && next < tiles {
             // planted: scan-early, scan-unknown, scan-plain-status
             status.st_relaxed(next, 1 << 32 | u64::from(next_sum), Device);
@@ -222,7 +233,8 @@ pub unsafe fn scan_exclusive(
     }
 }
 
-/// The sum of the elements of tiles `first` to `end` (exclusive), once all of them are published. For one whole warp.
+/// The sum of the elements of tiles `first` to `end` (exclusive), once all of them are published.
+/// Called by all threads of one warp.
 #[inline(always)]
 fn sum_of_tiles(status: View<'_, u64>, first: u32, end: u32, lane: u32) -> u32 {
     let read = |word: u64, tile: u32| {
@@ -238,8 +250,9 @@ fn sum_of_tiles(status: View<'_, u64>, first: u32, end: u32, lane: u32) -> u32 {
         let tile = |i: u32| at + lane + i * WARP_SIZE;
         let mut words = [UNKNOWN; WINDOW as usize];
         loop {
-            // All loads of a round are issued before the first is waited for: a trip to the L2 cache takes longer than
-            // issuing them. (Not loops: LLVM would keep the array in memory.)
+            // All loads of a round are issued before the first result is needed, because a load from
+            // the L2 cache takes longer than issuing them all. (In a loop, LLVM would keep the array
+            // in memory.)
             words = [
                 read(words[0], tile(0)),
                 read(words[1], tile(1)),
@@ -268,7 +281,7 @@ fn sum_of_tiles(status: View<'_, u64>, first: u32, end: u32, lane: u32) -> u32 {
     warp::warp_reduce_add(FULL_MASK, sum)
 }
 
-/// A thread's part of a tile: a vector of each of its warp's rows.
+/// A thread's part of a tile: one vector of each of its warp's rows.
 type Rows = [[u32; 4]; ROWS as usize];
 
 /// Turns the warp's rows into their exclusive prefix sums, plus `before`.
@@ -280,7 +293,7 @@ fn scan_rows(rows: &mut Rows, before: u32, lane: u32) {
             .wrapping_add(row[1])
             .wrapping_add(row[2])
             .wrapping_add(row[3]);
-        let inclusive = warp_inclusive_sum(sum, lane);
+        let inclusive = inclusive_sum(sum, lane);
         let mut prefix = before.wrapping_add(inclusive).wrapping_sub(sum);
         for element in row {
             let value = *element;
@@ -293,22 +306,7 @@ fn scan_rows(rows: &mut Rows, before: u32, lane: u32) {
     }
 }
 
-/// The sum of the values of this lane and the lanes before it.
-#[inline(always)]
-pub(crate) fn warp_inclusive_sum(value: u32, lane: u32) -> u32 {
-    let mut sum = value;
-    let mut distance = 1;
-    while distance < WARP_SIZE {
-        let (before, _) = warp::warp_shuffle_up(FULL_MASK, sum, distance, WARP_SIZE);
-        if lane >= distance {
-            sum = sum.wrapping_add(before);
-        }
-        distance *= 2;
-    }
-    sum
-}
-
-/// This thread's part of a tile; zero past the array's end.
+/// Loads this thread's part of a tile; zeros past the array's end.
 #[inline(always)]
 fn load_rows(input: View<'_, u32>, tile: u32, offset: u32, n: u32) -> Rows {
     let start = tile * TILE + offset;

@@ -1,10 +1,10 @@
 //! Binary images in a GPU's memory, for any [`Gpu`].
 
-mod pack;
+pub(crate) mod pack;
 
-pub(crate) use pack::check_bytes;
+use trazar_kernels::image::row_words;
 
-use super::{BinaryImage, WORD_BITS, check_count, check_size};
+use super::{BinaryImage, check_count, check_size};
 use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer};
 
@@ -20,7 +20,7 @@ impl<G: Gpu> DeviceImage<G> {
     /// Copies `image` to the memory of `gpu`, and waits for it.
     ///
     /// # Errors
-    /// `Error::Cuda`, [`Error::Emulator`].
+    /// `Error::Cuda`, [`Error::Emulator`](crate::Error::Emulator).
     pub fn upload(gpu: &G, image: &BinaryImage) -> Result<Self> {
         Ok(Self {
             width: image.width(),
@@ -29,13 +29,13 @@ impl<G: Gpu> DeviceImage<G> {
         })
     }
 
-    /// Takes words that lie in device memory as [`BinaryImage`] describes.
+    /// Takes words in the GPU's memory that are packed as [`BinaryImage`] describes.
     ///
     /// # Errors
     /// Those of [`BinaryImage::from_words`].
     ///
     /// # Safety
-    /// The bits past the width, in the last word of each row, are 0 in all of the image's life.
+    /// The bits past the width, in the last word of each row, are 0 as long as the image exists.
     pub unsafe fn from_words(width: u32, height: u32, words: G::Buffer<u64>) -> Result<Self> {
         check_size(width.into(), height.into())?;
         let needed = u64::from(row_words(width)) * u64::from(height);
@@ -66,22 +66,18 @@ impl<G: Gpu> DeviceImage<G> {
         self.height
     }
 
-    /// Its words.
+    /// The image's words, row by row.
     pub fn words(&self) -> &G::Buffer<u64> {
         &self.words
     }
 
-    /// Copies it to the host.
+    /// Copies the image to the host. Waits for the work on it.
     ///
     /// # Errors
-    /// `Error::Cuda`, [`Error::Emulator`], [`Error::OutOfMemory`].
+    /// `Error::Cuda`, [`Error::Emulator`](crate::Error::Emulator),
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     pub fn to_host(&self) -> Result<BinaryImage> {
         let words = self.words.to_vec()?;
         BinaryImage::from_words(self.width, self.height, words)
     }
-}
-
-/// Words in a row of `width` pixels.
-pub(crate) fn row_words(width: u32) -> u32 {
-    width.div_ceil(WORD_BITS as u32)
 }

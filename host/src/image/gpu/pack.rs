@@ -1,18 +1,21 @@
 //! From one byte per pixel to one bit per pixel.
 
 use cuda_std::View;
-use trazar_kernels::image::pack;
+use trazar_kernels::image::pack::{self, pack_bytes};
+use trazar_kernels::image::{ByteImage, row_words};
 
-use super::{DeviceImage, row_words};
+use super::DeviceImage;
 use crate::error::{Error, Result};
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::image::{check_count, check_size};
 
 impl<G: Gpu> DeviceImage<G> {
-    /// Packs an image of one byte a pixel, row by row without padding: foreground is `value > threshold`.
+    /// Packs an image of one byte per pixel, row by row without padding. Foreground is
+    /// `value > threshold`.
     ///
     /// # Errors
-    /// As [`BinaryImage::from_values`]; [`Error::ImageTooLarge`] past 2³² - 1 pixels; `Error::Cuda`, [`Error::Emulator`].
+    /// Those of [`BinaryImage::from_values`](crate::BinaryImage::from_values);
+    /// [`Error::ImageTooLarge`] for more than 2³² - 1 pixels; `Error::Cuda`, [`Error::Emulator`].
     pub fn pack(
         gpu: &G,
         width: u32,
@@ -22,7 +25,7 @@ impl<G: Gpu> DeviceImage<G> {
     ) -> Result<Self> {
         check_bytes::<G>(width, height, bytes)?;
         let bytes = gpu.using(bytes)?;
-        // SAFETY: the bytes are in use until after the launch.
+        // SAFETY: `gpu` has acquired the bytes until after the launch.
         let image = unsafe {
             Self::pack_pitched(gpu, width, height, bytes.view(), width as usize, threshold)
         }?;
@@ -30,16 +33,20 @@ impl<G: Gpu> DeviceImage<G> {
         Ok(image)
     }
 
-    /// Packs an image of one byte a pixel that lies anywhere in the GPU's memory, its rows `pitch` bytes apart: what another
-    /// library has made there, given as [`View::from_raw_parts`](cuda_std::View::from_raw_parts) of its device address.
-    /// Foreground is `value > threshold`. Nothing is copied but the bits.
+    /// Packs an image of one byte per pixel that lies anywhere in the GPU's memory, for images that
+    /// another library has made there. Foreground is `value > threshold`. The bytes are not copied.
+    ///
+    /// Rows start `pitch` bytes apart. [`View::from_raw_parts`](cuda_std::View::from_raw_parts)
+    /// makes `bytes` from a device address.
     ///
     /// # Errors
-    /// As [`BinaryImage::from_values`]; [`Error::InvalidOption`] for a pitch below the width, [`Error::SizeMismatch`] for fewer
-    /// than `pitch * (height - 1) + width` bytes; `Error::Cuda`, [`Error::Emulator`].
+    /// Those of [`BinaryImage::from_values`](crate::BinaryImage::from_values);
+    /// [`Error::ImageTooLarge`] for more than 2³² - 1 pixels, [`Error::InvalidOption`] for a pitch
+    /// below the width, [`Error::SizeMismatch`] for fewer than `pitch * (height - 1) + width` bytes;
+    /// `Error::Cuda`, [`Error::Emulator`].
     ///
     /// # Safety
-    /// The bytes are there, and nothing writes them, until the work queued on `gpu` so far is done.
+    /// Until the work queued on `gpu` so far is done, the bytes exist and nothing writes them.
     pub unsafe fn pack_pitched(
         gpu: &G,
         width: u32,
@@ -49,7 +56,6 @@ impl<G: Gpu> DeviceImage<G> {
         threshold: u8,
     ) -> Result<Self> {
         check_size(width.into(), height.into())?;
-        let row_words = row_words(width);
         if u64::from(width) * u64::from(height) > u32::MAX.into() {
             return Err(Error::ImageTooLarge {
                 width: width.into(),
@@ -61,7 +67,8 @@ impl<G: Gpu> DeviceImage<G> {
             Ok(pitch) if pitch >= width => pitch,
             _ => {
                 return Err(Error::InvalidOption(format!(
-                    "rows {pitch} bytes apart: an image {width} pixels wide takes from {width} to {} bytes",
+                    "rows {pitch} bytes apart: an image {width} pixels wide takes from {width} to \
+                     {} bytes",
                     u32::MAX
                 )));
             }
@@ -76,20 +83,19 @@ impl<G: Gpu> DeviceImage<G> {
                 unit: "bytes",
             });
         }
-        let mut words = gpu.alloc::<u64>(row_words as usize * height as usize)?;
-        // SAFETY: the sizes were checked or are allocated as the kernel asks for; the bytes are the caller's promise.
+        let mut words = gpu.alloc::<u64>(row_words(width) as usize * height as usize)?;
+        let threads = pack::threads(width, height);
+        let image = ByteImage {
+            values: bytes,
+            width,
+            height,
+            pitch,
+            threshold: threshold.into(),
+        };
+        // SAFETY: the sizes were checked, or are those that the kernel asks for. The caller vouches
+        // for the bytes.
         unsafe {
-            pack::pack_bytes::launch(
-                &gpu.launcher(),
-                pack::blocks(row_words, height),
-                bytes,
-                words.view_mut_as(),
-                width,
-                height,
-                row_words,
-                pitch,
-                threshold.into(),
-            )?;
+            pack_bytes::launch_threads(&gpu.launcher(), threads, image, words.view_mut_as())?;
         }
         Ok(Self {
             width,
@@ -99,7 +105,7 @@ impl<G: Gpu> DeviceImage<G> {
     }
 }
 
-/// Refuses a buffer that is not an image of one byte a pixel.
+/// Refuses a buffer that does not have one byte per pixel.
 pub(crate) fn check_bytes<G: Gpu>(width: u32, height: u32, bytes: &G::Buffer<u8>) -> Result<()> {
     check_size(width.into(), height.into())?;
     let needed = u64::from(width) * u64::from(height);

@@ -16,7 +16,7 @@
 use rayon::prelude::*;
 
 use super::forest::Forest;
-use super::runs::{Word, count_to, places, touching};
+use super::runs::{Word, places, touching};
 use super::statistics;
 use super::strip::{Meter, Strip, background};
 use crate::error::Error;
@@ -170,8 +170,8 @@ impl Seams {
             let (mut row_runs, mut above_runs) = (0, 0);
             for (w, u) in Word::of_row(row).zip(Word::of_row(above)) {
                 for place in places(touching(w, u, connectivity)) {
-                    let run = row_runs + count_to(w.starts(), place);
-                    let over = above_runs + count_to(u.starts(), place);
+                    let run = row_runs + w.runs_through(place);
+                    let over = above_runs + u.runs_through(place);
                     let root = upper.forest.find(upper.last_row[over - 1]);
                     let pair = ((i - 1, root), lower.forest.find(run as u32));
                     if pairs.last() != Some(&pair) {

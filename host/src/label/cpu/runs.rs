@@ -1,9 +1,11 @@
 //! Runs of foreground in rows of bits, and where two rows' runs touch.
 //!
-//! A **run** is a longest piece of consecutive foreground pixels in a row. A run may span words,
-//! so everything here takes the bit to the left of a word along with it ([`Word`]).
+//! A **run** is a longest stretch of consecutive foreground pixels in a row. A run may span words,
+//! so everything here takes the pixel to the left of a word along with it ([`Word`]).
 
-use crate::WORD_BITS;
+use trazar_kernels::primitives::bits::{Stretch, count_through, left_neighbours, starts};
+
+use crate::image::WORD_BITS;
 use crate::label::Connectivity;
 
 /// The most runs that start in one word.
@@ -29,23 +31,28 @@ impl Word {
         })
     }
 
-    /// Each pixel's left neighbour.
-    fn left(self) -> u64 {
-        self.bits << 1 | self.carry
-    }
-
     /// The first pixels of the runs that start in this word.
     pub(super) fn starts(self) -> u64 {
-        self.bits & !self.left()
+        starts(self.bits, self.carry)
+    }
+
+    /// The number of runs that start in this word, up to and including `place`.
+    pub(super) fn runs_through(self, place: usize) -> usize {
+        count_through(self.starts(), place as u32) as usize
+    }
+
+    /// The left neighbour of each pixel.
+    fn left_neighbours(self) -> u64 {
+        left_neighbours(self.bits, self.carry)
     }
 }
 
-/// One bit for each pair of runs that touch, one in `row` and one in `above`, the row over it.
+/// One bit for each pair of touching runs, one in `row` and one in `above`, the row over it.
 ///
-/// The bit's place names the pair: it is the last run that starts at or before it, in each of
-/// the two rows. A pair that spans words has its bit in one of them.
+/// The place of the bit names the pair: in each of the two rows, it is the last run that starts at
+/// or before that place. A pair that spans words has its bit in one of them.
 pub(super) fn touching(row: Word, above: Word, connectivity: Connectivity) -> u64 {
-    let (row_left, above_left) = (row.left(), above.left());
+    let (row_left, above_left) = (row.left_neighbours(), above.left_neighbours());
     // Where two runs overlap, the overlap's first column.
     let overlap = row.bits & above.bits & !(row_left & above_left);
     match connectivity {
@@ -59,7 +66,7 @@ pub(super) fn touching(row: Word, above: Word, connectivity: Connectivity) -> u6
     }
 }
 
-/// The set bits' places, ascending.
+/// The places of the bits that are set, in ascending order.
 pub(super) fn places(mut bits: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let place = bits.trailing_zeros() as usize;
@@ -68,38 +75,30 @@ pub(super) fn places(mut bits: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// How many of the bits up to and including `place` are set.
-pub(super) fn count_to(bits: u64, place: usize) -> usize {
-    (bits << (WORD_BITS - 1 - place)).count_ones() as usize
-}
-
-/// The pieces of runs within one word, as first place and one past the last.
-pub(super) fn pieces(mut bits: u64) -> impl Iterator<Item = (usize, usize)> {
+/// The parts of runs that lie in one word, as the first place and one past the last.
+pub(super) fn stretches(mut bits: u64) -> impl Iterator<Item = (usize, usize)> {
     std::iter::from_fn(move || {
         if bits == 0 {
             return None;
         }
-        let start = bits.trailing_zeros();
-        // Adding at the start carries through the run: it is cleared and its end is set.
-        let carried = bits.wrapping_add(1 << start);
-        let end = (carried & !bits).trailing_zeros();
-        bits &= carried;
-        Some((start as usize, end as usize))
+        let stretch = Stretch::first(bits);
+        bits = stretch.rest;
+        Some((stretch.start as usize, stretch.end as usize))
     })
 }
 
-/// The runs of a row, as first column and one past the last.
+/// The runs of a row, as the first column and one past the last.
 pub(super) fn runs(row: &[u64]) -> impl Iterator<Item = (usize, usize)> + '_ {
-    let mut pieces = row
+    let mut stretches = row
         .iter()
         .enumerate()
         .flat_map(|(i, &bits)| {
-            pieces(bits).map(move |(a, b)| (i * WORD_BITS + a, i * WORD_BITS + b))
+            stretches(bits).map(move |(a, b)| (i * WORD_BITS + a, i * WORD_BITS + b))
         })
         .peekable();
     std::iter::from_fn(move || {
-        let (start, mut end) = pieces.next()?;
-        while let Some((_, more)) = pieces.next_if(|&(next, _)| next == end) {
+        let (start, mut end) = stretches.next()?;
+        while let Some((_, more)) = stretches.next_if(|&(next, _)| next == end) {
             end = more;
         }
         Some((start, end))
@@ -114,16 +113,16 @@ mod tests {
 
     #[test]
     fn splits_a_word() {
-        let all = |bits| pieces(bits).collect::<Vec<_>>();
+        let all = |bits| stretches(bits).collect::<Vec<_>>();
         assert_eq!(all(0), []);
         assert_eq!(all(!0), [(0, 64)]);
         assert_eq!(all(1 << 63), [(63, 64)]);
         assert_eq!(all(0b0110_1011), [(0, 2), (3, 4), (5, 7)]);
         assert_eq!(places(0b1001).collect::<Vec<_>>(), [0, 3]);
         assert_eq!(places(1 << 63).collect::<Vec<_>>(), [63]);
-        assert_eq!(count_to(0b1101, 0), 1);
-        assert_eq!(count_to(0b1101, 2), 2);
-        assert_eq!(count_to(!0, 63), 64);
+        assert_eq!(count_through(0b1101, 0), 1);
+        assert_eq!(count_through(0b1101, 2), 2);
+        assert_eq!(count_through(!0, 63), 64);
     }
 
     /// Runs pixel by pixel.
@@ -164,8 +163,8 @@ mod tests {
                 for (w, u) in Word::of_row(image.row(1)).zip(Word::of_row(image.row(0))) {
                     for place in places(touching(w, u, connectivity)) {
                         found.push((
-                            i + count_to(w.starts(), place) - 1,
-                            j + count_to(u.starts(), place) - 1,
+                            i + w.runs_through(place) - 1,
+                            j + u.runs_through(place) - 1,
                         ));
                     }
                     i += w.starts().count_ones() as usize;

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::forest::Forest;
-use super::runs::{RUNS_PER_WORD, Word, count_to, pieces, places, runs, touching};
+use super::runs::{RUNS_PER_WORD, Word, places, runs, stretches, touching};
 use crate::label::Connectivity;
 use crate::memory::{advise_large_pages, zeroed_vec};
 use crate::progress::Progress;
@@ -198,8 +198,8 @@ fn join_row_anywhere(
         } else {
             new.fill(NONE);
             for place in places(touching(w, u, connectivity)) {
-                let label = &mut row_labels[row_runs + count_to(row_starts, place)];
-                let other = above_labels[above_runs + count_to(above_starts, place)];
+                let label = &mut row_labels[row_runs + w.runs_through(place)];
+                let other = above_labels[above_runs + u.runs_through(place)];
                 *label = if *label == NONE {
                     other
                 } else {
@@ -265,7 +265,7 @@ fn fill_row(
             _ => number(labels[start]),
         };
         if w.starts().count_ones() < BUSY || labels.len() < WORD_BITS {
-            for (start, end) in pieces(w.bits) {
+            for (start, end) in stretches(w.bits) {
                 let label = label_at(labels, start);
                 labels[start..end].fill(label);
             }
@@ -284,7 +284,7 @@ fn fill_row(
         // Short pieces are written in blocks of constant length, into a buffer with room for
         // what they write too much. The next piece, or the background after it, mends that.
         let mut pixels = [0; WORD_BITS + 2 * BLOCK];
-        for (start, end) in pieces(w.bits) {
+        for (start, end) in stretches(w.bits) {
             let label = label_at(labels, start);
             for block in (start..end).step_by(BLOCK) {
                 pixels[block..][..BLOCK].fill(label);

@@ -2,14 +2,14 @@
 
 use std::sync::OnceLock;
 
-use trazar_kernels::label::tiles::Grid;
+use trazar_kernels::label::tiles::layout::TileLayout;
 
-use super::number::Numbering;
 use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::label::Labels;
 
-/// Labels in a GPU's memory.
+/// Labels in a GPU's memory: one per pixel, 0 for background, 1, 2, … for the components in raster
+/// order of their first pixels, as in [`Labels`].
 #[derive(Debug)]
 pub struct DeviceLabels<G: Gpu> {
     width: u32,
@@ -20,12 +20,13 @@ pub struct DeviceLabels<G: Gpu> {
 }
 
 impl<G: Gpu> DeviceLabels<G> {
-    pub(super) fn new(grid: Grid, labels: G::Buffer<u32>, numbering: Numbering<G>) -> Self {
+    /// Labels that the work queued so far writes, and the array of one element for their number.
+    pub(super) fn new(layout: TileLayout, labels: G::Buffer<u32>, total: G::Buffer<u32>) -> Self {
         Self {
-            width: grid.width,
-            height: grid.height,
+            width: layout.width,
+            height: layout.height,
             labels,
-            total: numbering.total,
+            total,
             count: OnceLock::new(),
         }
     }
@@ -40,15 +41,15 @@ impl<G: Gpu> DeviceLabels<G> {
         self.height
     }
 
-    /// The labels, row by row.
+    /// The labels, row by row, without padding.
     pub fn labels(&self) -> &G::Buffer<u32> {
         &self.labels
     }
 
-    /// The number of components. The first call waits for the work on the labels and fetches it.
+    /// The number of components. The first call waits for the labels and copies the number.
     ///
     /// # Errors
-    /// `Error::Cuda`, [`Error::Emulator`].
+    /// `Error::Cuda`, [`Error::Emulator`](crate::Error::Emulator).
     pub fn count(&self) -> Result<u32> {
         if let Some(&count) = self.count.get() {
             return Ok(count);
@@ -58,10 +59,10 @@ impl<G: Gpu> DeviceLabels<G> {
         Ok(*self.count.get_or_init(|| count[0]))
     }
 
-    /// Copies the labels to the host.
+    /// Copies the labels to the host: 4 bytes per pixel. Waits for them.
     ///
     /// # Errors
-    /// `Error::Cuda`, [`Error::Emulator`].
+    /// `Error::Cuda`, [`Error::Emulator`](crate::Error::Emulator).
     pub fn to_host(&self) -> Result<Labels> {
         Ok(Labels {
             width: self.width,

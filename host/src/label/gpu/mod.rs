@@ -1,13 +1,16 @@
-//! Label with kernels: the pipelines, for any [`Gpu`], with images and labels that stay there.
+//! Label with kernels, on any [`Gpu`]. Images and labels stay in its memory.
 //!
-//! | algorithm | kernels |
-//! |---|---|
-//! | [`LabelAlgorithm::Tiles`] | `tiles_label` (or `tiles_label_bytes`), `tiles_merge`, `tiles_flatten`, scan, `tiles_write` |
-//! | [`LabelAlgorithm::Direct`] | `direct_start`, `direct_join`, `direct_flatten`, `count_roots`, scan, `direct_write` |
+//! | algorithm | file | kernels |
+//! |---|---|---|
+//! | [`LabelAlgorithm::Tiles`] | `tiles.rs` | `tiles_label` (or `tiles_label_bytes`), `tiles_merge`, `tiles_flatten`, scan, `tiles_write` |
+//! | [`LabelAlgorithm::Direct`] | `direct.rs` | `direct_start`, `direct_join`, `direct_flatten`, `count_roots`, scan, `direct_write` |
+//!
+//! `number.rs` numbers the components of both, and `statistics.rs` measures them.
 //!
 //! # Memory
-//! On the GPU, in bytes a pixel: 1/8 for the image, 4 for the labels; while `Tiles` works, 1.2 more (1 for the runs of its
-//! tiles, of which it touches only what there are), while `Direct` works, 0.2 more.
+//! On the GPU, in bytes per pixel: 1/8 for the image, 4 for the labels. `Tiles` needs 1.2 more while
+//! it works: 1 of them is for as many runs as tiles can have, and only the runs that there are get
+//! touched. `Direct` needs 0.2 more.
 
 mod direct;
 mod labels;
@@ -15,7 +18,7 @@ mod number;
 mod statistics;
 mod tiles;
 
-use trazar_kernels::label::tiles::Grid;
+use trazar_kernels::label::tiles::layout::TileLayout;
 
 use super::{Connectivity, LabelAlgorithm, LabelOptions, Labels};
 #[cfg(feature = "cuda")]
@@ -24,7 +27,7 @@ use crate::error::{Error, Result};
 use crate::gpu::Gpu;
 use crate::image::BinaryImage;
 use crate::image::gpu::DeviceImage;
-use crate::image::gpu::check_bytes;
+use crate::image::gpu::pack::check_bytes;
 pub use labels::DeviceLabels;
 use tiles::Tiles;
 
@@ -50,7 +53,7 @@ pub struct DeviceLabeler<G: Gpu> {
 
 #[cfg(feature = "cuda")]
 impl DeviceLabeler<Queue> {
-    /// Compiles the kernels for `device` and makes a stream.
+    /// Compiles the kernels for `device`, and creates a stream.
     ///
     /// # Errors
     /// [`Error::Cuda`].
@@ -70,30 +73,31 @@ impl<G: Gpu> DeviceLabeler<G> {
         Self { gpu }
     }
 
-    /// What it works on.
+    /// The GPU that it works on.
     pub fn gpu(&self) -> &G {
         &self.gpu
     }
 
-    /// Labels `image`: queues the work, which an NVIDIA GPU does while the host runs on.
+    /// Labels `image`. On an NVIDIA GPU, this queues the work and returns before it is done.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] for an algorithm of the processor, [`Error::ImageTooLarge`] past 2³² - 1 pixels; `Error::Cuda`, [`Error::Emulator`].
+    /// [`Error::Unavailable`] for an algorithm of the processor, [`Error::ImageTooLarge`] for more
+    /// than 2³² - 1 pixels; `Error::Cuda`, [`Error::Emulator`].
     pub fn label(
         &self,
         image: &DeviceImage<G>,
         connectivity: Connectivity,
         algorithm: LabelAlgorithm,
     ) -> Result<DeviceLabels<G>> {
-        let grid = grid(image.width(), image.height())?;
+        let layout = tile_layout(image.width(), image.height())?;
         algorithm.check_runs_on(G::DEVICE)?;
-        // The image may be dropped before the work is done: its memory then goes back after it.
+        // If the image is dropped before the work is done, its memory is freed only afterwards.
         let image = self.gpu.using(image.words())?;
         let labels = match algorithm {
-            LabelAlgorithm::Direct => direct::label(&self.gpu, &image, grid, connectivity)?,
+            LabelAlgorithm::Direct => direct::label(&self.gpu, &image, layout, connectivity)?,
             _ => {
-                let mut tiles = Tiles::new(&self.gpu, grid, connectivity)?;
-                // SAFETY: an image of the grid's size, in use.
+                let mut tiles = Tiles::new(&self.gpu, layout, connectivity)?;
+                // SAFETY: the image is of the layout's size, and `gpu` has acquired it.
                 unsafe {
                     tiles.label(&self.gpu, &image)?;
                     tiles.finish(&self.gpu, &image)?
@@ -104,9 +108,11 @@ impl<G: Gpu> DeviceLabeler<G> {
         Ok(labels)
     }
 
-    /// Labels an image of one byte a pixel, row by row without padding, whose foreground is `value > threshold`, with
-    /// [`LabelAlgorithm::Tiles`]. Also gives the image of bits: where the width is a multiple of 16, the kernel that reads
-    /// the bytes labels them too, which is faster than [`DeviceImage::pack`] before [`label`](Self::label).
+    /// Labels an image of one byte per pixel, row by row without padding, with
+    /// [`LabelAlgorithm::Tiles`]. Foreground is `value > threshold`. Also returns the image of bits.
+    ///
+    /// If the width is a multiple of 16, one kernel reads the bytes and labels them, which is faster
+    /// than [`DeviceImage::pack`] before [`label`](Self::label).
     ///
     /// # Errors
     /// Those of [`DeviceImage::pack`] and [`label`](Self::label).
@@ -124,11 +130,11 @@ impl<G: Gpu> DeviceLabeler<G> {
             return Ok((image, labels));
         }
         check_bytes::<G>(width, height, bytes)?;
-        let grid = grid(width, height)?;
+        let layout = tile_layout(width, height)?;
         let bytes = self.gpu.using(bytes)?;
-        let mut words = self.gpu.alloc(grid.words() as usize)?;
-        let mut tiles = Tiles::new(&self.gpu, grid, connectivity)?;
-        // SAFETY: sizes were checked or are the grid's, and the bytes are in use.
+        let mut words = self.gpu.alloc(layout.words() as usize)?;
+        let mut tiles = Tiles::new(&self.gpu, layout, connectivity)?;
+        // SAFETY: the sizes were checked or are the layout's, and `gpu` has acquired the bytes.
         let labels = unsafe {
             tiles.label_bytes(&self.gpu, &bytes, threshold, &mut words)?;
             tiles.finish(&self.gpu, &words)?
@@ -138,7 +144,7 @@ impl<G: Gpu> DeviceLabeler<G> {
         Ok((image, labels))
     }
 
-    /// Labels an image of the host's.
+    /// Labels an image in the host's memory.
     pub(crate) fn label_host(
         &self,
         image: &BinaryImage,
@@ -159,9 +165,12 @@ impl<G: Gpu> DeviceLabeler<G> {
     }
 }
 
-/// The tiles of an image, if its pixels can be numbered with 32 bits.
-fn grid(width: u32, height: u32) -> Result<Grid> {
-    Grid::new(width, height).ok_or(Error::ImageTooLarge {
+/// The tiles of an image.
+///
+/// # Errors
+/// [`Error::ImageTooLarge`] if 32 bits can't index its pixels.
+fn tile_layout(width: u32, height: u32) -> Result<TileLayout> {
+    TileLayout::new(width, height).ok_or(Error::ImageTooLarge {
         width: width.into(),
         height: height.into(),
         limit: "on the GPU, pixels are numbered with 32 bits; label it on the CPU, or in parts",

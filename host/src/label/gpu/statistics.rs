@@ -1,23 +1,26 @@
 //! The components' measures.
 
-use trazar_kernels::label::statistics;
+use trazar_kernels::image::{BitImage, row_words};
+use trazar_kernels::label::statistics::{self, ComponentMeasures};
 
 use super::DeviceLabeler;
 use super::labels::DeviceLabels;
 use crate::error::{Error, Result};
 use crate::geometry::BoundingBox;
 use crate::gpu::{Gpu, GpuBuffer};
-use crate::image::gpu::{DeviceImage, row_words};
+use crate::image::gpu::DeviceImage;
 use crate::label::Component;
 
 impl<G: Gpu> DeviceLabeler<G> {
-    /// Measures the components of `image`, whose labels are `labels`.
+    /// Measures the components of `image`, whose labels are `labels`: element `i` is component
+    /// `i + 1`. Waits for the labels.
     ///
     /// # Errors
-    /// [`Error::SizeMismatch`] if they are not of one size; `Error::Cuda`, [`Error::Emulator`].
+    /// [`Error::SizeMismatch`] if image and labels differ in size; `Error::Cuda`,
+    /// [`Error::Emulator`].
     ///
     /// # Safety
-    /// `labels` is what [`DeviceLabeler::label`] has given for `image`.
+    /// `labels` is the result of [`DeviceLabeler::label`] for `image`.
     pub unsafe fn measure(
         &self,
         image: &DeviceImage<G>,
@@ -50,24 +53,30 @@ impl<G: Gpu> DeviceLabeler<G> {
         let words = gpu.using(image.words())?;
         let by_pixel = gpu.using(labels.labels())?;
         let row_words = row_words(image.width());
-        // SAFETY: an element per component each, filled as the kernel asks for; no label is above their number, which the
-        // caller vouches for.
+        let bits = BitImage {
+            words: words.view(),
+            width: image.width(),
+            height: image.height(),
+            row_words,
+        };
+        let measures = ComponentMeasures {
+            area: area.view_mut(),
+            sum_x: sum_x.view_mut(),
+            sum_y: sum_y.view_mut(),
+            min_x: min_x.view_mut(),
+            min_y: min_y.view_mut(),
+            max_x: max_x.view_mut(),
+            max_y: max_y.view_mut(),
+        };
+        // SAFETY: the arrays of measures have one element per component, and the values that they
+        // start as. No label is larger than their number, by the caller's promise.
         unsafe {
-            statistics::measure::launch(
+            statistics::measure::launch_threads(
                 &gpu.launcher(),
-                statistics::blocks(row_words, image.height()),
-                words.view(),
+                statistics::threads(row_words, image.height()),
+                bits,
                 by_pixel.view(),
-                area.view_mut(),
-                sum_x.view_mut(),
-                sum_y.view_mut(),
-                min_x.view_mut(),
-                min_y.view_mut(),
-                max_x.view_mut(),
-                max_y.view_mut(),
-                image.width(),
-                image.height(),
-                row_words,
+                measures,
             )?;
         }
         words.finish()?;

@@ -1,59 +1,79 @@
-//! Labelling in tiles.
+//! Labelling in tiles: [`LabelAlgorithm::Tiles`](crate::LabelAlgorithm::Tiles).
 
-use trazar_kernels::label::number;
-use trazar_kernels::label::tiles::{self, Grid};
+use trazar_kernels::image::ByteImage;
+use trazar_kernels::label::tiles::flatten::tiles_flatten;
+use trazar_kernels::label::tiles::label::{tiles_label, tiles_label_bytes};
+use trazar_kernels::label::tiles::layout::TileLayout;
+use trazar_kernels::label::tiles::merge::tiles_merge;
+use trazar_kernels::label::tiles::runs::{TileComponents, TileRuns, TileRunsMut};
+use trazar_kernels::label::tiles::write::tiles_write;
+use trazar_kernels::primitives::scan::ScanState;
 
 use super::labels::DeviceLabels;
-use super::number::Numbering;
+use super::number::NumberingBuffers;
 use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::label::Connectivity;
 
-/// What [`LabelAlgorithm::Tiles`] works in. One of the kernels that label tiles comes first, then
-/// [`finish`](Self::finish).
+/// The arrays of one labelling in tiles. Either [`label`](Self::label) or
+/// [`label_bytes`](Self::label_bytes) comes first, then [`finish`](Self::finish).
 pub(super) struct Tiles<G: Gpu> {
-    grid: Grid,
-    eight: u32,
+    layout: TileLayout,
+    connectivity: Connectivity,
     labels: G::Buffer<u32>,
-    numbering: Numbering<G>,
+    numbering: NumberingBuffers<G>,
     firsts: G::Buffer<u16>,
     offsets: G::Buffer<u16>,
     sides: G::Buffer<u32>,
 }
 
 impl<G: Gpu> Tiles<G> {
-    pub(super) fn new(gpu: &G, grid: Grid, connectivity: Connectivity) -> Result<Self> {
+    pub(super) fn new(gpu: &G, layout: TileLayout, connectivity: Connectivity) -> Result<Self> {
         Ok(Self {
-            grid,
-            eight: connectivity.eight(),
-            labels: gpu.alloc(grid.width as usize * grid.height as usize)?,
-            numbering: Numbering::new(gpu, grid.words())?,
-            firsts: gpu.alloc(grid.firsts_len())?,
-            offsets: gpu.alloc(grid.offsets_len())?,
-            sides: gpu.alloc(grid.sides_len())?,
+            layout,
+            connectivity,
+            labels: gpu.alloc(layout.width as usize * layout.height as usize)?,
+            numbering: NumberingBuffers::new(gpu, layout.words())?,
+            firsts: gpu.alloc(layout.firsts_len())?,
+            offsets: gpu.alloc(layout.offsets_len())?,
+            sides: gpu.alloc(layout.sides_len())?,
         })
+    }
+
+    /// What the kernels that label tiles write.
+    fn outputs(&mut self) -> (TileRunsMut<'_>, TileComponents<'_>, ScanState<'_>) {
+        let runs = TileRunsMut {
+            firsts: self.firsts.view_mut(),
+            offsets: self.offsets.view_mut(),
+            sides: self.sides.view_mut(),
+        };
+        let components = TileComponents {
+            parents: self.labels.view_mut(),
+            roots: self.numbering.roots.view_mut(),
+        };
+        (runs, components, self.numbering.scan.state())
     }
 
     /// Labels each tile of `image`.
     ///
     /// # Safety
-    /// `image` has the grid's words, and `gpu` has acquired it.
+    /// `image` has the layout's words, and `gpu` has acquired it.
     pub(super) unsafe fn label(&mut self, gpu: &G, image: &G::Buffer<u64>) -> Result<()> {
-        // SAFETY: all buffers have the lengths that the kernel asks for, and are used by this queue alone.
+        let (on, layout, connectivity) = (&gpu.launcher(), self.layout, self.connectivity);
+        let (runs, components, scan) = self.outputs();
+        let tiles = layout.tiles();
+        // SAFETY: all arrays have the lengths that the kernel asks for, and only this queue uses
+        // them.
         unsafe {
-            tiles::tiles_label::launch(
-                &gpu.launcher(),
-                self.grid.tiles(),
+            tiles_label::launch(
+                on,
+                tiles,
                 image.view(),
-                self.labels.view_mut(),
-                self.firsts.view_mut(),
-                self.offsets.view_mut(),
-                self.sides.view_mut(),
-                self.numbering.roots.view_mut(),
-                self.numbering.status.view_mut(),
-                self.numbering.ticket.view_mut(),
-                self.grid,
-                self.eight,
+                runs,
+                components,
+                scan,
+                layout,
+                connectivity,
             )
         }
     }
@@ -61,8 +81,8 @@ impl<G: Gpu> Tiles<G> {
     /// Labels each tile of an image of bytes, and writes its bits to `image`.
     ///
     /// # Safety
-    /// `bytes` has a value a pixel, in rows of a multiple of 16, and `gpu` has acquired it; `image` has the grid's words, and
-    /// is the queue's own.
+    /// `bytes` has one value per pixel, in rows of a multiple of 16, and `gpu` has acquired it.
+    /// `image` has the layout's words and belongs to `gpu`.
     pub(super) unsafe fn label_bytes(
         &mut self,
         gpu: &G,
@@ -70,23 +90,29 @@ impl<G: Gpu> Tiles<G> {
         threshold: u8,
         image: &mut G::Buffer<u64>,
     ) -> Result<()> {
-        // SAFETY: as in `label`, and the bytes start at a multiple of 16 bytes, as every buffer does.
+        let (on, layout, connectivity) = (&gpu.launcher(), self.layout, self.connectivity);
+        let (runs, components, scan) = self.outputs();
+        let bytes = ByteImage {
+            values: bytes.view(),
+            width: layout.width,
+            height: layout.height,
+            pitch: layout.width,
+            threshold: threshold.into(),
+        };
+        let (tiles, image) = (layout.tiles(), image.view_mut());
+        // SAFETY: as in `label`, and the bytes start at a multiple of 16 bytes, as every buffer
+        // does.
         unsafe {
-            tiles::tiles_label_bytes::launch(
-                &gpu.launcher(),
-                self.grid.tiles(),
-                bytes.view(),
-                image.view_mut(),
-                self.labels.view_mut(),
-                self.firsts.view_mut(),
-                self.offsets.view_mut(),
-                self.sides.view_mut(),
-                self.numbering.roots.view_mut(),
-                self.numbering.status.view_mut(),
-                self.numbering.ticket.view_mut(),
-                self.grid,
-                self.eight,
-                threshold.into(),
+            tiles_label_bytes::launch(
+                on,
+                tiles,
+                bytes,
+                image,
+                runs,
+                components,
+                scan,
+                layout,
+                connectivity,
             )
         }
     }
@@ -100,49 +126,37 @@ impl<G: Gpu> Tiles<G> {
         gpu: &G,
         image: &G::Buffer<u64>,
     ) -> Result<DeviceLabels<G>> {
-        let Self { grid, eight, .. } = self;
-        let on = &gpu.launcher();
-        // SAFETY: all buffers have the lengths that the kernels ask for, and are used by this queue alone; the launches follow
-        // each other as the kernels ask for.
+        let (on, layout, connectivity) = (&gpu.launcher(), self.layout, self.connectivity);
+        let runs = TileRuns {
+            firsts: self.firsts.view(),
+            offsets: self.offsets.view(),
+            sides: self.sides.view(),
+        };
+        // SAFETY: all arrays have the lengths that the kernels ask for, and only this queue uses
+        // them. The launches are in the order that the kernels ask for.
         unsafe {
-            // planted: merge-grid
-            let merge_blocks = grid.merge_threads().div_ceil(128) as u32;
-            if merge_blocks > 0 {
-                tiles::tiles_merge::launch(
-                    on,
-                    merge_blocks,
-                    image.view(),
-                    self.labels.view_mut(),
-                    self.firsts.view(),
-                    self.offsets.view(),
-                    self.sides.view(),
-                    grid,
-                    eight,
-                )?;
-            }
-            tiles::tiles_flatten::launch(
+            tiles_merge::launch_threads(
                 on,
-                number::chunks(grid.words()),
-                self.labels.view_mut(),
-                self.numbering.roots.view_mut(),
-                self.numbering.in_chunk.view_mut(),
-                self.numbering.chunks.view_mut(),
-                grid,
-            )?;
-            self.numbering.scan_chunks(gpu)?;
-            tiles::tiles_write::launch(
-                on,
-                grid.tiles(),
+                // planted: merge-grid
+                layout.merge_threads(),
                 image.view(),
+                runs,
                 self.labels.view_mut(),
-                self.firsts.view(),
-                self.offsets.view(),
-                self.numbering.roots.view(),
-                self.numbering.in_chunk.view(),
-                self.numbering.chunks.view(),
-                grid,
+                layout,
+                connectivity,
             )?;
+            let components = TileComponents {
+                parents: self.labels.view_mut(),
+                roots: self.numbering.roots.view_mut(),
+            };
+            let counts = self.numbering.counts.views_mut();
+            tiles_flatten::launch_threads(on, layout.words(), components, counts, layout)?;
+            self.numbering.scan_chunks(gpu)?;
+            let numbering = self.numbering.numbering(layout);
+            let labels = self.labels.view_mut();
+            let tiles = layout.tiles();
+            tiles_write::launch(on, tiles, image.view(), runs, numbering, labels, layout)?;
         }
-        Ok(DeviceLabels::new(grid, self.labels, self.numbering))
+        Ok(DeviceLabels::new(layout, self.labels, self.numbering.total))
     }
 }

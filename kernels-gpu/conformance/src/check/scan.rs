@@ -1,6 +1,6 @@
 //! The product's prefix sum, on lengths around every boundary of its tiles.
 
-use trazar_kernels::primitives::scan::{self, TILE};
+use trazar_kernels::primitives::scan::{self, ScanState, TILE};
 
 use super::{Buffer, Device, equal, launched, numbers};
 
@@ -37,14 +37,16 @@ pub(super) fn check<D: Device>(device: &D) -> Result<(), String> {
         let total = Buffer::new(device, &[0u32]);
         let status = Buffer::new(device, &vec![u64::MAX; scan::status_len(n) as usize]);
         let ticket = Buffer::new(device, &[u32::MAX]);
-        let init_blocks = scan::status_len(n).div_ceil(256);
+        let state = ScanState {
+            status: status.view_mut(),
+            ticket: ticket.view_mut(),
+        };
         // SAFETY: lengths, alignment and order as the kernels ask.
         unsafe {
-            launched(scan::scan_init::launch(
+            launched(scan::scan_init::launch_threads(
                 device,
-                init_blocks,
-                status.view_mut(),
-                ticket.view_mut(),
+                scan::status_len(n),
+                state,
             ))?;
             launched(scan::scan_exclusive::launch(
                 device,
@@ -52,8 +54,7 @@ pub(super) fn check<D: Device>(device: &D) -> Result<(), String> {
                 from.view(),
                 to.view_mut(),
                 total.view_mut(),
-                status.view_mut(),
-                ticket.view_mut(),
+                state,
                 n,
             ))?;
         }

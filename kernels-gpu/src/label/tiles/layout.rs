@@ -1,0 +1,162 @@
+//! How an image is cut into tiles, and which word of its tile a thread works on.
+
+use cuda_std::prelude::*;
+
+use crate::primitives::quotient;
+
+/// A tile's width in words.
+pub(super) const COLUMNS: u32 = 4;
+/// A tile's height.
+pub(super) const ROWS: u32 = 64;
+/// Threads per block: one for each word of a tile.
+pub(super) const BLOCK: u32 = COLUMNS * ROWS;
+/// A tile's width in pixels.
+pub(super) const WIDTH: u32 = COLUMNS * 64;
+/// Threads that join one word's width of border, or 64 rows of it.
+pub(super) const PARTS: u32 = 4;
+/// Words per row of a tile in shared memory: the tile's, and a zero, which is the word to the right
+/// of this row and the word to the left of the next one.
+pub(super) const STRIDE: u32 = COLUMNS + 1;
+
+/// An image's size and its tiles.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod)]
+pub struct TileLayout {
+    /// Pixels per row of the image.
+    pub width: u32,
+    /// Rows of the image.
+    pub height: u32,
+    /// Words per row of the image.
+    pub row_words: u32,
+    /// Tiles per row of tiles.
+    pub tiles_x: u32,
+    /// Rows of tiles.
+    pub tiles_y: u32,
+    /// Elements of `firsts` per tile: the most runs that a tile of the image can have.
+    pub tile_runs: u32,
+}
+
+impl TileLayout {
+    /// The tiles of an image of `width × height` pixels. `None` if 32 bits can't index the pixels,
+    /// the words or the runs of all tiles.
+    #[must_use]
+    pub const fn new(width: u32, height: u32) -> Option<Self> {
+        let row_words = width.div_ceil(64);
+        let tiles_x = row_words.div_ceil(COLUMNS);
+        let tiles_y = height.div_ceil(ROWS);
+        let widest = if width < WIDTH { width } else { WIDTH };
+        let tile_runs = ROWS * widest.div_ceil(2);
+        let most = u32::MAX as u64;
+        let tiles = tiles_x as u64 * tiles_y as u64;
+        if width as u64 * height as u64 > most
+            || row_words as u64 * height as u64 > most - BLOCK as u64
+            || tiles * tile_runs as u64 > most
+            || tiles * BLOCK as u64 > most
+        {
+            return None;
+        }
+        Some(Self {
+            width,
+            height,
+            row_words,
+            tiles_x,
+            tiles_y,
+            tile_runs,
+        })
+    }
+
+    /// Words of the image.
+    #[must_use]
+    pub const fn words(self) -> u32 {
+        self.row_words * self.height
+    }
+
+    /// Tiles of the image.
+    #[must_use]
+    pub const fn tiles(self) -> u32 {
+        self.tiles_x * self.tiles_y
+    }
+
+    /// Length of `firsts`.
+    #[must_use]
+    pub const fn firsts_len(self) -> usize {
+        self.tiles() as usize * self.tile_runs as usize
+    }
+
+    /// Length of `offsets`.
+    #[must_use]
+    pub const fn offsets_len(self) -> usize {
+        self.tiles() as usize * BLOCK as usize
+    }
+
+    /// Length of `sides`.
+    #[must_use]
+    pub const fn sides_len(self) -> usize {
+        self.tiles() as usize * 4
+    }
+
+    /// Threads of [`tiles_merge`](fn@super::merge::tiles_merge): one for every 16 pixels of border
+    /// below a tile, and one for every 16 rows of border between tiles side by side.
+    #[must_use]
+    pub const fn merge_threads(self) -> u64 {
+        let below = (self.tiles_y as u64).saturating_sub(1) * self.row_words as u64 * PARTS as u64;
+        let beside = (self.tiles_x as u64).saturating_sub(1) * self.tiles_y as u64 * PARTS as u64;
+        below + beside
+    }
+}
+
+/// The row and the column in the tile of a position in it.
+#[inline(always)]
+pub(super) const fn split(position: u32) -> (u32, u32) {
+    (position / WIDTH, position % WIDTH)
+}
+
+/// This thread's word of its block's tile.
+#[derive(Clone, Copy)]
+pub(super) struct TileWord {
+    /// Index of the tile.
+    pub(super) tile: u32,
+    /// Column and row of the tile among the tiles.
+    pub(super) tile_x: u32,
+    pub(super) tile_y: u32,
+    /// Row of the word in the tile, and its column in words.
+    pub(super) row: u32,
+    pub(super) column: u32,
+    /// Row of the word in the image, and its column in words.
+    pub(super) y: u32,
+    pub(super) word_x: u32,
+    /// Whether the image has the word.
+    pub(super) inside: bool,
+    /// Index of the word in the image.
+    pub(super) index: u32,
+}
+
+impl TileWord {
+    #[inline(always)]
+    pub(super) fn of_thread(layout: TileLayout) -> Self {
+        let t = thread::thread_idx_x();
+        let tile = thread::block_idx_x();
+        let tile_y = quotient(tile, layout.tiles_x);
+        let tile_x = tile - tile_y * layout.tiles_x;
+        let (row, column) = (t / COLUMNS, t % COLUMNS);
+        let (y, word_x) = (tile_y * ROWS + row, tile_x * COLUMNS + column);
+        Self {
+            tile,
+            tile_x,
+            tile_y,
+            row,
+            column,
+            y,
+            word_x,
+            // planted: tile-inside
+            inside: y < layout.height && word_x < layout.row_words,
+            index: y * layout.row_words + word_x,
+        }
+    }
+
+    /// Index of the word among the tile's words in shared memory.
+    #[inline(always)]
+    pub(super) const fn at(&self) -> u32 {
+        (self.row + 1) * STRIDE + self.column + 1
+    }
+}

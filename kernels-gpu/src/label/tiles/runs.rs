@@ -1,0 +1,42 @@
+//! What the kernels know of tiles' runs and of the components that they form.
+
+use cuda_std::prelude::*;
+
+/// The runs of all tiles, as [`tiles_label`](fn@super::label::tiles_label) finds them.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, KernelParam)]
+pub struct TileRuns<'a> {
+    /// Per tile and run: the first pixel of the run's component within the tile, as a position in
+    /// the tile. [`firsts_len`](super::layout::TileLayout::firsts_len) elements.
+    pub firsts: View<'a, u16>,
+    /// Per tile and word: index of the word's first run in the tile.
+    /// [`offsets_len`](super::layout::TileLayout::offsets_len) elements.
+    pub offsets: View<'a, u16>,
+    /// Per tile: its first and its last column of pixels, 64 bits each, as halves.
+    /// [`sides_len`](super::layout::TileLayout::sides_len) elements.
+    pub sides: View<'a, u32>,
+}
+
+/// The arrays of [`TileRuns`], to be written.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, KernelParam)]
+pub struct TileRunsMut<'a> {
+    /// [`TileRuns::firsts`].
+    pub firsts: ViewMut<'a, u16>,
+    /// [`TileRuns::offsets`].
+    pub offsets: ViewMut<'a, u16>,
+    /// [`TileRuns::sides`].
+    pub sides: ViewMut<'a, u32>,
+}
+
+/// The components of all tiles, as nodes of the image's union-find.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, KernelParam)]
+pub struct TileComponents<'a> {
+    /// Per pixel of the image: if it is the first pixel of a tile's component, its parent, a pixel
+    /// index.
+    pub parents: ViewMut<'a, u32>,
+    /// Per word of the image: the first pixels of tiles' components, of which only the roots remain
+    /// after [`tiles_flatten`](fn@super::flatten::tiles_flatten).
+    pub roots: ViewMut<'a, u64>,
+}
