@@ -1,6 +1,7 @@
 //! Building blocks that the kernels of every job share.
 
 pub mod bits;
+pub mod list_ranking;
 pub mod scan;
 pub mod sort;
 pub mod union_find;

@@ -9,15 +9,17 @@
 //! | [`resolve_parents`](fn@resolve_parents) | the parent, by pointer jumping | 8 a jump |
 //! | [`choose_parents`](fn@choose_parents) | who counts as parent: keys to sort by | 5 read, 8 written |
 //! | [`link_siblings`](fn@link_siblings) | first children, next and previous siblings, from the sorted keys | 16 read, 20 written |
-//! | [`start_tour`](fn@start_tour), [`jump_tour`](fn@jump_tour) or [`rank_tour`](fn@rank_tour), [`place_by_tour`](fn@place_by_tour) | places in the walk: the list of the steps down to and up from each border, ranked by pointer jumping | 32 a jump |
+//! | [`link_euler_tour`](fn@link_euler_tour), [`place_by_rank`](fn@place_by_rank) | places in the walk: the list of the steps down to and up from each border, ranked by pointer jumping | 32 a jump |
 //! | [`write_rows`](fn@write_rows) | kinds, rows of the hierarchy and lengths, by place | 30 read, 21 written |
 //!
 //! Between `choose_parents` and `link_siblings` the borders are [sorted](crate::primitives::sort), last discovered first.
 //! Where the retrieval has no levels, the sorted order is the result's, and the tour is left out. All have one thread per
-//! border, `start_tour` and `jump_tour` two, and blocks of 256;
+//! border, `link_euler_tour` and `jump_tour` two, and blocks of 256;
 //! `rank_tour` has one block.
 
 use cuda_std::prelude::*;
+
+use crate::primitives::list_ranking::{END, element, weight};
 
 pub use super::components::NO_BORDER;
 
@@ -193,13 +195,6 @@ pub unsafe fn link_siblings(
     places.st(border, i);
 }
 
-/// A step of the tour and what it counts, as one word: in the low half the step after it, in the high half the number of
-/// steps down from this one to before the one after it.
-#[inline(always)]
-pub(super) const fn tour_step(next: u32, down: u32) -> u64 {
-    (down as u64) << 32 | next as u64
-}
-
 /// Makes the tour: step `2 b` goes down to border `b`, step `2 b + 1` up from it.
 ///
 /// # Safety
@@ -207,7 +202,7 @@ pub(super) const fn tour_step(next: u32, down: u32) -> u64 {
 /// [`link_siblings`](fn@link_siblings) has run, for [`Levels`] that keep all borders; `tour` has `2 * count` elements, which
 /// nothing else uses meanwhile; the launch has as many threads.
 #[kernel(block = 256)]
-pub unsafe fn start_tour(
+pub unsafe fn link_euler_tour(
     parents: View<'_, u32>,
     first_children: View<'_, u32>,
     next: View<'_, u32>,
@@ -230,62 +225,9 @@ pub unsafe fn start_tour(
     } else if parent != NO_BORDER {
         2 * parent + 1
     } else {
-        NO_BORDER
+        END
     };
-    tour.st(i, tour_step(after, u32::from(is_down)));
-}
-
-/// Makes every step of the tour jump over as many again.
-///
-/// # Safety
-///
-/// `to` has as many elements as `from`, which nothing else uses meanwhile; the launch has as many threads.
-#[kernel(block = 256)]
-pub unsafe fn jump_tour(from: View<'_, u64>, to: ViewMut<'_, u64>) {
-    let i = thread::index_1d();
-    if i as usize >= from.len() {
-        return;
-    }
-    to.st(i, jumped(from, i));
-}
-
-/// A step of the tour over as many again.
-#[inline(always)]
-fn jumped(from: View<'_, u64>, i: u32) -> u64 {
-    let step = from.ld(i);
-    let next = step as u32;
-    if next == NO_BORDER {
-        return step;
-    }
-    let after = from.ld(next);
-    tour_step(after as u32, (step >> 32) as u32 + (after >> 32) as u32)
-}
-
-/// The longest tour that [`rank_tour`](fn@rank_tour) is for.
-pub const SHORT_TOUR: u32 = 4096;
-
-/// Makes every step of a short tour jump past its end, as `rounds` launches of [`jump_tour`](fn@jump_tour) do, in one: a launch
-/// costs more than a round.
-///
-/// # Safety
-///
-/// `other` has as many elements as `tour`; nothing else uses the two meanwhile; `rounds` is even; the launch has one block.
-#[kernel(block = 256)]
-pub unsafe fn rank_tour(tour: ViewMut<'_, u64>, other: ViewMut<'_, u64>, rounds: u32) {
-    let n = tour.len() as u32;
-    let (mut from, mut to) = (tour, other);
-    let mut round = 0;
-    while round < rounds {
-        let mut i = thread::thread_idx_x();
-        while i < n {
-            to.st(i, jumped(from.as_view(), i));
-            i += 256;
-        }
-        // planted: tour-barrier
-        thread::sync_threads();
-        (from, to) = (to, from);
-        round += 1;
-    }
+    tour.st(i, element(after, u32::from(is_down)));
 }
 
 /// Places the borders in the order of the tour.
@@ -295,11 +237,11 @@ pub unsafe fn rank_tour(tour: ViewMut<'_, u64>, other: ViewMut<'_, u64>, rounds:
 /// `tour` is a tour whose steps all jump past its end; `places` has `count` elements, which nothing else uses
 /// meanwhile.
 #[kernel(block = 256)]
-pub unsafe fn place_by_tour(tour: View<'_, u64>, places: ViewMut<'_, u32>, count: u32) {
+pub unsafe fn place_by_rank(tour: View<'_, u64>, places: ViewMut<'_, u32>, count: u32) {
     let i = thread::index_1d();
     if i < count {
         // From the step down to a border on, the tour goes down to it and to all after it.
-        places.st(i, count - (tour.ldg(2 * i) >> 32) as u32);
+        places.st(i, count - weight(tour.ldg(2 * i)));
     }
 }
 

@@ -1,14 +1,11 @@
 //! The order and the hierarchy of borders.
 
-use std::mem::swap;
-
-use trazar_kernels::primitives::sort;
 use trazar_kernels::trace::components::blocks;
 use trazar_kernels::trace::hierarchy::{self, Levels, NO_BORDER};
 
-use super::{Arranged, Found, first, scan};
+use super::{Arranged, Found};
 use crate::Result;
-use crate::gpu::{Gpu, GpuBuffer, Scanner};
+use crate::gpu::{Gpu, GpuBuffer, Sorter, rank_lists, read_first, scan_counts};
 use crate::trace::Retrieval;
 
 /// Puts the borders that `retrieval` keeps into order.
@@ -63,7 +60,7 @@ pub(super) fn arrange<G: Gpu>(
         )?;
     }
     // planted: sort-passes
-    sort_pairs(gpu, &mut keys, &mut borders, hierarchy::largest_key(count))?;
+    Sorter::new(gpu, count)?.sort_pairs(&mut keys, &mut borders, hierarchy::largest_key(count))?;
 
     let mut parents = gpu.alloc(n)?;
     let mut first_children = gpu.alloc(n + 1)?;
@@ -93,7 +90,7 @@ pub(super) fn arrange<G: Gpu>(
         let mut tour = gpu.alloc(2 * n)?;
         // SAFETY: two elements for each border, of which none is left out.
         unsafe {
-            hierarchy::start_tour::launch(
+            hierarchy::link_euler_tour::launch(
                 on,
                 // planted: tour-grid
                 blocks(2 * count),
@@ -104,16 +101,16 @@ pub(super) fn arrange<G: Gpu>(
                 count,
             )?;
         }
-        let tour = jump(gpu, tour)?;
-        // SAFETY: as above; the tour's steps jump past its end.
+        let tour = rank_lists(gpu, tour)?;
+        // SAFETY: as above; the tour has been ranked.
         unsafe {
-            hierarchy::place_by_tour::launch(on, grid, tour.view(), places.view_mut(), count)?;
+            hierarchy::place_by_rank::launch(on, grid, tour.view(), places.view_mut(), count)?;
         }
     }
 
     // Only without levels are borders left out.
     let kept = match retrieval {
-        Retrieval::External => first(&kept)?,
+        Retrieval::External => read_first(&kept)?,
         _ => count,
     } as usize;
     let mut kinds = gpu.alloc(kept)?;
@@ -138,7 +135,7 @@ pub(super) fn arrange<G: Gpu>(
             count,
         )?;
     }
-    let points = scan(gpu, &mut offsets)?;
+    let points = scan_counts(gpu, &mut offsets)?;
     Ok(Arranged {
         places,
         kinds,
@@ -146,79 +143,4 @@ pub(super) fn arrange<G: Gpu>(
         offsets,
         points,
     })
-}
-
-/// Makes every step of a tour jump past its end, and count all that it passes.
-pub(super) fn jump<G: Gpu>(gpu: &G, mut tour: G::Buffer<u64>) -> Result<G::Buffer<u64>> {
-    let n = tour.len() as u32;
-    let on = &gpu.launcher();
-    let mut jumped = gpu.alloc(n as usize)?;
-    // A jump covers twice as many steps as the one before it.
-    // planted: jump-count
-    let rounds = u32::BITS - n.leading_zeros();
-    if n <= hierarchy::SHORT_TOUR {
-        // SAFETY: both have as many elements, and the number of rounds is even.
-        unsafe {
-            hierarchy::rank_tour::launch(
-                on,
-                1,
-                tour.view_mut(),
-                jumped.view_mut(),
-                rounds.next_multiple_of(2),
-            )?;
-        }
-        return Ok(tour);
-    }
-    for _ in 0..rounds {
-        // SAFETY: both have as many elements.
-        unsafe {
-            hierarchy::jump_tour::launch(on, blocks(n), tour.view(), jumped.view_mut())?;
-        }
-        swap(&mut tour, &mut jumped);
-    }
-    Ok(tour)
-}
-
-/// Sorts pairs by keys of which none is above `largest`; equal keys keep their order.
-fn sort_pairs<G: Gpu>(
-    gpu: &G,
-    keys: &mut G::Buffer<u32>,
-    values: &mut G::Buffer<u32>,
-    largest: u32,
-) -> Result<()> {
-    let n = keys.len() as u32;
-    let on = &gpu.launcher();
-    let mut new_keys = gpu.alloc(n as usize)?;
-    let mut new_values = gpu.alloc(n as usize)?;
-    let mut counts = gpu.alloc(sort::counts_len(n) as usize)?;
-    let mut scanner = Scanner::new(gpu, sort::counts_len(n))?;
-    for pass in 0..sort::passes(largest) {
-        let shift = pass * sort::DIGIT_BITS;
-        // SAFETY: lengths and grids as the kernels ask; the counts are scanned between the two.
-        unsafe {
-            sort::count_digits::launch(
-                on,
-                sort::tiles(n),
-                keys.view(),
-                counts.view_mut(),
-                n,
-                shift,
-            )?;
-            scanner.scan_in_place(&mut counts)?;
-            sort::scatter::launch(
-                on,
-                sort::tiles(n),
-                keys.view(),
-                values.view(),
-                counts.view(),
-                new_keys.view_mut(),
-                new_values.view_mut(),
-                n,
-                shift,
-            )?;
-        }
-        swap(keys, &mut new_keys);
-        swap(values, &mut new_values);
-    }
-    Ok(())
 }

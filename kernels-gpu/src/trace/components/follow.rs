@@ -15,15 +15,16 @@
 //! | [`write_stretches`](fn@write_stretches) | writes the points of both | the words around each node; 8 bytes a point |
 //!
 //! Between the first two, a scan of the counts numbers the stretches; after `cut_cycles`, they are ranked by
-//! [`jump_tour`](fn@crate::trace::hierarchy::jump_tour).
+//! [list ranking](crate::primitives::list_ranking).
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::nodes::{Borders, Cursor};
+use super::walk::{Borders, Cursor};
 use super::{NO_BORDER, rank};
-use crate::trace::hierarchy::tour_step;
-use crate::trace::pixels::{Kind, Raster};
+use crate::primitives::list_ranking::{END, element, next, weight};
+use crate::trace::node_bits::Kind;
+use crate::trace::pixels::Raster;
 
 /// The lead of a border without stretches.
 const ALL_LEAD: u32 = u32::MAX;
@@ -140,15 +141,15 @@ pub unsafe fn measure_stretches(
     } else {
         (0, cursor)
     };
-    let mut next = NO_BORDER;
+    let mut after = END;
     if is_marked(borders.entry(end.node)) {
-        next = rank(marks, ranks, borders.number(first, end.node));
+        after = rank(marks, ranks, borders.number(first, end.node));
     }
     if is_stretch {
-        tour.st(i, tour_step(next, points));
+        tour.st(i, element(after, points));
     } else {
-        if next != NO_BORDER {
-            is_first.st(next, 1);
+        if after != END {
+            is_first.st(after, 1);
             leads.st(border, points);
         } else {
             leads.st(border, ALL_LEAD);
@@ -170,8 +171,8 @@ pub unsafe fn cut_cycles(tour: ViewMut<'_, u64>, is_first: View<'_, u8>) {
     }
     let step = tour.ld(i);
     // planted: cut-forgotten
-    if is_first.ldg(step as u32) != 0 {
-        tour.st(i, tour_step(NO_BORDER, (step >> 32) as u32));
+    if is_first.ldg(next(step)) != 0 {
+        tour.st(i, element(END, weight(step)));
     }
 }
 
@@ -292,7 +293,7 @@ pub unsafe fn write_stretches(
     if is_stretch {
         // From this stretch on, so many points come before the walk is back at the border's first stretch; the start lies
         // among the last of them.
-        let left = (tour.ldg(i) >> 32) as u32;
+        let left = weight(tour.ldg(i));
         let length = offsets.ldg(place + 1) - offsets.ldg(place);
         // planted: lead-length
         at += leads.ldg(border) + length - left;

@@ -29,7 +29,9 @@ mod follow;
 mod join;
 mod nodes;
 
-use super::chains::Chains;
+use trazar_kernels::trace::node_bits::Kind;
+
+use super::chains::{Chains, Direction};
 use super::plane::Plane;
 use super::walk::{Centers, Edges, Move, Node, Step, Walk, with_stay};
 use crate::error::Result;
@@ -73,8 +75,8 @@ fn follow<K: Walk>(
 type Entry = u64;
 
 /// The kinds that begin borders.
-const W: u32 = 0;
-const E: u32 = 1;
+const W: u32 = Kind::W as u32;
+const E: u32 = Kind::E as u32;
 
 fn entry(place: usize, kind: u32) -> Entry {
     (place as u64) << 2 | u64::from(kind)
@@ -97,7 +99,7 @@ impl<K: Walk> Borders<'_, K> {
     #[inline]
     fn node(&self, entry: Entry) -> Option<Node> {
         let place = place(entry);
-        let aside = [4, 0, 2, 6][(entry & 3) as usize];
+        let aside = Kind::from_bits(entry as u32).direction() as Direction;
         let code = self.walk.node_at(place, aside)?;
         Some(Node { place, code })
     }

@@ -17,7 +17,8 @@
 //! A **node** is a step of a border with what it passes: over centers, an ordered triad of former
 //! pixel, pixel and next pixel; along edges, a side of a pixel. A side belongs to one node and a
 //! node to one border. That a node has been tracked is kept in its pixel's **mark**, one byte: the
-//! product of the numbers of all sides that were passed, 2, 3, 5 and 7 for W, N, E and S.
+//! set of all sides that were passed, as 4 bits. (The paper multiplies 2, 3, 5 and 7 for W, N, E and
+//! S, so that a side has been passed if its number divides the mark.)
 //!
 //! A piece of a border within a rectangle is a **fragment**: the codes of its steps. Connection
 //! links fragments and copies none.

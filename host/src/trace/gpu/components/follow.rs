@@ -5,9 +5,8 @@ use trazar_kernels::trace::components::{bit_words, blocks};
 
 use super::Borders;
 use crate::Result;
-use crate::gpu::{Gpu, GpuBuffer};
-use crate::trace::gpu::hierarchy::jump;
-use crate::trace::gpu::{Arranged, Work, scan};
+use crate::gpu::{Gpu, GpuBuffer, rank_lists, scan_counts};
+use crate::trace::gpu::{Arranged, Work};
 
 /// Writes the points of the borders that are kept.
 pub(in crate::trace::gpu) fn follow<G: Gpu>(
@@ -25,7 +24,7 @@ pub(in crate::trace::gpu) fn follow<G: Gpu>(
     } = *work;
     let on = &gpu.launcher();
     let count = borders.found.count;
-    let n = borders.nodes.len() as u32;
+    let n = borders.nodes.count();
     let mut points = gpu.alloc(arranged.points as usize * 2)?;
     if arranged.points == 0 {
         return Ok(points);
@@ -38,13 +37,13 @@ pub(in crate::trace::gpu) fn follow<G: Gpu>(
         kernels::mark_nodes::launch(
             on,
             blocks(n),
-            borders.nodes.view(),
+            borders.nodes.entries.view(),
             marks.view_mut(),
             ranks.view_mut(),
             n,
         )?;
     }
-    let stretch_count = scan(gpu, &mut ranks)?;
+    let stretch_count = scan_counts(gpu, &mut ranks)?;
     let mut stretches = gpu.alloc(stretch_count as usize)?;
     let mut tour = gpu.alloc(stretch_count as usize)?;
     // planted: is-first-zero
@@ -68,8 +67,8 @@ pub(in crate::trace::gpu) fn follow<G: Gpu>(
             blocks(threads),
             image.view(),
             labels.view(),
-            borders.first.view(),
-            borders.nodes.view(),
+            borders.nodes.first.view(),
+            borders.nodes.entries.view(),
             marks.view(),
             ranks.view(),
             stretches.view(),
@@ -88,14 +87,14 @@ pub(in crate::trace::gpu) fn follow<G: Gpu>(
                 tour.view_mut(),
                 is_first.view(),
             )?;
-            tour = jump(gpu, tour)?;
+            tour = rank_lists(gpu, tour)?;
         }
         kernels::write_stretches::launch(
             on,
             blocks(threads),
             image.view(),
             labels.view(),
-            borders.nodes.view(),
+            borders.nodes.entries.view(),
             borders.parents.view(),
             borders.roots.view(),
             borders.ranks.view(),
