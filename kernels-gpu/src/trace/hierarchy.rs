@@ -62,12 +62,12 @@ const fn left_out(count: u32) -> u32 {
 ///
 /// # Safety
 ///
-/// All views have `count` elements, fewer than 2³¹ - 1; an element of `befores` is a border discovered earlier, or
+/// All views have `count` elements, fewer than 2³¹ - 1; an element of `previous_in_row` is a border discovered earlier, or
 /// [`NO_BORDER`]; nothing else uses `links` meanwhile.
 #[kernel(block = 256)]
 pub unsafe fn link_parents(
     kinds: View<'_, u8>,
-    befores: View<'_, u32>,
+    previous_in_row: View<'_, u32>,
     links: ViewMut<'_, u32>,
     count: u32,
 ) {
@@ -75,7 +75,7 @@ pub unsafe fn link_parents(
     if i >= count {
         return;
     }
-    let before = befores.ldg(i);
+    let before = previous_in_row.ldg(i);
     let link = if before == NO_BORDER {
         NO_PARENT
         // planted: siblings-parents

@@ -43,7 +43,7 @@ pub(super) fn arrange<G: Gpu>(
             on,
             grid,
             found.kinds.view(),
-            found.befores.view(),
+            found.previous_in_row.view(),
             links.view_mut(),
             count,
         )?;

@@ -89,7 +89,7 @@ struct Found<G: Gpu> {
     /// The numbers of their points.
     lengths: G::Buffer<u32>,
     /// The borders of the last sides before their starts.
-    befores: G::Buffer<u32>,
+    previous_in_row: G::Buffer<u32>,
 }
 
 /// Where borders go in the result. What is by place has an element for each that is kept.

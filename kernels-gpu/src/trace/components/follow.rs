@@ -1,16 +1,16 @@
 //! Parallel searching: the borders' points, written by one thread a border and one for each further stretch.
 //!
 //! A thread that follows a whole border takes as long as the longest one. So about one node in 16 is *marked*, by a hash
-//! of where it is: from a marked node to before the next marked one is a **stretch**, and a border's **lead** goes from its
+//! of where it is: from a marked node to before the next marked one is a **stretch**, and a border's **head** goes from its
 //! start to before its first marked node. Stretches are measured; where each begins is the sum of those before it, by
-//! pointer jumping; then all are followed again and written, the last one through the start and the lead. A border without a
-//! marked node is all lead.
+//! pointer jumping; then all are followed again and written, the last one through the start and the head. A border without a
+//! marked node is all head.
 //!
 //! | kernel | does | reads, writes |
 //! | --- | --- | --- |
 //! | [`mark_nodes`](fn@mark_nodes) | marks nodes | 4 bytes a node; 2 bits a node |
 //! | [`list_stretches`](fn@list_stretches) | lists the marked ones | 1 bit a node; 4 bytes a stretch |
-//! | [`measure_stretches`](fn@measure_stretches) | counts the points of stretches and leads, finds the next | the words around each node; 8 bytes a stretch, 4 a border |
+//! | [`measure_stretches`](fn@measure_stretches) | counts the points of stretches and heads, finds the next | the words around each node; 8 bytes a stretch, 4 a border |
 //! | [`cut_cycles`](fn@cut_cycles) | ends each border's last stretch | 12 bytes a stretch; 8 |
 //! | [`write_stretches`](fn@write_stretches) | writes the points of both | the words around each node; 8 bytes a point |
 //!
@@ -20,14 +20,14 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::walk::{Borders, Cursor};
+use super::walk::{Cursor, NodeWalk};
 use super::{NO_BORDER, rank};
 use crate::primitives::list_ranking::{END, element, next, weight};
 use crate::trace::node_bits::Kind;
 use crate::trace::pixels::Raster;
 
-/// The lead of a border without stretches.
-const ALL_LEAD: u32 = u32::MAX;
+/// The head of a border without stretches.
+const ALL_HEAD: u32 = u32::MAX;
 
 /// Whether the node with this list entry is marked: one in 16, without a pattern.
 #[inline(always)]
@@ -84,25 +84,25 @@ pub unsafe fn list_stretches(
 /// Follows a border to before the next marked node, or back to where it started; gives the points passed on the way, and
 /// where it is then.
 #[inline(always)]
-fn measure(borders: &Borders<'_>, mut cursor: Cursor, simple: bool) -> (u32, Cursor) {
+fn measure(walk: &NodeWalk<'_>, mut cursor: Cursor, simple: bool) -> (u32, Cursor) {
     let start = cursor.node;
     let mut points = 0;
     loop {
-        points += borders.advance(&mut cursor, simple).count;
-        if cursor.node == start || is_marked(borders.entry(cursor.node)) {
+        points += walk.advance(&mut cursor, simple).count;
+        if cursor.node == start || is_marked(walk.entry(cursor.node)) {
             return (points, cursor);
         }
     }
 }
 
-/// Counts each stretch's points, and finds the stretch after it; then counts the points of each border's lead, unless it is all
-/// lead, and sets the element of `is_first` of its first stretch.
+/// Counts each stretch's points, and finds the stretch after it; then counts the points of each border's head, unless it is all
+/// head, and sets the element of `is_first` of its first stretch.
 ///
 /// # Safety
 ///
 /// [`list_stretches`](fn@list_stretches) has run on the nodes of `image`, which `first` numbers; `tour` has an element for each
-/// stretch, as has `is_first`, whose are 0; `starts` has one for each border, as has `leads`; nothing else uses `tour`,
-/// `is_first` and `leads` meanwhile; the launch has a thread for each stretch and for each border.
+/// stretch, as has `is_first`, whose are 0; `starts` has one for each border, as has `heads`; nothing else uses `tour`,
+/// `is_first` and `heads` meanwhile; the launch has a thread for each stretch and for each border.
 #[kernel(block = 256)]
 pub unsafe fn measure_stretches(
     image: View<'_, u64>,
@@ -115,15 +115,15 @@ pub unsafe fn measure_stretches(
     starts: View<'_, u32>,
     tour: ViewMut<'_, u64>,
     is_first: ViewMut<'_, u8>,
-    leads: ViewMut<'_, u32>,
+    heads: ViewMut<'_, u32>,
     raster: Raster,
     edges: u32,
     simple: u32,
 ) {
-    let borders = Borders::new(image, labels, raster, edges);
+    let walk = NodeWalk::new(image, labels, raster, edges);
     let i = thread::index_1d();
     let stretch_count = stretches.len() as u32;
-    // A stretch, or a lead.
+    // A stretch, or a head.
     let is_stretch = i < stretch_count;
     let border = i.wrapping_sub(stretch_count);
     if !is_stretch && border as usize >= starts.len() {
@@ -134,25 +134,25 @@ pub unsafe fn measure_stretches(
     } else {
         starts.ldg(border)
     };
-    let cursor = borders.cursor(borders.node(entry));
-    // A border that starts at a marked node has no lead.
+    let cursor = walk.cursor(walk.node(entry));
+    // A border that starts at a marked node has no head.
     let (points, end) = if is_stretch || !is_marked(entry) {
-        measure(&borders, cursor, simple != 0)
+        measure(&walk, cursor, simple != 0)
     } else {
         (0, cursor)
     };
     let mut after = END;
-    if is_marked(borders.entry(end.node)) {
-        after = rank(marks, ranks, borders.number(first, end.node));
+    if is_marked(walk.entry(end.node)) {
+        after = rank(marks, ranks, walk.index(first, end.node));
     }
     if is_stretch {
         tour.st(i, element(after, points));
     } else {
         if after != END {
             is_first.st(after, 1);
-            leads.st(border, points);
+            heads.st(border, points);
         } else {
-            leads.st(border, ALL_LEAD);
+            heads.st(border, ALL_HEAD);
         }
     }
 }
@@ -215,17 +215,17 @@ impl Range<'_> {
 
 /// Follows a border as [`measure`] does, and writes its points.
 #[inline(always)]
-fn write(borders: &Borders<'_>, mut cursor: Cursor, simple: bool, range: &mut Range<'_>) {
+fn write(walk: &NodeWalk<'_>, mut cursor: Cursor, simple: bool, range: &mut Range<'_>) {
     let start = cursor.node;
     loop {
-        let found = borders.advance(&mut cursor, simple);
+        let found = walk.advance(&mut cursor, simple);
         if found.count > 0 {
             range.write(found.points[0]);
         }
         if found.count > 1 {
             range.write(found.points[1]);
         }
-        if cursor.node == start || is_marked(borders.entry(cursor.node)) {
+        if cursor.node == start || is_marked(walk.entry(cursor.node)) {
             return;
         }
     }
@@ -234,12 +234,12 @@ fn write(borders: &Borders<'_>, mut cursor: Cursor, simple: bool, range: &mut Ra
 /// How many places a border's first point stands before the first one that its walk passes: a ring along the sides of an outer
 /// border begins where its first side does, which is the last corner that the walk comes to.
 #[inline(always)]
-fn turned(borders: &Borders<'_>, start_kind: Kind) -> u32 {
+fn turned(walk: &NodeWalk<'_>, start_kind: Kind) -> u32 {
     // planted: points-turned
-    u32::from(borders.edges && start_kind == Kind::W)
+    u32::from(walk.edges && start_kind == Kind::W)
 }
 
-/// Writes the points of each stretch, x and y of each, and those of borders that are all lead.
+/// Writes the points of each stretch, x and y of each, and those of borders that are all head.
 ///
 /// # Safety
 ///
@@ -257,7 +257,7 @@ pub unsafe fn write_stretches(
     roots: View<'_, u32>,
     root_ranks: View<'_, u32>,
     starts: View<'_, u32>,
-    leads: View<'_, u32>,
+    heads: View<'_, u32>,
     stretches: View<'_, u32>,
     tour: View<'_, u64>,
     places: View<'_, u32>,
@@ -267,7 +267,7 @@ pub unsafe fn write_stretches(
     edges: u32,
     simple: u32,
 ) {
-    let borders = Borders::new(image, labels, raster, edges);
+    let walk = NodeWalk::new(image, labels, raster, edges);
     let i = thread::index_1d();
     let stretch_count = stretches.len() as u32;
     let is_stretch = i < stretch_count;
@@ -278,9 +278,9 @@ pub unsafe fn write_stretches(
         border = rank(roots, root_ranks, parents.ldg(node));
         entry = nodes.ldg(node);
     } else {
-        // Where there are stretches, the last one goes on through the lead.
-        // planted: lead-twice
-        if border as usize >= starts.len() || leads.ldg(border) != ALL_LEAD {
+        // Where there are stretches, the last one goes on through the head.
+        // planted: head-twice
+        if border as usize >= starts.len() || heads.ldg(border) != ALL_HEAD {
             return;
         }
         entry = starts.ldg(border);
@@ -289,16 +289,16 @@ pub unsafe fn write_stretches(
     if place == NO_BORDER {
         return;
     }
-    let mut at = turned(&borders, Kind::from_bits(starts.ldg(border)));
+    let mut at = turned(&walk, Kind::from_bits(starts.ldg(border)));
     if is_stretch {
         // From this stretch on, so many points come before the walk is back at the border's first stretch; the start lies
         // among the last of them.
         let left = weight(tour.ldg(i));
         let length = offsets.ldg(place + 1) - offsets.ldg(place);
-        // planted: lead-length
-        at += leads.ldg(border) + length - left;
+        // planted: head-length
+        at += heads.ldg(border) + length - left;
     }
     let mut range = Range::new(points, offsets, place, at);
-    let cursor = borders.cursor(borders.node(entry));
-    write(&borders, cursor, simple != 0, &mut range);
+    let cursor = walk.cursor(walk.node(entry));
+    write(&walk, cursor, simple != 0, &mut range);
 }

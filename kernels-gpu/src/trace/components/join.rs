@@ -3,7 +3,7 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::walk::{Borders, Node};
+use super::walk::{NamedNode, NodeWalk};
 use super::{NO_BORDER, rank};
 use crate::primitives::union_find::{find, union};
 use crate::trace::node_bits::Kind;
@@ -26,11 +26,11 @@ pub unsafe fn join_nodes(
     n: u32,
     edges: u32,
 ) {
-    let borders = Borders::new(image, labels, raster, edges);
+    let walk = NodeWalk::new(image, labels, raster, edges);
     let i = thread::index_1d();
     if i < n {
-        let successor = borders.successor(borders.node(nodes.ldg(i)));
-        union(parents, i, borders.number(first, successor));
+        let successor = walk.successor(walk.node(nodes.ldg(i)));
+        union(parents, i, walk.index(first, successor));
     }
 }
 
@@ -55,7 +55,7 @@ pub unsafe fn flatten_nodes(
     edges: u32,
     simple: u32,
 ) {
-    let borders = Borders::new(image, labels, raster, edges);
+    let walk = NodeWalk::new(image, labels, raster, edges);
     let i = thread::index_1d();
     let lane = thread::thread_idx_x() % WARP_SIZE;
     let mut root = u32::MAX;
@@ -67,7 +67,7 @@ pub unsafe fn flatten_nodes(
             // planted: nodes-plain-store
             parents.st_relaxed(i, root, Device);
         }
-        own_points = borders.points(borders.node(nodes.ldg(i)), simple != 0);
+        own_points = walk.points(walk.node(nodes.ldg(i)), simple != 0);
     }
     // planted: roots-branch
     let is_root = warp::warp_vote_ballot(FULL_MASK, i < n && root == i);
@@ -93,7 +93,7 @@ pub unsafe fn flatten_nodes(
 /// # Safety
 ///
 /// [`flatten_nodes`](fn@flatten_nodes) has run with these arguments; `ranks` is the scan of its `counts`; `starts`,
-/// `kinds`, `lengths` and `befores` have an element per border; nothing else uses them meanwhile; the launch has
+/// `kinds`, `lengths` and `previous_in_row` have an element per border; nothing else uses them meanwhile; the launch has
 /// [`blocks`]`(n)` blocks.
 #[kernel(block = 256)]
 pub unsafe fn select_starts(
@@ -107,38 +107,36 @@ pub unsafe fn select_starts(
     starts: ViewMut<'_, u32>,
     kinds: ViewMut<'_, u8>,
     lengths: ViewMut<'_, u32>,
-    befores: ViewMut<'_, u32>,
+    previous_in_row: ViewMut<'_, u32>,
     raster: Raster,
     n: u32,
     edges: u32,
 ) {
-    let borders = Borders::new(image, first, raster, edges);
+    let walk = NodeWalk::new(image, first, raster, edges);
     let i = thread::index_1d();
     if i >= n || roots.ldg(i / WARP_SIZE) >> (i % WARP_SIZE) & 1 == 0 {
         return;
     }
     let border = |root: u32| rank(roots, ranks, root);
     let entry = nodes.ldg(i);
-    let Node { x, y, kind } = borders.node(entry);
+    let NamedNode { x, y, kind } = walk.node(entry);
     let before = if kind == Kind::W {
-        borders
-            .last_before(x, y)
-            .map(|x| borders.at_east_side(x, y))
+        walk.last_before(x, y).map(|x| walk.at_east_side(x, y))
     } else {
-        let x = borders.run_start(x, y);
-        Some(Node {
+        let x = walk.run_start(x, y);
+        Some(NamedNode {
             x,
             y,
             kind: Kind::W,
         })
     };
     let before = match before {
-        Some(node) => border(parents.ldg(borders.number(first, node))),
+        Some(node) => border(parents.ldg(walk.index(first, node))),
         None => NO_BORDER,
     };
     let at = border(i);
     starts.st(at, entry);
     kinds.st(at, u8::from(kind != Kind::W));
     lengths.st(at, points.ldg(i));
-    befores.st(at, before);
+    previous_in_row.st(at, before);
 }

@@ -2,7 +2,7 @@
 
 use cuda_std::prelude::*;
 
-use super::walk::Borders;
+use super::walk::NodeWalk;
 use crate::trace::node_bits::{Kind, NodeBits};
 use crate::trace::pixels::Raster;
 
@@ -30,9 +30,9 @@ pub unsafe fn count_nodes(
     raster: Raster,
     edges: u32,
 ) {
-    let borders = Borders::new(image, counts.as_view(), raster, edges);
+    let walk = NodeWalk::new(image, counts.as_view(), raster, edges);
     if let Some((word_x, y, word)) = my_word(raster) {
-        let NodeBits { w, e, n, s } = borders.nodes(word_x, y);
+        let NodeBits { w, e, n, s } = walk.nodes(word_x, y);
         counts.st(word, w.count_ones() + e.count_ones());
         counts.st(raster.words() + word, n.count_ones() + s.count_ones());
     }
@@ -54,11 +54,11 @@ pub unsafe fn list_nodes(
     raster: Raster,
     edges: u32,
 ) {
-    let borders = Borders::new(image, first, raster, edges);
+    let walk = NodeWalk::new(image, first, raster, edges);
     let Some((word_x, y, word)) = my_word(raster) else {
         return;
     };
-    let found = borders.nodes(word_x, y);
+    let found = walk.nodes(word_x, y);
     let first_pixel = y * raster.width + word_x * 64;
     let list = |a: u64, b: u64, kind: Kind, mut at: u32| {
         let mut rest = a | b;

@@ -1,6 +1,6 @@
 //! What borders are made of: nodes, which node comes next, and the points that belong to one.
 //!
-//! Borders run over pixel centers, or along pixels' sides: see [`pixels`](crate::trace::pixels).
+//! NodeWalk run over pixel centers, or along pixels' sides: see [`pixels`](crate::trace::pixels).
 
 use cuda_std::prelude::*;
 
@@ -10,21 +10,21 @@ use crate::trace::pixels::{Pixels, Raster};
 
 /// A node: a pixel and what it is named by.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Node {
+pub(super) struct NamedNode {
     pub(super) x: u32,
     pub(super) y: u32,
     pub(super) kind: Kind,
 }
 
-/// Borders over pixel centers, or along pixels' sides.
+/// NodeWalk over pixel centers, or along pixels' sides.
 #[derive(Clone, Copy)]
-pub(super) struct Borders<'a> {
+pub(super) struct NodeWalk<'a> {
     pub(super) pixels: Pixels<'a>,
     labels: View<'a, u32>,
     pub(super) edges: bool,
 }
 
-impl<'a> Borders<'a> {
+impl<'a> NodeWalk<'a> {
     #[inline(always)]
     pub(super) fn new(
         image: View<'a, u64>,
@@ -60,7 +60,7 @@ impl<'a> Borders<'a> {
 
     /// The number of a node, from the number of its word's first node.
     #[inline(always)]
-    pub(super) fn number(&self, first: View<'_, u32>, node: Node) -> u32 {
+    pub(super) fn index(&self, first: View<'_, u32>, node: NamedNode) -> u32 {
         let raster = self.pixels.raster;
         let nodes = self.nodes(node.x / 64, node.y);
         let bit = node.x % 64;
@@ -79,9 +79,9 @@ impl<'a> Borders<'a> {
 
     /// A node from its list entry.
     #[inline(always)]
-    pub(super) fn node(&self, entry: u32) -> Node {
+    pub(super) fn node(&self, entry: u32) -> NamedNode {
         let (x, y) = self.pixels.raster.split(entry >> 2);
-        Node {
+        NamedNode {
             x,
             y,
             kind: Kind::from_bits(entry),
@@ -90,18 +90,18 @@ impl<'a> Borders<'a> {
 
     /// The node whose gap holds the E neighbour of pixel `(x, y)`, which is background.
     #[inline(always)]
-    pub(super) fn at_east_side(&self, x: u32, y: u32) -> Node {
+    pub(super) fn at_east_side(&self, x: u32, y: u32) -> NamedNode {
         let kind = if self.edges {
             Kind::E
         } else {
             self.pixels.around(x / 64, y).kind_at_e(x % 64)
         };
-        Node { x, y, kind }
+        NamedNode { x, y, kind }
     }
 
     /// The node that the border visits next.
     #[inline(always)]
-    pub(super) fn successor(&self, node: Node) -> Node {
+    pub(super) fn successor(&self, node: NamedNode) -> NamedNode {
         if self.edges {
             return self.next_side(node).0;
         }
@@ -112,7 +112,7 @@ impl<'a> Borders<'a> {
         let out = after(neighbours, node.kind.direction());
         let (dx, dy) = step(out);
         let (x, y) = (node.x.wrapping_add(dx), node.y.wrapping_add(dy));
-        Node {
+        NamedNode {
             x,
             y,
             kind: kind_after(self.pixels.neighbours(x, y), out ^ 4),
@@ -121,7 +121,7 @@ impl<'a> Borders<'a> {
 
     /// How many of the border's points are a node's; only those where the border turns if `simple`.
     #[inline(always)]
-    pub(super) fn points(&self, node: Node, simple: bool) -> u32 {
+    pub(super) fn points(&self, node: NamedNode, simple: bool) -> u32 {
         if self.edges {
             return if self.next_side(node).1.is_some() {
                 2
@@ -151,9 +151,9 @@ impl<'a> Borders<'a> {
     /// A ring runs down W sides and up E sides, foreground on its left. `(x, y)` is also the upper left corner of pixel
     /// `(x, y)`. What lies outside the image has wrapped around, and is background.
     #[inline(always)]
-    fn next_side(&self, side: Node) -> (Node, Option<[(u32, u32); 2]>) {
-        let Node { x, y, kind } = side;
-        let at = |x, y, kind| Node { x, y, kind };
+    fn next_side(&self, side: NamedNode) -> (NamedNode, Option<[(u32, u32); 2]>) {
+        let NamedNode { x, y, kind } = side;
+        let at = |x, y, kind| NamedNode { x, y, kind };
         let set = |x, y| self.pixels.is_set(x, y);
         // The corner where the side ends, and whether the ring goes on eastward from there.
         let (corner_x, corner_y, east);
@@ -275,7 +275,7 @@ impl<'a> Borders<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Cursor {
     /// Where it is.
-    pub(super) node: Node,
+    pub(super) node: NamedNode,
     /// Over pixel centres: the pixel's neighbours, and the direction back.
     neighbours: u32,
     back: u32,
@@ -288,16 +288,16 @@ pub(super) struct Points {
     pub(super) points: [(u32, u32); 2],
 }
 
-impl Borders<'_> {
+impl NodeWalk<'_> {
     /// A node's entry in the list.
     #[inline(always)]
-    pub(super) fn entry(&self, node: Node) -> u32 {
+    pub(super) fn entry(&self, node: NamedNode) -> u32 {
         (node.y * self.pixels.raster.width + node.x) << 2 | node.kind as u32
     }
 
     /// A border at one of its nodes.
     #[inline(always)]
-    pub(super) fn cursor(&self, node: Node) -> Cursor {
+    pub(super) fn cursor(&self, node: NamedNode) -> Cursor {
         let (mut neighbours, mut back) = (0, 0);
         if !self.edges {
             neighbours = self.pixels.neighbours(node.x, node.y);
@@ -340,7 +340,7 @@ impl Borders<'_> {
         let back_to_here = out ^ 4;
         let next_neighbours = self.pixels.neighbours(x, y);
         *cursor = Cursor {
-            node: Node {
+            node: NamedNode {
                 x,
                 y,
                 kind: kind_after(next_neighbours, back_to_here),

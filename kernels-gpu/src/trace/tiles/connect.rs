@@ -2,7 +2,7 @@
 
 use cuda_std::prelude::*;
 
-use super::grid::{CODES, Grid, NONE, Rectangle, Stage};
+use super::grid::{CODES, NONE, Rectangle, Stage, TileGrid};
 use super::track::Open;
 use super::walk::moved;
 use crate::primitives::quotient;
@@ -10,7 +10,7 @@ use crate::primitives::quotient;
 /// Two rectangles that are joined.
 #[derive(Clone, Copy)]
 struct Pair<'a> {
-    grid: Grid,
+    grid: TileGrid,
     vertical: bool,
     first: Rectangle,
     second: Rectangle,
@@ -82,8 +82,8 @@ impl Pair<'_> {
             }
             self.entries.st(at, NONE);
             let next = self.open.ldg(i);
-            self.next.st(border.tail, next.head);
-            border.tail = next.tail;
+            self.next.st(border.last, next.first);
+            border.last = next.last;
             border.exit = next.exit;
             border.exit_code = next.exit_code;
             // planted: rectangle-key
@@ -98,15 +98,15 @@ impl Pair<'_> {
 /// Joins pairs of rectangles: links the borders that go from one to the other. Those that stay open go to `joined`, those
 /// that are closed get their key.
 ///
-/// One thread a pair, in a block of its own: [`Grid::pairs`] blocks. Reads each open border 3 times, 32 bytes; writes as much
+/// One thread a pair, in a block of its own: [`TileGrid::pairs`] blocks. Reads each open border 3 times, 32 bytes; writes as much
 /// once, and 8 bytes an entry.
 ///
 /// # Safety
 ///
 /// `open` and `joined` have an element for each open fragment, `first_open` and `counts` one a rectangle: each rectangle's
 /// open borders begin in `open` where `first_open` says for its first tile, and `counts` says there how many there are:
-/// at first, what [`track_count`](fn@track_count) has counted. Stages follow each other as [`Grid::stages`] says, each with
-/// `open` and `joined` exchanged. `entries` has at least [`entries_len`](Grid::entries_len) elements, all [`NONE`], which they
+/// at first, what [`track_count`](fn@track_count) has counted. Stages follow each other as [`TileGrid::stages`] says, each with
+/// `open` and `joined` exchanged. `entries` has at least [`entries_len`](TileGrid::entries_len) elements, all [`NONE`], which they
 /// are again afterwards; `next` and `keys` are those of [`track_write`](fn@track_write). Nothing else uses any of them
 /// meanwhile.
 #[kernel(block = 1)]
@@ -118,7 +118,7 @@ pub unsafe fn connect(
     entries: ViewMut<'_, u32>,
     next: ViewMut<'_, u32>,
     keys: ViewMut<'_, u32>,
-    grid: Grid,
+    grid: TileGrid,
     stage: Stage,
 ) {
     let index = thread::index_1d();
@@ -196,7 +196,7 @@ pub unsafe fn connect(
         {
             entries.st(entry, NONE);
             pair.follow(&mut from, second);
-            next.st(from.tail, from.head);
+            next.st(from.last, from.first);
             keys.st(from.leader, from.key);
         }
         i += 1;

@@ -2,7 +2,7 @@
 
 use cuda_std::prelude::*;
 
-use super::grid::{Grid, NONE};
+use super::grid::{NONE, TileGrid};
 use super::track::Fragment;
 use crate::trace::components::NO_BORDER;
 
@@ -213,19 +213,19 @@ pub unsafe fn count_turns(
 ///
 /// # Safety
 ///
-/// The views are as the kernels before have left them; `before` has an element a border, and nothing else uses it
+/// The views are as the kernels before have left them; `previous_in_row` has an element a border, and nothing else uses it
 /// meanwhile.
 #[kernel(block = 256)]
-pub unsafe fn find_before(
+pub unsafe fn find_previous_in_row(
     fragments: View<'_, Fragment>,
     keys: View<'_, u32>,
     leaders: View<'_, u32>,
     positions: View<'_, Position>,
     sides_before: View<'_, u32>,
     passed_by: View<'_, u32>,
-    before: ViewMut<'_, u32>,
+    previous_in_row: ViewMut<'_, u32>,
     borders: u32,
-    grid: Grid,
+    grid: TileGrid,
 ) {
     let border = thread::index_1d();
     if border >= borders {
@@ -241,7 +241,7 @@ pub unsafe fn find_before(
     } else {
         NO_BORDER
     };
-    before.st(border, found);
+    previous_in_row.st(border, found);
 }
 
 /// Turns each fragment's numbers of turns into those before it on its border; gives each border its number of points, one a

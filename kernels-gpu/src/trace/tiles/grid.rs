@@ -14,7 +14,7 @@ pub(super) const CODES: u32 = 4;
 /// An image, how its borders go, and its rectangles, counted column by column.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod)]
-pub struct Grid {
+pub struct TileGrid {
     /// The image's size.
     pub raster: Raster,
     /// NX, the number of rectangles along x: a power of two.
@@ -29,7 +29,7 @@ pub struct Grid {
     pub edges: u32,
 }
 
-impl Grid {
+impl TileGrid {
     /// The grid of an image in `columns × rows` rectangles, of which there are at most as many as pixels.
     #[must_use]
     pub const fn new(raster: Raster, columns: u32, rows: u32, edges: bool) -> Self {
@@ -139,7 +139,7 @@ impl Rectangle {
 
 /// The pixels of rectangle `tile`.
 #[inline(always)]
-pub(super) fn tile_rectangle(grid: Grid, tile: u32) -> Rectangle {
+pub(super) fn tile_rectangle(grid: TileGrid, tile: u32) -> Rectangle {
     let column = quotient(tile, grid.rows);
     let row = tile.wrapping_sub(column.wrapping_mul(grid.rows));
     grid.rectangle(column, row, 1, 1)

@@ -12,7 +12,7 @@
 //! | [`connect`](fn@connect), for each stage | one a pair of rectangles |
 //! | [`mark_discoveries`](fn@mark_discoveries), then a scan, then [`list_borders`](fn@list_borders) | one a fragment |
 //! | [`rank_fragments`](fn@rank_fragments) | one a border: where each fragment's steps go, and the number of steps |
-//! | [`find_before`](fn@find_before) | one a border: what lies before it in its row |
+//! | [`find_previous_in_row`](fn@find_previous_in_row) | one a border: what lies before it in its row |
 //! | [`count_turns`](fn@count_turns), then [`rank_turns`](fn@rank_turns) | one a fragment, then one a border: where turns go, if only these are points |
 //! | [`write_points`](fn@write_points) | one a fragment |
 //!

@@ -3,7 +3,7 @@
 use cuda_std::prelude::*;
 
 use super::gather::{Position, Turns, code_of};
-use super::grid::Grid;
+use super::grid::TileGrid;
 use super::track::Fragment;
 use super::walk::moved;
 use crate::trace::components::NO_BORDER;
@@ -27,7 +27,7 @@ pub unsafe fn write_points(
     points: ViewMut<'_, i32>,
     count: u32,
     simple: u32,
-    grid: Grid,
+    grid: TileGrid,
 ) {
     let index = thread::index_1d();
     if index >= count {

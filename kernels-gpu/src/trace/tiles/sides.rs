@@ -37,16 +37,16 @@ pub unsafe fn border_preprocessing(
 
 /// Numbers vertical sides.
 #[derive(Clone, Copy)]
-pub(super) struct Sides<'a> {
+pub(super) struct SideIndex<'a> {
     pub(super) walk: Walk<'a>,
     /// The sides before each word.
     pub(super) before: View<'a, u32>,
 }
 
-impl Sides<'_> {
+impl SideIndex<'_> {
     /// The numbers of a pixel's W and E sides, as far as it has them.
     #[inline(always)]
-    pub(super) fn numbers(self, x: u32, y: u32) -> (u32, u32) {
+    pub(super) fn of(self, x: u32, y: u32) -> (u32, u32) {
         let (word, bit) = (x / 64, x % 64);
         let (west, east) = self.walk.pixels.vertical_sides(word, y);
         let before = (1u64 << bit) - 1;

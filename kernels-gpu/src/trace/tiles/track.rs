@@ -2,8 +2,8 @@
 
 use cuda_std::prelude::*;
 
-use super::grid::{Grid, NONE, Rectangle, tile_rectangle};
-use super::sides::Sides;
+use super::grid::{NONE, Rectangle, TileGrid, tile_rectangle};
+use super::sides::SideIndex;
 use super::walk::{Node, STAY, Walk, moved};
 use crate::trace::neighbours::{ALL_SIDES, EAST, NORTH, SOUTH, WEST, sides_in};
 
@@ -30,9 +30,9 @@ pub struct Fragment {
 #[derive(Clone, Copy, Debug, Pod)]
 pub struct Open {
     /// Its first fragment.
-    pub head: u32,
+    pub first: u32,
     /// Its last fragment.
-    pub tail: u32,
+    pub last: u32,
     /// The pixel of its first node.
     pub entry: u32,
     /// That node's code, and from bit 8 on the direction to the pixel of the node before, which lies outside.
@@ -50,7 +50,7 @@ pub struct Open {
 /// What [`track_write`](fn@track_write) writes.
 #[derive(Clone, Copy)]
 struct Output<'a> {
-    sides: Sides<'a>,
+    sides: SideIndex<'a>,
     passed_by: ViewMut<'a, u32>,
     steps: ViewMut<'a, u8>,
     fragments: ViewMut<'a, Fragment>,
@@ -248,8 +248,8 @@ impl Tracker<'_> {
                 .st(self.fragments, if closed { discovery.key } else { NONE });
             if !closed {
                 let open = Open {
-                    head: self.fragments,
-                    tail: self.fragments,
+                    first: self.fragments,
+                    last: self.fragments,
                     entry: fragment.first,
                     entry_code: entry.code | from << 8,
                     exit: grid.pixel(exit.x, exit.y),
@@ -288,7 +288,7 @@ impl Tracker<'_> {
         if passed & (WEST | EAST) == 0 {
             return;
         }
-        let (west, east) = output.sides.numbers(x, y);
+        let (west, east) = output.sides.of(x, y);
         if passed & WEST != 0 {
             output.passed_by.st(west, self.fragments);
         }
@@ -304,7 +304,7 @@ impl Tracker<'_> {
 
 /// Follows all borders in each rectangle, and counts their fragments, their steps and the open ones.
 ///
-/// One thread a rectangle, in a block of its own: [`Grid::tiles`] blocks. Reads 1 bit a pixel, and for each step 9 words and
+/// One thread a rectangle, in a block of its own: [`TileGrid::tiles`] blocks. Reads 1 bit a pixel, and for each step 9 words and
 /// a mark; writes a mark for each.
 ///
 /// # Safety
@@ -321,7 +321,7 @@ pub unsafe fn track_count(
     fragment_counts: ViewMut<'_, u32>,
     step_counts: ViewMut<'_, u32>,
     open_counts: ViewMut<'_, u32>,
-    grid: Grid,
+    grid: TileGrid,
 ) {
     let tile = thread::index_1d();
     if tile >= grid.tiles() {
@@ -343,7 +343,7 @@ pub unsafe fn track_count(
 
 /// Follows all borders in each rectangle once more, and writes them. Sets the marks to 0 again, and `open_counts`.
 ///
-/// One thread a rectangle, in a block of its own: [`Grid::tiles`] blocks. Reads what [`track_count`](fn@track_count) reads, and
+/// One thread a rectangle, in a block of its own: [`TileGrid::tiles`] blocks. Reads what [`track_count`](fn@track_count) reads, and
 /// for each vertical side 3 words and a number; writes 2 bytes a step, 4 a vertical side, 32 a fragment and 32 an open one.
 ///
 /// # Safety
@@ -368,7 +368,7 @@ pub unsafe fn track_write(
     next: ViewMut<'_, u32>,
     keys: ViewMut<'_, u32>,
     open: ViewMut<'_, Open>,
-    grid: Grid,
+    grid: TileGrid,
 ) {
     let tile = thread::index_1d();
     if tile >= grid.tiles() {
@@ -384,7 +384,7 @@ pub unsafe fn track_write(
         open: first_open.ldg(tile),
     };
     let output = Output {
-        sides: Sides {
+        sides: SideIndex {
             walk,
             before: sides_before,
         },

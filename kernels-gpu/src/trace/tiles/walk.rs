@@ -2,7 +2,7 @@
 
 use cuda_std::prelude::*;
 
-use super::grid::Grid;
+use super::grid::TileGrid;
 use crate::trace::neighbours::{after, before, sides_between, sides_in, step};
 use crate::trace::pixels::Pixels;
 
@@ -59,12 +59,12 @@ pub(super) struct Walk<'a> {
     pub(super) pixels: Pixels<'a>,
     /// Along edges, those of the 4-connected components.
     pub(super) labels: View<'a, u32>,
-    pub(super) grid: Grid,
+    pub(super) grid: TileGrid,
 }
 
 impl<'a> Walk<'a> {
     #[inline(always)]
-    pub(super) fn new(image: View<'a, u64>, labels: View<'a, u32>, grid: Grid) -> Self {
+    pub(super) fn new(image: View<'a, u64>, labels: View<'a, u32>, grid: TileGrid) -> Self {
         let raster = grid.raster;
         Self {
             pixels: Pixels {

@@ -11,7 +11,7 @@
 //! 3. **Starting points** (`join.rs`): `select_starts` lists the roots, which are the borders' starts
 //!    in order of discovery, each with the border of the side before it in its row.
 //! 4. **Search** (`follow.rs`): all borders are followed at once, long ones in stretches:
-//!    `list_stretches`, `measure_stretches`, `measure_leads`, `cut_cycles`, `write_steps`. What is
+//!    `list_stretches`, `measure_stretches`, `measure_heads`, `cut_cycles`, `write_steps`. What is
 //!    written are [`Chains`].
 //!
 //! A **node** is a step of a border, named by its pixel and by one of the pixel's sides that it
@@ -59,16 +59,16 @@ fn follow<K: Walk>(
     geometry: Geometry,
     progress: &Progress<'_>,
 ) -> Result<Chains> {
-    let borders = Borders {
+    let walk = NodeWalk {
         walk,
         plane,
         offsets: with_stay(plane.neighbour_offsets()),
     };
     let nodes = Nodes::count_nodes(plane, geometry)?;
-    let starts = join::find(&borders, &nodes, progress)?;
+    let starts = join::find(&walk, &nodes, progress)?;
     let stretches = follow::list_stretches(&nodes)?;
     drop(nodes);
-    follow::follow(&borders, starts, &stretches, progress)
+    follow::follow(&walk, starts, &stretches, progress)
 }
 
 /// A node as one number: 4 times its pixel's place, and its kind: 0, 1, 2 and 3 for W, E, N and S.
@@ -87,14 +87,14 @@ fn place(entry: Entry) -> usize {
 }
 
 /// How borders go from node to node.
-struct Borders<'a, K> {
+struct NodeWalk<'a, K> {
     walk: &'a K,
     plane: &'a Plane,
-    /// How far the places are to which moves lead.
+    /// How far away the places are to which moves lead.
     offsets: [isize; 9],
 }
 
-impl<K: Walk> Borders<'_, K> {
+impl<K: Walk> NodeWalk<'_, K> {
     /// The node of an entry; `None` if its border is one pixel over whose center no step leads.
     #[inline]
     fn node(&self, entry: Entry) -> Option<Node> {

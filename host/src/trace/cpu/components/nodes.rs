@@ -97,7 +97,7 @@ impl Nodes {
 
     /// The number of a node.
     #[inline]
-    pub(super) fn number(&self, entry: Entry) -> u32 {
+    pub(super) fn index(&self, entry: Entry) -> u32 {
         let (place, kind) = (super::place(entry), (entry & 3) as usize);
         let word = &self.words[place / WORD_BITS - SPARE_ROWS * self.row_words];
         let bit = place % WORD_BITS;
@@ -146,7 +146,7 @@ impl Nodes {
     pub(super) fn for_each_straight(&self, y: usize, mut visit: impl FnMut(u32, u32)) {
         for word in &self.words[y * self.row_words..][..self.row_words] {
             let [n, s] = word.pair(ABOVE);
-            let mut number = word.first[ABOVE];
+            let mut index = word.first[ABOVE];
             let mut western = [0; 2];
             let mut rest = n | s;
             while rest != 0 {
@@ -155,10 +155,10 @@ impl Nodes {
                 for (western, of_kind) in western.iter_mut().zip([n, s]) {
                     if of_kind >> bit & 1 != 0 {
                         if (of_kind << 1) >> bit & 1 != 0 {
-                            visit(*western, number);
+                            visit(*western, index);
                         }
-                        *western = number;
-                        number += 1;
+                        *western = index;
+                        index += 1;
                     }
                 }
             }
@@ -186,7 +186,7 @@ impl Nodes {
             for pair in pairs.clone() {
                 let [a, b] = word.pair(pair);
                 let [visited_a, visited_b] = visited(word, pair);
-                let mut number = word.first[pair];
+                let mut index = word.first[pair];
                 let mut rest = a | b;
                 while rest != 0 {
                     let bit = rest.trailing_zeros() as usize;
@@ -195,9 +195,9 @@ impl Nodes {
                     for (of_kind, visited, kind) in kinds {
                         if of_kind >> bit & 1 != 0 {
                             if visited >> bit & 1 != 0 {
-                                visit(number, entry(first_place + bit, kind as u32));
+                                visit(index, entry(first_place + bit, kind as u32));
                             }
-                            number += 1;
+                            index += 1;
                         }
                     }
                 }

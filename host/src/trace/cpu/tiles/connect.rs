@@ -19,7 +19,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use rayon::prelude::*;
 
 use super::super::chains::STEPS;
-use super::grid::{Grid, Rectangle};
+use super::grid::{Rectangle, TileGrid};
 use super::track::{Closed, FragmentId, Open, Port, Tile};
 use crate::error::Result;
 use crate::memory::{reserve, zeroed_vec};
@@ -69,7 +69,7 @@ impl ClosedList {
 }
 
 /// Connects the borders of all rectangles.
-pub(super) fn connect(tiles: &mut [Tile], grid: &Grid) -> Result<(Links, Vec<Closed>)> {
+pub(super) fn connect(tiles: &mut [Tile], grid: &TileGrid) -> Result<(Links, Vec<Closed>)> {
     let links = Links::new(tiles)?;
     let closed = ClosedList::default();
     let mut open = Vec::new();
@@ -198,7 +198,7 @@ impl Pair {
                 if replace(&mut index.0[which][node], NONE) != NONE {
                     let (border, end) = self.follow(*border, which, &lists, index, links);
                     assert_eq!(end, End::Start, "a border that nothing enters is closed");
-                    links.set(border.tail, border.head);
+                    links.set(border.last, border.first);
                     reserve(&mut circles, 1, "closed borders")?;
                     circles.push(Closed {
                         discovery: border.discovery,
@@ -231,8 +231,8 @@ impl Pair {
                 return (border, End::Start);
             }
             let next = &lists[which][next as usize];
-            links.set(border.tail, next.head);
-            border.tail = next.tail;
+            links.set(border.last, next.first);
+            border.last = next.last;
             border.exit = next.exit;
             border.length += next.length;
             if next.discovery.key < border.discovery.key {

@@ -41,7 +41,7 @@ use crate::error::Result;
 use crate::image::BinaryImage;
 use crate::progress::Progress;
 use crate::trace::Geometry;
-use grid::Grid;
+use grid::TileGrid;
 
 /// Follows all borders of an image, with `tiles` rectangles along x and y, or a number of them that
 /// suits its size.
@@ -51,7 +51,7 @@ pub(super) fn follow_borders(
     tiles: Option<(u32, u32)>,
     progress: &Progress<'_>,
 ) -> Result<Chains> {
-    let grid = Grid::new(image.width(), image.height(), tiles)?;
+    let grid = TileGrid::new(image.width(), image.height(), tiles)?;
     match geometry {
         Geometry::Centers => {
             let sides = Sides::of(image, Joined::Eight)?;
@@ -75,7 +75,7 @@ pub(super) fn follow_borders(
 fn follow<W: Walk>(
     walk: &W,
     sides: &Sides,
-    grid: &Grid,
+    grid: &TileGrid,
     progress: &Progress<'_>,
 ) -> Result<Chains> {
     let mut tiles = track::track(walk, sides, grid, progress)?;

@@ -9,7 +9,7 @@ use super::super::chains::{Direction, STEPS, opposite};
 use super::super::neighbours::{EAST, NORTH, SIDES, SOUTH, WEST, side_in};
 use super::super::sides::Sides;
 use super::super::walk::{Move, Node, Step, StepBack, Walk, with_stay};
-use super::grid::{Grid, Rectangle};
+use super::grid::{Rectangle, TileGrid};
 use crate::error::{Error, Result};
 use crate::image::WORD_BITS;
 use crate::memory::reserve;
@@ -56,8 +56,8 @@ pub(super) struct Port {
 /// An open border of a rectangle: linked fragments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Open {
-    pub(super) head: FragmentId,
-    pub(super) tail: FragmentId,
+    pub(super) first: FragmentId,
+    pub(super) last: FragmentId,
     /// The first node; the one before lies outside.
     pub(super) entry: Port,
     /// The node after the last one, outside.
@@ -94,7 +94,7 @@ const MOST_FRAGMENTS: u64 = FragmentId::MAX as u64;
 pub(super) fn track<W: Walk>(
     walk: &W,
     sides: &Sides,
-    grid: &Grid,
+    grid: &TileGrid,
     progress: &Progress<'_>,
 ) -> Result<Vec<Tile>> {
     let border_pixels = sides.border_pixels()?;
@@ -135,8 +135,8 @@ pub(super) fn track<W: Walk>(
     tiles.par_iter_mut().for_each(|tile| {
         let before = tile.fragments_before;
         for open in &mut tile.open {
-            open.head += before;
-            open.tail += before;
+            open.first += before;
+            open.last += before;
             open.discovery.fragment += before;
         }
         for closed in &mut tile.closed {
@@ -330,8 +330,8 @@ impl<W: Walk> Tracker<'_, W> {
         self.end_fragment()?;
         reserve(&mut self.tile.open, 1, "open borders")?;
         self.tile.open.push(Open {
-            head: fragment,
-            tail: fragment,
+            first: fragment,
+            last: fragment,
             entry,
             exit,
             discovery,

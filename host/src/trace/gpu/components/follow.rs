@@ -3,7 +3,7 @@
 use trazar_kernels::trace::components::follow as kernels;
 use trazar_kernels::trace::components::{bit_words, blocks};
 
-use super::Borders;
+use super::ComponentBorders;
 use crate::Result;
 use crate::gpu::{Gpu, GpuBuffer, rank_lists, scan_counts};
 use crate::trace::gpu::{Arranged, Work};
@@ -11,7 +11,7 @@ use crate::trace::gpu::{Arranged, Work};
 /// Writes the points of the borders that are kept.
 pub(in crate::trace::gpu) fn follow<G: Gpu>(
     work: &Work<'_, G>,
-    borders: &Borders<G>,
+    borders: &ComponentBorders<G>,
     arranged: &Arranged<G>,
 ) -> Result<G::Buffer<i32>> {
     let Work {
@@ -48,7 +48,7 @@ pub(in crate::trace::gpu) fn follow<G: Gpu>(
     let mut tour = gpu.alloc(stretch_count as usize)?;
     // planted: is-first-zero
     let mut is_first = gpu.alloc_zeroed(stretch_count as usize)?;
-    let mut leads = gpu.alloc(count as usize)?;
+    let mut heads = gpu.alloc(count as usize)?;
     let threads = stretch_count + count;
     // SAFETY: the sum of the marks' counts; lengths as the kernels ask, which run in their order.
     unsafe {
@@ -75,7 +75,7 @@ pub(in crate::trace::gpu) fn follow<G: Gpu>(
             borders.starts.view(),
             tour.view_mut(),
             is_first.view_mut(),
-            leads.view_mut(),
+            heads.view_mut(),
             raster,
             edges,
             simple,
@@ -99,7 +99,7 @@ pub(in crate::trace::gpu) fn follow<G: Gpu>(
             borders.roots.view(),
             borders.ranks.view(),
             borders.starts.view(),
-            leads.view(),
+            heads.view(),
             stretches.view(),
             tour.view(),
             arranged.places.view(),

@@ -4,7 +4,7 @@ use trazar_kernels::trace::components::join::{flatten_nodes, join_nodes, select_
 use trazar_kernels::trace::components::{bit_words, blocks};
 
 use super::nodes::Nodes;
-use super::{Borders, Found, Work};
+use super::{ComponentBorders, Found, Work};
 use crate::Result;
 use crate::gpu::{Gpu, GpuBuffer, scan_counts};
 
@@ -14,7 +14,7 @@ pub(super) fn find<G: Gpu>(
     nodes: Nodes<G>,
     mut parents: G::Buffer<u32>,
     queued: &mut dyn FnMut(&'static str) -> Result<()>,
-) -> Result<Borders<G>> {
+) -> Result<ComponentBorders<G>> {
     let Work {
         gpu,
         image,
@@ -69,7 +69,7 @@ pub(super) fn find<G: Gpu>(
     let mut starts = gpu.alloc(count as usize)?;
     let mut kinds = gpu.alloc(count as usize)?;
     let mut lengths = gpu.alloc(count as usize)?;
-    let mut befores = gpu.alloc(count as usize)?;
+    let mut previous_in_row = gpu.alloc(count as usize)?;
     if n > 0 {
         // SAFETY: as above; `ranks` is the scan of the roots' counts, whose sum is `count`.
         unsafe {
@@ -86,7 +86,7 @@ pub(super) fn find<G: Gpu>(
                 starts.view_mut(),
                 kinds.view_mut(),
                 lengths.view_mut(),
-                befores.view_mut(),
+                previous_in_row.view_mut(),
                 raster,
                 n,
                 edges,
@@ -94,12 +94,12 @@ pub(super) fn find<G: Gpu>(
         }
     }
     queued("starting points")?;
-    Ok(Borders {
+    Ok(ComponentBorders {
         found: Found {
             count,
             kinds,
             lengths,
-            befores,
+            previous_in_row,
         },
         starts,
         nodes,

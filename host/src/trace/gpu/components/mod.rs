@@ -18,7 +18,7 @@ pub(super) use follow::follow;
 use nodes::Nodes;
 
 /// Borders, with their nodes.
-pub(super) struct Borders<G: Gpu> {
+pub(super) struct ComponentBorders<G: Gpu> {
     pub(super) found: Found<G>,
     /// Where each border starts, as an entry of the list of nodes.
     starts: G::Buffer<u32>,
@@ -34,7 +34,7 @@ pub(super) struct Borders<G: Gpu> {
 pub(super) fn find<G: Gpu>(
     work: &Work<'_, G>,
     queued: &mut dyn FnMut(&'static str) -> Result<()>,
-) -> Result<Borders<G>> {
+) -> Result<ComponentBorders<G>> {
     let (nodes, parents) = nodes::list(work)?;
     queued("boundary extraction")?;
     join::find(work, nodes, parents, queued)

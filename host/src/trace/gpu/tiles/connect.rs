@@ -3,14 +3,14 @@
 use std::mem::swap;
 
 use trazar_kernels::trace::tiles::connect::connect as connect_kernel;
-use trazar_kernels::trace::tiles::grid::{Grid, NONE};
+use trazar_kernels::trace::tiles::grid::{NONE, TileGrid};
 
 use super::track::Tracked;
 use crate::Result;
 use crate::gpu::{Gpu, GpuBuffer};
 
 /// Joins the rectangles until one is left, in which every border is closed.
-pub(super) fn connect<G: Gpu>(gpu: &G, tracked: &mut Tracked<G>, grid: Grid) -> Result<()> {
+pub(super) fn connect<G: Gpu>(gpu: &G, tracked: &mut Tracked<G>, grid: TileGrid) -> Result<()> {
     let Tracked {
         next,
         keys,

@@ -2,10 +2,10 @@
 
 use trazar_kernels::trace::components::blocks;
 use trazar_kernels::trace::tiles::gather as kernels;
-use trazar_kernels::trace::tiles::grid::Grid;
+use trazar_kernels::trace::tiles::grid::TileGrid;
 
 use super::track::Tracked;
-use super::{Borders, Found, Work};
+use super::{Found, TileBorders, Work};
 use crate::Result;
 use crate::gpu::{Gpu, GpuBuffer, scan_counts};
 
@@ -13,8 +13,8 @@ use crate::gpu::{Gpu, GpuBuffer, scan_counts};
 pub(super) fn gather<G: Gpu>(
     work: &Work<'_, G>,
     tracked: Tracked<G>,
-    grid: Grid,
-) -> Result<Borders<G>> {
+    grid: TileGrid,
+) -> Result<TileBorders<G>> {
     let gpu = work.gpu;
     let on = &gpu.launcher();
     let Tracked {
@@ -48,7 +48,7 @@ pub(super) fn gather<G: Gpu>(
     let mut turns = gpu.alloc(if work.simple == 0 { 0 } else { n as usize })?;
     let mut kinds = gpu.alloc(borders)?;
     let mut lengths = gpu.alloc(borders)?;
-    let mut befores = gpu.alloc(borders)?;
+    let mut previous_in_row = gpu.alloc(borders)?;
     if n > 0 {
         // SAFETY: an element a fragment or a border each, as the kernels ask, which run in their order. Where there are
         // fragments, there are borders.
@@ -75,7 +75,7 @@ pub(super) fn gather<G: Gpu>(
                 count,
                 grid.edges,
             )?;
-            kernels::find_before::launch(
+            kernels::find_previous_in_row::launch(
                 on,
                 blocks(count),
                 fragments.view(),
@@ -84,7 +84,7 @@ pub(super) fn gather<G: Gpu>(
                 positions.view(),
                 sides_before.view(),
                 passed_by.view(),
-                befores.view_mut(),
+                previous_in_row.view_mut(),
                 count,
                 grid,
             )?;
@@ -110,12 +110,12 @@ pub(super) fn gather<G: Gpu>(
             }
         }
     }
-    Ok(Borders {
+    Ok(TileBorders {
         found: Found {
             count,
             kinds,
             lengths,
-            befores,
+            previous_in_row,
         },
         grid,
         steps,

@@ -13,7 +13,7 @@ mod points;
 mod track;
 
 use trazar_kernels::trace::tiles::gather::{Position, Turns};
-use trazar_kernels::trace::tiles::grid::Grid;
+use trazar_kernels::trace::tiles::grid::TileGrid;
 use trazar_kernels::trace::tiles::track::Fragment;
 
 use super::{Arranged, Found, Work};
@@ -28,9 +28,9 @@ pub(super) use points::write;
 const DEFAULT_SIDE: u32 = 64;
 
 /// Borders, in pieces.
-pub(super) struct Borders<G: Gpu> {
+pub(super) struct TileBorders<G: Gpu> {
     pub(super) found: Found<G>,
-    grid: Grid,
+    grid: TileGrid,
     /// The codes of steps, fragment by fragment.
     steps: G::Buffer<u8>,
     fragments: G::Buffer<Fragment>,
@@ -44,10 +44,10 @@ pub(super) fn find<G: Gpu>(
     work: &Work<'_, G>,
     tiles: Option<(u32, u32)>,
     queued: &mut dyn FnMut(&'static str) -> Result<()>,
-) -> Result<Borders<G>> {
+) -> Result<TileBorders<G>> {
     let raster = work.raster;
     let (columns, rows) = tiles_of(raster.width, raster.height, tiles, DEFAULT_SIDE)?;
-    let grid = Grid::new(raster, columns, rows, work.edges != 0);
+    let grid = TileGrid::new(raster, columns, rows, work.edges != 0);
     let mut tracked = track::track(work, grid, queued)?;
     connect::connect(work.gpu, &mut tracked, grid)?;
     queued("connection")?;

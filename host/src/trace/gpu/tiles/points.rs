@@ -3,14 +3,14 @@
 use trazar_kernels::trace::components::blocks;
 use trazar_kernels::trace::tiles::points::write_points;
 
-use super::{Arranged, Borders, Work};
+use super::{Arranged, TileBorders, Work};
 use crate::Result;
 use crate::gpu::{Gpu, GpuBuffer};
 
 /// Writes the points of the borders that are kept.
 pub(in crate::trace::gpu) fn write<G: Gpu>(
     work: &Work<'_, G>,
-    borders: &Borders<G>,
+    borders: &TileBorders<G>,
     arranged: &Arranged<G>,
 ) -> Result<G::Buffer<i32>> {
     let mut points = work.gpu.alloc(arranged.points as usize * 2)?;

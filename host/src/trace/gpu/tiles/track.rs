@@ -1,7 +1,7 @@
 //! Tracking: all pieces of borders in each rectangle.
 
 use trazar_kernels::trace::components::blocks;
-use trazar_kernels::trace::tiles::grid::Grid;
+use trazar_kernels::trace::tiles::grid::TileGrid;
 use trazar_kernels::trace::tiles::sides::border_preprocessing;
 use trazar_kernels::trace::tiles::track::{Fragment, Open, track_count, track_write};
 
@@ -29,7 +29,7 @@ pub(super) struct Tracked<G: Gpu> {
 /// Follows the borders in each rectangle: counts first, then writes.
 pub(super) fn track<G: Gpu>(
     work: &Work<'_, G>,
-    grid: Grid,
+    grid: TileGrid,
     queued: &mut dyn FnMut(&'static str) -> Result<()>,
 ) -> Result<Tracked<G>> {
     let Work {
