@@ -1,4 +1,4 @@
-//! Every kernel of the PTX runs under the emulator: none is shipped that its tests have not run.
+//! Every kernel of the PTX runs under the emulator: none is shipped untested.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,8 @@ fn entries() -> BTreeSet<&'static str> {
 
 #[test]
 fn every_kernel_of_the_ptx_is_emulated() {
-    // All pipelines, on an image of several tiles, with borders long enough to be searched in stretches.
+    // All pipelines, on an image of several tiles, with borders long enough to be searched in
+    // stretches.
     let emulator = Emulator::new(1);
     let image = generate::noise(272, 80, 0.4, 1).unwrap();
     let on_device = DeviceImage::upload(&emulator, &image).unwrap();
@@ -89,7 +90,7 @@ fn every_kernel_of_the_ptx_is_emulated() {
 
     let emulated: BTreeSet<&str> = tally().kernels.into_keys().collect();
     let entries = entries();
-    // A PTX that is read wrongly has none.
+    // If the PTX is parsed wrongly, there are none.
     assert!(entries.contains("scan_exclusive"), "{entries:?}");
     let missing: Vec<_> = entries.difference(&emulated).collect();
     assert!(missing.is_empty(), "not run by the emulator: {missing:?}");

@@ -33,12 +33,12 @@ pub(crate) struct Bitcode {
 
 /// Compiles the crate and what it uses, and unpacks the bitcode into `out`.
 ///
-/// The crate is built as a library and never linked by rustc: the bitcode in the libraries is all that is needed.
-/// `-C no-prepopulate-passes` keeps it as rustc wrote it, so that the fix-ups and the barrier count see the
-/// program before LLVM's optimizer does.
+/// The crate is built as a library and never linked by rustc: the bitcode in the libraries is all
+/// that is needed. `-C no-prepopulate-passes` keeps it as rustc wrote it, so that the fix-ups and
+/// the barrier count see the program before LLVM's optimizer does.
 pub(crate) fn compile(toolchain: &Toolchain, job: &Job<'_>, out: &Path) -> Result<Bitcode, Error> {
     let mut artifacts = artifacts(toolchain, job)?;
-    // In order of completion they would differ from one build to the next.
+    // The order of completion differs from one build to the next.
     artifacts.sort();
     let own_manifest = job.crate_dir.join("Cargo.toml");
     let own_manifest = own_manifest.canonicalize().at(&own_manifest)?;
@@ -70,7 +70,7 @@ fn artifacts(toolchain: &Toolchain, job: &Job<'_>) -> Result<Vec<Artifact>, Erro
     let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut cargo = Command::new(&program);
     cargo.current_dir(job.crate_dir);
-    // The build is the kernel crate's alone: nothing of an outer cargo's settings may reach it.
+    // No settings of an outer cargo may reach the kernel crate's build.
     for (name, _) in env::vars_os() {
         let text = name.to_string_lossy();
         let kept = ["CARGO_HOME", "CARGO_NET_", "CARGO_HTTP_", "CARGO_REGISTR"];

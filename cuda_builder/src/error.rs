@@ -12,7 +12,8 @@ pub enum Error {
     #[error(
         "no device toolchain found; install it with `{install}`\n\
          looked for:\n{looked}\n\
-         (device code needs rustc 1.96.0 with its library's source, and LLVM 22's opt, llc and llvm-link)"
+         (device code needs rustc 1.96.0 with its library's source, and LLVM 22's opt, llc and \
+         llvm-link)"
     )]
     ToolchainMissing {
         /// The command that installs it.
@@ -54,15 +55,21 @@ pub enum Error {
     NoKernels(PathBuf),
     /// A static in shared memory has an initial value.
     #[error(
-        "the shared array `{0}` has an initial value; shared memory has none: declare it with `shared_array!`"
+        "the shared array `{0}` has an initial value; shared memory has none: declare it with \
+         `shared_array!`"
     )]
     SharedInitialised(String),
     /// The kernels break a rule.
-    #[error("{} refused:{}", .0.len(), .0.iter().map(|lint| format!("\n- {lint}")).collect::<String>())]
+    #[error("{} refused:{}", .0.len(), list(.0))]
     Lints(Vec<Lint>),
-    /// A PTX file has no header of this builder's.
+    /// A PTX file has no header of this builder.
     #[error("{0}: not a PTX header of cuda_builder")]
     Header(String),
+}
+
+/// One line per lint.
+fn list(lints: &[Lint]) -> String {
+    lints.iter().map(|lint| format!("\n- {lint}")).collect()
 }
 
 /// `std::io::Error` with the path it is about.

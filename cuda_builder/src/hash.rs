@@ -1,4 +1,5 @@
-//! A hash of all that determines the PTX: the kernels' sources, what the builder adds to them, and the tools.
+//! A hash of everything that determines the PTX: the kernels' sources, what the builder adds to
+//! them, and the tools.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,8 +12,9 @@ use crate::{Error, Header};
 /// Files that exist for the host alone: a change in them can't change the PTX.
 const HOST_ONLY: [&str; 3] = ["launch.rs", "backend/host", "emulator"];
 
-/// What the builder itself brings into the PTX: code in LLVM's language, the compiler's flags, the fix-ups, the passes, the names, the
-/// header. (Of its other sources none can change the PTX: they find and run tools, and read and judge what comes out.)
+/// The builder's own sources that shape the PTX: code in LLVM IR, the compiler's flags, the
+/// fix-ups, the passes, the names, the header. (None of its other sources can change the PTX: they
+/// find and run tools, and read and check their output.)
 const BUILDER: [(&str, &str); 6] = [
     ("device.ll", include_str!("device.ll")),
     ("cargo.rs", include_str!("cargo.rs")),
@@ -23,12 +25,14 @@ const BUILDER: [(&str, &str); 6] = [
 ];
 
 impl Header {
-    /// The hash that a PTX file has which is built from these crates with the tools that this header names: 64 hexadecimal digits.
-    /// A file is up to date if that is its [`source_hash`](Self::source_hash).
+    /// The hash of a PTX file that is built from these crates with the tools that this header
+    /// names: 64 hexadecimal digits. A file is up to date if its [`source_hash`](Self::source_hash)
+    /// is equal.
     ///
-    /// It is of each crate's `Cargo.toml` and the `.rs` files under `src`, with their paths relative to the crate, in order; of
-    /// the builder's own sources that shape the PTX; and of the compiler's and LLVM's versions and the target. Line endings count
-    /// as `\n`. Of `cuda_std`, the files that only the host compiles don't count.
+    /// It covers each crate's `Cargo.toml` and the `.rs` files under `src`, with their paths
+    /// relative to the crate, in order; the builder's own sources that shape the PTX; and the
+    /// versions of the compiler and of LLVM, and the target. Line endings count as `\n`. The files
+    /// of `cuda_std` that only the host compiles don't count.
     ///
     /// # Errors
     ///
@@ -39,7 +43,8 @@ impl Header {
     }
 }
 
-/// Adds a file. With their lengths, no two sets of files run together into the same bytes.
+/// Adds a file with the lengths of its path and text, so that no two sets of files give the same
+/// bytes.
 fn add(hash: &mut Sha256, name: &str, text: &str) {
     let text = text.replace("\r\n", "\n");
     hash.update(format!("{name}\n{}\n", text.len()));

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use crate::{Arch, Error, Toolchain};
 
-/// What a PTX file says of its origin.
+/// What a PTX file says about its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Hash of all that determines the PTX, see [`hash_of`](Self::hash_of).
+    /// Hash of everything that determines the PTX, see [`hash_of`](Self::hash_of).
     pub source_hash: String,
     /// The compiler's version.
     pub rustc: String,
@@ -20,7 +20,7 @@ pub struct Header {
 const FIELDS: [&str; 4] = ["// source-hash: ", "// rustc: ", "// llvm: ", "// target: "];
 
 impl Header {
-    /// That of a PTX file built from these crates.
+    /// The header of a PTX file built from these crates.
     pub(crate) fn new(
         crates: &[PathBuf],
         toolchain: &Toolchain,
@@ -59,7 +59,8 @@ impl Header {
         })
     }
 
-    /// Whether two files were built with the same compiler for the same target, and so can be compared byte by byte.
+    /// Whether two files were built with the same compiler for the same target, and so can be
+    /// compared byte by byte.
     #[must_use]
     pub fn same_tools(&self, other: &Self) -> bool {
         (&self.rustc, &self.llvm, &self.target) == (&other.rustc, &other.llvm, &other.target)

@@ -1,13 +1,15 @@
-//! Reading LLVM's intermediate representation (IR) as text, as far as the fix-ups and the barrier count need it.
+//! Reading LLVM's intermediate representation (IR) as text, as far as the fix-ups and the barrier
+//! count need it.
 //!
-//! The text form is enough because the fix-ups are few and local, and it needs no bindings to LLVM's libraries,
-//! which would tie the builder to one LLVM. Names of globals and functions start with `@`.
+//! The text form is enough because the fix-ups are few and local, and it needs no bindings to
+//! LLVM's libraries, which would tie the builder to one LLVM. Names of globals and functions start
+//! with `@`.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::Error;
 
-/// What `#[kernel]` recorded of a kernel.
+/// What `#[kernel]` recorded about a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KernelRecord {
     pub(crate) name: String,
@@ -18,7 +20,7 @@ pub(crate) struct KernelRecord {
 }
 
 impl KernelRecord {
-    /// Parses `name=scan;block=256,1,1;min_blocks=2;barriers=3;f64`.
+    /// Parses `name=scan;min_blocks=2;barriers=3;f64;block=0256,0001,0001`.
     fn parse(text: &str) -> Option<Self> {
         let mut record = Self {
             name: String::new(),
@@ -69,7 +71,8 @@ pub(crate) fn kernel_records(ir: &str) -> Result<Vec<KernelRecord>, Error> {
     Ok(records)
 }
 
-/// The name that starts at `text`, which begins just after an `@`, and its length in bytes with quotes.
+/// The name that starts at `text`, which begins just after an `@`, and its length in bytes with
+/// quotes.
 fn name_at(text: &str) -> (&str, usize) {
     if let Some(quoted) = text.strip_prefix('"') {
         let end = quoted.find('"').unwrap_or(quoted.len());
@@ -81,7 +84,8 @@ fn name_at(text: &str) -> (&str, usize) {
     (&text[..end], end)
 }
 
-/// Replaces every `@name` by what `rename` returns for it (with the `@`); `None` leaves it as it is.
+/// Replaces every `@name` by what `rename` returns for it (with the `@`); `None` leaves it as it
+/// is.
 pub(crate) fn map_names(line: &str, mut rename: impl FnMut(&str) -> Option<String>) -> String {
     let mut out = String::with_capacity(line.len());
     let mut rest = line;
@@ -151,7 +155,8 @@ impl CallGraph {
         graph
     }
 
-    /// How many block barriers one run through `function` would meet if each call in the text ran once.
+    /// How many block barriers one run through `function` would meet if each call in the text ran
+    /// once.
     pub(crate) fn barriers(&self, function: &str) -> Result<u32, Recursion> {
         self.count(function, &mut BTreeMap::new())
     }
@@ -199,7 +204,8 @@ mod tests {
 
     #[test]
     fn a_kernel_record_is_read_back() {
-        let ir = "@K = constant [40 x i8] c\"name=scan;block=32,8,1;barriers=3;f64\", section \".cuda_std.kernel\", align 1";
+        let ir = "@K = constant [47 x i8] c\"name=scan;barriers=3;f64;block=0032,0008,0001\", \
+                  section \".cuda_std.kernel\", align 1";
         let expected = KernelRecord {
             name: "scan".into(),
             block: [32, 8, 1],
@@ -208,7 +214,7 @@ mod tests {
             f64: true,
         };
         assert_eq!(kernel_records(ir).expect("well-formed"), [expected]);
-        assert!(kernel_records(&ir.replace("32,8,1", "32,x,1")).is_err());
+        assert!(kernel_records(&ir.replace("0032,0008", "0032,x")).is_err());
     }
 
     #[test]
@@ -224,8 +230,10 @@ mod tests {
 
     #[test]
     fn barriers_count_once_per_call() {
-        let ir = "define void @inner() {\n  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n  ret void\n}\n\
-                  define void @outer(i1 %0) {\n  tail call void @inner()\n  call void @inner()\n  ret void\n}\n";
+        let ir = "define void @inner() {\n  \
+                  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n  ret void\n}\n\
+                  define void @outer(i1 %0) {\n  \
+                  tail call void @inner()\n  call void @inner()\n  ret void\n}\n";
         assert_eq!(CallGraph::of(ir).barriers("outer"), Ok(2));
         let circle =
             "define void @a() {\n  call void @b()\n}\ndefine void @b() {\n  call void @a()\n}\n";

@@ -1,5 +1,5 @@
-//! Compiles GPU kernels written in Rust to PTX, with the compiler's own `nvptx64-nvidia-cuda` target and LLVM's
-//! tools. No CUDA toolkit is needed.
+//! Compiles GPU kernels written in Rust to PTX, with the compiler's own `nvptx64-nvidia-cuda`
+//! target and LLVM's tools. No CUDA toolkit is needed.
 //!
 //! ```no_run
 //! # fn main() -> Result<(), cuda_builder::Error> {
@@ -13,7 +13,7 @@
 //! # }
 //! ```
 //!
-//! The README beside this crate explains the way from source to PTX, and why each step is there.
+//! The crate's README explains each step from source to PTX.
 
 mod cargo;
 mod error;
@@ -41,11 +41,11 @@ pub use lint::Lint;
 pub use ptxas::Resources;
 pub use toolchain::{Search, Toolchain};
 
-/// Parts of `cuda_std` in LLVM's own language, linked into every kernel crate.
+/// Parts of `cuda_std` in LLVM IR, linked into every kernel crate.
 const DEVICE_LL: &str = include_str!("device.ll");
 
-/// What LLVM's optimizer does. Address spaces are inferred last: done earlier, the pass moves local arrays into the
-/// local address space, and LLVM then no longer turns them into registers.
+/// The passes of LLVM's optimizer. Address spaces are inferred last: earlier, the pass would move
+/// local arrays into the local address space, and LLVM would no longer turn them into registers.
 const PASSES: &str = "internalize,globaldce,always-inline,default<O3>,\
                       function(infer-address-spaces,instcombine<no-verify-fixpoint>),globaldce";
 
@@ -156,15 +156,16 @@ impl CudaBuilder {
         self
     }
 
-    /// Counts the crate in the folder `dir` among the sources too, in the order given: `cuda_std`, for one.
+    /// Adds the crate in the folder `dir` to the sources that are hashed, in the order given:
+    /// `cuda_std`, for example.
     #[must_use]
     pub fn hash_also(mut self, dir: impl Into<PathBuf>) -> Self {
         self.hashed.push(dir.into());
         self
     }
 
-    /// Where cargo keeps the device build. Otherwise in a build script's `OUT_DIR`, or else in the folder
-    /// `target/device` of the kernel crate.
+    /// Where cargo keeps the device build. The default is a build script's `OUT_DIR`, or else the
+    /// folder `target/device` of the kernel crate.
     #[must_use]
     pub fn target_dir(mut self, dir: impl Into<PathBuf>) -> Self {
         self.target_dir = Some(dir.into());
@@ -185,21 +186,22 @@ impl CudaBuilder {
         self
     }
 
-    /// Keeps the files between the stages (`fixed.ll`, `optimised.bc`, `out.ptx`) in the folder `dir`; the
-    /// environment variable `TRAZAR_DEVICE_WORK_DIR` does the same.
+    /// Keeps the files between the stages (`fixed.ll`, `optimised.bc`, `out.ptx`) in the folder
+    /// `dir`; the environment variable `TRAZAR_DEVICE_WORK_DIR` does the same.
     #[must_use]
     pub fn work_dir(mut self, dir: impl Into<PathBuf>) -> Self {
         self.work_dir = Some(dir.into());
         self
     }
 
-    /// Compiles the crate. The first time takes about 20 s, most of it for the compiler's own library; later ones
-    /// a second or two.
+    /// Compiles the crate. The first build takes about 20 s, most of it for the compiler's own
+    /// library; later ones take a second or two.
     ///
     /// # Errors
     ///
-    /// [`Error::ToolchainMissing`] with the command that installs the toolchain; [`Error::Tool`] with the compiler's
-    /// messages if the crate does not compile; [`Error::Lints`] if a kernel breaks a rule; the others as documented.
+    /// [`Error::ToolchainMissing`] with the command that installs the toolchain; [`Error::Tool`]
+    /// with the compiler's messages if the crate does not compile; [`Error::Lints`] if a kernel
+    /// breaks a rule; the others as documented.
     pub fn build(&self) -> Result<Built, Error> {
         let toolchain = match &self.toolchain {
             Some(toolchain) => toolchain.clone(),
@@ -275,7 +277,8 @@ impl CudaBuilder {
         })
     }
 
-    /// Links everything, drops what no kernel uses, and applies the fix-ups: the IR that LLVM is to optimise.
+    /// Links everything, drops what no kernel uses, and applies the fix-ups. Returns the IR that
+    /// LLVM is to optimise.
     fn link(
         &self,
         toolchain: &Toolchain,
@@ -338,7 +341,7 @@ impl CudaBuilder {
             .arg(&ptx);
         process::run(&mut llc)?;
         let text = fs::read_to_string(&ptx).at(&ptx)?;
-        // LLVM's own first comment lines say nothing.
+        // LLVM's first comment lines are of no use.
         let start = text
             .find(".version")
             .ok_or_else(|| Error::Unexpected("llc wrote no PTX".into()))?;
@@ -364,7 +367,8 @@ impl Built {
     }
 }
 
-/// Names and parameters of the kernels in a PTX text, one line each, as [`Built::interface`] has them.
+/// Names and parameters of the kernels in a PTX text, one line each, as [`Built::interface`] has
+/// them.
 #[must_use]
 pub fn interface(ptx: &str) -> Vec<String> {
     let module = ptx::Module::parse(ptx);

@@ -66,7 +66,8 @@ impl std::fmt::Display for Lint {
         match self {
             Self::Panics { kernel, through } => write!(
                 f,
-                "`{kernel}` can panic, through {}: use the views' accessors, wrapping arithmetic, and no `unwrap`",
+                "`{kernel}` can panic, through {}: use the views' accessors, wrapping arithmetic, \
+                 and no `unwrap`",
                 through.join(", ")
             ),
             Self::Undefined { kernel, callee } => {
@@ -81,8 +82,8 @@ impl std::fmt::Display for Lint {
                 found,
             } => write!(
                 f,
-                "`{kernel}` asks for {expected} barriers and its PTX has {found}; if a loop around a barrier is meant \
-                 to be unrolled, say `barriers = {found}` in `#[kernel]`"
+                "`{kernel}` asks for {expected} barriers and its PTX has {found}; if a loop around \
+                 a barrier is meant to be unrolled, say `barriers = {found}` in `#[kernel]`"
             ),
             Self::Recursion { kernel, function } => {
                 write!(
@@ -92,13 +93,13 @@ impl std::fmt::Display for Lint {
             }
             Self::F64 { kernel } => write!(
                 f,
-                "`{kernel}` computes in double precision, which is slow on most GPUs; if it means to, say `f64` in \
-                 `#[kernel]`"
+                "`{kernel}` computes in double precision, which is slow on most GPUs; if it means \
+                 to, say `f64` in `#[kernel]`"
             ),
             Self::Stack { kernel, bytes } => write!(
                 f,
-                "`{kernel}` keeps {bytes} bytes per thread in local memory: an array is indexed by a value unknown at \
-                 compile time, or is passed to a function that isn't inlined"
+                "`{kernel}` keeps {bytes} bytes per thread in local memory: an array is indexed by \
+                 a value unknown at compile time, or is passed to a function that isn't inlined"
             ),
             Self::Spills {
                 kernel,
@@ -121,7 +122,7 @@ pub(crate) fn check(kernels: &[KernelRecord], unoptimised_ir: &str, ptx: &Module
     for record in kernels {
         let kernel = record.name.clone();
         let (bodies, undefined) = ptx.reached(&kernel);
-        // Panicking ends in a function that only a program defines, and there is none on the device.
+        // A panic ends in a function that only a program defines: on the device it has no body.
         let (panics, undefined): (Vec<_>, Vec<_>) = undefined
             .into_iter()
             .partition(|name| name.contains("rust_begin_unwind") || name.contains("panic"));
@@ -171,7 +172,7 @@ pub(crate) fn check(kernels: &[KernelRecord], unoptimised_ir: &str, ptx: &Module
     lints
 }
 
-/// Checks what the assembler says of a kernel.
+/// Checks the assembler's report on a kernel.
 pub(crate) fn check_resources(kernel: &str, resources: &Resources) -> Option<Lint> {
     let bytes = resources.spill_loads + resources.spill_stores;
     (bytes > 0).then(|| Lint::Spills {

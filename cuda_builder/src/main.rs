@@ -1,4 +1,5 @@
-//! `cargo kernels`: rebuilds the checked-in PTX. `cargo kernels --check`: builds it anew and compares.
+//! `cargo kernels`: rebuilds the checked-in PTX. `cargo kernels --check`: builds it anew and
+//! compares.
 
 use std::fmt;
 use std::fs;
@@ -108,7 +109,8 @@ fn print_report(built: &Built) {
         );
         for on in &kernel.resources {
             println!(
-                "    {}: {} registers, {} + {} bytes spilled, {} bytes of stack, {} bytes of shared memory",
+                "    {}: {} registers, {} + {} bytes spilled, {} bytes of stack, {} bytes of \
+                 shared memory",
                 on.target, on.registers, on.spill_stores, on.spill_loads, on.stack, on.shared
             );
         }
@@ -122,14 +124,14 @@ fn print_report(built: &Built) {
     }
 }
 
-/// What a checked-in file is to what its sources give.
+/// How a checked-in file compares with what its sources give.
 #[derive(Debug, PartialEq, Eq)]
 enum Verdict {
     /// The same, byte for byte.
     UpToDate,
-    /// It says that other sources, or another builder, made it.
+    /// Its header says that other sources, or another builder, made it.
     Stale,
-    /// Other tools made it: bytes can't be compared, and nothing less counts.
+    /// Other tools made it: its bytes can't be compared, and no weaker comparison counts.
     OtherTools { theirs: String, ours: String },
     /// It differs from this line on, though sources and tools are the same.
     Different { line: usize },
@@ -145,12 +147,13 @@ impl fmt::Display for Verdict {
             ),
             Self::OtherTools { theirs, ours } => write!(
                 f,
-                "NOT CHECKED: it was built with {theirs}, and here is {ours}; check with the former, or run \
-                 `cargo kernels` with the latter"
+                "NOT CHECKED: it was built with {theirs}, and here is {ours}; check with the \
+                 former, or run `cargo kernels` with the latter"
             ),
             Self::Different { line } => write!(
                 f,
-                "DIFFERENT from line {line} on, though built with the same tools; run `cargo kernels`"
+                "DIFFERENT from line {line} on, though built with the same tools; run \
+                 `cargo kernels`"
             ),
         }
     }
@@ -223,7 +226,8 @@ mod tests {
         );
     }
 
-    /// Also where names and parameters are the same: only bytes tell that the sources give this PTX.
+    /// Even with the same names and parameters: only equal bytes show that the sources give this
+    /// PTX.
     #[test]
     fn other_tools_are_no_check() {
         for (rustc, llvm) in [("1.97.0", "22.1.8"), ("1.96.0", "22.1.9")] {

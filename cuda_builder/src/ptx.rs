@@ -41,7 +41,7 @@ impl Module {
                 None => {
                     head.push_str(line);
                     head.push('\n');
-                    // A declaration or a variable: not the head of a body.
+                    // A declaration or a variable, not the head of a body.
                     if line.ends_with(';') {
                         head.clear();
                     }
@@ -68,7 +68,8 @@ impl Module {
         entries
     }
 
-    /// `name` and every function that it calls, directly or not; the names of those that have no body.
+    /// `name` and every function that it calls, directly or not; the names of those that have no
+    /// body.
     pub(crate) fn reached<'a>(&'a self, name: &'a str) -> (Vec<&'a Function>, Vec<&'a str>) {
         let (mut bodies, mut undefined, mut next) =
             (Vec::<&Function>::new(), Vec::new(), vec![name]);
@@ -91,7 +92,7 @@ impl Module {
     }
 
     fn count_barriers(&self, name: &str, depth: usize) -> u32 {
-        // Deeper than there are functions is a circle, which is refused elsewhere.
+        // More levels than functions mean a circle, which is refused elsewhere.
         let Some(function) = self
             .functions
             .get(name)

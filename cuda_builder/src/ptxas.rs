@@ -1,4 +1,4 @@
-//! Asking NVIDIA's assembler, where it is installed, what a kernel needs on each GPU.
+//! Asks NVIDIA's assembler, where it is installed, what a kernel needs on each GPU.
 
 use std::collections::BTreeMap;
 use std::env;

@@ -1,4 +1,4 @@
-//! Finding a compiler that can build device code, with LLVM's tools of the same version.
+//! Finds a compiler that can build device code, with LLVM's tools of the same version.
 
 use std::env;
 use std::ffi::OsString;
@@ -49,7 +49,8 @@ pub struct Search {
 }
 
 impl Default for Search {
-    /// The environment variables `TRAZAR_DEVICE_RUSTC` and `TRAZAR_DEVICE_LLVM_BIN`, rustup, and Debian's packages.
+    /// The environment variables `TRAZAR_DEVICE_RUSTC` and `TRAZAR_DEVICE_LLVM_BIN`, rustup, and
+    /// Debian's packages.
     fn default() -> Self {
         Self {
             rustc: env::var_os("TRAZAR_DEVICE_RUSTC"),
@@ -78,7 +79,8 @@ impl Toolchain {
 }
 
 impl Search {
-    /// Finds the device toolchain: the compiler that the user names, or else rustup's, or else the distribution's.
+    /// Finds the device toolchain: the compiler that the user names, or else rustup's, or else the
+    /// distribution's.
     ///
     /// # Errors
     ///
@@ -131,7 +133,8 @@ impl Search {
         }
     }
 
-    /// Checks that `rustc` is new enough, has its library's source, and that LLVM's tools of its version are there.
+    /// Checks that `rustc` is new enough, has its library's source, and that LLVM's tools of its
+    /// version are there.
     fn inspect(&self, rustc: &Path) -> Result<Toolchain, String> {
         if !rustc.is_file() {
             return Err(format!("there is no {}", rustc.display()));

@@ -71,9 +71,9 @@ pub unsafe trait Atomic: Pod {
 
 macro_rules! atomic {
     ($($t:ident, $cell:ident, $bits:ident, $load:ident, $store:ident, $cas:ident;)*) => {$(
-        // SAFETY: each operation is one atomic access to `at`, which the caller vouches for. Read-modify-writes
-        // are relaxed: LLVM's NVPTX back end drops a stronger ordering without a word, so that it is written
-        // as a fence where it is needed.
+        // SAFETY: each operation is one atomic access to `at`, which the caller vouches for.
+        // Read-modify-writes are relaxed: LLVM's NVPTX back end drops a stronger ordering without a
+        // word, so that it is written as a fence where it is needed.
         unsafe impl Atomic for $t {
             #[inline(always)]
             fn bits(self) -> u64 {

@@ -1,14 +1,17 @@
 //! How the host starts a kernel. Host only.
 //!
-//! `#[kernel]` writes, for each kernel, a module of the kernel's name with a [`KernelSpec`] and typed `launch`
-//! functions. Those collect the arguments and hand them to a [`Launcher`]: the CUDA driver, or an emulator.
+//! `#[kernel]` writes, for each kernel, a module of the kernel's name with a [`KernelSpec`] and
+//! typed `launch` functions. Those collect the arguments and hand them to a [`Launcher`]: the CUDA
+//! driver, or an emulator.
 
 use core::ffi::c_void;
+
+pub use crate::kernel::{FieldSpec, ParamKind};
 
 /// Extents of a grid (in blocks) or of a block (in threads).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dim3 {
-    /// Extent along x, which runs fastest.
+    /// Extent along x, which varies fastest.
     pub x: u32,
     /// Extent along y.
     pub y: u32,
@@ -42,6 +45,40 @@ impl From<(u32, u32, u32)> for Dim3 {
     }
 }
 
+/// The number of threads of a grid, from which `launch_threads` computes the number of blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadCount(u64);
+
+impl ThreadCount {
+    /// The number of blocks of `block` threads each that have at least this many threads together.
+    ///
+    /// A larger number than `u32::MAX` becomes `u32::MAX`. Every launcher refuses that: no device
+    /// has such a grid.
+    #[must_use]
+    pub fn blocks_of(self, block: u32) -> u32 {
+        let blocks = self.0.div_ceil(block.into());
+        blocks.try_into().unwrap_or(u32::MAX)
+    }
+}
+
+impl From<u32> for ThreadCount {
+    fn from(threads: u32) -> Self {
+        Self(threads.into())
+    }
+}
+
+impl From<u64> for ThreadCount {
+    fn from(threads: u64) -> Self {
+        Self(threads)
+    }
+}
+
+impl From<usize> for ThreadCount {
+    fn from(threads: usize) -> Self {
+        Self(threads as u64)
+    }
+}
+
 /// One parameter of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParamSpec {
@@ -53,15 +90,11 @@ pub struct ParamSpec {
     pub size: usize,
     /// Its alignment in bytes.
     pub align: usize,
-    /// If it is a view: the size of its elements in bytes; else 0.
-    pub element: usize,
-    /// Whether it is a view that the kernel may write through.
-    pub writes: bool,
-    /// Whether the kernel promises to leave all of the view zero, as locks are.
-    pub zero_at_exit: bool,
+    /// What it consists of: where its views are.
+    pub kind: ParamKind,
 }
 
-/// What is known of a kernel without running it.
+/// What is known about a kernel without running it.
 #[derive(Clone, Copy, Debug)]
 pub struct KernelSpec {
     /// The kernel's name, in the source and in the PTX.
@@ -70,8 +103,11 @@ pub struct KernelSpec {
     pub block: Dim3,
     /// The parameters, in order.
     pub params: &'static [ParamSpec],
-    /// Calls the kernel's body as compiled for the host, as one thread. Takes the same array of pointers to the
-    /// arguments' bytes as [`Launcher::launch`].
+    /// The views that the kernel promises to leave all zero, as locks are: `locks`, or
+    /// `problem.locks` for a field of a parameter.
+    pub zero_at_exit: &'static [&'static str],
+    /// Calls the kernel's body as compiled for the host, as one thread. Takes the same array of
+    /// pointers to the arguments' bytes as [`Launcher::launch`].
     pub entry: Option<unsafe fn(*const *const c_void)>,
 }
 
@@ -99,9 +135,9 @@ pub trait Launcher {
     ///
     /// # Safety
     ///
-    /// `args` has one pointer per entry of `spec.params`, each to a value of that type; every access that the
-    /// kernel makes with these arguments lies inside memory that lives until the kernel ends, and does not
-    /// conflict with other work that runs at the same time.
+    /// `args` has one pointer per entry of `spec.params`, each to a value of that type; every
+    /// access that the kernel makes with these arguments lies inside memory that lives until the
+    /// kernel ends, and does not conflict with other work that runs at the same time.
     unsafe fn launch(
         &self,
         spec: &'static KernelSpec,

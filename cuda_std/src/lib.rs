@@ -1,9 +1,10 @@
 //! Device standard library for GPU kernels written in Rust.
 //!
-//! Kernels use this crate as CUDA C++ kernels use the built-in variables and intrinsics: [`thread`] tells a
-//! thread where it is and holds barriers and fences, [`warp`] lets the 32 threads of a warp talk to each other,
-//! [`shared`] gives memory that a block shares, and the views ([`View`], [`ViewMut`], [`SharedView`]) are how a
-//! kernel touches memory. `#[kernel]` marks a function as a kernel.
+//! Kernels use this crate as CUDA C++ kernels use the built-in variables and intrinsics: [`thread`]
+//! tells a thread where it is and holds barriers and fences, [`warp`] lets the 32 threads of a warp
+//! talk to each other, [`shared`] gives memory that a block shares, and the views ([`View`],
+//! [`ViewMut`], [`SharedView`]) are how a kernel touches memory. `#[kernel]` marks a function as a
+//! kernel.
 //!
 //! ```
 //! # #![allow(dead_code)]
@@ -25,21 +26,22 @@
 //! # }
 //! ```
 //!
-//! The names follow [rust-cuda](https://github.com/Rust-GPU/rust-cuda)'s `cuda_std` where it has one, so that
-//! kernels read the same there and here.
+//! The names follow [rust-cuda](https://github.com/Rust-GPU/rust-cuda)'s `cuda_std` where it has
+//! one, so that kernels read the same there and here.
 //!
 //! # Two backends
 //!
-//! Built for `nvptx64-nvidia-cuda` the functions are single instructions. Built for the host, the same kernel source
-//! compiles and type-checks with a stable compiler, and the [`emulator`] runs it: thread by
-//! thread, in an order drawn from a seed, with every access checked.
+//! Built for `nvptx64-nvidia-cuda` the functions are single instructions. Built for the host, the
+//! same kernel source compiles and type-checks with a stable compiler, and the [`emulator`] runs
+//! it: thread by thread, in an order drawn from a seed, with every access checked.
 //!
 //! # Why `ld` and `st` are safe functions
 //!
-//! A kernel is launched by an `unsafe` call whose caller promises that every access the kernel makes lies inside
-//! its views and does not race. That one promise covers the kernel's body; repeating it at each of a kernel's
-//! hundred accesses would hide the few places that deserve a thought. Under the emulator every access is checked, on the
-//! device none is: a check there costs registers and branches in the innermost loops.
+//! A kernel is launched by an `unsafe` call whose caller promises that every access the kernel
+//! makes lies inside its views and does not race. That one promise covers the kernel's body;
+//! repeating it at each of a kernel's hundred accesses would hide the few places that deserve a
+//! thought. Under the emulator every access is checked, on the device none is: a check there costs
+//! registers and branches in the innermost loops.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(target_arch = "nvptx64", feature(link_llvm_intrinsics, abi_unadjusted))]
@@ -62,7 +64,8 @@ pub mod view;
 pub mod warp;
 
 pub use atomic::{Atomic, Block, Device, Scope, System};
-pub use cuda_std_macros::{Pod, kernel};
+pub use cuda_std_macros::{KernelParam, Pod, kernel};
+pub use kernel::KernelParam;
 pub use pod::Pod;
 pub use shared::SharedView;
 pub use view::{Index, View, ViewMut};
@@ -72,7 +75,7 @@ pub mod prelude {
     #[cfg(not(target_arch = "nvptx64"))]
     pub use crate::launch::{Dim3, KernelSpec, LaunchConfig, Launcher, ParamSpec};
     pub use crate::{
-        Block, Device, Pod, SharedView, System, View, ViewMut, kernel, shared, shared_array,
-        thread, warp,
+        Block, Device, KernelParam, Pod, SharedView, System, View, ViewMut, kernel, shared,
+        shared_array, thread, warp,
     };
 }

@@ -1,7 +1,8 @@
 //! Memory that the threads of a block share.
 //!
 //! [`shared_array!`](crate::shared_array) declares an array whose size is known at compile time;
-//! [`dynamic_shared_mem`] is the memory whose size the launch gives. Both are uninitialised when a block starts.
+//! [`dynamic_shared_mem`] is the memory whose size is given at the launch. Both are uninitialised
+//! when a block starts.
 
 use crate::atomic::{Atomic, Scope};
 use crate::view::Index;
@@ -41,8 +42,8 @@ impl<T: Pod> SharedView<T> {
 /// An array in the block's shared memory: `let tile = shared_array![u32; 1024];` gives a
 /// [`SharedView<u32>`](crate::SharedView) of 1024 elements, aligned to 16 bytes.
 ///
-/// Each place in the source that says `shared_array!` is one array per block, however often it is executed.
-/// The element type and the length are constants that don't depend on generic parameters.
+/// Each `shared_array!` in the source is one array per block, however often it is executed. The
+/// element type and the length are constants that don't depend on generic parameters.
 #[macro_export]
 macro_rules! shared_array {
     ($t:ty; $n:expr) => {
@@ -60,7 +61,8 @@ macro_rules! __shared_array {
         static mut SHARED: $crate::shared::Storage<$t, { $n }> = $crate::shared::Storage::UNINIT;
         const fn plain<T: $crate::Pod>() {}
         const { plain::<$t>() };
-        // SAFETY: the static has `n` elements and lies in shared memory; it is only reached through views.
+        // SAFETY: the static has `n` elements and lies in shared memory; it is only reached through
+        // views.
         unsafe { $crate::SharedView::<$t>::from_raw_parts((&raw mut SHARED).cast::<$t>(), $n) }
     }};
 }
@@ -91,7 +93,7 @@ impl<T, const N: usize> Storage<T, N> {
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Site {
-    /// One byte that is written never, so that each place has its own address.
+    /// One byte, never written, so that each place has its own address.
     _byte: core::sync::atomic::AtomicU8,
 }
 
@@ -117,8 +119,8 @@ pub fn static_shared_mem<T: Pod>(site: &'static Site, len: usize) -> SharedView<
 
 /// The dynamic shared memory of this launch, from `byte_offset` on, as `len` elements.
 ///
-/// Several arrays share the one dynamic range: give each its offset, a multiple of its alignment. The range
-/// starts at a multiple of 16 bytes; the launch gives its size.
+/// Several arrays share the one dynamic range: give each its offset, a multiple of its alignment.
+/// The range starts at a multiple of 16 bytes; its size is given at the launch.
 ///
 /// # Safety
 ///

@@ -41,7 +41,7 @@ registers! {
     grid_dim_z;
 }
 
-/// This thread's number along x in the whole grid: `block_idx_x * block_dim_x + thread_idx_x`.
+/// This thread's index along x in the whole grid: `block_idx_x * block_dim_x + thread_idx_x`.
 ///
 /// Wraps around in grids of more than 2³² threads along x.
 #[must_use]
@@ -66,7 +66,7 @@ pub fn index_2d() -> (u32, u32) {
     )
 }
 
-/// This thread's number in its block, x running fastest.
+/// This thread's index in its block, with x varying fastest.
 #[must_use]
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -74,10 +74,10 @@ pub fn index_in_block() -> u32 {
     thread_idx_x() + block_dim_x() * (thread_idx_y() + block_dim_y() * thread_idx_z())
 }
 
-/// Waits until every thread of the block has come here. What each wrote before is then seen by all of them.
+/// Waits until every thread of the block has arrived. All of them then see what each wrote before.
 ///
-/// Every thread of the block must reach the same call: one inside a branch that only some of them take hangs
-/// the block.
+/// Every thread of the block must reach the same call: a call inside a branch that only some
+/// threads take hangs the block.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub fn sync_threads() {
@@ -122,14 +122,15 @@ pub fn device_fence() {
     backend::device_fence();
 }
 
-/// Orders this thread's memory accesses for the device, other devices and the host (`__threadfence_system`).
+/// Orders this thread's memory accesses for the device, other devices and the host
+/// (`__threadfence_system`).
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub fn system_fence() {
     backend::system_fence();
 }
 
-/// Sleeps for about `nanoseconds`, between nothing and twice as long, at most a millisecond. For spin loops.
+/// Sleeps for 0 to 2 · `nanoseconds`, at most a millisecond. For spin loops.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub fn nanosleep(nanoseconds: u32) {

@@ -1,22 +1,25 @@
 //! Views: how a kernel touches memory.
 //!
-//! [`View`] and [`ViewMut`] are ranges of global memory; [`SharedView`](crate::SharedView) is a range of a
-//! block's shared memory with the same methods. They are `Copy`: as in CUDA, thousands of threads hold the same
-//! range and it is the kernel's protocol, not the borrow checker, that keeps them apart.
+//! [`View`] and [`ViewMut`] are ranges of global memory; [`SharedView`](crate::SharedView) is a
+//! range of a block's shared memory with the same methods. They are `Copy`: as in CUDA, thousands
+//! of threads hold the same range and it is the kernel's protocol, not the borrow checker, that
+//! keeps them apart.
 //!
-//! Elements can be accessed only inside a running kernel. Host code may hold, copy and send views, but any access from
-//! there panics.
+//! Elements can be accessed only inside a running kernel. Host code may hold, copy and send views,
+//! but any access from there panics.
 //!
 //! # Why the methods are safe
-//! - On the device, whoever launches a kernel promises (`unsafe`) that all its accesses lie in memory that lives as long,
-//!   and that they do not conflict with other work.
-//! - Under the emulator, an access is made only after it was found to lie in memory that this emulator owns, which is
-//!   locked while the kernel runs. One thread runs at a time, all of them on the host thread that launched: however
-//!   many copies of a view there are, no two accesses happen at the same time.
-//! - Elsewhere on the host there is no access: `on_access` of the host's backend panics before the address is used.
+//! - On the device, whoever launches a kernel promises (`unsafe`) that all its accesses lie in
+//!   memory that lives until the kernel ends, and do not conflict with other work.
+//! - Under the emulator, an access is made only after a check that it lies in memory of this
+//!   emulator, which is locked while the kernel runs. One thread runs at a time, all of them on the
+//!   host thread that launched: however many copies of a view there are, no two accesses happen at
+//!   the same time.
+//! - Elsewhere on the host there is no access: `on_access` of the host's backend panics before the
+//!   address is used.
 //!
-//! Indices are `u32`, `i32` or `usize`. Prefer `u32`: the address is then one widening multiply-add, and index
-//! arithmetic stays in 32-bit registers.
+//! Indices are `u32`, `i32` or `usize`. Prefer `u32`: the address is then one widening
+//! multiply-add, and index arithmetic stays in 32-bit registers.
 
 use core::marker::PhantomData;
 
@@ -60,7 +63,8 @@ pub struct View<'a, T> {
     life: PhantomData<&'a [T]>,
 }
 
-/// Range of `T` in global memory that threads read and write: a device address and a length in elements.
+/// Range of `T` in global memory that threads read and write: a device address and a length in
+/// elements.
 #[repr(C)]
 #[derive(Debug)]
 pub struct ViewMut<'a, T> {
@@ -85,13 +89,14 @@ impl<T> Clone for ViewMut<'_, T> {
 }
 impl<T> Copy for ViewMut<'_, T> {}
 
-// SAFETY: an address and a length. Another thread that has them can follow the address only inside a kernel: on the device
-// by the promise of the launch, under the emulator one thread at a time. Outside it, accesses panic.
+// SAFETY: an address and a length. Another thread that has them can follow the address only inside
+// a kernel: on the device by the promise of the launch, under the emulator one thread at a time.
+// Outside it, accesses panic.
 unsafe impl<T: Sync> Send for View<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for View<'_, T> {}
-// SAFETY: as above. That several threads hold the view and write through it is no data race: either they are a kernel's,
-// or they panic.
+// SAFETY: as above. That several threads hold the view and write through it is no data race: either
+// they are a kernel's, or they panic.
 unsafe impl<T: Send> Send for ViewMut<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for ViewMut<'_, T> {}
@@ -103,7 +108,8 @@ impl<'a, T: Pod> View<'a, T> {
     ///
     /// # Safety
     ///
-    /// Where the view is used, `ptr` is aligned and the `len` elements from it on are readable during `'a`.
+    /// Where the view is used, `ptr` is aligned and the `len` elements from it on are readable
+    /// during `'a`.
     #[must_use]
     #[inline(always)]
     pub const unsafe fn from_raw_parts(ptr: *const T, len: usize) -> Self {
@@ -125,23 +131,27 @@ impl<'a, T: Pod> View<'a, T> {
 
     /// Reads element `i` through the read-only cache (`ld.global.nc`).
     ///
-    /// Nothing may write the element while the kernel runs; the hardware does not notice if something does.
+    /// Nothing may write the element while the kernel runs; the hardware does not notice if
+    /// something does.
     #[must_use]
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn ldg(&self, i: impl Index) -> T {
         let at = self.at(i.to_usize(), backend::Access::ReadOnlyLoad);
-        // SAFETY: in bounds (the emulator has checked it, or the launch's promise on the device), and read-only meanwhile.
+        // SAFETY: in bounds (the emulator has checked it, or the launch's promise on the device),
+        // and read-only meanwhile.
         unsafe { backend::load_read_only(at) }
     }
 
-    /// [`ldg`](Self::ldg) of `N` elements at once, which together have 8 or 16 bytes; `i` is a multiple of `N`.
+    /// [`ldg`](Self::ldg) of `N` elements at once, which together have 8 or 16 bytes; `i` is a
+    /// multiple of `N`.
     #[must_use]
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn ldg_vector<const N: usize>(&self, i: impl Index) -> [T; N] {
         let at = self.vector_at::<N>(i.to_usize(), backend::Access::ReadOnlyLoad);
-        // SAFETY: in bounds and aligned (the emulator has checked it, or the launch's promise on the device).
+        // SAFETY: in bounds and aligned (the emulator has checked it, or the launch's promise on
+        // the device).
         unsafe { backend::load_vector_read_only(at) }
     }
 }
@@ -153,8 +163,8 @@ impl<'a, T: Pod> ViewMut<'a, T> {
     ///
     /// # Safety
     ///
-    /// Where the view is used, `ptr` is aligned and the `len` elements from it on are readable and writable
-    /// during `'a`, and are accessed only through views.
+    /// Where the view is used, `ptr` is aligned and the `len` elements from it on are readable and
+    /// writable during `'a`, and are accessed only through views.
     #[must_use]
     #[inline(always)]
     pub const unsafe fn from_raw_parts(ptr: *mut T, len: usize) -> Self {
@@ -186,7 +196,8 @@ impl<'a, T: Pod> ViewMut<'a, T> {
     }
 }
 
-/// What a [`View`] or [`ViewMut`] of any element is in memory, as a launcher finds it among a kernel's arguments.
+/// What a [`View`] or [`ViewMut`] of any element is in memory, as a launcher finds it among a
+/// kernel's arguments.
 #[cfg(not(target_arch = "nvptx64"))]
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -196,7 +207,7 @@ pub(crate) struct RawView {
     pub(crate) len: usize,
 }
 
-/// Pointers to sized types are alike, so that one element type stands for all.
+/// Pointers to all sized types have one layout: two element types stand for all.
 #[cfg(not(target_arch = "nvptx64"))]
 macro_rules! assert_layout {
     ($($view:ty)*) => {$(
@@ -210,7 +221,9 @@ macro_rules! assert_layout {
     )*};
 }
 #[cfg(not(target_arch = "nvptx64"))]
-assert_layout! { View<'static, u8> ViewMut<'static, u8> View<'static, [u64; 2]> ViewMut<'static, [u64; 2]> }
+assert_layout! {
+    View<'static, u8> ViewMut<'static, u8> View<'static, [u64; 2]> ViewMut<'static, [u64; 2]>
+}
 
 /// The size in bytes of `N` elements, which must be that of a vector access.
 pub(crate) const fn vector_bytes<T, const N: usize>() -> usize {
@@ -269,28 +282,32 @@ macro_rules! reading_methods {
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
         pub fn ld(&self, i: impl Index) -> T {
             let at = self.at(i.to_usize(), backend::Access::Load);
-            // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the device.
+            // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the
+            // device.
             unsafe { at.read() }
         }
 
-        /// Reads `N` elements at once, which together have 8 or 16 bytes (`[u32; 4]`, `[u64; 2]`); `i` is a
-        /// multiple of `N` and the view starts at an address that is a multiple of that size.
+        /// Reads `N` elements at once, which together have 8 or 16 bytes (`[u32; 4]`, `[u64; 2]`);
+        /// `i` is a multiple of `N` and the view starts at an address that is a multiple of that
+        /// size.
         #[must_use]
         #[inline(always)]
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
         pub fn ld_vector<const N: usize>(&self, i: impl Index) -> [T; N] {
             let at = self.vector_at::<N>(i.to_usize(), backend::Access::Load);
-            // SAFETY: in bounds and aligned: the emulator has checked it, or the launch's promise on the device.
+            // SAFETY: in bounds and aligned: the emulator has checked it, or the launch's promise
+            // on the device.
             unsafe { backend::load_vector(at) }
         }
 
-        /// Reads element `i` from memory, however often the same element was read before (`ld.volatile`).
+        /// Reads element `i` from memory, even if it was read before (`ld.volatile`).
         #[must_use]
         #[inline(always)]
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
         pub fn ld_volatile(&self, i: impl Index) -> T {
             let at = self.at(i.to_usize(), backend::Access::VOLATILE_LOAD);
-            // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the device.
+            // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the
+            // device.
             unsafe { backend::load_volatile(at) }
         }
 
@@ -303,12 +320,14 @@ macro_rules! reading_methods {
             T: Atomic,
         {
             let at = self.at(i.to_usize(), backend::Access::load(S::KIND, false));
-            // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the device.
+            // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the
+            // device.
             unsafe { T::load(at, S::KIND, false) }
         }
 
-        /// Reads element `i` atomically; what the thread whose [`st_release`](crate::view::ViewMut::st_release) it reads
-        /// wrote before is then visible (`ld.acquire`).
+        /// Reads element `i` atomically; if it reads the value of a
+        /// [`st_release`](crate::view::ViewMut::st_release), what the storing thread wrote before
+        /// is then visible (`ld.acquire`).
         #[must_use]
         #[inline(always)]
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -317,7 +336,8 @@ macro_rules! reading_methods {
             T: Atomic,
         {
             let at = self.at(i.to_usize(), backend::Access::load(S::KIND, true));
-            // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the device.
+            // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the
+            // device.
             unsafe { T::load(at, S::KIND, true) }
         }
     };
@@ -337,7 +357,8 @@ macro_rules! atomic_methods {
             T: Atomic,
         {
             let at = self.at(i.to_usize(), backend::Access::AtomicUpdate);
-            // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the device.
+            // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the
+            // device.
             unsafe { T::$op(at.cast_mut(), value) }
         }
     )*};
@@ -359,17 +380,19 @@ macro_rules! writing_methods {
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
         pub fn st(&self, i: impl Index, value: T) {
             let at = self.at(i.to_usize(), backend::Access::Store);
-            // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the device.
+            // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the
+            // device.
             unsafe { at.cast_mut().write(value) }
         }
 
-        /// Writes `N` elements at once, which together have 8 or 16 bytes; `i` is a multiple of `N` and the
-        /// view starts at an address that is a multiple of that size.
+        /// Writes `N` elements at once, which together have 8 or 16 bytes; `i` is a multiple of `N`
+        /// and the view starts at an address that is a multiple of that size.
         #[inline(always)]
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
         pub fn st_vector<const N: usize>(&self, i: impl Index, value: [T; N]) {
             let at = self.vector_at::<N>(i.to_usize(), backend::Access::Store);
-            // SAFETY: in bounds and aligned: the emulator has checked it, or the launch's promise on the device.
+            // SAFETY: in bounds and aligned: the emulator has checked it, or the launch's promise
+            // on the device.
             unsafe { backend::store_vector(at.cast_mut(), value) }
         }
 
@@ -378,7 +401,8 @@ macro_rules! writing_methods {
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
         pub fn st_volatile(&self, i: impl Index, value: T) {
             let at = self.at(i.to_usize(), backend::Access::VOLATILE_STORE);
-            // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the device.
+            // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the
+            // device.
             unsafe { at.cast_mut().write_volatile(value) }
         }
 
@@ -390,11 +414,13 @@ macro_rules! writing_methods {
             T: Atomic,
         {
             let at = self.at(i.to_usize(), backend::Access::store(S::KIND, false));
-            // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the device.
+            // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the
+            // device.
             unsafe { T::store(at.cast_mut(), value, S::KIND, false) }
         }
 
-        /// Writes element `i` atomically, after everything that this thread wrote before (`st.release`).
+        /// Writes element `i` atomically, after everything that this thread wrote before
+        /// (`st.release`).
         #[inline(always)]
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
         pub fn st_release<S: Scope>(&self, i: impl Index, value: T, _scope: S)
@@ -402,7 +428,8 @@ macro_rules! writing_methods {
             T: Atomic,
         {
             let at = self.at(i.to_usize(), backend::Access::store(S::KIND, true));
-            // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the device.
+            // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the
+            // device.
             unsafe { T::store(at.cast_mut(), value, S::KIND, true) }
         }
 
@@ -425,8 +452,8 @@ macro_rules! writing_methods {
 
         /// Sets element `i` to `new` if it equals `current`.
         ///
-        /// Returns the element's value before: the exchange happened if that equals `current`. Relaxed, at
-        /// device scope.
+        /// Returns the element's value before: the exchange happened if that equals `current`.
+        /// Relaxed, at device scope.
         #[inline(always)]
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
         pub fn atomic_cas(&self, i: impl Index, current: T, new: T) -> T
@@ -437,7 +464,8 @@ macro_rules! writing_methods {
                 current: current.bits(),
             };
             let at = self.at(i.to_usize(), access);
-            // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the device.
+            // SAFETY: in bounds: the emulator has checked it, or the launch's promise on the
+            // device.
             unsafe { T::compare_exchange(at.cast_mut(), current, new) }
         }
     };

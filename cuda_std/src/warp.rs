@@ -1,9 +1,9 @@
 //! Operations among the 32 threads (lanes) of a warp.
 //!
-//! Each takes a `mask` of the lanes that take part, bit `i` for lane `i`. Every lane named in the mask must
-//! execute the same call with the same mask, and the calling lane must be in it; otherwise the result is
-//! undefined. [`FULL_MASK`] names all lanes, also in a block whose last warp is not full only if its missing
-//! lanes don't matter: prefer blocks of a multiple of 32 threads.
+//! Each takes a `mask` of the lanes that take part, bit `i` for lane `i`. Every lane named in the
+//! mask must execute the same call with the same mask, and the calling lane must be in it;
+//! otherwise the result is undefined. [`FULL_MASK`] names all 32 lanes: prefer blocks of a multiple
+//! of 32 threads, since in a warp that is not full the mask names lanes that do not exist.
 
 use crate::{Pod, backend};
 
@@ -36,8 +36,8 @@ registers! {
     lanemask_gt;
     /// Mask with the bits of this lane and the lanes after it.
     lanemask_ge;
-    /// Mask of the lanes that are executing this instruction together. A hint: lanes that will come here a
-    /// moment later are missing. Never use it to find out who takes part in a branch.
+    /// Mask of the lanes that are executing this instruction together. A hint: lanes that will come
+    /// here a moment later are missing. Never use it to find out who takes part in a branch.
     activemask;
 }
 
@@ -145,7 +145,8 @@ pub trait WarpShuffleValue: Pod {
     fn shuffle(self, mode: Mode, mask: u32, lane: u32, segments: u32) -> (Self, bool);
 }
 
-/// The modes of a shuffle. (A function in its place would hide from the emulator who calls it.)
+/// The modes of a shuffle: a macro, since a function would hide the caller's source line from the
+/// emulator.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub enum Mode {
@@ -204,15 +205,16 @@ shuffle_wide_value! {
     f64: f64::to_bits, f64::from_bits;
 }
 
-/// Segment mask and clamp as the shuffle instruction wants them: `width` lanes a segment, `clamp` the last
-/// in-range lane for the modes that move down or across, the first for the mode that moves up.
+/// Segment mask and clamp as the shuffle instruction wants them: `width` lanes per segment, `clamp`
+/// the last in-range lane for the modes that move down or across, the first for the mode that moves
+/// up.
 #[inline(always)]
 fn segments(width: u32, clamp: u32) -> u32 {
     (WARP_SIZE - width) << 8 | clamp
 }
 
-/// The value of the lane `delta` before this one in its segment of `width` lanes (1, 2, 4, 8, 16 or 32), and
-/// true; or this lane's own value and false if there is none.
+/// The value of the lane `delta` before this one in its segment of `width` lanes (1, 2, 4, 8, 16 or
+/// 32), and true; or this lane's own value and false if there is none.
 ///
 /// The flag says that the source lane lies in the segment, not that it takes part.
 #[must_use]
@@ -227,8 +229,8 @@ pub fn warp_shuffle_up<T: WarpShuffleValue>(
     value.shuffle(Mode::Up, mask, delta, segments(width, 0))
 }
 
-/// The value of the lane `delta` after this one in its segment of `width` lanes (1, 2, 4, 8, 16 or 32), and
-/// true; or this lane's own value and false if there is none.
+/// The value of the lane `delta` after this one in its segment of `width` lanes (1, 2, 4, 8, 16 or
+/// 32), and true; or this lane's own value and false if there is none.
 #[must_use]
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -241,8 +243,8 @@ pub fn warp_shuffle_down<T: WarpShuffleValue>(
     value.shuffle(Mode::Down, mask, delta, segments(width, 31))
 }
 
-/// The value of the lane whose number is this lane's xor `lane_mask`, and true; or this lane's own value and
-/// false if that lane lies in a later segment of `width` lanes (1, 2, 4, 8, 16 or 32).
+/// The value of the lane whose number is this lane's xor `lane_mask`, and true; or this lane's own
+/// value and false if that lane lies in a later segment of `width` lanes (1, 2, 4, 8, 16 or 32).
 #[must_use]
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -255,8 +257,8 @@ pub fn warp_shuffle_xor<T: WarpShuffleValue>(
     value.shuffle(Mode::Xor, mask, lane_mask, segments(width, 31))
 }
 
-/// The value of lane `idx` modulo `width` of this lane's segment of `width` lanes (1, 2, 4, 8, 16 or 32). The
-/// flag is always true.
+/// The value of lane `idx` modulo `width` of this lane's segment of `width` lanes (1, 2, 4, 8, 16
+/// or 32). The flag is always true.
 #[must_use]
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]

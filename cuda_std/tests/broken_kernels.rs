@@ -1,5 +1,5 @@
-//! Kernels with one mistake each, of the kinds that people make, and beside each its repaired twin: the emulator reports
-//! the mistake with its place and its threads, and finds nothing in the twin.
+//! Kernels with one mistake each, of the kinds that people make, and beside each its repaired twin:
+//! the emulator reports the mistake with its place and its threads, and finds nothing in the twin.
 //!
 //! A comment `// @name` in a kernel marks the line that a report should name.
 
@@ -27,6 +27,8 @@ mod queues;
 mod races;
 #[path = "broken_kernels/scopes.rs"]
 mod scopes;
+#[path = "broken_kernels/structs.rs"]
+mod structs;
 #[path = "broken_kernels/support.rs"]
 mod support;
 #[path = "broken_kernels/warps.rs"]

@@ -1,4 +1,5 @@
-//! Safe code holds views on the host, and can't follow them there: every access panics, before the address is used.
+//! Safe code holds views on the host, and can't follow them there: every access panics, before the
+//! address is used.
 #![forbid(unsafe_code)]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -52,7 +53,8 @@ fn writes_are_refused() {
     assert_eq!(buffer.to_vec().unwrap(), [1, 2, 3, 4]);
 }
 
-/// `ViewMut` is `Copy`, `Send` and `Sync`, and `st` takes `&self`: all of these would write one element at once.
+/// `ViewMut` is `Copy`, `Send` and `Sync`, and `st` takes `&self`: all of these would write one
+/// element at once.
 #[test]
 fn threads_that_share_a_view_do_not_race() {
     let gpu = Emulator::new(0);

@@ -1,7 +1,7 @@
-//! The host: what a kernel asks for is answered by the emulator that runs it.
+//! The host's backend: the emulator that runs a kernel answers what the kernel asks for.
 //!
-//! Outside a kernel nothing has an answer, accesses to memory included: they panic and say so. So safe code can hold
-//! a view anywhere, and follows it only where the emulator has found that it may.
+//! Outside a kernel, every function panics, accesses to memory included. So safe code can hold a
+//! view anywhere, but follows its address only after the emulator has checked the access.
 
 use super::Access;
 use crate::Pod;
@@ -58,7 +58,8 @@ registers! {
 }
 
 macro_rules! barriers {
-    ($($name:ident($($predicate:ident)?) -> $ret:ty = $kind:ident, $count:ident => $answer:expr;)*) => {$(
+    ($($name:ident($($predicate:ident)?) -> $ret:ty = $kind:ident,
+       $count:ident => $answer:expr;)*) => {$(
         #[track_caller]
         pub(crate) fn $name($($predicate: bool)?) -> $ret {
             let predicate = false $(| $predicate)?;
@@ -117,7 +118,8 @@ warp_operations! {
     warp_vote_ballot(predicate: bool) -> u32 = Ballot(predicate.into()), (a, _f) => a as u32;
     warp_match_any_32(value: u32) -> u32 = MatchAny32(value.into()), (a, _f) => a as u32;
     warp_match_any_64(value: u64) -> u32 = MatchAny64(value), (a, _f) => a as u32;
-    warp_match_all_32(value: u32) -> (u32, bool) = MatchAll32(value.into()), (a, f) => (a as u32, f);
+    warp_match_all_32(value: u32) -> (u32, bool) = MatchAll32(value.into()),
+        (a, f) => (a as u32, f);
     warp_match_all_64(value: u64) -> (u32, bool) = MatchAll64(value), (a, f) => (a as u32, f);
     warp_reduce_add(value: u32) -> u32 = ReduceAdd(value.into()), (a, _f) => a as u32;
     warp_reduce_min(value: u32) -> u32 = ReduceMin(value.into()), (a, _f) => a as u32;
@@ -162,7 +164,8 @@ pub(crate) fn static_shared_mem<T: Pod>(site: &'static Site, len: usize) -> Shar
     unsafe { SharedView::from_raw_parts(core::ptr::with_exposed_provenance_mut(start), len) }
 }
 
-/// Start of the launch's dynamic shared memory. What lies past its end is refused when it is accessed.
+/// Start of the launch's dynamic shared memory. What lies past its end is refused when it is
+/// accessed.
 #[track_caller]
 pub(crate) fn dynamic_shared_mem(_bytes: usize) -> *mut u8 {
     let start = call::dynamic_shared(Location::caller());
@@ -173,11 +176,11 @@ pub(crate) fn in_global_memory<T>(ptr: *mut T) -> *mut T {
     ptr
 }
 
-/// Called before each access to `count` elements from `index` on of a view of `len` elements that starts at `start`; the
-/// address is to be a multiple of `alignment`.
+/// Called before each access to `count` elements from `index` on of a view of `len` elements that
+/// starts at `start`; the address is to be a multiple of `alignment`.
 ///
-/// It returns only if the emulator runs the calling thread and found the elements in memory that it owns. What is wrong
-/// with the access ends the launch.
+/// It returns only if the emulator runs the calling thread and has found the elements in its own
+/// memory. A faulty access ends the launch.
 ///
 /// # Panics
 ///
@@ -211,8 +214,8 @@ pub(crate) fn on_access<T>(
 #[track_caller]
 fn outside_a_kernel() -> ! {
     panic!(
-        "a view gives access to its elements only inside a running kernel, on the device or under the emulator that \
-         owns the memory; the host reads and writes through the buffer"
+        "a view gives access to its elements only inside a running kernel, on the device or under \
+         the emulator that owns the memory; the host reads and writes through the buffer"
     );
 }
 
@@ -262,8 +265,8 @@ fn stale<T: Pod>(value: [u8; 8]) -> T {
         size_of::<T>() <= 8,
         "the values of larger elements are not kept"
     );
-    // SAFETY: as many bytes as the type has, which a thread has written to an element of it; any
-    // bytes are plain data.
+    // SAFETY: `size_of::<T>()` bytes that a thread has written to an element; any bytes are a value
+    // of plain data.
     unsafe { value.as_ptr().cast::<T>().read_unaligned() }
 }
 

@@ -1,4 +1,5 @@
-//! What the rest of the crate needs from the machine: one module per machine, with the same functions.
+//! What the rest of the crate needs from the target: one module per target, with the same
+//! functions.
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod host;
@@ -47,7 +48,7 @@ impl Access {
         Self::AtomicStore { scope, release }
     }
 
-    /// Whether it reads and writes in one, or may.
+    /// Whether it is a read-modify-write, or may be.
     #[cfg(not(target_arch = "nvptx64"))]
     pub(crate) const fn is_update(self) -> bool {
         matches!(self, Self::AtomicUpdate | Self::CompareAndSwap { .. })

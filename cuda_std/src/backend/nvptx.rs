@@ -1,9 +1,10 @@
 //! The device: each function is one instruction or a few.
 //!
-//! Everything goes through LLVM's intrinsics, and none through `asm!`: LLVM knows of its intrinsics which are
-//! convergent (must not be moved into or out of a branch, or copied), which read memory, and which do neither.
-//! What rustc can't express (address spaces, atomic scopes, loads from read-only memory) are small functions in
-//! LLVM's own language in `cuda_builder/src/device.ll`, which are inlined.
+//! Everything goes through LLVM's intrinsics, nothing through `asm!`: LLVM knows which of its
+//! intrinsics are convergent (must not be moved into or out of a branch, or copied), which read
+//! memory, and which do neither. What rustc can't express (address spaces, atomic scopes, loads
+//! from read-only memory) is written as small functions in LLVM IR in `cuda_builder/src/device.ll`,
+//! which are inlined.
 
 use super::Access;
 use crate::Pod;
@@ -228,8 +229,8 @@ mod reduce {
         warp_reduce_xor(u32): redux_xor, |a: u32, b: u32| a ^ b;
     }
 
-    /// A butterfly for the full mask. A partial mask takes one shuffle per lane in it: it is rare, and need not
-    /// be fast.
+    /// A butterfly for the full mask. A partial mask takes one shuffle per lane in it: it is rare,
+    /// and need not be fast.
     #[cfg(not(target_feature = "sm_80"))]
     #[inline(always)]
     fn reduce_by_shuffles(mask: u32, value: u32, combine: impl Fn(u32, u32) -> u32) -> u32 {
@@ -255,7 +256,8 @@ mod reduce {
 }
 pub(crate) use reduce::*;
 
-/// Tells the optimizer that `ptr` points into global memory, as every pointer in a kernel's arguments does.
+/// Tells the optimizer that `ptr` points into global memory, as every pointer in a kernel's
+/// arguments does.
 #[inline(always)]
 pub(crate) fn in_global_memory<T>(ptr: *mut T) -> *mut T {
     device_in_global_memory(ptr.cast()).cast()
@@ -449,30 +451,42 @@ macro_rules! scoped_atomics {
 scoped_atomics! {
     u32, atomic_load_32, atomic_store_32, atomic_cas_32, cas_32 = "cuda_std.cas.device.i32":
     Block {
-        ld_relaxed_block_32 = "cuda_std.ld.relaxed.block.i32", ld_acquire_block_32 = "cuda_std.ld.acquire.block.i32",
-        st_relaxed_block_32 = "cuda_std.st.relaxed.block.i32", st_release_block_32 = "cuda_std.st.release.block.i32"
+        ld_relaxed_block_32 = "cuda_std.ld.relaxed.block.i32",
+        ld_acquire_block_32 = "cuda_std.ld.acquire.block.i32",
+        st_relaxed_block_32 = "cuda_std.st.relaxed.block.i32",
+        st_release_block_32 = "cuda_std.st.release.block.i32"
     }
     Device {
-        ld_relaxed_device_32 = "cuda_std.ld.relaxed.device.i32", ld_acquire_device_32 = "cuda_std.ld.acquire.device.i32",
-        st_relaxed_device_32 = "cuda_std.st.relaxed.device.i32", st_release_device_32 = "cuda_std.st.release.device.i32"
+        ld_relaxed_device_32 = "cuda_std.ld.relaxed.device.i32",
+        ld_acquire_device_32 = "cuda_std.ld.acquire.device.i32",
+        st_relaxed_device_32 = "cuda_std.st.relaxed.device.i32",
+        st_release_device_32 = "cuda_std.st.release.device.i32"
     }
     System {
-        ld_relaxed_system_32 = "cuda_std.ld.relaxed.system.i32", ld_acquire_system_32 = "cuda_std.ld.acquire.system.i32",
-        st_relaxed_system_32 = "cuda_std.st.relaxed.system.i32", st_release_system_32 = "cuda_std.st.release.system.i32"
+        ld_relaxed_system_32 = "cuda_std.ld.relaxed.system.i32",
+        ld_acquire_system_32 = "cuda_std.ld.acquire.system.i32",
+        st_relaxed_system_32 = "cuda_std.st.relaxed.system.i32",
+        st_release_system_32 = "cuda_std.st.release.system.i32"
     }
 }
 scoped_atomics! {
     u64, atomic_load_64, atomic_store_64, atomic_cas_64, cas_64 = "cuda_std.cas.device.i64":
     Block {
-        ld_relaxed_block_64 = "cuda_std.ld.relaxed.block.i64", ld_acquire_block_64 = "cuda_std.ld.acquire.block.i64",
-        st_relaxed_block_64 = "cuda_std.st.relaxed.block.i64", st_release_block_64 = "cuda_std.st.release.block.i64"
+        ld_relaxed_block_64 = "cuda_std.ld.relaxed.block.i64",
+        ld_acquire_block_64 = "cuda_std.ld.acquire.block.i64",
+        st_relaxed_block_64 = "cuda_std.st.relaxed.block.i64",
+        st_release_block_64 = "cuda_std.st.release.block.i64"
     }
     Device {
-        ld_relaxed_device_64 = "cuda_std.ld.relaxed.device.i64", ld_acquire_device_64 = "cuda_std.ld.acquire.device.i64",
-        st_relaxed_device_64 = "cuda_std.st.relaxed.device.i64", st_release_device_64 = "cuda_std.st.release.device.i64"
+        ld_relaxed_device_64 = "cuda_std.ld.relaxed.device.i64",
+        ld_acquire_device_64 = "cuda_std.ld.acquire.device.i64",
+        st_relaxed_device_64 = "cuda_std.st.relaxed.device.i64",
+        st_release_device_64 = "cuda_std.st.release.device.i64"
     }
     System {
-        ld_relaxed_system_64 = "cuda_std.ld.relaxed.system.i64", ld_acquire_system_64 = "cuda_std.ld.acquire.system.i64",
-        st_relaxed_system_64 = "cuda_std.st.relaxed.system.i64", st_release_system_64 = "cuda_std.st.release.system.i64"
+        ld_relaxed_system_64 = "cuda_std.ld.relaxed.system.i64",
+        ld_acquire_system_64 = "cuda_std.ld.acquire.system.i64",
+        st_relaxed_system_64 = "cuda_std.st.relaxed.system.i64",
+        st_release_system_64 = "cuda_std.st.release.system.i64"
     }
 }

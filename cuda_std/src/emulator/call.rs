@@ -1,7 +1,9 @@
-//! What a kernel asks of the machine that runs it. Outside a kernel, each function gives `None` and does nothing.
+//! What a kernel can ask of the machine that runs it. Outside a kernel, each function returns
+//! `None` and does nothing.
 
 use super::access::Accessed;
-use super::fault::{Fault, Source};
+use super::event::Source;
+use super::fault::Fault;
 use super::history::Value;
 use super::machine::{MACHINE, Machine, State};
 use super::rendezvous::BarrierKind;
@@ -89,7 +91,7 @@ unsafe fn let_others(machine: *mut Machine) {
     }
 }
 
-/// The thread is about to do something: looks at what it did last.
+/// Before the thread's next action: examines its last write.
 ///
 /// # Safety
 ///

@@ -1,6 +1,9 @@
-//! What the emulated GPU has: drawn from the seed, as kernels and their hosts meet different ones.
+//! The emulated GPU's resources, drawn from the seed: kernels and their hosts run on different
+//! GPUs.
 
 use fastrand::Rng;
+
+use crate::launch::{Dim3, KernelSpec, LaunchConfig};
 
 /// A GPU's limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,8 +15,8 @@ pub(super) struct Limits {
     threads: u32,
 }
 
-/// Bytes of shared memory of a block, and threads that a multiprocessor holds: without opting in to more than 48 KiB, and of
-/// compute capabilities 7.5, 8.6 and 8.9, 8.0, and 9.0.
+/// Bytes of shared memory of a block, and threads that a multiprocessor holds: without opting in to
+/// more than 48 KiB, and of compute capabilities 7.5, 8.6 and 8.9, 8.0, and 9.0.
 const KINDS: [(u32, u32); 5] = [
     (48 << 10, 2048),
     (64 << 10, 1024),
@@ -23,16 +26,16 @@ const KINDS: [(u32, u32); 5] = [
 ];
 /// Numbers of multiprocessors, each with its weight in the draw: more take longer to emulate.
 const MULTIPROCESSORS: [(u32, u32); 6] = [(1, 8), (2, 8), (3, 8), (4, 12), (16, 3), (60, 1)];
-/// Bytes of shared memory of each block that are the driver's.
+/// Bytes of each block's shared memory that the driver reserves.
 const RESERVED: u32 = 1 << 10;
-/// Beyond one block per multiprocessor, blocks are in flight up to this many threads in all.
+/// Beyond one block per multiprocessor, blocks are in flight up to this number of threads in all.
 const THREADS: u32 = 2048;
 /// Threads that are in flight at once, at most.
 const MOST_THREADS: u32 = 16384;
 
 impl Limits {
     pub(super) fn draw(seed: u64) -> Self {
-        // Other numbers than the schedules'.
+        // A different sequence from the schedules'.
         let mut rng = Rng::with_seed(seed ^ 0x6465_7669_6365_7321);
         let (shared_per_block, threads) = KINDS[rng.usize(..KINDS.len())];
         let weights: u32 = MULTIPROCESSORS.iter().map(|&(_, weight)| weight).sum();
@@ -52,8 +55,9 @@ impl Limits {
         }
     }
 
-    /// Blocks that are in flight at once, at least 1: no more than the GPU holds, and, where it holds many, a block for each
-    /// multiprocessor, or as many as have [`THREADS`] threads together.
+    /// The number of blocks in flight at once, at least 1: no more than the GPU holds, and, where
+    /// it holds many, one block per multiprocessor, or as many as have [`THREADS`] threads
+    /// together.
     pub(super) fn resident_blocks(&self, block_threads: u32, dynamic_shared: u32) -> u32 {
         let each = |has: u32, needs: u32| (has / needs.max(1)).max(1);
         let per_multiprocessor = each(self.threads, block_threads).min(each(
@@ -64,6 +68,62 @@ impl Limits {
         let wanted = (THREADS / block_threads).clamp(2, 16);
         held.min(wanted.max(self.multiprocessors))
             .min(each(MOST_THREADS, block_threads))
+    }
+
+    /// Refuses a launch that a GPU would refuse, with the reason.
+    pub(super) fn check(
+        &self,
+        spec: &KernelSpec,
+        config: &LaunchConfig,
+        args: usize,
+    ) -> Result<(), String> {
+        let LaunchConfig {
+            grid,
+            block,
+            dynamic_shared,
+        } = config;
+        if args != spec.params.len() {
+            let needed = spec.params.len();
+            return Err(format!(
+                "it takes {needed} arguments, and {args} were given"
+            ));
+        }
+        for (what, Dim3 { x, y, z }) in [("grid", grid), ("block", block)] {
+            if [x, y, z].contains(&&0) {
+                return Err(format!(
+                    "its {what} is {x} × {y} × {z}, and no side may be 0"
+                ));
+            }
+        }
+        if spec.entry.is_none() {
+            return Err("it was not compiled for the host".into());
+        }
+        if *block != spec.block {
+            let Dim3 { x, y, z } = spec.block;
+            return Err(format!("its blocks have {x} × {y} × {z} threads"));
+        }
+        for (what, side, most) in [
+            ("grid", grid.x, 0x7fff_ffff),
+            ("grid", grid.y.max(grid.z), 65535),
+            ("block", block.z, 64),
+        ] {
+            if side > most {
+                return Err(format!(
+                    "a side of its {what} is {side}, and may be {most} at most"
+                ));
+            }
+        }
+        if grid.count().saturating_mul(block.count()) >= u64::from(u32::MAX) {
+            return Err("the emulator counts threads with 32 bits".into());
+        }
+        let most = self.shared_per_block;
+        if *dynamic_shared > most {
+            return Err(format!(
+                "it asks for {dynamic_shared} bytes of dynamic shared memory, and a block of this \
+                 device has at most {most}"
+            ));
+        }
+        Ok(())
     }
 }
 

@@ -1,343 +1,10 @@
-//! What the emulator reports: who did what, where in the source, to which element.
+//! What can be wrong with a kernel or its launch.
 
 use core::fmt;
-use core::panic::Location;
 
+use super::event::{Coordinates, Event, Place, Source, ThreadId, Waiting};
+use super::queues::Unordered;
 use crate::launch::Dim3;
-
-/// A place in the source.
-pub type Source = &'static Location<'static>;
-
-/// Why the emulator refused something, or stopped a kernel.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum EmulatorError {
-    /// A launch ended with a fault.
-    Launch(Box<Report>),
-    /// The host has no memory for so many bytes.
-    OutOfMemory {
-        /// Bytes that were asked for.
-        bytes: usize,
-    },
-    /// The host copied a number of elements that the buffer does not have.
-    WrongLength {
-        /// Elements in the buffer.
-        buffer: usize,
-        /// Elements given.
-        given: usize,
-    },
-    /// The host used a buffer while another queue's work on it may not be done.
-    StreamOrder(Box<Unordered>),
-    /// A buffer of another emulated device was to be acquired or released.
-    OtherDevice,
-    /// The host read an element that nothing has written.
-    ReadUninitialised {
-        /// The first such element.
-        index: usize,
-        /// Elements in the buffer.
-        len: usize,
-    },
-}
-
-impl EmulatorError {
-    /// The fault, if a launch ended with one.
-    #[must_use]
-    pub fn fault(&self) -> Option<&Fault> {
-        match self {
-            Self::Launch(report) => Some(&report.fault),
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for EmulatorError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Launch(report) => report.fmt(f),
-            Self::OutOfMemory { bytes } => {
-                write!(
-                    f,
-                    "no memory for {bytes} bytes in the emulator, and what it notes of them"
-                )
-            }
-            Self::WrongLength { buffer, given } => write!(
-                f,
-                "a copy of {given} elements to or from an emulated buffer of {buffer}: copy all of them"
-            ),
-            Self::StreamOrder(unordered) => write!(f, "stream order: {unordered}"),
-            Self::OtherDevice => f.write_str(
-                "the buffer belongs to another emulator: a queue uses buffers of its own device",
-            ),
-            Self::ReadUninitialised { index, len } => write!(
-                f,
-                "the host reads element {index} of an emulated buffer of {len}, which nothing has written"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for EmulatorError {}
-
-/// What a queue does with a buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum QueueWork {
-    /// Allocates it.
-    Allocation,
-    /// Copies from the host, or fills it.
-    Write,
-    /// Copies to the host.
-    Read,
-    /// Launches a kernel that is given it.
-    Launch {
-        /// The kernel.
-        kernel: &'static str,
-        /// The kernel's parameter that is a view of it.
-        argument: &'static str,
-    },
-    /// Frees it.
-    Drop,
-}
-
-impl fmt::Display for QueueWork {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Allocation => f.write_str("allocates it"),
-            Self::Write => f.write_str("writes it"),
-            Self::Read => f.write_str("reads it"),
-            Self::Launch { kernel, argument } => {
-                write!(f, "launches `{kernel}` with it as `{argument}`")
-            }
-            Self::Drop => f.write_str("frees it"),
-        }
-    }
-}
-
-/// Work of two queues on one buffer, at least one of which writes, that nothing orders: on a GPU it might overlap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unordered {
-    /// The buffer's size.
-    pub bytes: usize,
-    /// The queue on which it was allocated, by its [number](super::Emulator::queue).
-    pub home: usize,
-    /// The queue that used it first, and how.
-    pub before: (usize, QueueWork),
-    /// The queue that uses it now, and how.
-    pub now: (usize, QueueWork),
-    /// Whether the home queue waits for the first use: then the second one lacks an `acquire`, else the first a `release`.
-    pub is_released: bool,
-}
-
-impl fmt::Display for Unordered {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            bytes,
-            home,
-            before: (first, before),
-            now: (second, now),
-            is_released,
-        } = self;
-        write!(
-            f,
-            "a buffer of {bytes} bytes that belongs to queue {home}: queue {first} {before}, and queue {second} {now} without \
-             waiting for that: "
-        )?;
-        if *is_released {
-            write!(f, "`acquire` it on queue {second} before the second")
-        } else {
-            write!(f, "`release` it on queue {first} after the first")
-        }
-    }
-}
-
-/// A launch that ended with a fault, and how to see it again.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
-    /// The kernel's name.
-    pub kernel: &'static str,
-    /// The emulator's seed.
-    pub seed: u64,
-    /// The number of the launch on this emulator, from 0.
-    pub launch: u64,
-    /// Steps that the scheduler had taken.
-    pub steps: u64,
-    /// Loads that had returned stale values, as weak memory allows.
-    pub stale_loads: u64,
-    /// What happened.
-    pub fault: Fault,
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            kernel,
-            seed,
-            launch,
-            steps,
-            stale_loads,
-            fault,
-        } = self;
-        write!(
-            f,
-            "kernel `{kernel}`: {fault} (emulator seed {seed}, launch {launch}, step {steps}"
-        )?;
-        match stale_loads {
-            0 => {}
-            1 => f.write_str(", 1 stale load")?,
-            _ => write!(f, ", {stale_loads} stale loads")?,
-        }
-        f.write_str(")")
-    }
-}
-
-/// A thread of a launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ThreadId {
-    /// Its block's coordinates in the grid.
-    pub block: Dim3,
-    /// Its coordinates in the block.
-    pub thread: Dim3,
-}
-
-impl fmt::Display for ThreadId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "thread {} of block {}",
-            Coordinates(self.thread),
-            Coordinates(self.block)
-        )
-    }
-}
-
-/// Coordinates, without those that say nothing.
-struct Coordinates(Dim3);
-
-impl fmt::Display for Coordinates {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Dim3 { x, y, z } = self.0;
-        match (y, z) {
-            (0, 0) => write!(f, "{x}"),
-            (_, 0) => write!(f, "({x}, {y})"),
-            _ => write!(f, "({x}, {y}, {z})"),
-        }
-    }
-}
-
-/// How memory was touched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Touch {
-    /// A plain load.
-    Load,
-    /// A load through the read-only cache.
-    ReadOnlyLoad,
-    /// A plain store.
-    Store,
-    /// An atomic or volatile load.
-    AtomicLoad,
-    /// An atomic or volatile store.
-    AtomicStore,
-    /// An atomic read-modify-write.
-    AtomicUpdate,
-    /// A compare-and-swap that found another value: it only reads.
-    FailedSwap,
-}
-
-impl fmt::Display for Touch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Load => "load",
-            Self::ReadOnlyLoad => "read-only load",
-            Self::Store => "store",
-            Self::AtomicLoad => "atomic load",
-            Self::AtomicStore => "atomic store",
-            Self::AtomicUpdate => "atomic update",
-            Self::FailedSwap => "failed compare-and-swap",
-        })
-    }
-}
-
-/// An access to memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
-    /// Who.
-    pub thread: ThreadId,
-    /// What.
-    pub touch: Touch,
-    /// Where in the source.
-    pub source: Source,
-}
-
-impl fmt::Display for Event {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} by {} at {}", self.touch, self.thread, self.source)
-    }
-}
-
-/// An element of a view.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The parameter's name (several, if they start at one address), or where the shared array was declared.
-    pub view: String,
-    /// The first element that the access touches, counted from the view's start.
-    pub index: isize,
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "element {} of {}", self.index, self.view)
-    }
-}
-
-/// What a thread that goes on without end looked at last.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
-    /// The element.
-    pub place: Place,
-    /// What it held, as an unsigned number, if it has 8 bytes at most.
-    pub value: Option<u64>,
-    /// Who gave it that value, and where in the source, if a thread did, and lately.
-    pub last: Option<(ThreadId, Source)>,
-}
-
-impl fmt::Display for Seen {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.place.fmt(f)?;
-        if let Some(value) = self.value {
-            write!(f, ", which was {value}")?;
-        }
-        if let Some((thread, source)) = self.last {
-            write!(f, " (set by {thread} at {source})")?;
-        }
-        Ok(())
-    }
-}
-
-/// What a thread waits for, or does without end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waiting {
-    /// Who.
-    pub thread: ThreadId,
-    /// For what: `sync_threads`, `sync_warp`, an atomic load in a loop, …
-    pub what: &'static str,
-    /// Where in the source.
-    pub source: Option<Source>,
-    /// What it looked at, if it waits in a loop.
-    pub seen: Option<Box<Seen>>,
-}
-
-impl fmt::Display for Waiting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} in `{}`", self.thread, self.what)?;
-        if let Some(source) = self.source {
-            write!(f, " at {source}")?;
-        }
-        if let Some(seen) = &self.seen {
-            write!(f, " of {seen}")?;
-        }
-        Ok(())
-    }
-}
 
 fn write_not_started(f: &mut fmt::Formatter<'_>, blocks: u64) -> fmt::Result {
     if blocks > 0 {
@@ -363,7 +30,7 @@ fn write_all(f: &mut fmt::Formatter<'_>, waiting: &[Waiting]) -> fmt::Result {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// The launch's shape or arguments can't be.
+    /// A launch with a shape or with arguments that no GPU would take.
     BadLaunch {
         /// What is wrong, and what would be right.
         why: String,
@@ -406,7 +73,8 @@ pub enum Fault {
         /// What it touched.
         place: Place,
     },
-    /// Two accesses to one element, one of which writes, that nothing orders, and that are not both atomic.
+    /// Two accesses to one element, one of which writes, that nothing orders, and that are not both
+    /// atomic.
     DataRace {
         /// The element.
         place: Place,
@@ -484,7 +152,7 @@ pub enum Fault {
         waiting: Waiting,
         /// The mask.
         mask: u32,
-        /// Those of its lanes that there are not.
+        /// Those of its lanes that the block does not have.
         absent: u32,
     },
     /// A shuffle that reads from a lane which its mask does not name.
@@ -505,7 +173,7 @@ pub enum Fault {
     },
     /// No thread can go on.
     Deadlock {
-        /// Some of those that wait, one for each place.
+        /// Some of those that wait, one per place.
         waiting: Vec<Waiting>,
         /// How many threads wait at barriers or in warp operations.
         blocked: usize,
@@ -514,29 +182,31 @@ pub enum Fault {
         /// Blocks of the grid that have not started, since no more can be resident.
         not_started: u64,
     },
-    /// Threads go on, but only repeat what they did before: memory changes back and forth, and nothing new comes of it.
+    /// Threads go on, but only repeat what they did before: memory changes back and forth, and
+    /// nothing new comes of it.
     Livelock {
-        /// Some of those that repeat themselves or wait, one for each place.
+        /// Some of those that repeat themselves or wait, one per place.
         waiting: Vec<Waiting>,
         /// How many threads wait at barriers or in warp operations.
         blocked: usize,
-        /// How many threads do not.
+        /// How many threads repeat themselves.
         spinning: usize,
         /// Blocks of the grid that have not started, since no more can be resident.
         not_started: u64,
         /// Steps of the scheduler since something new happened.
         steps: u64,
     },
-    /// The scheduler has taken as many steps as it may.
+    /// The scheduler has reached its step limit.
     StepLimit {
         /// The limit.
         steps: u64,
-        /// Where threads are, one for each place.
+        /// Where threads are, one per place.
         running: Vec<Waiting>,
     },
-    /// Memory that the kernel promised to leave zero (`zero_at_exit`) is not: a lock that is still held.
+    /// Memory that the kernel promised to leave zero (`zero_at_exit`) is not: a lock that is still
+    /// held.
     NotZeroAtExit {
-        /// The first such element, in units of bytes of the parameter's elements.
+        /// The first element that is not zero.
         place: Place,
         /// Who wrote it last.
         last: Option<Event>,
@@ -548,7 +218,7 @@ pub enum Fault {
         /// The message, and where.
         message: String,
     },
-    /// A function that the emulator does not provide to a kernel.
+    /// The host has no memory for something that the launch needs.
     OutOfMemory {
         /// What the memory was for.
         what: &'static str,
@@ -615,7 +285,8 @@ impl fmt::Display for Fault {
                 alignment,
             } => write!(
                 f,
-                "{place} at the address {address:#x}, which is not a multiple of {alignment}, {event}"
+                "{place} at the address {address:#x}, which is not a multiple of {alignment}, \
+                 {event}"
             ),
             Self::Uninitialised { event, place } => {
                 write!(f, "{place}, which nothing has written, {event}")
@@ -635,7 +306,8 @@ impl fmt::Display for Fault {
             ),
             Self::ReadOnlyWritten { place, load, store } => write!(
                 f,
-                "{place}: {load}, and {store}: what is read through the read-only cache may not change"
+                "{place}: {load}, and {store}: what is read through the read-only cache may not \
+                 change"
             ),
             Self::ForeignSharedMemory {
                 event,
@@ -717,7 +389,8 @@ impl fmt::Display for Fault {
             } => {
                 write!(
                     f,
-                    "{spinning} threads repeat themselves, {blocked} wait, and nothing new has come of {steps} steps"
+                    "{spinning} threads repeat themselves, {blocked} wait, and nothing new has \
+                     come of {steps} steps"
                 )?;
                 write_not_started(f, *not_started)?;
                 write_all(f, waiting)

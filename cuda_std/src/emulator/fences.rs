@@ -2,9 +2,8 @@
 //!
 //! The fences of a device come one after the other in an order that all its threads agree on, as
 //! PTX's `fence.sc` do, which `membar` is; so do those of a block. What a thread knew at its fence,
-//! a thread knows after a later one. Such an order keeps nobody from a data race, since with
-//! another order of the fences there would be one; but it bounds what a load may return that was
-//! overwritten before.
+//! a thread knows after a later one. Such an order prevents no data race, since in another order of
+//! the fences there would be one. But it limits which overwritten values a load may return.
 
 use std::collections::BTreeMap;
 
@@ -59,7 +58,7 @@ fn raise(times: &mut Times, fence: u32, time: u32) {
     }
     if times.len() == KEPT {
         times.remove(0);
-        // Too much counts as known rather than too little: no load is stale that may not be.
+        // In doubt, a time counts as known: a load is then not stale, which is always allowed.
         times[0].0 = 0;
     }
     times.push((fence, time));

@@ -13,8 +13,8 @@
 //! compare-and-swaps that fail, always see the last value, since hardware does both where memory
 //! is.
 //!
-//! What is not kept any more can't be returned, which is no error: all that is forgotten here, for
-//! want of space or since sizes were mixed, only makes memory stronger.
+//! A value that is no longer kept can't be returned, which is no error: what is forgotten here, for
+//! lack of space or because sizes were mixed, only makes memory stronger.
 //!
 //! A thread gets [`PATIENCE`] stale values in a row and then a last one. Since it never gets an
 //! older one than before, a thread that repeats its loads while nothing is written soon sees the
@@ -48,14 +48,14 @@ pub(super) struct Histories {
     words: HashMap<usize, Vec<History>, BuildHasherDefault<WordHasher>>,
     /// The keys of `words`, the oldest first.
     order: VecDeque<usize>,
-    /// By slot of a thread: stale values since its last load that could have returned one and did
-    /// not.
+    /// Per thread slot: the number of stale values in a row, since the last load that could have
+    /// returned one and did not.
     in_a_row: Vec<u8>,
     /// Loads that returned a stale value.
     pub(super) stale: u64,
 }
 
-/// The elements of memory that an access touches, as one.
+/// The elements that an access touches, taken as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Element {
     pub(super) address: usize,
@@ -109,11 +109,11 @@ struct Entry {
     released: Option<Released>,
     /// Who wrote it, and when; `None` if it was there before all others, for all threads.
     writer: Option<(u32, u32)>,
-    /// Whether it is a value at all, and not what was in memory that nothing had written.
+    /// Whether it is a written value, and not what uninitialised memory held.
     initialised: bool,
 }
 
-/// Who has read the entry of number `entry`, and when.
+/// Which thread has read entry number `entry`, and when.
 #[derive(Debug)]
 struct Reader {
     thread: u32,
@@ -126,12 +126,12 @@ struct Reader {
 pub(super) struct Stale {
     pub(super) value: Value,
     pub(super) initialised: bool,
-    /// What the one who wrote it has released with it.
+    /// What its writer has released with it.
     pub(super) released: Option<Released>,
 }
 
 impl Histories {
-    /// Those of a launch with this number of slots for threads.
+    /// The histories of a launch with this number of thread slots.
     pub(super) fn new(mut rng: Rng, slots: usize) -> Self {
         Self {
             one_in: [2, 4, 16][rng.usize(..3)],
@@ -143,9 +143,9 @@ impl Histories {
         }
     }
 
-    /// The thread in `slot` is about to write to an element, atomically: to the launch's first such
-    /// write to it since the last plain one, if `is_first`; to one that has a value, if
-    /// `initialised`.
+    /// Records an atomic write of the thread in `slot`, which is about to happen. `is_first`: it is
+    /// the launch's first atomic write to the element since the last plain one. `initialised`: the
+    /// element had a value.
     ///
     /// # Safety
     ///
@@ -208,9 +208,9 @@ impl Histories {
         }
     }
 
-    /// What an atomic load by the thread in `slot` returns instead of what memory holds, if it does
-    /// not return that; an element that was written atomically since its last plain write. The load
-    /// must return the last value if `last`.
+    /// What an atomic load by the thread in `slot` returns, if that is not what memory holds. The
+    /// element was written atomically since its last plain write. With `last`, the load must return
+    /// the last value.
     pub(super) fn load(
         &mut self,
         element: Element,
@@ -300,8 +300,8 @@ impl History {
         read.fold(written, usize::max)
     }
 
-    /// The thread in `slot` gets the entry at `place`, and could have got an older one: nobody who
-    /// knows of this load may.
+    /// Records that the thread in `slot` has read the entry at `place`: no thread that knows of
+    /// this load may read an older one.
     fn note_reader(&mut self, place: usize, slot: usize, clocks: &Clocks) {
         self.readers.push(Reader {
             thread: clocks.id(slot),
@@ -309,7 +309,8 @@ impl History {
             entry: self.first + place as u32,
         });
         if self.readers.len() > READERS {
-            // Nobody at all gets what those may not who know of the load that is forgotten.
+            // What a thread that knows of the forgotten load may not read, no thread may read from
+            // now on.
             let entries = self.readers.iter().map(|reader| reader.entry);
             self.start_at(entries.min().unwrap_or(self.first));
         }

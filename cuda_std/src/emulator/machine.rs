@@ -1,8 +1,9 @@
 //! One launch: blocks start, their threads run as coroutines until all have ended.
 //!
-//! Exactly one coroutine runs at a time, on the thread that called `launch`. The functions in [`call`](super::call) are what a kernel
-//! reaches through `cuda_std`; they find their launch in a thread-local pointer. None holds a reference to the
-//! [`Machine`] while its coroutine is suspended.
+//! Exactly one coroutine runs at a time, on the thread that called `launch`. The functions in
+//! [`call`](super::call) are what a kernel reaches through `cuda_std`; they find their launch in a
+//! thread-local pointer. None holds a reference to the [`Machine`] while its coroutine is
+//! suspended.
 
 use core::ffi::c_void;
 use std::any::Any;
@@ -16,21 +17,23 @@ use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use fastrand::Rng;
 
+use super::arguments::ViewArgument;
 use super::clocks::{Clocks, LANES};
-use super::fault::{Fault, Source, ThreadId, Waiting};
+use super::event::{Source, ThreadId, Waiting};
+use super::fault::Fault;
 use super::history::{Histories, Value};
 use super::memory::Memory;
 use super::progress::{Values, Watch};
 use super::rendezvous::{Barrier, Warp};
 use super::schedule::{Ready, Schedule};
+use super::settings::Settings;
 use super::shadow::Crowds;
-use super::{Settings, tally};
+use super::tally;
 use crate::launch::{Dim3, KernelSpec, LaunchConfig};
-use crate::view::RawView;
 
 /// Bytes of a coroutine's stack, of which only what is used takes memory.
 const STACK: usize = 128 << 10;
-/// Tells what is drawn for weak memory from what is drawn for the schedule: any number.
+/// Separates the random numbers of weak memory from those of the schedule: any constant.
 const WEAK: u64 = 0x7765_616b;
 
 thread_local! {
@@ -45,7 +48,7 @@ thread_local! {
 /// What a thread does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum State {
-    /// It runs, or can.
+    /// It runs or can run.
     Ready,
     /// It can go on, and asks for the lanes that are with it.
     AsksActive(Source),
@@ -59,7 +62,7 @@ pub(super) struct Thread {
     pub(super) yielder: *const Yielder<(), ()>,
     pub(super) index: Dim3,
     pub(super) state: State,
-    /// Plain accesses since it last let others run.
+    /// Plain accesses since the thread last let others run.
     pub(super) accesses: u32,
 }
 
@@ -69,13 +72,13 @@ pub(super) struct Block {
     /// Threads that have not ended.
     pub(super) running: u32,
     pub(super) barrier: Option<Barrier>,
-    /// What the last barrier gave.
+    /// The result of the last barrier.
     pub(super) answer: u32,
     /// Bytes of static shared memory so far.
     pub(super) shared_bytes: usize,
 }
 
-/// Shared memory of a slot for blocks, which its blocks use one after the other.
+/// Shared memory of a block slot, which the slot's blocks use one after the other.
 pub(super) struct SharedRegion {
     pub(super) slot: usize,
     /// The declaration's address; 0 for dynamic shared memory.
@@ -85,26 +88,19 @@ pub(super) struct SharedRegion {
     pub(super) block: Option<u32>,
 }
 
-/// A parameter that is a view.
-pub(super) struct Param {
-    pub(super) name: &'static str,
-    pub(super) start: usize,
-    pub(super) bytes: usize,
-}
-
 /// A launch.
 pub(super) struct Machine {
     pub(super) spec: &'static KernelSpec,
     pub(super) config: LaunchConfig,
-    pub(super) args: *const *const c_void,
-    pub(super) params: Vec<Param>,
+    args: *const *const c_void,
+    pub(super) views: Vec<ViewArgument>,
     pub(super) settings: Settings,
     pub(super) memory: *mut Memory,
-    /// Of the launch, for the notes on global memory.
+    /// The launch's number, for the records on global memory.
     pub(super) generation: u32,
     pub(super) threads: Vec<Thread>,
     pub(super) blocks: Vec<Block>,
-    /// Those of all slots for blocks.
+    /// The warps of all block slots.
     pub(super) warps: Vec<Warp>,
     pub(super) watches: Vec<Watch>,
     pub(super) shared: Vec<SharedRegion>,
@@ -119,15 +115,15 @@ pub(super) struct Machine {
     pub(super) histories: Option<Histories>,
     /// What the running thread's load returns instead of what memory holds.
     pub(super) stale: Option<Value>,
-    /// Regions that accesses found lately, by a hash of their views' starts.
+    /// Regions that accesses found recently, by a hash of their views' starts.
     pub(super) found: [(usize, usize); 16],
     /// Counts what makes waiting threads worth running again.
     pub(super) changes: u64,
-    /// Counts those of them that have not happened before.
+    /// Counts those changes that have not happened before.
     pub(super) news: u64,
-    /// The step of the last of these.
+    /// The step of the last such change.
     pub(super) news_at: u64,
-    /// What memory was given lately.
+    /// The values recently written to memory.
     pub(super) values: Values,
     pub(super) steps: u64,
     pub(super) fault: Option<Fault>,
@@ -139,29 +135,30 @@ pub(super) fn in_kernel() -> bool {
     !MACHINE.get().is_null()
 }
 
-/// Runs a grid to its end. Gives the fault that ended it, if one did, the steps taken, and the
-/// loads that returned stale values.
+/// Runs a grid to its end. Returns the fault that ended it, if one did, the number of steps, and
+/// the number of loads that returned stale values.
 ///
 /// # Safety
 ///
-/// `args` points at a value of each parameter's type.
+/// `args` points at a value of each parameter's type. `views` are those among them.
 pub(super) unsafe fn run(
     memory: &mut Memory,
     settings: Settings,
     spec: &'static KernelSpec,
     config: LaunchConfig,
     args: &[*const c_void],
+    views: Vec<ViewArgument>,
     launch: u64,
 ) -> (Option<Fault>, u64, u64) {
-    if let Err(why) = check_shape(spec, &config, &settings, args.len()) {
+    if let Err(why) = settings.limits.check(spec, &config, args.len()) {
         return (Some(Fault::BadLaunch { why }), 0, 0);
     }
     watch_panics();
 
-    // SAFETY: the caller's promise.
-    let mut machine = unsafe { Machine::new(memory, settings, spec, config, args, launch) };
+    let mut machine = Machine::new(memory, settings, spec, config, args, views, launch);
     let machine = &raw mut *machine;
-    // SAFETY: the machine lives until the end of this function; references to it end before a coroutine runs.
+    // SAFETY: the machine lives until the end of this function; references to it end before a
+    // coroutine runs.
     unsafe {
         (*machine).start_blocks();
         while let Some(slot) = (*machine).next() {
@@ -210,62 +207,7 @@ pub(super) unsafe fn run(
     }
 }
 
-/// Holds a launch against what a GPU takes.
-fn check_shape(
-    spec: &KernelSpec,
-    config: &LaunchConfig,
-    settings: &Settings,
-    args: usize,
-) -> Result<(), String> {
-    let LaunchConfig {
-        grid,
-        block,
-        dynamic_shared,
-    } = config;
-    if args != spec.params.len() {
-        let needed = spec.params.len();
-        return Err(format!(
-            "it takes {needed} arguments, and {args} were given"
-        ));
-    }
-    for (what, Dim3 { x, y, z }) in [("grid", grid), ("block", block)] {
-        if [x, y, z].contains(&&0) {
-            return Err(format!(
-                "its {what} is {x} × {y} × {z}, and no side may be 0"
-            ));
-        }
-    }
-    if spec.entry.is_none() {
-        return Err("it was not compiled for the host".into());
-    }
-    if *block != spec.block {
-        let Dim3 { x, y, z } = spec.block;
-        return Err(format!("its blocks have {x} × {y} × {z} threads"));
-    }
-    for (what, side, most) in [
-        ("grid", grid.x, 0x7fff_ffff),
-        ("grid", grid.y.max(grid.z), 65535),
-        ("block", block.z, 64),
-    ] {
-        if side > most {
-            return Err(format!(
-                "a side of its {what} is {side}, and may be {most} at most"
-            ));
-        }
-    }
-    if grid.count().saturating_mul(block.count()) >= u64::from(u32::MAX) {
-        return Err("the emulator counts threads with 32 bits".into());
-    }
-    let most = settings.limits.shared_per_block;
-    if *dynamic_shared > most {
-        return Err(format!(
-            "it asks for {dynamic_shared} bytes of dynamic shared memory, and a block of this device has at most {most}"
-        ));
-    }
-    Ok(())
-}
-
-/// Has panics in kernels noted instead of printed: they are reported as faults.
+/// Has panics in kernels recorded instead of printed: they are reported as faults.
 fn watch_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -292,15 +234,13 @@ fn panic_message(payload: &(dyn Any + Send)) -> String {
 }
 
 impl Machine {
-    /// # Safety
-    ///
-    /// As for [`run`].
-    unsafe fn new(
+    fn new(
         memory: &mut Memory,
         settings: Settings,
         spec: &'static KernelSpec,
         config: LaunchConfig,
         args: &[*const c_void],
+        views: Vec<ViewArgument>,
         launch: u64,
     ) -> Box<Self> {
         let block_threads = config.block.count() as usize;
@@ -312,10 +252,10 @@ impl Machine {
                 limits.resident_blocks(block_threads as u32, config.dynamic_shared)
             })
             .min(grid) as usize;
-        // Each launch has its own sequence, so that what an earlier one drew does not matter.
+        // Each launch has its own random sequence: what an earlier launch drew does not matter.
         let mut seeds = Rng::with_seed(settings.seed);
         let mut rng = Rng::with_seed(seeds.u64(..) ^ launch.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        // What loads return has one too: the orders of threads are those that there are without it.
+        // Weak memory has its own sequence too, so that it does not change the order of threads.
         let mut weak_rng = Rng::with_seed(rng.clone().u64(..) ^ WEAK);
         let weak = weak_rng.bool() && settings.schedule != Schedule::InOrder;
         let weak = settings.weak_memory.unwrap_or(weak);
@@ -328,21 +268,6 @@ impl Machine {
         if settings.schedule != Schedule::InOrder {
             rng.shuffle(&mut waiting_blocks);
         }
-        let params = spec
-            .params
-            .iter()
-            .zip(args)
-            .filter(|(param, _)| param.element > 0)
-            .map(|(param, &value)| {
-                // SAFETY: by the caller's promise a view, and every view has this layout.
-                let view = unsafe { value.cast::<RawView>().read() };
-                Param {
-                    name: param.name,
-                    start: view.ptr.addr(),
-                    bytes: view.len.saturating_mul(param.element),
-                }
-            })
-            .collect();
         let Dim3 { x, y, .. } = config.block;
         let slots = block_threads * resident;
         let threads = (0..slots)
@@ -379,7 +304,7 @@ impl Machine {
             spec,
             config,
             args: args.as_ptr(),
-            params,
+            views,
             settings,
             generation: memory.next_generation(),
             memory,
@@ -425,7 +350,8 @@ impl Machine {
     }
 
     pub(super) fn memory(&mut self) -> &mut Memory {
-        // SAFETY: `run` holds the memory for as long as the machine lives, and uses it through here alone.
+        // SAFETY: `run` holds the memory for as long as the machine lives, and uses it through here
+        // alone.
         unsafe { &mut *self.memory }
     }
 
@@ -490,7 +416,8 @@ impl Machine {
         let args = self.args;
         Some(Coroutine::with_stack(stack, move |yielder, ()| {
             let machine = MACHINE.get();
-            // SAFETY: the machine lives as long as its coroutines; no reference to it is held while they run.
+            // SAFETY: the machine lives as long as its coroutines; no reference to it is held while
+            // they run.
             unsafe { (*machine).thread(slot).yielder = yielder };
             // SAFETY: `run`'s caller vouches for the arguments.
             let body = AssertUnwindSafe(|| unsafe { entry(args) });
@@ -530,7 +457,7 @@ impl Machine {
         Some(slot)
     }
 
-    /// Counts a step: a thread goes on. Also where the running one is the only one that can.
+    /// Counts a step: a thread goes on, perhaps the one that runs already.
     pub(super) fn step(&mut self) -> Option<Fault> {
         self.steps += 1;
         let steps = self.settings.step_limit;
@@ -561,7 +488,7 @@ impl Machine {
         }
     }
 
-    /// A thread by its number in the grid, which need not be resident any more.
+    /// A thread by its index in the grid; it need not be resident any more.
     pub(super) fn thread_of(&self, id: u32) -> ThreadId {
         let count = self.clocks.block_threads();
         let (number, t) = (id / count, id % count);
@@ -614,9 +541,4 @@ impl Machine {
             self.start_block(block);
         }
     }
-}
-
-/// Whether two places in the source are the same.
-pub(super) fn same(a: Source, b: Source) -> bool {
-    std::ptr::eq(a, b) || (a.line(), a.column(), a.file()) == (b.line(), b.column(), b.file())
 }

@@ -6,19 +6,17 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use core::ffi::c_void;
-
-use super::fault::{EmulatorError, QueueWork, Source, Unordered};
-use super::machine::same;
-use super::queues::Queues;
+use super::arguments::ViewArgument;
+use super::error::EmulatorError;
+use super::event::{Source, same};
+use super::queues::{QueueWork, Queues, Unordered};
 use super::shadow::Shadow;
 use crate::launch::{Dim3, KernelSpec};
-use crate::view::RawView;
 use crate::{Pod, View, ViewMut};
 
 /// What allocations are aligned to, as the CUDA driver's are.
 const ALIGNMENT: usize = 256;
-/// What fresh memory holds: not zeros, which would hide that nobody wrote them.
+/// The byte that fills fresh memory: not zero, which would hide that nothing was written.
 const GARBAGE: u8 = 0xa5;
 
 /// What a piece of memory is.
@@ -37,7 +35,8 @@ pub(super) struct Region {
     pub(super) bytes: usize,
     pub(super) owner: Owner,
     pub(super) shadow: Shadow,
-    /// Of shared memory: which life of a block it serves. Of global memory, the launch has it.
+    /// For shared memory: the number of the block's life that it serves. For global memory, the
+    /// launch has the number.
     pub(super) generation: u32,
     memory: *mut u8,
     layout: Layout,
@@ -48,8 +47,8 @@ impl Region {
     pub(super) fn bytes_from(&self, start: usize, bytes: usize) -> &[u8] {
         let offset = start - self.start;
         assert!(offset <= self.bytes && bytes <= self.bytes - offset);
-        // SAFETY: bytes of the region's own memory, all of which were written when it was added. The memory's lock is
-        // held, and nothing runs while they are borrowed.
+        // SAFETY: bytes of the region's own memory, all of which were written when it was added.
+        // The memory's lock is held, and nothing runs while they are borrowed.
         unsafe { std::slice::from_raw_parts(self.memory.add(offset), bytes) }
     }
 }
@@ -61,7 +60,8 @@ impl Drop for Region {
     }
 }
 
-// SAFETY: the pointer is this region's own memory, which is only used under the lock of the whole memory.
+// SAFETY: the pointer is this region's own memory, which is only used under the lock of the whole
+// memory.
 unsafe impl Send for Region {}
 
 /// All memory of one emulated device.
@@ -104,7 +104,7 @@ impl Memory {
         }
         // SAFETY: the layout's size, just allocated.
         unsafe { memory.write_bytes(GARBAGE, layout.size()) };
-        // What kernels reach through views has no other pointers to it.
+        // Kernels reach the memory through views alone, whose addresses are exposed.
         let start = memory.expose_provenance();
         let region = Region {
             start,
@@ -136,43 +136,28 @@ impl Memory {
         self.regions[index].as_mut().expect("a region in use")
     }
 
-    /// The region that the address lies in, or just past: what starts there is the region's, and has no elements.
+    /// The region that the address lies in or just past: a view that starts there is empty, and is
+    /// the region's.
     pub(super) fn find(&self, address: usize) -> Option<usize> {
         let (&start, &index) = self.by_start.range(..=address).next_back()?;
         let region = self.regions[index].as_ref()?;
         (address - start <= region.bytes).then_some(index)
     }
 
-    /// Notes which buffers a launch on `queue` is given.
-    ///
-    /// # Safety
-    ///
-    /// If there are as many arguments as the kernel has parameters, they are of those types.
-    pub(super) unsafe fn note_launch(
+    /// Records which buffers a launch on `queue` uses.
+    pub(super) fn note_launch(
         &mut self,
         queue: usize,
         spec: &'static KernelSpec,
-        args: &[*const c_void],
+        views: &[ViewArgument],
     ) -> Result<(), Box<Unordered>> {
-        if args.len() != spec.params.len() {
-            // The launch will be refused.
-            return Ok(());
-        }
-        for (param, &value) in spec.params.iter().zip(args) {
-            if param.element == 0 {
-                continue;
-            }
-            // SAFETY: by the caller's promise a view, and every view has this layout.
-            let view = unsafe { value.cast::<RawView>().read() };
-            if view.len == 0 {
-                continue;
-            }
-            if let Some(region) = self.find(view.ptr.addr()) {
+        for view in views.iter().filter(|view| view.len > 0) {
+            if let Some(region) = self.find(view.start) {
                 let work = QueueWork::Launch {
                     kernel: spec.name,
-                    argument: param.name,
+                    argument: view.name.clone(),
                 };
-                self.queues.note(region, queue, param.writes, work)?;
+                self.queues.note(region, queue, view.writes, work)?;
             }
         }
         Ok(())
@@ -203,7 +188,7 @@ impl Memory {
 pub(super) type Shared = Arc<Mutex<Memory>>;
 
 pub(super) fn lock(memory: &Shared) -> MutexGuard<'_, Memory> {
-    // A panic while the lock was held has left at most notes that the next launch renews.
+    // A panic while the lock was held leaves at most records that the next launch renews.
     memory.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -249,7 +234,7 @@ impl<T: Pod> Buffer<T> {
         }
     }
 
-    /// Notes a copy or a fill, which the queue does that the buffer was allocated on.
+    /// Records a copy or a fill, which is work of the queue on which the buffer was allocated.
     fn note(&self, memory: &mut Memory, work: QueueWork) -> Result<(), EmulatorError> {
         let writes = work != QueueWork::Read;
         let noted = memory.queues.note_home(self.region, writes, work);
@@ -298,7 +283,8 @@ impl<T: Pod> Buffer<T> {
     ///
     /// # Errors
     ///
-    /// [`EmulatorError::WrongLength`] unless there are as many as the buffer has elements; [`EmulatorError::StreamOrder`].
+    /// [`EmulatorError::WrongLength`] unless `values` has the buffer's length;
+    /// [`EmulatorError::StreamOrder`].
     pub fn write(&mut self, values: &[T]) -> Result<(), EmulatorError> {
         self.check_len(values.len())?;
         let mut memory = lock(&self.memory);
@@ -332,8 +318,9 @@ impl<T: Pod> Buffer<T> {
     ///
     /// # Errors
     ///
-    /// [`EmulatorError::WrongLength`] unless there is room for as many as the buffer has;
-    /// [`EmulatorError::ReadUninitialised`] if nothing has written some of them; [`EmulatorError::StreamOrder`].
+    /// [`EmulatorError::WrongLength`] unless `values` has the buffer's length;
+    /// [`EmulatorError::ReadUninitialised`] if nothing has written some of them;
+    /// [`EmulatorError::StreamOrder`].
     pub fn read(&self, values: &mut [T]) -> Result<(), EmulatorError> {
         self.check_len(values.len())?;
         let mut memory = lock(&self.memory);
@@ -385,8 +372,9 @@ impl<T: Pod> Buffer<T> {
 
 /// # Panics
 ///
-/// If another queue may still use it, unless the thread panics already. On a GPU, the memory would go to another buffer while
-/// a kernel works on it; no error that a later call returned would be sure to be seen.
+/// If another queue may still use it, unless the thread panics already. On a GPU, the memory would
+/// go to another buffer while a kernel works on it; no error that a later call returned would be
+/// sure to be seen.
 impl<T: Pod> Drop for Buffer<T> {
     fn drop(&mut self) {
         let mut memory = lock(&self.memory);

@@ -1,9 +1,10 @@
 //! Runs kernels on the host, thread by thread, and checks what they do. Host only.
 //!
-//! An [`Emulator`] is a device without hardware: it has memory ([`Buffer`]) and launches the kernels that were compiled
-//! for the host, through the same typed `launch` functions as a GPU. Each thread of a grid is a coroutine. A scheduler
-//! picks which one goes on wherever threads can see each other: at barriers, warp operations and atomic accesses. Its
-//! choices come from a seed, so that a run can be repeated, and another seed is another order.
+//! An [`Emulator`] is a device without hardware: it has memory ([`Buffer`]) and launches the
+//! kernels that were compiled for the host, through the same typed `launch` functions as a GPU.
+//! Each thread of a grid is a coroutine. A scheduler picks which one goes on wherever threads can
+//! see each other: at barriers, warp operations and atomic accesses. Its choices come from a seed,
+//! so that a run can be repeated, and another seed is another order.
 //!
 //! ```
 //! # #![allow(dead_code)]
@@ -35,26 +36,33 @@
 //!
 //! | file | |
 //! |---|---|
-//! | `machine.rs` | one launch: blocks and threads come, run and go |
+//! | `machine.rs` | one launch: blocks and threads start, run and end |
+//! | `settings.rs` | how launches run |
 //! | `schedule.rs` | who runs next |
 //! | `device.rs` | multiprocessors and shared memory |
-//! | `call.rs` | what a kernel asks for |
+//! | `call.rs` | what a kernel can ask of the machine |
+//! | `arguments.rs` | the views that a kernel is given |
 //! | `access.rs` | accesses to memory: what they touch, and whether they may |
 //! | `rendezvous.rs` | barriers, and lanes that wait for each other |
-//! | `warp.rs` | what the lanes get |
+//! | `warp.rs` | warp operations: what each lane gets |
 //! | `progress.rs` | telling threads that work from threads that only wait |
 //! | `memory.rs` | memory, and who owns it |
 //! | `queues.rs` | which queues have waited for which |
-//! | `shadow.rs` | what is noted of each element |
+//! | `shadow.rs` | what is recorded about each element: who wrote and read it |
 //! | `clocks.rs` | what happens before what |
 //! | `fences.rs` | the order of fences |
 //! | `history.rs` | what loads may return of what was overwritten |
-//! | `fault.rs` | what is reported |
+//! | `event.rs` | who did what, where in the source, to which element |
+//! | `fault.rs` | what can be wrong with a kernel or its launch |
+//! | `error.rs` | what the emulator's functions return |
 
 mod access;
+mod arguments;
 pub(crate) mod call;
 mod clocks;
 mod device;
+mod error;
+mod event;
 mod fault;
 mod fences;
 mod history;
@@ -64,6 +72,7 @@ mod progress;
 mod queues;
 mod rendezvous;
 mod schedule;
+mod settings;
 mod shadow;
 mod tally;
 mod warp;
@@ -71,13 +80,13 @@ mod warp;
 use core::ffi::c_void;
 use std::sync::Arc;
 
-pub use fault::{
-    EmulatorError, Event, Fault, Place, QueueWork, Report, Seen, Source, ThreadId, Touch,
-    Unordered, Waiting,
-};
+pub use error::{EmulatorError, Report};
+pub use event::{Event, Place, Seen, Source, ThreadId, Touch, Waiting};
+pub use fault::Fault;
 
 pub(crate) use access::Accessed;
 pub use memory::Buffer;
+pub use queues::{QueueWork, Unordered};
 pub(crate) use rendezvous::BarrierKind;
 pub use schedule::Schedule;
 pub use tally::{Tally, tally};
@@ -91,31 +100,19 @@ use crate::launch::{KernelSpec, LaunchConfig, Launcher};
 pub struct Emulator {
     memory: memory::Shared,
     queue: usize,
-    settings: Settings,
-}
-
-/// How launches run.
-#[derive(Clone, Copy, Debug)]
-struct Settings {
-    seed: u64,
-    schedule: Schedule,
-    limits: device::Limits,
-    /// Blocks that are in flight at once; `None` leaves it to the limits.
-    resident_blocks: Option<u32>,
-    step_limit: u64,
-    /// Whether memory is weak; `None` leaves it to the seed.
-    weak_memory: Option<bool>,
+    settings: settings::Settings,
 }
 
 impl Emulator {
-    /// A device whose scheduler follows `seed`. What it has is drawn from the seed too: 1, 2, 3, 4, 16 or 60 multiprocessors, and
-    /// 48, 64, 99, 163 or 227 KiB of shared memory for a block, as GPUs have.
+    /// A device whose scheduler follows `seed`. Its resources are drawn from the seed too: 1, 2, 3,
+    /// 4, 16 or 60 multiprocessors, and 48, 64, 99, 163 or 227 KiB of shared memory per block, as
+    /// GPUs have.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self {
             memory: Arc::default(),
             queue: 0,
-            settings: Settings {
+            settings: settings::Settings {
                 seed,
                 schedule: Schedule::default(),
                 limits: device::Limits::draw(seed),
@@ -126,15 +123,15 @@ impl Emulator {
         }
     }
 
-    /// With another way to pick the next thread.
+    /// Sets how the next thread is picked.
     #[must_use]
     pub fn with_schedule(mut self, schedule: Schedule) -> Self {
         self.settings.schedule = schedule;
         self
     }
 
-    /// Sets the number of multiprocessors, at least 1, whatever the seed. There are as many blocks in flight at once, if they have no
-    /// more than 16384 threads together.
+    /// Sets the number of multiprocessors, at least 1, whatever the seed. The same number of blocks
+    /// is in flight at once, unless they have more than 16384 threads together.
     #[must_use]
     pub fn with_multiprocessors(mut self, multiprocessors: u32) -> Self {
         self.settings.limits.multiprocessors = multiprocessors.max(1);
@@ -148,16 +145,16 @@ impl Emulator {
         self
     }
 
-    /// With so many blocks in flight at once, at least 1. A block that waits for one that has not started waits forever,
-    /// and is reported. Without this there are those that the multiprocessors hold: one for each, or up to 16 with 2048
-    /// threads together.
+    /// Sets the number of blocks in flight at once, at least 1. A block that waits for one that has
+    /// not started waits forever, and is reported. By default, the multiprocessors decide: one
+    /// block per multiprocessor, or up to 16 with 2048 threads together.
     #[must_use]
     pub fn with_resident_blocks(mut self, blocks: u32) -> Self {
         self.settings.resident_blocks = Some(blocks.max(1));
         self
     }
 
-    /// With an end to launches that go on for more than `steps` steps of the scheduler.
+    /// Ends launches that take more than `steps` steps of the scheduler.
     #[must_use]
     pub fn with_step_limit(mut self, steps: u64) -> Self {
         self.settings.step_limit = steps;
@@ -166,8 +163,9 @@ impl Emulator {
 
     /// Another queue of the same device, with the same settings.
     ///
-    /// Launches are done when they return, whatever their queue. But on a GPU, work of two queues may overlap: so a buffer of
-    /// one is used on another only between [`acquire`](Self::acquire) and [`release`](Self::release), and all else is a fault.
+    /// Launches are done when they return, whatever their queue. But on a GPU, work of two queues
+    /// may overlap. So a queue may use another one's buffer only between [`acquire`](Self::acquire)
+    /// and [`release`](Self::release); any other use is a fault.
     #[must_use]
     pub fn another_queue(&self) -> Self {
         let queue = memory::lock(&self.memory).queues.add();
@@ -178,13 +176,14 @@ impl Emulator {
         }
     }
 
-    /// The number of this queue among those of its device, from 0.
+    /// This queue's index among those of its device, from 0.
     #[must_use]
     pub fn queue(&self) -> usize {
         self.queue
     }
 
-    /// Lets later launches of this queue wait for the work so far of the queue that `buffer` was allocated on.
+    /// Lets later launches of this queue wait for the work so far of the queue that `buffer` was
+    /// allocated on.
     ///
     /// # Errors
     ///
@@ -197,7 +196,8 @@ impl Emulator {
         Ok(())
     }
 
-    /// Lets later work of the queue that `buffer` was allocated on, its drop included, wait for this queue's launches so far.
+    /// Lets later work of the queue that `buffer` was allocated on, its drop included, wait for
+    /// this queue's launches so far.
     ///
     /// # Errors
     ///
@@ -210,11 +210,11 @@ impl Emulator {
         Ok(())
     }
 
-    /// With atomic and volatile loads that return any value which the memory model allows, stale
-    /// ones too, or without.
+    /// Sets whether atomic and volatile loads may return any value that the memory model allows,
+    /// stale ones included.
     ///
-    /// Without this, the seed decides for each launch; under [`Schedule::InOrder`], loads return
-    /// the last value.
+    /// By default, the seed decides for each launch; under [`Schedule::InOrder`], loads return the
+    /// last value.
     #[must_use]
     pub fn with_weak_memory(mut self, weak: bool) -> Self {
         self.settings.weak_memory = Some(weak);
@@ -223,7 +223,7 @@ impl Emulator {
 
     /// The places in the source whose loads have returned stale values so far, on this device, and
     /// how often each did: where to look for a missing fence when a result is wrong [with weak
-    /// memory](Self::with_weak_memory) alone. A running kernel must not ask.
+    /// memory](Self::with_weak_memory) alone. Not to be called by a running kernel.
     #[must_use]
     pub fn stale_loads(&self) -> Vec<(Source, u64)> {
         memory::lock(&self.memory).stale_loads.clone()
@@ -235,7 +235,7 @@ impl Emulator {
         self.settings.seed
     }
 
-    /// The multiprocessors that a host should count with when it chooses a grid.
+    /// The number of multiprocessors, from which a host chooses its grids.
     #[must_use]
     pub fn multiprocessors(&self) -> u32 {
         self.settings.limits.multiprocessors
@@ -298,7 +298,8 @@ impl Emulator {
     }
 }
 
-/// A launch runs the whole grid before it returns. After a fault, memory holds whatever the kernel has written so far.
+/// A launch runs the whole grid before it returns. After a fault, memory holds whatever the kernel
+/// has written so far.
 impl Launcher for Emulator {
     type Error = EmulatorError;
 
@@ -317,13 +318,22 @@ impl Launcher for Emulator {
         let launch = memory.launches;
         memory.launches += 1;
         // SAFETY: the caller's promise.
-        let ordered = unsafe { memory.note_launch(self.queue, spec, args) };
-        if let Err(unordered) = ordered {
+        let views = unsafe { arguments::views(spec, args) };
+        if let Err(unordered) = memory.note_launch(self.queue, spec, &views) {
             return Err(self.report(spec, launch, Fault::StreamOrder(unordered), 0, 0));
         }
         // SAFETY: the caller's promise, as far as the arguments' types go; accesses are checked.
-        let (fault, steps, stale_loads) =
-            unsafe { machine::run(&mut memory, self.settings, spec, config, args, launch) };
+        let (fault, steps, stale_loads) = unsafe {
+            machine::run(
+                &mut memory,
+                self.settings,
+                spec,
+                config,
+                args,
+                views,
+                launch,
+            )
+        };
         match fault {
             None => Ok(()),
             Some(fault) => Err(self.report(spec, launch, fault, steps, stale_loads)),

@@ -1,56 +1,60 @@
 //! Telling threads that work from threads that wait in a loop.
 //!
-//! A thread that repeats loads of the same values, updates and barriers many times gets nowhere unless something new
-//! happens: a write of a value that its place has not held lately, or a thread or block that comes or goes. Once all that
-//! can run only repeat themselves, none will ever go on:
+//! A thread that repeats loads of the same values, updates and barriers many times gets nowhere
+//! unless something new happens: a write of a value that its place has not held lately, or a thread
+//! or block that comes or goes. Once all that can run only repeat themselves, none will ever go on:
 //! - if meanwhile no write changes memory at all, and no barrier opens, that is a deadlock;
-//! - if memory changes, but only back and forth, as when locks are tried, given back and tried again, it is a livelock. A
-//!   computation may look like that for a while, so it is only reported after many steps.
+//! - if memory changes, but only back and forth, as when locks are tried, given back and tried
+//!   again, it is a livelock. A computation may look like that for a while, so it is only reported
+//!   after many steps.
 //!
-//! A thread that loads something else in between searches. But no search takes many millions of plain loads.
+//! A thread that loads something else in between is searching, and makes progress. But no search
+//! takes many millions of plain loads.
 
 use std::collections::HashSet;
 
 use super::access::Accessed;
-use super::fault::{Fault, Seen, Source, Waiting};
-use super::machine::{Machine, State, same};
+use super::event::{Seen, Source, Waiting, same};
+use super::fault::Fault;
+use super::machine::{Machine, State};
 use crate::backend::Access;
 
 /// Repetitions, with nothing new anywhere, after which a thread counts as spinning.
 const SPINNING: u32 = 1000;
-/// The same where other threads stall, which then go on.
+/// The same while other threads stall, which then go on.
 const SPINNING_BESIDE_STALLS: u32 = 64;
-/// Times that a thread's patience may end, with nothing new anywhere, before it counts as spinning: each time after some
-/// thousand plain loads.
+/// The number of times that a thread's patience may end, with nothing new anywhere, before the
+/// thread counts as spinning. Patience ends after some thousand plain loads.
 const EXHAUSTED: u32 = 4096;
 /// Steps, with nothing new anywhere, before threads that write back and forth count as spinning.
 const LIVELOCKED: u64 = 1 << 19;
 /// Observations that are compared to notice a repetition.
 const RECENT: usize = 16;
-/// The same where a thread makes many of them with nothing new anywhere.
+/// The same for a thread that makes many of them with nothing new anywhere.
 const MOST_SEEN: usize = 256;
 
-/// What a thread saw: a place, and the value there with the plain loads since the observation before.
+/// What a thread saw: a place, and the value there with the plain loads since the observation
+/// before.
 type Observation = (usize, u64);
 
-/// What is noted of a thread to see whether it gets anywhere.
+/// What is recorded about a thread to see whether it makes progress.
 #[derive(Clone, Default)]
 pub(super) struct Watch {
-    /// Its last write, if nothing has looked yet whether it changed anything.
+    /// Its last write, until it is known whether that changed anything.
     write: Option<Written>,
     recent: [Observation; RECENT],
     next_recent: usize,
-    /// All of them, once there are more than `recent` holds.
+    /// All observations, once there are more than `recent` holds.
     seen: HashSet<Observation>,
-    /// Since the last news: how many were not known.
+    /// The number of new observations since the last news.
     unknown: u32,
     /// Stands for the plain loads since the last observation.
     trace: u64,
-    /// Since the last news: how many were, in a row.
+    /// The number of known observations in a row since the last news.
     known: u32,
-    /// The same since the last change.
+    /// The number of known observations in a row since the last change.
     repeats: u32,
-    /// How often its patience has ended since then.
+    /// How often its patience has ended since the last change.
     exhausted: u32,
     /// The launch's `news` when `seen`, `unknown` and `known` began.
     since_news: u64,
@@ -58,7 +62,8 @@ pub(super) struct Watch {
     since: u64,
     /// What it last loaded or updated.
     last: Option<Looked>,
-    /// Its last update that changed nothing, as of a lock that another holds, and the launch's `news` then.
+    /// Its last update that changed nothing, as of a lock that another holds, and the launch's
+    /// `news` then.
     failed: Option<(u64, Looked)>,
 }
 
@@ -76,7 +81,7 @@ struct Looked {
 /// What a place held before a write.
 #[derive(Clone, Copy)]
 struct Written {
-    /// Where the view starts that it went through.
+    /// The start of the view through which it was made.
     start: usize,
     address: usize,
     bytes: usize,
@@ -85,7 +90,7 @@ struct Written {
     source: Source,
 }
 
-/// The values that places were given lately, and by whom.
+/// The values recently written to each place, and by which threads.
 pub(super) struct Values {
     /// Hashes of places and values; in each set, the latest first.
     sets: Vec<[u64; WAYS]>,
@@ -117,7 +122,8 @@ impl Values {
         ((hash >> (64 - LOG_SETS)) as usize, hash)
     }
 
-    /// Notes that a thread has given a place that value; whether nobody had, lately.
+    /// Records that a thread has written a value to a place. Returns whether no thread had
+    /// recently.
     fn add(&mut self, place: u64, value: &[u8], thread: u32, source: Source) -> bool {
         let (set, hash) = Self::find(place, value);
         let known = self.sets[set].iter().position(|&other| other == hash);
@@ -131,7 +137,7 @@ impl Values {
         known.is_none()
     }
 
-    /// Who gave a place that value last, if that was lately.
+    /// Which thread wrote that value to a place last, if that was recently.
     fn writer(&self, place: u64, value: &[u8]) -> Option<(u32, Source)> {
         let (set, hash) = Self::find(place, value);
         let at = self.sets[set].iter().position(|&other| other == hash)?;
@@ -145,7 +151,7 @@ fn mix(hash: u64, value: u64) -> u64 {
 }
 
 impl Machine {
-    /// Notes what tells a thread that waits from one that works.
+    /// Records what tells a waiting thread from a working one.
     pub(super) fn note_progress(
         &mut self,
         accessed: Accessed,
@@ -154,7 +160,7 @@ impl Machine {
     ) -> Result<(), Fault> {
         let slot = self.current;
         if self.stale.is_some() {
-            // It will see something else, though nothing changes.
+            // Its next load will return another value, though nothing changes.
             self.watches[slot].repeats = 0;
             return Ok(());
         }
@@ -216,11 +222,11 @@ impl Machine {
         fault.map_or(Ok(()), Err)
     }
 
-    /// Looks whether the thread's last write has changed anything.
+    /// Examines whether the thread's last write has changed anything.
     pub(super) fn settle(&mut self, slot: usize) -> Option<Fault> {
         let write = self.watches[slot].write.take()?;
-        // SAFETY: the bytes were checked to lie in the device's memory when they were written, and the thread has not
-        // let others run since.
+        // SAFETY: the bytes were checked to lie in the device's memory when they were written, and
+        // the thread has not let others run since.
         let now = unsafe { std::slice::from_raw_parts(write.address as *const u8, write.bytes) };
         if *now != write.before[..write.bytes] {
             if write.access != Access::Store {
@@ -247,7 +253,8 @@ impl Machine {
         }
     }
 
-    /// Stands for an address in a view that starts at `start`, wherever the host's memory lies.
+    /// A hash of an address in a view that starts at `start`, independent of where the host's
+    /// memory lies.
     fn memory_place(&mut self, start: usize, address: usize) -> u64 {
         let Some(number) = self.find(start) else {
             return 0;
@@ -276,7 +283,8 @@ impl Machine {
         None
     }
 
-    /// Whether the thread has seen that before, after the same plain loads. Counts how often it has, in a row.
+    /// Whether the thread has seen that before, after the same plain loads. Counts how often in a
+    /// row.
     fn knows(&mut self, slot: usize, (place, value): Observation) -> bool {
         let watch = self.watch(slot);
         let observation = (place, value ^ std::mem::take(&mut watch.trace));
@@ -322,7 +330,7 @@ impl Machine {
             .flatten()
     }
 
-    /// What is noted of a thread since the last change, and since the last news.
+    /// What is recorded about a thread since the last change, and since the last news.
     fn watch(&mut self, slot: usize) -> &mut Watch {
         let (changes, news) = (self.changes, self.news);
         let watch = &mut self.watches[slot];
@@ -339,13 +347,14 @@ impl Machine {
         watch
     }
 
-    /// Whether that holds of the thread in `slot`, which runs, and of all others that can go on and do not stall.
+    /// Whether the running thread, in `slot`, spins, and so do all others that can go on and do not
+    /// stall.
     fn all(&self, slot: usize, holds: impl Fn(&Watch) -> bool) -> bool {
         holds(&self.watches[slot]) && self.ready.all(|other| holds(&self.watches[other]))
     }
 
-    /// The thread in `slot`, which runs, repeats itself. Where all others do as well, those that stall go on; if there are
-    /// none, the launch ends.
+    /// The thread in `slot`, which runs, repeats itself. Where all others do as well, those that
+    /// stall go on; if there are none, the launch ends.
     fn look_whether_some_work(&mut self, slot: usize) -> Option<Fault> {
         let (changes, news) = (self.changes, self.news);
         let knows = |watch: &Watch, times: u32| watch.since_news == news && watch.known >= times;
@@ -391,7 +400,8 @@ impl Machine {
         }
     }
 
-    /// Who waits for what, one thread for each place; how many wait at barriers and in warp operations, and how many do not.
+    /// Who waits for what, one thread per place; how many wait at barriers and in warp operations,
+    /// and how many do not.
     pub(super) fn who_waits(&mut self) -> (Vec<Waiting>, usize, usize) {
         let mut waiting: Vec<Waiting> = Vec::new();
         let (mut blocked, mut spinning) = (0, 0);
@@ -453,7 +463,7 @@ impl Machine {
         }
     }
 
-    /// What a thread saw, and who wrote that.
+    /// What a thread saw, and which thread wrote it.
     fn seen(&mut self, looked: Looked) -> Seen {
         let Looked {
             start,

@@ -1,16 +1,90 @@
 //! Queues: which of them have waited for which, and who used each buffer last.
 //!
-//! A launch of the emulator is done when it returns, so that whatever the host asks for, in whatever order, happens in that
-//! order. On a GPU, work of different streams overlaps unless one waits for the other. What is noted here is what a GPU would
-//! have had to be told: each queue counts its work, and knows up to which count of every other queue it has waited. Two uses of
-//! a buffer, at least one of which writes, must be ordered by that.
+//! A launch of the emulator is done when it returns, so that whatever the host asks for, in
+//! whatever order, happens in that order. On a GPU, work of different streams overlaps unless one
+//! waits for the other. What is recorded here is what a GPU would have to be told: each queue
+//! counts its work, and knows up to which count of every other queue's work it has waited. Two uses
+//! of a buffer, at least one of which writes, must be ordered by that.
 //!
-//! That the host waits for a queue orders nothing here, although it would on a GPU: a pipeline can't know whether its caller
-//! has waited, and must not count on it.
+//! That the host waits for a queue orders nothing here, although it would on a GPU: a pipeline
+//! can't know whether its caller has waited, and must not count on it.
 
+use core::fmt;
 use std::collections::HashMap;
 
-use super::fault::{QueueWork, Unordered};
+/// What a queue does with a buffer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum QueueWork {
+    /// Allocates it.
+    Allocation,
+    /// Copies from the host, or fills it.
+    Write,
+    /// Copies to the host.
+    Read,
+    /// Launches a kernel that takes it.
+    Launch {
+        /// The kernel.
+        kernel: &'static str,
+        /// The kernel's view of it: a parameter, or a field of one.
+        argument: String,
+    },
+    /// Frees it.
+    Drop,
+}
+
+impl fmt::Display for QueueWork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Allocation => f.write_str("allocates it"),
+            Self::Write => f.write_str("writes it"),
+            Self::Read => f.write_str("reads it"),
+            Self::Launch { kernel, argument } => {
+                write!(f, "launches `{kernel}` with it as `{argument}`")
+            }
+            Self::Drop => f.write_str("frees it"),
+        }
+    }
+}
+
+/// Work of two queues on one buffer, at least one of which writes, that nothing orders: on a GPU it
+/// might overlap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unordered {
+    /// The buffer's size.
+    pub bytes: usize,
+    /// The queue on which it was allocated, by its [number](super::Emulator::queue).
+    pub home: usize,
+    /// The queue that used it first, and how.
+    pub before: (usize, QueueWork),
+    /// The queue that uses it now, and how.
+    pub now: (usize, QueueWork),
+    /// Whether the home queue waits for the first use: then the second one lacks an `acquire`, else
+    /// the first a `release`.
+    pub is_released: bool,
+}
+
+impl fmt::Display for Unordered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            bytes,
+            home,
+            before: (first, before),
+            now: (second, now),
+            is_released,
+        } = self;
+        write!(
+            f,
+            "a buffer of {bytes} bytes that belongs to queue {home}: queue {first} {before}, and \
+             queue {second} {now} without waiting for that: "
+        )?;
+        if *is_released {
+            write!(f, "`acquire` it on queue {second} before the second")
+        } else {
+            write!(f, "`release` it on queue {first} after the first")
+        }
+    }
+}
 
 /// A queue's work up to a count.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +94,7 @@ struct Moment {
 }
 
 /// A use of a buffer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Use {
     at: Moment,
     work: QueueWork,
@@ -32,9 +106,9 @@ struct Uses {
     /// The queue on which the buffer was allocated, which copies and frees it.
     home: usize,
     bytes: usize,
-    /// The last that wrote, or the allocation.
+    /// The last write, or the allocation.
     written: Use,
-    /// Those that only read since then; the last one of each queue.
+    /// The reads since then; the last one of each queue.
     read: Vec<Use>,
 }
 
@@ -106,7 +180,8 @@ impl Queues {
         self.uses.insert(region, uses);
     }
 
-    /// Notes that `queue` uses a buffer, and whether it `writes`; refuses what comes after no wait for the uses before it.
+    /// Records that `queue` uses a buffer, and whether it `writes`; refuses a use that has not
+    /// waited for earlier ones.
     pub(super) fn note(
         &mut self,
         region: usize,
@@ -119,13 +194,13 @@ impl Queues {
         };
         let reads = uses.read.iter().filter(|_| writes);
         let mut before = std::iter::once(&uses.written).chain(reads);
-        if let Some(&before) = before.find(|before| !self.is_after(queue, before.at)) {
-            // What the buffer's own queue has waited for, an `acquire` would have brought.
+        if let Some(before) = before.find(|before| !self.is_after(queue, before.at)) {
+            // An `acquire` waits for everything that the buffer's own queue has waited for.
             let is_released = self.is_after(uses.home, before.at);
             return Err(Box::new(Unordered {
                 bytes: uses.bytes,
                 home: uses.home,
-                before: (before.at.queue, before.work),
+                before: (before.at.queue, before.work.clone()),
                 now: (queue, work),
                 is_released,
             }));
@@ -166,7 +241,8 @@ impl Queues {
         noted
     }
 
-    /// Lets the later work of `queue` wait for what was done with the buffer, and for all else of its queue.
+    /// Lets the later work of `queue` wait for what was done with the buffer, and for all else of
+    /// its queue.
     pub(super) fn acquire(&mut self, region: usize, queue: usize) {
         if let Some(&Uses { home, .. }) = self.uses.get(&region) {
             self.wait(queue, home);

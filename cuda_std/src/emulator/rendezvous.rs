@@ -1,8 +1,9 @@
 //! Where threads meet: barriers of a block, operations of a warp.
 
 use super::clocks::LANES;
-use super::fault::{Fault, Source};
-use super::machine::{Machine, State, same};
+use super::event::{Source, same};
+use super::fault::Fault;
+use super::machine::{Machine, State};
 use super::warp::{Answer, Operand, WarpOp, answers};
 
 /// The barriers of a block.
@@ -29,7 +30,7 @@ impl BarrierKind {
 pub(super) struct Barrier {
     pub(super) kind: BarrierKind,
     pub(super) source: Source,
-    /// The one that came first.
+    /// The thread that arrived first.
     pub(super) first: usize,
     arrived: u32,
     holding: u32,
@@ -57,7 +58,7 @@ struct Group {
 }
 
 impl Warp {
-    /// Of so many lanes.
+    /// A warp with this number of lanes.
     pub(super) fn new(lanes: usize) -> Self {
         Self {
             lanes: u32::MAX >> (LANES - lanes),
@@ -87,7 +88,7 @@ impl Machine {
         Some((group.op.name(), source))
     }
 
-    /// What the running thread's last warp operation gave.
+    /// The result of the running thread's last warp operation.
     pub(super) fn answer(&self) -> Answer {
         self.warps[self.warp(self.current)].answers[self.lane(self.current) as usize]
     }
@@ -121,7 +122,7 @@ impl Machine {
         Ok(())
     }
 
-    /// The running thread comes to a barrier of its block.
+    /// The running thread arrives at a barrier of its block.
     pub(super) fn arrive(
         &mut self,
         kind: BarrierKind,
@@ -178,7 +179,7 @@ impl Machine {
         Ok(())
     }
 
-    /// The running thread comes to a warp operation.
+    /// The running thread arrives at a warp operation.
     pub(super) fn arrive_in_warp(
         &mut self,
         op: WarpOp,
@@ -192,7 +193,8 @@ impl Machine {
         let at = self.warp(slot);
         let warp = &mut self.warps[at];
         let (absent, exited) = (mask & !warp.lanes, mask & warp.ended);
-        // Lanes that this one names, and that name it, but elsewhere: neither can go on.
+        // Lanes that wait for this lane in another operation, as it does for them: neither can go
+        // on.
         let elsewhere = warp.groups.iter().find(|g| {
             (g.op, g.mask) != (op, mask) && g.arrived & mask != 0 && g.mask >> lane & 1 != 0
         });
@@ -252,7 +254,7 @@ impl Machine {
                 });
             }
         }
-        // Of the operations, only this one orders memory accesses.
+        // This is the only warp operation that orders memory accesses.
         if op == WarpOp::Sync {
             self.clocks.warp_barrier(first, mask);
         }
@@ -266,7 +268,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Answers the lanes that ask at `source` with the thread in `slot`, or some of them: they are together.
+    /// Answers the lanes that ask at `source` with the thread in `slot`, or some of them: they are
+    /// together.
     pub(super) fn answer_active(&mut self, slot: usize, source: Source) {
         let lane = self.lane(slot);
         let first = slot - lane as usize;

@@ -8,18 +8,20 @@ use fastrand::Rng;
 /// How the next thread is picked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
-    /// One of the next three, by the seed: each launch draws. Of 8 launches, 3 are `Random`, 3 have `Priorities`, and in 2
-    /// there are `Stalls`.
+    /// One of the next three, by the seed: each launch draws. Of 8 launches, 3 are `Random`, 3 have
+    /// `Priorities`, and in 2 there are `Stalls`.
     #[default]
     Mixed,
     /// Any thread that can go on, each as likely as the other.
     Random,
-    /// The thread with the highest priority. Priorities are random, by thread, by warp or by block, and now and then the
-    /// running thread's falls below all others: so some threads are far behind the others, for long.
+    /// The thread with the highest priority. Priorities are random, by thread, by warp or by block,
+    /// and now and then the running thread's priority falls below all others: so some threads stay
+    /// far behind the others.
     Priorities,
-    /// One thread, one warp or one block stalls at a time, and the others go on, in one of the two ways above. A stall
-    /// lasts from 16 steps to some 250,000, or until nothing else gets anywhere, and most of them begin right after an
-    /// atomic write that changed memory: there a wrong order of two publications shows.
+    /// One thread, one warp or one block stalls at a time, and the others go on, in one of the two
+    /// ways above. A stall lasts from 16 steps to some 250,000, or until nothing else gets
+    /// anywhere, and most of them begin right after an atomic write that changed memory: there a
+    /// wrong order of two publications shows.
     Stalls,
     /// The first thread of the first block that can go on. Blocks start in order.
     InOrder,
@@ -46,11 +48,11 @@ enum Order {
 #[derive(Debug)]
 struct Priorities {
     ready: BinaryHeap<(u64, usize)>,
-    /// Each slot's.
+    /// The priority of each slot.
     of: Vec<u64>,
     next_low: u64,
     level: Level,
-    /// One in so many steps moves the thread that would go on back; 0 is never.
+    /// One in this number of steps moves the thread that would run next back; 0 for never.
     change: u32,
 }
 
@@ -60,31 +62,31 @@ enum Level {
     Threads,
     Warps,
     Blocks,
-    /// The order of threads and blocks itself.
+    /// Threads and blocks run in order.
     Numbers,
 }
 
 /// Threads that are held while others go on: one thread, one warp or one block at a time.
 #[derive(Debug)]
 struct Stalls {
-    /// Slots in a row that stall together.
+    /// The number of consecutive slots that stall together.
     together: usize,
-    /// Threads of a block.
+    /// Threads per block.
     block_threads: usize,
-    /// Of the atomic updates, one in this many begins a stall, one in [`STORES`] times as many atomic stores, which are often data, and
-    /// one in [`RARELY`] times as many steps.
+    /// Of the atomic updates, one in this many begins a stall, one in [`STORES`] times as many
+    /// atomic stores, which are often data, and one in [`RARELY`] times as many steps.
     one_in: u32,
     /// The slots that stall; none if the range is empty.
     slots: Range<usize>,
     /// Steps until they go on.
     left: u64,
-    /// Those of them that could go on.
+    /// The stalled slots that could go on.
     held: Vec<usize>,
 }
 
-/// How much rarer stalls are that begin after an atomic store than those that begin after an update.
+/// Stalls that begin after an atomic store are rarer than those after an update by this factor.
 const STORES: u32 = 16;
-/// The same of stalls that begin anywhere.
+/// The same factor for stalls that begin anywhere else.
 const RARELY: u32 = 256;
 /// Stalls last for up to 2 to this power of steps.
 const LOG_LONGEST: u32 = 18;
@@ -157,8 +159,8 @@ impl Ready {
         Self { order, stalls, rng }
     }
 
-    /// Gives priorities to the threads of a block that starts: `block` is its place in the order of starts, `first` the
-    /// slot of its first thread.
+    /// Gives priorities to the threads of a block that starts: `block` is its place in the order of
+    /// starts, `first` the slot of its first thread.
     pub(super) fn start_block(&mut self, block: u64, first: usize, threads: usize) {
         let Order::Priorities(order) = &mut self.order else {
             return;
@@ -238,7 +240,7 @@ impl Ready {
         }
     }
 
-    /// Lets those that stall go on; whether that gives anyone who can.
+    /// Lets the stalled threads go on; returns whether any of them can.
     pub(super) fn end_stall(&mut self) -> bool {
         let Some(stalls) = &mut self.stalls else {
             return false;
@@ -251,13 +253,13 @@ impl Ready {
         !held.is_empty()
     }
 
-    /// The same, and nobody will stall again.
+    /// Lets the stalled threads go on, and begins no further stall.
     pub(super) fn end_stalls(&mut self) {
         self.end_stall();
         self.stalls = None;
     }
 
-    /// Whether threads that could go on stall.
+    /// Whether any thread that could go on stalls.
     pub(super) fn stalls(&self) -> bool {
         self.stalls.as_ref().is_some_and(|s| !s.held.is_empty())
     }
@@ -296,7 +298,7 @@ impl Ready {
             }
     }
 
-    /// Whether that holds of all that can go on, but for those that stall.
+    /// Whether all threads that can go on wait for others, except those that stall.
     pub(super) fn all(&self, mut holds: impl FnMut(usize) -> bool) -> bool {
         match &self.order {
             Order::Random(ready) => ready.iter().all(|&slot| holds(slot)),

@@ -1,11 +1,12 @@
-//! What the emulator notes of each element of memory: whether it was written, and who touched it last.
+//! What the emulator records about each element of memory: whether it was written, and which
+//! threads accessed it last.
 
 use std::collections::HashMap;
 
 use super::clocks::{Clocks, LANES};
-use super::fault::{Source, Touch};
+use super::event::{Source, Touch};
 
-/// Who touched something, at which of its times, and where in the source.
+/// Which thread made an access, at which of its times, and where in the source.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stamp {
     source: Option<Source>,
@@ -77,7 +78,7 @@ impl Crowds {
         } else if stamp.thread == MANY {
             self.add_to(stamp.time, mine, clocks);
         } else if clocks.ordered(stamp.thread, stamp.time, slot) {
-            // Whoever comes after this access comes after that one too.
+            // What happens after this access also happens after that one.
             *stamp = mine;
         } else {
             let crowd = self.unused.pop().unwrap_or_else(|| {
@@ -114,8 +115,8 @@ impl Crowds {
         warp.sources[lane] = stamp.source;
     }
 
-    /// One of the accesses that `stamp` stands for that does not happen before what the thread in `slot` does now, and
-    /// that `counts`.
+    /// One of the accesses that `stamp` stands for that does not happen before what the thread in
+    /// `slot` does now, and that `counts`.
     fn unordered(
         &self,
         stamp: &Stamp,
@@ -154,21 +155,22 @@ impl Crowds {
     }
 }
 
-/// What is known of one granule: as many bytes as the smallest access to the memory has.
+/// What is known about one granule: the number of bytes of the smallest access to the memory.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
     write: Stamp,
     loads: Stamp,
     atomic_loads: Stamp,
     atomic_writes: Stamp,
-    /// Of which launch, or which block's life, the stamps are.
+    /// The launch, or the block's life, to which the stamps belong.
     generation: u32,
     written: bool,
     /// Whether a load went through the read-only cache.
     read_only: bool,
-    /// Whose atomic loads were at block scope: the number of a block and 1, 0 for none, or [`SEVERAL`].
+    /// The block whose atomic loads were at block scope: its number plus 1, 0 for none, or
+    /// [`SEVERAL`].
     narrow_loads: u32,
-    /// The same of atomic writes.
+    /// The same for atomic writes.
     narrow_writes: u32,
     /// Whether the last atomic write was an update.
     update: bool,
@@ -184,7 +186,7 @@ pub(super) struct Kind {
     pub(super) block_scope: bool,
 }
 
-/// Who was there before.
+/// The earlier access of a conflict.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Before {
     pub(super) thread: u32,
@@ -198,22 +200,22 @@ pub(super) enum Conflict {
     Uninitialised,
     Race(Before),
     Narrow(Before),
-    /// The other access, of which one is read-only.
+    /// One of the two accesses is read-only; this is the other access.
     ReadOnly(Before),
 }
 
-/// The notes on one allocation.
+/// The records on one allocation.
 #[derive(Debug)]
 pub(super) struct Shadow {
     bytes: usize,
-    /// Bytes of a granule; 0 before the first access.
+    /// Bytes per granule; 0 before the first access.
     granule: usize,
     cells: Vec<Cell>,
-    /// Whether all of the memory is written, where there are no cells.
+    /// Whether all of the memory is written, as long as there are no cells.
     written: bool,
 }
 
-/// No memory for the notes.
+/// The host has no memory for the records.
 #[derive(Debug)]
 pub(super) struct NoMemory;
 
@@ -227,7 +229,8 @@ impl Shadow {
         }
     }
 
-    /// The host has written all of the memory; what was noted of threads is of launches that have ended.
+    /// The host has written all of the memory; what was recorded about threads belongs to launches
+    /// that have ended.
     pub(super) fn set_written(&mut self) {
         self.written = true;
         for cell in &mut self.cells {
@@ -325,8 +328,9 @@ impl Shadow {
         Ok(())
     }
 
-    /// Notes an access to `bytes` bytes at `offset`, and says what is wrong with it. In a memory whose contents live as
-    /// long as `generation`, as a block's shared memory does, what was written before is forgotten.
+    /// Records an access to `bytes` bytes at `offset`, and returns what is wrong with it. In a
+    /// memory whose contents live as long as `generation`, as a block's shared memory does, what
+    /// was written before is forgotten.
     #[allow(clippy::too_many_arguments)]
     pub(super) fn access(
         &mut self,
@@ -378,7 +382,7 @@ fn atomic_load(cell: &Cell) -> Touch {
 }
 
 impl Cell {
-    /// Forgets what was noted of another launch or another life of the block, if it was.
+    /// Forgets what was recorded in another launch or another life of the block.
     fn renew(&mut self, generation: u32, short_lived: bool, crowds: &mut Crowds) {
         if self.generation == generation {
             return;
@@ -529,111 +533,4 @@ impl Cell {
 }
 
 #[cfg(test)]
-mod tests {
-    use core::panic::Location;
-
-    use super::*;
-
-    /// Notes on 16 bytes that two blocks of 32 threads use.
-    struct Notes {
-        shadow: Shadow,
-        clocks: Clocks,
-        crowds: Crowds,
-    }
-
-    impl Notes {
-        fn new() -> Self {
-            let mut clocks = Clocks::new(32, 2);
-            clocks.start_block(0, 0);
-            clocks.start_block(1, 1);
-            Self {
-                shadow: Shadow::new(16, true),
-                clocks,
-                crowds: Crowds::default(),
-            }
-        }
-
-        /// The thread in `slot` touches `bytes` bytes at `offset`; the thread that it conflicts with.
-        fn touch(&mut self, slot: usize, touch: Touch, offset: usize, bytes: usize) -> Option<u32> {
-            let kind = Kind {
-                touch,
-                block_scope: false,
-            };
-            let (shadow, clocks, crowds) = (&mut self.shadow, &self.clocks, &mut self.crowds);
-            let source = Location::caller();
-            let found = shadow.access(offset, bytes, kind, source, slot, 1, false, clocks, crowds);
-            match found.unwrap() {
-                None => None,
-                Some(
-                    Conflict::Race(before) | Conflict::Narrow(before) | Conflict::ReadOnly(before),
-                ) => Some(before.thread),
-                Some(Conflict::Uninitialised) => panic!("all of it is written"),
-            }
-        }
-    }
-
-    #[test]
-    fn loads_of_a_whole_conflict_with_stores_to_its_parts() {
-        let mut notes = Notes::new();
-        for slot in [3, 4, 40] {
-            assert_eq!(notes.touch(slot, Touch::Load, 0, 8), None);
-        }
-        // The block's barrier covers two of the three.
-        notes.clocks.barrier(0);
-        assert_eq!(notes.touch(5, Touch::Store, 4, 4), Some(40));
-        assert_eq!(notes.touch(5, Touch::Store, 2, 2), Some(40));
-        assert_eq!(notes.touch(5, Touch::Store, 8, 1), None);
-    }
-
-    #[test]
-    fn parts_of_a_cell_have_crowds_of_their_own() {
-        let mut notes = Notes::new();
-        for slot in [3, 4] {
-            assert_eq!(notes.touch(slot, Touch::Load, 0, 8), None);
-        }
-        notes.clocks.barrier(0);
-        // A store ends the notes on the loads of its half.
-        assert_eq!(notes.touch(5, Touch::Store, 0, 4), None);
-        // Other loads elsewhere must not be taken for loads of the other half, nor the other way round.
-        for slot in [40, 41] {
-            assert_eq!(notes.touch(slot, Touch::Load, 8, 4), None);
-        }
-        assert_eq!(notes.touch(5, Touch::Store, 4, 4), None);
-        assert_eq!(notes.touch(5, Touch::Store, 8, 4), Some(40));
-        // Nor may the end of one half's loads end the notes on the other's.
-        let mut notes = Notes::new();
-        for slot in [3, 4] {
-            assert_eq!(notes.touch(slot, Touch::Load, 0, 8), None);
-        }
-        notes.clocks.barrier(0);
-        assert_eq!(notes.touch(5, Touch::Store, 0, 4), None);
-        assert_eq!(notes.touch(40, Touch::Store, 4, 4), Some(3));
-    }
-
-    #[test]
-    fn an_ordered_load_replaces_the_one_before() {
-        let mut notes = Notes::new();
-        assert_eq!(notes.touch(0, Touch::Load, 0, 4), None);
-        notes.clocks.warp_barrier(0, 0b11);
-        assert_eq!(notes.touch(1, Touch::Load, 0, 4), None);
-        // Lane 2 was not at the barrier: it comes after neither.
-        assert_eq!(notes.touch(2, Touch::Store, 0, 4), Some(1));
-        notes.clocks.warp_barrier(0, 0b110);
-        // It knows lane 1, who knew lane 0.
-        assert_eq!(notes.touch(2, Touch::Store, 0, 4), None);
-    }
-
-    #[test]
-    fn atomic_accesses_conflict_with_plain_ones_alone() {
-        let mut notes = Notes::new();
-        assert_eq!(notes.touch(0, Touch::AtomicUpdate, 0, 4), None);
-        assert_eq!(notes.touch(40, Touch::AtomicStore, 0, 4), None);
-        assert_eq!(notes.touch(7, Touch::AtomicLoad, 0, 4), None);
-        assert_eq!(notes.touch(0, Touch::Load, 0, 4), Some(40));
-        assert_eq!(notes.touch(7, Touch::Store, 0, 4), Some(0));
-        // A plain load and an atomic one get on with each other.
-        assert_eq!(notes.touch(0, Touch::Load, 4, 4), None);
-        assert_eq!(notes.touch(40, Touch::AtomicLoad, 4, 4), None);
-        assert_eq!(notes.touch(40, Touch::AtomicUpdate, 4, 4), Some(0));
-    }
-}
+mod tests;

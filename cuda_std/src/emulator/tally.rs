@@ -13,7 +13,7 @@ pub struct Tally {
     pub threads: u64,
     /// Steps of their schedulers.
     pub steps: u64,
-    /// Steps of the launch that took most.
+    /// Steps of the longest launch.
     pub most_steps: u64,
     /// Launches whose memory was weak.
     pub weak_launches: u64,

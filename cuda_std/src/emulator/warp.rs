@@ -59,7 +59,8 @@ impl WarpOp {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Operand {
     pub(super) value: u64,
-    /// Of a shuffle: the distance, lane mask or lane, and the segments and clamp as the instruction takes them.
+    /// Of a shuffle: the distance, lane mask or lane, and the segments and clamp as the instruction
+    /// takes them.
     pub(super) lane: u32,
     pub(super) segments: u32,
 }
@@ -145,7 +146,8 @@ fn shuffle_source(op: WarpOp, lane: u32, operand: Operand) -> (u32, bool) {
     let first = lane & segment_mask;
     let limit = first | (clamp & !segment_mask);
     let (source, valid) = match op {
-        // Counted down from a lane: what would be negative wraps around, and is past no limit below it.
+        // Counted down from a lane: what would be negative wraps around, and is past no limit below
+        // it.
         WarpOp::ShuffleUp => {
             let source = lane.wrapping_sub(distance);
             (source, lane >= distance && source >= limit)

@@ -1,4 +1,4 @@
-//! Launches that can't be, memory that is not the block's, and panics.
+//! Launches with impossible shapes, another block's shared memory, and panics.
 
 use cuda_std::emulator::Touch::{Load, ReadOnlyLoad, Store};
 use cuda_std::emulator::{Emulator, EmulatorError, Fault};
@@ -8,7 +8,7 @@ use crate::support::{File, always, element, never, xs};
 
 const HERE: File = File("arguments.rs", include_str!("arguments.rs"));
 
-/// Block 1 reads the shared memory of block 0, whose address that one has told it.
+/// Block 1 reads the shared memory of block 0, which has published its address.
 ///
 /// # Safety
 ///
@@ -251,7 +251,7 @@ fn more_shared_memory_than_there_is() {
     });
 }
 
-/// Static and dynamic shared memory come out of one memory.
+/// Static and dynamic arrays share one memory.
 #[test]
 fn more_static_and_dynamic_memory_than_there_is() {
     always(
@@ -276,7 +276,7 @@ fn more_static_and_dynamic_memory_than_there_is() {
     );
     never(|gpu| {
         let mut x = gpu.upload(&[1; 32])?;
-        // On every device: what its blocks have but for the static arrays.
+        // On every device: the block's shared memory without the static arrays.
         let dynamic = gpu.shared_per_block() - (32 << 10);
         // SAFETY: 32 elements.
         unsafe { two_small_tiles::launch_with_shared(gpu, 1, dynamic, x.view_mut()) }
@@ -486,6 +486,50 @@ fn launch_with_a_shape_that_can_not_be() {
         // SAFETY: the kernel's one argument, of 32 elements.
         unsafe { gpu.launch(&table_of_four::SPEC, shape, &[(&raw const x).cast()]) }
     });
+}
+
+/// Threads per block of `counts_threads`.
+const COUNTED: u32 = 48;
+
+/// Counts the threads.
+///
+/// # Safety
+///
+/// `count` has one element.
+#[kernel(block = COUNTED)]
+unsafe fn counts_threads(count: ViewMut<'_, u32>) {
+    count.atomic_add(0u32, 1);
+}
+
+#[test]
+fn launch_of_a_number_of_threads() {
+    assert_eq!(counts_threads::SPEC.block, Dim3::from(COUNTED));
+    never(|gpu| {
+        for (threads, expected) in [(0usize, 0), (1, 48), (48, 48), (49, 96), (100, 144)] {
+            let mut count = gpu.upload(&[0])?;
+            // SAFETY: one element.
+            unsafe { counts_threads::launch_threads(gpu, threads, count.view_mut())? };
+            assert_eq!(count.to_vec()?, [expected]);
+        }
+        Ok(())
+    });
+    // A grid has at most 2³¹ - 1 blocks along x.
+    for threads in [u64::from(COUNTED) << 31, 1 << 38, u64::MAX] {
+        always(
+            "counts_threads",
+            |gpu| {
+                let mut count = gpu.upload(&[0])?;
+                // SAFETY: one element.
+                unsafe { counts_threads::launch_threads(gpu, threads, count.view_mut()) }
+            },
+            |fault| {
+                let Fault::BadLaunch { why } = fault else {
+                    panic!("not a bad launch");
+                };
+                assert!(why.contains("2147483647 at most"), "{why}");
+            },
+        );
+    }
 }
 
 #[test]

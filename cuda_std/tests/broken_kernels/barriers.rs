@@ -1,4 +1,4 @@
-//! Barriers that not all threads of a block come to.
+//! Barriers that some threads of a block do not reach.
 
 use cuda_std::emulator::{Fault, ThreadId};
 use cuda_std::prelude::*;
@@ -7,7 +7,8 @@ use crate::support::{File, always, never, xs};
 
 const HERE: File = File("barriers.rs", include_str!("barriers.rs"));
 
-/// A divergent barrier: `what` at the mark waits in vain for a thread that has ended. Returns the x coordinates of the two.
+/// A divergent barrier: `what` at the mark waits in vain for a thread that has ended. Returns the x
+/// coordinates of the two.
 #[track_caller]
 fn waits_for_ended(fault: &Fault, (what, mark): (&str, &str)) -> (u32, u32) {
     let Fault::DivergentBarrier {
@@ -28,8 +29,8 @@ fn of_one_block(a: ThreadId, b: ThreadId) -> (u32, u32) {
     (xs(a).1, xs(b).1)
 }
 
-/// A divergent barrier: threads wait at two of them. Returns the x coordinate of one at each, in the order of the
-/// arguments.
+/// A divergent barrier: threads wait at two of them. Returns the x coordinate of one at each, in
+/// the order of the arguments.
 #[track_caller]
 fn waits_for_each_other(fault: &Fault, a: (&str, &str), b: (&str, &str)) -> (u32, u32) {
     let Fault::DivergentBarrier {
@@ -53,7 +54,7 @@ fn waits_for_each_other(fault: &Fault, a: (&str, &str), b: (&str, &str)) -> (u32
     }
 }
 
-/// Sums two halves, with a barrier that only one of them comes to.
+/// Sums two halves, with a barrier that only one of them reaches.
 ///
 /// # Safety
 ///
@@ -229,7 +230,8 @@ fn one_in_each_branch() {
     });
 }
 
-/// Sums `counts[t]` elements of 1, with a barrier in each round: threads have different numbers of rounds.
+/// Sums `counts[t]` elements of 1, with a barrier in each round: threads have different numbers of
+/// rounds.
 ///
 /// # Safety
 ///
@@ -287,7 +289,8 @@ fn in_a_loop_with_different_trip_counts() {
     });
 }
 
-/// Halves each number until it is 1; a thread that is done leaves the loop, and waits behind it.
+/// Halves each number until it is 1; a thread that is done leaves the loop, and waits at the
+/// barrier after it.
 ///
 /// # Safety
 ///

@@ -206,7 +206,8 @@ unsafe fn reverse_in_dynamic_memory(x: ViewMut<'_, u32>) {
     x.st(i, tile.ld(63 - t));
 }
 
-/// How `reverse_in_dynamic_memory` ends with so many bytes, which are enough for `fit` elements.
+/// The result of `reverse_in_dynamic_memory` with `bytes` bytes, which are enough for `fit`
+/// elements.
 fn too_little_dynamic_memory(bytes: u32, fit: usize) {
     always(
         "reverse_in_dynamic_memory",
@@ -359,7 +360,7 @@ fn view_longer_than_its_memory() {
     });
 }
 
-/// Sums of neighbours in a tile that has no room for the last one's.
+/// Sums of neighbours in a tile that has no room for the last thread's neighbour.
 ///
 /// # Safety
 ///
@@ -631,7 +632,7 @@ fn freed_memory() {
     );
 }
 
-/// Copies the first element to all, which an empty view does not have.
+/// Copies the first element to all; an empty view has none.
 ///
 /// # Safety
 ///
@@ -706,7 +707,7 @@ unsafe fn copy_from_before_or_zero(x: View<'_, u32>, out: ViewMut<'_, u32>) {
     out.st(t, if t >= 2 { x.ld(t - 2) } else { 0 });
 }
 
-/// A host that does not know the length says that there is no end.
+/// A host that does not know a view's length claims the largest.
 #[test]
 fn negative_index_into_a_view_without_end() {
     always(

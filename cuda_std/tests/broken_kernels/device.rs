@@ -175,7 +175,7 @@ fn buffers_that_nothing_has_written() {
 #[test]
 fn buffers_larger_than_memory() {
     let gpu = Emulator::new(0);
-    // More than an address space, more than a number says, and more than an allocation can ask for.
+    // More bytes than an address space has, than `usize` counts, and than an allocation may have.
     for len in [
         isize::MAX as usize - 511,
         usize::MAX / 8 + 1,

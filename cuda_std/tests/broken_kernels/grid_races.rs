@@ -89,7 +89,7 @@ unsafe fn histogram_with_atomics(x: View<'_, u32>, bins: ViewMut<'_, u32>) {
     bins.atomic_add(x.ld(thread::index_1d()), 1);
 }
 
-/// Each value occurs once in a block: it is the blocks that race.
+/// Each value occurs once per block: only different blocks race.
 #[test]
 fn histogram() {
     let x: Vec<u32> = (0..64).map(|i| (5 * i + 3) % 32).collect();
@@ -196,7 +196,7 @@ unsafe fn last_block_fence_after(
     }
 }
 
-/// The last block sums what all have written, with fences that reach the own block only.
+/// The last block sums what all have written, with fences at block scope only.
 ///
 /// # Safety
 ///
@@ -224,7 +224,8 @@ unsafe fn last_block_block_fences(
     }
 }
 
-/// The last block sums what all have written, with a fence after the count that reaches the own block only.
+/// The last block sums what all have written, with a fence after the count that reaches the own
+/// block only.
 ///
 /// # Safety
 ///
@@ -252,7 +253,8 @@ unsafe fn last_block_block_fence_after(
     }
 }
 
-/// The last block sums what all have written; the count does not wait for the block's other threads.
+/// The last block sums what all have written; the count does not wait for the block's other
+/// threads.
 ///
 /// # Safety
 ///
@@ -545,8 +547,8 @@ fn spinning_on_a_plain_load() {
     );
 }
 
-/// Each block takes a number and writes it, unless it was the first to come: that one reads what the others wrote, if
-/// they have come already.
+/// Each block takes a number and writes it, except the first block to arrive, which reads what the
+/// others have written, if they have arrived already.
 ///
 /// # Safety
 ///
@@ -566,7 +568,7 @@ unsafe fn peeks_at_results(turns: ViewMut<'_, u32>, results: ViewMut<'_, u32>) {
     }
 }
 
-/// As `peeks_at_results`, with what orders the accesses.
+/// As `peeks_at_results`, with the accesses ordered.
 ///
 /// # Safety
 ///
@@ -614,7 +616,8 @@ fn race_on_a_path_that_few_schedules_take() {
     });
 }
 
-/// Each block writes a number, and releases and acquires a flag in its own shared memory: that tells another block nothing.
+/// Each block writes a number, and releases and acquires a flag in its own shared memory: that
+/// tells another block nothing.
 ///
 /// # Safety
 ///
@@ -649,7 +652,8 @@ unsafe fn flag_in_shared_memory_alone(data: ViewMut<'_, u32>, out: ViewMut<'_, u
     out.st(block, told + data.ld(block));
 }
 
-/// The blocks have the same shared memory, one after the other: the flag of one is not that of the other.
+/// The blocks have the same shared memory, one after the other: the flag of one is not that of the
+/// other.
 #[test]
 fn flag_in_the_memory_of_an_earlier_block() {
     always(
@@ -677,7 +681,8 @@ fn flag_in_the_memory_of_an_earlier_block() {
     });
 }
 
-/// Block 0 hands 32 numbers to block 1, whose first thread waits for them; the others don't wait for that one.
+/// Block 0 hands 32 numbers to block 1, whose first thread waits for them; the others don't wait
+/// for that one.
 ///
 /// # Safety
 ///
@@ -703,7 +708,8 @@ unsafe fn first_thread_waits_alone(
     }
 }
 
-/// Block 0 hands 32 numbers to block 1, whose first thread waits for them, and the others for that one.
+/// Block 0 hands 32 numbers to block 1, whose first thread waits for them, and the others for that
+/// one.
 ///
 /// # Safety
 ///

@@ -16,7 +16,7 @@ fn uninitialised<'a>(fault: &'a Fault, touch: Touch, mark: &str) -> (&'a Event, 
     (event, place)
 }
 
-/// Sums `n` elements in shared memory, of which only as many are written.
+/// Sums 64 elements in shared memory, of which only `n` are written.
 ///
 /// # Safety
 ///
@@ -203,7 +203,7 @@ fn atomic_add_to_bins_that_the_host_did_not_clear() {
     });
 }
 
-/// Counts the values of `x` in shared memory, which starts as it likes.
+/// Counts the values of `x` in shared memory, which is not set to 0 first.
 ///
 /// # Safety
 ///
@@ -295,7 +295,7 @@ unsafe fn table_of_each_block(out: ViewMut<'_, u32>) {
     out.st(thread::index_1d(), table.ld(31 - t));
 }
 
-/// With one resident block, all blocks have the same shared memory one after the other, as on a multiprocessor.
+/// With one resident block, all blocks use the same shared memory in turn, as on a multiprocessor.
 #[test]
 fn shared_memory_of_an_earlier_block() {
     always(

@@ -9,7 +9,7 @@ use crate::support::{File, always, element, never, sometimes, xs};
 
 const HERE: File = File("locks.rs", include_str!("locks.rs"));
 
-/// Two blocks take two locks, each begins with another one.
+/// Two blocks take two locks, in opposite orders.
 ///
 /// # Safety
 ///
@@ -78,7 +78,8 @@ unsafe fn barrier_under_a_lock(lock: ViewMut<'_, u32>, total: ViewMut<'_, u32>) 
     lock.atomic_exch(0u32, 0);
 }
 
-/// All lanes of a warp take one lock in turn, and wait for the others after they have given it back.
+/// All lanes of a warp take one lock in turn, and wait for the others after they have given it
+/// back.
 ///
 /// # Safety
 ///
@@ -370,7 +371,8 @@ fn given_back_with_a_plain_store() {
     });
 }
 
-/// Counts once for each of two blocks, under a lock that nobody gives back. Who finds it taken puts its work off, and tries again.
+/// Counts once for each of two blocks, under a lock that nobody gives back. Who finds it taken puts
+/// its work off, and tries again.
 ///
 /// # Safety
 ///
@@ -427,7 +429,7 @@ unsafe fn puts_off_for_a_while(
 /// All go on, round and round, and memory changes, back and forth: nobody gets what was leaked.
 #[test]
 fn leaked_while_others_try_again() {
-    // One schedule: it takes millions of steps to tell.
+    // One schedule: finding it takes millions of steps.
     let gpu = Emulator::new(1);
     let (mut lock, mut work) = (gpu.upload(&[0]).unwrap(), gpu.upload(&[1; 2]).unwrap());
     let mut done = gpu.upload(&[0]).unwrap();
@@ -439,7 +441,7 @@ fn leaked_while_others_try_again() {
     let Some(Fault::Livelock { waiting, .. }) = error.fault() else {
         panic!("no livelock");
     };
-    // Who tries to take the lock, what it finds, and who took it.
+    // The thread that tries to take the lock, the value that it finds, and the thread that took it.
     let tries = waiting
         .iter()
         .find(|one| {
@@ -465,15 +467,16 @@ fn leaked_while_others_try_again() {
     });
 }
 
-/// Words of the kernels that count holds: the holds, whether there is something to do, what was done.
+/// Words of the kernels that count holds: the holds, whether there is something to do, what was
+/// done.
 const HOLDS: u32 = 0;
 const SHOWN: u32 = 1;
 const DONE: u32 = 2;
 /// Parts of what there is to do.
 const PARTS: u32 = 2000;
 
-/// Block 0 shows that there is something to do, which needs a hold; block 1 does it and gives the hold back. Who gives back the
-/// last adds what was done to `sum`.
+/// Block 0 shows that there is something to do, which needs a hold; block 1 does it and gives the
+/// hold back. Who gives back the last adds what was done to `sum`.
 #[inline(always)]
 fn count_holds(words: ViewMut<'_, u32>, sum: ViewMut<'_, u32>, hold_first: bool) {
     if thread::block_idx_x() == 0 {
@@ -498,7 +501,8 @@ fn count_holds(words: ViewMut<'_, u32>, sum: ViewMut<'_, u32>, hold_first: bool)
     }
 }
 
-/// Takes the hold when what it is for can be seen already: another block may have given it back by then.
+/// Takes the hold when what it is for can be seen already: another block may have given it back by
+/// then.
 ///
 /// # Safety
 ///
@@ -518,7 +522,8 @@ unsafe fn holds_what_it_will_show(words: ViewMut<'_, u32>, sum: ViewMut<'_, u32>
     count_holds(words, sum, true);
 }
 
-/// Between two steps of one thread, another has to take thousands: only a stall right there shows it.
+/// Between two steps of one thread, another has to take thousands: only a stall right there shows
+/// it.
 #[test]
 fn hold_taken_too_late() {
     let wrong = |schedule| {
@@ -554,7 +559,7 @@ fn hold_taken_too_late() {
     });
 }
 
-/// It is not the kernel that leaves the lock: nobody had set it to 0.
+/// The kernel has not leaked the lock: it was never set to 0.
 #[test]
 fn held_before_the_kernel() {
     always(
@@ -608,7 +613,7 @@ unsafe fn leaves_a_sign(lock: ViewMut<'_, u32>, note: ViewMut<'_, u32>, total: V
     if thread::block_idx_x() == 0 {
         note.st(0u32, 5);
         thread::device_fence();
-        // It succeeds: who has the lock does not change it.
+        // It succeeds: the block that has the lock does not change it.
         assert_eq!(lock.atomic_cas(0u32, 1, 3), 1);
     } else {
         // Each fails, and is a load.
@@ -710,7 +715,7 @@ unsafe fn keeps_a_lock_that_another_wants(lock: ViewMut<'_, u32>) {
     }
 }
 
-/// It is not the one who tried that leaves the lock.
+/// The thread that tried has not leaked the lock.
 #[test]
 fn kept_and_tried() {
     always(

@@ -1,4 +1,5 @@
-//! Mistakes that break no rule of the memory model: nothing is reported, but under some schedules the output is wrong.
+//! Mistakes that break no rule of the memory model: nothing is reported, but under some schedules
+//! the output is wrong.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::FULL_MASK;

@@ -7,7 +7,7 @@ use crate::support::{File, always, element, never, sometimes, xs};
 
 const HERE: File = File("progress.rs", include_str!("progress.rs"));
 
-/// Checks the numbers of a deadlock; returns who waits.
+/// Checks the numbers of a deadlock; returns the threads that wait.
 #[track_caller]
 pub(crate) fn deadlock(fault: &Fault, counts: (usize, usize, u64)) -> &[Waiting] {
     let Fault::Deadlock {
@@ -84,7 +84,8 @@ fn flag_that_nobody_sets() {
     });
 }
 
-/// One thread waits for its own flag, with plain loads that a compiler may even take out of the loop.
+/// One thread waits for its own flag, with plain loads that a compiler may even take out of the
+/// loop.
 ///
 /// # Safety
 ///
@@ -102,7 +103,7 @@ fn plain_flag_that_nobody_sets() {
         // SAFETY: one element.
         unsafe { waits_plainly::launch(&gpu, 1, flag.view()) }
     };
-    // One seed: it takes millions of loads to tell.
+    // One seed: finding it takes millions of loads.
     let error: EmulatorError = run(0).unwrap_err();
     let [spins] = deadlock(error.fault().expect("a fault"), (0, 1, 0)) else {
         panic!("one place");
@@ -115,7 +116,7 @@ fn plain_flag_that_nobody_sets() {
     });
 }
 
-/// The blocks wait for each other, as if all of them could be there at once.
+/// The blocks wait for each other, as if all of them were resident at once.
 ///
 /// # Safety
 ///
@@ -167,7 +168,7 @@ fn waiting_for_a_block_that_can_not_be_resident() {
     });
 }
 
-/// A block for each multiprocessor: they are all there, as on a GPU.
+/// One block per multiprocessor: all are resident, as on a GPU.
 #[test]
 fn waiting_for_all_blocks_that_are_resident() {
     let run = |gpu: &Emulator| {
@@ -201,7 +202,8 @@ unsafe fn look_back_by_index(x: View<'_, u32>, sums: ViewMut<'_, u32>) {
     sums.st_release(block, before + x.ld(block), Device);
 }
 
-/// Prefix sum of one element per block, in which a block takes a ticket and waits for the one before.
+/// Prefix sum of one element per block, in which a block takes a ticket and waits for the one
+/// before.
 ///
 /// # Safety
 ///
@@ -272,7 +274,7 @@ unsafe fn counts_to_the_end(count: ViewMut<'_, u32>, last: u32) {
     while count.atomic_add(0u32, 2) < last {}
 }
 
-/// As many blocks as there are, also one alone, which has nobody to let run.
+/// With any number of resident blocks, also a single one, beside which no other can run.
 #[test]
 fn more_steps_than_allowed() {
     for blocks in [1, 2] {
@@ -342,7 +344,7 @@ unsafe fn follow_links(links: View<'_, u32>, end: ViewMut<'_, u32>) {
     end.st(0u32, at);
 }
 
-/// Through read-only loads, of more places than are remembered.
+/// With read-only loads, of more places than the emulator remembers.
 #[test]
 fn links_that_go_round() {
     let follow = |links: &[u32]| {
@@ -406,7 +408,8 @@ fn long_search_for_the_largest() {
     assert_eq!(largest.to_vec().unwrap(), [64 * 3000 - 1]);
 }
 
-/// No false alarm: the threads look at the flag again and again, and nothing changes for long, but they get on.
+/// No false alarm: the threads look at the flag again and again, and nothing changes for long, but
+/// they get on.
 #[test]
 fn long_search_with_a_flag() {
     let x: Vec<u32> = (0..64 * 1500).collect();

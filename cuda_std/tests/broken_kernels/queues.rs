@@ -42,10 +42,10 @@ fn doubled(on: &Emulator, values: &Buffer<u32>) -> Result<Buffer<u32>, EmulatorE
     Ok(doubles)
 }
 
-const fn launch(kernel: &'static str) -> QueueWork {
+fn launch(kernel: &'static str) -> QueueWork {
     QueueWork::Launch {
         kernel,
-        argument: "values",
+        argument: "values".into(),
     }
 }
 
@@ -55,7 +55,7 @@ fn unordered(fault: &Fault) -> Unordered {
         panic!("not about queues");
     };
     assert_eq!((unordered.bytes, unordered.home), (128, 0));
-    **unordered
+    (**unordered).clone()
 }
 
 #[test]
@@ -68,8 +68,9 @@ fn no_acquire() {
             let text = error.to_string();
             assert!(
                 text.contains(
-                    "stream order: a buffer of 128 bytes that belongs to queue 0: queue 0 writes it, and queue 1 launches \
-                     `add_one` with it as `values` without waiting for that: `acquire` it on queue 1 before the second"
+                    "stream order: a buffer of 128 bytes that belongs to queue 0: queue 0 writes \
+                     it, and queue 1 launches `add_one` with it as `values` without waiting for \
+                     that: `acquire` it on queue 1 before the second"
                 ),
                 "{text}"
             );
@@ -123,7 +124,7 @@ fn an_early_acquire() {
     });
 }
 
-/// After a launch on another queue that is not released.
+/// A buffer after a launch on another queue, without a release.
 fn not_released(gpu: &Emulator) -> Buffer<u32> {
     let mut values = gpu.upload(&[1; 32]).unwrap();
     let other = gpu.another_queue();
@@ -135,7 +136,7 @@ fn not_released(gpu: &Emulator) -> Buffer<u32> {
 #[track_caller]
 fn lacks_release(error: &EmulatorError, now: QueueWork) {
     let found = match error {
-        EmulatorError::StreamOrder(unordered) => **unordered,
+        EmulatorError::StreamOrder(unordered) => (**unordered).clone(),
         error => unordered(error.fault().expect("a fault")),
     };
     assert_eq!(found.before, (1, launch("add_one")));
@@ -191,7 +192,7 @@ fn readers_overlap() {
     values.fill(0).unwrap();
 }
 
-/// One wait brings all that the other queue had done, and had waited for itself.
+/// One wait covers all work of the other queue, and everything that it had waited for itself.
 #[test]
 fn waits_are_passed_on() {
     let gpu = Emulator::new(0);
@@ -212,12 +213,13 @@ fn a_buffer_of_another_emulator() {
     let values = gpu.upload(&[1; 32]).unwrap();
     assert_eq!(other.acquire(&values), Err(EmulatorError::OtherDevice));
     assert_eq!(other.release(&values), Err(EmulatorError::OtherDevice));
-    // Its address leads nowhere while the other one runs.
+    // Its memory belongs to another device.
     let error = doubled(&other, &values).unwrap_err();
     assert_eq!(error.fault().unwrap().kind(), "not device memory");
 }
 
-/// A launch holds the device's memory: launches, copies and drops of other threads wait for its end.
+/// A launch holds the device's memory: launches, copies and drops of other threads wait for its
+/// end.
 #[test]
 fn threads_launch_one_after_the_other() {
     let gpu = Emulator::new(0);

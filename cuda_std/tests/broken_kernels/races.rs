@@ -75,7 +75,8 @@ fn no_barrier_between_write_and_read() {
     });
 }
 
-/// Passes values around a ring of threads, without a barrier between reading and the next round's writing.
+/// Passes values around a ring of threads, without a barrier between reading and the next round's
+/// writing.
 ///
 /// # Safety
 ///

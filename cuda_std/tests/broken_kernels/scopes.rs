@@ -21,7 +21,7 @@ fn too_narrow(fault: &Fault, accesses: [(Touch, &str); 2]) -> Race {
     HERE.pair(place, [first, second], accesses)
 }
 
-/// Block 0 hands a number to block 1, with a release that only its own block sees.
+/// Block 0 hands a number to block 1, with a release at block scope.
 ///
 /// # Safety
 ///
@@ -153,7 +153,8 @@ fn flag_at_block_scope() {
     });
 }
 
-/// The blocks' turns: each adds to the count, and looks at it with a load of block scope on the way.
+/// The blocks' turns: each adds to the count, and looks at it with a load of block scope on the
+/// way.
 ///
 /// # Safety
 ///
@@ -164,7 +165,8 @@ unsafe fn looks_narrowly(count: ViewMut<'_, u32>) {
     count.atomic_add(0u32, 1); // @count of blocks
 }
 
-/// The blocks' turns, looked at with a load of block scope when only the own block can have written.
+/// The blocks' turns, looked at with a load of block scope when only the own block can have
+/// written.
 ///
 /// # Safety
 ///
@@ -203,8 +205,8 @@ fn load_at_block_scope_of_what_other_blocks_update() {
     });
 }
 
-/// A block counts its threads and looks at the count at block scope; another block looks at it at device scope. The
-/// narrow loads conflict with no write of the other block.
+/// A block counts its threads and looks at the count at block scope; another block looks at it at
+/// device scope. The narrow loads conflict with no write of the other block.
 ///
 /// # Safety
 ///

@@ -1,4 +1,4 @@
-//! Running a kernel under many schedules, and holding what is reported against what is wrong.
+//! Runs a kernel under many schedules, and compares the reports with the mistakes.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -19,7 +19,7 @@ pub(crate) const SCHEDULES: [Schedule; 5] = [
     Schedule::Mixed,
     Schedule::InOrder,
 ];
-/// Seeds for each of them.
+/// Seeds per schedule.
 const SEEDS: u64 = 4;
 /// Seeds for a mistake that only some schedules show.
 const MANY_SEEDS: u64 = 32;
@@ -27,7 +27,7 @@ const MANY_SEEDS: u64 = 32;
 static BROKEN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 /// The places of the tests' calls.
 static TWINS: Mutex<BTreeSet<Source>> = Mutex::new(BTreeSet::new());
-/// Of broken kernels and of twins; a schedule that is replayed counts once.
+/// Runs of broken kernels and of twins; a schedule that is replayed counts once.
 static RUNS: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 
 unsafe extern "C" {
@@ -93,7 +93,8 @@ fn check_report(
     error
 }
 
-/// `run`, which launches `kernel`, fails under every schedule, as `check` wants it, and once more in the same way.
+/// `run`, which launches `kernel`, fails under every schedule, as `check` wants it, and once more
+/// in the same way.
 pub(crate) fn always(
     kernel: &'static str,
     run: impl Fn(&Emulator) -> Result<(), EmulatorError>,
@@ -114,7 +115,8 @@ pub(crate) fn always(
     }
 }
 
-/// `run`, which launches `kernel`, fails under some schedules, as `check` wants it, and once more in the same way.
+/// `run`, which launches `kernel`, fails under some schedules, as `check` wants it, and once more
+/// in the same way.
 pub(crate) fn sometimes(
     kernel: &'static str,
     run: impl Fn(&Emulator) -> Result<(), EmulatorError>,
@@ -139,7 +141,8 @@ pub(crate) fn sometimes(
     assert!(found > 0, "no schedule shows it");
 }
 
-/// `run`, which launches `kernel`, gives something else than `right` under some schedules, and then does so again.
+/// `run`, which launches `kernel`, gives another result than `right` under some schedules, and the
+/// same when repeated.
 pub(crate) fn sometimes_wrong<T: PartialEq + Debug>(
     kernel: &'static str,
     run: impl Fn(&Emulator) -> Result<Vec<T>, EmulatorError>,
@@ -203,9 +206,9 @@ fn result_of<T>(
     }
 }
 
-/// `run`, which launches `kernel`, gives something else than is `right` for some seeds if memory is
-/// weak, and then does so again; and never if it is not, or by default in order. Gives how often it
-/// is wrong where the seeds decide whether memory is weak.
+/// `run`, which launches `kernel`, gives a result that is not `right` for some seeds if memory is
+/// weak, and the same when repeated; never if memory is not weak, nor by default in order. Returns
+/// how often it is wrong if the seeds decide whether memory is weak.
 pub(crate) fn wrong_when_weak<T: PartialEq + Debug>(
     kernel: &'static str,
     run: impl Fn(&Emulator) -> Result<T, EmulatorError>,

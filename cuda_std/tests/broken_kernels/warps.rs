@@ -1,4 +1,4 @@
-//! Operations among lanes with wrong masks, or that not all lanes come to.
+//! Warp operations with wrong masks, or that some lanes do not reach.
 
 use cuda_std::emulator::Touch::Store;
 use cuda_std::emulator::{Emulator, EmulatorError, Fault, Waiting};
@@ -41,7 +41,8 @@ unsafe fn sum_of_all_lanes(x: View<'_, u32>, out: ViewMut<'_, u32>, n: u32) {
     }
 }
 
-/// What a kernel of this module writes for 32 elements that count up from 1, of which it is told 20.
+/// What a kernel of this module writes for 32 elements that count up from 1, of which it is told
+/// 20.
 fn first_20(gpu: &Emulator, kernel: OfTwenty) -> Result<Vec<u32>, EmulatorError> {
     let (x, mut out) = (gpu.upload(&(1..=32).collect::<Vec<u32>>())?, gpu.alloc(1)?);
     // SAFETY: 32 elements and one.
@@ -102,7 +103,7 @@ unsafe fn sums_of_48(x: View<'_, u32>, out: ViewMut<'_, u32>) {
     }
 }
 
-/// Sums each warp's elements, with the mask of the lanes that there are.
+/// Sums each warp's elements, with the mask of the warp's lanes.
 ///
 /// # Safety
 ///
@@ -277,7 +278,7 @@ unsafe fn exchange_asked_by_half(x: ViewMut<'_, u32>) {
     }
 }
 
-/// Gives the upper half of a warp what lane 0 has.
+/// Broadcasts lane 0's element to the upper half of a warp.
 ///
 /// # Safety
 ///
@@ -286,7 +287,8 @@ unsafe fn exchange_asked_by_half(x: ViewMut<'_, u32>) {
 unsafe fn broadcast_to_the_upper_half(x: ViewMut<'_, u32>) {
     let lane = warp::lane_id();
     if lane >= 16 {
-        let (first, _) = warp::warp_shuffle_idx(0xffff_0000, x.ld(lane), 0, 32); // @idx from outside
+        let value = x.ld(lane);
+        let (first, _) = warp::warp_shuffle_idx(0xffff_0000, value, 0, 32); // @idx from outside
         x.st(lane, first);
     }
 }
@@ -409,7 +411,8 @@ fn other_shuffles_from_outside_the_mask() {
     });
 }
 
-/// Checks two lanes of block 0 that wait for each other; gives their numbers and masks, the one at `a` first.
+/// Checks two lanes of block 0 that wait for each other; returns their numbers and masks, the one
+/// at `a` first.
 #[track_caller]
 fn mismatch(fault: &Fault, a: (&str, &str), b: (&str, &str)) -> [(u32, u32); 2] {
     let Fault::WarpMismatch { first, second } = fault else {
@@ -478,7 +481,8 @@ fn lanes_with_different_masks() {
     });
 }
 
-/// The lower half of a warp sums, the upper half looks for the largest: both with all lanes in the mask.
+/// The lower half of a warp sums, the upper half looks for the largest: both with all lanes in the
+/// mask.
 ///
 /// # Safety
 ///
@@ -556,7 +560,8 @@ unsafe fn ballot_in_branch(x: View<'_, u32>, out: ViewMut<'_, u32>) {
     }
 }
 
-/// Counts odd elements, asking all lanes from a branch that some of them take; the others wait for the block.
+/// Counts odd elements, asking all lanes from a branch that some of them take; the others wait for
+/// the block.
 ///
 /// # Safety
 ///
@@ -662,7 +667,7 @@ unsafe fn count_by_activemask(x: View<'_, u32>, out: ViewMut<'_, u32>) {
     }
 }
 
-/// The lanes of a branch get what the first of them has, as far as they are active.
+/// Broadcasts the first lane's element to the lanes of a branch that are active.
 ///
 /// # Safety
 ///
@@ -671,12 +676,13 @@ unsafe fn count_by_activemask(x: View<'_, u32>, out: ViewMut<'_, u32>) {
 unsafe fn broadcast_by_activemask(x: ViewMut<'_, u32>) {
     let lane = warp::lane_id();
     if lane < 16 {
-        let (first, _) = warp::warp_shuffle_idx(warp::activemask(), x.ld(lane), 0, 32); // @active lanes
+        let value = x.ld(lane);
+        let (first, _) = warp::warp_shuffle_idx(warp::activemask(), value, 0, 32); // @active lanes
         x.st(lane, first);
     }
 }
 
-/// The lanes of a branch get what the first of them has.
+/// Broadcasts the first lane's element to the lanes of a branch.
 ///
 /// # Safety
 ///

@@ -1,5 +1,5 @@
-//! Relaxed atomics that need an order which nothing gives them: right while memory has one order of
-//! all accesses, and wrong when it is weak.
+//! Relaxed atomics that nothing orders: right while memory has one order of all accesses, and wrong
+//! when it is weak.
 
 use cuda_std::emulator::{Emulator, EmulatorError, Fault};
 use cuda_std::prelude::*;
@@ -11,9 +11,9 @@ const HERE: File = File("weak_memory.rs", include_str!("weak_memory.rs"));
 /// How a pair of accesses is ordered.
 mod order {
     pub(super) const NONE: u32 = 0;
-    /// A fence between the stores of whoever writes.
+    /// A fence between the writer's stores.
     pub(super) const WRITER: u32 = 1;
-    /// A fence between the loads of whoever reads.
+    /// A fence between the reader's loads.
     pub(super) const READER: u32 = 2;
     pub(super) const BOTH: u32 = WRITER | READER;
     /// A releasing store, and a load that acquires.
@@ -128,7 +128,7 @@ fn message_passing() {
     }
 }
 
-/// Where nothing was before the message, a stale load is of memory that nothing has written.
+/// If nothing was written before the message, a stale load reads uninitialised memory.
 #[test]
 fn message_into_fresh_memory() {
     let run = |gpu: &Emulator, order| {
@@ -245,7 +245,7 @@ fn message_by_way_of_a_third_block() {
     never_when_weak(|gpu| run(gpu, order::BOTH), right);
 }
 
-/// Two blocks say that they are there, and then look whether the other one is.
+/// Two blocks announce themselves, and then look whether the other one has.
 ///
 /// # Safety
 ///
@@ -351,7 +351,7 @@ fn observers_of_two_writes() {
         unsafe { two_observers::launch(gpu, 4, words.view_mut(), seen.view_mut(), order)? };
         seen.to_vec()
     };
-    // Each saw one write and not the other, as if that had come later.
+    // Each has seen one write and not the other, as if the other came later.
     let right = |seen: &Vec<u32>| *seen != [1, 0, 1, 0];
     for order in [order::NONE, order::RELEASE] {
         wrong_when_weak("two_observers", |gpu| run(gpu, order), right);
@@ -442,7 +442,7 @@ fn values_go_forwards() {
 unsafe fn last_block(count: ViewMut<'_, u32>, left: ViewMut<'_, u32>) {
     count.atomic_add(0u32, 1);
     thread::sync_threads();
-    // What the own block has added is seen for sure.
+    // What the thread's own block has added is certainly seen.
     let own = count.ld_relaxed(0u32, Device) >= 8;
     let mut now = count.ld_relaxed(0u32, Device);
     while count.atomic_cas(0u32, now, now + 1) != now {
@@ -508,7 +508,7 @@ fn values_of_mixed_sizes_go_forwards() {
     );
 }
 
-/// Which loads were stale is told, and none is where memory is not weak.
+/// The stale loads are listed; there are none if memory is not weak.
 #[test]
 fn stale_loads_are_told() {
     let mut told = 0;

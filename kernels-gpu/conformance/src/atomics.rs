@@ -8,15 +8,17 @@ pub const OPERATIONS: u32 = 8;
 /// Threads of every kernel here.
 pub const THREADS: u32 = 64;
 
-/// Applies operation `t % OPERATIONS` to element `t`, each thread to an element of its own, in global memory and, on a
-/// copy, in shared memory. Both must agree; what each returned goes to `before`.
+/// Applies operation `t % OPERATIONS` to element `t`, each thread to an element of its own, in
+/// global memory and, on a copy, in shared memory. Both must agree; what each returned goes to
+/// `before`.
 macro_rules! each_operation {
     ($(#[$doc:meta])* $name:ident($t:ty)) => {
         $(#[$doc])*
         ///
         /// # Safety
         ///
-        /// One block; `cells`, `operands` and `before` have [`THREADS`] elements, `mismatches` has one.
+        /// One block; `cells`, `operands` and `before` have [`THREADS`] elements, `mismatches` has
+        /// one.
         #[kernel(block = 64)]
         pub unsafe fn $name(
             cells: ViewMut<'_, $t>,
@@ -63,7 +65,7 @@ macro_rules! apply {
                 4 => cells.atomic_or(t, operand),
                 5 => cells.atomic_xor(t, operand),
                 6 => cells.atomic_exch(t, operand),
-                // Half of these find what they compare with.
+                // Half of these find the value that they compare with.
                 _ => {
                     let current = if t < THREADS / 2 {
                         cells.ld(t)
@@ -79,9 +81,10 @@ macro_rules! apply {
 apply!(apply_to_view, ViewMut<'_, T>);
 apply!(apply_to_shared, SharedView<T>);
 
-/// All threads of the grid work on the same cells: 0 counts by addition, 1 by compare and exchange, 2 has the smallest
-/// and 3 the largest thread number, 4 the or and 5 the xor of `1 << number % 32`. `tickets[i]` counts who got `i` from
-/// the addition: one each.
+/// All threads of the grid work on the same cells: cell 0 counts by addition, cell 1 by
+/// compare-and-swap, cell 2 has the smallest thread index and cell 3 the largest, cells 4 and 5
+/// have the or and the xor of `1 << index % 32`. `tickets[i]` counts the threads that got `i` from
+/// the addition, which is one each.
 ///
 /// # Safety
 ///

@@ -5,8 +5,8 @@ use cuda_std::prelude::*;
 /// Threads of every kernel here.
 pub const THREADS: u32 = 128;
 
-/// Reverses a block's elements through static shared memory. The two `if`s on one condition around a barrier are
-/// what a compiler may merge, to no good: see `cuda_builder`'s README.
+/// Reverses a block's elements through static shared memory. A compiler may merge the two `if`s on
+/// one condition around a barrier, wrongly: see `cuda_builder`'s README.
 ///
 /// # Safety
 ///
@@ -32,8 +32,8 @@ pub unsafe fn reverse_static(input: View<'_, u32>, out: ViewMut<'_, u32>, lower_
 ///
 /// # Safety
 ///
-/// One block with `12 * THREADS` bytes of dynamic shared memory; `narrow` and `wide` have [`THREADS`] elements,
-/// `size` has one.
+/// One block with `12 * THREADS` bytes of dynamic shared memory; `narrow` and `wide` have
+/// [`THREADS`] elements, `size` has one.
 #[kernel(block = 128)]
 pub unsafe fn reverse_dynamic(
     narrow: ViewMut<'_, u32>,

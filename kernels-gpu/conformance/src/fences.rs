@@ -7,9 +7,10 @@ pub const WORDS: u32 = 32;
 /// Ways to hand over.
 pub const WAYS: u32 = 5;
 
-/// The block that comes first writes `data`, then raises `flag`; the other waits for the flag and copies `data` to
-/// `out`. What keeps the data before the flag is, by `way`: 0 a device fence, 1 a system fence, 2 release and acquire
-/// at device scope, 3 at system scope, 4 a device fence around volatile accesses.
+/// The block that comes first writes `data`, then raises `flag`; the other waits for the flag and
+/// copies `data` to `out`. The data is kept before the flag by, depending on `way`: 0 a device
+/// fence, 1 a system fence, 2 release and acquire at device scope, 3 at system scope, 4 a device
+/// fence around volatile accesses.
 ///
 /// # Safety
 ///
@@ -88,12 +89,14 @@ fn raised(state: ViewMut<'_, u32>, way: u32) -> bool {
     }
 }
 
-/// [`hand_over`](fn@hand_over) between two warps of one block: by a block fence, then by release and acquire at block scope on 64-bit
-/// words. In global memory: `compute-sanitizer`'s racecheck, which watches shared memory, knows barriers alone.
+/// [`hand_over`](fn@hand_over) between two warps of one block: by a block fence, then by release
+/// and acquire at block scope on 64-bit words. In global memory, since `compute-sanitizer`'s
+/// racecheck, which watches shared memory, knows only barriers.
 ///
 /// # Safety
 ///
-/// One block; `data` and `out` have twice [`WORDS`] elements; `fenced` and `released` have one, which is 0.
+/// One block; `data` and `out` have twice [`WORDS`] elements; `fenced` and `released` have one,
+/// which is 0.
 #[kernel(block = 64)]
 pub unsafe fn hand_over_in_block(
     data: ViewMut<'_, u32>,

@@ -1,7 +1,7 @@
 //! Small kernels that use every facility of `cuda_std`, with the results they must have.
 //!
-//! The kernels' PTX is checked in beside the product's, and apart from it. On the host, [`check`] runs them on any
-//! device and compares with results computed here.
+//! The kernels' PTX is a file of its own beside the product's. On the host, [`check`] runs them on
+//! any device and compares with results computed here.
 
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
 
@@ -11,6 +11,7 @@ pub mod barriers;
 pub mod check;
 pub mod fences;
 pub mod memory;
+pub mod parameters;
 pub mod thread_indices;
 pub mod warps;
 

@@ -33,8 +33,8 @@ pub unsafe fn plain(input: View<'_, u32>, out: ViewMut<'_, u64>, shape: Shape) {
     }
 }
 
-/// Adds `add` to each element of every size, as vectors of 16 bytes. The words also change places, by fours, with
-/// those of the neighbouring thread.
+/// Adds `add` to each element of every size, as vectors of 16 bytes. The words also change places,
+/// by fours, with those of the neighbouring thread.
 ///
 /// # Safety
 ///
@@ -49,13 +49,13 @@ pub unsafe fn vectors_16(
 ) {
     let cells = shared_array![u32; 256];
     let t = thread::thread_idx_x();
-    // Every element changes: what keeps its value would not be stored.
+    // Every element changes: a value that stays the same would not have to be stored.
     let b: [u8; 16] = bytes.ld_vector(t * 16);
     bytes.st_vector(t * 16, b.map(|byte| byte.wrapping_add(add as u8)));
     let h: [u16; 8] = halves.ld_vector(t * 8);
     halves.st_vector(t * 8, h.map(|half| half.wrapping_add(add as u16)));
     let w: [u32; 4] = words.ld_vector(t * 4);
-    // Through shared memory, whose vectors must work too.
+    // Through shared memory, to test its vectors too.
     cells.st_vector(t * 4, w.map(|word| word.wrapping_add(add)));
     thread::sync_threads();
     words.st_vector(t * 4, cells.ld_vector::<4>((t ^ 1) * 4));
@@ -63,7 +63,7 @@ pub unsafe fn vectors_16(
     doubles.st_vector(t * 2, d.map(|double| double.wrapping_add(u64::from(add))));
 }
 
-/// Copies pairs of words, 8 bytes a thread, swapped.
+/// Swaps the words of pairs; 8 bytes per thread.
 ///
 /// # Safety
 ///
@@ -79,7 +79,8 @@ pub unsafe fn vectors_8(words: ViewMut<'_, u32>) {
 ///
 /// # Safety
 ///
-/// One block; the views have 64 times 16 bytes and start at multiples of 16 bytes, `out` has 64 elements.
+/// One block; the views have 64 times 16 bytes and start at multiples of 16 bytes, `out` has 64
+/// elements.
 #[kernel(block = 64)]
 pub unsafe fn read_only(
     bytes: View<'_, u8>,
@@ -102,8 +103,8 @@ pub unsafe fn read_only(
     out.st(t, sum);
 }
 
-/// Moves each word on through every kind of atomic and volatile access, in place, the narrow ones through shared
-/// memory too.
+/// Moves each word on through every kind of atomic and volatile access, in place, the narrow ones
+/// through shared memory too.
 ///
 /// # Safety
 ///

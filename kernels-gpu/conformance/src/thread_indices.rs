@@ -9,7 +9,7 @@ pub const VALUES: u32 = 15;
 ///
 /// # Safety
 ///
-/// `out` has a row for each thread of the grid.
+/// `out` has one row per thread of the grid.
 #[kernel(block = (8, 4, 2))]
 pub unsafe fn indices(out: ViewMut<'_, u32>) {
     let (tx, ty, tz) = (

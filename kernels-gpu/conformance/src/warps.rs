@@ -26,7 +26,8 @@ fn put(values: ViewMut<'_, u64>, flags: ViewMut<'_, u32>, slot: u32, (value, fla
 ///
 /// # Safety
 ///
-/// One block; `input` has [`THREADS`] elements, `values` and `flags` have [`SHUFFLES`] times as many.
+/// One block; `input` has [`THREADS`] elements, `values` and `flags` have [`SHUFFLES`] times as
+/// many.
 #[kernel(block = 64, f64)]
 pub unsafe fn shuffles(input: View<'_, u64>, values: ViewMut<'_, u64>, flags: ViewMut<'_, u32>) {
     let wide = input.ld(thread::thread_idx_x());
@@ -144,7 +145,7 @@ pub unsafe fn votes(input: View<'_, u32>, out: ViewMut<'_, u32>) {
     out.st(11 * THREADS + t, warp::lanemask_le());
     out.st(12 * THREADS + t, warp::lanemask_gt());
     out.st(13 * THREADS + t, warp::lanemask_ge());
-    // Only a hint, but this lane is surely in it.
+    // A hint alone, but this lane is in it for certain.
     out.st(14 * THREADS + t, warp::activemask() >> warp::lane_id() & 1);
     let mut ballot = 0;
     let mut any = 0;

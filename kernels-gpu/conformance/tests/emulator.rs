@@ -48,7 +48,8 @@ impl Device for Checked {
         let raw = buffer.to_vec().expect("written memory");
         assert_eq!(raw.len(), len * size_of::<T>());
         (0..len)
-            // SAFETY: element `i` lies within the bytes, any bytes are a valid `Pod`, and they need no alignment.
+            // SAFETY: element `i` lies within the bytes, any bytes are a valid `Pod`, and they need
+            // no alignment.
             .map(|i| unsafe { raw.as_ptr().cast::<T>().add(i).read_unaligned() })
             .collect()
     }

@@ -1,11 +1,12 @@
 //! Runs the kernels on a device and compares with results computed here. Host only.
 //!
-//! A device is anything that keeps memory and launches kernels: a GPU, or an emulator.
+//! A device is anything that has memory and launches kernels: a GPU, or an emulator.
 
 mod atomics;
 mod barriers;
 mod fences;
 mod memory;
+mod parameters;
 mod scan;
 mod thread_indices;
 mod warps;
@@ -17,8 +18,8 @@ use cuda_std::{Pod, View, ViewMut};
 
 /// A device under test.
 pub trait Device: Launcher<Error: Debug> {
-    /// Copies `data` to new memory of the device and returns its address, a multiple of 16. The memory stays until the
-    /// device goes away.
+    /// Copies `data` to new memory of the device and returns its address, a multiple of 16. The
+    /// memory stays until the device goes away.
     fn upload<T: Pod>(&self, data: &[T]) -> *mut T;
 
     /// Waits for all launches, and copies `len` elements back.
@@ -55,6 +56,7 @@ pub fn all<D: Device>() -> Vec<(&'static str, Check<D>)> {
         ("vectors of 8 bytes", memory::vectors_8),
         ("read-only accesses", memory::read_only),
         ("scoped accesses", memory::scoped),
+        ("structs as arguments", parameters::structured),
         ("scan", scan::check),
     ]
 }
