@@ -32,7 +32,7 @@ pub(crate) fn rank_lists<G: Gpu>(gpu: &G, mut list: G::Buffer<u64>) -> Result<G:
     for _ in 0..rounds(n) {
         // SAFETY: both have as many elements.
         unsafe {
-            jump_pointers::launch(on, n.div_ceil(256), list.view(), other.view_mut())?;
+            jump_pointers::launch_threads(on, n, list.view(), other.view_mut())?;
         }
         swap(&mut list, &mut other);
     }

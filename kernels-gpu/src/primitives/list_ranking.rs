@@ -69,7 +69,7 @@ fn jumped(list: View<'_, u64>, i: u32) -> u64 {
 ///
 /// `to` has as many elements as `from`, and nothing else uses it meanwhile. Links in `from` are
 /// indices of its elements, or [`END`].
-#[kernel(block = 256)]
+#[kernel(block = BLOCK)]
 pub unsafe fn jump_pointers(from: View<'_, u64>, to: ViewMut<'_, u64>) {
     let i = thread::index_1d();
     if i as usize >= from.len() {
@@ -85,7 +85,7 @@ pub unsafe fn jump_pointers(from: View<'_, u64>, to: ViewMut<'_, u64>) {
 ///
 /// `other` has as many elements as `list`; nothing else uses the two meanwhile. Links are indices
 /// of elements, or [`END`]. `rounds` is even.
-#[kernel(block = 256)]
+#[kernel(block = BLOCK)]
 pub unsafe fn rank_short_lists(list: ViewMut<'_, u64>, other: ViewMut<'_, u64>, rounds: u32) {
     let n = list.len() as u32;
     let (mut from, mut to) = (list, other);

@@ -4,29 +4,31 @@ use cuda_std::prelude::*;
 
 use super::neighbours::neighbourhood;
 use super::node_bits::{Around, BesideBits};
+use super::options::Geometry;
 use crate::primitives::quotient;
 
 /// An image's size.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod)]
 pub struct Raster {
-    /// Pixels in a row.
+    /// Pixels per row.
     pub width: u32,
     /// Rows.
     pub height: u32,
-    /// Words in a row.
+    /// Words per row.
     pub row_words: u32,
 }
 
 impl Raster {
-    /// The most pixels that nodes can be numbered for: a node is a pixel's number and two bits.
+    /// The most pixels for which a node fits a word: its pixel's index and two bits.
     pub const MOST_PIXELS: u64 = 1 << 30;
 
-    /// Of an image of `width × height` pixels; none if it has more than [`MOST_PIXELS`](Self::MOST_PIXELS).
+    /// The size of an image of `width × height` pixels; none if it has more than
+    /// [`MOST_PIXELS`](Self::MOST_PIXELS).
     #[must_use]
     pub const fn new(width: u32, height: u32) -> Option<Self> {
         let row_words = width.div_ceil(64);
-        // The second limit is for numbers of words, doubled.
+        // The second limit is for twice the number of words.
         if width as u64 * height as u64 > Self::MOST_PIXELS
             || row_words as u64 * height as u64 > Self::MOST_PIXELS
         {
@@ -45,7 +47,13 @@ impl Raster {
         self.row_words * self.height
     }
 
-    /// Column and row of a pixel's number.
+    /// The index of pixel `(x, y)`, row by row. Wraps around where there is no such pixel.
+    #[inline(always)]
+    pub(super) const fn pixel(self, x: u32, y: u32) -> u32 {
+        y.wrapping_mul(self.width).wrapping_add(x)
+    }
+
+    /// The column and the row of the pixel at an index.
     #[inline(always)]
     pub(super) fn split(self, pixel: u32) -> (u32, u32) {
         let y = quotient(pixel, self.width);
@@ -53,15 +61,43 @@ impl Raster {
     }
 }
 
-/// A binary image: rows padded with zeros to words of 64 pixels.
-#[derive(Clone, Copy)]
-pub(super) struct Pixels<'a> {
-    pub(super) words: View<'a, u64>,
-    pub(super) raster: Raster,
+/// A binary image.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct Pixels<'a> {
+    /// [`Raster::words`] words, row by row, the leftmost pixel in the least significant bit. What
+    /// pads a row to whole words is 0.
+    pub words: View<'a, u64>,
+    /// Its size.
+    pub raster: Raster,
+}
+
+/// An image to trace, and where its borders run.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct TracedImage<'a> {
+    /// The image.
+    pub pixels: Pixels<'a>,
+    /// Along edges: each pixel's label, of the 4-connected components. Over centers: not used.
+    pub labels: View<'a, u32>,
+    /// Where borders run.
+    pub geometry: Geometry,
+}
+
+impl TracedImage<'_> {
+    /// Whether pixels `(x, y)` and `(u, v)`, which touch at a corner, are of one 4-connected
+    /// component.
+    #[inline(always)]
+    pub(super) fn joined(&self, x: u32, y: u32, u: u32, v: u32) -> bool {
+        let raster = self.pixels.raster;
+        // planted: saddle
+        self.labels.ldg(raster.pixel(x, y)) == self.labels.ldg(raster.pixel(u, v))
+    }
 }
 
 impl Pixels<'_> {
-    /// The word `word_x` of row `y`; 0 outside the image, also where `word_x` or `y` have wrapped around below 0.
+    /// The word `word_x` of row `y`; 0 outside the image, also where `word_x` or `y` have wrapped
+    /// around below 0.
     #[inline(always)]
     pub(super) fn word(&self, word_x: u32, y: u32) -> u64 {
         // planted: around-height
@@ -72,7 +108,7 @@ impl Pixels<'_> {
         }
     }
 
-    /// Whether pixel `(x, y)` is foreground; not outside the image.
+    /// Whether pixel `(x, y)` is foreground; no pixel outside the image is.
     #[inline(always)]
     pub(super) fn is_set(&self, x: u32, y: u32) -> bool {
         self.word(x / 64, y) >> (x % 64) & 1 != 0
@@ -95,7 +131,7 @@ impl Pixels<'_> {
         three as u32 & 7
     }
 
-    /// The foreground among the neighbours of pixel `(x, y)`: a bit for each direction.
+    /// The foreground among the neighbours of pixel `(x, y)`: one bit per direction.
     #[inline(always)]
     pub(super) fn neighbours(&self, x: u32, y: u32) -> u32 {
         let above = self.three(x, y.wrapping_sub(1));

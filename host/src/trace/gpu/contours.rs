@@ -9,7 +9,8 @@ use crate::trace::contours::{BorderKind, Contours};
 
 /// Contours in a GPU's memory.
 ///
-/// They stand as [`Contours`] has them. Contour `i` has the points from `offsets[i]` to before `offsets[i + 1]`.
+/// They stand as [`Contours`] has them. Contour `i` has the points from `offsets[i]` to before
+/// `offsets[i + 1]`.
 #[derive(Debug)]
 pub struct DeviceContours<G: Gpu> {
     pub(super) width: u32,
@@ -32,7 +33,7 @@ impl<G: Gpu> DeviceContours<G> {
         self.height
     }
 
-    /// What the points are: centres of pixels or corners.
+    /// What the points are: centers of pixels or corners.
     pub fn geometry(&self) -> Geometry {
         self.geometry
     }
@@ -57,8 +58,8 @@ impl<G: Gpu> DeviceContours<G> {
         &self.points
     }
 
-    /// Where each contour's points begin, counted in points; one more than there are contours, the last being the number of
-    /// points.
+    /// Where each contour's points begin, counted in points; one more than there are contours, the
+    /// last being the number of points.
     pub fn offsets(&self) -> &G::Buffer<u32> {
         &self.offsets
     }

@@ -1,7 +1,11 @@
 //! The order and the hierarchy of borders.
 
-use trazar_kernels::trace::components::blocks;
-use trazar_kernels::trace::hierarchy::{self, Levels, NO_BORDER};
+use trazar_kernels::trace::borders::NO_BORDER;
+use trazar_kernels::trace::hierarchy::{
+    Forest, ForestMut, Rows, choose_parents, largest_key, link_euler_tour, link_parents,
+    link_siblings, place_by_rank, resolve_parents, write_rows,
+};
+use trazar_kernels::trace::options::Levels;
 
 use super::{Arranged, Found};
 use crate::Result;
@@ -32,35 +36,33 @@ pub(super) fn arrange<G: Gpu>(
         Retrieval::Tree => Levels::Tree,
     };
     let on = &gpu.launcher();
-    let grid = blocks(count);
 
     let mut links = gpu.alloc(n)?;
     let mut keys = gpu.alloc(n)?;
     let mut borders = gpu.alloc(n)?;
-    // SAFETY: an element for each border each; the kernels run in their order, and of nodes there are fewer than 2³¹.
+    // SAFETY: one element per border each; the kernels run in their order, and there are fewer than
+    // 2³¹ - 1 borders, because each has a node of its own.
     unsafe {
-        hierarchy::link_parents::launch(
+        link_parents::launch_threads(
             on,
-            grid,
+            n,
             found.kinds.view(),
             found.previous_in_row.view(),
             links.view_mut(),
-            count,
         )?;
-        hierarchy::resolve_parents::launch(on, grid, links.view_mut(), count)?;
-        hierarchy::choose_parents::launch(
+        resolve_parents::launch_threads(on, n, links.view_mut())?;
+        choose_parents::launch_threads(
             on,
-            grid,
+            n,
             found.kinds.view(),
             links.view(),
             keys.view_mut(),
             borders.view_mut(),
-            count,
-            levels as u32,
+            levels,
         )?;
     }
     // planted: sort-passes
-    Sorter::new(gpu, count)?.sort_pairs(&mut keys, &mut borders, hierarchy::largest_key(count))?;
+    Sorter::new(gpu, count)?.sort_pairs(&mut keys, &mut borders, largest_key(count))?;
 
     let mut parents = gpu.alloc(n)?;
     let mut first_children = gpu.alloc(n + 1)?;
@@ -70,42 +72,44 @@ pub(super) fn arrange<G: Gpu>(
     let mut previous = gpu.alloc(n)?;
     let mut places = gpu.alloc(n)?;
     let mut kept = gpu.alloc_zeroed(1)?;
-    // SAFETY: lengths and contents as the kernel asks.
+    // SAFETY: lengths and contents are those that the kernel asks for.
     unsafe {
-        hierarchy::link_siblings::launch(
+        link_siblings::launch_threads(
             on,
-            grid,
+            n,
             keys.view(),
             borders.view(),
-            parents.view_mut(),
-            first_children.view_mut(),
-            next.view_mut(),
-            previous.view_mut(),
+            ForestMut {
+                parents: parents.view_mut(),
+                first_children: first_children.view_mut(),
+                next: next.view_mut(),
+                previous: previous.view_mut(),
+            },
             places.view_mut(),
             kept.view_mut(),
-            count,
         )?;
     }
+    let forest = Forest {
+        parents: parents.view(),
+        first_children: first_children.view(),
+        next: next.view(),
+        previous: previous.view(),
+    };
     if matches!(retrieval, Retrieval::Ccomp | Retrieval::Tree) {
         let mut tour = gpu.alloc(2 * n)?;
-        // SAFETY: two elements for each border, of which none is left out.
+        // SAFETY: two elements per border, of which none is left out.
         unsafe {
-            hierarchy::link_euler_tour::launch(
+            link_euler_tour::launch_threads(
                 on,
                 // planted: tour-grid
-                blocks(2 * count),
-                parents.view(),
-                first_children.view(),
-                next.view(),
+                2 * n,
+                forest,
                 tour.view_mut(),
-                count,
             )?;
         }
         let tour = rank_lists(gpu, tour)?;
         // SAFETY: as above; the tour has been ranked.
-        unsafe {
-            hierarchy::place_by_rank::launch(on, grid, tour.view(), places.view_mut(), count)?;
-        }
+        unsafe { place_by_rank::launch_threads(on, n, tour.view(), places.view_mut())? };
     }
 
     // Only without levels are borders left out.
@@ -117,22 +121,20 @@ pub(super) fn arrange<G: Gpu>(
     let mut hierarchy = gpu.alloc(4 * kept)?;
     // planted: offsets-zero
     let mut offsets = gpu.alloc_zeroed(kept + 1)?;
-    // SAFETY: places are below `kept`; lengths as the kernel asks.
+    // SAFETY: places are below `kept`; lengths are those that the kernel asks for.
     unsafe {
-        hierarchy::write_rows::launch(
+        write_rows::launch_threads(
             on,
-            grid,
+            n,
             found.kinds.view(),
             found.lengths.view(),
-            parents.view(),
-            first_children.view(),
-            next.view(),
-            previous.view(),
+            forest,
             places.view(),
-            kinds.view_mut(),
-            hierarchy.view_mut(),
-            offsets.view_mut(),
-            count,
+            Rows {
+                kinds: kinds.view_mut(),
+                links: hierarchy.view_mut(),
+                lengths: offsets.view_mut(),
+            },
         )?;
     }
     let points = scan_counts(gpu, &mut offsets)?;

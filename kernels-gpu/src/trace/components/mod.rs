@@ -1,26 +1,26 @@
-//! Tracing by components: boundary extraction, component analysis by union-find, starting points.
+//! Tracing by components: boundary extraction, component analysis by union-find, starting points,
+//! and following all borders at once.
 //!
-//! The flow is that of "G-Contour: GPU Accelerated Contour Tracing For Large-Scale Layouts" (Yin et al., 2025), but what
-//! is joined are not boundary pixels: they are [nodes](crate::trace::pixels), of which each belongs to one border. So holes are
-//! kept, the two borders of a thin wall stay apart, and a border that passes a pixel several times is whole.
+//! The stages are those of Yin et al., "G-Contour: GPU Accelerated Contour Tracing For Large-Scale
+//! Layouts" (2025). What is joined are not boundary pixels, though, but
+//! [nodes](crate::trace::node_bits), of which each belongs to one border. So holes are kept, the
+//! two borders of a thin wall stay apart, and a border that passes a pixel several times is one.
 //!
 //! | kernel | stage | reads, writes |
 //! | --- | --- | --- |
-//! | [`count_nodes`](fn@count_nodes) | boundary extraction | 1 bit a pixel; 8 bytes a word |
-//! | [`list_nodes`](fn@list_nodes) | " | 1 bit a pixel; 8 bytes a node |
-//! | [`join_nodes`](fn@join_nodes) | component analysis | the words around each node, and what its union touches |
-//! | [`flatten_nodes`](fn@flatten_nodes) | " , points a border | the parents on the way to the root; 4 bytes a node |
-//! | [`select_starts`](fn@select_starts) | starting points, one a border | 1 bit a node, and for each border a part of its row |
+//! | [`count_nodes`](fn@nodes::count_nodes) | boundary extraction | 1 bit per pixel; 8 bytes per word |
+//! | [`list_nodes`](fn@nodes::list_nodes) | " | 1 bit per pixel; 8 bytes per node |
+//! | [`join_nodes`](fn@join::join_nodes) | component analysis | the words around each node, and what its union touches |
+//! | [`flatten_nodes`](fn@join::flatten_nodes) | " , points per border | the parents on the way to the root; 4 bytes per node |
+//! | [`select_starts`](fn@join::select_starts) | one starting point per border | 1 bit per node, and for each border a part of its row |
+//! | those of [`follow`] | points | the words around each node; 8 bytes per point |
 //!
-//! Between the first two, a scan of the counts numbers the nodes; after `flatten_nodes`, one of the roots' counts
-//! numbers the borders. Nothing has a guessed capacity: counts come before what is written. [`search`](super::search) then
-//! writes the points.
+//! Between the first two, a scan of the counts gives each word the index of its first node; after
+//! `flatten_nodes`, a scan of the roots' counts gives each border its index. No capacity is
+//! guessed: everything is counted before it is written.
 //!
-//! A set's root is its smallest node, and so the border's start: the atomic minimum of the union-find selects it.
-//!
-//! `edges` in the arguments is 0 for borders over pixel centres. Else they run along pixels' sides, for which `labels` are
-//! the labels of the 4-connected components; they decide which way a border goes where two pixels of one
-//! component touch at a corner.
+//! A set's root is its smallest node, and so the border's start: the atomic minimum of the
+//! union-find selects it.
 
 pub mod follow;
 pub mod join;
@@ -30,28 +30,70 @@ mod walk;
 use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
 
-/// No border.
-pub const NO_BORDER: u32 = u32::MAX;
+/// The nodes of an image, in order.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct NodeList<'a> {
+    /// The index of each word's first W or E node, then of each word's first N or S node.
+    pub first: View<'a, u32>,
+    /// Each node: 4 times its pixel's index, plus its [`Kind`](crate::trace::node_bits::Kind).
+    pub entries: View<'a, u32>,
+}
 
-/// Threads per block of all kernels here.
-const BLOCK: u32 = 256;
+impl NodeList<'_> {
+    /// How many there are.
+    #[inline(always)]
+    fn len(&self) -> u32 {
+        self.entries.len() as u32
+    }
+}
 
-/// Blocks for so many threads.
-#[must_use]
-pub const fn blocks(threads: u32) -> u32 {
-    threads.div_ceil(BLOCK)
+/// A set of nodes as bits, one per node, whose members have indices of their own.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct RankedBits<'a> {
+    /// [`bit_words`] words.
+    pub bits: View<'a, u32>,
+    /// The number of members before each word.
+    pub ranks: View<'a, u32>,
+}
+
+impl RankedBits<'_> {
+    /// Whether node `at` is a member.
+    #[inline(always)]
+    fn contains(&self, at: u32) -> bool {
+        self.bits.ldg(at / WARP_SIZE) >> (at % WARP_SIZE) & 1 != 0
+    }
+
+    /// The number of members before node `at`: a member's own index.
+    #[inline(always)]
+    fn rank(&self, at: u32) -> u32 {
+        let word = at / WARP_SIZE;
+        let below = (1u32 << (at % WARP_SIZE)) - 1;
+        self.ranks.ldg(word) + (self.bits.ldg(word) & below).count_ones()
+    }
+}
+
+/// The sets that nodes have been joined to, one per border.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct JoinedNodes<'a> {
+    /// Each node's root.
+    pub parents: View<'a, u32>,
+    /// The roots. A root's rank is the index of its border.
+    pub roots: RankedBits<'a>,
+}
+
+impl JoinedNodes<'_> {
+    /// The index of the border that a node belongs to.
+    #[inline(always)]
+    fn border_of(&self, node: u32) -> u32 {
+        self.roots.rank(self.parents.ldg(node))
+    }
 }
 
 /// Words of one bit for each of `nodes` nodes.
 #[must_use]
 pub const fn bit_words(nodes: u32) -> u32 {
     nodes.div_ceil(WARP_SIZE)
-}
-
-/// How many of `bits` are set before bit `at`; `ranks` has the number of those before each word.
-#[inline(always)]
-pub(super) fn rank(bits: View<'_, u32>, ranks: View<'_, u32>, at: u32) -> u32 {
-    let word = at / WARP_SIZE;
-    let below = (1u32 << (at % WARP_SIZE)) - 1;
-    ranks.ldg(word) + (bits.ldg(word) & below).count_ones()
 }

@@ -1,14 +1,16 @@
-//! What borders are made of: nodes, which node comes next, and the points that belong to one.
+//! From a node of a border to the next one, and the points that belong to a node.
 //!
-//! NodeWalk run over pixel centers, or along pixels' sides: see [`pixels`](crate::trace::pixels).
+//! Borders run over pixel centers, or along pixels' edges: see
+//! [`node_bits`](crate::trace::node_bits).
 
 use cuda_std::prelude::*;
 
 use crate::trace::neighbours::{after, before, step};
 use crate::trace::node_bits::{Kind, NodeBits, kind_after};
-use crate::trace::pixels::{Pixels, Raster};
+use crate::trace::options::{Approximation, Geometry};
+use crate::trace::pixels::TracedImage;
 
-/// A node: a pixel and what it is named by.
+/// A node by its name: a pixel and a kind.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct NamedNode {
     pub(super) x: u32,
@@ -16,37 +18,29 @@ pub(super) struct NamedNode {
     pub(super) kind: Kind,
 }
 
-/// NodeWalk over pixel centers, or along pixels' sides.
+/// How borders go from node to node.
 #[derive(Clone, Copy)]
 pub(super) struct NodeWalk<'a> {
-    pub(super) pixels: Pixels<'a>,
-    labels: View<'a, u32>,
-    pub(super) edges: bool,
+    image: TracedImage<'a>,
 }
 
 impl<'a> NodeWalk<'a> {
     #[inline(always)]
-    pub(super) fn new(
-        image: View<'a, u64>,
-        labels: View<'a, u32>,
-        raster: Raster,
-        edges: u32,
-    ) -> Self {
-        Self {
-            pixels: Pixels {
-                words: image,
-                raster,
-            },
-            labels,
-            edges: edges != 0,
-        }
+    pub(super) const fn new(image: TracedImage<'a>) -> Self {
+        Self { image }
+    }
+
+    /// Whether borders run along edges.
+    #[inline(always)]
+    fn along_edges(&self) -> bool {
+        self.image.geometry == Geometry::Edges
     }
 
     /// The nodes of a word's pixels.
     #[inline(always)]
     pub(super) fn nodes(&self, word_x: u32, y: u32) -> NodeBits {
-        let around = self.pixels.around(word_x, y);
-        if self.edges {
+        let around = self.image.pixels.around(word_x, y);
+        if self.along_edges() {
             // A ring has its W and E sides as nodes.
             NodeBits {
                 n: 0,
@@ -58,10 +52,10 @@ impl<'a> NodeWalk<'a> {
         }
     }
 
-    /// The number of a node, from the number of its word's first node.
+    /// The index of a node, from the index of each word's first node.
     #[inline(always)]
     pub(super) fn index(&self, first: View<'_, u32>, node: NamedNode) -> u32 {
-        let raster = self.pixels.raster;
+        let raster = self.image.pixels.raster;
         let nodes = self.nodes(node.x / 64, node.y);
         let bit = node.x % 64;
         let below = (1u64 << bit) - 1;
@@ -80,7 +74,7 @@ impl<'a> NodeWalk<'a> {
     /// A node from its list entry.
     #[inline(always)]
     pub(super) fn node(&self, entry: u32) -> NamedNode {
-        let (x, y) = self.pixels.raster.split(entry >> 2);
+        let (x, y) = self.image.pixels.raster.split(entry >> 2);
         NamedNode {
             x,
             y,
@@ -91,10 +85,10 @@ impl<'a> NodeWalk<'a> {
     /// The node whose gap holds the E neighbour of pixel `(x, y)`, which is background.
     #[inline(always)]
     pub(super) fn at_east_side(&self, x: u32, y: u32) -> NamedNode {
-        let kind = if self.edges {
+        let kind = if self.along_edges() {
             Kind::E
         } else {
-            self.pixels.around(x / 64, y).kind_at_e(x % 64)
+            self.image.pixels.around(x / 64, y).kind_at_e(x % 64)
         };
         NamedNode { x, y, kind }
     }
@@ -102,10 +96,10 @@ impl<'a> NodeWalk<'a> {
     /// The node that the border visits next.
     #[inline(always)]
     pub(super) fn successor(&self, node: NamedNode) -> NamedNode {
-        if self.edges {
+        if self.along_edges() {
             return self.next_side(node).0;
         }
-        let neighbours = self.pixels.neighbours(node.x, node.y);
+        let neighbours = self.image.pixels.neighbours(node.x, node.y);
         if neighbours == 0 {
             return node;
         }
@@ -115,46 +109,39 @@ impl<'a> NodeWalk<'a> {
         NamedNode {
             x,
             y,
-            kind: kind_after(self.pixels.neighbours(x, y), out ^ 4),
+            kind: kind_after(self.image.pixels.neighbours(x, y), out ^ 4),
         }
     }
 
-    /// How many of the border's points are a node's; only those where the border turns if `simple`.
+    /// How many of the border's points are a node's.
     #[inline(always)]
-    pub(super) fn points(&self, node: NamedNode, simple: bool) -> u32 {
-        if self.edges {
+    pub(super) fn points(&self, node: NamedNode, approximation: Approximation) -> u32 {
+        if self.along_edges() {
             return if self.next_side(node).1.is_some() {
                 2
             } else {
                 0
             };
         }
-        let neighbours = self.pixels.neighbours(node.x, node.y);
-        if !simple || neighbours == 0 {
+        let neighbours = self.image.pixels.neighbours(node.x, node.y);
+        if approximation == Approximation::None || neighbours == 0 {
             return 1;
         }
         let direction = node.kind.direction();
         u32::from(after(neighbours, direction) != before(neighbours, direction) ^ 4)
     }
 
-    /// Whether pixels `(x, y)` and `(u, v)`, which touch at a corner, are of one 4-connected component.
-    #[inline(always)]
-    fn joined(&self, x: u32, y: u32, u: u32, v: u32) -> bool {
-        let width = self.pixels.raster.width;
-        // planted: saddle
-        self.labels.ldg(y * width + x) == self.labels.ldg(v * width + u)
-    }
-
-    /// The vertical side after this one on its ring; and if they do not meet end to end, the corners where this one
-    /// ends and the next begins.
+    /// The vertical side after this one on its ring; and if the two do not meet end to end, the
+    /// corners where this one ends and the next begins.
     ///
-    /// A ring runs down W sides and up E sides, foreground on its left. `(x, y)` is also the upper left corner of pixel
-    /// `(x, y)`. What lies outside the image has wrapped around, and is background.
+    /// A ring runs down W sides and up E sides, foreground on its left. Corner `(x, y)` is the
+    /// upper left one of pixel `(x, y)`. What lies outside the image has wrapped around, and is
+    /// background.
     #[inline(always)]
     fn next_side(&self, side: NamedNode) -> (NamedNode, Option<[(u32, u32); 2]>) {
         let NamedNode { x, y, kind } = side;
         let at = |x, y, kind| NamedNode { x, y, kind };
-        let set = |x, y| self.pixels.is_set(x, y);
+        let set = |x, y| self.image.pixels.is_set(x, y);
         // The corner where the side ends, and whether the ring goes on eastward from there.
         let (corner_x, corner_y, east);
         if kind == Kind::W {
@@ -163,14 +150,14 @@ impl<'a> NodeWalk<'a> {
             if left && !right {
                 return (at(x, y + 1, Kind::W), None);
             }
-            east = !(left || right && self.joined(x, y, x - 1, y + 1));
+            east = !(left || right && self.image.joined(x, y, x - 1, y + 1));
         } else {
             (corner_x, corner_y) = (x + 1, y);
             let (left, right) = (set(x, y.wrapping_sub(1)), set(x + 1, y.wrapping_sub(1)));
             if left && !right {
                 return (at(x, y - 1, Kind::E), None);
             }
-            east = right && (left || self.joined(x, y, x + 1, y - 1));
+            east = right && (left || self.image.joined(x, y, x + 1, y - 1));
         }
         let up = corner_y.wrapping_sub(1);
         let (end, next);
@@ -178,7 +165,7 @@ impl<'a> NodeWalk<'a> {
             // Foreground above, background below.
             end = self.run_end_east(corner_x, up, corner_y);
             let (left, right) = (set(end, up), set(end, corner_y));
-            next = if right && (left || self.joined(end - 1, up, end, corner_y)) {
+            next = if right && (left || self.image.joined(end - 1, up, end, corner_y)) {
                 at(end, corner_y, Kind::W)
             } else {
                 at(end - 1, up, Kind::E)
@@ -188,7 +175,7 @@ impl<'a> NodeWalk<'a> {
             end = self.run_end_west(corner_x, corner_y, up);
             let before = end.wrapping_sub(1);
             let (left, right) = (set(before, corner_y), set(before, up));
-            next = if right && (left || self.joined(end, corner_y, before, up)) {
+            next = if right && (left || self.image.joined(end, corner_y, before, up)) {
                 at(before, up, Kind::E)
             } else {
                 at(end, corner_y, Kind::W)
@@ -197,13 +184,16 @@ impl<'a> NodeWalk<'a> {
         (next, Some([(corner_x, corner_y), (end, corner_y)]))
     }
 
-    /// The first column after `x` at which row `set` is not foreground above (or below) background of row `clear`.
+    /// The first column after `x` at which row `set` is not foreground above (or below) background
+    /// of row `clear`.
     #[inline(always)]
     fn run_end_east(&self, x: u32, set: u32, clear: u32) -> u32 {
         let mut word_x = x / 64;
         let mut from = u64::MAX << (x % 64);
         loop {
-            let ends = !(self.pixels.word(word_x, set) & !self.pixels.word(word_x, clear)) & from;
+            let ends = !(self.image.pixels.word(word_x, set)
+                & !self.image.pixels.word(word_x, clear))
+                & from;
             if ends != 0 {
                 return word_x * 64 + ends.trailing_zeros();
             }
@@ -213,15 +203,17 @@ impl<'a> NodeWalk<'a> {
         }
     }
 
-    /// The column after the last one before `x` at which row `set` is not foreground beside background of row `clear`.
+    /// The column after the last one before `x` at which row `set` is not foreground above (or
+    /// below) background of row `clear`.
     #[inline(always)]
     fn run_end_west(&self, x: u32, set: u32, clear: u32) -> u32 {
         let last = x - 1;
         let mut word_x = last / 64;
         let mut through = u64::MAX >> (63 - last % 64);
         loop {
-            let ends =
-                !(self.pixels.word(word_x, set) & !self.pixels.word(word_x, clear)) & through;
+            let ends = !(self.image.pixels.word(word_x, set)
+                & !self.image.pixels.word(word_x, clear))
+                & through;
             if ends != 0 {
                 return word_x * 64 + 64 - ends.leading_zeros();
             }
@@ -239,7 +231,7 @@ impl<'a> NodeWalk<'a> {
         let mut word_x = x / 64;
         let mut below = (1u64 << (x % 64)) - 1;
         loop {
-            let word = self.pixels.word(word_x, y) & below;
+            let word = self.image.pixels.word(word_x, y) & below;
             if word != 0 {
                 return Some(word_x * 64 + 63 - word.leading_zeros());
             }
@@ -258,7 +250,7 @@ impl<'a> NodeWalk<'a> {
         let mut word_x = x / 64;
         let mut through = u64::MAX >> (63 - x % 64);
         loop {
-            let zeros = !self.pixels.word(word_x, y) & through;
+            let zeros = !self.image.pixels.word(word_x, y) & through;
             if zeros != 0 {
                 return word_x * 64 + 64 - zeros.leading_zeros();
             }
@@ -276,7 +268,7 @@ impl<'a> NodeWalk<'a> {
 pub(super) struct Cursor {
     /// Where it is.
     pub(super) node: NamedNode,
-    /// Over pixel centres: the pixel's neighbours, and the direction back.
+    /// Over pixel centers: the pixel's neighbours, and the direction back.
     neighbours: u32,
     back: u32,
 }
@@ -292,15 +284,15 @@ impl NodeWalk<'_> {
     /// A node's entry in the list.
     #[inline(always)]
     pub(super) fn entry(&self, node: NamedNode) -> u32 {
-        (node.y * self.pixels.raster.width + node.x) << 2 | node.kind as u32
+        self.image.pixels.raster.pixel(node.x, node.y) << 2 | node.kind as u32
     }
 
     /// A border at one of its nodes.
     #[inline(always)]
     pub(super) fn cursor(&self, node: NamedNode) -> Cursor {
         let (mut neighbours, mut back) = (0, 0);
-        if !self.edges {
-            neighbours = self.pixels.neighbours(node.x, node.y);
+        if !self.along_edges() {
+            neighbours = self.image.pixels.neighbours(node.x, node.y);
             back = before(neighbours, node.kind.direction());
         }
         Cursor {
@@ -310,15 +302,15 @@ impl NodeWalk<'_> {
         }
     }
 
-    /// Moves on to the next node. Gives the points of the one that it leaves: only those where the border turns if `simple`.
+    /// Moves on to the next node. Gives the points of the one that it leaves.
     #[inline(always)]
-    pub(super) fn advance(&self, cursor: &mut Cursor, simple: bool) -> Points {
+    pub(super) fn advance(&self, cursor: &mut Cursor, approximation: Approximation) -> Points {
         let Cursor {
             node,
             neighbours,
             back,
         } = *cursor;
-        if self.edges {
+        if self.along_edges() {
             let (next, corners) = self.next_side(node);
             cursor.node = next;
             return match corners {
@@ -338,7 +330,7 @@ impl NodeWalk<'_> {
         let (dx, dy) = step(out);
         let (x, y) = (node.x.wrapping_add(dx), node.y.wrapping_add(dy));
         let back_to_here = out ^ 4;
-        let next_neighbours = self.pixels.neighbours(x, y);
+        let next_neighbours = self.image.pixels.neighbours(x, y);
         *cursor = Cursor {
             node: NamedNode {
                 x,
@@ -349,7 +341,7 @@ impl NodeWalk<'_> {
             back: back_to_here,
         };
         Points {
-            count: u32::from(!simple || out != back ^ 4),
+            count: u32::from(approximation == Approximation::None || out != back ^ 4),
             points,
         }
     }

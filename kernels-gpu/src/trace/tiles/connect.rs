@@ -2,23 +2,25 @@
 
 use cuda_std::prelude::*;
 
-use super::grid::{CODES, NONE, Rectangle, Stage, TileGrid};
+use super::grid::{CODES, NONE, Pairs, Rectangle, Stage, TileGrid};
 use super::track::Open;
 use super::walk::moved;
 use crate::primitives::quotient;
+use crate::trace::pixels::Raster;
 
 /// Two rectangles that are joined.
 #[derive(Clone, Copy)]
 struct Pair<'a> {
-    grid: TileGrid,
-    vertical: bool,
+    raster: Raster,
+    pairs: Pairs,
     first: Rectangle,
     second: Rectangle,
-    /// The open borders of both, and where each one's begin.
+    /// The open borders of both, and the index of each one's first.
     open: View<'a, Open>,
     first_begin: u32,
     second_begin: u32,
-    /// Which of them comes in by each node at the side that they share; the pair's part begins at `entries_begin`.
+    /// Which of them comes in by each node at the side that the two share; the pair's part begins
+    /// at `entries_begin`.
     entries: ViewMut<'a, u32>,
     entries_begin: usize,
     next: ViewMut<'a, u32>,
@@ -30,7 +32,7 @@ impl Pair<'_> {
         if second { self.second } else { self.first }
     }
 
-    /// The place among `entries` of a node of one of the two, at the side that they share.
+    /// The index in `entries` of a node of one of the two, at the side that they share.
     #[inline(always)]
     fn entry_at(&self, x: u32, y: u32, code: u32, second: bool) -> usize {
         let Rectangle {
@@ -39,10 +41,9 @@ impl Pair<'_> {
             top,
             bottom,
         } = self.rectangle(second);
-        let (along, length) = if self.vertical {
-            (x.wrapping_sub(left), right.wrapping_sub(left))
-        } else {
-            (y.wrapping_sub(top), bottom.wrapping_sub(top))
+        let (along, length) = match self.pairs {
+            Pairs::OneAboveTheOther => (x.wrapping_sub(left), right.wrapping_sub(left)),
+            Pairs::SideBySide => (y.wrapping_sub(top), bottom.wrapping_sub(top)),
         };
         let along = if second {
             length.wrapping_add(along)
@@ -53,10 +54,11 @@ impl Pair<'_> {
             .wrapping_add(along as usize * CODES as usize + (code % CODES) as usize)
     }
 
-    /// The place among `entries` of a border's first node, if it comes from the other of the two.
+    /// The index in `entries` of a border's first node, if the border comes from the other
+    /// rectangle.
     #[inline(always)]
     fn entry_of(&self, open: &Open, second: bool) -> Option<usize> {
-        let (x, y) = self.grid.raster.split(open.entry);
+        let (x, y) = self.raster.split(open.entry);
         let (from_x, from_y) = moved(x, y, open.entry_code >> 8);
         let code = open.entry_code & 0xff;
         self.rectangle(!second)
@@ -64,14 +66,14 @@ impl Pair<'_> {
             .then(|| self.entry_at(x, y, code, second))
     }
 
-    /// Follows a border that begins in one of the two, and links what continues it. Says whether it comes back to its
-    /// start, whose entry has been taken.
+    /// Follows a border that begins in one of the two, and links what continues it. Returns whether
+    /// the border comes back to its start; the start's entry has been taken before.
     #[inline(always)]
     fn follow(&self, border: &mut Open, second: bool) -> bool {
         let mut second = second;
         loop {
             second = !second;
-            let (x, y) = self.grid.raster.split(border.exit);
+            let (x, y) = self.raster.split(border.exit);
             if !self.rectangle(second).contains(x, y) {
                 return false;
             }
@@ -82,8 +84,8 @@ impl Pair<'_> {
             }
             self.entries.st(at, NONE);
             let next = self.open.ldg(i);
-            self.next.st(border.last, next.first);
-            border.last = next.last;
+            self.next.st(border.last_fragment, next.first_fragment);
+            border.last_fragment = next.last_fragment;
             border.exit = next.exit;
             border.exit_code = next.exit_code;
             // planted: rectangle-key
@@ -95,29 +97,51 @@ impl Pair<'_> {
     }
 }
 
-/// Joins pairs of rectangles: links the borders that go from one to the other. Those that stay open go to `joined`, those
-/// that are closed get their key.
+/// The open borders of all rectangles.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct OpenLists<'a> {
+    /// Those of the rectangles so far.
+    pub open: View<'a, Open>,
+    /// As long as `open`: gets those of the joined rectangles.
+    pub joined: ViewMut<'a, Open>,
+    /// For each tile, the index of the first one of the rectangle that it is the first tile of.
+    pub first: View<'a, u32>,
+    /// For each such tile, how many the rectangle has.
+    pub counts: ViewMut<'a, u32>,
+}
+
+/// How fragments are linked, and which borders are closed.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct LinksMut<'a> {
+    /// For each fragment, the one that continues it.
+    pub next: ViewMut<'a, u32>,
+    /// For each fragment, the key of the closed border that is discovered in it, or [`NONE`].
+    pub keys: ViewMut<'a, u32>,
+}
+
+/// Joins pairs of rectangles: links the borders that go from one to the other. Those that stay open
+/// go to the list of the joined rectangle; those that are closed get their key.
 ///
-/// One thread a pair, in a block of its own: [`TileGrid::pairs`] blocks. Reads each open border 3 times, 32 bytes; writes as much
-/// once, and 8 bytes an entry.
+/// Launch: one block of one thread per pair. Reads each open border 3 times, 32 bytes; writes as
+/// much once, and 8 bytes per entry.
 ///
 /// # Safety
 ///
-/// `open` and `joined` have an element for each open fragment, `first_open` and `counts` one a rectangle: each rectangle's
-/// open borders begin in `open` where `first_open` says for its first tile, and `counts` says there how many there are:
-/// at first, what [`track_count`](fn@track_count) has counted. Stages follow each other as [`TileGrid::stages`] says, each with
-/// `open` and `joined` exchanged. `entries` has at least [`entries_len`](TileGrid::entries_len) elements, all [`NONE`], which they
-/// are again afterwards; `next` and `keys` are those of [`track_write`](fn@track_write). Nothing else uses any of them
-/// meanwhile.
+/// | argument | contents |
+/// | --- | --- |
+/// | `lists`, `links` | at the first stage, those that [`track_write`](fn@super::track::track_write) gave; then those of the stage before, with `open` and `joined` exchanged |
+/// | `entries` | at least [`entries_len`](TileGrid::entries_len) elements, all [`NONE`], which they are again afterwards |
+/// | `stage` | those of [`TileGrid::stages`], in their order |
+///
+/// Nothing else uses the views meanwhile.
 #[kernel(block = 1)]
 pub unsafe fn connect(
-    open: View<'_, Open>,
-    joined: ViewMut<'_, Open>,
-    first_open: View<'_, u32>,
-    counts: ViewMut<'_, u32>,
+    lists: OpenLists<'_>,
+    links: LinksMut<'_>,
     entries: ViewMut<'_, u32>,
-    next: ViewMut<'_, u32>,
-    keys: ViewMut<'_, u32>,
+    raster: Raster,
     grid: TileGrid,
     stage: Stage,
 ) {
@@ -129,29 +153,28 @@ pub unsafe fn connect(
     let first_tile = index * 2 * unit;
     let second_tile = first_tile + unit;
     let rectangle = |tile: u32| {
-        let column = quotient(tile, grid.rows);
-        let row = tile.wrapping_sub(column.wrapping_mul(grid.rows));
-        if stage.vertical != 0 {
-            grid.rectangle(column, row, 1, stage.across)
-        } else {
-            grid.rectangle(column, 0, stage.across, grid.rows)
+        let (column, row) = grid.split(tile);
+        match stage.pairs {
+            Pairs::OneAboveTheOther => grid.rectangle(raster, column, row, 1, stage.across),
+            Pairs::SideBySide => grid.rectangle(raster, column, 0, stage.across, grid.rows),
         }
     };
+    let open = lists.open;
     let pair = Pair {
-        grid,
-        vertical: stage.vertical != 0,
+        raster,
+        pairs: stage.pairs,
         first: rectangle(first_tile),
         second: rectangle(second_tile),
         open,
-        first_begin: first_open.ldg(first_tile),
-        second_begin: first_open.ldg(second_tile),
+        first_begin: lists.first.ldg(first_tile),
+        second_begin: lists.first.ldg(second_tile),
         entries,
-        entries_begin: index as usize * grid.pair_entries(stage),
-        next,
+        entries_begin: index as usize * grid.pair_entries(raster, stage),
+        next: links.next,
     };
     // The borders of the first, then those of the second.
-    let first_count = counts.ld(first_tile);
-    let count = first_count.wrapping_add(counts.ld(second_tile));
+    let first_count = lists.counts.ld(first_tile);
+    let count = first_count.wrapping_add(lists.counts.ld(second_tile));
     let border = |i: u32| {
         let second = i >= first_count;
         let at = if second {
@@ -179,12 +202,14 @@ pub unsafe fn connect(
         let mut from = open.ldg(at);
         if pair.entry_of(&from, second).is_none() {
             pair.follow(&mut from, second);
-            joined.st(written, from);
+            lists.joined.st(written, from);
             written = written.wrapping_add(1);
         }
         i += 1;
     }
-    counts.st(first_tile, written.wrapping_sub(pair.first_begin));
+    lists
+        .counts
+        .st(first_tile, written.wrapping_sub(pair.first_begin));
 
     // What is left is closed.
     let mut i = 0;
@@ -196,8 +221,8 @@ pub unsafe fn connect(
         {
             entries.st(entry, NONE);
             pair.follow(&mut from, second);
-            next.st(from.last, from.first);
-            keys.st(from.leader, from.key);
+            links.next.st(from.last_fragment, from.first_fragment);
+            links.keys.st(from.leader, from.key);
         }
         i += 1;
     }

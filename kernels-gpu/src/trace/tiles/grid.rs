@@ -8,42 +8,37 @@ use crate::trace::pixels::Raster;
 /// Nothing: no side, no fragment, no entry.
 pub const NONE: u32 = u32::MAX;
 
-/// Numbers of entries into a pixel over one side of a rectangle: the two low bits of their nodes' codes.
+/// The number of nodes by which borders come to a pixel over one side of a rectangle: the nodes
+/// differ in the two low bits of their codes.
 pub(super) const CODES: u32 = 4;
 
-/// An image, how its borders go, and its rectangles, counted column by column.
+/// The division of an image into rectangles, counted column by column.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod)]
 pub struct TileGrid {
-    /// The image's size.
-    pub raster: Raster,
     /// NX, the number of rectangles along x: a power of two.
     pub columns: u32,
     /// NY, the number of rectangles along y: a power of two.
     pub rows: u32,
-    /// Pixels in a row of a rectangle.
+    /// The width of a rectangle, in pixels.
     pub tile_width: u32,
-    /// Rows of a rectangle.
+    /// The height of a rectangle, in pixels.
     pub tile_height: u32,
-    /// Whether borders go along the pixels' edges: 0 or 1.
-    pub edges: u32,
 }
 
 impl TileGrid {
-    /// The grid of an image in `columns × rows` rectangles, of which there are at most as many as pixels.
+    /// The division into `columns × rows` rectangles, of which there are at most as many as pixels.
     #[must_use]
-    pub const fn new(raster: Raster, columns: u32, rows: u32, edges: bool) -> Self {
+    pub const fn new(raster: Raster, columns: u32, rows: u32) -> Self {
         Self {
-            raster,
             columns,
             rows,
             tile_width: raster.width.div_ceil(columns),
             tile_height: raster.height.div_ceil(rows),
-            edges: edges as u32,
         }
     }
 
-    /// Rectangles: blocks of [`track_count`](fn@track_count) and [`track_write`](fn@track_write).
+    /// The number of rectangles.
     #[must_use]
     pub const fn tiles(self) -> u32 {
         self.columns * self.rows
@@ -51,76 +46,102 @@ impl TileGrid {
 
     /// The stages of connection, first to last.
     pub fn stages(self) -> impl Iterator<Item = Stage> {
-        let stages = |along: u32, vertical| {
+        let stages = |along: u32, pairs| {
             (0..along.trailing_zeros()).map(move |stage| Stage {
                 across: 1 << stage,
-                vertical,
+                pairs,
             })
         };
-        stages(self.rows, 1).chain(stages(self.columns, 0))
+        stages(self.rows, Pairs::OneAboveTheOther).chain(stages(self.columns, Pairs::SideBySide))
     }
 
-    /// The pairs of rectangles that a stage joins: blocks of [`connect`](fn@connect).
+    /// The number of pairs of rectangles that a stage joins.
     #[must_use]
     pub const fn pairs(self, stage: Stage) -> u32 {
         self.tiles() / (2 * self.unit(stage))
     }
 
-    /// Length of `entries` for a stage.
+    /// The number of entries that a stage needs.
     #[must_use]
-    pub const fn entries_len(self, stage: Stage) -> usize {
-        self.pairs(stage) as usize * self.pair_entries(stage)
+    pub const fn entries_len(self, raster: Raster, stage: Stage) -> usize {
+        self.pairs(stage) as usize * self.pair_entries(raster, stage)
     }
 
-    /// The rectangles that make up one of a pair.
+    /// The number of tiles in each rectangle of a pair.
+    #[inline(always)]
     pub(super) const fn unit(self, stage: Stage) -> u32 {
-        if stage.vertical != 0 {
-            stage.across
-        } else {
-            stage.across * self.rows
+        match stage.pairs {
+            Pairs::OneAboveTheOther => stage.across,
+            Pairs::SideBySide => stage.across * self.rows,
         }
     }
 
-    /// The entries of a pair.
-    pub(super) const fn pair_entries(self, stage: Stage) -> usize {
-        let along = if stage.vertical != 0 {
-            self.tile_width
-        } else {
-            self.raster.height
+    /// The number of entries of one pair.
+    #[inline(always)]
+    pub(super) const fn pair_entries(self, raster: Raster, stage: Stage) -> usize {
+        let along = match stage.pairs {
+            Pairs::OneAboveTheOther => self.tile_width,
+            Pairs::SideBySide => raster.height,
         };
         2 * CODES as usize * along as usize
     }
 
-    /// The pixels of the rectangles from column and row on, so many of them along x and y.
+    /// The pixels of `columns × rows` tiles, the first of them in column `column` and row `row`.
     #[inline(always)]
-    pub(super) fn rectangle(self, column: u32, row: u32, columns: u32, rows: u32) -> Rectangle {
+    pub(super) fn rectangle(
+        self,
+        raster: Raster,
+        column: u32,
+        row: u32,
+        columns: u32,
+        rows: u32,
+    ) -> Rectangle {
         // Below 2³²: a tile is at most its image, and the last ones reach less than twice as far.
         let end = |tiles: u32, size: u32, end: u32| tiles.wrapping_mul(size).min(end);
         Rectangle {
-            left: end(column, self.tile_width, self.raster.width),
-            right: end(column + columns, self.tile_width, self.raster.width),
-            top: end(row, self.tile_height, self.raster.height),
-            bottom: end(row + rows, self.tile_height, self.raster.height),
+            left: end(column, self.tile_width, raster.width),
+            right: end(column + columns, self.tile_width, raster.width),
+            top: end(row, self.tile_height, raster.height),
+            bottom: end(row + rows, self.tile_height, raster.height),
         }
     }
 
+    /// The column and the row of tile `tile`.
     #[inline(always)]
-    pub(super) const fn pixel(self, x: u32, y: u32) -> u32 {
-        y.wrapping_mul(self.raster.width).wrapping_add(x)
+    pub(super) fn split(self, tile: u32) -> (u32, u32) {
+        let column = quotient(tile, self.rows);
+        (column, tile.wrapping_sub(column.wrapping_mul(self.rows)))
+    }
+
+    /// The pixels of tile `tile`.
+    #[inline(always)]
+    pub(super) fn tile(self, raster: Raster, tile: u32) -> Rectangle {
+        let (column, row) = self.split(tile);
+        self.rectangle(raster, column, row, 1, 1)
     }
 }
 
-/// One launch of [`connect`](fn@connect): joins rectangles of `across` along one side.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Pod)]
-pub struct Stage {
-    /// How many of the first rectangles lie along the side on which a pair is joined.
-    pub across: u32,
-    /// Whether the pairs lie one above the other, not side by side: 0 or 1.
-    pub vertical: u32,
+/// How the two rectangles of a pair lie.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, KernelParam)]
+pub enum Pairs {
+    /// The second one below the first.
+    OneAboveTheOther,
+    /// The second one to the right of the first.
+    SideBySide,
 }
 
-/// Some pixels.
+/// One launch of [`connect`](fn@super::connect::connect).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, KernelParam)]
+pub struct Stage {
+    /// The number of tiles along each rectangle of a pair, in the direction in which the two lie.
+    pub across: u32,
+    /// How they lie.
+    pub pairs: Pairs,
+}
+
+/// A rectangle of pixels.
 #[derive(Clone, Copy)]
 pub(super) struct Rectangle {
     pub(super) left: u32,
@@ -135,12 +156,4 @@ impl Rectangle {
         // planted: rectangle-edge
         self.left <= x && x < self.right && self.top <= y && y < self.bottom
     }
-}
-
-/// The pixels of rectangle `tile`.
-#[inline(always)]
-pub(super) fn tile_rectangle(grid: TileGrid, tile: u32) -> Rectangle {
-    let column = quotient(tile, grid.rows);
-    let row = tile.wrapping_sub(column.wrapping_mul(grid.rows));
-    grid.rectangle(column, row, 1, 1)
 }

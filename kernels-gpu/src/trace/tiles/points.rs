@@ -2,65 +2,69 @@
 
 use cuda_std::prelude::*;
 
-use super::gather::{Position, Turns, code_of};
-use super::grid::TileGrid;
-use super::track::Fragment;
+use super::gather::{Fragments, Position, Turns};
 use super::walk::moved;
-use crate::trace::components::NO_BORDER;
+use crate::trace::BLOCK;
+use crate::trace::borders::{Destination, NO_BORDER};
+use crate::trace::options::{Approximation, Geometry};
+use crate::trace::pixels::Raster;
 
-/// Writes the borders' points, (x, y): one a step, or if `simple` those where a border turns. One thread a fragment: reads 1
-/// byte a step, 60 a fragment; writes 8 a point.
+/// Where each fragment's points are on its border.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct FragmentRanks<'a> {
+    /// For each fragment, where its nodes are.
+    pub positions: View<'a, Position>,
+    /// For each fragment, where its turns are. Only used if these are the points.
+    pub turns: View<'a, Turns>,
+}
+
+/// Writes the borders' points. Launch: one thread per fragment, which reads 60 bytes and 1 per
+/// step; writes 8 per point.
 ///
 /// # Safety
 ///
-/// The views are as the kernels before have left them; `turns` is only used if `simple`. `places` has an element a border: its
-/// place in the result, or [`NO_BORDER`] if it is left out; `offsets` has one a place: where its
-/// points begin; and `points` two for each point of those, as many as were counted. Nothing else uses `points` meanwhile.
-#[kernel(block = 256)]
+/// `fragments` and `ranks` are as the kernels before left them, for an image of this size and with
+/// this geometry and approximation. `destination` has room for all points of the borders that have
+/// a place, and nothing else uses it meanwhile.
+#[kernel(block = BLOCK)]
 pub unsafe fn write_points(
-    steps: View<'_, u8>,
-    fragments: View<'_, Fragment>,
-    positions: View<'_, Position>,
-    turns: View<'_, Turns>,
-    places: View<'_, u32>,
-    offsets: View<'_, u32>,
-    points: ViewMut<'_, i32>,
-    count: u32,
-    simple: u32,
-    grid: TileGrid,
+    fragments: Fragments<'_>,
+    ranks: FragmentRanks<'_>,
+    destination: Destination<'_>,
+    raster: Raster,
+    geometry: Geometry,
+    approximation: Approximation,
 ) {
     let index = thread::index_1d();
-    if index >= count {
+    if index >= fragments.len() {
         return;
     }
-    let fragment = fragments.ldg(index);
-    let position = positions.ldg(index);
-    let place = places.ldg(position.border);
+    let fragment = fragments.fragments.ldg(index);
+    let position = ranks.positions.ldg(index);
+    let place = destination.places.ldg(position.border);
     if place == NO_BORDER {
         return;
     }
-    let offset = offsets.ldg(place);
-    let (mut x, mut y) = grid.raster.split(fragment.first);
-    let write = |rank: u32, x: u32, y: u32| {
-        let at = offset.wrapping_add(rank) as usize * 2;
-        points.st_vector(at, [x.cast_signed(), y.cast_signed()]);
-    };
+    let offset = destination.offsets.ldg(place);
+    let (mut x, mut y) = raster.split(fragment.first);
     if fragment.length == 0 {
-        write(0, x, y);
+        destination.write(offset, x, y);
         return;
     }
-    if grid.edges != 0 {
+    if geometry == Geometry::Edges {
         // From the pixel to the corner at which its first side begins.
-        let heading = code_of(steps, &fragment, 0);
+        let heading = fragments.code(&fragment, 0);
         x = x.wrapping_add(u32::from(heading == 2 || heading == 4));
         y = y.wrapping_add(u32::from(heading == 0 || heading == 2));
     }
     // Where the next point goes: from `split` on, and before.
-    let (from_split, wrapped) = if simple != 0 {
-        let turns = turns.ldg(index);
-        (turns.rank, turns.wrapped)
-    } else {
-        (position.rank, position.wrapped)
+    let (from_split, wrapped) = match approximation {
+        Approximation::None => (position.rank, position.wrapped),
+        Approximation::Simple => {
+            let turns = ranks.turns.ldg(index);
+            (turns.rank, turns.wrapped)
+        }
     };
     let mut rank = wrapped;
     let mut code_before = position.code_before;
@@ -69,9 +73,9 @@ pub unsafe fn write_points(
         if i == position.split {
             rank = from_split;
         }
-        let code = code_of(steps, &fragment, i);
-        if simple == 0 || code != code_before {
-            write(rank, x, y);
+        let code = fragments.code(&fragment, i);
+        if approximation == Approximation::None || code != code_before {
+            destination.write(offset.wrapping_add(rank), x, y);
             rank = rank.wrapping_add(1);
         }
         code_before = code;

@@ -2,26 +2,27 @@
 
 use cuda_std::prelude::*;
 
-use super::grid::{NONE, Rectangle, TileGrid, tile_rectangle};
+use super::grid::{NONE, Rectangle, TileGrid};
 use super::sides::SideIndex;
 use super::walk::{Node, STAY, Walk, moved};
 use crate::trace::neighbours::{ALL_SIDES, EAST, NORTH, SOUTH, WEST, sides_in};
+use crate::trace::pixels::{Raster, TracedImage};
 
 /// A piece of a border in a rectangle.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod)]
 pub struct Fragment {
-    /// Where its codes are.
+    /// The index of its first code.
     pub begin: u32,
     /// The number of its steps.
     pub length: u32,
-    /// The number of those followed forward, which come last on the border and first in memory.
+    /// The number of steps followed forward, which are the border's last and the memory's first.
     pub forward: u32,
     /// The pixel of its first node.
     pub first: u32,
-    /// The node that passes the first of its vertical sides: the steps before it, and its pixel.
+    /// The number of steps before the node that passes the first of its vertical sides.
     pub discovery_step: u32,
-    /// The pixel.
+    /// The pixel of that node.
     pub discovery_pixel: u32,
 }
 
@@ -30,12 +31,13 @@ pub struct Fragment {
 #[derive(Clone, Copy, Debug, Pod)]
 pub struct Open {
     /// Its first fragment.
-    pub first: u32,
+    pub first_fragment: u32,
     /// Its last fragment.
-    pub last: u32,
+    pub last_fragment: u32,
     /// The pixel of its first node.
     pub entry: u32,
-    /// That node's code, and from bit 8 on the direction to the pixel of the node before, which lies outside.
+    /// That node's code, and from bit 8 on the direction to the pixel of the node before, which
+    /// lies outside.
     pub entry_code: u32,
     /// The pixel of the node after the last one, outside.
     pub exit: u32,
@@ -47,16 +49,63 @@ pub struct Open {
     pub leader: u32,
 }
 
-/// What [`track_write`](fn@track_write) writes.
+/// What [`track_write`](fn@track_write) writes: all pieces of borders, and the open borders.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct TrackedBorders<'a> {
+    /// For each vertical side, the fragment that passes it.
+    pub passed_by: ViewMut<'a, u32>,
+    /// The code of each step, fragment by fragment.
+    pub steps: ViewMut<'a, u8>,
+    /// All fragments.
+    pub fragments: ViewMut<'a, Fragment>,
+    /// For each fragment, the one that continues it: itself at first.
+    pub next: ViewMut<'a, u32>,
+    /// For each fragment, the key of the closed border that is discovered in it, or [`NONE`].
+    pub keys: ViewMut<'a, u32>,
+    /// All open borders, rectangle by rectangle.
+    pub open: ViewMut<'a, Open>,
+}
+
+/// What [`track_count`](fn@track_count) counts: one number per rectangle in each view.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct TileCounts<'a> {
+    /// Fragments.
+    pub fragments: ViewMut<'a, u32>,
+    /// Steps.
+    pub steps: ViewMut<'a, u32>,
+    /// Open borders.
+    pub open: ViewMut<'a, u32>,
+}
+
+/// The scans of [`TileCounts`]: the indices of each rectangle's first ones.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct TileStarts<'a> {
+    /// Fragments.
+    pub fragments: View<'a, u32>,
+    /// Steps.
+    pub steps: View<'a, u32>,
+    /// Open borders.
+    pub open: View<'a, u32>,
+}
+
+/// What [`border_preprocessing`](fn@super::sides::border_preprocessing) gives.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct Preprocessed<'a> {
+    /// The pixels that borders pass, one bit per pixel, as the image's words.
+    pub border: View<'a, u64>,
+    /// For each word, the number of vertical sides before it.
+    pub sides_before: View<'a, u32>,
+}
+
+/// What [`track_write`](fn@track_write) writes, and how it finds the indices of sides.
 #[derive(Clone, Copy)]
 struct Output<'a> {
     sides: SideIndex<'a>,
-    passed_by: ViewMut<'a, u32>,
-    steps: ViewMut<'a, u8>,
-    fragments: ViewMut<'a, Fragment>,
-    next: ViewMut<'a, u32>,
-    keys: ViewMut<'a, u32>,
-    open: ViewMut<'a, Open>,
+    tracked: TrackedBorders<'a>,
 }
 
 /// The walk in one rectangle.
@@ -64,7 +113,8 @@ struct Tracker<'a> {
     walk: Walk<'a>,
     marks: ViewMut<'a, u8>,
     rectangle: Rectangle,
-    /// So far, or the numbers of the next ones.
+    /// The number of fragments so far, or the index of the next one; likewise steps and open
+    /// borders.
     fragments: u32,
     steps: u32,
     open: u32,
@@ -79,6 +129,11 @@ struct Discovery {
 }
 
 impl Tracker<'_> {
+    #[inline(always)]
+    fn raster(&self) -> Raster {
+        self.walk.image.pixels.raster
+    }
+
     /// Follows all borders in the rectangle; counts, or writes to `output`.
     #[inline(always)]
     fn track(&mut self, border: View<'_, u64>, output: Option<Output<'_>>) {
@@ -92,7 +147,7 @@ impl Tracker<'_> {
             return;
         }
         let (first, last) = (left / 64, (right - 1) / 64);
-        let row_words = self.walk.grid.raster.row_words;
+        let row_words = self.raster().row_words;
         let words = |word: u32, y: u32| {
             let from = if word == first { left % 64 } else { 0 };
             let to = if word == last { (right - 1) % 64 } else { 63 };
@@ -113,11 +168,11 @@ impl Tracker<'_> {
                 continue;
             }
             let x = word * 64 + pixels.trailing_zeros();
-            let neighbours = self.walk.pixels.neighbours(x, y);
+            let neighbours = self.walk.image.pixels.neighbours(x, y);
             let aside = self.side_to_follow(x, y, neighbours, output.is_some());
             if aside == NONE {
                 pixels &= pixels - 1;
-            } else if neighbours == 0 && self.walk.grid.edges == 0 {
+            } else if neighbours == 0 && !self.walk.along_edges() {
                 self.add_single(x, y, output);
             } else {
                 self.follow(self.walk.node_at(x, y, neighbours, aside), output);
@@ -125,11 +180,12 @@ impl Tracker<'_> {
         }
     }
 
-    /// The direction of a pixel's first side, clockwise from W, whose border has not been followed; [`NONE`] if there is none.
+    /// The direction of a pixel's first side, clockwise from W, whose border has not been followed;
+    /// [`NONE`] if there is none.
     #[inline(always)]
     fn side_to_follow(&self, x: u32, y: u32, neighbours: u32, writes: bool) -> u32 {
         let sides = sides_in(!neighbours);
-        let mark = u32::from(self.marks.ld(self.walk.grid.pixel(x, y)));
+        let mark = u32::from(self.marks.ld(self.raster().pixel(x, y)));
         let unfollowed = sides & if writes { mark } else { !mark };
         if unfollowed & WEST != 0 {
             4
@@ -158,18 +214,19 @@ impl Tracker<'_> {
                 begin: self.steps,
                 length: 0,
                 forward: 0,
-                first: self.walk.grid.pixel(x, y),
+                first: self.raster().pixel(x, y),
                 discovery_step: 0,
                 discovery_pixel: discovery.pixel,
             };
-            output.fragments.st(self.fragments, fragment);
-            output.next.st(self.fragments, self.fragments);
-            output.keys.st(self.fragments, discovery.key);
+            output.tracked.fragments.st(self.fragments, fragment);
+            output.tracked.next.st(self.fragments, self.fragments);
+            output.tracked.keys.st(self.fragments, discovery.key);
         }
         self.fragments = self.fragments.wrapping_add(1);
     }
 
-    /// Follows a border through the rectangle: forward until it is back at the start or leaves, then backward.
+    /// Follows a border through the rectangle: forward until it is back at the start or leaves,
+    /// then backward.
     #[inline(always)]
     fn follow(&mut self, start: Node, output: Option<Output<'_>>) {
         let begin = self.steps;
@@ -209,7 +266,10 @@ impl Tracker<'_> {
             }
             self.pass(at.x, at.y, passed, steps, &mut discovery, output);
             if let Some(output) = output {
-                output.steps.st(begin.wrapping_add(steps), direction as u8);
+                output
+                    .tracked
+                    .steps
+                    .st(begin.wrapping_add(steps), direction as u8);
             }
             steps = steps.wrapping_add(1);
             node = next;
@@ -232,32 +292,33 @@ impl Tracker<'_> {
             steps.wrapping_sub(1).wrapping_sub(discovery.step)
         };
         if let Some(output) = output {
-            let grid = self.walk.grid;
+            let raster = self.raster();
             let fragment = Fragment {
                 begin,
                 length: steps,
                 forward,
-                first: grid.pixel(entry.x, entry.y),
+                first: raster.pixel(entry.x, entry.y),
                 discovery_step: discovery.step,
                 discovery_pixel: discovery.pixel,
             };
-            output.fragments.st(self.fragments, fragment);
-            output.next.st(self.fragments, self.fragments);
+            output.tracked.fragments.st(self.fragments, fragment);
+            output.tracked.next.st(self.fragments, self.fragments);
             output
+                .tracked
                 .keys
                 .st(self.fragments, if closed { discovery.key } else { NONE });
             if !closed {
                 let open = Open {
-                    first: self.fragments,
-                    last: self.fragments,
+                    first_fragment: self.fragments,
+                    last_fragment: self.fragments,
                     entry: fragment.first,
                     entry_code: entry.code | from << 8,
-                    exit: grid.pixel(exit.x, exit.y),
+                    exit: raster.pixel(exit.x, exit.y),
                     exit_code: exit.code,
                     key: discovery.key,
                     leader: self.fragments,
                 };
-                output.open.st(self.open, open);
+                output.tracked.open.st(self.open, open);
             }
         }
         if !closed {
@@ -267,7 +328,7 @@ impl Tracker<'_> {
         self.steps = begin.wrapping_add(steps);
     }
 
-    /// Marks the sides that a node passes, the `step`th followed.
+    /// Marks the sides that a node passes; it was followed after `step` others.
     #[inline(always)]
     fn pass(
         &mut self,
@@ -278,7 +339,7 @@ impl Tracker<'_> {
         discovery: &mut Discovery,
         output: Option<Output<'_>>,
     ) {
-        let pixel = self.walk.grid.pixel(x, y);
+        let pixel = self.raster().pixel(x, y);
         let mark = u32::from(self.marks.ld(pixel));
         let Some(output) = output else {
             self.marks.st(pixel, (mark | passed) as u8);
@@ -290,10 +351,10 @@ impl Tracker<'_> {
         }
         let (west, east) = output.sides.of(x, y);
         if passed & WEST != 0 {
-            output.passed_by.st(west, self.fragments);
+            output.tracked.passed_by.st(west, self.fragments);
         }
         if passed & EAST != 0 {
-            output.passed_by.st(east, self.fragments);
+            output.tracked.passed_by.st(east, self.fragments);
         }
         let key = if passed & WEST != 0 { west } else { east };
         if key < discovery.key {
@@ -302,98 +363,82 @@ impl Tracker<'_> {
     }
 }
 
-/// Follows all borders in each rectangle, and counts their fragments, their steps and the open ones.
+/// Follows all borders in each rectangle, and counts their fragments, their steps and the open
+/// ones.
 ///
-/// One thread a rectangle, in a block of its own: [`TileGrid::tiles`] blocks. Reads 1 bit a pixel, and for each step 9 words and
-/// a mark; writes a mark for each.
+/// Launch: one block of one thread per rectangle. Reads 1 bit per pixel, and for each step 9 words
+/// and a mark; writes a mark for each.
 ///
 /// # Safety
 ///
-/// `image` and `border` have an element a word, the latter as [`border_preprocessing`](fn@border_preprocessing) has made them;
-/// along edges, `labels` has one a pixel: those of the 4-connected components; `marks` has one a pixel, all 0; the counts
-/// have one a rectangle; nothing else uses marks and counts meanwhile.
+/// `border` is what [`border_preprocessing`](fn@super::sides::border_preprocessing) has made of
+/// `image`. `marks` has one element per pixel, all 0; `counts` has one per rectangle in each view.
+/// Nothing else uses the two meanwhile.
 #[kernel(block = 1, min_blocks = 16)]
 pub unsafe fn track_count(
-    image: View<'_, u64>,
-    border: View<'_, u64>,
-    labels: View<'_, u32>,
-    marks: ViewMut<'_, u8>,
-    fragment_counts: ViewMut<'_, u32>,
-    step_counts: ViewMut<'_, u32>,
-    open_counts: ViewMut<'_, u32>,
+    image: TracedImage<'_>,
     grid: TileGrid,
+    border: View<'_, u64>,
+    marks: ViewMut<'_, u8>,
+    counts: TileCounts<'_>,
 ) {
     let tile = thread::index_1d();
     if tile >= grid.tiles() {
         return;
     }
     let mut tracker = Tracker {
-        walk: Walk::new(image, labels, grid),
+        walk: Walk { image },
         marks,
-        rectangle: tile_rectangle(grid, tile),
+        rectangle: grid.tile(image.pixels.raster, tile),
         fragments: 0,
         steps: 0,
         open: 0,
     };
     tracker.track(border, None);
-    fragment_counts.st(tile, tracker.fragments);
-    step_counts.st(tile, tracker.steps);
-    open_counts.st(tile, tracker.open);
+    counts.fragments.st(tile, tracker.fragments);
+    counts.steps.st(tile, tracker.steps);
+    counts.open.st(tile, tracker.open);
 }
 
-/// Follows all borders in each rectangle once more, and writes them. Sets the marks to 0 again, and `open_counts`.
+/// Follows all borders in each rectangle once more, and writes them. Sets the marks to 0 again.
 ///
-/// One thread a rectangle, in a block of its own: [`TileGrid::tiles`] blocks. Reads what [`track_count`](fn@track_count) reads, and
-/// for each vertical side 3 words and a number; writes 2 bytes a step, 4 a vertical side, 32 a fragment and 32 an open one.
+/// Launch: one block of one thread per rectangle. Reads what [`track_count`](fn@track_count) reads,
+/// and for each vertical side 3 words and an index; writes 2 bytes per step, 4 per vertical side,
+/// 32 per fragment and 32 per open border.
 ///
 /// # Safety
 ///
-/// [`track_count`](fn@track_count) has run, and made `marks`; `sides_before`, `first_fragments`, `first_steps` and `first_open`
-/// are the exclusive prefix sums of its counts and of those of [`border_preprocessing`](fn@border_preprocessing), and the other
-/// views have as many elements as the sums of all: one a vertical side for `passed_by`, a step for `steps`, a fragment
-/// for `fragments`, `next` and `keys`, an open one for `open`. Nothing else uses what is written meanwhile.
+/// [`track_count`](fn@track_count) has made `marks`, with this image and this grid. `first` are the
+/// scans of its counts; `preprocessed` is what that kernel got, and the scan of the counts of
+/// sides. The sums of all these counts are the lengths of the views of `tracked`. Nothing else uses
+/// `marks` and `tracked` meanwhile.
 #[kernel(block = 1, min_blocks = 16)]
 pub unsafe fn track_write(
-    image: View<'_, u64>,
-    border: View<'_, u64>,
-    labels: View<'_, u32>,
-    marks: ViewMut<'_, u8>,
-    sides_before: View<'_, u32>,
-    first_fragments: View<'_, u32>,
-    first_steps: View<'_, u32>,
-    first_open: View<'_, u32>,
-    passed_by: ViewMut<'_, u32>,
-    steps: ViewMut<'_, u8>,
-    fragments: ViewMut<'_, Fragment>,
-    next: ViewMut<'_, u32>,
-    keys: ViewMut<'_, u32>,
-    open: ViewMut<'_, Open>,
+    image: TracedImage<'_>,
     grid: TileGrid,
+    preprocessed: Preprocessed<'_>,
+    marks: ViewMut<'_, u8>,
+    first: TileStarts<'_>,
+    tracked: TrackedBorders<'_>,
 ) {
     let tile = thread::index_1d();
     if tile >= grid.tiles() {
         return;
     }
-    let walk = Walk::new(image, labels, grid);
     let mut tracker = Tracker {
-        walk,
+        walk: Walk { image },
         marks,
-        rectangle: tile_rectangle(grid, tile),
-        fragments: first_fragments.ldg(tile),
-        steps: first_steps.ldg(tile),
-        open: first_open.ldg(tile),
+        rectangle: grid.tile(image.pixels.raster, tile),
+        fragments: first.fragments.ldg(tile),
+        steps: first.steps.ldg(tile),
+        open: first.open.ldg(tile),
     };
     let output = Output {
         sides: SideIndex {
-            walk,
-            before: sides_before,
+            pixels: image.pixels,
+            before: preprocessed.sides_before,
         },
-        passed_by,
-        steps,
-        fragments,
-        next,
-        keys,
-        open,
+        tracked,
     };
-    tracker.track(border, Some(output));
+    tracker.track(preprocessed.border, Some(output));
 }

@@ -1,15 +1,13 @@
 //! From a node of a border to the next one and to the one before.
 
-use cuda_std::prelude::*;
-
-use super::grid::TileGrid;
 use crate::trace::neighbours::{after, before, sides_between, sides_in, step};
-use crate::trace::pixels::Pixels;
+use crate::trace::options::Geometry;
+use crate::trace::pixels::TracedImage;
 
-/// To the same pixel, where else a direction stands.
+/// A move to the same pixel; other moves are directions.
 pub(super) const STAY: u32 = 8;
 
-/// The pixel in a direction, or at [`STAY`]. Wraps around at the left and upper end.
+/// The pixel to which a move leads. Wraps around below 0.
 #[inline(always)]
 pub(super) const fn moved(x: u32, y: u32, to: u32) -> (u32, u32) {
     if to == STAY {
@@ -27,12 +25,12 @@ pub(super) struct Node {
     pub(super) code: u32,
 }
 
-/// What leads to the next node.
+/// What leads from a node to the next one.
 #[derive(Clone, Copy)]
 pub(super) struct Step {
     /// The border's step.
     pub(super) direction: u32,
-    /// The sides that the node passes.
+    /// The set of sides that the node passes.
     pub(super) passed: u32,
     /// To the next node's pixel.
     pub(super) to: u32,
@@ -40,46 +38,37 @@ pub(super) struct Step {
     pub(super) code: u32,
 }
 
-/// What leads to the node before.
+/// What leads from a node to the one before.
 #[derive(Clone, Copy)]
 pub(super) struct StepBack {
-    /// To its pixel.
+    /// To the pixel of the node before.
     pub(super) to: u32,
-    /// Its code.
+    /// The code of the node before.
     pub(super) code: u32,
-    /// The step from it.
+    /// The step from the node before to this one.
     pub(super) direction: u32,
-    /// The sides that it passes.
+    /// The set of sides that the node before passes.
     pub(super) passed: u32,
 }
 
-/// The image, and how its borders go.
+/// How borders go from node to node.
 #[derive(Clone, Copy)]
 pub(super) struct Walk<'a> {
-    pub(super) pixels: Pixels<'a>,
-    /// Along edges, those of the 4-connected components.
-    pub(super) labels: View<'a, u32>,
-    pub(super) grid: TileGrid,
+    pub(super) image: TracedImage<'a>,
 }
 
-impl<'a> Walk<'a> {
+impl Walk<'_> {
+    /// Whether borders run along edges.
     #[inline(always)]
-    pub(super) fn new(image: View<'a, u64>, labels: View<'a, u32>, grid: TileGrid) -> Self {
-        let raster = grid.raster;
-        Self {
-            pixels: Pixels {
-                words: image,
-                raster,
-            },
-            labels,
-            grid,
-        }
+    pub(super) fn along_edges(self) -> bool {
+        self.image.geometry == Geometry::Edges
     }
 
-    /// The node that passes the side in direction `aside` of a pixel with some foreground neighbours.
+    /// The node that passes the side in direction `aside` of a pixel with some foreground
+    /// neighbours.
     #[inline(always)]
     pub(super) fn node_at(self, x: u32, y: u32, neighbours: u32, aside: u32) -> Node {
-        let code = if self.grid.edges != 0 {
+        let code = if self.along_edges() {
             aside / 2
         } else {
             before(neighbours, aside)
@@ -89,8 +78,8 @@ impl<'a> Walk<'a> {
 
     #[inline(always)]
     pub(super) fn step(self, Node { x, y, code }: Node) -> Step {
-        let neighbours = self.pixels.neighbours(x, y);
-        if self.grid.edges == 0 {
+        let neighbours = self.image.pixels.neighbours(x, y);
+        if !self.along_edges() {
             let direction = after(neighbours, code);
             return Step {
                 direction,
@@ -122,10 +111,10 @@ impl<'a> Walk<'a> {
 
     #[inline(always)]
     pub(super) fn step_back(self, Node { x, y, code }: Node) -> StepBack {
-        let edges = self.grid.edges != 0;
-        // Over centers what counts is around the former pixel, which is known.
+        let edges = self.along_edges();
+        // Over centers, the neighbours of the former pixel count, and it is known.
         let (near_x, near_y) = moved(x, y, if edges { STAY } else { code });
-        let neighbours = self.pixels.neighbours(near_x, near_y);
+        let neighbours = self.image.pixels.neighbours(near_x, near_y);
         if !edges {
             let direction = code ^ 4;
             let back = before(neighbours, direction);
@@ -157,11 +146,12 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Whether borders cross over at a saddle: where a pixel and its neighbour in the diagonal direction `to` are foreground, and
-    /// the other two pixels at their corner are not. They do if the two are of one 4-connected component.
+    /// Whether borders cross over at a saddle: where a pixel and its neighbour in the diagonal
+    /// direction `to` are foreground, and the other two pixels at their corner are not. They do if
+    /// the two are of one 4-connected component.
     #[inline(always)]
     pub(super) fn crosses(self, x: u32, y: u32, to: u32) -> bool {
         let (u, v) = moved(x, y, to);
-        self.labels.ldg(self.grid.pixel(x, y)) == self.labels.ldg(self.grid.pixel(u, v))
+        self.image.joined(x, y, u, v)
     }
 }

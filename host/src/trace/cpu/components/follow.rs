@@ -1,6 +1,6 @@
-//! Parallel searching: all borders at once, and the stretches of long ones.
+//! Following: all borders at once, and the stretches of long ones.
 //!
-//! Whoever follows a whole border takes as long as the longest one. So about one node in 256 is
+//! A task that follows a whole border takes as long as the longest border. So about one node in 256 is
 //! *marked*, by a hash of where it is: from a marked node to before the next marked one is a
 //! **stretch**, and a border's **head** goes from its start to before its first marked node.
 //! Stretches and heads are measured; where each begins is the sum of those before it; then all are
@@ -83,12 +83,12 @@ pub(super) fn follow<K: Walk>(
         entries,
         previous_in_row,
     } = starts;
-    let tour = walk.measure_stretches(stretches)?;
+    let measured = walk.measure_stretches(stretches)?;
     let heads = walk.measure_heads(&entries, stretches)?;
     progress.report(3, 5);
 
     let mut chains = Chains::default();
-    let stretched: usize = tour.iter().map(|piece| piece.length as usize).sum();
+    let stretched: usize = measured.iter().map(|piece| piece.length as usize).sum();
     let unstretched = heads.par_iter().filter(|head| head.next == NO_STRETCH);
     let unstretched: usize = unstretched.map(|head| head.length as usize).sum();
     let total = stretched + unstretched;
@@ -112,13 +112,13 @@ pub(super) fn follow<K: Walk>(
         if head.next == NO_STRETCH || head.length > 0 {
             add(Begin::Start(entry), head.length);
         }
-        cut_cycle(head, &tour, |stretch, length| {
+        cut_cycle(head, &measured, |stretch, length| {
             add(Begin::Mark(stretches[stretch as usize]), length);
         });
         chains.borders.push(Border { start, steps_end });
         chains.nesting.kinds.push(kind);
     }
-    drop((tour, heads, entries));
+    drop((measured, heads, entries));
     let pieces = pieces.into_par_iter();
     chains.turns = pieces
         .map(|(from, steps)| walk.write_steps(from, steps))
@@ -130,10 +130,10 @@ pub(super) fn follow<K: Walk>(
 
 /// Gives the stretches of a border in order, with their lengths. The last one's ends where the head
 /// begins.
-fn cut_cycle(head: Piece, tour: &[Piece], mut add: impl FnMut(u32, u32)) {
+fn cut_cycle(head: Piece, measured: &[Piece], mut add: impl FnMut(u32, u32)) {
     let mut stretch = head.next;
     while stretch != NO_STRETCH {
-        let Piece { length, next } = tour[stretch as usize];
+        let Piece { length, next } = measured[stretch as usize];
         if next == head.next {
             add(stretch, length - head.length);
             return;
@@ -199,8 +199,8 @@ impl<K: Walk> NodeWalk<'_, K> {
 
     /// Counts each stretch's steps, and finds the stretch after it.
     fn measure_stretches(&self, stretches: &[Entry]) -> Result<Vec<Piece>> {
-        let mut tour: Vec<Piece> = zeroed_vec(stretches.len(), "the stretches of borders")?;
-        let each = tour.par_iter_mut().zip(stretches).enumerate();
+        let mut measured: Vec<Piece> = zeroed_vec(stretches.len(), "the stretches of borders")?;
+        let each = measured.par_iter_mut().zip(stretches).enumerate();
         each.for_each(|(i, (piece, &entry))| {
             *piece = match self.node(entry) {
                 Some(node) => {
@@ -216,7 +216,7 @@ impl<K: Walk> NodeWalk<'_, K> {
                 },
             };
         });
-        Ok(tour)
+        Ok(measured)
     }
 
     /// Counts the steps of each border's head, and finds its first stretch.
@@ -284,7 +284,7 @@ fn kind(start: Entry) -> BorderKind {
     }
 }
 
-/// The number of the stretch that begins at a marked node.
+/// The index of the stretch that begins at a marked node.
 fn stretch_at(entry: Entry, stretches: &[Entry]) -> u32 {
     stretches.partition_point(|&other| other < entry) as u32
 }

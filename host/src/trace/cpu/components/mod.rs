@@ -1,29 +1,35 @@
 //! Tracing by components, on all cores: the kernels' algorithm, stage by stage.
 //!
-//! After "G-Contour: GPU Accelerated Contour Tracing For Large-Scale Layouts" (Yin et al., 2025).
+//! After Yin et al., "G-Contour: GPU Accelerated Contour Tracing For Large-Scale Layouts" (2025).
 //!
-//! 1. **Boundary extraction** (`nodes.rs`): `count_nodes` finds what borders are made of and numbers
-//!    it by population counts and prefix sums.
-//! 2. **Component analysis** (`join.rs`): `list_nodes` makes sets of nodes that lie straight
-//!    behind each other in a word; `join_nodes` joins all others with their successors by union-find
-//!    with an atomic minimum, so that a border's root is its smallest node; `flatten_nodes` collects
-//!    the roots.
+//! 1. **Boundary extraction** (`nodes.rs`): `count_nodes` finds the nodes that borders consist of,
+//!    and gives them indices by population counts and prefix sums.
+//! 2. **Component analysis** (`join.rs`): `list_nodes` makes sets of nodes that lie straight behind
+//!    each other in a word; `join_nodes` joins all others with their successors by union-find with
+//!    an atomic minimum, so that a border's root is its smallest node; `flatten_nodes` collects the
+//!    roots.
 //! 3. **Starting points** (`join.rs`): `select_starts` lists the roots, which are the borders' starts
-//!    in order of discovery, each with the border of the side before it in its row.
-//! 4. **Search** (`follow.rs`): all borders are followed at once, long ones in stretches:
-//!    `list_stretches`, `measure_stretches`, `measure_heads`, `cut_cycles`, `write_steps`. What is
-//!    written are [`Chains`].
+//!    in order of discovery, each with the previous border in its row.
+//! 4. **Following** (`follow.rs`): all borders are followed at once, long ones in stretches:
+//!    `list_stretches`, `measure_stretches`, `measure_heads`, `cut_cycle`, `write_steps`. The result
+//!    is written as [`Chains`].
 //!
 //! A **node** is a step of a border, named by its pixel and by one of the pixel's sides that it
 //! passes: W if it passes that, else E, N or S. So over centers a node is a gap in a pixel's
-//! neighbours, and along edges a side. W and E nodes are numbered first, in raster order, W before E
-//! in one pixel; N and S nodes after all of these. Every border has a W or E node, and the first of
-//! them is where a raster scan meets the border: W of an outer border, E of a hole's. In one respect
-//! kernels do otherwise: along edges their nodes are W and E sides only, and stretches are shorter.
+//! neighbours, and along edges a side. W and E nodes come first, in raster order, W before E in one
+//! pixel; N and S nodes come after all of these. Every border has a W or E node, and the first of
+//! them is where a raster scan meets the border: W of an outer border, E of a hole's. The kernels
+//! differ in one respect: along edges their nodes are W and E sides only, and stretches are shorter.
 //!
-//! Memory beyond the result: 6 bits a pixel, 4 bytes a step of a border until it is followed and 1
-//! from then on, 52 bytes a border; along edges, besides, 4-connected labels (4 bytes a pixel, given
-//! back before the rest) and 1 bit a pixel made from them.
+//! Memory beyond the result:
+//!
+//! | bytes | per | |
+//! |---|---|---|
+//! | 0.75 | pixel | |
+//! | 4, then 1 | step of a border | until it is followed, then as its chain code |
+//! | 52 | border | |
+//! | 4 | pixel | along edges, for 4-connected labels, given back before the rest |
+//! | 0.125 | pixel | along edges, made from the labels |
 
 mod follow;
 mod join;

@@ -56,8 +56,8 @@ pub(super) struct Port {
 /// An open border of a rectangle: linked fragments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Open {
-    pub(super) first: FragmentId,
-    pub(super) last: FragmentId,
+    pub(super) first_fragment: FragmentId,
+    pub(super) last_fragment: FragmentId,
     /// The first node; the one before lies outside.
     pub(super) entry: Port,
     /// The node after the last one, outside.
@@ -135,8 +135,8 @@ pub(super) fn track<W: Walk>(
     tiles.par_iter_mut().for_each(|tile| {
         let before = tile.fragments_before;
         for open in &mut tile.open {
-            open.first += before;
-            open.last += before;
+            open.first_fragment += before;
+            open.last_fragment += before;
             open.discovery.fragment += before;
         }
         for closed in &mut tile.closed {
@@ -330,8 +330,8 @@ impl<W: Walk> Tracker<'_, W> {
         self.end_fragment()?;
         reserve(&mut self.tile.open, 1, "open borders")?;
         self.tile.open.push(Open {
-            first: fragment,
-            last: fragment,
+            first_fragment: fragment,
+            last_fragment: fragment,
             entry,
             exit,
             discovery,

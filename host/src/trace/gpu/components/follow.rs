@@ -1,7 +1,10 @@
-//! The points of borders by components.
+//! The points of borders.
 
-use trazar_kernels::trace::components::follow as kernels;
-use trazar_kernels::trace::components::{bit_words, blocks};
+use trazar_kernels::trace::components::follow::{
+    Measures, RankedPieces, Stretches, cut_cycles, list_stretches, mark_nodes, measure_stretches,
+    write_stretches,
+};
+use trazar_kernels::trace::components::{RankedBits, bit_words};
 
 use super::ComponentBorders;
 use crate::Result;
@@ -14,16 +17,8 @@ pub(in crate::trace::gpu) fn follow<G: Gpu>(
     borders: &ComponentBorders<G>,
     arranged: &Arranged<G>,
 ) -> Result<G::Buffer<i32>> {
-    let Work {
-        gpu,
-        image,
-        labels,
-        raster,
-        edges,
-        simple,
-    } = *work;
+    let gpu = work.gpu;
     let on = &gpu.launcher();
-    let count = borders.found.count;
     let n = borders.nodes.count();
     let mut points = gpu.alloc(arranged.points as usize * 2)?;
     if arranged.points == 0 {
@@ -32,82 +27,68 @@ pub(in crate::trace::gpu) fn follow<G: Gpu>(
 
     let mut marks = gpu.alloc(bit_words(n) as usize)?;
     let mut ranks = gpu.alloc(bit_words(n) as usize)?;
-    // SAFETY: a bit for each node, as the kernel asks.
+    // SAFETY: one bit per node, as the kernel asks.
     unsafe {
-        kernels::mark_nodes::launch(
+        mark_nodes::launch_threads(
             on,
-            blocks(n),
+            n,
             borders.nodes.entries.view(),
             marks.view_mut(),
             ranks.view_mut(),
-            n,
         )?;
     }
     let stretch_count = scan_counts(gpu, &mut ranks)?;
+    let marks = || RankedBits {
+        bits: marks.view(),
+        ranks: ranks.view(),
+    };
     let mut stretches = gpu.alloc(stretch_count as usize)?;
-    let mut tour = gpu.alloc(stretch_count as usize)?;
+    let mut list = gpu.alloc(stretch_count as usize)?;
     // planted: is-first-zero
     let mut is_first = gpu.alloc_zeroed(stretch_count as usize)?;
-    let mut heads = gpu.alloc(count as usize)?;
-    let threads = stretch_count + count;
-    // SAFETY: the sum of the marks' counts; lengths as the kernels ask, which run in their order.
+    let mut heads = gpu.alloc(borders.found.count as usize)?;
+    let threads = stretch_count + borders.found.count;
+    // SAFETY: `stretch_count` is the sum of the marks' counts; lengths are those that the kernels
+    // ask for, which run in their order.
     unsafe {
         if stretch_count > 0 {
-            kernels::list_stretches::launch(
-                on,
-                blocks(n),
-                marks.view(),
-                ranks.view(),
-                stretches.view_mut(),
-                n,
-            )?;
+            list_stretches::launch_threads(on, n, marks(), stretches.view_mut(), n)?;
         }
-        kernels::measure_stretches::launch(
+        measure_stretches::launch_threads(
             on,
-            blocks(threads),
-            image.view(),
-            labels.view(),
-            borders.nodes.first.view(),
-            borders.nodes.entries.view(),
-            marks.view(),
-            ranks.view(),
-            stretches.view(),
+            threads,
+            work.image(),
+            borders.nodes.list(),
+            Stretches {
+                marks: marks(),
+                nodes: stretches.view(),
+            },
             borders.starts.view(),
-            tour.view_mut(),
-            is_first.view_mut(),
-            heads.view_mut(),
-            raster,
-            edges,
-            simple,
+            Measures {
+                list: list.view_mut(),
+                is_first: is_first.view_mut(),
+                heads: heads.view_mut(),
+            },
+            work.approximation,
         )?;
         if stretch_count > 0 {
-            kernels::cut_cycles::launch(
-                on,
-                blocks(stretch_count),
-                tour.view_mut(),
-                is_first.view(),
-            )?;
-            tour = rank_lists(gpu, tour)?;
+            cut_cycles::launch_threads(on, stretch_count, list.view_mut(), is_first.view())?;
+            list = rank_lists(gpu, list)?;
         }
-        kernels::write_stretches::launch(
+        write_stretches::launch_threads(
             on,
-            blocks(threads),
-            image.view(),
-            labels.view(),
+            threads,
+            work.image(),
             borders.nodes.entries.view(),
-            borders.parents.view(),
-            borders.roots.view(),
-            borders.ranks.view(),
-            borders.starts.view(),
-            heads.view(),
-            stretches.view(),
-            tour.view(),
-            arranged.places.view(),
-            arranged.offsets.view(),
-            points.view_mut(),
-            raster,
-            edges,
-            simple,
+            borders.joined.view(),
+            RankedPieces {
+                stretches: stretches.view(),
+                list: list.view(),
+                starts: borders.starts.view(),
+                heads: heads.view(),
+            },
+            arranged.destination(&mut points),
+            work.approximation,
         )?;
     }
     Ok(points)

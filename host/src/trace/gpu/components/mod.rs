@@ -15,6 +15,7 @@ use crate::Result;
 use crate::gpu::Gpu;
 
 pub(super) use follow::follow;
+use join::Joined;
 use nodes::Nodes;
 
 /// Borders, with their nodes.
@@ -23,11 +24,7 @@ pub(super) struct ComponentBorders<G: Gpu> {
     /// Where each border starts, as an entry of the list of nodes.
     starts: G::Buffer<u32>,
     nodes: Nodes<G>,
-    /// Each node's root.
-    parents: G::Buffer<u32>,
-    /// The roots' bits, and how many are set before each word.
-    roots: G::Buffer<u32>,
-    ranks: G::Buffer<u32>,
+    joined: Joined<G>,
 }
 
 /// Finds all borders.

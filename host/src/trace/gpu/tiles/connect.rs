@@ -2,7 +2,8 @@
 
 use std::mem::swap;
 
-use trazar_kernels::trace::tiles::connect::connect as connect_kernel;
+use trazar_kernels::trace::pixels::Raster;
+use trazar_kernels::trace::tiles::connect::{self as kernel, LinksMut, OpenLists};
 use trazar_kernels::trace::tiles::grid::{NONE, TileGrid};
 
 use super::track::Tracked;
@@ -10,7 +11,12 @@ use crate::Result;
 use crate::gpu::{Gpu, GpuBuffer};
 
 /// Joins the rectangles until one is left, in which every border is closed.
-pub(super) fn connect<G: Gpu>(gpu: &G, tracked: &mut Tracked<G>, grid: TileGrid) -> Result<()> {
+pub(super) fn connect<G: Gpu>(
+    gpu: &G,
+    tracked: &mut Tracked<G>,
+    raster: Raster,
+    grid: TileGrid,
+) -> Result<()> {
     let Tracked {
         next,
         keys,
@@ -20,23 +26,28 @@ pub(super) fn connect<G: Gpu>(gpu: &G, tracked: &mut Tracked<G>, grid: TileGrid)
         ..
     } = tracked;
     let mut joined = gpu.alloc(open.len())?;
-    let most_entries = grid.stages().map(|stage| grid.entries_len(stage)).max();
-    let mut entries = gpu.alloc(most_entries.unwrap_or(0))?;
+    let entries = grid.stages().map(|stage| grid.entries_len(raster, stage));
+    let mut entries = gpu.alloc(entries.max().unwrap_or(0))?;
     entries.fill(NONE)?;
     for stage in grid.stages() {
-        // SAFETY: the lengths are those that the kernel asks for; stages follow each other as the grid says, with the lists
-        // exchanged, and each leaves the entries as they were.
+        // SAFETY: the lengths are those that the kernel asks for; stages follow each other as the
+        // grid says, with the lists exchanged, and each leaves the entries as they were.
         unsafe {
-            connect_kernel::launch(
+            kernel::connect::launch_threads(
                 &gpu.launcher(),
                 grid.pairs(stage),
-                open.view(),
-                joined.view_mut(),
-                first_open.view(),
-                open_counts.view_mut(),
+                OpenLists {
+                    open: open.view(),
+                    joined: joined.view_mut(),
+                    first: first_open.view(),
+                    counts: open_counts.view_mut(),
+                },
+                LinksMut {
+                    next: next.view_mut(),
+                    keys: keys.view_mut(),
+                },
                 entries.view_mut(),
-                next.view_mut(),
-                keys.view_mut(),
+                raster,
                 grid,
                 stage,
             )?;

@@ -1,20 +1,19 @@
 //! Gathering: closed borders in order of discovery, and where their steps go.
 
-use trazar_kernels::trace::components::blocks;
-use trazar_kernels::trace::tiles::gather as kernels;
-use trazar_kernels::trace::tiles::grid::TileGrid;
+use trazar_kernels::trace::options::Approximation;
+use trazar_kernels::trace::tiles::gather::{
+    ClosedBorders, Fragments, PassedSides, count_turns, find_previous_in_row, list_borders,
+    mark_discoveries, rank_fragments, rank_turns,
+};
 
 use super::track::Tracked;
 use super::{Found, TileBorders, Work};
 use crate::Result;
 use crate::gpu::{Gpu, GpuBuffer, scan_counts};
 
-/// Puts the borders, all of which are closed, into the order of their discovery, and finds where their steps are.
-pub(super) fn gather<G: Gpu>(
-    work: &Work<'_, G>,
-    tracked: Tracked<G>,
-    grid: TileGrid,
-) -> Result<TileBorders<G>> {
+/// Puts the borders, all of which are closed, into order of discovery, and finds where their steps
+/// are.
+pub(super) fn gather<G: Gpu>(work: &Work<'_, G>, tracked: Tracked<G>) -> Result<TileBorders<G>> {
     let gpu = work.gpu;
     let on = &gpu.launcher();
     let Tracked {
@@ -26,98 +25,66 @@ pub(super) fn gather<G: Gpu>(
         passed_by,
         ..
     } = tracked;
-    let n = fragments.len() as u32;
+    let n = fragments.len();
     // planted: rectangle-discovered
     let mut discovered = gpu.alloc_zeroed(passed_by.len())?;
-    if n > 0 {
-        // SAFETY: an element a fragment, and a vertical side, as the kernel asks.
-        unsafe {
-            kernels::mark_discoveries::launch(
-                on,
-                blocks(n),
-                keys.view(),
-                discovered.view_mut(),
-                n,
-            )?;
-        }
-    }
+    // SAFETY: one element per fragment, and one per vertical side, as the kernel asks.
+    unsafe { mark_discoveries::launch_threads(on, n, keys.view(), discovered.view_mut())? };
     let count = scan_counts(gpu, &mut discovered)?;
-    let borders = count as usize;
-    let mut leaders = gpu.alloc(borders)?;
-    let mut positions = gpu.alloc(n as usize)?;
-    let mut turns = gpu.alloc(if work.simple == 0 { 0 } else { n as usize })?;
-    let mut kinds = gpu.alloc(borders)?;
-    let mut lengths = gpu.alloc(borders)?;
-    let mut previous_in_row = gpu.alloc(borders)?;
-    if n > 0 {
-        // SAFETY: an element a fragment or a border each, as the kernels ask, which run in their order. Where there are
-        // fragments, there are borders.
-        unsafe {
-            kernels::list_borders::launch(
+    let only_turns = work.approximation == Approximation::Simple;
+    let mut leaders = gpu.alloc(count as usize)?;
+    let mut positions = gpu.alloc(n)?;
+    let mut turns = gpu.alloc(if only_turns { n } else { 0 })?;
+    let mut found = Found::new(gpu, count)?;
+    // SAFETY: one element per fragment, border, side or word each, as the kernels ask, which run in
+    // their order.
+    unsafe {
+        list_borders::launch_threads(on, n, keys.view(), discovered.view(), leaders.view_mut())?;
+        let all_fragments = Fragments {
+            steps: steps.view(),
+            fragments: fragments.view(),
+        };
+        let borders = ClosedBorders {
+            next: next.view(),
+            keys: keys.view(),
+            leaders: leaders.view(),
+        };
+        rank_fragments::launch_threads(
+            on,
+            count,
+            all_fragments,
+            borders,
+            positions.view_mut(),
+            found.kinds.view_mut(),
+            found.lengths.view_mut(),
+            work.geometry,
+        )?;
+        find_previous_in_row::launch_threads(
+            on,
+            count,
+            fragments.view(),
+            borders,
+            positions.view(),
+            PassedSides {
+                before: sides_before.view(),
+                passed_by: passed_by.view(),
+            },
+            found.previous_in_row.view_mut(),
+            work.raster,
+        )?;
+        if only_turns {
+            count_turns::launch_threads(on, n, all_fragments, positions.view(), turns.view_mut())?;
+            rank_turns::launch_threads(
                 on,
-                blocks(n),
-                keys.view(),
-                discovered.view(),
-                leaders.view_mut(),
-                n,
-            )?;
-            kernels::rank_fragments::launch(
-                on,
-                blocks(count),
-                steps.view(),
-                fragments.view(),
-                next.view(),
-                keys.view(),
-                leaders.view(),
-                positions.view_mut(),
-                kinds.view_mut(),
-                lengths.view_mut(),
                 count,
-                grid.edges,
+                borders,
+                turns.view_mut(),
+                found.lengths.view_mut(),
             )?;
-            kernels::find_previous_in_row::launch(
-                on,
-                blocks(count),
-                fragments.view(),
-                keys.view(),
-                leaders.view(),
-                positions.view(),
-                sides_before.view(),
-                passed_by.view(),
-                previous_in_row.view_mut(),
-                count,
-                grid,
-            )?;
-            if work.simple != 0 {
-                kernels::count_turns::launch(
-                    on,
-                    blocks(n),
-                    steps.view(),
-                    fragments.view(),
-                    positions.view(),
-                    turns.view_mut(),
-                    n,
-                )?;
-                kernels::rank_turns::launch(
-                    on,
-                    blocks(count),
-                    next.view(),
-                    leaders.view(),
-                    turns.view_mut(),
-                    lengths.view_mut(),
-                    count,
-                )?;
-            }
         }
     }
     Ok(TileBorders {
-        found: Found {
-            count,
-            kinds,
-            lengths,
-            previous_in_row,
-        },
-        grid,
+        found,
         steps,
         fragments,
         positions,

@@ -23,23 +23,23 @@ use crate::trace::tiles_of;
 
 pub(super) use points::write;
 
-/// By default, rectangles have at least this many pixels along a side, and fewer than twice as many: a large image then has
-/// more rectangles than a GPU has warps.
+/// By default, rectangles have at least this many pixels along a side, and fewer than twice as
+/// many: a large image then has more rectangles than a GPU has warps.
 const DEFAULT_SIDE: u32 = 64;
 
 /// Borders, in pieces.
 pub(super) struct TileBorders<G: Gpu> {
     pub(super) found: Found<G>,
-    grid: TileGrid,
     /// The codes of steps, fragment by fragment.
     steps: G::Buffer<u8>,
     fragments: G::Buffer<Fragment>,
     positions: G::Buffer<Position>,
-    /// None if every step is a point.
+    /// Empty if every step is a point.
     turns: G::Buffer<Turns>,
 }
 
-/// Finds all borders, with `tiles` rectangles along x and y, or a number of them that suits the image's size.
+/// Finds all borders, with `tiles` rectangles along x and y, or a number of them that suits the
+/// image's size.
 pub(super) fn find<G: Gpu>(
     work: &Work<'_, G>,
     tiles: Option<(u32, u32)>,
@@ -47,11 +47,11 @@ pub(super) fn find<G: Gpu>(
 ) -> Result<TileBorders<G>> {
     let raster = work.raster;
     let (columns, rows) = tiles_of(raster.width, raster.height, tiles, DEFAULT_SIDE)?;
-    let grid = TileGrid::new(raster, columns, rows, work.edges != 0);
+    let grid = TileGrid::new(raster, columns, rows);
     let mut tracked = track::track(work, grid, queued)?;
-    connect::connect(work.gpu, &mut tracked, grid)?;
+    connect::connect(work.gpu, &mut tracked, raster, grid)?;
     queued("connection")?;
-    let borders = gather::gather(work, tracked, grid)?;
+    let borders = gather::gather(work, tracked)?;
     queued("discoveries")?;
     Ok(borders)
 }

@@ -1,7 +1,7 @@
 //! The points of borders.
 
-use trazar_kernels::trace::components::blocks;
-use trazar_kernels::trace::tiles::points::write_points;
+use trazar_kernels::trace::tiles::gather::Fragments;
+use trazar_kernels::trace::tiles::points::{FragmentRanks, write_points};
 
 use super::{Arranged, TileBorders, Work};
 use crate::Result;
@@ -17,22 +17,24 @@ pub(in crate::trace::gpu) fn write<G: Gpu>(
     if arranged.points == 0 {
         return Ok(points);
     }
-    let n = borders.fragments.len() as u32;
-    // SAFETY: the kernels before have made what is read, and there is room for all points of the borders that have a place.
+    // SAFETY: the kernels before have made what is read, and there is room for all points of the
+    // borders that have a place.
     unsafe {
-        write_points::launch(
+        write_points::launch_threads(
             &work.gpu.launcher(),
-            blocks(n),
-            borders.steps.view(),
-            borders.fragments.view(),
-            borders.positions.view(),
-            borders.turns.view(),
-            arranged.places.view(),
-            arranged.offsets.view(),
-            points.view_mut(),
-            n,
-            work.simple,
-            borders.grid,
+            borders.fragments.len(),
+            Fragments {
+                steps: borders.steps.view(),
+                fragments: borders.fragments.view(),
+            },
+            FragmentRanks {
+                positions: borders.positions.view(),
+                turns: borders.turns.view(),
+            },
+            arranged.destination(&mut points),
+            work.raster,
+            work.geometry,
+            work.approximation,
         )?;
     }
     Ok(points)

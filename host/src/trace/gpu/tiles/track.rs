@@ -1,9 +1,10 @@
 //! Tracking: all pieces of borders in each rectangle.
 
-use trazar_kernels::trace::components::blocks;
 use trazar_kernels::trace::tiles::grid::TileGrid;
 use trazar_kernels::trace::tiles::sides::border_preprocessing;
-use trazar_kernels::trace::tiles::track::{Fragment, Open, track_count, track_write};
+use trazar_kernels::trace::tiles::track::{
+    Fragment, Open, Preprocessed, TileCounts, TileStarts, TrackedBorders, track_count, track_write,
+};
 
 use super::Work;
 use crate::Result;
@@ -11,17 +12,19 @@ use crate::gpu::{Gpu, GpuBuffer, Scanner, read_first, scan_counts};
 
 /// What tracking gives.
 pub(super) struct Tracked<G: Gpu> {
+    /// The codes of steps, fragment by fragment.
     pub(super) steps: G::Buffer<u8>,
     pub(super) fragments: G::Buffer<Fragment>,
-    /// What continues each fragment.
+    /// For each fragment, the one that continues it.
     pub(super) next: G::Buffer<u32>,
-    /// Of fragments in which a border is discovered, the side where it is.
+    /// For each fragment in which a border is discovered, the side where it is.
     pub(super) keys: G::Buffer<u32>,
-    /// The number of vertical sides before each word, and in which fragment each is passed.
+    /// For each word, the number of vertical sides before it.
     pub(super) sides_before: G::Buffer<u32>,
+    /// For each vertical side, the fragment that passes it.
     pub(super) passed_by: G::Buffer<u32>,
     pub(super) open: G::Buffer<Open>,
-    /// By rectangle: where its open borders begin, and how many there are.
+    /// For each rectangle, where its open borders begin, and how many there are.
     pub(super) first_open: G::Buffer<u32>,
     pub(super) open_counts: G::Buffer<u32>,
 }
@@ -32,49 +35,47 @@ pub(super) fn track<G: Gpu>(
     grid: TileGrid,
     queued: &mut dyn FnMut(&'static str) -> Result<()>,
 ) -> Result<Tracked<G>> {
-    let Work {
-        gpu, image, labels, ..
-    } = *work;
+    let Work { gpu, raster, .. } = *work;
     let on = &gpu.launcher();
-    let words = grid.raster.words();
+    let words = raster.words();
     let tiles = grid.tiles();
 
     let mut border = gpu.alloc::<u64>(words as usize)?;
     let mut sides_before = gpu.alloc::<u32>(words as usize)?;
-    // SAFETY: an element a word, as the kernel asks; the image is acquired.
+    // SAFETY: one element per word, as the kernel asks; the image is acquired.
     unsafe {
-        border_preprocessing::launch(
+        border_preprocessing::launch_threads(
             on,
-            blocks(words),
-            image.view(),
+            words,
+            work.image().pixels,
             border.view_mut(),
             sides_before.view_mut(),
-            grid.raster,
         )?;
     }
     let sides = scan_counts(gpu, &mut sides_before)?;
     queued("preprocessing")?;
 
-    let pixels = grid.raster.width as usize * grid.raster.height as usize;
-    let mut marks = gpu.alloc::<u8>(pixels)?;
+    let mut marks = gpu.alloc::<u8>(raster.width as usize * raster.height as usize)?;
     // planted: rectangle-marks
     marks.fill(0)?;
     let mut first_fragments = gpu.alloc::<u32>(tiles as usize)?;
     let mut first_steps = gpu.alloc::<u32>(tiles as usize)?;
     let mut open_counts = gpu.alloc::<u32>(tiles as usize)?;
-    // SAFETY: an element a word, a pixel or a rectangle, as the kernel asks; the marks are 0; image and labels are acquired.
+    // SAFETY: one element per word, pixel or rectangle, as the kernel asks; the marks are 0; image
+    // and labels are acquired.
     unsafe {
-        track_count::launch(
+        track_count::launch_threads(
             on,
             tiles,
-            image.view(),
-            border.view(),
-            labels.view(),
-            marks.view_mut(),
-            first_fragments.view_mut(),
-            first_steps.view_mut(),
-            open_counts.view_mut(),
+            work.image(),
             grid,
+            border.view(),
+            marks.view_mut(),
+            TileCounts {
+                fragments: first_fragments.view_mut(),
+                steps: first_steps.view_mut(),
+                open: open_counts.view_mut(),
+            },
         )?;
     }
     let fragment_count = scan_counts(gpu, &mut first_fragments)? as usize;
@@ -91,27 +92,32 @@ pub(super) fn track<G: Gpu>(
     let mut next = gpu.alloc(fragment_count)?;
     let mut keys = gpu.alloc(fragment_count)?;
     let mut open = gpu.alloc(open_count)?;
-    // SAFETY: the kernels before have made the marks and the counts, which have been scanned, and the lengths are their
-    // sums.
+    // SAFETY: the kernels before have made the marks and the counts, which have been scanned, and
+    // the lengths are the counts' sums.
     unsafe {
-        track_write::launch(
+        track_write::launch_threads(
             on,
             tiles,
-            image.view(),
-            border.view(),
-            labels.view(),
-            marks.view_mut(),
-            sides_before.view(),
-            first_fragments.view(),
-            first_steps.view(),
-            first_open.view(),
-            passed_by.view_mut(),
-            steps.view_mut(),
-            fragments.view_mut(),
-            next.view_mut(),
-            keys.view_mut(),
-            open.view_mut(),
+            work.image(),
             grid,
+            Preprocessed {
+                border: border.view(),
+                sides_before: sides_before.view(),
+            },
+            marks.view_mut(),
+            TileStarts {
+                fragments: first_fragments.view(),
+                steps: first_steps.view(),
+                open: first_open.view(),
+            },
+            TrackedBorders {
+                passed_by: passed_by.view_mut(),
+                steps: steps.view_mut(),
+                fragments: fragments.view_mut(),
+                next: next.view_mut(),
+                keys: keys.view_mut(),
+                open: open.view_mut(),
+            },
         )?;
     }
     queued("tracking")?;
