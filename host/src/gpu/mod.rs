@@ -22,11 +22,14 @@
 //! # Ok::<(), trazar::Error>(())
 //! ```
 
+mod counts;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod emulator;
 mod in_use;
+mod list_ranking;
 mod scan;
+mod sort;
 
 use std::ffi::c_void;
 use std::fmt;
@@ -38,9 +41,12 @@ pub use cuda_std::{Pod, View, ViewMut};
 use crate::device::Device;
 use crate::error::{Error, Result};
 
+pub(crate) use counts::{read_first, scan_counts};
 pub use in_use::{InUse, Lent};
+pub(crate) use list_ranking::rank_lists;
 pub(crate) use scan::ScanBuffers;
 pub use scan::Scanner;
+pub(crate) use sort::Sorter;
 
 /// Memory, and a queue of launches of the kernels in [`trazar_kernels`]. Clones are the same queue of the same memory.
 ///

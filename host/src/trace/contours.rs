@@ -79,7 +79,7 @@ impl Contours {
         self.height
     }
 
-    /// What the points are: centres of pixels or corners.
+    /// What the points are: centers of pixels or corners.
     pub fn geometry(&self) -> Geometry {
         self.geometry
     }

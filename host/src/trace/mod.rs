@@ -45,16 +45,17 @@ pub enum Approximation {
     /// The points where the direction changes; the border can be rebuilt from them.
     #[default]
     Simple,
-    /// Teh and Chin's dominant points (1989), 1-curvature: not exact, much fewer.
+    /// Teh and Chin's dominant points ("On the detection of dominant points on digital curves",
+    /// 1989), by 1-curvature: not exact, much fewer.
     TehChinL1,
-    /// Teh and Chin's dominant points (1989), k-cosine: not exact, much fewer.
+    /// Teh and Chin's dominant points, by k-cosine: not exact, much fewer.
     TehChinKCos,
 }
 
 /// What the points of a contour are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Geometry {
-    /// Centres of foreground pixels.
+    /// Centers of foreground pixels.
     ///
     /// A border is a closed walk over 8-connected pixels; an outer one starts at its
     /// component's first pixel in raster order, a hole's at the pixel left of the hole's first.
@@ -77,13 +78,16 @@ pub enum Geometry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TraceAlgorithm {
-    /// One border after the other in raster order, on one thread (Suzuki and Abe, 1985).
+    /// One border after the other in raster order, on one thread (Suzuki and Abe, "Topological
+    /// structural analysis of digitized binary images by border following", 1985).
     Suzuki,
-    /// In rectangles of the image on all threads, which are then joined pairwise (Garcia-Molla,
-    /// Alonso-Jordá and García-Laguía, 2022).
+    /// In rectangles of the image on all threads; the rectangles are then joined pairwise
+    /// (Garcia-Molla, Alonso-Jordá and García-Laguía, "Parallel border tracking in binary images
+    /// using GPUs", 2022).
     Tiles,
     /// On all threads or by kernels: the steps of borders joined by union-find, then all borders
-    /// followed at once (after G-Contour: Yin et al., 2025).
+    /// followed at once (after Yin et al., "G-Contour: GPU Accelerated Contour Tracing For
+    /// Large-Scale Layouts", 2025).
     Components,
 }
 
@@ -191,8 +195,8 @@ impl TraceOptions {
     }
 }
 
-/// The number of rectangles along x and y for an image: `tiles` if given, else as many as have at
-/// least `default_side` pixels along a side.
+/// The number of rectangles along x and y for an image: `tiles` if given, else the largest powers of
+/// two for which rectangles have at least `default_side` pixels along each side, or 1.
 ///
 /// # Errors
 /// [`Error::InvalidOption`] for more rectangles along a side than there are pixels.

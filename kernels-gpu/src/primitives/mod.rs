@@ -5,10 +5,11 @@
 //! | one thread | [`bits`]: runs in rows of bits; [`union_find`]: sets on an array of parents |
 //! | warp | [`warp`]: prefix sum |
 //! | block | [`block`]: prefix sums |
-//! | device, as kernels | [`scan`]: exclusive prefix sum; [`sort`]: stable sort by a 32-bit key |
+//! | device, as kernels | [`scan`]: exclusive prefix sum; [`sort`]: stable sort by a 32-bit key; [`list_ranking`]: pointer jumping |
 
 pub mod bits;
 pub mod block;
+pub mod list_ranking;
 pub mod scan;
 pub mod sort;
 pub mod union_find;

@@ -1,44 +1,35 @@
-//! From each border's neighbour in its row to the order and the hierarchy of the result.
+//! From each border's previous one in its row to the order and the hierarchy of the result.
 //!
-//! The result is the pre-order walk of a forest whose siblings stand in reverse order of discovery. The retrieval says
-//! which borders are in it, and which of their parents count.
+//! The result is the pre-order walk of a forest whose siblings stand in reverse order of discovery.
+//! [`Levels`] says which borders are in it, and which of their parents count.
 //!
-//! | kernel | does | bytes a border |
+//! | kernel | does | bytes per border |
 //! | --- | --- | --- |
-//! | [`link_parents`](fn@link_parents) | a parent, or a sibling who knows it | 5 read, 4 written |
-//! | [`resolve_parents`](fn@resolve_parents) | the parent, by pointer jumping | 8 a jump |
-//! | [`choose_parents`](fn@choose_parents) | who counts as parent: keys to sort by | 5 read, 8 written |
+//! | [`link_parents`](fn@link_parents) | links to a parent, or to a sibling that knows it | 5 read, 4 written |
+//! | [`resolve_parents`](fn@resolve_parents) | finds the parent, by pointer jumping | 8 per jump |
+//! | [`choose_parents`](fn@choose_parents) | decides who counts as parent: keys to sort by | 5 read, 8 written |
 //! | [`link_siblings`](fn@link_siblings) | first children, next and previous siblings, from the sorted keys | 16 read, 20 written |
-//! | [`start_tour`](fn@start_tour), [`jump_tour`](fn@jump_tour) or [`rank_tour`](fn@rank_tour), [`place_by_tour`](fn@place_by_tour) | places in the walk: the list of the steps down to and up from each border, ranked by pointer jumping | 32 a jump |
+//! | [`link_euler_tour`](fn@link_euler_tour), [`place_by_rank`](fn@place_by_rank) | places in the walk, by ranking the Euler tour of the forest | 12 read, 16 written; 8 read, 4 written |
 //! | [`write_rows`](fn@write_rows) | kinds, rows of the hierarchy and lengths, by place | 30 read, 21 written |
 //!
-//! Between `choose_parents` and `link_siblings` the borders are [sorted](crate::primitives::sort), last discovered first.
-//! Where the retrieval has no levels, the sorted order is the result's, and the tour is left out. All have one thread per
-//! border, `start_tour` and `jump_tour` two, and blocks of 256;
-//! `rank_tour` has one block.
+//! Between `choose_parents` and `link_siblings` the borders are [sorted](crate::primitives::sort),
+//! the last discovered first. Where no level has parents, the sorted order is the result's.
+//! Otherwise the walk is made of steps down to a border and up from it (the Euler tour of
+//! Tarjan and Vishkin, "An efficient parallel biconnectivity algorithm", 1985), and
+//! [list ranking](crate::primitives::list_ranking) between the last two kernels but one says how
+//! many steps down are left at each.
 
 use cuda_std::prelude::*;
 
-pub use super::components::NO_BORDER;
+use super::BLOCK;
+use super::borders::NO_BORDER;
+use super::options::Levels;
+use crate::primitives::list_ranking::{END, element, weight};
 
 /// Set in a link to a sibling. A link without it is a parent, or [`NO_PARENT`].
 const SIBLING: u32 = 1 << 31;
 /// Directly inside the frame.
 const NO_PARENT: u32 = SIBLING - 1;
-
-/// Which borders are kept, and which of their parents count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum Levels {
-    /// Borders without a parent.
-    External = 0,
-    /// All borders, without parents.
-    List = 1,
-    /// Outer borders without parents, holes with theirs.
-    Ccomp = 2,
-    /// All borders and parents.
-    Tree = 3,
-}
 
 /// The largest key of `count` borders.
 #[must_use]
@@ -56,80 +47,84 @@ const fn left_out(count: u32) -> u32 {
     count + 1
 }
 
-/// Links each border to the one before it in its row: to a sibling, if they are of one kind, else to its parent.
+/// Links each border to the previous one in its row: to a sibling, if they are of one kind, else to
+/// its parent. Launch: one thread per border.
 ///
 /// # Safety
 ///
-/// All views have `count` elements, fewer than 2³¹ - 1; an element of `befores` is a border discovered earlier, or
-/// [`NO_BORDER`]; nothing else uses `links` meanwhile.
-#[kernel(block = 256)]
+/// | view | contents |
+/// | --- | --- |
+/// | `kinds` | one per border, of which there are fewer than 2³¹ - 1 |
+/// | `previous_in_row` | for each border one discovered earlier, or [`NO_BORDER`] |
+/// | `links` | one per border; nothing else uses it meanwhile |
+#[kernel(block = BLOCK)]
 pub unsafe fn link_parents(
     kinds: View<'_, u8>,
-    befores: View<'_, u32>,
+    previous_in_row: View<'_, u32>,
     links: ViewMut<'_, u32>,
-    count: u32,
 ) {
     let i = thread::index_1d();
-    if i >= count {
+    if i >= links.len() as u32 {
         return;
     }
-    let before = befores.ldg(i);
-    let link = if before == NO_BORDER {
+    let previous = previous_in_row.ldg(i);
+    let link = if previous == NO_BORDER {
         NO_PARENT
         // planted: siblings-parents
-    } else if kinds.ldg(before) == kinds.ldg(i) {
-        SIBLING | before
+    } else if kinds.ldg(previous) == kinds.ldg(i) {
+        SIBLING | previous
     } else {
-        before
+        previous
     };
     links.st(i, link);
 }
 
-/// Replaces links to siblings by their parents.
+/// Replaces links to siblings by their parents. Launch: one thread per border.
 ///
 /// # Safety
 ///
-/// [`link_parents`](fn@link_parents) has run; nothing else uses `links` meanwhile.
-#[kernel(block = 256)]
-pub unsafe fn resolve_parents(links: ViewMut<'_, u32>, count: u32) {
+/// [`link_parents`](fn@link_parents) has made `links`; nothing else uses it meanwhile.
+#[kernel(block = BLOCK)]
+pub unsafe fn resolve_parents(links: ViewMut<'_, u32>) {
     let i = thread::index_1d();
-    if i >= count {
+    if i >= links.len() as u32 {
         return;
     }
     let mut link = links.ld_relaxed(i, Device);
     while link & SIBLING != 0 {
-        // The sibling's link, however far it has come: to one discovered before it, or to the parent.
+        // The sibling's link, however far it has come: to one discovered before it, or to the
+        // parent.
         link = links.ld_relaxed(link & !SIBLING, Device);
         // planted: links-plain-store
         links.st_relaxed(i, link, Device);
     }
 }
 
-/// Gives each border a key to sort by: its parent, if that counts. The last discovered border comes first.
+/// Lists the borders, the last discovered first, and gives each a key to sort by: its parent, if
+/// that counts. Launch: one thread per border.
 ///
 /// # Safety
 ///
-/// [`resolve_parents`](fn@resolve_parents) has run; `levels` is a [`Levels`]; `keys` and `borders` have `count` elements,
-/// which nothing else uses meanwhile.
-#[kernel(block = 256)]
+/// `kinds` and the [resolved](fn@resolve_parents) `links` have one element per border, as have
+/// `keys` and `borders`, which nothing else uses meanwhile.
+#[kernel(block = BLOCK)]
 pub unsafe fn choose_parents(
     kinds: View<'_, u8>,
     links: View<'_, u32>,
     keys: ViewMut<'_, u32>,
     borders: ViewMut<'_, u32>,
-    count: u32,
-    levels: u32,
+    levels: Levels,
 ) {
     let i = thread::index_1d();
+    let count = keys.len() as u32;
     if i >= count {
         return;
     }
     let border = count - 1 - i;
     let parent = links.ldg(border);
     // planted: ccomp-parents
-    let counts =
-        levels == Levels::Tree as u32 || levels == Levels::Ccomp as u32 && kinds.ldg(border) != 0;
-    let key = if levels == Levels::External as u32 && parent != NO_PARENT {
+    let counts = levels == Levels::Tree || levels == Levels::Ccomp && kinds.ldg(border) != 0;
+    let key = if levels == Levels::External && parent != NO_PARENT {
         left_out(count)
     } else if counts && parent != NO_PARENT {
         parent
@@ -140,27 +135,54 @@ pub unsafe fn choose_parents(
     borders.st(i, border);
 }
 
-/// Links each border with its siblings, each parent with its first child; and gives places for the case that no border has
-/// a parent. `first_children` has one element more than there are borders, for those without a parent.
+/// The forest of borders, to be written: links of each border, or [`NO_BORDER`]. Nothing is written
+/// for borders that are not kept.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct ForestMut<'a> {
+    /// The parent of each border.
+    pub parents: ViewMut<'a, u32>,
+    /// The first child of each border, and after these the first border without a parent. All
+    /// [`NO_BORDER`] at first.
+    pub first_children: ViewMut<'a, u32>,
+    /// The sibling after each border.
+    pub next: ViewMut<'a, u32>,
+    /// The sibling before each border.
+    pub previous: ViewMut<'a, u32>,
+}
+
+/// What [`ForestMut`] describes, to be read.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct Forest<'a> {
+    /// The parent of each border.
+    pub parents: View<'a, u32>,
+    /// The first child of each border, and after these the first border without a parent.
+    pub first_children: View<'a, u32>,
+    /// The sibling after each border.
+    pub next: View<'a, u32>,
+    /// The sibling before each border.
+    pub previous: View<'a, u32>,
+}
+
+/// Links each border with its siblings, and each parent with its first child; and gives the places
+/// for the case that no border has a parent. Launch: one thread per border.
 ///
 /// # Safety
 ///
-/// `keys` and `borders` are those of [`choose_parents`](fn@choose_parents), sorted; `parents`, `next`, `previous` and
-/// `places` have `count` elements, `first_children` has `count + 1`, all [`NO_BORDER`], `kept` has one, which is 0; nothing
-/// else uses these meanwhile.
-#[kernel(block = 256)]
+/// `keys` and `borders` are those of [`choose_parents`](fn@choose_parents), sorted. `forest` is as
+/// its fields say; `places` has one element per border; `kept` has one, 0 at first, which becomes
+/// the number of borders that are kept. Nothing else uses these three meanwhile.
+#[kernel(block = BLOCK)]
 pub unsafe fn link_siblings(
     keys: View<'_, u32>,
     borders: View<'_, u32>,
-    parents: ViewMut<'_, u32>,
-    first_children: ViewMut<'_, u32>,
-    next: ViewMut<'_, u32>,
-    previous: ViewMut<'_, u32>,
+    forest: ForestMut<'_>,
     places: ViewMut<'_, u32>,
     kept: ViewMut<'_, u32>,
-    count: u32,
 ) {
     let i = thread::index_1d();
+    let count = keys.len() as u32;
     if i >= count {
         return;
     }
@@ -177,156 +199,98 @@ pub unsafe fn link_siblings(
     if after == left_out(count) {
         kept.st(0u32, i + 1);
     }
-    parents.st(border, if key == top(count) { NO_BORDER } else { key });
+    let parent = if key == top(count) { NO_BORDER } else { key };
+    forest.parents.st(border, parent);
     let mut sibling = NO_BORDER;
     if after == key {
         sibling = borders.ldg(i + 1);
     }
-    next.st(border, sibling);
+    forest.next.st(border, sibling);
     // planted: first-sibling
     if i > 0 && keys.ldg(i - 1) == key {
-        previous.st(border, borders.ldg(i - 1));
+        forest.previous.st(border, borders.ldg(i - 1));
     } else {
-        previous.st(border, NO_BORDER);
-        first_children.st(key, border);
+        forest.previous.st(border, NO_BORDER);
+        forest.first_children.st(key, border);
     }
     places.st(border, i);
 }
 
-/// A step of the tour and what it counts, as one word: in the low half the step after it, in the high half the number of
-/// steps down from this one to before the one after it.
-#[inline(always)]
-pub(super) const fn tour_step(next: u32, down: u32) -> u64 {
-    (down as u64) << 32 | next as u64
-}
-
-/// Makes the tour: step `2 b` goes down to border `b`, step `2 b + 1` up from it.
+/// Makes the Euler tour of the forest, a list: element `2 b` is the step down to border `b`, with
+/// weight 1, and element `2 b + 1` the step up from it, with weight 0. Launch: one thread per step.
 ///
 /// # Safety
 ///
-/// [`link_siblings`](fn@link_siblings) has run, for [`Levels`] that keep all borders; `tour` has `2 * count` elements, which
-/// nothing else uses meanwhile; the launch has as many threads.
-#[kernel(block = 256)]
-pub unsafe fn start_tour(
-    parents: View<'_, u32>,
-    first_children: View<'_, u32>,
-    next: View<'_, u32>,
-    tour: ViewMut<'_, u64>,
-    count: u32,
-) {
+/// [`link_siblings`](fn@link_siblings) has made `forest`, for [`Levels`] that keep all borders.
+/// `tour` has two elements per border, and nothing else uses it meanwhile.
+#[kernel(block = BLOCK)]
+pub unsafe fn link_euler_tour(forest: Forest<'_>, tour: ViewMut<'_, u64>) {
     let i = thread::index_1d();
     let border = i / 2;
-    if border >= count {
+    if i >= tour.len() as u32 {
         return;
     }
     let is_down = i.is_multiple_of(2);
     let (then, parent) = if is_down {
-        (first_children.ldg(border), border)
+        (forest.first_children.ldg(border), border)
     } else {
-        (next.ldg(border), parents.ldg(border))
+        (forest.next.ldg(border), forest.parents.ldg(border))
     };
     let after = if then != NO_BORDER {
         2 * then
     } else if parent != NO_BORDER {
         2 * parent + 1
     } else {
-        NO_BORDER
+        END
     };
-    tour.st(i, tour_step(after, u32::from(is_down)));
+    tour.st(i, element(after, u32::from(is_down)));
 }
 
-/// Makes every step of the tour jump over as many again.
+/// Gives each border its place in the order of the Euler tour. Launch: one thread per border.
 ///
 /// # Safety
 ///
-/// `to` has as many elements as `from`, which nothing else uses meanwhile; the launch has as many threads.
-#[kernel(block = 256)]
-pub unsafe fn jump_tour(from: View<'_, u64>, to: ViewMut<'_, u64>) {
+/// `tour` is that of [`link_euler_tour`](fn@link_euler_tour), ranked. `places` has one element per
+/// border, and nothing else uses it meanwhile.
+#[kernel(block = BLOCK)]
+pub unsafe fn place_by_rank(tour: View<'_, u64>, places: ViewMut<'_, u32>) {
     let i = thread::index_1d();
-    if i as usize >= from.len() {
-        return;
-    }
-    to.st(i, jumped(from, i));
-}
-
-/// A step of the tour over as many again.
-#[inline(always)]
-fn jumped(from: View<'_, u64>, i: u32) -> u64 {
-    let step = from.ld(i);
-    let next = step as u32;
-    if next == NO_BORDER {
-        return step;
-    }
-    let after = from.ld(next);
-    tour_step(after as u32, (step >> 32) as u32 + (after >> 32) as u32)
-}
-
-/// The longest tour that [`rank_tour`](fn@rank_tour) is for.
-pub const SHORT_TOUR: u32 = 4096;
-
-/// Makes every step of a short tour jump past its end, as `rounds` launches of [`jump_tour`](fn@jump_tour) do, in one: a launch
-/// costs more than a round.
-///
-/// # Safety
-///
-/// `other` has as many elements as `tour`; nothing else uses the two meanwhile; `rounds` is even; the launch has one block.
-#[kernel(block = 256)]
-pub unsafe fn rank_tour(tour: ViewMut<'_, u64>, other: ViewMut<'_, u64>, rounds: u32) {
-    let n = tour.len() as u32;
-    let (mut from, mut to) = (tour, other);
-    let mut round = 0;
-    while round < rounds {
-        let mut i = thread::thread_idx_x();
-        while i < n {
-            to.st(i, jumped(from.as_view(), i));
-            i += 256;
-        }
-        // planted: tour-barrier
-        thread::sync_threads();
-        (from, to) = (to, from);
-        round += 1;
-    }
-}
-
-/// Places the borders in the order of the tour.
-///
-/// # Safety
-///
-/// `tour` is a tour whose steps all jump past its end; `places` has `count` elements, which nothing else uses
-/// meanwhile.
-#[kernel(block = 256)]
-pub unsafe fn place_by_tour(tour: View<'_, u64>, places: ViewMut<'_, u32>, count: u32) {
-    let i = thread::index_1d();
+    let count = places.len() as u32;
     if i < count {
         // From the step down to a border on, the tour goes down to it and to all after it.
-        places.st(i, count - (tour.ldg(2 * i) >> 32) as u32);
+        places.st(i, count - weight(tour.ldg(2 * i)));
     }
 }
 
-/// Writes what belongs to a border to its place: its kind, its row (next, previous, first child, parent; -1 for none), and
-/// its number of points.
+/// The result's rows: one for each place.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct Rows<'a> {
+    /// The kind of the border at each place.
+    pub kinds: ViewMut<'a, u8>,
+    /// Four numbers per place: next, previous, first child and parent, or -1 for none. Starts at a
+    /// multiple of 16 bytes.
+    pub links: ViewMut<'a, i32>,
+    /// The number of points of the border at each place.
+    pub lengths: ViewMut<'a, u32>,
+}
+
+/// Writes each border's row to its place. Launch: one thread per border.
 ///
 /// # Safety
 ///
-/// The arguments are those of [`link_siblings`](fn@link_siblings), which has run, with the final `places`; `lengths` has
-/// `count` elements; `kinds_by_place` has an element for each place, `rows` four, `lengths_by_place` one; `rows` starts at
-/// a multiple of 16 bytes; nothing else uses these meanwhile.
-#[kernel(block = 256)]
+/// [`link_siblings`](fn@link_siblings) has made `forest`. `kinds`, `lengths` and the final `places`
+/// have one element per border; `rows` has one per place, and nothing else uses it meanwhile.
+#[kernel(block = BLOCK)]
 pub unsafe fn write_rows(
     kinds: View<'_, u8>,
     lengths: View<'_, u32>,
-    parents: View<'_, u32>,
-    first_children: View<'_, u32>,
-    next: View<'_, u32>,
-    previous: View<'_, u32>,
+    forest: Forest<'_>,
     places: View<'_, u32>,
-    kinds_by_place: ViewMut<'_, u8>,
-    rows: ViewMut<'_, i32>,
-    lengths_by_place: ViewMut<'_, u32>,
-    count: u32,
+    rows: Rows<'_>,
 ) {
     let i = thread::index_1d();
-    if i >= count {
+    if i >= places.len() as u32 {
         return;
     }
     let place = places.ldg(i);
@@ -340,16 +304,17 @@ pub unsafe fn write_rows(
             places.ldg(border).cast_signed()
         }
     };
-    // A first child counts only where it is kept as one: first children of borders are set for those alone.
+    // A first child counts only where it is kept as one: first children of borders are set for
+    // those alone.
     let row = [
         // planted: row-order.1
-        link(next.ldg(i)),
+        link(forest.next.ldg(i)),
         // planted: row-order.2
-        link(previous.ldg(i)),
-        link(first_children.ldg(i)),
-        link(parents.ldg(i)),
+        link(forest.previous.ldg(i)),
+        link(forest.first_children.ldg(i)),
+        link(forest.parents.ldg(i)),
     ];
-    kinds_by_place.st(place, kinds.ldg(i));
-    rows.st_vector(place as usize * 4, row);
-    lengths_by_place.st(place, lengths.ldg(i));
+    rows.kinds.st(place, kinds.ldg(i));
+    rows.links.st_vector(place as usize * 4, row);
+    rows.lengths.st(place, lengths.ldg(i));
 }

@@ -2,12 +2,22 @@
 //!
 //! | file | stage |
 //! | --- | --- |
-//! | [`pixels`] | a pixel's neighbours, the gaps between them, its sides |
-//! | [`components`] | borders as sets of nodes, joined by union-find, and followed to write their points |
-//! | [`tiles`] | or borders followed in rectangles, one thread each, and joined pairwise; their points too |
+//! | [`options`] | what to trace, as kernels are told it |
+//! | [`neighbours`], [`node_bits`] | the topology of bits, which the CPU uses too |
+//! | [`pixels`] | the image |
+//! | [`components`] | borders as sets of nodes, joined by union-find, then followed |
+//! | [`tiles`] | or borders followed in rectangles, which are then joined pairwise |
+//! | [`borders`] | what both of these find |
 //! | [`hierarchy`] | parents, the order of the result, its hierarchy |
 
+pub mod borders;
 pub mod components;
 pub mod hierarchy;
+pub mod neighbours;
+pub mod node_bits;
+pub mod options;
 pub mod pixels;
 pub mod tiles;
+
+/// Threads per block of all kernels here but those that follow borders in rectangles.
+pub const BLOCK: u32 = 256;

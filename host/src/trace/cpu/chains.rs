@@ -1,7 +1,9 @@
 //! [`Chains`]: borders as they are followed, before they become points.
 //!
-//! A border is kept as a start and a chain code: one byte a step, the direction of the step.
+//! A border is kept as a start and a chain code: one byte per step, the direction of the step.
 //! That is an eighth of the points' size, and all approximations are made from it.
+
+use trazar_kernels::trace::neighbours::step;
 
 use crate::error::{Error, Result};
 use crate::memory::reserve;
@@ -13,16 +15,16 @@ use crate::trace::contours::BorderKind;
 pub(super) type Direction = u8;
 
 /// The change of (x, y) by a step.
-pub(super) const STEPS: [(i32, i32); 8] = [
-    (1, 0),
-    (1, -1),
-    (0, -1),
-    (-1, -1),
-    (-1, 0),
-    (-1, 1),
-    (0, 1),
-    (1, 1),
-];
+pub(super) const STEPS: [(i32, i32); 8] = {
+    let mut steps = [(0, 0); 8];
+    let mut direction = 0;
+    while direction < 8 {
+        let (x, y) = step(direction as u32);
+        steps[direction] = (x.cast_signed(), y.cast_signed());
+        direction += 1;
+    }
+    steps
+};
 
 /// The direction back.
 pub(super) fn opposite(direction: Direction) -> Direction {
@@ -64,7 +66,7 @@ pub(super) struct Nesting {
     pub(super) parents: Vec<BorderId>,
 }
 
-/// Whether an image may have so many borders.
+/// Whether an image may have `borders` borders.
 ///
 /// # Errors
 /// [`Error::TooMany`] where a hierarchy row could not hold their ids.

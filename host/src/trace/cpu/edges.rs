@@ -36,7 +36,7 @@ type Corner = (u32, u32);
 
 /// Follows all rings of an image.
 pub(super) fn follow_rings(image: &BinaryImage, progress: &Progress<'_>) -> Result<Chains> {
-    let mut walk = Walk {
+    let mut walk = RingWalk {
         sides: Sides::of(image, Joined::Four)?,
         rings: Chains::default(),
         steps: Vec::new(),
@@ -54,12 +54,12 @@ pub(super) fn follow_rings(image: &BinaryImage, progress: &Progress<'_>) -> Resu
         }
         progress.report_followed(y, image.height());
     }
-    let Walk { sides, rings, .. } = walk;
+    let RingWalk { sides, rings, .. } = walk;
     sort(&rings, &sides)
 }
 
 /// A walk in progress, and the rings so far.
-struct Walk {
+struct RingWalk {
     sides: Sides,
     rings: Chains,
     /// The steps since the start that are not yet part of a ring.
@@ -71,7 +71,7 @@ struct Walk {
     saddle_steps: HashMap<Corner, usize>,
 }
 
-impl Walk {
+impl RingWalk {
     /// Walks from a corner in a direction until it comes back, and adds the rings.
     fn follow(&mut self, start: Corner, first: Direction) -> Result<()> {
         let (mut corner, mut heading) = (start, first);

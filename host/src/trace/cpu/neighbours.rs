@@ -1,43 +1,54 @@
-//! From a pixel's eight neighbours to the next step of a border over pixel centres.
+//! From a pixel's eight neighbours to the next step of a border over pixel centers: the topology of
+//! `trazar_kernels::trace::neighbours` in tables, by 3 × 3 windows of pixels.
 //!
 //! A border passes a pixel between two foreground neighbours: `back`, where it comes from, and the
 //! first one counter-clockwise after it, where it goes. What lies between them is background, a
 //! gap. The gap's neighbours to the W, N, E and S are the **sides** of the pixel that the border
 //! passes there; each side belongs to one gap.
 
+use trazar_kernels::trace::neighbours as topology;
+
 use super::chains::Direction;
 
 /// Sets of a pixel's sides.
-pub(super) const WEST: u8 = 1;
-pub(super) const EAST: u8 = 2;
-pub(super) const NORTH: u8 = 4;
-pub(super) const SOUTH: u8 = 8;
+pub(super) const WEST: u8 = topology::WEST as u8;
+pub(super) const EAST: u8 = topology::EAST as u8;
+pub(super) const NORTH: u8 = topology::NORTH as u8;
+pub(super) const SOUTH: u8 = topology::SOUTH as u8;
 
-/// The bit of each direction's neighbour in a window (see
+/// The neighbourhood of the pixel in the middle of a window (see
 /// [`Plane::window`](super::plane::Plane::window)).
-const WINDOW_BITS: [usize; 8] = [5, 2, 1, 0, 3, 6, 7, 8];
+const fn neighbourhood(window: usize) -> u32 {
+    let window = window as u32;
+    topology::neighbourhood(window & 7, window >> 3 & 7, window >> 6)
+}
 
-pub(super) const fn is_foreground(window: usize, direction: Direction) -> bool {
-    window >> WINDOW_BITS[direction as usize] & 1 == 1
+/// The neighbourhood in each window.
+static NEIGHBOURHOODS: [u8; 512] = {
+    let mut table = [0; 512];
+    let mut window = 0;
+    while window < 512 {
+        table[window] = neighbourhood(window) as u8;
+        window += 1;
+    }
+    table
+};
+
+pub(super) fn is_foreground(window: usize, direction: Direction) -> bool {
+    NEIGHBOURHOODS[window] >> direction & 1 == 1
 }
 
 /// The first foreground neighbour clockwise from just after `aside`, which is background.
 #[inline]
 pub(super) fn first_clockwise(window: usize, aside: Direction) -> Option<Direction> {
-    // Without any, the turn ends where it began.
+    // Without any, the turn ends at background.
     let direction = turn_direction(PREVIOUS[window][usize::from(aside)]);
     is_foreground(window, direction).then_some(direction)
 }
 
 /// The side of a pixel in a direction; no set for a corner.
 pub(super) const fn side_in(direction: Direction) -> u8 {
-    match direction {
-        0 => EAST,
-        2 => NORTH,
-        4 => WEST,
-        6 => SOUTH,
-        _ => 0,
-    }
+    topology::sides_in(1 << direction) as u8
 }
 
 /// One turn around a pixel: a direction in bits 0 to 2, and the sides passed on the way to it from
@@ -54,26 +65,29 @@ pub(super) const fn turn_sides(turn: Turn) -> u8 {
 
 /// For each window and direction back: the turn to the next foreground neighbour
 /// counter-clockwise, where the border goes.
-pub(super) static NEXT: [[Turn; 8]; 512] = turns(1);
+pub(super) static NEXT: [[Turn; 8]; 512] = turns(true);
 
 /// For each window and direction in which the border goes: the turn to the next foreground
 /// neighbour clockwise, where it came from.
-pub(super) static PREVIOUS: [[Turn; 8]; 512] = turns(7);
+pub(super) static PREVIOUS: [[Turn; 8]; 512] = turns(false);
 
-/// The turns that look at every `by`th direction.
-const fn turns(by: Direction) -> [[Turn; 8]; 512] {
+/// The turns counter-clockwise, or clockwise.
+const fn turns(counter_clockwise: bool) -> [[Turn; 8]; 512] {
     let mut table = [[0; 8]; 512];
     let mut window = 0;
     while window < 512 {
+        let neighbours = neighbourhood(window);
         let mut from = 0;
         while from < 8 {
-            let mut passed = 0;
-            let mut direction = (from + by) & 7;
-            while direction != from && !is_foreground(window, direction) {
-                passed |= side_in(direction);
-                direction = (direction + by) & 7;
+            let (direction, passed);
+            if counter_clockwise {
+                direction = topology::after(neighbours, from);
+                passed = topology::sides_between(from, direction);
+            } else {
+                direction = topology::before(neighbours, from);
+                passed = topology::sides_between(direction, from);
             }
-            table[window][from as usize] = direction | passed << 3;
+            table[window][from as usize] = (direction | passed << 3) as Turn;
             from += 1;
         }
         window += 1;
@@ -86,13 +100,7 @@ pub(super) static SIDES: [u8; 512] = {
     let mut table = [0; 512];
     let mut window = 0;
     while window < 512 {
-        let mut direction = 0;
-        while direction < 8 {
-            if !is_foreground(window, direction) {
-                table[window] |= side_in(direction);
-            }
-            direction += 2;
-        }
+        table[window] = topology::sides_in(!neighbourhood(window)) as u8;
         window += 1;
     }
     table

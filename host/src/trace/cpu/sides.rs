@@ -15,6 +15,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
 use rayon::prelude::*;
+use trazar_kernels::trace::node_bits::BesideBits;
 
 use super::chains::{BorderId, NO_BORDER};
 use super::neighbours::{EAST, WEST};
@@ -102,24 +103,22 @@ impl Sides {
         let (above, this) = self.plane.words[first - n..first + n].split_at_mut(n);
         this[..row.len()].copy_from_slice(row);
 
-        // Pixels whose western (or eastern) neighbour is foreground, with carries.
-        let mut above_carry = 0;
-        let mut carry = 0;
+        // The words to the left, in both rows.
+        let (mut above_left, mut left) = (0, 0);
         for i in 0..n {
             let pixels = this[i];
-            let next = this.get(i + 1).copied().unwrap_or(0);
-            let from_west = pixels << 1 | carry;
-            let from_east = pixels >> 1 | next << 63;
-            carry = pixels >> 63;
-            self.sides[first + i].west = pixels & !from_west;
-            self.sides[first + i].east = pixels & !from_east;
+            let right = this.get(i + 1).copied().unwrap_or(0);
+            let row = BesideBits::new(left, pixels, right);
+            let from_west = row.west;
+            left = pixels;
+            (self.sides[first + i].west, self.sides[first + i].east) = row.vertical_sides();
 
             let north = above[i];
-            let above_next = above.get(i + 1).copied().unwrap_or(0);
-            let corners = (north << 1 | above_carry) | (north >> 1 | above_next << 63);
-            above_carry = north >> 63;
+            let above_right = above.get(i + 1).copied().unwrap_or(0);
+            let corners = BesideBits::new(above_left, north, above_right);
+            above_left = north;
             let joined_above = match joined {
-                Joined::Eight => north | corners,
+                Joined::Eight => north | corners.west | corners.east,
                 Joined::Four => north,
             };
             // An outer border begins at a first pixel of a run with nothing above it.

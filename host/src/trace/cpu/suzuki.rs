@@ -1,4 +1,4 @@
-//! Border following over pixel centres, one border after the other on one thread.
+//! Border following over pixel centers, one border after the other on one thread.
 //!
 //! S. Suzuki, K. Abe, "Topological structural analysis of digitized binary images by border
 //! following", CVGIP 30 (1985). It is the reference for every other tracing engine.

@@ -64,8 +64,8 @@ pub(super) struct StepBack {
 /// How borders go. Nodes' codes are below 8; of the nodes of a pixel that a border comes to over
 /// one side of a rectangle, no two have a code with the same two low bits.
 pub(super) trait Walk: Sync {
-    /// The code of the node that passes a pixel's side in direction `aside`; `None` if the border is
-    /// that pixel alone.
+    /// The code of the node that passes a pixel's side in direction `aside`; `None` if the border
+    /// is that pixel alone.
     fn node_at(&self, place: usize, aside: Direction) -> Option<u8>;
 
     fn step(&self, node: Node) -> Step;

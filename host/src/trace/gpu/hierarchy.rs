@@ -1,14 +1,15 @@
 //! The order and the hierarchy of borders.
 
-use std::mem::swap;
+use trazar_kernels::trace::borders::NO_BORDER;
+use trazar_kernels::trace::hierarchy::{
+    Forest, ForestMut, Rows, choose_parents, largest_key, link_euler_tour, link_parents,
+    link_siblings, place_by_rank, resolve_parents, write_rows,
+};
+use trazar_kernels::trace::options::Levels;
 
-use trazar_kernels::primitives::sort;
-use trazar_kernels::trace::components::blocks;
-use trazar_kernels::trace::hierarchy::{self, Levels, NO_BORDER};
-
-use super::{Arranged, Found, first, scan};
+use super::{Arranged, Found};
 use crate::Result;
-use crate::gpu::{Gpu, GpuBuffer, Scanner};
+use crate::gpu::{Gpu, GpuBuffer, Sorter, rank_lists, read_first, scan_counts};
 use crate::trace::Retrieval;
 
 /// Puts the borders that `retrieval` keeps into order.
@@ -35,35 +36,33 @@ pub(super) fn arrange<G: Gpu>(
         Retrieval::Tree => Levels::Tree,
     };
     let on = &gpu.launcher();
-    let grid = blocks(count);
 
     let mut links = gpu.alloc(n)?;
     let mut keys = gpu.alloc(n)?;
     let mut borders = gpu.alloc(n)?;
-    // SAFETY: an element for each border each; the kernels run in their order, and of nodes there are fewer than 2³¹.
+    // SAFETY: one element per border each; the kernels run in their order, and there are fewer than
+    // 2³¹ - 1 borders, because each has a node of its own.
     unsafe {
-        hierarchy::link_parents::launch(
+        link_parents::launch_threads(
             on,
-            grid,
+            n,
             found.kinds.view(),
-            found.befores.view(),
+            found.previous_in_row.view(),
             links.view_mut(),
-            count,
         )?;
-        hierarchy::resolve_parents::launch(on, grid, links.view_mut(), count)?;
-        hierarchy::choose_parents::launch(
+        resolve_parents::launch_threads(on, n, links.view_mut())?;
+        choose_parents::launch_threads(
             on,
-            grid,
+            n,
             found.kinds.view(),
             links.view(),
             keys.view_mut(),
             borders.view_mut(),
-            count,
-            levels as u32,
+            levels,
         )?;
     }
     // planted: sort-passes
-    sort_pairs(gpu, &mut keys, &mut borders, hierarchy::largest_key(count))?;
+    Sorter::new(gpu, count)?.sort_pairs(&mut keys, &mut borders, largest_key(count))?;
 
     let mut parents = gpu.alloc(n)?;
     let mut first_children = gpu.alloc(n + 1)?;
@@ -73,72 +72,72 @@ pub(super) fn arrange<G: Gpu>(
     let mut previous = gpu.alloc(n)?;
     let mut places = gpu.alloc(n)?;
     let mut kept = gpu.alloc_zeroed(1)?;
-    // SAFETY: lengths and contents as the kernel asks.
+    // SAFETY: lengths and contents are those that the kernel asks for.
     unsafe {
-        hierarchy::link_siblings::launch(
+        link_siblings::launch_threads(
             on,
-            grid,
+            n,
             keys.view(),
             borders.view(),
-            parents.view_mut(),
-            first_children.view_mut(),
-            next.view_mut(),
-            previous.view_mut(),
+            ForestMut {
+                parents: parents.view_mut(),
+                first_children: first_children.view_mut(),
+                next: next.view_mut(),
+                previous: previous.view_mut(),
+            },
             places.view_mut(),
             kept.view_mut(),
-            count,
         )?;
     }
+    let forest = Forest {
+        parents: parents.view(),
+        first_children: first_children.view(),
+        next: next.view(),
+        previous: previous.view(),
+    };
     if matches!(retrieval, Retrieval::Ccomp | Retrieval::Tree) {
         let mut tour = gpu.alloc(2 * n)?;
-        // SAFETY: two elements for each border, of which none is left out.
+        // SAFETY: two elements per border, of which none is left out.
         unsafe {
-            hierarchy::start_tour::launch(
+            link_euler_tour::launch_threads(
                 on,
                 // planted: tour-grid
-                blocks(2 * count),
-                parents.view(),
-                first_children.view(),
-                next.view(),
+                2 * n,
+                forest,
                 tour.view_mut(),
-                count,
             )?;
         }
-        let tour = jump(gpu, tour)?;
-        // SAFETY: as above; the tour's steps jump past its end.
-        unsafe {
-            hierarchy::place_by_tour::launch(on, grid, tour.view(), places.view_mut(), count)?;
-        }
+        let tour = rank_lists(gpu, tour)?;
+        // SAFETY: as above; the tour has been ranked.
+        unsafe { place_by_rank::launch_threads(on, n, tour.view(), places.view_mut())? };
     }
 
     // Only without levels are borders left out.
     let kept = match retrieval {
-        Retrieval::External => first(&kept)?,
+        Retrieval::External => read_first(&kept)?,
         _ => count,
     } as usize;
     let mut kinds = gpu.alloc(kept)?;
     let mut hierarchy = gpu.alloc(4 * kept)?;
     // planted: offsets-zero
     let mut offsets = gpu.alloc_zeroed(kept + 1)?;
-    // SAFETY: places are below `kept`; lengths as the kernel asks.
+    // SAFETY: places are below `kept`; lengths are those that the kernel asks for.
     unsafe {
-        hierarchy::write_rows::launch(
+        write_rows::launch_threads(
             on,
-            grid,
+            n,
             found.kinds.view(),
             found.lengths.view(),
-            parents.view(),
-            first_children.view(),
-            next.view(),
-            previous.view(),
+            forest,
             places.view(),
-            kinds.view_mut(),
-            hierarchy.view_mut(),
-            offsets.view_mut(),
-            count,
+            Rows {
+                kinds: kinds.view_mut(),
+                links: hierarchy.view_mut(),
+                lengths: offsets.view_mut(),
+            },
         )?;
     }
-    let points = scan(gpu, &mut offsets)?;
+    let points = scan_counts(gpu, &mut offsets)?;
     Ok(Arranged {
         places,
         kinds,
@@ -146,79 +145,4 @@ pub(super) fn arrange<G: Gpu>(
         offsets,
         points,
     })
-}
-
-/// Makes every step of a tour jump past its end, and count all that it passes.
-pub(super) fn jump<G: Gpu>(gpu: &G, mut tour: G::Buffer<u64>) -> Result<G::Buffer<u64>> {
-    let n = tour.len() as u32;
-    let on = &gpu.launcher();
-    let mut jumped = gpu.alloc(n as usize)?;
-    // A jump covers twice as many steps as the one before it.
-    // planted: jump-count
-    let rounds = u32::BITS - n.leading_zeros();
-    if n <= hierarchy::SHORT_TOUR {
-        // SAFETY: both have as many elements, and the number of rounds is even.
-        unsafe {
-            hierarchy::rank_tour::launch(
-                on,
-                1,
-                tour.view_mut(),
-                jumped.view_mut(),
-                rounds.next_multiple_of(2),
-            )?;
-        }
-        return Ok(tour);
-    }
-    for _ in 0..rounds {
-        // SAFETY: both have as many elements.
-        unsafe {
-            hierarchy::jump_tour::launch(on, blocks(n), tour.view(), jumped.view_mut())?;
-        }
-        swap(&mut tour, &mut jumped);
-    }
-    Ok(tour)
-}
-
-/// Sorts pairs by keys of which none is above `largest`; equal keys keep their order.
-fn sort_pairs<G: Gpu>(
-    gpu: &G,
-    keys: &mut G::Buffer<u32>,
-    values: &mut G::Buffer<u32>,
-    largest: u32,
-) -> Result<()> {
-    let n = keys.len() as u32;
-    let on = &gpu.launcher();
-    let mut new_keys = gpu.alloc(n as usize)?;
-    let mut new_values = gpu.alloc(n as usize)?;
-    let mut counts = gpu.alloc(sort::counts_len(n) as usize)?;
-    let mut scanner = Scanner::new(gpu, sort::counts_len(n))?;
-    for pass in 0..sort::passes(largest) {
-        let shift = pass * sort::DIGIT_BITS;
-        // SAFETY: lengths and grids as the kernels ask; the counts are scanned between the two.
-        unsafe {
-            sort::count_digits::launch(
-                on,
-                sort::tiles(n),
-                keys.view(),
-                counts.view_mut(),
-                n,
-                shift,
-            )?;
-            scanner.scan_in_place(&mut counts)?;
-            sort::scatter::launch(
-                on,
-                sort::tiles(n),
-                keys.view(),
-                values.view(),
-                counts.view(),
-                new_keys.view_mut(),
-                new_values.view_mut(),
-                n,
-                shift,
-            )?;
-        }
-        swap(keys, &mut new_keys);
-        swap(values, &mut new_values);
-    }
-    Ok(())
 }

@@ -1,142 +1,54 @@
 //! Trace on a GPU: the pipeline of kernels, with images and contours that stay there.
 //!
-//! | file | stages | kernels |
+//! | file | stage | kernels of `trazar_kernels::trace` |
 //! |---|---|---|
-//! | `components/mod.rs` | boundary extraction | `count_nodes`, scan, `list_nodes` |
-//! | | component analysis | `join_nodes`, `flatten_nodes`, scan |
-//! | | one starting point a border | `select_starts` |
-//! | `hierarchy.rs` | order and hierarchy | those of `trazar_kernels::trace::hierarchy`, with a sort |
-//! | `components/follow.rs` | search, one thread a border and a stretch | those of `trazar_kernels::trace::components::follow` |
+//! | `components/nodes.rs` | boundary extraction | `components::nodes` |
+//! | `components/join.rs` | component analysis, starting points | `components::join` |
+//! | `hierarchy.rs` | order and hierarchy | `hierarchy`, with a sort |
+//! | `components/follow.rs` | the points, one thread per border and stretch | `components::follow` |
+//! | `contours.rs` | the result | |
 //!
-//! [`TraceAlgorithm::Tiles`] finds the borders with `tiles.rs` instead, by the kernels of `trazar_kernels::trace::tiles`;
-//! those write the points, too.
-//!
-//! [`Geometry::Edges`] needs the labels of the 4-connected components first.
+//! [`TraceAlgorithm::Tiles`] finds the borders and writes their points with the files of `tiles/`
+//! and the kernels of `tiles` instead. [`Geometry::Edges`] needs the labels of the 4-connected
+//! components first.
 //!
 //! # Memory
-//! On the GPU, beside the image of 1/8 byte a pixel: 1/8 byte a pixel for counts; 12.3 bytes for each point that
-//! [`Approximation::None`] has, and 8 for each point of the result; some 60 bytes for each border.
-//! In tiles: 1.3 bytes a pixel while borders are followed; 8 bytes for each west or east side, 1 for each step, 60 for each
-//! piece of a border in a tile and 64 for each that is not closed there; and the result.
-//! Edges take the labels' 5.2 bytes a pixel besides, while they are made.
+//! On the GPU, beside the image of 1/8 byte per pixel:
+//!
+//! | bytes | per | |
+//! |---|---|---|
+//! | 5.2 | pixel | along edges, while labels are made |
+//! | 8 | point of the result | |
+//! | 60 | border | |
+//! | 1/8 | pixel | by components, for counts |
+//! | 12.3 | point that [`Approximation::None`] has | by components |
+//! | 1.3 | pixel | in tiles, while borders are followed |
+//! | 8 | west or east side | in tiles |
+//! | 1 | step | in tiles |
+//! | 60 | piece of a border in a tile | in tiles |
+//! | 64 | piece that is not closed in its tile | in tiles |
 
 mod components;
+mod contours;
 mod hierarchy;
 mod tiles;
 
-use glam::IVec2;
-use trazar_kernels::trace::pixels::Raster;
+use trazar_kernels::trace::borders::{Destination, FoundBorders};
+use trazar_kernels::trace::options as kernel_options;
+use trazar_kernels::trace::pixels::{Pixels, Raster, TracedImage};
 
-use super::contours::{BorderKind, Contours};
+use super::contours::Contours;
 use super::cpu::approximate;
 use super::cpu::teh_chin::Curvature;
 use super::{Approximation, Geometry, TraceAlgorithm, TraceOptions};
 use crate::error::{Error, Result};
-use crate::gpu::{Gpu, GpuBuffer, Scanner};
+use crate::gpu::{Gpu, GpuBuffer};
 use crate::image::BinaryImage;
 use crate::image::gpu::DeviceImage;
 use crate::label::gpu::DeviceLabeler;
 use crate::label::{Connectivity, LabelAlgorithm};
 
-/// Contours in a GPU's memory.
-///
-/// They stand as [`Contours`] has them. Contour `i` has the points from `offsets[i]` to before `offsets[i + 1]`.
-#[derive(Debug)]
-pub struct DeviceContours<G: Gpu> {
-    width: u32,
-    height: u32,
-    geometry: Geometry,
-    points: G::Buffer<i32>,
-    offsets: G::Buffer<u32>,
-    kinds: G::Buffer<u8>,
-    hierarchy: G::Buffer<i32>,
-}
-
-impl<G: Gpu> DeviceContours<G> {
-    /// Width of the image that was traced.
-    pub fn width(&self) -> u32 {
-        self.width
-    }
-
-    /// Height of the image that was traced.
-    pub fn height(&self) -> u32 {
-        self.height
-    }
-
-    /// What the points are: centres of pixels or corners.
-    pub fn geometry(&self) -> Geometry {
-        self.geometry
-    }
-
-    /// The number of contours.
-    pub fn len(&self) -> usize {
-        self.kinds.len()
-    }
-
-    /// Whether there is none: the image has no foreground.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The number of points of all contours.
-    pub fn point_count(&self) -> usize {
-        self.points.len() / 2
-    }
-
-    /// All contours' points, one contour after the other: x and y of each.
-    pub fn points(&self) -> &G::Buffer<i32> {
-        &self.points
-    }
-
-    /// Where each contour's points begin, counted in points; one more than there are contours, the last being the number of
-    /// points.
-    pub fn offsets(&self) -> &G::Buffer<u32> {
-        &self.offsets
-    }
-
-    /// Each contour's kind: 0 is an outer border, 1 a hole's.
-    pub fn kinds(&self) -> &G::Buffer<u8> {
-        &self.kinds
-    }
-
-    /// Each contour's row of the hierarchy: next, previous, first child, parent; -1 is none.
-    pub fn hierarchy(&self) -> &G::Buffer<i32> {
-        &self.hierarchy
-    }
-
-    /// Copies them to the host.
-    ///
-    /// # Errors
-    /// `Error::Cuda`, [`Error::Emulator`], [`Error::OutOfMemory`].
-    pub fn to_host(&self) -> Result<Contours> {
-        let kinds = self.kinds.to_vec()?;
-        let kinds = kinds.iter().map(|&kind| match kind {
-            0 => BorderKind::Outer,
-            _ => BorderKind::Hole,
-        });
-        let offsets = self.offsets.to_vec()?;
-        let hierarchy: Vec<i32> = self.hierarchy.to_vec()?;
-        let points: Vec<i32> = self.points.to_vec()?;
-        Ok(Contours {
-            width: self.width,
-            height: self.height,
-            geometry: self.geometry,
-            points: bytemuck::allocation::cast_vec::<[i32; 2], IVec2>(pairs(points)),
-            offsets: offsets.iter().map(|&offset| offset as usize).collect(),
-            kinds: kinds.collect(),
-            hierarchy: hierarchy
-                .chunks_exact(4)
-                .map(|row| [row[0], row[1], row[2], row[3]])
-                .collect(),
-        })
-    }
-}
-
-/// Points from their coordinates. In place where the vector's capacity allows it.
-fn pairs(coordinates: Vec<i32>) -> Vec<[i32; 2]> {
-    bytemuck::allocation::try_cast_vec(coordinates)
-        .unwrap_or_else(|(_, coordinates)| bytemuck::cast_slice(&coordinates).to_vec())
-}
+pub use contours::DeviceContours;
 
 /// Traces images on one GPU. Clones work on the same queue.
 ///
@@ -172,25 +84,60 @@ impl DeviceTracer<crate::cuda::Queue> {
 /// An image to trace, and what all kernels are told.
 struct Work<'a, G: Gpu> {
     gpu: &'a G,
-    image: &'a G::Buffer<u64>,
-    /// Those of the 4-connected components, for edges; else empty.
+    words: &'a G::Buffer<u64>,
+    /// Along edges, those of the 4-connected components; else empty.
     labels: &'a G::Buffer<u32>,
     raster: Raster,
-    edges: u32,
-    simple: u32,
+    geometry: kernel_options::Geometry,
+    approximation: kernel_options::Approximation,
 }
 
-/// Borders in the order in which a raster scan meets them.
+impl<G: Gpu> Work<'_, G> {
+    /// For kernels to read.
+    fn image(&self) -> TracedImage<'_> {
+        TracedImage {
+            pixels: Pixels {
+                words: self.words.view(),
+                raster: self.raster,
+            },
+            labels: self.labels.view(),
+            geometry: self.geometry,
+        }
+    }
+}
+
+/// Borders in order of discovery, one element per border in each buffer.
 struct Found<G: Gpu> {
     count: u32,
     kinds: G::Buffer<u8>,
     /// The numbers of their points.
     lengths: G::Buffer<u32>,
     /// The borders of the last sides before their starts.
-    befores: G::Buffer<u32>,
+    previous_in_row: G::Buffer<u32>,
 }
 
-/// Where borders go in the result. What is by place has an element for each that is kept.
+impl<G: Gpu> Found<G> {
+    /// Memory for `count` borders.
+    fn new(gpu: &G, count: u32) -> Result<Self> {
+        Ok(Self {
+            count,
+            kinds: gpu.alloc(count as usize)?,
+            lengths: gpu.alloc(count as usize)?,
+            previous_in_row: gpu.alloc(count as usize)?,
+        })
+    }
+
+    /// For a kernel to write.
+    fn view_mut(&mut self) -> FoundBorders<'_> {
+        FoundBorders {
+            kinds: self.kinds.view_mut(),
+            lengths: self.lengths.view_mut(),
+            previous_in_row: self.previous_in_row.view_mut(),
+        }
+    }
+}
+
+/// Where borders go in the result. What is by place has one element per border that is kept.
 struct Arranged<G: Gpu> {
     /// Each border's place.
     places: G::Buffer<u32>,
@@ -198,6 +145,17 @@ struct Arranged<G: Gpu> {
     hierarchy: G::Buffer<i32>,
     offsets: G::Buffer<u32>,
     points: u32,
+}
+
+impl<G: Gpu> Arranged<G> {
+    /// For a kernel to write the borders' points.
+    fn destination<'a>(&'a self, points: &'a mut G::Buffer<i32>) -> Destination<'a> {
+        Destination {
+            places: self.places.view(),
+            offsets: self.offsets.view(),
+            points: points.view_mut(),
+        }
+    }
 }
 
 impl<G: Gpu> DeviceTracer<G> {
@@ -211,7 +169,7 @@ impl<G: Gpu> DeviceTracer<G> {
         &self.gpu
     }
 
-    /// Traces an image of the host's. Teh and Chin's points are chosen here.
+    /// Traces an image in the host's memory. Teh and Chin's points are chosen on the host.
     pub(crate) fn trace_host(
         &self,
         image: &BinaryImage,
@@ -239,13 +197,15 @@ impl<G: Gpu> DeviceTracer<G> {
         }
     }
 
-    /// Traces the borders of `image`. Waits for counts that later stages' memory depends on, and returns before the points are
-    /// written.
+    /// Traces the borders of `image`. Waits for counts that later stages' memory depends on, and
+    /// returns before the points are written.
     ///
     /// # Errors
-    /// [`Error::InvalidOption`] for options that do not go together, or more tiles than pixels along a side;
-    /// [`Error::Unavailable`] for an algorithm of the processor, and for the approximations of Teh and Chin, which are sequential along a contour (an [`Engine`](crate::Engine) makes them on the processor);
-    /// [`Error::ImageTooLarge`] past 2³⁰ pixels; `Error::Cuda`, [`Error::Emulator`].
+    /// [`Error::InvalidOption`] for options that do not go together, or more tiles than pixels
+    /// along a side; [`Error::Unavailable`] for an algorithm of the processor, and for the
+    /// approximations of Teh and Chin, which are sequential along a contour (an
+    /// [`Engine`](crate::Engine) makes them on the processor); [`Error::ImageTooLarge`] past 2³⁰
+    /// pixels; `Error::Cuda`, [`Error::Emulator`].
     pub fn trace(
         &self,
         image: &DeviceImage<G>,
@@ -254,8 +214,8 @@ impl<G: Gpu> DeviceTracer<G> {
         self.trace_in_stages(image, options, &mut |_| Ok(()))
     }
 
-    /// [`trace`](Self::trace), which calls `queued` with the name of each stage once its work is queued: to wait for it and take
-    /// the time.
+    /// [`trace`](Self::trace), which calls `queued` with the name of each stage once its work is
+    /// queued: to wait for it and take the time.
     ///
     /// # Errors
     /// Those of [`trace`](Self::trace), and those that `queued` returns.
@@ -270,10 +230,13 @@ impl<G: Gpu> DeviceTracer<G> {
         algorithm.check_runs_on(G::DEVICE)?;
         let (width, height) = (image.width(), image.height());
         let raster = raster(width, height)?;
-        let simple = match options.approximation {
-            Approximation::None => false,
-            Approximation::Simple => true,
-            Approximation::TehChinL1 | Approximation::TehChinKCos => {
+        let approximation = match (options.geometry, options.approximation) {
+            // A ring has a vertex where it turns and nowhere else.
+            (Geometry::Edges, _) | (_, Approximation::Simple) => {
+                kernel_options::Approximation::Simple
+            }
+            (Geometry::Centers, Approximation::None) => kernel_options::Approximation::None,
+            (_, Approximation::TehChinL1 | Approximation::TehChinKCos) => {
                 return Err(Error::Unavailable(
                     "the Teh-Chin approximations are made on the processor: \
                      trace with `none` on the device, or with an engine"
@@ -296,12 +259,14 @@ impl<G: Gpu> DeviceTracer<G> {
         let words = gpu.using(image.words())?;
         let work = Work {
             gpu,
-            image: &words,
+            words: &words,
             labels: labels.as_ref().map_or(&none, |labels| labels.labels()),
             raster,
-            edges: u32::from(options.geometry == Geometry::Edges),
-            // A ring has a vertex where it turns and nowhere else.
-            simple: u32::from(simple || options.geometry == Geometry::Edges),
+            geometry: match options.geometry {
+                Geometry::Centers => kernel_options::Geometry::Centers,
+                Geometry::Edges => kernel_options::Geometry::Edges,
+            },
+            approximation,
         };
         let arrange = |found: &Found<G>, queued: &mut dyn FnMut(_) -> _| {
             let arranged = hierarchy::arrange(gpu, found, options.retrieval)?;
@@ -320,7 +285,7 @@ impl<G: Gpu> DeviceTracer<G> {
                 let borders = components::find(&work, queued)?;
                 let arranged = arrange(&borders.found, queued)?;
                 let points = components::follow(&work, &borders, &arranged)?;
-                queued("search")?;
+                queued("following")?;
                 (arranged, points)
             }
         };
@@ -344,18 +309,4 @@ fn raster(width: u32, height: u32) -> Result<Raster> {
         height: height.into(),
         limit: "on the GPU, an image to trace has at most 2³⁰ pixels; trace it on the CPU, or in parts",
     })
-}
-
-/// Replaces numbers by the sums of those before them; gives the sum of all.
-fn scan<G: Gpu>(gpu: &G, values: &mut G::Buffer<u32>) -> Result<u32> {
-    let mut scanner = Scanner::new(gpu, values.len() as u32)?;
-    scanner.scan_in_place(values)?;
-    first(scanner.total())
-}
-
-/// The first element; waits for it.
-fn first(buffer: &impl GpuBuffer<u32>) -> Result<u32> {
-    let mut value = [0];
-    buffer.read(&mut value)?;
-    Ok(value[0])
 }

@@ -1,32 +1,84 @@
-//! Parallel searching: the borders' points, written by one thread a border and one for each further stretch.
+//! Following: the borders' points, written by one thread per border and one per further stretch.
 //!
-//! A thread that follows a whole border takes as long as the longest one. So about one node in 16 is *marked*, by a hash
-//! of where it is: from a marked node to before the next marked one is a **stretch**, and a border's **lead** goes from its
-//! start to before its first marked node. Stretches are measured; where each begins is the sum of those before it, by
-//! pointer jumping; then all are followed again and written, the last one through the start and the lead. A border without a
-//! marked node is all lead.
+//! A thread that follows a whole border takes as long as the longest border. So about one node in
+//! 16 is *marked*, by a hash of where it is: from a marked node to before the next marked one is a
+//! **stretch**, and a border's **head** goes from its start to before its first marked node.
+//! Stretches and heads are measured; where each begins is the sum of those before it, by
+//! [list ranking](crate::primitives::list_ranking); then all are followed again and written, each
+//! border's last stretch through the start and the head. A border without a marked node is all
+//! head.
 //!
 //! | kernel | does | reads, writes |
 //! | --- | --- | --- |
-//! | [`mark_nodes`](fn@mark_nodes) | marks nodes | 4 bytes a node; 2 bits a node |
-//! | [`list_stretches`](fn@list_stretches) | lists the marked ones | 1 bit a node; 4 bytes a stretch |
-//! | [`measure_stretches`](fn@measure_stretches) | counts the points of stretches and leads, finds the next | the words around each node; 8 bytes a stretch, 4 a border |
-//! | [`cut_cycles`](fn@cut_cycles) | ends each border's last stretch | 12 bytes a stretch; 8 |
-//! | [`write_stretches`](fn@write_stretches) | writes the points of both | the words around each node; 8 bytes a point |
+//! | [`mark_nodes`](fn@mark_nodes) | marks nodes | 4 bytes per node; 2 bits per node |
+//! | [`list_stretches`](fn@list_stretches) | lists the marked ones | 1 bit per node; 4 bytes per stretch |
+//! | [`measure_stretches`](fn@measure_stretches) | counts the points of stretches and heads, finds the next stretch | the words around each node; 8 bytes per stretch, 4 per border |
+//! | [`cut_cycles`](fn@cut_cycles) | ends each border's last stretch | 12 bytes per stretch; 8 |
+//! | [`write_stretches`](fn@write_stretches) | writes the points of both | the words around each node; 8 bytes per point |
 //!
-//! Between the first two, a scan of the counts numbers the stretches; after `cut_cycles`, they are ranked by
-//! [`jump_tour`](fn@crate::trace::hierarchy::jump_tour).
+//! Between the first two, a scan of the counts gives each stretch its index; after `cut_cycles`,
+//! the lists of stretches are ranked.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::nodes::{Borders, Cursor};
-use super::{NO_BORDER, rank};
-use crate::trace::hierarchy::tour_step;
-use crate::trace::pixels::{Kind, Raster};
+use super::walk::{Cursor, NodeWalk};
+use super::{JoinedNodes, NodeList, RankedBits};
+use crate::primitives::list_ranking::{END, element, next, weight};
+use crate::trace::BLOCK;
+use crate::trace::borders::{Destination, NO_BORDER};
+use crate::trace::node_bits::Kind;
+use crate::trace::options::{Approximation, Geometry};
+use crate::trace::pixels::TracedImage;
 
-/// The lead of a border without stretches.
-const ALL_LEAD: u32 = u32::MAX;
+/// The head of a border without stretches.
+const ALL_HEAD: u32 = u32::MAX;
+
+/// The marked nodes, at which stretches begin.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct Stretches<'a> {
+    /// The marked nodes. A node's rank is the index of its stretch.
+    pub marks: RankedBits<'a>,
+    /// For each stretch, the index of its first node.
+    pub nodes: View<'a, u32>,
+}
+
+impl Stretches<'_> {
+    /// How many there are.
+    #[inline(always)]
+    fn len(&self) -> u32 {
+        self.nodes.len() as u32
+    }
+}
+
+/// What [`measure_stretches`](fn@measure_stretches) gives.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct Measures<'a> {
+    /// For each stretch, the stretch after it on its border and the number of its points, as an
+    /// [element of a list](element).
+    pub list: ViewMut<'a, u64>,
+    /// For each stretch, whether it is its border's first; 0 at first.
+    pub is_first: ViewMut<'a, u8>,
+    /// For each border, the number of points of its head, or `u32::MAX` if it is all head.
+    pub heads: ViewMut<'a, u32>,
+}
+
+/// The pieces of borders, measured and ranked.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct RankedPieces<'a> {
+    /// For each stretch, the index of its first node.
+    pub stretches: View<'a, u32>,
+    /// For each stretch, the end of a list, and the number of points from this stretch to the end
+    /// of its border's last stretch.
+    pub list: View<'a, u64>,
+    /// For each border, its first node, as an entry.
+    pub starts: View<'a, u32>,
+    /// For each border, what [`Measures::heads`] says.
+    pub heads: View<'a, u32>,
+}
 
 /// Whether the node with this list entry is marked: one in 16, without a pattern.
 #[inline(always)]
@@ -39,171 +91,155 @@ const fn is_marked(entry: u32) -> bool {
     hash >> 28 == 0
 }
 
-/// Sets the bits of the marked nodes, and counts them.
+/// Sets the bits of the marked nodes, and counts them. Launch: one thread per node.
 ///
 /// # Safety
 ///
-/// `nodes` has `n` elements, `marks` and `counts` have [`bit_words`](super::bit_words)`(n)`; nothing else
-/// uses the latter two meanwhile; the launch has [`blocks`](super::blocks)`(n)` blocks.
-#[kernel(block = 256)]
+/// `marks` and `counts` have [`bit_words`](super::bit_words) elements for the nodes in `entries`;
+/// nothing else uses the two meanwhile.
+#[kernel(block = BLOCK)]
 pub unsafe fn mark_nodes(
-    nodes: View<'_, u32>,
+    entries: View<'_, u32>,
     marks: ViewMut<'_, u32>,
     counts: ViewMut<'_, u32>,
-    n: u32,
 ) {
     let i = thread::index_1d();
+    let n = entries.len() as u32;
     // planted: mark-end
-    let marked = warp::warp_vote_ballot(FULL_MASK, i < n && is_marked(nodes.ldg(i)));
+    let marked = warp::warp_vote_ballot(FULL_MASK, i < n && is_marked(entries.ldg(i)));
     if i < n && i.is_multiple_of(WARP_SIZE) {
         marks.st(i / WARP_SIZE, marked);
         counts.st(i / WARP_SIZE, marked.count_ones());
     }
 }
 
-/// Lists the marked nodes.
+/// Lists the marked nodes of `n`. Launch: one thread per node.
 ///
 /// # Safety
 ///
-/// [`mark_nodes`](fn@mark_nodes) has run; `ranks` is the scan of its `counts`, whose sum `stretches` has as elements; nothing
-/// else uses these meanwhile; the launch has [`blocks`](super::blocks)`(n)` blocks.
-#[kernel(block = 256)]
-pub unsafe fn list_stretches(
-    marks: View<'_, u32>,
-    ranks: View<'_, u32>,
-    stretches: ViewMut<'_, u32>,
-    n: u32,
-) {
+/// `marks` are those that [`mark_nodes`](fn@mark_nodes) gave, and the scan of its counts, whose sum
+/// is the length of `stretches`. Nothing else uses `stretches` meanwhile.
+#[kernel(block = BLOCK)]
+pub unsafe fn list_stretches(marks: RankedBits<'_>, stretches: ViewMut<'_, u32>, n: u32) {
     let i = thread::index_1d();
-    if i < n && marks.ldg(i / WARP_SIZE) >> (i % WARP_SIZE) & 1 != 0 {
-        stretches.st(rank(marks, ranks, i), i);
+    if i < n && marks.contains(i) {
+        stretches.st(marks.rank(i), i);
     }
 }
 
-/// Follows a border to before the next marked node, or back to where it started; gives the points passed on the way, and
-/// where it is then.
+/// Follows a border to before the next marked node, or back to where it started; gives the number
+/// of points passed on the way, and where it is then.
 #[inline(always)]
-fn measure(borders: &Borders<'_>, mut cursor: Cursor, simple: bool) -> (u32, Cursor) {
+fn measure(walk: &NodeWalk<'_>, mut cursor: Cursor, approximation: Approximation) -> (u32, Cursor) {
     let start = cursor.node;
     let mut points = 0;
     loop {
-        points += borders.advance(&mut cursor, simple).count;
-        if cursor.node == start || is_marked(borders.entry(cursor.node)) {
+        points += walk.advance(&mut cursor, approximation).count;
+        if cursor.node == start || is_marked(walk.entry(cursor.node)) {
             return (points, cursor);
         }
     }
 }
 
-/// Counts each stretch's points, and finds the stretch after it; then counts the points of each border's lead, unless it is all
-/// lead, and sets the element of `is_first` of its first stretch.
+/// Counts each stretch's points and finds the stretch after it; counts the points of each border's
+/// head and finds the border's first stretch. Launch: one thread per stretch and per border.
 ///
 /// # Safety
 ///
-/// [`list_stretches`](fn@list_stretches) has run on the nodes of `image`, which `first` numbers; `tour` has an element for each
-/// stretch, as has `is_first`, whose are 0; `starts` has one for each border, as has `leads`; nothing else uses `tour`,
-/// `is_first` and `leads` meanwhile; the launch has a thread for each stretch and for each border.
-#[kernel(block = 256)]
+/// `nodes` are those of `image`, and `stretches` are [listed](fn@list_stretches) from them.
+/// `starts` has each border's first node, as an entry. `measures` are as long as their fields say,
+/// and nothing else uses them meanwhile.
+#[kernel(block = BLOCK)]
 pub unsafe fn measure_stretches(
-    image: View<'_, u64>,
-    labels: View<'_, u32>,
-    first: View<'_, u32>,
-    nodes: View<'_, u32>,
-    marks: View<'_, u32>,
-    ranks: View<'_, u32>,
-    stretches: View<'_, u32>,
+    image: TracedImage<'_>,
+    nodes: NodeList<'_>,
+    stretches: Stretches<'_>,
     starts: View<'_, u32>,
-    tour: ViewMut<'_, u64>,
-    is_first: ViewMut<'_, u8>,
-    leads: ViewMut<'_, u32>,
-    raster: Raster,
-    edges: u32,
-    simple: u32,
+    measures: Measures<'_>,
+    approximation: Approximation,
 ) {
-    let borders = Borders::new(image, labels, raster, edges);
+    let walk = NodeWalk::new(image);
     let i = thread::index_1d();
-    let stretch_count = stretches.len() as u32;
-    // A stretch, or a lead.
+    let stretch_count = stretches.len();
+    // A stretch, or a head.
     let is_stretch = i < stretch_count;
     let border = i.wrapping_sub(stretch_count);
     if !is_stretch && border as usize >= starts.len() {
         return;
     }
     let entry = if is_stretch {
-        nodes.ldg(stretches.ldg(i))
+        nodes.entries.ldg(stretches.nodes.ldg(i))
     } else {
         starts.ldg(border)
     };
-    let cursor = borders.cursor(borders.node(entry));
-    // A border that starts at a marked node has no lead.
+    let cursor = walk.cursor(walk.node(entry));
+    // A border that starts at a marked node has no head.
     let (points, end) = if is_stretch || !is_marked(entry) {
-        measure(&borders, cursor, simple != 0)
+        measure(&walk, cursor, approximation)
     } else {
         (0, cursor)
     };
-    let mut next = NO_BORDER;
-    if is_marked(borders.entry(end.node)) {
-        next = rank(marks, ranks, borders.number(first, end.node));
+    let mut after = END;
+    if is_marked(walk.entry(end.node)) {
+        after = stretches.marks.rank(walk.index(nodes.first, end.node));
     }
     if is_stretch {
-        tour.st(i, tour_step(next, points));
+        measures.list.st(i, element(after, points));
     } else {
-        if next != NO_BORDER {
-            is_first.st(next, 1);
-            leads.st(border, points);
+        if after != END {
+            measures.is_first.st(after, 1);
+            measures.heads.st(border, points);
         } else {
-            leads.st(border, ALL_LEAD);
+            measures.heads.st(border, ALL_HEAD);
         }
     }
 }
 
-/// Makes the stretches of each border a list: the last one, which leads to the first, has none after it.
+/// Makes a list of the stretches of each border: the last one, which leads to the first, has none
+/// after it. Launch: one thread per stretch.
 ///
 /// # Safety
 ///
-/// [`measure_stretches`](fn@measure_stretches) has run; nothing else uses `tour`
-/// meanwhile; the launch has a thread for each stretch.
-#[kernel(block = 256)]
-pub unsafe fn cut_cycles(tour: ViewMut<'_, u64>, is_first: View<'_, u8>) {
+/// [`measure_stretches`](fn@measure_stretches) has made both; nothing else uses `list` meanwhile.
+#[kernel(block = BLOCK)]
+pub unsafe fn cut_cycles(list: ViewMut<'_, u64>, is_first: View<'_, u8>) {
     let i = thread::index_1d();
-    if i as usize >= tour.len() {
+    if i as usize >= list.len() {
         return;
     }
-    let step = tour.ld(i);
+    let stretch = list.ld(i);
     // planted: cut-forgotten
-    if is_first.ldg(step as u32) != 0 {
-        tour.st(i, tour_step(NO_BORDER, (step >> 32) as u32));
+    if is_first.ldg(next(stretch)) != 0 {
+        list.st(i, element(END, weight(stretch)));
     }
 }
 
 /// A border's range of the points, and where in it the next one goes.
 struct Range<'a> {
-    points: ViewMut<'a, i32>,
+    destination: Destination<'a>,
     begin: u32,
     length: u32,
     at: u32,
 }
 
-impl Range<'_> {
+impl<'a> Range<'a> {
     /// The points of the border at `place`, from its point `at` on.
     #[inline(always)]
-    fn new<'a>(points: ViewMut<'a, i32>, offsets: View<'_, u32>, place: u32, at: u32) -> Range<'a> {
-        let begin = offsets.ldg(place);
-        let length = offsets.ldg(place + 1) - begin;
+    fn new(destination: Destination<'a>, place: u32, at: u32) -> Self {
+        let begin = destination.offsets.ldg(place);
+        let length = destination.offsets.ldg(place + 1) - begin;
         Range {
-            points,
+            destination,
             begin,
             length,
             at: if at >= length { at - length } else { at },
         }
     }
 
-    /// Writes a point; after the border's last place comes its first.
+    /// Writes a point; after the border's last point comes its first.
     #[inline(always)]
     fn write(&mut self, (x, y): (u32, u32)) {
-        // Indices of coordinates may pass 2³².
-        let at = (self.begin + self.at) as usize * 2;
-        self.points
-            .st_vector(at, [x.cast_signed(), y.cast_signed()]);
+        self.destination.write(self.begin + self.at, x, y);
         self.at += 1;
         // planted: range-end
         if self.at == self.length {
@@ -214,90 +250,85 @@ impl Range<'_> {
 
 /// Follows a border as [`measure`] does, and writes its points.
 #[inline(always)]
-fn write(borders: &Borders<'_>, mut cursor: Cursor, simple: bool, range: &mut Range<'_>) {
+fn write(
+    walk: &NodeWalk<'_>,
+    mut cursor: Cursor,
+    approximation: Approximation,
+    range: &mut Range<'_>,
+) {
     let start = cursor.node;
     loop {
-        let found = borders.advance(&mut cursor, simple);
+        let found = walk.advance(&mut cursor, approximation);
         if found.count > 0 {
             range.write(found.points[0]);
         }
         if found.count > 1 {
             range.write(found.points[1]);
         }
-        if cursor.node == start || is_marked(borders.entry(cursor.node)) {
+        if cursor.node == start || is_marked(walk.entry(cursor.node)) {
             return;
         }
     }
 }
 
-/// How many places a border's first point stands before the first one that its walk passes: a ring along the sides of an outer
-/// border begins where its first side does, which is the last corner that the walk comes to.
+/// How many points a border's first one stands before the first that its walk passes: an outer
+/// border along edges begins where its first side does, which is the last corner that the walk
+/// comes to.
 #[inline(always)]
-fn turned(borders: &Borders<'_>, start_kind: Kind) -> u32 {
+fn turned(geometry: Geometry, start_kind: Kind) -> u32 {
     // planted: points-turned
-    u32::from(borders.edges && start_kind == Kind::W)
+    u32::from(geometry == Geometry::Edges && start_kind == Kind::W)
 }
 
-/// Writes the points of each stretch, x and y of each, and those of borders that are all lead.
+/// Writes the points of each stretch, and those of borders that are all head. Launch: one thread
+/// per stretch and per border.
 ///
 /// # Safety
 ///
-/// `tour` has been [cut](fn@cut_cycles) and jumped to its end; `parents`, `roots` and `root_ranks` are those of
-/// [`select_starts`](fn@super::select_starts), `starts` what it gave; `places` has an element per border, its place in
-/// the result, or [`NO_BORDER`] if it is left out; `offsets` has for each place where its points begin, and one more; `points`
-/// has two elements for each, and starts at a multiple of 8 bytes; nothing else uses it meanwhile; the launch has a thread
-/// for each stretch and for each border.
-#[kernel(block = 256)]
+/// `entries` and `joined` are the nodes of `image`; `pieces` are measured on them,
+/// [cut](fn@cut_cycles) and ranked, with this `approximation`. `destination` has room for all
+/// points of the borders that have a place, and nothing else uses it meanwhile.
+#[kernel(block = BLOCK)]
 pub unsafe fn write_stretches(
-    image: View<'_, u64>,
-    labels: View<'_, u32>,
-    nodes: View<'_, u32>,
-    parents: View<'_, u32>,
-    roots: View<'_, u32>,
-    root_ranks: View<'_, u32>,
-    starts: View<'_, u32>,
-    leads: View<'_, u32>,
-    stretches: View<'_, u32>,
-    tour: View<'_, u64>,
-    places: View<'_, u32>,
-    offsets: View<'_, u32>,
-    points: ViewMut<'_, i32>,
-    raster: Raster,
-    edges: u32,
-    simple: u32,
+    image: TracedImage<'_>,
+    entries: View<'_, u32>,
+    joined: JoinedNodes<'_>,
+    pieces: RankedPieces<'_>,
+    destination: Destination<'_>,
+    approximation: Approximation,
 ) {
-    let borders = Borders::new(image, labels, raster, edges);
+    let walk = NodeWalk::new(image);
     let i = thread::index_1d();
-    let stretch_count = stretches.len() as u32;
+    let stretch_count = pieces.stretches.len() as u32;
     let is_stretch = i < stretch_count;
     let mut border = i.wrapping_sub(stretch_count);
     let entry;
     if is_stretch {
-        let node = stretches.ldg(i);
-        border = rank(roots, root_ranks, parents.ldg(node));
-        entry = nodes.ldg(node);
+        let node = pieces.stretches.ldg(i);
+        border = joined.border_of(node);
+        entry = entries.ldg(node);
     } else {
-        // Where there are stretches, the last one goes on through the lead.
-        // planted: lead-twice
-        if border as usize >= starts.len() || leads.ldg(border) != ALL_LEAD {
+        // Where there are stretches, the last one goes on through the head.
+        // planted: head-twice
+        if border as usize >= pieces.starts.len() || pieces.heads.ldg(border) != ALL_HEAD {
             return;
         }
-        entry = starts.ldg(border);
+        entry = pieces.starts.ldg(border);
     }
-    let place = places.ldg(border);
+    let place = destination.places.ldg(border);
     if place == NO_BORDER {
         return;
     }
-    let mut at = turned(&borders, Kind::from_bits(starts.ldg(border)));
+    let mut at = turned(image.geometry, Kind::from_bits(pieces.starts.ldg(border)));
     if is_stretch {
-        // From this stretch on, so many points come before the walk is back at the border's first stretch; the start lies
-        // among the last of them.
-        let left = (tour.ldg(i) >> 32) as u32;
-        let length = offsets.ldg(place + 1) - offsets.ldg(place);
-        // planted: lead-length
-        at += leads.ldg(border) + length - left;
+        // The number of points from this stretch until the walk is back at the border's first
+        // stretch; the start lies among the last of them.
+        let left = weight(pieces.list.ldg(i));
+        let length = destination.offsets.ldg(place + 1) - destination.offsets.ldg(place);
+        // planted: head-length
+        at += pieces.heads.ldg(border) + length - left;
     }
-    let mut range = Range::new(points, offsets, place, at);
-    let cursor = borders.cursor(borders.node(entry));
-    write(&borders, cursor, simple != 0, &mut range);
+    let mut range = Range::new(destination, place, at);
+    let cursor = walk.cursor(walk.node(entry));
+    write(&walk, cursor, approximation, &mut range);
 }

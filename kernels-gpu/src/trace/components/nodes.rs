@@ -1,349 +1,83 @@
-//! What borders are made of: nodes, which node comes next, and the points that belong to one.
-//!
-//! Borders run over pixel centers, or along pixels' sides: see [`pixels`](crate::trace::pixels).
+//! Boundary extraction: the nodes of all pixels, counted and listed.
 
 use cuda_std::prelude::*;
 
-use crate::trace::pixels::{Kind, Nodes, Pixels, Raster, after, before, kind_after, step};
+use super::walk::NodeWalk;
+use crate::primitives::quotient;
+use crate::trace::BLOCK;
+use crate::trace::node_bits::{Kind, NodeBits};
+use crate::trace::pixels::{Raster, TracedImage};
 
-/// A node: a pixel and what it is named by.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Node {
-    pub(super) x: u32,
-    pub(super) y: u32,
-    pub(super) kind: Kind,
+/// The word that this thread works on: its column, its row and its index; none past the last one.
+#[inline(always)]
+fn my_word(raster: Raster) -> Option<(u32, u32, u32)> {
+    let word = thread::index_1d();
+    if word >= raster.words() {
+        return None;
+    }
+    let y = quotient(word, raster.row_words);
+    Some((word - y * raster.row_words, y, word))
 }
 
-/// Borders over pixel centers, or along pixels' sides.
-#[derive(Clone, Copy)]
-pub(super) struct Borders<'a> {
-    pub(super) pixels: Pixels<'a>,
-    labels: View<'a, u32>,
-    pub(super) edges: bool,
-}
-
-impl<'a> Borders<'a> {
-    #[inline(always)]
-    pub(super) fn new(
-        image: View<'a, u64>,
-        labels: View<'a, u32>,
-        raster: Raster,
-        edges: u32,
-    ) -> Self {
-        Self {
-            pixels: Pixels {
-                words: image,
-                raster,
-            },
-            labels,
-            edges: edges != 0,
-        }
-    }
-
-    /// The nodes of a word's pixels.
-    #[inline(always)]
-    pub(super) fn nodes(&self, word_x: u32, y: u32) -> Nodes {
-        let around = self.pixels.around(word_x, y);
-        if self.edges {
-            around.sides()
-        } else {
-            around.nodes()
-        }
-    }
-
-    /// The number of a node, from the number of its word's first node.
-    #[inline(always)]
-    pub(super) fn number(&self, first: View<'_, u32>, node: Node) -> u32 {
-        let raster = self.pixels.raster;
-        let nodes = self.nodes(node.x / 64, node.y);
-        let bit = node.x % 64;
-        let below = (1u64 << bit) - 1;
-        let word = node.y * raster.row_words + node.x / 64;
-        let (a, b, word) = match node.kind {
-            Kind::W | Kind::E => (nodes.w, nodes.e, word),
-            Kind::N | Kind::S => (nodes.n, nodes.s, raster.words() + word),
-        };
-        // The second of a pixel's two comes after the first.
-        let second = matches!(node.kind, Kind::E | Kind::S);
-        // planted: hole-start
-        let own = if second { (a >> bit & 1) as u32 } else { 0 };
-        first.ldg(word) + (a & below).count_ones() + (b & below).count_ones() + own
-    }
-
-    /// A node from its list entry.
-    #[inline(always)]
-    pub(super) fn node(&self, entry: u32) -> Node {
-        let (x, y) = self.pixels.raster.split(entry >> 2);
-        Node {
-            x,
-            y,
-            kind: Kind::from_bits(entry),
-        }
-    }
-
-    /// The node whose gap holds the E neighbour of pixel `(x, y)`, which is background.
-    #[inline(always)]
-    pub(super) fn at_east_side(&self, x: u32, y: u32) -> Node {
-        let kind = if self.edges {
-            Kind::E
-        } else {
-            self.pixels.around(x / 64, y).kind_at_e(x % 64)
-        };
-        Node { x, y, kind }
-    }
-
-    /// The node that the border visits next.
-    #[inline(always)]
-    pub(super) fn successor(&self, node: Node) -> Node {
-        if self.edges {
-            return self.next_side(node).0;
-        }
-        let neighbours = self.pixels.neighbours(node.x, node.y);
-        if neighbours == 0 {
-            return node;
-        }
-        let out = after(neighbours, node.kind.direction());
-        let (dx, dy) = step(out);
-        let (x, y) = (node.x.wrapping_add(dx), node.y.wrapping_add(dy));
-        Node {
-            x,
-            y,
-            kind: kind_after(self.pixels.neighbours(x, y), out ^ 4),
-        }
-    }
-
-    /// How many of the border's points are a node's; only those where the border turns if `simple`.
-    #[inline(always)]
-    pub(super) fn points(&self, node: Node, simple: bool) -> u32 {
-        if self.edges {
-            return if self.next_side(node).1.is_some() {
-                2
-            } else {
-                0
-            };
-        }
-        let neighbours = self.pixels.neighbours(node.x, node.y);
-        if !simple || neighbours == 0 {
-            return 1;
-        }
-        let direction = node.kind.direction();
-        u32::from(after(neighbours, direction) != before(neighbours, direction) ^ 4)
-    }
-
-    /// Whether pixels `(x, y)` and `(u, v)`, which touch at a corner, are of one 4-connected component.
-    #[inline(always)]
-    fn joined(&self, x: u32, y: u32, u: u32, v: u32) -> bool {
-        let width = self.pixels.raster.width;
-        // planted: saddle
-        self.labels.ldg(y * width + x) == self.labels.ldg(v * width + u)
-    }
-
-    /// The vertical side after this one on its ring; and if they do not meet end to end, the corners where this one
-    /// ends and the next begins.
-    ///
-    /// A ring runs down W sides and up E sides, foreground on its left. `(x, y)` is also the upper left corner of pixel
-    /// `(x, y)`. What lies outside the image has wrapped around, and is background.
-    #[inline(always)]
-    fn next_side(&self, side: Node) -> (Node, Option<[(u32, u32); 2]>) {
-        let Node { x, y, kind } = side;
-        let at = |x, y, kind| Node { x, y, kind };
-        let set = |x, y| self.pixels.is_set(x, y);
-        // The corner where the side ends, and whether the ring goes on eastward from there.
-        let (corner_x, corner_y, east);
-        if kind == Kind::W {
-            (corner_x, corner_y) = (x, y + 1);
-            let (left, right) = (set(x, y + 1), set(x.wrapping_sub(1), y + 1));
-            if left && !right {
-                return (at(x, y + 1, Kind::W), None);
-            }
-            east = !(left || right && self.joined(x, y, x - 1, y + 1));
-        } else {
-            (corner_x, corner_y) = (x + 1, y);
-            let (left, right) = (set(x, y.wrapping_sub(1)), set(x + 1, y.wrapping_sub(1)));
-            if left && !right {
-                return (at(x, y - 1, Kind::E), None);
-            }
-            east = right && (left || self.joined(x, y, x + 1, y - 1));
-        }
-        let up = corner_y.wrapping_sub(1);
-        let (end, next);
-        if east {
-            // Foreground above, background below.
-            end = self.run_end_east(corner_x, up, corner_y);
-            let (left, right) = (set(end, up), set(end, corner_y));
-            next = if right && (left || self.joined(end - 1, up, end, corner_y)) {
-                at(end, corner_y, Kind::W)
-            } else {
-                at(end - 1, up, Kind::E)
-            };
-        } else {
-            // Foreground below, background above.
-            end = self.run_end_west(corner_x, corner_y, up);
-            let before = end.wrapping_sub(1);
-            let (left, right) = (set(before, corner_y), set(before, up));
-            next = if right && (left || self.joined(end, corner_y, before, up)) {
-                at(before, up, Kind::E)
-            } else {
-                at(end, corner_y, Kind::W)
-            };
-        }
-        (next, Some([(corner_x, corner_y), (end, corner_y)]))
-    }
-
-    /// The first column after `x` at which row `set` is not foreground above (or below) background of row `clear`.
-    #[inline(always)]
-    fn run_end_east(&self, x: u32, set: u32, clear: u32) -> u32 {
-        let mut word_x = x / 64;
-        let mut from = u64::MAX << (x % 64);
-        loop {
-            let ends = !(self.pixels.word(word_x, set) & !self.pixels.word(word_x, clear)) & from;
-            if ends != 0 {
-                return word_x * 64 + ends.trailing_zeros();
-            }
-            word_x += 1;
-            // planted: run-end-word
-            from = u64::MAX;
-        }
-    }
-
-    /// The column after the last one before `x` at which row `set` is not foreground beside background of row `clear`.
-    #[inline(always)]
-    fn run_end_west(&self, x: u32, set: u32, clear: u32) -> u32 {
-        let last = x - 1;
-        let mut word_x = last / 64;
-        let mut through = u64::MAX >> (63 - last % 64);
-        loop {
-            let ends =
-                !(self.pixels.word(word_x, set) & !self.pixels.word(word_x, clear)) & through;
-            if ends != 0 {
-                return word_x * 64 + 64 - ends.leading_zeros();
-            }
-            if word_x == 0 {
-                return 0;
-            }
-            word_x -= 1;
-            through = u64::MAX;
-        }
-    }
-
-    /// The last foreground pixel of row `y` before column `x`.
-    #[inline(always)]
-    pub(super) fn last_before(&self, x: u32, y: u32) -> Option<u32> {
-        let mut word_x = x / 64;
-        let mut below = (1u64 << (x % 64)) - 1;
-        loop {
-            let word = self.pixels.word(word_x, y) & below;
-            if word != 0 {
-                return Some(word_x * 64 + 63 - word.leading_zeros());
-            }
-            if word_x == 0 {
-                return None;
-            }
-            word_x -= 1;
-            // planted: last-before-word
-            below = u64::MAX;
-        }
-    }
-
-    /// The first pixel of the run of row `y` that pixel `x` belongs to.
-    #[inline(always)]
-    pub(super) fn run_start(&self, x: u32, y: u32) -> u32 {
-        let mut word_x = x / 64;
-        let mut through = u64::MAX >> (63 - x % 64);
-        loop {
-            let zeros = !self.pixels.word(word_x, y) & through;
-            if zeros != 0 {
-                return word_x * 64 + 64 - zeros.leading_zeros();
-            }
-            if word_x == 0 {
-                return 0;
-            }
-            word_x -= 1;
-            through = u64::MAX;
-        }
+/// Counts each word's nodes: first those of kinds W and E of all words, then those of kinds N and S
+/// of all words. Launch: one thread per word.
+///
+/// # Safety
+///
+/// `counts` has two elements per word, and nothing else uses it meanwhile.
+#[kernel(block = BLOCK)]
+pub unsafe fn count_nodes(image: TracedImage<'_>, counts: ViewMut<'_, u32>) {
+    let raster = image.pixels.raster;
+    if let Some((word_x, y, word)) = my_word(raster) {
+        let NodeBits { w, e, n, s } = NodeWalk::new(image).nodes(word_x, y);
+        counts.st(word, w.count_ones() + e.count_ones());
+        counts.st(raster.words() + word, n.count_ones() + s.count_ones());
     }
 }
 
-/// A border on its way.
-#[derive(Clone, Copy)]
-pub(super) struct Cursor {
-    /// Where it is.
-    pub(super) node: Node,
-    /// Over pixel centres: the pixel's neighbours, and the direction back.
-    neighbours: u32,
-    back: u32,
-}
-
-/// The points that belong to one node: at most two.
-#[derive(Clone, Copy)]
-pub(super) struct Points {
-    pub(super) count: u32,
-    pub(super) points: [(u32, u32); 2],
-}
-
-impl Borders<'_> {
-    /// A node's entry in the list.
-    #[inline(always)]
-    pub(super) fn entry(&self, node: Node) -> u32 {
-        (node.y * self.pixels.raster.width + node.x) << 2 | node.kind as u32
+/// Lists the nodes in order, and makes each a set of its own. Launch: one thread per word.
+///
+/// # Safety
+///
+/// | view | contents |
+/// | --- | --- |
+/// | `first` | the scan of what [`count_nodes`](fn@count_nodes) gave for this image |
+/// | `entries`, `parents` | one element per node; nothing else uses them meanwhile |
+#[kernel(block = BLOCK)]
+pub unsafe fn list_nodes(
+    image: TracedImage<'_>,
+    first: View<'_, u32>,
+    entries: ViewMut<'_, u32>,
+    parents: ViewMut<'_, u32>,
+) {
+    let raster = image.pixels.raster;
+    let Some((word_x, y, word)) = my_word(raster) else {
+        return;
+    };
+    let found = NodeWalk::new(image).nodes(word_x, y);
+    let first_pixel = y * raster.width + word_x * 64;
+    let list = |a: u64, b: u64, kind: Kind, mut at: u32| {
+        let mut rest = a | b;
+        while rest != 0 {
+            let bit = rest.trailing_zeros();
+            rest &= rest - 1;
+            let entry = (first_pixel + bit) << 2 | kind as u32;
+            if a >> bit & 1 != 0 {
+                entries.st(at, entry);
+                parents.st(at, at);
+                at += 1;
+            }
+            if b >> bit & 1 != 0 {
+                entries.st(at, entry + 1);
+                parents.st(at, at);
+                at += 1;
+            }
+        }
+    };
+    if found.w | found.e != 0 {
+        list(found.w, found.e, Kind::W, first.ldg(word));
     }
-
-    /// A border at one of its nodes.
-    #[inline(always)]
-    pub(super) fn cursor(&self, node: Node) -> Cursor {
-        let (mut neighbours, mut back) = (0, 0);
-        if !self.edges {
-            neighbours = self.pixels.neighbours(node.x, node.y);
-            back = before(neighbours, node.kind.direction());
-        }
-        Cursor {
-            node,
-            neighbours,
-            back,
-        }
-    }
-
-    /// Moves on to the next node. Gives the points of the one that it leaves: only those where the border turns if `simple`.
-    #[inline(always)]
-    pub(super) fn advance(&self, cursor: &mut Cursor, simple: bool) -> Points {
-        let Cursor {
-            node,
-            neighbours,
-            back,
-        } = *cursor;
-        if self.edges {
-            let (next, corners) = self.next_side(node);
-            cursor.node = next;
-            return match corners {
-                Some(points) => Points { count: 2, points },
-                None => Points {
-                    count: 0,
-                    points: [(0, 0); 2],
-                },
-            };
-        }
-        let here = (node.x, node.y);
-        let points = [here; 2];
-        if neighbours == 0 {
-            return Points { count: 1, points };
-        }
-        let out = after(neighbours, back);
-        let (dx, dy) = step(out);
-        let (x, y) = (node.x.wrapping_add(dx), node.y.wrapping_add(dy));
-        let back_to_here = out ^ 4;
-        let next_neighbours = self.pixels.neighbours(x, y);
-        *cursor = Cursor {
-            node: Node {
-                x,
-                y,
-                kind: kind_after(next_neighbours, back_to_here),
-            },
-            neighbours: next_neighbours,
-            back: back_to_here,
-        };
-        Points {
-            count: u32::from(!simple || out != back ^ 4),
-            points,
-        }
+    if found.n | found.s != 0 {
+        list(found.n, found.s, Kind::N, first.ldg(raster.words() + word));
     }
 }

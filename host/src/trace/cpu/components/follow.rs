@@ -1,10 +1,10 @@
-//! Parallel searching: all borders at once, and the stretches of long ones.
+//! Following: all borders at once, and the stretches of long ones.
 //!
-//! Whoever follows a whole border takes as long as the longest one. So about one node in 256 is
+//! A task that follows a whole border takes as long as the longest border. So about one node in 256 is
 //! *marked*, by a hash of where it is: from a marked node to before the next marked one is a
-//! **stretch**, and a border's **lead** goes from its start to before its first marked node.
-//! Stretches and leads are measured; where each begins is the sum of those before it; then all are
-//! followed again and written. A border without a marked node is all lead.
+//! **stretch**, and a border's **head** goes from its start to before its first marked node.
+//! Stretches and heads are measured; where each begins is the sum of those before it; then all are
+//! followed again and written. A border without a marked node is all head.
 
 use rayon::prelude::*;
 
@@ -12,7 +12,7 @@ use super::super::chains::{Border, Chains, Direction};
 use super::super::walk::{Node, Walk};
 use super::join::Starts;
 use super::nodes::Nodes;
-use super::{Borders, Entry, W};
+use super::{Entry, NodeWalk, W};
 use crate::error::Result;
 use crate::memory::{advise_large_pages, reserve, zeroed_vec};
 use crate::progress::Progress;
@@ -74,20 +74,23 @@ const NO_STRETCH: u32 = u32::MAX;
 
 /// Follows all borders.
 pub(super) fn follow<K: Walk>(
-    borders: &Borders<'_, K>,
+    walk: &NodeWalk<'_, K>,
     starts: Starts,
     stretches: &[Entry],
     progress: &Progress<'_>,
 ) -> Result<Chains> {
-    let Starts { entries, befores } = starts;
-    let tour = borders.measure_stretches(stretches)?;
-    let leads = borders.measure_leads(&entries, stretches)?;
+    let Starts {
+        entries,
+        previous_in_row,
+    } = starts;
+    let measured = walk.measure_stretches(stretches)?;
+    let heads = walk.measure_heads(&entries, stretches)?;
     progress.report(3, 5);
 
     let mut chains = Chains::default();
-    let stretched: usize = tour.iter().map(|piece| piece.length as usize).sum();
-    let unstretched = leads.par_iter().filter(|lead| lead.next == NO_STRETCH);
-    let unstretched: usize = unstretched.map(|lead| lead.length as usize).sum();
+    let stretched: usize = measured.iter().map(|piece| piece.length as usize).sum();
+    let unstretched = heads.par_iter().filter(|head| head.next == NO_STRETCH);
+    let unstretched: usize = unstretched.map(|head| head.length as usize).sum();
     let total = stretched + unstretched;
     chains.steps = zeroed_vec(total, "the chain codes of borders")?;
     advise_large_pages(&mut chains.steps);
@@ -98,41 +101,41 @@ pub(super) fn follow<K: Walk>(
     reserve(&mut pieces, most_pieces, "the pieces of borders")?;
     let mut rest = &mut *chains.steps;
     let mut steps_end = 0;
-    for (&entry, &lead) in entries.iter().zip(&leads) {
-        let (kind, start) = borders.start(entry);
+    for (&entry, &head) in entries.iter().zip(&heads) {
+        let (kind, start) = walk.start(entry);
         let mut add = |from, length: u32| {
             let (steps, after) = std::mem::take(&mut rest).split_at_mut(length as usize);
             steps_end += steps.len();
             rest = after;
             pieces.push((from, steps));
         };
-        if lead.next == NO_STRETCH || lead.length > 0 {
-            add(Begin::Start(entry), lead.length);
+        if head.next == NO_STRETCH || head.length > 0 {
+            add(Begin::Start(entry), head.length);
         }
-        cut_cycle(lead, &tour, |stretch, length| {
+        cut_cycle(head, &measured, |stretch, length| {
             add(Begin::Mark(stretches[stretch as usize]), length);
         });
         chains.borders.push(Border { start, steps_end });
         chains.nesting.kinds.push(kind);
     }
-    drop((tour, leads, entries));
+    drop((measured, heads, entries));
     let pieces = pieces.into_par_iter();
     chains.turns = pieces
-        .map(|(from, steps)| borders.write_steps(from, steps))
+        .map(|(from, steps)| walk.write_steps(from, steps))
         .sum();
     progress.report(4, 5);
-    chains.nesting.find_parents(|id, _| befores[id])?;
+    chains.nesting.find_parents(|id, _| previous_in_row[id])?;
     Ok(chains)
 }
 
-/// Gives the stretches of a border in order, with their lengths. The last one's ends where the lead
+/// Gives the stretches of a border in order, with their lengths. The last one's ends where the head
 /// begins.
-fn cut_cycle(lead: Piece, tour: &[Piece], mut add: impl FnMut(u32, u32)) {
-    let mut stretch = lead.next;
+fn cut_cycle(head: Piece, measured: &[Piece], mut add: impl FnMut(u32, u32)) {
+    let mut stretch = head.next;
     while stretch != NO_STRETCH {
-        let Piece { length, next } = tour[stretch as usize];
-        if next == lead.next {
-            add(stretch, length - lead.length);
+        let Piece { length, next } = measured[stretch as usize];
+        if next == head.next {
+            add(stretch, length - head.length);
             return;
         }
         add(stretch, length);
@@ -149,7 +152,7 @@ enum Begin {
     Mark(Entry),
 }
 
-impl<K: Walk> Borders<'_, K> {
+impl<K: Walk> NodeWalk<'_, K> {
     /// A border's kind, and where its chain starts, from the node where it is discovered.
     fn start(&self, entry: Entry) -> (BorderKind, (u32, u32)) {
         let kind = kind(entry);
@@ -196,8 +199,8 @@ impl<K: Walk> Borders<'_, K> {
 
     /// Counts each stretch's steps, and finds the stretch after it.
     fn measure_stretches(&self, stretches: &[Entry]) -> Result<Vec<Piece>> {
-        let mut tour: Vec<Piece> = zeroed_vec(stretches.len(), "the stretches of borders")?;
-        let each = tour.par_iter_mut().zip(stretches).enumerate();
+        let mut measured: Vec<Piece> = zeroed_vec(stretches.len(), "the stretches of borders")?;
+        let each = measured.par_iter_mut().zip(stretches).enumerate();
         each.for_each(|(i, (piece, &entry))| {
             *piece = match self.node(entry) {
                 Some(node) => {
@@ -213,14 +216,14 @@ impl<K: Walk> Borders<'_, K> {
                 },
             };
         });
-        Ok(tour)
+        Ok(measured)
     }
 
-    /// Counts the steps of each border's lead, and finds its first stretch.
-    fn measure_leads(&self, starts: &[Entry], stretches: &[Entry]) -> Result<Vec<Piece>> {
-        let mut leads: Vec<Piece> = zeroed_vec(starts.len(), "the leads of borders")?;
-        let each = leads.par_iter_mut().zip(starts).with_min_len(64);
-        each.for_each(|(lead, &entry)| {
+    /// Counts the steps of each border's head, and finds its first stretch.
+    fn measure_heads(&self, starts: &[Entry], stretches: &[Entry]) -> Result<Vec<Piece>> {
+        let mut heads: Vec<Piece> = zeroed_vec(starts.len(), "the heads of borders")?;
+        let each = heads.par_iter_mut().zip(starts).with_min_len(64);
+        each.for_each(|(head, &entry)| {
             let (length, end) = match self.first_node(entry) {
                 Some(first) => {
                     let at = self.entry(first, self.walk.step(first));
@@ -237,9 +240,9 @@ impl<K: Walk> Borders<'_, K> {
             } else {
                 NO_STRETCH
             };
-            *lead = Piece { length, next };
+            *head = Piece { length, next };
         });
-        Ok(leads)
+        Ok(heads)
     }
 
     /// Follows a piece of a border and writes its steps. Gives the number of points where it turns;
@@ -281,7 +284,7 @@ fn kind(start: Entry) -> BorderKind {
     }
 }
 
-/// The number of the stretch that begins at a marked node.
+/// The index of the stretch that begins at a marked node.
 fn stretch_at(entry: Entry, stretches: &[Entry]) -> u32 {
     stretches.partition_point(|&other| other < entry) as u32
 }

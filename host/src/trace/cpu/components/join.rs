@@ -10,7 +10,7 @@ use super::super::chains::{BorderId, NO_BORDER, check_count};
 use super::super::plane::{last_one_before, run_start};
 use super::super::walk::Walk;
 use super::nodes::Nodes;
-use super::{Borders, Entry, W, entry};
+use super::{Entry, NodeWalk, W, entry};
 use crate::error::Result;
 use crate::image::WORD_BITS;
 use crate::memory::{advise_large_pages, zeroed_vec};
@@ -21,7 +21,7 @@ pub(super) struct Starts {
     /// The nodes.
     pub(super) entries: Vec<Entry>,
     /// The borders of the last sides before them in their rows, or [`NO_BORDER`].
-    pub(super) befores: Vec<BorderId>,
+    pub(super) previous_in_row: Vec<BorderId>,
 }
 
 /// Each node's parent.
@@ -42,7 +42,7 @@ impl Parents for Forest<'_> {
 
 /// Finds all borders.
 pub(super) fn find<K: Walk>(
-    borders: &Borders<'_, K>,
+    walk: &NodeWalk<'_, K>,
     nodes: &Nodes,
     progress: &Progress<'_>,
 ) -> Result<Starts> {
@@ -52,9 +52,9 @@ pub(super) fn find<K: Walk>(
     numbered.for_each(|(i, parent)| *parent.get_mut() = i as u32);
     let parents = Forest(&parents);
     list_nodes(nodes, parents);
-    join_nodes(borders, nodes, parents, progress);
+    join_nodes(walk, nodes, parents, progress);
     let roots = flatten_nodes(nodes, parents)?;
-    select_starts(borders, nodes, parents, &roots)
+    select_starts(walk, nodes, parents, &roots)
 }
 
 /// Joins nodes that lie straight behind each other with the first of them, each a set of its own
@@ -62,15 +62,15 @@ pub(super) fn find<K: Walk>(
 fn list_nodes(nodes: &Nodes, parents: Forest<'_>) {
     (0..nodes.rows()).into_par_iter().for_each(|y| {
         // No two rows have nodes in common.
-        nodes.for_each_straight(y, |before, number| {
-            parents.0[number as usize].store(parents.parent(before), Relaxed);
+        nodes.for_each_straight(y, |before, index| {
+            parents.0[index as usize].store(parents.parent(before), Relaxed);
         });
     });
 }
 
 /// Joins all other nodes with their successors.
 fn join_nodes<K: Walk>(
-    borders: &Borders<'_, K>,
+    walk: &NodeWalk<'_, K>,
     nodes: &Nodes,
     parents: Forest<'_>,
     progress: &Progress<'_>,
@@ -78,14 +78,14 @@ fn join_nodes<K: Walk>(
     let rows = nodes.rows();
     let joined = AtomicUsize::new(0);
     (0..rows).into_par_iter().for_each(|y| {
-        nodes.for_each_bent(y, |number, entry| {
-            let Some(node) = borders.node(entry) else {
+        nodes.for_each_bent(y, |index, entry| {
+            let Some(node) = walk.node(entry) else {
                 return;
             };
-            let successor = borders.next(node, borders.walk.step(node));
-            let step = borders.walk.step(successor);
-            let successor = nodes.number(borders.entry(successor, step));
-            union(parents, number, successor);
+            let successor = walk.next(node, walk.walk.step(node));
+            let step = walk.walk.step(successor);
+            let successor = nodes.index(walk.entry(successor, step));
+            union(parents, index, successor);
         });
         let joined = joined.fetch_add(1, Relaxed);
         if joined.is_multiple_of(64) {
@@ -94,7 +94,7 @@ fn join_nodes<K: Walk>(
     });
 }
 
-/// The roots' bits, and how many are set before each word: a border's number is its root's rank.
+/// The roots' bits, and how many are set before each word: a border's index is its root's rank.
 struct Roots {
     bits: Vec<u64>,
     ranks: Vec<u32>,
@@ -140,46 +140,52 @@ fn flatten_nodes(nodes: &Nodes, parents: Forest<'_>) -> Result<Roots> {
 
 /// Lists the borders' starts.
 fn select_starts<K: Walk>(
-    borders: &Borders<'_, K>,
+    walk: &NodeWalk<'_, K>,
     nodes: &Nodes,
     parents: Forest<'_>,
     roots: &Roots,
 ) -> Result<Starts> {
     let mut entries: Vec<Entry> = zeroed_vec(roots.count, "the starts of borders")?;
-    let mut befores: Vec<BorderId> = zeroed_vec(roots.count, "the starts of borders")?;
+    let mut previous_in_row: Vec<BorderId> = zeroed_vec(roots.count, "the starts of borders")?;
     // Rows in bands, each with its borders.
     let rows = nodes.rows();
     let band_rows = rows.div_ceil(4 * rayon::current_num_threads());
     let mut bands = Vec::new();
-    let (mut rest, mut rest_befores) = (&mut *entries, &mut *befores);
+    let (mut rest, mut rest_previous) = (&mut *entries, &mut *previous_in_row);
     for begin in (0..rows).step_by(band_rows) {
         let end = (begin + band_rows).min(rows);
         let rank = |y| roots.rank(nodes.first_beside(y)) as usize;
         let (own, after) = rest.split_at_mut(rank(end) - rank(begin));
-        let (own_befores, after_befores) = rest_befores.split_at_mut(own.len());
-        bands.push((begin..end, own, own_befores));
-        (rest, rest_befores) = (after, after_befores);
+        let (own_previous, after_previous) = rest_previous.split_at_mut(own.len());
+        bands.push((begin..end, own, own_previous));
+        (rest, rest_previous) = (after, after_previous);
     }
-    bands.into_par_iter().for_each(|(rows, entries, befores)| {
-        let mut at = 0;
-        for y in rows {
-            nodes.for_each_beside(y, |number, start| {
-                if roots.contain(number) {
-                    entries[at] = start;
-                    befores[at] = side_before(borders, nodes, start).map_or(NO_BORDER, |side| {
-                        roots.rank(root_of(parents, nodes.number(side)))
-                    });
-                    at += 1;
-                }
-            });
-        }
-    });
-    Ok(Starts { entries, befores })
+    bands
+        .into_par_iter()
+        .for_each(|(rows, entries, previous_in_row)| {
+            let mut at = 0;
+            for y in rows {
+                nodes.for_each_beside(y, |index, start| {
+                    if roots.contain(index) {
+                        entries[at] = start;
+                        previous_in_row[at] = side_before(walk, nodes, start)
+                            .map_or(NO_BORDER, |side| {
+                                roots.rank(root_of(parents, nodes.index(side)))
+                            });
+                        at += 1;
+                    }
+                });
+            }
+        });
+    Ok(Starts {
+        entries,
+        previous_in_row,
+    })
 }
 
 /// The node that passes the last side in its row before the one where a border starts.
-fn side_before<K: Walk>(borders: &Borders<'_, K>, nodes: &Nodes, start: Entry) -> Option<Entry> {
-    let plane = borders.plane;
+fn side_before<K: Walk>(walk: &NodeWalk<'_, K>, nodes: &Nodes, start: Entry) -> Option<Entry> {
+    let plane = walk.plane;
     let place = super::place(start);
     let (first, x) = (place - place % plane.stride(), place % plane.stride());
     let row = &plane.words[first / WORD_BITS..][..plane.row_words];

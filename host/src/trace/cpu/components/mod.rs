@@ -1,35 +1,43 @@
 //! Tracing by components, on all cores: the kernels' algorithm, stage by stage.
 //!
-//! After "G-Contour: GPU Accelerated Contour Tracing For Large-Scale Layouts" (Yin et al., 2025).
+//! After Yin et al., "G-Contour: GPU Accelerated Contour Tracing For Large-Scale Layouts" (2025).
 //!
-//! 1. **Boundary extraction** (`nodes.rs`): `count_nodes` finds what borders are made of and numbers
-//!    it by population counts and prefix sums.
-//! 2. **Component analysis** (`join.rs`): `list_nodes` makes sets of nodes that lie straight
-//!    behind each other in a word; `join_nodes` joins all others with their successors by union-find
-//!    with an atomic minimum, so that a border's root is its smallest node; `flatten_nodes` collects
-//!    the roots.
+//! 1. **Boundary extraction** (`nodes.rs`): `count_nodes` finds the nodes that borders consist of,
+//!    and gives them indices by population counts and prefix sums.
+//! 2. **Component analysis** (`join.rs`): `list_nodes` makes sets of nodes that lie straight behind
+//!    each other in a word; `join_nodes` joins all others with their successors by union-find with
+//!    an atomic minimum, so that a border's root is its smallest node; `flatten_nodes` collects the
+//!    roots.
 //! 3. **Starting points** (`join.rs`): `select_starts` lists the roots, which are the borders' starts
-//!    in order of discovery, each with the border of the side before it in its row.
-//! 4. **Search** (`follow.rs`): all borders are followed at once, long ones in stretches:
-//!    `list_stretches`, `measure_stretches`, `measure_leads`, `cut_cycles`, `write_steps`. What is
-//!    written are [`Chains`].
+//!    in order of discovery, each with the previous border in its row.
+//! 4. **Following** (`follow.rs`): all borders are followed at once, long ones in stretches:
+//!    `list_stretches`, `measure_stretches`, `measure_heads`, `cut_cycle`, `write_steps`. The result
+//!    is written as [`Chains`].
 //!
 //! A **node** is a step of a border, named by its pixel and by one of the pixel's sides that it
 //! passes: W if it passes that, else E, N or S. So over centers a node is a gap in a pixel's
-//! neighbours, and along edges a side. W and E nodes are numbered first, in raster order, W before E
-//! in one pixel; N and S nodes after all of these. Every border has a W or E node, and the first of
-//! them is where a raster scan meets the border: W of an outer border, E of a hole's. In one respect
-//! kernels do otherwise: along edges their nodes are W and E sides only, and stretches are shorter.
+//! neighbours, and along edges a side. W and E nodes come first, in raster order, W before E in one
+//! pixel; N and S nodes come after all of these. Every border has a W or E node, and the first of
+//! them is where a raster scan meets the border: W of an outer border, E of a hole's. The kernels
+//! differ in one respect: along edges their nodes are W and E sides only, and stretches are shorter.
 //!
-//! Memory beyond the result: 6 bits a pixel, 4 bytes a step of a border until it is followed and 1
-//! from then on, 52 bytes a border; along edges, besides, 4-connected labels (4 bytes a pixel, given
-//! back before the rest) and 1 bit a pixel made from them.
+//! Memory beyond the result:
+//!
+//! | bytes | per | |
+//! |---|---|---|
+//! | 0.75 | pixel | |
+//! | 4, then 1 | step of a border | until it is followed, then as its chain code |
+//! | 52 | border | |
+//! | 4 | pixel | along edges, for 4-connected labels, given back before the rest |
+//! | 0.125 | pixel | along edges, made from the labels |
 
 mod follow;
 mod join;
 mod nodes;
 
-use super::chains::Chains;
+use trazar_kernels::trace::node_bits::Kind;
+
+use super::chains::{Chains, Direction};
 use super::plane::Plane;
 use super::walk::{Centers, Edges, Move, Node, Step, Walk, with_stay};
 use crate::error::Result;
@@ -57,24 +65,24 @@ fn follow<K: Walk>(
     geometry: Geometry,
     progress: &Progress<'_>,
 ) -> Result<Chains> {
-    let borders = Borders {
+    let walk = NodeWalk {
         walk,
         plane,
         offsets: with_stay(plane.neighbour_offsets()),
     };
     let nodes = Nodes::count_nodes(plane, geometry)?;
-    let starts = join::find(&borders, &nodes, progress)?;
+    let starts = join::find(&walk, &nodes, progress)?;
     let stretches = follow::list_stretches(&nodes)?;
     drop(nodes);
-    follow::follow(&borders, starts, &stretches, progress)
+    follow::follow(&walk, starts, &stretches, progress)
 }
 
 /// A node as one number: 4 times its pixel's place, and its kind: 0, 1, 2 and 3 for W, E, N and S.
 type Entry = u64;
 
 /// The kinds that begin borders.
-const W: u32 = 0;
-const E: u32 = 1;
+const W: u32 = Kind::W as u32;
+const E: u32 = Kind::E as u32;
 
 fn entry(place: usize, kind: u32) -> Entry {
     (place as u64) << 2 | u64::from(kind)
@@ -85,19 +93,19 @@ fn place(entry: Entry) -> usize {
 }
 
 /// How borders go from node to node.
-struct Borders<'a, K> {
+struct NodeWalk<'a, K> {
     walk: &'a K,
     plane: &'a Plane,
-    /// How far the places are to which moves lead.
+    /// How far away the places are to which moves lead.
     offsets: [isize; 9],
 }
 
-impl<K: Walk> Borders<'_, K> {
+impl<K: Walk> NodeWalk<'_, K> {
     /// The node of an entry; `None` if its border is one pixel over whose center no step leads.
     #[inline]
     fn node(&self, entry: Entry) -> Option<Node> {
         let place = place(entry);
-        let aside = [4, 0, 2, 6][(entry & 3) as usize];
+        let aside = Kind::from_bits(entry as u32).direction() as Direction;
         let code = self.walk.node_at(place, aside)?;
         Some(Node { place, code })
     }

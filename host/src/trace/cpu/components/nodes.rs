@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use rayon::prelude::*;
+use trazar_kernels::trace::node_bits::{Around, BesideBits, NodeBits};
 
 use super::super::plane::{Plane, SPARE_ROWS};
 use super::{E, Entry, W, entry};
@@ -47,11 +48,12 @@ impl Nodes {
         let each_row = words.par_chunks_mut(n).zip(&mut sums).enumerate();
         each_row.for_each(|(y, (row, sums))| {
             for (i, word) in row.iter_mut().enumerate() {
-                let around = Around::of(&plane.words, (y + SPARE_ROWS) * n + i, n);
-                word.kinds = match geometry {
+                let around = around(&plane.words, (y + SPARE_ROWS) * n + i, n);
+                let NodeBits { w, e, n, s } = match geometry {
                     Geometry::Centers => around.gaps(),
                     Geometry::Edges => around.sides(),
                 };
+                word.kinds = [w, e, n, s];
                 for pair in ALL {
                     // Within the row for now.
                     word.first[pair] = sums[pair] as u32;
@@ -95,7 +97,7 @@ impl Nodes {
 
     /// The number of a node.
     #[inline]
-    pub(super) fn number(&self, entry: Entry) -> u32 {
+    pub(super) fn index(&self, entry: Entry) -> u32 {
         let (place, kind) = (super::place(entry), (entry & 3) as usize);
         let word = &self.words[place / WORD_BITS - SPARE_ROWS * self.row_words];
         let bit = place % WORD_BITS;
@@ -144,7 +146,7 @@ impl Nodes {
     pub(super) fn for_each_straight(&self, y: usize, mut visit: impl FnMut(u32, u32)) {
         for word in &self.words[y * self.row_words..][..self.row_words] {
             let [n, s] = word.pair(ABOVE);
-            let mut number = word.first[ABOVE];
+            let mut index = word.first[ABOVE];
             let mut western = [0; 2];
             let mut rest = n | s;
             while rest != 0 {
@@ -153,10 +155,10 @@ impl Nodes {
                 for (western, of_kind) in western.iter_mut().zip([n, s]) {
                     if of_kind >> bit & 1 != 0 {
                         if (of_kind << 1) >> bit & 1 != 0 {
-                            visit(*western, number);
+                            visit(*western, index);
                         }
-                        *western = number;
-                        number += 1;
+                        *western = index;
+                        index += 1;
                     }
                 }
             }
@@ -184,7 +186,7 @@ impl Nodes {
             for pair in pairs.clone() {
                 let [a, b] = word.pair(pair);
                 let [visited_a, visited_b] = visited(word, pair);
-                let mut number = word.first[pair];
+                let mut index = word.first[pair];
                 let mut rest = a | b;
                 while rest != 0 {
                     let bit = rest.trailing_zeros() as usize;
@@ -193,9 +195,9 @@ impl Nodes {
                     for (of_kind, visited, kind) in kinds {
                         if of_kind >> bit & 1 != 0 {
                             if visited >> bit & 1 != 0 {
-                                visit(number, entry(first_place + bit, kind as u32));
+                                visit(index, entry(first_place + bit, kind as u32));
                             }
-                            number += 1;
+                            index += 1;
                         }
                     }
                 }
@@ -211,69 +213,9 @@ impl WordNodes {
     }
 }
 
-/// A word's pixels, and for each direction their neighbours.
-struct Around {
-    here: u64,
-    e: u64,
-    ne: u64,
-    n: u64,
-    nw: u64,
-    w: u64,
-    sw: u64,
-    s: u64,
-    se: u64,
-}
-
-impl Around {
-    /// The word `at` of a plane whose rows have `row_words`.
-    fn of(words: &[u64], at: usize, row_words: usize) -> Self {
-        // A row's spare bits separate it from the next.
-        let row = |at: usize| {
-            let here = words[at];
-            let west = here << 1 | words[at - 1] >> 63;
-            let east = here >> 1 | words[at + 1] << 63;
-            (west, here, east)
-        };
-        let (nw, n, ne) = row(at - row_words);
-        let (w, here, e) = row(at);
-        let (sw, s, se) = row(at + row_words);
-        Self {
-            here,
-            e,
-            ne,
-            n,
-            nw,
-            w,
-            sw,
-            s,
-            se,
-        }
-    }
-
-    /// The nodes of borders over centers: gaps, each by the first of W, E, N, S that it holds.
-    fn gaps(&self) -> [u64; 4] {
-        let Self {
-            here,
-            e,
-            ne,
-            n,
-            nw,
-            w,
-            sw,
-            s,
-            se,
-        } = *self;
-        let one_gap_w_e = !(w | e) & (!(nw | n | ne) | !(sw | s | se));
-        [
-            here & !w,
-            here & !e & !one_gap_w_e,
-            here & !n & (nw | w) & (ne | e),
-            here & !s & (sw | w) & (se | e),
-        ]
-    }
-
-    /// The nodes of borders along edges: sides.
-    fn sides(&self) -> [u64; 4] {
-        [self.w, self.e, self.n, self.s].map(|neighbours| self.here & !neighbours)
-    }
+/// The word `at` of a plane whose rows have `row_words`, and what is around its pixels.
+fn around(words: &[u64], at: usize, row_words: usize) -> Around {
+    // A row's spare bits separate it from the next.
+    let row = |at: usize| BesideBits::new(words[at - 1], words[at], words[at + 1]);
+    Around::new(row(at - row_words), row(at), row(at + row_words))
 }

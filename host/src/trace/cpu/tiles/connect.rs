@@ -1,8 +1,8 @@
 //! Connection: neighbouring rectangles are joined in pairs until one is left.
 //!
-//! A border that leaves a rectangle over the side that it shares with the other of a pair comes in
-//! there, by a node that belongs to one border: so the entries of a pair are indexed by their
-//! nodes, and each border finds the one that continues it at once. A border is followed from
+//! A border that leaves a rectangle over the side that it shares with the other one of a pair comes
+//! into that one by a node, which belongs to one border. So the entries of a pair are indexed by
+//! their nodes, and each border finds the one that continues it at once. A border is followed from
 //! fragment to fragment until
 //!
 //! - it leaves the pair: it is open, and goes to the list of the joined rectangle;
@@ -19,7 +19,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use rayon::prelude::*;
 
 use super::super::chains::STEPS;
-use super::grid::{Grid, Rectangle};
+use super::grid::{Rectangle, TileGrid};
 use super::track::{Closed, FragmentId, Open, Port, Tile};
 use crate::error::Result;
 use crate::memory::{reserve, zeroed_vec};
@@ -69,7 +69,7 @@ impl ClosedList {
 }
 
 /// Connects the borders of all rectangles.
-pub(super) fn connect(tiles: &mut [Tile], grid: &Grid) -> Result<(Links, Vec<Closed>)> {
+pub(super) fn connect(tiles: &mut [Tile], grid: &TileGrid) -> Result<(Links, Vec<Closed>)> {
     let links = Links::new(tiles)?;
     let closed = ClosedList::default();
     let mut open = Vec::new();
@@ -198,7 +198,7 @@ impl Pair {
                 if replace(&mut index.0[which][node], NONE) != NONE {
                     let (border, end) = self.follow(*border, which, &lists, index, links);
                     assert_eq!(end, End::Start, "a border that nothing enters is closed");
-                    links.set(border.tail, border.head);
+                    links.set(border.last_fragment, border.first_fragment);
                     reserve(&mut circles, 1, "closed borders")?;
                     circles.push(Closed {
                         discovery: border.discovery,
@@ -231,8 +231,8 @@ impl Pair {
                 return (border, End::Start);
             }
             let next = &lists[which][next as usize];
-            links.set(border.tail, next.head);
-            border.tail = next.tail;
+            links.set(border.last_fragment, next.first_fragment);
+            border.last_fragment = next.last_fragment;
             border.exit = next.exit;
             border.length += next.length;
             if next.discovery.key < border.discovery.key {
@@ -241,7 +241,7 @@ impl Pair {
         }
     }
 
-    /// The number of the node through which a border comes into rectangle `which` from the other
+    /// The index of the node through which a border comes into rectangle `which` from the other
     /// one; `None` if it comes from elsewhere.
     fn entry_node(&self, entry: &Port, which: usize) -> Option<usize> {
         let (dx, dy) = STEPS[usize::from(entry.from)];
@@ -254,7 +254,7 @@ impl Pair {
             .then(|| self.node(entry, which))
     }
 
-    /// The number of a node at the shared side of rectangle `which`.
+    /// The index of a node at the shared side of rectangle `which`.
     fn node(&self, port: &Port, which: usize) -> usize {
         let Rectangle { x, y } = &self.rectangles[which];
         let along = match self.share {

@@ -9,7 +9,7 @@ use super::super::chains::{Border, BorderId, Chains, Direction, NO_BORDER, check
 use super::super::sides::Sides;
 use super::super::walk::Walk;
 use super::connect::Links;
-use super::grid::Grid;
+use super::grid::TileGrid;
 use super::track::{Closed, FragmentId, Tile};
 use crate::error::Result;
 use crate::memory::{advise_large_pages, reserve, zeroed_vec};
@@ -21,7 +21,7 @@ pub(super) fn gather<W: Walk>(
     links: &Links,
     mut closed: Vec<Closed>,
     sides: &Sides,
-    grid: &Grid,
+    grid: &TileGrid,
 ) -> Result<Chains> {
     closed.par_sort_unstable_by_key(|border| border.discovery.key);
     let mut chains = Chains::default();

@@ -12,7 +12,7 @@ const DEFAULT_SIDE: u32 = 512;
 /// Rectangles of one size, NX along x and NY along y. Those at the right and lower end may reach
 /// past the image, or lie outside, as if there were background.
 #[derive(Debug)]
-pub(super) struct Grid {
+pub(super) struct TileGrid {
     width: u32,
     height: u32,
     /// NX and NY, powers of two.
@@ -35,7 +35,7 @@ impl Rectangle {
     }
 }
 
-impl Grid {
+impl TileGrid {
     /// # Errors
     /// Those of [`tiles_of`].
     pub(super) fn new(width: u32, height: u32, tiles: Option<(u32, u32)>) -> Result<Self> {

@@ -1,14 +1,14 @@
 //! Border following in rectangles, on all cores.
 //!
-//! V. M. Garcia-Molla, P. Alonso-Jordá, R. García-Laguía, "Parallel border tracking in binary images
-//! using GPUs", The Journal of Supercomputing 78 (2022).
+//! V. M. Garcia-Molla, P. Alonso-Jordá, R. García-Laguía, "Parallel border tracking in binary
+//! images using GPUs", The Journal of Supercomputing 78 (2022).
 //!
 //! 1. **Preprocessing**: a plane of the pixels that a border passes.
 //! 2. **Tracking** (`track.rs`): the image is divided into NX × NY rectangles. In each, one
 //!    sequential walk looks for sides of pixels that no border has passed yet, and follows the
-//!    border there from node to node (`../walk.rs`), forward, and if that leads out of the rectangle,
-//!    backward from where it began. A border that stays in the rectangle is closed and goes to the
-//!    global list; the pieces of others are open.
+//!    border there from node to node (`../walk.rs`), forward, and if that leads out of the
+//!    rectangle, backward from where it began. A border that stays in the rectangle is closed and
+//!    goes to the global list; the pieces of others are open.
 //! 3. **Connection** (`connect.rs`): log2(NY) stages join rectangles one above the other, then
 //!    log2(NX) stages those side by side, all pairs of a stage at once, until one rectangle is
 //!    left, in which every border is closed.
@@ -17,16 +17,24 @@
 //! A **node** is a step of a border with what it passes: over centers, an ordered triad of former
 //! pixel, pixel and next pixel; along edges, a side of a pixel. A side belongs to one node and a
 //! node to one border. That a node has been tracked is kept in its pixel's **mark**, one byte: the
-//! product of the numbers of all sides that were passed, 2, 3, 5 and 7 for W, N, E and S.
+//! set of all sides that were passed, as 4 bits. (The paper multiplies 2, 3, 5 and 7 for W, N, E
+//! and S, so that a side has been passed if its number divides the mark.)
 //!
 //! A piece of a border within a rectangle is a **fragment**: the codes of its steps. Connection
 //! links fragments and copies none.
 //!
-//! With one rectangle this is the sequential algorithm. Memory beyond what that takes: 1 bit a
-//! pixel; the marks of the rectangles that are being tracked, 1 byte a pixel; 1 byte a step, 16 a
-//! fragment, 64 an open border (128 while it is joined) and 32 a closed one. Along edges, besides,
-//! 4-connected labels (4 bytes a pixel, given back before tracking) and 1 bit a pixel made from
-//! them.
+//! With one rectangle this is the sequential algorithm. Memory beyond what that takes:
+//!
+//! | bytes | per | |
+//! |---|---|---|
+//! | 0.125 | pixel | |
+//! | 1 | pixel of the rectangles that are being tracked | marks |
+//! | 1 | step | |
+//! | 16 | fragment | |
+//! | 64 | open border | 128 while it is joined |
+//! | 32 | closed border | |
+//! | 4 | pixel | along edges, for 4-connected labels, given back before tracking |
+//! | 0.125 | pixel | along edges, made from the labels |
 
 mod connect;
 mod gather;
@@ -40,7 +48,7 @@ use crate::error::Result;
 use crate::image::BinaryImage;
 use crate::progress::Progress;
 use crate::trace::Geometry;
-use grid::Grid;
+use grid::TileGrid;
 
 /// Follows all borders of an image, with `tiles` rectangles along x and y, or a number of them that
 /// suits its size.
@@ -50,7 +58,7 @@ pub(super) fn follow_borders(
     tiles: Option<(u32, u32)>,
     progress: &Progress<'_>,
 ) -> Result<Chains> {
-    let grid = Grid::new(image.width(), image.height(), tiles)?;
+    let grid = TileGrid::new(image.width(), image.height(), tiles)?;
     match geometry {
         Geometry::Centers => {
             let sides = Sides::of(image, Joined::Eight)?;
@@ -74,7 +82,7 @@ pub(super) fn follow_borders(
 fn follow<W: Walk>(
     walk: &W,
     sides: &Sides,
-    grid: &Grid,
+    grid: &TileGrid,
     progress: &Progress<'_>,
 ) -> Result<Chains> {
     let mut tiles = track::track(walk, sides, grid, progress)?;

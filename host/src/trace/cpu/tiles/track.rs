@@ -9,7 +9,7 @@ use super::super::chains::{Direction, STEPS, opposite};
 use super::super::neighbours::{EAST, NORTH, SIDES, SOUTH, WEST, side_in};
 use super::super::sides::Sides;
 use super::super::walk::{Move, Node, Step, StepBack, Walk, with_stay};
-use super::grid::{Grid, Rectangle};
+use super::grid::{Rectangle, TileGrid};
 use crate::error::{Error, Result};
 use crate::image::WORD_BITS;
 use crate::memory::reserve;
@@ -56,8 +56,8 @@ pub(super) struct Port {
 /// An open border of a rectangle: linked fragments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Open {
-    pub(super) head: FragmentId,
-    pub(super) tail: FragmentId,
+    pub(super) first_fragment: FragmentId,
+    pub(super) last_fragment: FragmentId,
     /// The first node; the one before lies outside.
     pub(super) entry: Port,
     /// The node after the last one, outside.
@@ -94,7 +94,7 @@ const MOST_FRAGMENTS: u64 = FragmentId::MAX as u64;
 pub(super) fn track<W: Walk>(
     walk: &W,
     sides: &Sides,
-    grid: &Grid,
+    grid: &TileGrid,
     progress: &Progress<'_>,
 ) -> Result<Vec<Tile>> {
     let border_pixels = sides.border_pixels()?;
@@ -135,8 +135,8 @@ pub(super) fn track<W: Walk>(
     tiles.par_iter_mut().for_each(|tile| {
         let before = tile.fragments_before;
         for open in &mut tile.open {
-            open.head += before;
-            open.tail += before;
+            open.first_fragment += before;
+            open.last_fragment += before;
             open.discovery.fragment += before;
         }
         for closed in &mut tile.closed {
@@ -156,45 +156,15 @@ fn check_count(fragments: u64) -> Result<()> {
     Ok(())
 }
 
-/// The mark of what lies outside the rectangle, in a frame around its marks.
-const OUTSIDE: u8 = 0;
-/// The mark of a pixel none of whose sides has been passed.
-const UNPASSED: u8 = 1;
+/// The mark of what lies outside the rectangle, in a frame around its marks: no set of sides.
+const OUTSIDE: u8 = 1 << 7;
 
-/// The number of each side; see the module's documentation.
-const fn number_of(side: u8) -> u8 {
-    match side {
-        WEST => 2,
-        NORTH => 3,
-        EAST => 5,
-        SOUTH => 7,
-        _ => 1,
-    }
-}
+/// All sides of a pixel.
+const ALL_SIDES: u8 = WEST | NORTH | EAST | SOUTH;
 
-/// The number of each set of sides: the product of theirs, 210 at most.
-const NUMBERS: [u8; 16] = {
-    let mut numbers = [1; 16];
-    let mut sides = 0;
-    while sides < 16 {
-        let mut side = 1;
-        while side < 16 {
-            numbers[sides] *= number_of(sides as u8 & side);
-            side *= 2;
-        }
-        sides += 1;
-    }
-    numbers
-};
-
-/// The sides of a pixel in the order in which borders are looked for, clockwise from W: direction
-/// and number.
-const ASIDE: [(Direction, u8); 4] = [
-    (4, number_of(WEST)),
-    (2, number_of(NORTH)),
-    (0, number_of(EAST)),
-    (6, number_of(SOUTH)),
-];
+/// The directions of a pixel's sides in the order in which borders are looked for, clockwise from
+/// W.
+const ASIDE: [Direction; 4] = [4, 2, 0, 6];
 
 /// Makes the marks of a rectangle's pixels, in rows, in a frame of [`OUTSIDE`]; gives how far a
 /// pixel's mark is from those of its neighbours.
@@ -204,7 +174,7 @@ fn prepare_marks(marks: &mut Vec<u8>, rectangle: &Rectangle) -> Result<[isize; 9
     let needed = stride * (height + 2);
     marks.clear();
     reserve(marks, needed, "the marks of border pixels")?;
-    marks.resize(needed, UNPASSED);
+    marks.resize(needed, 0);
     marks[..stride].fill(OUTSIDE);
     marks[needed - stride..].fill(OUTSIDE);
     for row in marks.chunks_exact_mut(stride) {
@@ -272,11 +242,11 @@ impl<W: Walk> Tracker<'_, W> {
     /// Follows the borders of a pixel that have not been tracked.
     fn track_pixel(&mut self, place: usize, mark: usize) -> Result<()> {
         let sides = SIDES[self.sides.plane.window(place)];
-        if self.marks[mark] == NUMBERS[usize::from(sides)] {
+        if self.marks[mark] == sides {
             return Ok(());
         }
-        for (aside, number) in ASIDE {
-            if sides & side_in(aside) == 0 || self.marks[mark].is_multiple_of(number) {
+        for aside in ASIDE {
+            if sides & !self.marks[mark] & side_in(aside) == 0 {
                 continue;
             }
             match self.walk.node_at(place, aside) {
@@ -293,9 +263,8 @@ impl<W: Walk> Tracker<'_, W> {
     /// Adds the border of a pixel without neighbours, which has no steps.
     fn add_single(&mut self, place: usize, mark: usize) -> Result<()> {
         let fragment = self.begin_fragment()?;
-        let all = WEST | EAST | NORTH | SOUTH;
         let mut discovery = Discovery::none(fragment);
-        self.pass(place, mark, all, 0, &mut discovery);
+        self.pass(place, mark, ALL_SIDES, 0, &mut discovery);
         self.end_fragment()?;
         self.add_closed(discovery, 0)
     }
@@ -361,8 +330,8 @@ impl<W: Walk> Tracker<'_, W> {
         self.end_fragment()?;
         reserve(&mut self.tile.open, 1, "open borders")?;
         self.tile.open.push(Open {
-            head: fragment,
-            tail: fragment,
+            first_fragment: fragment,
+            last_fragment: fragment,
             entry,
             exit,
             discovery,
@@ -398,7 +367,7 @@ impl<W: Walk> Tracker<'_, W> {
         step: usize,
         discovery: &mut Discovery,
     ) {
-        self.marks[mark] *= NUMBERS[usize::from(passed)];
+        self.marks[mark] |= passed;
         if passed & (WEST | EAST) == 0 {
             return;
         }

@@ -1,31 +1,25 @@
-//! The points of borders by components.
+//! The points of borders.
 
-use trazar_kernels::trace::components::follow as kernels;
-use trazar_kernels::trace::components::{bit_words, blocks};
+use trazar_kernels::trace::components::follow::{
+    Measures, RankedPieces, Stretches, cut_cycles, list_stretches, mark_nodes, measure_stretches,
+    write_stretches,
+};
+use trazar_kernels::trace::components::{RankedBits, bit_words};
 
-use super::Borders;
+use super::ComponentBorders;
 use crate::Result;
-use crate::gpu::{Gpu, GpuBuffer};
-use crate::trace::gpu::hierarchy::jump;
-use crate::trace::gpu::{Arranged, Work, scan};
+use crate::gpu::{Gpu, GpuBuffer, rank_lists, scan_counts};
+use crate::trace::gpu::{Arranged, Work};
 
 /// Writes the points of the borders that are kept.
 pub(in crate::trace::gpu) fn follow<G: Gpu>(
     work: &Work<'_, G>,
-    borders: &Borders<G>,
+    borders: &ComponentBorders<G>,
     arranged: &Arranged<G>,
 ) -> Result<G::Buffer<i32>> {
-    let Work {
-        gpu,
-        image,
-        labels,
-        raster,
-        edges,
-        simple,
-    } = *work;
+    let gpu = work.gpu;
     let on = &gpu.launcher();
-    let count = borders.found.count;
-    let n = borders.nodes.len() as u32;
+    let n = borders.nodes.count();
     let mut points = gpu.alloc(arranged.points as usize * 2)?;
     if arranged.points == 0 {
         return Ok(points);
@@ -33,82 +27,68 @@ pub(in crate::trace::gpu) fn follow<G: Gpu>(
 
     let mut marks = gpu.alloc(bit_words(n) as usize)?;
     let mut ranks = gpu.alloc(bit_words(n) as usize)?;
-    // SAFETY: a bit for each node, as the kernel asks.
+    // SAFETY: one bit per node, as the kernel asks.
     unsafe {
-        kernels::mark_nodes::launch(
+        mark_nodes::launch_threads(
             on,
-            blocks(n),
-            borders.nodes.view(),
+            n,
+            borders.nodes.entries.view(),
             marks.view_mut(),
             ranks.view_mut(),
-            n,
         )?;
     }
-    let stretch_count = scan(gpu, &mut ranks)?;
+    let stretch_count = scan_counts(gpu, &mut ranks)?;
+    let marks = || RankedBits {
+        bits: marks.view(),
+        ranks: ranks.view(),
+    };
     let mut stretches = gpu.alloc(stretch_count as usize)?;
-    let mut tour = gpu.alloc(stretch_count as usize)?;
+    let mut list = gpu.alloc(stretch_count as usize)?;
     // planted: is-first-zero
     let mut is_first = gpu.alloc_zeroed(stretch_count as usize)?;
-    let mut leads = gpu.alloc(count as usize)?;
-    let threads = stretch_count + count;
-    // SAFETY: the sum of the marks' counts; lengths as the kernels ask, which run in their order.
+    let mut heads = gpu.alloc(borders.found.count as usize)?;
+    let threads = stretch_count + borders.found.count;
+    // SAFETY: `stretch_count` is the sum of the marks' counts; lengths are those that the kernels
+    // ask for, which run in their order.
     unsafe {
         if stretch_count > 0 {
-            kernels::list_stretches::launch(
-                on,
-                blocks(n),
-                marks.view(),
-                ranks.view(),
-                stretches.view_mut(),
-                n,
-            )?;
+            list_stretches::launch_threads(on, n, marks(), stretches.view_mut(), n)?;
         }
-        kernels::measure_stretches::launch(
+        measure_stretches::launch_threads(
             on,
-            blocks(threads),
-            image.view(),
-            labels.view(),
-            borders.first.view(),
-            borders.nodes.view(),
-            marks.view(),
-            ranks.view(),
-            stretches.view(),
+            threads,
+            work.image(),
+            borders.nodes.list(),
+            Stretches {
+                marks: marks(),
+                nodes: stretches.view(),
+            },
             borders.starts.view(),
-            tour.view_mut(),
-            is_first.view_mut(),
-            leads.view_mut(),
-            raster,
-            edges,
-            simple,
+            Measures {
+                list: list.view_mut(),
+                is_first: is_first.view_mut(),
+                heads: heads.view_mut(),
+            },
+            work.approximation,
         )?;
         if stretch_count > 0 {
-            kernels::cut_cycles::launch(
-                on,
-                blocks(stretch_count),
-                tour.view_mut(),
-                is_first.view(),
-            )?;
-            tour = jump(gpu, tour)?;
+            cut_cycles::launch_threads(on, stretch_count, list.view_mut(), is_first.view())?;
+            list = rank_lists(gpu, list)?;
         }
-        kernels::write_stretches::launch(
+        write_stretches::launch_threads(
             on,
-            blocks(threads),
-            image.view(),
-            labels.view(),
-            borders.nodes.view(),
-            borders.parents.view(),
-            borders.roots.view(),
-            borders.ranks.view(),
-            borders.starts.view(),
-            leads.view(),
-            stretches.view(),
-            tour.view(),
-            arranged.places.view(),
-            arranged.offsets.view(),
-            points.view_mut(),
-            raster,
-            edges,
-            simple,
+            threads,
+            work.image(),
+            borders.nodes.entries.view(),
+            borders.joined.view(),
+            RankedPieces {
+                stretches: stretches.view(),
+                list: list.view(),
+                starts: borders.starts.view(),
+                heads: heads.view(),
+            },
+            arranged.destination(&mut points),
+            work.approximation,
         )?;
     }
     Ok(points)

@@ -1,0 +1,109 @@
+//! Contours in a GPU's memory.
+
+use glam::IVec2;
+
+use crate::error::Result;
+use crate::gpu::{Gpu, GpuBuffer};
+use crate::trace::Geometry;
+use crate::trace::contours::{BorderKind, Contours};
+
+/// Contours in a GPU's memory.
+///
+/// They stand as [`Contours`] has them. Contour `i` has the points from `offsets[i]` to before
+/// `offsets[i + 1]`.
+#[derive(Debug)]
+pub struct DeviceContours<G: Gpu> {
+    pub(super) width: u32,
+    pub(super) height: u32,
+    pub(super) geometry: Geometry,
+    pub(super) points: G::Buffer<i32>,
+    pub(super) offsets: G::Buffer<u32>,
+    pub(super) kinds: G::Buffer<u8>,
+    pub(super) hierarchy: G::Buffer<i32>,
+}
+
+impl<G: Gpu> DeviceContours<G> {
+    /// Width of the image that was traced.
+    pub fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// Height of the image that was traced.
+    pub fn height(&self) -> u32 {
+        self.height
+    }
+
+    /// What the points are: centers of pixels or corners.
+    pub fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    /// The number of contours.
+    pub fn len(&self) -> usize {
+        self.kinds.len()
+    }
+
+    /// Whether there is none: the image has no foreground.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of points of all contours.
+    pub fn point_count(&self) -> usize {
+        self.points.len() / 2
+    }
+
+    /// All contours' points, one contour after the other: x and y of each.
+    pub fn points(&self) -> &G::Buffer<i32> {
+        &self.points
+    }
+
+    /// Where each contour's points begin, counted in points; one more than there are contours, the
+    /// last being the number of points.
+    pub fn offsets(&self) -> &G::Buffer<u32> {
+        &self.offsets
+    }
+
+    /// Each contour's kind: 0 is an outer border, 1 a hole's.
+    pub fn kinds(&self) -> &G::Buffer<u8> {
+        &self.kinds
+    }
+
+    /// Each contour's row of the hierarchy: next, previous, first child, parent; -1 is none.
+    pub fn hierarchy(&self) -> &G::Buffer<i32> {
+        &self.hierarchy
+    }
+
+    /// Copies them to the host.
+    ///
+    /// # Errors
+    /// `Error::Cuda`, [`Error::Emulator`], [`Error::OutOfMemory`].
+    pub fn to_host(&self) -> Result<Contours> {
+        let kinds = self.kinds.to_vec()?;
+        let kinds = kinds.iter().map(|&kind| match kind {
+            0 => BorderKind::Outer,
+            _ => BorderKind::Hole,
+        });
+        let offsets = self.offsets.to_vec()?;
+        let hierarchy: Vec<i32> = self.hierarchy.to_vec()?;
+        let points: Vec<i32> = self.points.to_vec()?;
+        Ok(Contours {
+            width: self.width,
+            height: self.height,
+            geometry: self.geometry,
+            points: bytemuck::allocation::cast_vec::<[i32; 2], IVec2>(pairs(points)),
+            offsets: offsets.iter().map(|&offset| offset as usize).collect(),
+            kinds: kinds.collect(),
+            hierarchy: hierarchy
+                .chunks_exact(4)
+                .map(|row| [row[0], row[1], row[2], row[3]])
+                .collect(),
+        })
+    }
+}
+
+/// Points from their coordinates. In place where the vector's capacity allows it.
+fn pairs(coordinates: Vec<i32>) -> Vec<[i32; 2]> {
+    bytemuck::allocation::try_cast_vec(coordinates)
+        .unwrap_or_else(|(_, coordinates)| bytemuck::cast_slice(&coordinates).to_vec())
+}

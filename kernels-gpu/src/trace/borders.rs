@@ -1,0 +1,44 @@
+//! What the two ways to find borders have in common: the borders found, and where their points go.
+
+use cuda_std::prelude::*;
+
+/// No border.
+pub const NO_BORDER: u32 = u32::MAX;
+
+/// Borders in order of discovery: in the order in which a raster scan meets them. One element per
+/// border in each view.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct FoundBorders<'a> {
+    /// 0 for an outer border, 1 for a hole's.
+    pub kinds: ViewMut<'a, u8>,
+    /// The number of points.
+    pub lengths: ViewMut<'a, u32>,
+    /// The border that passes the last vertical side before the border's start in its row, or
+    /// [`NO_BORDER`]. If the two are of one kind, they are siblings; else the border lies in the
+    /// previous one.
+    pub previous_in_row: ViewMut<'a, u32>,
+}
+
+/// Where the points of the borders that are kept go.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct Destination<'a> {
+    /// Each border's place in the result, or [`NO_BORDER`] if it is left out.
+    pub places: View<'a, u32>,
+    /// For each place, the number of points before it; one more than there are places.
+    pub offsets: View<'a, u32>,
+    /// x and y of each point; starts at a multiple of 8 bytes.
+    pub points: ViewMut<'a, i32>,
+}
+
+impl Destination<'_> {
+    /// Writes the point at an index of all points.
+    #[inline(always)]
+    pub(super) fn write(&self, index: u32, x: u32, y: u32) {
+        // Indices of coordinates may pass 2³².
+        let at = index as usize * 2;
+        self.points
+            .st_vector(at, [x.cast_signed(), y.cast_signed()]);
+    }
+}

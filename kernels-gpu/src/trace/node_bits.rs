@@ -1,0 +1,206 @@
+//! Nodes: what borders consist of, found for 64 pixels at once.
+//!
+//! A border over pixel centers visits a pixel once for each *gap*: each maximal cyclic run of
+//! background among the pixel's eight neighbours that contains at least one of E, N, W, S. A pixel
+//! with one of its gaps is a **node**; a node's successor is the node that the border visits next.
+//! So a border is a cycle of nodes, and its nodes are the points of the approximation `none`.
+//!
+//! A border along the pixels' edges is a cycle of vertical sides in the same way: its nodes are W
+//! and E sides.
+//!
+//! A node's [`Kind`] is a direction: W if its gap contains W, else E if it contains E, else N or S.
+//! W and E nodes come first, in raster order, W before E in one pixel; N and S nodes come after all
+//! of these. Every border has a W or E node. The first of them is where a raster scan meets the
+//! border: a W node of an outer border, an E node of a hole's.
+
+use super::neighbours::rotated;
+
+/// The kinds of nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The gap contains W.
+    W = 0,
+    /// The gap contains E and not W.
+    E = 1,
+    /// The gap contains N, and neither W nor E.
+    N = 2,
+    /// The gap contains S, and neither W nor E.
+    S = 3,
+}
+
+impl Kind {
+    /// The kind in the two low bits of an entry of a list of nodes.
+    #[inline(always)]
+    #[must_use]
+    pub const fn from_bits(bits: u32) -> Self {
+        match bits & 3 {
+            0 => Self::W,
+            1 => Self::E,
+            2 => Self::N,
+            _ => Self::S,
+        }
+    }
+
+    /// The direction that names it.
+    #[inline(always)]
+    #[must_use]
+    pub const fn direction(self) -> u32 {
+        match self {
+            Self::W => 4,
+            Self::E => 0,
+            Self::N => 2,
+            Self::S => 6,
+        }
+    }
+}
+
+/// The kind of the node with the gap that begins after direction `back`, in which there is
+/// foreground.
+#[inline(always)]
+#[must_use]
+pub const fn kind_after(neighbours: u32, back: u32) -> Kind {
+    let gap = rotated(neighbours, back + 1).trailing_zeros();
+    // How far a direction is from the gap's beginning.
+    // planted: gap-name
+    if (4 + 7 - back) & 7 < gap {
+        Kind::W
+    } else if (7 - back) & 7 < gap {
+        Kind::E
+    } else if (2 + 7 - back) & 7 < gap {
+        Kind::N
+    } else {
+        Kind::S
+    }
+}
+
+/// A word's pixels, and their neighbours in the same row.
+#[derive(Clone, Copy)]
+pub struct BesideBits {
+    /// Each pixel's western neighbour.
+    pub west: u64,
+    /// The pixels.
+    pub here: u64,
+    /// Each pixel's eastern neighbour.
+    pub east: u64,
+}
+
+impl BesideBits {
+    /// From the word and those to its left and right.
+    #[inline(always)]
+    #[must_use]
+    pub const fn new(left: u64, here: u64, right: u64) -> Self {
+        Self {
+            // planted: around-west-carry
+            west: here << 1 | left >> 63,
+            here,
+            east: here >> 1 | right << 63,
+        }
+    }
+
+    /// The W and the E sides of the pixels.
+    #[inline(always)]
+    #[must_use]
+    pub const fn vertical_sides(self) -> (u64, u64) {
+        (self.here & !self.west, self.here & !self.east)
+    }
+}
+
+/// The nodes of a word's pixels, one word of bits per kind.
+#[derive(Clone, Copy)]
+pub struct NodeBits {
+    /// Those of kind W.
+    pub w: u64,
+    /// Those of kind E.
+    pub e: u64,
+    /// Those of kind N.
+    pub n: u64,
+    /// Those of kind S.
+    pub s: u64,
+}
+
+/// A word's pixels, and their neighbours in each direction.
+#[derive(Clone, Copy)]
+pub struct Around {
+    here: u64,
+    e: u64,
+    ne: u64,
+    n: u64,
+    nw: u64,
+    w: u64,
+    sw: u64,
+    s: u64,
+    se: u64,
+}
+
+impl Around {
+    /// From a word, the one above it and the one below.
+    #[inline(always)]
+    #[must_use]
+    pub const fn new(above: BesideBits, row: BesideBits, below: BesideBits) -> Self {
+        Self {
+            here: row.here,
+            e: row.east,
+            ne: above.east,
+            n: above.here,
+            nw: above.west,
+            w: row.west,
+            sw: below.west,
+            s: below.here,
+            se: below.east,
+        }
+    }
+
+    /// The nodes of borders over pixel centers: one per gap.
+    #[inline(always)]
+    #[must_use]
+    pub const fn gaps(&self) -> NodeBits {
+        let Self {
+            here,
+            e,
+            ne,
+            n,
+            nw,
+            w,
+            sw,
+            s,
+            se,
+        } = *self;
+        NodeBits {
+            w: here & !w,
+            e: here & !e & !self.one_gap_w_e(),
+            // planted: neighbour-forgotten
+            n: here & !n & (nw | w) & (ne | e),
+            s: here & !s & (sw | w) & (se | e),
+        }
+    }
+
+    /// Where W and E lie in one gap.
+    #[inline(always)]
+    const fn one_gap_w_e(&self) -> u64 {
+        !(self.w | self.e) & (!(self.nw | self.n | self.ne) | !(self.sw | self.s | self.se))
+    }
+
+    /// The pixels' sides.
+    #[inline(always)]
+    #[must_use]
+    pub const fn sides(&self) -> NodeBits {
+        NodeBits {
+            w: self.here & !self.w,
+            e: self.here & !self.e,
+            n: self.here & !self.n,
+            s: self.here & !self.s,
+        }
+    }
+
+    /// The kind of the node whose gap contains the E neighbour, which is background, of the pixel
+    /// at `bit`.
+    #[inline(always)]
+    #[must_use]
+    pub const fn kind_at_e(&self, bit: u32) -> Kind {
+        if self.one_gap_w_e() >> bit & 1 != 0 {
+            Kind::W
+        } else {
+            Kind::E
+        }
+    }
+}
