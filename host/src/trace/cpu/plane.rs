@@ -1,4 +1,4 @@
-//! The image's foreground as a bit plane, and what is around a pixel.
+//! The image's foreground as a bit plane, and the pixels around a pixel.
 
 // `Plane::window` reads the words of a plane as bytes.
 const _: () = assert!(cfg!(target_endian = "little"));
@@ -18,9 +18,9 @@ pub(super) const MAX_STRAIGHT: usize = 55;
 /// whole bytes.
 pub(super) const SPARE_ROWS: usize = 2;
 
-/// A bit for each pixel, surrounded by background.
+/// One bit per pixel, surrounded by background.
 ///
-/// A pixel is a **place**: its bit's number in the plane. Rows are `stride` bits apart; at least
+/// A pixel is a **place**: its bit's index in the plane. Rows are `stride` bits apart; at least
 /// one spare bit ends each row, and [`SPARE_ROWS`] stand above and below, so that a foreground
 /// pixel's neighbours are always there: at `place ± 1` and `place ± stride ± {0, 1}`.
 pub(super) struct Plane {

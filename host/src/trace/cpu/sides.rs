@@ -8,8 +8,8 @@
 //! - the last side before it in the row tells what the new border lies in.
 //!
 //! For the second, a border must be found by a side that it passes. Most sides are never asked
-//! for: only those just before a pixel that, by its neighbours, might begin a border. Those
-//! **queried** sides get a slot each, found by rank (population counts).
+//! for, only those just before a pixel that, by its neighbours, might begin a border. These
+//! **queried** sides have a slot each, found by rank (population counts).
 
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;

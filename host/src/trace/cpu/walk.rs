@@ -15,7 +15,7 @@ use super::neighbours::{
 use super::plane::Plane;
 use crate::trace::contours::BorderKind;
 
-/// A node: its pixel's place, and what tells it from the pixel's other nodes.
+/// A node: its pixel's place, and a code that distinguishes it from the pixel's other nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Node {
     pub(super) place: usize,
@@ -61,8 +61,8 @@ pub(super) struct StepBack {
     pub(super) passed: u8,
 }
 
-/// How borders go. Nodes' codes are below 8; of the nodes of a pixel that a border comes to over
-/// one side of a rectangle, no two have a code with the same two low bits.
+/// How borders go from node to node. Nodes' codes are below 8. Of the nodes by which borders come to
+/// a pixel over one side of a rectangle, no two have codes with the same two low bits.
 pub(super) trait Walk: Sync {
     /// The code of the node that passes a pixel's side in direction `aside`; `None` if the border
     /// is that pixel alone.
@@ -72,8 +72,8 @@ pub(super) trait Walk: Sync {
 
     fn step_back(&self, node: Node) -> StepBack;
 
-    /// Where a border's chain starts that begins at pixel `(x, y)`: the point, and the number of
-    /// steps from the node there to the start.
+    /// Where the chain of a border that begins at pixel `(x, y)` starts: the point, and the number
+    /// of steps from the node at the pixel to the start.
     fn start(kind: BorderKind, x: u32, y: u32) -> ((u32, u32), usize);
 
     /// The pixel that a border begins at, from where its chain starts.
@@ -132,7 +132,7 @@ impl Walk for Centers<'_> {
 /// to the corner a second time, and it crosses over to the other pixel instead.
 pub(super) struct Edges<'a> {
     plane: &'a Plane,
-    /// A bit for each saddle whose two pixels belong to one component, at the pixel to its lower
+    /// One bit per saddle with two pixels of one component, at the pixel to its lower
     /// right; rows are as far apart as those of `plane`.
     crossings: Vec<u64>,
 }

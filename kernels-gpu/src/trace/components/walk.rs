@@ -64,7 +64,7 @@ impl<'a> NodeWalk<'a> {
             Kind::W | Kind::E => (nodes.w, nodes.e, word),
             Kind::N | Kind::S => (nodes.n, nodes.s, raster.words() + word),
         };
-        // The second of a pixel's two comes after the first.
+        // The second of a pixel's two nodes comes after the first.
         let second = matches!(node.kind, Kind::E | Kind::S);
         // planted: hole-start
         let own = if second { (a >> bit & 1) as u32 } else { 0 };
@@ -82,7 +82,7 @@ impl<'a> NodeWalk<'a> {
         }
     }
 
-    /// The node whose gap holds the E neighbour of pixel `(x, y)`, which is background.
+    /// The node whose gap contains the E neighbour of pixel `(x, y)`, which is background.
     #[inline(always)]
     pub(super) fn at_east_side(&self, x: u32, y: u32) -> NamedNode {
         let kind = if self.along_edges() {
@@ -263,10 +263,10 @@ impl<'a> NodeWalk<'a> {
     }
 }
 
-/// A border on its way.
+/// A position on a border.
 #[derive(Clone, Copy)]
 pub(super) struct Cursor {
-    /// Where it is.
+    /// The node.
     pub(super) node: NamedNode,
     /// Over pixel centers: the pixel's neighbours, and the direction back.
     neighbours: u32,
@@ -287,7 +287,7 @@ impl NodeWalk<'_> {
         self.image.pixels.raster.pixel(node.x, node.y) << 2 | node.kind as u32
     }
 
-    /// A border at one of its nodes.
+    /// The position at a node.
     #[inline(always)]
     pub(super) fn cursor(&self, node: NamedNode) -> Cursor {
         let (mut neighbours, mut back) = (0, 0);

@@ -1,7 +1,7 @@
 //! Following: all borders at once, and the stretches of long ones.
 //!
-//! A task that follows a whole border takes as long as the longest border. So about one node in 256 is
-//! *marked*, by a hash of where it is: from a marked node to before the next marked one is a
+//! A task that follows a whole border takes as long as the longest border. So about one node in 256
+//! is *marked*, by a hash of where it is: from a marked node to before the next marked one is a
 //! **stretch**, and a border's **head** goes from its start to before its first marked node.
 //! Stretches and heads are measured; where each begins is the sum of those before it; then all are
 //! followed again and written. A border without a marked node is all head.
@@ -128,7 +128,7 @@ pub(super) fn follow<K: Walk>(
     Ok(chains)
 }
 
-/// Gives the stretches of a border in order, with their lengths. The last one's ends where the head
+/// Gives the stretches of a border in order, with their lengths. The last one ends where the head
 /// begins.
 fn cut_cycle(head: Piece, measured: &[Piece], mut add: impl FnMut(u32, u32)) {
     let mut stretch = head.next;

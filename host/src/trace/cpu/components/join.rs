@@ -18,9 +18,9 @@ use crate::progress::Progress;
 
 /// Where borders start, in order of discovery.
 pub(super) struct Starts {
-    /// The nodes.
+    /// The nodes where they start.
     pub(super) entries: Vec<Entry>,
-    /// The borders of the last sides before them in their rows, or [`NO_BORDER`].
+    /// For each, the border that passes the last side before it in its row, or [`NO_BORDER`].
     pub(super) previous_in_row: Vec<BorderId>,
 }
 

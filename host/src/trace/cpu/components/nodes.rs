@@ -1,4 +1,4 @@
-//! Boundary extraction: the nodes of all pixels, as bits, and their numbers.
+//! Boundary extraction: the nodes of all pixels, as bits, and their indices.
 
 use std::ops::Range;
 
@@ -15,9 +15,9 @@ use crate::trace::Geometry;
 /// The nodes of 64 pixels.
 #[derive(Clone, Copy, bytemuck::Zeroable)]
 struct WordNodes {
-    /// For each kind, a bit for each pixel that has a node of that kind.
+    /// For each kind, one bit per pixel that has a node of that kind.
     kinds: [u64; 4],
-    /// The numbers of the first W or E node, and of the first N or S node.
+    /// The indices of the first W or E node, and of the first N or S node.
     first: [u32; 2],
 }
 
@@ -26,9 +26,9 @@ pub(super) struct Nodes {
     /// Those of the plane's words, without its spare rows.
     words: Vec<WordNodes>,
     row_words: usize,
-    /// How many there are.
+    /// The number of nodes.
     pub(super) count: u32,
-    /// How many of kinds W and E.
+    /// The number of nodes of kinds W and E.
     pub(super) beside: u32,
 }
 
@@ -38,7 +38,7 @@ const ABOVE: usize = 1;
 const ALL: Range<usize> = 0..2;
 
 impl Nodes {
-    /// Finds and numbers all nodes.
+    /// Finds all nodes and their indices.
     pub(super) fn count_nodes(plane: &Plane, geometry: Geometry) -> Result<Self> {
         let n = plane.row_words;
         let rows = plane.words.len() / n - 2 * SPARE_ROWS;
@@ -95,7 +95,7 @@ impl Nodes {
         self.words.len() / self.row_words
     }
 
-    /// The number of a node.
+    /// The index of a node.
     #[inline]
     pub(super) fn index(&self, entry: Entry) -> u32 {
         let (place, kind) = (super::place(entry), (entry & 3) as usize);
@@ -108,7 +108,7 @@ impl Nodes {
         word.first[kind / 2] + (a & below).count_ones() + (b & below).count_ones() + own
     }
 
-    /// The first number of a W or E node in row `y` or after it.
+    /// The first index of a W or E node in row `y` or after it.
     pub(super) fn first_beside(&self, y: usize) -> u32 {
         let word = self.words.get(y * self.row_words);
         word.map_or(self.beside, |word| word.first[BESIDE])
@@ -121,7 +121,7 @@ impl Nodes {
         entry(place, if own { E } else { W })
     }
 
-    /// Visits all nodes of row `y`, with their numbers.
+    /// Visits all nodes of row `y`, with their indices.
     #[inline]
     pub(super) fn for_each_in_row(&self, y: usize, visit: impl FnMut(u32, Entry)) {
         self.visit(y, ALL, WordNodes::pair, visit);
@@ -140,8 +140,8 @@ impl Nodes {
     }
 
     /// Visits the pairs of N nodes, and of S nodes, of neighbouring pixels in one word of row `y`,
-    /// from W to E: `visit(western, eastern)` of their numbers. One of the two succeeds the other:
-    /// what is beyond both is background.
+    /// from W to E: `visit(western, eastern)` of their indices. One of the two succeeds the other,
+    /// because both have background beyond the same side.
     #[inline]
     pub(super) fn for_each_straight(&self, y: usize, mut visit: impl FnMut(u32, u32)) {
         for word in &self.words[y * self.row_words..][..self.row_words] {

@@ -87,10 +87,10 @@ pub(super) struct Tile {
     pub(super) fragments_before: FragmentId,
 }
 
-/// The most fragments of an image: one id is no fragment.
+/// The most fragments of an image: one id is left for none.
 const MOST_FRAGMENTS: u64 = FragmentId::MAX as u64;
 
-/// Tracks all rectangles, and numbers the fragments of all together.
+/// Tracks all rectangles, and gives all fragments indices.
 pub(super) fn track<W: Walk>(
     walk: &W,
     sides: &Sides,
@@ -156,7 +156,8 @@ fn check_count(fragments: u64) -> Result<()> {
     Ok(())
 }
 
-/// The mark of what lies outside the rectangle, in a frame around its marks: no set of sides.
+/// The mark of what lies outside the rectangle, in a frame around its marks. No set of sides has
+/// this bit.
 const OUTSIDE: u8 = 1 << 7;
 
 /// All sides of a pixel.
