@@ -1,6 +1,6 @@
 //! The report's breadth-first search: the path with the fewest edges, whatever it costs.
 
-use super::heuristic::nearest;
+use super::nearest::nearest;
 use super::retrace::UNREACHED;
 use crate::Result;
 use crate::progress::Progress;

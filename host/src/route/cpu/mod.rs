@@ -2,7 +2,7 @@
 //!
 //! | what | file |
 //! |---|---|
-//! | one pin after the other, whatever finds the distances | `heuristic.rs` |
+//! | one pin after the other, whatever finds the distances | `nearest.rs` |
 //! | from distances to a path | `retrace.rs` |
 //! | distances and tree at once, on one core | `dijkstra.rs` |
 //! | distances by sweeps; by breadth-first search | `sweep.rs`; `bfs.rs` |
@@ -11,8 +11,8 @@
 
 mod bfs;
 mod dijkstra;
-mod heuristic;
 pub(crate) mod improve;
+mod nearest;
 mod retrace;
 pub(super) mod spanning;
 mod sweep;
@@ -36,7 +36,7 @@ pub(crate) fn route(
     progress: &Progress<'_>,
 ) -> Result<Vec<Route>> {
     let sweep = |grid: &RoutingGrid, pins: &PinCells, threads| {
-        heuristic::connect(grid, pins, progress, |distances| {
+        nearest::connect(grid, pins, progress, |distances| {
             sweep::relax(grid, distances, threads);
             Ok(())
         })

@@ -1,11 +1,16 @@
 //! Route on a GPU: the pipelines of kernels, and grids that stay there.
 //!
-//! | file | stages | kernels |
+//! | file | stage | kernels |
 //! |---|---|---|
-//! | `tiles.rs` | whole nets at once | those of `trazar_kernels::route::tiles` |
-//! | `fields.rs` | whole nets whose pins stand close; the rest in tiles | those of `trazar_kernels::route::fields` |
-//! | `sweep.rs` | distances by sweeps | those of `trazar_kernels::route::sweep` |
-//! | `search.rs` | with distances: nearest pin, its path, the tree | those of `trazar_kernels::route::{nearest, retrace}` |
+//! | `grid.rs` | a grid on the GPU: in tiles, and row by row | `lay_out_weights` of `tiles/start.rs` |
+//! | `tiles/` | whole nets at once | `tiles/` |
+//! | `fields/` | whole nets whose pins stand close; the rest in tiles | `fields/` |
+//! | `nearest.rs` | by sweeps: the pin to join next | `nearest.rs` |
+//! | `sweep.rs` | by sweeps: distances | `sweep/` |
+//! | `retrace.rs` | by sweeps: the path of a pin, which becomes part of the tree | `retrace.rs` |
+//!
+//! The kernels are those of `trazar_kernels::route`. On the CPU, `cpu/` has the same stages under
+//! the same names.
 //!
 //! # Memory
 //! On the GPU, in bytes a cell: 8 for the weights, 12 with several layers. In tiles, and for each net that is routed at the same
@@ -16,11 +21,13 @@
 //! pin.
 
 mod fields;
-mod search;
+mod grid;
+mod nearest;
+mod retrace;
 mod sweep;
 mod tiles;
 
-pub use tiles::DeviceGrid;
+pub use grid::DeviceGrid;
 
 use super::grid::RoutingGrid;
 use super::net::Net;
@@ -31,6 +38,7 @@ use crate::error::Result;
 use crate::geometry::Cell;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::progress::Progress;
+use grid::Rows;
 
 /// Routes on one GPU. Clones work on the same queue.
 ///
@@ -148,14 +156,14 @@ impl<G: Gpu> DeviceRouter<G> {
         let mut whole = None;
         net_by_net::route_each(grid, nets, |part, pins| {
             let rows = if !std::ptr::eq(part, grid) {
-                &search::Rows::upload(gpu, part)?
+                &Rows::upload(gpu, part)?
             } else if let Some(whole) = &whole {
                 whole
             } else {
-                whole.insert(search::Rows::upload(gpu, part)?)
+                whole.insert(Rows::upload(gpu, part)?)
             };
             let mut sweeper = sweep::Sweeper::new(gpu, rows, algorithm)?;
-            search::connect(gpu, rows, pins, progress, |search, round| {
+            nearest::connect(gpu, rows, pins, progress, |search, round| {
                 sweeper.relax(gpu, rows, search, round)
             })
         })

@@ -1,10 +1,11 @@
-//! Distances, and steps over free edges, by sweeps until nothing changes.
+//! Distances, or steps over free edges, by sweeps until nothing changes.
 
-use cuda_std::View;
+use trazar_kernels::route::blocks;
 use trazar_kernels::route::sweep::{self, Lines};
-use trazar_kernels::route::{blocks, retrace};
 
-use super::search::{JOIN_BLOCKS, Rows, Search};
+use super::grid::Rows;
+use super::nearest::Search;
+use super::retrace::JOIN_BLOCKS;
 use crate::Result;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::route::RouteAlgorithm;
@@ -19,8 +20,8 @@ pub(super) struct Sweeper<G: Gpu> {
     /// Whether it counts free edges.
     free: bool,
     /// By group of rows, and of columns: whether a cell was lowered since their last sweep.
-    rows: G::Buffer<u32>,
-    columns: G::Buffer<u32>,
+    pub(super) rows: G::Buffer<u32>,
+    pub(super) columns: G::Buffer<u32>,
     /// The number of the last sweep that lowered anything.
     changed: G::Buffer<u32>,
 }
@@ -34,6 +35,14 @@ impl<G: Gpu> Sweeper<G> {
             rows: groups(Lines::rows(grid.size))?,
             columns: groups(Lines::columns(grid.size))?,
             changed: gpu.alloc_zeroed(1)?,
+        })
+    }
+
+    /// A sweeper that counts free edges.
+    pub(super) fn over_free_edges(gpu: &G, grid: &Rows<G>) -> Result<Self> {
+        Ok(Self {
+            free: true,
+            ..Self::new(gpu, grid, RouteAlgorithm::PrefixFused)?
         })
     }
 
@@ -66,7 +75,12 @@ impl<G: Gpu> Sweeper<G> {
     }
 
     /// Sweeps until nothing changes. Then no group is marked.
-    fn sweep(&mut self, gpu: &G, grid: &Rows<G>, distances: &mut G::Buffer<u64>) -> Result<()> {
+    pub(super) fn sweep(
+        &mut self,
+        gpu: &G,
+        grid: &Rows<G>,
+        distances: &mut G::Buffer<u64>,
+    ) -> Result<()> {
         self.changed.fill(0)?;
         let mut number = 0;
         let mut batch = *BATCH.start();
@@ -147,52 +161,5 @@ impl<G: Gpu> Sweeper<G> {
                 ),
             }
         }
-    }
-}
-
-/// Counts the steps over free edges from each cell to the first from which a path need not go on over free edges alone.
-pub(super) struct Steps<G: Gpu> {
-    sweeper: Sweeper<G>,
-    steps: G::Buffer<u64>,
-}
-
-impl<G: Gpu> Steps<G> {
-    pub(super) fn new(gpu: &G, grid: &Rows<G>) -> Result<Self> {
-        Ok(Self {
-            sweeper: Sweeper {
-                free: true,
-                ..Sweeper::new(gpu, grid, RouteAlgorithm::PrefixFused)?
-            },
-            steps: gpu.alloc(grid.size.cells() as usize)?,
-        })
-    }
-
-    /// The steps by cell, for the distances of `search`, which are exact.
-    pub(super) fn count(
-        &mut self,
-        gpu: &G,
-        grid: &Rows<G>,
-        search: &Search<G>,
-    ) -> Result<View<'_, u64>> {
-        // SAFETY: lengths as the kernel asks; a thread for each cell.
-        unsafe {
-            retrace::steps_start::launch(
-                &gpu.launcher(),
-                blocks(grid.size.cells()),
-                grid.right.view(),
-                grid.down.view(),
-                grid.via.view(),
-                search.distances.view(),
-                search.tree.view(),
-                self.steps.view_mut(),
-                grid.size,
-            )?;
-        }
-        // planted: steps-marks.1
-        self.sweeper.rows.fill(1)?;
-        // planted: steps-marks.2
-        self.sweeper.columns.fill(1)?;
-        self.sweeper.sweep(gpu, grid, &mut self.steps)?;
-        Ok(self.steps.view())
     }
 }

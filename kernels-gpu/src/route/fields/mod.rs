@@ -34,7 +34,9 @@
 
 mod grow;
 mod join;
+mod offer;
 mod ties;
+mod walk;
 
 use cuda_std::prelude::*;
 

@@ -7,7 +7,8 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::join::{BLOCK, Join, PART_CELLS, word};
+use super::join::{BLOCK, Join, word};
+use super::walk::PART_CELLS;
 use super::{
     DOWN, Entry, Field, GRAIN, LEFT, MANY, Place, RIGHT, UP, has_neighbour, offset, place_in,
 };

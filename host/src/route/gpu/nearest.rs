@@ -1,50 +1,15 @@
-//! Distances, tree and paths on the GPU, with distances from elsewhere; the paths come back at the end.
+//! One pin after the other: the nearest is joined by a shortest path, with distances from
+//! elsewhere. The host does not wait for what the rounds find.
 
-use cuda_std::View;
-use trazar_kernels::route::nearest::{self, NONE};
-use trazar_kernels::route::{Grid, MAX_CELLS, blocks, retrace, sweep};
+use trazar_kernels::route::nearest;
+use trazar_kernels::route::{blocks, sweep};
 
-use super::sweep as sweeps;
+use super::grid::Rows;
+use super::retrace::Steps;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::progress::Progress;
-use crate::route::grid::RoutingGrid;
 use crate::route::net_by_net::{Joined, PinCells};
 use crate::{Error, Result};
-
-/// The weights of a grid in a GPU's memory, row by row.
-pub(super) struct Rows<G: Gpu> {
-    pub(super) size: Grid,
-    pub(super) right: G::Buffer<u32>,
-    pub(super) down: G::Buffer<u32>,
-    /// Empty if there is one layer.
-    pub(super) via: G::Buffer<u32>,
-    pub(super) has_free_edges: bool,
-}
-
-impl<G: Gpu> Rows<G> {
-    pub(super) fn upload(gpu: &G, grid: &RoutingGrid) -> Result<Self> {
-        let (width, height, layers) = (grid.width(), grid.height(), grid.layers());
-        if grid.cell_count() > MAX_CELLS {
-            return Err(Error::GridTooLarge {
-                width: width.into(),
-                height: height.into(),
-                layers,
-                limit: "on the GPU, a grid has at most 2³¹ cells; route on the CPU, or within windows",
-            });
-        }
-        Ok(Self {
-            size: Grid {
-                width,
-                height,
-                layers,
-            },
-            right: gpu.upload(grid.rights())?,
-            down: gpu.upload(grid.downs())?,
-            via: gpu.upload(grid.vias())?,
-            has_free_edges: grid.has_free_edges(),
-        })
-    }
-}
 
 /// The growing tree of a net, and the distances from it.
 pub(super) struct Search<G: Gpu> {
@@ -75,9 +40,6 @@ pub(super) struct Search<G: Gpu> {
 /// The most cells that the pins of a net have: the ends of paths are counted in 32 bits, and each pin may add one to the grid's
 /// cells.
 const MAX_PIN_CELLS: usize = 1 << 30;
-
-/// Blocks that make a path part of the tree.
-pub(super) const JOIN_BLOCKS: u32 = 4;
 
 impl<G: Gpu> Search<G> {
     fn new(gpu: &G, grid: &Rows<G>, pins: &PinCells) -> Result<Self> {
@@ -126,19 +88,13 @@ impl<G: Gpu> Search<G> {
         })
     }
 
-    /// Chooses the pin of `round`, and finds its path.
+    /// Chooses the pin of `round`.
     ///
     /// # Safety
-    /// Distances are exact, and `steps` are, or it is empty and no edge is free.
-    unsafe fn find_path(
-        &mut self,
-        gpu: &G,
-        grid: &Rows<G>,
-        steps: View<'_, u64>,
-        round: u32,
-    ) -> Result<()> {
+    /// Distances are exact.
+    unsafe fn find_nearest(&mut self, gpu: &G, round: u32) -> Result<()> {
         let on = &gpu.launcher();
-        // SAFETY: lengths and grids as the kernels ask, which run in their order; paths have no cell twice but the ends.
+        // SAFETY: lengths as the kernels ask, which run in their order.
         unsafe {
             nearest::nearest_find::launch(
                 on,
@@ -160,72 +116,8 @@ impl<G: Gpu> Search<G> {
                 self.found.view_mut(),
                 self.costs.view_mut(),
                 round,
-            )?;
-            retrace::retrace_path::launch(
-                on,
-                1,
-                grid.right.view(),
-                grid.down.view(),
-                grid.via.view(),
-                self.distances.view(),
-                steps,
-                self.tree.view(),
-                self.pin_cells.view(),
-                self.found.view(),
-                self.ends.view_mut(),
-                self.paths.view_mut(),
-                grid.size,
-                round,
             )
         }
-    }
-
-    /// Makes the path and the pin of `round` part of the tree.
-    fn join(&mut self, gpu: &G, round: u32) -> Result<()> {
-        // SAFETY: lengths as the kernel asks; the path of the round is found, in round 0 it is empty.
-        unsafe {
-            retrace::join_tree::launch(
-                &gpu.launcher(),
-                JOIN_BLOCKS,
-                self.pin_cells.view(),
-                self.owners.view(),
-                self.firsts.view(),
-                self.found.view(),
-                self.ends.view(),
-                self.paths.view(),
-                self.distances.view_mut(),
-                self.tree.view_mut(),
-                round,
-            )
-        }
-    }
-
-    /// The paths, on the host.
-    fn joined(&self, gpu: &G) -> Result<Joined> {
-        let ends = self.ends.to_vec()?;
-        let total = ends.last().map_or(0, |&end| end as usize);
-        let mut output = gpu.alloc(total)?;
-        if total > 0 {
-            // SAFETY: so many elements are written; a thread for each.
-            unsafe {
-                retrace::collect_paths::launch(
-                    &gpu.launcher(),
-                    blocks(total as u32),
-                    self.paths.view(),
-                    output.view_mut(),
-                )?;
-            }
-        }
-        let paths = output.to_vec()?;
-        let (owners, found) = (self.owners.to_vec()?, self.found.to_vec()?);
-        let costs = self.costs.to_vec()?;
-        let mut joined = Joined::default();
-        let rounds = ends.windows(2).zip(&found[1..]).zip(&costs[1..]);
-        for ((ends, &index), &cost) in rounds.take_while(|((_, index), _)| **index != NONE) {
-            let path = &paths[ends[0] as usize..ends[1] as usize];
-            joined.push(owners[index as usize] as usize, cost, path);
-        }
-        Ok(joined)
     }
 }
 
@@ -245,7 +137,7 @@ pub(super) fn connect<G: Gpu>(
     }
     let mut search = Search::new(gpu, grid, pins)?;
     let mut steps = match grid.has_free_edges {
-        true => Some(sweeps::Steps::new(gpu, grid)?),
+        true => Some(Steps::new(gpu, grid)?),
         false => None,
     };
     let none = gpu.alloc(0)?;
@@ -258,7 +150,10 @@ pub(super) fn connect<G: Gpu>(
             None => none.view(),
         };
         // SAFETY: `relax` has made the distances exact; the steps are as well.
-        unsafe { search.find_path(gpu, grid, steps, round)? };
+        unsafe {
+            search.find_nearest(gpu, round)?;
+            search.retrace(gpu, grid, steps, round)?;
+        }
         search.join(gpu, round)?;
     }
     search.joined(gpu)

@@ -1,0 +1,73 @@
+//! The rows or columns of a grid, as sweeps number them.
+
+use cuda_std::prelude::*;
+
+use super::LINES;
+use crate::primitives::quotient;
+use crate::route::Grid;
+
+/// All rows or all columns of a grid.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod)]
+pub struct Lines {
+    /// Lines of all layers.
+    pub(super) count: u32,
+    /// Lines of one.
+    in_layer: u32,
+    /// Cells of a line.
+    pub(super) len: u32,
+    /// 1 for columns.
+    pub(super) columns: u32,
+}
+
+impl Lines {
+    /// The rows of `grid`.
+    #[must_use]
+    pub const fn rows(grid: Grid) -> Self {
+        Self {
+            count: grid.height * grid.layers,
+            in_layer: grid.height,
+            len: grid.width,
+            columns: 0,
+        }
+    }
+
+    /// The columns of `grid`.
+    #[must_use]
+    pub const fn columns(grid: Grid) -> Self {
+        Self {
+            count: grid.width * grid.layers,
+            in_layer: grid.width,
+            len: grid.height,
+            columns: 1,
+        }
+    }
+
+    /// Blocks of a sweep along them: as many as there are groups.
+    #[must_use]
+    pub const fn blocks(self) -> u32 {
+        self.count.div_ceil(LINES)
+    }
+
+    /// The first cell of a line.
+    #[inline(always)]
+    pub(super) const fn first(self, line: u32) -> u32 {
+        if self.columns == 0 {
+            return line * self.len;
+        }
+        let layer = quotient(line, self.in_layer);
+        layer * self.in_layer * self.len + (line - layer * self.in_layer)
+    }
+
+    /// From a cell to the next of its line.
+    #[inline(always)]
+    pub(super) const fn step(self) -> u32 {
+        if self.columns == 0 { 1 } else { self.in_layer }
+    }
+
+    /// The line that crosses `line` at its cell `at`.
+    #[inline(always)]
+    pub(super) const fn crossing(self, line: u32, at: u32) -> u32 {
+        quotient(line, self.in_layer) * self.len + at
+    }
+}

@@ -1,0 +1,174 @@
+//! What comes after routing: paths without gaps, costs row by row, and costs that are too large.
+
+use cuda_std::prelude::*;
+
+use super::Label;
+use super::layout::{Area, EAST, SOUTH, Slot, Span, TILE, Tiling};
+use crate::primitives::quotient;
+
+/// Copies the paths of all nets, so that they stand without gaps.
+///
+/// # Safety
+///
+/// `spans` has an element for each net, in ascending order of `to`, the first 0; what they say lies in `from`, and `to` is as long
+/// as all of them; nothing else uses `to` meanwhile.
+#[kernel(block = 256)]
+pub unsafe fn gather_paths(spans: View<'_, Span>, from: View<'_, u32>, to: ViewMut<'_, u32>) {
+    let i = thread::index_1d();
+    if i as usize >= to.len() {
+        return;
+    }
+    // The last net that starts here or before.
+    let (mut net, mut end) = (0, spans.len() as u32);
+    while end - net > 1 {
+        let middle = net + (end - net) / 2;
+        if spans.ld(middle).to <= i {
+            net = middle;
+        } else {
+            end = middle;
+        }
+    }
+    let span = spans.ld(net);
+    to.st(i, from.ld(span.from + (i - span.to)));
+}
+
+/// Sets `found[net]` to 1 if a cell has a label, and its neighbour over an edge that is not blocked has none.
+#[inline(always)]
+fn too_far<L: Label>(
+    [right, down, via]: [View<'_, u32>; 3],
+    areas: View<'_, Area>,
+    slot_records: View<'_, Slot>,
+    labels: View<'_, L>,
+    found: ViewMut<'_, u32>,
+    tiling: Tiling,
+) {
+    let i = thread::index_1d();
+    if i as usize >= labels.len() {
+        return;
+    }
+    let (slot, place) = (i / TILE, i % TILE);
+    let net = slot_records.ld(slot).net;
+    let area = areas.ld(net);
+    let tile = area.tile_of(slot);
+    let (column, row, layer) = tiling.at_place(place);
+    let (x, y) = (
+        tile.0 * tiling.columns() + column,
+        tile.1 * tiling.rows() + row,
+    );
+    let within =
+        |x: u32, y: u32| x >= area.left && x < area.right && y >= area.top && y < area.bottom;
+    if !within(x, y) {
+        return;
+    }
+    let weight_at = (tile.1 * tiling.tiles_x + tile.0) * TILE + place;
+    let reached = labels.ld(i) < L::UNREACHED;
+    let differs = |weight: u32, other: u32| {
+        if weight != u32::MAX && (labels.ld(other) < L::UNREACHED) != reached {
+            found.atomic_or(net, 1);
+        }
+    };
+    if within(x + 1, y) {
+        let slot = if column + 1 == tiling.columns() {
+            area.beside(slot, tile, EAST)
+        } else {
+            slot
+        };
+        differs(
+            right.ld(weight_at),
+            slot * TILE + tiling.place(x + 1, y, layer),
+        );
+    }
+    if within(x, y + 1) {
+        let slot = if row + 1 == tiling.rows() {
+            area.beside(slot, tile, SOUTH)
+        } else {
+            slot
+        };
+        differs(
+            down.ld(weight_at),
+            slot * TILE + tiling.place(x, y + 1, layer),
+        );
+    }
+    // planted: distance-vias
+    if layer + 1 < tiling.layers {
+        differs(
+            via.ld(weight_at),
+            slot * TILE + tiling.place(x, y, layer + 1),
+        );
+    }
+}
+
+/// By cell of the window of area 0, row by row and layer by layer: the cost of its label; `u64::MAX` if it has none.
+#[inline(always)]
+fn costs<L: Label>(
+    areas: View<'_, Area>,
+    labels: View<'_, L>,
+    distances: ViewMut<'_, u64>,
+    tiling: Tiling,
+) {
+    let i = thread::index_1d();
+    if i as usize >= distances.len() {
+        return;
+    }
+    let area = areas.ld(0u32);
+    let line = quotient(i, tiling.width);
+    let x = i - line * tiling.width;
+    let layer = quotient(line, tiling.height);
+    let y = line - layer * tiling.height;
+    let tile = quotient(y, tiling.rows()) * area.tiles_x + quotient(x, tiling.columns());
+    let label = labels.ld((area.first_slot + tile) * TILE + tiling.place(x, y, layer));
+    distances.st(
+        i,
+        if label < L::UNREACHED {
+            label.cost()
+        } else {
+            u64::MAX
+        },
+    );
+}
+
+/// The kernels that read labels, by their type.
+macro_rules! label_kernels {
+    ($($label:ty: $too_far:ident, $gather:ident;)*) => {$(
+        /// Sets `found[net]` to 1 for each net with a cell that its labels reach next to one that they do not, over an edge that
+        /// is not blocked: its cost is too large for a label.
+        ///
+        /// # Safety
+        ///
+        /// As for the kernels that route, which have run; `found` has an element for each net; nothing else uses it meanwhile.
+        #[kernel(block = 256)]
+        pub unsafe fn $too_far(
+            right: View<'_, u32>,
+            down: View<'_, u32>,
+            via: View<'_, u32>,
+            areas: View<'_, Area>,
+            slot_records: View<'_, Slot>,
+            labels: View<'_, $label>,
+            found: ViewMut<'_, u32>,
+            tiling: Tiling,
+        ) {
+            too_far([right, down, via], areas, slot_records, labels, found, tiling);
+        }
+
+        /// The costs of the labels of net 0, whose window is the whole grid, row by row and layer by layer; `u64::MAX` for cells
+        /// that it does not reach.
+        ///
+        /// # Safety
+        ///
+        /// As for the kernels that route, which have run; `distances` has an element for each cell of the grid; nothing else uses
+        /// it meanwhile.
+        #[kernel(block = 256)]
+        pub unsafe fn $gather(
+            areas: View<'_, Area>,
+            labels: View<'_, $label>,
+            distances: ViewMut<'_, u64>,
+            tiling: Tiling,
+        ) {
+            costs(areas, labels, distances, tiling);
+        }
+    )*};
+}
+label_kernels! {
+    u32: find_too_far, gather_distances;
+    u64: find_too_far_wide, gather_distances_wide;
+}
