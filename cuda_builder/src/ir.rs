@@ -18,7 +18,7 @@ pub(crate) struct KernelRecord {
 }
 
 impl KernelRecord {
-    /// Parses `name=scan;block=256,1,1;min_blocks=2;barriers=3;f64`.
+    /// Parses `name=scan;min_blocks=2;barriers=3;f64;block=0256,0001,0001`.
     fn parse(text: &str) -> Option<Self> {
         let mut record = Self {
             name: String::new(),
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_kernel_record_is_read_back() {
-        let ir = "@K = constant [40 x i8] c\"name=scan;block=32,8,1;barriers=3;f64\", section \".cuda_std.kernel\", align 1";
+        let ir = "@K = constant [47 x i8] c\"name=scan;barriers=3;f64;block=0032,0008,0001\", section \".cuda_std.kernel\", align 1";
         let expected = KernelRecord {
             name: "scan".into(),
             block: [32, 8, 1],
@@ -208,7 +208,7 @@ mod tests {
             f64: true,
         };
         assert_eq!(kernel_records(ir).expect("well-formed"), [expected]);
-        assert!(kernel_records(&ir.replace("32,8,1", "32,x,1")).is_err());
+        assert!(kernel_records(&ir.replace("0032,0008", "0032,x")).is_err());
     }
 
     #[test]

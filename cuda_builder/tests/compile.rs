@@ -313,3 +313,147 @@ fn a_slice_as_an_argument_is_a_compile_error_that_names_the_view() {
         "{message}"
     );
 }
+
+/// The code of a PTX: what comes after its entries' parameters.
+fn code(ptx: &str) -> String {
+    let bodies = ptx.split('{').skip(1);
+    bodies.collect::<Vec<_>>().join("{")
+}
+
+#[test]
+fn a_struct_of_views_is_read_where_it_is() {
+    let body = "#[repr(C)]
+        #[derive(Clone, Copy, Pod)]
+        pub struct Extents { width: u32, height: u32, scale: [u16; 2] }
+
+        #[repr(u32)]
+        #[derive(Clone, Copy, PartialEq, Eq, KernelParam)]
+        pub enum Order { Rows = 1, Columns = 2 }
+
+        #[repr(C)]
+        #[derive(Clone, Copy, KernelParam)]
+        pub struct Output<'a, T: Pod> { values: ViewMut<'a, T>, count: ViewMut<'a, u32>, order: Order }
+
+        #[repr(C)]
+        #[derive(Clone, Copy, KernelParam)]
+        pub struct Problem<'a> { extents: Extents, order: Order, input: View<'a, u32>, output: Output<'a, u64> }
+
+        impl Problem<'_> {
+            fn index(&self, x: u32, y: u32) -> u32 {
+                match self.order {
+                    Order::Rows => y * self.extents.width + x,
+                    Order::Columns => x * self.extents.height + y,
+                }
+            }
+        }
+
+        fn store(output: Output<'_, u64>, i: u32, value: u64) {
+            output.values.st(i, value);
+            output.count.atomic_add(0u32, if output.order == Order::Rows { 1 } else { 3 });
+        }
+
+        #[kernel(block = (32, 2))]
+        pub unsafe fn reorders(problem: Problem<'_>, add: u32) {
+            let (x, y) = (thread::thread_idx_x(), thread::block_idx_x());
+            let i = problem.index(x, y);
+            let value = problem.input.ld(i) + add + u32::from(problem.extents.scale[1]);
+            store(problem.output, i, u64::from(value));
+        }";
+    let Some(built) = build("struct", body) else {
+        return;
+    };
+    let built = built.expect("it compiles");
+    assert_eq!(
+        built.interface(),
+        ["reorders(.param .align 8 .b8 reorders_param_0[72], .param .u32 reorders_param_1)"]
+    );
+    let code = code(&built.ptx);
+    for instruction in ["ld.param", "ld.global.b32", "st.global.b64"] {
+        assert!(code.contains(instruction), "no {instruction} in\n{code}");
+    }
+    for refused in [".local", "depot", "cvta", "ld.b", "st.b", "bra"] {
+        assert!(!code.contains(refused), "{refused} in\n{code}");
+    }
+}
+
+#[test]
+fn a_block_may_be_a_constant() {
+    let body = "pub mod sizes { pub const ROWS: u32 = 4; }
+        use sizes::ROWS;
+        pub const THREADS: u32 = 32 * ROWS;
+
+        #[kernel(block = THREADS)]
+        pub unsafe fn flat(data: ViewMut<'_, u32>) {
+            data.st(thread::thread_idx_x(), 1);
+        }
+
+        #[kernel(block = (THREADS / ROWS, ROWS, 1 + 1), min_blocks = 2)]
+        pub unsafe fn deep(data: ViewMut<'_, u32>) {
+            data.st(thread::thread_idx_x(), 1);
+        }";
+    let Some(built) = build("constant", body) else {
+        return;
+    };
+    let built = built.expect("it compiles");
+    let blocks: Vec<_> = built
+        .kernels
+        .iter()
+        .map(|kernel| (kernel.name.as_str(), kernel.block))
+        .collect();
+    assert_eq!(blocks, [("deep", [32, 4, 2]), ("flat", [128, 1, 1])]);
+    for bounds in [".reqntid 32, 4, 2", ".reqntid 128, 1, 1", ".minnctapersm 2"] {
+        assert!(built.ptx.contains(bounds), "no {bounds} in\n{}", built.ptx);
+    }
+}
+
+/// The compiler's messages about `body`, which it refuses.
+fn messages(name: &str, body: &str) -> Option<String> {
+    build(name, body).map(|built| built.expect_err("it is refused").to_string())
+}
+
+#[test]
+fn what_a_struct_may_not_hold_is_named() {
+    let body = "pub struct Bare<'a> { data: View<'a, u32> }
+
+        #[repr(C)]
+        #[derive(Clone, Copy, KernelParam)]
+        pub struct Problem<'a> { ok: View<'a, u32>, flag: bool }
+
+        #[repr(C)]
+        #[derive(Clone, Copy, KernelParam)]
+        pub struct Generic<'a, T> { data: View<'a, T> }
+
+        #[repr(u32)]
+        #[derive(Clone, Copy, KernelParam)]
+        pub enum Order { Rows, Columns }
+
+        #[repr(C)]
+        #[derive(Clone, Copy, Pod)]
+        pub struct InMemory { order: Order }
+
+        #[kernel(block = 64)]
+        pub unsafe fn takes(bare: Bare<'_>) {}";
+    let Some(messages) = messages("refused", body) else {
+        return;
+    };
+    for message in [
+        "`bool` can't be a kernel's parameter, nor a part of one",
+        "a struct's type parameter needs a bound, such as `T: Pod` for a `View<'a, T>`",
+        "`Order` is not plain data",
+        "`Bare<'_>` can't be a kernel's parameter, nor a part of one",
+    ] {
+        assert!(messages.contains(message), "no {message} in\n{messages}");
+    }
+}
+
+#[test]
+fn a_block_that_can_not_be_is_refused() {
+    let body = "const THREADS: u32 = 1025;
+        #[kernel(block = THREADS)]
+        pub unsafe fn wide(data: ViewMut<'_, u32>) {}";
+    let Some(messages) = messages("too_wide", body) else {
+        return;
+    };
+    let message = "a block has 1 to 1024 threads, and at most 64 along z";
+    assert!(messages.contains(message), "{messages}");
+}

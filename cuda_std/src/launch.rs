@@ -5,6 +5,8 @@
 
 use core::ffi::c_void;
 
+pub use crate::kernel::{FieldSpec, ParamKind};
+
 /// Extents of a grid (in blocks) or of a block (in threads).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dim3 {
@@ -42,6 +44,39 @@ impl From<(u32, u32, u32)> for Dim3 {
     }
 }
 
+/// A number of threads, to make a grid of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadCount(u64);
+
+impl ThreadCount {
+    /// The number of blocks of `block` threads that have so many threads together.
+    ///
+    /// What is more than `u32::MAX` is `u32::MAX`: more than any device's grid has, too.
+    #[must_use]
+    pub fn blocks_of(self, block: u32) -> u32 {
+        let blocks = self.0.div_ceil(block.into());
+        blocks.try_into().unwrap_or(u32::MAX)
+    }
+}
+
+impl From<u32> for ThreadCount {
+    fn from(threads: u32) -> Self {
+        Self(threads.into())
+    }
+}
+
+impl From<u64> for ThreadCount {
+    fn from(threads: u64) -> Self {
+        Self(threads)
+    }
+}
+
+impl From<usize> for ThreadCount {
+    fn from(threads: usize) -> Self {
+        Self(threads as u64)
+    }
+}
+
 /// One parameter of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParamSpec {
@@ -53,12 +88,8 @@ pub struct ParamSpec {
     pub size: usize,
     /// Its alignment in bytes.
     pub align: usize,
-    /// If it is a view: the size of its elements in bytes; else 0.
-    pub element: usize,
-    /// Whether it is a view that the kernel may write through.
-    pub writes: bool,
-    /// Whether the kernel promises to leave all of the view zero, as locks are.
-    pub zero_at_exit: bool,
+    /// What it consists of: where its views are.
+    pub kind: ParamKind,
 }
 
 /// What is known of a kernel without running it.
@@ -70,6 +101,9 @@ pub struct KernelSpec {
     pub block: Dim3,
     /// The parameters, in order.
     pub params: &'static [ParamSpec],
+    /// The views that the kernel promises to leave all zero, as locks are: `locks`, or
+    /// `problem.locks` for a field of a parameter.
+    pub zero_at_exit: &'static [&'static str],
     /// Calls the kernel's body as compiled for the host, as one thread. Takes the same array of pointers to the
     /// arguments' bytes as [`Launcher::launch`].
     pub entry: Option<unsafe fn(*const *const c_void)>,

@@ -62,7 +62,8 @@ pub mod view;
 pub mod warp;
 
 pub use atomic::{Atomic, Block, Device, Scope, System};
-pub use cuda_std_macros::{Pod, kernel};
+pub use cuda_std_macros::{KernelParam, Pod, kernel};
+pub use kernel::KernelParam;
 pub use pod::Pod;
 pub use shared::SharedView;
 pub use view::{Index, View, ViewMut};
@@ -72,7 +73,7 @@ pub mod prelude {
     #[cfg(not(target_arch = "nvptx64"))]
     pub use crate::launch::{Dim3, KernelSpec, LaunchConfig, Launcher, ParamSpec};
     pub use crate::{
-        Block, Device, Pod, SharedView, System, View, ViewMut, kernel, shared, shared_array,
-        thread, warp,
+        Block, Device, KernelParam, Pod, SharedView, System, View, ViewMut, kernel, shared,
+        shared_array, thread, warp,
     };
 }

@@ -27,6 +27,8 @@ mod queues;
 mod races;
 #[path = "broken_kernels/scopes.rs"]
 mod scopes;
+#[path = "broken_kernels/structs.rs"]
+mod structs;
 #[path = "broken_kernels/support.rs"]
 mod support;
 #[path = "broken_kernels/warps.rs"]

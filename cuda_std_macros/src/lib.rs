@@ -1,27 +1,39 @@
 //! The macros of `cuda_std`; use them through that crate.
 
 mod kernel;
+mod launcher;
+mod options;
+mod param;
 mod pod;
+mod repr;
+mod text;
 
 use proc_macro::TokenStream;
 
 /// Marks a function as a GPU kernel.
 ///
-/// `#[kernel(block = 256)]`, `#[kernel(block = (32, 8))]`, `#[kernel(block = (8, 8, 4))]`: the threads per block,
-/// which the PTX then requires (`.reqntid`). Further options:
-/// - `min_blocks = N`: registers are limited so that `N` blocks fit on a multiprocessor (`.minnctapersm`);
-/// - `barriers = N`: the PTX has exactly `N` barriers, where the source alone doesn't say so (an unrolled loop);
+/// `#[kernel(block = 256)]`, `#[kernel(block = BLOCK)]`, `#[kernel(block = (32, ROWS))]`,
+/// `#[kernel(block = (8, 8, 4))]`: the threads per block, as constants of type `u32`, which the PTX
+/// then requires (`.reqntid`). A constant is found by its name where the kernel is, without `self::`
+/// or `super::`. Further options:
+/// - `min_blocks = N`: registers are limited so that `N` blocks fit on a multiprocessor
+///   (`.minnctapersm`);
+/// - `barriers = N`: the PTX has exactly `N` barriers, where the source alone doesn't say so (an
+///   unrolled loop);
 /// - `f64`: the kernel means to use double precision; otherwise the builder refuses it;
-/// - `zero_at_exit(locks)`: the kernel leaves these views zero, as locks that are given back: the emulator looks.
+/// - `zero_at_exit(locks, problem.counts)`: the kernel leaves these views zero, as locks that are
+///   given back; each is a parameter or a field of one. The emulator checks it.
 ///
-/// The function is `unsafe`, returns nothing, has no generic parameters, and takes numbers, `View`, `ViewMut` and
-/// `#[repr(C)]` structs with `#[derive(Pod)]`.
+/// The function is `unsafe`, returns nothing, has no generic parameters, and takes what
+/// `cuda_std::KernelParam` says: numbers, views, and structs of them.
 ///
-/// On the device it becomes a PTX entry of its name. On the host the function stays, and beside it is a module of
-/// the same name with
+/// On the device it becomes a PTX entry of its name. On the host the function stays, and beside it
+/// is a module of the same name with
 /// - `SPEC: KernelSpec`, the kernel's name, block and parameters;
-/// - `launch(on, grid, arguments...)` and `launch_with_shared(on, grid, dynamic_shared, arguments...)`, which
-///   start it on a `Launcher`.
+/// - `launch(on, grid, arguments...)`, which starts it on a `Launcher`;
+/// - `launch_threads(on, threads, arguments...)`, for a block with an extent along x alone: the grid
+///   is that of a number of threads;
+/// - `launch_with_shared(on, grid, dynamic_shared, arguments...)`.
 #[proc_macro_attribute]
 pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     kernel::expand(attribute.into(), item.into())
@@ -35,6 +47,19 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_derive(Pod)]
 pub fn derive_pod(item: TokenStream) -> TokenStream {
     pod::expand(item.into())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
+/// Makes a `#[repr(C)]` struct of views and values, or a `#[repr(u32)]` enum without fields, a
+/// kernel's parameter.
+///
+/// The struct has named fields, each a `KernelParam`: numbers, views, plain data, and other types
+/// with this derive. It may have lifetimes and type parameters, with the bounds that its fields
+/// need (`T: Pod` for a `View<'a, T>`).
+#[proc_macro_derive(KernelParam)]
+pub fn derive_kernel_param(item: TokenStream) -> TokenStream {
+    param::expand(item.into())
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()
 }

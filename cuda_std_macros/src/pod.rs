@@ -4,12 +4,18 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Data, DeriveInput, Error, Result};
 
+use crate::repr::Repr;
+
 /// Checks the struct and writes the implementation.
 pub(crate) fn expand(item: TokenStream) -> Result<TokenStream> {
     let input: DeriveInput = syn::parse2(item)?;
     let name = &input.ident;
     let Data::Struct(data) = &input.data else {
-        return Err(Error::new_spanned(name, "only a struct can be plain data"));
+        return Err(Error::new_spanned(
+            name,
+            "only a struct can be plain data; an enum can be a kernel's parameter, with \
+             `#[derive(KernelParam)]`",
+        ));
     };
     if !input.generics.params.is_empty() {
         return Err(Error::new_spanned(
@@ -17,21 +23,8 @@ pub(crate) fn expand(item: TokenStream) -> Result<TokenStream> {
             "a plain struct has no generic parameters",
         ));
     }
-    let mut fixed_layout = false;
-    for attribute in &input.attrs {
-        if attribute.path().is_ident("repr") {
-            attribute.parse_nested_meta(|meta| {
-                fixed_layout |= meta.path.is_ident("C") || meta.path.is_ident("transparent");
-                if meta.input.peek(syn::token::Paren) {
-                    let _skipped;
-                    syn::parenthesized!(_skipped in meta.input);
-                    let _: TokenStream = _skipped.parse()?;
-                }
-                Ok(())
-            })?;
-        }
-    }
-    if !fixed_layout {
+    let repr = Repr::of(&input)?;
+    if !repr.c && !repr.transparent {
         return Err(Error::new_spanned(
             name,
             "plain data has a fixed layout: add `#[repr(C)]`",
@@ -39,7 +32,8 @@ pub(crate) fn expand(item: TokenStream) -> Result<TokenStream> {
     }
     let fields: Vec<_> = data.fields.iter().map(|field| &field.ty).collect();
     Ok(quote! {
-        // SAFETY: a fixed layout over fields that are plain data, without padding; both are checked below.
+        // SAFETY: a fixed layout over fields that are plain data, without padding; both are checked
+        // below.
         unsafe impl ::cuda_std::Pod for #name {}
         const _: () = {
             const fn plain<T: ::cuda_std::Pod>() {}

@@ -1,5 +1,6 @@
 //! Accesses to memory: what they touch, and whether they may.
 
+use super::arguments::ViewArgument;
 use super::fault::{Event, Fault, Place, Source, Touch};
 use super::history::{Element, Stale};
 use super::machine::{Block, Machine, SharedRegion};
@@ -7,7 +8,6 @@ use super::memory::Owner;
 use super::shadow::{Before, Conflict, Kind, NoMemory};
 use crate::atomic::ScopeKind;
 use crate::backend::Access;
-use crate::view::RawView;
 
 /// Static shared memory that a block can have, in bytes.
 const STATIC_SHARED: usize = 48 << 10;
@@ -255,10 +255,10 @@ impl Machine {
         let index = index.cast_signed();
         let named = |empty: bool| {
             let named: Vec<_> = self
-                .params
+                .views
                 .iter()
-                .filter(|param| param.start == start && (param.bytes == 0) == empty)
-                .map(|param| format!("`{}`", param.name))
+                .filter(|view| view.start == start && (view.bytes() == 0) == empty)
+                .map(|view| format!("`{}`", view.name))
                 .collect();
             (!named.is_empty()).then(|| named.join(" or "))
         };
@@ -266,11 +266,11 @@ impl Machine {
             return Place { view, index };
         }
         let within = self
-            .params
+            .views
             .iter()
-            .find(|param| start >= param.start && start - param.start < param.bytes);
-        if let Some(param) = within {
-            let view = format!("`{}` from byte {} on", param.name, start - param.start);
+            .find(|view| start >= view.start && start - view.start < view.bytes());
+        if let Some(view) = within {
+            let view = format!("`{}` from byte {} on", view.name, start - view.start);
             return Place { view, index };
         }
         if let Some(view) = named(true) {
@@ -357,20 +357,24 @@ impl Machine {
 
     /// The first element that should be zero when the kernel ends, and is not.
     pub(super) fn not_zero(&mut self) -> Option<Fault> {
-        for (param, value) in self.spec.params.iter().zip(0..) {
-            if !param.zero_at_exit || param.element == 0 {
+        for view in 0..self.views.len() {
+            let ViewArgument {
+                start,
+                element,
+                zero_at_exit,
+                ..
+            } = self.views[view];
+            if !zero_at_exit {
                 continue;
             }
-            // SAFETY: `run`'s caller promises a view there, and every view has this layout.
-            let RawView { ptr, len } = unsafe { (*self.args.add(value)).cast::<RawView>().read() };
-            let start = ptr.addr();
             let Some(region) = self.find(start) else {
                 continue;
             };
             // SAFETY: as in `memory`.
             let region = unsafe { &mut *self.memory }.region(region);
-            let bytes =
-                (len.saturating_mul(param.element)).min(region.start + region.bytes - start);
+            let bytes = self.views[view]
+                .bytes()
+                .min(region.start + region.bytes - start);
             let now = region.bytes_from(start, bytes);
             let Some(byte) = now.iter().position(|&byte| byte != 0) else {
                 continue;
@@ -382,8 +386,8 @@ impl Machine {
             );
             return Some(Fault::NotZeroAtExit {
                 place: Place {
-                    view: format!("`{}`", param.name),
-                    index: (byte / param.element).cast_signed(),
+                    view: format!("`{}`", self.views[view].name),
+                    index: (byte / element).cast_signed(),
                 },
                 last: last.map(|before| Event {
                     thread: self.thread_of(before.thread),

@@ -79,7 +79,7 @@ impl fmt::Display for EmulatorError {
 impl std::error::Error for EmulatorError {}
 
 /// What a queue does with a buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum QueueWork {
     /// Allocates it.
@@ -92,8 +92,8 @@ pub enum QueueWork {
     Launch {
         /// The kernel.
         kernel: &'static str,
-        /// The kernel's parameter that is a view of it.
-        argument: &'static str,
+        /// The view of it that the kernel is given: a parameter, or a field of one.
+        argument: String,
     },
     /// Frees it.
     Drop,
@@ -114,7 +114,7 @@ impl fmt::Display for QueueWork {
 }
 
 /// Work of two queues on one buffer, at least one of which writes, that nothing orders: on a GPU it might overlap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unordered {
     /// The buffer's size.
     pub bytes: usize,

@@ -16,6 +16,7 @@ use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use fastrand::Rng;
 
+use super::arguments::ViewArgument;
 use super::clocks::{Clocks, LANES};
 use super::fault::{Fault, Source, ThreadId, Waiting};
 use super::history::{Histories, Value};
@@ -26,7 +27,6 @@ use super::schedule::{Ready, Schedule};
 use super::shadow::Crowds;
 use super::{Settings, tally};
 use crate::launch::{Dim3, KernelSpec, LaunchConfig};
-use crate::view::RawView;
 
 /// Bytes of a coroutine's stack, of which only what is used takes memory.
 const STACK: usize = 128 << 10;
@@ -85,19 +85,12 @@ pub(super) struct SharedRegion {
     pub(super) block: Option<u32>,
 }
 
-/// A parameter that is a view.
-pub(super) struct Param {
-    pub(super) name: &'static str,
-    pub(super) start: usize,
-    pub(super) bytes: usize,
-}
-
 /// A launch.
 pub(super) struct Machine {
     pub(super) spec: &'static KernelSpec,
     pub(super) config: LaunchConfig,
-    pub(super) args: *const *const c_void,
-    pub(super) params: Vec<Param>,
+    args: *const *const c_void,
+    pub(super) views: Vec<ViewArgument>,
     pub(super) settings: Settings,
     pub(super) memory: *mut Memory,
     /// Of the launch, for the notes on global memory.
@@ -144,13 +137,14 @@ pub(super) fn in_kernel() -> bool {
 ///
 /// # Safety
 ///
-/// `args` points at a value of each parameter's type.
+/// `args` points at a value of each parameter's type. `views` are those among them.
 pub(super) unsafe fn run(
     memory: &mut Memory,
     settings: Settings,
     spec: &'static KernelSpec,
     config: LaunchConfig,
     args: &[*const c_void],
+    views: Vec<ViewArgument>,
     launch: u64,
 ) -> (Option<Fault>, u64, u64) {
     if let Err(why) = check_shape(spec, &config, &settings, args.len()) {
@@ -158,8 +152,7 @@ pub(super) unsafe fn run(
     }
     watch_panics();
 
-    // SAFETY: the caller's promise.
-    let mut machine = unsafe { Machine::new(memory, settings, spec, config, args, launch) };
+    let mut machine = Machine::new(memory, settings, spec, config, args, views, launch);
     let machine = &raw mut *machine;
     // SAFETY: the machine lives until the end of this function; references to it end before a coroutine runs.
     unsafe {
@@ -292,15 +285,13 @@ fn panic_message(payload: &(dyn Any + Send)) -> String {
 }
 
 impl Machine {
-    /// # Safety
-    ///
-    /// As for [`run`].
-    unsafe fn new(
+    fn new(
         memory: &mut Memory,
         settings: Settings,
         spec: &'static KernelSpec,
         config: LaunchConfig,
         args: &[*const c_void],
+        views: Vec<ViewArgument>,
         launch: u64,
     ) -> Box<Self> {
         let block_threads = config.block.count() as usize;
@@ -328,21 +319,6 @@ impl Machine {
         if settings.schedule != Schedule::InOrder {
             rng.shuffle(&mut waiting_blocks);
         }
-        let params = spec
-            .params
-            .iter()
-            .zip(args)
-            .filter(|(param, _)| param.element > 0)
-            .map(|(param, &value)| {
-                // SAFETY: by the caller's promise a view, and every view has this layout.
-                let view = unsafe { value.cast::<RawView>().read() };
-                Param {
-                    name: param.name,
-                    start: view.ptr.addr(),
-                    bytes: view.len.saturating_mul(param.element),
-                }
-            })
-            .collect();
         let Dim3 { x, y, .. } = config.block;
         let slots = block_threads * resident;
         let threads = (0..slots)
@@ -379,7 +355,7 @@ impl Machine {
             spec,
             config,
             args: args.as_ptr(),
-            params,
+            views,
             settings,
             generation: memory.next_generation(),
             memory,

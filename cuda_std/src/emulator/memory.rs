@@ -6,14 +6,12 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use core::ffi::c_void;
-
+use super::arguments::ViewArgument;
 use super::fault::{EmulatorError, QueueWork, Source, Unordered};
 use super::machine::same;
 use super::queues::Queues;
 use super::shadow::Shadow;
 use crate::launch::{Dim3, KernelSpec};
-use crate::view::RawView;
 use crate::{Pod, View, ViewMut};
 
 /// What allocations are aligned to, as the CUDA driver's are.
@@ -144,35 +142,19 @@ impl Memory {
     }
 
     /// Notes which buffers a launch on `queue` is given.
-    ///
-    /// # Safety
-    ///
-    /// If there are as many arguments as the kernel has parameters, they are of those types.
-    pub(super) unsafe fn note_launch(
+    pub(super) fn note_launch(
         &mut self,
         queue: usize,
         spec: &'static KernelSpec,
-        args: &[*const c_void],
+        views: &[ViewArgument],
     ) -> Result<(), Box<Unordered>> {
-        if args.len() != spec.params.len() {
-            // The launch will be refused.
-            return Ok(());
-        }
-        for (param, &value) in spec.params.iter().zip(args) {
-            if param.element == 0 {
-                continue;
-            }
-            // SAFETY: by the caller's promise a view, and every view has this layout.
-            let view = unsafe { value.cast::<RawView>().read() };
-            if view.len == 0 {
-                continue;
-            }
-            if let Some(region) = self.find(view.ptr.addr()) {
+        for view in views.iter().filter(|view| view.len > 0) {
+            if let Some(region) = self.find(view.start) {
                 let work = QueueWork::Launch {
                     kernel: spec.name,
-                    argument: param.name,
+                    argument: view.name.clone(),
                 };
-                self.queues.note(region, queue, param.writes, work)?;
+                self.queues.note(region, queue, view.writes, work)?;
             }
         }
         Ok(())

@@ -39,6 +39,7 @@
 //! | `schedule.rs` | who runs next |
 //! | `device.rs` | multiprocessors and shared memory |
 //! | `call.rs` | what a kernel asks for |
+//! | `arguments.rs` | the views that a kernel is given |
 //! | `access.rs` | accesses to memory: what they touch, and whether they may |
 //! | `rendezvous.rs` | barriers, and lanes that wait for each other |
 //! | `warp.rs` | what the lanes get |
@@ -52,6 +53,7 @@
 //! | `fault.rs` | what is reported |
 
 mod access;
+mod arguments;
 pub(crate) mod call;
 mod clocks;
 mod device;
@@ -317,13 +319,22 @@ impl Launcher for Emulator {
         let launch = memory.launches;
         memory.launches += 1;
         // SAFETY: the caller's promise.
-        let ordered = unsafe { memory.note_launch(self.queue, spec, args) };
-        if let Err(unordered) = ordered {
+        let views = unsafe { arguments::views(spec, args) };
+        if let Err(unordered) = memory.note_launch(self.queue, spec, &views) {
             return Err(self.report(spec, launch, Fault::StreamOrder(unordered), 0, 0));
         }
         // SAFETY: the caller's promise, as far as the arguments' types go; accesses are checked.
-        let (fault, steps, stale_loads) =
-            unsafe { machine::run(&mut memory, self.settings, spec, config, args, launch) };
+        let (fault, steps, stale_loads) = unsafe {
+            machine::run(
+                &mut memory,
+                self.settings,
+                spec,
+                config,
+                args,
+                views,
+                launch,
+            )
+        };
         match fault {
             None => Ok(()),
             Some(fault) => Err(self.report(spec, launch, fault, steps, stale_loads)),

@@ -20,7 +20,7 @@ struct Moment {
 }
 
 /// A use of a buffer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Use {
     at: Moment,
     work: QueueWork,
@@ -119,13 +119,13 @@ impl Queues {
         };
         let reads = uses.read.iter().filter(|_| writes);
         let mut before = std::iter::once(&uses.written).chain(reads);
-        if let Some(&before) = before.find(|before| !self.is_after(queue, before.at)) {
+        if let Some(before) = before.find(|before| !self.is_after(queue, before.at)) {
             // What the buffer's own queue has waited for, an `acquire` would have brought.
             let is_released = self.is_after(uses.home, before.at);
             return Err(Box::new(Unordered {
                 bytes: uses.bytes,
                 home: uses.home,
-                before: (before.at.queue, before.work),
+                before: (before.at.queue, before.work.clone()),
                 now: (queue, work),
                 is_released,
             }));

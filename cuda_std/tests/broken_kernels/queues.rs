@@ -42,10 +42,10 @@ fn doubled(on: &Emulator, values: &Buffer<u32>) -> Result<Buffer<u32>, EmulatorE
     Ok(doubles)
 }
 
-const fn launch(kernel: &'static str) -> QueueWork {
+fn launch(kernel: &'static str) -> QueueWork {
     QueueWork::Launch {
         kernel,
-        argument: "values",
+        argument: "values".into(),
     }
 }
 
@@ -55,7 +55,7 @@ fn unordered(fault: &Fault) -> Unordered {
         panic!("not about queues");
     };
     assert_eq!((unordered.bytes, unordered.home), (128, 0));
-    **unordered
+    (**unordered).clone()
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn not_released(gpu: &Emulator) -> Buffer<u32> {
 #[track_caller]
 fn lacks_release(error: &EmulatorError, now: QueueWork) {
     let found = match error {
-        EmulatorError::StreamOrder(unordered) => **unordered,
+        EmulatorError::StreamOrder(unordered) => (**unordered).clone(),
         error => unordered(error.fault().expect("a fault")),
     };
     assert_eq!(found.before, (1, launch("add_one")));

@@ -222,7 +222,7 @@ mod tests {
     use super::super::driver::DriverVersion;
     use super::super::error::ComputeCapability;
     use super::*;
-    use cuda_std::launch::ParamSpec;
+    use cuda_std::launch::{ParamKind, ParamSpec};
 
     const fn dim(x: u32, y: u32, z: u32) -> Dim3 {
         Dim3 { x, y, z }
@@ -233,9 +233,7 @@ mod tests {
         ty: "u32",
         size: 4,
         align: 4,
-        element: 0,
-        writes: false,
-        zero_at_exit: false,
+        kind: ParamKind::Value,
     }];
 
     fn problem(
@@ -273,6 +271,7 @@ mod tests {
             name: "k",
             block: spec_block,
             params: &PARAMS,
+            zero_at_exit: &[],
             entry: None,
         };
         let config = LaunchConfig {

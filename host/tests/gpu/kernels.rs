@@ -1,6 +1,6 @@
 //! Hand-written kernels, declared as `#[kernel]` would declare them.
 
-use cuda_std::launch::{Dim3, KernelSpec, LaunchConfig, ParamSpec};
+use cuda_std::launch::{Dim3, KernelSpec, LaunchConfig, ParamKind, ParamSpec};
 
 pub(crate) const PTX: &str = include_str!("kernels.ptx");
 
@@ -10,9 +10,7 @@ const fn param(name: &'static str, ty: &'static str, size: usize) -> ParamSpec {
         ty,
         size,
         align: size,
-        element: 0,
-        writes: false,
-        zero_at_exit: false,
+        kind: ParamKind::Value,
     }
 }
 
@@ -21,6 +19,7 @@ const fn kernel(name: &'static str, block: Dim3, params: &'static [ParamSpec]) -
         name,
         block,
         params,
+        zero_at_exit: &[],
         entry: None,
     }
 }
