@@ -114,6 +114,33 @@ impl Tiling {
         tile * TILE + self.place(x, y, 0)
     }
 
+    /// How far before a cell, in what stands tile by tile, the cell to its left stands; `None` at
+    /// the grid's edge. The cell is in a tile in column `tile_x` of tiles, in the tile's first
+    /// column if `is_west`.
+    #[inline(always)]
+    pub(super) fn back_to_left(self, tile_x: u32, is_west: bool) -> Option<u32> {
+        if !is_west {
+            Some(1)
+        } else if tile_x > 0 {
+            // planted: route-left-edge
+            Some(TILE - (self.columns() - 1))
+        } else {
+            None
+        }
+    }
+
+    /// As [`back_to_left`](Self::back_to_left), for the cell above one in row `tile_y` of tiles.
+    #[inline(always)]
+    pub(super) fn back_to_above(self, tile_y: u32, is_north: bool) -> Option<u32> {
+        if !is_north {
+            Some(self.columns())
+        } else if tile_y > 0 {
+            Some(self.tiles_x * TILE - (self.rows() - 1) * self.columns())
+        } else {
+            None
+        }
+    }
+
     /// The column, row and layer in the tile of a place.
     #[must_use]
     #[inline(always)]

@@ -175,25 +175,13 @@ impl Edges {
             edges.right[I] = right.ld_vector(at);
             edges.down[I] = down.ld_vector(at);
         });
-        // The last column of the patch, or of the tile, on the left.
-        if seat.column > 0 {
+        if let Some(back) = tiling.back_to_left(tile.0, seat.column == 0) {
             each!(I, {
-                let at = first + seat.row_place(I as u32);
-                edges.left[I] = right.ld(at - 1);
-            });
-        } else if tile.0 > 0 {
-            each!(I, {
-                let at = first - super::TILE + seat.row_place(I as u32);
-                // planted: route-left-edge
-                edges.left[I] = right.ld(at + (tiling.columns() - 1));
+                edges.left[I] = right.ld(first + seat.row_place(I as u32) - back);
             });
         }
-        if seat.row > 0 {
-            edges.up = down.ld_vector(first + seat.place - seat.pitch);
-        } else if tile.1 > 0 {
-            let north = first - tiling.tiles_x * super::TILE;
-            let last_row = (tiling.rows() - 1) * seat.pitch;
-            edges.up = down.ld_vector(north + seat.place + last_row);
+        if let Some(back) = tiling.back_to_above(tile.1, seat.row == 0) {
+            edges.up = down.ld_vector(first + seat.place - back);
         }
         edges.prepare::<L>();
         edges.keep_within::<L>(bounds, tiling, tile, seat);

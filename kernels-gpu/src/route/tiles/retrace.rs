@@ -133,17 +133,12 @@ fn write_ways<L: Label, const LAYERED: bool>(
             L::load_row(problem.labels, at + columns)
         };
         let mut left_edge = u32::MAX;
-        if !is_west {
-            left_edge = problem.right.ld(edge - 1);
-        } else if tile.0 > 0 {
-            left_edge = problem.right.ld(edge - TILE + (columns - 1));
+        if let Some(back) = tiling.back_to_left(tile.0, is_west) {
+            left_edge = problem.right.ld(edge - back);
         }
         let mut up_edges = [u32::MAX; 4];
-        if !is_north {
-            up_edges = problem.down.ld_vector(edge - columns);
-        } else if tile.1 > 0 {
-            let north = edge - tiling.tiles_x * TILE;
-            up_edges = problem.down.ld_vector(north + (rows - 1) * columns);
+        if let Some(back) = tiling.back_to_above(tile.1, is_north) {
+            up_edges = problem.down.ld_vector(edge - back);
         }
         let right_edges: Row<u32> = problem.right.ld_vector(edge);
         let down_edges: Row<u32> = problem.down.ld_vector(edge);
