@@ -152,14 +152,14 @@ pub(crate) fn dijkstra(grid: &RoutingGrid, sources: &[Cell]) -> Vec<u64> {
         }
     };
     for &source in sources {
-        offer(&mut heap, grid.number(source), 0);
+        offer(&mut heap, grid.index(source), 0);
     }
     while let Some(Reverse((distance, number))) = heap.pop() {
         let cell = grid.cell(number);
         let Cell { x, y, layer } = cell;
         let mut step = |to: Cell, weight: u32| {
             if weight != BLOCKED {
-                offer(&mut heap, grid.number(to), distance + u64::from(weight));
+                offer(&mut heap, grid.index(to), distance + u64::from(weight));
             }
         };
         if x > 0 {

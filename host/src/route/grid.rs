@@ -214,7 +214,7 @@ impl RoutingGrid {
     /// # Panics
     /// For a cell outside the grid: [`contains`](Self::contains) tells.
     #[track_caller]
-    pub fn number(&self, cell: Cell) -> u32 {
+    pub fn index(&self, cell: Cell) -> u32 {
         assert!(
             self.contains(cell),
             "no cell of a grid of {} × {} cells in {} layers: {cell}",
@@ -226,9 +226,9 @@ impl RoutingGrid {
     }
 
     /// The number of `cell`, or [`Error::CellOutside`].
-    fn checked_number(&self, cell: Cell) -> Result<usize> {
+    fn checked_index(&self, cell: Cell) -> Result<usize> {
         if self.contains(cell) {
-            return Ok(self.number(cell) as usize);
+            return Ok(self.index(cell) as usize);
         }
         Err(Error::CellOutside {
             cell,
@@ -243,15 +243,15 @@ impl RoutingGrid {
     /// # Panics
     /// For a number of [`cell_count`](Self::cell_count) or more.
     #[track_caller]
-    pub fn cell(&self, number: u32) -> Cell {
+    pub fn cell(&self, index: u32) -> Cell {
         assert!(
-            number < self.cell_count(),
-            "no cell of a grid of {}: number {number}",
+            index < self.cell_count(),
+            "no cell of a grid of {}: number {index}",
             self.cell_count()
         );
-        let line = number / self.width;
+        let line = index / self.width;
         Cell {
-            x: number % self.width,
+            x: index % self.width,
             y: line % self.height,
             layer: line / self.height,
         }
@@ -263,7 +263,7 @@ impl RoutingGrid {
     /// For a cell outside the grid.
     #[track_caller]
     pub fn right(&self, cell: Cell) -> u32 {
-        self.right[self.number(cell) as usize]
+        self.right[self.index(cell) as usize]
     }
 
     /// The weight of the edge from `cell` to `(x, y + 1)`; [`BLOCKED`] in the last row.
@@ -272,7 +272,7 @@ impl RoutingGrid {
     /// For a cell outside the grid.
     #[track_caller]
     pub fn down(&self, cell: Cell) -> u32 {
-        self.down[self.number(cell) as usize]
+        self.down[self.index(cell) as usize]
     }
 
     /// The weight of the via from `cell` to the next layer; [`BLOCKED`] on the last.
@@ -281,8 +281,8 @@ impl RoutingGrid {
     /// For a cell outside the grid.
     #[track_caller]
     pub fn via(&self, cell: Cell) -> u32 {
-        let number = self.number(cell) as usize;
-        self.via.get(number).copied().unwrap_or(BLOCKED)
+        let index = self.index(cell) as usize;
+        self.via.get(index).copied().unwrap_or(BLOCKED)
     }
 
     /// By cell: the weights of the edges to the right, [`BLOCKED`] in the last column.
@@ -326,12 +326,12 @@ impl RoutingGrid {
     /// [`Error::CellOutside`] for a cell outside the grid, [`Error::EdgeOutside`] for one in the
     /// last column: nothing is set.
     pub fn set_right(&mut self, cell: Cell, weight: u32) -> Result<()> {
-        let number = self.checked_number(cell)?;
+        let index = self.checked_index(cell)?;
         // The cell is on the grid, so its column plus 1 does not overflow.
         if cell.x + 1 == self.width {
             return Err(self.no_edge(cell, "to the right"));
         }
-        self.right[number] = weight;
+        self.right[index] = weight;
         Ok(())
     }
 
@@ -341,11 +341,11 @@ impl RoutingGrid {
     /// [`Error::CellOutside`] for a cell outside the grid, [`Error::EdgeOutside`] for one in the
     /// last row: nothing is set.
     pub fn set_down(&mut self, cell: Cell, weight: u32) -> Result<()> {
-        let number = self.checked_number(cell)?;
+        let index = self.checked_index(cell)?;
         if cell.y + 1 == self.height {
             return Err(self.no_edge(cell, "down"));
         }
-        self.down[number] = weight;
+        self.down[index] = weight;
         Ok(())
     }
 
@@ -355,11 +355,11 @@ impl RoutingGrid {
     /// [`Error::CellOutside`] for a cell outside the grid, [`Error::EdgeOutside`] for one on the
     /// last layer: nothing is set.
     pub fn set_via(&mut self, cell: Cell, weight: u32) -> Result<()> {
-        let number = self.checked_number(cell)?;
+        let index = self.checked_index(cell)?;
         if cell.layer + 1 == self.layers {
             return Err(self.no_edge(cell, "to the next layer"));
         }
-        self.via[number] = weight;
+        self.via[index] = weight;
         Ok(())
     }
 
@@ -378,25 +378,25 @@ impl RoutingGrid {
     /// # Errors
     /// [`Error::CellOutside`] for a cell outside the grid: nothing is blocked.
     pub fn block(&mut self, cell: Cell) -> Result<()> {
-        let number = self.checked_number(cell)?;
+        let index = self.checked_index(cell)?;
         let (line, area) = (
             self.width as usize,
             self.width as usize * self.height as usize,
         );
         // Edges that lead off the grid are blocked already.
-        self.right[number] = BLOCKED;
-        self.down[number] = BLOCKED;
+        self.right[index] = BLOCKED;
+        self.down[index] = BLOCKED;
         if cell.x > 0 {
-            self.right[number - 1] = BLOCKED;
+            self.right[index - 1] = BLOCKED;
         }
         if cell.y > 0 {
-            self.down[number - line] = BLOCKED;
+            self.down[index - line] = BLOCKED;
         }
         if self.layers > 1 {
-            self.via[number] = BLOCKED;
+            self.via[index] = BLOCKED;
         }
         if cell.layer > 0 {
-            self.via[number - area] = BLOCKED;
+            self.via[index - area] = BLOCKED;
         }
         Ok(())
     }
@@ -447,7 +447,7 @@ impl RoutingGrid {
         let mut part = Self::blocked(width, height, self.layers)?;
         let lines = (0..self.layers).flat_map(|z| (0..height).map(move |row| (z, row)));
         for (line, (layer, row)) in lines.enumerate() {
-            let from = self.number(Cell {
+            let from = self.index(Cell {
                 x,
                 y: y + row,
                 layer,
@@ -466,8 +466,8 @@ impl RoutingGrid {
 
     /// The neighbours of a cell and the weights of the edges there, blocked ones left out, in the order in which paths prefer
     /// them: left, up, right, down, the layer below, the layer above.
-    pub(crate) fn neighbours(&self, number: u32) -> impl Iterator<Item = (u32, u32)> + use<> {
-        let (w, n) = (self.width as usize, number as usize);
+    pub(crate) fn neighbours(&self, index: u32) -> impl Iterator<Item = (u32, u32)> + use<> {
+        let (w, n) = (self.width as usize, index as usize);
         let area = w * self.height as usize;
         // The last cell of a row has no edge to the right, so the one before the first of the next has none either.
         let before = |weights: &[u32], step: usize| {

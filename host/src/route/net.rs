@@ -73,7 +73,7 @@ impl Net {
     ) -> Result<Vec<Window>> {
         let windows = nets.iter().enumerate();
         windows
-            .map(|(number, net)| net.check(number, width, height, layers))
+            .map(|(index, net)| net.check(index, width, height, layers))
             .collect()
     }
 
@@ -96,15 +96,15 @@ impl Net {
                 height,
             });
         }
-        for (number, pin) in self.pins.iter().enumerate() {
+        for (index, pin) in self.pins.iter().enumerate() {
             if pin.cells.is_empty() {
-                return Err(Error::PinWithoutCells { net, pin: number });
+                return Err(Error::PinWithoutCells { net, pin: index });
             }
             for &cell in &pin.cells {
                 if !window.contains(cell) || cell.layer >= layers {
                     return Err(Error::PinOutside {
                         net,
-                        pin: number,
+                        pin: index,
                         cell,
                         window,
                         layers,

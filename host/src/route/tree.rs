@@ -152,14 +152,14 @@ impl Route {
 
     /// This tree with that of its [`rest`](Self::rest).
     pub(in crate::route) fn continued(mut self, rest: Self) -> Self {
-        let number = |pin: &usize| self.unreached[pin - 1];
+        let index = |pin: &usize| self.unreached[pin - 1];
         let start = self.cells.len();
         self.cost += rest.cost;
-        self.pins.extend(rest.pins.iter().map(number));
+        self.pins.extend(rest.pins.iter().map(index));
         self.costs.extend(rest.costs);
         self.ends.extend(rest.ends.iter().map(|end| start + end));
         self.cells.extend(rest.cells);
-        self.unreached = rest.unreached.iter().map(number).collect();
+        self.unreached = rest.unreached.iter().map(index).collect();
         self
     }
 

@@ -33,8 +33,8 @@ pub(crate) fn route(
             BLOCKED - 1
         )));
     }
-    for (number, net) in nets.iter().enumerate() {
-        net.check(number, grid.width(), grid.height(), grid.layers())?;
+    for (index, net) in nets.iter().enumerate() {
+        net.check(index, grid.width(), grid.height(), grid.layers())?;
     }
     let layered = grid.by_direction(turn_cost)?;
     let on_both = |pin: &Pin| Pin {
@@ -84,11 +84,11 @@ fn flatten(grid: &RoutingGrid, net: &Net, layered: &Route) -> Route {
     let edges: Vec<(u32, u32)> = layered
         .edges()
         .filter(|(a, b)| a.layer == b.layer)
-        .map(|(a, b)| (grid.number(a.on(0)), grid.number(b.on(0))))
+        .map(|(a, b)| (grid.index(a.on(0)), grid.index(b.on(0))))
         .collect();
     let pins = net.pins.iter();
     let pins = pins
-        .map(|pin| pin.cells.iter().map(|&cell| grid.number(cell)).collect())
+        .map(|pin| pin.cells.iter().map(|&cell| grid.index(cell)).collect())
         .collect();
     spanning::joined_over(grid, &pins, &edges).into_route(net, grid, Window::of(grid))
 }

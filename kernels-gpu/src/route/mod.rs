@@ -34,7 +34,7 @@ pub const MAX_CELLS: u32 = 1 << 31;
 /// The size of a grid, in cells.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod)]
-pub struct Grid {
+pub struct GridSize {
     /// Cells in a row.
     pub width: u32,
     /// Rows of a layer.
@@ -43,7 +43,7 @@ pub struct Grid {
     pub layers: u32,
 }
 
-impl Grid {
+impl GridSize {
     /// The cells of a layer.
     #[must_use]
     #[inline(always)]

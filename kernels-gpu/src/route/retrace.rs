@@ -17,7 +17,7 @@
 use cuda_std::prelude::*;
 
 use super::nearest::NONE;
-use super::{BLOCK, BLOCKED, Grid, UNREACHED};
+use super::{BLOCK, BLOCKED, GridSize, UNREACHED};
 
 /// Directions to neighbours, in the order in which paths prefer them.
 const LEFT: u32 = 0;
@@ -41,7 +41,7 @@ struct Field<'a> {
     distances: View<'a, u64>,
     /// A bit for each cell.
     tree: View<'a, u32>,
-    grid: Grid,
+    grid: GridSize,
 }
 
 impl Field<'_> {
@@ -69,7 +69,7 @@ impl Field<'_> {
                 (cell + step, weight)
             }
         };
-        let Grid { width, layers, .. } = self.grid;
+        let GridSize { width, layers, .. } = self.grid;
         let area = self.grid.area();
         let mut neighbours = [
             // planted: retrace-order.1
@@ -143,7 +143,7 @@ pub unsafe fn steps_start(
     distances: View<'_, u64>,
     tree: View<'_, u32>,
     steps: ViewMut<'_, u64>,
-    grid: Grid,
+    grid: GridSize,
 ) {
     let field = Field {
         right,
@@ -181,7 +181,7 @@ pub unsafe fn retrace_path(
     found: View<'_, u32>,
     ends: ViewMut<'_, u32>,
     paths: ViewMut<'_, u32>,
-    grid: Grid,
+    grid: GridSize,
     round: u32,
 ) {
     let directions = shared_array![u32; (SIDE * SIDE) as usize];

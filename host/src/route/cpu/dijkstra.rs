@@ -91,7 +91,7 @@ impl Cost for u64 {
 
 /// A cell: its label, and its edges to the right and down. Together in memory, because they are used together.
 #[derive(Clone, Copy)]
-struct Node<C> {
+struct CellState<C> {
     label: C,
     right: u32,
     down: u32,
@@ -101,7 +101,7 @@ struct Node<C> {
 struct Search<'a, C> {
     grid: &'a RoutingGrid,
     /// By cell, with [`margin`](Self::margin) cells without edges before the first, and after the last.
-    nodes: Vec<Node<C>>,
+    nodes: Vec<CellState<C>>,
     /// What is added to a cell's number.
     margin: usize,
     queue: Queue,
@@ -118,7 +118,7 @@ impl<'a, C: Cost> Search<'a, C> {
             grid.cell_count() as usize + 2 * margin,
             "the nodes of the search",
         )?;
-        let none = Node {
+        let none = CellState {
             label: C::MAX,
             right: BLOCKED,
             down: BLOCKED,
@@ -134,7 +134,7 @@ impl<'a, C: Cost> Search<'a, C> {
                     heaviest = heaviest
                         .max(right.wrapping_add(1))
                         .max(down.wrapping_add(1));
-                    Node {
+                    CellState {
                         label: C::MAX,
                         right,
                         down,
@@ -178,7 +178,7 @@ impl<'a, C: Cost> Search<'a, C> {
         while let Some(cells) = self.queue.take(bucket) {
             for &cell in &cells {
                 let at = cell as usize + width;
-                let Node { label, right, down } = self.nodes[at];
+                let CellState { label, right, down } = self.nodes[at];
                 // It was given a smaller label after it came here, and has been dealt with.
                 if label.to_u64() >> shift != bucket as u64 {
                     continue;

@@ -52,7 +52,7 @@ pub(crate) fn route(
 /// The cost of the cheapest paths from `sources` to each cell, on the CPU.
 pub(crate) fn distances(grid: &RoutingGrid, sources: &[Cell]) -> Result<Distances> {
     Net::of_sources(sources).check(0, grid.width(), grid.height(), grid.layers())?;
-    let sources: Vec<u32> = sources.iter().map(|&cell| grid.number(cell)).collect();
+    let sources: Vec<u32> = sources.iter().map(|&cell| grid.index(cell)).collect();
     Ok(Distances {
         by_cell: dijkstra::distances(grid, &sources)?,
     })

@@ -2,7 +2,7 @@
 
 use cuda_std::View;
 use trazar_kernels::route::tiles::{self, TILE, Tiling};
-use trazar_kernels::route::{Grid, MAX_CELLS};
+use trazar_kernels::route::{GridSize, MAX_CELLS};
 
 use super::tiles::THREADS;
 use crate::error::{Error, Result};
@@ -145,7 +145,7 @@ fn too_large(grid: &RoutingGrid) -> Error {
 
 /// The weights of a grid in a GPU's memory, row by row.
 pub(super) struct Rows<G: Gpu> {
-    pub(super) size: Grid,
+    pub(super) size: GridSize,
     pub(super) right: G::Buffer<u32>,
     pub(super) down: G::Buffer<u32>,
     /// Empty if there is one layer.
@@ -165,7 +165,7 @@ impl<G: Gpu> Rows<G> {
             });
         }
         Ok(Self {
-            size: Grid {
+            size: GridSize {
                 width,
                 height,
                 layers,

@@ -82,13 +82,19 @@ impl<G: Gpu> Sweeper<G> {
         distances: &mut G::Buffer<u64>,
     ) -> Result<()> {
         self.changed.fill(0)?;
-        let mut number = 0;
+        let mut sweep_number = 0;
         let mut batch = *BATCH.start();
         loop {
             for _ in 0..batch {
-                number += 1;
-                self.sweep_lines(gpu, grid, distances, Lines::rows(grid.size), number)?;
-                self.sweep_lines(gpu, grid, distances, Lines::columns(grid.size), number)?;
+                sweep_number += 1;
+                self.sweep_lines(gpu, grid, distances, Lines::rows(grid.size), sweep_number)?;
+                self.sweep_lines(
+                    gpu,
+                    grid,
+                    distances,
+                    Lines::columns(grid.size),
+                    sweep_number,
+                )?;
                 if grid.size.layers > 1 {
                     // SAFETY: lengths as the kernel asks; a thread for each cell of a layer.
                     unsafe {
@@ -101,7 +107,7 @@ impl<G: Gpu> Sweeper<G> {
                             self.columns.view_mut(),
                             self.changed.view_mut(),
                             grid.size,
-                            number,
+                            sweep_number,
                             self.free.into(),
                         )?;
                     }
@@ -110,7 +116,7 @@ impl<G: Gpu> Sweeper<G> {
             let mut changed = [0];
             self.changed.read(&mut changed)?;
             // planted: sweep-last
-            if changed[0] < number {
+            if changed[0] < sweep_number {
                 return Ok(());
             }
             batch = (2 * batch).min(*BATCH.end());
@@ -124,7 +130,7 @@ impl<G: Gpu> Sweeper<G> {
         grid: &Rows<G>,
         distances: &mut G::Buffer<u64>,
         lines: Lines,
-        number: u32,
+        sweep_number: u32,
     ) -> Result<()> {
         let on = &gpu.launcher();
         let is_rows = lines == Lines::rows(grid.size);
@@ -142,10 +148,26 @@ impl<G: Gpu> Sweeper<G> {
         unsafe {
             match self.algorithm {
                 RouteAlgorithm::DivideConquer => sweep::sweep_divide_conquer::launch(
-                    on, groups, weights, distances, marks, crossing, changed, lines, number,
+                    on,
+                    groups,
+                    weights,
+                    distances,
+                    marks,
+                    crossing,
+                    changed,
+                    lines,
+                    sweep_number,
                 ),
                 RouteAlgorithm::Prefix => sweep::sweep_prefix::launch(
-                    on, groups, weights, distances, marks, crossing, changed, lines, number,
+                    on,
+                    groups,
+                    weights,
+                    distances,
+                    marks,
+                    crossing,
+                    changed,
+                    lines,
+                    sweep_number,
                 ),
                 _ => sweep::sweep_prefix_fused::launch(
                     on,
@@ -156,7 +178,7 @@ impl<G: Gpu> Sweeper<G> {
                     crossing,
                     changed,
                     lines,
-                    number,
+                    sweep_number,
                     self.free.into(),
                 ),
             }

@@ -5,7 +5,7 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::offer::Mine;
 use super::walk::PART_CELLS;
-use super::{Bid, Field, FieldNet, JOINED, MANY, NET_WORDS, Place, ties};
+use super::{CellXy, DistanceBound, Field, FieldNet, MANY, NET_WORDS, ties};
 use crate::route::tiles::JoinedPin;
 
 /// Threads of a block.
@@ -76,16 +76,16 @@ pub(super) const END: u32 = u32::MAX;
 pub(super) struct Join<'a> {
     nets: View<'a, FieldNet>,
     /// The net's number.
-    number: u32,
+    index: u32,
     first_pin: u32,
     pub(super) pins: u32,
     pub(super) fields: View<'a, Field>,
-    pub(super) pin_cells: View<'a, Place>,
+    pub(super) pin_cells: View<'a, CellXy>,
     pub(super) tree: ViewMut<'a, u32>,
     pub(super) entries: View<'a, u32>,
     pub(super) paths: ViewMut<'a, u32>,
     /// By pin of the net, as [`join_pins`](fn@join_pins) has them for all nets.
-    pub(super) bids: SharedView<u32>,
+    pub(super) distance_bounds: SharedView<DistanceBound>,
     pub(super) starts: SharedView<u32>,
     /// Pins near a path.
     pub(super) list: SharedView<u32>,
@@ -97,7 +97,7 @@ pub(super) struct Join<'a> {
     /// Columns and rows of a chunk of cells.
     pub(super) xs: SharedView<u32>,
     pub(super) ys: SharedView<u32>,
-    /// By warp: its least bid, and whose it is.
+    /// By warp: its least bound, and the pin that has it.
     pub(super) warp_keys: SharedView<u64>,
     /// See [`word`].
     pub(super) words: SharedView<u32>,
@@ -107,7 +107,7 @@ impl Join<'_> {
     /// The net. It is read again where it is needed: registers are scarce.
     #[inline(always)]
     pub(super) fn net(&self) -> FieldNet {
-        self.nets.ld(self.number)
+        self.nets.ld(self.index)
     }
 
     #[inline(always)]
@@ -115,14 +115,14 @@ impl Join<'_> {
         self.fields.ld(self.first_pin + pin)
     }
 
-    /// The least bid, and the first pin that has it. For a whole block; passes a barrier.
+    /// The least bound, and the first pin that has it. For a whole block; passes a barrier.
     #[inline(always)]
-    fn nearest(&self) -> (u32, u32) {
+    fn nearest(&self) -> (DistanceBound, u32) {
         let t = thread::thread_idx_x();
         let mut least = u64::MAX;
         let mut pin = t;
         while pin < self.pins {
-            let key = u64::from(self.bids.ld(pin)) << 32 | u64::from(pin);
+            let key = u64::from(self.distance_bounds.ld(pin).0) << 32 | u64::from(pin);
             least = least.min(key);
             pin += BLOCK;
         }
@@ -132,12 +132,12 @@ impl Join<'_> {
         }
         thread::sync_threads();
         let least = warp_least(self.warp_keys.ld(t % WARPS), WARPS);
-        ((least >> 32) as u32, least as u32)
+        (DistanceBound((least >> 32) as u32), least as u32)
     }
 
     /// Joins pins until none is left, or none is known to be the nearest. How many, and the cells of their paths.
     #[inline(always)]
-    fn run(&self, added: View<'_, Place>, joined: ViewMut<'_, JoinedPin>) -> (u32, u32) {
+    fn run(&self, added: View<'_, CellXy>, joined: ViewMut<'_, JoinedPin>) -> (u32, u32) {
         let t = thread::thread_idx_x();
         let of = |pin: u32| match pin < self.pins {
             true => self.field(pin),
@@ -153,12 +153,12 @@ impl Join<'_> {
         };
         loop {
             self.add_all(cells, first_cell, end_cell, mine);
-            let (bid, pin) = self.nearest();
-            let Some(cost) = Bid::distance(bid) else {
+            let (bound, pin) = self.nearest();
+            let Some(cost) = bound.distance() else {
                 return (count, end);
             };
             if t == 0 {
-                self.bids.st(pin, JOINED);
+                self.distance_bounds.st(pin, DistanceBound::JOINED);
                 self.words.st(word::TIE, 0);
             }
             end = self.join(pin, cost, end, mine);
@@ -223,20 +223,20 @@ impl Join<'_> {
                     continue;
                 }
             }
-            let mut place = Place::default();
+            let mut cell = CellXy::default();
             if t < count {
-                let number = match part {
-                    Some(part) => part.number(self.queue.ld(t).into(), field),
+                let index = match part {
+                    Some(part) => part.index(self.queue.ld(t).into(), field),
                     None => self.queue.ld(left - 1 - t).into(),
                 };
-                place = field.place(number);
+                cell = field.cell_at(index);
                 let net = self.net();
-                let (x, y) = (place.x - net.left, place.y - net.top);
-                let number = y * (net.right - net.left) + x;
-                self.paths.st(net.first_path + end + t, number);
+                let (x, y) = (cell.x - net.left, cell.y - net.top);
+                let index = y * (net.right - net.left) + x;
+                self.paths.st(net.first_path + end + t, index);
             }
             end += count;
-            self.add(count, place, mine);
+            self.add(count, cell, mine);
             left -= left.min(count);
             if next == END && left == 0 {
                 return end;
@@ -262,22 +262,22 @@ pub(super) fn warp_least(mut key: u64, lanes: u32) -> u64 {
 ///
 /// By net, `net_words` say how many were joined, and how many cells their paths have; by its first pin and the order of joining, `joined` has
 /// the pins, and where their paths end, which begin on the tree. Their cells are numbered through the net's window. What is known
-/// of the other pins stays in `bids` and `starts`: the kernel may run again, for what is left.
+/// of the other pins stays in `distance_bounds` and `starts`: the kernel may run again, for what is left.
 ///
 /// # Safety
 ///
 /// [`grow_fields`](fn@super::grow_fields) has run for all pins of `nets` but the first of each, with this `tree`; the bid of the first is
-/// [`JOINED`]; the launch has [`join_bytes`] of dynamic shared memory for the most pins of a net, one at least, and `most_cells`, a multiple of 16, which
+/// [`DistanceBound::JOINED`]; the launch has [`join_bytes`] of dynamic shared memory for the most pins of a net, one at least, and `most_cells`, a multiple of 16, which
 /// no box has more cells than. No edge weighs 0. By net, `paths` has room for each cell of its window and one more for each pin, `net_words` [`NET_WORDS`] elements. Nothing else uses what is written meanwhile.
 #[kernel(block = 512, min_blocks = 1)]
 pub unsafe fn join_pins(
     nets: View<'_, FieldNet>,
     fields: View<'_, Field>,
-    pin_cells: View<'_, Place>,
-    added: View<'_, Place>,
+    pin_cells: View<'_, CellXy>,
+    added: View<'_, CellXy>,
     tree: ViewMut<'_, u32>,
     entries: View<'_, u32>,
-    bids: ViewMut<'_, u32>,
+    distance_bounds: ViewMut<'_, DistanceBound>,
     starts: ViewMut<'_, u32>,
     net_words: ViewMut<'_, u32>,
     joined: ViewMut<'_, JoinedPin>,
@@ -285,18 +285,15 @@ pub unsafe fn join_pins(
     most_cells: u32,
 ) {
     let t = thread::thread_idx_x();
-    let number = thread::block_idx_x();
-    let net = nets.ld(number);
+    let index = thread::block_idx_x();
+    let net = nets.ld(index);
     let pins = net.end_pin - net.first_pin;
     let (cells, part) = (most_cells as usize, part_cells(most_cells) as usize);
-    let row = |i: usize| {
-        let before = 2 * (part + cells) + 4 * pins as usize * i;
-        // SAFETY: the launch has half words for the part and for the cells, and three words for each pin of the most: `join_bytes`.
-        unsafe { shared::dynamic_shared_mem(before, pins as usize) }
-    };
+    // Where the words of all pins begin, three for each: bounds, starts, and the list.
+    let row = |i: usize| 2 * (part + cells) + 4 * pins as usize * i;
     let join = Join {
         nets,
-        number,
+        index,
         first_pin: net.first_pin,
         pins,
         fields,
@@ -304,12 +301,16 @@ pub unsafe fn join_pins(
         tree,
         entries,
         paths,
-        bids: row(0),
-        starts: row(1),
-        list: row(2),
-        // SAFETY: as for the rows.
+        // SAFETY: the launch has half words for the part and for the cells, and three words for
+        // each pin of the most: `join_bytes`.
+        distance_bounds: unsafe { shared::dynamic_shared_mem(row(0), pins as usize) },
+        // SAFETY: as for the bounds.
+        starts: unsafe { shared::dynamic_shared_mem(row(1), pins as usize) },
+        // SAFETY: as for the bounds.
+        list: unsafe { shared::dynamic_shared_mem(row(2), pins as usize) },
+        // SAFETY: as for the bounds.
         part: unsafe { shared::dynamic_shared_mem(0, part / 2) },
-        // SAFETY: as for the rows.
+        // SAFETY: as for the bounds.
         queue: unsafe { shared::dynamic_shared_mem(2 * part, cells) },
         xs: shared_array![u32; CHUNK as usize],
         ys: shared_array![u32; CHUNK as usize],
@@ -318,7 +319,8 @@ pub unsafe fn join_pins(
     };
     let mut pin = t;
     while pin < pins {
-        join.bids.st(pin, bids.ld(net.first_pin + pin));
+        join.distance_bounds
+            .st(pin, distance_bounds.ld(net.first_pin + pin));
         join.starts.st(pin, starts.ld(net.first_pin + pin));
         pin += BLOCK;
     }
@@ -328,12 +330,12 @@ pub unsafe fn join_pins(
     thread::sync_threads();
     let (count, end) = join.run(added, joined);
     if t == 0 {
-        net_words.st(number * NET_WORDS, count);
-        net_words.st(number * NET_WORDS + 1, end);
+        net_words.st(index * NET_WORDS, count);
+        net_words.st(index * NET_WORDS + 1, end);
     }
     let mut pin = t;
     while pin < pins {
-        bids.st(net.first_pin + pin, join.bids.ld(pin));
+        distance_bounds.st(net.first_pin + pin, join.distance_bounds.ld(pin));
         starts.st(net.first_pin + pin, join.starts.ld(pin));
         pin += BLOCK;
     }

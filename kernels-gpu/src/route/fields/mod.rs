@@ -50,15 +50,13 @@ pub use join::{join_bytes, join_cells, join_pins};
 pub const LIMIT: u32 = (1 << 28) - 1;
 /// The sides of a box are multiples of this.
 pub const GRAIN: u32 = 4;
-/// What stands for the distance from the tree of a pin that is joined.
-pub const JOINED: u32 = u32::MAX;
 /// Words for each net: the pins that were joined, and the cells of their paths.
 pub const NET_WORDS: u32 = 2;
 
 /// A cell of the grid.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod)]
-pub struct Place {
+pub struct CellXy {
     /// Its column.
     pub x: u32,
     /// Its row.
@@ -79,7 +77,7 @@ pub struct Field {
     /// Where its cells stand among those of all fields, row by row; a multiple of 4.
     pub first_entry: u32,
     /// A cell of the pin.
-    pub place: Place,
+    pub cell: CellXy,
     /// The pin's first cell among those of all pins.
     pub first_cell: u32,
     /// The one after its last.
@@ -181,15 +179,15 @@ impl Field {
 
     /// The number in its box of a cell of it.
     #[inline(always)]
-    const fn number(&self, place: Place) -> u32 {
-        (place.y - self.top) * self.columns() + (place.x - self.left)
+    const fn index_of(&self, cell: CellXy) -> u32 {
+        (cell.y - self.top) * self.columns() + (cell.x - self.left)
     }
 
     /// The cell with a number in its box.
     #[inline(always)]
-    fn place(&self, number: u32) -> Place {
-        let (column, row) = place_in(number, self.columns());
-        Place {
+    fn cell_at(&self, index: u32) -> CellXy {
+        let (column, row) = column_and_row(index, self.columns());
+        CellXy {
             x: self.left + column,
             y: self.top + row,
         }
@@ -198,9 +196,9 @@ impl Field {
 
 /// The column and row of a number, counted row by row.
 #[inline(always)]
-fn place_in(number: u32, columns: u32) -> (u32, u32) {
-    let row = quotient(number, columns);
-    (number - row * columns, row)
+fn column_and_row(index: u32, columns: u32) -> (u32, u32) {
+    let row = quotient(index, columns);
+    (index - row * columns, row)
 }
 
 /// What a field says of a cell: the distance, and by which neighbours shortest paths come to it.
@@ -268,56 +266,63 @@ const fn has_neighbour(
     at != if direction < RIGHT { 0 } else { len - 1 }
 }
 
-/// A pin's distance from the tree, or the reach of its field if that is all that is known, as numbers that compare by distance. At
-/// the same distance, what is not known comes first.
-#[derive(Clone, Copy)]
-struct Bid;
+/// What is known of a pin's distance from the tree: the distance, or, if the pin's field does not
+/// reach the tree, that it is no less than the field's reach.
+///
+/// Bounds compare by distance; of the same distance, what is not known exactly comes first. A pin
+/// that is joined comes after all others.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Pod)]
+pub struct DistanceBound(u32);
 
-impl Bid {
+impl DistanceBound {
+    /// The pin is joined.
+    pub const JOINED: Self = Self(u32::MAX);
+
+    /// The distance is `distance`, less than [`LIMIT`].
     #[inline(always)]
-    const fn known(distance: u32) -> u32 {
-        distance << 1 | 1
+    const fn exactly(distance: u32) -> Self {
+        Self(distance << 1 | 1)
     }
 
+    /// The distance is `reach` or more.
     #[inline(always)]
-    const fn at_least(reach: u32) -> u32 {
-        reach << 1
+    const fn at_least(reach: u32) -> Self {
+        Self(reach << 1)
     }
 
-    /// The distance, if it is known.
+    /// The distance, if it is known and the pin is not joined.
     #[inline(always)]
-    const fn distance(bid: u32) -> Option<u32> {
-        if bid == JOINED || bid.is_multiple_of(2) {
+    const fn distance(self) -> Option<u32> {
+        if self.0 == Self::JOINED.0 || self.0.is_multiple_of(2) {
             None
         } else {
-            Some(bid >> 1)
+            Some(self.0 >> 1)
+        }
+    }
+
+    /// What the bound says.
+    #[cfg(not(target_arch = "nvptx64"))]
+    #[must_use]
+    pub const fn nearness(self) -> Nearness {
+        match self.distance() {
+            _ if self.0 == Self::JOINED.0 => Nearness::Joined,
+            Some(distance) => Nearness::At(distance),
+            None => Nearness::AtLeast(self.0 >> 1),
         }
     }
 }
 
-/// What a pin's distance from the tree, as the kernels keep it, says.
+/// A [`DistanceBound`], for the host.
 #[cfg(not(target_arch = "nvptx64"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nearness {
-    /// It is on the tree.
+    /// The pin is on the tree.
     Joined,
-    /// It is so far from the tree.
+    /// Its distance from the tree.
     At(u32),
-    /// It is no nearer than that.
+    /// Its distance is this or more.
     AtLeast(u32),
-}
-
-#[cfg(not(target_arch = "nvptx64"))]
-impl Nearness {
-    /// Of a pin's element.
-    #[must_use]
-    pub const fn of(bid: u32) -> Self {
-        match (bid, Bid::distance(bid)) {
-            (JOINED, _) => Self::Joined,
-            (_, Some(distance)) => Self::At(distance),
-            _ => Self::AtLeast(bid >> 1),
-        }
-    }
 }
 
 /// Set in where a pin's path begins if it may begin at other cells as well.

@@ -4,7 +4,7 @@ use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::join::{BLOCK, CHUNK, Join, WARPS, warp_least, word};
-use super::{Bid, Entry, Field, JOINED, LIMIT, MANY, Place};
+use super::{CellXy, DistanceBound, Entry, Field, LIMIT, MANY};
 
 /// The fields of a thread's first two pins.
 pub(super) type Mine = [Field; 2];
@@ -13,7 +13,7 @@ impl Join<'_> {
     /// Tells the block the columns and rows of a chunk's cells, of which this thread has one at most. For a whole block; passes a
     /// barrier at the end.
     #[inline(always)]
-    fn show(&self, count: u32, Place { x, y }: Place) {
+    fn show(&self, count: u32, CellXy { x, y }: CellXy) {
         let t = thread::thread_idx_x();
         let warp = t / WARP_SIZE * WARP_SIZE;
         if warp < count {
@@ -44,9 +44,9 @@ impl Join<'_> {
     /// Adds a chunk of cells to the tree, of which this thread has one at most, and offers them to the fields of the pins around them.
     /// For a whole block, after a barrier; passes one at the end.
     #[inline(always)]
-    pub(super) fn add(&self, count: u32, place: Place, mine: Mine) {
+    pub(super) fn add(&self, count: u32, cell: CellXy, mine: Mine) {
         let t = thread::thread_idx_x();
-        self.show(count, place);
+        self.show(count, cell);
         let around = |i: u32| self.words.ld(word::AROUND + i);
         let (left, right, top, bottom) = (around(0), around(1), around(2), around(3));
         let list = |pin: u32, field: Field| {
@@ -54,9 +54,9 @@ impl Join<'_> {
                 && left < field.left + field.columns()
                 && field.top <= bottom
                 && top < field.top + field.rows();
-            if overlaps && self.bids.ld(pin) != JOINED {
-                let place = self.words.atomic_add(word::LISTED, 1);
-                self.list.st(place, pin);
+            if overlaps && self.distance_bounds.ld(pin) != DistanceBound::JOINED {
+                let cell = self.words.atomic_add(word::LISTED, 1);
+                self.list.st(cell, pin);
             }
         };
         list(t, mine[0]);
@@ -101,9 +101,9 @@ impl Join<'_> {
             let x = self.xs.ld(i).wrapping_sub(field.left);
             let y = self.ys.ld(i).wrapping_sub(field.top);
             if x < field.columns() && y < field.rows() {
-                let number = y * field.columns() + x;
-                let distance = Entry(self.entries.ld(field.first_entry + number)).distance();
-                let key = u64::from(distance) << 32 | u64::from(number);
+                let index = y * field.columns() + x;
+                let distance = Entry(self.entries.ld(field.first_entry + index)).distance();
+                let key = u64::from(distance) << 32 | u64::from(index);
                 if key >> 32 < best >> 32 {
                     (best, many) = (key, false);
                 } else if key >> 32 == best >> 32 && key != best {
@@ -118,13 +118,16 @@ impl Join<'_> {
         let also = best >> 32 == nearest >> 32 && (many || best != nearest);
         let many = warp::warp_vote_any(FULL_MASK, also);
         if lane == 0 && distance < LIMIT {
-            let (bid, before) = (Bid::known(distance), self.bids.ld(pin));
+            let (bound, before) = (
+                DistanceBound::exactly(distance),
+                self.distance_bounds.ld(pin),
+            );
             let many = if many { MANY } else { 0 };
             let start = nearest as u32;
-            if bid < before {
-                self.bids.st(pin, bid);
+            if bound < before {
+                self.distance_bounds.st(pin, bound);
                 self.starts.st(pin, start | many);
-            } else if bid == before {
+            } else if bound == before {
                 let known = self.starts.ld(pin);
                 if known & !MANY != start || many != 0 {
                     self.starts.st(pin, known | MANY);
@@ -135,17 +138,17 @@ impl Join<'_> {
 
     /// Adds the cells from `start` to `end` to the tree. For a whole block, after a barrier; passes one at the end.
     #[inline(always)]
-    pub(super) fn add_all(&self, cells: View<'_, Place>, mut start: u32, end: u32, mine: Mine) {
+    pub(super) fn add_all(&self, cells: View<'_, CellXy>, mut start: u32, end: u32, mine: Mine) {
         let t = thread::thread_idx_x();
         while start < end {
             let count = (end - start).min(CHUNK);
-            let mut place = Place::default();
+            let mut cell = CellXy::default();
             if t < count {
-                place = cells.ld(start + t);
+                cell = cells.ld(start + t);
             }
             // After what the last chunk has left.
             thread::sync_threads();
-            self.add(count, place, mine);
+            self.add(count, cell, mine);
             start += count;
         }
     }

@@ -4,7 +4,7 @@
 use cuda_std::prelude::*;
 
 use super::join::{BLOCK, CHUNK, END, Join, word};
-use super::{Entry, Field, GRAIN, has_neighbour, offset, place_in};
+use super::{Entry, Field, GRAIN, column_and_row, has_neighbour, offset};
 
 /// How far a walk may stray from the rectangle between its ends before it leaves what the block has at hand.
 const MARGIN: u32 = 10;
@@ -39,7 +39,7 @@ impl Part {
 
     /// The number in the box of its cell `at`.
     #[inline(always)]
-    pub(super) fn number(self, at: u32, field: Field) -> u32 {
+    pub(super) fn index(self, at: u32, field: Field) -> u32 {
         let (column, row) = self.place(at);
         (self.top + row) * field.columns() + self.left + column
     }
@@ -55,8 +55,8 @@ impl Join<'_> {
     /// The part of a pin's box around the way from the cell with number `from` to the pin, which the walk will hardly leave.
     #[inline(always)]
     fn part(&self, field: Field, from: u32) -> Part {
-        let (column, row) = place_in(from, field.columns());
-        let pin = field.place;
+        let (column, row) = column_and_row(from, field.columns());
+        let pin = field.cell;
         let (pin_column, pin_row) = (pin.x - field.left, pin.y - field.top);
         let span = |from: u32, to: u32, len: u32| {
             let (low, high) = (from.min(to), from.max(to));
@@ -92,7 +92,7 @@ impl Join<'_> {
                     return [Entry::NONE.0; 4];
                 }
                 self.entries
-                    .ld_vector(field.first_entry + part.number(at, field))
+                    .ld_vector(field.first_entry + part.index(at, field))
             };
             let all = [
                 entries(at),
@@ -144,7 +144,7 @@ impl Join<'_> {
         let nexts = unsafe {
             SharedView::<u16>::from_raw_parts(self.part.as_mut_ptr().cast(), 2 * self.part.len())
         };
-        let (column, row) = place_in(from, field.columns());
+        let (column, row) = column_and_row(from, field.columns());
         let mut at = (row - part.top) << part.log_pitch | (column - part.left);
         let (mut count, mut ties) = (0, 0);
         let next = loop {
@@ -161,9 +161,9 @@ impl Join<'_> {
         let mut after = END;
         if next != at {
             // By the field itself: the part may not have it.
-            let number = part.number(at, field);
-            let entry = Entry(self.entries.ld(field.first_entry + number));
-            after = number.wrapping_add(offset(entry.ways().trailing_zeros(), field.columns()));
+            let index = part.index(at, field);
+            let entry = Entry(self.entries.ld(field.first_entry + index));
+            after = index.wrapping_add(offset(entry.ways().trailing_zeros(), field.columns()));
         }
         self.words.st(word::COUNT, count);
         self.words.st(word::NEXT, after);

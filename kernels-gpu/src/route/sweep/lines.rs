@@ -4,7 +4,7 @@ use cuda_std::prelude::*;
 
 use super::LINES;
 use crate::primitives::quotient;
-use crate::route::Grid;
+use crate::route::GridSize;
 
 /// All rows or all columns of a grid.
 #[repr(C)]
@@ -23,7 +23,7 @@ pub struct Lines {
 impl Lines {
     /// The rows of `grid`.
     #[must_use]
-    pub const fn rows(grid: Grid) -> Self {
+    pub const fn rows(grid: GridSize) -> Self {
         Self {
             count: grid.height * grid.layers,
             in_layer: grid.height,
@@ -34,7 +34,7 @@ impl Lines {
 
     /// The columns of `grid`.
     #[must_use]
-    pub const fn columns(grid: Grid) -> Self {
+    pub const fn columns(grid: GridSize) -> Self {
         Self {
             count: grid.width * grid.layers,
             in_layer: grid.width,

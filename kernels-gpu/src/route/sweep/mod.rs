@@ -29,7 +29,7 @@ use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::retrace::Joined;
-use super::{BLOCK, BLOCKED, Grid, UNREACHED};
+use super::{BLOCK, BLOCKED, GridSize, UNREACHED};
 
 pub use lines::Lines;
 use relax::{Cells, Pair, divide_and_conquer, prefix, prefix_fused};
@@ -62,7 +62,7 @@ struct Sweep<'a> {
     crossing_marks: ViewMut<'a, u32>,
     changed: ViewMut<'a, u32>,
     lines: Lines,
-    number: u32,
+    sweep_number: u32,
     free: u32,
 }
 
@@ -175,7 +175,7 @@ impl Sweep<'_> {
             round += 1;
         }
         if thread::sync_threads_or(any) && t == 0 {
-            self.changed.atomic_max(0u32, self.number);
+            self.changed.atomic_max(0u32, self.sweep_number);
         }
         if t == 0 {
             self.marks.st_relaxed(group, 0, Device);
@@ -234,7 +234,7 @@ pub unsafe fn sweep_mark(
     paths: View<'_, u32>,
     rows: ViewMut<'_, u32>,
     columns: ViewMut<'_, u32>,
-    grid: Grid,
+    grid: GridSize,
     round: u32,
 ) {
     let joined = Joined {
@@ -250,7 +250,7 @@ pub unsafe fn sweep_mark(
 
 /// Marks a cell's row and column.
 #[inline(always)]
-fn mark(cell: u32, rows: ViewMut<'_, u32>, columns: ViewMut<'_, u32>, grid: Grid) {
+fn mark(cell: u32, rows: ViewMut<'_, u32>, columns: ViewMut<'_, u32>, grid: GridSize) {
     let (x, y, layer) = grid.place(cell);
     rows.st_relaxed((layer * grid.height + y) / LINES, 1, Device);
     columns.st_relaxed((layer * grid.width + x) / LINES, 1, Device);
@@ -273,7 +273,7 @@ pub unsafe fn sweep_divide_conquer(
     crossing_marks: ViewMut<'_, u32>,
     changed: ViewMut<'_, u32>,
     lines: Lines,
-    number: u32,
+    sweep_number: u32,
 ) {
     let sweep = Sweep {
         weights,
@@ -282,7 +282,7 @@ pub unsafe fn sweep_divide_conquer(
         crossing_marks,
         changed,
         lines,
-        number,
+        sweep_number,
         free: 0,
     };
     sweep.run(divide_and_conquer);
@@ -303,7 +303,7 @@ pub unsafe fn sweep_prefix(
     crossing_marks: ViewMut<'_, u32>,
     changed: ViewMut<'_, u32>,
     lines: Lines,
-    number: u32,
+    sweep_number: u32,
 ) {
     let sweep = Sweep {
         weights,
@@ -312,7 +312,7 @@ pub unsafe fn sweep_prefix(
         crossing_marks,
         changed,
         lines,
-        number,
+        sweep_number,
         free: 0,
     };
     sweep.run(prefix);
@@ -333,7 +333,7 @@ pub unsafe fn sweep_prefix_fused(
     crossing_marks: ViewMut<'_, u32>,
     changed: ViewMut<'_, u32>,
     lines: Lines,
-    number: u32,
+    sweep_number: u32,
     free: u32,
 ) {
     let sweep = Sweep {
@@ -343,7 +343,7 @@ pub unsafe fn sweep_prefix_fused(
         crossing_marks,
         changed,
         lines,
-        number,
+        sweep_number,
         free,
     };
     sweep.run(prefix_fused);
@@ -363,14 +363,14 @@ pub unsafe fn sweep_vias(
     rows: ViewMut<'_, u32>,
     columns: ViewMut<'_, u32>,
     changed: ViewMut<'_, u32>,
-    grid: Grid,
-    number: u32,
+    grid: GridSize,
+    sweep_number: u32,
     free: u32,
 ) {
     let i = thread::index_1d();
     let area = grid.area();
     // Only this sweep sets it to its own number, and only if it was one less before.
-    if i >= area || changed.ld_relaxed(0u32, Device) + 1 < number {
+    if i >= area || changed.ld_relaxed(0u32, Device) + 1 < sweep_number {
         return;
     }
     let mut any = false;
@@ -401,6 +401,6 @@ pub unsafe fn sweep_vias(
         step += 1;
     }
     if any {
-        changed.atomic_max(0u32, number);
+        changed.atomic_max(0u32, sweep_number);
     }
 }

@@ -4,8 +4,8 @@ use cuda_std::prelude::*;
 use cuda_std::warp::FULL_MASK;
 
 use super::layout::{BLOCK, PATCH, TILE, Tiling};
-use super::patch::{Block4, Edges, Seat, across, each};
-use super::{Label, Problem};
+use super::patch::{Block4, Edges, PatchIndex, across, each};
+use super::{PathCost, Problem};
 
 /// Where the patches of a block show each other their labels: 4 rows of each, or twice the first and the last.
 pub(super) struct Exchange<L> {
@@ -13,7 +13,7 @@ pub(super) struct Exchange<L> {
     pub(super) tiling: Tiling,
 }
 
-impl<L: Label> Exchange<L> {
+impl<L: PathCost> Exchange<L> {
     /// The same memory, for the ways on from the tile's cells: while no labels are shown.
     #[inline(always)]
     pub(super) fn ways(&self) -> SharedView<u16> {
@@ -51,7 +51,7 @@ impl<L: Label> Exchange<L> {
         problem: &Problem<'_, L>,
         labels: &mut Block4<L>,
         edges: &Edges,
-        seat: Seat,
+        patch: PatchIndex,
         turn: u32,
     ) {
         let t = thread::thread_idx_x();
@@ -61,11 +61,11 @@ impl<L: Label> Exchange<L> {
         } else {
             (2 * turn, 2 * turn + 1)
         };
-        if seat.row > 0 {
+        if patch.row > 0 {
             let up = L::load_shared_row(self.rows, Self::at(last, t - columns));
             across(up, &mut labels[0], edges.up);
         }
-        if !seat.last_row {
+        if !patch.last_row {
             let down = L::load_shared_row(self.rows, Self::at(first, t + columns));
             across(down, &mut labels[3], edges.down[3]);
         }
@@ -82,7 +82,7 @@ impl<L: Label> Exchange<L> {
             }
         });
         if LAYERED {
-            self.take_in_layers(problem, labels, edges, seat);
+            self.take_in_layers(problem, labels, edges, patch);
         }
     }
 
@@ -106,7 +106,7 @@ impl<L: Label> Exchange<L> {
         problem: &Problem<'_, L>,
         labels: &mut Block4<L>,
         edges: &Edges,
-        seat: Seat,
+        patch: PatchIndex,
     ) {
         let t = thread::thread_idx_x();
         let patches = self.tiling.layer_patches();
@@ -121,7 +121,7 @@ impl<L: Label> Exchange<L> {
             let (is, other, via) = if above == 0 {
                 let cells = self.tiling.layer_cells();
                 (
-                    seat.layer > 0,
+                    patch.layer > 0,
                     t.wrapping_sub(patches),
                     edges.via.wrapping_sub(cells),
                 )
@@ -132,7 +132,7 @@ impl<L: Label> Exchange<L> {
             if is {
                 each!(I, {
                     let row = L::load_shared_row(self.rows, Self::at(I as u32, other));
-                    across(row, &mut labels[I], weights(via + I as u32 * seat.pitch));
+                    across(row, &mut labels[I], weights(via + I as u32 * patch.pitch));
                 });
             }
             above += 1;

@@ -2,7 +2,7 @@
 
 use cuda_std::prelude::*;
 
-use super::Label;
+use super::PathCost;
 use super::layout::{Area, EAST, SOUTH, Slot, Span, TILE, Tiling};
 use crate::primitives::quotient;
 
@@ -34,7 +34,7 @@ pub unsafe fn gather_paths(spans: View<'_, Span>, from: View<'_, u32>, to: ViewM
 
 /// Sets `found[net]` to 1 if a cell has a label, and its neighbour over an edge that is not blocked has none.
 #[inline(always)]
-fn too_far<L: Label>(
+fn too_far<L: PathCost>(
     [right, down, via]: [View<'_, u32>; 3],
     areas: View<'_, Area>,
     slot_records: View<'_, Slot>,
@@ -100,7 +100,7 @@ fn too_far<L: Label>(
 
 /// By cell of the window of area 0, row by row and layer by layer: the cost of its label; `u64::MAX` if it has none.
 #[inline(always)]
-fn costs<L: Label>(
+fn costs<L: PathCost>(
     areas: View<'_, Area>,
     labels: View<'_, L>,
     distances: ViewMut<'_, u64>,
@@ -128,7 +128,7 @@ fn costs<L: Label>(
 }
 
 /// The kernels that read labels, by their type.
-macro_rules! label_kernels {
+macro_rules! gather_kernels {
     ($($label:ty: $too_far:ident, $gather:ident;)*) => {$(
         /// Sets `found[net]` to 1 for each net with a cell that its labels reach next to one that they do not, over an edge that
         /// is not blocked: its cost is too large for a label.
@@ -168,7 +168,7 @@ macro_rules! label_kernels {
         }
     )*};
 }
-label_kernels! {
+gather_kernels! {
     u32: find_too_far, gather_distances;
-    u64: find_too_far_wide, gather_distances_wide;
+    u64: find_too_far_u64, gather_distances_u64;
 }

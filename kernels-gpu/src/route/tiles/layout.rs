@@ -109,7 +109,7 @@ impl Tiling {
 
     /// Where a cell of the first layer stands among those of all tiles.
     #[inline(always)]
-    pub(in crate::route) const fn number(self, x: u32, y: u32) -> u32 {
+    pub(in crate::route) const fn index(self, x: u32, y: u32) -> u32 {
         let tile = (y >> self.log_rows) * self.tiles_x + (x >> self.log_columns);
         tile * TILE + self.place(x, y, 0)
     }

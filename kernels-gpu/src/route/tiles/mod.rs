@@ -10,10 +10,10 @@
 //! |---|---|---|
 //! | [`lay_out_weights`](fn@lay_out_weights) | weights from rows to tiles | a thread for each 4 cells of the tiles |
 //! | [`route_start`](fn@route_start) | everything as if nothing were reached | a thread for each 4 labels, at least |
-//! | [`route_tiles`](fn@route_tiles), [`route_tiles_wide`](fn@route_tiles_wide), [`route_layers`](fn@route_layers), [`route_layers_wide`](fn@route_layers_wide) | all nets | [`blocks`] blocks of 256 threads |
+//! | [`route_tiles`](fn@route_tiles), [`route_tiles_u64`](fn@route_tiles_u64), [`route_layers`](fn@route_layers), [`route_layers_u64`](fn@route_layers_u64) | all nets | [`blocks`] blocks of 256 threads |
 //! | [`gather_paths`](fn@gather_paths) | the paths of all nets without gaps | a thread for each cell |
-//! | [`find_too_far`](fn@find_too_far), [`find_too_far_wide`](fn@find_too_far_wide) | whether a cell was left out because its cost is too large for a label | a thread for each label |
-//! | [`gather_distances`](fn@gather_distances), [`gather_distances_wide`](fn@gather_distances_wide) | labels from tiles to costs in rows | a thread for each cell |
+//! | [`find_too_far`](fn@find_too_far), [`find_too_far_u64`](fn@find_too_far_u64) | whether a cell was left out because its cost is too large for a label | a thread for each label |
+//! | [`gather_distances`](fn@gather_distances), [`gather_distances_u64`](fn@gather_distances_u64) | labels from tiles to costs in rows | a thread for each cell |
 //!
 //! # The blocks
 //!
@@ -38,11 +38,12 @@
 //! For each time that a tile is relaxed: 12 bytes a cell read (weights and labels; 16 with layers) and 4 written, nearly all of it
 //! in the L2 cache; 8 bytes more with labels of 64 bits.
 
+mod advance;
 mod exchange;
 mod gather;
-mod label;
 pub(super) mod layout;
-mod lead;
+mod path_cost;
+
 mod nearest;
 pub(super) mod patch;
 mod queue;
@@ -55,16 +56,16 @@ use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
 
 pub use gather::{
-    find_too_far, find_too_far_wide, gather_distances, gather_distances_wide, gather_paths,
+    find_too_far, find_too_far_u64, gather_distances, gather_distances_u64, gather_paths,
 };
-pub use label::{Label, MAX_WIDE_CELLS};
 pub use layout::{Area, BLOCK, JoinedPin, PinCell, Slot, Span, TILE, Tiling};
 pub use nearest::MAX_PIN_CELLS;
-pub use queue::{COUNTERS, NET_JOINED, NET_PATH_LEN, NET_WORDS};
+pub use path_cost::{MAX_U64_CELLS, PathCost};
+pub use queue::{COUNTERS, NET_JOINED_PINS, NET_PATH_CELLS, NET_WORDS};
 pub use start::{lay_out_weights, route_start};
 
 use exchange::Exchange;
-use patch::Seat;
+use patch::PatchIndex;
 use queue::Item;
 use rims::Beyond;
 
@@ -127,11 +128,11 @@ struct Shared<L> {
     words: SharedView<u32>,
 }
 
-/// Relaxes slots and leads nets until all nets are done.
+/// Relaxes slots and advances nets until all nets are done.
 #[inline(always)]
-fn work<L: Label, const LAYERED: bool>(problem: &Problem<'_, L>, shared: &Shared<L>) {
+fn work<L: PathCost, const LAYERED: bool>(problem: &Problem<'_, L>, shared: &Shared<L>) {
     let t = thread::thread_idx_x();
-    let seat = Seat::mine(problem.tiling);
+    let patch = PatchIndex::mine(problem.tiling);
     loop {
         let (net, start) = match problem.next(shared) {
             Item::Finished => return,
@@ -140,8 +141,8 @@ fn work<L: Label, const LAYERED: bool>(problem: &Problem<'_, L>, shared: &Shared
                 (net, true)
             }
             Item::Slot(slot) => {
-                let (net, leads) = settle::settle::<L, LAYERED>(problem, shared, seat, slot);
-                if !leads {
+                let (net, advances) = settle::settle::<L, LAYERED>(problem, shared, patch, slot);
+                if !advances {
                     continue;
                 }
                 if t == 0 {
@@ -150,7 +151,7 @@ fn work<L: Label, const LAYERED: bool>(problem: &Problem<'_, L>, shared: &Shared
                 (net, false)
             }
         };
-        lead::lead::<L, LAYERED>(problem, shared, net, start);
+        advance::advance::<L, LAYERED>(problem, shared, net, start);
     }
 }
 
@@ -207,9 +208,9 @@ route_kernels! {
     /// Routes nets on a grid of one layer, with labels of 32 bits.
     route_tiles: u32, false, 1;
     /// Routes nets on a grid of one layer, with labels of 64 bits.
-    route_tiles_wide: u64, false, 1;
+    route_tiles_u64: u64, false, 1;
     /// Routes nets on a grid of several layers, with labels of 32 bits.
     route_layers: u32, true, 1;
     /// Routes nets on a grid of several layers, with labels of 64 bits.
-    route_layers_wide: u64, true, 1;
+    route_layers_u64: u64, true, 1;
 }

@@ -4,7 +4,7 @@ use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::layout::{Area, BLOCK, PinCell};
-use super::{Label, Problem, Shared};
+use super::{PathCost, Problem, Shared};
 
 /// Bits of a place among a net's pins' cells, below the cost.
 const CELL_BITS: u32 = 29;
@@ -16,7 +16,7 @@ const NONE: u64 = u64::MAX;
 /// The nearest pin that is not joined, the smallest number first, its first nearest cell, and the label there; the pin after the
 /// net's last, and an unreached label, if there is none that a path reaches. And the label of the next nearest cell of a pin.
 #[inline(always)]
-pub(super) fn nearest<L: Label>(
+pub(super) fn nearest<L: PathCost>(
     problem: &Problem<'_, L>,
     shared: &Shared<L>,
     area: Area,

@@ -3,7 +3,7 @@
 use cuda_std::prelude::*;
 
 use super::layout::{Bounds, EAST, NORTH, PATCH, Tiling, WEST};
-use super::{Label, Problem};
+use super::{PathCost, Problem};
 
 /// Four values side by side.
 pub(in crate::route) type Row<T> = [T; PATCH as usize];
@@ -12,7 +12,7 @@ pub(in crate::route) type Block4<T> = [Row<T>; PATCH as usize];
 
 /// Which patch a thread has.
 #[derive(Clone, Copy)]
-pub(in crate::route) struct Seat {
+pub(in crate::route) struct PatchIndex {
     /// Its column, row and layer among the tile's patches.
     column: u32,
     pub(super) row: u32,
@@ -25,7 +25,7 @@ pub(in crate::route) struct Seat {
     pub(super) last_row: bool,
 }
 
-impl Seat {
+impl PatchIndex {
     #[inline(always)]
     pub(super) fn mine(tiling: Tiling) -> Self {
         let t = thread::thread_idx_x();
@@ -130,13 +130,13 @@ pub(in crate::route) use each;
 
 /// Lowers each label to the candidate from its neighbour in another row.
 #[inline(always)]
-pub(super) fn across<L: Label>(from: Row<L>, to: &mut Row<L>, weights: Row<u32>) {
+pub(super) fn across<L: PathCost>(from: Row<L>, to: &mut Row<L>, weights: Row<u32>) {
     each!(J, to[J] = to[J].min(from[J].step(weights[J])));
 }
 
 /// Lowers labels to candidates from the left, one after the other.
 #[inline(always)]
-fn rightwards<L: Label>(row: &mut Row<L>, weights: Row<u32>) {
+fn rightwards<L: PathCost>(row: &mut Row<L>, weights: Row<u32>) {
     row[1] = row[1].min(row[0].step(weights[0]));
     row[2] = row[2].min(row[1].step(weights[1]));
     row[3] = row[3].min(row[2].step(weights[2]));
@@ -144,53 +144,53 @@ fn rightwards<L: Label>(row: &mut Row<L>, weights: Row<u32>) {
 
 /// Lowers labels to candidates from the right, one after the other.
 #[inline(always)]
-fn leftwards<L: Label>(row: &mut Row<L>, weights: Row<u32>) {
+fn leftwards<L: PathCost>(row: &mut Row<L>, weights: Row<u32>) {
     row[2] = row[2].min(row[3].step(weights[2]));
     row[1] = row[1].min(row[2].step(weights[1]));
     row[0] = row[0].min(row[1].step(weights[0]));
 }
 
 impl Edges {
-    /// Those of the patch `seat` of the tile at column and row `tile` of tiles. Edges that do not lie within `bounds` are blocked.
+    /// Those of the patch `patch` of the tile at column and row `tile` of tiles. Edges that do not lie within `bounds` are blocked.
     #[inline(always)]
-    pub(in crate::route) fn load<L: Label>(
+    pub(in crate::route) fn load<L: PathCost>(
         right: View<'_, u32>,
         down: View<'_, u32>,
         tiling: Tiling,
         bounds: Bounds,
         tile: (u32, u32),
-        seat: Seat,
+        patch: PatchIndex,
     ) -> Self {
-        let number = tile.1 * tiling.tiles_x + tile.0;
-        let first = number * super::TILE;
+        let index = tile.1 * tiling.tiles_x + tile.0;
+        let first = index * super::TILE;
         let mut edges = Self {
             right: [[L::BLOCKED; 4]; 4],
             down: [[L::BLOCKED; 4]; 4],
             left: [L::BLOCKED; 4],
             up: [L::BLOCKED; 4],
-            via: first + seat.place,
+            via: first + patch.place,
         };
         each!(I, {
-            let at = first + seat.row_place(I as u32);
+            let at = first + patch.row_place(I as u32);
             edges.right[I] = right.ld_vector(at);
             edges.down[I] = down.ld_vector(at);
         });
-        if let Some(back) = tiling.back_to_left(tile.0, seat.column == 0) {
+        if let Some(back) = tiling.back_to_left(tile.0, patch.column == 0) {
             each!(I, {
-                edges.left[I] = right.ld(first + seat.row_place(I as u32) - back);
+                edges.left[I] = right.ld(first + patch.row_place(I as u32) - back);
             });
         }
-        if let Some(back) = tiling.back_to_above(tile.1, seat.row == 0) {
-            edges.up = down.ld_vector(first + seat.place - back);
+        if let Some(back) = tiling.back_to_above(tile.1, patch.row == 0) {
+            edges.up = down.ld_vector(first + patch.place - back);
         }
         edges.prepare::<L>();
-        edges.keep_within::<L>(bounds, tiling, tile, seat);
+        edges.keep_within::<L>(bounds, tiling, tile, patch);
         edges
     }
 
     /// From weights as they are stored to those that labels step by.
     #[inline(always)]
-    fn prepare<L: Label>(&mut self) {
+    fn prepare<L: PathCost>(&mut self) {
         each!(I, {
             each!(J, {
                 self.right[I][J] = L::weight(self.right[I][J]);
@@ -203,12 +203,12 @@ impl Edges {
 
     /// Blocks what does not lie within `bounds`.
     #[inline(always)]
-    fn keep_within<L: Label>(
+    fn keep_within<L: PathCost>(
         &mut self,
         bounds: Bounds,
         tiling: Tiling,
         tile: (u32, u32),
-        seat: Seat,
+        patch: PatchIndex,
     ) {
         let (x, y) = (tile.0 * tiling.columns(), tile.1 * tiling.rows());
         let inside = x > bounds.left
@@ -218,7 +218,7 @@ impl Edges {
         if inside {
             return;
         }
-        let (x, y) = (x + seat.column * PATCH, y + seat.row * PATCH);
+        let (x, y) = (x + patch.column * PATCH, y + patch.row * PATCH);
         // planted: route-window
         let column = |j: u32| (x + j).wrapping_sub(bounds.left) < bounds.right - bounds.left;
         let row = |i: u32| (y + i).wrapping_sub(bounds.top) < bounds.bottom - bounds.top;
@@ -242,7 +242,7 @@ impl Edges {
 
 /// Relaxes a patch's own edges, right and down and then back.
 #[inline(always)]
-pub(in crate::route) fn relax<L: Label>(labels: &mut Block4<L>, edges: &Edges) {
+pub(in crate::route) fn relax<L: PathCost>(labels: &mut Block4<L>, edges: &Edges) {
     rightwards(&mut labels[0], edges.right[0]);
     let [a, b, c, d] = labels;
     across(*a, b, edges.down[0]);
@@ -262,7 +262,7 @@ pub(in crate::route) fn relax<L: Label>(labels: &mut Block4<L>, edges: &Edges) {
 
 /// Whether any of a patch's labels differ.
 #[inline(always)]
-pub(in crate::route) fn differ<L: Label>(a: &Block4<L>, b: &Block4<L>) -> bool {
+pub(in crate::route) fn differ<L: PathCost>(a: &Block4<L>, b: &Block4<L>) -> bool {
     // Rows side by side: the answers of a row wait for each other.
     let row = |i: usize| {
         let (a, b) = (a[i], b[i]);
@@ -276,7 +276,7 @@ pub(in crate::route) fn differ<L: Label>(a: &Block4<L>, b: &Block4<L>) -> bool {
 
 /// The smallest of a patch's labels.
 #[inline(always)]
-pub(in crate::route) fn least<L: Label>(labels: &Block4<L>) -> L {
+pub(in crate::route) fn least<L: PathCost>(labels: &Block4<L>) -> L {
     let row = |i: usize| {
         let [a, b, c, d] = labels[i];
         a.min(b).min(c.min(d))
@@ -286,13 +286,17 @@ pub(in crate::route) fn least<L: Label>(labels: &Block4<L>) -> L {
 
 /// Loads this thread's labels of a slot.
 #[inline(always)]
-pub(super) fn load<L: Label>(problem: &Problem<'_, L>, slot: u32, seat: Seat) -> Block4<L> {
+pub(super) fn load<L: PathCost>(
+    problem: &Problem<'_, L>,
+    slot: u32,
+    patch: PatchIndex,
+) -> Block4<L> {
     let mut labels = [[L::UNREACHED; 4]; 4];
     each!(
         I,
         labels[I] = L::load_row(
             problem.labels,
-            slot * super::TILE + seat.row_place(I as u32)
+            slot * super::TILE + patch.row_place(I as u32)
         )
     );
     labels
@@ -300,12 +304,17 @@ pub(super) fn load<L: Label>(problem: &Problem<'_, L>, slot: u32, seat: Seat) ->
 
 /// Stores this thread's labels of a slot.
 #[inline(always)]
-pub(super) fn store<L: Label>(problem: &Problem<'_, L>, slot: u32, seat: Seat, labels: &Block4<L>) {
+pub(super) fn store<L: PathCost>(
+    problem: &Problem<'_, L>,
+    slot: u32,
+    patch: PatchIndex,
+    labels: &Block4<L>,
+) {
     each!(
         I,
         L::store_row(
             problem.labels,
-            slot * super::TILE + seat.row_place(I as u32),
+            slot * super::TILE + patch.row_place(I as u32),
             labels[I]
         )
     );

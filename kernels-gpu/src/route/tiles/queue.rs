@@ -6,12 +6,12 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::{Label, Problem, Shared};
+use super::{PathCost, Problem, Shared};
 
 /// A slot's word: nothing comes.
 pub(super) const NOTHING: u32 = u32::MAX;
-/// A slot's word with this bit: what comes is beyond the net's bound, and waits for whoever leads the net. Without it, the slot is
-/// **active**.
+/// A slot's word with this bit: what comes is beyond the net's bound, and waits for the block that advances the net.
+/// Without it, the slot is **active**.
 pub(super) const DEFERRED: u32 = 1 << 31;
 
 /// Which element of `counters` says how many nets were started; how many are not done. Each on a cache line of its own.
@@ -23,14 +23,14 @@ pub const COUNTERS: u32 = 64;
 /// A net's words: its holds, its bound, how many pins it has joined, the length of its paths.
 pub(super) const BUSY: u32 = 0;
 pub(super) const BOUND: u32 = 1;
-pub(super) const JOINED: u32 = 2;
-pub(super) const PATH_LEN: u32 = 3;
+pub(super) const JOINED_PINS: u32 = 2;
+pub(super) const PATH_CELLS: u32 = 3;
 /// Number of a net's words.
 pub const NET_WORDS: u32 = 4;
 /// Which of a net's words says how many of its pins are joined.
-pub const NET_JOINED: u32 = JOINED;
+pub const NET_JOINED_PINS: u32 = JOINED_PINS;
 /// Which of a net's words says how long its paths are.
-pub const NET_PATH_LEN: u32 = PATH_LEN;
+pub const NET_PATH_CELLS: u32 = PATH_CELLS;
 
 /// What a block is to do.
 #[derive(Clone, Copy)]
@@ -49,7 +49,7 @@ pub(super) const PRIORITY: u32 = 4;
 /// How often a block looks in vain among its own slots before it looks among another block's.
 const PATIENCE: u32 = 32;
 
-impl<L: Label> Problem<'_, L> {
+impl<L: PathCost> Problem<'_, L> {
     /// Words of slots that belong to each block.
     #[inline(always)]
     fn words_per_block(&self) -> u32 {
@@ -140,7 +140,7 @@ impl<L: Label> Problem<'_, L> {
     #[inline(always)]
     pub(super) fn take(&self, net: u32, slot: u32, priority: u32) -> bool {
         let word = self.word_of(slot);
-        // A word that is not active is left as it is: who leads the net may look at it, and nothing would hold that up.
+        // A word that is not active is left as it is: the block that advances the net may look at it, and nothing would hold that up.
         let taken = self.pending.atomic_cas(word, priority, NOTHING) == priority;
         let locked = self.locks.atomic_exch(slot, 1) != 0;
         // planted: route-take-fence
@@ -235,7 +235,7 @@ impl<L: Label> Problem<'_, L> {
     }
 
     /// Keeps a net from being done until [`release`](Self::release): there is one hold for each of its slots that is active, one for
-    /// each that is taken, and one of whoever leads it.
+    /// each that is taken, and one of the block that advances it.
     #[inline(always)]
     pub(super) fn hold(&self, net: u32) {
         self.net_words.atomic_add(net * NET_WORDS + BUSY, 1);

@@ -3,9 +3,9 @@
 use cuda_std::prelude::*;
 
 use super::layout::{Area, BLOCK, EAST, NORTH, PATCH, SOUTH, TILE, Tiling, WEST};
-use super::patch::{Row, Seat, each};
+use super::patch::{PatchIndex, Row, each};
 use super::rims::Beyond;
-use super::{Label, Problem, Shared};
+use super::{PathCost, Problem, Shared};
 
 /// Where words of [`Shared::words`] are that this file uses.
 const AT: u32 = 2;
@@ -15,7 +15,7 @@ const COUNT: u32 = 3;
 ///
 /// Tile by tile: all threads find each cell's way on, then one follows them.
 #[inline(always)]
-pub(super) fn retrace<L: Label, const LAYERED: bool>(
+pub(super) fn retrace<L: PathCost, const LAYERED: bool>(
     problem: &Problem<'_, L>,
     shared: &Shared<L>,
     area: Area,
@@ -23,14 +23,14 @@ pub(super) fn retrace<L: Label, const LAYERED: bool>(
     start: u32,
 ) -> u32 {
     let tiling = problem.tiling;
-    let seat = Seat::mine(tiling);
+    let patch = PatchIndex::mine(tiling);
     let t = thread::thread_idx_x();
     let ways = shared.exchange.ways();
     let (mut at, mut end) = (at, start);
     loop {
         let slot = at / TILE;
         let tile = area.tile_of(slot);
-        shared.beyond.read(problem, area, slot, tile, seat);
+        shared.beyond.read(problem, area, slot, tile, patch);
         thread::sync_threads();
         write_ways::<L, LAYERED>(problem, slot, tile, &shared.beyond, ways);
         thread::sync_threads();
@@ -92,7 +92,7 @@ fn next_label(
 /// Four cells side by side at a time, with what is around them from memory: in registers, all of it would leave too few for the
 /// rest. What lies outside of the net's window is unreached, so that no label comes from there.
 #[inline(always)]
-fn write_ways<L: Label, const LAYERED: bool>(
+fn write_ways<L: PathCost, const LAYERED: bool>(
     problem: &Problem<'_, L>,
     slot: u32,
     tile: (u32, u32),

@@ -3,8 +3,8 @@
 use cuda_std::prelude::*;
 
 use super::layout::{Area, EAST, NORTH, SOUTH, Tiling, WEST};
-use super::patch::{Block4, Edges, Row, Seat, across, each};
-use super::{Label, Problem};
+use super::patch::{Block4, Edges, PatchIndex, Row, across, each};
+use super::{PathCost, Problem};
 
 /// The labels beyond the sides of a tile, in shared memory: each patch at a side has put those there that it asks for.
 pub(super) struct Beyond<L> {
@@ -12,29 +12,29 @@ pub(super) struct Beyond<L> {
     pub(super) tiling: Tiling,
 }
 
-impl<L: Label> Beyond<L> {
+impl<L: PathCost> Beyond<L> {
     /// Lowers a patch's labels to what those beyond the tile's sides give.
     #[inline(always)]
-    pub(super) fn take_in(&self, labels: &mut Block4<L>, edges: &Edges, seat: Seat) {
-        let row = |side: u32| L::load_shared_row(self.rims, seat.on_rim(self.tiling, side));
-        if seat.is_at(WEST) {
+    pub(super) fn take_in(&self, labels: &mut Block4<L>, edges: &Edges, patch: PatchIndex) {
+        let row = |side: u32| L::load_shared_row(self.rims, patch.on_rim(self.tiling, side));
+        if patch.is_at(WEST) {
             let left = row(WEST);
             each!(
                 I,
                 labels[I][0] = labels[I][0].min(left[I].step(edges.left[I]))
             );
         }
-        if seat.is_at(NORTH) {
+        if patch.is_at(NORTH) {
             across(row(NORTH), &mut labels[0], edges.up);
         }
-        if seat.is_at(EAST) {
+        if patch.is_at(EAST) {
             let right = row(EAST);
             each!(
                 I,
                 labels[I][3] = labels[I][3].min(right[I].step(edges.right[I][3]))
             );
         }
-        if seat.is_at(SOUTH) {
+        if patch.is_at(SOUTH) {
             across(row(SOUTH), &mut labels[3], edges.down[3]);
         }
     }
@@ -59,21 +59,21 @@ impl<L: Label> Beyond<L> {
         area: Area,
         slot: u32,
         tile: (u32, u32),
-        seat: Seat,
+        patch: PatchIndex,
     ) {
         let tiling = self.tiling;
         let one = |side: u32| {
-            if seat.is_at(side) {
+            if patch.is_at(side) {
                 let other = area.beside(slot, tile, side);
                 let mut row = [L::UNREACHED; 4];
                 if other != slot {
                     // planted: route-opposite
-                    let opposite =
-                        seat.on_rim(tiling, side) - tiling.side(side) + tiling.side((side + 2) % 4);
+                    let opposite = patch.on_rim(tiling, side) - tiling.side(side)
+                        + tiling.side((side + 2) % 4);
                     let at = other * tiling.rim() + opposite;
                     each!(I, row[I] = problem.rims.ld_relaxed(at + I as u32, Device));
                 }
-                L::store_shared_row(self.rims, seat.on_rim(tiling, side), row);
+                L::store_shared_row(self.rims, patch.on_rim(tiling, side), row);
             }
         };
         one(WEST);
@@ -86,10 +86,10 @@ impl<L: Label> Beyond<L> {
 /// Publishes the labels along the tile's sides. For each side: the priority of the smallest label that they give beyond it, where
 /// that is less than was read there; or `u32::MAX`.
 #[inline(always)]
-pub(super) fn publish<L: Label>(
+pub(super) fn publish<L: PathCost>(
     problem: &Problem<'_, L>,
     slot: u32,
-    seat: Seat,
+    patch: PatchIndex,
     labels: &Block4<L>,
     edges: &Edges,
     beyond: &Beyond<L>,
@@ -99,8 +99,8 @@ pub(super) fn publish<L: Label>(
     let right = edges.right;
     let one = |side: u32, row: Row<L>, weights: Row<u32>| {
         let mut gives = u32::MAX;
-        if seat.is_at(side) {
-            let on_rim = seat.on_rim(tiling, side);
+        if patch.is_at(side) {
+            let on_rim = patch.on_rim(tiling, side);
             let at = slot * tiling.rim() + on_rim;
             let others = L::load_shared_row(beyond.rims, on_rim);
             each!(I, {

@@ -4,15 +4,16 @@ use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::layout::BLOCK;
-use super::patch::{self, Edges, Seat, each};
-use super::{Label, Problem, Shared, WARPS, queue, rims};
+use super::patch::{self, Edges, PatchIndex, each};
+use super::{PathCost, Problem, Shared, WARPS, queue, rims};
 
-/// Relaxes a slot until nothing changes in it, if it is active. Its net, and whether that is to be led now.
+/// Relaxes a slot until nothing changes in it, if it is active. Gives its net, and whether this block is
+/// to advance the net now.
 #[inline(always)]
-pub(super) fn settle<L: Label, const LAYERED: bool>(
+pub(super) fn settle<L: PathCost, const LAYERED: bool>(
     problem: &Problem<'_, L>,
     shared: &Shared<L>,
-    seat: Seat,
+    patch: PatchIndex,
     slot: u32,
 ) -> (u32, bool) {
     let t = thread::thread_idx_x();
@@ -30,7 +31,7 @@ pub(super) fn settle<L: Label, const LAYERED: bool>(
         problem.tiling,
         area.bounds(),
         tile,
-        seat,
+        patch,
     );
     if t == 0 {
         let taken = problem.take(net, slot, shared.words.ld(queue::PRIORITY));
@@ -40,8 +41,8 @@ pub(super) fn settle<L: Label, const LAYERED: bool>(
     if shared.words.ld(1u32) == 0 {
         return (net, false);
     }
-    let mut labels = patch::load(problem, slot, seat);
-    // Whoever leads the net may have set labels in the tile itself.
+    let mut labels = patch::load(problem, slot, patch);
+    // The block that advances the net may have set labels in the tile itself.
     let mut fell = shared.words.ld(queue::PRIORITY) == 0;
     let mut rest = u32::MAX;
     loop {
@@ -49,16 +50,16 @@ pub(super) fn settle<L: Label, const LAYERED: bool>(
         let area = problem.areas.ld(net);
         shared
             .beyond
-            .read(problem, area, slot, area.tile_of(slot), seat);
+            .read(problem, area, slot, area.tile_of(slot), patch);
         let before = labels;
-        shared.beyond.take_in(&mut labels, &edges, seat);
+        shared.beyond.take_in(&mut labels, &edges, patch);
         patch::relax(&mut labels, &edges);
         // With layers or wide labels there are no registers to keep them: what did not change is stored again.
         let unknown = LAYERED || size_of::<L>() > 4;
         fell |= unknown || patch::differ(&labels, &before);
         // It only falls while the slot is taken.
         let bound = problem.bound(net);
-        let left = relax_tile::<L, LAYERED>(problem, shared, seat, &mut labels, &edges, bound);
+        let left = relax_tile::<L, LAYERED>(problem, shared, patch, &mut labels, &edges, bound);
         fell |= left.fell;
         rest = rest.min(left.rest);
         // What has come meanwhile costs least now.
@@ -74,9 +75,9 @@ pub(super) fn settle<L: Label, const LAYERED: bool>(
     }
     if thread::sync_threads_or(fell) {
         if fell {
-            patch::store(problem, slot, seat, &labels);
+            patch::store(problem, slot, patch, &labels);
         }
-        let gives = rims::publish(problem, slot, seat, &labels, &edges, &shared.beyond);
+        let gives = rims::publish(problem, slot, patch, &labels, &edges, &shared.beyond);
         let least = |of: u32, value: u32| {
             let least = warp::warp_reduce_min(FULL_MASK, value);
             if t.is_multiple_of(WARP_SIZE) {
@@ -121,10 +122,10 @@ struct Left {
 /// A warp has two whole rows of patches of a tile of one layer: its labels come from itself and from the warps before and after.
 /// While none of these changes it only waits.
 #[inline(always)]
-fn relax_tile<L: Label, const LAYERED: bool>(
+fn relax_tile<L: PathCost, const LAYERED: bool>(
     problem: &Problem<'_, L>,
     shared: &Shared<L>,
-    seat: Seat,
+    patch: PatchIndex,
     labels: &mut patch::Block4<L>,
     edges: &Edges,
     bound: u32,
@@ -160,7 +161,7 @@ fn relax_tile<L: Label, const LAYERED: bool>(
         if LAYERED || warp_changed || before | after != 0 {
             let before = *labels;
             let exchange = &shared.exchange;
-            exchange.take_in::<LAYERED>(problem, labels, edges, seat, turn);
+            exchange.take_in::<LAYERED>(problem, labels, edges, patch, turn);
             patch::relax(labels, edges);
             let differs = if LAYERED {
                 exchange.differs(labels)
@@ -186,7 +187,7 @@ fn relax_tile<L: Label, const LAYERED: bool>(
 
 /// Notes the labels of a slot's pins that are not joined, and lowers the net's bound to them: theirs will be no larger.
 #[inline(always)]
-fn note_pins<L: Label>(problem: &Problem<'_, L>, net: u32, slot: u32) {
+fn note_pins<L: PathCost>(problem: &Problem<'_, L>, net: u32, slot: u32) {
     let end = problem.slot_records.ld(slot + 1).first_cell;
     let mut i = problem.slot_records.ld(slot).first_cell + thread::thread_idx_x();
     while i < end {

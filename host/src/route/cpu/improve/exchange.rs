@@ -54,7 +54,7 @@ struct Reached {
 
 /// A part of the tree while it is in pieces.
 struct Part {
-    number: u32,
+    id: u32,
     cells: Vec<u32>,
 }
 
@@ -239,13 +239,13 @@ impl<'a> Exchange<'a> {
             self.set_path(&path);
             let other = self.parts[path[0] as usize];
             part.cells.extend(&path);
-            if let Some(at) = parts.iter().position(|part| part.number == other) {
+            if let Some(at) = parts.iter().position(|part| part.id == other) {
                 let (mut small, mut large) = (part, parts.swap_remove(at));
                 if small.cells.len() > large.cells.len() {
                     std::mem::swap(&mut small, &mut large);
                 }
                 for &cell in small.cells.iter().chain(&path) {
-                    self.parts[cell as usize] = large.number;
+                    self.parts[cell as usize] = large.id;
                 }
                 large.cells.append(&mut small.cells);
                 parts.push(large);
@@ -291,7 +291,7 @@ impl<'a> Exchange<'a> {
             self.last_part += 1;
             self.parts[seed as usize] = self.last_part;
             let part = Part {
-                number: self.last_part,
+                id: self.last_part,
                 cells: vec![seed],
             };
             open.push((part, 0));
@@ -307,12 +307,12 @@ impl<'a> Exchange<'a> {
                     continue;
                 };
                 *next += 1;
-                let number = part.number;
+                let id = part.id;
                 let joined = self.group_of.get(&cell);
                 let joined = joined.map_or(&[][..], |&group| &self.groups[group]);
                 for near in self.tree_neighbours(cell).chain(joined.iter().copied()) {
-                    if self.parts[near as usize] != number {
-                        self.parts[near as usize] = number;
+                    if self.parts[near as usize] != id {
+                        self.parts[near as usize] = id;
                         open[i].0.cells.push(near);
                     }
                 }
@@ -336,14 +336,14 @@ impl<'a> Exchange<'a> {
         self.border.clear();
         let mut found = None;
         for &cell in &part.cells {
-            self.reach_from(cell, 0, part.number, &mut limit, &mut found);
+            self.reach_from(cell, 0, part.id, &mut limit, &mut found);
         }
         while let Some(Reverse((cost, cell))) = self.border.pop() {
             if cost >= limit {
                 break;
             }
             if cost == self.reached[cell as usize].cost {
-                self.reach_from(cell, cost, part.number, &mut limit, &mut found);
+                self.reach_from(cell, cost, part.id, &mut limit, &mut found);
             }
         }
         let mut at = found?;

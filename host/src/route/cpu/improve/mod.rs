@@ -38,14 +38,14 @@ pub(crate) fn improve(grid: &RoutingGrid, nets: &[Net], plain: Vec<Route>) -> Re
             return Ok(Joined::default());
         }
         let corner = net.window.map_or((0, 0), |window| (window.x, window.y));
-        let number = |cell: Cell| {
-            part.number(Cell {
+        let index = |cell: Cell| {
+            part.index(Cell {
                 x: cell.x - corner.0,
                 y: cell.y - corner.1,
                 ..cell
             })
         };
-        let edges: Vec<Edge> = plain.edges().map(|(a, b)| (number(a), number(b))).collect();
+        let edges: Vec<Edge> = plain.edges().map(|(a, b)| (index(a), index(b))).collect();
         let reached: Vec<Vec<u32>> = pins
             .iter()
             .enumerate()

@@ -1,7 +1,7 @@
 //! Nets that are routed at the same time: fields grow, pins are joined, and what is left goes on.
 
 use trazar_kernels::route::fields::{
-    self, Field, FieldNet, GRAIN, JOINED, NET_WORDS, Nearness, Place, Seed,
+    self, CellXy, DistanceBound, Field, FieldNet, GRAIN, NET_WORDS, Nearness, Seed,
 };
 use trazar_kernels::route::tiles::{JoinedPin, Span};
 
@@ -34,11 +34,11 @@ pub(super) struct Batch {
     /// As the kernels take them.
     nets: Vec<FieldNet>,
     fields: Vec<Field>,
-    pin_cells: Vec<Place>,
+    pin_cells: Vec<CellXy>,
     /// The pins whose fields are to be grown.
     grown: Vec<Seed>,
     /// The cells that become part of trees.
-    added: Vec<Place>,
+    added: Vec<CellXy>,
     /// Cells of all fields; with those of fields that were replaced.
     entries: u64,
     tree_words: u64,
@@ -50,10 +50,10 @@ pub(super) struct Batch {
 
 /// What the kernels of a batch work on.
 struct DeviceState<G: Gpu> {
-    pin_cells: G::Buffer<Place>,
+    pin_cells: G::Buffer<CellXy>,
     tree: G::Buffer<u32>,
     entries: G::Buffer<u32>,
-    bids: G::Buffer<u32>,
+    distance_bounds: G::Buffer<DistanceBound>,
     starts: G::Buffer<u32>,
     net_words: G::Buffer<u32>,
     joined: G::Buffer<JoinedPin>,
@@ -73,19 +73,19 @@ impl Batch {
                 && most_cells <= limits.cells(most_pins)
     }
 
-    pub(super) fn add(&mut self, number: usize, net: &Net, plan: &Plan) {
+    pub(super) fn add(&mut self, index: usize, net: &Net, plan: &Plan) {
         let window = plan.window;
         let first_pin = self.fields.len() as u32;
         let boxes = std::iter::once(PinBox::default()).chain(plan.boxes.iter().copied());
         for (pin, pin_box) in net.pins.iter().zip(boxes) {
             let first_cell = self.pin_cells.len() as u32;
-            let places = pin.cells.iter().map(|cell| Place {
+            let places = pin.cells.iter().map(|cell| CellXy {
                 x: cell.x,
                 y: cell.y,
             });
             self.pin_cells.extend(places);
             let mut field = Field {
-                place: self.pin_cells[first_cell as usize],
+                cell: self.pin_cells[first_cell as usize],
                 first_cell,
                 end_cell: self.pin_cells.len() as u32,
                 ..Field::default()
@@ -126,7 +126,7 @@ impl Batch {
         self.path_cells += cells + net.pins.len() as u64;
         self.nets.push(area);
         self.members.push(Member {
-            net: number,
+            net: index,
             window,
             rooms: vec![plan.room; net.pins.len()],
             searches: 0,
@@ -215,7 +215,7 @@ impl Batch {
             tree: gpu.alloc_zeroed(self.tree_words as usize)?,
             entries: gpu.alloc(room as usize)?,
             // Those of first pins stay so.
-            bids: gpu.upload(&vec![JOINED; pins])?,
+            distance_bounds: gpu.upload(&vec![DistanceBound::JOINED; pins])?,
             starts: gpu.alloc_zeroed(pins)?,
             net_words: gpu.alloc(self.nets.len() * NET_WORDS as usize)?,
             joined: gpu.alloc_zeroed(pins)?,
@@ -247,7 +247,7 @@ impl Batch {
                     grown.view(),
                     state.tree.view(),
                     state.entries.view_mut(),
-                    state.bids.view_mut(),
+                    state.distance_bounds.view_mut(),
                     state.starts.view_mut(),
                     grid.tiling(),
                 )
@@ -268,7 +268,7 @@ impl Batch {
                 added.view(),
                 state.tree.view_mut(),
                 state.entries.view(),
-                state.bids.view_mut(),
+                state.distance_bounds.view_mut(),
                 state.starts.view_mut(),
                 state.net_words.view_mut(),
                 state.joined.view_mut(),
@@ -312,10 +312,10 @@ impl Batch {
                 let end = (span.to + record.end) as usize;
                 // The kernel begins on the tree.
                 let path = cells[start..end].iter().rev();
-                let path = path.map(|&number| {
+                let path = path.map(|&index| {
                     Cell::at(
-                        window.x + number % window.width,
-                        window.y + number / window.width,
+                        window.x + index % window.width,
+                        window.y + index / window.width,
                     )
                 });
                 member.push((record.pin - net.first_pin) as usize, record.cost, path);
@@ -335,7 +335,7 @@ impl Batch {
         room: u64,
         state: &mut DeviceState<G>,
     ) -> Result<()> {
-        let mut bids = state.bids.to_vec()?;
+        let mut distance_bounds = state.distance_bounds.to_vec()?;
         let mut searched = Vec::new();
         for i in 0..self.members.len() {
             self.nets[i].first_added = 0;
@@ -343,15 +343,15 @@ impl Batch {
             if self.members[i].state != State::Open {
                 continue;
             }
-            let wider = self.wider_boxes(i, &bids, nets, limits, room);
+            let wider = self.wider_boxes(i, &distance_bounds, nets, limits, room);
             if !wider.is_empty() {
                 for (pin, pin_room, pin_box) in wider {
-                    let number = self.nets[i].first_pin + pin as u32;
-                    pin_box.set(&mut self.fields[number as usize], self.entries);
+                    let index = self.nets[i].first_pin + pin as u32;
+                    pin_box.set(&mut self.fields[index as usize], self.entries);
                     self.entries += pin_box.cells();
                     self.members[i].rooms[pin] = pin_room;
                     self.grown.push(Seed {
-                        pin: number,
+                        pin: index,
                         net: i as u32,
                     });
                 }
@@ -394,33 +394,33 @@ impl Batch {
                 member.state = State::Whole;
                 continue;
             };
-            let place = |cell: &Cell| Place {
+            let xy = |cell: &Cell| CellXy {
                 x: cell.x,
                 y: cell.y,
             };
             self.nets[i].first_added = self.added.len() as u32;
             let cells = path.cells.iter().chain(&net.pins[pin].cells);
             // planted: field-added
-            self.added.extend(cells.map(place));
+            self.added.extend(cells.map(xy));
             self.nets[i].end_added = self.added.len() as u32;
-            bids[self.nets[i].first_pin as usize + pin] = JOINED;
+            distance_bounds[self.nets[i].first_pin as usize + pin] = DistanceBound::JOINED;
             member.by_searches += 1;
             member.push(pin, path.cost, path.cells.iter().copied());
         }
-        state.bids.write(&bids)
+        state.distance_bounds.write(&distance_bounds)
     }
 
     /// The pins of a net whose boxes are to be larger, how far they go beyond them then, and the boxes; none if a search is better.
     fn wider_boxes(
         &self,
         i: usize,
-        bids: &[u32],
+        distance_bounds: &[DistanceBound],
         nets: &[Net],
         limits: &Limits,
         room: u64,
     ) -> Vec<(usize, u32, PinBox)> {
         let (member, net) = (&self.members[i], &self.nets[i]);
-        let nearness = |pin: usize| Nearness::of(bids[net.first_pin as usize + pin]);
+        let nearness = |pin: usize| distance_bounds[net.first_pin as usize + pin].nearness();
         let known = member.open().filter_map(|pin| match nearness(pin) {
             Nearness::At(distance) => Some(distance),
             _ => None,

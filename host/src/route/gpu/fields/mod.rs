@@ -37,7 +37,7 @@ pub(super) fn route<G: Gpu>(
     if unfit.is_none() {
         let limits = Limits::of(gpu);
         let mut batch = Batch::default();
-        for (number, (net, &window)) in nets.iter().zip(windows).enumerate() {
+        for (index, (net, &window)) in nets.iter().zip(windows).enumerate() {
             if net.pins.len() < 2 {
                 continue;
             }
@@ -46,9 +46,9 @@ pub(super) fn route<G: Gpu>(
                     if !batch.has_room_for(&plan, &limits) {
                         std::mem::take(&mut batch).route(gpu, grid, nets, &limits, &mut found)?;
                     }
-                    batch.add(number, net, &plan);
+                    batch.add(index, net, &plan);
                 }
-                Err(fallback) => found[number] = Found::Nothing(Some(fallback)),
+                Err(fallback) => found[index] = Found::Nothing(Some(fallback)),
             }
         }
         batch.route(gpu, grid, nets, &limits, &mut found)?;

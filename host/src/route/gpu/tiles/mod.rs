@@ -3,7 +3,7 @@
 mod plan;
 mod run;
 
-use trazar_kernels::route::tiles::{self, Label, Span};
+use trazar_kernels::route::tiles::{self, PathCost, Span};
 
 use super::grid::DeviceGrid;
 use crate::error::{Error, Result};
@@ -57,7 +57,7 @@ fn route_plan<G: Gpu>(
             return Ok(routes);
         }
     }
-    plan.check_wide()?;
+    plan.check_u64()?;
     let state = State::<G, u64>::run(gpu, grid, plan)?;
     let routes = state.routes(gpu, nets, plan)?;
     if state.is_complete(gpu, grid, plan, &routes)? {
@@ -134,7 +134,7 @@ pub(super) fn distances<G: Gpu>(
             return state.distances(gpu, tiling);
         }
     }
-    plan.check_wide()?;
+    plan.check_u64()?;
     let state = State::<G, u64>::run(gpu, grid, &plan)?;
     if state.left_out(gpu, grid, &plan)?.contains(&1) {
         return Err(too_far());

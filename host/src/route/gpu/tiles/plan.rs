@@ -82,22 +82,22 @@ impl Plan {
             end_cell: pin_cells as u32,
             first_path: self.path_cells,
         };
-        for (pin, number) in net.pins.iter().zip(first_pin..) {
+        for (pin, index) in net.pins.iter().zip(first_pin..) {
             for cell in &pin.cells {
                 let tile = (cell.y / tiling.rows() - tile_y) * tiles_x
                     + (cell.x / tiling.columns() - tile_x);
                 let place = tiling.place(cell.x, cell.y, cell.layer);
                 self.pin_cells.push(PinCell {
                     label: (area.first_slot + tile) * TILE + place,
-                    pin: number,
+                    pin: index,
                     rank: self.pin_cells.len() as u32 - first_cell,
                 });
             }
             self.pin_starts.push(self.pin_cells.len() as u32);
         }
-        let number = self.areas.len() as u32;
+        let index = self.areas.len() as u32;
         let slot = Slot {
-            net: number,
+            net: index,
             first_cell: 0,
         };
         self.slots.extend((0..slots).map(|_| slot));
@@ -107,7 +107,7 @@ impl Plan {
     }
 
     /// Refuses windows with more cells than labels of 64 bits can count steps over free edges through.
-    pub(super) fn check_wide(&self) -> Result<()> {
+    pub(super) fn check_u64(&self) -> Result<()> {
         let cells = |area: &Area| {
             let cells = u64::from(area.right - area.left) * u64::from(area.bottom - area.top);
             cells * u64::from(self.tiling.layers)
@@ -115,7 +115,7 @@ impl Plan {
         if self
             .areas
             .iter()
-            .all(|area| cells(area) <= tiles::MAX_WIDE_CELLS)
+            .all(|area| cells(area) <= tiles::MAX_U64_CELLS)
         {
             return Ok(());
         }
@@ -144,8 +144,8 @@ impl Plan {
             first_cell: 0,
         });
         let mut cell = 0;
-        for (slot, number) in self.slots.iter_mut().zip(0u64..) {
-            let before = |cell: &PinCell| u64::from(cell.label / TILE) < number;
+        for (slot, index) in self.slots.iter_mut().zip(0u64..) {
+            let before = |cell: &PinCell| u64::from(cell.label / TILE) < index;
             while self.pin_cells.get(cell).is_some_and(before) {
                 cell += 1;
             }

@@ -2,8 +2,8 @@
 
 use cuda_std::{Pod, View, ViewMut};
 use trazar_kernels::route::tiles::{
-    self, Area, JoinedPin, Label, NET_JOINED, NET_PATH_LEN, NET_WORDS, PinCell, Slot, Span, TILE,
-    Tiling,
+    self, Area, JoinedPin, NET_JOINED_PINS, NET_PATH_CELLS, NET_WORDS, PathCost, PinCell, Slot,
+    Span, TILE, Tiling,
 };
 
 use super::plan::Plan;
@@ -24,7 +24,7 @@ pub(super) struct State<G: Gpu, L: Pod> {
     paths: G::Buffer<u32>,
 }
 
-impl<G: Gpu, L: Labelled> State<G, L> {
+impl<G: Gpu, L: PathCostKernels> State<G, L> {
     /// Routes the nets.
     pub(super) fn run(gpu: &G, grid: &DeviceGrid<G>, plan: &Plan) -> Result<Self> {
         let tiling = grid.tiling();
@@ -111,7 +111,7 @@ impl<G: Gpu, L: Labelled> State<G, L> {
             .map(|(words, area)| {
                 let to = sum;
                 // At most `plan.path_cells`.
-                sum += words[NET_PATH_LEN as usize];
+                sum += words[NET_PATH_CELLS as usize];
                 Span {
                     from: area.first_path,
                     to,
@@ -123,8 +123,9 @@ impl<G: Gpu, L: Labelled> State<G, L> {
         let routes = nets.iter().zip(&plan.areas).zip(&words).zip(&spans);
         let routes = routes.map(|(((net, area), words), span)| {
             let joined = joined[area.first_pin as usize..].iter();
-            let joined = joined.take(words[NET_JOINED as usize] as usize);
-            let labels = cells[span.to as usize..][..words[NET_PATH_LEN as usize] as usize].iter();
+            let joined = joined.take(words[NET_JOINED_PINS as usize] as usize);
+            let labels =
+                cells[span.to as usize..][..words[NET_PATH_CELLS as usize] as usize].iter();
             Route::new(
                 net,
                 joined
@@ -193,8 +194,8 @@ impl<G: Gpu, L: Labelled> State<G, L> {
 }
 
 /// A type of labels, with its kernels.
-pub(super) trait Labelled: Label {
-    /// [`Label::UNREACHED`] as words, the lower first; twice if it is one.
+pub(super) trait PathCostKernels: PathCost {
+    /// [`PathCost::UNREACHED`] as words, the lower first; twice if it is one.
     const UNREACHED_WORDS: [u32; 2];
 
     /// Launches the kernel that routes.
@@ -240,9 +241,9 @@ pub(super) trait Labelled: Label {
     ) -> Result<()>;
 }
 
-macro_rules! labelled {
+macro_rules! path_cost_kernels {
     ($($label:ty: $words:expr, $tiles:ident, $layers:ident, $too_far:ident, $gather:ident;)*) => {$(
-        impl Labelled for $label {
+        impl PathCostKernels for $label {
             const UNREACHED_WORDS: [u32; 2] = $words;
 
             unsafe fn launch_route<G: Gpu>(
@@ -302,8 +303,8 @@ macro_rules! labelled {
         }
     )*};
 }
-labelled! {
+path_cost_kernels! {
     u32: [u32::UNREACHED; 2], route_tiles, route_layers, find_too_far, gather_distances;
-    u64: [u64::UNREACHED as u32, (u64::UNREACHED >> 32) as u32], route_tiles_wide, route_layers_wide, find_too_far_wide,
-        gather_distances_wide;
+    u64: [u64::UNREACHED as u32, (u64::UNREACHED >> 32) as u32], route_tiles_u64, route_layers_u64, find_too_far_u64,
+        gather_distances_u64;
 }

@@ -1,19 +1,20 @@
-//! Leading a net: whoever finds its labels final joins the nearest pin, and marks what that changes.
+//! Advancing a net: the block that finds its labels final joins the nearest pin, and marks the slots
+//! that this changes.
 
 use cuda_std::prelude::*;
 
 use super::layout::{Area, BLOCK, JoinedPin, TILE};
 use super::nearest::nearest;
-use super::queue::{BOUND, JOINED, NET_WORDS, OPEN, PATH_LEN};
+use super::queue::{BOUND, JOINED_PINS, NET_WORDS, OPEN, PATH_CELLS};
 use super::retrace::retrace;
-use super::{Label, Problem, Shared};
+use super::{PathCost, Problem, Shared};
 
 /// Joins pins of a net until labels have to fall first, or no pin is left. For a whole block; the net is held by it.
 ///
 /// Once no slot is active, labels up to the net's bound are final. So the nearest pin is the nearest for good when no slot waits with a
 /// label as near.
 #[inline(always)]
-pub(super) fn lead<L: Label, const LAYERED: bool>(
+pub(super) fn advance<L: PathCost, const LAYERED: bool>(
     problem: &Problem<'_, L>,
     shared: &Shared<L>,
     net: u32,
@@ -46,12 +47,12 @@ pub(super) fn lead<L: Label, const LAYERED: bool>(
         } else if pin == area.end_pin {
             return finish(problem);
         } else {
-            let start = problem.net_words.ld(words + PATH_LEN);
+            let start = problem.net_words.ld(words + PATH_CELLS);
             let end = retrace::<L, LAYERED>(problem, shared, area, cell.label, start);
             if t == 0 {
-                let count = problem.net_words.ld(words + JOINED);
-                problem.net_words.st(words + JOINED, count + 1);
-                problem.net_words.st(words + PATH_LEN, end);
+                let count = problem.net_words.ld(words + JOINED_PINS);
+                problem.net_words.st(words + JOINED_PINS, count + 1);
+                problem.net_words.st(words + PATH_CELLS, end);
                 let joined = JoinedPin {
                     cost: label.cost(),
                     pin,
@@ -72,7 +73,7 @@ pub(super) fn lead<L: Label, const LAYERED: bool>(
 
 /// A net is done. For a whole block.
 #[inline(always)]
-fn finish<L: Label>(problem: &Problem<'_, L>) {
+fn finish<L: PathCost>(problem: &Problem<'_, L>) {
     if thread::thread_idx_x() == 0 {
         thread::device_fence();
         // planted: route-finish-open
@@ -82,7 +83,7 @@ fn finish<L: Label>(problem: &Problem<'_, L>) {
 
 /// Lets the slots that are active go on; whether they are all done already, and the net is held again. For a whole block.
 #[inline(always)]
-fn release<L: Label>(problem: &Problem<'_, L>, shared: &Shared<L>, net: u32) -> bool {
+fn release<L: PathCost>(problem: &Problem<'_, L>, shared: &Shared<L>, net: u32) -> bool {
     // What all threads have marked comes before.
     thread::sync_threads();
     if thread::thread_idx_x() == 0 {
@@ -100,7 +101,7 @@ fn release<L: Label>(problem: &Problem<'_, L>, shared: &Shared<L>, net: u32) -> 
 
 /// Makes a path and the cells of a pin the tree's, and their slots active, with a new bound.
 #[inline(always)]
-fn add_to_tree<L: Label>(
+fn add_to_tree<L: PathCost>(
     problem: &Problem<'_, L>,
     net: u32,
     area: Area,
@@ -150,7 +151,7 @@ fn add_to_tree<L: Label>(
 
 /// Sets the net's bound. For one thread.
 #[inline(always)]
-fn set_bound<L: Label>(problem: &Problem<'_, L>, net: u32, bound: u32) {
+fn set_bound<L: PathCost>(problem: &Problem<'_, L>, net: u32, bound: u32) {
     problem
         .net_words
         .atomic_exch(net * NET_WORDS + BOUND, bound);
@@ -158,7 +159,7 @@ fn set_bound<L: Label>(problem: &Problem<'_, L>, net: u32, bound: u32) {
 
 /// Wakes the slots that wait with labels up to the net's bound; whether any is active.
 #[inline(always)]
-fn wake_up_to<L: Label>(problem: &Problem<'_, L>, net: u32, area: Area, bound: u32) -> bool {
+fn wake_up_to<L: PathCost>(problem: &Problem<'_, L>, net: u32, area: Area, bound: u32) -> bool {
     let t = thread::thread_idx_x();
     let end = area.first_slot + area.tiles_x * area.tiles_y;
     let mut any = false;

@@ -7,9 +7,9 @@ use cuda_std::{Atomic, warp::WarpShuffleValue};
 
 /// A label. Labels are compared as numbers; a label of a neighbour and the weight of the edge between give a candidate.
 ///
-/// Nothing wraps: no candidate of a label up to [`UNREACHED`](Label::UNREACHED) passes the type's range, and a candidate over a blocked edge, or of
+/// Nothing wraps: no candidate of a label up to [`UNREACHED`](PathCost::UNREACHED) passes the type's range, and a candidate over a blocked edge, or of
 /// an unreached cell, is no less than `UNREACHED`, so that it never replaces a label.
-pub trait Label: Pod + Atomic + WarpShuffleValue + Ord {
+pub trait PathCost: Pod + Atomic + WarpShuffleValue + Ord {
     /// No path reaches the cell, or its cost is too large for the label.
     const UNREACHED: Self;
     /// The cell is on the tree.
@@ -19,7 +19,7 @@ pub trait Label: Pod + Atomic + WarpShuffleValue + Ord {
     /// The weight of an edge that is blocked, or is none.
     const BLOCKED: u32;
 
-    /// A weight as it is stored, where that of a blocked edge is `u32::MAX`, for [`step`](Label::step). One that no label can
+    /// A weight as it is stored, where that of a blocked edge is `u32::MAX`, for [`step`](PathCost::step). One that no label can
     /// hold is blocked.
     fn weight(stored: u32) -> u32;
 
@@ -56,7 +56,7 @@ pub trait Label: Pod + Atomic + WarpShuffleValue + Ord {
 }
 
 /// The cost alone, below 2³¹ - 1: for grids without edges of weight 0.
-impl Label for u32 {
+impl PathCost for u32 {
     const UNREACHED: Self = u32::MAX >> 1;
     const TREE: Self = 0;
     const COSTS: Range<u64> = 0..Self::UNREACHED as u64;
@@ -64,7 +64,7 @@ impl Label for u32 {
 
     #[inline(always)]
     fn weight(stored: u32) -> u32 {
-        stored.min(<Self as Label>::BLOCKED)
+        stored.min(<Self as PathCost>::BLOCKED)
     }
 
     #[inline(always)]
@@ -116,14 +116,14 @@ impl Label for u32 {
 /// Bits of the steps in a label of 64 bits.
 const STEP_BITS: u32 = 28;
 /// The most cells of a net's window whose labels have 64 bits: a path has fewer steps.
-pub const MAX_WIDE_CELLS: u64 = 1 << STEP_BITS;
+pub const MAX_U64_CELLS: u64 = 1 << STEP_BITS;
 
 /// The cost, below 2³⁵, and in the lowest 28 bits the steps: how many edges of weight 0 a cell is, at least, from one that an edge
 /// of more than 0 brings nearer to the tree, or that is on the tree.
 ///
 /// The smallest label is that of the cheapest path, and of those with fewest steps: a step over an edge of more than 0 ends the
 /// steps, and one of 0 adds one, so that a smaller label never gives a larger candidate.
-impl Label for u64 {
+impl PathCost for u64 {
     const UNREACHED: Self = 1 << 63;
     const TREE: Self = 0;
     const COSTS: Range<u64> = 0..Self::UNREACHED >> STEP_BITS;
@@ -140,7 +140,7 @@ impl Label for u64 {
         match weight {
             // planted: route-steps
             0 => self.wrapping_add(1),
-            <Self as Label>::BLOCKED => Self::UNREACHED,
+            <Self as PathCost>::BLOCKED => Self::UNREACHED,
             _ => further,
         }
     }
