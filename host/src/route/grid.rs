@@ -22,17 +22,17 @@ pub enum Direction {
     Vertical,
 }
 
-/// A grid of cells in one or more layers. Neighbours to the left and right, above and below on the picture (x right, y down), and
-/// through a via on the next layers are joined by edges, each with its own weight: what a path pays to take it, in either
-/// direction.
+/// A grid of cells in one or more layers. Neighbours to the left and right, above and below on the
+/// picture (x right, y down), and through a via on the next layers are joined by edges, each with
+/// its own weight: what a path pays to take it, in either direction.
 ///
-/// Cell `(x, y)` of layer `z` has the number `(z · height + y) · width + x`. Weights are whole numbers from 0 to 2³² - 2, or
-/// [`BLOCKED`].
+/// Cell `(x, y)` of layer `z` has the index `(z · height + y) · width + x`. Weights are whole
+/// numbers from 0 to 2³² - 2, or [`BLOCKED`].
 ///
 /// ```
 /// use trazar::route::{Cell, RoutingGrid};
 ///
-/// // The example of the report on maze routing: 3 × 3 cells.
+/// // Cells are (x, y): x to the right, y down.
 /// let right = [24, 26, 47, 13, 70, 2];
 /// let down = [33, 68, 51, 80, 24, 77];
 /// let grid = RoutingGrid::from_edges(3, 3, &right, &down)?;
@@ -42,7 +42,7 @@ pub enum Direction {
 /// ```
 ///
 /// # Memory
-/// 8 bytes a cell, 12 with several layers.
+/// 8 bytes per cell, 12 with several layers.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RoutingGrid {
     width: u32,
@@ -56,7 +56,7 @@ pub struct RoutingGrid {
 }
 
 impl RoutingGrid {
-    /// A grid of one layer, all of whose edges have the weight `weight`.
+    /// A grid of one layer in which every edge has the weight `weight`.
     ///
     /// # Errors
     /// [`Error::EmptyGrid`], [`Error::GridTooLarge`], [`Error::OutOfMemory`].
@@ -64,8 +64,9 @@ impl RoutingGrid {
         Self::from_fn(width, height, |_, _| weight, |_, _| weight)
     }
 
-    /// A grid of one layer from functions of x and y: the weight of the edge from `(x, y)` to the right (asked for
-    /// x < width - 1), and down (for y < height - 1). Row by row, those to the right before those down.
+    /// A grid of one layer from functions of x and y: the weight of the edge from `(x, y)` to the
+    /// right (asked for x < width - 1), and down (for y < height - 1). Row by row, those to the
+    /// right before those down.
     ///
     /// # Errors
     /// Those of [`RoutingGrid::uniform`].
@@ -89,8 +90,9 @@ impl RoutingGrid {
         Ok(grid)
     }
 
-    /// A grid of one layer from its weights, row by row: `right` has `width - 1` weights for each of `height` rows, between
-    /// `(x, y)` and `(x + 1, y)`; `down` has `width` weights for each of `height - 1` rows, between `(x, y)` and `(x, y + 1)`.
+    /// A grid of one layer from its weights, row by row: `right` has `width - 1` weights for each
+    /// of `height` rows, between `(x, y)` and `(x + 1, y)`; `down` has `width` weights for each of
+    /// `height - 1` rows, between `(x, y)` and `(x, y + 1)`.
     ///
     /// # Errors
     /// [`Error::WeightCount`] for other numbers of weights; those of [`RoutingGrid::uniform`].
@@ -113,8 +115,9 @@ impl RoutingGrid {
         Ok(grid)
     }
 
-    /// Puts grids of one layer each on top of each other, the first lowest. `vias` has a weight for each cell of each layer but
-    /// the last, row by row and layer by layer: what a via from it to the next layer costs.
+    /// Puts grids of one layer each on top of each other, the first lowest. `vias` has a weight for
+    /// each cell of each layer but the last, row by row and layer by layer: what a via from it to
+    /// the next layer costs.
     ///
     /// ```
     /// use trazar::route::{Direction, RoutingGrid};
@@ -128,8 +131,9 @@ impl RoutingGrid {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidOption`] for no layers, more than [`MAX_LAYERS`], layers of different sizes, or grids that have several
-    /// layers themselves; [`Error::WeightCount`]; those of [`RoutingGrid::uniform`].
+    /// [`Error::InvalidOption`] for no layers, more than [`MAX_LAYERS`], layers of different sizes,
+    /// or grids that have several layers themselves; [`Error::WeightCount`]; those of
+    /// [`RoutingGrid::uniform`].
     pub fn stack(layers: &[Self], vias: &[u32]) -> Result<Self> {
         let invalid = |what: String| Err(Error::InvalidOption(what));
         let Some(first) = layers.first() else {
@@ -145,7 +149,8 @@ impl RoutingGrid {
             }
             if (layer.width, layer.height) != (width, height) {
                 return invalid(format!(
-                    "layer {i} has {} × {} cells and layer 0 has {width} × {height}: all layers have one size",
+                    "layer {i} has {} × {} cells and layer 0 has {width} × {height}: \
+                     all layers have one size",
                     layer.width, layer.height
                 ));
             }
@@ -165,7 +170,7 @@ impl RoutingGrid {
         Ok(grid)
     }
 
-    /// A grid all of whose edges are blocked.
+    /// A grid in which every edge is blocked.
     pub(crate) fn blocked(width: u32, height: u32, layers: u32) -> Result<Self> {
         let cells = check_size(width.into(), height.into(), layers)?;
         let weights = |cells: usize| -> Result<Vec<u32>> {
@@ -209,10 +214,10 @@ impl RoutingGrid {
         cell.x < self.width && cell.y < self.height && cell.layer < self.layers
     }
 
-    /// The number of `cell`.
+    /// The index of `cell`.
     ///
     /// # Panics
-    /// For a cell outside the grid: [`contains`](Self::contains) tells.
+    /// For a cell outside the grid; [`contains`](Self::contains) says whether it is.
     #[track_caller]
     pub fn index(&self, cell: Cell) -> u32 {
         assert!(
@@ -225,7 +230,7 @@ impl RoutingGrid {
         (cell.layer * self.height + cell.y) * self.width + cell.x
     }
 
-    /// The number of `cell`, or [`Error::CellOutside`].
+    /// The index of `cell`, or [`Error::CellOutside`].
     fn checked_index(&self, cell: Cell) -> Result<usize> {
         if self.contains(cell) {
             return Ok(self.index(cell) as usize);
@@ -238,10 +243,10 @@ impl RoutingGrid {
         })
     }
 
-    /// The cell of a number.
+    /// The cell with an index.
     ///
     /// # Panics
-    /// For a number of [`cell_count`](Self::cell_count) or more.
+    /// For an index of [`cell_count`](Self::cell_count) or more.
     #[track_caller]
     pub fn cell(&self, index: u32) -> Cell {
         assert!(
@@ -295,13 +300,15 @@ impl RoutingGrid {
         &self.down
     }
 
-    /// By cell: the weights of the vias to the next layer, [`BLOCKED`] on the last; empty for one layer.
+    /// By cell: the weights of the vias to the next layer, [`BLOCKED`] on the last; empty for one
+    /// layer.
     pub fn vias(&self) -> &[u32] {
         &self.via
     }
 
-    /// By cell: the weights of the edges to the right, down and of the vias, as [`rights`](Self::rights), [`downs`](Self::downs) and
-    /// [`vias`](Self::vias) have them. Those in the last column, in the last row and on the last layer must stay [`BLOCKED`].
+    /// By cell: the weights of the edges to the right, down and of the vias, as
+    /// [`rights`](Self::rights), [`downs`](Self::downs) and [`vias`](Self::vias) have them. Those
+    /// in the last column, in the last row and on the last layer must stay [`BLOCKED`].
     pub(crate) fn weights_mut(&mut self) -> [&mut [u32]; 3] {
         [&mut self.right, &mut self.down, &mut self.via]
     }
@@ -401,7 +408,8 @@ impl RoutingGrid {
         Ok(())
     }
 
-    /// Blocks all edges that do not run in `direction`: a layer with a preferred direction. Vias stay.
+    /// Blocks all edges that do not run in `direction`: a layer with a preferred direction. Vias
+    /// are left as they are.
     #[must_use]
     pub fn with_direction(mut self, direction: Direction) -> Self {
         match direction {
@@ -411,7 +419,8 @@ impl RoutingGrid {
         self
     }
 
-    /// Two layers out of one: the lower has its edges along x, the upper those along y, and all vias have the weight `via`.
+    /// Two layers out of one: the lower has its edges along x, the upper those along y, and all
+    /// vias have the weight `via`.
     ///
     /// # Panics
     /// For a grid of several layers.
@@ -464,12 +473,13 @@ impl RoutingGrid {
         Ok(part)
     }
 
-    /// The neighbours of a cell and the weights of the edges there, blocked ones left out, in the order in which paths prefer
-    /// them: left, up, right, down, the layer below, the layer above.
+    /// The neighbours of a cell and the weights of the edges there, blocked ones left out, in the
+    /// order in which paths prefer them: left, up, right, down, the layer below, the layer above.
     pub(crate) fn neighbours(&self, index: u32) -> impl Iterator<Item = (u32, u32)> + use<> {
         let (w, n) = (self.width as usize, index as usize);
         let area = w * self.height as usize;
-        // The last cell of a row has no edge to the right, so the one before the first of the next has none either.
+        // The last cell of a row has no edge to the right, so the one before the first of the next
+        // has none either.
         let before = |weights: &[u32], step: usize| {
             let at = n.checked_sub(step)?;
             Some((at as u32, *weights.get(at)?))
@@ -499,7 +509,7 @@ impl std::fmt::Debug for RoutingGrid {
     }
 }
 
-/// Refuses a grid without cells, or with more than can be numbered; gives their number.
+/// Refuses a grid without cells, or with more than 32 bits can index; gives how many it has.
 pub(crate) fn check_size(width: u64, height: u64, layers: u32) -> Result<usize> {
     if width == 0 || height == 0 {
         return Err(Error::EmptyGrid { width, height });

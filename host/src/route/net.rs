@@ -3,8 +3,8 @@
 use crate::error::{Error, Result};
 use crate::geometry::{Cell, Window};
 
-/// A pin: the cells at which a path may reach it. They count as joined to each other already, so that a path may come in at one
-/// and another go on from the next.
+/// A pin: the cells at which a path may reach it. They count as joined to each other already, so
+/// that a path may come in at one and another go on from the next.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Pin {
     /// Its cells, one at least.
@@ -29,7 +29,7 @@ impl From<Cell> for Pin {
 pub struct Net {
     /// The pins, the first of which the tree grows from. The same cell may be in several pins.
     pub pins: Vec<Pin>,
-    /// What the paths stay within; `None` is the whole grid.
+    /// The part of the grid that the paths stay within; `None` is the whole grid.
     pub window: Option<Window>,
 }
 
@@ -77,7 +77,8 @@ impl Net {
             .collect()
     }
 
-    /// The window, or all of a grid of this size; refuses a net, number `net`, that is not on the grid.
+    /// The window, or all of a grid of this size; refuses a net that is not on the grid; `net` is
+    /// its index, for the error.
     ///
     /// # Errors
     /// [`Error::WindowOutside`], [`Error::PinOutside`], [`Error::PinWithoutCells`].

@@ -8,10 +8,10 @@ use super::tree::Route;
 use crate::error::Result;
 use crate::geometry::{Cell, Window};
 
-/// The cells of each pin of a net, by number.
+/// The cells of each pin of a net, as indices in the grid.
 pub(crate) type PinCells = Vec<Vec<u32>>;
 
-/// Paths that join pins to the first, by numbers of cells.
+/// Paths that join pins to the first, as indices of cells.
 #[derive(Debug, Default)]
 pub(crate) struct Joined {
     pins: Vec<usize>,

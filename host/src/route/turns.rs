@@ -1,9 +1,10 @@
-//! Trees that pay for turns, by way of a grid of two layers: one for wires along x, one for wires along y, and a via between them
-//! at each cell for what a turn costs.
+//! Trees that pay for turns, by way of a grid of two layers: one for wires along x, one for wires
+//! along y, and a via between them at each cell for what a turn costs.
 //!
-//! A pin is on both layers, so a wire leaves it in any direction for nothing. Any algorithm on any device routes such a grid. With
-//! two pins the tree is the cheapest path. With more, wires of the two layers may cross without a via; on the one layer that they
-//! become they touch there, so that one of the ways around such a ring is left out again.
+//! A pin is on both layers, so a wire leaves it in any direction for nothing. Any algorithm on any
+//! device routes such a grid. With two pins the tree is the cheapest path. With more, wires of the
+//! two layers may cross without a via; on the one layer that they become they touch there, so that
+//! one of the ways around such a ring is left out again.
 
 use super::cpu::spanning;
 use super::grid::{BLOCKED, RoutingGrid};
@@ -13,7 +14,8 @@ use super::{RouteOptions, TreeKind};
 use crate::geometry::Window;
 use crate::{Error, Result};
 
-/// Routes nets at `options.turn_cost` for each turn, which is not 0, with `route`, which routes on the grid of two layers.
+/// Routes nets at `options.turn_cost` for each turn, which is not 0, with `route`, which routes on
+/// the grid of two layers.
 pub(crate) fn route(
     grid: &RoutingGrid,
     nets: &[Net],
@@ -23,7 +25,8 @@ pub(crate) fn route(
     let turn_cost = options.turn_cost;
     if grid.layers() > 1 {
         return Err(Error::InvalidOption(format!(
-            "a cost of turns is for a grid of one layer, and this one has {}: give each a direction, so that a turn takes a via",
+            "a cost of turns is for a grid of one layer, and this one has {}: give each a \
+             direction, so that a turn takes a via",
             grid.layers()
         )));
     }

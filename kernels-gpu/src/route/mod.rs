@@ -67,11 +67,34 @@ impl GridSize {
     }
 }
 
-/// Threads of a block of the kernels with a thread for each cell.
-const BLOCK: u32 = 256;
-
-/// Blocks of the kernels with a thread for each of `n` cells.
-#[must_use]
-pub const fn blocks(n: u32) -> u32 {
-    n.div_ceil(BLOCK)
+/// The weights of a grid's edges, row by row.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct RowGrid<'a> {
+    /// By cell: the weight of the edge to the right, [`BLOCKED`] in the last column.
+    pub right: View<'a, u32>,
+    /// By cell: the weight of the edge down, [`BLOCKED`] in the last row.
+    pub down: View<'a, u32>,
+    /// By cell: the weight of the via to the next layer, [`BLOCKED`] on the last layer. Empty if
+    /// there is one layer.
+    pub via: View<'a, u32>,
+    /// The grid's size.
+    pub size: GridSize,
 }
+
+/// The cells of a net's pins, one pin after the other.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct Pins<'a> {
+    /// The cells of all pins, by index in the grid.
+    pub cells: View<'a, u32>,
+    /// By cell of a pin: the pin. As long as `cells`.
+    pub owners: View<'a, u32>,
+    /// By pin: where its cells begin. One more than there are pins; the last is the length of
+    /// `cells`.
+    pub firsts: View<'a, u32>,
+}
+
+/// Threads per block of the kernels of sweeps: of those in this module, and in [`nearest`],
+/// [`retrace`] and [`sweep`].
+pub const BLOCK: u32 = 256;

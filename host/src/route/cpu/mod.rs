@@ -2,7 +2,7 @@
 //!
 //! | what | file |
 //! |---|---|
-//! | one pin after the other, whatever finds the distances | `nearest.rs` |
+//! | one pin after the other: the nearest, by distances from elsewhere | `nearest.rs` |
 //! | from distances to a path | `retrace.rs` |
 //! | distances and tree at once, on one core | `dijkstra.rs` |
 //! | distances by sweeps; by breadth-first search | `sweep.rs`; `bfs.rs` |

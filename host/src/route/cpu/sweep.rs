@@ -44,7 +44,8 @@ impl Threads {
     }
 }
 
-/// Makes distances exact: each is at most that of a neighbour plus the edge between them afterwards.
+/// Makes distances exact: each is at most that of a neighbour plus the edge between them
+/// afterwards.
 pub(super) fn relax(grid: &RoutingGrid, distances: &mut [u64], threads: Threads) {
     if matches!(threads, Threads::All) {
         crate::threads::ensure();

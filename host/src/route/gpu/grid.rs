@@ -1,17 +1,15 @@
 //! Grids in a GPU's memory: in tiles, and row by row.
 
-use cuda_std::View;
-use trazar_kernels::route::tiles::{self, TILE, Tiling};
-use trazar_kernels::route::{GridSize, MAX_CELLS};
+use trazar_kernels::route::tiles::{self, TILE, TiledGrid, Tiling};
+use trazar_kernels::route::{GridSize, MAX_CELLS, RowGrid};
 
-use super::tiles::THREADS;
 use crate::error::{Error, Result};
 use crate::geometry::Window;
 use crate::gpu::{Gpu, GpuBuffer, Lent};
 use crate::route::grid::{BLOCKED, RoutingGrid};
 use crate::route::net::Net;
 
-/// The most slots of a call of the kernels: their labels are numbered by 32 bits, and so are the cells of their paths.
+/// The most slots of one launch: labels, and the cells of paths, have indices of 32 bits.
 const MAX_SLOTS: u64 = (1 << 20) - (1 << 10);
 
 /// A routing grid in a GPU's memory, laid out in tiles.
@@ -26,11 +24,12 @@ pub struct DeviceGrid<G: Gpu> {
 }
 
 impl<G: Gpu> DeviceGrid<G> {
-    /// Copies `grid` to the memory of `gpu`, and waits for it. It takes 8 bytes a cell there, 12 with several layers, and the same
-    /// again meanwhile.
+    /// Copies `grid` to the memory of `gpu`, and waits for it. It takes 8 bytes per cell there, 12
+    /// with several layers, and twice that while it is copied.
     ///
     /// # Errors
-    /// [`Error::GridTooLarge`] past 2³² - 2²² cells with those that fill up tiles; `Error::Cuda`, [`Error::Emulator`].
+    /// [`Error::GridTooLarge`] past 2³² - 2²² cells, those that fill up tiles included;
+    /// `Error::Cuda`, [`Error::Emulator`].
     pub fn upload(gpu: &G, grid: &RoutingGrid) -> Result<Self> {
         let tiling = Tiling::new(grid.width(), grid.height(), grid.layers());
         if tiling.tiles() > MAX_SLOTS {
@@ -42,11 +41,12 @@ impl<G: Gpu> DeviceGrid<G> {
             let mut tiles = gpu.alloc(if rows.is_empty() { 0 } else { len })?;
             if !rows.is_empty() {
                 let rows = gpu.upload(rows)?;
-                // SAFETY: a weight for each cell, room for each cell of a tile, and a thread for four of them.
+                // SAFETY: a weight for each cell, room for each cell of a tile, and a thread for
+                // four of them.
                 unsafe {
-                    tiles::lay_out_weights::launch(
+                    tiles::lay_out_weights::launch_threads(
                         &gpu.launcher(),
-                        (len as u32 / 4).div_ceil(THREADS),
+                        len / 4,
                         rows.view(),
                         tiles.view_mut(),
                         has_free.view_mut(),
@@ -128,9 +128,14 @@ impl<G: Gpu> DeviceGrid<G> {
         self.has_free_edges
     }
 
-    /// The views that all kernels take: right, down, via.
-    pub(super) fn weights(&self) -> [View<'_, u32>; 3] {
-        [self.right.view(), self.down.view(), self.via.view()]
+    /// As the kernels take it.
+    pub(super) fn tiled(&self) -> TiledGrid<'_> {
+        TiledGrid {
+            right: self.right.view(),
+            down: self.down.view(),
+            via: self.via.view(),
+            tiling: self.tiling,
+        }
     }
 }
 
@@ -139,17 +144,18 @@ fn too_large(grid: &RoutingGrid) -> Error {
         width: grid.width().into(),
         height: grid.height().into(),
         layers: grid.layers(),
-        limit: "the GPU numbers 2³² - 2²² cells in tiles at most; route on the CPU, or give each net a window",
+        limit: "the GPU numbers 2³² - 2²² cells in tiles at most; route on the CPU, or give each \
+                net a window",
     }
 }
 
 /// The weights of a grid in a GPU's memory, row by row.
 pub(super) struct Rows<G: Gpu> {
     pub(super) size: GridSize,
-    pub(super) right: G::Buffer<u32>,
-    pub(super) down: G::Buffer<u32>,
+    right: G::Buffer<u32>,
+    down: G::Buffer<u32>,
     /// Empty if there is one layer.
-    pub(super) via: G::Buffer<u32>,
+    via: G::Buffer<u32>,
     pub(super) has_free_edges: bool,
 }
 
@@ -161,7 +167,8 @@ impl<G: Gpu> Rows<G> {
                 width: width.into(),
                 height: height.into(),
                 layers,
-                limit: "on the GPU, a grid has at most 2³¹ cells; route on the CPU, or within windows",
+                limit: "on the GPU, a grid has at most 2³¹ cells; route on the CPU, or within \
+                        windows",
             });
         }
         Ok(Self {
@@ -175,5 +182,15 @@ impl<G: Gpu> Rows<G> {
             via: gpu.upload(grid.vias())?,
             has_free_edges: grid.has_free_edges(),
         })
+    }
+
+    /// As the kernels take it.
+    pub(super) fn view(&self) -> RowGrid<'_> {
+        RowGrid {
+            right: self.right.view(),
+            down: self.down.view(),
+            via: self.via.view(),
+            size: self.size,
+        }
     }
 }

@@ -13,12 +13,15 @@
 //! the same names.
 //!
 //! # Memory
-//! On the GPU, in bytes a cell: 8 for the weights, 12 with several layers. In tiles, and for each net that is routed at the same
-//! time, 4 for labels, 4 for paths and 0.3 for the tiles' sides; 8 and 0.6 where labels need 64 bits. By fields, for each net that
-//! is routed at the same time, some 64 for the fields and, up to
-//! 256 MiB, twice as many for those that have to grow, 4 for paths and 1/8 for the tree. By sweeps, 8 for the
-//! distance, 4 for the paths, 1/8 for the tree; where edges are free, 8 for steps over them. And some 24 bytes for each cell of a
-//! pin.
+//! On the GPU, in bytes per cell:
+//!
+//! | | weights | labels or distances | paths | besides |
+//! |---|---|---|---|---|
+//! | in tiles, per net that is routed at the same time | 8, or 12 with several layers | 4, or 8 where labels need 64 bits | 4 | 0.3 for the tiles' sides, or 0.6 |
+//! | by fields, per net that is routed at the same time | 8 | some 64, and, up to 256 MiB, twice that for boxes that grow | 4 | 1/8 for the tree |
+//! | by sweeps | 8, or 12 | 8 | 4 | 1/8 for the tree; 8 for steps where edges are free |
+//!
+//! And some 24 bytes per cell of a pin.
 
 mod fields;
 mod grid;
@@ -82,16 +85,19 @@ impl<G: Gpu> DeviceRouter<G> {
         &self.gpu
     }
 
-    /// Joins the pins of each net by a tree, each as if there were no other, with [`RouteAlgorithm::Fields`]: all nets at the same
-    /// time, in few launches (more, if their windows have more than 2²⁸ cells together). Waits for it.
+    /// Joins the pins of each net by a tree, each as if there were no other, with
+    /// [`RouteAlgorithm::Fields`]: all nets at the same time, in few launches (more, if their
+    /// windows have more than 2²⁸ cells together). Waits for it.
     ///
-    /// What fields are not for, or have no memory for, goes in tiles: [`Route::field_use`] says
-    /// what and why. Any other failure is an error.
+    /// Nets that fields are not for, or have no memory for, are routed in tiles:
+    /// [`Route::field_use`] says which and why. Any other failure is an error.
     ///
     /// # Errors
-    /// [`Error::PinOutside`](crate::Error::PinOutside), [`Error::PinWithoutCells`](crate::Error::PinWithoutCells),
-    /// [`Error::WindowOutside`](crate::Error::WindowOutside); [`Error::CostTooLarge`](crate::Error::CostTooLarge) for a pin that
-    /// only paths of 2³⁵ or more reach; `Error::Cuda`, [`Error::Emulator`](crate::Error::Emulator).
+    /// [`Error::PinOutside`](crate::Error::PinOutside),
+    /// [`Error::PinWithoutCells`](crate::Error::PinWithoutCells),
+    /// [`Error::WindowOutside`](crate::Error::WindowOutside);
+    /// [`Error::CostTooLarge`](crate::Error::CostTooLarge) for a pin that only paths of 2³⁵ or more
+    /// reach; `Error::Cuda`, [`Error::Emulator`](crate::Error::Emulator).
     pub fn route(&self, grid: &DeviceGrid<G>, nets: &[Net]) -> Result<Vec<Route>> {
         fields::route(&self.gpu, grid, nets, &grid.windows(nets)?)
     }
@@ -104,8 +110,8 @@ impl<G: Gpu> DeviceRouter<G> {
         tiles::route(&self.gpu, grid, nets, &grid.windows(nets)?)
     }
 
-    /// The cost of the cheapest paths from the cells `sources` to each cell, by its number; `u64::MAX` where there is no path.
-    /// Returns before the costs are there.
+    /// The cost of the cheapest paths from the cells `sources` to each cell, by its index;
+    /// `u64::MAX` where there is no path. Returns before the costs are there.
     ///
     /// # Errors
     /// Those of [`DeviceRouter::route`].
@@ -125,8 +131,9 @@ impl<G: Gpu> DeviceRouter<G> {
     /// Joins the pins of nets on a grid of the host's: copies it to the device and the trees back.
     ///
     /// # Errors
-    /// Those of [`DeviceGrid::upload`] and [`DeviceRouter::route`], [`Error::Unavailable`](crate::Error::Unavailable) for an
-    /// algorithm of the processor; by sweeps, [`Error::GridTooLarge`](crate::Error::GridTooLarge) past 2³¹ cells.
+    /// Those of [`DeviceGrid::upload`] and [`DeviceRouter::route`],
+    /// [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of the processor; by
+    /// sweeps, [`Error::GridTooLarge`](crate::Error::GridTooLarge) past 2³¹ cells.
     pub fn route_from_host(
         &self,
         grid: &RoutingGrid,

@@ -1,44 +1,87 @@
 //! One pin after the other: the nearest is joined by a shortest path, with distances from
 //! elsewhere. The host does not wait for what the rounds find.
 
-use trazar_kernels::route::nearest;
-use trazar_kernels::route::{blocks, sweep};
+use trazar_kernels::route::nearest::{self, BlockBests, Chosen};
+use trazar_kernels::route::retrace::{DistanceMap, Joined};
+use trazar_kernels::route::{Pins, sweep};
 
 use super::grid::Rows;
 use super::retrace::Steps;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::progress::Progress;
-use crate::route::net_by_net::{Joined, PinCells};
+use crate::route::net_by_net::{self, PinCells};
 use crate::{Error, Result};
 
 /// The growing tree of a net, and the distances from it.
 pub(super) struct Search<G: Gpu> {
-    /// By cell.
-    pub(super) distances: G::Buffer<u64>,
-    /// A bit for each cell: whether it is on the tree.
-    pub(super) tree: G::Buffer<u32>,
-    /// The cells of all pins, one pin after the other.
-    pub(super) pin_cells: G::Buffer<u32>,
-    /// By cell of a pin: the pin.
-    pub(super) owners: G::Buffer<u32>,
-    /// By pin: where its cells begin; one more than there are pins.
-    pub(super) firsts: G::Buffer<u32>,
-    /// By pin.
-    pub(super) is_joined: G::Buffer<u32>,
-    /// By round: the pin's cell that was found, and its distance. In round 0, the first cell of the first pin.
-    pub(super) found: G::Buffer<u32>,
+    pub(super) map: MapBuffers<G>,
+    pub(super) paths: PathBuffers<G>,
+    /// By pin: whether it is joined.
+    is_joined: G::Buffer<u32>,
+    /// By round: what the path costs.
     pub(super) costs: G::Buffer<u64>,
-    /// By round: where its path ends.
-    pub(super) ends: G::Buffer<u32>,
-    /// The cells of all paths. The cells of a path but its last are new to the tree.
-    pub(super) paths: G::Buffer<u32>,
-    /// What the blocks that look for the nearest pin found.
+    /// See [`BlockBests`].
     best_distances: G::Buffer<u64>,
     best_indices: G::Buffer<u32>,
 }
 
-/// The most cells that the pins of a net have: the ends of paths are counted in 32 bits, and each pin may add one to the grid's
-/// cells.
+/// See [`DistanceMap`].
+pub(super) struct MapBuffers<G: Gpu> {
+    pub(super) distances: G::Buffer<u64>,
+    pub(super) tree: G::Buffer<u32>,
+}
+
+impl<G: Gpu> MapBuffers<G> {
+    /// The distances on `grid`, as the kernels take them.
+    pub(super) fn view<'a>(&'a self, grid: &'a Rows<G>) -> DistanceMap<'a> {
+        DistanceMap {
+            grid: grid.view(),
+            distances: self.distances.view(),
+            tree: self.tree.view(),
+        }
+    }
+}
+
+/// See [`Pins`].
+pub(super) struct PinBuffers<G: Gpu> {
+    cells: G::Buffer<u32>,
+    pub(super) owners: G::Buffer<u32>,
+    firsts: G::Buffer<u32>,
+}
+
+impl<G: Gpu> PinBuffers<G> {
+    /// The pins, as the kernels take them.
+    pub(super) fn view(&self) -> Pins<'_> {
+        Pins {
+            cells: self.cells.view(),
+            owners: self.owners.view(),
+            firsts: self.firsts.view(),
+        }
+    }
+}
+
+/// The pins and their paths: see [`Joined`]. The cells of a path but its last are new to the tree.
+pub(super) struct PathBuffers<G: Gpu> {
+    pub(super) pins: PinBuffers<G>,
+    pub(super) found: G::Buffer<u32>,
+    pub(super) ends: G::Buffer<u32>,
+    pub(super) cells: G::Buffer<u32>,
+}
+
+impl<G: Gpu> PathBuffers<G> {
+    /// What has become part of the tree, as the kernels take it.
+    pub(super) fn joined(&self) -> Joined<'_> {
+        Joined {
+            pins: self.pins.view(),
+            found: self.found.view(),
+            ends: self.ends.view(),
+            paths: self.cells.view(),
+        }
+    }
+}
+
+/// The most cells that the pins of a net have: the ends of paths are counted in 32 bits, and each
+/// pin may add one to the grid's cells.
 const MAX_PIN_CELLS: usize = 1 << 30;
 
 impl<G: Gpu> Search<G> {
@@ -66,23 +109,29 @@ impl<G: Gpu> Search<G> {
         let mut distances = gpu.alloc(cell_count)?;
         // SAFETY: a thread for each element.
         unsafe {
-            sweep::sweep_start::launch(
+            sweep::sweep_start::launch_threads(
                 &gpu.launcher(),
-                blocks(grid.size.cells()),
+                grid.size.cells(),
                 distances.view_mut(),
             )?;
         }
         Ok(Self {
-            distances,
-            tree: gpu.alloc_zeroed(cell_count.div_ceil(32))?,
-            pin_cells: gpu.upload(&cells)?,
-            owners: gpu.upload(&owners)?,
-            firsts: gpu.upload(&firsts)?,
+            map: MapBuffers {
+                distances,
+                tree: gpu.alloc_zeroed(cell_count.div_ceil(32))?,
+            },
+            paths: PathBuffers {
+                pins: PinBuffers {
+                    cells: gpu.upload(&cells)?,
+                    owners: gpu.upload(&owners)?,
+                    firsts: gpu.upload(&firsts)?,
+                },
+                found: gpu.alloc_zeroed(rounds)?,
+                ends: gpu.alloc_zeroed(rounds)?,
+                cells: gpu.alloc(cell_count + rounds)?,
+            },
             is_joined: gpu.upload(&is_joined)?,
-            found: gpu.alloc_zeroed(rounds)?,
             costs: gpu.alloc_zeroed(rounds)?,
-            ends: gpu.alloc_zeroed(rounds)?,
-            paths: gpu.alloc(cell_count + rounds)?,
             best_distances: gpu.alloc(search_blocks)?,
             best_indices: gpu.alloc(search_blocks)?,
         })
@@ -94,46 +143,54 @@ impl<G: Gpu> Search<G> {
     /// Distances are exact.
     unsafe fn find_nearest(&mut self, gpu: &G, round: u32) -> Result<()> {
         let on = &gpu.launcher();
+        let blocks = self.best_indices.len() as u32;
+        let best = BlockBests {
+            distances: self.best_distances.view_mut(),
+            indices: self.best_indices.view_mut(),
+        };
+        let pins = self.paths.pins.view();
+        let chosen = Chosen {
+            found: self.paths.found.view_mut(),
+            costs: self.costs.view_mut(),
+        };
         // SAFETY: lengths as the kernels ask, which run in their order.
         unsafe {
             nearest::nearest_find::launch(
                 on,
-                self.best_indices.len() as u32,
-                self.distances.view(),
-                self.pin_cells.view(),
-                self.owners.view(),
+                blocks,
+                self.map.distances.view(),
+                pins,
                 self.is_joined.view(),
-                self.best_distances.view_mut(),
-                self.best_indices.view_mut(),
+                best,
             )?;
             nearest::nearest_select::launch(
                 on,
                 1,
-                self.best_distances.view(),
-                self.best_indices.view(),
-                self.owners.view(),
+                best,
+                pins,
                 self.is_joined.view_mut(),
-                self.found.view_mut(),
-                self.costs.view_mut(),
+                chosen,
                 round,
             )
         }
     }
 }
 
-/// Joins the pins by distances that `relax` completes. It is given the search and a round: what became part of the tree in
-/// that round has the distance 0, the other cells theirs from the tree before. It makes them exact.
+/// Joins the pins by distances that `relax` completes. It is given the search and a round: what
+/// became part of the tree in that round has the distance 0, the other cells theirs from the tree
+/// before. It makes them exact.
 ///
-/// The host does not wait for what the rounds find: where no pin is reached any more, the rounds that are left do nothing.
+/// The host does not wait for what the rounds find: where no pin is reached any more, the rounds
+/// that are left do nothing.
 pub(super) fn connect<G: Gpu>(
     gpu: &G,
     grid: &Rows<G>,
     pins: &PinCells,
     progress: &Progress<'_>,
     mut relax: impl FnMut(&mut Search<G>, u32) -> Result<()>,
-) -> Result<Joined> {
+) -> Result<net_by_net::Joined> {
     if pins.len() < 2 {
-        return Ok(Joined::default());
+        return Ok(net_by_net::Joined::default());
     }
     let mut search = Search::new(gpu, grid, pins)?;
     let mut steps = match grid.has_free_edges {

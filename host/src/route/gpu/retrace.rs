@@ -2,7 +2,7 @@
 
 use cuda_std::View;
 use trazar_kernels::route::nearest::NONE;
-use trazar_kernels::route::{blocks, retrace};
+use trazar_kernels::route::retrace::{self, Paths};
 
 use super::grid::Rows;
 use super::nearest::Search;
@@ -26,42 +26,29 @@ impl<G: Gpu> Search<G> {
         steps: View<'_, u64>,
         round: u32,
     ) -> Result<()> {
+        let (on, map) = (&gpu.launcher(), self.map.view(grid));
+        let pins = self.paths.pins.view();
+        let paths = Paths {
+            found: self.paths.found.view(),
+            ends: self.paths.ends.view_mut(),
+            cells: self.paths.cells.view_mut(),
+        };
         // SAFETY: lengths and grids as the kernel asks; paths have no cell twice but the ends.
-        unsafe {
-            retrace::retrace_path::launch(
-                &gpu.launcher(),
-                1,
-                grid.right.view(),
-                grid.down.view(),
-                grid.via.view(),
-                self.distances.view(),
-                steps,
-                self.tree.view(),
-                self.pin_cells.view(),
-                self.found.view(),
-                self.ends.view_mut(),
-                self.paths.view_mut(),
-                grid.size,
-                round,
-            )
-        }
+        unsafe { retrace::retrace_path::launch(on, 1, map, steps, pins, paths, round) }
     }
 
     /// Makes the path and the pin of `round` part of the tree.
     pub(super) fn join(&mut self, gpu: &G, round: u32) -> Result<()> {
-        // SAFETY: lengths as the kernel asks; the path of the round is found, in round 0 it is empty.
+        let (on, joined) = (&gpu.launcher(), self.paths.joined());
+        // SAFETY: lengths as the kernel asks; the path of the round is found, in round 0 it is
+        // empty.
         unsafe {
             retrace::join_tree::launch(
-                &gpu.launcher(),
+                on,
                 JOIN_BLOCKS,
-                self.pin_cells.view(),
-                self.owners.view(),
-                self.firsts.view(),
-                self.found.view(),
-                self.ends.view(),
-                self.paths.view(),
-                self.distances.view_mut(),
-                self.tree.view_mut(),
+                joined,
+                self.map.distances.view_mut(),
+                self.map.tree.view_mut(),
                 round,
             )
         }
@@ -69,22 +56,20 @@ impl<G: Gpu> Search<G> {
 
     /// The paths, on the host.
     pub(super) fn joined(&self, gpu: &G) -> Result<Joined> {
-        let ends = self.ends.to_vec()?;
+        let ends = self.paths.ends.to_vec()?;
         let total = ends.last().map_or(0, |&end| end as usize);
         let mut output = gpu.alloc(total)?;
-        if total > 0 {
-            // SAFETY: so many elements are written; a thread for each.
-            unsafe {
-                retrace::collect_paths::launch(
-                    &gpu.launcher(),
-                    blocks(total as u32),
-                    self.paths.view(),
-                    output.view_mut(),
-                )?;
-            }
+        // SAFETY: that many elements have been written; a thread for each.
+        unsafe {
+            retrace::collect_paths::launch_threads(
+                &gpu.launcher(),
+                total,
+                self.paths.cells.view(),
+                output.view_mut(),
+            )?;
         }
         let paths = output.to_vec()?;
-        let (owners, found) = (self.owners.to_vec()?, self.found.to_vec()?);
+        let (owners, found) = (self.paths.pins.owners.to_vec()?, self.paths.found.to_vec()?);
         let costs = self.costs.to_vec()?;
         let mut joined = Joined::default();
         let rounds = ends.windows(2).zip(&found[1..]).zip(&costs[1..]);
@@ -96,7 +81,8 @@ impl<G: Gpu> Search<G> {
     }
 }
 
-/// Counts the steps over free edges from each cell to the first from which a path need not go on over free edges alone.
+/// Counts the steps over free edges from each cell to the first from which a path need not go on
+/// over free edges alone.
 pub(super) struct Steps<G: Gpu> {
     sweeper: Sweeper<G>,
     steps: G::Buffer<u64>,
@@ -119,22 +105,17 @@ impl<G: Gpu> Steps<G> {
     ) -> Result<View<'_, u64>> {
         // SAFETY: lengths as the kernel asks; a thread for each cell.
         unsafe {
-            retrace::steps_start::launch(
+            retrace::steps_start::launch_threads(
                 &gpu.launcher(),
-                blocks(grid.size.cells()),
-                grid.right.view(),
-                grid.down.view(),
-                grid.via.view(),
-                search.distances.view(),
-                search.tree.view(),
+                grid.size.cells(),
+                search.map.view(grid),
                 self.steps.view_mut(),
-                grid.size,
             )?;
         }
         // planted: steps-marks.1
-        self.sweeper.rows.fill(1)?;
+        self.sweeper.marks.rows.fill(1)?;
         // planted: steps-marks.2
-        self.sweeper.columns.fill(1)?;
+        self.sweeper.marks.columns.fill(1)?;
         self.sweeper.sweep(gpu, grid, &mut self.steps)?;
         Ok(self.steps.view())
     }

@@ -1,7 +1,6 @@
 //! Distances, or steps over free edges, by sweeps until nothing changes.
 
-use trazar_kernels::route::blocks;
-use trazar_kernels::route::sweep::{self, Lines};
+use trazar_kernels::route::sweep::{self, EdgeCost, LineMarks, Lines, Sweep};
 
 use super::grid::Rows;
 use super::nearest::Search;
@@ -10,18 +9,17 @@ use crate::Result;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::route::RouteAlgorithm;
 
-/// Sweeps that are launched before the host looks whether the last one changed anything: so many at first, then twice as many
-/// each time, up to so many. Those after the last that did cost little more than their launches.
+/// How many sweeps are launched before the host looks whether the last one changed anything: at
+/// first, and, doubled each time, at most. Sweeps that change nothing cost little more than their
+/// launches.
 const BATCH: std::ops::RangeInclusive<u32> = 2..=32;
 
-/// What sweeps.
+/// Sweeps a grid until nothing changes.
 pub(super) struct Sweeper<G: Gpu> {
     algorithm: RouteAlgorithm,
-    /// Whether it counts free edges.
-    free: bool,
-    /// By group of rows, and of columns: whether a cell was lowered since their last sweep.
-    pub(super) rows: G::Buffer<u32>,
-    pub(super) columns: G::Buffer<u32>,
+    /// What it costs to take an edge.
+    cost: EdgeCost,
+    pub(super) marks: MarkBuffers<G>,
     /// The number of the last sweep that lowered anything.
     changed: G::Buffer<u32>,
 }
@@ -31,9 +29,11 @@ impl<G: Gpu> Sweeper<G> {
         let groups = |lines: Lines| gpu.alloc_zeroed(lines.blocks() as usize);
         Ok(Self {
             algorithm,
-            free: false,
-            rows: groups(Lines::rows(grid.size))?,
-            columns: groups(Lines::columns(grid.size))?,
+            cost: EdgeCost::Weight,
+            marks: MarkBuffers {
+                rows: groups(Lines::rows(grid.size))?,
+                columns: groups(Lines::columns(grid.size))?,
+            },
             changed: gpu.alloc_zeroed(1)?,
         })
     }
@@ -41,7 +41,7 @@ impl<G: Gpu> Sweeper<G> {
     /// A sweeper that counts free edges.
     pub(super) fn over_free_edges(gpu: &G, grid: &Rows<G>) -> Result<Self> {
         Ok(Self {
-            free: true,
+            cost: EdgeCost::FreeStep,
             ..Self::new(gpu, grid, RouteAlgorithm::PrefixFused)?
         })
     }
@@ -59,19 +59,12 @@ impl<G: Gpu> Sweeper<G> {
             sweep::sweep_mark::launch(
                 &gpu.launcher(),
                 JOIN_BLOCKS,
-                search.pin_cells.view(),
-                search.owners.view(),
-                search.firsts.view(),
-                search.found.view(),
-                search.ends.view(),
-                search.paths.view(),
-                self.rows.view_mut(),
-                self.columns.view_mut(),
-                grid.size,
+                search.paths.joined(),
+                self.marks.view(grid),
                 round,
             )?;
         }
-        self.sweep(gpu, grid, &mut search.distances)
+        self.sweep(gpu, grid, &mut search.map.distances)
     }
 
     /// Sweeps until nothing changes. Then no group is marked.
@@ -96,19 +89,18 @@ impl<G: Gpu> Sweeper<G> {
                     sweep_number,
                 )?;
                 if grid.size.layers > 1 {
+                    let marks = self.marks.view(grid);
                     // SAFETY: lengths as the kernel asks; a thread for each cell of a layer.
                     unsafe {
-                        sweep::sweep_vias::launch(
+                        sweep::sweep_vias::launch_threads(
                             &gpu.launcher(),
-                            blocks(grid.size.area()),
-                            grid.via.view(),
+                            grid.size.area(),
+                            grid.view().via,
                             distances.view_mut(),
-                            self.rows.view_mut(),
-                            self.columns.view_mut(),
+                            marks,
                             self.changed.view_mut(),
-                            grid.size,
                             sweep_number,
-                            self.free.into(),
+                            self.cost,
                         )?;
                     }
                 }
@@ -134,54 +126,49 @@ impl<G: Gpu> Sweeper<G> {
     ) -> Result<()> {
         let on = &gpu.launcher();
         let is_rows = lines == Lines::rows(grid.size);
-        let weights = if is_rows { &grid.right } else { &grid.down }.view();
-        let distances = distances.view_mut();
-        let changed = self.changed.view_mut();
-        let (rows, columns) = (self.rows.view_mut(), self.columns.view_mut());
-        let (marks, crossing) = if is_rows {
-            (rows, columns)
+        let marks = self.marks.view(grid);
+        let (weights, marks, crossing_marks) = if is_rows {
+            (grid.view().right, marks.rows, marks.columns)
         } else {
-            (columns, rows)
+            (grid.view().down, marks.columns, marks.rows)
         };
-        let groups = lines.blocks();
-        // SAFETY: weights, distances and marks are those of the grid's rows or columns; a block for each group.
+        let sweep = Sweep {
+            weights,
+            distances: distances.view_mut(),
+            marks,
+            crossing_marks,
+            changed: self.changed.view_mut(),
+            lines,
+            sweep_number,
+        };
+        let blocks = lines.blocks();
+        // SAFETY: weights, distances and marks are those of the grid's rows or columns; a block for
+        // each group.
         unsafe {
             match self.algorithm {
-                RouteAlgorithm::DivideConquer => sweep::sweep_divide_conquer::launch(
-                    on,
-                    groups,
-                    weights,
-                    distances,
-                    marks,
-                    crossing,
-                    changed,
-                    lines,
-                    sweep_number,
-                ),
-                RouteAlgorithm::Prefix => sweep::sweep_prefix::launch(
-                    on,
-                    groups,
-                    weights,
-                    distances,
-                    marks,
-                    crossing,
-                    changed,
-                    lines,
-                    sweep_number,
-                ),
-                _ => sweep::sweep_prefix_fused::launch(
-                    on,
-                    groups,
-                    weights,
-                    distances,
-                    marks,
-                    crossing,
-                    changed,
-                    lines,
-                    sweep_number,
-                    self.free.into(),
-                ),
+                RouteAlgorithm::DivideConquer => {
+                    sweep::sweep_divide_conquer::launch(on, blocks, sweep)
+                }
+                RouteAlgorithm::Prefix => sweep::sweep_prefix::launch(on, blocks, sweep),
+                _ => sweep::sweep_prefix_fused::launch(on, blocks, sweep, self.cost),
             }
+        }
+    }
+}
+
+/// See [`LineMarks`]: which lines have a cell that was lowered since their last sweep.
+pub(super) struct MarkBuffers<G: Gpu> {
+    pub(super) rows: G::Buffer<u32>,
+    pub(super) columns: G::Buffer<u32>,
+}
+
+impl<G: Gpu> MarkBuffers<G> {
+    /// The marks of `grid`, as the kernels take them.
+    fn view(&mut self, grid: &Rows<G>) -> LineMarks<'_> {
+        LineMarks {
+            rows: self.rows.view_mut(),
+            columns: self.columns.view_mut(),
+            size: grid.size,
         }
     }
 }

@@ -7,12 +7,12 @@
 use cuda_std::prelude::*;
 
 use super::{
-    CellXy, DOWN, DistanceBound, Entry, Field, FieldNet, GRAIN, LEFT, LIMIT, MANY, RIGHT, Seed, UP,
-    column_and_row,
+    Boxes, CellXy, DOWN, DistanceBound, Entry, Field, FieldNet, GRAIN, LEFT, LIMIT, MANY, PinState,
+    RIGHT, Seed, UP, column_and_row,
 };
 use crate::route::tiles::layout::{Bounds, PATCH};
 use crate::route::tiles::patch::{self, Edges, PatchIndex, Row, each};
-use crate::route::tiles::{PathCost, Tiling};
+use crate::route::tiles::{PathCost, TiledGrid};
 
 /// Threads of a block.
 const BLOCK: u32 = 128;
@@ -64,9 +64,7 @@ mod word {
 /// What a block works on.
 #[derive(Clone, Copy)]
 struct Growth<'a> {
-    right: View<'a, u32>,
-    down: View<'a, u32>,
-    tiling: Tiling,
+    grid: TiledGrid<'a>,
     net: FieldNet,
     field: Field,
     scratch: BoxScratch,
@@ -178,13 +176,20 @@ impl Growth<'_> {
     /// Relaxes a patch until nothing changes in it, and puts those to which it gives something on the list of `next`.
     #[inline(always)]
     fn relax_patch(&self, patch: u32, next: u32) {
-        let (field, tiling, words) = (self.field, self.tiling, self.scratch.words);
+        let (field, tiling, words) = (self.field, self.grid.tiling, self.scratch.words);
         let (pitch, shared) = (field.columns(), self.scratch.labels);
         let (column, row) = column_and_row(patch, self.patch_columns());
         let (x, y) = (field.left + column * PATCH, field.top + row * PATCH);
         let tile = (x / tiling.columns(), y / tiling.rows());
         let in_tile = PatchIndex::at(tiling, x, y);
-        let edges = Edges::load::<u32>(self.right, self.down, tiling, self.bounds(), tile, in_tile);
+        let edges = Edges::load::<u32>(
+            self.grid.right,
+            self.grid.down,
+            tiling,
+            self.bounds(),
+            tile,
+            in_tile,
+        );
 
         let first = row * PATCH * pitch + column * PATCH;
         let (has_left, has_up) = (column > 0, row > 0);
@@ -341,7 +346,7 @@ impl Growth<'_> {
     /// The labels of four cells from `cell` on, which is in that row and column of the box, and their entries.
     #[inline(always)]
     fn entries(&self, cell: u32, row: u32, column: u32, reach: u32) -> (Row<u32>, Row<u32>) {
-        let (field, tiling, shared) = (self.field, self.tiling, self.scratch.labels);
+        let (field, tiling, shared) = (self.field, self.grid.tiling, self.scratch.labels);
         let pitch = field.columns();
         let labels: Row<u32> = shared.ld_vector(cell);
         if labels[0].min(labels[1]).min(labels[2].min(labels[3])) >= reach {
@@ -355,20 +360,20 @@ impl Growth<'_> {
         let at = tiling.index(x, y);
         if column > 0 {
             left = shared.ld(cell - 1);
-            left_edge = self.right.ld(tiling.index(x - 1, y));
+            left_edge = self.grid.right.ld(tiling.index(x - 1, y));
         }
         if column + GRAIN < field.columns() {
             right = shared.ld(cell + GRAIN);
         }
         if row > 0 {
             up = shared.ld_vector(cell - pitch);
-            up_edges = self.down.ld_vector(tiling.index(x, y - 1));
+            up_edges = self.grid.down.ld_vector(tiling.index(x, y - 1));
         }
         if row + 1 < field.rows() {
             down = shared.ld_vector(cell + pitch);
         }
-        let right_edges: Row<u32> = self.right.ld_vector(at);
-        let down_edges: Row<u32> = self.down.ld_vector(at);
+        let right_edges: Row<u32> = self.grid.right.ld_vector(at);
+        let down_edges: Row<u32> = self.grid.down.ld_vector(at);
         let lefts = [left, labels[0], labels[1], labels[2]];
         let rights = [labels[1], labels[2], labels[3], right];
         let left_edges = [left_edge, right_edges[0], right_edges[1], right_edges[2]];
@@ -393,30 +398,26 @@ impl Growth<'_> {
     }
 }
 
-/// Grows the fields of the pins `grown`, one for each block, and finds their distances from their trees: `distance_bounds`, and the numbers in
-/// their boxes of the cells where their paths begin, `starts`.
+/// Grows the fields of the pins `grown`, one for each block, and finds their distances from their
+/// trees.
 ///
 /// # Safety
 ///
-/// `grown` are different pins of `fields`, one for each block, and their nets, with boxes that hold the pin's cells and together with their nets'
-/// windows lie in the grid that weights are laid out for; `entries` has their cells; `tree` is that of `nets`; `distance_bounds` and `starts` have
-/// an element for each pin; the launch has [`grow_bytes`] of dynamic shared memory; nothing else uses what is written meanwhile.
-#[kernel(block = 128, min_blocks = 3)]
+/// - `grown` are different pins of `boxes`, one for each block, and their nets.
+/// - `tree` has the trees' words, and `entries` one element per cell of the boxes.
+/// - The launch has [`grow_bytes`] of dynamic shared memory.
+/// - Nothing else uses what is written meanwhile.
+#[kernel(block = BLOCK, min_blocks = 3)]
 pub unsafe fn grow_fields(
-    right: View<'_, u32>,
-    down: View<'_, u32>,
-    nets: View<'_, FieldNet>,
-    fields: View<'_, Field>,
-    pin_cells: View<'_, CellXy>,
+    grid: TiledGrid<'_>,
+    boxes: Boxes<'_>,
     grown: View<'_, Seed>,
     tree: View<'_, u32>,
     entries: ViewMut<'_, u32>,
-    distance_bounds: ViewMut<'_, DistanceBound>,
-    starts: ViewMut<'_, u32>,
-    tiling: Tiling,
+    pins: PinState<'_>,
 ) {
     let Seed { pin, net } = grown.ld(thread::block_idx_x());
-    let field = fields.ld(pin);
+    let field = boxes.fields.ld(pin);
     let cells = field.cells() as usize;
     let patches = patches(field.cells()) as usize;
     // SAFETY: the launch has that much: `grow_bytes`.
@@ -429,18 +430,16 @@ pub unsafe fn grow_fields(
         }
     };
     let growth = Growth {
-        right,
-        down,
-        tiling,
-        net: nets.ld(net),
+        grid,
+        net: boxes.nets.ld(net),
         field,
         scratch,
     };
-    growth.start(pin_cells);
+    growth.start(boxes.pin_cells);
     growth.relax();
     let (bound, start) = growth.write(tree, entries);
     if thread::thread_idx_x() == 0 {
-        distance_bounds.st(pin, bound);
-        starts.st(pin, start);
+        pins.distance_bounds.st(pin, bound);
+        pins.starts.st(pin, start);
     }
 }

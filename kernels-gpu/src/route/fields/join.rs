@@ -5,7 +5,10 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::offer::Mine;
 use super::walk::PART_CELLS;
-use super::{CellXy, DistanceBound, Field, FieldNet, MANY, NET_WORDS, ties};
+use super::{
+    Boxes, CellXy, DistanceBound, Field, FieldNet, GrowingTrees, JoinOutput, MANY, NetResult,
+    PinState, ties,
+};
 use crate::route::tiles::JoinedPin;
 
 /// Threads of a block.
@@ -74,13 +77,10 @@ pub(super) const END: u32 = u32::MAX;
 /// A net and its state.
 #[derive(Clone, Copy)]
 pub(super) struct Join<'a> {
-    nets: View<'a, FieldNet>,
-    /// The net's number.
-    index: u32,
+    pub(super) boxes: Boxes<'a>,
+    net_index: u32,
     first_pin: u32,
     pub(super) pins: u32,
-    pub(super) fields: View<'a, Field>,
-    pub(super) pin_cells: View<'a, CellXy>,
     pub(super) tree: ViewMut<'a, u32>,
     pub(super) entries: View<'a, u32>,
     pub(super) paths: ViewMut<'a, u32>,
@@ -107,12 +107,12 @@ impl Join<'_> {
     /// The net. It is read again where it is needed: registers are scarce.
     #[inline(always)]
     pub(super) fn net(&self) -> FieldNet {
-        self.nets.ld(self.index)
+        self.boxes.nets.ld(self.net_index)
     }
 
     #[inline(always)]
     pub(super) fn field(&self, pin: u32) -> Field {
-        self.fields.ld(self.first_pin + pin)
+        self.boxes.fields.ld(self.first_pin + pin)
     }
 
     /// The least bound, and the first pin that has it. For a whole block; passes a barrier.
@@ -172,7 +172,7 @@ impl Join<'_> {
                 joined.st(self.first_pin + count, record);
             }
             count += 1;
-            cells = self.pin_cells;
+            cells = self.boxes.pin_cells;
             // The only cell of a pin is its path's last.
             first_cell = field.first_cell;
             end_cell = match field.end_cell {
@@ -258,56 +258,51 @@ pub(super) fn warp_least(mut key: u64, lanes: u32) -> u64 {
     key
 }
 
-/// Makes the cells that are given part of the tree of the net of each block, and joins its pins to it, as far as fields reach.
+/// Joins the pins of the net of each block, as far as fields reach, after the cells that are given
+/// have become part of the tree.
 ///
-/// By net, `net_words` say how many were joined, and how many cells their paths have; by its first pin and the order of joining, `joined` has
-/// the pins, and where their paths end, which begin on the tree. Their cells are numbered through the net's window. What is known
-/// of the other pins stays in `distance_bounds` and `starts`: the kernel may run again, for what is left.
+/// What is known of the pins that are left stays in `pins`: the kernel may run again for them.
 ///
 /// # Safety
 ///
-/// [`grow_fields`](fn@super::grow_fields) has run for all pins of `nets` but the first of each, with this `tree`; the bid of the first is
-/// [`DistanceBound::JOINED`]; the launch has [`join_bytes`] of dynamic shared memory for the most pins of a net, one at least, and `most_cells`, a multiple of 16, which
-/// no box has more cells than. No edge weighs 0. By net, `paths` has room for each cell of its window and one more for each pin, `net_words` [`NET_WORDS`] elements. Nothing else uses what is written meanwhile.
-#[kernel(block = 512, min_blocks = 1)]
+/// - [`grow_fields`](fn@super::grow_fields) has run with these `boxes`, this tree and these
+///   `entries` for all pins but the first of each net. The bound of the first is
+///   [`DistanceBound::JOINED`].
+/// - No edge weighs 0.
+/// - The launch has [`join_bytes`] of dynamic shared memory for the most pins of a net, one at
+///   least, and `most_cells`, a multiple of 16; no box has more cells.
+/// - Nothing else uses what is written meanwhile.
+#[kernel(block = BLOCK, min_blocks = 1)]
 pub unsafe fn join_pins(
-    nets: View<'_, FieldNet>,
-    fields: View<'_, Field>,
-    pin_cells: View<'_, CellXy>,
-    added: View<'_, CellXy>,
-    tree: ViewMut<'_, u32>,
+    boxes: Boxes<'_>,
     entries: View<'_, u32>,
-    distance_bounds: ViewMut<'_, DistanceBound>,
-    starts: ViewMut<'_, u32>,
-    net_words: ViewMut<'_, u32>,
-    joined: ViewMut<'_, JoinedPin>,
-    paths: ViewMut<'_, u32>,
+    trees: GrowingTrees<'_>,
+    pins: PinState<'_>,
+    output: JoinOutput<'_>,
     most_cells: u32,
 ) {
     let t = thread::thread_idx_x();
     let index = thread::block_idx_x();
-    let net = nets.ld(index);
-    let pins = net.end_pin - net.first_pin;
+    let net = boxes.nets.ld(index);
+    let pin_count = net.end_pin - net.first_pin;
     let (cells, part) = (most_cells as usize, part_cells(most_cells) as usize);
     // Where the words of all pins begin, three for each: bounds, starts, and the list.
-    let row = |i: usize| 2 * (part + cells) + 4 * pins as usize * i;
+    let row = |i: usize| 2 * (part + cells) + 4 * pin_count as usize * i;
     let join = Join {
-        nets,
-        index,
+        boxes,
+        net_index: index,
         first_pin: net.first_pin,
-        pins,
-        fields,
-        pin_cells,
-        tree,
+        pins: pin_count,
+        tree: trees.words,
         entries,
-        paths,
+        paths: output.paths,
         // SAFETY: the launch has half words for the part and for the cells, and three words for
         // each pin of the most: `join_bytes`.
-        distance_bounds: unsafe { shared::dynamic_shared_mem(row(0), pins as usize) },
+        distance_bounds: unsafe { shared::dynamic_shared_mem(row(0), pin_count as usize) },
         // SAFETY: as for the bounds.
-        starts: unsafe { shared::dynamic_shared_mem(row(1), pins as usize) },
+        starts: unsafe { shared::dynamic_shared_mem(row(1), pin_count as usize) },
         // SAFETY: as for the bounds.
-        list: unsafe { shared::dynamic_shared_mem(row(2), pins as usize) },
+        list: unsafe { shared::dynamic_shared_mem(row(2), pin_count as usize) },
         // SAFETY: as for the bounds.
         part: unsafe { shared::dynamic_shared_mem(0, part / 2) },
         // SAFETY: as for the bounds.
@@ -318,25 +313,29 @@ pub unsafe fn join_pins(
         words: shared_array![u32; word::WORDS as usize],
     };
     let mut pin = t;
-    while pin < pins {
+    while pin < pin_count {
         join.distance_bounds
-            .st(pin, distance_bounds.ld(net.first_pin + pin));
-        join.starts.st(pin, starts.ld(net.first_pin + pin));
+            .st(pin, pins.distance_bounds.ld(net.first_pin + pin));
+        join.starts.st(pin, pins.starts.ld(net.first_pin + pin));
         pin += BLOCK;
     }
     if t == 0 {
         join.forget_chunk();
     }
     thread::sync_threads();
-    let (count, end) = join.run(added, joined);
+    let (count, end) = join.run(trees.added, output.joined);
     if t == 0 {
-        net_words.st(index * NET_WORDS, count);
-        net_words.st(index * NET_WORDS + 1, end);
+        let result = NetResult {
+            joined_pins: count,
+            path_cells: end,
+        };
+        output.nets.st(index, result);
     }
     let mut pin = t;
-    while pin < pins {
-        distance_bounds.st(net.first_pin + pin, join.distance_bounds.ld(pin));
-        starts.st(net.first_pin + pin, join.starts.ld(pin));
+    while pin < pin_count {
+        pins.distance_bounds
+            .st(net.first_pin + pin, join.distance_bounds.ld(pin));
+        pins.starts.st(net.first_pin + pin, join.starts.ld(pin));
         pin += BLOCK;
     }
 }

@@ -40,6 +40,7 @@ mod walk;
 
 use cuda_std::prelude::*;
 
+use super::tiles::JoinedPin;
 use super::tiles::layout::Bounds;
 use crate::primitives::quotient;
 
@@ -50,9 +51,6 @@ pub use join::{join_bytes, join_cells, join_pins};
 pub const LIMIT: u32 = (1 << 28) - 1;
 /// The sides of a box are multiples of this.
 pub const GRAIN: u32 = 4;
-/// Words for each net: the pins that were joined, and the cells of their paths.
-pub const NET_WORDS: u32 = 2;
-
 /// A cell of the grid.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod)]
@@ -118,6 +116,63 @@ pub struct FieldNet {
     pub first_added: u32,
     /// The one after their last.
     pub end_added: u32,
+}
+
+/// What has become of a net.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod)]
+pub struct NetResult {
+    /// How many of its pins were joined.
+    pub joined_pins: u32,
+    /// How many cells their paths have.
+    pub path_cells: u32,
+}
+
+/// Nets, and the boxes of their pins.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct Boxes<'a> {
+    /// By net. Its window lies in the grid.
+    pub nets: View<'a, FieldNet>,
+    /// By pin, the pins of all nets one after the other.
+    pub fields: View<'a, Field>,
+    /// The cells of all pins; a pin's lie in its box.
+    pub pin_cells: View<'a, CellXy>,
+}
+
+/// What is known of how far the pins are from their trees. Both have one element per pin.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct PinState<'a> {
+    /// The distance, or a bound of it.
+    pub distance_bounds: ViewMut<'a, DistanceBound>,
+    /// Where the pin's path begins: the index in its box of the tree's nearest cell; the highest bit
+    /// is set if others are as near.
+    pub starts: ViewMut<'a, u32>,
+}
+
+/// The trees of nets.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct GrowingTrees<'a> {
+    /// The cells that become part of trees before pins are joined: [`FieldNet::first_added`].
+    pub added: View<'a, CellXy>,
+    /// By net: [`FieldNet::tree_words`] words.
+    pub words: ViewMut<'a, u32>,
+}
+
+/// What the joining of pins gives.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct JoinOutput<'a> {
+    /// By net.
+    pub nets: ViewMut<'a, NetResult>,
+    /// By pin: from a net's first pin on, its joined pins in that order, and where their paths end.
+    pub joined: ViewMut<'a, JoinedPin>,
+    /// By net, from [`FieldNet::first_path`] on: the cells of its paths, by index in the net's
+    /// window. Each path begins on the tree. A net has room for each cell of its window, and for one
+    /// more per pin.
+    pub paths: ViewMut<'a, u32>,
 }
 
 impl FieldNet {

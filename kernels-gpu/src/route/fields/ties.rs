@@ -378,7 +378,7 @@ fn climb(join: &Join<'_>, field: Field, part: Rectangle) -> u32 {
 /// The number in a rectangle of a pin's cell; past its cells if it is not there.
 #[inline(always)]
 fn pin_cell(join: &Join<'_>, field: Field, part: Rectangle, cell: u32) -> u32 {
-    let CellXy { x, y } = join.pin_cells.ld(cell);
+    let CellXy { x, y } = join.boxes.pin_cells.ld(cell);
     let column = x.wrapping_sub(field.left + part.left);
     let row = y.wrapping_sub(field.top + part.top);
     if column < part.columns && row < part.rows {

@@ -8,7 +8,7 @@ use crate::route::GridSize;
 
 /// All rows or all columns of a grid.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, KernelParam)]
 pub struct Lines {
     /// Lines of all layers.
     pub(super) count: u32,
@@ -16,8 +16,17 @@ pub struct Lines {
     in_layer: u32,
     /// Cells of a line.
     pub(super) len: u32,
-    /// 1 for columns.
-    pub(super) columns: u32,
+    pub(super) axis: Axis,
+}
+
+/// Which way lines run.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, KernelParam)]
+pub(super) enum Axis {
+    /// Along rows.
+    Rows,
+    /// Along columns.
+    Columns,
 }
 
 impl Lines {
@@ -28,7 +37,7 @@ impl Lines {
             count: grid.height * grid.layers,
             in_layer: grid.height,
             len: grid.width,
-            columns: 0,
+            axis: Axis::Rows,
         }
     }
 
@@ -39,7 +48,7 @@ impl Lines {
             count: grid.width * grid.layers,
             in_layer: grid.width,
             len: grid.height,
-            columns: 1,
+            axis: Axis::Columns,
         }
     }
 
@@ -52,7 +61,7 @@ impl Lines {
     /// The first cell of a line.
     #[inline(always)]
     pub(super) const fn first(self, line: u32) -> u32 {
-        if self.columns == 0 {
+        if matches!(self.axis, Axis::Rows) {
             return line * self.len;
         }
         let layer = quotient(line, self.in_layer);
@@ -62,7 +71,10 @@ impl Lines {
     /// From a cell to the next of its line.
     #[inline(always)]
     pub(super) const fn step(self) -> u32 {
-        if self.columns == 0 { 1 } else { self.in_layer }
+        match self.axis {
+            Axis::Rows => 1,
+            Axis::Columns => self.in_layer,
+        }
     }
 
     /// The line that crosses `line` at its cell `at`.

@@ -31,6 +31,7 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 use super::retrace::Joined;
 use super::{BLOCK, BLOCKED, GridSize, UNREACHED};
 
+use lines::Axis;
 pub use lines::Lines;
 use relax::{Cells, Pair, divide_and_conquer, prefix, prefix_fused};
 
@@ -52,24 +53,66 @@ const fn slot(line: u32, at: u32) -> u32 {
     line * PITCH + at + at / CELLS as u32
 }
 
-/// What a sweep along lines works on.
-struct Sweep<'a> {
-    weights: View<'a, u32>,
-    distances: ViewMut<'a, u64>,
-    /// By group of the lines: whether to sweep it.
-    marks: ViewMut<'a, u32>,
-    /// By group of the lines that cross them.
-    crossing_marks: ViewMut<'a, u32>,
-    changed: ViewMut<'a, u32>,
-    lines: Lines,
-    sweep_number: u32,
-    free: u32,
+/// A sweep along rows or along columns.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct Sweep<'a> {
+    /// By cell: the weight of the edge to the next cell of its line.
+    pub weights: View<'a, u32>,
+    /// By cell: its distance.
+    pub distances: ViewMut<'a, u64>,
+    /// By group of the lines, [`Lines::blocks`] in all: not 0 if the group is to be swept. Becomes 0.
+    pub marks: ViewMut<'a, u32>,
+    /// By group of the lines that cross them: becomes 1 where a distance was lowered.
+    pub crossing_marks: ViewMut<'a, u32>,
+    /// One element, which becomes `sweep_number` if a distance was lowered.
+    pub changed: ViewMut<'a, u32>,
+    /// The lines: all rows or all columns of a grid of at most [`MAX_CELLS`](super::MAX_CELLS)
+    /// cells.
+    pub lines: Lines,
+    /// How many sweeps there have been, this one included.
+    pub sweep_number: u32,
+}
+
+/// What it costs to take an edge.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, KernelParam)]
+pub enum EdgeCost {
+    /// Its weight.
+    Weight,
+    /// 1 if it is free, that is, of weight 0. No other edge is taken.
+    FreeStep,
+}
+
+/// Which lines are to be swept.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct LineMarks<'a> {
+    /// By group of rows: not 0 if it is to be swept.
+    pub rows: ViewMut<'a, u32>,
+    /// By group of columns.
+    pub columns: ViewMut<'a, u32>,
+    /// The grid's size.
+    pub size: GridSize,
+}
+
+impl LineMarks<'_> {
+    /// Marks a cell's row and column.
+    #[inline(always)]
+    fn mark(&self, cell: u32) {
+        let (x, y, layer) = self.size.place(cell);
+        let GridSize { width, height, .. } = self.size;
+        self.rows
+            .st_relaxed((layer * height + y) / LINES, 1, Device);
+        self.columns
+            .st_relaxed((layer * width + x) / LINES, 1, Device);
+    }
 }
 
 impl Sweep<'_> {
     /// Sweeps the block's group of lines, forwards and backwards. For a whole block.
     #[inline(always)]
-    fn run(&self, relax: impl Fn(&mut Cells, u32)) {
+    fn run(&self, cost: EdgeCost, relax: impl Fn(&mut Cells, u32)) {
         let distances = shared_array![u64; STAGED];
         let weights = shared_array![u32; STAGED];
         let t = thread::thread_idx_x();
@@ -79,16 +122,12 @@ impl Sweep<'_> {
             return;
         }
         let Lines {
-            count,
-            len,
-            columns,
-            ..
+            count, len, axis, ..
         } = self.lines;
         // The thread's cells of a chunk: one of each line, or of columns, which lie side by side, some of one.
-        let (first_line, line_step, first_at, at_step) = if columns == 0 {
-            (0, 1, t, 0)
-        } else {
-            (t % LINES, 0, t / LINES, WARP_SIZE)
+        let (first_line, line_step, first_at, at_step) = match axis {
+            Axis::Rows => (0, 1, t, 0),
+            Axis::Columns => (t % LINES, 0, t / LINES, WARP_SIZE),
         };
         let first_cell = self.lines.first(group * LINES + first_line);
         let first_step = line_step * len;
@@ -120,7 +159,7 @@ impl Sweep<'_> {
                     }
                 }
                 distances.st(slot(line, at), distance);
-                weights.st(slot(line, at), counted(weight, self.free));
+                weights.st(slot(line, at), cost.of(weight));
                 k += 1;
             }
             // planted: sweep-staged-barrier
@@ -133,7 +172,7 @@ impl Sweep<'_> {
                 }; CELLS];
                 for (cell, i) in cells.iter_mut().zip(0..) {
                     cell.distance = distances.ld(own + i);
-                    cell.weight = wide(weights.ld(own + i));
+                    cell.weight = as_u64(weights.ld(own + i));
                 }
                 // A line's first cell, from either end, has no edge before it.
                 if lane == 0 {
@@ -183,21 +222,21 @@ impl Sweep<'_> {
     }
 }
 
-/// The weight of an edge as it is, or, to count free edges, 1 for a free one and [`BLOCKED`] for others.
-#[inline(always)]
-const fn counted(weight: u32, free: u32) -> u32 {
-    if free == 0 {
-        weight
-    } else if weight == 0 {
-        1
-    } else {
-        BLOCKED
+impl EdgeCost {
+    /// What it costs to take an edge of `weight`; [`BLOCKED`] if it is not taken.
+    #[inline(always)]
+    const fn of(self, weight: u32) -> u32 {
+        match self {
+            Self::Weight => weight,
+            Self::FreeStep if weight == 0 => 1,
+            Self::FreeStep => BLOCKED,
+        }
     }
 }
 
 /// The weight of an edge as sums take it.
 #[inline(always)]
-const fn wide(weight: u32) -> u64 {
+const fn as_u64(weight: u32) -> u64 {
     if weight == BLOCKED {
         u64::MAX
     } else {
@@ -210,7 +249,7 @@ const fn wide(weight: u32) -> u64 {
 /// # Safety
 ///
 /// Nothing else uses `distances` meanwhile; the launch has a thread for each.
-#[kernel(block = 256)]
+#[kernel(block = BLOCK)]
 pub unsafe fn sweep_start(distances: ViewMut<'_, u64>) {
     let i = thread::index_1d();
     if (i as usize) < distances.len() {
@@ -218,164 +257,73 @@ pub unsafe fn sweep_start(distances: ViewMut<'_, u64>) {
     }
 }
 
-/// Marks the rows and columns of the cells that became part of the tree in round `round`.
+/// Marks the rows and columns of the cells that have become part of the tree in `round`.
 ///
 /// # Safety
 ///
-/// [`join_tree`](fn@super::retrace::join_tree) has run with these arguments; `rows` and `columns` have an element for each group
-/// of the rows and columns of `grid`; nothing else uses these meanwhile.
-#[kernel(block = 256)]
-pub unsafe fn sweep_mark(
-    pin_cells: View<'_, u32>,
-    owners: View<'_, u32>,
-    firsts: View<'_, u32>,
-    found: View<'_, u32>,
-    ends: View<'_, u32>,
-    paths: View<'_, u32>,
-    rows: ViewMut<'_, u32>,
-    columns: ViewMut<'_, u32>,
-    grid: GridSize,
-    round: u32,
-) {
-    let joined = Joined {
-        pin_cells,
-        owners,
-        firsts,
-        found,
-        ends,
-        paths,
-    };
-    joined.each(round, |cell| mark(cell, rows, columns, grid));
-}
-
-/// Marks a cell's row and column.
-#[inline(always)]
-fn mark(cell: u32, rows: ViewMut<'_, u32>, columns: ViewMut<'_, u32>, grid: GridSize) {
-    let (x, y, layer) = grid.place(cell);
-    rows.st_relaxed((layer * grid.height + y) / LINES, 1, Device);
-    columns.st_relaxed((layer * grid.width + x) / LINES, 1, Device);
+/// [`join_tree`](fn@super::retrace::join_tree) has run with these arguments. Nothing else uses
+/// `marks` meanwhile.
+#[kernel(block = BLOCK)]
+pub unsafe fn sweep_mark(joined: Joined<'_>, marks: LineMarks<'_>, round: u32) {
+    joined.each(round, |cell| marks.mark(cell));
 }
 
 /// Sweeps lines by divide and conquer.
 ///
-/// `changed[0]` becomes `number` if a distance was lowered.
-///
 /// # Safety
 ///
-/// `lines` are the rows or the columns of a grid of at most [`MAX_CELLS`](super::MAX_CELLS) cells, `weights` the weights of its
-/// edges along them and `distances` its distances, by cell; `marks` and `crossing_marks` have an element for each group of them,
-/// and of the lines that cross them, as the launch has blocks; `changed` has one element; nothing else uses these meanwhile.
-#[kernel(block = 256)]
-pub unsafe fn sweep_divide_conquer(
-    weights: View<'_, u32>,
-    distances: ViewMut<'_, u64>,
-    marks: ViewMut<'_, u32>,
-    crossing_marks: ViewMut<'_, u32>,
-    changed: ViewMut<'_, u32>,
-    lines: Lines,
-    sweep_number: u32,
-) {
-    let sweep = Sweep {
-        weights,
-        distances,
-        marks,
-        crossing_marks,
-        changed,
-        lines,
-        sweep_number,
-        free: 0,
-    };
-    sweep.run(divide_and_conquer);
+/// The launch has [`Lines::blocks`] blocks. Nothing else uses what the sweep writes meanwhile.
+#[kernel(block = BLOCK)]
+pub unsafe fn sweep_divide_conquer(sweep: Sweep<'_>) {
+    sweep.run(EdgeCost::Weight, divide_and_conquer);
 }
 
 /// Sweeps lines by a prefix sum and a prefix minimum.
 ///
-/// As [`sweep_divide_conquer`](fn@sweep_divide_conquer).
-///
 /// # Safety
 ///
 /// That of [`sweep_divide_conquer`](fn@sweep_divide_conquer).
-#[kernel(block = 256)]
-pub unsafe fn sweep_prefix(
-    weights: View<'_, u32>,
-    distances: ViewMut<'_, u64>,
-    marks: ViewMut<'_, u32>,
-    crossing_marks: ViewMut<'_, u32>,
-    changed: ViewMut<'_, u32>,
-    lines: Lines,
-    sweep_number: u32,
-) {
-    let sweep = Sweep {
-        weights,
-        distances,
-        marks,
-        crossing_marks,
-        changed,
-        lines,
-        sweep_number,
-        free: 0,
-    };
-    sweep.run(prefix);
+#[kernel(block = BLOCK)]
+pub unsafe fn sweep_prefix(sweep: Sweep<'_>) {
+    sweep.run(EdgeCost::Weight, prefix);
 }
 
 /// Sweeps lines by a scan of pairs.
 ///
-/// As [`sweep_divide_conquer`](fn@sweep_divide_conquer). With `free` not 0, edges of weight 0 count 1, and no other is taken.
-///
 /// # Safety
 ///
 /// That of [`sweep_divide_conquer`](fn@sweep_divide_conquer).
-#[kernel(block = 256)]
-pub unsafe fn sweep_prefix_fused(
-    weights: View<'_, u32>,
-    distances: ViewMut<'_, u64>,
-    marks: ViewMut<'_, u32>,
-    crossing_marks: ViewMut<'_, u32>,
-    changed: ViewMut<'_, u32>,
-    lines: Lines,
-    sweep_number: u32,
-    free: u32,
-) {
-    let sweep = Sweep {
-        weights,
-        distances,
-        marks,
-        crossing_marks,
-        changed,
-        lines,
-        sweep_number,
-        free,
-    };
-    sweep.run(prefix_fused);
+#[kernel(block = BLOCK)]
+pub unsafe fn sweep_prefix_fused(sweep: Sweep<'_>, cost: EdgeCost) {
+    sweep.run(cost, prefix_fused);
 }
 
-/// Sweeps along vias, up and down, unless the sweep before changed nothing. The other arguments are as for lines.
+/// Sweeps along vias, up and down, unless the sweep before has changed nothing: `changed[0]` is less
+/// than `sweep_number - 1` then.
 ///
 /// # Safety
 ///
-/// `via` has the weights of the edges to the next layer and `distances` the distances, by cell of `grid`; `rows` and `columns`
-/// have an element for each group of its rows and columns; `changed` has one element; nothing else uses these meanwhile; the
-/// launch has a thread for each cell of a layer.
-#[kernel(block = 256)]
+/// `via` and `distances` have one element per cell of the grid that `marks` are of, `changed` has
+/// one element. The launch has a thread for each cell of a layer. Nothing else uses what is written
+/// meanwhile.
+#[kernel(block = BLOCK)]
 pub unsafe fn sweep_vias(
     via: View<'_, u32>,
     distances: ViewMut<'_, u64>,
-    rows: ViewMut<'_, u32>,
-    columns: ViewMut<'_, u32>,
+    marks: LineMarks<'_>,
     changed: ViewMut<'_, u32>,
-    grid: GridSize,
     sweep_number: u32,
-    free: u32,
+    cost: EdgeCost,
 ) {
     let i = thread::index_1d();
-    let area = grid.area();
+    let area = marks.size.area();
     // Only this sweep sets it to its own number, and only if it was one less before.
     if i >= area || changed.ld_relaxed(0u32, Device) + 1 < sweep_number {
         return;
     }
     let mut any = false;
     // Steps up, then steps down.
-    let steps = grid.layers - 1;
+    let steps = marks.size.layers - 1;
     let mut distance = distances.ld(i);
     let mut step = 0;
     while step < 2 * steps {
@@ -388,14 +336,14 @@ pub unsafe fn sweep_vias(
         };
         let old = distances.ld(to);
         let here = Pair {
-            weight: wide(counted(via.ldg(i + lower * area), free)),
+            weight: as_u64(cost.of(via.ldg(i + lower * area))),
             distance: old,
         };
         distance = before.then(here).distance;
         if distance < old {
             distances.st(to, distance);
             // planted: sweep-via-mark
-            mark(to, rows, columns, grid);
+            marks.mark(to);
             any = true;
         }
         step += 1;

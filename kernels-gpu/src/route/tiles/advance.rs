@@ -20,7 +20,7 @@ pub(super) fn advance<L: PathCost, const LAYERED: bool>(
     net: u32,
     start: bool,
 ) {
-    let area = problem.areas.ld(net);
+    let area = problem.nets.areas.ld(net);
     let words = net * NET_WORDS;
     let t = thread::thread_idx_x();
     if start {
@@ -47,18 +47,18 @@ pub(super) fn advance<L: PathCost, const LAYERED: bool>(
         } else if pin == area.end_pin {
             return finish(problem);
         } else {
-            let start = problem.net_words.ld(words + PATH_CELLS);
+            let start = problem.queue.nets.ld(words + PATH_CELLS);
             let end = retrace::<L, LAYERED>(problem, shared, area, cell.label, start);
             if t == 0 {
-                let count = problem.net_words.ld(words + JOINED_PINS);
-                problem.net_words.st(words + JOINED_PINS, count + 1);
-                problem.net_words.st(words + PATH_CELLS, end);
+                let count = problem.queue.nets.ld(words + JOINED_PINS);
+                problem.queue.nets.st(words + JOINED_PINS, count + 1);
+                problem.queue.nets.st(words + PATH_CELLS, end);
                 let joined = JoinedPin {
                     cost: label.cost(),
                     pin,
                     end,
                 };
-                problem.joined.st(area.first_pin + count, joined);
+                problem.trees.joined.st(area.first_pin + count, joined);
             }
             // The next pin will be no farther than it is now.
             let bound = next.priority();
@@ -77,7 +77,7 @@ fn finish<L: PathCost>(problem: &Problem<'_, L>) {
     if thread::thread_idx_x() == 0 {
         thread::device_fence();
         // planted: route-finish-open
-        problem.counters.atomic_add(OPEN, u32::MAX);
+        problem.queue.counters.atomic_add(OPEN, u32::MAX);
     }
 }
 
@@ -111,40 +111,43 @@ fn add_to_tree<L: PathCost>(
 ) {
     let t = thread::thread_idx_x();
     if t == 0 {
-        problem.is_joined.st(pin, 1);
+        problem.trees.is_joined.st(pin, 1);
         set_bound(problem, net, bound);
     }
-    let (first_cell, end_cell) = (problem.pin_starts.ld(pin), problem.pin_starts.ld(pin + 1));
+    let (first_cell, end_cell) = (
+        problem.nets.pin_starts.ld(pin),
+        problem.nets.pin_starts.ld(pin + 1),
+    );
     let mut i = start + t;
     while i < end {
         // A path's first cell is its pin's too, which may have a cell twice.
-        let label = problem.paths.ld(area.first_path + i);
-        problem.labels.st_relaxed(label, L::TREE, Device);
+        let label = problem.trees.paths.ld(area.first_path + i);
+        problem.labels.cells.st_relaxed(label, L::TREE, Device);
         i += BLOCK;
     }
     let mut i = first_cell + t;
     while i < end_cell {
-        let place = problem.cell_places.ld(i);
-        let label = problem.pin_cells.ld(place).label;
+        let place = problem.nets.cell_places.ld(i);
+        let label = problem.nets.pin_cells.ld(place).label;
         // planted: route-tree-store
-        problem.labels.st_relaxed(label, L::TREE, Device);
+        problem.labels.cells.st_relaxed(label, L::TREE, Device);
         // planted: route-joined
-        problem.pin_labels.st_relaxed(place, L::UNREACHED, Device);
+        problem.labels.pins.st_relaxed(place, L::UNREACHED, Device);
         i += BLOCK;
     }
     thread::sync_threads();
     let mut i = start + t;
     while i < end {
-        let slot = problem.paths.ld(area.first_path + i) / TILE;
-        if i == start || problem.paths.ld(area.first_path + i - 1) / TILE != slot {
+        let slot = problem.trees.paths.ld(area.first_path + i) / TILE;
+        if i == start || problem.trees.paths.ld(area.first_path + i - 1) / TILE != slot {
             problem.mark(net, slot, 0, 0);
         }
         i += BLOCK;
     }
     let mut i = first_cell + t;
     while i < end_cell {
-        let place = problem.cell_places.ld(i);
-        problem.mark(net, problem.pin_cells.ld(place).label / TILE, 0, 0);
+        let place = problem.nets.cell_places.ld(i);
+        problem.mark(net, problem.nets.pin_cells.ld(place).label / TILE, 0, 0);
         i += BLOCK;
     }
 }
@@ -153,7 +156,8 @@ fn add_to_tree<L: PathCost>(
 #[inline(always)]
 fn set_bound<L: PathCost>(problem: &Problem<'_, L>, net: u32, bound: u32) {
     problem
-        .net_words
+        .queue
+        .nets
         .atomic_exch(net * NET_WORDS + BOUND, bound);
 }
 

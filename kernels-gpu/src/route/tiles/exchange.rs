@@ -111,31 +111,26 @@ impl<L: PathCost> Exchange<L> {
         let t = thread::thread_idx_x();
         let patches = self.tiling.layer_patches();
         let weights = |at: u32| {
-            let [a, b, c, d] = problem.via.ld_vector(at);
+            let [a, b, c, d] = problem.grid.via.ld_vector(at);
             [L::weight(a), L::weight(b), L::weight(c), L::weight(d)]
         };
-        // Below, then above. (A number of times that the compiler does not know: unrolled, it would load all before it uses any, and
-        // registers are scarce.)
-        let mut above = 0;
-        while above < self.tiling.layers.min(2) {
-            let (is, other, via) = if above == 0 {
-                let cells = self.tiling.layer_cells();
-                (
-                    patch.layer > 0,
-                    t.wrapping_sub(patches),
-                    edges.via.wrapping_sub(cells),
-                )
-            } else {
-                // planted: route-layer-stride
-                (t + patches < BLOCK, t + patches, edges.via)
-            };
-            if is {
+        // Below, then above. The compiler does not know that there are always two rounds: unrolled,
+        // it would load all weights before it uses any, and registers are scarce.
+        let cells = self.tiling.layer_cells();
+        let (mut other, mut via) = (t.wrapping_sub(patches), edges.via.wrapping_sub(cells));
+        let mut round = 0;
+        while round < self.tiling.layers.min(2) {
+            // Threads of the layer below the first, and of that above the last, are none.
+            if other < BLOCK {
                 each!(I, {
                     let row = L::load_shared_row(self.rows, Self::at(I as u32, other));
                     across(row, &mut labels[I], weights(via + I as u32 * patch.pitch));
                 });
             }
-            above += 1;
+            // planted: route-layer-stride
+            other = other.wrapping_add(2 * patches);
+            via = via.wrapping_add(cells);
+            round += 1;
         }
     }
 }

@@ -2,17 +2,18 @@
 
 use cuda_std::prelude::*;
 
-use super::PathCost;
-use super::layout::{Area, EAST, SOUTH, Slot, Span, TILE, Tiling};
+use super::layout::{Area, BLOCK, EAST, SOUTH, Slot, Span, TILE, Tiling};
+use super::{PathCost, TiledGrid};
 use crate::primitives::quotient;
 
 /// Copies the paths of all nets, so that they stand without gaps.
 ///
 /// # Safety
 ///
-/// `spans` has an element for each net, in ascending order of `to`, the first 0; what they say lies in `from`, and `to` is as long
-/// as all of them; nothing else uses `to` meanwhile.
-#[kernel(block = 256)]
+/// `spans` has one element per net, in ascending order of [`Span::to`], the first 0. Each span lies
+/// in `from`, and `to` is as long as all of them together. The launch has a thread for each element
+/// of `to`. Nothing else uses `to` meanwhile.
+#[kernel(block = BLOCK)]
 pub unsafe fn gather_paths(spans: View<'_, Span>, from: View<'_, u32>, to: ViewMut<'_, u32>) {
     let i = thread::index_1d();
     if i as usize >= to.len() {
@@ -35,19 +36,19 @@ pub unsafe fn gather_paths(spans: View<'_, Span>, from: View<'_, u32>, to: ViewM
 /// Sets `found[net]` to 1 if a cell has a label, and its neighbour over an edge that is not blocked has none.
 #[inline(always)]
 fn too_far<L: PathCost>(
-    [right, down, via]: [View<'_, u32>; 3],
+    grid: TiledGrid<'_>,
     areas: View<'_, Area>,
-    slot_records: View<'_, Slot>,
+    slots: View<'_, Slot>,
     labels: View<'_, L>,
     found: ViewMut<'_, u32>,
-    tiling: Tiling,
 ) {
+    let tiling = grid.tiling;
     let i = thread::index_1d();
     if i as usize >= labels.len() {
         return;
     }
     let (slot, place) = (i / TILE, i % TILE);
-    let net = slot_records.ld(slot).net;
+    let net = slots.ld(slot).net;
     let area = areas.ld(net);
     let tile = area.tile_of(slot);
     let (column, row, layer) = tiling.at_place(place);
@@ -74,7 +75,7 @@ fn too_far<L: PathCost>(
             slot
         };
         differs(
-            right.ld(weight_at),
+            grid.right.ld(weight_at),
             slot * TILE + tiling.place(x + 1, y, layer),
         );
     }
@@ -85,14 +86,14 @@ fn too_far<L: PathCost>(
             slot
         };
         differs(
-            down.ld(weight_at),
+            grid.down.ld(weight_at),
             slot * TILE + tiling.place(x, y + 1, layer),
         );
     }
     // planted: distance-vias
     if layer + 1 < tiling.layers {
         differs(
-            via.ld(weight_at),
+            grid.via.ld(weight_at),
             slot * TILE + tiling.place(x, y, layer + 1),
         );
     }
@@ -135,19 +136,19 @@ macro_rules! gather_kernels {
         ///
         /// # Safety
         ///
-        /// As for the kernels that route, which have run; `found` has an element for each net; nothing else uses it meanwhile.
-        #[kernel(block = 256)]
+        /// A kernel that routes has run with this `grid` and these `areas`,
+        /// `slots` and `labels`; `found` has
+        /// one element per net. The launch has a thread for each label. Nothing else uses `found`
+        /// meanwhile.
+        #[kernel(block = BLOCK)]
         pub unsafe fn $too_far(
-            right: View<'_, u32>,
-            down: View<'_, u32>,
-            via: View<'_, u32>,
+            grid: TiledGrid<'_>,
             areas: View<'_, Area>,
-            slot_records: View<'_, Slot>,
+            slots: View<'_, Slot>,
             labels: View<'_, $label>,
             found: ViewMut<'_, u32>,
-            tiling: Tiling,
         ) {
-            too_far([right, down, via], areas, slot_records, labels, found, tiling);
+            too_far(grid, areas, slots, labels, found);
         }
 
         /// The costs of the labels of net 0, whose window is the whole grid, row by row and layer by layer; `u64::MAX` for cells
@@ -155,9 +156,10 @@ macro_rules! gather_kernels {
         ///
         /// # Safety
         ///
-        /// As for the kernels that route, which have run; `distances` has an element for each cell of the grid; nothing else uses
-        /// it meanwhile.
-        #[kernel(block = 256)]
+        /// A kernel that routes has run with these `areas` and `labels`; `distances` has one element
+        /// per cell of the grid, and the launch a thread for each. Nothing else uses `distances`
+        /// meanwhile.
+        #[kernel(block = BLOCK)]
         pub unsafe fn $gather(
             areas: View<'_, Area>,
             labels: View<'_, $label>,

@@ -81,41 +81,105 @@ pub const fn blocks(slots: u32, multiprocessors: u32) -> u32 {
     if slots < resident { slots } else { resident }
 }
 
-/// All nets and their state. Nets, slots and pins are numbered through.
-#[derive(Clone, Copy)]
-struct Problem<'a, L> {
-    tiling: Tiling,
-    nets: u32,
-    slots: u32,
-    /// By tile and place: the edges to the right, down, and to the next layer.
-    right: View<'a, u32>,
-    down: View<'a, u32>,
-    via: View<'a, u32>,
-    areas: View<'a, Area>,
-    /// By slot, and one more.
-    slot_records: View<'a, Slot>,
-    pin_cells: View<'a, PinCell>,
-    /// By pin, and one more: where its cells begin in `cell_places`, which has their places in `pin_cells`.
-    pin_starts: View<'a, u32>,
-    cell_places: View<'a, u32>,
-    /// By slot and place.
-    labels: ViewMut<'a, L>,
-    /// By slot: the labels along its sides, as its neighbours may see them.
-    rims: ViewMut<'a, L>,
-    /// By slot's word: what comes into the slot; by slot: whether a block has it.
-    pending: ViewMut<'a, u32>,
-    locks: ViewMut<'a, u32>,
-    counters: ViewMut<'a, u32>,
-    /// By net: `NET_WORDS` words.
-    net_words: ViewMut<'a, u32>,
-    /// As `pin_cells`: their labels when their slots were relaxed last, unless their pins are joined.
-    pin_labels: ViewMut<'a, L>,
+/// Nets to route on a grid, and the state of that. Nets, slots and pins have one index each through
+/// all nets; `L` is the type of labels.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct Problem<'a, L: PathCost> {
+    /// The grid.
+    pub grid: TiledGrid<'a>,
+    /// The nets.
+    pub nets: Nets<'a>,
+    /// What is known of the distances from the nets' trees.
+    pub labels: Labels<'a, L>,
+    /// What is left to do.
+    pub queue: Queue<'a>,
+    /// The trees, as far as they have grown.
+    pub trees: Trees<'a>,
+}
+
+/// A grid's weights, laid out tile by tile: 4096 per tile.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct TiledGrid<'a> {
+    /// By cell: the weight of the edge to the right.
+    pub right: View<'a, u32>,
+    /// By cell: the weight of the edge down.
+    pub down: View<'a, u32>,
+    /// By cell: the weight of the via to the next layer. Empty if there is one layer.
+    pub via: View<'a, u32>,
+    /// How the grid is cut into tiles.
+    pub tiling: Tiling,
+}
+
+/// Nets, and the cells of their pins in the order of the slots that these are in.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct Nets<'a> {
+    /// By net.
+    pub areas: View<'a, Area>,
+    /// By slot; one more than there are slots.
+    pub slots: View<'a, Slot>,
+    /// The cells of all pins, slot by slot. Each is in its net's window.
+    pub pin_cells: View<'a, PinCell>,
+    /// By pin: where its cells begin in `cell_places`. One more than there are pins.
+    pub pin_starts: View<'a, u32>,
+    /// The index in `pin_cells` of each pin's cells, one pin after the other. As long as
+    /// `pin_cells`.
+    pub cell_places: View<'a, u32>,
+}
+
+/// Labels of cells, which only ever fall.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct Labels<'a, L: Pod> {
+    /// By slot and place in the tile: 4096 per slot.
+    pub cells: ViewMut<'a, L>,
+    /// By slot: the labels along its sides, as the slots beside it may see them;
+    /// [`rim`](Tiling::rim) per slot.
+    pub rims: ViewMut<'a, L>,
+    /// As [`Nets::pin_cells`]: their labels when their slots were relaxed last;
+    /// [`UNREACHED`](PathCost::UNREACHED) once their pins are joined.
+    pub pins: ViewMut<'a, L>,
+}
+
+/// What is left to do.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct Queue<'a> {
+    /// One word per slot, and one per block of the launch that routes: the least priority of the
+    /// labels that the slots beside it give to the slot.
+    pub pending: ViewMut<'a, u32>,
+    /// One word per slot: whether a block has it.
+    pub locks: ViewMut<'a, u32>,
+    /// [`COUNTERS`] words.
+    pub counters: ViewMut<'a, u32>,
+    /// [`NET_WORDS`] words per net.
+    pub nets: ViewMut<'a, u32>,
+}
+
+/// The trees of the nets.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct Trees<'a> {
     /// By pin: whether it is joined.
-    is_joined: ViewMut<'a, u32>,
-    /// By net's first pin and the order of joining.
-    joined: ViewMut<'a, JoinedPin>,
-    /// Labels' numbers.
-    paths: ViewMut<'a, u32>,
+    pub is_joined: ViewMut<'a, u32>,
+    /// By pin: from a net's first pin on, its joined pins in that order.
+    pub joined: ViewMut<'a, JoinedPin>,
+    /// The cells of all paths, as indices of labels; a net's from [`Area::first_path`] on.
+    pub paths: ViewMut<'a, u32>,
+}
+
+impl<L: PathCost> Problem<'_, L> {
+    #[inline(always)]
+    fn net_count(&self) -> u32 {
+        self.nets.areas.len() as u32
+    }
+
+    #[inline(always)]
+    fn slot_count(&self) -> u32 {
+        self.queue.locks.len() as u32
+    }
 }
 
 /// A block's shared memory.
@@ -132,7 +196,7 @@ struct Shared<L> {
 #[inline(always)]
 fn work<L: PathCost, const LAYERED: bool>(problem: &Problem<'_, L>, shared: &Shared<L>) {
     let t = thread::thread_idx_x();
-    let patch = PatchIndex::mine(problem.tiling);
+    let patch = PatchIndex::mine(problem.grid.tiling);
     loop {
         let (net, start) = match problem.next(shared) {
             Item::Finished => return,
@@ -157,43 +221,16 @@ fn work<L: PathCost, const LAYERED: bool>(problem: &Problem<'_, L>, shared: &Sha
 
 /// The kernels that route, by type of label and whether there are several layers.
 macro_rules! route_kernels {
-    ($($(#[$doc:meta])* $name:ident: $label:ty, $layered:literal, $blocks:literal;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident: $label:ty, $layered:literal;)*) => {$(
         $(#[$doc])*
         ///
         /// # Safety
         ///
-        /// The lengths are those that [`route_start`](fn@route_start) asks for, which has run on the same memory and with labels of the same size; the
-        /// weights are laid out for `tiling`; each label of `pin_cells` is that of a cell in its net's window; nothing else uses what is
-        /// written meanwhile.
-        #[kernel(block = 256, min_blocks = $blocks, zero_at_exit(locks))]
-        pub unsafe fn $name(
-            right: View<'_, u32>,
-            down: View<'_, u32>,
-            via: View<'_, u32>,
-            areas: View<'_, Area>,
-            slot_records: View<'_, Slot>,
-            pin_cells: View<'_, PinCell>,
-            pin_starts: View<'_, u32>,
-            cell_places: View<'_, u32>,
-            labels: ViewMut<'_, $label>,
-            rims: ViewMut<'_, $label>,
-            pending: ViewMut<'_, u32>,
-            locks: ViewMut<'_, u32>,
-            counters: ViewMut<'_, u32>,
-            net_words: ViewMut<'_, u32>,
-            pin_labels: ViewMut<'_, $label>,
-            is_joined: ViewMut<'_, u32>,
-            joined: ViewMut<'_, JoinedPin>,
-            paths: ViewMut<'_, u32>,
-            tiling: Tiling,
-        ) {
-            let problem = Problem {
-                tiling,
-                nets: areas.len() as u32,
-                slots: locks.len() as u32,
-                right, down, via, areas, slot_records, pin_cells, pin_starts, cell_places, labels, rims, pending, locks,
-                counters, net_words, pin_labels, is_joined, joined, paths,
-            };
+        /// [`route_start`](fn@route_start) has run on `problem`, whose views have the lengths that
+        /// its fields ask for. Nothing else uses what is written meanwhile.
+        #[kernel(block = BLOCK, min_blocks = 1, zero_at_exit(problem.queue.locks))]
+        pub unsafe fn $name(problem: Problem<'_, $label>) {
+            let tiling = problem.grid.tiling;
             let shared = Shared {
                 exchange: Exchange { rows: shared_array![$label; TILE as usize], tiling },
                 beyond: Beyond { rims: shared_array![$label; 1024], tiling },
@@ -206,11 +243,11 @@ macro_rules! route_kernels {
 }
 route_kernels! {
     /// Routes nets on a grid of one layer, with labels of 32 bits.
-    route_tiles: u32, false, 1;
+    route_tiles: u32, false;
     /// Routes nets on a grid of one layer, with labels of 64 bits.
-    route_tiles_u64: u64, false, 1;
+    route_tiles_u64: u64, false;
     /// Routes nets on a grid of several layers, with labels of 32 bits.
-    route_layers: u32, true, 1;
+    route_layers: u32, true;
     /// Routes nets on a grid of several layers, with labels of 64 bits.
-    route_layers_u64: u64, true, 1;
+    route_layers_u64: u64, true;
 }

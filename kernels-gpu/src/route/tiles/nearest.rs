@@ -25,8 +25,8 @@ pub(super) fn nearest<L: PathCost>(
     let cell = |i: u32| {
         if i < area.end_cell {
             (
-                problem.pin_labels.ld_relaxed(i, Device),
-                problem.pin_cells.ld(i).rank,
+                problem.labels.pins.ld_relaxed(i, Device),
+                problem.nets.pin_cells.ld(i).rank,
             )
         } else {
             (L::UNREACHED, 0)
@@ -91,8 +91,8 @@ pub(super) fn nearest<L: PathCost>(
     };
     // Ranks are the net's own.
     // planted: route-tie.2
-    let rank = problem.pin_starts.ld(area.first_pin) + (best as u32 & (MAX_PIN_CELLS - 1));
-    let place = problem.cell_places.ld(rank);
-    let cell = problem.pin_cells.ld(place);
+    let rank = problem.nets.pin_starts.ld(area.first_pin) + (best as u32 & (MAX_PIN_CELLS - 1));
+    let place = problem.nets.cell_places.ld(rank);
+    let cell = problem.nets.pin_cells.ld(place);
     (cell.pin, cell, label(best), label(next))
 }

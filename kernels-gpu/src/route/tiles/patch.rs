@@ -295,7 +295,7 @@ pub(super) fn load<L: PathCost>(
     each!(
         I,
         labels[I] = L::load_row(
-            problem.labels,
+            problem.labels.cells,
             slot * super::TILE + patch.row_place(I as u32)
         )
     );
@@ -313,7 +313,7 @@ pub(super) fn store<L: PathCost>(
     each!(
         I,
         L::store_row(
-            problem.labels,
+            problem.labels.cells,
             slot * super::TILE + patch.row_place(I as u32),
             labels[I]
         )

@@ -53,7 +53,7 @@ impl<L: PathCost> Problem<'_, L> {
     /// Words of slots that belong to each block.
     #[inline(always)]
     fn words_per_block(&self) -> u32 {
-        self.slots.div_ceil(thread::grid_dim_x().max(1))
+        self.slot_count().div_ceil(thread::grid_dim_x().max(1))
     }
 
     /// Where a slot's word is: those of a block stand together.
@@ -77,11 +77,11 @@ impl<L: PathCost> Problem<'_, L> {
                 // For all lanes alike.
                 let mut answer = NOTHING;
                 if t == 0 {
-                    if self.counters.ld_relaxed(OPEN, Device) == 0 {
+                    if self.queue.counters.ld_relaxed(OPEN, Device) == 0 {
                         answer = FINISHED;
-                    } else if self.counters.ld_relaxed(STARTED, Device) < self.nets {
-                        let net = self.counters.atomic_add(STARTED, 1);
-                        if net < self.nets {
+                    } else if self.queue.counters.ld_relaxed(STARTED, Device) < self.net_count() {
+                        let net = self.queue.counters.atomic_add(STARTED, 1);
+                        if net < self.net_count() {
                             answer = START | net;
                         }
                     }
@@ -120,7 +120,7 @@ impl<L: PathCost> Problem<'_, L> {
         let (mut least, mut at) = (NOTHING, 0);
         let mut i = lane;
         while i < words {
-            let word = self.pending.ld_relaxed(block * words + i, Device);
+            let word = self.queue.pending.ld_relaxed(block * words + i, Device);
             if word < least {
                 (least, at) = (word, i);
             }
@@ -141,22 +141,22 @@ impl<L: PathCost> Problem<'_, L> {
     pub(super) fn take(&self, net: u32, slot: u32, priority: u32) -> bool {
         let word = self.word_of(slot);
         // A word that is not active is left as it is: the block that advances the net may look at it, and nothing would hold that up.
-        let taken = self.pending.atomic_cas(word, priority, NOTHING) == priority;
-        let locked = self.locks.atomic_exch(slot, 1) != 0;
+        let taken = self.queue.pending.atomic_cas(word, priority, NOTHING) == priority;
+        let locked = self.queue.locks.atomic_exch(slot, 1) != 0;
         // planted: route-take-fence
         thread::device_fence();
         // planted: route-lock
         if taken && !locked {
             return true;
         }
-        if taken && self.pending.atomic_min(word, priority) < DEFERRED {
+        if taken && self.queue.pending.atomic_min(word, priority) < DEFERRED {
             // It became active again meanwhile.
             self.drop_hold(net);
         }
         if !locked {
             thread::device_fence();
             // planted: route-take-lock
-            self.locks.st_relaxed(slot, 0, Device);
+            self.queue.locks.st_relaxed(slot, 0, Device);
         }
         false
     }
@@ -165,10 +165,10 @@ impl<L: PathCost> Problem<'_, L> {
     #[inline(always)]
     pub(super) fn take_more(&self, net: u32, slot: u32) -> bool {
         let word = self.word_of(slot);
-        if self.pending.ld_relaxed(word, Device) >= DEFERRED {
+        if self.queue.pending.ld_relaxed(word, Device) >= DEFERRED {
             return false;
         }
-        let pending = self.pending.atomic_exch(word, NOTHING);
+        let pending = self.queue.pending.atomic_exch(word, NOTHING);
         // planted: route-more-fence
         thread::device_fence();
         if pending < DEFERRED {
@@ -179,7 +179,7 @@ impl<L: PathCost> Problem<'_, L> {
             return true;
         }
         if pending != NOTHING {
-            self.pending.atomic_min(word, pending);
+            self.queue.pending.atomic_min(word, pending);
         }
         false
     }
@@ -191,7 +191,7 @@ impl<L: PathCost> Problem<'_, L> {
         // planted: route-release-fence
         thread::device_fence();
         // planted: route-let-go-lock
-        self.locks.st_relaxed(slot, 0, Device);
+        self.queue.locks.st_relaxed(slot, 0, Device);
         self.drop_last(net)
     }
 
@@ -213,7 +213,7 @@ impl<L: PathCost> Problem<'_, L> {
             priority | DEFERRED
         };
         // planted: route-late-hold.2
-        let before = self.pending.atomic_min(self.word_of(slot), word);
+        let before = self.queue.pending.atomic_min(self.word_of(slot), word);
         if active && before < DEFERRED {
             // planted: route-mark-hold
             self.drop_hold(net);
@@ -223,7 +223,7 @@ impl<L: PathCost> Problem<'_, L> {
     /// Makes a slot active that waits with a label within `bound`; whether it is. For one thread, while the net is held.
     #[inline(always)]
     pub(super) fn wake(&self, net: u32, slot: u32, bound: u32) -> bool {
-        let word = self.pending.ld_relaxed(self.word_of(slot), Device);
+        let word = self.queue.pending.ld_relaxed(self.word_of(slot), Device);
         // planted: route-deferred
         if word == NOTHING || word & !DEFERRED > bound {
             return false;
@@ -238,13 +238,13 @@ impl<L: PathCost> Problem<'_, L> {
     /// each that is taken, and one of the block that advances it.
     #[inline(always)]
     pub(super) fn hold(&self, net: u32) {
-        self.net_words.atomic_add(net * NET_WORDS + BUSY, 1);
+        self.queue.nets.atomic_add(net * NET_WORDS + BUSY, 1);
     }
 
     /// Gives back a hold while there are others.
     #[inline(always)]
     fn drop_hold(&self, net: u32) {
-        self.net_words.atomic_add(net * NET_WORDS + BUSY, u32::MAX);
+        self.queue.nets.atomic_add(net * NET_WORDS + BUSY, u32::MAX);
     }
 
     /// Gives back a hold, and says whether it was the last: then the net's labels are final up to its bound, and visible here.
@@ -257,7 +257,7 @@ impl<L: PathCost> Problem<'_, L> {
     /// [`release`](Self::release) right after a fence.
     #[inline(always)]
     fn drop_last(&self, net: u32) -> bool {
-        let last = self.net_words.atomic_add(net * NET_WORDS + BUSY, u32::MAX) == 1;
+        let last = self.queue.nets.atomic_add(net * NET_WORDS + BUSY, u32::MAX) == 1;
         if last {
             thread::device_fence();
         }
@@ -267,6 +267,6 @@ impl<L: PathCost> Problem<'_, L> {
     /// The priority up to which a net's labels are wanted.
     #[inline(always)]
     pub(super) fn bound(&self, net: u32) -> u32 {
-        self.net_words.ld_relaxed(net * NET_WORDS + BOUND, Device)
+        self.queue.nets.ld_relaxed(net * NET_WORDS + BOUND, Device)
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn retrace<L: PathCost, const LAYERED: bool>(
     at: u32,
     start: u32,
 ) -> u32 {
-    let tiling = problem.tiling;
+    let tiling = problem.grid.tiling;
     let patch = PatchIndex::mine(tiling);
     let t = thread::thread_idx_x();
     let ways = shared.exchange.ways();
@@ -38,7 +38,7 @@ pub(super) fn retrace<L: PathCost, const LAYERED: bool>(
             let mut place = at % TILE;
             let first = slot * TILE;
             loop {
-                problem.paths.st(area.first_path + end, first + place);
+                problem.trees.paths.st(area.first_path + end, first + place);
                 end += 1;
                 let way = u32::from(ways.ld(place));
                 if way >= Way::BEYOND {
@@ -99,7 +99,7 @@ fn write_ways<L: PathCost, const LAYERED: bool>(
     beyond: &Beyond<L>,
     ways: SharedView<u16>,
 ) {
-    let tiling = problem.tiling;
+    let tiling = problem.grid.tiling;
     let (columns, rows) = (tiling.columns(), tiling.rows());
     let first = (tile.1 * tiling.tiles_x + tile.0) * TILE;
     let labels = slot * TILE;
@@ -107,7 +107,7 @@ fn write_ways<L: PathCost, const LAYERED: bool>(
     while place < TILE {
         let (column, row, layer) = tiling.at_place(place);
         let (at, edge) = (labels + place, first + place);
-        let here = L::load_row(problem.labels, at);
+        let here = L::load_row(problem.labels.cells, at);
 
         let (is_west, is_east) = (column == 0, column + PATCH == columns);
         let (is_north, is_south) = (row == 0, row + 1 == rows);
@@ -115,33 +115,33 @@ fn write_ways<L: PathCost, const LAYERED: bool>(
         let left = if is_west {
             beyond.at(WEST, upright)
         } else {
-            problem.labels.ld(at - 1)
+            problem.labels.cells.ld(at - 1)
         };
         let right = if is_east {
             beyond.at(EAST, upright)
         } else {
-            problem.labels.ld(at + PATCH)
+            problem.labels.cells.ld(at + PATCH)
         };
         let up = if is_north {
             beyond.row_at(NORTH, level)
         } else {
-            L::load_row(problem.labels, at - columns)
+            L::load_row(problem.labels.cells, at - columns)
         };
         let down = if is_south {
             beyond.row_at(SOUTH, level)
         } else {
-            L::load_row(problem.labels, at + columns)
+            L::load_row(problem.labels.cells, at + columns)
         };
         let mut left_edge = u32::MAX;
         if let Some(back) = tiling.back_to_left(tile.0, is_west) {
-            left_edge = problem.right.ld(edge - back);
+            left_edge = problem.grid.right.ld(edge - back);
         }
         let mut up_edges = [u32::MAX; 4];
         if let Some(back) = tiling.back_to_above(tile.1, is_north) {
-            up_edges = problem.down.ld_vector(edge - back);
+            up_edges = problem.grid.down.ld_vector(edge - back);
         }
-        let right_edges: Row<u32> = problem.right.ld_vector(edge);
-        let down_edges: Row<u32> = problem.down.ld_vector(edge);
+        let right_edges: Row<u32> = problem.grid.right.ld_vector(edge);
+        let down_edges: Row<u32> = problem.grid.down.ld_vector(edge);
 
         let mut way = [Way::END; 4];
         let mut offer = |j: usize, from: L, weight: u32, next: u32| {
@@ -154,16 +154,16 @@ fn write_ways<L: PathCost, const LAYERED: bool>(
         if LAYERED {
             let layer_cells = tiling.layer_cells();
             if layer + 1 < tiling.layers {
-                let from = L::load_row(problem.labels, at + layer_cells);
-                let vias: Row<u32> = problem.via.ld_vector(edge);
+                let from = L::load_row(problem.labels.cells, at + layer_cells);
+                let vias: Row<u32> = problem.grid.via.ld_vector(edge);
                 each!(
                     J,
                     offer(J, from[J], vias[J], place + J as u32 + layer_cells)
                 );
             }
             if layer > 0 {
-                let from = L::load_row(problem.labels, at - layer_cells);
-                let vias: Row<u32> = problem.via.ld_vector(edge - layer_cells);
+                let from = L::load_row(problem.labels.cells, at - layer_cells);
+                let vias: Row<u32> = problem.grid.via.ld_vector(edge - layer_cells);
                 each!(
                     J,
                     offer(J, from[J], vias[J], place + J as u32 - layer_cells)

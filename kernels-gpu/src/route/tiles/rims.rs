@@ -71,7 +71,10 @@ impl<L: PathCost> Beyond<L> {
                     let opposite = patch.on_rim(tiling, side) - tiling.side(side)
                         + tiling.side((side + 2) % 4);
                     let at = other * tiling.rim() + opposite;
-                    each!(I, row[I] = problem.rims.ld_relaxed(at + I as u32, Device));
+                    each!(
+                        I,
+                        row[I] = problem.labels.rims.ld_relaxed(at + I as u32, Device)
+                    );
                 }
                 L::store_shared_row(self.rims, patch.on_rim(tiling, side), row);
             }
@@ -94,7 +97,7 @@ pub(super) fn publish<L: PathCost>(
     edges: &Edges,
     beyond: &Beyond<L>,
 ) -> Row<u32> {
-    let tiling = problem.tiling;
+    let tiling = problem.grid.tiling;
     let [a, b, c, d] = *labels;
     let right = edges.right;
     let one = |side: u32, row: Row<L>, weights: Row<u32>| {
@@ -104,7 +107,10 @@ pub(super) fn publish<L: PathCost>(
             let at = slot * tiling.rim() + on_rim;
             let others = L::load_shared_row(beyond.rims, on_rim);
             each!(I, {
-                problem.rims.st_relaxed(at + I as u32, row[I], Device);
+                problem
+                    .labels
+                    .rims
+                    .st_relaxed(at + I as u32, row[I], Device);
                 let given = row[I].step(weights[I]);
                 if given < others[I] {
                     gives = gives.min(given.priority());

@@ -18,17 +18,17 @@ pub(super) fn settle<L: PathCost, const LAYERED: bool>(
 ) -> (u32, bool) {
     let t = thread::thread_idx_x();
     // The usual case is one net: then nothing has to be waited for.
-    let net = if problem.nets == 1 {
+    let net = if problem.net_count() == 1 {
         0
     } else {
-        problem.slot_records.ld(slot).net
+        problem.nets.slots.ld(slot).net
     };
-    let area = problem.areas.ld(net);
+    let area = problem.nets.areas.ld(net);
     let tile = area.tile_of(slot);
     let edges = Edges::load::<L>(
-        problem.right,
-        problem.down,
-        problem.tiling,
+        problem.grid.right,
+        problem.grid.down,
+        problem.grid.tiling,
         area.bounds(),
         tile,
         patch,
@@ -47,7 +47,7 @@ pub(super) fn settle<L: PathCost, const LAYERED: bool>(
     let mut rest = u32::MAX;
     loop {
         // Read again where it is needed: registers are scarce.
-        let area = problem.areas.ld(net);
+        let area = problem.nets.areas.ld(net);
         shared
             .beyond
             .read(problem, area, slot, area.tile_of(slot), patch);
@@ -93,7 +93,7 @@ pub(super) fn settle<L: PathCost, const LAYERED: bool>(
                 least = least.min(shared.words.ld(8 + t * WARPS + warp));
             }
             if least < u32::MAX {
-                let area = problem.areas.ld(net);
+                let area = problem.nets.areas.ld(net);
                 // The fifth is itself, for when the bound has grown.
                 let to = area.beside(slot, area.tile_of(slot), t);
                 problem.mark(net, to, least, problem.bound(net));
@@ -188,16 +188,17 @@ fn relax_tile<L: PathCost, const LAYERED: bool>(
 /// Notes the labels of a slot's pins that are not joined, and lowers the net's bound to them: theirs will be no larger.
 #[inline(always)]
 fn note_pins<L: PathCost>(problem: &Problem<'_, L>, net: u32, slot: u32) {
-    let end = problem.slot_records.ld(slot + 1).first_cell;
-    let mut i = problem.slot_records.ld(slot).first_cell + thread::thread_idx_x();
+    let end = problem.nets.slots.ld(slot + 1).first_cell;
+    let mut i = problem.nets.slots.ld(slot).first_cell + thread::thread_idx_x();
     while i < end {
-        let cell = problem.pin_cells.ld(i);
-        if problem.is_joined.ld(cell.pin) == 0 {
-            let label = problem.labels.ld(cell.label);
+        let cell = problem.nets.pin_cells.ld(i);
+        if problem.trees.is_joined.ld(cell.pin) == 0 {
+            let label = problem.labels.cells.ld(cell.label);
             if label < L::UNREACHED {
-                problem.pin_labels.st_relaxed(i, label, Device);
+                problem.labels.pins.st_relaxed(i, label, Device);
                 problem
-                    .net_words
+                    .queue
+                    .nets
                     .atomic_min(net * queue::NET_WORDS + queue::BOUND, label.priority());
             }
         }

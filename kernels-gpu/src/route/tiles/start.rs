@@ -2,8 +2,9 @@
 
 use cuda_std::prelude::*;
 
-use super::layout::{TILE, Tiling};
-use super::queue::{self, NET_WORDS};
+use super::layout::{BLOCK, TILE, Tiling};
+use super::queue::{BOUND, BUSY, NET_WORDS, NOTHING, OPEN};
+use super::{Labels, Queue};
 use crate::primitives::quotient;
 
 /// Lays out weights that stand row by row, layer by layer, tile by tile; what lies past the grid's end is blocked, `u32::MAX`.
@@ -11,9 +12,10 @@ use crate::primitives::quotient;
 ///
 /// # Safety
 ///
-/// `rows` has a weight for each cell of the grid, `tiles` 4096 for each tile, `has_free` an element; nothing else uses `tiles` and
-/// `has_free` meanwhile.
-#[kernel(block = 256)]
+/// `rows` has one weight per cell of the grid, `tiles` 4096 per tile, `has_free` one element. The
+/// launch has a thread for each 4 elements of `tiles`. Nothing else uses `tiles` and `has_free`
+/// meanwhile.
+#[kernel(block = BLOCK)]
 pub unsafe fn lay_out_weights(
     rows: View<'_, u32>,
     tiles: ViewMut<'_, u32>,
@@ -47,30 +49,26 @@ pub unsafe fn lay_out_weights(
     tiles.st_vector(first, weights);
 }
 
-/// Makes everything ready for nets that have not started. Labels, rims and pins' labels are given as 32-bit words, all of which
-/// become `unreached`, the lower half of a label of 64 bits first.
+/// Makes everything ready for nets that have not started.
+///
+/// Labels are given as 32-bit words, all of which become `unreached`: of a label of 64 bits the
+/// lower half first, of one of 32 bits both alike.
 ///
 /// # Safety
 ///
-/// With S slots, N nets and P pins of C cells: `labels` has 4096 labels for each slot, `rims` [`rim`](Tiling::rim), `pin_labels` C;
-/// `pending` has S and an element for each block of the launch that routes, `locks` S elements; `counters` [`COUNTERS`], `net_words`
-/// [`NET_WORDS`] for each net; `is_joined` P. Nothing else uses any of them meanwhile. There is a thread for each 4 words of labels
-/// and rims, and for each element of the others.
-#[kernel(block = 256)]
+/// The views have the lengths that their fields ask for; `is_joined` has one element per pin. The
+/// launch has a thread for each 4 words of labels and rims, and for each element of the others.
+/// Nothing else uses any of them meanwhile.
+#[kernel(block = BLOCK)]
 pub unsafe fn route_start(
-    labels: ViewMut<'_, u32>,
-    rims: ViewMut<'_, u32>,
-    pin_labels: ViewMut<'_, u32>,
-    pending: ViewMut<'_, u32>,
-    locks: ViewMut<'_, u32>,
-    counters: ViewMut<'_, u32>,
-    net_words: ViewMut<'_, u32>,
+    labels: Labels<'_, u32>,
+    queue: Queue<'_>,
     is_joined: ViewMut<'_, u32>,
     unreached: [u32; 2],
 ) {
     let i = thread::index_1d();
     let words = [unreached[0], unreached[1], unreached[0], unreached[1]];
-    for view in [labels, rims] {
+    for view in [labels.cells, labels.rims] {
         if (i as usize) < view.len() / 4 {
             // With labels of 64 bits there may be more words than 32 bits count.
             view.st_vector(4 * i as usize, words);
@@ -82,22 +80,22 @@ pub unsafe fn route_start(
         }
     };
     set(
-        pin_labels,
+        labels.pins,
         if i.is_multiple_of(2) {
             unreached[0]
         } else {
             unreached[1]
         },
     );
-    set(pending, queue::NOTHING);
-    set(locks, 0);
+    set(queue.pending, NOTHING);
+    set(queue.locks, 0);
     set(is_joined, 0);
-    let nets = net_words.len() as u32 / NET_WORDS;
-    set(counters, if i == queue::OPEN { nets } else { 0 });
+    let nets = queue.nets.len() as u32 / NET_WORDS;
+    set(queue.counters, if i == OPEN { nets } else { 0 });
     let word = match i % NET_WORDS {
-        queue::BUSY => 1,
-        queue::BOUND => u32::MAX >> 1,
+        BUSY => 1,
+        BOUND => u32::MAX >> 1,
         _ => 0,
     };
-    set(net_words, word);
+    set(queue.nets, word);
 }

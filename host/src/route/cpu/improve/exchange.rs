@@ -1,12 +1,14 @@
 //! Exchange of parts of a tree for cheaper ones.
 //!
-//! The tree's key cells are its pins and the cells at which it branches; its key paths run between them. A move takes away one key
-//! path, or a key cell with all its key paths. What is left of the tree is joined again: the smallest part by a shortest path to
-//! the nearest other one, and so on. A move that does not pay is taken back, and tried again only when its key paths have changed.
-//! (The neighbourhoods of E. Uchoa and R. F. Werneck, Fast local search for the Steiner problem in graphs, 2012.)
+//! The tree's key cells are its pins and the cells at which it branches; its key paths run between
+//! them. A move takes away one key path, or a key cell with all its key paths. What is left of the
+//! tree is joined again: the smallest part by a shortest path to the nearest other one, and so on.
+//! A move that does not pay is taken back, and tried again only when its key paths have changed.
+//! (The neighbourhoods of E. Uchoa and R. F. Werneck, Fast local search for the Steiner problem in
+//! graphs, 2012.)
 //!
-//! A search costs less the less it looks at. It leaves out what is too far from the tree to lead back to it at a cost that pays; so
-//! it goes half as far.
+//! A search costs less the less it looks at. It leaves out what is too far from the tree to lead
+//! back to it at a cost that pays; so it goes half as far.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
@@ -31,7 +33,8 @@ pub(super) struct Exchange<'a> {
     group_of: HashMap<u32, usize>,
     /// By cell; 0 off the tree.
     states: Vec<u8>,
-    /// By cell: the part of the tree that it was found in last, by a number that no later move uses again.
+    /// By cell: the part of the tree that it was found in last, by an id that no later move uses
+    /// again.
     parts: Vec<u32>,
     last_part: u32,
     /// By cell: how a search reached it.
@@ -96,7 +99,8 @@ impl<'a> Exchange<'a> {
         })
     }
 
-    /// The tree of `edges`, which joins the pins and has no other ends, improved by moves until none pays.
+    /// The tree of `edges`, which joins the pins and has no other ends, improved by moves until
+    /// none pays.
     pub(super) fn improve(&mut self, edges: &[Edge]) -> Vec<Edge> {
         self.states.fill(0);
         for &cell in self.group_of.keys() {
@@ -183,7 +187,8 @@ impl<'a> Exchange<'a> {
         path
     }
 
-    /// The key paths at a key cell, or at all cells that are joined to it as a pin's; and one of these, if there are.
+    /// The key paths at a key cell, or at all cells that are joined to it as a pin's; and one of
+    /// these, if there are.
     fn around(&self, cell: u32) -> (Vec<Path>, Vec<u32>) {
         let own = self.group_of.get(&cell).map(|&group| &self.groups[group]);
         let here = own.map_or(std::slice::from_ref(&cell), Vec::as_slice);
@@ -198,8 +203,8 @@ impl<'a> Exchange<'a> {
         (paths.collect(), own.map_or(Vec::new(), |_| vec![cell]))
     }
 
-    /// Takes key paths away and joins what is left, if that is cheaper. `also` are cells of parts at which no path ends but where
-    /// all do.
+    /// Takes key paths away and joins what is left, if that is cheaper. `also` are cells of parts
+    /// at which no path ends but where all do.
     fn exchange(&mut self, paths: &[Path], also: &[u32]) -> bool {
         let removed: u64 = paths.iter().map(|path| self.cost(path)).sum();
         let [first, .., last] = paths[0][..] else {
@@ -284,7 +289,8 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// All parts of the tree but the largest, from a cell of each: it takes as long as the second largest.
+    /// All parts of the tree but the largest, from a cell of each: it takes as long as the second
+    /// largest.
     fn parts(&mut self, seeds: &[u32]) -> Vec<Part> {
         let mut open: Vec<(Part, usize)> = Vec::new();
         for &seed in seeds {
@@ -358,7 +364,8 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// Reaches the neighbours of a cell, those at costs below `limit`. One in another part is found, and its cost the limit.
+    /// Reaches the neighbours of a cell, those at costs below `limit`. One in another part is
+    /// found, and its cost the limit.
     fn reach_from(
         &mut self,
         cell: u32,

@@ -1,8 +1,10 @@
 //! Trees that cost less than the plain one.
 //!
-//! The plain tree, or a cheaper one that grows from another pin, and the one out of shortest paths between neighbouring pins
-//! (`voronoi.rs`), are each improved piece by piece (`exchange.rs`) as long as that helps. Then the two are laid over each other, a tree is taken out of both, and improved again.
-//! The cheapest of the three is the result, the plain tree itself if none is cheaper.
+//! The plain tree, or a cheaper one that grows from another pin, and the one out of shortest paths
+//! between neighbouring pins (`voronoi.rs`), are each improved piece by piece (`exchange.rs`) as
+//! long as that helps. Then the two are laid over each other, a tree is taken out of both, and
+//! improved again. The cheapest of the three is the result, the plain tree itself if none is
+//! cheaper.
 
 mod exchange;
 mod voronoi;
@@ -26,7 +28,7 @@ const ROOTS: usize = 4;
 /// Improves `plain`, the plain trees of `nets`. The pins that those do not reach stay apart.
 ///
 /// # Cost
-/// 45 bytes a cell of the window; twelve searches over all its cells, and many small ones.
+/// 45 bytes per cell of the window; twelve searches over all its cells, and many small ones.
 pub(crate) fn improve(grid: &RoutingGrid, nets: &[Net], plain: Vec<Route>) -> Result<Vec<Route>> {
     let mut sources = nets.iter().zip(&plain);
     let improved = route_each(grid, nets, |part, pins| {

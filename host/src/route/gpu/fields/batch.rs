@@ -1,7 +1,8 @@
 //! Nets that are routed at the same time: fields grow, pins are joined, and what is left goes on.
 
 use trazar_kernels::route::fields::{
-    self, CellXy, DistanceBound, Field, FieldNet, GRAIN, NET_WORDS, Nearness, Seed,
+    self, Boxes, CellXy, DistanceBound, Field, FieldNet, GRAIN, GrowingTrees, JoinOutput, Nearness,
+    NetResult, PinState, Seed,
 };
 use trazar_kernels::route::tiles::{JoinedPin, Span};
 
@@ -16,13 +17,14 @@ use crate::route::gpu::tiles;
 use crate::route::net::Net;
 use crate::route::tree::{Fallback, FieldUse, Route};
 
-/// A box that is too small becomes so many times as high and wide.
+/// A box that is too small becomes this many times as high and wide.
 const GROWTH: f64 = 1.5;
-/// Larger boxes are made for the pins whose fields reach no farther than this many times what has to be reached.
+/// Larger boxes are made for the pins whose fields reach no farther than this many times what has
+/// to be reached.
 const AHEAD: f64 = 1.25;
-/// Boxes that are made larger at a time have so many cells at most: more take longer than a search.
+/// The most cells of boxes that are made larger at the same time: more take longer than a search.
 const GROWN_CELLS: u64 = 1 << 24;
-/// A net that has needed so many searches is left to them.
+/// A net that has needed this many searches is left to tiles.
 const MAX_SEARCHES: usize = 16;
 /// Boxes that become larger go elsewhere: there is room for twice as many cells more, up to this.
 const SPARE_CELLS: u64 = 1 << 26;
@@ -48,14 +50,14 @@ pub(super) struct Batch {
     most_cells: u64,
 }
 
-/// What the kernels of a batch work on.
+/// The device memory of a batch's kernels.
 struct DeviceState<G: Gpu> {
     pin_cells: G::Buffer<CellXy>,
     tree: G::Buffer<u32>,
     entries: G::Buffer<u32>,
     distance_bounds: G::Buffer<DistanceBound>,
     starts: G::Buffer<u32>,
-    net_words: G::Buffer<u32>,
+    results: G::Buffer<NetResult>,
     joined: G::Buffer<JoinedPin>,
     paths: G::Buffer<u32>,
 }
@@ -217,7 +219,7 @@ impl Batch {
             // Those of first pins stay so.
             distance_bounds: gpu.upload(&vec![DistanceBound::JOINED; pins])?,
             starts: gpu.alloc_zeroed(pins)?,
-            net_words: gpu.alloc(self.nets.len() * NET_WORDS as usize)?,
+            results: gpu.alloc(self.nets.len())?,
             joined: gpu.alloc_zeroed(pins)?,
             paths: gpu.alloc(self.path_cells as usize)?,
         })
@@ -225,54 +227,63 @@ impl Batch {
 
     /// Grows fields, and joins pins.
     fn run<G: Gpu>(&self, gpu: &G, grid: &DeviceGrid<G>, state: &mut DeviceState<G>) -> Result<()> {
-        let (on, [right, down, _]) = (&gpu.launcher(), grid.weights());
+        let on = &gpu.launcher();
         let nets = gpu.upload(&self.nets)?;
         let fields = gpu.upload(&self.fields)?;
         let added = gpu.upload(&self.added)?;
+        let boxes = Boxes {
+            nets: nets.view(),
+            fields: fields.view(),
+            pin_cells: state.pin_cells.view(),
+        };
+        let pin_state = PinState {
+            distance_bounds: state.distance_bounds.view_mut(),
+            starts: state.starts.view_mut(),
+        };
         if !self.grown.is_empty() {
             let grown = gpu.upload(&self.grown)?;
             let cells = |seed: &Seed| self.fields[seed.pin as usize].cells();
             let most = self.grown.iter().map(cells).max().unwrap_or(0);
-            // SAFETY: different pins, whose boxes and windows lie in the grid, and whose cells in their boxes; lengths as the kernel asks.
+            // SAFETY: different pins, whose boxes and windows lie in the grid, and whose cells in
+            // their boxes; lengths as the kernel asks.
             unsafe {
                 fields::grow_fields::launch_with_shared(
                     on,
                     self.grown.len() as u32,
                     fields::grow_bytes(most),
-                    right,
-                    down,
-                    nets.view(),
-                    fields.view(),
-                    state.pin_cells.view(),
+                    grid.tiled(),
+                    boxes,
                     grown.view(),
                     state.tree.view(),
                     state.entries.view_mut(),
-                    state.distance_bounds.view_mut(),
-                    state.starts.view_mut(),
-                    grid.tiling(),
+                    pin_state,
                 )
             }?;
         }
         let pins = self.nets.iter().map(|net| net.end_pin - net.first_pin);
         let pins = pins.max().unwrap_or(0);
         let cells = self.fields.iter().map(Field::cells).max().unwrap_or(0);
-        // SAFETY: fields have grown, now or before; a batch has grids without free edges only; lengths as the kernel asks.
+        let trees = GrowingTrees {
+            added: added.view(),
+            words: state.tree.view_mut(),
+        };
+        let output = JoinOutput {
+            nets: state.results.view_mut(),
+            joined: state.joined.view_mut(),
+            paths: state.paths.view_mut(),
+        };
+        // SAFETY: fields have grown, now or before; a batch has grids without free edges only;
+        // lengths as the kernel asks.
         unsafe {
             fields::join_pins::launch_with_shared(
                 on,
                 self.nets.len() as u32,
                 fields::join_bytes(pins, cells),
-                nets.view(),
-                fields.view(),
-                state.pin_cells.view(),
-                added.view(),
-                state.tree.view_mut(),
+                boxes,
                 state.entries.view(),
-                state.distance_bounds.view_mut(),
-                state.starts.view_mut(),
-                state.net_words.view_mut(),
-                state.joined.view_mut(),
-                state.paths.view_mut(),
+                trees,
+                pin_state,
+                output,
                 cells,
             )
         }
@@ -280,34 +291,33 @@ impl Batch {
 
     /// Takes what the kernels have found into the members' trees.
     fn collect<G: Gpu>(&mut self, gpu: &G, state: &DeviceState<G>) -> Result<()> {
-        let words = state.net_words.to_vec()?;
-        let words = words.chunks_exact(NET_WORDS as usize);
+        let results = state.results.to_vec()?;
         let mut to = 0;
-        let spans: Vec<Span> = words
-            .clone()
+        let spans: Vec<Span> = results
+            .iter()
             .zip(&self.nets)
-            .map(|(words, net)| {
+            .map(|(result, net)| {
                 let from = net.first_path;
                 // The sum is that of buffers' parts.
-                to += words[1];
+                to += result.path_cells;
                 Span {
                     from,
-                    to: to - words[1],
+                    to: to - result.path_cells,
                 }
             })
             .collect();
         let cells = tiles::gather_paths(gpu, &spans, to, &state.paths)?;
         let joined = state.joined.to_vec()?;
-        for (((member, net), words), span) in self
+        for (((member, net), result), span) in self
             .members
             .iter_mut()
             .zip(&self.nets)
-            .zip(words)
+            .zip(&results)
             .zip(spans)
         {
             let window = member.window;
             let mut start = span.to as usize;
-            let records = &joined[net.first_pin as usize..][..words[0] as usize];
+            let records = &joined[net.first_pin as usize..][..result.joined_pins as usize];
             for record in records {
                 let end = (span.to + record.end) as usize;
                 // The kernel begins on the tree.
@@ -410,7 +420,8 @@ impl Batch {
         state.distance_bounds.write(&distance_bounds)
     }
 
-    /// The pins of a net whose boxes are to be larger, how far they go beyond them then, and the boxes; none if a search is better.
+    /// The pins of a net whose boxes are to be larger, how far they go beyond them then, and the
+    /// boxes; none if a search is better.
     fn wider_boxes(
         &self,
         i: usize,

@@ -15,7 +15,7 @@ const LEAST_ROOM: f64 = 1.2;
 /// Static shared memory of the kernels, at most, in bytes.
 const STATIC_BYTES: u32 = 6 << 10;
 
-/// What the device's blocks hold.
+/// How much a block of the device holds.
 pub(super) struct Limits {
     /// Shared memory, in bytes.
     bytes: u32,
@@ -28,7 +28,8 @@ impl Limits {
         }
     }
 
-    /// The most cells of a box of a net of so many pins: what grows them, and what joins them, has to hold them.
+    /// The most cells of a box of a net of `pins` pins: the block that grows it, and the one that
+    /// joins the pins, have to hold it.
     pub(super) fn cells(&self, pins: usize) -> u64 {
         // The bytes grow in proportion, but for what rounding adds.
         let grown = u64::from(self.bytes) * 1024 / u64::from(fields::grow_bytes(1024) + 8);

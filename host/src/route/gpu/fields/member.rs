@@ -6,7 +6,7 @@ use crate::route::tree::Fallback;
 
 /// A net of a batch, and its tree so far.
 pub(super) struct Member {
-    /// The net's number.
+    /// The net's index.
     pub(super) net: usize,
     pub(super) window: Window,
     /// By pin: how far its box goes beyond it.

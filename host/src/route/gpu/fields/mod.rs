@@ -1,7 +1,9 @@
-//! Routing by fields: nets whose pins stand close, by the kernels of [`trazar_kernels::route::fields`]; all others in tiles.
+//! Routing by fields: nets whose pins stand close, by the kernels of
+//! [`trazar_kernels::route::fields`]; all others in tiles.
 //!
-//! How large a pin's box has to be depends on how far the pins are from each other. It is given some room; where that is not
-//! enough, either the boxes of a few pins become larger, or a search in tiles joins one pin, and fields go on from there.
+//! How large a pin's box has to be depends on how far the pins are from each other. It is given
+//! some room; where that is not enough, either the boxes of a few pins become larger, or a search
+//! in tiles joins one pin, and fields go on from there.
 
 mod batch;
 mod boxes;
@@ -56,7 +58,7 @@ pub(super) fn route<G: Gpu>(
     finish_in_tiles(gpu, grid, nets, windows, found)
 }
 
-/// What fields have found of a net. The routes say how.
+/// The part of a net's tree that fields have found. The routes say how.
 enum Found {
     /// Nothing, and why; no reason if there is nothing to join.
     Nothing(Option<Fallback>),

@@ -15,9 +15,6 @@ use crate::route::tree::Route;
 use plan::Plan;
 use run::State;
 
-/// Threads of the kernels that have one for each element.
-pub(super) const THREADS: u32 = 256;
-
 /// Routes nets, whose windows are given, on `grid`.
 pub(super) fn route<G: Gpu>(
     gpu: &G,
@@ -100,9 +97,9 @@ pub(super) fn gather_paths<G: Gpu>(
     let mut gathered = gpu.alloc(sum as usize)?;
     // SAFETY: spans are one after the other, as long as the buffer together.
     unsafe {
-        tiles::gather_paths::launch(
+        tiles::gather_paths::launch_threads(
             &gpu.launcher(),
-            sum.div_ceil(THREADS),
+            sum,
             spans.view(),
             paths.view(),
             gathered.view_mut(),
@@ -111,7 +108,8 @@ pub(super) fn gather_paths<G: Gpu>(
     gathered.to_vec()
 }
 
-/// The cost of the cheapest paths from the cells `sources` to each cell, by its number; `u64::MAX` where there is none.
+/// The cost of the cheapest paths from the cells `sources` to each cell, by its index; `u64::MAX`
+/// where there is none.
 pub(super) fn distances<G: Gpu>(
     gpu: &G,
     grid: &DeviceGrid<G>,

@@ -106,7 +106,8 @@ impl Plan {
         Ok(true)
     }
 
-    /// Refuses windows with more cells than labels of 64 bits can count steps over free edges through.
+    /// Refuses windows with more cells than labels of 64 bits can count steps over free edges
+    /// through.
     pub(super) fn check_u64(&self) -> Result<()> {
         let cells = |area: &Area| {
             let cells = u64::from(area.right - area.left) * u64::from(area.bottom - area.top);
@@ -123,12 +124,13 @@ impl Plan {
             width: self.tiling.width.into(),
             height: self.tiling.height.into(),
             layers: self.tiling.layers,
-            limit: "where edges are free, or costs pass 2³¹, a net in tiles has a window of 2²⁸ cells at most; route on the CPU, \
-                    or give it a window",
+            limit: "where edges are free, or costs pass 2³¹, a net in tiles has a window of 2²⁸ \
+                    cells at most; route on the CPU, or give it a window",
         })
     }
 
-    /// Puts the pins' cells in the order of their slots, once all nets are there. A net's stay together, as its slots are.
+    /// Puts the cells of pins in the order of their slots, once all nets are there. A net's stay
+    /// together, as its slots are.
     pub(super) fn arrange(&mut self) {
         let mut order: Vec<u32> = (0..self.pin_cells.len() as u32).collect();
         order.sort_by_key(|&cell| self.pin_cells[cell as usize].label / TILE);

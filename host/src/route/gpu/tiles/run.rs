@@ -1,20 +1,21 @@
 //! Launching the kernels, and reading what they have found.
 
+use cuda_std::launch::Launcher;
 use cuda_std::{Pod, View, ViewMut};
 use trazar_kernels::route::tiles::{
-    self, Area, JoinedPin, NET_JOINED_PINS, NET_PATH_CELLS, NET_WORDS, PathCost, PinCell, Slot,
-    Span, TILE, Tiling,
+    self, Area, JoinedPin, Labels, NET_JOINED_PINS, NET_PATH_CELLS, NET_WORDS, Nets, PathCost,
+    Problem, Queue, Slot, Span, TILE, TiledGrid, Tiling, Trees,
 };
 
+use super::gather_paths;
 use super::plan::Plan;
-use super::{THREADS, gather_paths};
 use crate::Result;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::route::gpu::grid::DeviceGrid;
 use crate::route::net::Net;
 use crate::route::tree::Route;
 
-/// What the kernels have found.
+/// The buffers that hold what the kernels have found.
 pub(super) struct State<G: Gpu, L: Pod> {
     areas: G::Buffer<Area>,
     slots: G::Buffer<Slot>,
@@ -58,45 +59,52 @@ impl<G: Gpu, L: PathCostKernels> State<G, L> {
         ]
         .into_iter()
         .fold(quarters, usize::max);
+        let words = Labels {
+            cells: state.labels.view_mut_as(),
+            rims: rims.view_mut_as(),
+            pins: pin_labels.view_mut_as(),
+        };
+        let queue = Queue {
+            pending: pending.view_mut(),
+            locks: locks.view_mut(),
+            counters: counters.view_mut(),
+            nets: state.net_words.view_mut(),
+        };
+        let on = &gpu.launcher();
         // SAFETY: the lengths that the kernel asks for, and a thread for each element.
         unsafe {
-            tiles::route_start::launch(
-                &gpu.launcher(),
-                threads.div_ceil(THREADS as usize) as u32,
-                state.labels.view_mut_as(),
-                rims.view_mut_as(),
-                pin_labels.view_mut_as(),
-                pending.view_mut(),
-                locks.view_mut(),
-                counters.view_mut(),
-                state.net_words.view_mut(),
+            tiles::route_start::launch_threads(
+                on,
+                threads,
+                words,
+                queue,
                 is_joined.view_mut(),
                 L::UNREACHED_WORDS,
             )?;
         }
+        let problem = Problem {
+            grid: grid.tiled(),
+            nets: Nets {
+                areas: state.areas.view(),
+                slots: state.slots.view(),
+                pin_cells: pin_cells.view(),
+                pin_starts: pin_starts.view(),
+                cell_places: cell_places.view(),
+            },
+            labels: Labels {
+                cells: state.labels.view_mut(),
+                rims: rims.view_mut(),
+                pins: pin_labels.view_mut(),
+            },
+            queue,
+            trees: Trees {
+                is_joined: is_joined.view_mut(),
+                joined: state.joined.view_mut(),
+                paths: state.paths.view_mut(),
+            },
+        };
         // SAFETY: as for the start, which has run; the plan's pins are in their nets' windows.
-        unsafe {
-            L::launch_route(
-                gpu,
-                blocks,
-                grid,
-                (state.areas.view(), state.slots.view()),
-                (pin_cells.view(), pin_starts.view(), cell_places.view()),
-                [
-                    state.labels.view_mut(),
-                    rims.view_mut(),
-                    pin_labels.view_mut(),
-                ],
-                [
-                    pending.view_mut(),
-                    locks.view_mut(),
-                    counters.view_mut(),
-                    state.net_words.view_mut(),
-                    is_joined.view_mut(),
-                ],
-                (state.joined.view_mut(), state.paths.view_mut()),
-            )?;
-        }
+        unsafe { L::launch_route(on, blocks, problem)? };
         Ok(state)
     }
 
@@ -159,14 +167,15 @@ impl<G: Gpu, L: PathCostKernels> State<G, L> {
     /// By net: whether a cell's cost is too large for a label. Waits for it.
     pub(super) fn left_out(&self, gpu: &G, grid: &DeviceGrid<G>, plan: &Plan) -> Result<Vec<u32>> {
         let mut found = gpu.alloc_zeroed(plan.nets() as usize)?;
-        let blocks = (plan.slots() * (TILE / THREADS)).max(1);
-        // SAFETY: an element for each net and a thread for each label, after the kernels that route.
+        // SAFETY: an element for each net and a thread for each label, after the kernels that
+        // route.
         unsafe {
             L::launch_too_far(
-                gpu,
-                blocks,
-                grid,
-                (self.areas.view(), self.slots.view()),
+                &gpu.launcher(),
+                self.labels.len(),
+                grid.tiled(),
+                self.areas.view(),
+                self.slots.view(),
                 self.labels.view(),
                 found.view_mut(),
             )
@@ -178,11 +187,12 @@ impl<G: Gpu, L: PathCostKernels> State<G, L> {
     pub(super) fn distances(&self, gpu: &G, tiling: Tiling) -> Result<G::Buffer<u64>> {
         let cells = tiling.width * tiling.height * tiling.layers;
         let mut distances = gpu.alloc(cells as usize)?;
-        // SAFETY: the net's window is the grid, and there is an element and a thread for each of its cells.
+        // SAFETY: the net's window is the grid, and there is an element and a thread for each of
+        // its cells.
         unsafe {
             L::launch_gather(
-                gpu,
-                cells.div_ceil(THREADS),
+                &gpu.launcher(),
+                cells,
                 self.areas.view(),
                 self.labels.view(),
                 distances.view_mut(),
@@ -198,47 +208,42 @@ pub(super) trait PathCostKernels: PathCost {
     /// [`PathCost::UNREACHED`] as words, the lower first; twice if it is one.
     const UNREACHED_WORDS: [u32; 2];
 
-    /// Launches the kernel that routes.
+    /// Launches the kernel that routes, on `blocks` blocks.
     ///
     /// # Safety
     /// What the kernel asks for.
-    #[expect(clippy::too_many_arguments, reason = "the kernel's")]
-    unsafe fn launch_route<G: Gpu>(
-        gpu: &G,
+    unsafe fn launch_route<O: Launcher>(
+        on: &O,
         blocks: u32,
-        grid: &DeviceGrid<G>,
-        nets: (View<'_, Area>, View<'_, Slot>),
-        pins: (View<'_, PinCell>, View<'_, u32>, View<'_, u32>),
-        labels: [ViewMut<'_, Self>; 3],
-        state: [ViewMut<'_, u32>; 5],
-        results: (ViewMut<'_, JoinedPin>, ViewMut<'_, u32>),
-    ) -> Result<()>;
+        problem: Problem<'_, Self>,
+    ) -> std::result::Result<(), O::Error>;
 
-    /// Launches the kernel that looks for costs that are too large.
+    /// Launches the kernel that looks for costs that are too large, on `threads` threads.
     ///
     /// # Safety
     /// What the kernel asks for.
-    unsafe fn launch_too_far<G: Gpu>(
-        gpu: &G,
-        blocks: u32,
-        grid: &DeviceGrid<G>,
-        nets: (View<'_, Area>, View<'_, Slot>),
+    unsafe fn launch_too_far<O: Launcher>(
+        on: &O,
+        threads: usize,
+        grid: TiledGrid<'_>,
+        areas: View<'_, Area>,
+        slots: View<'_, Slot>,
         labels: View<'_, Self>,
         found: ViewMut<'_, u32>,
-    ) -> Result<()>;
+    ) -> std::result::Result<(), O::Error>;
 
-    /// Launches the kernel that copies costs.
+    /// Launches the kernel that copies costs, on `threads` threads.
     ///
     /// # Safety
     /// What the kernel asks for.
-    unsafe fn launch_gather<G: Gpu>(
-        gpu: &G,
-        blocks: u32,
+    unsafe fn launch_gather<O: Launcher>(
+        on: &O,
+        threads: u32,
         areas: View<'_, Area>,
         labels: View<'_, Self>,
         distances: ViewMut<'_, u64>,
         tiling: Tiling,
-    ) -> Result<()>;
+    ) -> std::result::Result<(), O::Error>;
 }
 
 macro_rules! path_cost_kernels {
@@ -246,65 +251,54 @@ macro_rules! path_cost_kernels {
         impl PathCostKernels for $label {
             const UNREACHED_WORDS: [u32; 2] = $words;
 
-            unsafe fn launch_route<G: Gpu>(
-                gpu: &G,
+            unsafe fn launch_route<O: Launcher>(
+                on: &O,
                 blocks: u32,
-                grid: &DeviceGrid<G>,
-                (areas, slots): (View<'_, Area>, View<'_, Slot>),
-                (pin_cells, pin_starts, cell_places): (View<'_, PinCell>, View<'_, u32>, View<'_, u32>),
-                [labels, rims, pin_labels]: [ViewMut<'_, Self>; 3],
-                [pending, locks, counters, net_words, is_joined]: [ViewMut<'_, u32>; 5],
-                (joined, paths): (ViewMut<'_, JoinedPin>, ViewMut<'_, u32>),
-            ) -> Result<()> {
-                let [right, down, via] = grid.weights();
-                macro_rules! launch {
-                    ($kernel:ident) => {
-                        // SAFETY: the caller's promise.
-                        unsafe {
-                            tiles::$kernel::launch(
-                                &gpu.launcher(), blocks, right, down, via, areas, slots, pin_cells, pin_starts,
-                                cell_places, labels, rims, pending, locks, counters, net_words, pin_labels, is_joined,
-                                joined, paths, grid.tiling(),
-                            )
-                        }
-                    };
-                }
-                if grid.layers() > 1 { launch!($layers) } else { launch!($tiles) }
-            }
-
-            unsafe fn launch_too_far<G: Gpu>(
-                gpu: &G,
-                blocks: u32,
-                grid: &DeviceGrid<G>,
-                (areas, slots): (View<'_, Area>, View<'_, Slot>),
-                labels: View<'_, Self>,
-                found: ViewMut<'_, u32>,
-            ) -> Result<()> {
-                let [right, down, via] = grid.weights();
+                problem: Problem<'_, Self>,
+            ) -> std::result::Result<(), O::Error> {
                 // SAFETY: the caller's promise.
                 unsafe {
-                    tiles::$too_far::launch(
-                        &gpu.launcher(), blocks, right, down, via, areas, slots, labels, found, grid.tiling(),
-                    )
+                    if problem.grid.tiling.layers > 1 {
+                        tiles::$layers::launch(on, blocks, problem)
+                    } else {
+                        tiles::$tiles::launch(on, blocks, problem)
+                    }
                 }
             }
 
-            unsafe fn launch_gather<G: Gpu>(
-                gpu: &G,
-                blocks: u32,
+            unsafe fn launch_too_far<O: Launcher>(
+                on: &O,
+                threads: usize,
+                grid: TiledGrid<'_>,
+                areas: View<'_, Area>,
+                slots: View<'_, Slot>,
+                labels: View<'_, Self>,
+                found: ViewMut<'_, u32>,
+            ) -> std::result::Result<(), O::Error> {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    tiles::$too_far::launch_threads(on, threads, grid, areas, slots, labels, found)
+                }
+            }
+
+            unsafe fn launch_gather<O: Launcher>(
+                on: &O,
+                threads: u32,
                 areas: View<'_, Area>,
                 labels: View<'_, Self>,
                 distances: ViewMut<'_, u64>,
                 tiling: Tiling,
-            ) -> Result<()> {
+            ) -> std::result::Result<(), O::Error> {
                 // SAFETY: the caller's promise.
-                unsafe { tiles::$gather::launch(&gpu.launcher(), blocks, areas, labels, distances, tiling) }
+                unsafe {
+                    tiles::$gather::launch_threads(on, threads, areas, labels, distances, tiling)
+                }
             }
         }
     )*};
 }
 path_cost_kernels! {
     u32: [u32::UNREACHED; 2], route_tiles, route_layers, find_too_far, gather_distances;
-    u64: [u64::UNREACHED as u32, (u64::UNREACHED >> 32) as u32], route_tiles_u64, route_layers_u64, find_too_far_u64,
-        gather_distances_u64;
+    u64: [u64::UNREACHED as u32, (u64::UNREACHED >> 32) as u32], route_tiles_u64, route_layers_u64,
+        find_too_far_u64, gather_distances_u64;
 }
