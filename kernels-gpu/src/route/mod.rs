@@ -1,16 +1,17 @@
 //! Route: distances from a tree on a grid of weighted edges, the nearest pin, the path from it.
 //!
-//! Cell `(x, y)` of layer `z` has the number `(z · height + y) · width + x`. By cell there are the weights of the edges to
-//! the right, down and to the next layer, [`BLOCKED`] where there is no way, and the distance from the tree, which is
-//! [`UNREACHED`] or less than 2⁶³: a shortest path of [`MAX_CELLS`] cells does not cost more.
+//! Cell `(x, y)` of layer `z` has the index `(z · height + y) · width + x`. Each cell has the
+//! weights of its edges to the right, down and to the next layer, [`BLOCKED`] where there is none,
+//! and its distance from the tree. A distance is [`UNREACHED`] or less than 2⁶³: a shortest path
+//! through [`MAX_CELLS`] cells does not cost more.
 //!
 //! | file | stage |
 //! | --- | --- |
 //! | [`sweep`] | distances, by sweeps along rows, columns and vias |
 //! | [`nearest`] | the pin to join next |
 //! | [`retrace`] | its path, which becomes part of the tree |
-//! | [`tiles`] | all of this for whole nets in one launch: tiles relaxed in shared memory |
-//! | [`fields`] | all of this for pins that stand close: distances around each of them, and joining by looking them up |
+//! | [`tiles`] | all of these stages for whole nets in one launch: tiles relaxed in shared memory |
+//! | [`fields`] | all of these stages for pins that are close together: distances around each pin, then joining by looking them up |
 
 pub mod fields;
 pub mod nearest;

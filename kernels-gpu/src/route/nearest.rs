@@ -1,6 +1,8 @@
-//! The pin to join next: the least of distance, pin and order of its cells, by reduction.
+//! The pin to join next, by reduction: the nearest; of pins at the same distance the first, of its
+//! cells the first.
 //!
-//! The cells of all pins stand one pin after the other, so that the least index is that of the smallest pin and its first cell.
+//! The cells of all pins are stored one pin after the other, so that the least index is that of the
+//! first pin and of its first cell.
 //!
 //! | kernel | launch | reads, writes |
 //! | --- | --- | --- |
@@ -12,7 +14,7 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::{BLOCK, Pins, UNREACHED};
 
-/// The index of a cell where there is none.
+/// Stands for an index where there is no cell.
 pub const NONE: u32 = u32::MAX;
 
 /// Warps of a block.

@@ -1,18 +1,21 @@
 //! The path from a pin to the tree, and how it becomes part of the tree.
 //!
-//! From each cell the path goes to the first neighbour on a shortest path, in the order left, up, right, down, layer below, layer
-//! above: one over an edge that is not free, if there is one. Where there is none, it takes the fewest free edges to a cell that
-//! has one or is on the tree. *Steps* are how many: 0 at such cells, and in between by [sweeps](super::sweep) that count free edges.
+//! From each cell the path goes on to a neighbour on a shortest path, over an edge that is not
+//! free: to the first of them in the order left, up, right, down, layer below, layer above. Where
+//! there is none, the path takes the fewest free edges to a cell that has such a neighbour or is on
+//! the tree. How many that are is the cell's *steps*: 0 at such cells; at others,
+//! [sweeps](super::sweep) that count free edges find it.
 //!
-//! A step depends on the one before. So a block looks at all cells of a patch around the path's end at once, and keeps in shared
-//! memory where the path would go from each; one thread walks through it, to where it leaves the patch.
+//! Each step depends on the one before. So the block looks at all cells of a patch around the
+//! path's end at the same time, and notes in shared memory where the path would go on from each.
+//! Then one thread follows the path to where it leaves the patch.
 //!
 //! | kernel | launch | reads, writes |
 //! | --- | --- | --- |
-//! | [`steps_start`](fn@steps_start) | a thread for each cell | some 80 bytes a cell, most from caches; 8 bytes |
-//! | [`retrace_path`](fn@retrace_path) | one block of 256 threads | some 80 KB for each 16 cells of the path or more, most from caches; 4 bytes a cell of the path |
-//! | [`join_tree`](fn@join_tree) | any number of blocks of 256 threads | 4 bytes a cell of path and pin; 12 bytes |
-//! | [`collect_paths`](fn@collect_paths) | a thread for each cell of all paths | 4 bytes a cell of a path; 4 bytes |
+//! | [`steps_start`](fn@steps_start) | one thread per cell | some 80 bytes per cell, most from caches; 8 bytes |
+//! | [`retrace_path`](fn@retrace_path) | one block | some 80 KB per 16 cells of the path or more, most from caches; 4 bytes per cell of the path |
+//! | [`join_tree`](fn@join_tree) | any number of blocks | 4 bytes per cell of path and pin; 12 bytes |
+//! | [`collect_paths`](fn@collect_paths) | one thread per cell of all paths | 4 bytes per cell; 4 bytes |
 
 use cuda_std::prelude::*;
 
@@ -50,10 +53,12 @@ impl DistanceMap<'_> {
         self.tree.ldg(cell / 32) >> (cell % 32) & 1 != 0
     }
 
-    /// The neighbours in all directions, with the weights of the edges; the cell itself where it is blocked.
+    /// The neighbours in all directions, with the weights of the edges; the cell itself where it is
+    /// blocked.
     #[inline(always)]
     fn neighbours(&self, cell: u32) -> [(u32, u32); DIRECTIONS] {
-        // The last cell of a row has no edge to the right, so the one before the first of the next has none either.
+        // The last cell of a row has no edge to the right, so the one before the first of the next
+        // has none either.
         let before = |weights: View<'_, u32>, step: u32| {
             if cell >= step {
                 (cell - step, weights.ldg(cell - step))
@@ -88,7 +93,8 @@ impl DistanceMap<'_> {
         neighbours
     }
 
-    /// The direction of the first neighbour on a shortest path over an edge that is not free; else [`STOP`].
+    /// The direction of the first neighbour on a shortest path over an edge that is not free; else
+    /// [`STOP`].
     #[inline(always)]
     fn nearer(&self, cell: u32, neighbours: &[(u32, u32); DIRECTIONS]) -> u32 {
         let here = self.distances.ldg(cell);
@@ -104,7 +110,8 @@ impl DistanceMap<'_> {
         nearer
     }
 
-    /// Where the path goes from `cell`; [`STOP`] on the tree. `steps` is empty where no edge is free.
+    /// Where the path goes from `cell`; [`STOP`] on the tree. `steps` is empty where no edge is
+    /// free.
     #[inline(always)]
     fn direction(&self, cell: u32, steps: View<'_, u64>) -> u32 {
         if self.on_tree(cell) {
@@ -152,7 +159,7 @@ pub struct Paths<'a> {
     pub found: View<'a, u32>,
     /// By round: where its path ends in `cells`; 0 for round 0.
     pub ends: ViewMut<'a, u32>,
-    /// The cells of all paths: the grid's cells and the number of rounds is enough.
+    /// The cells of all paths: at most as many as the grid has, and one more per round.
     pub cells: ViewMut<'a, u32>,
 }
 
@@ -255,7 +262,8 @@ pub struct Joined<'a> {
 }
 
 impl Joined<'_> {
-    /// Calls `with` with each cell of the path and the pin of `round`, some more than once. For a whole grid of blocks.
+    /// Calls `with` with each cell of the path and the pin of `round`, some more than once. For a
+    /// whole grid of blocks.
     #[inline(always)]
     pub(super) fn each(&self, round: u32, with: impl Fn(u32)) {
         let index = self.found.ldg(round);
@@ -308,8 +316,8 @@ pub unsafe fn join_tree(
 ///
 /// # Safety
 ///
-/// `paths` has at least as many elements as `output`; nothing else uses `output` meanwhile; the launch has a thread for each of
-/// its elements.
+/// `paths` has at least as many elements as `output`. The launch has a thread for each of these.
+/// Nothing else uses `output` meanwhile.
 #[kernel(block = BLOCK)]
 pub unsafe fn collect_paths(paths: View<'_, u32>, output: ViewMut<'_, u32>) {
     let i = thread::index_1d();

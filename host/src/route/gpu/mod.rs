@@ -15,7 +15,7 @@
 //! # Memory
 //! On the GPU, in bytes per cell:
 //!
-//! | | weights | labels or distances | paths | besides |
+//! | | weights (once) | labels or distances | paths | besides |
 //! |---|---|---|---|---|
 //! | in tiles, per net that is routed at the same time | 8, or 12 with several layers | 4, or 8 where labels need 64 bits | 4 | 0.3 for the tiles' sides, or 0.6 |
 //! | by fields, per net that is routed at the same time | 8 | some 64, and, up to 256 MiB, twice that for boxes that grow | 4 | 1/8 for the tree |

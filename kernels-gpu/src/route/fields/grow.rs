@@ -1,8 +1,9 @@
 //! Growing a field: the labels of a box in shared memory, patch by patch.
 //!
-//! Patches of 4 × 4 cells are the squares of a chessboard. In each round the block relaxes those of one colour that something has come
-//! into, each by one thread until nothing changes in it; none of them is next to another, so that what they read stays as it is. What a
-//! patch gives to those beside it puts them on the list of the next round.
+//! Patches of 4 × 4 cells are coloured like a chessboard. In each round the block relaxes the
+//! listed patches of one colour, each by one thread until nothing changes in it. No two of them are
+//! next to each other, so that what they read does not change. A patch that lowers a label of a
+//! patch beside it puts that one on the list of the next round.
 
 use cuda_std::prelude::*;
 
@@ -16,13 +17,14 @@ use crate::route::tiles::{PathCost, TiledGrid};
 
 /// Threads of a block.
 const BLOCK: u32 = 128;
-/// The label of a cell that nothing has come to.
+/// The label of a cell that was not reached.
 const UNREACHED: u32 = <u32 as PathCost>::UNREACHED;
 
-/// The most cells of a box: its patches have numbers of 16 bits.
+/// The most cells of a box: its patches have indices of 16 bits.
 pub const MAX_CELLS: u32 = (1 << 16) * PATCH * PATCH;
 
-/// The dynamic shared memory of [`grow_fields`](fn@grow_fields) for boxes of up to `cells` cells, in bytes.
+/// The dynamic shared memory of [`grow_fields`](fn@grow_fields) for boxes of up to `cells` cells,
+/// in bytes.
 #[must_use]
 pub const fn grow_bytes(cells: u32) -> u32 {
     let patches = patches(cells);
@@ -39,7 +41,7 @@ const fn patches(cells: u32) -> u32 {
 struct BoxScratch {
     /// By cell of the box.
     labels: SharedView<u32>,
-    /// By patch: the last round on whose list it is.
+    /// By patch: the last round that has it on its list.
     stamps: SharedView<u32>,
     /// Patches of either colour.
     lists: SharedView<u16>,
@@ -49,8 +51,8 @@ struct BoxScratch {
 
 /// Words of a block.
 mod word {
-    /// Of the round's number modulo 3: the patches on its list. While one round's is read, the next one's grows, and the last one's
-    /// becomes 0.
+    /// By round modulo 3: the number of patches on its list. While that of one round is read, that
+    /// of the next grows, and that of the last becomes 0.
     pub(super) const COUNTS: u32 = 0;
     /// The reach of the field so far.
     pub(super) const REACH: u32 = 3;
@@ -61,7 +63,7 @@ mod word {
     pub(super) const COUNT: u32 = 7;
 }
 
-/// What a block works on.
+/// A pin whose field is to grow, and the memory for it.
 #[derive(Clone, Copy)]
 struct Growth<'a> {
     grid: TiledGrid<'a>,
@@ -173,7 +175,8 @@ impl Growth<'_> {
         }
     }
 
-    /// Relaxes a patch until nothing changes in it, and puts those to which it gives something on the list of `next`.
+    /// Relaxes a patch until nothing changes in it, and puts those to which it gives something on
+    /// the list of `next`.
     #[inline(always)]
     fn relax_patch(&self, patch: u32, next: u32) {
         let (field, tiling, words) = (self.field, self.grid.tiling, self.scratch.words);
@@ -291,7 +294,8 @@ impl Growth<'_> {
         }
     }
 
-    /// Writes the field, and finds its pin's distance from the tree: the bound, and where the path begins.
+    /// Writes the field, and finds its pin's distance from the tree: the bound, and where the path
+    /// begins.
     #[inline(always)]
     fn write(&self, tree: View<'_, u32>, entries: ViewMut<'_, u32>) -> (DistanceBound, u32) {
         let t = thread::thread_idx_x();
@@ -343,7 +347,8 @@ impl Growth<'_> {
         (DistanceBound::exactly(least), first | many)
     }
 
-    /// The labels of four cells from `cell` on, which is in that row and column of the box, and their entries.
+    /// The labels of four cells from `cell` on, which is in that row and column of the box, and
+    /// their entries.
     #[inline(always)]
     fn entries(&self, cell: u32, row: u32, column: u32, reach: u32) -> (Row<u32>, Row<u32>) {
         let (field, tiling, shared) = (self.field, self.grid.tiling, self.scratch.labels);

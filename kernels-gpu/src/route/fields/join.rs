@@ -17,7 +17,8 @@ pub(super) const WARPS: u32 = BLOCK / WARP_SIZE;
 /// Cells of a path, or of a pin, that are offered to fields at a time.
 pub(super) const CHUNK: u32 = BLOCK;
 
-/// The dynamic shared memory of [`join_pins`](fn@join_pins) for nets of up to `pins` pins with boxes of up to `cells` cells, in bytes.
+/// The dynamic shared memory of [`join_pins`](fn@join_pins) for nets of up to `pins` pins with
+/// boxes of up to `cells` cells, in bytes.
 #[must_use]
 pub const fn join_bytes(pins: u32, cells: u32) -> u32 {
     2 * part_cells(cells) + 2 * cells + 3 * 4 * pins
@@ -37,8 +38,8 @@ pub const fn join_cells(bytes: u32, pins: u32) -> u32 {
     }
 }
 
-/// What parts of boxes of up to `cells` cells take, and the boxes themselves: the rows of a part stand less than twice as far apart as
-/// they are long.
+/// The memory, in half words, for parts of boxes of up to `cells` cells, and for the boxes
+/// themselves: the rows of a part are less than twice as far apart as they are long.
 #[inline(always)]
 const fn part_cells(cells: u32) -> u32 {
     if 2 * cells < PART_CELLS {
@@ -54,7 +55,7 @@ const fn part_cells(cells: u32) -> u32 {
 pub(super) mod word {
     /// Cells of the chunk.
     pub(in super::super) const COUNT: u32 = 0;
-    /// Where the path goes on after it, as a number in the box; [`END`](super::END) if it does not.
+    /// Where the path goes on after it, as an index in the box; [`END`](super::END) if it does not.
     pub(in super::super) const NEXT: u32 = 1;
     /// Whether the path, as far as it was followed, is one of several.
     pub(in super::super) const TIE: u32 = 2;
@@ -89,8 +90,8 @@ pub(super) struct Join<'a> {
     pub(super) starts: SharedView<u32>,
     /// Pins near a path.
     pub(super) list: SharedView<u32>,
-    /// By cell of the part of a box that is at hand, as half words: the next cell on the way down. While a tie is resolved, other
-    /// half words: see `ties.rs`.
+    /// By cell of the part of a box that is at hand, as half words: the next cell on the way down.
+    /// While a tie is resolved, other half words: see `ties.rs`.
     pub(super) part: SharedView<u32>,
     /// Cells of a box.
     pub(super) queue: SharedView<u16>,
@@ -135,7 +136,8 @@ impl Join<'_> {
         (DistanceBound((least >> 32) as u32), least as u32)
     }
 
-    /// Joins pins until none is left, or none is known to be the nearest. How many, and the cells of their paths.
+    /// Joins pins until none is left, or none is known to be the nearest. How many, and the cells
+    /// of their paths.
     #[inline(always)]
     fn run(&self, added: View<'_, CellXy>, joined: ViewMut<'_, JoinedPin>) -> (u32, u32) {
         let t = thread::thread_idx_x();
@@ -183,7 +185,8 @@ impl Join<'_> {
         }
     }
 
-    /// Writes a pin's path, from `end` on, and adds it to the tree; where it ends. For a whole block; passes a barrier at the end.
+    /// Writes a pin's path, from `end` on, and adds it to the tree; where it ends. For a whole
+    /// block; passes a barrier at the end.
     ///
     /// It is followed to its end first, for ties. Most are one chunk, which is there then.
     #[inline(always)]

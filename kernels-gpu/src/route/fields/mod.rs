@@ -1,36 +1,45 @@
-//! Routing by fields: the distances around every pin first, all pins at the same time; then the pins of a net are joined one after
-//! the other by looking distances up, without a wait for a search.
+//! Routing by fields: the distances around every pin first, all pins at the same time; then the
+//! pins of a net are joined one after the other by looking distances up, without a wait for a
+//! search.
 //!
-//! Where pins stand close, a search from the tree reaches the nearest of them after a few tiles, so that joining it is all
-//! waiting: the tiles on the way have to be relaxed one after the other. But the distance of a pin from the tree is that of the
-//! tree from the pin, and the distances from a pin do not change while the tree grows. So
+//! Where pins are close together, a search from the tree reaches the nearest of them after a few
+//! tiles, and joining it is mostly waiting, since these tiles have to be relaxed one after the
+//! other. But the distance of a pin from the tree is that of the tree from the pin, and the
+//! distances from a pin do not change while the tree grows. So
 //!
-//! 1. each pin gets a **field**: what its distance to each cell around it is. A block computes it in shared memory, and the pins
-//!    are independent of each other;
-//! 2. a block for each net keeps the distance of each pin from the tree. It takes the least, walks down that pin's field from the
-//!    tree to the pin, and offers the cells of the path to the fields of the pins around it.
+//! 1. each pin gets a **field**: its distance to each cell around it. One block per pin computes it
+//!    in shared memory; the pins are independent of each other;
+//! 2. one block per net keeps the distance of each pin from the tree. It takes the nearest pin,
+//!    walks down that pin's field from the tree to the pin, and offers the cells of the path to the
+//!    fields of the pins around it.
 //!
-//! A field is a rectangle, its **box**, and it is only as good as the paths in it: a path that leaves the box costs at least its
-//! **reach**, the least label on those sides of the box that the grid goes on beyond. So a field holds distances below its reach,
-//! and of a pin that the tree has not come so near, only that is known: it is no nearer than its reach. A pin may be joined if it is
-//! nearer than the reach of each such pin. If it is not, the kernel stops, and says so; larger boxes, or a search, go on.
+//! A field is a rectangle, its **box**, and it is only as good as the paths in it: a path that
+//! leaves the box costs at least its **reach**, the least label on those sides of the box that the
+//! grid goes on beyond. So a field holds distances below its reach. If the tree is not within the
+//! reach of a pin, all that is known of the pin is that it is no nearer than its reach. A pin may
+//! be joined if it is nearer than the reach of each such pin. If it is not, the kernel stops, and
+//! says so; the host goes on with larger boxes, or with a search.
 //!
 //! | kernel | does | launch |
 //! |---|---|---|
-//! | [`grow_fields`](fn@grow_fields) | fields, and their pins' distances from the tree | a block of 128 threads for each pin; [`grow_bytes`] of shared memory |
-//! | [`join_pins`](fn@join_pins) | trees, as far as fields reach | a block of 512 threads for each net; [`join_bytes`] of shared memory |
+//! | [`grow_fields`](fn@grow_fields) | fields, and their pins' distances from the tree | one block of 128 threads per pin; [`grow_bytes`] of shared memory |
+//! | [`join_pins`](fn@join_pins) | trees, as far as fields reach | one block of 512 threads per net; [`join_bytes`] of shared memory |
 //!
 //! # Ties
-//! The path that the module `route` of the host's crate states is found from the pin: of the neighbours on a shortest path the first
-//! in an order. A walk down a field goes the other way, from the tree to the pin. Where there is one shortest path, both find it:
-//! a cell of a field says by which neighbours its paths come, and the walk takes the only one. The rest, see `ties.rs`.
+//! Of several shortest paths, the module `route` of the host's crate states which one is taken:
+//! seen from the pin, the one that goes to the first neighbour on a shortest path, in a fixed
+//! order. A walk down a field goes the other way, from the tree to the pin. Where there is only one
+//! shortest path, both find it: each cell of a field says through which neighbours shortest paths
+//! reach it, and the walk takes the only one. `ties.rs` decides between several.
 //!
 //! # Limits
-//! Grids of one layer without edges of weight 0, and costs below [`LIMIT`]; what costs more is beyond every reach.
+//! Grids of one layer without edges of weight 0, and costs below [`LIMIT`]; what costs more is
+//! beyond every reach.
 //!
 //! # Bytes
-//! A field's cell: 4 written; while it grows, some five times 12 for its labels' edges, mostly from the L2 cache. A path's cell: 4 for
-//! each field that it lies in.
+//! Per cell of a field, 4 bytes are written; while it grows, 12 bytes of edges are read some five
+//! times, mostly from the L2 cache. Per cell of a path, 4 bytes are read for each field that it
+//! lies in.
 
 mod grow;
 mod join;
@@ -69,10 +78,11 @@ pub struct Field {
     pub left: u32,
     /// The first row, a multiple of it as well.
     pub top: u32,
-    /// The columns of its box, and 2¹⁶ times the rows, which are multiples of it too. A net's first pin needs no field, and has a box
-    /// without cells.
+    /// The columns of its box, and 2¹⁶ times the rows, which are multiples of it too. A net's first
+    /// pin needs no field, and has a box without cells.
     pub size: u32,
-    /// Where its cells stand among those of all fields, row by row; a multiple of 4.
+    /// The index of its first cell among those of all fields, a multiple of 4; they are stored row
+    /// by row.
     pub first_entry: u32,
     /// A cell of the pin.
     pub cell: CellXy,
@@ -146,8 +156,8 @@ pub struct Boxes<'a> {
 pub struct PinState<'a> {
     /// The distance, or a bound of it.
     pub distance_bounds: ViewMut<'a, DistanceBound>,
-    /// Where the pin's path begins: the index in its box of the tree's nearest cell; the highest bit
-    /// is set if others are as near.
+    /// Where the pin's path begins: the index in its box of the tree's nearest cell; the highest
+    /// bit is set if others are as near.
     pub starts: ViewMut<'a, u32>,
 }
 
@@ -170,13 +180,14 @@ pub struct JoinOutput<'a> {
     /// By pin: from a net's first pin on, its joined pins in that order, and where their paths end.
     pub joined: ViewMut<'a, JoinedPin>,
     /// By net, from [`FieldNet::first_path`] on: the cells of its paths, by index in the net's
-    /// window. Each path begins on the tree. A net has room for each cell of its window, and for one
-    /// more per pin.
+    /// window. Each path begins on the tree. A net has room for each cell of its window, and for
+    /// one more per pin.
     pub paths: ViewMut<'a, u32>,
 }
 
 impl FieldNet {
-    /// The words of its tree: for each row of its window a bit for each column, from a multiple of 32 on.
+    /// The words of its tree: for each row of its window a bit for each column, from a multiple of
+    /// 32 on.
     #[must_use]
     pub const fn tree_words(&self) -> u64 {
         self.row_words() as u64 * (self.bottom - self.top) as u64
@@ -205,7 +216,7 @@ impl FieldNet {
 }
 
 impl Field {
-    /// The size of a box of so many columns and rows, less than 2¹⁶ of each.
+    /// The size of a box of `columns` columns and `rows` rows, each less than 2¹⁶.
     #[must_use]
     pub const fn size(columns: u32, rows: u32) -> u32 {
         columns | rows << 16
@@ -232,13 +243,13 @@ impl Field {
         self.columns() * self.rows()
     }
 
-    /// The number in its box of a cell of it.
+    /// The index in its box of a cell.
     #[inline(always)]
     const fn index_of(&self, cell: CellXy) -> u32 {
         (cell.y - self.top) * self.columns() + (cell.x - self.left)
     }
 
-    /// The cell with a number in its box.
+    /// The cell with an index in its box.
     #[inline(always)]
     fn cell_at(&self, index: u32) -> CellXy {
         let (column, row) = column_and_row(index, self.columns());
@@ -249,14 +260,15 @@ impl Field {
     }
 }
 
-/// The column and row of a number, counted row by row.
+/// The column and row of an index, counted row by row.
 #[inline(always)]
 fn column_and_row(index: u32, columns: u32) -> (u32, u32) {
     let row = quotient(index, columns);
     (index - row * columns, row)
 }
 
-/// What a field says of a cell: the distance, and by which neighbours shortest paths come to it.
+/// A cell of a field: its distance from the pin, and the neighbours through which shortest paths
+/// reach it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Entry(u32);
 
@@ -276,7 +288,8 @@ impl Entry {
         self.0 >> 4
     }
 
-    /// The directions of the neighbours that are nearer to the pin, by bits; none at the pin itself, nor beyond the reach.
+    /// The directions of the neighbours that are nearer to the pin, by bits; none at the pin
+    /// itself, nor beyond the reach.
     #[inline(always)]
     const fn ways(self) -> u32 {
         if self.0 == Self::NONE.0 {
@@ -287,13 +300,15 @@ impl Entry {
     }
 }
 
-/// Directions, in the order in which paths, seen from their pins, prefer them. The opposite one is two on.
+/// Directions, in the order in which paths, seen from their pins, prefer them. The opposite one is
+/// two on.
 const LEFT: u32 = 0;
 const UP: u32 = 1;
 const RIGHT: u32 = 2;
 const DOWN: u32 = 3;
 
-/// What is added to a cell's number, wrapping around, for that of its neighbour in a direction, where rows stand `pitch` apart.
+/// The difference, wrapping around, of the index of a cell's neighbour in a direction and that of
+/// the cell, where rows are `pitch` apart.
 ///
 /// Without branches, as the next one: the lanes of a warp differ in their directions.
 #[inline(always)]
@@ -306,7 +321,8 @@ const fn offset(direction: u32, pitch: u32) -> u32 {
     }
 }
 
-/// Whether a rectangle of so many columns and rows has the neighbour of a cell in a direction.
+/// Whether a rectangle of `columns` columns and `rows` rows has the neighbour of a cell in a
+/// direction.
 #[inline(always)]
 const fn has_neighbour(
     direction: u32,

@@ -10,8 +10,8 @@ use super::{CellXy, DistanceBound, Entry, Field, LIMIT, MANY};
 pub(super) type Mine = [Field; 2];
 
 impl Join<'_> {
-    /// Tells the block the columns and rows of a chunk's cells, of which this thread has one at most. For a whole block; passes a
-    /// barrier at the end.
+    /// Tells the block the columns and rows of a chunk's cells, of which this thread has one at
+    /// most. For a whole block; passes a barrier at the end.
     #[inline(always)]
     fn show(&self, count: u32, CellXy { x, y }: CellXy) {
         let t = thread::thread_idx_x();
@@ -41,8 +41,9 @@ impl Join<'_> {
         thread::sync_threads();
     }
 
-    /// Adds a chunk of cells to the tree, of which this thread has one at most, and offers them to the fields of the pins around them.
-    /// For a whole block, after a barrier; passes one at the end.
+    /// Adds a chunk of cells to the tree, of which this thread has one at most, and offers them to
+    /// the fields of the pins around them. For a whole block, after a barrier; passes one at the
+    /// end.
     #[inline(always)]
     pub(super) fn add(&self, count: u32, cell: CellXy, mine: Mine) {
         let t = thread::thread_idx_x();
@@ -136,7 +137,8 @@ impl Join<'_> {
         }
     }
 
-    /// Adds the cells from `start` to `end` to the tree. For a whole block, after a barrier; passes one at the end.
+    /// Adds the cells from `start` to `end` to the tree. For a whole block, after a barrier; passes
+    /// one at the end.
     #[inline(always)]
     pub(super) fn add_all(&self, cells: View<'_, CellXy>, mut start: u32, end: u32, mine: Mine) {
         let t = thread::thread_idx_x();

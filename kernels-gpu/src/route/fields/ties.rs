@@ -1,8 +1,9 @@
 //! The one of several shortest paths that is to be taken.
 //!
-//! The cells on shortest paths are those that ways lead to from the tree's nearest cells. The block marks them, following all ways down
-//! the field at once, in a part of the box around their ends; if a way leaves that, again in the whole box. From the pin, a warp then
-//! climbs by the first marked neighbour, in the stated order, that has a way to where it is.
+//! The cells on shortest paths are those that ways lead to from the tree's nearest cells. The block
+//! marks them, following all ways down the field at once, in a part of the box around their ends;
+//! if a way leaves that, again in the whole box. From the pin, a warp then climbs by the first
+//! marked neighbour, in the stated order, that has a way to where it is.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
@@ -28,7 +29,7 @@ const MARGIN: u32 = 8;
 /// Cells that a thread marks one after the other before it looks for others' again.
 const STRETCH: u32 = 8;
 
-/// A rectangle of a box; its cells are numbered row by row.
+/// A rectangle of a box; its cells have indices row by row.
 #[derive(Clone, Copy)]
 struct Rectangle {
     /// Its first column, a multiple of [`GRAIN`], and its first row.
@@ -45,29 +46,30 @@ impl Rectangle {
         self.columns * self.rows
     }
 
-    /// The number in the box of a cell of the rectangle.
+    /// The index in the box of a cell of the rectangle.
     #[inline(always)]
     fn in_box(self, index: u32, field: Field) -> u32 {
         let (column, row) = column_and_row(index, self.columns);
         (self.top + row) * field.columns() + self.left + column
     }
 
-    /// The number in the rectangle of a cell of the box.
+    /// The index in the rectangle of a cell of the box.
     #[inline(always)]
     fn of_box(self, index: u32, field: Field) -> u32 {
         let (column, row) = column_and_row(index, field.columns());
         (row - self.top) * self.columns + column - self.left
     }
 
-    /// The number of a cell's neighbour in a direction.
+    /// The index of a cell's neighbour in a direction.
     #[inline(always)]
     const fn neighbour(self, index: u32, direction: u32) -> u32 {
         index.wrapping_add(offset(direction, self.columns))
     }
 }
 
-/// Finds the path that is to be taken, from the pin to the tree, as numbers in the pin's box, which the queue holds then; how many cells it
-/// has. The tree is `cost` away, at `start` or also at other cells. For a whole block, after a barrier; passes one at the end.
+/// Finds the path that is to be taken, from the pin to the tree, and gives the number of its cells.
+/// The queue holds them then, as indices in the pin's box. The tree is `cost` away, at `start` or
+/// also at other cells. For a whole block, after a barrier; passes one at the end.
 #[inline(always)]
 pub(super) fn resolve(join: &Join<'_>, field: Field, start: u32, cost: u32) -> u32 {
     let t = thread::thread_idx_x();
@@ -114,7 +116,7 @@ pub(super) fn resolve(join: &Join<'_>, field: Field, start: u32, cost: u32) -> u
     }
 }
 
-/// Queues the tree's nearest cells, as numbers in the box, and notes the rectangle around them.
+/// Queues the tree's nearest cells, as indices in the box, and notes the rectangle around them.
 #[inline(always)]
 fn find_starts(join: &Join<'_>, field: Field, start: u32, cost: u32) {
     let t = thread::thread_idx_x();
@@ -216,7 +218,7 @@ fn load(join: &Join<'_>, field: Field, part: Rectangle) {
     }
 }
 
-/// Notes four cells of a rectangle from `number` on, if it has them.
+/// Notes four cells of a rectangle from `index` on, if it has them.
 #[inline(always)]
 fn note(join: &Join<'_>, part: Rectangle, index: u32, entries: [u32; 4]) {
     if index >= part.cells() {
@@ -254,7 +256,7 @@ fn set(join: &Join<'_>, index: u32, bits: u32) -> u32 {
     join.part.atomic_or(index / 2, bits << shift) >> shift & 0xffff
 }
 
-/// Marks the starts, and numbers them in the rectangle.
+/// Marks the starts, and replaces their indices in the queue by those in the rectangle.
 #[inline(always)]
 fn mark_starts(join: &Join<'_>, field: Field, part: Rectangle) {
     let starts = join.words.ld(word::QUEUED);
@@ -269,7 +271,8 @@ fn mark_starts(join: &Join<'_>, field: Field, part: Rectangle) {
 
 /// Marks all that ways lead to from what is queued. For a whole block; passes a barrier at the end.
 ///
-/// A thread goes on along one way as far as it is the first there, or for a stretch, and queues where others branch off.
+/// A thread goes on along one way as far as it is the first there, or for a stretch, and queues
+/// where others branch off.
 #[inline(always)]
 fn mark(join: &Join<'_>, part: Rectangle) {
     let words = join.words;
@@ -333,8 +336,8 @@ fn mark(join: &Join<'_>, part: Rectangle) {
     }
 }
 
-/// Climbs from the pin's first marked cell to the tree; the number of cells, which the queue has then, as numbers in the box. For a whole
-/// warp.
+/// Climbs from the pin's first marked cell to the tree, and gives the number of cells on the way.
+/// The queue has them then, as indices in the box. For a whole warp.
 #[inline(always)]
 fn climb(join: &Join<'_>, field: Field, part: Rectangle) -> u32 {
     // Four lanes look into one direction each, and the others into the same.
@@ -375,7 +378,7 @@ fn climb(join: &Join<'_>, field: Field, part: Rectangle) -> u32 {
     }
 }
 
-/// The number in a rectangle of a pin's cell; past its cells if it is not there.
+/// The index in a rectangle of a pin's cell; past the rectangle's cells if the cell is not in it.
 #[inline(always)]
 fn pin_cell(join: &Join<'_>, field: Field, part: Rectangle, cell: u32) -> u32 {
     let CellXy { x, y } = join.boxes.pin_cells.ld(cell);

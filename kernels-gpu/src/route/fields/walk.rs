@@ -6,7 +6,8 @@ use cuda_std::prelude::*;
 use super::join::{BLOCK, CHUNK, END, Join, word};
 use super::{Entry, Field, GRAIN, column_and_row, has_neighbour, offset};
 
-/// How far a walk may stray from the rectangle between its ends before it leaves what the block has at hand.
+/// How far a walk may stray from the rectangle between its ends before it leaves what the block has
+/// at hand.
 const MARGIN: u32 = 10;
 /// The most columns, and rows, of a box that the block has at hand.
 const PART_SIDE: u32 = 124;
@@ -14,19 +15,21 @@ const PART_SIDE: u32 = 124;
 const PART_TIE: u32 = 1 << 15;
 /// The next cell is not at hand.
 const OUTSIDE: u32 = PART_TIE - 1;
-/// The most cells of a part. They are numbered by less than [`OUTSIDE`].
+/// The most cells of a part. Their indices are less than [`OUTSIDE`].
 pub(super) const PART_CELLS: u32 = (PART_SIDE + GRAIN) * (PART_SIDE + GRAIN);
 const _: () = assert!(PART_CELLS < OUTSIDE);
 
-/// The part of a box that the block has at hand: for each cell, row by row, the next one on the way down.
+/// The part of a box that the block has at hand: for each cell, row by row, the next one on the way
+/// down.
 #[derive(Clone, Copy)]
 pub(super) struct Part {
-    /// Its first column and row in the box, its columns, a multiple of [`GRAIN`] like the first, and its rows.
+    /// Its first column and row in the box, its columns, a multiple of [`GRAIN`] like the first,
+    /// and its rows.
     left: u32,
     top: u32,
     columns: u32,
     rows: u32,
-    /// Its rows stand 2 to this power apart.
+    /// Its rows are 2 to this power apart.
     log_pitch: u32,
 }
 
@@ -37,14 +40,14 @@ impl Part {
         (at & ((1 << self.log_pitch) - 1), at >> self.log_pitch)
     }
 
-    /// The number in the box of its cell `at`.
+    /// The index in the box of its cell `at`.
     #[inline(always)]
     pub(super) fn index(self, at: u32, field: Field) -> u32 {
         let (column, row) = self.place(at);
         (self.top + row) * field.columns() + self.left + column
     }
 
-    /// What its rows take.
+    /// The memory that its rows take, in half words.
     #[inline(always)]
     const fn len(self) -> u32 {
         self.rows << self.log_pitch
@@ -52,7 +55,8 @@ impl Part {
 }
 
 impl Join<'_> {
-    /// The part of a pin's box around the way from the cell with number `from` to the pin, which the walk will hardly leave.
+    /// The part of a pin's box around the way from the cell with index `from` to the pin, which the
+    /// walk will hardly leave.
     #[inline(always)]
     fn part(&self, field: Field, from: u32) -> Part {
         let (column, row) = column_and_row(from, field.columns());
@@ -80,7 +84,8 @@ impl Join<'_> {
         }
     }
 
-    /// Notes the next cell on the way down for each cell of a part of a pin's box. For a whole block.
+    /// Notes the next cell on the way down for each cell of a part of a pin's box. For a whole
+    /// block.
     #[inline(always)]
     fn load(&self, field: Field, part: Part) {
         // Up to four loads wait together.
@@ -137,7 +142,8 @@ impl Join<'_> {
         self.part.st_vector(at / 2, nexts);
     }
 
-    /// Follows the ways of a part of a box from a cell of it down to the pin, or out of the part, or for a chunk. For one thread.
+    /// Follows the ways of a part of a box from a cell of it down to the pin, or out of the part,
+    /// or for a chunk. For one thread.
     #[inline(always)]
     fn follow(&self, field: Field, part: Part, from: u32) {
         // SAFETY: the same memory as half words.
@@ -171,7 +177,8 @@ impl Join<'_> {
         self.words.st(word::TIE, tie);
     }
 
-    /// Follows a chunk of a pin's path from a cell on. For a whole block, after a barrier; passes one at the end.
+    /// Follows a chunk of a pin's path from a cell on. For a whole block, after a barrier; passes
+    /// one at the end.
     #[inline(always)]
     pub(super) fn walk(&self, field: Field, from: u32) -> Part {
         let part = self.part(field, from);

@@ -1,4 +1,4 @@
-//! The rows or columns of a grid, as sweeps number them.
+//! The rows or columns of a grid, and their indices in sweeps.
 
 use cuda_std::prelude::*;
 
@@ -10,9 +10,9 @@ use crate::route::GridSize;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, KernelParam)]
 pub struct Lines {
-    /// Lines of all layers.
+    /// How many lines all layers have.
     pub(super) count: u32,
-    /// Lines of one.
+    /// How many lines one layer has.
     in_layer: u32,
     /// Cells of a line.
     pub(super) len: u32,

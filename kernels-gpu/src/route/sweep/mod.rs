@@ -1,9 +1,11 @@
-//! Distances by sweeps: along all rows to the right and to the left, along all columns down and up, along vias up and down, until
-//! nothing changes.
+//! Distances by sweeps: along all rows to the right and to the left, along all columns down and up,
+//! along vias up and down, until nothing changes.
 //!
-//! A line is a row or a column. A block takes [`LINES`] lines, one a warp, through shared memory in chunks of [`CHUNK`] cells, so
-//! that rows and columns are both read and written in whole sectors; forwards, then backwards, the distance of a chunk's last
-//! cell carried on to the next. Lines are of any length. In a chunk a lane has eight cells; all lanes relax theirs by one of
+//! A line is a row or a column, of any length. A block takes a group of [`LINES`] lines, one per
+//! warp, through shared memory in chunks of [`CHUNK`] cells, so that rows and columns are both read
+//! and written in whole sectors. It sweeps forwards, then backwards; the distance of a chunk's last
+//! cell is carried on to the next chunk. In a chunk a lane has eight cells. All lanes relax theirs
+//! by one of
 //!
 //! | kernel | does |
 //! | --- | --- |
@@ -11,16 +13,18 @@
 //! | [`sweep_prefix`](fn@sweep_prefix) | d(i) = s(i) + min over j ≤ i of d(j) - s(j), with s the prefix sum of the weights: a prefix sum and a prefix minimum, which starts anew after a blocked edge |
 //! | [`sweep_prefix_fused`](fn@sweep_prefix_fused) | one scan of pairs of weight and distance, (w₁, d₁) ∘ (w₂, d₂) = (w₁ + w₂, min(d₁ + w₂, d₂)) |
 //!
-//! and with several layers [`sweep_vias`](fn@sweep_vias), one thread a column of layers.
+//! With several layers, [`sweep_vias`](fn@sweep_vias) sweeps along vias, with one thread per cell
+//! of a layer.
 //!
-//! A group of lines is swept only if a cell of it has been lowered by others since: a line that was swept is exact in itself. Who
-//! lowers a cell of a row marks its columns' group, and the other way round.
+//! A line that was swept is exact in itself. So a group of lines is swept only if another sweep has
+//! lowered one of its cells since: a sweep of rows marks the group of columns of each cell that it
+//! lowers, and a sweep of columns the group of rows.
 //!
 //! | | |
 //! | --- | --- |
-//! | launch | one of the three with [`Lines::blocks`] blocks of 256 threads, rows then columns; `sweep_vias` with [`blocks`](super::blocks)`(area)` |
-//! | reads | 24 bytes a cell of a marked group; 4 bytes a group |
-//! | writes | 8 to 16 bytes a cell that is lowered, and 4 bytes for its group |
+//! | launch | one of the three with [`Lines::blocks`] blocks of [`BLOCK`](super::BLOCK) threads, rows then columns; `sweep_vias` with one thread per cell of a layer |
+//! | reads | 24 bytes per cell of a marked group; 4 bytes per group |
+//! | writes | 8 to 16 bytes per cell that is lowered, and 4 bytes for its group |
 
 mod lines;
 mod relax;
@@ -30,19 +34,19 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::retrace::Joined;
 use super::{BLOCK, BLOCKED, GridSize, UNREACHED};
-
 use lines::Axis;
-pub use lines::Lines;
 use relax::{Cells, Pair, divide_and_conquer, prefix, prefix_fused};
 
-/// Lines of a group, which is a block's: one a warp.
+pub use lines::Lines;
+
+/// Lines of a group: one per warp of the block that sweeps it.
 pub const LINES: u32 = BLOCK / WARP_SIZE;
 /// Cells of a lane.
 const CELLS: usize = 8;
-/// Cells of a line that a block has at a time.
+/// Cells of a line that are in shared memory at the same time.
 pub const CHUNK: u32 = CELLS as u32 * WARP_SIZE;
-/// From one line of a chunk to the next in shared memory: lanes that each read their next cell, or that read cells of several
-/// lines, meet in few banks.
+/// From one line of a chunk to the next in shared memory: lanes that each read their next cell, or
+/// that read cells of several lines, meet in few banks.
 const PITCH: u32 = CHUNK + CHUNK / CELLS as u32 + 4;
 /// Cells of a chunk in shared memory.
 const STAGED: usize = (LINES * PITCH) as usize;
@@ -61,7 +65,8 @@ pub struct Sweep<'a> {
     pub weights: View<'a, u32>,
     /// By cell: its distance.
     pub distances: ViewMut<'a, u64>,
-    /// By group of the lines, [`Lines::blocks`] in all: not 0 if the group is to be swept. Becomes 0.
+    /// By group of the lines, [`Lines::blocks`] in all: not 0 if the group is to be swept. Becomes
+    /// 0.
     pub marks: ViewMut<'a, u32>,
     /// By group of the lines that cross them: becomes 1 where a distance was lowered.
     pub crossing_marks: ViewMut<'a, u32>,
@@ -124,7 +129,8 @@ impl Sweep<'_> {
         let Lines {
             count, len, axis, ..
         } = self.lines;
-        // The thread's cells of a chunk: one of each line, or of columns, which lie side by side, some of one.
+        // The thread's cells of a chunk: one of each row; or some of one column, since columns are
+        // side by side in memory.
         let (first_line, line_step, first_at, at_step) = match axis {
             Axis::Rows => (0, 1, t, 0),
             Axis::Columns => (t % LINES, 0, t / LINES, WARP_SIZE),
@@ -248,7 +254,7 @@ const fn as_u64(weight: u32) -> u64 {
 ///
 /// # Safety
 ///
-/// Nothing else uses `distances` meanwhile; the launch has a thread for each.
+/// The launch has a thread for each element. Nothing else uses `distances` meanwhile.
 #[kernel(block = BLOCK)]
 pub unsafe fn sweep_start(distances: ViewMut<'_, u64>) {
     let i = thread::index_1d();
@@ -298,8 +304,8 @@ pub unsafe fn sweep_prefix_fused(sweep: Sweep<'_>, cost: EdgeCost) {
     sweep.run(cost, prefix_fused);
 }
 
-/// Sweeps along vias, up and down, unless the sweep before has changed nothing: `changed[0]` is less
-/// than `sweep_number - 1` then.
+/// Sweeps along vias, up and down, unless the sweep before has changed nothing: `changed[0]` is
+/// less than `sweep_number - 1` then.
 ///
 /// # Safety
 ///
@@ -317,7 +323,7 @@ pub unsafe fn sweep_vias(
 ) {
     let i = thread::index_1d();
     let area = marks.size.area();
-    // Only this sweep sets it to its own number, and only if it was one less before.
+    // Only this sweep sets it to `sweep_number`, and only if it was one less before.
     if i >= area || changed.ld_relaxed(0u32, Device) + 1 < sweep_number {
         return;
     }

@@ -6,20 +6,25 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 use super::CELLS;
 use crate::route::UNREACHED;
 
+/// A cell of a line, or consecutive cells.
 #[derive(Clone, Copy)]
 pub(super) struct Pair {
+    /// The weight of the way from the cell before the first to the last; `u64::MAX` if it is
+    /// blocked.
     pub(super) weight: u64,
+    /// The distance of the last.
     pub(super) distance: u64,
 }
 
 impl Pair {
-    /// Of no cells.
+    /// No cells.
     const NONE: Self = Self {
         weight: 0,
         distance: UNREACHED,
     };
 
-    /// Of cells that follow each other. Sums past 2⁶⁴ stay at what is blocked or not reached.
+    /// These cells and those that follow them. Sums past 2⁶⁴ stay at what is blocked or not
+    /// reached.
     #[inline(always)]
     pub(super) fn then(self, next: Self) -> Self {
         let through = self.distance.saturating_add(next.weight);
@@ -54,7 +59,8 @@ impl Pair {
     }
 }
 
-/// A lane's cells: each with the weight of the edge from the cell before, `u64::MAX` if that is blocked.
+/// A lane's cells: each with the weight of the edge from the cell before, `u64::MAX` if that is
+/// blocked.
 pub(super) type Cells = [Pair; CELLS];
 
 /// Relaxes the right half of each group of `2 * HALF` of a lane's cells from the left.
@@ -87,7 +93,8 @@ pub(super) fn divide_and_conquer(cells: &mut Cells, lane: u32) {
     }
 }
 
-/// Relaxes a chunk's cells, each from all before it: a prefix sum of the weights, then a prefix minimum.
+/// Relaxes a chunk's cells, each from all before it: a prefix sum of the weights, then a prefix
+/// minimum.
 #[inline(always)]
 pub(super) fn prefix(cells: &mut Cells, lane: u32) {
     // A blocked edge adds nothing: no minimum is taken across it.
@@ -145,7 +152,8 @@ pub(super) fn prefix(cells: &mut Cells, lane: u32) {
 /// Where no cell is reached.
 const NO_EXCESS: i64 = i64::MAX;
 
-/// The prefix sum s of the weights up to a cell, and the least d - s up to there, since the last blocked edge.
+/// The prefix sum s of the weights up to a cell, and the least d - s up to there, since the last
+/// blocked edge.
 #[derive(Clone, Copy)]
 struct Excess {
     sum: u64,

@@ -1,5 +1,5 @@
-//! Advancing a net: the block that finds its labels final joins the nearest pin, and marks the slots
-//! that this changes.
+//! Advancing a net: the block that finds its labels final joins the nearest pin, and marks the
+//! slots that this changes.
 
 use cuda_std::prelude::*;
 
@@ -9,10 +9,11 @@ use super::queue::{BOUND, JOINED_PINS, NET_WORDS, OPEN, PATH_CELLS};
 use super::retrace::retrace;
 use super::{PathCost, Problem, Shared};
 
-/// Joins pins of a net until labels have to fall first, or no pin is left. For a whole block; the net is held by it.
+/// Joins pins of a net until labels have to fall first, or no pin is left. For a whole block; the
+/// net is held by it.
 ///
-/// Once no slot is active, labels up to the net's bound are final. So the nearest pin is the nearest for good when no slot waits with a
-/// label as near.
+/// Once no slot is active, labels up to the net's bound are final. So the nearest pin stays the
+/// nearest unless a slot waits with a label that is as near.
 #[inline(always)]
 pub(super) fn advance<L: PathCost, const LAYERED: bool>(
     problem: &Problem<'_, L>,
@@ -81,7 +82,8 @@ fn finish<L: PathCost>(problem: &Problem<'_, L>) {
     }
 }
 
-/// Lets the slots that are active go on; whether they are all done already, and the net is held again. For a whole block.
+/// Lets the active slots be relaxed. Says whether all of them are done already; then the net is
+/// held again. For a whole block.
 #[inline(always)]
 fn release<L: PathCost>(problem: &Problem<'_, L>, shared: &Shared<L>, net: u32) -> bool {
     // What all threads have marked comes before.
@@ -99,7 +101,8 @@ fn release<L: PathCost>(problem: &Problem<'_, L>, shared: &Shared<L>, net: u32) 
     last
 }
 
-/// Makes a path and the cells of a pin the tree's, and their slots active, with a new bound.
+/// Makes a path and the cells of a pin part of the tree, and their slots active. The net gets a new
+/// bound.
 #[inline(always)]
 fn add_to_tree<L: PathCost>(
     problem: &Problem<'_, L>,
@@ -161,7 +164,8 @@ fn set_bound<L: PathCost>(problem: &Problem<'_, L>, net: u32, bound: u32) {
         .atomic_exch(net * NET_WORDS + BOUND, bound);
 }
 
-/// Wakes the slots that wait with labels up to the net's bound; whether any is active.
+/// Wakes the slots that wait with labels up to the net's bound, and says whether any slot is
+/// active.
 #[inline(always)]
 fn wake_up_to<L: PathCost>(problem: &Problem<'_, L>, net: u32, area: Area, bound: u32) -> bool {
     let t = thread::thread_idx_x();

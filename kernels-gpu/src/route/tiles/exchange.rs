@@ -7,7 +7,8 @@ use super::layout::{BLOCK, PATCH, TILE, Tiling};
 use super::patch::{Block4, Edges, PatchIndex, across, each};
 use super::{PathCost, Problem};
 
-/// Where the patches of a block show each other their labels: 4 rows of each, or twice the first and the last.
+/// Where the patches of a block show each other their labels: 4 rows of each, or twice the first
+/// and the last.
 pub(super) struct Exchange<L> {
     pub(super) rows: SharedView<L>,
     pub(super) tiling: Tiling,
@@ -21,14 +22,14 @@ impl<L: PathCost> Exchange<L> {
         unsafe { SharedView::from_raw_parts(self.rows.as_mut_ptr().cast(), TILE as usize) }
     }
 
-    /// Where a row stands: those of all patches side by side.
+    /// Where a row begins: the rows of all patches are side by side.
     #[inline(always)]
     fn at(row: u32, thread: u32) -> u32 {
         (row * BLOCK + thread) * PATCH
     }
 
-    /// Shows this thread's labels. `turn` changes from 0 to 1 and back: without layers, what is shown in one turn may still be
-    /// read in the next.
+    /// Shows this thread's labels. `turn` changes from 0 to 1 and back: without layers, what is
+    /// shown in one turn may still be read in the next.
     #[inline(always)]
     pub(super) fn show<const LAYERED: bool>(&self, labels: &Block4<L>, turn: u32) {
         let t = thread::thread_idx_x();
@@ -43,8 +44,8 @@ impl<L: PathCost> Exchange<L> {
         }
     }
 
-    /// Lowers a patch's labels to what those around it give, which the others have shown in this turn, before a barrier. For whole
-    /// warps.
+    /// Lowers a patch's labels to the candidates from the labels around it, which the other patches
+    /// have shown in this turn, before a barrier. For whole warps.
     #[inline(always)]
     pub(super) fn take_in<const LAYERED: bool>(
         &self,
@@ -86,8 +87,8 @@ impl<L: PathCost> Exchange<L> {
         }
     }
 
-    /// Whether a patch's labels differ from what it has shown; with layers, which show all rows. It takes fewer registers than to keep
-    /// them.
+    /// Whether a patch's labels differ from those that it has shown. Only with layers, where all
+    /// rows are shown; this takes fewer registers than keeping the old labels.
     #[inline(always)]
     pub(super) fn differs(&self, labels: &Block4<L>) -> bool {
         let t = thread::thread_idx_x();
@@ -99,7 +100,8 @@ impl<L: PathCost> Exchange<L> {
         bits != 0
     }
 
-    /// Lowers a patch's labels to what those in the layers below and above give, which the others have shown.
+    /// Lowers a patch's labels to the candidates from the layers below and above, whose labels the
+    /// other patches have shown.
     #[inline(always)]
     fn take_in_layers(
         &self,

@@ -6,7 +6,7 @@ use super::layout::{Area, BLOCK, EAST, SOUTH, Slot, Span, TILE, Tiling};
 use super::{PathCost, TiledGrid};
 use crate::primitives::quotient;
 
-/// Copies the paths of all nets, so that they stand without gaps.
+/// Copies the paths of all nets, so that there are no gaps between them.
 ///
 /// # Safety
 ///
@@ -33,7 +33,8 @@ pub unsafe fn gather_paths(spans: View<'_, Span>, from: View<'_, u32>, to: ViewM
     to.st(i, from.ld(span.from + (i - span.to)));
 }
 
-/// Sets `found[net]` to 1 if a cell has a label, and its neighbour over an edge that is not blocked has none.
+/// Sets `found[net]` to 1 if a cell has a label, and its neighbour over an edge that is not blocked
+/// has none.
 #[inline(always)]
 fn too_far<L: PathCost>(
     grid: TiledGrid<'_>,
@@ -99,7 +100,8 @@ fn too_far<L: PathCost>(
     }
 }
 
-/// By cell of the window of area 0, row by row and layer by layer: the cost of its label; `u64::MAX` if it has none.
+/// By cell of the window of area 0, row by row and layer by layer: the cost of its label;
+/// `u64::MAX` if it has none.
 #[inline(always)]
 fn costs<L: PathCost>(
     areas: View<'_, Area>,
@@ -131,15 +133,14 @@ fn costs<L: PathCost>(
 /// The kernels that read labels, by their type.
 macro_rules! gather_kernels {
     ($($label:ty: $too_far:ident, $gather:ident;)*) => {$(
-        /// Sets `found[net]` to 1 for each net with a cell that its labels reach next to one that they do not, over an edge that
-        /// is not blocked: its cost is too large for a label.
+        /// Sets `found[net]` to 1 for each net with a cell that its labels reach next to one that
+        /// they do not, over an edge that is not blocked: its cost is too large for a label.
         ///
         /// # Safety
         ///
-        /// A kernel that routes has run with this `grid` and these `areas`,
-        /// `slots` and `labels`; `found` has
-        /// one element per net. The launch has a thread for each label. Nothing else uses `found`
-        /// meanwhile.
+        /// A kernel that routes has run with this `grid` and these `areas`, `slots` and `labels`;
+        /// `found` has one element per net. The launch has a thread for each label. Nothing else
+        /// uses `found` meanwhile.
         #[kernel(block = BLOCK)]
         pub unsafe fn $too_far(
             grid: TiledGrid<'_>,
@@ -151,14 +152,14 @@ macro_rules! gather_kernels {
             too_far(grid, areas, slots, labels, found);
         }
 
-        /// The costs of the labels of net 0, whose window is the whole grid, row by row and layer by layer; `u64::MAX` for cells
-        /// that it does not reach.
+        /// The costs of the labels of net 0, whose window is the whole grid, row by row and layer
+        /// by layer; `u64::MAX` for cells that it does not reach.
         ///
         /// # Safety
         ///
-        /// A kernel that routes has run with these `areas` and `labels`; `distances` has one element
-        /// per cell of the grid, and the launch a thread for each. Nothing else uses `distances`
-        /// meanwhile.
+        /// A kernel that routes has run with these `areas` and `labels`; `distances` has one
+        /// element per cell of the grid, and the launch a thread for each. Nothing else uses
+        /// `distances` meanwhile.
         #[kernel(block = BLOCK)]
         pub unsafe fn $gather(
             areas: View<'_, Area>,

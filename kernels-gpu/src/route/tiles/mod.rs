@@ -1,28 +1,33 @@
 //! Routing in tiles: distances, and whole trees, in one launch.
 //!
-//! A grid is cut into tiles of 4096 cells ([`Tiling`]). A block relaxes a tile in registers and shared memory until none of its
-//! labels changes, publishes the labels along its sides, and marks the tiles beside it to which these give something. Labels only
-//! ever fall, so that they end at the exact distances, in whatever order tiles are relaxed. When none of a net's tiles is left,
-//! its labels are final: the block that finds that out joins the nearest pin, sets the labels on its path to 0, marks the tiles
-//! there, and so on until all pins are joined. Labels are never reset, and nothing comes back to the host in between.
+//! A grid is cut into tiles of 4096 cells ([`Tiling`]). A block relaxes a tile in registers and
+//! shared memory until none of its labels changes, publishes the labels along its sides, and marks
+//! those tiles beside it whose labels these may lower. Labels only ever fall, so that they end at
+//! the exact distances, in whatever order tiles are relaxed. When no tile of a net is marked, the
+//! net's labels are final. The block that finds this out advances the net: it joins the nearest
+//! pin, sets the labels on its path to 0, and marks the tiles there; and so on until all pins are
+//! joined. Labels are never reset, and nothing is copied to the host in between.
 //!
 //! | kernel | does | launch |
 //! |---|---|---|
-//! | [`lay_out_weights`](fn@lay_out_weights) | weights from rows to tiles | a thread for each 4 cells of the tiles |
-//! | [`route_start`](fn@route_start) | everything as if nothing were reached | a thread for each 4 labels, at least |
-//! | [`route_tiles`](fn@route_tiles), [`route_tiles_u64`](fn@route_tiles_u64), [`route_layers`](fn@route_layers), [`route_layers_u64`](fn@route_layers_u64) | all nets | [`blocks`] blocks of 256 threads |
-//! | [`gather_paths`](fn@gather_paths) | the paths of all nets without gaps | a thread for each cell |
-//! | [`find_too_far`](fn@find_too_far), [`find_too_far_u64`](fn@find_too_far_u64) | whether a cell was left out because its cost is too large for a label | a thread for each label |
-//! | [`gather_distances`](fn@gather_distances), [`gather_distances_u64`](fn@gather_distances_u64) | labels from tiles to costs in rows | a thread for each cell |
+//! | [`lay_out_weights`](fn@lay_out_weights) | lays weights out tile by tile | one thread per 4 cells of the tiles |
+//! | [`route_start`](fn@route_start) | sets the state of nets that have not started | one thread per 4 words of labels, at least |
+//! | [`route_tiles`](fn@route_tiles), [`route_tiles_u64`](fn@route_tiles_u64), [`route_layers`](fn@route_layers), [`route_layers_u64`](fn@route_layers_u64) | route all nets | [`blocks`] blocks of [`BLOCK`] threads |
+//! | [`gather_paths`](fn@gather_paths) | copies the paths of all nets, without gaps | one thread per cell of a path |
+//! | [`find_too_far`](fn@find_too_far), [`find_too_far_u64`](fn@find_too_far_u64) | finds whether a cell was left out because its cost is too large for a label | one thread per label |
+//! | [`gather_distances`](fn@gather_distances), [`gather_distances_u64`](fn@gather_distances_u64) | copies costs from tiles to rows | one thread per cell |
 //!
 //! # The blocks
 //!
-//! Blocks stay. Each slot (a net's tile) has a word that says what comes into it; a block looks for work in the words of the slots
-//! that are its own, the nearest labels first, and, while there is none, in those of others. No block waits for one that has not
-//! started: any number of blocks, one included, does all the work.
+//! The blocks are persistent. Each slot (a tile of a net) has a word with the least priority of the
+//! labels that the slots beside it give to it. A block looks for work in the words of its own
+//! slots, the nearest labels first, and, while there is none, in the words of other blocks' slots.
+//! No block waits for one that has not started: any number of blocks, one included, does all the
+//! work.
 //!
-//! Only labels up to the net's **bound** are wanted, those of the nearest pin that is not joined: slots into which larger ones come,
-//! and patches all of whose labels are larger, wait until the bound has grown. So a new path is followed as far as the next pin,
+//! Only labels up to the net's **bound** are wanted, which is the label of the nearest pin that is
+//! not joined. A slot that is given larger labels, and a patch in which all labels are larger, wait
+//! until the bound has grown. So the distances from a new path are found as far as the next pin,
 //! not through the whole grid.
 //!
 //! | a thread of 256 has | |
@@ -31,21 +36,32 @@
 //! | from the lanes beside it | the labels left and right |
 //! | through shared memory | those above and below, and in the layers above and below |
 //!
-//! A round relaxes the 24 inner edges of each patch forwards and backwards, then trades the outer labels: a label travels at least
-//! four cells a round, and a barrier is all that a round waits for.
+//! A round relaxes the 24 inner edges of each patch forwards and backwards, then exchanges the
+//! outer labels. So a distance travels at least four cells per round, and a round waits for one
+//! barrier only.
 //!
 //! # Bytes
-//! For each time that a tile is relaxed: 12 bytes a cell read (weights and labels; 16 with layers) and 4 written, nearly all of it
-//! in the L2 cache; 8 bytes more with labels of 64 bits.
+//! Each time that a tile is relaxed, 12 bytes per cell are read (weights and labels; 16 with
+//! layers) and 4 written, nearly all of them in the L2 cache. Labels of 64 bits take 8 bytes more.
+//!
+//! # Files
+//!
+//! | file | stage |
+//! |---|---|
+//! | `layout.rs`, `path_cost.rs` | tiles, nets, slots and pins; the types of labels |
+//! | `start.rs` | what comes before: weights in tiles, the state of nets |
+//! | `queue.rs` | which slot to relax next, and when a net's labels are final |
+//! | `settle.rs` | relaxing a slot: `patch.rs` in registers, `exchange.rs` between patches, `rims.rs` between slots |
+//! | `advance.rs` | joining pins: the nearest (`nearest.rs`) by its path (`retrace.rs`) |
+//! | `gather.rs` | what comes after: paths without gaps, costs in rows |
 
 mod advance;
 mod exchange;
 mod gather;
 pub(super) mod layout;
-mod path_cost;
-
 mod nearest;
 pub(super) mod patch;
+mod path_cost;
 mod queue;
 mod retrace;
 mod rims;
@@ -74,7 +90,7 @@ const WARPS: u32 = BLOCK / WARP_SIZE;
 /// Blocks that a multiprocessor holds.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 1;
 
-/// The blocks to launch for so many slots. Any other number gives the same result, later.
+/// The number of blocks to launch for `slots` slots. Any other number gives the same result, later.
 #[must_use]
 pub const fn blocks(slots: u32, multiprocessors: u32) -> u32 {
     let resident = multiprocessors * BLOCKS_PER_MULTIPROCESSOR;

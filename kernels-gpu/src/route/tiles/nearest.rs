@@ -13,8 +13,9 @@ pub const MAX_PIN_CELLS: u32 = 1 << CELL_BITS;
 /// No cell.
 const NONE: u64 = u64::MAX;
 
-/// The nearest pin that is not joined, the smallest number first, its first nearest cell, and the label there; the pin after the
-/// net's last, and an unreached label, if there is none that a path reaches. And the label of the next nearest cell of a pin.
+/// The nearest pin that is not joined, of several the first; its nearest cell, of several the
+/// first; the label there; and the label of the next nearest cell of a pin. If no path reaches a
+/// pin that is left: the pin after the net's last, and labels that are unreached.
 #[inline(always)]
 pub(super) fn nearest<L: PathCost>(
     problem: &Problem<'_, L>,

@@ -100,11 +100,12 @@ pub(in crate::route) struct Edges {
     /// From the cells of the first column to the left; from those of the first row up.
     pub(in crate::route) left: Row<u32>,
     pub(in crate::route) up: Row<u32>,
-    /// Where those from the patch's cells to the next layer begin. They are read when they are needed: registers are scarce.
+    /// Where those from the patch's cells to the next layer begin. They are read when they are
+    /// needed: registers are scarce.
     pub(super) via: u32,
 }
 
-/// Does something for the numbers 0 to 3, as constants.
+/// Repeats its body with a constant of each value from 0 to 3.
 macro_rules! each {
     ($i:ident, $body:expr) => {{
         {
@@ -151,7 +152,8 @@ fn leftwards<L: PathCost>(row: &mut Row<L>, weights: Row<u32>) {
 }
 
 impl Edges {
-    /// Those of the patch `patch` of the tile at column and row `tile` of tiles. Edges that do not lie within `bounds` are blocked.
+    /// Those of the patch `patch` of the tile at column and row `tile` of tiles. Edges that do not
+    /// lie within `bounds` are blocked.
     #[inline(always)]
     pub(in crate::route) fn load<L: PathCost>(
         right: View<'_, u32>,

@@ -1,20 +1,21 @@
-//! What is to be done: the slots into which smaller labels come, and when a net's labels are final.
+//! What is to be done: which slots are given smaller labels, and when a net's labels are final.
 //!
-//! Each slot has a word for the least priority of the labels that come into it. Blocks look for work there, each first among the
-//! slots that are its own.
+//! Each slot has a word for the least priority of the labels that the slots beside it give to it.
+//! Blocks look for work in these words, each first among those of its own slots.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::{PathCost, Problem, Shared};
 
-/// A slot's word: nothing comes.
+/// A slot's word: it is given nothing.
 pub(super) const NOTHING: u32 = u32::MAX;
-/// A slot's word with this bit: what comes is beyond the net's bound, and waits for the block that advances the net.
-/// Without it, the slot is **active**.
+/// Set in a slot's word: the labels given to it are beyond the net's bound, and wait for the block
+/// that advances the net. Without this bit, the slot is **active**.
 pub(super) const DEFERRED: u32 = 1 << 31;
 
-/// Which element of `counters` says how many nets were started; how many are not done. Each on a cache line of its own.
+/// The elements of [`Queue::counters`](super::Queue::counters) with the number of nets that were
+/// started, and of those that are not done. Each is on a cache line of its own.
 pub(super) const STARTED: u32 = 0;
 pub(super) const OPEN: u32 = 32;
 /// Length of `counters`.
@@ -27,9 +28,9 @@ pub(super) const JOINED_PINS: u32 = 2;
 pub(super) const PATH_CELLS: u32 = 3;
 /// Number of a net's words.
 pub const NET_WORDS: u32 = 4;
-/// Which of a net's words says how many of its pins are joined.
+/// The index among a net's words of how many of its pins are joined.
 pub const NET_JOINED_PINS: u32 = JOINED_PINS;
-/// Which of a net's words says how long its paths are.
+/// The index among a net's words of how many cells its paths have.
 pub const NET_PATH_CELLS: u32 = PATH_CELLS;
 
 /// What a block is to do.
@@ -50,20 +51,20 @@ pub(super) const PRIORITY: u32 = 4;
 const PATIENCE: u32 = 32;
 
 impl<L: PathCost> Problem<'_, L> {
-    /// Words of slots that belong to each block.
+    /// How many words of slots belong to each block.
     #[inline(always)]
     fn words_per_block(&self) -> u32 {
         self.slot_count().div_ceil(thread::grid_dim_x().max(1))
     }
 
-    /// Where a slot's word is: those of a block stand together.
+    /// The index of a slot's word. The words of a block's slots are next to each other.
     #[inline(always)]
     fn word_of(&self, slot: u32) -> u32 {
         let blocks = thread::grid_dim_x().max(1);
         (slot % blocks) * self.words_per_block() + slot / blocks
     }
 
-    /// What to do next. For a whole block; waits until there is something.
+    /// Waits until there is something to do, and says what. For a whole block.
     #[inline(always)]
     pub(super) fn next(&self, shared: &Shared<L>) -> Item {
         const START: u32 = 1 << 31;
@@ -112,7 +113,8 @@ impl<L: PathCost> Problem<'_, L> {
         }
     }
 
-    /// The active slot of a block with the smallest priority, and that; [`NOTHING`] if there is none. For a whole warp.
+    /// The active slot of a block with the smallest priority, and that priority; [`NOTHING`] if
+    /// there is none. For a whole warp.
     #[inline(always)]
     fn active_slot_of(&self, block: u32) -> (u32, u32) {
         let words = self.words_per_block();
@@ -135,12 +137,14 @@ impl<L: PathCost> Problem<'_, L> {
         (at * thread::grid_dim_x() + block, best)
     }
 
-    /// Takes a slot for this block that was active with `priority`; whether it has it: another block may have been faster, or
-    /// something nearer have come. All that came into it is visible then. For one thread.
+    /// Takes a slot for this block that was active with `priority`, and says whether the block has
+    /// it: another block may have been faster, or the slot may have been given a smaller label. All
+    /// labels given to it are visible then. For one thread.
     #[inline(always)]
     pub(super) fn take(&self, net: u32, slot: u32, priority: u32) -> bool {
         let word = self.word_of(slot);
-        // A word that is not active is left as it is: the block that advances the net may look at it, and nothing would hold that up.
+        // A word that is not active is left as it is: the block that advances the net may look at
+        // it, and nothing would hold that up.
         let taken = self.queue.pending.atomic_cas(word, priority, NOTHING) == priority;
         let locked = self.queue.locks.atomic_exch(slot, 1) != 0;
         // planted: route-take-fence
@@ -161,7 +165,8 @@ impl<L: PathCost> Problem<'_, L> {
         false
     }
 
-    /// Whether something more has come into a slot that was taken. It is visible then. For one thread.
+    /// Whether a slot that was taken has been given more labels since. They are visible then. For
+    /// one thread.
     #[inline(always)]
     pub(super) fn take_more(&self, net: u32, slot: u32) -> bool {
         let word = self.word_of(slot);
@@ -184,8 +189,9 @@ impl<L: PathCost> Problem<'_, L> {
         false
     }
 
-    /// Lets go of a slot that was taken, and says whether that was its net's last hold. What this block wrote before its last
-    /// barrier is visible to whoever takes it next. For one thread.
+    /// Lets go of a slot that was taken, and says whether that was its net's last hold. What this
+    /// block wrote before its last barrier is visible to the block that takes it next. For one
+    /// thread.
     #[inline(always)]
     pub(super) fn let_go(&self, net: u32, slot: u32) -> bool {
         // planted: route-release-fence
@@ -195,8 +201,9 @@ impl<L: PathCost> Problem<'_, L> {
         self.drop_last(net)
     }
 
-    /// A label of this priority comes into a slot of `net`, which is held meanwhile: the slot becomes active if that is within
-    /// `bound`. What this block wrote before its last barrier is visible to whoever takes the slot. For one thread.
+    /// Gives a label of this priority to a slot of `net`, which is held meanwhile: the slot becomes
+    /// active if the priority is within `bound`. What this block wrote before its last barrier is
+    /// visible to the block that takes the slot. For one thread.
     #[inline(always)]
     pub(super) fn mark(&self, net: u32, slot: u32, priority: u32, bound: u32) {
         let active = priority <= bound;
@@ -220,7 +227,8 @@ impl<L: PathCost> Problem<'_, L> {
         }
     }
 
-    /// Makes a slot active that waits with a label within `bound`; whether it is. For one thread, while the net is held.
+    /// Makes a slot active if it waits with a label within `bound`, and says whether it is active.
+    /// For one thread, while the net is held.
     #[inline(always)]
     pub(super) fn wake(&self, net: u32, slot: u32, bound: u32) -> bool {
         let word = self.queue.pending.ld_relaxed(self.word_of(slot), Device);
@@ -234,8 +242,8 @@ impl<L: PathCost> Problem<'_, L> {
         true
     }
 
-    /// Keeps a net from being done until [`release`](Self::release): there is one hold for each of its slots that is active, one for
-    /// each that is taken, and one of the block that advances it.
+    /// Keeps a net from being done until [`release`](Self::release): there is one hold for each of
+    /// its slots that is active, one for each that is taken, and one of the block that advances it.
     #[inline(always)]
     pub(super) fn hold(&self, net: u32) {
         self.queue.nets.atomic_add(net * NET_WORDS + BUSY, 1);
@@ -247,7 +255,8 @@ impl<L: PathCost> Problem<'_, L> {
         self.queue.nets.atomic_add(net * NET_WORDS + BUSY, u32::MAX);
     }
 
-    /// Gives back a hold, and says whether it was the last: then the net's labels are final up to its bound, and visible here.
+    /// Gives back a hold, and says whether it was the last: then the net's labels are final up to
+    /// its bound, and visible here.
     #[inline(always)]
     pub(super) fn release(&self, net: u32) -> bool {
         thread::device_fence();

@@ -11,7 +11,8 @@ use super::{PathCost, Problem, Shared};
 const AT: u32 = 2;
 const COUNT: u32 = 3;
 
-/// Appends the path from the label at `at` to the tree to the net's paths, from `start` on; gives its end.
+/// Appends the path from the label at `at` to the tree to the net's paths, from `start` on; gives
+/// its end.
 ///
 /// Tile by tile: all threads find each cell's way on, then one follows them.
 #[inline(always)]
@@ -62,7 +63,8 @@ pub(super) fn retrace<L: PathCost, const LAYERED: bool>(
     }
 }
 
-/// The label beyond the side of the tile that `way` says, from the label at `place`; [`u32::MAX`] at a path's end.
+/// The label beyond the side of the tile that `way` says, from the label at `place`; [`u32::MAX`]
+/// at a path's end.
 #[inline(always)]
 fn next_label(
     area: Area,
@@ -86,11 +88,12 @@ fn next_label(
     area.beside(slot, tile, side) * TILE + tiling.place(x, y, layer)
 }
 
-/// Writes the way on from each cell of a tile, see [`Way`]: to the first neighbour that the cell's label comes from. For a whole
-/// block; `beyond` has been read, and a barrier passed.
+/// Writes the way on from each cell of a tile, see [`Way`]: to the first neighbour that the cell's
+/// label comes from. For a whole block; `beyond` has been read, and a barrier passed.
 ///
-/// Four cells side by side at a time, with what is around them from memory: in registers, all of it would leave too few for the
-/// rest. What lies outside of the net's window is unreached, so that no label comes from there.
+/// Four cells side by side at a time, with what is around them from memory: in registers, all of it
+/// would leave too few for the rest. What lies outside of the net's window is unreached, so that no
+/// label comes from there.
 #[inline(always)]
 fn write_ways<L: PathCost, const LAYERED: bool>(
     problem: &Problem<'_, L>,
@@ -204,7 +207,7 @@ fn write_ways<L: PathCost, const LAYERED: bool>(
 struct Way;
 
 impl Way {
-    /// This and the number of a side: to the tile beyond it.
+    /// This plus a side: to the tile beyond that side.
     const BEYOND: u32 = 0x8000;
     /// Nowhere: the cell is on the tree.
     const END: u32 = 0xffff;

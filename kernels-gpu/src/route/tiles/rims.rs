@@ -6,14 +6,15 @@ use super::layout::{Area, EAST, NORTH, SOUTH, Tiling, WEST};
 use super::patch::{Block4, Edges, PatchIndex, Row, across, each};
 use super::{PathCost, Problem};
 
-/// The labels beyond the sides of a tile, in shared memory: each patch at a side has put those there that it asks for.
+/// The labels beyond the sides of a tile, in shared memory. Each patch at a side writes and reads
+/// its own part.
 pub(super) struct Beyond<L> {
     pub(super) rims: SharedView<L>,
     pub(super) tiling: Tiling,
 }
 
 impl<L: PathCost> Beyond<L> {
-    /// Lowers a patch's labels to what those beyond the tile's sides give.
+    /// Lowers a patch's labels to the candidates that the labels beyond the tile's sides give.
     #[inline(always)]
     pub(super) fn take_in(&self, labels: &mut Block4<L>, edges: &Edges, patch: PatchIndex) {
         let row = |side: u32| L::load_shared_row(self.rims, patch.on_rim(self.tiling, side));
@@ -86,8 +87,9 @@ impl<L: PathCost> Beyond<L> {
     }
 }
 
-/// Publishes the labels along the tile's sides. For each side: the priority of the smallest label that they give beyond it, where
-/// that is less than was read there; or `u32::MAX`.
+/// Publishes the labels along the tile's sides. Gives, for each side, the priority of the smallest
+/// candidate for a label beyond it that is less than the label that was read there; `u32::MAX` if
+/// there is none.
 #[inline(always)]
 pub(super) fn publish<L: PathCost>(
     problem: &Problem<'_, L>,

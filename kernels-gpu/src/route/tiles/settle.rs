@@ -7,8 +7,8 @@ use super::layout::BLOCK;
 use super::patch::{self, Edges, PatchIndex, each};
 use super::{PathCost, Problem, Shared, WARPS, queue, rims};
 
-/// Relaxes a slot until nothing changes in it, if it is active. Gives its net, and whether this block is
-/// to advance the net now.
+/// Relaxes a slot until nothing changes in it, if it is active. Gives its net, and whether this
+/// block is to advance the net now.
 #[inline(always)]
 pub(super) fn settle<L: PathCost, const LAYERED: bool>(
     problem: &Problem<'_, L>,
@@ -54,7 +54,8 @@ pub(super) fn settle<L: PathCost, const LAYERED: bool>(
         let before = labels;
         shared.beyond.take_in(&mut labels, &edges, patch);
         patch::relax(&mut labels, &edges);
-        // With layers or wide labels there are no registers to keep them: what did not change is stored again.
+        // With layers or wide labels there are no registers to keep them: what did not change is
+        // stored again.
         let unknown = LAYERED || size_of::<L>() > 4;
         fell |= unknown || patch::differ(&labels, &before);
         // It only falls while the slot is taken.
@@ -109,18 +110,19 @@ pub(super) fn settle<L: PathCost, const LAYERED: bool>(
     (net, shared.words.ld(1u32) == 1)
 }
 
-/// What became of a patch.
+/// How the labels of a patch have changed.
 struct Left {
     /// Whether its labels have fallen.
     fell: bool,
-    /// The least priority of its labels, if they are all beyond the bound and were not passed on since they fell; or `u32::MAX`.
+    /// The least priority of its labels, if all of them are beyond the bound and have not been
+    /// exchanged since they fell; else `u32::MAX`.
     rest: u32,
 }
 
 /// Relaxes the patches of a tile until none changes within the bound.
 ///
-/// A warp has two whole rows of patches of a tile of one layer: its labels come from itself and from the warps before and after.
-/// While none of these changes it only waits.
+/// A warp has two whole rows of patches of a tile of one layer: its labels come from itself and
+/// from the warps before and after. While the labels of these warps do not change, it only waits.
 #[inline(always)]
 fn relax_tile<L: PathCost, const LAYERED: bool>(
     problem: &Problem<'_, L>,
@@ -138,7 +140,8 @@ fn relax_tile<L: PathCost, const LAYERED: bool>(
     };
     // In the first round, all show what they have.
     let mut changed = true;
-    // What was shown two rounds ago is what is shown now if neither of the last two rounds changed it.
+    // What was shown two rounds ago is what is shown now if neither of the last two rounds changed
+    // it.
     let mut shown = 0u32;
     let mut turn = 0;
     loop {
@@ -176,7 +179,7 @@ fn relax_tile<L: PathCost, const LAYERED: bool>(
             }
         }
         if LAYERED {
-            // What is shown next stands in the same place.
+            // The labels that are shown next are written to the same place.
             // planted: route-layers-barrier
             thread::sync_threads();
         }
@@ -185,7 +188,8 @@ fn relax_tile<L: PathCost, const LAYERED: bool>(
     }
 }
 
-/// Notes the labels of a slot's pins that are not joined, and lowers the net's bound to them: theirs will be no larger.
+/// Notes the labels of a slot's pins that are not joined, and lowers the net's bound to them: the
+/// final labels of these pins are no larger.
 #[inline(always)]
 fn note_pins<L: PathCost>(problem: &Problem<'_, L>, net: u32, slot: u32) {
     let end = problem.nets.slots.ld(slot + 1).first_cell;

@@ -7,8 +7,8 @@ use super::queue::{BOUND, BUSY, NET_WORDS, NOTHING, OPEN};
 use super::{Labels, Queue};
 use crate::primitives::quotient;
 
-/// Lays out weights that stand row by row, layer by layer, tile by tile; what lies past the grid's end is blocked, `u32::MAX`.
-/// Sets `has_free[0]` to 1 if one of them is 0.
+/// Lays weights out tile by tile that are given row by row and layer by layer. Edges past the
+/// grid's end are blocked, `u32::MAX`. Sets `has_free[0]` to 1 if a weight is 0.
 ///
 /// # Safety
 ///
