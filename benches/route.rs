@@ -104,7 +104,7 @@ fn compact(grid: &RoutingGrid) -> Csr<(), u32, petgraph::Directed, u32> {
         let Cell { x, y, .. } = cell;
         let mut add = |to: Cell, weight: u32| {
             if weight != BLOCKED {
-                edges.push((number, grid.number(to), weight));
+                edges.push((number, grid.index(to), weight));
             }
         };
         if y > 0 {

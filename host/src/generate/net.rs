@@ -95,7 +95,7 @@ impl RandomNets {
         let nets: Vec<Net> = (0..self.nets).map(|net| self.net(net, seed)).collect();
         if self.blocked > 0.0 {
             let pins = nets.iter().flat_map(|net| &net.pins);
-            let mut pins: Vec<u32> = pins.map(|pin| grid.number(pin.cells[0])).collect();
+            let mut pins: Vec<u32> = pins.map(|pin| grid.index(pin.cells[0])).collect();
             pins.sort_unstable();
             // The share of numbers from 0 to 2³² - 1 that are below the limit is `blocked`.
             let limit = (self.blocked * 4_294_967_296.0) as u64;
@@ -316,7 +316,7 @@ mod tests {
             };
             let case = case.generate(seed).unwrap();
             for pin in &case.nets[0].pins {
-                counts[case.grid.number(pin.cells[0]) as usize] += 1;
+                counts[case.grid.index(pin.cells[0]) as usize] += 1;
             }
         }
         for count in counts {

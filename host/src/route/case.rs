@@ -3,8 +3,8 @@
 use super::grid::RoutingGrid;
 use super::net::Net;
 
-/// A grid with the nets to route on it: what a file of
-/// [the text format](crate::formats::read_case) holds.
+/// A grid with the nets to route on it: what a file of [the text format](crate::formats::read_case)
+/// holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoutingCase {
     /// The grid.

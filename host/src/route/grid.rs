@@ -22,17 +22,17 @@ pub enum Direction {
     Vertical,
 }
 
-/// A grid of cells in one or more layers. Neighbours to the left and right, above and below on the picture (x right, y down), and
-/// through a via on the next layers are joined by edges, each with its own weight: what a path pays to take it, in either
-/// direction.
+/// A grid of cells in one or more layers. Neighbours to the left and right, above and below on the
+/// picture (x right, y down), and through a via on the next layers are joined by edges, each with
+/// its own weight: what a path pays to take it, in either direction.
 ///
-/// Cell `(x, y)` of layer `z` has the number `(z · height + y) · width + x`. Weights are whole numbers from 0 to 2³² - 2, or
-/// [`BLOCKED`].
+/// Cell `(x, y)` of layer `z` has the index `(z · height + y) · width + x`. Weights are whole
+/// numbers from 0 to 2³² - 2, or [`BLOCKED`].
 ///
 /// ```
 /// use trazar::route::{Cell, RoutingGrid};
 ///
-/// // The example of the report on maze routing: 3 × 3 cells.
+/// // Cells are (x, y): x to the right, y down.
 /// let right = [24, 26, 47, 13, 70, 2];
 /// let down = [33, 68, 51, 80, 24, 77];
 /// let grid = RoutingGrid::from_edges(3, 3, &right, &down)?;
@@ -42,7 +42,7 @@ pub enum Direction {
 /// ```
 ///
 /// # Memory
-/// 8 bytes a cell, 12 with several layers.
+/// 8 bytes per cell, 12 with several layers.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RoutingGrid {
     width: u32,
@@ -56,7 +56,7 @@ pub struct RoutingGrid {
 }
 
 impl RoutingGrid {
-    /// A grid of one layer, all of whose edges have the weight `weight`.
+    /// A grid of one layer in which every edge has the weight `weight`.
     ///
     /// # Errors
     /// [`Error::EmptyGrid`], [`Error::GridTooLarge`], [`Error::OutOfMemory`].
@@ -64,8 +64,9 @@ impl RoutingGrid {
         Self::from_fn(width, height, |_, _| weight, |_, _| weight)
     }
 
-    /// A grid of one layer from functions of x and y: the weight of the edge from `(x, y)` to the right (asked for
-    /// x < width - 1), and down (for y < height - 1). Row by row, those to the right before those down.
+    /// A grid of one layer from functions of x and y: the weight of the edge from `(x, y)` to the
+    /// right (asked for x < width - 1), and down (for y < height - 1). Row by row, those to the
+    /// right before those down.
     ///
     /// # Errors
     /// Those of [`RoutingGrid::uniform`].
@@ -89,8 +90,9 @@ impl RoutingGrid {
         Ok(grid)
     }
 
-    /// A grid of one layer from its weights, row by row: `right` has `width - 1` weights for each of `height` rows, between
-    /// `(x, y)` and `(x + 1, y)`; `down` has `width` weights for each of `height - 1` rows, between `(x, y)` and `(x, y + 1)`.
+    /// A grid of one layer from its weights, row by row: `right` has `width - 1` weights for each
+    /// of `height` rows, between `(x, y)` and `(x + 1, y)`; `down` has `width` weights for each of
+    /// `height - 1` rows, between `(x, y)` and `(x, y + 1)`.
     ///
     /// # Errors
     /// [`Error::WeightCount`] for other numbers of weights; those of [`RoutingGrid::uniform`].
@@ -113,8 +115,9 @@ impl RoutingGrid {
         Ok(grid)
     }
 
-    /// Puts grids of one layer each on top of each other, the first lowest. `vias` has a weight for each cell of each layer but
-    /// the last, row by row and layer by layer: what a via from it to the next layer costs.
+    /// Puts grids of one layer each on top of each other, the first lowest. `vias` has a weight for
+    /// each cell of each layer but the last, row by row and layer by layer: what a via from it to
+    /// the next layer costs.
     ///
     /// ```
     /// use trazar::route::{Direction, RoutingGrid};
@@ -128,8 +131,9 @@ impl RoutingGrid {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidOption`] for no layers, more than [`MAX_LAYERS`], layers of different sizes, or grids that have several
-    /// layers themselves; [`Error::WeightCount`]; those of [`RoutingGrid::uniform`].
+    /// [`Error::InvalidOption`] for no layers, more than [`MAX_LAYERS`], layers of different sizes,
+    /// or grids that have several layers themselves; [`Error::WeightCount`]; those of
+    /// [`RoutingGrid::uniform`].
     pub fn stack(layers: &[Self], vias: &[u32]) -> Result<Self> {
         let invalid = |what: String| Err(Error::InvalidOption(what));
         let Some(first) = layers.first() else {
@@ -145,7 +149,8 @@ impl RoutingGrid {
             }
             if (layer.width, layer.height) != (width, height) {
                 return invalid(format!(
-                    "layer {i} has {} × {} cells and layer 0 has {width} × {height}: all layers have one size",
+                    "layer {i} has {} × {} cells and layer 0 has {width} × {height}: \
+                     all layers have one size",
                     layer.width, layer.height
                 ));
             }
@@ -165,7 +170,7 @@ impl RoutingGrid {
         Ok(grid)
     }
 
-    /// A grid all of whose edges are blocked.
+    /// A grid in which every edge is blocked.
     pub(crate) fn blocked(width: u32, height: u32, layers: u32) -> Result<Self> {
         let cells = check_size(width.into(), height.into(), layers)?;
         let weights = |cells: usize| -> Result<Vec<u32>> {
@@ -209,12 +214,12 @@ impl RoutingGrid {
         cell.x < self.width && cell.y < self.height && cell.layer < self.layers
     }
 
-    /// The number of `cell`.
+    /// The index of `cell`.
     ///
     /// # Panics
-    /// For a cell outside the grid: [`contains`](Self::contains) tells.
+    /// For a cell outside the grid; [`contains`](Self::contains) says whether it is.
     #[track_caller]
-    pub fn number(&self, cell: Cell) -> u32 {
+    pub fn index(&self, cell: Cell) -> u32 {
         assert!(
             self.contains(cell),
             "no cell of a grid of {} × {} cells in {} layers: {cell}",
@@ -225,10 +230,10 @@ impl RoutingGrid {
         (cell.layer * self.height + cell.y) * self.width + cell.x
     }
 
-    /// The number of `cell`, or [`Error::CellOutside`].
-    fn checked_number(&self, cell: Cell) -> Result<usize> {
+    /// The index of `cell`, or [`Error::CellOutside`].
+    fn checked_index(&self, cell: Cell) -> Result<usize> {
         if self.contains(cell) {
-            return Ok(self.number(cell) as usize);
+            return Ok(self.index(cell) as usize);
         }
         Err(Error::CellOutside {
             cell,
@@ -238,20 +243,20 @@ impl RoutingGrid {
         })
     }
 
-    /// The cell of a number.
+    /// The cell with an index.
     ///
     /// # Panics
-    /// For a number of [`cell_count`](Self::cell_count) or more.
+    /// For an index of [`cell_count`](Self::cell_count) or more.
     #[track_caller]
-    pub fn cell(&self, number: u32) -> Cell {
+    pub fn cell(&self, index: u32) -> Cell {
         assert!(
-            number < self.cell_count(),
-            "no cell of a grid of {}: number {number}",
+            index < self.cell_count(),
+            "no cell of a grid of {}: number {index}",
             self.cell_count()
         );
-        let line = number / self.width;
+        let line = index / self.width;
         Cell {
-            x: number % self.width,
+            x: index % self.width,
             y: line % self.height,
             layer: line / self.height,
         }
@@ -263,7 +268,7 @@ impl RoutingGrid {
     /// For a cell outside the grid.
     #[track_caller]
     pub fn right(&self, cell: Cell) -> u32 {
-        self.right[self.number(cell) as usize]
+        self.right[self.index(cell) as usize]
     }
 
     /// The weight of the edge from `cell` to `(x, y + 1)`; [`BLOCKED`] in the last row.
@@ -272,7 +277,7 @@ impl RoutingGrid {
     /// For a cell outside the grid.
     #[track_caller]
     pub fn down(&self, cell: Cell) -> u32 {
-        self.down[self.number(cell) as usize]
+        self.down[self.index(cell) as usize]
     }
 
     /// The weight of the via from `cell` to the next layer; [`BLOCKED`] on the last.
@@ -281,8 +286,8 @@ impl RoutingGrid {
     /// For a cell outside the grid.
     #[track_caller]
     pub fn via(&self, cell: Cell) -> u32 {
-        let number = self.number(cell) as usize;
-        self.via.get(number).copied().unwrap_or(BLOCKED)
+        let index = self.index(cell) as usize;
+        self.via.get(index).copied().unwrap_or(BLOCKED)
     }
 
     /// By cell: the weights of the edges to the right, [`BLOCKED`] in the last column.
@@ -295,13 +300,15 @@ impl RoutingGrid {
         &self.down
     }
 
-    /// By cell: the weights of the vias to the next layer, [`BLOCKED`] on the last; empty for one layer.
+    /// By cell: the weights of the vias to the next layer, [`BLOCKED`] on the last; empty for one
+    /// layer.
     pub fn vias(&self) -> &[u32] {
         &self.via
     }
 
-    /// By cell: the weights of the edges to the right, down and of the vias, as [`rights`](Self::rights), [`downs`](Self::downs) and
-    /// [`vias`](Self::vias) have them. Those in the last column, in the last row and on the last layer must stay [`BLOCKED`].
+    /// By cell: the weights of the edges to the right, down and of the vias, as
+    /// [`rights`](Self::rights), [`downs`](Self::downs) and [`vias`](Self::vias) have them. Those
+    /// in the last column, in the last row and on the last layer must stay [`BLOCKED`].
     pub(crate) fn weights_mut(&mut self) -> [&mut [u32]; 3] {
         [&mut self.right, &mut self.down, &mut self.via]
     }
@@ -326,12 +333,12 @@ impl RoutingGrid {
     /// [`Error::CellOutside`] for a cell outside the grid, [`Error::EdgeOutside`] for one in the
     /// last column: nothing is set.
     pub fn set_right(&mut self, cell: Cell, weight: u32) -> Result<()> {
-        let number = self.checked_number(cell)?;
+        let index = self.checked_index(cell)?;
         // The cell is on the grid, so its column plus 1 does not overflow.
         if cell.x + 1 == self.width {
             return Err(self.no_edge(cell, "to the right"));
         }
-        self.right[number] = weight;
+        self.right[index] = weight;
         Ok(())
     }
 
@@ -341,11 +348,11 @@ impl RoutingGrid {
     /// [`Error::CellOutside`] for a cell outside the grid, [`Error::EdgeOutside`] for one in the
     /// last row: nothing is set.
     pub fn set_down(&mut self, cell: Cell, weight: u32) -> Result<()> {
-        let number = self.checked_number(cell)?;
+        let index = self.checked_index(cell)?;
         if cell.y + 1 == self.height {
             return Err(self.no_edge(cell, "down"));
         }
-        self.down[number] = weight;
+        self.down[index] = weight;
         Ok(())
     }
 
@@ -355,11 +362,11 @@ impl RoutingGrid {
     /// [`Error::CellOutside`] for a cell outside the grid, [`Error::EdgeOutside`] for one on the
     /// last layer: nothing is set.
     pub fn set_via(&mut self, cell: Cell, weight: u32) -> Result<()> {
-        let number = self.checked_number(cell)?;
+        let index = self.checked_index(cell)?;
         if cell.layer + 1 == self.layers {
             return Err(self.no_edge(cell, "to the next layer"));
         }
-        self.via[number] = weight;
+        self.via[index] = weight;
         Ok(())
     }
 
@@ -378,30 +385,31 @@ impl RoutingGrid {
     /// # Errors
     /// [`Error::CellOutside`] for a cell outside the grid: nothing is blocked.
     pub fn block(&mut self, cell: Cell) -> Result<()> {
-        let number = self.checked_number(cell)?;
+        let index = self.checked_index(cell)?;
         let (line, area) = (
             self.width as usize,
             self.width as usize * self.height as usize,
         );
         // Edges that lead off the grid are blocked already.
-        self.right[number] = BLOCKED;
-        self.down[number] = BLOCKED;
+        self.right[index] = BLOCKED;
+        self.down[index] = BLOCKED;
         if cell.x > 0 {
-            self.right[number - 1] = BLOCKED;
+            self.right[index - 1] = BLOCKED;
         }
         if cell.y > 0 {
-            self.down[number - line] = BLOCKED;
+            self.down[index - line] = BLOCKED;
         }
         if self.layers > 1 {
-            self.via[number] = BLOCKED;
+            self.via[index] = BLOCKED;
         }
         if cell.layer > 0 {
-            self.via[number - area] = BLOCKED;
+            self.via[index - area] = BLOCKED;
         }
         Ok(())
     }
 
-    /// Blocks all edges that do not run in `direction`: a layer with a preferred direction. Vias stay.
+    /// Blocks all edges that do not run in `direction`: a layer with a preferred direction. Vias
+    /// are left as they are.
     #[must_use]
     pub fn with_direction(mut self, direction: Direction) -> Self {
         match direction {
@@ -411,7 +419,8 @@ impl RoutingGrid {
         self
     }
 
-    /// Two layers out of one: the lower has its edges along x, the upper those along y, and all vias have the weight `via`.
+    /// Two layers out of one: the lower has its edges along x, the upper those along y, and all
+    /// vias have the weight `via`.
     ///
     /// # Panics
     /// For a grid of several layers.
@@ -447,7 +456,7 @@ impl RoutingGrid {
         let mut part = Self::blocked(width, height, self.layers)?;
         let lines = (0..self.layers).flat_map(|z| (0..height).map(move |row| (z, row)));
         for (line, (layer, row)) in lines.enumerate() {
-            let from = self.number(Cell {
+            let from = self.index(Cell {
                 x,
                 y: y + row,
                 layer,
@@ -464,12 +473,13 @@ impl RoutingGrid {
         Ok(part)
     }
 
-    /// The neighbours of a cell and the weights of the edges there, blocked ones left out, in the order in which paths prefer
-    /// them: left, up, right, down, the layer below, the layer above.
-    pub(crate) fn neighbours(&self, number: u32) -> impl Iterator<Item = (u32, u32)> + use<> {
-        let (w, n) = (self.width as usize, number as usize);
+    /// The neighbours of a cell and the weights of the edges there, blocked ones left out, in the
+    /// order in which paths prefer them: left, up, right, down, the layer below, the layer above.
+    pub(crate) fn neighbours(&self, index: u32) -> impl Iterator<Item = (u32, u32)> + use<> {
+        let (w, n) = (self.width as usize, index as usize);
         let area = w * self.height as usize;
-        // The last cell of a row has no edge to the right, so the one before the first of the next has none either.
+        // The last cell of a row has no edge to the right, so the one before the first of the next
+        // has none either.
         let before = |weights: &[u32], step: usize| {
             let at = n.checked_sub(step)?;
             Some((at as u32, *weights.get(at)?))
@@ -499,7 +509,7 @@ impl std::fmt::Debug for RoutingGrid {
     }
 }
 
-/// Refuses a grid without cells, or with more than can be numbered; gives their number.
+/// Refuses a grid without cells, or with more than 32 bits can index; gives how many it has.
 pub(crate) fn check_size(width: u64, height: u64, layers: u32) -> Result<usize> {
     if width == 0 || height == 0 {
         return Err(Error::EmptyGrid { width, height });

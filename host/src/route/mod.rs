@@ -4,7 +4,7 @@
 //! use trazar::Engine;
 //! use trazar::route::{Cell, Net, RouteOptions, RoutingGrid};
 //!
-//! // The example of the report on maze routing: 3 × 3 cells and 2 pins.
+//! // 3 × 3 cells and 2 pins.
 //! let right = [24, 26, 47, 13, 70, 2];
 //! let down = [33, 68, 51, 80, 24, 77];
 //! let grid = RoutingGrid::from_edges(3, 3, &right, &down)?;
@@ -17,17 +17,21 @@
 //!
 //! # What the tree is
 //!
-//! The tree of the report on parallel maze routing (steps a to e of its algorithm): it starts as the first pin; then, until all
-//! pins are joined, the pin nearest to the tree is joined by a shortest path, which costs nothing from then on. A path costs the
-//! sum of the weights of its edges. Two pins get the optimum, more a tree that is at most twice it.
+//! The tree is that of a report on parallel maze routing (王領崧, "Parallized Maze Routing", final
+//! project report, no year given; steps a to e of its algorithm). It starts as the first pin. Then,
+//! until all pins are joined, the pin nearest to the tree is joined by a shortest path, which costs
+//! nothing from then on. A path costs the sum of the weights of its edges. The tree of two pins is
+//! optimal; that of more pins costs at most twice the optimum.
 //!
-//! All exact algorithms give the same tree, cell by cell, on every device and in every run. Where several would do:
+//! All exact algorithms give the same tree, cell by cell, on every device and in every run. Where
+//! several would do:
 //!
-//! - of pins at the same distance, the one with the smallest number; of its cells, the first;
-//! - of shortest paths, that which, seen from the pin, steps to the first neighbour on a shortest path in the order left, up, right,
-//!   down, layer below, layer above;
-//! - where edges of weight 0 leave a cell without a neighbour that is nearer to the tree, the path takes the fewest such edges to a
-//!   cell that has one or is on the tree, again by the first neighbour in that order.
+//! - of pins at the same distance, the one with the smallest index; of its cells, the first;
+//! - of shortest paths, that which, seen from the pin, steps to the first neighbour on a shortest
+//!   path in the order left, up, right, down, layer below, layer above;
+//! - where edges of weight 0 leave a cell without a neighbour that is nearer to the tree, the path
+//!   takes the fewest such edges to a cell that has one or is on the tree, again by the first
+//!   neighbour in that order.
 //!
 //! # Files
 //!
@@ -63,26 +67,29 @@ use crate::error::Result;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RouteAlgorithm {
-    /// Dijkstra's search with Dial's buckets, on one thread: one search for the whole tree, which goes on from every new path.
+    /// Dijkstra's search with Dial's buckets, on one thread: one search for the whole tree, which
+    /// goes on from every new path.
     Dijkstra,
-    /// Sweeps along rows and columns until nothing changes, on one thread (the report's `sweep`).
+    /// Sweeps along rows and columns until nothing changes, on one thread (`sweep` in the report).
     Sweep,
-    /// The same with all threads (the report's `omp`).
+    /// The same with all threads (`omp` in the report).
     SweepParallel,
-    /// Breadth-first search, as the report has it: **not exact**. Of the paths with the fewest edges it takes the cheapest, however
-    /// much cheaper a longer one is.
+    /// Breadth-first search, as in the report: **not exact**. Of the paths with the fewest
+    /// edges it takes the cheapest, however much cheaper a longer one is.
     Bfs,
-    /// Sweeps by kernels, each line in rounds of doubled groups (the report's `cuda`).
+    /// Sweeps by kernels, each line in rounds of doubled groups (`cuda` in the report).
     DivideConquer,
-    /// Sweeps by kernels, each line by a prefix sum and a prefix minimum (the report's reformulation, which it did not finish).
+    /// Sweeps by kernels, each line by a prefix sum and a prefix minimum (the report states it, but
+    /// did not finish it).
     Prefix,
     /// Sweeps by kernels, each line by one scan of pairs of weight and distance.
     PrefixFused,
-    /// Tiles of the grid that kernels relax in shared memory, again as long as their neighbours change.
+    /// Tiles of the grid that kernels relax in shared memory, again as long as their neighbours
+    /// change.
     Tiles,
-    /// Distances around each pin, which kernels find for all pins at once; pins are then joined by looking them up. For nets whose
-    /// pins stand close, on grids of one layer without edges of weight 0; what else there is, and what lies too far apart, is searched
-    /// in tiles.
+    /// Distances around each pin, which kernels find for all pins at once; pins are then joined by
+    /// looking them up. For nets whose pins stand close, on grids of one layer without edges of
+    /// weight 0; what else there is, and what lies too far apart, is searched in tiles.
     Fields,
 }
 
@@ -117,7 +124,8 @@ impl RouteAlgorithm {
         }
     }
 
-    /// The algorithms that run on `device`, the one that an [`Engine`](crate::Engine) chooses first.
+    /// The algorithms that run on `device`, the one that an [`Engine`](crate::Engine) chooses
+    /// first.
     pub fn on(device: Device) -> &'static [Self] {
         match device {
             Device::Cpu => &[Self::Dijkstra, Self::Sweep, Self::SweepParallel, Self::Bfs],
@@ -138,18 +146,18 @@ impl RouteAlgorithm {
     }
 }
 
-/// What the cheapest path to each cell of a grid costs.
+/// The cost of the cheapest path to each cell of a grid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Distances {
     pub(crate) by_cell: Vec<u64>,
 }
 
 impl Distances {
-    /// What stands for a cell that no path reaches.
+    /// The distance of a cell that no path reaches.
     pub const UNREACHED: u64 = u64::MAX;
 
-    /// By the number of a cell of the grid: the sum of the weights of the edges of its cheapest path, or
-    /// [`UNREACHED`](Self::UNREACHED).
+    /// By index of a cell of the grid: the sum of the weights of the edges of its cheapest
+    /// path, or [`UNREACHED`](Self::UNREACHED).
     pub fn as_slice(&self) -> &[u64] {
         &self.by_cell
     }
@@ -158,11 +166,12 @@ impl Distances {
 /// Which tree to make.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TreeKind {
-    /// That of the report: the nearest pin, again and again.
+    /// That of the report (see [the module](self)): the nearest pin, again and again.
     #[default]
     Nearest,
-    /// A better one where there is one: the best of several, improved piece by piece on the processor. It never costs more than
-    /// [`Nearest`](Self::Nearest), and takes some times its time.
+    /// A better one where there is one: the best of several, improved piece by piece on the
+    /// processor. It never costs more than [`Nearest`](Self::Nearest), and takes several times as
+    /// long.
     Improved,
 }
 
@@ -171,8 +180,9 @@ pub enum TreeKind {
 pub struct RouteOptions {
     /// Which tree to make.
     pub tree: TreeKind,
-    /// What the tree pays for each cell at which it turns or branches, but for those of pins, on a grid of one layer. (With layers
-    /// that have preferred directions, a turn takes a via.) Two pins get the cheapest path.
+    /// The cost of each cell at which the tree turns or branches, other than cells of pins, on a
+    /// grid of one layer. (With layers that have preferred directions, a turn takes a via.) Two
+    /// pins get the cheapest path.
     pub turn_cost: u32,
     /// How to compute it; `None` leaves the choice to the engine.
     pub algorithm: Option<RouteAlgorithm>,

@@ -3,8 +3,8 @@
 use crate::error::{Error, Result};
 use crate::geometry::{Cell, Window};
 
-/// A pin: the cells at which a path may reach it. They count as joined to each other already, so that a path may come in at one
-/// and another go on from the next.
+/// A pin: the cells at which a path may reach it. They count as joined to each other already, so
+/// that a path may come in at one and another go on from the next.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Pin {
     /// Its cells, one at least.
@@ -29,7 +29,7 @@ impl From<Cell> for Pin {
 pub struct Net {
     /// The pins, the first of which the tree grows from. The same cell may be in several pins.
     pub pins: Vec<Pin>,
-    /// What the paths stay within; `None` is the whole grid.
+    /// The part of the grid that the paths stay within; `None` is the whole grid.
     pub window: Option<Window>,
 }
 
@@ -73,11 +73,12 @@ impl Net {
     ) -> Result<Vec<Window>> {
         let windows = nets.iter().enumerate();
         windows
-            .map(|(number, net)| net.check(number, width, height, layers))
+            .map(|(index, net)| net.check(index, width, height, layers))
             .collect()
     }
 
-    /// The window, or all of a grid of this size; refuses a net, number `net`, that is not on the grid.
+    /// The window, or all of a grid of this size; refuses a net that is not on the grid; `net` is
+    /// its index, for the error.
     ///
     /// # Errors
     /// [`Error::WindowOutside`], [`Error::PinOutside`], [`Error::PinWithoutCells`].
@@ -96,15 +97,15 @@ impl Net {
                 height,
             });
         }
-        for (number, pin) in self.pins.iter().enumerate() {
+        for (index, pin) in self.pins.iter().enumerate() {
             if pin.cells.is_empty() {
-                return Err(Error::PinWithoutCells { net, pin: number });
+                return Err(Error::PinWithoutCells { net, pin: index });
             }
             for &cell in &pin.cells {
                 if !window.contains(cell) || cell.layer >= layers {
                     return Err(Error::PinOutside {
                         net,
-                        pin: number,
+                        pin: index,
                         cell,
                         window,
                         layers,

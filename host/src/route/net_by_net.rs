@@ -8,10 +8,10 @@ use super::tree::Route;
 use crate::error::Result;
 use crate::geometry::{Cell, Window};
 
-/// The cells of each pin of a net, by number.
+/// The cells of each pin of a net, as indices in the grid.
 pub(crate) type PinCells = Vec<Vec<u32>>;
 
-/// Paths that join pins to the first, by numbers of cells.
+/// Paths that join pins to the first, as indices of cells.
 #[derive(Debug, Default)]
 pub(crate) struct Joined {
     pins: Vec<usize>,
@@ -48,8 +48,8 @@ impl Joined {
 
     /// The route of `net`, of which this is on `grid`, the part of the whole grid in `window`.
     pub(crate) fn into_route(self, net: &Net, grid: &RoutingGrid, window: Window) -> Route {
-        let whole = |number: u32| {
-            let cell = grid.cell(number);
+        let whole = |index: u32| {
+            let cell = grid.cell(index);
             Cell {
                 x: cell.x + window.x,
                 y: cell.y + window.y,
@@ -75,8 +75,8 @@ pub(crate) fn route_each(
             true => Cow::Borrowed(grid),
             false => Cow::Owned(grid.crop(window)?),
         };
-        let number = |cell: &Cell| {
-            part.number(Cell {
+        let index = |cell: &Cell| {
+            part.index(Cell {
                 x: cell.x - window.x,
                 y: cell.y - window.y,
                 ..*cell
@@ -84,7 +84,7 @@ pub(crate) fn route_each(
         };
         let pins = net.pins.iter();
         let pins = pins
-            .map(|pin| pin.cells.iter().map(number).collect())
+            .map(|pin| pin.cells.iter().map(index).collect())
             .collect();
         routes.push(connect(&part, &pins)?.into_route(net, &part, window));
     }

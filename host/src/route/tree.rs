@@ -9,11 +9,12 @@ use crate::geometry::Cell;
 /// A path by which a pin was joined to the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connection<'a> {
-    /// The pin's number in its net.
+    /// The pin's index in its net.
     pub pin: usize,
     /// The sum of its edges' weights.
     pub cost: u64,
-    /// Its cells from the pin to the tree, both ends included: one cell if the pin was on the tree already.
+    /// Its cells from the pin to the tree, both ends included: one cell if the pin was on the tree
+    /// already.
     pub cells: &'a [Cell],
 }
 
@@ -64,7 +65,8 @@ impl Fallback {
     }
 }
 
-/// The tree that joins a net's pins: a path for each pin but the first, in the order in which they were joined.
+/// The tree that joins a net's pins: a path for each pin but the first, in the order in which they
+/// were joined.
 ///
 /// Two are equal if their trees are, however they were found.
 #[derive(Clone, Debug, Default)]
@@ -109,7 +111,7 @@ impl PartialEq for Route {
 impl Eq for Route {}
 
 impl Route {
-    /// The tree of `net` of paths, as the fields have them.
+    /// The tree of `net` that these paths make; see the fields.
     pub(in crate::route) fn new(
         net: &Net,
         pins: Vec<usize>,
@@ -134,8 +136,8 @@ impl Route {
         }
     }
 
-    /// What is left of `net`, of which this is the tree so far: a net whose first pin is the tree, and whose others are those that are
-    /// not joined, in order.
+    /// The rest of `net`, given that this is its tree so far: a net whose first pin is the tree,
+    /// and whose other pins are those that are not joined, in order.
     pub(in crate::route) fn rest(&self, net: &Net) -> Net {
         let joined = net.pins.iter().enumerate();
         let joined = joined.filter(|(pin, _)| self.unreached.binary_search(pin).is_err());
@@ -152,14 +154,14 @@ impl Route {
 
     /// This tree with that of its [`rest`](Self::rest).
     pub(in crate::route) fn continued(mut self, rest: Self) -> Self {
-        let number = |pin: &usize| self.unreached[pin - 1];
+        let index = |pin: &usize| self.unreached[pin - 1];
         let start = self.cells.len();
         self.cost += rest.cost;
-        self.pins.extend(rest.pins.iter().map(number));
+        self.pins.extend(rest.pins.iter().map(index));
         self.costs.extend(rest.costs);
         self.ends.extend(rest.ends.iter().map(|end| start + end));
         self.cells.extend(rest.cells);
-        self.unreached = rest.unreached.iter().map(number).collect();
+        self.unreached = rest.unreached.iter().map(index).collect();
         self
     }
 
@@ -175,13 +177,14 @@ impl Route {
         self.cost
     }
 
-    /// What the turns cost, by [`RouteOptions::turn_cost`](super::RouteOptions::turn_cost). It is no part of the paths' costs.
+    /// What the turns cost, by [`RouteOptions::turn_cost`](super::RouteOptions::turn_cost). It is
+    /// no part of the paths' costs.
     pub fn turn_cost(&self) -> u64 {
         self.turn_cost
     }
 
-    /// The number of cells, other than those of the pins of `net`, at which the tree turns or branches: where it has edges along x
-    /// and along y.
+    /// The number of cells, other than those of the pins of `net`, at which the tree turns or
+    /// branches: where it has edges along x and along y.
     pub(in crate::route) fn turns(&self, net: &Net) -> u64 {
         let mut axes: HashMap<Cell, (bool, bool)> = HashMap::new();
         for (a, b) in self.edges() {
@@ -197,7 +200,8 @@ impl Route {
         axes.values().filter(|&&(x, y)| x && y).count() as u64
     }
 
-    /// The pins, by number, that no path reaches, in order: blocked edges or the window keep them apart from the first.
+    /// The pins, by index, that no path reaches, in order: blocked edges or the window keep them
+    /// apart from the first.
     pub fn unreached(&self) -> &[usize] {
         &self.unreached
     }
@@ -214,8 +218,9 @@ impl Route {
         })
     }
 
-    /// The tree's cells, each once, by layer, row and column. The first pin's cells are among them where a path touches them, or
-    /// all of them if there is no path; so is each pin's cell that its path came in at.
+    /// The tree's cells, each once, by layer, row and column. The first pin's cells are among them
+    /// where a path touches them, or all of them if there is no path; so is each pin's cell that
+    /// its path came in at.
     pub fn cells(&self) -> Vec<Cell> {
         let mut cells = if self.cells.is_empty() {
             self.root.clone()
@@ -233,7 +238,8 @@ impl Route {
             .flat_map(|path| path.cells.windows(2).map(|pair| (pair[0], pair[1])))
     }
 
-    /// The paths as straight wires and vias: the first and last cell of each stretch in one direction.
+    /// The paths as straight wires and vias: the first and last cell of each stretch in one
+    /// direction.
     pub fn segments(&self) -> Vec<(Cell, Cell)> {
         let mut segments: Vec<(Cell, Cell)> = Vec::new();
         for path in self.connections() {
@@ -250,9 +256,10 @@ impl Route {
         segments
     }
 
-    /// Checks that this is a tree on `grid` that joins the pins of `net`: every edge between neighbours and not blocked, within
-    /// the net's window, no edge twice and no cycle, all pins joined but those [unreached](Self::unreached), and the costs the
-    /// sums of the weights, that of turns a multiple of their number. Cells of one pin count as joined.
+    /// Checks that this is a tree on `grid` that joins the pins of `net`: every edge between
+    /// neighbours and not blocked, within the net's window, no edge twice and no cycle, all pins
+    /// joined but those [unreached](Self::unreached), and the costs the sums of the weights, that
+    /// of turns a multiple of their number. Cells of one pin count as joined.
     ///
     /// # Errors
     /// What is wrong, in words.
@@ -261,7 +268,8 @@ impl Route {
         let window = net
             .check(0, grid.width(), grid.height(), grid.layers())
             .map_err(|error| error.to_string())?;
-        // The cells of a pin join when the pin does: the same cell may be in several, and a path may pass two of another's.
+        // The cells of a pin join when the pin does: the same cell may be in several, and a path
+        // may pass two of another's.
         let join_pin = |sets: &mut Sets, pin: &super::Pin| {
             for &cell in &pin.cells {
                 sets.join(pin.cells[0], cell);

@@ -1,9 +1,10 @@
-//! Trees that pay for turns, by way of a grid of two layers: one for wires along x, one for wires along y, and a via between them
-//! at each cell for what a turn costs.
+//! Trees that pay for turns, by way of a grid of two layers: one for wires along x, one for wires
+//! along y, and a via between them at each cell for what a turn costs.
 //!
-//! A pin is on both layers, so a wire leaves it in any direction for nothing. Any algorithm on any device routes such a grid. With
-//! two pins the tree is the cheapest path. With more, wires of the two layers may cross without a via; on the one layer that they
-//! become they touch there, so that one of the ways around such a ring is left out again.
+//! A pin is on both layers, so a wire leaves it in any direction for nothing. Any algorithm on any
+//! device routes such a grid. With two pins the tree is the cheapest path. With more, wires of the
+//! two layers may cross without a via; on the one layer that they become they touch there, so that
+//! one of the ways around such a ring is left out again.
 
 use super::cpu::spanning;
 use super::grid::{BLOCKED, RoutingGrid};
@@ -13,7 +14,8 @@ use super::{RouteOptions, TreeKind};
 use crate::geometry::Window;
 use crate::{Error, Result};
 
-/// Routes nets at `options.turn_cost` for each turn, which is not 0, with `route`, which routes on the grid of two layers.
+/// Routes nets at `options.turn_cost` for each turn, which is not 0, with `route`, which routes on
+/// the grid of two layers.
 pub(crate) fn route(
     grid: &RoutingGrid,
     nets: &[Net],
@@ -23,7 +25,8 @@ pub(crate) fn route(
     let turn_cost = options.turn_cost;
     if grid.layers() > 1 {
         return Err(Error::InvalidOption(format!(
-            "a cost of turns is for a grid of one layer, and this one has {}: give each a direction, so that a turn takes a via",
+            "a cost of turns is for a grid of one layer, and this one has {}: give each a \
+             direction, so that a turn takes a via",
             grid.layers()
         )));
     }
@@ -33,8 +36,8 @@ pub(crate) fn route(
             BLOCKED - 1
         )));
     }
-    for (number, net) in nets.iter().enumerate() {
-        net.check(number, grid.width(), grid.height(), grid.layers())?;
+    for (index, net) in nets.iter().enumerate() {
+        net.check(index, grid.width(), grid.height(), grid.layers())?;
     }
     let layered = grid.by_direction(turn_cost)?;
     let on_both = |pin: &Pin| Pin {
@@ -84,11 +87,11 @@ fn flatten(grid: &RoutingGrid, net: &Net, layered: &Route) -> Route {
     let edges: Vec<(u32, u32)> = layered
         .edges()
         .filter(|(a, b)| a.layer == b.layer)
-        .map(|(a, b)| (grid.number(a.on(0)), grid.number(b.on(0))))
+        .map(|(a, b)| (grid.index(a.on(0)), grid.index(b.on(0))))
         .collect();
     let pins = net.pins.iter();
     let pins = pins
-        .map(|pin| pin.cells.iter().map(|&cell| grid.number(cell)).collect())
+        .map(|pin| pin.cells.iter().map(|&cell| grid.index(cell)).collect())
         .collect();
     spanning::joined_over(grid, &pins, &edges).into_route(net, grid, Window::of(grid))
 }

@@ -1,16 +1,17 @@
 //! Route: distances from a tree on a grid of weighted edges, the nearest pin, the path from it.
 //!
-//! Cell `(x, y)` of layer `z` has the number `(z · height + y) · width + x`. By cell there are the weights of the edges to
-//! the right, down and to the next layer, [`BLOCKED`] where there is no way, and the distance from the tree, which is
-//! [`UNREACHED`] or less than 2⁶³: a shortest path of [`MAX_CELLS`] cells does not cost more.
+//! Cell `(x, y)` of layer `z` has the index `(z · height + y) · width + x`. Each cell has the
+//! weights of its edges to the right, down and to the next layer, [`BLOCKED`] where there is none,
+//! and its distance from the tree. A distance is [`UNREACHED`] or less than 2⁶³: a shortest path
+//! through [`MAX_CELLS`] cells does not cost more.
 //!
 //! | file | stage |
 //! | --- | --- |
 //! | [`sweep`] | distances, by sweeps along rows, columns and vias |
 //! | [`nearest`] | the pin to join next |
 //! | [`retrace`] | its path, which becomes part of the tree |
-//! | [`tiles`] | all of this for whole nets in one launch: tiles relaxed in shared memory |
-//! | [`fields`] | all of this for pins that stand close: distances around each of them, and joining by looking them up |
+//! | [`tiles`] | all of these stages for whole nets in one launch: tiles relaxed in shared memory |
+//! | [`fields`] | all of these stages for pins that are close together: distances around each pin, then joining by looking them up |
 
 pub mod fields;
 pub mod nearest;
@@ -34,7 +35,7 @@ pub const MAX_CELLS: u32 = 1 << 31;
 /// The size of a grid, in cells.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod)]
-pub struct Grid {
+pub struct GridSize {
     /// Cells in a row.
     pub width: u32,
     /// Rows of a layer.
@@ -43,7 +44,7 @@ pub struct Grid {
     pub layers: u32,
 }
 
-impl Grid {
+impl GridSize {
     /// The cells of a layer.
     #[must_use]
     #[inline(always)]
@@ -67,11 +68,34 @@ impl Grid {
     }
 }
 
-/// Threads of a block of the kernels with a thread for each cell.
-const BLOCK: u32 = 256;
-
-/// Blocks of the kernels with a thread for each of `n` cells.
-#[must_use]
-pub const fn blocks(n: u32) -> u32 {
-    n.div_ceil(BLOCK)
+/// The weights of a grid's edges, row by row.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct RowGrid<'a> {
+    /// By cell: the weight of the edge to the right, [`BLOCKED`] in the last column.
+    pub right: View<'a, u32>,
+    /// By cell: the weight of the edge down, [`BLOCKED`] in the last row.
+    pub down: View<'a, u32>,
+    /// By cell: the weight of the via to the next layer, [`BLOCKED`] on the last layer. Empty if
+    /// there is one layer.
+    pub via: View<'a, u32>,
+    /// The grid's size.
+    pub size: GridSize,
 }
+
+/// The cells of a net's pins, one pin after the other.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct Pins<'a> {
+    /// The cells of all pins, by index in the grid.
+    pub cells: View<'a, u32>,
+    /// By cell of a pin: the pin. As long as `cells`.
+    pub owners: View<'a, u32>,
+    /// By pin: where its cells begin. One more than there are pins; the last is the length of
+    /// `cells`.
+    pub firsts: View<'a, u32>,
+}
+
+/// Threads per block of the kernels of sweeps: of those in this module, and in [`nearest`],
+/// [`retrace`] and [`sweep`].
+pub const BLOCK: u32 = 256;

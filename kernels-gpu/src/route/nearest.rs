@@ -1,18 +1,20 @@
-//! The pin to join next: the least of distance, pin and order of its cells, by reduction.
+//! The pin to join next, by reduction: the nearest; of pins at the same distance the first, of its
+//! cells the first.
 //!
-//! The cells of all pins stand one pin after the other, so that the least index is that of the smallest pin and its first cell.
+//! The cells of all pins are stored one pin after the other, so that the least index is that of the
+//! first pin and of its first cell.
 //!
 //! | kernel | launch | reads, writes |
 //! | --- | --- | --- |
-//! | [`nearest_find`](fn@nearest_find) | [`blocks`]`(n)` blocks of 256 threads | 16 bytes a cell of a pin; 12 bytes a block |
-//! | [`nearest_select`](fn@nearest_select) | one block of 256 threads | 12 bytes a block of the first |
+//! | [`nearest_find`](fn@nearest_find) | [`blocks`]`(n)` blocks of [`BLOCK`] threads | 16 bytes per cell of a pin; 12 bytes per block |
+//! | [`nearest_select`](fn@nearest_select) | one block of [`BLOCK`] threads | 12 bytes per block of the first kernel |
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::{BLOCK, UNREACHED};
+use super::{BLOCK, Pins, UNREACHED};
 
-/// The index of a cell where there is none.
+/// Stands for an index where there is no cell.
 pub const NONE: u32 = u32::MAX;
 
 /// Warps of a block.
@@ -95,73 +97,94 @@ impl Best {
     }
 }
 
+/// What the blocks of [`nearest_find`](fn@nearest_find) have found. Both have one element per block
+/// of its launch.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct BlockBests<'a> {
+    /// The least distance; [`UNREACHED`] if there is none.
+    pub distances: ViewMut<'a, u64>,
+    /// The index among the pins' cells of the cell that has it; [`NONE`] if there is none.
+    pub indices: ViewMut<'a, u32>,
+}
+
+/// The pins that were chosen. Both have one element per round.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct Chosen<'a> {
+    /// The index among the pins' cells of the chosen pin's nearest cell; [`NONE`] if no pin was
+    /// reached.
+    pub found: ViewMut<'a, u32>,
+    /// Its distance.
+    pub costs: ViewMut<'a, u64>,
+}
+
 /// Finds, for each block, the nearest of its share of the cells of pins that are not joined.
 ///
 /// # Safety
 ///
-/// `pin_cells` are cells of the grid whose `distances` these are, and `owners` their pins; `is_joined` has an element for each
-/// pin; `best_distances` and `best_indices` have one for each block; nothing else uses these two meanwhile.
-#[kernel(block = 256)]
+/// `distances` has one element per cell of the grid, `is_joined` one per pin, and `best` one per
+/// block. Nothing else uses `best` meanwhile.
+#[kernel(block = BLOCK)]
 pub unsafe fn nearest_find(
     distances: View<'_, u64>,
-    pin_cells: View<'_, u32>,
-    owners: View<'_, u32>,
+    pins: Pins<'_>,
     is_joined: View<'_, u32>,
-    best_distances: ViewMut<'_, u64>,
-    best_indices: ViewMut<'_, u32>,
+    best: BlockBests<'_>,
 ) {
-    let n = pin_cells.len() as u32;
+    let n = pins.cells.len() as u32;
     let threads = thread::grid_dim_x() * BLOCK;
-    let mut best = Best::NONE;
+    let mut least = Best::NONE;
     let mut index = thread::index_1d();
     while index < n {
-        if is_joined.ldg(owners.ldg(index)) == 0 {
-            let distance = distances.ldg(pin_cells.ldg(index));
-            best = best.or(Best { distance, index });
+        if is_joined.ldg(pins.owners.ldg(index)) == 0 {
+            let distance = distances.ldg(pins.cells.ldg(index));
+            least = least.or(Best { distance, index });
         }
         index += threads;
     }
-    let best = best.of_block();
+    let least = least.of_block();
     if thread::thread_idx_x() == 0 {
-        best_distances.st(thread::block_idx_x(), best.distance);
-        best_indices.st(thread::block_idx_x(), best.index);
+        best.distances.st(thread::block_idx_x(), least.distance);
+        best.indices.st(thread::block_idx_x(), least.index);
     }
 }
 
-/// Chooses the nearest of what the blocks found: `found[round]` becomes its index and `costs[round]` its distance; its pin is
-/// joined. If no pin is left that is reached, the index is [`NONE`].
+/// Chooses the nearest of what the blocks have found, as that of `round`, and joins its pin. If no
+/// pin that is left is reached, the index is [`NONE`].
 ///
 /// # Safety
 ///
-/// [`nearest_find`](fn@nearest_find) has run with these `owners` and `is_joined`; `found` and `costs` have more than `round` elements;
-/// nothing else uses these and `is_joined` meanwhile; the launch has one block.
-#[kernel(block = 256)]
+/// [`nearest_find`](fn@nearest_find) has run with this `best`, these `pins` and `is_joined`;
+/// `chosen` has more than `round` elements. The launch has one block. Nothing else uses `chosen`
+/// and `is_joined` meanwhile.
+#[kernel(block = BLOCK)]
 pub unsafe fn nearest_select(
-    best_distances: View<'_, u64>,
-    best_indices: View<'_, u32>,
-    owners: View<'_, u32>,
+    best: BlockBests<'_>,
+    pins: Pins<'_>,
     is_joined: ViewMut<'_, u32>,
-    found: ViewMut<'_, u32>,
-    costs: ViewMut<'_, u64>,
+    chosen: Chosen<'_>,
     round: u32,
 ) {
-    let n = best_indices.len() as u32;
-    let mut best = Best::NONE;
+    let n = best.indices.len() as u32;
+    let mut least = Best::NONE;
     let mut at = thread::thread_idx_x();
     while at < n {
-        best = best.or(Best {
-            distance: best_distances.ldg(at),
-            index: best_indices.ldg(at),
+        least = least.or(Best {
+            distance: best.distances.ld(at),
+            index: best.indices.ld(at),
         });
         at += BLOCK;
     }
-    let best = best.of_block();
+    let least = least.of_block();
     if thread::thread_idx_x() == 0 {
-        let reached = best.distance != UNREACHED;
-        found.st(round, if reached { best.index } else { NONE });
-        costs.st(round, best.distance);
+        let reached = least.distance != UNREACHED;
+        chosen
+            .found
+            .st(round, if reached { least.index } else { NONE });
+        chosen.costs.st(round, least.distance);
         if reached {
-            is_joined.st(owners.ldg(best.index), 1);
+            is_joined.st(pins.owners.ldg(least.index), 1);
         }
     }
 }

@@ -1,23 +1,26 @@
 //! The path from a pin to the tree, and how it becomes part of the tree.
 //!
-//! From each cell the path goes to the first neighbour on a shortest path, in the order left, up, right, down, layer below, layer
-//! above: one over an edge that is not free, if there is one. Where there is none, it takes the fewest free edges to a cell that
-//! has one or is on the tree. *Steps* are how many: 0 at such cells, and in between by [sweeps](super::sweep) that count free edges.
+//! From each cell the path goes on to a neighbour on a shortest path, over an edge that is not
+//! free: to the first of them in the order left, up, right, down, layer below, layer above. Where
+//! there is none, the path takes the fewest free edges to a cell that has such a neighbour or is on
+//! the tree. How many that are is the cell's *steps*: 0 at such cells; at others,
+//! [sweeps](super::sweep) that count free edges find it.
 //!
-//! A step depends on the one before. So a block looks at all cells of a patch around the path's end at once, and keeps in shared
-//! memory where the path would go from each; one thread walks through it, to where it leaves the patch.
+//! Each step depends on the one before. So the block looks at all cells of a patch around the
+//! path's end at the same time, and notes in shared memory where the path would go on from each.
+//! Then one thread follows the path to where it leaves the patch.
 //!
 //! | kernel | launch | reads, writes |
 //! | --- | --- | --- |
-//! | [`steps_start`](fn@steps_start) | a thread for each cell | some 80 bytes a cell, most from caches; 8 bytes |
-//! | [`retrace_path`](fn@retrace_path) | one block of 256 threads | some 80 KB for each 16 cells of the path or more, most from caches; 4 bytes a cell of the path |
-//! | [`join_tree`](fn@join_tree) | any number of blocks of 256 threads | 4 bytes a cell of path and pin; 12 bytes |
-//! | [`collect_paths`](fn@collect_paths) | a thread for each cell of all paths | 4 bytes a cell of a path; 4 bytes |
+//! | [`steps_start`](fn@steps_start) | one thread per cell | some 80 bytes per cell, most from caches; 8 bytes |
+//! | [`retrace_path`](fn@retrace_path) | one block | some 80 KB per 16 cells of the path or more, most from caches; 4 bytes per cell of the path |
+//! | [`join_tree`](fn@join_tree) | any number of blocks | 4 bytes per cell of path and pin; 12 bytes |
+//! | [`collect_paths`](fn@collect_paths) | one thread per cell of all paths | 4 bytes per cell; 4 bytes |
 
 use cuda_std::prelude::*;
 
 use super::nearest::NONE;
-use super::{BLOCK, BLOCKED, Grid, UNREACHED};
+use super::{BLOCK, BLOCKED, GridSize, Pins, RowGrid, UNREACHED};
 
 /// Directions to neighbours, in the order in which paths prefer them.
 const LEFT: u32 = 0;
@@ -32,28 +35,30 @@ const STOP: u32 = DIRECTIONS as u32;
 /// Width and height of a patch.
 const SIDE: u32 = 32;
 
-/// A grid with distances.
-struct Field<'a> {
-    right: View<'a, u32>,
-    down: View<'a, u32>,
-    /// Empty if there is one layer.
-    via: View<'a, u32>,
-    distances: View<'a, u64>,
-    /// A bit for each cell.
-    tree: View<'a, u32>,
-    grid: Grid,
+/// The distances from a net's tree.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct DistanceMap<'a> {
+    /// The grid.
+    pub grid: RowGrid<'a>,
+    /// By cell: its distance from the tree, exactly.
+    pub distances: View<'a, u64>,
+    /// One bit per cell, from the lowest bit of a word on: whether the cell is on the tree.
+    pub tree: View<'a, u32>,
 }
 
-impl Field<'_> {
+impl DistanceMap<'_> {
     #[inline(always)]
     fn on_tree(&self, cell: u32) -> bool {
         self.tree.ldg(cell / 32) >> (cell % 32) & 1 != 0
     }
 
-    /// The neighbours in all directions, with the weights of the edges; the cell itself where it is blocked.
+    /// The neighbours in all directions, with the weights of the edges; the cell itself where it is
+    /// blocked.
     #[inline(always)]
     fn neighbours(&self, cell: u32) -> [(u32, u32); DIRECTIONS] {
-        // The last cell of a row has no edge to the right, so the one before the first of the next has none either.
+        // The last cell of a row has no edge to the right, so the one before the first of the next
+        // has none either.
         let before = |weights: View<'_, u32>, step: u32| {
             if cell >= step {
                 (cell - step, weights.ldg(cell - step))
@@ -69,26 +74,27 @@ impl Field<'_> {
                 (cell + step, weight)
             }
         };
-        let Grid { width, layers, .. } = self.grid;
-        let area = self.grid.area();
+        let GridSize { width, layers, .. } = self.grid.size;
+        let area = self.grid.size.area();
         let mut neighbours = [
             // planted: retrace-order.1
-            before(self.right, 1),
+            before(self.grid.right, 1),
             // planted: retrace-order.2
-            before(self.down, width),
-            after(self.right, 1),
-            after(self.down, width),
+            before(self.grid.down, width),
+            after(self.grid.right, 1),
+            after(self.grid.down, width),
             (cell, BLOCKED),
             (cell, BLOCKED),
         ];
         if layers > 1 {
-            neighbours[4] = before(self.via, area);
-            neighbours[5] = after(self.via, area);
+            neighbours[4] = before(self.grid.via, area);
+            neighbours[5] = after(self.grid.via, area);
         }
         neighbours
     }
 
-    /// The direction of the first neighbour on a shortest path over an edge that is not free; else [`STOP`].
+    /// The direction of the first neighbour on a shortest path over an edge that is not free; else
+    /// [`STOP`].
     #[inline(always)]
     fn nearer(&self, cell: u32, neighbours: &[(u32, u32); DIRECTIONS]) -> u32 {
         let here = self.distances.ldg(cell);
@@ -104,7 +110,8 @@ impl Field<'_> {
         nearer
     }
 
-    /// Where the path goes from `cell`; [`STOP`] on the tree. `steps` is empty where no edge is free.
+    /// Where the path goes from `cell`; [`STOP`] on the tree. `steps` is empty where no edge is
+    /// free.
     #[inline(always)]
     fn direction(&self, cell: u32, steps: View<'_, u64>) -> u32 {
         if self.on_tree(cell) {
@@ -132,75 +139,56 @@ impl Field<'_> {
 ///
 /// # Safety
 ///
-/// `right`, `down` and, of several layers, `via` are the weights of `grid`, `distances` its exact distances from the cells whose
-/// bits are set in `tree`; `steps` has an element for each cell; nothing else uses `steps` meanwhile; the launch has a thread
-/// for each cell.
-#[kernel(block = 256)]
-pub unsafe fn steps_start(
-    right: View<'_, u32>,
-    down: View<'_, u32>,
-    via: View<'_, u32>,
-    distances: View<'_, u64>,
-    tree: View<'_, u32>,
-    steps: ViewMut<'_, u64>,
-    grid: Grid,
-) {
-    let field = Field {
-        right,
-        down,
-        via,
-        distances,
-        tree,
-        grid,
-    };
+/// `steps` has one element per cell. The launch has a thread for each cell. Nothing else uses
+/// `steps` meanwhile.
+#[kernel(block = BLOCK)]
+pub unsafe fn steps_start(map: DistanceMap<'_>, steps: ViewMut<'_, u64>) {
     let cell = thread::index_1d();
-    if cell < grid.cells() {
-        let is_exit = field.on_tree(cell) || field.nearer(cell, &field.neighbours(cell)) != STOP;
+    if cell < map.grid.size.cells() {
+        let is_exit = map.on_tree(cell) || map.nearer(cell, &map.neighbours(cell)) != STOP;
         steps.st(cell, if is_exit { 0 } else { UNREACHED });
     }
 }
 
-/// Writes the path from the cell that was found in round `round` to the tree, both ends included, to `paths` from
-/// `ends[round - 1]` on; `ends[round]` is where it ends. No path if none was found.
+/// The paths of a net, as they are found.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct Paths<'a> {
+    /// By round, from 1 on: the index among the pins' cells where the path begins, as
+    /// [`nearest_select`](fn@super::nearest::nearest_select) has chosen it.
+    pub found: View<'a, u32>,
+    /// By round: where its path ends in `cells`; 0 for round 0.
+    pub ends: ViewMut<'a, u32>,
+    /// The cells of all paths: at most as many as the grid has, and one more per round.
+    pub cells: ViewMut<'a, u32>,
+}
+
+/// Writes the path of `round`, from the cell that was found to the tree, both included, behind that
+/// of the round before. No path if none was found.
 ///
 /// # Safety
 ///
-/// As for [`steps_start`](fn@steps_start); `steps`, if not empty, are exact; `found` is what
-/// [`nearest_select`](fn@super::nearest::nearest_select) chose of `pin_cells`, up to `round`, which is 1 or more; `ends` has
-/// more than `round` elements, and this ran in all rounds before, from 1 on; `paths` has an element for each cell of the grid and
-/// one for each round; nothing else uses `ends` and `paths` meanwhile; the launch has one block.
-#[kernel(block = 256)]
+/// `steps` has one element per cell and is exact, or is empty and no edge is free. `round` is 1 or
+/// more; `paths` has more elements by round; this has run in all rounds before. The launch has one
+/// block. Nothing else uses `paths` meanwhile.
+#[kernel(block = BLOCK)]
 pub unsafe fn retrace_path(
-    right: View<'_, u32>,
-    down: View<'_, u32>,
-    via: View<'_, u32>,
-    distances: View<'_, u64>,
+    map: DistanceMap<'_>,
     steps: View<'_, u64>,
-    tree: View<'_, u32>,
-    pin_cells: View<'_, u32>,
-    found: View<'_, u32>,
-    ends: ViewMut<'_, u32>,
-    paths: ViewMut<'_, u32>,
-    grid: Grid,
+    pins: Pins<'_>,
+    paths: Paths<'_>,
     round: u32,
 ) {
     let directions = shared_array![u32; (SIDE * SIDE) as usize];
     let at_shared = shared_array![u32; 1];
-    let field = Field {
-        right,
-        down,
-        via,
-        distances,
-        tree,
-        grid,
-    };
+    let grid = map.grid.size;
     let t = thread::thread_idx_x();
-    let mut length = ends.ld(round - 1);
-    let index = found.ldg(round);
+    let mut length = paths.ends.ld(round - 1);
+    let index = paths.found.ldg(round);
     let mut cell = if index == NONE {
         NONE
     } else {
-        pin_cells.ldg(index)
+        pins.cells.ldg(index)
     };
     while cell != NONE {
         let (x, y, layer) = grid.place(cell);
@@ -211,7 +199,7 @@ pub unsafe fn retrace_path(
             let (x, y) = (left + i % SIDE, top + i / SIDE);
             if x < grid.width && y < grid.height {
                 let cell = (layer * grid.height + y) * grid.width + x;
-                directions.st(i, field.direction(cell, steps));
+                directions.st(i, map.direction(cell, steps));
             }
             // Not unrolled: that would take more registers than there are.
             i += thread::block_dim_x();
@@ -222,7 +210,7 @@ pub unsafe fn retrace_path(
             // In the patch; outside of it, wrapped around.
             let (mut x, mut y) = (x - left, y - top);
             while cell != NONE && x < SIDE && y < SIDE {
-                paths.st(length, cell);
+                paths.cells.st(length, cell);
                 length += 1;
                 let direction = directions.ld(y * SIDE + x);
                 x = x.wrapping_add(match direction {
@@ -254,29 +242,28 @@ pub unsafe fn retrace_path(
         cell = at_shared.ld(0u32);
     }
     if t == 0 {
-        ends.st(round, length);
+        paths.ends.st(round, length);
     }
 }
 
-/// What became part of the tree, by round.
-#[derive(Clone, Copy)]
-pub(super) struct Joined<'a> {
-    /// The cells of all pins, one pin after the other.
-    pub(super) pin_cells: View<'a, u32>,
-    /// By cell of a pin: the pin.
-    pub(super) owners: View<'a, u32>,
-    /// By pin: where its cells begin; one more than there are pins.
-    pub(super) firsts: View<'a, u32>,
-    /// By round: the cell of a pin that was found. In round 0, one of the first pin.
-    pub(super) found: View<'a, u32>,
-    /// By round: where its path ends.
-    pub(super) ends: View<'a, u32>,
+/// What has become part of the tree, by round.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct Joined<'a> {
+    /// The net's pins.
+    pub pins: Pins<'a>,
+    /// By round: the index among the pins' cells of a cell of the pin that was joined. In round 0,
+    /// one of the first pin.
+    pub found: View<'a, u32>,
+    /// By round: where its path ends in `paths`. 0 for round 0.
+    pub ends: View<'a, u32>,
     /// The cells of all paths.
-    pub(super) paths: View<'a, u32>,
+    pub paths: View<'a, u32>,
 }
 
 impl Joined<'_> {
-    /// Calls `with` with each cell of the path and the pin of `round`, some more than once. For a whole grid of blocks.
+    /// Calls `with` with each cell of the path and the pin of `round`, some more than once. For a
+    /// whole grid of blocks.
     #[inline(always)]
     pub(super) fn each(&self, round: u32, with: impl Fn(u32)) {
         let index = self.found.ldg(round);
@@ -294,43 +281,30 @@ impl Joined<'_> {
             with(self.paths.ldg(i));
             i += threads;
         }
-        let pin = self.owners.ldg(index);
-        let mut i = self.firsts.ldg(pin) + thread::index_1d();
-        let end = self.firsts.ldg(pin + 1);
+        let pin = self.pins.owners.ldg(index);
+        let mut i = self.pins.firsts.ldg(pin) + thread::index_1d();
+        let end = self.pins.firsts.ldg(pin + 1);
         while i < end {
-            with(self.pin_cells.ldg(i));
+            with(self.pins.cells.ldg(i));
             i += threads;
         }
     }
 }
 
-/// Makes the path and the pin of round `round` part of the tree: their distances 0, their bits set.
+/// Makes the path and the pin of `round` part of the tree: their distances become 0, and their bits
+/// are set.
 ///
 /// # Safety
 ///
-/// `firsts` says where each pin's cells begin among `pin_cells`, `owners` whose they are; `found`, `ends` and `paths` are what
-/// [`retrace_path`](fn@retrace_path) had and gave, in round 0 the first cell of a pin and 0; `distances` has an element for each
-/// cell of the grid, `tree` one for 32 of them; nothing else uses these two meanwhile.
-#[kernel(block = 256)]
+/// `distances` has one element per cell of the grid, `tree` one per 32 cells. Nothing else uses
+/// these two meanwhile.
+#[kernel(block = BLOCK)]
 pub unsafe fn join_tree(
-    pin_cells: View<'_, u32>,
-    owners: View<'_, u32>,
-    firsts: View<'_, u32>,
-    found: View<'_, u32>,
-    ends: View<'_, u32>,
-    paths: View<'_, u32>,
+    joined: Joined<'_>,
     distances: ViewMut<'_, u64>,
     tree: ViewMut<'_, u32>,
     round: u32,
 ) {
-    let joined = Joined {
-        pin_cells,
-        owners,
-        firsts,
-        found,
-        ends,
-        paths,
-    };
     joined.each(round, |cell| {
         distances.st_relaxed(cell, 0, Device);
         // planted: join-atomic
@@ -342,9 +316,9 @@ pub unsafe fn join_tree(
 ///
 /// # Safety
 ///
-/// `paths` has at least as many elements as `output`; nothing else uses `output` meanwhile; the launch has a thread for each of
-/// its elements.
-#[kernel(block = 256)]
+/// `paths` has at least as many elements as `output`. The launch has a thread for each of these.
+/// Nothing else uses `output` meanwhile.
+#[kernel(block = BLOCK)]
 pub unsafe fn collect_paths(paths: View<'_, u32>, output: ViewMut<'_, u32>) {
     let i = thread::index_1d();
     if (i as usize) < output.len() {

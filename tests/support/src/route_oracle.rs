@@ -66,14 +66,14 @@ fn costs(
 ) -> Vec<Option<u64>> {
     let mut costs = vec![None; grid.cell_count() as usize];
     for cell in targets {
-        costs[grid.number(cell) as usize] = Some(0);
+        costs[grid.index(cell) as usize] = Some(0);
     }
     let mut changed = true;
     while changed {
         changed = false;
         for &(from, to, weight, _) in edges {
-            if let Some(cost) = costs[grid.number(to) as usize] {
-                let from = &mut costs[grid.number(from) as usize];
+            if let Some(cost) = costs[grid.index(to) as usize] {
+                let from = &mut costs[grid.index(from) as usize];
                 if from.is_none_or(|old| old > cost + weight) {
                     *from = Some(cost + weight);
                     changed = true;
@@ -95,7 +95,7 @@ pub fn tree(grid: &RoutingGrid, net: &Net) -> Tree {
     let mut open: Vec<usize> = (1..net.pins.len()).collect();
     while !open.is_empty() {
         let costs = costs(grid, &edges, tree.iter().copied());
-        let cost = |cell: Cell| costs[grid.number(cell) as usize];
+        let cost = |cell: Cell| costs[grid.index(cell) as usize];
         let mut nearest: Option<(u64, usize, Cell)> = None;
         for &pin in &open {
             for &cell in &net.pins[pin].cells {
@@ -128,7 +128,7 @@ pub fn tree(grid: &RoutingGrid, net: &Net) -> Tree {
             .map(|&(from, to, _, direction)| (from, to, 1, direction))
             .collect();
         let steps = self::costs(grid, &free, exits.into_iter());
-        let steps = |cell: Cell| steps[grid.number(cell) as usize];
+        let steps = |cell: Cell| steps[grid.index(cell) as usize];
         let mut path = vec![start];
         let mut at = start;
         while !tree.contains(&at) {
@@ -162,7 +162,7 @@ pub fn cost_with_turns(grid: &RoutingGrid, net: &Net, turn: u64) -> Option<u64> 
     let edges = edges(grid, net.window.unwrap_or(Window::of(grid)));
     // By cell: the least cost with which a path arrives there along x, and along y.
     let mut costs = vec![[None::<u64>; 2]; grid.cell_count() as usize];
-    let ends = |pin: usize| net.pins[pin].cells.iter().map(|&cell| grid.number(cell));
+    let ends = |pin: usize| net.pins[pin].cells.iter().map(|&cell| grid.index(cell));
     for cell in ends(0) {
         costs[cell as usize] = [Some(0); 2];
     }
@@ -171,12 +171,12 @@ pub fn cost_with_turns(grid: &RoutingGrid, net: &Net, turn: u64) -> Option<u64> 
         changed = false;
         for &(from, to, weight, direction) in &edges {
             let axis = direction % 2;
-            let [straight, turned] = [axis, 1 - axis].map(|a| costs[grid.number(from) as usize][a]);
+            let [straight, turned] = [axis, 1 - axis].map(|a| costs[grid.index(from) as usize][a]);
             let cost = [straight, turned.map(|cost| cost + turn)];
             let Some(cost) = cost.into_iter().flatten().min() else {
                 continue;
             };
-            let old = &mut costs[grid.number(to) as usize][axis];
+            let old = &mut costs[grid.index(to) as usize][axis];
             if old.is_none_or(|old| cost + weight < old) {
                 *old = Some(cost + weight);
                 changed = true;
@@ -209,7 +209,7 @@ pub fn steiner_cost(grid: &RoutingGrid, net: &Net) -> Option<u64> {
     for set in 1..sets {
         if set.is_power_of_two() {
             for &cell in &others[set.trailing_zeros() as usize].cells {
-                best[set][grid.number(cell) as usize] = Some(0);
+                best[set][grid.index(cell) as usize] = Some(0);
             }
         }
         for part in (1..set).filter(|part| part & set == *part) {
@@ -227,8 +227,8 @@ pub fn steiner_cost(grid: &RoutingGrid, net: &Net) -> Option<u64> {
         while changed {
             changed = false;
             for &(from, to, weight, _) in &edges {
-                if let Some(cost) = best[set][grid.number(from) as usize] {
-                    let to = &mut best[set][grid.number(to) as usize];
+                if let Some(cost) = best[set][grid.index(from) as usize] {
+                    let to = &mut best[set][grid.index(to) as usize];
                     if to.is_none_or(|old| cost + weight < old) {
                         *to = Some(cost + weight);
                         changed = true;
@@ -240,7 +240,7 @@ pub fn steiner_cost(grid: &RoutingGrid, net: &Net) -> Option<u64> {
     if others.is_empty() {
         return Some(0);
     }
-    best[sets - 1][grid.number(root.cells[0]) as usize]
+    best[sets - 1][grid.index(root.cells[0]) as usize]
 }
 
 /// The distances of all cells from `sources` by Dijkstra's algorithm, as textbooks have it;
@@ -255,14 +255,14 @@ pub fn dijkstra(grid: &RoutingGrid, sources: &[Cell]) -> Vec<u64> {
         }
     };
     for &source in sources {
-        offer(&mut heap, grid.number(source), 0);
+        offer(&mut heap, grid.index(source), 0);
     }
     while let Some(Reverse((distance, number))) = heap.pop() {
         let cell = grid.cell(number);
         let Cell { x, y, layer } = cell;
         let mut step = |to: Cell, weight: u32| {
             if weight != BLOCKED {
-                offer(&mut heap, grid.number(to), distance + u64::from(weight));
+                offer(&mut heap, grid.index(to), distance + u64::from(weight));
             }
         };
         if x > 0 {

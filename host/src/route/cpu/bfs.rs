@@ -1,6 +1,7 @@
-//! The report's breadth-first search: the path with the fewest edges, whatever it costs.
+//! Breadth-first search: the path with the fewest edges, whatever it costs. It is the search of the
+//! report that [the module `route`](crate::route) cites.
 
-use super::heuristic::nearest;
+use super::nearest::nearest;
 use super::retrace::UNREACHED;
 use crate::Result;
 use crate::progress::Progress;
@@ -8,11 +9,12 @@ use crate::route::grid::RoutingGrid;
 use crate::route::grid::by_cell;
 use crate::route::net_by_net::{Joined, PinCells};
 
-/// Joins the pins one after the other, by distances anew for each: of the paths from the tree with the fewest edges, the cheapest
-/// one's cost. That is no shortest path where one with more edges is cheaper, so neither the order of the pins nor their paths are
-/// those of the exact algorithms.
+/// Joins the pins one after the other, by distances anew for each: of the paths from the tree with
+/// the fewest edges, the cheapest one's cost. That is no shortest path where one with more edges is
+/// cheaper, so neither the order of the pins nor their paths are those of the exact algorithms.
 ///
-/// Of several such paths it takes that which, seen from the pin, steps to the first neighbour in the order of the module `route`.
+/// Of several such paths it takes that which, seen from the pin, steps to the first neighbour in
+/// the order of the module `route`.
 ///
 /// # Cost
 /// The cells times the pins.
@@ -55,7 +57,8 @@ pub(super) fn connect(
     Ok(joined)
 }
 
-/// The level of each cell that is reached, which is the fewest edges from `tree` to it, and the cost of the cheapest path of so many.
+/// Finds the level of each cell that is reached, that is, the fewest edges from `tree` to it, and
+/// the cost of the cheapest path with that many edges.
 fn search(grid: &RoutingGrid, tree: &[u32], costs: &mut [u64], levels: &mut [u32]) {
     costs.fill(UNREACHED);
     levels.fill(u32::MAX);

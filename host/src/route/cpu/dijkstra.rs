@@ -1,9 +1,10 @@
-//! Distances and tree at once, on one core: Dijkstra's search with Dial's buckets (1969), which goes on from every new path.
+//! Distances and tree at once, on one core: Dijkstra's search with Dial's buckets (1969), which
+//! goes on from every new path.
 //!
-//! Labels are kept from pin to pin. When the nearest pin's label is final, its path goes back into the queue with label 0, and what
-//! it brings nearer is searched again; the rest waits in its buckets. A net of any number of pins
-//! costs about two searches: the cells of pins that the search has come to wait in a heap, so that
-//! the nearest pin is found without a look at the others.
+//! Labels are kept from pin to pin. When the nearest pin's label is final, its path goes back into
+//! the queue with label 0, and what it brings nearer is searched again; the rest waits in its
+//! buckets. A net of any number of pins costs about two searches: the cells of pins that the search
+//! has come to wait in a heap, so that the nearest pin is found without a look at the others.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -89,9 +90,10 @@ impl Cost for u64 {
     }
 }
 
-/// A cell: its label, and its edges to the right and down. Together in memory, because they are used together.
+/// A cell: its label, and its edges to the right and down. Together in memory, because they are
+/// used together.
 #[derive(Clone, Copy)]
-struct Node<C> {
+struct CellState<C> {
     label: C,
     right: u32,
     down: u32,
@@ -100,9 +102,10 @@ struct Node<C> {
 /// The state of a search.
 struct Search<'a, C> {
     grid: &'a RoutingGrid,
-    /// By cell, with [`margin`](Self::margin) cells without edges before the first, and after the last.
-    nodes: Vec<Node<C>>,
-    /// What is added to a cell's number.
+    /// By cell, with [`margin`](Self::margin) cells without edges before the first, and after the
+    /// last.
+    nodes: Vec<CellState<C>>,
+    /// Added to a cell's index to give its place in `nodes`.
     margin: usize,
     queue: Queue,
     /// A path was left out because its cost is more than labels hold.
@@ -118,7 +121,7 @@ impl<'a, C: Cost> Search<'a, C> {
             grid.cell_count() as usize + 2 * margin,
             "the nodes of the search",
         )?;
-        let none = Node {
+        let none = CellState {
             label: C::MAX,
             right: BLOCKED,
             down: BLOCKED,
@@ -134,7 +137,7 @@ impl<'a, C: Cost> Search<'a, C> {
                     heaviest = heaviest
                         .max(right.wrapping_add(1))
                         .max(down.wrapping_add(1));
-                    Node {
+                    CellState {
                         label: C::MAX,
                         right,
                         down,
@@ -164,9 +167,9 @@ impl<'a, C: Cost> Search<'a, C> {
         self.queue.push(0, cell);
     }
 
-    /// Takes the cells out of the first bucket that has any, and gives their labels to their neighbours, until it has none left: then the labels
-    /// that belong in it are final. Calls `visit` with each cell
-    /// and its label. The bucket; `None` if there are no cells.
+    /// Takes the cells out of the first bucket that has any, and gives their labels to their
+    /// neighbours, until it has none left: then the labels that belong in it are final. Calls
+    /// `visit` with each cell and its label. The bucket; `None` if there are no cells.
     #[inline(always)]
     fn settle_bucket(&mut self, mut visit: impl FnMut(u32, C)) -> Option<usize> {
         self.queue.widen();
@@ -178,7 +181,7 @@ impl<'a, C: Cost> Search<'a, C> {
         while let Some(cells) = self.queue.take(bucket) {
             for &cell in &cells {
                 let at = cell as usize + width;
-                let Node { label, right, down } = self.nodes[at];
+                let CellState { label, right, down } = self.nodes[at];
                 // It was given a smaller label after it came here, and has been dealt with.
                 if label.to_u64() >> shift != bucket as u64 {
                     continue;
@@ -371,8 +374,8 @@ impl<C: Cost> Reached<C> {
     }
 }
 
-/// Cells by their labels: bucket `i` has those from `i · 2^shift` to before `(i + 1) · 2^shift`. A cell whose label has fallen since
-/// stays where it is, and is in another bucket as well.
+/// Cells by their labels: bucket `i` has those from `i · 2^shift` to before `(i + 1) · 2^shift`. A
+/// cell whose label has fallen since stays where it is, and is in another bucket as well.
 struct Queue {
     buckets: Vec<Vec<u32>>,
     shift: u32,

@@ -2,7 +2,7 @@
 //!
 //! | what | file |
 //! |---|---|
-//! | one pin after the other, whatever finds the distances | `heuristic.rs` |
+//! | one pin after the other: the nearest, by distances from elsewhere | `nearest.rs` |
 //! | from distances to a path | `retrace.rs` |
 //! | distances and tree at once, on one core | `dijkstra.rs` |
 //! | distances by sweeps; by breadth-first search | `sweep.rs`; `bfs.rs` |
@@ -11,8 +11,8 @@
 
 mod bfs;
 mod dijkstra;
-mod heuristic;
 pub(crate) mod improve;
+mod nearest;
 mod retrace;
 pub(super) mod spanning;
 mod sweep;
@@ -36,7 +36,7 @@ pub(crate) fn route(
     progress: &Progress<'_>,
 ) -> Result<Vec<Route>> {
     let sweep = |grid: &RoutingGrid, pins: &PinCells, threads| {
-        heuristic::connect(grid, pins, progress, |distances| {
+        nearest::connect(grid, pins, progress, |distances| {
             sweep::relax(grid, distances, threads);
             Ok(())
         })
@@ -52,7 +52,7 @@ pub(crate) fn route(
 /// The cost of the cheapest paths from `sources` to each cell, on the CPU.
 pub(crate) fn distances(grid: &RoutingGrid, sources: &[Cell]) -> Result<Distances> {
     Net::of_sources(sources).check(0, grid.width(), grid.height(), grid.layers())?;
-    let sources: Vec<u32> = sources.iter().map(|&cell| grid.number(cell)).collect();
+    let sources: Vec<u32> = sources.iter().map(|&cell| grid.index(cell)).collect();
     Ok(Distances {
         by_cell: dijkstra::distances(grid, &sources)?,
     })

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 
 use crate::route::grid::RoutingGrid;
 
-/// What distances say of a cell that no path reaches.
+/// The distance of a cell that no path reaches.
 pub(super) const UNREACHED: u64 = u64::MAX;
 
-/// The path from the cell `from`, whose distance is finite, to the tree, both ends included, by the preferences that the module
-/// `route` states. `distance` gives the cost of the shortest paths from the tree.
+/// The path from the cell `from`, whose distance is finite, to the tree, both ends included, by the
+/// preferences that the module `route` states. `distance` gives the cost of the shortest paths from
+/// the tree.
 pub(super) fn path(
     grid: &RoutingGrid,
     distance: impl Fn(u32) -> u64,

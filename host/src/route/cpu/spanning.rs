@@ -6,8 +6,9 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 use crate::route::grid::RoutingGrid;
 use crate::route::net_by_net::{Joined, PinCells};
 
-/// Joins the pins over `edges` alone, which are edges of `grid`, each as its two cells: by what a smallest spanning tree of them
-/// (Prim's, from the first pin) has on the way from the first pin to the others. Cells of one pin count as joined.
+/// Joins the pins over `edges` alone, which are edges of `grid`, each as its two cells: by what a
+/// smallest spanning tree of them (Prim's, from the first pin) has on the way from the first pin to
+/// the others. Cells of one pin count as joined.
 ///
 /// Of edges with the same weight it takes that to the smaller cell first.
 pub(in crate::route) fn joined_over(

@@ -44,7 +44,8 @@ impl Threads {
     }
 }
 
-/// Makes distances exact: each is at most that of a neighbour plus the edge between them afterwards.
+/// Makes distances exact: each is at most that of a neighbour plus the edge between them
+/// afterwards.
 pub(super) fn relax(grid: &RoutingGrid, distances: &mut [u64], threads: Threads) {
     if matches!(threads, Threads::All) {
         crate::threads::ensure();
@@ -95,9 +96,9 @@ fn sweep_columns(matrix: &mut [u64], weights: &[u32], width: usize, threads: Thr
         }
     }
     let tasks = strips.into_iter().enumerate().collect();
-    threads.run(tasks, |(number, mut rows): (usize, Vec<&mut [u64]>)| {
+    threads.run(tasks, |(index, mut rows): (usize, Vec<&mut [u64]>)| {
         let mut changed = false;
-        let weights = |y: usize| &weights[y * width + number * strip..];
+        let weights = |y: usize| &weights[y * width + index * strip..];
         for y in 1..rows.len() {
             let (above, below) = rows.split_at_mut(y);
             changed |= lower_all(above[y - 1], below[0], weights(y - 1));

@@ -1,26 +1,36 @@
 //! Route on a GPU: the pipelines of kernels, and grids that stay there.
 //!
-//! | file | stages | kernels |
+//! | file | stage | kernels |
 //! |---|---|---|
-//! | `tiles.rs` | whole nets at once | those of `trazar_kernels::route::tiles` |
-//! | `fields.rs` | whole nets whose pins stand close; the rest in tiles | those of `trazar_kernels::route::fields` |
-//! | `sweep.rs` | distances by sweeps | those of `trazar_kernels::route::sweep` |
-//! | `search.rs` | with distances: nearest pin, its path, the tree | those of `trazar_kernels::route::{nearest, retrace}` |
+//! | `grid.rs` | a grid on the GPU: in tiles, and row by row | `lay_out_weights` of `tiles/start.rs` |
+//! | `tiles/` | whole nets at once | `tiles/` |
+//! | `fields/` | whole nets whose pins stand close; the rest in tiles | `fields/` |
+//! | `nearest.rs` | by sweeps: the pin to join next | `nearest.rs` |
+//! | `sweep.rs` | by sweeps: distances | `sweep/` |
+//! | `retrace.rs` | by sweeps: the path of a pin, which becomes part of the tree | `retrace.rs` |
+//!
+//! The kernels are those of `trazar_kernels::route`. On the CPU, `cpu/` has the same stages under
+//! the same names.
 //!
 //! # Memory
-//! On the GPU, in bytes a cell: 8 for the weights, 12 with several layers. In tiles, and for each net that is routed at the same
-//! time, 4 for labels, 4 for paths and 0.3 for the tiles' sides; 8 and 0.6 where labels need 64 bits. By fields, for each net that
-//! is routed at the same time, some 64 for the fields and, up to
-//! 256 MiB, twice as many for those that have to grow, 4 for paths and 1/8 for the tree. By sweeps, 8 for the
-//! distance, 4 for the paths, 1/8 for the tree; where edges are free, 8 for steps over them. And some 24 bytes for each cell of a
-//! pin.
+//! On the GPU, in bytes per cell:
+//!
+//! | | weights (once) | labels or distances | paths | besides |
+//! |---|---|---|---|---|
+//! | in tiles, per net that is routed at the same time | 8, or 12 with several layers | 4, or 8 where labels need 64 bits | 4 | 0.3 for the tiles' sides, or 0.6 |
+//! | by fields, per net that is routed at the same time | 8 | some 64, and, up to 256 MiB, twice that for boxes that grow | 4 | 1/8 for the tree |
+//! | by sweeps | 8, or 12 | 8 | 4 | 1/8 for the tree; 8 for steps where edges are free |
+//!
+//! And some 24 bytes per cell of a pin.
 
 mod fields;
-mod search;
+mod grid;
+mod nearest;
+mod retrace;
 mod sweep;
 mod tiles;
 
-pub use tiles::DeviceGrid;
+pub use grid::DeviceGrid;
 
 use super::grid::RoutingGrid;
 use super::net::Net;
@@ -31,6 +41,7 @@ use crate::error::Result;
 use crate::geometry::Cell;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::progress::Progress;
+use grid::Rows;
 
 /// Routes on one GPU. Clones work on the same queue.
 ///
@@ -74,16 +85,19 @@ impl<G: Gpu> DeviceRouter<G> {
         &self.gpu
     }
 
-    /// Joins the pins of each net by a tree, each as if there were no other, with [`RouteAlgorithm::Fields`]: all nets at the same
-    /// time, in few launches (more, if their windows have more than 2²⁸ cells together). Waits for it.
+    /// Joins the pins of each net by a tree, each as if there were no other, with
+    /// [`RouteAlgorithm::Fields`]: all nets at the same time, in few launches (more, if their
+    /// windows have more than 2²⁸ cells together). Waits for it.
     ///
-    /// What fields are not for, or have no memory for, goes in tiles: [`Route::field_use`] says
-    /// what and why. Any other failure is an error.
+    /// Nets that fields are not for, or have no memory for, are routed in tiles:
+    /// [`Route::field_use`] says which and why. Any other failure is an error.
     ///
     /// # Errors
-    /// [`Error::PinOutside`](crate::Error::PinOutside), [`Error::PinWithoutCells`](crate::Error::PinWithoutCells),
-    /// [`Error::WindowOutside`](crate::Error::WindowOutside); [`Error::CostTooLarge`](crate::Error::CostTooLarge) for a pin that
-    /// only paths of 2³⁵ or more reach; `Error::Cuda`, [`Error::Emulator`](crate::Error::Emulator).
+    /// [`Error::PinOutside`](crate::Error::PinOutside),
+    /// [`Error::PinWithoutCells`](crate::Error::PinWithoutCells),
+    /// [`Error::WindowOutside`](crate::Error::WindowOutside);
+    /// [`Error::CostTooLarge`](crate::Error::CostTooLarge) for a pin that only paths of 2³⁵ or more
+    /// reach; `Error::Cuda`, [`Error::Emulator`](crate::Error::Emulator).
     pub fn route(&self, grid: &DeviceGrid<G>, nets: &[Net]) -> Result<Vec<Route>> {
         fields::route(&self.gpu, grid, nets, &grid.windows(nets)?)
     }
@@ -96,8 +110,8 @@ impl<G: Gpu> DeviceRouter<G> {
         tiles::route(&self.gpu, grid, nets, &grid.windows(nets)?)
     }
 
-    /// The cost of the cheapest paths from the cells `sources` to each cell, by its number; `u64::MAX` where there is no path.
-    /// Returns before the costs are there.
+    /// The cost of the cheapest paths from the cells `sources` to each cell, by its index;
+    /// `u64::MAX` where there is no path. Returns before the costs are there.
     ///
     /// # Errors
     /// Those of [`DeviceRouter::route`].
@@ -117,8 +131,9 @@ impl<G: Gpu> DeviceRouter<G> {
     /// Joins the pins of nets on a grid of the host's: copies it to the device and the trees back.
     ///
     /// # Errors
-    /// Those of [`DeviceGrid::upload`] and [`DeviceRouter::route`], [`Error::Unavailable`](crate::Error::Unavailable) for an
-    /// algorithm of the processor; by sweeps, [`Error::GridTooLarge`](crate::Error::GridTooLarge) past 2³¹ cells.
+    /// Those of [`DeviceGrid::upload`] and [`DeviceRouter::route`],
+    /// [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of the processor; by
+    /// sweeps, [`Error::GridTooLarge`](crate::Error::GridTooLarge) past 2³¹ cells.
     pub fn route_from_host(
         &self,
         grid: &RoutingGrid,
@@ -148,14 +163,14 @@ impl<G: Gpu> DeviceRouter<G> {
         let mut whole = None;
         net_by_net::route_each(grid, nets, |part, pins| {
             let rows = if !std::ptr::eq(part, grid) {
-                &search::Rows::upload(gpu, part)?
+                &Rows::upload(gpu, part)?
             } else if let Some(whole) = &whole {
                 whole
             } else {
-                whole.insert(search::Rows::upload(gpu, part)?)
+                whole.insert(Rows::upload(gpu, part)?)
             };
             let mut sweeper = sweep::Sweeper::new(gpu, rows, algorithm)?;
-            search::connect(gpu, rows, pins, progress, |search, round| {
+            nearest::connect(gpu, rows, pins, progress, |search, round| {
                 sweeper.relax(gpu, rows, search, round)
             })
         })

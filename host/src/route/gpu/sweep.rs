@@ -1,26 +1,25 @@
-//! Distances, and steps over free edges, by sweeps until nothing changes.
+//! Distances, or steps over free edges, by sweeps until nothing changes.
 
-use cuda_std::View;
-use trazar_kernels::route::sweep::{self, Lines};
-use trazar_kernels::route::{blocks, retrace};
+use trazar_kernels::route::sweep::{self, EdgeCost, LineMarks, Lines, Sweep};
 
-use super::search::{JOIN_BLOCKS, Rows, Search};
+use super::grid::Rows;
+use super::nearest::Search;
+use super::retrace::JOIN_BLOCKS;
 use crate::Result;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::route::RouteAlgorithm;
 
-/// Sweeps that are launched before the host looks whether the last one changed anything: so many at first, then twice as many
-/// each time, up to so many. Those after the last that did cost little more than their launches.
+/// How many sweeps are launched before the host looks whether the last one changed anything: at
+/// first, and, doubled each time, at most. Sweeps that change nothing cost little more than their
+/// launches.
 const BATCH: std::ops::RangeInclusive<u32> = 2..=32;
 
-/// What sweeps.
+/// Sweeps a grid until nothing changes.
 pub(super) struct Sweeper<G: Gpu> {
     algorithm: RouteAlgorithm,
-    /// Whether it counts free edges.
-    free: bool,
-    /// By group of rows, and of columns: whether a cell was lowered since their last sweep.
-    rows: G::Buffer<u32>,
-    columns: G::Buffer<u32>,
+    /// What it costs to take an edge.
+    cost: EdgeCost,
+    pub(super) marks: MarkBuffers<G>,
     /// The number of the last sweep that lowered anything.
     changed: G::Buffer<u32>,
 }
@@ -30,10 +29,20 @@ impl<G: Gpu> Sweeper<G> {
         let groups = |lines: Lines| gpu.alloc_zeroed(lines.blocks() as usize);
         Ok(Self {
             algorithm,
-            free: false,
-            rows: groups(Lines::rows(grid.size))?,
-            columns: groups(Lines::columns(grid.size))?,
+            cost: EdgeCost::Weight,
+            marks: MarkBuffers {
+                rows: groups(Lines::rows(grid.size))?,
+                columns: groups(Lines::columns(grid.size))?,
+            },
             changed: gpu.alloc_zeroed(1)?,
+        })
+    }
+
+    /// A sweeper that counts free edges.
+    pub(super) fn over_free_edges(gpu: &G, grid: &Rows<G>) -> Result<Self> {
+        Ok(Self {
+            cost: EdgeCost::FreeStep,
+            ..Self::new(gpu, grid, RouteAlgorithm::PrefixFused)?
         })
     }
 
@@ -50,45 +59,48 @@ impl<G: Gpu> Sweeper<G> {
             sweep::sweep_mark::launch(
                 &gpu.launcher(),
                 JOIN_BLOCKS,
-                search.pin_cells.view(),
-                search.owners.view(),
-                search.firsts.view(),
-                search.found.view(),
-                search.ends.view(),
-                search.paths.view(),
-                self.rows.view_mut(),
-                self.columns.view_mut(),
-                grid.size,
+                search.paths.joined(),
+                self.marks.view(grid),
                 round,
             )?;
         }
-        self.sweep(gpu, grid, &mut search.distances)
+        self.sweep(gpu, grid, &mut search.map.distances)
     }
 
     /// Sweeps until nothing changes. Then no group is marked.
-    fn sweep(&mut self, gpu: &G, grid: &Rows<G>, distances: &mut G::Buffer<u64>) -> Result<()> {
+    pub(super) fn sweep(
+        &mut self,
+        gpu: &G,
+        grid: &Rows<G>,
+        distances: &mut G::Buffer<u64>,
+    ) -> Result<()> {
         self.changed.fill(0)?;
-        let mut number = 0;
+        let mut sweep_number = 0;
         let mut batch = *BATCH.start();
         loop {
             for _ in 0..batch {
-                number += 1;
-                self.sweep_lines(gpu, grid, distances, Lines::rows(grid.size), number)?;
-                self.sweep_lines(gpu, grid, distances, Lines::columns(grid.size), number)?;
+                sweep_number += 1;
+                self.sweep_lines(gpu, grid, distances, Lines::rows(grid.size), sweep_number)?;
+                self.sweep_lines(
+                    gpu,
+                    grid,
+                    distances,
+                    Lines::columns(grid.size),
+                    sweep_number,
+                )?;
                 if grid.size.layers > 1 {
+                    let marks = self.marks.view(grid);
                     // SAFETY: lengths as the kernel asks; a thread for each cell of a layer.
                     unsafe {
-                        sweep::sweep_vias::launch(
+                        sweep::sweep_vias::launch_threads(
                             &gpu.launcher(),
-                            blocks(grid.size.area()),
-                            grid.via.view(),
+                            grid.size.area(),
+                            grid.view().via,
                             distances.view_mut(),
-                            self.rows.view_mut(),
-                            self.columns.view_mut(),
+                            marks,
                             self.changed.view_mut(),
-                            grid.size,
-                            number,
-                            self.free.into(),
+                            sweep_number,
+                            self.cost,
                         )?;
                     }
                 }
@@ -96,7 +108,7 @@ impl<G: Gpu> Sweeper<G> {
             let mut changed = [0];
             self.changed.read(&mut changed)?;
             // planted: sweep-last
-            if changed[0] < number {
+            if changed[0] < sweep_number {
                 return Ok(());
             }
             batch = (2 * batch).min(*BATCH.end());
@@ -110,89 +122,53 @@ impl<G: Gpu> Sweeper<G> {
         grid: &Rows<G>,
         distances: &mut G::Buffer<u64>,
         lines: Lines,
-        number: u32,
+        sweep_number: u32,
     ) -> Result<()> {
         let on = &gpu.launcher();
         let is_rows = lines == Lines::rows(grid.size);
-        let weights = if is_rows { &grid.right } else { &grid.down }.view();
-        let distances = distances.view_mut();
-        let changed = self.changed.view_mut();
-        let (rows, columns) = (self.rows.view_mut(), self.columns.view_mut());
-        let (marks, crossing) = if is_rows {
-            (rows, columns)
+        let marks = self.marks.view(grid);
+        let (weights, marks, crossing_marks) = if is_rows {
+            (grid.view().right, marks.rows, marks.columns)
         } else {
-            (columns, rows)
+            (grid.view().down, marks.columns, marks.rows)
         };
-        let groups = lines.blocks();
-        // SAFETY: weights, distances and marks are those of the grid's rows or columns; a block for each group.
+        let sweep = Sweep {
+            weights,
+            distances: distances.view_mut(),
+            marks,
+            crossing_marks,
+            changed: self.changed.view_mut(),
+            lines,
+            sweep_number,
+        };
+        let blocks = lines.blocks();
+        // SAFETY: weights, distances and marks are those of the grid's rows or columns; a block for
+        // each group.
         unsafe {
             match self.algorithm {
-                RouteAlgorithm::DivideConquer => sweep::sweep_divide_conquer::launch(
-                    on, groups, weights, distances, marks, crossing, changed, lines, number,
-                ),
-                RouteAlgorithm::Prefix => sweep::sweep_prefix::launch(
-                    on, groups, weights, distances, marks, crossing, changed, lines, number,
-                ),
-                _ => sweep::sweep_prefix_fused::launch(
-                    on,
-                    groups,
-                    weights,
-                    distances,
-                    marks,
-                    crossing,
-                    changed,
-                    lines,
-                    number,
-                    self.free.into(),
-                ),
+                RouteAlgorithm::DivideConquer => {
+                    sweep::sweep_divide_conquer::launch(on, blocks, sweep)
+                }
+                RouteAlgorithm::Prefix => sweep::sweep_prefix::launch(on, blocks, sweep),
+                _ => sweep::sweep_prefix_fused::launch(on, blocks, sweep, self.cost),
             }
         }
     }
 }
 
-/// Counts the steps over free edges from each cell to the first from which a path need not go on over free edges alone.
-pub(super) struct Steps<G: Gpu> {
-    sweeper: Sweeper<G>,
-    steps: G::Buffer<u64>,
+/// See [`LineMarks`]: which lines have a cell that was lowered since their last sweep.
+pub(super) struct MarkBuffers<G: Gpu> {
+    pub(super) rows: G::Buffer<u32>,
+    pub(super) columns: G::Buffer<u32>,
 }
 
-impl<G: Gpu> Steps<G> {
-    pub(super) fn new(gpu: &G, grid: &Rows<G>) -> Result<Self> {
-        Ok(Self {
-            sweeper: Sweeper {
-                free: true,
-                ..Sweeper::new(gpu, grid, RouteAlgorithm::PrefixFused)?
-            },
-            steps: gpu.alloc(grid.size.cells() as usize)?,
-        })
-    }
-
-    /// The steps by cell, for the distances of `search`, which are exact.
-    pub(super) fn count(
-        &mut self,
-        gpu: &G,
-        grid: &Rows<G>,
-        search: &Search<G>,
-    ) -> Result<View<'_, u64>> {
-        // SAFETY: lengths as the kernel asks; a thread for each cell.
-        unsafe {
-            retrace::steps_start::launch(
-                &gpu.launcher(),
-                blocks(grid.size.cells()),
-                grid.right.view(),
-                grid.down.view(),
-                grid.via.view(),
-                search.distances.view(),
-                search.tree.view(),
-                self.steps.view_mut(),
-                grid.size,
-            )?;
+impl<G: Gpu> MarkBuffers<G> {
+    /// The marks of `grid`, as the kernels take them.
+    fn view(&mut self, grid: &Rows<G>) -> LineMarks<'_> {
+        LineMarks {
+            rows: self.rows.view_mut(),
+            columns: self.columns.view_mut(),
+            size: grid.size,
         }
-        // planted: steps-marks.1
-        self.sweeper.rows.fill(1)?;
-        // planted: steps-marks.2
-        self.sweeper.columns.fill(1)?;
-        self.sweeper.sweep(gpu, grid, &mut self.steps)?;
-        Ok(self.steps.view())
     }
 }

@@ -1,27 +1,30 @@
 //! Growing a field: the labels of a box in shared memory, patch by patch.
 //!
-//! Patches of 4 × 4 cells are the squares of a chessboard. In each round the block relaxes those of one colour that something has come
-//! into, each by one thread until nothing changes in it; none of them is next to another, so that what they read stays as it is. What a
-//! patch gives to those beside it puts them on the list of the next round.
+//! Patches of 4 × 4 cells are coloured like a chessboard. In each round the block relaxes the
+//! listed patches of one colour, each by one thread until nothing changes in it. No two of them are
+//! next to each other, so that what they read does not change. A patch that lowers a label of a
+//! patch beside it puts that one on the list of the next round.
 
 use cuda_std::prelude::*;
 
 use super::{
-    Bid, DOWN, Entry, Field, FieldNet, GRAIN, LEFT, LIMIT, MANY, Place, RIGHT, Seed, UP, place_in,
+    Boxes, CellXy, DOWN, DistanceBound, Entry, Field, FieldNet, GRAIN, LEFT, LIMIT, MANY, PinState,
+    RIGHT, Seed, UP, column_and_row,
 };
 use crate::route::tiles::layout::{Bounds, PATCH};
-use crate::route::tiles::patch::{self, Edges, Row, Seat, each};
-use crate::route::tiles::{Label, Tiling};
+use crate::route::tiles::patch::{self, Edges, PatchIndex, Row, each};
+use crate::route::tiles::{PathCost, TiledGrid};
 
 /// Threads of a block.
 const BLOCK: u32 = 128;
-/// The label of a cell that nothing has come to.
-const UNREACHED: u32 = <u32 as Label>::UNREACHED;
+/// The label of a cell that was not reached.
+const UNREACHED: u32 = <u32 as PathCost>::UNREACHED;
 
-/// The most cells of a box: its patches have numbers of 16 bits.
+/// The most cells of a box: its patches have indices of 16 bits.
 pub const MAX_CELLS: u32 = (1 << 16) * PATCH * PATCH;
 
-/// The dynamic shared memory of [`grow_fields`](fn@grow_fields) for boxes of up to `cells` cells, in bytes.
+/// The dynamic shared memory of [`grow_fields`](fn@grow_fields) for boxes of up to `cells` cells,
+/// in bytes.
 #[must_use]
 pub const fn grow_bytes(cells: u32) -> u32 {
     let patches = patches(cells);
@@ -35,10 +38,10 @@ const fn patches(cells: u32) -> u32 {
 
 /// A block's shared memory.
 #[derive(Clone, Copy)]
-struct Ground {
+struct BoxScratch {
     /// By cell of the box.
     labels: SharedView<u32>,
-    /// By patch: the last round on whose list it is.
+    /// By patch: the last round that has it on its list.
     stamps: SharedView<u32>,
     /// Patches of either colour.
     lists: SharedView<u16>,
@@ -48,8 +51,8 @@ struct Ground {
 
 /// Words of a block.
 mod word {
-    /// Of the round's number modulo 3: the patches on its list. While one round's is read, the next one's grows, and the last one's
-    /// becomes 0.
+    /// By round modulo 3: the number of patches on its list. While that of one round is read, that
+    /// of the next grows, and that of the last becomes 0.
     pub(super) const COUNTS: u32 = 0;
     /// The reach of the field so far.
     pub(super) const REACH: u32 = 3;
@@ -60,15 +63,13 @@ mod word {
     pub(super) const COUNT: u32 = 7;
 }
 
-/// What a block works on.
+/// A pin whose field is to grow, and the memory for it.
 #[derive(Clone, Copy)]
 struct Growth<'a> {
-    right: View<'a, u32>,
-    down: View<'a, u32>,
-    tiling: Tiling,
+    grid: TiledGrid<'a>,
     net: FieldNet,
     field: Field,
-    ground: Ground,
+    scratch: BoxScratch,
 }
 
 impl Growth<'_> {
@@ -92,12 +93,12 @@ impl Growth<'_> {
     /// Puts a patch on the list of `round`, unless it is.
     #[inline(always)]
     fn push(&self, patch: u32, round: u32) {
-        let Ground {
+        let BoxScratch {
             stamps,
             lists,
             words,
             ..
-        } = self.ground;
+        } = self.scratch;
         // planted: field-stamp
         if stamps.atomic_exch(patch, round) != round {
             let place = words.atomic_add(word::COUNTS + round % 3, 1);
@@ -113,17 +114,17 @@ impl Growth<'_> {
 
     /// Sets all labels to nothing, those of the pin to 0.
     #[inline(always)]
-    fn start(&self, pin_cells: View<'_, Place>) {
+    fn start(&self, pin_cells: View<'_, CellXy>) {
         let t = thread::thread_idx_x();
         let field = self.field;
         let mut i = t * 4;
         while i < field.cells() {
-            self.ground.labels.st_vector(i, [UNREACHED; 4]);
+            self.scratch.labels.st_vector(i, [UNREACHED; 4]);
             i += BLOCK * 4;
         }
         let mut i = t;
         while i < patches(field.cells()) {
-            self.ground.stamps.st(i, u32::MAX);
+            self.scratch.stamps.st(i, u32::MAX);
             i += BLOCK;
         }
         if t < word::COUNT {
@@ -132,19 +133,16 @@ impl Growth<'_> {
                 word::FIRST => u32::MAX,
                 _ => 0,
             };
-            self.ground.words.st(t, value);
+            self.scratch.words.st(t, value);
         }
         thread::sync_threads();
         let mut i = field.first_cell + t;
         while i < field.end_cell {
-            let place = pin_cells.ld(i);
-            let number = field.number(place);
+            let cell = pin_cells.ld(i);
+            let index = field.index_of(cell);
             // A pin may have a cell twice.
-            self.ground.labels.st_relaxed(number, 0, Block);
-            let (column, row) = (
-                (place.x - field.left) / PATCH,
-                (place.y - field.top) / PATCH,
-            );
+            self.scratch.labels.st_relaxed(index, 0, Block);
+            let (column, row) = ((cell.x - field.left) / PATCH, (cell.y - field.top) / PATCH);
             self.push(row * self.patch_columns() + column, (row + column) % 2);
             i += BLOCK;
         }
@@ -155,7 +153,7 @@ impl Growth<'_> {
     #[inline(always)]
     fn relax(&self) {
         let t = thread::thread_idx_x();
-        let words = self.ground.words;
+        let words = self.scratch.words;
         let mut round = 0;
         loop {
             let count = words.ld(word::COUNTS + round % 3);
@@ -167,7 +165,7 @@ impl Growth<'_> {
             }
             let mut i = t;
             while i < count {
-                let patch = self.ground.lists.ld(self.list(round) + i);
+                let patch = self.scratch.lists.ld(self.list(round) + i);
                 self.relax_patch(patch.into(), round + 1);
                 i += BLOCK;
             }
@@ -177,16 +175,24 @@ impl Growth<'_> {
         }
     }
 
-    /// Relaxes a patch until nothing changes in it, and puts those to which it gives something on the list of `next`.
+    /// Relaxes a patch until nothing changes in it, and puts those to which it gives something on
+    /// the list of `next`.
     #[inline(always)]
     fn relax_patch(&self, patch: u32, next: u32) {
-        let (field, tiling, words) = (self.field, self.tiling, self.ground.words);
-        let (pitch, shared) = (field.columns(), self.ground.labels);
-        let (column, row) = place_in(patch, self.patch_columns());
+        let (field, tiling, words) = (self.field, self.grid.tiling, self.scratch.words);
+        let (pitch, shared) = (field.columns(), self.scratch.labels);
+        let (column, row) = column_and_row(patch, self.patch_columns());
         let (x, y) = (field.left + column * PATCH, field.top + row * PATCH);
         let tile = (x / tiling.columns(), y / tiling.rows());
-        let seat = Seat::at(tiling, x, y);
-        let edges = Edges::load::<u32>(self.right, self.down, tiling, self.bounds(), tile, seat);
+        let in_tile = PatchIndex::at(tiling, x, y);
+        let edges = Edges::load::<u32>(
+            self.grid.right,
+            self.grid.down,
+            tiling,
+            self.bounds(),
+            tile,
+            in_tile,
+        );
 
         let first = row * PATCH * pitch + column * PATCH;
         let (has_left, has_up) = (column > 0, row > 0);
@@ -288,17 +294,18 @@ impl Growth<'_> {
         }
     }
 
-    /// Writes the field, and finds its pin's distance from the tree: the bid, and where the path begins.
+    /// Writes the field, and finds its pin's distance from the tree: the bound, and where the path
+    /// begins.
     #[inline(always)]
-    fn write(&self, tree: View<'_, u32>, entries: ViewMut<'_, u32>) -> (u32, u32) {
+    fn write(&self, tree: View<'_, u32>, entries: ViewMut<'_, u32>) -> (DistanceBound, u32) {
         let t = thread::thread_idx_x();
-        let (field, words) = (self.field, self.ground.words);
+        let (field, words) = (self.field, self.scratch.words);
         let reach = words.ld(word::REACH);
         // The nearest cell of the tree that this thread has, the first and the last of them.
         let (mut nearest, mut first, mut last) = (LIMIT, u32::MAX, 0);
         let mut cell = t * GRAIN;
         while cell < field.cells() {
-            let (column, row) = place_in(cell, field.columns());
+            let (column, row) = column_and_row(cell, field.columns());
             let (labels, entry) = self.entries(cell, row, column, reach);
             entries.st_vector(field.first_entry + cell, entry);
             let (x, y) = (field.left + column, field.top + row);
@@ -306,15 +313,15 @@ impl Growth<'_> {
                 // A box begins at most three columns before the window, in the same word.
                 let bits = tree.ld(self.net.word(x, y)) >> (x % 32);
                 each!(J, {
-                    let number = cell + J as u32;
+                    let index = cell + J as u32;
                     if bits >> J & 1 != 0 && labels[J] < reach {
                         // planted: grow-first-seen
                         if labels[J] < nearest {
                             nearest = labels[J];
-                            first = number;
+                            first = index;
                         }
                         if labels[J] == nearest {
-                            last = number;
+                            last = index;
                         }
                     }
                 });
@@ -332,18 +339,19 @@ impl Growth<'_> {
         }
         thread::sync_threads();
         if least == LIMIT {
-            return (Bid::at_least(reach), 0);
+            return (DistanceBound::at_least(reach), 0);
         }
         let (first, last) = (words.ld(word::FIRST), words.ld(word::LAST));
         // planted: grow-several
         let many = if first == last { 0 } else { MANY };
-        (Bid::known(least), first | many)
+        (DistanceBound::exactly(least), first | many)
     }
 
-    /// The labels of four cells from `cell` on, which is in that row and column of the box, and their entries.
+    /// The labels of four cells from `cell` on, which is in that row and column of the box, and
+    /// their entries.
     #[inline(always)]
     fn entries(&self, cell: u32, row: u32, column: u32, reach: u32) -> (Row<u32>, Row<u32>) {
-        let (field, tiling, shared) = (self.field, self.tiling, self.ground.labels);
+        let (field, tiling, shared) = (self.field, self.grid.tiling, self.scratch.labels);
         let pitch = field.columns();
         let labels: Row<u32> = shared.ld_vector(cell);
         if labels[0].min(labels[1]).min(labels[2].min(labels[3])) >= reach {
@@ -354,23 +362,23 @@ impl Growth<'_> {
         let (mut up, mut down) = ([UNREACHED; 4], [UNREACHED; 4]);
         let mut left_edge = u32::MAX;
         let mut up_edges = [u32::MAX; 4];
-        let at = tiling.number(x, y);
+        let at = tiling.index(x, y);
         if column > 0 {
             left = shared.ld(cell - 1);
-            left_edge = self.right.ld(tiling.number(x - 1, y));
+            left_edge = self.grid.right.ld(tiling.index(x - 1, y));
         }
         if column + GRAIN < field.columns() {
             right = shared.ld(cell + GRAIN);
         }
         if row > 0 {
             up = shared.ld_vector(cell - pitch);
-            up_edges = self.down.ld_vector(tiling.number(x, y - 1));
+            up_edges = self.grid.down.ld_vector(tiling.index(x, y - 1));
         }
         if row + 1 < field.rows() {
             down = shared.ld_vector(cell + pitch);
         }
-        let right_edges: Row<u32> = self.right.ld_vector(at);
-        let down_edges: Row<u32> = self.down.ld_vector(at);
+        let right_edges: Row<u32> = self.grid.right.ld_vector(at);
+        let down_edges: Row<u32> = self.grid.down.ld_vector(at);
         let lefts = [left, labels[0], labels[1], labels[2]];
         let rights = [labels[1], labels[2], labels[3], right];
         let left_edges = [left_edge, right_edges[0], right_edges[1], right_edges[2]];
@@ -395,35 +403,31 @@ impl Growth<'_> {
     }
 }
 
-/// Grows the fields of the pins `grown`, one for each block, and finds their distances from their trees: `bids`, and the numbers in
-/// their boxes of the cells where their paths begin, `starts`.
+/// Grows the fields of the pins `grown`, one for each block, and finds their distances from their
+/// trees.
 ///
 /// # Safety
 ///
-/// `grown` are different pins of `fields`, one for each block, and their nets, with boxes that hold the pin's cells and together with their nets'
-/// windows lie in the grid that weights are laid out for; `entries` has their cells; `tree` is that of `nets`; `bids` and `starts` have
-/// an element for each pin; the launch has [`grow_bytes`] of dynamic shared memory; nothing else uses what is written meanwhile.
-#[kernel(block = 128, min_blocks = 3)]
+/// - `grown` are different pins of `boxes`, one for each block, and their nets.
+/// - `tree` has the trees' words, and `entries` one element per cell of the boxes.
+/// - The launch has [`grow_bytes`] of dynamic shared memory.
+/// - Nothing else uses what is written meanwhile.
+#[kernel(block = BLOCK, min_blocks = 3)]
 pub unsafe fn grow_fields(
-    right: View<'_, u32>,
-    down: View<'_, u32>,
-    nets: View<'_, FieldNet>,
-    fields: View<'_, Field>,
-    pin_cells: View<'_, Place>,
+    grid: TiledGrid<'_>,
+    boxes: Boxes<'_>,
     grown: View<'_, Seed>,
     tree: View<'_, u32>,
     entries: ViewMut<'_, u32>,
-    bids: ViewMut<'_, u32>,
-    starts: ViewMut<'_, u32>,
-    tiling: Tiling,
+    pins: PinState<'_>,
 ) {
     let Seed { pin, net } = grown.ld(thread::block_idx_x());
-    let field = fields.ld(pin);
+    let field = boxes.fields.ld(pin);
     let cells = field.cells() as usize;
     let patches = patches(field.cells()) as usize;
     // SAFETY: the launch has that much: `grow_bytes`.
-    let ground = unsafe {
-        Ground {
+    let scratch = unsafe {
+        BoxScratch {
             labels: shared::dynamic_shared_mem(0, cells),
             stamps: shared::dynamic_shared_mem(4 * cells, patches),
             lists: shared::dynamic_shared_mem(4 * (cells + patches), 2 * patches.div_ceil(2)),
@@ -431,18 +435,16 @@ pub unsafe fn grow_fields(
         }
     };
     let growth = Growth {
-        right,
-        down,
-        tiling,
-        net: nets.ld(net),
+        grid,
+        net: boxes.nets.ld(net),
         field,
-        ground,
+        scratch,
     };
-    growth.start(pin_cells);
+    growth.start(boxes.pin_cells);
     growth.relax();
-    let (bid, start) = growth.write(tree, entries);
+    let (bound, start) = growth.write(tree, entries);
     if thread::thread_idx_x() == 0 {
-        bids.st(pin, bid);
-        starts.st(pin, start);
+        pins.distance_bounds.st(pin, bound);
+        pins.starts.st(pin, start);
     }
 }

@@ -1,43 +1,55 @@
-//! Routing by fields: the distances around every pin first, all pins at the same time; then the pins of a net are joined one after
-//! the other by looking distances up, without a wait for a search.
+//! Routing by fields: the distances around every pin first, all pins at the same time; then the
+//! pins of a net are joined one after the other by looking distances up, without a wait for a
+//! search.
 //!
-//! Where pins stand close, a search from the tree reaches the nearest of them after a few tiles, so that joining it is all
-//! waiting: the tiles on the way have to be relaxed one after the other. But the distance of a pin from the tree is that of the
-//! tree from the pin, and the distances from a pin do not change while the tree grows. So
+//! Where pins are close together, a search from the tree reaches the nearest of them after a few
+//! tiles, and joining it is mostly waiting, since these tiles have to be relaxed one after the
+//! other. But the distance of a pin from the tree is that of the tree from the pin, and the
+//! distances from a pin do not change while the tree grows. So
 //!
-//! 1. each pin gets a **field**: what its distance to each cell around it is. A block computes it in shared memory, and the pins
-//!    are independent of each other;
-//! 2. a block for each net keeps the distance of each pin from the tree. It takes the least, walks down that pin's field from the
-//!    tree to the pin, and offers the cells of the path to the fields of the pins around it.
+//! 1. each pin gets a **field**: its distance to each cell around it. One block per pin computes it
+//!    in shared memory; the pins are independent of each other;
+//! 2. one block per net keeps the distance of each pin from the tree. It takes the nearest pin,
+//!    walks down that pin's field from the tree to the pin, and offers the cells of the path to the
+//!    fields of the pins around it.
 //!
-//! A field is a rectangle, its **box**, and it is only as good as the paths in it: a path that leaves the box costs at least its
-//! **reach**, the least label on those sides of the box that the grid goes on beyond. So a field holds distances below its reach,
-//! and of a pin that the tree has not come so near, only that is known: it is no nearer than its reach. A pin may be joined if it is
-//! nearer than the reach of each such pin. If it is not, the kernel stops, and says so; larger boxes, or a search, go on.
+//! A field is a rectangle, its **box**, and it is only as good as the paths in it: a path that
+//! leaves the box costs at least its **reach**, the least label on those sides of the box that the
+//! grid goes on beyond. So a field holds distances below its reach. If the tree is not within the
+//! reach of a pin, all that is known of the pin is that it is no nearer than its reach. A pin may
+//! be joined if it is nearer than the reach of each such pin. If it is not, the kernel stops, and
+//! says so; the host goes on with larger boxes, or with a search.
 //!
 //! | kernel | does | launch |
 //! |---|---|---|
-//! | [`grow_fields`](fn@grow_fields) | fields, and their pins' distances from the tree | a block of 128 threads for each pin; [`grow_bytes`] of shared memory |
-//! | [`join_pins`](fn@join_pins) | trees, as far as fields reach | a block of 512 threads for each net; [`join_bytes`] of shared memory |
+//! | [`grow_fields`](fn@grow_fields) | fields, and their pins' distances from the tree | one block of 128 threads per pin; [`grow_bytes`] of shared memory |
+//! | [`join_pins`](fn@join_pins) | trees, as far as fields reach | one block of 512 threads per net; [`join_bytes`] of shared memory |
 //!
 //! # Ties
-//! The path that the module `route` of the host's crate states is found from the pin: of the neighbours on a shortest path the first
-//! in an order. A walk down a field goes the other way, from the tree to the pin. Where there is one shortest path, both find it:
-//! a cell of a field says by which neighbours its paths come, and the walk takes the only one. The rest, see `ties.rs`.
+//! Of several shortest paths, the module `route` of the host's crate states which one is taken:
+//! seen from the pin, the one that goes to the first neighbour on a shortest path, in a fixed
+//! order. A walk down a field goes the other way, from the tree to the pin. Where there is only one
+//! shortest path, both find it: each cell of a field says through which neighbours shortest paths
+//! reach it, and the walk takes the only one. `ties.rs` decides between several.
 //!
 //! # Limits
-//! Grids of one layer without edges of weight 0, and costs below [`LIMIT`]; what costs more is beyond every reach.
+//! Grids of one layer without edges of weight 0, and costs below [`LIMIT`]; what costs more is
+//! beyond every reach.
 //!
 //! # Bytes
-//! A field's cell: 4 written; while it grows, some five times 12 for its labels' edges, mostly from the L2 cache. A path's cell: 4 for
-//! each field that it lies in.
+//! Per cell of a field, 4 bytes are written; while it grows, 12 bytes of edges are read some five
+//! times, mostly from the L2 cache. Per cell of a path, 4 bytes are read for each field that it
+//! lies in.
 
 mod grow;
 mod join;
+mod offer;
 mod ties;
+mod walk;
 
 use cuda_std::prelude::*;
 
+use super::tiles::JoinedPin;
 use super::tiles::layout::Bounds;
 use crate::primitives::quotient;
 
@@ -48,15 +60,10 @@ pub use join::{join_bytes, join_cells, join_pins};
 pub const LIMIT: u32 = (1 << 28) - 1;
 /// The sides of a box are multiples of this.
 pub const GRAIN: u32 = 4;
-/// What stands for the distance from the tree of a pin that is joined.
-pub const JOINED: u32 = u32::MAX;
-/// Words for each net: the pins that were joined, and the cells of their paths.
-pub const NET_WORDS: u32 = 2;
-
 /// A cell of the grid.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod)]
-pub struct Place {
+pub struct CellXy {
     /// Its column.
     pub x: u32,
     /// Its row.
@@ -71,13 +78,14 @@ pub struct Field {
     pub left: u32,
     /// The first row, a multiple of it as well.
     pub top: u32,
-    /// The columns of its box, and 2¹⁶ times the rows, which are multiples of it too. A net's first pin needs no field, and has a box
-    /// without cells.
+    /// The columns of its box, and 2¹⁶ times the rows, which are multiples of it too. A net's first
+    /// pin needs no field, and has a box without cells.
     pub size: u32,
-    /// Where its cells stand among those of all fields, row by row; a multiple of 4.
+    /// The index of its first cell among those of all fields, a multiple of 4; they are stored row
+    /// by row.
     pub first_entry: u32,
     /// A cell of the pin.
-    pub place: Place,
+    pub cell: CellXy,
     /// The pin's first cell among those of all pins.
     pub first_cell: u32,
     /// The one after its last.
@@ -120,8 +128,66 @@ pub struct FieldNet {
     pub end_added: u32,
 }
 
+/// What has become of a net.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod)]
+pub struct NetResult {
+    /// How many of its pins were joined.
+    pub joined_pins: u32,
+    /// How many cells their paths have.
+    pub path_cells: u32,
+}
+
+/// Nets, and the boxes of their pins.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct Boxes<'a> {
+    /// By net. Its window lies in the grid.
+    pub nets: View<'a, FieldNet>,
+    /// By pin, the pins of all nets one after the other.
+    pub fields: View<'a, Field>,
+    /// The cells of all pins; a pin's lie in its box.
+    pub pin_cells: View<'a, CellXy>,
+}
+
+/// What is known of how far the pins are from their trees. Both have one element per pin.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct PinState<'a> {
+    /// The distance, or a bound of it.
+    pub distance_bounds: ViewMut<'a, DistanceBound>,
+    /// Where the pin's path begins: the index in its box of the tree's nearest cell; the highest
+    /// bit is set if others are as near.
+    pub starts: ViewMut<'a, u32>,
+}
+
+/// The trees of nets.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct GrowingTrees<'a> {
+    /// The cells that become part of trees before pins are joined: [`FieldNet::first_added`].
+    pub added: View<'a, CellXy>,
+    /// By net: [`FieldNet::tree_words`] words.
+    pub words: ViewMut<'a, u32>,
+}
+
+/// What the joining of pins gives.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct JoinOutput<'a> {
+    /// By net.
+    pub nets: ViewMut<'a, NetResult>,
+    /// By pin: from a net's first pin on, its joined pins in that order, and where their paths end.
+    pub joined: ViewMut<'a, JoinedPin>,
+    /// By net, from [`FieldNet::first_path`] on: the cells of its paths, by index in the net's
+    /// window. Each path begins on the tree. A net has room for each cell of its window, and for
+    /// one more per pin.
+    pub paths: ViewMut<'a, u32>,
+}
+
 impl FieldNet {
-    /// The words of its tree: for each row of its window a bit for each column, from a multiple of 32 on.
+    /// The words of its tree: for each row of its window a bit for each column, from a multiple of
+    /// 32 on.
     #[must_use]
     pub const fn tree_words(&self) -> u64 {
         self.row_words() as u64 * (self.bottom - self.top) as u64
@@ -150,7 +216,7 @@ impl FieldNet {
 }
 
 impl Field {
-    /// The size of a box of so many columns and rows, less than 2¹⁶ of each.
+    /// The size of a box of `columns` columns and `rows` rows, each less than 2¹⁶.
     #[must_use]
     pub const fn size(columns: u32, rows: u32) -> u32 {
         columns | rows << 16
@@ -177,31 +243,32 @@ impl Field {
         self.columns() * self.rows()
     }
 
-    /// The number in its box of a cell of it.
+    /// The index in its box of a cell.
     #[inline(always)]
-    const fn number(&self, place: Place) -> u32 {
-        (place.y - self.top) * self.columns() + (place.x - self.left)
+    const fn index_of(&self, cell: CellXy) -> u32 {
+        (cell.y - self.top) * self.columns() + (cell.x - self.left)
     }
 
-    /// The cell with a number in its box.
+    /// The cell with an index in its box.
     #[inline(always)]
-    fn place(&self, number: u32) -> Place {
-        let (column, row) = place_in(number, self.columns());
-        Place {
+    fn cell_at(&self, index: u32) -> CellXy {
+        let (column, row) = column_and_row(index, self.columns());
+        CellXy {
             x: self.left + column,
             y: self.top + row,
         }
     }
 }
 
-/// The column and row of a number, counted row by row.
+/// The column and row of an index, counted row by row.
 #[inline(always)]
-fn place_in(number: u32, columns: u32) -> (u32, u32) {
-    let row = quotient(number, columns);
-    (number - row * columns, row)
+fn column_and_row(index: u32, columns: u32) -> (u32, u32) {
+    let row = quotient(index, columns);
+    (index - row * columns, row)
 }
 
-/// What a field says of a cell: the distance, and by which neighbours shortest paths come to it.
+/// A cell of a field: its distance from the pin, and the neighbours through which shortest paths
+/// reach it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Entry(u32);
 
@@ -221,7 +288,8 @@ impl Entry {
         self.0 >> 4
     }
 
-    /// The directions of the neighbours that are nearer to the pin, by bits; none at the pin itself, nor beyond the reach.
+    /// The directions of the neighbours that are nearer to the pin, by bits; none at the pin
+    /// itself, nor beyond the reach.
     #[inline(always)]
     const fn ways(self) -> u32 {
         if self.0 == Self::NONE.0 {
@@ -232,13 +300,15 @@ impl Entry {
     }
 }
 
-/// Directions, in the order in which paths, seen from their pins, prefer them. The opposite one is two on.
+/// Directions, in the order in which paths, seen from their pins, prefer them. The opposite one is
+/// two on.
 const LEFT: u32 = 0;
 const UP: u32 = 1;
 const RIGHT: u32 = 2;
 const DOWN: u32 = 3;
 
-/// What is added to a cell's number, wrapping around, for that of its neighbour in a direction, where rows stand `pitch` apart.
+/// The difference, wrapping around, of the index of a cell's neighbour in a direction and that of
+/// the cell, where rows are `pitch` apart.
 ///
 /// Without branches, as the next one: the lanes of a warp differ in their directions.
 #[inline(always)]
@@ -251,7 +321,8 @@ const fn offset(direction: u32, pitch: u32) -> u32 {
     }
 }
 
-/// Whether a rectangle of so many columns and rows has the neighbour of a cell in a direction.
+/// Whether a rectangle of `columns` columns and `rows` rows has the neighbour of a cell in a
+/// direction.
 #[inline(always)]
 const fn has_neighbour(
     direction: u32,
@@ -266,56 +337,63 @@ const fn has_neighbour(
     at != if direction < RIGHT { 0 } else { len - 1 }
 }
 
-/// A pin's distance from the tree, or the reach of its field if that is all that is known, as numbers that compare by distance. At
-/// the same distance, what is not known comes first.
-#[derive(Clone, Copy)]
-struct Bid;
+/// What is known of a pin's distance from the tree: the distance, or, if the pin's field does not
+/// reach the tree, that it is no less than the field's reach.
+///
+/// Bounds compare by distance; of the same distance, what is not known exactly comes first. A pin
+/// that is joined comes after all others.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Pod)]
+pub struct DistanceBound(u32);
 
-impl Bid {
+impl DistanceBound {
+    /// The pin is joined.
+    pub const JOINED: Self = Self(u32::MAX);
+
+    /// The distance is `distance`, less than [`LIMIT`].
     #[inline(always)]
-    const fn known(distance: u32) -> u32 {
-        distance << 1 | 1
+    const fn exactly(distance: u32) -> Self {
+        Self(distance << 1 | 1)
     }
 
+    /// The distance is `reach` or more.
     #[inline(always)]
-    const fn at_least(reach: u32) -> u32 {
-        reach << 1
+    const fn at_least(reach: u32) -> Self {
+        Self(reach << 1)
     }
 
-    /// The distance, if it is known.
+    /// The distance, if it is known and the pin is not joined.
     #[inline(always)]
-    const fn distance(bid: u32) -> Option<u32> {
-        if bid == JOINED || bid.is_multiple_of(2) {
+    const fn distance(self) -> Option<u32> {
+        if self.0 == Self::JOINED.0 || self.0.is_multiple_of(2) {
             None
         } else {
-            Some(bid >> 1)
+            Some(self.0 >> 1)
+        }
+    }
+
+    /// What the bound says.
+    #[cfg(not(target_arch = "nvptx64"))]
+    #[must_use]
+    pub const fn nearness(self) -> Nearness {
+        match self.distance() {
+            _ if self.0 == Self::JOINED.0 => Nearness::Joined,
+            Some(distance) => Nearness::At(distance),
+            None => Nearness::AtLeast(self.0 >> 1),
         }
     }
 }
 
-/// What a pin's distance from the tree, as the kernels keep it, says.
+/// A [`DistanceBound`], for the host.
 #[cfg(not(target_arch = "nvptx64"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nearness {
-    /// It is on the tree.
+    /// The pin is on the tree.
     Joined,
-    /// It is so far from the tree.
+    /// Its distance from the tree.
     At(u32),
-    /// It is no nearer than that.
+    /// Its distance is this or more.
     AtLeast(u32),
-}
-
-#[cfg(not(target_arch = "nvptx64"))]
-impl Nearness {
-    /// Of a pin's element.
-    #[must_use]
-    pub const fn of(bid: u32) -> Self {
-        match (bid, Bid::distance(bid)) {
-            (JOINED, _) => Self::Joined,
-            (_, Some(distance)) => Self::At(distance),
-            _ => Self::AtLeast(bid >> 1),
-        }
-    }
 }
 
 /// Set in where a pin's path begins if it may begin at other cells as well.

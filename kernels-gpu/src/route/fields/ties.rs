@@ -1,15 +1,17 @@
 //! The one of several shortest paths that is to be taken.
 //!
-//! The cells on shortest paths are those that ways lead to from the tree's nearest cells. The block marks them, following all ways down
-//! the field at once, in a part of the box around their ends; if a way leaves that, again in the whole box. From the pin, a warp then
-//! climbs by the first marked neighbour, in the stated order, that has a way to where it is.
+//! The cells on shortest paths are those that ways lead to from the tree's nearest cells. The block
+//! marks them, following all ways down the field at once, in a part of the box around their ends;
+//! if a way leaves that, again in the whole box. From the pin, a warp then climbs by the first
+//! marked neighbour, in the stated order, that has a way to where it is.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::join::{BLOCK, Join, PART_CELLS, word};
+use super::join::{BLOCK, Join, word};
+use super::walk::PART_CELLS;
 use super::{
-    DOWN, Entry, Field, GRAIN, LEFT, MANY, Place, RIGHT, UP, has_neighbour, offset, place_in,
+    CellXy, DOWN, Entry, Field, GRAIN, LEFT, MANY, RIGHT, UP, column_and_row, has_neighbour, offset,
 };
 
 // What the block knows of a cell, in half a word.
@@ -27,7 +29,7 @@ const MARGIN: u32 = 8;
 /// Cells that a thread marks one after the other before it looks for others' again.
 const STRETCH: u32 = 8;
 
-/// A rectangle of a box; its cells are numbered row by row.
+/// A rectangle of a box; its cells have indices row by row.
 #[derive(Clone, Copy)]
 struct Rectangle {
     /// Its first column, a multiple of [`GRAIN`], and its first row.
@@ -44,29 +46,30 @@ impl Rectangle {
         self.columns * self.rows
     }
 
-    /// The number in the box of a cell of the rectangle.
+    /// The index in the box of a cell of the rectangle.
     #[inline(always)]
-    fn in_box(self, number: u32, field: Field) -> u32 {
-        let (column, row) = place_in(number, self.columns);
+    fn in_box(self, index: u32, field: Field) -> u32 {
+        let (column, row) = column_and_row(index, self.columns);
         (self.top + row) * field.columns() + self.left + column
     }
 
-    /// The number in the rectangle of a cell of the box.
+    /// The index in the rectangle of a cell of the box.
     #[inline(always)]
-    fn of_box(self, number: u32, field: Field) -> u32 {
-        let (column, row) = place_in(number, field.columns());
+    fn of_box(self, index: u32, field: Field) -> u32 {
+        let (column, row) = column_and_row(index, field.columns());
         (row - self.top) * self.columns + column - self.left
     }
 
-    /// The number of a cell's neighbour in a direction.
+    /// The index of a cell's neighbour in a direction.
     #[inline(always)]
-    const fn neighbour(self, number: u32, direction: u32) -> u32 {
-        number.wrapping_add(offset(direction, self.columns))
+    const fn neighbour(self, index: u32, direction: u32) -> u32 {
+        index.wrapping_add(offset(direction, self.columns))
     }
 }
 
-/// Finds the path that is to be taken, from the pin to the tree, as numbers in the pin's box, which the queue holds then; how many cells it
-/// has. The tree is `cost` away, at `start` or also at other cells. For a whole block, after a barrier; passes one at the end.
+/// Finds the path that is to be taken, from the pin to the tree, and gives the number of its cells.
+/// The queue holds them then, as indices in the pin's box. The tree is `cost` away, at `start` or
+/// also at other cells. For a whole block, after a barrier; passes one at the end.
 #[inline(always)]
 pub(super) fn resolve(join: &Join<'_>, field: Field, start: u32, cost: u32) -> u32 {
     let t = thread::thread_idx_x();
@@ -113,7 +116,7 @@ pub(super) fn resolve(join: &Join<'_>, field: Field, start: u32, cost: u32) -> u
     }
 }
 
-/// Queues the tree's nearest cells, as numbers in the box, and notes the rectangle around them.
+/// Queues the tree's nearest cells, as indices in the box, and notes the rectangle around them.
 #[inline(always)]
 fn find_starts(join: &Join<'_>, field: Field, start: u32, cost: u32) {
     let t = thread::thread_idx_x();
@@ -137,10 +140,10 @@ fn find_starts(join: &Join<'_>, field: Field, start: u32, cost: u32) {
                 let x = word * 32 + bits.trailing_zeros();
                 bits &= bits - 1;
                 if x.wrapping_sub(field.left) < field.columns() {
-                    let number = field.number(Place { x, y });
-                    let entry = Entry(join.entries.ld(field.first_entry + number));
+                    let index = field.index_of(CellXy { x, y });
+                    let entry = Entry(join.entries.ld(field.first_entry + index));
                     if entry.distance() == cost {
-                        push_start(join, field, number);
+                        push_start(join, field, index);
                     }
                 }
             }
@@ -151,10 +154,10 @@ fn find_starts(join: &Join<'_>, field: Field, start: u32, cost: u32) {
 }
 
 #[inline(always)]
-fn push_start(join: &Join<'_>, field: Field, number: u32) {
+fn push_start(join: &Join<'_>, field: Field, index: u32) {
     let place = join.words.atomic_add(word::QUEUED, 1);
-    join.queue.st(place, number as u16);
-    let (column, row) = place_in(number, field.columns());
+    join.queue.st(place, index as u16);
+    let (column, row) = column_and_row(index, field.columns());
     join.words.atomic_min(word::BOUNDS, column);
     join.words.atomic_max(word::BOUNDS + 1, column);
     join.words.atomic_min(word::BOUNDS + 2, row);
@@ -173,7 +176,7 @@ fn around(join: &Join<'_>, field: Field) -> Option<Rectangle> {
             .min(len);
         (start, end - start)
     };
-    let pin = field.place;
+    let pin = field.cell;
     let (left, columns) = span(bound(0), bound(1), pin.x - field.left, field.columns());
     let (top, rows) = span(bound(2), bound(3), pin.y - field.top, field.rows());
     let rectangle = Rectangle {
@@ -190,38 +193,38 @@ fn around(join: &Join<'_>, field: Field) -> Option<Rectangle> {
 fn load(join: &Join<'_>, field: Field, part: Rectangle) {
     // Up to four loads wait together.
     let stride = BLOCK * GRAIN;
-    let mut number = thread::thread_idx_x() * GRAIN;
-    while number < part.cells() {
-        let entries = |number: u32| -> [u32; 4] {
-            if number < part.cells() {
-                let at = part.in_box(number, field);
+    let mut index = thread::thread_idx_x() * GRAIN;
+    while index < part.cells() {
+        let entries = |index: u32| -> [u32; 4] {
+            if index < part.cells() {
+                let at = part.in_box(index, field);
                 join.entries.ld_vector(field.first_entry + at)
             } else {
                 [Entry::NONE.0; 4]
             }
         };
         let all = [
-            entries(number),
-            entries(number + stride),
-            entries(number + 2 * stride),
-            entries(number + 3 * stride),
+            entries(index),
+            entries(index + stride),
+            entries(index + 2 * stride),
+            entries(index + 3 * stride),
         ];
         let [a, b, c, d] = all;
-        note(join, part, number, a);
-        note(join, part, number + stride, b);
-        note(join, part, number + 2 * stride, c);
-        note(join, part, number + 3 * stride, d);
-        number += 4 * stride;
+        note(join, part, index, a);
+        note(join, part, index + stride, b);
+        note(join, part, index + 2 * stride, c);
+        note(join, part, index + 3 * stride, d);
+        index += 4 * stride;
     }
 }
 
-/// Notes four cells of a rectangle from `number` on, if it has them.
+/// Notes four cells of a rectangle from `index` on, if it has them.
 #[inline(always)]
-fn note(join: &Join<'_>, part: Rectangle, number: u32, entries: [u32; 4]) {
-    if number >= part.cells() {
+fn note(join: &Join<'_>, part: Rectangle, index: u32, entries: [u32; 4]) {
+    if index >= part.cells() {
         return;
     }
-    let (column, row) = place_in(number, part.columns);
+    let (column, row) = column_and_row(index, part.columns);
     let bit = |is: bool, direction: u32| u32::from(is) << direction;
     let outside = bit(row == 0, UP) | bit(row + 1 == part.rows, DOWN);
     let code = |i: u32, entry: Entry| {
@@ -236,39 +239,40 @@ fn note(join: &Join<'_>, part: Rectangle, number: u32, entries: [u32; 4]) {
         code(0, Entry(a)) | code(1, Entry(b)) << 16,
         code(2, Entry(c)) | code(3, Entry(d)) << 16,
     ];
-    join.part.st_vector(number / 2, codes);
+    join.part.st_vector(index / 2, codes);
 }
 
 /// A cell's half word, when none is written any more.
 #[inline(always)]
-fn code(join: &Join<'_>, number: u32) -> u32 {
-    join.part.ld(number / 2) >> (number % 2 * 16) & 0xffff
+fn code(join: &Join<'_>, index: u32) -> u32 {
+    join.part.ld(index / 2) >> (index % 2 * 16) & 0xffff
 }
 
 /// Sets bits in a cell's half word; what it was.
 #[inline(always)]
-fn set(join: &Join<'_>, number: u32, bits: u32) -> u32 {
-    let shift = number % 2 * 16;
+fn set(join: &Join<'_>, index: u32, bits: u32) -> u32 {
+    let shift = index % 2 * 16;
     // planted: tie-mark
-    join.part.atomic_or(number / 2, bits << shift) >> shift & 0xffff
+    join.part.atomic_or(index / 2, bits << shift) >> shift & 0xffff
 }
 
-/// Marks the starts, and numbers them in the rectangle.
+/// Marks the starts, and replaces their indices in the queue by those in the rectangle.
 #[inline(always)]
 fn mark_starts(join: &Join<'_>, field: Field, part: Rectangle) {
     let starts = join.words.ld(word::QUEUED);
     let mut i = thread::thread_idx_x();
     while i < starts {
-        let number = part.of_box(join.queue.ld(i).into(), field);
-        set(join, number, MARKED | START);
-        join.queue.st(i, number as u16);
+        let index = part.of_box(join.queue.ld(i).into(), field);
+        set(join, index, MARKED | START);
+        join.queue.st(i, index as u16);
         i += BLOCK;
     }
 }
 
 /// Marks all that ways lead to from what is queued. For a whole block; passes a barrier at the end.
 ///
-/// A thread goes on along one way as far as it is the first there, or for a stretch, and queues where others branch off.
+/// A thread goes on along one way as far as it is the first there, or for a stretch, and queues
+/// where others branch off.
 #[inline(always)]
 fn mark(join: &Join<'_>, part: Rectangle) {
     let words = join.words;
@@ -280,9 +284,9 @@ fn mark(join: &Join<'_>, part: Rectangle) {
         if done == queued {
             return;
         }
-        let push = |number: u32| {
+        let push = |index: u32| {
             let place = words.atomic_add(word::QUEUED, 1);
-            join.queue.st(place, number as u16);
+            join.queue.st(place, index as u16);
         };
         let mut i = done + thread::thread_idx_x();
         while i < queued {
@@ -316,15 +320,15 @@ fn mark(join: &Join<'_>, part: Rectangle) {
                 take(UP, were.1);
                 take(RIGHT, were.2);
                 take(DOWN, were.3);
-                let Some((number, was)) = next else {
+                let Some((index, was)) = next else {
                     break;
                 };
                 steps += 1;
                 if steps == STRETCH {
-                    push(number);
+                    push(index);
                     break;
                 }
-                (at, here) = (number, was);
+                (at, here) = (index, was);
             }
             i += BLOCK;
         }
@@ -332,8 +336,8 @@ fn mark(join: &Join<'_>, part: Rectangle) {
     }
 }
 
-/// Climbs from the pin's first marked cell to the tree; the number of cells, which the queue has then, as numbers in the box. For a whole
-/// warp.
+/// Climbs from the pin's first marked cell to the tree, and gives the number of cells on the way.
+/// The queue has them then, as indices in the box. For a whole warp.
 #[inline(always)]
 fn climb(join: &Join<'_>, field: Field, part: Rectangle) -> u32 {
     // Four lanes look into one direction each, and the others into the same.
@@ -345,12 +349,12 @@ fn climb(join: &Join<'_>, field: Field, part: Rectangle) -> u32 {
         cell += 1;
         at = pin_cell(join, field, part, cell);
     }
-    let (mut column, mut row) = place_in(at, part.columns);
+    let (mut column, mut row) = column_and_row(at, part.columns);
     let mut count = 0;
     loop {
         if lane == 0 {
-            let number = (part.top + row) * field.columns() + part.left + column;
-            join.queue.st(count, number as u16);
+            let index = (part.top + row) * field.columns() + part.left + column;
+            join.queue.st(count, index as u16);
         }
         count += 1;
         if code(join, at) & START != 0 {
@@ -374,10 +378,10 @@ fn climb(join: &Join<'_>, field: Field, part: Rectangle) -> u32 {
     }
 }
 
-/// The number in a rectangle of a pin's cell; past its cells if it is not there.
+/// The index in a rectangle of a pin's cell; past the rectangle's cells if the cell is not in it.
 #[inline(always)]
 fn pin_cell(join: &Join<'_>, field: Field, part: Rectangle, cell: u32) -> u32 {
-    let Place { x, y } = join.pin_cells.ld(cell);
+    let CellXy { x, y } = join.boxes.pin_cells.ld(cell);
     let column = x.wrapping_sub(field.left + part.left);
     let row = y.wrapping_sub(field.top + part.top);
     if column < part.columns && row < part.rows {

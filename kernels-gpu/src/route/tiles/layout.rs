@@ -22,8 +22,9 @@ pub(in crate::route) const PATCH: u32 = 4;
 /// | 5 to 8 | 32 × 16 |
 /// | 9 to 16 | 16 × 16 |
 ///
-/// Tiles are numbered row by row. A cell's place in its tile is `(layer · rows + y) · columns + x`. What there is by cell stands
-/// tile by tile, with cells past the grid's end.
+/// Tiles have indices row by row. A cell's place in its tile is `(layer · rows + y) · columns + x`.
+/// Arrays with an element per cell are laid out tile by tile, and have elements for the cells of
+/// tiles that are past the grid's end.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod)]
 pub struct Tiling {
@@ -107,11 +108,38 @@ impl Tiling {
         (layer << self.log_rows | row) << self.log_columns | column
     }
 
-    /// Where a cell of the first layer stands among those of all tiles.
+    /// The index of a cell of the first layer among those of all tiles.
     #[inline(always)]
-    pub(in crate::route) const fn number(self, x: u32, y: u32) -> u32 {
+    pub(in crate::route) const fn index(self, x: u32, y: u32) -> u32 {
         let tile = (y >> self.log_rows) * self.tiles_x + (x >> self.log_columns);
         tile * TILE + self.place(x, y, 0)
+    }
+
+    /// How far the cell to the left of a cell is before it, in an array that is laid out tile by
+    /// tile; `None` at the grid's edge. The cell is in a tile of column `tile_x` of tiles, and in
+    /// the tile's first column if `is_west`.
+    #[inline(always)]
+    pub(super) fn back_to_left(self, tile_x: u32, is_west: bool) -> Option<u32> {
+        if !is_west {
+            Some(1)
+        } else if tile_x > 0 {
+            // planted: route-left-edge
+            Some(TILE - (self.columns() - 1))
+        } else {
+            None
+        }
+    }
+
+    /// As [`back_to_left`](Self::back_to_left), for the cell above one in row `tile_y` of tiles.
+    #[inline(always)]
+    pub(super) fn back_to_above(self, tile_y: u32, is_north: bool) -> Option<u32> {
+        if !is_north {
+            Some(self.columns())
+        } else if tile_y > 0 {
+            Some(self.tiles_x * TILE - (self.rows() - 1) * self.columns())
+        } else {
+            None
+        }
     }
 
     /// The column, row and layer in the tile of a place.
@@ -132,7 +160,8 @@ impl Tiling {
         TILE >> self.log_columns
     }
 
-    /// The labels along the north side of a tile, as along the south side: its columns, layer by layer.
+    /// The labels along the north side of a tile, as along the south side: its columns, layer by
+    /// layer.
     #[inline(always)]
     pub(super) const fn level_rim(self) -> u32 {
         TILE >> self.log_rows
@@ -166,7 +195,8 @@ pub(super) const SOUTH: u32 = 3;
 
 /// A net's part of the grid, its pins, and where its results go.
 ///
-/// It has a **slot** for each tile that its window touches, row by row: 4096 labels, a rim, and what comes into it.
+/// It has a **slot** for each tile that its window touches, row by row, with 4096 labels, a rim,
+/// and a word in the queue.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod)]
 pub struct Area {
@@ -204,19 +234,19 @@ pub struct Area {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod)]
 pub struct Slot {
-    /// The number of its net.
+    /// The index of its net.
     pub net: u32,
     /// Its first cell of a pin; its last is the one before the next slot's first.
     pub first_cell: u32,
 }
 
-/// A cell at which a pin may be reached. They stand slot by slot.
+/// A cell at which a pin may be reached. They are stored slot by slot.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod)]
 pub struct PinCell {
-    /// The number of its label.
+    /// The index of its label.
     pub label: u32,
-    /// Its pin, numbered through all nets.
+    /// Its pin, by index among the pins of all nets.
     pub pin: u32,
     /// Its place among its net's pins' cells, pin by pin.
     pub rank: u32,
@@ -226,15 +256,16 @@ pub struct PinCell {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod)]
 pub struct JoinedPin {
-    /// What its path costs.
+    /// The cost of its path.
     pub cost: u64,
-    /// Its number.
+    /// Its index among the pins of all nets.
     pub pin: u32,
     /// Where its path ends among its net's.
     pub end: u32,
 }
 
-/// Where a net's paths are among those of all nets with the room that each has, and where they go among those without gaps.
+/// Where a net's paths are among those of all nets with the room that each has, and where they go
+/// among those without gaps.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod)]
 pub struct Span {

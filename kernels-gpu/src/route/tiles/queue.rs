@@ -1,20 +1,21 @@
-//! What is to be done: the slots into which smaller labels come, and when a net's labels are final.
+//! What is to be done: which slots are given smaller labels, and when a net's labels are final.
 //!
-//! Each slot has a word for the least priority of the labels that come into it. Blocks look for work there, each first among the
-//! slots that are its own.
+//! Each slot has a word for the least priority of the labels that the slots beside it give to it.
+//! Blocks look for work in these words, each first among those of its own slots.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::{Label, Problem, Shared};
+use super::{PathCost, Problem, Shared};
 
-/// A slot's word: nothing comes.
+/// A slot's word: it is given nothing.
 pub(super) const NOTHING: u32 = u32::MAX;
-/// A slot's word with this bit: what comes is beyond the net's bound, and waits for whoever leads the net. Without it, the slot is
-/// **active**.
+/// Set in a slot's word: the labels given to it are beyond the net's bound, and wait for the block
+/// that advances the net. Without this bit, the slot is **active**.
 pub(super) const DEFERRED: u32 = 1 << 31;
 
-/// Which element of `counters` says how many nets were started; how many are not done. Each on a cache line of its own.
+/// The elements of [`Queue::counters`](super::Queue::counters) with the number of nets that were
+/// started, and of those that are not done. Each is on a cache line of its own.
 pub(super) const STARTED: u32 = 0;
 pub(super) const OPEN: u32 = 32;
 /// Length of `counters`.
@@ -23,14 +24,14 @@ pub const COUNTERS: u32 = 64;
 /// A net's words: its holds, its bound, how many pins it has joined, the length of its paths.
 pub(super) const BUSY: u32 = 0;
 pub(super) const BOUND: u32 = 1;
-pub(super) const JOINED: u32 = 2;
-pub(super) const PATH_LEN: u32 = 3;
+pub(super) const JOINED_PINS: u32 = 2;
+pub(super) const PATH_CELLS: u32 = 3;
 /// Number of a net's words.
 pub const NET_WORDS: u32 = 4;
-/// Which of a net's words says how many of its pins are joined.
-pub const NET_JOINED: u32 = JOINED;
-/// Which of a net's words says how long its paths are.
-pub const NET_PATH_LEN: u32 = PATH_LEN;
+/// The index among a net's words of how many of its pins are joined.
+pub const NET_JOINED_PINS: u32 = JOINED_PINS;
+/// The index among a net's words of how many cells its paths have.
+pub const NET_PATH_CELLS: u32 = PATH_CELLS;
 
 /// What a block is to do.
 #[derive(Clone, Copy)]
@@ -49,21 +50,21 @@ pub(super) const PRIORITY: u32 = 4;
 /// How often a block looks in vain among its own slots before it looks among another block's.
 const PATIENCE: u32 = 32;
 
-impl<L: Label> Problem<'_, L> {
-    /// Words of slots that belong to each block.
+impl<L: PathCost> Problem<'_, L> {
+    /// How many words of slots belong to each block.
     #[inline(always)]
     fn words_per_block(&self) -> u32 {
-        self.slots.div_ceil(thread::grid_dim_x().max(1))
+        self.slot_count().div_ceil(thread::grid_dim_x().max(1))
     }
 
-    /// Where a slot's word is: those of a block stand together.
+    /// The index of a slot's word. The words of a block's slots are next to each other.
     #[inline(always)]
     fn word_of(&self, slot: u32) -> u32 {
         let blocks = thread::grid_dim_x().max(1);
         (slot % blocks) * self.words_per_block() + slot / blocks
     }
 
-    /// What to do next. For a whole block; waits until there is something.
+    /// Waits until there is something to do, and says what. For a whole block.
     #[inline(always)]
     pub(super) fn next(&self, shared: &Shared<L>) -> Item {
         const START: u32 = 1 << 31;
@@ -77,11 +78,11 @@ impl<L: Label> Problem<'_, L> {
                 // For all lanes alike.
                 let mut answer = NOTHING;
                 if t == 0 {
-                    if self.counters.ld_relaxed(OPEN, Device) == 0 {
+                    if self.queue.counters.ld_relaxed(OPEN, Device) == 0 {
                         answer = FINISHED;
-                    } else if self.counters.ld_relaxed(STARTED, Device) < self.nets {
-                        let net = self.counters.atomic_add(STARTED, 1);
-                        if net < self.nets {
+                    } else if self.queue.counters.ld_relaxed(STARTED, Device) < self.net_count() {
+                        let net = self.queue.counters.atomic_add(STARTED, 1);
+                        if net < self.net_count() {
                             answer = START | net;
                         }
                     }
@@ -112,7 +113,8 @@ impl<L: Label> Problem<'_, L> {
         }
     }
 
-    /// The active slot of a block with the smallest priority, and that; [`NOTHING`] if there is none. For a whole warp.
+    /// The active slot of a block with the smallest priority, and that priority; [`NOTHING`] if
+    /// there is none. For a whole warp.
     #[inline(always)]
     fn active_slot_of(&self, block: u32) -> (u32, u32) {
         let words = self.words_per_block();
@@ -120,7 +122,7 @@ impl<L: Label> Problem<'_, L> {
         let (mut least, mut at) = (NOTHING, 0);
         let mut i = lane;
         while i < words {
-            let word = self.pending.ld_relaxed(block * words + i, Device);
+            let word = self.queue.pending.ld_relaxed(block * words + i, Device);
             if word < least {
                 (least, at) = (word, i);
             }
@@ -135,40 +137,43 @@ impl<L: Label> Problem<'_, L> {
         (at * thread::grid_dim_x() + block, best)
     }
 
-    /// Takes a slot for this block that was active with `priority`; whether it has it: another block may have been faster, or
-    /// something nearer have come. All that came into it is visible then. For one thread.
+    /// Takes a slot for this block that was active with `priority`, and says whether the block has
+    /// it: another block may have been faster, or the slot may have been given a smaller label. All
+    /// labels given to it are visible then. For one thread.
     #[inline(always)]
     pub(super) fn take(&self, net: u32, slot: u32, priority: u32) -> bool {
         let word = self.word_of(slot);
-        // A word that is not active is left as it is: who leads the net may look at it, and nothing would hold that up.
-        let taken = self.pending.atomic_cas(word, priority, NOTHING) == priority;
-        let locked = self.locks.atomic_exch(slot, 1) != 0;
+        // A word that is not active is left as it is: the block that advances the net may look at
+        // it, and nothing would hold that up.
+        let taken = self.queue.pending.atomic_cas(word, priority, NOTHING) == priority;
+        let locked = self.queue.locks.atomic_exch(slot, 1) != 0;
         // planted: route-take-fence
         thread::device_fence();
         // planted: route-lock
         if taken && !locked {
             return true;
         }
-        if taken && self.pending.atomic_min(word, priority) < DEFERRED {
+        if taken && self.queue.pending.atomic_min(word, priority) < DEFERRED {
             // It became active again meanwhile.
             self.drop_hold(net);
         }
         if !locked {
             thread::device_fence();
             // planted: route-take-lock
-            self.locks.st_relaxed(slot, 0, Device);
+            self.queue.locks.st_relaxed(slot, 0, Device);
         }
         false
     }
 
-    /// Whether something more has come into a slot that was taken. It is visible then. For one thread.
+    /// Whether a slot that was taken has been given more labels since. They are visible then. For
+    /// one thread.
     #[inline(always)]
     pub(super) fn take_more(&self, net: u32, slot: u32) -> bool {
         let word = self.word_of(slot);
-        if self.pending.ld_relaxed(word, Device) >= DEFERRED {
+        if self.queue.pending.ld_relaxed(word, Device) >= DEFERRED {
             return false;
         }
-        let pending = self.pending.atomic_exch(word, NOTHING);
+        let pending = self.queue.pending.atomic_exch(word, NOTHING);
         // planted: route-more-fence
         thread::device_fence();
         if pending < DEFERRED {
@@ -179,24 +184,26 @@ impl<L: Label> Problem<'_, L> {
             return true;
         }
         if pending != NOTHING {
-            self.pending.atomic_min(word, pending);
+            self.queue.pending.atomic_min(word, pending);
         }
         false
     }
 
-    /// Lets go of a slot that was taken, and says whether that was its net's last hold. What this block wrote before its last
-    /// barrier is visible to whoever takes it next. For one thread.
+    /// Lets go of a slot that was taken, and says whether that was its net's last hold. What this
+    /// block wrote before its last barrier is visible to the block that takes it next. For one
+    /// thread.
     #[inline(always)]
     pub(super) fn let_go(&self, net: u32, slot: u32) -> bool {
         // planted: route-release-fence
         thread::device_fence();
         // planted: route-let-go-lock
-        self.locks.st_relaxed(slot, 0, Device);
+        self.queue.locks.st_relaxed(slot, 0, Device);
         self.drop_last(net)
     }
 
-    /// A label of this priority comes into a slot of `net`, which is held meanwhile: the slot becomes active if that is within
-    /// `bound`. What this block wrote before its last barrier is visible to whoever takes the slot. For one thread.
+    /// Gives a label of this priority to a slot of `net`, which is held meanwhile: the slot becomes
+    /// active if the priority is within `bound`. What this block wrote before its last barrier is
+    /// visible to the block that takes the slot. For one thread.
     #[inline(always)]
     pub(super) fn mark(&self, net: u32, slot: u32, priority: u32, bound: u32) {
         let active = priority <= bound;
@@ -213,17 +220,18 @@ impl<L: Label> Problem<'_, L> {
             priority | DEFERRED
         };
         // planted: route-late-hold.2
-        let before = self.pending.atomic_min(self.word_of(slot), word);
+        let before = self.queue.pending.atomic_min(self.word_of(slot), word);
         if active && before < DEFERRED {
             // planted: route-mark-hold
             self.drop_hold(net);
         }
     }
 
-    /// Makes a slot active that waits with a label within `bound`; whether it is. For one thread, while the net is held.
+    /// Makes a slot active if it waits with a label within `bound`, and says whether it is active.
+    /// For one thread, while the net is held.
     #[inline(always)]
     pub(super) fn wake(&self, net: u32, slot: u32, bound: u32) -> bool {
-        let word = self.pending.ld_relaxed(self.word_of(slot), Device);
+        let word = self.queue.pending.ld_relaxed(self.word_of(slot), Device);
         // planted: route-deferred
         if word == NOTHING || word & !DEFERRED > bound {
             return false;
@@ -234,20 +242,21 @@ impl<L: Label> Problem<'_, L> {
         true
     }
 
-    /// Keeps a net from being done until [`release`](Self::release): there is one hold for each of its slots that is active, one for
-    /// each that is taken, and one of whoever leads it.
+    /// Keeps a net from being done until [`release`](Self::release): there is one hold for each of
+    /// its slots that is active, one for each that is taken, and one of the block that advances it.
     #[inline(always)]
     pub(super) fn hold(&self, net: u32) {
-        self.net_words.atomic_add(net * NET_WORDS + BUSY, 1);
+        self.queue.nets.atomic_add(net * NET_WORDS + BUSY, 1);
     }
 
     /// Gives back a hold while there are others.
     #[inline(always)]
     fn drop_hold(&self, net: u32) {
-        self.net_words.atomic_add(net * NET_WORDS + BUSY, u32::MAX);
+        self.queue.nets.atomic_add(net * NET_WORDS + BUSY, u32::MAX);
     }
 
-    /// Gives back a hold, and says whether it was the last: then the net's labels are final up to its bound, and visible here.
+    /// Gives back a hold, and says whether it was the last: then the net's labels are final up to
+    /// its bound, and visible here.
     #[inline(always)]
     pub(super) fn release(&self, net: u32) -> bool {
         thread::device_fence();
@@ -257,7 +266,7 @@ impl<L: Label> Problem<'_, L> {
     /// [`release`](Self::release) right after a fence.
     #[inline(always)]
     fn drop_last(&self, net: u32) -> bool {
-        let last = self.net_words.atomic_add(net * NET_WORDS + BUSY, u32::MAX) == 1;
+        let last = self.queue.nets.atomic_add(net * NET_WORDS + BUSY, u32::MAX) == 1;
         if last {
             thread::device_fence();
         }
@@ -267,6 +276,6 @@ impl<L: Label> Problem<'_, L> {
     /// The priority up to which a net's labels are wanted.
     #[inline(always)]
     pub(super) fn bound(&self, net: u32) -> u32 {
-        self.net_words.ld_relaxed(net * NET_WORDS + BOUND, Device)
+        self.queue.nets.ld_relaxed(net * NET_WORDS + BOUND, Device)
     }
 }

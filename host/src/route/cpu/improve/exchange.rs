@@ -1,12 +1,14 @@
 //! Exchange of parts of a tree for cheaper ones.
 //!
-//! The tree's key cells are its pins and the cells at which it branches; its key paths run between them. A move takes away one key
-//! path, or a key cell with all its key paths. What is left of the tree is joined again: the smallest part by a shortest path to
-//! the nearest other one, and so on. A move that does not pay is taken back, and tried again only when its key paths have changed.
-//! (The neighbourhoods of E. Uchoa and R. F. Werneck, Fast local search for the Steiner problem in graphs, 2012.)
+//! The tree's key cells are its pins and the cells at which it branches; its key paths run between
+//! them. A move takes away one key path, or a key cell with all its key paths. What is left of the
+//! tree is joined again: the smallest part by a shortest path to the nearest other one, and so on.
+//! A move that does not pay is taken back, and tried again only when its key paths have changed.
+//! (The neighbourhoods of E. Uchoa and R. F. Werneck, Fast local search for the Steiner problem in
+//! graphs, 2012.)
 //!
-//! A search costs less the less it looks at. It leaves out what is too far from the tree to lead back to it at a cost that pays; so
-//! it goes half as far.
+//! A search costs less the less it looks at. It leaves out what is too far from the tree to lead
+//! back to it at a cost that pays; so it goes half as far.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
@@ -31,7 +33,8 @@ pub(super) struct Exchange<'a> {
     group_of: HashMap<u32, usize>,
     /// By cell; 0 off the tree.
     states: Vec<u8>,
-    /// By cell: the part of the tree that it was found in last, by a number that no later move uses again.
+    /// By cell: the part of the tree that it was found in last, by an id that no later move uses
+    /// again.
     parts: Vec<u32>,
     last_part: u32,
     /// By cell: how a search reached it.
@@ -54,7 +57,7 @@ struct Reached {
 
 /// A part of the tree while it is in pieces.
 struct Part {
-    number: u32,
+    id: u32,
     cells: Vec<u32>,
 }
 
@@ -96,7 +99,8 @@ impl<'a> Exchange<'a> {
         })
     }
 
-    /// The tree of `edges`, which joins the pins and has no other ends, improved by moves until none pays.
+    /// The tree of `edges`, which joins the pins and has no other ends, improved by moves until
+    /// none pays.
     pub(super) fn improve(&mut self, edges: &[Edge]) -> Vec<Edge> {
         self.states.fill(0);
         for &cell in self.group_of.keys() {
@@ -183,7 +187,8 @@ impl<'a> Exchange<'a> {
         path
     }
 
-    /// The key paths at a key cell, or at all cells that are joined to it as a pin's; and one of these, if there are.
+    /// The key paths at a key cell, or at all cells that are joined to it as a pin's; and one of
+    /// these, if there are.
     fn around(&self, cell: u32) -> (Vec<Path>, Vec<u32>) {
         let own = self.group_of.get(&cell).map(|&group| &self.groups[group]);
         let here = own.map_or(std::slice::from_ref(&cell), Vec::as_slice);
@@ -198,8 +203,8 @@ impl<'a> Exchange<'a> {
         (paths.collect(), own.map_or(Vec::new(), |_| vec![cell]))
     }
 
-    /// Takes key paths away and joins what is left, if that is cheaper. `also` are cells of parts at which no path ends but where
-    /// all do.
+    /// Takes key paths away and joins what is left, if that is cheaper. `also` are cells of parts
+    /// at which no path ends but where all do.
     fn exchange(&mut self, paths: &[Path], also: &[u32]) -> bool {
         let removed: u64 = paths.iter().map(|path| self.cost(path)).sum();
         let [first, .., last] = paths[0][..] else {
@@ -239,13 +244,13 @@ impl<'a> Exchange<'a> {
             self.set_path(&path);
             let other = self.parts[path[0] as usize];
             part.cells.extend(&path);
-            if let Some(at) = parts.iter().position(|part| part.number == other) {
+            if let Some(at) = parts.iter().position(|part| part.id == other) {
                 let (mut small, mut large) = (part, parts.swap_remove(at));
                 if small.cells.len() > large.cells.len() {
                     std::mem::swap(&mut small, &mut large);
                 }
                 for &cell in small.cells.iter().chain(&path) {
-                    self.parts[cell as usize] = large.number;
+                    self.parts[cell as usize] = large.id;
                 }
                 large.cells.append(&mut small.cells);
                 parts.push(large);
@@ -284,14 +289,15 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// All parts of the tree but the largest, from a cell of each: it takes as long as the second largest.
+    /// All parts of the tree but the largest, from a cell of each: it takes as long as the second
+    /// largest.
     fn parts(&mut self, seeds: &[u32]) -> Vec<Part> {
         let mut open: Vec<(Part, usize)> = Vec::new();
         for &seed in seeds {
             self.last_part += 1;
             self.parts[seed as usize] = self.last_part;
             let part = Part {
-                number: self.last_part,
+                id: self.last_part,
                 cells: vec![seed],
             };
             open.push((part, 0));
@@ -307,12 +313,12 @@ impl<'a> Exchange<'a> {
                     continue;
                 };
                 *next += 1;
-                let number = part.number;
+                let id = part.id;
                 let joined = self.group_of.get(&cell);
                 let joined = joined.map_or(&[][..], |&group| &self.groups[group]);
                 for near in self.tree_neighbours(cell).chain(joined.iter().copied()) {
-                    if self.parts[near as usize] != number {
-                        self.parts[near as usize] = number;
+                    if self.parts[near as usize] != id {
+                        self.parts[near as usize] = id;
                         open[i].0.cells.push(near);
                     }
                 }
@@ -336,14 +342,14 @@ impl<'a> Exchange<'a> {
         self.border.clear();
         let mut found = None;
         for &cell in &part.cells {
-            self.reach_from(cell, 0, part.number, &mut limit, &mut found);
+            self.reach_from(cell, 0, part.id, &mut limit, &mut found);
         }
         while let Some(Reverse((cost, cell))) = self.border.pop() {
             if cost >= limit {
                 break;
             }
             if cost == self.reached[cell as usize].cost {
-                self.reach_from(cell, cost, part.number, &mut limit, &mut found);
+                self.reach_from(cell, cost, part.id, &mut limit, &mut found);
             }
         }
         let mut at = found?;
@@ -358,7 +364,8 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// Reaches the neighbours of a cell, those at costs below `limit`. One in another part is found, and its cost the limit.
+    /// Reaches the neighbours of a cell, those at costs below `limit`. One in another part is
+    /// found, and its cost the limit.
     fn reach_from(
         &mut self,
         cell: u32,

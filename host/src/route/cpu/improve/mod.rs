@@ -1,8 +1,10 @@
 //! Trees that cost less than the plain one.
 //!
-//! The plain tree, or a cheaper one that grows from another pin, and the one out of shortest paths between neighbouring pins
-//! (`voronoi.rs`), are each improved piece by piece (`exchange.rs`) as long as that helps. Then the two are laid over each other, a tree is taken out of both, and improved again.
-//! The cheapest of the three is the result, the plain tree itself if none is cheaper.
+//! The plain tree, or a cheaper one that grows from another pin, and the one out of shortest paths
+//! between neighbouring pins (`voronoi.rs`), are each improved piece by piece (`exchange.rs`) as
+//! long as that helps. Then the two are laid over each other, a tree is taken out of both, and
+//! improved again. The cheapest of the three is the result, the plain tree itself if none is
+//! cheaper.
 
 mod exchange;
 mod voronoi;
@@ -26,7 +28,7 @@ const ROOTS: usize = 4;
 /// Improves `plain`, the plain trees of `nets`. The pins that those do not reach stay apart.
 ///
 /// # Cost
-/// 45 bytes a cell of the window; twelve searches over all its cells, and many small ones.
+/// 45 bytes per cell of the window; twelve searches over all its cells, and many small ones.
 pub(crate) fn improve(grid: &RoutingGrid, nets: &[Net], plain: Vec<Route>) -> Result<Vec<Route>> {
     let mut sources = nets.iter().zip(&plain);
     let improved = route_each(grid, nets, |part, pins| {
@@ -38,14 +40,14 @@ pub(crate) fn improve(grid: &RoutingGrid, nets: &[Net], plain: Vec<Route>) -> Re
             return Ok(Joined::default());
         }
         let corner = net.window.map_or((0, 0), |window| (window.x, window.y));
-        let number = |cell: Cell| {
-            part.number(Cell {
+        let index = |cell: Cell| {
+            part.index(Cell {
                 x: cell.x - corner.0,
                 y: cell.y - corner.1,
                 ..cell
             })
         };
-        let edges: Vec<Edge> = plain.edges().map(|(a, b)| (number(a), number(b))).collect();
+        let edges: Vec<Edge> = plain.edges().map(|(a, b)| (index(a), index(b))).collect();
         let reached: Vec<Vec<u32>> = pins
             .iter()
             .enumerate()

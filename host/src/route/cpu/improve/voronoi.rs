@@ -1,8 +1,9 @@
 //! A tree out of shortest paths between neighbouring pins.
 //!
-//! One search from all pins at once gives each cell its nearest pin and the path there. An edge between cells of different pins
-//! closes a path between the two. A smallest spanning tree of the pins by the cheapest such paths costs no more than one by all
-//! shortest paths between pins (K. Mehlhorn, A faster approximation algorithm for the Steiner problem in graphs, 1988), so at most
+//! One search from all pins at once gives each cell its nearest pin and the path there. An edge
+//! between cells of different pins closes a path between the two. A smallest spanning tree of the
+//! pins by the cheapest such paths costs no more than one by all shortest paths between pins (K.
+//! Mehlhorn, A faster approximation algorithm for the Steiner problem in graphs, 1988), so at most
 //! twice the optimum.
 
 use std::cmp::Reverse;
@@ -77,7 +78,8 @@ impl Regions {
         let mut border = BinaryHeap::new();
         for (pin, cells) in (0..).zip(pins) {
             for &cell in cells {
-                // A cell of several pins is the first one's: the others have no way to it that is not free.
+                // A cell of several pins is the first one's: the others have no way to it that is
+                // not free.
                 if regions.costs[cell as usize] == UNREACHED {
                     regions.costs[cell as usize] = 0;
                     regions.pins[cell as usize] = pin;

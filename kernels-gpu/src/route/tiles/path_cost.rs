@@ -1,15 +1,18 @@
-//! What a cell is labelled with: the cost of the cheapest path from the tree, and what ties need.
+//! The labels of cells: the cost of the cheapest path from the tree, and what is needed to break
+//! ties.
 
 use core::ops::Range;
 
 use cuda_std::prelude::*;
 use cuda_std::{Atomic, warp::WarpShuffleValue};
 
-/// A label. Labels are compared as numbers; a label of a neighbour and the weight of the edge between give a candidate.
+/// The cost of a path, as the label of a cell. Labels are compared as numbers. A label of a
+/// neighbour, and the weight of the edge between, give a candidate.
 ///
-/// Nothing wraps: no candidate of a label up to [`UNREACHED`](Label::UNREACHED) passes the type's range, and a candidate over a blocked edge, or of
-/// an unreached cell, is no less than `UNREACHED`, so that it never replaces a label.
-pub trait Label: Pod + Atomic + WarpShuffleValue + Ord {
+/// Nothing wraps: no candidate of a label up to [`UNREACHED`](PathCost::UNREACHED) passes the
+/// type's range, and a candidate over a blocked edge, or of an unreached cell, is no less than
+/// `UNREACHED`, so that it never replaces a label.
+pub trait PathCost: Pod + Atomic + WarpShuffleValue + Ord {
     /// No path reaches the cell, or its cost is too large for the label.
     const UNREACHED: Self;
     /// The cell is on the tree.
@@ -19,8 +22,8 @@ pub trait Label: Pod + Atomic + WarpShuffleValue + Ord {
     /// The weight of an edge that is blocked, or is none.
     const BLOCKED: u32;
 
-    /// A weight as it is stored, where that of a blocked edge is `u32::MAX`, for [`step`](Label::step). One that no label can
-    /// hold is blocked.
+    /// A weight as it is stored, where that of a blocked edge is `u32::MAX`, for
+    /// [`step`](PathCost::step). One that no label can hold is blocked.
     fn weight(stored: u32) -> u32;
 
     /// The candidate that this label gives to a neighbour over an edge of `weight`.
@@ -32,7 +35,8 @@ pub trait Label: Pod + Atomic + WarpShuffleValue + Ord {
     /// The label of a cost, without steps.
     fn from_cost(cost: u64) -> Self;
 
-    /// A number that grows with the cost, though not with every bit of it; less than 2³¹ unless unreached.
+    /// A number that grows with the cost, though not with every bit of it; less than 2³¹ unless
+    /// unreached.
     fn priority(self) -> u32;
 
     /// 0 if they are the same.
@@ -56,7 +60,7 @@ pub trait Label: Pod + Atomic + WarpShuffleValue + Ord {
 }
 
 /// The cost alone, below 2³¹ - 1: for grids without edges of weight 0.
-impl Label for u32 {
+impl PathCost for u32 {
     const UNREACHED: Self = u32::MAX >> 1;
     const TREE: Self = 0;
     const COSTS: Range<u64> = 0..Self::UNREACHED as u64;
@@ -64,7 +68,7 @@ impl Label for u32 {
 
     #[inline(always)]
     fn weight(stored: u32) -> u32 {
-        stored.min(<Self as Label>::BLOCKED)
+        stored.min(<Self as PathCost>::BLOCKED)
     }
 
     #[inline(always)]
@@ -115,15 +119,17 @@ impl Label for u32 {
 
 /// Bits of the steps in a label of 64 bits.
 const STEP_BITS: u32 = 28;
-/// The most cells of a net's window whose labels have 64 bits: a path has fewer steps.
-pub const MAX_WIDE_CELLS: u64 = 1 << STEP_BITS;
+/// The most cells of a net's window where labels have 64 bits: a path has fewer steps.
+pub const MAX_U64_CELLS: u64 = 1 << STEP_BITS;
 
-/// The cost, below 2³⁵, and in the lowest 28 bits the steps: how many edges of weight 0 a cell is, at least, from one that an edge
-/// of more than 0 brings nearer to the tree, or that is on the tree.
+/// The cost, below 2³⁵, and in the lowest 28 bits the steps: how many edges of weight 0 a cell is,
+/// at least, from one that an edge of more than 0 brings nearer to the tree, or that is on the
+/// tree.
 ///
-/// The smallest label is that of the cheapest path, and of those with fewest steps: a step over an edge of more than 0 ends the
-/// steps, and one of 0 adds one, so that a smaller label never gives a larger candidate.
-impl Label for u64 {
+/// The smallest label is that of the cheapest path, and of those with fewest steps: a step over an
+/// edge of more than 0 ends the steps, and one of 0 adds one, so that a smaller label never gives a
+/// larger candidate.
+impl PathCost for u64 {
     const UNREACHED: Self = 1 << 63;
     const TREE: Self = 0;
     const COSTS: Range<u64> = 0..Self::UNREACHED >> STEP_BITS;
@@ -140,7 +146,7 @@ impl Label for u64 {
         match weight {
             // planted: route-steps
             0 => self.wrapping_add(1),
-            <Self as Label>::BLOCKED => Self::UNREACHED,
+            <Self as PathCost>::BLOCKED => Self::UNREACHED,
             _ => further,
         }
     }

@@ -1,318 +1,46 @@
-//! Routing by fields: nets whose pins stand close, by the kernels of [`trazar_kernels::route::fields`]; all others in tiles.
-//!
-//! How large a pin's box has to be depends on how far the pins are from each other. It is given some room; where that is not
-//! enough, either the boxes of a few pins become larger, or a search in tiles joins one pin, and fields go on from there.
+//! Nets that are routed at the same time: fields grow, pins are joined, and what is left goes on.
 
 use trazar_kernels::route::fields::{
-    self, Field, FieldNet, GRAIN, JOINED, NET_WORDS, Nearness, Place, Seed,
+    self, Boxes, CellXy, DistanceBound, Field, FieldNet, GRAIN, GrowingTrees, JoinOutput, Nearness,
+    NetResult, PinState, Seed,
 };
 use trazar_kernels::route::tiles::{JoinedPin, Span};
 
-use super::tiles::{self, DeviceGrid};
+use super::boxes::{Limits, PinBox, Plan};
+use super::member::{Member, State};
+use super::{CELLS_AT_ONCE, Found};
 use crate::Result;
 use crate::geometry::{Cell, Window};
 use crate::gpu::{Gpu, GpuBuffer, Lent};
-use crate::route::net::{Net, Pin};
+use crate::route::gpu::grid::DeviceGrid;
+use crate::route::gpu::tiles;
+use crate::route::net::Net;
 use crate::route::tree::{Fallback, FieldUse, Route};
 
-/// How far a pin's box goes beyond it at first, in mean distances of pins.
-const ROOM: f64 = 2.0;
-/// If it cannot be as far as this, fields are of little use.
-const LEAST_ROOM: f64 = 1.2;
-/// A box that is too small becomes so many times as high and wide.
+/// A box that is too small becomes this many times as high and wide.
 const GROWTH: f64 = 1.5;
-/// Larger boxes are made for the pins whose fields reach no farther than this many times what has to be reached.
+/// Larger boxes are made for the pins whose fields reach no farther than this many times what has
+/// to be reached.
 const AHEAD: f64 = 1.25;
-/// Boxes that are made larger at a time have so many cells at most: more take longer than a search.
+/// The most cells of boxes that are made larger at the same time: more take longer than a search.
 const GROWN_CELLS: u64 = 1 << 24;
-/// A net that has needed so many searches is left to them.
+/// A net that has needed this many searches is left to tiles.
 const MAX_SEARCHES: usize = 16;
-/// Static shared memory of the kernels, at most, in bytes.
-const STATIC_BYTES: u32 = 6 << 10;
-/// Nets are put together until their fields have this many cells: 2 GiB.
-const CELLS_AT_ONCE: u64 = 1 << 29;
 /// Boxes that become larger go elsewhere: there is room for twice as many cells more, up to this.
 const SPARE_CELLS: u64 = 1 << 26;
 
-/// Routes nets, whose windows are given, on `grid`. The routes say how they were found.
-pub(super) fn route<G: Gpu>(
-    gpu: &G,
-    grid: &DeviceGrid<G>,
-    nets: &[Net],
-    windows: &[Window],
-) -> Result<Vec<Route>> {
-    let unfit = match (grid.layers(), grid.has_free_edges()) {
-        (1, false) => None,
-        (1, true) => Some(Fallback::FreeEdges),
-        _ => Some(Fallback::Layers),
-    };
-    let nothing = |net: &Net| Found::Nothing(unfit.filter(|_| net.pins.len() > 1));
-    let mut found: Vec<Found> = nets.iter().map(nothing).collect();
-    if unfit.is_none() {
-        let limits = Limits::of(gpu);
-        let mut batch = Batch::default();
-        for (number, (net, &window)) in nets.iter().zip(windows).enumerate() {
-            if net.pins.len() < 2 {
-                continue;
-            }
-            match limits.plan(net, window) {
-                Ok(plan) => {
-                    if !batch.has_room_for(&plan, &limits) {
-                        std::mem::take(&mut batch).route(gpu, grid, nets, &limits, &mut found)?;
-                    }
-                    batch.add(number, net, &plan);
-                }
-                Err(fallback) => found[number] = Found::Nothing(Some(fallback)),
-            }
-        }
-        batch.route(gpu, grid, nets, &limits, &mut found)?;
-    }
-    finish_in_tiles(gpu, grid, nets, windows, found)
-}
-
-/// What fields have found of a net. The routes say how.
-enum Found {
-    /// Nothing, and why; no reason if there is nothing to join.
-    Nothing(Option<Fallback>),
-    /// Its tree, as far as it goes.
-    Part(Route),
-    Whole(Route),
-}
-
-/// Completes routes by searches in tiles.
-fn finish_in_tiles<G: Gpu>(
-    gpu: &G,
-    grid: &DeviceGrid<G>,
-    nets: &[Net],
-    windows: &[Window],
-    found: Vec<Found>,
-) -> Result<Vec<Route>> {
-    let rests = if found.iter().all(|found| matches!(found, Found::Nothing(_))) {
-        tiles::route(gpu, grid, nets, windows)?
-    } else {
-        let (mut rests, mut rest_windows) = (Vec::new(), Vec::new());
-        for ((found, net), &window) in found.iter().zip(nets).zip(windows) {
-            let rest = match found {
-                Found::Nothing(_) => net.clone(),
-                Found::Part(route) => route.rest(net),
-                Found::Whole(_) => continue,
-            };
-            rests.push(rest);
-            rest_windows.push(window);
-        }
-        tiles::route(gpu, grid, &rests, &rest_windows)?
-    };
-    let mut rests = rests.into_iter();
-    let routes = found.into_iter().filter_map(|found| match found {
-        Found::Nothing(fallback) => rests.next().map(|mut route| {
-            let in_tiles = route.connections().len();
-            route.field_use = Some(FieldUse {
-                in_tiles,
-                fallback,
-                ..FieldUse::default()
-            });
-            route
-        }),
-        Found::Part(route) => rests.next().map(|rest| {
-            let in_tiles = rest.connections().len();
-            let mut route = route.continued(rest);
-            if let Some(used) = &mut route.field_use {
-                used.in_tiles = in_tiles;
-            }
-            route
-        }),
-        Found::Whole(route) => Some(route),
-    });
-    Ok(routes.collect())
-}
-
-/// What the device's blocks hold.
-struct Limits {
-    /// Shared memory, in bytes.
-    bytes: u32,
-}
-
-impl Limits {
-    fn of<G: Gpu>(gpu: &G) -> Self {
-        Self {
-            bytes: gpu.shared_per_block().saturating_sub(STATIC_BYTES),
-        }
-    }
-
-    /// The most cells of a box of a net of so many pins: what grows them, and what joins them, has to hold them.
-    fn cells(&self, pins: usize) -> u64 {
-        // The bytes grow in proportion, but for what rounding adds.
-        let grown = u64::from(self.bytes) * 1024 / u64::from(fields::grow_bytes(1024) + 8);
-        let pins = u32::try_from(pins).unwrap_or(u32::MAX / 16);
-        let joined = fields::join_cells(self.bytes, pins).into();
-        grown.min(joined).min(fields::MAX_CELLS.into())
-    }
-
-    /// The boxes of a net's pins but the first, of which it has some; why not, if fields are not
-    /// for it.
-    fn plan(&self, net: &Net, window: Window) -> std::result::Result<Plan, Fallback> {
-        let limit = self.cells(net.pins.len());
-        let area = u64::from(window.width) * u64::from(window.height);
-        let spread = (area as f64 / net.pins.len() as f64).sqrt();
-        // As far as a box around one cell may go.
-        let most = ((limit as f64).sqrt() / 2.0) as u32;
-        let room = ((ROOM * spread).ceil() as u32).min(most.saturating_sub(GRAIN));
-        if f64::from(room) < LEAST_ROOM * spread {
-            return Err(Fallback::FarApart);
-        }
-        let mut plan = Plan {
-            window,
-            room,
-            boxes: Vec::with_capacity(net.pins.len() - 1),
-            cells: 0,
-        };
-        for pin in &net.pins[1..] {
-            let pin_box = PinBox::around(pin, room, window);
-            if pin_box.cells() > limit {
-                return Err(Fallback::FarApart);
-            }
-            plan.cells += pin_box.cells();
-            plan.boxes.push(pin_box);
-        }
-        if plan.cells.max(area) > CELLS_AT_ONCE {
-            return Err(Fallback::TooLarge);
-        }
-        Ok(plan)
-    }
-}
-
-/// The boxes of a net's pins but the first, which go `room` beyond them.
-struct Plan {
-    window: Window,
-    room: u32,
-    boxes: Vec<PinBox>,
-    cells: u64,
-}
-
-/// A pin's box: a rectangle whose sides are multiples of [`GRAIN`].
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct PinBox {
-    left: u32,
-    top: u32,
-    columns: u32,
-    rows: u32,
-}
-
-impl PinBox {
-    /// So many cells to all sides of a pin, as far as the window goes.
-    fn around(pin: &Pin, room: u32, window: Window) -> Self {
-        let span = |of: fn(&Cell) -> u32, start: u32, len: u32| {
-            let all = pin.cells.iter().map(of);
-            let (first, last) = all.fold((u32::MAX, 0), |(first, last), at| {
-                (first.min(at), last.max(at))
-            });
-            let first = first.saturating_sub(room).max(start) / GRAIN * GRAIN;
-            let end = last.saturating_add(room + 1).min(start + len);
-            (first, (end - first).next_multiple_of(GRAIN))
-        };
-        let (left, columns) = span(|cell| cell.x, window.x, window.width);
-        let (top, rows) = span(|cell| cell.y, window.y, window.height);
-        Self {
-            left,
-            top,
-            columns,
-            rows,
-        }
-    }
-
-    fn cells(self) -> u64 {
-        u64::from(self.columns) * u64::from(self.rows)
-    }
-
-    /// It as a pin's field, whose cells stand from `first_entry` on.
-    fn set(self, field: &mut Field, first_entry: u64) {
-        field.left = self.left;
-        field.top = self.top;
-        field.size = Field::size(self.columns, self.rows);
-        // Fields have less than 2³² cells together.
-        field.first_entry = first_entry as u32;
-    }
-}
-
-/// A net of a batch, and its tree so far.
-struct Member {
-    /// The net's number.
-    net: usize,
-    window: Window,
-    /// By pin: how far its box goes beyond it.
-    rooms: Vec<u32>,
-    searches: usize,
-    /// Pins that these have joined.
-    by_searches: usize,
-    is_joined: Vec<bool>,
-    /// As a [`Route`] has them.
-    pins: Vec<usize>,
-    costs: Vec<u64>,
-    ends: Vec<usize>,
-    cells: Vec<Cell>,
-    state: State,
-}
-
-/// What becomes of a net.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    Open,
-    /// All pins that a path reaches are joined.
-    Whole,
-    /// The rest is for tiles.
-    GivenUp(Fallback),
-}
-
-impl Member {
-    fn push(&mut self, pin: usize, cost: u64, path: impl Iterator<Item = Cell>) {
-        self.is_joined[pin] = true;
-        self.pins.push(pin);
-        self.costs.push(cost);
-        self.cells.extend(path);
-        self.ends.push(self.cells.len());
-        if self.pins.len() + 1 == self.is_joined.len() {
-            self.state = State::Whole;
-        }
-    }
-
-    /// The pins that are not joined.
-    fn open(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.is_joined.len()).filter(|&pin| !self.is_joined[pin])
-    }
-
-    /// A net whose route is the next path: its second pin is all that are left.
-    fn next_path(&self, net: &Net) -> Net {
-        let joined = std::iter::once(0).chain(self.pins.iter().copied());
-        let joined = joined.flat_map(|pin| net.pins[pin].cells.iter());
-        let open = self.open().flat_map(|pin| net.pins[pin].cells.iter());
-        // planted: field-search
-        let tree = self.cells.iter().chain(joined);
-        Net {
-            pins: vec![
-                Pin {
-                    cells: tree.copied().collect(),
-                },
-                Pin {
-                    cells: open.copied().collect(),
-                },
-            ],
-            window: net.window,
-        }
-    }
-}
-
 /// Nets that are routed at the same time.
 #[derive(Default)]
-struct Batch {
+pub(super) struct Batch {
     members: Vec<Member>,
     /// As the kernels take them.
     nets: Vec<FieldNet>,
     fields: Vec<Field>,
-    pin_cells: Vec<Place>,
+    pin_cells: Vec<CellXy>,
     /// The pins whose fields are to be grown.
     grown: Vec<Seed>,
     /// The cells that become part of trees.
-    added: Vec<Place>,
+    added: Vec<CellXy>,
     /// Cells of all fields; with those of fields that were replaced.
     entries: u64,
     tree_words: u64,
@@ -322,21 +50,21 @@ struct Batch {
     most_cells: u64,
 }
 
-/// What the kernels of a batch work on.
+/// The device memory of a batch's kernels.
 struct DeviceState<G: Gpu> {
-    pin_cells: G::Buffer<Place>,
+    pin_cells: G::Buffer<CellXy>,
     tree: G::Buffer<u32>,
     entries: G::Buffer<u32>,
-    bids: G::Buffer<u32>,
+    distance_bounds: G::Buffer<DistanceBound>,
     starts: G::Buffer<u32>,
-    net_words: G::Buffer<u32>,
+    results: G::Buffer<NetResult>,
     joined: G::Buffer<JoinedPin>,
     paths: G::Buffer<u32>,
 }
 
 impl Batch {
     /// Whether the plan's net can be added; always if the batch is empty.
-    fn has_room_for(&self, plan: &Plan, limits: &Limits) -> bool {
+    pub(super) fn has_room_for(&self, plan: &Plan, limits: &Limits) -> bool {
         let area = u64::from(plan.window.width) * u64::from(plan.window.height);
         let most_pins = self.most_pins.max(plan.boxes.len() + 1);
         let boxes = plan.boxes.iter().map(|pin_box| pin_box.cells());
@@ -347,19 +75,19 @@ impl Batch {
                 && most_cells <= limits.cells(most_pins)
     }
 
-    fn add(&mut self, number: usize, net: &Net, plan: &Plan) {
+    pub(super) fn add(&mut self, index: usize, net: &Net, plan: &Plan) {
         let window = plan.window;
         let first_pin = self.fields.len() as u32;
         let boxes = std::iter::once(PinBox::default()).chain(plan.boxes.iter().copied());
         for (pin, pin_box) in net.pins.iter().zip(boxes) {
             let first_cell = self.pin_cells.len() as u32;
-            let places = pin.cells.iter().map(|cell| Place {
+            let places = pin.cells.iter().map(|cell| CellXy {
                 x: cell.x,
                 y: cell.y,
             });
             self.pin_cells.extend(places);
             let mut field = Field {
-                place: self.pin_cells[first_cell as usize],
+                cell: self.pin_cells[first_cell as usize],
                 first_cell,
                 end_cell: self.pin_cells.len() as u32,
                 ..Field::default()
@@ -400,7 +128,7 @@ impl Batch {
         self.path_cells += cells + net.pins.len() as u64;
         self.nets.push(area);
         self.members.push(Member {
-            net: number,
+            net: index,
             window,
             rooms: vec![plan.room; net.pins.len()],
             searches: 0,
@@ -415,7 +143,7 @@ impl Batch {
     }
 
     /// Routes the batch's nets, of all `nets`, as far as fields do.
-    fn route<G: Gpu>(
+    pub(super) fn route<G: Gpu>(
         mut self,
         gpu: &G,
         grid: &DeviceGrid<G>,
@@ -489,9 +217,9 @@ impl Batch {
             tree: gpu.alloc_zeroed(self.tree_words as usize)?,
             entries: gpu.alloc(room as usize)?,
             // Those of first pins stay so.
-            bids: gpu.upload(&vec![JOINED; pins])?,
+            distance_bounds: gpu.upload(&vec![DistanceBound::JOINED; pins])?,
             starts: gpu.alloc_zeroed(pins)?,
-            net_words: gpu.alloc(self.nets.len() * NET_WORDS as usize)?,
+            results: gpu.alloc(self.nets.len())?,
             joined: gpu.alloc_zeroed(pins)?,
             paths: gpu.alloc(self.path_cells as usize)?,
         })
@@ -499,54 +227,63 @@ impl Batch {
 
     /// Grows fields, and joins pins.
     fn run<G: Gpu>(&self, gpu: &G, grid: &DeviceGrid<G>, state: &mut DeviceState<G>) -> Result<()> {
-        let (on, [right, down, _]) = (&gpu.launcher(), grid.weights());
+        let on = &gpu.launcher();
         let nets = gpu.upload(&self.nets)?;
         let fields = gpu.upload(&self.fields)?;
         let added = gpu.upload(&self.added)?;
+        let boxes = Boxes {
+            nets: nets.view(),
+            fields: fields.view(),
+            pin_cells: state.pin_cells.view(),
+        };
+        let pin_state = PinState {
+            distance_bounds: state.distance_bounds.view_mut(),
+            starts: state.starts.view_mut(),
+        };
         if !self.grown.is_empty() {
             let grown = gpu.upload(&self.grown)?;
             let cells = |seed: &Seed| self.fields[seed.pin as usize].cells();
             let most = self.grown.iter().map(cells).max().unwrap_or(0);
-            // SAFETY: different pins, whose boxes and windows lie in the grid, and whose cells in their boxes; lengths as the kernel asks.
+            // SAFETY: different pins, whose boxes and windows lie in the grid, and whose cells in
+            // their boxes; lengths as the kernel asks.
             unsafe {
                 fields::grow_fields::launch_with_shared(
                     on,
                     self.grown.len() as u32,
                     fields::grow_bytes(most),
-                    right,
-                    down,
-                    nets.view(),
-                    fields.view(),
-                    state.pin_cells.view(),
+                    grid.tiled(),
+                    boxes,
                     grown.view(),
                     state.tree.view(),
                     state.entries.view_mut(),
-                    state.bids.view_mut(),
-                    state.starts.view_mut(),
-                    grid.tiling(),
+                    pin_state,
                 )
             }?;
         }
         let pins = self.nets.iter().map(|net| net.end_pin - net.first_pin);
         let pins = pins.max().unwrap_or(0);
         let cells = self.fields.iter().map(Field::cells).max().unwrap_or(0);
-        // SAFETY: fields have grown, now or before; a batch has grids without free edges only; lengths as the kernel asks.
+        let trees = GrowingTrees {
+            added: added.view(),
+            words: state.tree.view_mut(),
+        };
+        let output = JoinOutput {
+            nets: state.results.view_mut(),
+            joined: state.joined.view_mut(),
+            paths: state.paths.view_mut(),
+        };
+        // SAFETY: fields have grown, now or before; a batch has grids without free edges only;
+        // lengths as the kernel asks.
         unsafe {
             fields::join_pins::launch_with_shared(
                 on,
                 self.nets.len() as u32,
                 fields::join_bytes(pins, cells),
-                nets.view(),
-                fields.view(),
-                state.pin_cells.view(),
-                added.view(),
-                state.tree.view_mut(),
+                boxes,
                 state.entries.view(),
-                state.bids.view_mut(),
-                state.starts.view_mut(),
-                state.net_words.view_mut(),
-                state.joined.view_mut(),
-                state.paths.view_mut(),
+                trees,
+                pin_state,
+                output,
                 cells,
             )
         }
@@ -554,42 +291,41 @@ impl Batch {
 
     /// Takes what the kernels have found into the members' trees.
     fn collect<G: Gpu>(&mut self, gpu: &G, state: &DeviceState<G>) -> Result<()> {
-        let words = state.net_words.to_vec()?;
-        let words = words.chunks_exact(NET_WORDS as usize);
+        let results = state.results.to_vec()?;
         let mut to = 0;
-        let spans: Vec<Span> = words
-            .clone()
+        let spans: Vec<Span> = results
+            .iter()
             .zip(&self.nets)
-            .map(|(words, net)| {
+            .map(|(result, net)| {
                 let from = net.first_path;
                 // The sum is that of buffers' parts.
-                to += words[1];
+                to += result.path_cells;
                 Span {
                     from,
-                    to: to - words[1],
+                    to: to - result.path_cells,
                 }
             })
             .collect();
         let cells = tiles::gather_paths(gpu, &spans, to, &state.paths)?;
         let joined = state.joined.to_vec()?;
-        for (((member, net), words), span) in self
+        for (((member, net), result), span) in self
             .members
             .iter_mut()
             .zip(&self.nets)
-            .zip(words)
+            .zip(&results)
             .zip(spans)
         {
             let window = member.window;
             let mut start = span.to as usize;
-            let records = &joined[net.first_pin as usize..][..words[0] as usize];
+            let records = &joined[net.first_pin as usize..][..result.joined_pins as usize];
             for record in records {
                 let end = (span.to + record.end) as usize;
                 // The kernel begins on the tree.
                 let path = cells[start..end].iter().rev();
-                let path = path.map(|&number| {
+                let path = path.map(|&index| {
                     Cell::at(
-                        window.x + number % window.width,
-                        window.y + number / window.width,
+                        window.x + index % window.width,
+                        window.y + index / window.width,
                     )
                 });
                 member.push((record.pin - net.first_pin) as usize, record.cost, path);
@@ -609,7 +345,7 @@ impl Batch {
         room: u64,
         state: &mut DeviceState<G>,
     ) -> Result<()> {
-        let mut bids = state.bids.to_vec()?;
+        let mut distance_bounds = state.distance_bounds.to_vec()?;
         let mut searched = Vec::new();
         for i in 0..self.members.len() {
             self.nets[i].first_added = 0;
@@ -617,15 +353,15 @@ impl Batch {
             if self.members[i].state != State::Open {
                 continue;
             }
-            let wider = self.wider_boxes(i, &bids, nets, limits, room);
+            let wider = self.wider_boxes(i, &distance_bounds, nets, limits, room);
             if !wider.is_empty() {
                 for (pin, pin_room, pin_box) in wider {
-                    let number = self.nets[i].first_pin + pin as u32;
-                    pin_box.set(&mut self.fields[number as usize], self.entries);
+                    let index = self.nets[i].first_pin + pin as u32;
+                    pin_box.set(&mut self.fields[index as usize], self.entries);
                     self.entries += pin_box.cells();
                     self.members[i].rooms[pin] = pin_room;
                     self.grown.push(Seed {
-                        pin: number,
+                        pin: index,
                         net: i as u32,
                     });
                 }
@@ -668,33 +404,34 @@ impl Batch {
                 member.state = State::Whole;
                 continue;
             };
-            let place = |cell: &Cell| Place {
+            let xy = |cell: &Cell| CellXy {
                 x: cell.x,
                 y: cell.y,
             };
             self.nets[i].first_added = self.added.len() as u32;
             let cells = path.cells.iter().chain(&net.pins[pin].cells);
             // planted: field-added
-            self.added.extend(cells.map(place));
+            self.added.extend(cells.map(xy));
             self.nets[i].end_added = self.added.len() as u32;
-            bids[self.nets[i].first_pin as usize + pin] = JOINED;
+            distance_bounds[self.nets[i].first_pin as usize + pin] = DistanceBound::JOINED;
             member.by_searches += 1;
             member.push(pin, path.cost, path.cells.iter().copied());
         }
-        state.bids.write(&bids)
+        state.distance_bounds.write(&distance_bounds)
     }
 
-    /// The pins of a net whose boxes are to be larger, how far they go beyond them then, and the boxes; none if a search is better.
+    /// The pins of a net whose boxes are to be larger, how far they go beyond them then, and the
+    /// boxes; none if a search is better.
     fn wider_boxes(
         &self,
         i: usize,
-        bids: &[u32],
+        distance_bounds: &[DistanceBound],
         nets: &[Net],
         limits: &Limits,
         room: u64,
     ) -> Vec<(usize, u32, PinBox)> {
         let (member, net) = (&self.members[i], &self.nets[i]);
-        let nearness = |pin: usize| Nearness::of(bids[net.first_pin as usize + pin]);
+        let nearness = |pin: usize| distance_bounds[net.first_pin as usize + pin].nearness();
         let known = member.open().filter_map(|pin| match nearness(pin) {
             Nearness::At(distance) => Some(distance),
             _ => None,

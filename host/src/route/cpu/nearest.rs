@@ -1,4 +1,5 @@
-//! One pin after the other: the nearest is joined by a shortest path, which costs nothing from then on.
+//! One pin after the other: the nearest is joined by a shortest path, which costs nothing from then
+//! on.
 
 use super::retrace::{self, UNREACHED};
 use crate::Result;
@@ -6,8 +7,8 @@ use crate::progress::Progress;
 use crate::route::grid::{RoutingGrid, by_cell};
 use crate::route::net_by_net::{Joined, PinCells};
 
-/// Joins the pins by distances that `relax` completes: it is given the distance of each cell from the tree or more, 0 on the tree,
-/// and makes them exact.
+/// Joins the pins by distances that `relax` completes: it is given the distance of each cell from
+/// the tree or more, 0 on the tree, and makes them exact.
 pub(super) fn connect(
     grid: &RoutingGrid,
     pins: &PinCells,
@@ -45,8 +46,9 @@ pub(super) fn connect(
     Ok(joined)
 }
 
-/// Of the pins `open` the nearest that is reached, of those the one with the smallest number, of its cells the first: its distance,
-/// its place in `open`, and the cell. `open` is in order.
+/// The nearest of the pins `open` that is reached: its distance, its place in `open`, and its cell.
+/// Of pins at the same distance it is the one with the smallest index, of its cells the first.
+/// `open` is in ascending order.
 pub(super) fn nearest(
     pins: &PinCells,
     open: &[usize],

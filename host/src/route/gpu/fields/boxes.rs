@@ -1,0 +1,125 @@
+//! The boxes of pins: how large they are, and whether the device's blocks hold them.
+
+use trazar_kernels::route::fields::{self, Field, GRAIN};
+
+use super::CELLS_AT_ONCE;
+use crate::geometry::{Cell, Window};
+use crate::gpu::Gpu;
+use crate::route::net::{Net, Pin};
+use crate::route::tree::Fallback;
+
+/// How far a pin's box goes beyond it at first, in mean distances of pins.
+const ROOM: f64 = 2.0;
+/// If it cannot be as far as this, fields are of little use.
+const LEAST_ROOM: f64 = 1.2;
+/// Static shared memory of the kernels, at most, in bytes.
+const STATIC_BYTES: u32 = 6 << 10;
+
+/// How much a block of the device holds.
+pub(super) struct Limits {
+    /// Shared memory, in bytes.
+    bytes: u32,
+}
+
+impl Limits {
+    pub(super) fn of<G: Gpu>(gpu: &G) -> Self {
+        Self {
+            bytes: gpu.shared_per_block().saturating_sub(STATIC_BYTES),
+        }
+    }
+
+    /// The most cells of a box of a net of `pins` pins: the block that grows it, and the one that
+    /// joins the pins, have to hold it.
+    pub(super) fn cells(&self, pins: usize) -> u64 {
+        // The bytes grow in proportion, but for what rounding adds.
+        let grown = u64::from(self.bytes) * 1024 / u64::from(fields::grow_bytes(1024) + 8);
+        let pins = u32::try_from(pins).unwrap_or(u32::MAX / 16);
+        let joined = fields::join_cells(self.bytes, pins).into();
+        grown.min(joined).min(fields::MAX_CELLS.into())
+    }
+
+    /// The boxes of a net's pins but the first, of which it has some; why not, if fields are not
+    /// for it.
+    pub(super) fn plan(&self, net: &Net, window: Window) -> std::result::Result<Plan, Fallback> {
+        let limit = self.cells(net.pins.len());
+        let area = u64::from(window.width) * u64::from(window.height);
+        let spread = (area as f64 / net.pins.len() as f64).sqrt();
+        // As far as a box around one cell may go.
+        let most = ((limit as f64).sqrt() / 2.0) as u32;
+        let room = ((ROOM * spread).ceil() as u32).min(most.saturating_sub(GRAIN));
+        if f64::from(room) < LEAST_ROOM * spread {
+            return Err(Fallback::FarApart);
+        }
+        let mut plan = Plan {
+            window,
+            room,
+            boxes: Vec::with_capacity(net.pins.len() - 1),
+            cells: 0,
+        };
+        for pin in &net.pins[1..] {
+            let pin_box = PinBox::around(pin, room, window);
+            if pin_box.cells() > limit {
+                return Err(Fallback::FarApart);
+            }
+            plan.cells += pin_box.cells();
+            plan.boxes.push(pin_box);
+        }
+        if plan.cells.max(area) > CELLS_AT_ONCE {
+            return Err(Fallback::TooLarge);
+        }
+        Ok(plan)
+    }
+}
+
+/// The boxes of a net's pins but the first, which go `room` beyond them.
+pub(super) struct Plan {
+    pub(super) window: Window,
+    pub(super) room: u32,
+    pub(super) boxes: Vec<PinBox>,
+    pub(super) cells: u64,
+}
+
+/// A pin's box: a rectangle whose sides are multiples of [`GRAIN`].
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct PinBox {
+    left: u32,
+    top: u32,
+    columns: u32,
+    rows: u32,
+}
+
+impl PinBox {
+    /// So many cells to all sides of a pin, as far as the window goes.
+    pub(super) fn around(pin: &Pin, room: u32, window: Window) -> Self {
+        let span = |of: fn(&Cell) -> u32, start: u32, len: u32| {
+            let all = pin.cells.iter().map(of);
+            let (first, last) = all.fold((u32::MAX, 0), |(first, last), at| {
+                (first.min(at), last.max(at))
+            });
+            let first = first.saturating_sub(room).max(start) / GRAIN * GRAIN;
+            let end = last.saturating_add(room + 1).min(start + len);
+            (first, (end - first).next_multiple_of(GRAIN))
+        };
+        let (left, columns) = span(|cell| cell.x, window.x, window.width);
+        let (top, rows) = span(|cell| cell.y, window.y, window.height);
+        Self {
+            left,
+            top,
+            columns,
+            rows,
+        }
+    }
+
+    pub(super) fn cells(self) -> u64 {
+        u64::from(self.columns) * u64::from(self.rows)
+    }
+
+    /// It as a pin's field, whose cells stand from `first_entry` on.
+    pub(super) fn set(self, field: &mut Field, first_entry: u64) {
+        field.left = self.left;
+        field.top = self.top;
+        field.size = Field::size(self.columns, self.rows);
+        // Fields have less than 2³² cells together.
+        field.first_entry = first_entry as u32;
+    }
+}

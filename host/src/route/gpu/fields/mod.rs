@@ -1,0 +1,115 @@
+//! Routing by fields: nets whose pins stand close, by the kernels of
+//! [`trazar_kernels::route::fields`]; all others in tiles.
+//!
+//! How large a pin's box has to be depends on how far the pins are from each other. It is given
+//! some room; where that is not enough, either the boxes of a few pins become larger, or a search
+//! in tiles joins one pin, and fields go on from there.
+
+mod batch;
+mod boxes;
+mod member;
+
+use super::grid::DeviceGrid;
+use super::tiles;
+use crate::Result;
+use crate::geometry::Window;
+use crate::gpu::Gpu;
+use crate::route::net::Net;
+use crate::route::tree::{Fallback, FieldUse, Route};
+use batch::Batch;
+use boxes::Limits;
+
+/// Nets are put together until their fields have this many cells: 2 GiB.
+const CELLS_AT_ONCE: u64 = 1 << 29;
+
+/// Routes nets, whose windows are given, on `grid`. The routes say how they were found.
+pub(super) fn route<G: Gpu>(
+    gpu: &G,
+    grid: &DeviceGrid<G>,
+    nets: &[Net],
+    windows: &[Window],
+) -> Result<Vec<Route>> {
+    let unfit = match (grid.layers(), grid.has_free_edges()) {
+        (1, false) => None,
+        (1, true) => Some(Fallback::FreeEdges),
+        _ => Some(Fallback::Layers),
+    };
+    let nothing = |net: &Net| Found::Nothing(unfit.filter(|_| net.pins.len() > 1));
+    let mut found: Vec<Found> = nets.iter().map(nothing).collect();
+    if unfit.is_none() {
+        let limits = Limits::of(gpu);
+        let mut batch = Batch::default();
+        for (index, (net, &window)) in nets.iter().zip(windows).enumerate() {
+            if net.pins.len() < 2 {
+                continue;
+            }
+            match limits.plan(net, window) {
+                Ok(plan) => {
+                    if !batch.has_room_for(&plan, &limits) {
+                        std::mem::take(&mut batch).route(gpu, grid, nets, &limits, &mut found)?;
+                    }
+                    batch.add(index, net, &plan);
+                }
+                Err(fallback) => found[index] = Found::Nothing(Some(fallback)),
+            }
+        }
+        batch.route(gpu, grid, nets, &limits, &mut found)?;
+    }
+    finish_in_tiles(gpu, grid, nets, windows, found)
+}
+
+/// The part of a net's tree that fields have found. The routes say how.
+enum Found {
+    /// Nothing, and why; no reason if there is nothing to join.
+    Nothing(Option<Fallback>),
+    /// Its tree, as far as it goes.
+    Part(Route),
+    Whole(Route),
+}
+
+/// Completes routes by searches in tiles.
+fn finish_in_tiles<G: Gpu>(
+    gpu: &G,
+    grid: &DeviceGrid<G>,
+    nets: &[Net],
+    windows: &[Window],
+    found: Vec<Found>,
+) -> Result<Vec<Route>> {
+    let rests = if found.iter().all(|found| matches!(found, Found::Nothing(_))) {
+        tiles::route(gpu, grid, nets, windows)?
+    } else {
+        let (mut rests, mut rest_windows) = (Vec::new(), Vec::new());
+        for ((found, net), &window) in found.iter().zip(nets).zip(windows) {
+            let rest = match found {
+                Found::Nothing(_) => net.clone(),
+                Found::Part(route) => route.rest(net),
+                Found::Whole(_) => continue,
+            };
+            rests.push(rest);
+            rest_windows.push(window);
+        }
+        tiles::route(gpu, grid, &rests, &rest_windows)?
+    };
+    let mut rests = rests.into_iter();
+    let routes = found.into_iter().filter_map(|found| match found {
+        Found::Nothing(fallback) => rests.next().map(|mut route| {
+            let in_tiles = route.connections().len();
+            route.field_use = Some(FieldUse {
+                in_tiles,
+                fallback,
+                ..FieldUse::default()
+            });
+            route
+        }),
+        Found::Part(route) => rests.next().map(|rest| {
+            let in_tiles = rest.connections().len();
+            let mut route = route.continued(rest);
+            if let Some(used) = &mut route.field_use {
+                used.in_tiles = in_tiles;
+            }
+            route
+        }),
+        Found::Whole(route) => Some(route),
+    });
+    Ok(routes.collect())
+}

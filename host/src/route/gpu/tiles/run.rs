@@ -1,0 +1,304 @@
+//! Launching the kernels, and reading what they have found.
+
+use cuda_std::launch::Launcher;
+use cuda_std::{Pod, View, ViewMut};
+use trazar_kernels::route::tiles::{
+    self, Area, JoinedPin, Labels, NET_JOINED_PINS, NET_PATH_CELLS, NET_WORDS, Nets, PathCost,
+    Problem, Queue, Slot, Span, TILE, TiledGrid, Tiling, Trees,
+};
+
+use super::gather_paths;
+use super::plan::Plan;
+use crate::Result;
+use crate::gpu::{Gpu, GpuBuffer};
+use crate::route::gpu::grid::DeviceGrid;
+use crate::route::net::Net;
+use crate::route::tree::Route;
+
+/// The buffers that hold what the kernels have found.
+pub(super) struct State<G: Gpu, L: Pod> {
+    areas: G::Buffer<Area>,
+    slots: G::Buffer<Slot>,
+    labels: G::Buffer<L>,
+    net_words: G::Buffer<u32>,
+    joined: G::Buffer<JoinedPin>,
+    paths: G::Buffer<u32>,
+}
+
+impl<G: Gpu, L: PathCostKernels> State<G, L> {
+    /// Routes the nets.
+    pub(super) fn run(gpu: &G, grid: &DeviceGrid<G>, plan: &Plan) -> Result<Self> {
+        let tiling = grid.tiling();
+        let slots = plan.slots();
+        let blocks = tiles::blocks(slots, gpu.multiprocessors());
+        let pins = plan.pin_starts.len() - 1;
+        let pin_cells = gpu.upload(&plan.pin_cells)?;
+        let pin_starts = gpu.upload(&plan.pin_starts)?;
+        let cell_places = gpu.upload(&plan.cell_places)?;
+        let mut rims = gpu.alloc::<L>(slots as usize * tiling.rim() as usize)?;
+        let mut pin_labels = gpu.alloc::<L>(plan.pin_cells.len())?;
+        let mut pending = gpu.alloc(slots as usize + blocks as usize)?;
+        let mut locks = gpu.alloc(slots as usize)?;
+        let mut counters = gpu.alloc(tiles::COUNTERS as usize)?;
+        let mut is_joined = gpu.alloc(pins)?;
+        let mut state = Self {
+            areas: gpu.upload(&plan.areas)?,
+            slots: gpu.upload(&plan.slots)?,
+            labels: gpu.alloc(slots as usize * TILE as usize)?,
+            net_words: gpu.alloc(plan.nets() as usize * NET_WORDS as usize)?,
+            joined: gpu.alloc_zeroed(pins)?,
+            paths: gpu.alloc(plan.path_cells as usize)?,
+        };
+        let quarters = state.labels.view_mut_as::<u32>().len() / 4;
+        let threads = [
+            pin_labels.view_mut_as::<u32>().len(),
+            pending.len(),
+            counters.len(),
+            state.net_words.len(),
+            pins,
+        ]
+        .into_iter()
+        .fold(quarters, usize::max);
+        let words = Labels {
+            cells: state.labels.view_mut_as(),
+            rims: rims.view_mut_as(),
+            pins: pin_labels.view_mut_as(),
+        };
+        let queue = Queue {
+            pending: pending.view_mut(),
+            locks: locks.view_mut(),
+            counters: counters.view_mut(),
+            nets: state.net_words.view_mut(),
+        };
+        let on = &gpu.launcher();
+        // SAFETY: the lengths that the kernel asks for, and a thread for each element.
+        unsafe {
+            tiles::route_start::launch_threads(
+                on,
+                threads,
+                words,
+                queue,
+                is_joined.view_mut(),
+                L::UNREACHED_WORDS,
+            )?;
+        }
+        let problem = Problem {
+            grid: grid.tiled(),
+            nets: Nets {
+                areas: state.areas.view(),
+                slots: state.slots.view(),
+                pin_cells: pin_cells.view(),
+                pin_starts: pin_starts.view(),
+                cell_places: cell_places.view(),
+            },
+            labels: Labels {
+                cells: state.labels.view_mut(),
+                rims: rims.view_mut(),
+                pins: pin_labels.view_mut(),
+            },
+            queue,
+            trees: Trees {
+                is_joined: is_joined.view_mut(),
+                joined: state.joined.view_mut(),
+                paths: state.paths.view_mut(),
+            },
+        };
+        // SAFETY: as for the start, which has run; the plan's pins are in their nets' windows.
+        unsafe { L::launch_route(on, blocks, problem)? };
+        Ok(state)
+    }
+
+    /// The trees. Waits for them.
+    pub(super) fn routes(&self, gpu: &G, nets: &[Net], plan: &Plan) -> Result<Vec<Route>> {
+        let words = self.net_words.to_vec()?;
+        let words: Vec<&[u32]> = words.chunks_exact(NET_WORDS as usize).collect();
+        let mut sum = 0u32;
+        let spans: Vec<Span> = words
+            .iter()
+            .zip(&plan.areas)
+            .map(|(words, area)| {
+                let to = sum;
+                // At most `plan.path_cells`.
+                sum += words[NET_PATH_CELLS as usize];
+                Span {
+                    from: area.first_path,
+                    to,
+                }
+            })
+            .collect();
+        let cells = gather_paths(gpu, &spans, sum, &self.paths)?;
+        let joined = self.joined.to_vec()?;
+        let routes = nets.iter().zip(&plan.areas).zip(&words).zip(&spans);
+        let routes = routes.map(|(((net, area), words), span)| {
+            let joined = joined[area.first_pin as usize..].iter();
+            let joined = joined.take(words[NET_JOINED_PINS as usize] as usize);
+            let labels =
+                cells[span.to as usize..][..words[NET_PATH_CELLS as usize] as usize].iter();
+            Route::new(
+                net,
+                joined
+                    .clone()
+                    .map(|pin| (pin.pin - area.first_pin) as usize)
+                    .collect(),
+                joined.clone().map(|pin| pin.cost).collect(),
+                joined.map(|pin| pin.end as usize).collect(),
+                labels.map(|&label| plan.cell(area, label)).collect(),
+            )
+        });
+        Ok(routes.collect())
+    }
+
+    /// Whether no pin is left out for its cost alone.
+    pub(super) fn is_complete(
+        &self,
+        gpu: &G,
+        grid: &DeviceGrid<G>,
+        plan: &Plan,
+        routes: &[Route],
+    ) -> Result<bool> {
+        if routes.iter().all(|route| route.unreached().is_empty()) {
+            return Ok(true);
+        }
+        let left_out = self.left_out(gpu, grid, plan)?;
+        let mut nets = routes.iter().zip(left_out);
+        Ok(nets.all(|(route, left_out)| route.unreached().is_empty() || left_out == 0))
+    }
+
+    /// By net: whether a cell's cost is too large for a label. Waits for it.
+    pub(super) fn left_out(&self, gpu: &G, grid: &DeviceGrid<G>, plan: &Plan) -> Result<Vec<u32>> {
+        let mut found = gpu.alloc_zeroed(plan.nets() as usize)?;
+        // SAFETY: an element for each net and a thread for each label, after the kernels that
+        // route.
+        unsafe {
+            L::launch_too_far(
+                &gpu.launcher(),
+                self.labels.len(),
+                grid.tiled(),
+                self.areas.view(),
+                self.slots.view(),
+                self.labels.view(),
+                found.view_mut(),
+            )
+        }?;
+        found.to_vec()
+    }
+
+    /// Each cell's distance from the first net's tree.
+    pub(super) fn distances(&self, gpu: &G, tiling: Tiling) -> Result<G::Buffer<u64>> {
+        let cells = tiling.width * tiling.height * tiling.layers;
+        let mut distances = gpu.alloc(cells as usize)?;
+        // SAFETY: the net's window is the grid, and there is an element and a thread for each of
+        // its cells.
+        unsafe {
+            L::launch_gather(
+                &gpu.launcher(),
+                cells,
+                self.areas.view(),
+                self.labels.view(),
+                distances.view_mut(),
+                tiling,
+            )
+        }?;
+        Ok(distances)
+    }
+}
+
+/// A type of labels, with its kernels.
+pub(super) trait PathCostKernels: PathCost {
+    /// [`PathCost::UNREACHED`] as words, the lower first; twice if it is one.
+    const UNREACHED_WORDS: [u32; 2];
+
+    /// Launches the kernel that routes, on `blocks` blocks.
+    ///
+    /// # Safety
+    /// What the kernel asks for.
+    unsafe fn launch_route<O: Launcher>(
+        on: &O,
+        blocks: u32,
+        problem: Problem<'_, Self>,
+    ) -> std::result::Result<(), O::Error>;
+
+    /// Launches the kernel that looks for costs that are too large, on `threads` threads.
+    ///
+    /// # Safety
+    /// What the kernel asks for.
+    unsafe fn launch_too_far<O: Launcher>(
+        on: &O,
+        threads: usize,
+        grid: TiledGrid<'_>,
+        areas: View<'_, Area>,
+        slots: View<'_, Slot>,
+        labels: View<'_, Self>,
+        found: ViewMut<'_, u32>,
+    ) -> std::result::Result<(), O::Error>;
+
+    /// Launches the kernel that copies costs, on `threads` threads.
+    ///
+    /// # Safety
+    /// What the kernel asks for.
+    unsafe fn launch_gather<O: Launcher>(
+        on: &O,
+        threads: u32,
+        areas: View<'_, Area>,
+        labels: View<'_, Self>,
+        distances: ViewMut<'_, u64>,
+        tiling: Tiling,
+    ) -> std::result::Result<(), O::Error>;
+}
+
+macro_rules! path_cost_kernels {
+    ($($label:ty: $words:expr, $tiles:ident, $layers:ident, $too_far:ident, $gather:ident;)*) => {$(
+        impl PathCostKernels for $label {
+            const UNREACHED_WORDS: [u32; 2] = $words;
+
+            unsafe fn launch_route<O: Launcher>(
+                on: &O,
+                blocks: u32,
+                problem: Problem<'_, Self>,
+            ) -> std::result::Result<(), O::Error> {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    if problem.grid.tiling.layers > 1 {
+                        tiles::$layers::launch(on, blocks, problem)
+                    } else {
+                        tiles::$tiles::launch(on, blocks, problem)
+                    }
+                }
+            }
+
+            unsafe fn launch_too_far<O: Launcher>(
+                on: &O,
+                threads: usize,
+                grid: TiledGrid<'_>,
+                areas: View<'_, Area>,
+                slots: View<'_, Slot>,
+                labels: View<'_, Self>,
+                found: ViewMut<'_, u32>,
+            ) -> std::result::Result<(), O::Error> {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    tiles::$too_far::launch_threads(on, threads, grid, areas, slots, labels, found)
+                }
+            }
+
+            unsafe fn launch_gather<O: Launcher>(
+                on: &O,
+                threads: u32,
+                areas: View<'_, Area>,
+                labels: View<'_, Self>,
+                distances: ViewMut<'_, u64>,
+                tiling: Tiling,
+            ) -> std::result::Result<(), O::Error> {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    tiles::$gather::launch_threads(on, threads, areas, labels, distances, tiling)
+                }
+            }
+        }
+    )*};
+}
+path_cost_kernels! {
+    u32: [u32::UNREACHED; 2], route_tiles, route_layers, find_too_far, gather_distances;
+    u64: [u64::UNREACHED as u32, (u64::UNREACHED >> 32) as u32], route_tiles_u64, route_layers_u64,
+        find_too_far_u64, gather_distances_u64;
+}

@@ -1,0 +1,193 @@
+//! Walking down a field: from the tree to the pin, through a part of its box that the block has at
+//! hand.
+
+use cuda_std::prelude::*;
+
+use super::join::{BLOCK, CHUNK, END, Join, word};
+use super::{Entry, Field, GRAIN, column_and_row, has_neighbour, offset};
+
+/// How far a walk may stray from the rectangle between its ends before it leaves what the block has
+/// at hand.
+const MARGIN: u32 = 10;
+/// The most columns, and rows, of a box that the block has at hand.
+const PART_SIDE: u32 = 124;
+/// Set in the next cell if there are several.
+const PART_TIE: u32 = 1 << 15;
+/// The next cell is not at hand.
+const OUTSIDE: u32 = PART_TIE - 1;
+/// The most cells of a part. Their indices are less than [`OUTSIDE`].
+pub(super) const PART_CELLS: u32 = (PART_SIDE + GRAIN) * (PART_SIDE + GRAIN);
+const _: () = assert!(PART_CELLS < OUTSIDE);
+
+/// The part of a box that the block has at hand: for each cell, row by row, the next one on the way
+/// down.
+#[derive(Clone, Copy)]
+pub(super) struct Part {
+    /// Its first column and row in the box, its columns, a multiple of [`GRAIN`] like the first,
+    /// and its rows.
+    left: u32,
+    top: u32,
+    columns: u32,
+    rows: u32,
+    /// Its rows are 2 to this power apart.
+    log_pitch: u32,
+}
+
+impl Part {
+    /// The column and row of its cell `at`.
+    #[inline(always)]
+    const fn place(self, at: u32) -> (u32, u32) {
+        (at & ((1 << self.log_pitch) - 1), at >> self.log_pitch)
+    }
+
+    /// The index in the box of its cell `at`.
+    #[inline(always)]
+    pub(super) fn index(self, at: u32, field: Field) -> u32 {
+        let (column, row) = self.place(at);
+        (self.top + row) * field.columns() + self.left + column
+    }
+
+    /// The memory that its rows take, in half words.
+    #[inline(always)]
+    const fn len(self) -> u32 {
+        self.rows << self.log_pitch
+    }
+}
+
+impl Join<'_> {
+    /// The part of a pin's box around the way from the cell with index `from` to the pin, which the
+    /// walk will hardly leave.
+    #[inline(always)]
+    fn part(&self, field: Field, from: u32) -> Part {
+        let (column, row) = column_and_row(from, field.columns());
+        let pin = field.cell;
+        let (pin_column, pin_row) = (pin.x - field.left, pin.y - field.top);
+        let span = |from: u32, to: u32, len: u32| {
+            let (low, high) = (from.min(to), from.max(to));
+            let (mut start, mut end) = (low.max(MARGIN) - MARGIN, (high + MARGIN + 1).min(len));
+            if end - start > PART_SIDE {
+                // As much as there is room for, with the cell in the middle.
+                start = from.max(PART_SIDE / 2) - PART_SIDE / 2;
+                end = (start + PART_SIDE).min(len);
+            }
+            start -= start % GRAIN;
+            (start, end.next_multiple_of(GRAIN) - start)
+        };
+        let (left, columns) = span(column, pin_column, field.columns());
+        let (top, rows) = span(row, pin_row, field.rows());
+        Part {
+            left,
+            top,
+            columns,
+            rows,
+            log_pitch: u32::BITS - (columns - 1).leading_zeros(),
+        }
+    }
+
+    /// Notes the next cell on the way down for each cell of a part of a pin's box. For a whole
+    /// block.
+    #[inline(always)]
+    fn load(&self, field: Field, part: Part) {
+        // Up to four loads wait together.
+        let stride = BLOCK * GRAIN;
+        let mut at = thread::thread_idx_x() * GRAIN;
+        while at < part.len() {
+            let entries = |at: u32| {
+                if part.place(at).0 >= part.columns || at >= part.len() {
+                    return [Entry::NONE.0; 4];
+                }
+                self.entries
+                    .ld_vector(field.first_entry + part.index(at, field))
+            };
+            let all = [
+                entries(at),
+                entries(at + stride),
+                entries(at + 2 * stride),
+                entries(at + 3 * stride),
+            ];
+            let [a, b, c, d] = all;
+            self.note(part, at, a);
+            self.note(part, at + stride, b);
+            self.note(part, at + 2 * stride, c);
+            self.note(part, at + 3 * stride, d);
+            at += 4 * stride;
+        }
+    }
+
+    /// Notes the next cells of the four from `at` on, if the part has them.
+    #[inline(always)]
+    fn note(&self, part: Part, at: u32, entries: [u32; 4]) {
+        if at >= part.len() {
+            return;
+        }
+        let (column, row) = part.place(at);
+        let next = |i: u32, entry: Entry| {
+            let (here, column, ways) = (at + i, column + i, entry.ways());
+            if ways == 0 {
+                return here;
+            }
+            let direction = ways.trailing_zeros();
+            let is_in = has_neighbour(direction, (column, row), (part.columns, part.rows));
+            let next = here.wrapping_add(offset(direction, 1 << part.log_pitch));
+            // planted: join-tie
+            let tie = if ways & (ways - 1) != 0 { PART_TIE } else { 0 };
+            // planted: join-outside
+            if is_in { next | tie } else { OUTSIDE | tie }
+        };
+        let [a, b, c, d] = entries;
+        let nexts = [
+            next(0, Entry(a)) | next(1, Entry(b)) << 16,
+            next(2, Entry(c)) | next(3, Entry(d)) << 16,
+        ];
+        self.part.st_vector(at / 2, nexts);
+    }
+
+    /// Follows the ways of a part of a box from a cell of it down to the pin, or out of the part,
+    /// or for a chunk. For one thread.
+    #[inline(always)]
+    fn follow(&self, field: Field, part: Part, from: u32) {
+        // SAFETY: the same memory as half words.
+        let nexts = unsafe {
+            SharedView::<u16>::from_raw_parts(self.part.as_mut_ptr().cast(), 2 * self.part.len())
+        };
+        let (column, row) = column_and_row(from, field.columns());
+        let mut at = (row - part.top) << part.log_pitch | (column - part.left);
+        let (mut count, mut ties) = (0, 0);
+        let next = loop {
+            self.queue.st(count, at as u16);
+            count += 1;
+            let next = u32::from(nexts.ld(at));
+            ties |= next;
+            let next = next & (PART_TIE - 1);
+            if next == at || next == OUTSIDE || count == CHUNK {
+                break next;
+            }
+            at = next;
+        };
+        let mut after = END;
+        if next != at {
+            // By the field itself: the part may not have it.
+            let index = part.index(at, field);
+            let entry = Entry(self.entries.ld(field.first_entry + index));
+            after = index.wrapping_add(offset(entry.ways().trailing_zeros(), field.columns()));
+        }
+        self.words.st(word::COUNT, count);
+        self.words.st(word::NEXT, after);
+        let tie = self.words.ld(word::TIE) | ties & PART_TIE;
+        self.words.st(word::TIE, tie);
+    }
+
+    /// Follows a chunk of a pin's path from a cell on. For a whole block, after a barrier; passes
+    /// one at the end.
+    #[inline(always)]
+    pub(super) fn walk(&self, field: Field, from: u32) -> Part {
+        let part = self.part(field, from);
+        self.load(field, part);
+        thread::sync_threads();
+        if thread::thread_idx_x() == 0 {
+            self.follow(field, part, from);
+        }
+        thread::sync_threads();
+        part
+    }
+}

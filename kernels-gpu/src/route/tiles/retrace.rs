@@ -1,0 +1,214 @@
+//! The path from a pin to the tree, tile by tile.
+
+use cuda_std::prelude::*;
+
+use super::layout::{Area, BLOCK, EAST, NORTH, PATCH, SOUTH, TILE, Tiling, WEST};
+use super::patch::{PatchIndex, Row, each};
+use super::rims::Beyond;
+use super::{PathCost, Problem, Shared};
+
+/// Where words of [`Shared::words`] are that this file uses.
+const AT: u32 = 2;
+const COUNT: u32 = 3;
+
+/// Appends the path from the label at `at` to the tree to the net's paths, from `start` on; gives
+/// its end.
+///
+/// Tile by tile: all threads find each cell's way on, then one follows them.
+#[inline(always)]
+pub(super) fn retrace<L: PathCost, const LAYERED: bool>(
+    problem: &Problem<'_, L>,
+    shared: &Shared<L>,
+    area: Area,
+    at: u32,
+    start: u32,
+) -> u32 {
+    let tiling = problem.grid.tiling;
+    let patch = PatchIndex::mine(tiling);
+    let t = thread::thread_idx_x();
+    let ways = shared.exchange.ways();
+    let (mut at, mut end) = (at, start);
+    loop {
+        let slot = at / TILE;
+        let tile = area.tile_of(slot);
+        shared.beyond.read(problem, area, slot, tile, patch);
+        thread::sync_threads();
+        write_ways::<L, LAYERED>(problem, slot, tile, &shared.beyond, ways);
+        thread::sync_threads();
+        if t == 0 {
+            let mut place = at % TILE;
+            let first = slot * TILE;
+            loop {
+                problem.trees.paths.st(area.first_path + end, first + place);
+                end += 1;
+                let way = u32::from(ways.ld(place));
+                if way >= Way::BEYOND {
+                    shared
+                        .words
+                        .st(AT, next_label(area, slot, tile, place, way, tiling));
+                    break;
+                }
+                place = way;
+            }
+            shared.words.st(COUNT, end);
+        }
+        thread::sync_threads();
+        let next = shared.words.ld(AT);
+        end = shared.words.ld(COUNT);
+        thread::sync_threads();
+        if next == u32::MAX {
+            return end;
+        }
+        at = next;
+    }
+}
+
+/// The label beyond the side of the tile that `way` says, from the label at `place`; [`u32::MAX`]
+/// at a path's end.
+#[inline(always)]
+fn next_label(
+    area: Area,
+    slot: u32,
+    tile: (u32, u32),
+    place: u32,
+    way: u32,
+    tiling: Tiling,
+) -> u32 {
+    if way == Way::END {
+        return u32::MAX;
+    }
+    let side = way - Way::BEYOND;
+    let (x, y, layer) = tiling.at_place(place);
+    let (x, y) = match side {
+        WEST => (x.wrapping_sub(1), y),
+        NORTH => (x, y.wrapping_sub(1)),
+        EAST => (x + 1, y),
+        _ => (x, y + 1),
+    };
+    area.beside(slot, tile, side) * TILE + tiling.place(x, y, layer)
+}
+
+/// Writes the way on from each cell of a tile, see [`Way`]: to the first neighbour that the cell's
+/// label comes from. For a whole block; `beyond` has been read, and a barrier passed.
+///
+/// Four cells side by side at a time, with what is around them from memory: in registers, all of it
+/// would leave too few for the rest. What lies outside of the net's window is unreached, so that no
+/// label comes from there.
+#[inline(always)]
+fn write_ways<L: PathCost, const LAYERED: bool>(
+    problem: &Problem<'_, L>,
+    slot: u32,
+    tile: (u32, u32),
+    beyond: &Beyond<L>,
+    ways: SharedView<u16>,
+) {
+    let tiling = problem.grid.tiling;
+    let (columns, rows) = (tiling.columns(), tiling.rows());
+    let first = (tile.1 * tiling.tiles_x + tile.0) * TILE;
+    let labels = slot * TILE;
+    let mut place = thread::thread_idx_x() * PATCH;
+    while place < TILE {
+        let (column, row, layer) = tiling.at_place(place);
+        let (at, edge) = (labels + place, first + place);
+        let here = L::load_row(problem.labels.cells, at);
+
+        let (is_west, is_east) = (column == 0, column + PATCH == columns);
+        let (is_north, is_south) = (row == 0, row + 1 == rows);
+        let (upright, level) = (layer * rows + row, layer * columns + column);
+        let left = if is_west {
+            beyond.at(WEST, upright)
+        } else {
+            problem.labels.cells.ld(at - 1)
+        };
+        let right = if is_east {
+            beyond.at(EAST, upright)
+        } else {
+            problem.labels.cells.ld(at + PATCH)
+        };
+        let up = if is_north {
+            beyond.row_at(NORTH, level)
+        } else {
+            L::load_row(problem.labels.cells, at - columns)
+        };
+        let down = if is_south {
+            beyond.row_at(SOUTH, level)
+        } else {
+            L::load_row(problem.labels.cells, at + columns)
+        };
+        let mut left_edge = u32::MAX;
+        if let Some(back) = tiling.back_to_left(tile.0, is_west) {
+            left_edge = problem.grid.right.ld(edge - back);
+        }
+        let mut up_edges = [u32::MAX; 4];
+        if let Some(back) = tiling.back_to_above(tile.1, is_north) {
+            up_edges = problem.grid.down.ld_vector(edge - back);
+        }
+        let right_edges: Row<u32> = problem.grid.right.ld_vector(edge);
+        let down_edges: Row<u32> = problem.grid.down.ld_vector(edge);
+
+        let mut way = [Way::END; 4];
+        let mut offer = |j: usize, from: L, weight: u32, next: u32| {
+            // planted: route-order
+            if from.step(L::weight(weight)) == here[j] {
+                way[j] = next;
+            }
+        };
+        // The last of the neighbours, in the order of preference, comes first.
+        if LAYERED {
+            let layer_cells = tiling.layer_cells();
+            if layer + 1 < tiling.layers {
+                let from = L::load_row(problem.labels.cells, at + layer_cells);
+                let vias: Row<u32> = problem.grid.via.ld_vector(edge);
+                each!(
+                    J,
+                    offer(J, from[J], vias[J], place + J as u32 + layer_cells)
+                );
+            }
+            if layer > 0 {
+                let from = L::load_row(problem.labels.cells, at - layer_cells);
+                let vias: Row<u32> = problem.grid.via.ld_vector(edge - layer_cells);
+                each!(
+                    J,
+                    offer(J, from[J], vias[J], place + J as u32 - layer_cells)
+                );
+            }
+        }
+        let beyond_or = |is: bool, side: u32, next: u32| if is { Way::BEYOND + side } else { next };
+        each!(J, {
+            let next = beyond_or(is_south, SOUTH, place + J as u32 + columns);
+            offer(J, down[J], down_edges[J], next);
+        });
+        let rights = [here[1], here[2], here[3], right];
+        each!(J, {
+            let next = beyond_or(J == 3 && is_east, EAST, place + J as u32 + 1);
+            offer(J, rights[J], right_edges[J], next);
+        });
+        each!(J, {
+            let next = beyond_or(is_north, NORTH, (place + J as u32).wrapping_sub(columns));
+            offer(J, up[J], up_edges[J], next);
+        });
+        let lefts = [left, here[0], here[1], here[2]];
+        let left_edges = [left_edge, right_edges[0], right_edges[1], right_edges[2]];
+        each!(J, {
+            let next = beyond_or(J == 0 && is_west, WEST, (place + J as u32).wrapping_sub(1));
+            offer(J, lefts[J], left_edges[J], next);
+        });
+        each!(J, {
+            // What is on the tree, or not reached, comes from nowhere.
+            let stays = here[J] == L::TREE || here[J] >= L::UNREACHED;
+            let way = if stays { Way::END } else { way[J] };
+            ways.st(place + J as u32, way as u16);
+        });
+        place += BLOCK * PATCH;
+    }
+}
+
+/// Where a path goes on from a cell: to the place in the tile of the next, or one of these.
+struct Way;
+
+impl Way {
+    /// This plus a side: to the tile beyond that side.
+    const BEYOND: u32 = 0x8000;
+    /// Nowhere: the cell is on the tree.
+    const END: u32 = 0xffff;
+}
