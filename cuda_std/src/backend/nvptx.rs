@@ -214,7 +214,8 @@ mod reduce {
             #[cfg(not(target_feature = "sm_80"))]
             #[inline(always)]
             pub(crate) fn $name(mask: u32, value: $t) -> $t {
-                reduce_by_shuffles(mask, value as u32, |a, b| $combine(a as $t, b as $t) as u32) as $t
+                let combine = |a, b| $combine(a as $t, b as $t) as u32;
+                reduce_by_shuffles(mask, value as u32, combine) as $t
             }
         )*};
     }
