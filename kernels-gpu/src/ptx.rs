@@ -3,10 +3,10 @@
 /// The kernels as PTX, for compute capability 7.5 and up.
 pub const PTX: &str = include_str!("../ptx/trazar_sm_75.ptx");
 
-/// What a PTX file says of its origin.
+/// The origin of a PTX file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PtxHeader {
-    /// SHA-256 of the kernels' and the device library's sources, in hexadecimal.
+    /// SHA-256 of the sources of the kernels and of the device library, in hexadecimal.
     pub source_hash: &'static str,
     /// The compiler's version, such as `1.96.0`.
     pub rustc: &'static str,
@@ -16,7 +16,7 @@ pub struct PtxHeader {
     pub target: &'static str,
 }
 
-/// The header of [`PTX`]. A field that the file lacks is empty.
+/// The header of [`PTX`]. Fields that the file does not have are empty.
 #[must_use]
 pub fn header() -> PtxHeader {
     let field = |prefix: &str| {

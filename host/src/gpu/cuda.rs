@@ -1,4 +1,4 @@
-//! A stream of an NVIDIA GPU, with the kernels.
+//! [`Gpu`] for a stream of an NVIDIA GPU, with the library's kernels.
 
 use cuda_std::{Pod, View, ViewMut};
 
@@ -7,9 +7,10 @@ use crate::cuda::{DeviceBuffer, Queue};
 use crate::device::Device;
 use crate::error::Result;
 
-/// Its kernels are the library's: [`Queue::new`] takes no others, and whoever calls [`Queue::with_module`] vouches for them.
-// SAFETY: `DeviceBuffer` allocates what is asked for from the driver, which aligns it, and frees it in its stream's order; a
-// stream does its work in order.
+/// The kernels are the library's: [`Queue::new`] loads no others, and the caller of
+/// [`Queue::with_module`] vouches for them.
+// SAFETY: `DeviceBuffer` allocates the length asked for from the driver, which aligns it, and frees
+// it in its stream's order. A stream does its work in order.
 unsafe impl Gpu for Queue {
     type Buffer<T: Pod> = DeviceBuffer<T>;
 
@@ -46,7 +47,7 @@ unsafe impl Gpu for Queue {
     }
 }
 
-/// Refuses a buffer of another GPU than the queue's.
+/// Refuses a buffer that is not on the queue's GPU.
 fn check_device<T: Pod>(queue: &Queue, buffer: &DeviceBuffer<T>) -> Result<()> {
     let (device, other) = (queue.stream().device(), buffer.stream().device());
     Ok(device.check_same("the buffer", other)?)

@@ -1,4 +1,4 @@
-//! The kernels on the processor, thread by thread.
+//! [`Gpu`] for the emulator, which runs the kernels on the processor, thread by thread.
 
 use cuda_std::emulator::{Buffer, Emulator};
 use cuda_std::{Pod, View, ViewMut};
@@ -7,10 +7,10 @@ use super::{FillValue, Gpu, GpuBuffer};
 use crate::device::Device;
 use crate::error::Result;
 
-/// A launch runs the whole grid before it returns, so that nothing has to wait; but where a GPU would have to, a missing
-/// [`acquire`](Gpu::acquire) or [`release`](Gpu::release) is a fault.
-// SAFETY: `Buffer` has the elements that were asked for, at a multiple of 256 bytes, until it is dropped; launches return when
-// they are done.
+/// A launch runs the whole grid before it returns, so that nothing has to wait. But if a GPU would
+/// have to wait, a missing [`acquire`](Gpu::acquire) or [`release`](Gpu::release) is a fault.
+// SAFETY: `Buffer` has the length asked for, at a multiple of 256 bytes, until it is dropped.
+// Launches return when they are done.
 unsafe impl Gpu for Emulator {
     type Buffer<T: Pod> = Buffer<T>;
 

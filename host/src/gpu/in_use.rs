@@ -1,4 +1,4 @@
-//! Buffers that one queue uses and another one owns.
+//! Buffers that one queue uses and another queue may own.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,16 +7,17 @@ use std::ops::{Deref, DerefMut};
 use cuda_std::Pod;
 
 use super::Gpu;
-use crate::Result;
+use crate::error::Result;
 
-/// A shared buffer that launches use.
+/// A borrowed buffer that launches use.
 pub type Lent<'a, G, T> = InUse<'a, G, T, &'a <G as Gpu>::Buffer<T>>;
 
-/// A buffer that the launches of a queue may use, whichever queue it belongs to. Made by [`Gpu::using`].
+/// A buffer that the launches of a queue may use, whichever queue it belongs to. Made by
+/// [`Gpu::using`].
 ///
-/// Work on the buffer before this was made is done before launches after that; launches before it is dropped are done before
-/// later work on the buffer, and before its memory is freed. It costs two waits in the device's queues, and none if the buffer
-/// is the queue's own.
+/// Launches after this value is made wait for earlier work on the buffer. Later work on the buffer,
+/// and freeing its memory, waits for launches before this value is dropped. Both waits are in the
+/// device's queues. There are none if the buffer belongs to the queue.
 pub struct InUse<'g, G, T, B>
 where
     G: Gpu,
@@ -45,7 +46,7 @@ where
         })
     }
 
-    /// Ends the use, as dropping it does, and says whether that went well.
+    /// Ends the use, as dropping this value does, but returns an error.
     ///
     /// # Errors
     /// A failure after which the device does no more work.
@@ -63,7 +64,8 @@ where
 {
     fn drop(&mut self) {
         if !self.is_released {
-            // Where the wait can't be queued the host has waited; if that failed too, the device does no more work.
+            // If the wait could not be queued, the host has waited. If that failed too, the device
+            // does no more work.
             let _ = self.gpu.release(&*self.buffer);
         }
     }

@@ -1,13 +1,13 @@
-//! What pipelines of kernels run on: memory, and a queue of launches.
+//! What pipelines of kernels run on: memory and a queue of launches.
 //!
 //! A pipeline is written once, for any [`Gpu`]:
 //!
-//! | [`Gpu`] | is |
+//! | implementation | is |
 //! |---|---|
 //! | `cuda::Queue` (feature `cuda`) | a stream of an NVIDIA GPU, with the kernels |
-//! | [`Emulator`](crate::emulator::Emulator) | the same kernels on the processor, thread by thread, and checked |
+//! | [`Emulator`](crate::emulator::Emulator) | the same kernels on the processor, thread by thread, with every access checked |
 //!
-//! [`DeviceLabeler`](crate::DeviceLabeler) labels on one; [`Scanner`] makes prefix sums.
+//! [`DeviceLabeler`](crate::DeviceLabeler) labels on a [`Gpu`]; [`Scanner`] computes prefix sums.
 //!
 //! ```
 //! use trazar::emulator::Emulator;
@@ -48,55 +48,58 @@ pub(crate) use scan::ScanBuffers;
 pub use scan::Scanner;
 pub(crate) use sort::Sorter;
 
-/// Memory, and a queue of launches of the kernels in [`trazar_kernels`]. Clones are the same queue of the same memory.
+/// Memory, and a queue of launches of the kernels in [`trazar_kernels`]. Clones share both.
 ///
-/// Copies and launches are done in the order in which they are made. They may return before the work is done; an error of the
-/// work itself then shows in a later call.
+/// Copies and launches are done in the order of the calls. The calls may return before the work is
+/// done; a later call then returns the work's error.
 ///
 /// # Safety
-/// A buffer has as many elements as were asked for, and its views are all of them. Its memory starts at a multiple of 256 bytes,
-/// stays where it is, and is its own until the work queued before its drop is done.
+/// A buffer has the length that was asked for, and its views cover all of it. Its memory starts at
+/// a multiple of 256 bytes, does not move, and belongs to the buffer alone until the work queued
+/// before its drop is done.
 pub unsafe trait Gpu: Launcher<Error: Into<Error>> + Clone + fmt::Debug {
-    /// `len` elements in its memory.
+    /// An array of elements in its memory.
     type Buffer<T: Pod>: GpuBuffer<T>;
 
-    /// Which device this is.
+    /// The device on which this runs.
     const DEVICE: Device;
 
-    /// What the typed `launch` functions of kernels take: `self`, with the library's errors.
+    /// The launcher that the typed `launch` functions of kernels take. Its errors are the
+    /// library's.
     fn launcher(&self) -> GpuLauncher<'_, Self> {
         GpuLauncher(self)
     }
 
-    /// Allocates `len` elements, whose contents are unspecified.
+    /// Allocates `len` elements with unspecified contents.
     ///
     /// # Errors
-    /// No memory; an earlier kernel's failure.
+    /// Not enough memory; an earlier kernel's failure.
     fn alloc<T: Pod>(&self, len: usize) -> Result<Self::Buffer<T>>;
 
-    /// Allocates `len` elements, all of whose bytes are 0.
+    /// Allocates `len` elements and sets all their bytes to 0.
     ///
     /// # Errors
     /// Those of [`alloc`](Self::alloc).
     fn alloc_zeroed<T: Pod>(&self, len: usize) -> Result<Self::Buffer<T>>;
 
-    /// Allocates a copy of `values`, and waits for it.
+    /// Allocates a copy of `values`. Waits until it is there.
     ///
     /// # Errors
     /// Those of [`alloc`](Self::alloc).
     fn upload<T: Pod>(&self, values: &[T]) -> Result<Self::Buffer<T>>;
 
-    /// Multiprocessors: what grids of blocks that stay are sized by.
+    /// The number of multiprocessors, by which grids of persistent blocks are sized.
     fn multiprocessors(&self) -> u32;
 
-    /// The most shared memory of a block, in bytes, static and dynamic together.
+    /// The largest amount of shared memory per block, in bytes, static and dynamic together.
     fn shared_per_block(&self) -> u32;
 
-    /// Lets the launches that follow use a buffer that may belong to another queue, until the result is dropped. Every launch
-    /// that is given a buffer which was not allocated here comes between the two, on whatever path the function is left.
+    /// Lets the launches that follow use a buffer that may belong to another queue, until the
+    /// result is dropped. A pipeline calls this for every buffer that it has not allocated itself,
+    /// before the first launch that uses the buffer, and keeps the result until after the last one.
     ///
     /// # Errors
-    /// A buffer of another device; an earlier kernel's failure.
+    /// A buffer on another device; an earlier kernel's failure.
     fn using<T, B>(&self, buffer: B) -> Result<InUse<'_, Self, T, B>>
     where
         T: Pod,
@@ -105,22 +108,23 @@ pub unsafe trait Gpu: Launcher<Error: Into<Error>> + Clone + fmt::Debug {
         InUse::new(self, buffer)
     }
 
-    /// Lets the launches that follow wait for the work on `buffer` so far, which may come from another queue.
-    /// [`using`](Self::using) calls it, and [`release`](Self::release) at the end; pipelines call neither.
+    /// Lets the launches that follow wait for the work on `buffer` so far, which may come from
+    /// another queue. [`using`](Self::using) calls this, and [`release`](Self::release) at the end.
+    /// Pipelines call neither.
     ///
     /// # Errors
-    /// A buffer of another device; an earlier kernel's failure.
+    /// A buffer on another device; an earlier kernel's failure.
     fn acquire<T: Pod>(&self, buffer: &Self::Buffer<T>) -> Result<()>;
 
-    /// Lets later work on `buffer`, its drop included, wait for the launches so far. Where that can't be arranged, the host
-    /// waits.
+    /// Lets later work on `buffer`, including its drop, wait for the launches so far. If the wait
+    /// can't be queued, the host waits.
     ///
     /// # Errors
-    /// A buffer of another device; a failure after which the device does no more work.
+    /// A buffer on another device; a failure after which the device does no more work.
     fn release<T: Pod>(&self, buffer: &Self::Buffer<T>) -> Result<()>;
 }
 
-/// Launches kernels on a [`Gpu`]; fails with the library's [`Error`].
+/// Launches kernels on a [`Gpu`], with the library's [`Error`].
 #[derive(Debug)]
 pub struct GpuLauncher<'a, G>(&'a G);
 
@@ -138,12 +142,12 @@ impl<G: Gpu> Launcher for GpuLauncher<'_, G> {
     }
 }
 
-/// Elements in a [`Gpu`]'s memory.
+/// An array of elements in a [`Gpu`]'s memory.
 pub trait GpuBuffer<T: Pod>: fmt::Debug {
-    /// Its number of elements.
+    /// The number of elements.
     fn len(&self) -> usize;
 
-    /// Has it no elements?
+    /// Whether there are no elements.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -154,7 +158,7 @@ pub trait GpuBuffer<T: Pod>: fmt::Debug {
     /// The elements, for a kernel to write.
     fn view_mut(&mut self) -> ViewMut<'_, T>;
 
-    /// The same memory as smaller elements, for a kernel to write: each `T` as one or more of `U`.
+    /// The same memory as smaller elements, for a kernel to write: each `T` as one or more `U`.
     fn view_mut_as<U: Pod>(&mut self) -> ViewMut<'_, U> {
         const {
             assert!(size_of::<U>() > 0 && size_of::<T>().is_multiple_of(size_of::<U>()));
@@ -162,27 +166,27 @@ pub trait GpuBuffer<T: Pod>: fmt::Debug {
         };
         let view = self.view_mut();
         let len = view.len() * (size_of::<T>() / size_of::<U>());
-        // SAFETY: the bytes of `view`, aligned for `U`; the buffer is borrowed mutably as long. Both are plain data, of which
-        // any bytes are a value.
+        // SAFETY: these are the bytes of `view`, aligned for `U`, and the buffer stays mutably
+        // borrowed. `T` and `U` are plain data: all bytes are values.
         unsafe { ViewMut::from_raw_parts(view.as_mut_ptr().cast(), len) }
     }
 
-    /// Copies all elements to `values`, and waits for it.
+    /// Copies all elements to `values`. Waits until that is done.
     ///
     /// # Errors
-    /// Lengths that differ; an earlier kernel's failure.
+    /// Different lengths; an earlier kernel's failure.
     fn read(&self, values: &mut [T]) -> Result<()>;
 
-    /// All elements, in a new vector; waits for it.
+    /// Copies all elements to a new vector. Waits until that is done.
     ///
     /// # Errors
     /// An earlier kernel's failure.
     fn to_vec(&self) -> Result<Vec<T>>;
 
-    /// Copies `values` to all elements, and waits for it.
+    /// Copies `values` to the elements. Waits until that is done.
     ///
     /// # Errors
-    /// Lengths that differ; an earlier kernel's failure.
+    /// Different lengths; an earlier kernel's failure.
     fn write(&mut self, values: &[T]) -> Result<()>;
 
     /// Sets all elements to `value`.

@@ -4,7 +4,7 @@ use cuda_std::{View, ViewMut};
 use trazar_kernels::primitives::scan::{self, ScanState};
 
 use super::{Gpu, GpuBuffer};
-use crate::{Error, Result};
+use crate::error::{Error, Result};
 
 /// The arrays of a [`ScanState`]: 8 bytes for every 6144 elements.
 #[derive(Debug)]
@@ -60,8 +60,8 @@ impl<G: Gpu> Scanner<G> {
         })
     }
 
-    /// Sets `output[i]` to the sum of `input[..i]`, modulo 2³², and [`total`](Self::total) to the sum
-    /// of all elements.
+    /// Sets `output[i]` to the sum of `input[..i]`, modulo 2³², and [`total`](Self::total) to the
+    /// sum of all elements.
     ///
     /// # Errors
     /// [`Error::LengthMismatch`] if an array has not the scanner's length; an earlier kernel's
@@ -78,7 +78,8 @@ impl<G: Gpu> Scanner<G> {
         output.finish()
     }
 
-    /// Replaces `values[i]` by the sum of `values[..i]`, modulo 2³², and sets [`total`](Self::total).
+    /// Replaces `values[i]` by the sum of `values[..i]`, modulo 2³², and sets
+    /// [`total`](Self::total).
     ///
     /// # Errors
     /// Those of [`Scanner::scan`].

@@ -1,4 +1,4 @@
-//! [`BinaryImage`]: one bit a pixel.
+//! [`BinaryImage`]: one bit per pixel.
 
 pub(crate) mod gpu;
 
@@ -8,14 +8,14 @@ use crate::memory::zeroed_vec;
 /// The number of pixels in a word of a [`BinaryImage`]'s rows.
 pub const WORD_BITS: usize = 64;
 
-/// A binary image: foreground (1) and background (0), one bit a pixel.
+/// A binary image: foreground (1) and background (0), one bit per pixel.
 ///
-/// Pixels are addressed by `(x, y)`, x to the right and y down, both from 0. Each row starts at
-/// a word of its own: pixel `(x, y)` is bit `x % 64` (0 = least significant) of word `x / 64` of
-/// row `y`. The bits past the width, in the last word of a row, are always 0.
+/// A pixel's coordinates are `(x, y)`: x to the right and y down, both from 0. Each row starts with
+/// a new word: pixel `(x, y)` is bit `x % 64` (0 is the least significant) of word `x / 64` of row
+/// `y`. The bits past the width, in the last word of a row, are always 0.
 ///
-/// Everything that reads an image behaves as if it stood on an endless background, so
-/// foreground on the frame has a border there like anywhere else.
+/// Beyond the image's frame there is background. So foreground at the frame has a border there, as
+/// it has elsewhere.
 ///
 /// ```
 /// use trazar::BinaryImage;
@@ -39,16 +39,16 @@ pub struct BinaryImage {
     words: Vec<u64>,
 }
 
-/// The largest width and height: coordinates of points, one past the last pixel included, are
-/// `i32`.
+/// The largest width and height. Coordinates of points are `i32`, and may be one past the last
+/// pixel.
 pub const MAX_SIDE: u32 = i32::MAX as u32 - 1;
 
 impl BinaryImage {
     /// An image of background.
     ///
     /// # Errors
-    /// [`Error::EmptyImage`] if a side is 0, [`Error::ImageTooLarge`] past [`MAX_SIDE`], and
-    /// [`Error::OutOfMemory`].
+    /// [`Error::EmptyImage`] if a side is 0, [`Error::ImageTooLarge`] if one is larger than
+    /// [`MAX_SIDE`], and [`Error::OutOfMemory`].
     pub fn new(width: u32, height: u32) -> Result<Self> {
         check_size(width.into(), height.into())?;
         let words = (width as usize).div_ceil(WORD_BITS) * height as usize;
@@ -59,7 +59,7 @@ impl BinaryImage {
         })
     }
 
-    /// Thresholds an image of one value a pixel, row by row without padding: foreground is
+    /// Thresholds an image of one value per pixel, row by row without padding. Foreground is
     /// `value > threshold`.
     ///
     /// ```
@@ -72,7 +72,7 @@ impl BinaryImage {
     /// ```
     ///
     /// # Errors
-    /// As [`BinaryImage::new`]; [`Error::SizeMismatch`] if there are not `width × height`
+    /// Those of [`BinaryImage::new`]; [`Error::SizeMismatch`] if there are not `width × height`
     /// values; [`Error::NotANumber`] if one of them is NaN.
     pub fn from_values<T: Sample>(
         width: u32,
@@ -88,10 +88,11 @@ impl BinaryImage {
         Ok(image)
     }
 
-    /// Thresholds one row into place, for callers that read an image row by row.
+    /// Replaces row `y` by thresholded values, for callers that read an image row by row.
     ///
     /// # Errors
-    /// [`Error::SizeMismatch`] if the row does not hold `width` values; [`Error::NotANumber`].
+    /// [`Error::SizeMismatch`] if there are not `width` values; [`Error::NotANumber`] if one of
+    /// them is NaN.
     ///
     /// # Panics
     /// If `y` is not below the height.
@@ -112,11 +113,10 @@ impl BinaryImage {
         Ok(())
     }
 
-    /// Takes words that are already packed as [`BinaryImage`] describes; bits past the width
-    /// are cleared.
+    /// Takes words that are packed as [`BinaryImage`] describes. Bits past the width are cleared.
     ///
     /// # Errors
-    /// As [`BinaryImage::new`]; [`Error::SizeMismatch`] if there are not
+    /// Those of [`BinaryImage::new`]; [`Error::SizeMismatch`] if there are not
     /// `ceil(width / 64) × height` words.
     pub fn from_words(width: u32, height: u32, words: Vec<u64>) -> Result<Self> {
         check_size(width.into(), height.into())?;
@@ -137,10 +137,10 @@ impl BinaryImage {
         Ok(image)
     }
 
-    /// Asks `foreground(x, y)` for each pixel, in raster order.
+    /// Calls `foreground(x, y)` for each pixel, in raster order.
     ///
     /// # Errors
-    /// As [`BinaryImage::new`].
+    /// Those of [`BinaryImage::new`].
     pub fn from_fn(
         width: u32,
         height: u32,
@@ -157,14 +157,14 @@ impl BinaryImage {
         Ok(image)
     }
 
-    /// Reads a drawing, one line a row: `#` (or `1`, `@`, `x`) is foreground; `.` (or `0`, `-`,
-    /// `_`) is background. White space around lines, and empty lines, do not count.
+    /// Reads a drawing with one line per row: `#` (or `1`, `@`, `x`) is foreground; `.` (or `0`,
+    /// `-`, `_`) is background. Empty lines and white space around lines are ignored.
     ///
     /// For tests and documentation.
     ///
     /// # Errors
-    /// As [`BinaryImage::new`]; [`Error::InvalidOption`] names a character or a line that does
-    /// not fit.
+    /// Those of [`BinaryImage::new`]; [`Error::InvalidOption`] for another character, or for lines
+    /// of different lengths.
     pub fn from_art(art: &str) -> Result<Self> {
         let rows: Vec<&str> = art
             .lines()
@@ -196,19 +196,19 @@ impl BinaryImage {
         Ok(image)
     }
 
-    /// Thresholds an 8-bit grey image: foreground is `value > threshold`.
+    /// Thresholds an 8-bit grey image. Foreground is `value > threshold`.
     ///
     /// # Errors
-    /// As [`BinaryImage::new`].
+    /// Those of [`BinaryImage::new`].
     #[cfg(feature = "formats")]
     pub fn from_luma8(image: &image::GrayImage, threshold: u8) -> Result<Self> {
         Self::from_values(image.width(), image.height(), image.as_raw(), threshold)
     }
 
-    /// Thresholds a 16-bit grey image: foreground is `value > threshold`.
+    /// Thresholds a 16-bit grey image. Foreground is `value > threshold`.
     ///
     /// # Errors
-    /// As [`BinaryImage::new`].
+    /// Those of [`BinaryImage::new`].
     #[cfg(feature = "formats")]
     pub fn from_luma16(
         image: &image::ImageBuffer<image::Luma<u16>, Vec<u16>>,
@@ -232,7 +232,7 @@ impl BinaryImage {
         u64::from(self.width) * u64::from(self.height)
     }
 
-    /// The number of words in a row.
+    /// The number of words per row.
     pub fn words_per_row(&self) -> usize {
         (self.width as usize).div_ceil(WORD_BITS)
     }
@@ -246,18 +246,18 @@ impl BinaryImage {
         &self.words[y as usize * n..][..n]
     }
 
-    /// The words of row `y`, to change. Bits past the width must stay 0, so this is not public.
+    /// The words of row `y`, mutable. Not public, because bits past the width must stay 0.
     pub(crate) fn row_mut(&mut self, y: u32) -> &mut [u64] {
         let n = self.words_per_row();
         &mut self.words[y as usize * n..][..n]
     }
 
-    /// All rows' words, one row after the other.
+    /// The words of all rows, one row after the other.
     pub fn words(&self) -> &[u64] {
         &self.words
     }
 
-    /// Whether `(x, y)` is foreground; outside the image nothing is.
+    /// Whether `(x, y)` is foreground. There is none outside the image.
     pub fn get(&self, x: u32, y: u32) -> bool {
         x < self.width && y < self.height && {
             let word = self.row(y)[x as usize / WORD_BITS];
@@ -265,7 +265,7 @@ impl BinaryImage {
         }
     }
 
-    /// Makes `(x, y)` foreground or background.
+    /// Sets `(x, y)` to foreground or background.
     ///
     /// # Panics
     /// If the pixel is outside the image.
@@ -290,7 +290,7 @@ impl BinaryImage {
         self.words.iter().map(|w| u64::from(w.count_ones())).sum()
     }
 
-    /// Swaps foreground and background.
+    /// Exchanges foreground and background.
     pub fn invert(&mut self) {
         let n = self.words_per_row();
         let past = self.width as usize % WORD_BITS;
@@ -327,7 +327,7 @@ impl std::fmt::Debug for BinaryImage {
     }
 }
 
-/// Refuses sizes that no image can have.
+/// Refuses the size of an image that is empty or too large.
 pub(crate) fn check_size(width: u64, height: u64) -> Result<()> {
     if width == 0 || height == 0 {
         return Err(Error::EmptyImage { width, height });
@@ -342,7 +342,7 @@ pub(crate) fn check_size(width: u64, height: u64) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a buffer that does not hold what an image of this size needs.
+/// Refuses a buffer without the number of values that an image of this size needs.
 pub(crate) fn check_count(
     width: u32,
     height: u32,
@@ -363,11 +363,11 @@ pub(crate) fn check_count(
     })
 }
 
-/// The values a pixel can have before it is thresholded.
+/// A type of pixel values that can be thresholded.
 pub trait Sample: Copy + PartialOrd + sealed::Sealed {
-    /// Whether the type has values that compare to nothing.
+    /// Whether the type has values that are not a number (NaN).
     const MAY_BE_NAN: bool;
-    /// Whether this is such a value.
+    /// Whether this value is not a number.
     fn is_nan(self) -> bool;
 }
 
@@ -399,9 +399,9 @@ samples! {
 
 /// Packs up to 64 values into a word.
 fn pack_word<T: Sample>(values: &[T], threshold: T) -> u64 {
-    // First one byte a pixel, which the compiler turns into vector compares; then the eight
-    // bytes of a group into eight bits by one multiplication: byte i, worth 2^(8 i), times
-    // 2^(56 - 7 i) lands on bit 56 + i, and no two products overlap.
+    // First one byte per pixel, for which the compiler uses vector comparisons. Then one
+    // multiplication turns each eight bytes into eight bits: byte i, at bit 8 i, times 2^(56 - 7 i)
+    // lands on bit 56 + i, and no two products overlap.
     const GATHER: u64 = 0x0102_0408_1020_4080;
     let mut bytes = [0u8; WORD_BITS];
     for (byte, &value) in bytes.iter_mut().zip(values) {

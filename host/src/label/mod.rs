@@ -17,22 +17,23 @@ use crate::device::Device;
 use crate::error::Result;
 use crate::geometry::BoundingBox;
 
-/// The ways to label. All give the same result.
+/// The algorithms that label. All give the same result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LabelAlgorithm {
     /// Union-find over runs, row after row, on one thread.
     Sequential,
-    /// Union-find over runs in strips of rows on all cores, then joined along their seams.
+    /// Union-find over runs in strips of rows, on all cores; then the strips are joined along their
+    /// seams.
     Parallel,
-    /// By kernels: union-find over runs in tiles, then along the tiles' borders.
+    /// By kernels: union-find over runs in tiles; then the tiles are joined along their borders.
     Tiles,
-    /// By kernels: union-find over pixels, one thread a pixel.
+    /// By kernels: union-find over pixels, one thread per pixel.
     Direct,
 }
 
 impl LabelAlgorithm {
-    /// The algorithm's name, as the command takes it.
+    /// The algorithm's name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sequential => "sequential",
@@ -58,37 +59,37 @@ impl LabelAlgorithm {
         }
     }
 
-    /// Refuses a device that does not run it.
+    /// Refuses a device that does not run the algorithm.
     pub(crate) fn check_runs_on(self, device: Device) -> Result<()> {
         let others: Vec<_> = Self::on(device).iter().map(|a| a.name()).collect();
         device.check_runs("labelling", self.name(), self.devices(), &others)
     }
 }
 
-/// What to label and how.
+/// How to label.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LabelOptions {
-    /// What joins pixels.
+    /// Which neighbouring pixels belong together.
     pub connectivity: Connectivity,
     /// Whether to compute each component's area, bounding box and centroid.
     pub statistics: bool,
-    /// How to compute it; `None` leaves the choice to the engine.
+    /// The algorithm; `None` leaves the choice to the engine.
     pub algorithm: Option<LabelAlgorithm>,
 }
 
-/// One component's measures.
+/// The measures of one component.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Component {
     /// The number of its pixels.
     pub area: u64,
-    /// The box around its pixels; a single pixel's corners are that pixel.
+    /// The smallest box around its pixels. Both corners are pixels of the box.
     pub bounding_box: BoundingBox,
     /// The mean of its pixels' coordinates.
     pub centroid: DVec2,
 }
 
-/// A label for each pixel: 0 for background, 1, 2, … for the components in raster order of
-/// their first pixels (as `scipy.ndimage.label` numbers them).
+/// One label per pixel: 0 for background, 1, 2, … for the components in raster order of their first
+/// pixels, as `scipy.ndimage.label` numbers them.
 ///
 /// ```
 /// use trazar::{BinaryImage, Connectivity, Engine, LabelOptions};
@@ -137,12 +138,12 @@ impl Labels {
         self.count
     }
 
-    /// The labels, row by row.
+    /// The labels, row by row, without padding.
     pub fn as_slice(&self) -> &[u32] {
         &self.labels
     }
 
-    /// The labels, row by row, to keep.
+    /// The labels, row by row, as a vector.
     pub fn into_vec(self) -> Vec<u32> {
         self.labels
     }
@@ -156,8 +157,8 @@ impl Labels {
         }
     }
 
-    /// The components' measures, label 1 first; `None` unless
-    /// [`statistics`](LabelOptions::statistics) were asked for.
+    /// The measures of the components: element `i` is label `i + 1`. `None` without the option
+    /// [`statistics`](LabelOptions::statistics).
     pub fn components(&self) -> Option<&[Component]> {
         self.components.as_deref()
     }

@@ -136,8 +136,8 @@ pub unsafe fn direct_join(
 ///
 /// # Safety
 ///
-/// As for [`direct_join`](fn@direct_join), which has run. `roots` has the image's words as halves of
-/// 32 bits, `2 * row_words * height` elements; nothing else uses it meanwhile.
+/// As for [`direct_join`](fn@direct_join), which has run. `roots` has the image's words as halves
+/// of 32 bits, `2 * row_words * height` elements; nothing else uses it meanwhile.
 #[kernel(block = BLOCK)]
 pub unsafe fn direct_flatten(
     image: BitImage<'_>,

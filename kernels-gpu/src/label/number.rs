@@ -1,10 +1,10 @@
 //! Numbers components 1, 2, … by the bits of their roots.
 //!
-//! A chunk is 256 words in raster order, which one block counts. The number of a root is 1, plus the
-//! roots in the chunks before its own, plus those in the words before its own in the chunk, plus
-//! those before it in its word. The sums over chunks are a [`scan`] of their counts. Counting and
-//! looking back in one pass was measured and takes longer: the time in which blocks find their roots
-//! varies, and all later blocks wait for the slowest.
+//! A chunk is 256 words in raster order, which one block counts. The number of a root is 1, plus
+//! the roots in the chunks before its own, plus those in the words before its own in the chunk,
+//! plus those before it in its word. The sums over chunks are a [`scan`] of their counts. Counting
+//! and looking back in one pass was measured and takes longer: the time in which blocks find their
+//! roots varies, and all later blocks wait for the slowest.
 //!
 //! | | |
 //! | --- | --- |

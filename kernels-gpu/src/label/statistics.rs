@@ -107,8 +107,8 @@ impl Tally {
 /// # Safety
 ///
 /// `labels` has one element per pixel of `image`, none larger than the length of the arrays of
-/// `measures`, which have the values that they start as. Nothing else uses `measures` meanwhile. The
-/// launch has [`threads`] threads.
+/// `measures`, which have the values that they start as. Nothing else uses `measures` meanwhile.
+/// The launch has [`threads`] threads.
 #[kernel(block = BLOCK)]
 pub unsafe fn measure(image: BitImage<'_>, labels: View<'_, u32>, measures: ComponentMeasures<'_>) {
     let BitImage {

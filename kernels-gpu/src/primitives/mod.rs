@@ -15,7 +15,8 @@ pub mod sort;
 pub mod union_find;
 pub mod warp;
 
-/// `a / by`, and 0 for a divisor of 0, which no kernel is launched with: the compiler need not provide for a panic.
+/// `a / by`, or 0 for a divisor of 0, so that the compiler emits no panic. No kernel is launched
+/// with such a divisor.
 #[inline(always)]
 pub(crate) const fn quotient(a: u32, by: u32) -> u32 {
     match a.checked_div(by) {

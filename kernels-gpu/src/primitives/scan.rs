@@ -1,8 +1,8 @@
 //! Exclusive prefix sum of `u32`, in one pass over memory.
 //!
-//! `output[i]` is the sum of `input[0..i]` modulo 2³². Every tile of 6144 elements is read once. Its
-//! sum is published as soon as it is known. The tile is written once the sums of all tiles before it
-//! are published.
+//! `output[i]` is the sum of `input[0..i]` modulo 2³². Every tile of 6144 elements is read once.
+//! Its sum is published as soon as it is known. The tile is written once the sums of all tiles
+//! before it are published.
 //!
 //! | | |
 //! | --- | --- |
@@ -23,16 +23,16 @@
 //! | `current` | three rounds ago | it is scanned, raised by the sum of all tiles before it, and stored |
 //!
 //! A block knows the sum of its previous tile and of all tiles before that one. It adds the sums of
-//! the tiles between its previous tile and the current one, about as many as there are blocks.
-//! Warp 0 reads them, 288 at a time, while the other warps scan. They were published a round ago, so
+//! the tiles between its previous tile and the current one, about as many as there are blocks. Warp
+//! 0 reads them, 288 at a time, while the other warps scan. They were published a round ago, so
 //! that warp 0 seldom waits, and while it waits, `far` is being loaded. No tile waits for another
 //! tile's *prefix*, in contrast to a scan with decoupled look-back, where the prefix travels from
-//! tile to tile (Duane Merrill and Michael Garland, "Single-pass Parallel Prefix Scan with Decoupled
-//! Look-back", NVIDIA Technical Report NVR-2016-002, 2016).
+//! tile to tile (Duane Merrill and Michael Garland, "Single-pass Parallel Prefix Scan with
+//! Decoupled Look-back", NVIDIA Technical Report NVR-2016-002, 2016).
 //!
-//! A warp holds six rows of 128 elements, 16 bytes per lane and row. Lane `l` holds elements `4l` to
-//! `4l + 3` of each row. So the scan of a row is a scan of the lanes' sums, five shuffles, without a
-//! transposition.
+//! A warp holds six rows of 128 elements, 16 bytes per lane and row. Lane `l` holds elements `4l`
+//! to `4l + 3` of each row. So the scan of a row is a scan of the lanes' sums, five shuffles,
+//! without a transposition.
 //!
 //! No block waits for a block that has not started. Consider the block with the smallest `current`:
 //! each tile before it was taken by a block that has published the tile's sum already, because
@@ -41,8 +41,8 @@
 //! A tile's status is one 64-bit word, state and value together. One relaxed store publishes both,
 //! and no fence is needed.
 //!
-//! On an H200, the scan moves 3.95 TB/s on 2²⁸ elements, 93 % of a device-to-device copy in the same
-//! run. `docs/performance.md` says what bounds it and what was tried.
+//! On an H200, the scan moves 3.95 TB/s on 2²⁸ elements, 93 % of a device-to-device copy in the
+//! same run. `docs/performance.md` says what bounds it and what was tried.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
@@ -250,9 +250,9 @@ fn sum_of_tiles(status: View<'_, u64>, first: u32, end: u32, lane: u32) -> u32 {
         let tile = |i: u32| at + lane + i * WARP_SIZE;
         let mut words = [UNKNOWN; WINDOW as usize];
         loop {
-            // All loads of a round are issued before the first result is needed, because a load from
-            // the L2 cache takes longer than issuing them all. (In a loop, LLVM would keep the array
-            // in memory.)
+            // All loads of a round are issued before the first result is needed, because a load
+            // from the L2 cache takes longer than issuing them all. (In a loop, LLVM would keep the
+            // array in memory.)
             words = [
                 read(words[0], tile(0)),
                 read(words[1], tile(1)),

@@ -1,30 +1,32 @@
-//! Stable sorting of pairs by a 32-bit key: one pass for each 8 bits, from the lowest.
+//! Stable sort of pairs by a 32-bit key: one pass per digit of 8 bits, from the lowest.
 //!
-//! | kernel | does | reads, writes |
-//! | --- | --- | --- |
-//! | [`count_digits`](fn@count_digits) | counts each digit in each tile | 4 bytes a pair; 1 KB a tile |
-//! | [`scatter`](fn@scatter) | moves the pairs | 8 bytes a pair and 1 KB a tile; 8 bytes a pair |
+//! | kernel | does | reads | writes |
+//! | --- | --- | --- | --- |
+//! | [`count_digits`](fn@count_digits) | counts each digit in each tile | 4 bytes per pair | 1 KiB per tile |
+//! | [`scatter`](fn@scatter) | moves the pairs | 8 bytes per pair, 1 KiB per tile | 8 bytes per pair |
 //!
-//! Between the two, a scan of the counts, which stand by digit and then by tile, says where each tile's pairs of a digit
-//! go. Both have [`tiles`]`(n)` blocks of 256 threads.
+//! The counts are ordered by digit and then by tile, so that their scan, between the two kernels,
+//! is the place of each tile's first pair of each digit. Both kernels have [`tiles`]`(n)` blocks.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 /// Bits of a digit.
 pub const DIGIT_BITS: u32 = 8;
-/// Values of a digit: one for each thread of a block.
+/// Values of a digit.
 const DIGITS: u32 = 1 << DIGIT_BITS;
-/// Warps of a block.
-const WARPS: u32 = DIGITS / WARP_SIZE;
-/// Pairs of a lane.
+/// Threads per block: one per value of a digit.
+const BLOCK: u32 = DIGITS;
+/// Warps per block.
+const WARPS: u32 = BLOCK / WARP_SIZE;
+/// Pairs per lane.
 const ROUNDS: u32 = 8;
-/// Pairs of a warp.
+/// Pairs per warp.
 const WARP_PAIRS: u32 = ROUNDS * WARP_SIZE;
-/// Pairs of a tile.
+/// Pairs per tile.
 pub const TILE: u32 = WARPS * WARP_PAIRS;
 
-/// Tiles of `n` pairs.
+/// The number of tiles of `n` pairs.
 #[must_use]
 pub const fn tiles(n: u32) -> u32 {
     n.div_ceil(TILE)
@@ -36,7 +38,7 @@ pub const fn counts_len(n: u32) -> u32 {
     tiles(n) * DIGITS
 }
 
-/// Passes that sort keys up to `largest`.
+/// The number of passes that sort keys up to `largest`.
 #[must_use]
 pub const fn passes(largest: u32) -> u32 {
     (u32::BITS - largest.leading_zeros()).div_ceil(DIGIT_BITS)
@@ -52,9 +54,9 @@ const fn digit(key: u32, shift: u32) -> u32 {
 ///
 /// # Safety
 ///
-/// `keys` has `n` elements, `counts` has [`counts_len`]`(n)`; nothing else uses `counts` meanwhile; `shift` is below 32; the
-/// launch has [`tiles`]`(n)` blocks.
-#[kernel(block = 256)]
+/// `keys` has `n` elements, `counts` has [`counts_len`]`(n)`. Nothing else uses `counts` meanwhile.
+/// `shift` is below 32. The launch has [`tiles`]`(n)` blocks.
+#[kernel(block = BLOCK)]
 pub unsafe fn count_digits(keys: View<'_, u32>, counts: ViewMut<'_, u32>, n: u32, shift: u32) {
     let sums = shared_array![u32; DIGITS as usize];
     let t = thread::thread_idx_x();
@@ -75,14 +77,14 @@ pub unsafe fn count_digits(keys: View<'_, u32>, counts: ViewMut<'_, u32>, n: u32
     counts.st(t * thread::grid_dim_x() + tile, sums.ld(t));
 }
 
-/// Moves each pair to its place by one digit. Pairs of one digit keep their order.
+/// Moves each pair to its place by one digit. Pairs with the same digit keep their order.
 ///
 /// # Safety
 ///
-/// `keys` and `values` have `n` elements, as have `new_keys` and `new_values`, which nothing else uses meanwhile; `places` is
-/// the scan of what [`count_digits`](fn@count_digits) gave for these keys and this `shift`; the launch has
-/// [`tiles`]`(n)` blocks.
-#[kernel(block = 256)]
+/// `keys`, `values`, `new_keys` and `new_values` have `n` elements; nothing else uses the latter
+/// two meanwhile. `places` is the scan of the counts of [`count_digits`](fn@count_digits) for these
+/// keys and this `shift`. The launch has [`tiles`]`(n)` blocks.
+#[kernel(block = BLOCK)]
 pub unsafe fn scatter(
     keys: View<'_, u32>,
     values: View<'_, u32>,
@@ -92,7 +94,7 @@ pub unsafe fn scatter(
     n: u32,
     shift: u32,
 ) {
-    // For each warp and digit: how many pairs the warp has; then, where its next pair goes.
+    // Per warp and digit: the number of the warp's pairs, and later the place of its next pair.
     let warps = shared_array![u32; (WARPS * DIGITS) as usize];
     let t = thread::thread_idx_x();
     let (warp, lane) = (t / WARP_SIZE, t % WARP_SIZE);
@@ -127,7 +129,7 @@ pub unsafe fn scatter(
     while round < ROUNDS {
         let i = first + round * WARP_SIZE;
         let key = if i < n { keys.ldg(i) } else { 0 };
-        // Lanes past the end are no one's peers.
+        // Lanes past the end have a digit of their own.
         let own = if i < n { digit(key, shift) } else { DIGITS };
         let peers = warp::warp_match_any_32(FULL_MASK, own);
         // planted: sort-order

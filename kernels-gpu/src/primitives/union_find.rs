@@ -1,21 +1,26 @@
 //! Parallel union-find on an array of parents.
 //!
-//! `parents[i] <= i` always; a root is its own parent. A set's root is therefore its smallest element, whatever the
-//! order in which threads join. Roots are hooked with an atomic minimum: if the element was no root any more, what it
-//! pointed at is joined next, so that no link is ever lost.
+//! `parents[i] <= i` always holds, and a root is its own parent. So the root of a set is its
+//! smallest element, whatever the order in which threads join sets. A root is hooked to a smaller
+//! element by an atomic minimum. If the element was not a root any more, its parent is joined next,
+//! so that no link is lost.
 //!
-//! Paths are shortened by an atomic minimum too: a plain store could undo another thread's hook. What it replaces, the
-//! link from `i` to `q`, is not needed: `q` is the parent `p` that was read, or replaced it. If a hook did that, its thread
-//! goes on to join `p` and `q`; if a shortening did, `q` is an ancestor of `p`. Either way `q` stays, or comes to be,
-//! in one set with `p`, and so with the grandparent, by links of elements below `i`.
+//! Paths are shortened by an atomic minimum too, because a plain store could undo another thread's
+//! hook. The minimum replaces the link from `i` to an element `q` by a link to the grandparent.
+//! That link may go, because `q` and the parent `p`, which was read, are or will be in one set by
+//! links of elements below `i`:
+//!
+//! - `q` is `p`;
+//! - or a hook has replaced `p` by `q`, and its thread goes on to join `p` and `q`;
+//! - or another shortening has replaced `p` by `q`, and `q` is an ancestor of `p`.
 
 use cuda_std::prelude::*;
 
 /// An array of parents.
 pub trait Parents: Copy {
-    /// The parent of `i`, now.
+    /// The current parent of `i`.
     fn parent(self, i: u32) -> u32;
-    /// Lowers the parent of `i` to `to`, and returns what it was.
+    /// Sets the parent of `i` to `to` if that is smaller, and returns the parent before.
     fn lower(self, i: u32, to: u32) -> u32;
 }
 
@@ -59,7 +64,8 @@ pub fn find(parents: impl Parents, i: u32) -> u32 {
     }
 }
 
-/// The root of the set of `i`; on the way, every second element is pointed at its grandparent.
+/// The root of the set of `i`. On the path to it, every second element gets its grandparent as
+/// parent.
 #[inline(always)]
 pub fn find_and_shorten(parents: impl Parents, i: u32) -> u32 {
     let mut at = i;
@@ -77,7 +83,7 @@ pub fn find_and_shorten(parents: impl Parents, i: u32) -> u32 {
     }
 }
 
-/// Makes the sets of `a` and `b` one.
+/// Joins the sets of `a` and `b`.
 #[inline(always)]
 pub fn union(parents: impl Parents, a: u32, b: u32) {
     let (mut a, mut b) = (a, b);
@@ -93,7 +99,7 @@ pub fn union(parents: impl Parents, a: u32, b: u32) {
         if old == high {
             return;
         }
-        // Someone else hooked `high` first: join what it was hooked to.
+        // Another thread hooked `high` first: join the element that it was hooked to.
         // planted: union-retry
         (a, b) = (old, low);
     }

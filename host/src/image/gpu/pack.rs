@@ -42,8 +42,8 @@ impl<G: Gpu> DeviceImage<G> {
     /// # Errors
     /// Those of [`BinaryImage::from_values`](crate::BinaryImage::from_values);
     /// [`Error::ImageTooLarge`] for more than 2³² - 1 pixels, [`Error::InvalidOption`] for a pitch
-    /// below the width, [`Error::SizeMismatch`] for fewer than `pitch * (height - 1) + width` bytes;
-    /// `Error::Cuda`, [`Error::Emulator`].
+    /// below the width, [`Error::SizeMismatch`] for fewer than `pitch * (height - 1) + width`
+    /// bytes; `Error::Cuda`, [`Error::Emulator`].
     ///
     /// # Safety
     /// Until the work queued on `gpu` so far is done, the bytes exist and nothing writes them.

@@ -1,22 +1,22 @@
-//! Provisional labels and which of them are one component: a union-find forest.
+//! Which provisional labels belong to one component: a union-find forest.
 
 use crate::error::{Error, Result};
 use crate::memory::reserve;
 
-/// Trees of provisional labels, one tree for each component so far.
+/// Trees of provisional labels: one tree per component, as far as is known yet.
 ///
-/// A label's parent is never larger than the label, and a root is its own parent. So a tree's
-/// root is its smallest label: the first in raster order, where labels are made in that order.
+/// A label's parent is never larger than the label, and a root is its own parent. So the root of a
+/// tree is its smallest label. If labels are planted in raster order, that is the first one.
 ///
-/// Labels count from 1; 4 bytes each.
+/// Labels start at 1 and take 4 bytes each.
 pub(super) struct Forest {
-    /// The parent of label `i` at `i`; element 0 stands for background.
+    /// Element `i` is the parent of label `i`; element 0 stands for background.
     parent: Vec<u32>,
     limit: u32,
 }
 
 impl Forest {
-    /// An empty forest that takes `limit` labels.
+    /// An empty forest for at most `limit` labels.
     pub(super) fn new(limit: u32) -> Result<Self> {
         let mut parent = Vec::new();
         reserve(&mut parent, 1, "provisional labels")?;
@@ -24,12 +24,12 @@ impl Forest {
         Ok(Self { parent, limit })
     }
 
-    /// Makes room for `additional` more labels, so that [`plant`](Self::plant) finds it.
+    /// Makes room for `additional` more labels, which [`plant`](Self::plant) relies on.
     pub(super) fn reserve(&mut self, additional: usize) -> Result<()> {
         reserve(&mut self.parent, additional, "provisional labels")
     }
 
-    /// A new label, a tree of its own.
+    /// Adds a new label, as a tree of its own.
     #[inline]
     pub(super) fn plant(&mut self) -> Result<u32> {
         let label = self.parent.len() as u32;
@@ -51,14 +51,14 @@ impl Forest {
             if parent == label {
                 return label;
             }
-            // Halve the path: each label on it skips its parent.
+            // Halve the path: each label's new parent is its grandparent.
             let grandparent = self.parent[parent as usize];
             self.parent[label as usize] = grandparent;
             label = grandparent;
         }
     }
 
-    /// Makes one tree of two, and returns its root.
+    /// Joins the trees of `a` and `b`, and returns the root.
     #[inline]
     pub(super) fn join(&mut self, a: u32, b: u32) -> u32 {
         if a == b {
@@ -70,16 +70,18 @@ impl Forest {
         low
     }
 
-    /// Numbers the trees 1, 2, … in the order of their roots, but for those whose root has a
-    /// number `elsewhere`: the number of each label's tree, by label (0 for background), and
-    /// how many trees were numbered here.
+    /// Numbers the trees 1, 2, … in the order of their roots, except those to whose root
+    /// `elsewhere` gives a number.
+    ///
+    /// Returns the number of each label's tree, by label (0 for background), and the number of
+    /// trees that were numbered here.
     pub(super) fn number(self, mut elsewhere: impl FnMut(u32) -> Option<u32>) -> (Vec<u32>, u32) {
         let mut number = self.parent;
         let mut count = 0;
         for label in 1..number.len() {
             let parent = number[label] as usize;
             number[label] = if parent != label {
-                // Parents come first: theirs is a number already.
+                // The parent comes first, so its element is a number already.
                 number[parent]
             } else if let Some(number) = elsewhere(label as u32) {
                 number

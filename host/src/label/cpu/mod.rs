@@ -3,7 +3,7 @@
 //! | stage | file |
 //! |---|---|
 //! | runs of foreground in rows of bits, and which of them touch | `runs.rs` |
-//! | which provisional labels are one component: union-find | `forest.rs` |
+//! | which provisional labels belong to one component: union-find | `forest.rs` |
 //! | the two passes over a strip of rows: assign, fill | `strip.rs` |
 //! | the whole image on one thread | `sequential.rs` |
 //! | on all cores, in strips joined at their seams | `parallel.rs` |

@@ -1,4 +1,4 @@
-//! What labelling is compared with: a flood fill, pixel by pixel, and images to compare on.
+//! The oracle of the labelling tests: a flood fill, pixel by pixel, and images for the tests.
 
 use glam::{DVec2, IVec2};
 use proptest::prelude::*;
@@ -78,7 +78,7 @@ fn measure(pixels: &[(u32, u32)]) -> Component {
     }
 }
 
-/// Random images: noise of any density, as it is or with each pixel enlarged, and rows repeated.
+/// Random images: noise of any density, unchanged or with columns and rows repeated.
 pub(super) fn images() -> impl Strategy<Value = BinaryImage> {
     let width = prop_oneof![
         2 => 1u32..12,
@@ -98,7 +98,7 @@ pub(super) fn images() -> impl Strategy<Value = BinaryImage> {
     )
 }
 
-/// Every pattern at sizes around whole words, and rows and columns of one pixel.
+/// Every pattern at sizes around multiples of a word, and in single rows and columns.
 pub(super) fn patterns() -> Vec<(BinaryImage, String)> {
     let mut images = Vec::new();
     let sizes = [

@@ -1,17 +1,17 @@
 //! Label on all cores.
 //!
-//! 1. Cut the image into strips of rows, and assign provisional labels in each as
-//!    [`sequential`](super::sequential) does, each with a forest of its own.
-//! 2. Seams: where runs touch across the edge of two strips, join their trees, in a small forest
-//!    over the trees that reach a seam.
-//! 3. Number each strip's trees, but for those that belong to a tree of a strip above; a prefix
-//!    sum over the strips makes the numbers follow each other.
+//! 1. Cut the image into strips of rows. Assign provisional labels in each strip as
+//!    [`sequential`](super::sequential) does, with one forest per strip.
+//! 2. Where runs touch across the seam of two strips, join their trees. A small forest holds the
+//!    trees that reach a seam.
+//! 3. Number the trees of each strip, except those that belong to a tree of a strip above. A prefix
+//!    sum over the strips makes the numbers consecutive.
 //! 4. Fill each strip.
 //!
-//! A component's first pixel lies in the uppermost of its strips, and trees are ordered there by
-//! their first pixels: so the numbers are those of one pass over the whole image.
+//! A component's first pixel lies in the uppermost of its strips, where trees are ordered by their
+//! first pixels. So the numbers are those of one pass over the whole image.
 //!
-//! Memory: as on one thread, and 8 bytes for each pair of runs that touch across a seam.
+//! Memory: that of one thread, and 8 bytes per pair of runs that touch across a seam.
 
 use rayon::prelude::*;
 
@@ -19,16 +19,16 @@ use super::forest::Forest;
 use super::runs::{Word, places, touching};
 use super::statistics;
 use super::strip::{Meter, Strip, background};
-use crate::error::Error;
+use crate::error::{Error, Result};
+use crate::image::BinaryImage;
 use crate::label::{Connectivity, LabelOptions, Labels};
 use crate::memory::reserve;
 use crate::progress::Progress;
-use crate::{BinaryImage, Result};
 
-/// Strips for each thread: enough for the threads to end together.
+/// Strips per thread: enough that the threads end at about the same time.
 const STRIPS_PER_THREAD: usize = 4;
 
-/// Fewer rows than this are not worth a seam.
+/// The smallest strip. With fewer rows, joining the seam takes too large a share of the time.
 const LEAST_ROWS: u32 = 32;
 
 /// Labels the components of `image`.
@@ -42,10 +42,10 @@ pub(super) fn label(
     label_strips(rows, MOST_LABELS, image, options, progress)
 }
 
-/// Set in a number that is an index into the trees at seams.
+/// Set in a number that is the index of a component at the seams.
 const AT_SEAM: u32 = 1 << 31;
 
-/// The most provisional labels of a strip: [`AT_SEAM`] must be free.
+/// The most provisional labels of a strip, so that [`AT_SEAM`] is free.
 const MOST_LABELS: u32 = AT_SEAM - 1;
 
 /// A strip after the first pass.
@@ -55,7 +55,7 @@ struct Assigned {
     last_row: Vec<u32>,
 }
 
-/// Labels in strips of `rows` rows with at most `limit` provisional labels each.
+/// Labels in strips of `rows` rows, with at most `limit` provisional labels per strip.
 fn label_strips(
     rows: u32,
     limit: u32,
@@ -99,7 +99,7 @@ fn label_strips(
         })
         .collect();
 
-    // The components that start above each strip.
+    // The number of components that start above each strip.
     let mut before = Vec::with_capacity(strips.len());
     let mut count = 0u32;
     for &(_, starting) in &numbered {
@@ -140,15 +140,15 @@ fn label_strips(
     })
 }
 
-/// The components that pass a seam.
+/// The components that cross a seam.
 struct Seams {
-    /// By component, from 0: the strip that it starts in, and the root of its first tree there.
+    /// By component, from 0: the strip in which it starts, and the root of its first tree there.
     first_trees: Vec<(usize, u32)>,
-    /// By strip: all other trees of such components, in the order of their roots.
+    /// By strip: all other trees of these components, in the order of their roots.
     trees_from_above: Vec<Vec<TreeFromAbove>>,
 }
 
-/// A tree whose component has an earlier one.
+/// A tree of a component that has an earlier tree.
 struct TreeFromAbove {
     root: u32,
     component: u32,
@@ -160,7 +160,8 @@ impl Seams {
         assigned: &mut [Assigned],
         connectivity: Connectivity,
     ) -> Result<Self> {
-        // Each pair of trees that touch, the upper one as (strip, root) and the other's root.
+        // The pairs of trees that touch: the upper tree as (strip, root), and the lower tree's
+        // root.
         let mut pairs = Vec::new();
         for (i, strip) in strips.iter().enumerate().skip(1) {
             let first_row = strip.rows.start;
@@ -184,7 +185,7 @@ impl Seams {
             }
         }
 
-        // A forest whose labels are the places of the trees in raster order, from 1.
+        // A forest in which a tree's label is its place in raster order, from 1.
         let mut trees = Vec::new();
         reserve(&mut trees, 2 * pairs.len(), "the strips' seams")?;
         trees.extend(pairs.iter().map(|&(upper, _)| upper));

@@ -1,29 +1,31 @@
-//! Label on one thread: the reference for every other way.
+//! Label on one thread: the reference for all other algorithms.
 //!
-//! Run-based two-pass labelling with union-find (after He, Chao and Suzuki, "A run-based
-//! two-scan labeling algorithm", IEEE Transactions on Image Processing 17(5), 2008), on rows of
-//! bits.
+//! Run-based labelling in two passes with union-find, on rows of bits (after Lifeng He, Yuyan Chao
+//! and Kenji Suzuki, "A run-based two-scan labeling algorithm", IEEE Transactions on Image
+//! Processing 17(5), 2008).
 //!
-//! 1. Row after row, find the runs and which of them touch runs above. A run that touches none
-//!    gets a new provisional label, another one the label of a run that it touches; where it
-//!    touches several, their labels become one tree of the forest.
+//! 1. Row after row, find the runs, and which of them touch runs above. A run that touches none
+//!    gets a new provisional label. Another run gets the label of a run that it touches; if it
+//!    touches several, their labels are joined to one tree of the forest.
 //! 2. Number the trees in the order of their roots, which is the raster order of the
 //!    components' first pixels.
 //! 3. Fill each run with the number of its label's tree.
 //!
 //! # Cost
 //!
-//! Time is linear in words, runs and pixels of foreground, but for the forest's (nearly
-//! constant) depth. Memory, beyond the image and the result of 4 bytes a pixel: 4 bytes a
-//! provisional label. A checkerboard has the most: 4-connected, one for every second pixel, so
-//! **2 bytes a pixel**; 8-connected, every fourth pixel can have one (`dots`): 1 byte a pixel.
+//! Time is linear in words, runs and foreground pixels, except for the nearly constant depth of the
+//! forest. Memory, besides the image and the result of 4 bytes per pixel, is 4 bytes per
+//! provisional label. The worst case for 4 neighbours is a checkerboard, with a label for every
+//! second pixel: **2 bytes per pixel**. For 8 neighbours, at most every fourth pixel has a label
+//! (`dots`): 1 byte per pixel.
 
 use super::forest::Forest;
 use super::statistics;
 use super::strip::{Meter, Strip, background};
+use crate::error::Result;
+use crate::image::BinaryImage;
 use crate::label::{LabelOptions, Labels};
 use crate::progress::Progress;
-use crate::{BinaryImage, Result};
 
 /// Labels the components of `image`.
 pub(super) fn label(
@@ -34,7 +36,7 @@ pub(super) fn label(
     label_up_to(u32::MAX, image, options, progress)
 }
 
-/// Labels with at most `limit` provisional labels.
+/// Labels the components of `image` with at most `limit` provisional labels.
 fn label_up_to(
     limit: u32,
     image: &BinaryImage,

@@ -8,19 +8,20 @@ use rayon::prelude::*;
 
 use super::runs::runs;
 use super::strip::Strip;
-use crate::Result;
+use crate::error::Result;
 use crate::geometry::BoundingBox;
 use crate::label::Component;
 use crate::memory::reserve;
 
 /// The measures of components 1 to `count`, from the `labels` of the whole image.
 ///
-/// `before[i]` is the number of components that start above `strips[i]`, so a strip owns the
-/// numbers from there on, and its threads write to those alone; what it adds to components from
-/// above is kept aside until all are done. The sums are exact, so their order does not show.
+/// `before[i]` is the number of components that start above `strips[i]`. The components that start
+/// in a strip are its own, and only its thread writes their measures. What a strip adds to
+/// components from above is kept apart until all strips are done. The sums are exact, so the order
+/// of additions does not matter.
 ///
-/// Memory: none beyond the result, where sums fit 64 bits (sides up to 2 million); else as much
-/// again. Beside it, what the strips keep aside.
+/// Memory: none besides the result, if sums fit into 64 bits (sides up to 2 million), otherwise as
+/// much again; and the measures that the strips keep apart.
 pub(super) fn measure(
     strips: &[Strip<'_>],
     before: &[u32],
@@ -65,12 +66,12 @@ fn measure_with<S: Sum>(
     for (label, tally) in from_above.into_iter().flatten() {
         tallies[label as usize - 1].add(&tally);
     }
-    // A component takes as much room as a tally of 64-bit sums, and takes its place.
+    // A component is as large as a tally of 64-bit sums, so it is collected in place.
     Ok(tallies.into_iter().map(Tally::finish).collect())
 }
 
-/// Adds up a strip's runs: those of its own components in `own`, which starts at component
-/// `before + 1`; the others are returned.
+/// Adds up the runs of a strip. Those of its own components go to `own`, which starts with
+/// component `before + 1`; the measures of the others are returned.
 fn add_strip<S: Sum>(
     strip: &Strip<'_>,
     before: u32,
@@ -78,7 +79,7 @@ fn add_strip<S: Sum>(
     labels: &[u32],
 ) -> HashMap<u32, Tally<S>> {
     let mut from_above = HashMap::new();
-    // The last one, on its way there: mostly there is one large component.
+    // The label and tally of the last run from above: mostly there is one large component.
     let (mut last, mut tally) = (0, Tally::NOTHING);
     let width = strip.image.width() as usize;
     for (y, labels) in strip.rows.clone().zip(labels.chunks_exact(width)) {
@@ -125,7 +126,7 @@ impl Sum for u128 {
     }
 }
 
-/// What a component's pixels add up to.
+/// The measures of some pixels of one component.
 #[derive(Clone, Copy)]
 struct Tally<S> {
     area: u64,
@@ -144,7 +145,7 @@ impl<S: Sum> Tally<S> {
         sum_y: S::ZERO,
     };
 
-    /// Adds the pixels of row `y` from column `start` to before `end`.
+    /// Adds the pixels of row `y` from column `start` up to, not including, column `end`.
     fn add_run(&mut self, y: u32, start: usize, end: usize) {
         let (start, end, row) = (start as u64, end as u64, u64::from(y));
         let pixels = end - start;

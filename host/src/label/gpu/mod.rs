@@ -8,9 +8,9 @@
 //! `number.rs` numbers the components of both, and `statistics.rs` measures them.
 //!
 //! # Memory
-//! On the GPU, in bytes per pixel: 1/8 for the image, 4 for the labels. `Tiles` needs 1.2 more while
-//! it works: 1 of them is for as many runs as tiles can have, and only the runs that there are get
-//! touched. `Direct` needs 0.2 more.
+//! On the GPU, in bytes per pixel: 1/8 for the image, 4 for the labels. `Tiles` needs 1.2 more
+//! while it works: 1 of them is for as many runs as tiles can have, and only the runs that there
+//! are get touched. `Direct` needs 0.2 more.
 
 mod direct;
 mod labels;
@@ -109,10 +109,11 @@ impl<G: Gpu> DeviceLabeler<G> {
     }
 
     /// Labels an image of one byte per pixel, row by row without padding, with
-    /// [`LabelAlgorithm::Tiles`]. Foreground is `value > threshold`. Also returns the image of bits.
+    /// [`LabelAlgorithm::Tiles`]. Foreground is `value > threshold`. Also returns the image of
+    /// bits.
     ///
-    /// If the width is a multiple of 16, one kernel reads the bytes and labels them, which is faster
-    /// than [`DeviceImage::pack`] before [`label`](Self::label).
+    /// If the width is a multiple of 16, one kernel reads the bytes and labels them, which is
+    /// faster than [`DeviceImage::pack`] before [`label`](Self::label).
     ///
     /// # Errors
     /// Those of [`DeviceImage::pack`] and [`label`](Self::label).

@@ -107,7 +107,7 @@ pub unsafe fn tiles_label_bytes(
     }
     for (pixels, i) in pixels.iter().zip(0..) {
         let at = ((row + i * 16 + 1) * STRIDE + 1) * 4 + column;
-        // Beside the image, a threshold of 0 or more leaves zeros.
+        // Pixels beside the image are 0, and so background for every threshold.
         quarters.st(at, pack_sixteen(*pixels, bytes.threshold) as u16);
     }
     thread::sync_threads();

@@ -7,9 +7,10 @@
 //! | [`flatten`] | [`tiles_flatten`](fn@flatten::tiles_flatten) | points each tile's components at their roots; counts roots | 1 bit per pixel, twice; 2 bytes per word |
 //! | [`write`] | [`tiles_write`](fn@write::tiles_write) | writes every pixel's label | image, 2 bytes per run and per word; **4 bytes per pixel** |
 //!
-//! [`layout`] says how an image is cut into tiles, [`runs`] what is stored of them. Between the last two kernels, a scan of the
-//! chunks' counts numbers the roots ([`number`](super::number)). All kernels but `tiles_write`
-//! work on bits and runs, so that the labels are nearly all that is written to memory.
+//! [`layout`] says how an image is cut into tiles, [`runs`] what is stored of them. Between the
+//! last two kernels, a scan of the chunks' counts numbers the roots ([`number`](super::number)).
+//! All kernels but `tiles_write` work on bits and runs, so that the labels are nearly all that is
+//! written to memory.
 //!
 //! # Tiles, runs, components
 //!

@@ -143,7 +143,8 @@ pub unsafe fn tiles_write(
                     let mut value = [0; 4];
                     if four != 0 {
                         let starts = run_starts.ld(half);
-                        // The last run that starts before these pixels; wraps around if there is none.
+                        // The last run that starts before these pixels; wraps around if there is
+                        // none.
                         let mut run = (run_offsets.ld(half)
                             + (starts & low_bits(shift)).count_ones())
                         .wrapping_sub(band_start + 1);
