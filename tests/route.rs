@@ -526,7 +526,7 @@ fn cells_and_edges_that_are_not_on_the_grid_are_refused() {
         RoutingGrid::right,
         RoutingGrid::down,
         RoutingGrid::via,
-        RoutingGrid::number,
+        RoutingGrid::index,
     ];
     let mut grid = whole.clone();
     for cell in outside {
