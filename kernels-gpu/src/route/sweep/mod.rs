@@ -22,7 +22,7 @@
 //!
 //! | | |
 //! | --- | --- |
-//! | launch | one of the three with [`Lines::blocks`] blocks of [`BLOCK`](super::BLOCK) threads, rows then columns; `sweep_vias` with one thread per cell of a layer |
+//! | launch | one of the three with [`Lines::blocks`] blocks of [`BLOCK`] threads, rows then columns; `sweep_vias` with one thread per cell of a layer |
 //! | reads | 24 bytes per cell of a marked group; 4 bytes per group |
 //! | writes | 8 to 16 bytes per cell that is lowered, and 4 bytes for its group |
 
