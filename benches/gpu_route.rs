@@ -44,7 +44,7 @@ mod table {
 
     /// The engine's algorithms that are wanted.
     fn algorithms(engine: &Engine) -> Result<Vec<RouteAlgorithm>> {
-        let all = RouteAlgorithm::on(engine.device());
+        let all = RouteAlgorithm::on(engine.backend());
         let names: Vec<_> = all.iter().map(|algorithm| algorithm.name()).collect();
         let wanted = list("TRAZAR_BENCH_ALGORITHMS", &names.join(","));
         let find = |name: &String| {
@@ -131,7 +131,7 @@ mod table {
             seconds: f64,
             more: &[&str],
         ) -> Self {
-            let cpu = RouteAlgorithm::on(trazar::Device::Cpu)[0].name();
+            let cpu = RouteAlgorithm::on(trazar::Backend::Cpu)[0].name();
             let names: Vec<_> = algorithms.iter().map(|a| a.name()).collect();
             let cpu = format!("{cpu} (CPU)");
             let first = ["side", "pins", &cpu, "fields, resident"];
@@ -229,7 +229,7 @@ mod table {
         let (found, resident) = median_ms(seconds, || router.route(&on_device, &nets))?;
         assert!(found == expected, "wrong routes: batch");
         let (found, from_host) = median_ms(seconds, || {
-            router.route_from_host(&grid, &nets, RouteAlgorithm::on(trazar::Device::Cuda)[0])
+            router.route_from_host(&grid, &nets, RouteAlgorithm::on(trazar::Backend::Cuda)[0])
         })?;
         assert!(found == expected, "wrong routes: batch from the host");
         println!(

@@ -8,7 +8,7 @@
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use trazar::{
-    Approximation, BinaryImage, Device, Engine, Geometry, Retrieval, TraceAlgorithm, TraceOptions,
+    Approximation, Backend, BinaryImage, Engine, Geometry, Retrieval, TraceAlgorithm, TraceOptions,
 };
 use trazar_bench_support::images;
 
@@ -79,7 +79,7 @@ fn algorithms(criterion: &mut Criterion) {
                 bencher.iter_with_large_drop(|| engine.trace(&input.image, &options));
             });
         };
-        for &algorithm in TraceAlgorithm::on(Device::Cpu) {
+        for &algorithm in TraceAlgorithm::on(Backend::Cpu) {
             for (name, geometry) in [("centers", Geometry::Centers), ("edges", Geometry::Edges)] {
                 let options = TraceOptions {
                     algorithm: Some(algorithm),

@@ -9,7 +9,7 @@ use proptest::test_runner::TestCaseError;
 use trazar::generate::{self, Pattern};
 use trazar::gpu::Scanner;
 use trazar::{
-    BinaryImage, Connectivity, Device, DeviceImage, DeviceLabeler, Engine, Error, LabelAlgorithm,
+    Backend, BinaryImage, Connectivity, DeviceImage, DeviceLabeler, Engine, Error, LabelAlgorithm,
 };
 use trazar_test_support::emulators::{check, emulator, emulator_of, say, seed};
 use trazar_test_support::images::{image, side};
@@ -313,7 +313,8 @@ fn prefix_sums_by_a_block_that_comes_late() {
         status: status.view_mut(),
         ticket: ticket.view_mut(),
     };
-    // SAFETY: lengths and alignment as the kernel asks for; the state is as it leaves it on the way.
+    // SAFETY: lengths and alignment as the kernel asks for; the state is as it leaves it on the
+    // way.
     unsafe {
         scan::scan_exclusive::launch(
             &emulator,
@@ -370,7 +371,7 @@ fn what_does_not_fit_is_refused() {
 #[test]
 fn an_emulators_engine_does_all_that_a_gpus_does() {
     let engine = Engine::from(emulator_of(seed()));
-    assert_eq!(engine.device(), Device::Emulator);
+    assert_eq!(engine.backend(), Backend::Emulator);
     assert_eq!(
         engine.label_algorithm(&Default::default()),
         LabelAlgorithm::Tiles

@@ -15,7 +15,7 @@ use trazar::route::{
     BLOCKED, Cell, DeviceGrid, DeviceRouter, Fallback, FieldUse, Net, Pin, RouteAlgorithm,
     RouteOptions, RoutingGrid, Window,
 };
-use trazar::{Device, Engine, Error};
+use trazar::{Backend, Engine, Error};
 use trazar_test_support::emulators::{check, emulator, emulator_of, seed};
 use trazar_test_support::grids::{Weights, net, random_grid};
 use trazar_test_support::routes::mistake;
@@ -269,7 +269,7 @@ impl Launcher for Limited {
 unsafe impl Gpu for Limited {
     type Buffer<T: Pod> = Buffer<T>;
 
-    const DEVICE: Device = Device::Emulator;
+    const BACKEND: Backend = Backend::Emulator;
 
     fn alloc<T: Pod>(&self, len: usize) -> trazar::Result<Buffer<T>> {
         self.check::<T>(len)?;

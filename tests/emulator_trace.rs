@@ -10,7 +10,7 @@ use trazar::emulator::Emulator;
 use trazar::generate::Pattern;
 use trazar::gpu::View;
 use trazar::{
-    Approximation, BinaryImage, Device, DeviceImage, DeviceLabeler, DeviceTracer, Engine, Error,
+    Approximation, Backend, BinaryImage, DeviceImage, DeviceLabeler, DeviceTracer, Engine, Error,
     Retrieval, TraceAlgorithm, TraceOptions,
 };
 use trazar_test_support::contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, difference};
@@ -52,7 +52,7 @@ fn options() -> impl Strategy<Value = TraceOptions> {
         select(&RETRIEVALS[..]),
         select(&APPROXIMATIONS[..]),
         select(&GEOMETRIES[..]),
-        select(TraceAlgorithm::on(Device::Emulator)),
+        select(TraceAlgorithm::on(Backend::Emulator)),
     );
     options.prop_map(
         |(retrieval, approximation, geometry, algorithm)| TraceOptions {

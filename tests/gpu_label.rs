@@ -17,7 +17,7 @@ use trazar_test_support::optional;
 /// The GPU; `None`, with a line that says so, if there is none.
 fn gpu(test: &str) -> Option<Engine> {
     let engine = optional::on_gpu(test, Engine::cuda())?;
-    assert_eq!(engine.device(), trazar::Device::Cuda);
+    assert_eq!(engine.backend(), trazar::Backend::Cuda);
     Some(engine)
 }
 

@@ -44,7 +44,7 @@ fn all_options() -> impl Iterator<Item = TraceOptions> {
     RETRIEVALS.into_iter().flat_map(|retrieval| {
         APPROXIMATIONS.into_iter().flat_map(move |approximation| {
             GEOMETRIES.into_iter().flat_map(move |geometry| {
-                let algorithms = TraceAlgorithm::on(trazar::Device::Cuda).iter();
+                let algorithms = TraceAlgorithm::on(trazar::Backend::Cuda).iter();
                 algorithms.map(move |&algorithm| TraceOptions {
                     retrieval,
                     approximation,
@@ -112,7 +112,7 @@ fn large_images() {
         let pattern: Pattern = name.parse().unwrap();
         let image = pattern.generate(width, height, 7).unwrap();
         for geometry in GEOMETRIES {
-            for &algorithm in TraceAlgorithm::on(trazar::Device::Cuda) {
+            for &algorithm in TraceAlgorithm::on(trazar::Backend::Cuda) {
                 let options = TraceOptions {
                     geometry,
                     algorithm: Some(algorithm),

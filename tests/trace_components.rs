@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 use trazar::generate::Pattern;
-use trazar::{BinaryImage, Device, Engine, TraceAlgorithm, TraceOptions};
+use trazar::{Backend, BinaryImage, Engine, TraceAlgorithm, TraceOptions};
 use trazar_test_support::images::{lines, noise_or_rectangles, tiny_images};
 use trazar_test_support::seeds;
 use trazar_test_support::tracers::{self, all_options, main_options, trace};
@@ -130,8 +130,12 @@ fn progress_is_reported() {
 
 #[test]
 fn the_processor_traces_by_components() {
-    assert!(TraceAlgorithm::on(Device::Cpu).contains(&TraceAlgorithm::Components));
-    assert!(TraceAlgorithm::Components.devices().contains(&Device::Cpu));
+    assert!(TraceAlgorithm::on(Backend::Cpu).contains(&TraceAlgorithm::Components));
+    assert!(
+        TraceAlgorithm::Components
+            .backends()
+            .contains(&Backend::Cpu)
+    );
     let image = BinaryImage::new(20, 10).unwrap();
     assert!(trace(&image, by_components(TraceOptions::default())).is_empty());
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 use trazar::route::RouteAlgorithm;
-use trazar::{Device, LabelAlgorithm, TraceAlgorithm};
+use trazar::{Backend, LabelAlgorithm, TraceAlgorithm};
 
 use crate::args::InfoArgs;
 use crate::failure::Failure;
@@ -29,28 +29,28 @@ pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
     };
     let gpus = gpu::gpus();
     let auto = match &gpus {
-        Ok(gpus) if !gpus.is_empty() => &[Device::Cpu, Device::Cuda][..],
-        _ => &[Device::Cpu],
+        Ok(gpus) if !gpus.is_empty() => &[Backend::Cpu, Backend::Cuda][..],
+        _ => &[Backend::Cpu],
     };
     let auto: Vec<&str> = auto.iter().map(|device| device.name()).collect();
     let mut out = Vec::new();
     if args.json {
         let mut devices = vec![json!({
-            "name": Device::Cpu.name(),
+            "name": Backend::Cpu.name(),
             "threads": threads,
             "architecture": architecture,
-            "algorithms": algorithms(Device::Cpu),
+            "algorithms": algorithms(Backend::Cpu),
         })];
         if let Ok(gpus) = &gpus {
             devices.extend(gpus.iter().map(|gpu| {
                 let mut gpu = gpu.clone();
-                gpu["algorithms"] = algorithms(Device::Cuda);
+                gpu["algorithms"] = algorithms(Backend::Cuda);
                 gpu
             }));
         }
         devices.push(json!({
-            "name": Device::Emulator.name(),
-            "algorithms": algorithms(Device::Emulator),
+            "name": Backend::Emulator.name(),
+            "algorithms": algorithms(Backend::Emulator),
         }));
         let info = json!({
             "version": version,
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
         writeln!(
             out,
             "cpu: {threads} threads, {architecture}; {}",
-            all(Device::Cpu)
+            all(Backend::Cpu)
         )?;
         match gpus {
             Ok(gpus) => {
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
                         text(&gpu["compute_capability"]),
                         gpu["memory"].as_f64().unwrap_or(0.0) / f64::from(1 << 30),
                         text(&gpu["driver"]),
-                        all(Device::Cuda)
+                        all(Backend::Cuda)
                     )?;
                 }
             }
@@ -91,7 +91,7 @@ pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
         writeln!(
             out,
             "emulator: the GPU's kernels on the processor, checked; {}",
-            all(Device::Emulator)
+            all(Backend::Emulator)
         )?;
         if let Value::Object(kernels) = gpu::kernels() {
             writeln!(

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use serde::Serialize;
-use trazar::{Device, Engine, Job};
+use trazar::{Backend, Engine, Job};
 
 use crate::args::RunArgs;
 use crate::facts::Facts;
@@ -30,8 +30,8 @@ pub(crate) trait Steps {
 
     fn run_args(&self) -> &RunArgs;
 
-    /// The devices of the algorithm that was asked for; `None` if none was.
-    fn devices(&self) -> Option<&'static [Device]>;
+    /// The backends of the algorithm that was asked for; `None` if none was.
+    fn backends(&self) -> Option<&'static [Backend]>;
 
     /// Reads the input, and refuses one that does not fit the options.
     fn read(&self) -> Result<Self::Input, Failure>;
@@ -84,7 +84,7 @@ pub(crate) trait Steps {
 /// Runs a job from opening its device to its summary.
 pub(crate) fn run<S: Steps>(steps: &S) -> Result<(), Failure> {
     let run = steps.run_args();
-    let start = Start::begin(run, steps.devices())?;
+    let start = Start::begin(run, steps.backends())?;
     let (mut input, read_seconds) = timed(|| steps.read())?;
     // An input that cannot be read leaves the outputs untouched; an output that cannot be written
     // is refused before any work.
@@ -117,7 +117,7 @@ pub(crate) fn run<S: Steps>(steps: &S) -> Result<(), Failure> {
 
     Summary {
         job: S::NAME,
-        device: engine.device().name(),
+        device: engine.backend().name(),
         algorithm: steps.algorithm(&engine),
         input: steps.input_facts(&input),
         found: steps.found_facts(&found),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 use trazar::formats::{self, ReadImage};
-use trazar::{Device, Engine, Job, LabelAlgorithm, LabelOptions, Labels};
+use trazar::{Backend, Engine, Job, LabelAlgorithm, LabelOptions, Labels};
 
 use crate::args::{LabelArgs, LabelFormat, RunArgs};
 use crate::facts::{Facts, count};
@@ -55,8 +55,8 @@ impl Steps for Label<'_> {
         &self.args.run
     }
 
-    fn devices(&self) -> Option<&'static [Device]> {
-        self.options.algorithm.map(LabelAlgorithm::devices)
+    fn backends(&self) -> Option<&'static [Backend]> {
+        self.options.algorithm.map(LabelAlgorithm::backends)
     }
 
     fn read(&self) -> Result<ReadImage, Failure> {

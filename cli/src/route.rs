@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use trazar::route::{Fallback, Route, RouteAlgorithm, RouteOptions, RoutingCase};
-use trazar::{Device, Engine, Job, formats};
+use trazar::{Backend, Engine, Job, formats};
 
 use crate::args::{self, NetInputArgs, RouteArgs, RouteFormat, RunArgs};
 use crate::facts::{Facts, count};
@@ -50,8 +50,8 @@ impl Steps for RouteNets<'_> {
         &self.args.run
     }
 
-    fn devices(&self) -> Option<&'static [Device]> {
-        self.options.algorithm.map(RouteAlgorithm::devices)
+    fn backends(&self) -> Option<&'static [Backend]> {
+        self.options.algorithm.map(RouteAlgorithm::backends)
     }
 
     fn read(&self) -> Result<RoutingCase, Failure> {

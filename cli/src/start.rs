@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use trazar::{Device, Engine, Job};
+use trazar::{Backend, Engine, Job};
 
 use crate::args::{self, RunArgs};
 
@@ -14,17 +14,17 @@ pub(crate) struct Start {
 }
 
 impl Start {
-    /// Opens the engine, unless it depends on the job. `devices` are the devices of the algorithm
+    /// Opens the engine, unless it depends on the job. `backends` are those of the algorithm
     /// that was asked for, if any. A missing device is an error here, before the input is read.
-    pub(crate) fn begin(run: &RunArgs, devices: Option<&[Device]>) -> trazar::Result<Self> {
+    pub(crate) fn begin(run: &RunArgs, backends: Option<&[Backend]>) -> trazar::Result<Self> {
         let started = Instant::now();
-        let without = |device| devices.is_some_and(|devices| !devices.contains(&device));
+        let without = |backend| backends.is_some_and(|backends| !backends.contains(&backend));
         let engine = match run.device {
             args::Device::Cpu => Some(Engine::cpu()),
             args::Device::Cuda => Some(Engine::cuda()?),
             args::Device::Emulator => Some(Engine::emulator(run.seed.unwrap_or(0))),
-            args::Device::Auto if without(Device::Cuda) => Some(Engine::cpu()),
-            args::Device::Auto if without(Device::Cpu) => Some(Engine::cuda()?),
+            args::Device::Auto if without(Backend::Cuda) => Some(Engine::cpu()),
+            args::Device::Auto if without(Backend::Cpu) => Some(Engine::cuda()?),
             args::Device::Auto => None,
         };
         Ok(Self {

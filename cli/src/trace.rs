@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 use trazar::formats::{self, GdsOptions, ReadImage};
-use trazar::{BorderKind, Contours, Device, Engine, Job, TraceAlgorithm, TraceOptions};
+use trazar::{Backend, BorderKind, Contours, Engine, Job, TraceAlgorithm, TraceOptions};
 
 use crate::args::{ContourFormat, Geometry, Retrieval, RunArgs, TraceArgs};
 use crate::facts::{Facts, count};
@@ -60,8 +60,8 @@ impl Steps for Trace<'_> {
         &self.args.run
     }
 
-    fn devices(&self) -> Option<&'static [Device]> {
-        self.options.algorithm.map(TraceAlgorithm::devices)
+    fn backends(&self) -> Option<&'static [Backend]> {
+        self.options.algorithm.map(TraceAlgorithm::backends)
     }
 
     fn read(&self) -> Result<ReadImage, Failure> {

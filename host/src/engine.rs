@@ -1,8 +1,8 @@
-//! [`Engine`]: runs the work on a device.
+//! [`Engine`]: runs the work on a backend.
 
 use std::sync::Arc;
 
-use crate::device::Device;
+use crate::backend::Backend;
 use crate::emulator::Emulator;
 #[cfg(not(feature = "cuda"))]
 use crate::error::Error;
@@ -19,9 +19,9 @@ use crate::route::{
 use crate::trace::gpu::DeviceTracer;
 use crate::trace::{self, Contours, TraceAlgorithm, TraceOptions};
 
-/// Runs the work on a device, and chooses the algorithm if the options do not.
+/// Runs the work on a backend, and chooses the algorithm if the options do not.
 ///
-/// Clones of an engine share its device.
+/// Clones of an engine share its backend.
 ///
 /// ```
 /// use trazar::{BinaryImage, Engine, LabelOptions, TraceOptions};
@@ -34,13 +34,13 @@ use crate::trace::{self, Contours, TraceAlgorithm, TraceOptions};
 /// ```
 #[derive(Clone)]
 pub struct Engine {
-    backend: Backend,
+    backend: OpenBackend,
     progress: Option<Arc<ProgressFn>>,
 }
 
-/// A device, and the GPU or emulator that runs kernels for it.
+/// A backend, and the GPU or emulator that runs kernels for it.
 #[derive(Clone)]
-enum Backend {
+enum OpenBackend {
     Cpu,
     #[cfg(feature = "cuda")]
     Cuda(crate::cuda::Queue),
@@ -51,23 +51,23 @@ enum Backend {
 /// Clones of the emulator are the same device.
 impl From<Emulator> for Engine {
     fn from(emulator: Emulator) -> Self {
-        Self::of(Backend::Emulator(emulator))
+        Self::of(OpenBackend::Emulator(emulator))
     }
 }
 
 impl Engine {
-    /// An engine on the device that is faster for `runs` jobs like `job`: the first GPU, if there
-    /// is one and this build uses GPUs, or else the processor. [`Job::device`] says how that is
+    /// An engine on the backend that is faster for `runs` jobs like `job`: the first GPU, if there
+    /// is one and this build uses GPUs, or else the processor. [`Job::backend`] says how that is
     /// estimated.
     ///
     /// A GPU is opened only if it would be faster. The engine then runs any job on it.
     ///
     /// ```
-    /// use trazar::{BinaryImage, Device, Engine, Job, LabelOptions};
+    /// use trazar::{BinaryImage, Backend, Engine, Job, LabelOptions};
     ///
     /// let image = BinaryImage::from_art("##.#")?;
     /// let engine = Engine::auto(Job::label(&image), 1);
-    /// assert_eq!(engine.device(), Device::Cpu);
+    /// assert_eq!(engine.backend(), Backend::Cpu);
     /// assert_eq!(engine.label(&image, &LabelOptions::default())?.count(), 2);
     /// # Ok::<(), trazar::Error>(())
     /// ```
@@ -75,8 +75,8 @@ impl Engine {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         // Finding out whether there is a GPU takes half as long as opening it: only do so if it
         // would be used.
-        match job.device(cores, cfg!(feature = "cuda"), runs) {
-            Device::Cuda => Self::cuda().unwrap_or_else(|_| Self::cpu()),
+        match job.backend(cores, cfg!(feature = "cuda"), runs) {
+            Backend::Cuda => Self::cuda().unwrap_or_else(|_| Self::cpu()),
             _ => Self::cpu(),
         }
     }
@@ -92,7 +92,9 @@ impl Engine {
     #[cfg(feature = "cuda")]
     pub fn cuda() -> Result<Self> {
         let device = crate::cuda::Device::open(0)?;
-        Ok(Self::of(Backend::Cuda(crate::cuda::Queue::open(&device)?)))
+        Ok(Self::of(OpenBackend::Cuda(crate::cuda::Queue::open(
+            &device,
+        )?)))
     }
 
     /// An engine on the first NVIDIA GPU: not in this build.
@@ -108,7 +110,7 @@ impl Engine {
 
     /// An engine on this machine's processor.
     pub fn cpu() -> Self {
-        Self::of(Backend::Cpu)
+        Self::of(OpenBackend::Cpu)
     }
 
     /// An engine that runs the GPU's kernels on this machine's processor, thread by thread, in an
@@ -130,26 +132,26 @@ impl Engine {
         self
     }
 
-    /// The device that the engine runs on.
-    pub fn device(&self) -> Device {
+    /// The backend that the engine runs on.
+    pub fn backend(&self) -> Backend {
         match self.backend {
-            Backend::Cpu => Device::Cpu,
+            OpenBackend::Cpu => Backend::Cpu,
             #[cfg(feature = "cuda")]
-            Backend::Cuda(_) => Device::Cuda,
-            Backend::Emulator(_) => Device::Emulator,
+            OpenBackend::Cuda(_) => Backend::Cuda,
+            OpenBackend::Emulator(_) => Backend::Emulator,
         }
     }
 
     /// The algorithm that [`trace`](Self::trace) uses for these options.
     pub fn trace_algorithm(&self, options: &TraceOptions) -> TraceAlgorithm {
-        options.algorithm_on(self.device())
+        options.algorithm_on(self.backend())
     }
 
     /// The algorithm that [`label`](Self::label) uses for these options.
     pub fn label_algorithm(&self, options: &LabelOptions) -> LabelAlgorithm {
         options
             .algorithm
-            .unwrap_or(LabelAlgorithm::on(self.device())[0])
+            .unwrap_or(LabelAlgorithm::on(self.backend())[0])
     }
 
     /// Traces the borders of `image`.
@@ -157,7 +159,7 @@ impl Engine {
     /// # Errors
     /// - [`Error::InvalidOption`](crate::Error::InvalidOption) for options that contradict each
     ///   other, or more tiles than pixels along a side;
-    /// - [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of another device;
+    /// - [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of another backend;
     /// - [`Error::TooMany`](crate::Error::TooMany) for more than 2³¹ - 1 borders, or more than
     ///   2³² - 1 pieces of borders in tiles or steps by components;
     /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory);
@@ -166,12 +168,16 @@ impl Engine {
     pub fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours> {
         options.validate()?;
         let algorithm = self.trace_algorithm(options);
-        algorithm.check_runs_on(self.device())?;
+        algorithm.check_runs_on(self.backend())?;
         let contours = match &self.backend {
-            Backend::Cpu => return trace::cpu::trace(image, options, algorithm, &self.progress()),
+            OpenBackend::Cpu => {
+                return trace::cpu::trace(image, options, algorithm, &self.progress());
+            }
             #[cfg(feature = "cuda")]
-            Backend::Cuda(gpu) => DeviceTracer::on(gpu.clone()).trace_host(image, options)?,
-            Backend::Emulator(gpu) => DeviceTracer::on(gpu.clone()).trace_host(image, options)?,
+            OpenBackend::Cuda(gpu) => DeviceTracer::on(gpu.clone()).trace_host(image, options)?,
+            OpenBackend::Emulator(gpu) => {
+                DeviceTracer::on(gpu.clone()).trace_host(image, options)?
+            }
         };
         self.progress().report(1, 1);
         Ok(contours)
@@ -180,21 +186,23 @@ impl Engine {
     /// Labels the components of `image`.
     ///
     /// # Errors
-    /// - [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of another device;
+    /// - [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of another backend;
     /// - [`Error::TooMany`](crate::Error::TooMany) for more than 2³² - 1 provisional labels;
     /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory);
     /// - by kernels, [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for more than 2³² - 1
     ///   pixels, and `Error::Cuda` or [`Error::Emulator`](crate::Error::Emulator).
     pub fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels> {
         let algorithm = self.label_algorithm(options);
-        algorithm.check_runs_on(self.device())?;
+        algorithm.check_runs_on(self.backend())?;
         let labels = match &self.backend {
-            Backend::Cpu => return label::cpu::label(image, options, algorithm, &self.progress()),
+            OpenBackend::Cpu => {
+                return label::cpu::label(image, options, algorithm, &self.progress());
+            }
             #[cfg(feature = "cuda")]
-            Backend::Cuda(gpu) => {
+            OpenBackend::Cuda(gpu) => {
                 DeviceLabeler::on(gpu.clone()).label_host(image, options, algorithm)?
             }
-            Backend::Emulator(gpu) => {
+            OpenBackend::Emulator(gpu) => {
                 DeviceLabeler::on(gpu.clone()).label_host(image, options, algorithm)?
             }
         };
@@ -204,7 +212,7 @@ impl Engine {
 
     /// The algorithm that [`route`](Self::route) uses for these options.
     pub fn route_algorithm(&self, options: &RouteOptions) -> RouteAlgorithm {
-        options.algorithm_on(self.device())
+        options.algorithm_on(self.backend())
     }
 
     /// Joins the pins of each net by a tree. Nets do not influence each other.
@@ -212,7 +220,7 @@ impl Engine {
     /// A net with fewer than two pins has a tree without edges.
     ///
     /// # Errors
-    /// - [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of another device;
+    /// - [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of another backend;
     /// - [`Error::PinOutside`](crate::Error::PinOutside),
     ///   [`Error::PinWithoutCells`](crate::Error::PinWithoutCells),
     ///   [`Error::WindowOutside`](crate::Error::WindowOutside) for nets that are not on the grid;
@@ -234,14 +242,14 @@ impl Engine {
             });
         }
         let algorithm = self.route_algorithm(options);
-        algorithm.check_runs_on(self.device())?;
+        algorithm.check_runs_on(self.backend())?;
         let routes = match &self.backend {
-            Backend::Cpu => route::cpu::route(grid, nets, algorithm, &self.progress())?,
+            OpenBackend::Cpu => route::cpu::route(grid, nets, algorithm, &self.progress())?,
             #[cfg(feature = "cuda")]
-            Backend::Cuda(gpu) => {
+            OpenBackend::Cuda(gpu) => {
                 DeviceRouter::on(gpu.clone()).route_host(grid, nets, algorithm, &self.progress())?
             }
-            Backend::Emulator(gpu) => {
+            OpenBackend::Emulator(gpu) => {
                 DeviceRouter::on(gpu.clone()).route_host(grid, nets, algorithm, &self.progress())?
             }
         };
@@ -263,10 +271,12 @@ impl Engine {
     /// [`route`](Self::route).
     pub fn distances(&self, grid: &RoutingGrid, sources: &[Cell]) -> Result<Distances> {
         match &self.backend {
-            Backend::Cpu => route::cpu::distances(grid, sources),
+            OpenBackend::Cpu => route::cpu::distances(grid, sources),
             #[cfg(feature = "cuda")]
-            Backend::Cuda(gpu) => DeviceRouter::on(gpu.clone()).distances_host(grid, sources),
-            Backend::Emulator(gpu) => DeviceRouter::on(gpu.clone()).distances_host(grid, sources),
+            OpenBackend::Cuda(gpu) => DeviceRouter::on(gpu.clone()).distances_host(grid, sources),
+            OpenBackend::Emulator(gpu) => {
+                DeviceRouter::on(gpu.clone()).distances_host(grid, sources)
+            }
         }
     }
 
@@ -284,7 +294,7 @@ impl Engine {
         Ok(routes.into_iter().next().unwrap_or_default())
     }
 
-    fn of(backend: Backend) -> Self {
+    fn of(backend: OpenBackend) -> Self {
         Self {
             backend,
             progress: None,
@@ -299,7 +309,7 @@ impl Engine {
 impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Engine")
-            .field("device", &self.device())
+            .field("backend", &self.backend())
             .finish_non_exhaustive()
     }
 }

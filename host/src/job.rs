@@ -2,7 +2,7 @@
 
 use trazar_kernels::primitives::bits::left_neighbours;
 
-use crate::device::Device;
+use crate::backend::Backend;
 use crate::image::BinaryImage;
 use crate::route::{Net, RoutingGrid};
 
@@ -15,18 +15,18 @@ use crate::route::{Net, RoutingGrid};
 /// device.
 ///
 /// ```
-/// use trazar::{Device, Job};
+/// use trazar::{Backend, Job};
 ///
 /// let labels = Job::Label { pixels: 1 << 28 };
-/// assert_eq!(labels.device(16, true, 1), Device::Cpu);
+/// assert_eq!(labels.backend(16, true, 1), Backend::Cpu);
 /// // The contours of noise take longer.
 /// let contours = Job::Trace { pixels: 1 << 28, sides: 1 << 27 };
-/// assert_eq!(contours.device(16, true, 1), Device::Cuda);
-/// assert_eq!(contours.device(16, false, 1), Device::Cpu);
+/// assert_eq!(contours.backend(16, true, 1), Backend::Cuda);
+/// assert_eq!(contours.backend(16, false, 1), Backend::Cpu);
 /// // For images of a megapixel, a GPU is worth opening if there are many of them.
 /// let blobs = Job::Trace { pixels: 1 << 20, sides: 25_000 };
-/// assert_eq!(blobs.device(16, true, 1), Device::Cpu);
-/// assert_eq!(blobs.device(16, true, 10_000), Device::Cuda);
+/// assert_eq!(blobs.backend(16, true, 1), Backend::Cpu);
+/// assert_eq!(blobs.backend(16, true, 10_000), Backend::Cuda);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -97,14 +97,14 @@ impl Job {
     /// says whether there is one.
     ///
     /// Work that is too large for the kernels is for the processor.
-    pub fn device(self, cores: usize, gpu: bool, runs: u32) -> Device {
+    pub fn backend(self, cores: usize, gpu: bool, runs: u32) -> Backend {
         let runs = f64::from(runs);
         let on_cpu = runs * self.cpu_nanoseconds(cores);
         let on_gpu = OPENING + runs * self.gpu_nanoseconds();
         if gpu && self.fits_kernels() && on_gpu < on_cpu {
-            Device::Cuda
+            Backend::Cuda
         } else {
-            Device::Cpu
+            Backend::Cpu
         }
     }
 
@@ -237,15 +237,15 @@ mod tests {
             // So many runs that the time of opening the GPU does not matter; and one run.
             for (runs, opening) in [(u32::MAX, 0.0), (1, 200.0)] {
                 let faster = match cpu < gpu + opening {
-                    true => Device::Cpu,
-                    false => Device::Cuda,
+                    true => Backend::Cpu,
+                    false => Backend::Cuda,
                 };
                 assert_eq!(
-                    job.device(cores, true, runs),
+                    job.backend(cores, true, runs),
                     faster,
                     "{job:?}, {runs} runs"
                 );
-                assert_eq!(job.device(cores, false, runs), Device::Cpu);
+                assert_eq!(job.backend(cores, false, runs), Backend::Cpu);
             }
             let within = |estimate: f64, measured: f64| {
                 let ratio = estimate / 1e6 / measured;
@@ -264,12 +264,12 @@ mod tests {
         for side in [256, 512, 1024, 2048] {
             let cells = side * side;
             assert_eq!(
-                route(side, cells / 20).device(16, true, u32::MAX),
-                Device::Cpu
+                route(side, cells / 20).backend(16, true, u32::MAX),
+                Backend::Cpu
             );
             assert_eq!(
-                route(side, cells / 200).device(16, true, u32::MAX),
-                Device::Cuda
+                route(side, cells / 200).backend(16, true, u32::MAX),
+                Backend::Cuda
             );
         }
     }
@@ -280,16 +280,16 @@ mod tests {
             pixels: (1 << 30) + 1,
             sides: 1 << 29,
         };
-        assert_eq!(huge.device(1, true, 1), Device::Cpu);
+        assert_eq!(huge.backend(1, true, 1), Backend::Cpu);
         let fits = Job::Trace {
             pixels: 1 << 30,
             sides: 1 << 29,
         };
-        assert_eq!(fits.device(1, true, 1), Device::Cuda);
+        assert_eq!(fits.backend(1, true, 1), Backend::Cuda);
         let pixels = 1 << 32;
-        assert_eq!(Job::Label { pixels }.device(1, true, 9), Device::Cpu);
+        assert_eq!(Job::Label { pixels }.backend(1, true, 9), Backend::Cpu);
         let pixels = pixels - 1;
-        assert_eq!(Job::Label { pixels }.device(1, true, 9), Device::Cuda);
+        assert_eq!(Job::Label { pixels }.backend(1, true, 9), Backend::Cuda);
         let nothing = Job::Route {
             cells: 0,
             layers: 1,
@@ -297,7 +297,7 @@ mod tests {
             searched: 0,
             pins: 0,
         };
-        assert_eq!(nothing.device(1, true, 1), Device::Cpu);
+        assert_eq!(nothing.backend(1, true, 1), Backend::Cpu);
     }
 
     #[test]

@@ -30,9 +30,10 @@
 //!   `image` and `geo-types`. Without it the library depends on few other crates.
 //! - `cuda`: kernels on an NVIDIA GPU, on Linux.
 
+mod backend;
 #[cfg(feature = "cuda")]
 pub mod cuda;
-mod device;
+
 mod engine;
 mod error;
 #[cfg(feature = "formats")]
@@ -52,9 +53,9 @@ mod trace;
 #[cfg(test)]
 use trazar_test_seeds as seeds;
 
+pub use backend::Backend;
 /// The emulated device, which runs kernels on the processor and checks them.
 pub use cuda_std::emulator;
-pub use device::Device;
 pub use engine::Engine;
 pub use error::{Error, Result};
 pub use geometry::{BoundingBox, Location};

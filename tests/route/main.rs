@@ -9,14 +9,14 @@ use std::io::Write;
 
 use proptest::prelude::*;
 use trazar::route::{BLOCKED, Cell, Net, Pin, Route, RouteAlgorithm, RouteOptions, RoutingGrid};
-use trazar::{Device, Engine};
+use trazar::{Backend, Engine};
 use trazar_test_support::grids::{Case, case};
 use trazar_test_support::route_oracle::{self, Tree};
 use trazar_test_support::routes::assert_same;
 use trazar_test_support::seeds;
 
 fn exact_algorithms() -> impl Iterator<Item = RouteAlgorithm> {
-    let all = RouteAlgorithm::on(Device::Cpu).iter().copied();
+    let all = RouteAlgorithm::on(Backend::Cpu).iter().copied();
     all.filter(|algorithm| algorithm.is_exact())
 }
 

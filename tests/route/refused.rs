@@ -3,7 +3,7 @@
 use trazar::route::{
     BLOCKED, Cell, MAX_LAYERS, Net, Pin, RouteAlgorithm, RouteOptions, RoutingGrid, Window,
 };
-use trazar::{Device, Engine, Error};
+use trazar::{Backend, Engine, Error};
 
 use crate::{by, route};
 
@@ -261,7 +261,7 @@ fn nets_that_are_not_on_the_grid_are_refused() {
 #[test]
 fn algorithms_of_other_devices_are_refused() {
     let grid = RoutingGrid::uniform(2, 2, 1).unwrap();
-    for &algorithm in RouteAlgorithm::on(Device::Cuda) {
+    for &algorithm in RouteAlgorithm::on(Backend::Cuda) {
         let error = Engine::cpu().route(&grid, &[], &by(algorithm)).unwrap_err();
         assert!(matches!(error, Error::Unavailable(_)), "{error}");
         assert!(error.to_string().contains(algorithm.name()), "{error}");

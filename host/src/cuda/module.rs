@@ -26,8 +26,8 @@ struct Inner {
     device: Device,
 }
 
-// SAFETY: the handle is an address that only the driver follows, and the driver's functions on modules may be called from any
-// thread; the other fields are `Send` and `Sync` by themselves.
+// SAFETY: the handle is an address that only the driver follows, and the driver's functions on
+// modules may be called from any thread; the other fields are `Send` and `Sync` by themselves.
 unsafe impl Send for Inner {}
 // SAFETY: as above.
 unsafe impl Sync for Inner {}
@@ -36,7 +36,8 @@ impl Drop for Inner {
     fn drop(&mut self) {
         // On a failure there is no one to tell.
         let _ = self.device.bind();
-        // SAFETY: this is its only owner; its kernels' handles are used by holders of the module alone.
+        // SAFETY: this is its only owner; its kernels' handles are used by holders of the module
+        // alone.
         let _ = unsafe { raw::cuModuleUnload(self.module) };
     }
 }
@@ -65,16 +66,16 @@ impl Kernels {
 
 /// A kernel's handle, and what of it a launch must know.
 pub(super) struct Kernel {
-    /// Valid while the module is loaded: whoever holds a kernel holds the module too (a [`Queue`](super::Queue), or the
-    /// [`Module`] that looked it up).
+    /// Valid while the module is loaded: whoever holds a kernel holds the module too (a
+    /// [`Queue`](super::Queue), or the [`Module`] that looked it up).
     function: CUfunction,
     pub(super) info: KernelInfo,
     /// How much dynamic shared memory launches may ask for, so far.
     allowed_shared: Mutex<u32>,
 }
 
-// SAFETY: the handle is an address that only the driver follows, and the driver's functions on it may be called from
-// any thread.
+// SAFETY: the handle is an address that only the driver follows, and the driver's functions on it
+// may be called from any thread.
 unsafe impl Send for Kernel {}
 // SAFETY: as above.
 unsafe impl Sync for Kernel {}
@@ -87,23 +88,26 @@ pub struct KernelInfo {
     pub registers: u32,
     /// Static shared memory per block, in bytes.
     pub static_shared: u32,
-    /// Memory per thread for spilled registers and local arrays, in bytes. It lies in device memory: slow.
+    /// Memory per thread for spilled registers and local arrays, in bytes. It lies in device
+    /// memory: slow.
     pub local_bytes: u32,
     /// The most threads of a block, by its registers and launch bounds.
     pub threads_per_block: u32,
 }
 
-/// Launches may ask for this much dynamic and static shared memory together, in bytes, before the limit is raised.
+/// Launches may ask for this much dynamic and static shared memory together, in bytes, before the
+/// limit is raised.
 const SHARED_UNASKED: u32 = 48 * 1024;
 
 impl Module {
-    /// Compiles `ptx` for `device`: some 10 ms for a few small kernels, some 300 ms for fifty. The driver keeps the
-    /// result in a cache on disk, from which it comes in under a millisecond the next time.
+    /// Compiles `ptx` for `device`: some 10 ms for a few small kernels, some 300 ms for fifty. The
+    /// driver keeps the result in a cache on disk, from which it comes in under a millisecond the
+    /// next time.
     ///
     /// # Errors
     /// [`CudaError::ComputeCapability`] if the device is older than the text's `.target`,
-    /// [`CudaError::DriverTooOld`] if the driver is older than its `.version`, [`CudaError::Jit`] with the compiler's
-    /// log, [`CudaError::PtxNotText`], [`CudaError::Execution`].
+    /// [`CudaError::DriverTooOld`] if the driver is older than its `.version`, [`CudaError::Jit`]
+    /// with the compiler's log, [`CudaError::PtxNotText`], [`CudaError::Execution`].
     pub fn from_ptx(device: &Device, ptx: &str) -> Result<Self, CudaError> {
         let text = CString::new(ptx).map_err(|error| CudaError::PtxNotText {
             at: error.nul_position(),
@@ -165,7 +169,8 @@ impl Module {
         self.kernel(name).map(|kernel| kernel.info)
     }
 
-    /// How many blocks of `threads` threads with `dynamic_shared` bytes one multiprocessor holds at a time.
+    /// How many blocks of `threads` threads with `dynamic_shared` bytes one multiprocessor holds at
+    /// a time.
     ///
     /// # Errors
     /// [`CudaError::NoSuchKernel`]; [`CudaError::Driver`]; [`CudaError::Execution`].
@@ -192,7 +197,8 @@ impl Module {
     }
 
     pub(super) fn kernel(&self, name: &str) -> Result<Arc<Kernel>, CudaError> {
-        // A thread that panicked while holding the lock has left the table whole: insertion is its only change.
+        // A thread that panicked while holding the lock has left the table whole: insertion is its
+        // only change.
         let known = self
             .inner
             .kernels
@@ -251,7 +257,8 @@ impl Kernel {
         self.function
     }
 
-    /// Lets launches ask for `bytes` of dynamic shared memory; needed once above what is allowed unasked.
+    /// Lets launches ask for `bytes` of dynamic shared memory; needed once above what is allowed
+    /// unasked.
     pub(super) fn allow_shared(&self, bytes: u32) -> Result<(), CudaError> {
         // Locked over the call, so that no thread lowers what another has raised.
         let mut allowed = self
@@ -336,8 +343,8 @@ fn compile_with_log(text: &CString) -> (Option<DriverStatus>, String) {
         size,
     ];
     let mut module = ptr::null_mut();
-    // SAFETY: the text is zero-terminated; names and values are of one length; the buffers are as large as they say
-    // and outlive the call.
+    // SAFETY: the text is zero-terminated; names and values are of one length; the buffers are as
+    // large as they say and outlive the call.
     let status = unsafe {
         raw::cuModuleLoadDataEx(
             &mut module,

@@ -12,7 +12,8 @@ use super::module::{Kernel, KernelInfo, Kernels, Module};
 use super::raw;
 use super::stream::Stream;
 
-/// A stream and the kernels to run on it: what the typed launchers launch on. Clones are the same stream and module.
+/// A stream and the kernels to run on it: what the typed launchers launch on. Clones are the same
+/// stream and module.
 #[derive(Clone, Debug)]
 pub struct Queue {
     stream: Stream,
@@ -43,8 +44,9 @@ impl Queue {
     /// [`CudaError::WrongDevice`] if the two are of different devices.
     ///
     /// # Safety
-    /// Pipelines ([`Gpu`](crate::gpu::Gpu)) launch kernels by their names from safe code: whatever in the module has the
-    /// name of a kernel of [`trazar_kernels`] takes the same parameters, and touches no other memory than that one does.
+    /// Pipelines ([`Gpu`](crate::gpu::Gpu)) launch kernels by their names from safe code: whatever
+    /// in the module has the name of a kernel of [`trazar_kernels`] takes the same parameters, and
+    /// touches no other memory than that one does.
     pub unsafe fn with_module(stream: &Stream, module: &Module) -> Result<Self, CudaError> {
         stream.device().check_same("the module", module.device())?;
         Ok(Self {
@@ -73,8 +75,8 @@ impl Queue {
     }
 }
 
-/// Launches cost 3 µs to 6 µs of host time. They are checked against the limits of device and kernel first:
-/// [`CudaError::BadLaunch`] says which one was passed, and nothing was launched.
+/// Launches cost 3 µs to 6 µs of host time. They are checked against the limits of device and
+/// kernel first: [`CudaError::BadLaunch`] says which one was passed, and nothing was launched.
 impl Launcher for Queue {
     type Error = CudaError;
 
@@ -100,8 +102,8 @@ impl Launcher for Queue {
         self.stream
             .blame(kernel.allow_shared(config.dynamic_shared))?;
         graph::keep(&self.module);
-        // SAFETY: the caller's promise: an address of a fitting value for each parameter. The driver copies the values
-        // before it returns.
+        // SAFETY: the caller's promise: an address of a fitting value for each parameter. The
+        // driver copies the values before it returns.
         unsafe { self.launch_checked(&kernel, spec, &config, args) }
     }
 }
@@ -119,8 +121,8 @@ impl Queue {
             block,
             dynamic_shared,
         } = *config;
-        // SAFETY: the function's module is loaded and the stream alive; the rest is the caller's promise. The driver's header
-        // wants `*mut` arguments, and does not write through them.
+        // SAFETY: the function's module is loaded and the stream alive; the rest is the caller's
+        // promise. The driver's header wants `*mut` arguments, and does not write through them.
         let status = unsafe {
             raw::cuLaunchKernel(
                 kernel.raw(),

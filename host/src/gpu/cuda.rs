@@ -3,8 +3,8 @@
 use cuda_std::{Pod, View, ViewMut};
 
 use super::{FillValue, Gpu, GpuBuffer};
+use crate::backend::Backend;
 use crate::cuda::{DeviceBuffer, Queue};
-use crate::device::Device;
 use crate::error::Result;
 
 /// The kernels are the library's: [`Queue::new`] loads no others, and the caller of
@@ -14,7 +14,7 @@ use crate::error::Result;
 unsafe impl Gpu for Queue {
     type Buffer<T: Pod> = DeviceBuffer<T>;
 
-    const DEVICE: Device = Device::Cuda;
+    const BACKEND: Backend = Backend::Cuda;
 
     fn alloc<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
         Ok(self.stream().alloc(len)?)

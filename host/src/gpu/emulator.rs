@@ -4,7 +4,7 @@ use cuda_std::emulator::{Buffer, Emulator};
 use cuda_std::{Pod, View, ViewMut};
 
 use super::{FillValue, Gpu, GpuBuffer};
-use crate::device::Device;
+use crate::backend::Backend;
 use crate::error::Result;
 
 /// A launch runs the whole grid before it returns, so that nothing has to wait. But if a GPU would
@@ -14,7 +14,7 @@ use crate::error::Result;
 unsafe impl Gpu for Emulator {
     type Buffer<T: Pod> = Buffer<T>;
 
-    const DEVICE: Device = Device::Emulator;
+    const BACKEND: Backend = Backend::Emulator;
 
     fn alloc<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
         Ok(self.alloc(len)?)

@@ -38,7 +38,7 @@ use std::ops::Deref;
 pub use cuda_std::launch::{KernelSpec, LaunchConfig, Launcher};
 pub use cuda_std::{Pod, View, ViewMut};
 
-use crate::device::Device;
+use crate::backend::Backend;
 use crate::error::{Error, Result};
 
 pub(crate) use counts::{read_first, scan_counts};
@@ -61,8 +61,8 @@ pub unsafe trait Gpu: Launcher<Error: Into<Error>> + Clone + fmt::Debug {
     /// An array of elements in its memory.
     type Buffer<T: Pod>: GpuBuffer<T>;
 
-    /// The device on which this runs.
-    const DEVICE: Device;
+    /// Which backend this is.
+    const BACKEND: Backend;
 
     /// The launcher that the typed `launch` functions of kernels take. Its errors are the
     /// library's.

@@ -13,7 +13,7 @@ use glam::DVec2;
 #[doc(inline)]
 pub use trazar_kernels::label::Connectivity;
 
-use crate::device::Device;
+use crate::backend::Backend;
 use crate::error::Result;
 use crate::geometry::BoundingBox;
 
@@ -43,26 +43,26 @@ impl LabelAlgorithm {
         }
     }
 
-    /// The devices that run it, the fastest first.
-    pub fn devices(self) -> &'static [Device] {
+    /// The backends that run it, the fastest first.
+    pub fn backends(self) -> &'static [Backend] {
         match self {
-            Self::Sequential | Self::Parallel => &[Device::Cpu],
-            Self::Tiles | Self::Direct => &[Device::Cuda, Device::Emulator],
+            Self::Sequential | Self::Parallel => &[Backend::Cpu],
+            Self::Tiles | Self::Direct => &[Backend::Cuda, Backend::Emulator],
         }
     }
 
-    /// The algorithms that run on `device`, the fastest first.
-    pub fn on(device: Device) -> &'static [Self] {
-        match device {
-            Device::Cpu => &[Self::Parallel, Self::Sequential],
-            Device::Cuda | Device::Emulator => &[Self::Tiles, Self::Direct],
+    /// The algorithms that run on `backend`, the fastest first.
+    pub fn on(backend: Backend) -> &'static [Self] {
+        match backend {
+            Backend::Cpu => &[Self::Parallel, Self::Sequential],
+            Backend::Cuda | Backend::Emulator => &[Self::Tiles, Self::Direct],
         }
     }
 
-    /// Refuses a device that does not run the algorithm.
-    pub(crate) fn check_runs_on(self, device: Device) -> Result<()> {
-        let others: Vec<_> = Self::on(device).iter().map(|a| a.name()).collect();
-        device.check_runs("labelling", self.name(), self.devices(), &others)
+    /// Refuses a backend that does not run the algorithm.
+    pub(crate) fn check_runs_on(self, backend: Backend) -> Result<()> {
+        let others: Vec<_> = Self::on(backend).iter().map(|a| a.name()).collect();
+        backend.check_runs("labelling", self.name(), self.backends(), &others)
     }
 }
 

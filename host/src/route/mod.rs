@@ -23,7 +23,7 @@
 //! nothing from then on. A path costs the sum of the weights of its edges. The tree of two pins is
 //! optimal; that of more pins costs at most twice the optimum.
 //!
-//! All exact algorithms give the same tree, cell by cell, on every device and in every run. Where
+//! All exact algorithms give the same tree, cell by cell, on every backend and in every run. Where
 //! several would do:
 //!
 //! - of pins at the same distance, the one with the smallest index; of its cells, the first;
@@ -60,7 +60,7 @@ pub use grid::{BLOCKED, Direction, MAX_LAYERS, RoutingGrid};
 pub use net::{Net, Pin};
 pub use tree::{Connection, Fallback, FieldUse, Route};
 
-use crate::device::Device;
+use crate::backend::Backend;
 use crate::error::Result;
 
 /// The ways to route. All but [`Bfs`](Self::Bfs) give the same trees.
@@ -114,22 +114,22 @@ impl RouteAlgorithm {
         self != Self::Bfs
     }
 
-    /// The devices that run it.
-    pub fn devices(self) -> &'static [Device] {
+    /// The backends that run it.
+    pub fn backends(self) -> &'static [Backend] {
         match self {
-            Self::Dijkstra | Self::Sweep | Self::SweepParallel | Self::Bfs => &[Device::Cpu],
+            Self::Dijkstra | Self::Sweep | Self::SweepParallel | Self::Bfs => &[Backend::Cpu],
             Self::DivideConquer | Self::Prefix | Self::PrefixFused | Self::Tiles | Self::Fields => {
-                &[Device::Cuda, Device::Emulator]
+                &[Backend::Cuda, Backend::Emulator]
             }
         }
     }
 
-    /// The algorithms that run on `device`, the one that an [`Engine`](crate::Engine) chooses
+    /// The algorithms that run on `backend`, the one that an [`Engine`](crate::Engine) chooses
     /// first.
-    pub fn on(device: Device) -> &'static [Self] {
-        match device {
-            Device::Cpu => &[Self::Dijkstra, Self::Sweep, Self::SweepParallel, Self::Bfs],
-            Device::Cuda | Device::Emulator => &[
+    pub fn on(backend: Backend) -> &'static [Self] {
+        match backend {
+            Backend::Cpu => &[Self::Dijkstra, Self::Sweep, Self::SweepParallel, Self::Bfs],
+            Backend::Cuda | Backend::Emulator => &[
                 Self::Fields,
                 Self::Tiles,
                 Self::DivideConquer,
@@ -139,10 +139,10 @@ impl RouteAlgorithm {
         }
     }
 
-    /// Refuses a device that does not run it.
-    pub(crate) fn check_runs_on(self, device: Device) -> Result<()> {
-        let others: Vec<_> = Self::on(device).iter().map(|a| a.name()).collect();
-        device.check_runs("routing", self.name(), self.devices(), &others)
+    /// Refuses a backend that does not run it.
+    pub(crate) fn check_runs_on(self, backend: Backend) -> Result<()> {
+        let others: Vec<_> = Self::on(backend).iter().map(|a| a.name()).collect();
+        backend.check_runs("routing", self.name(), self.backends(), &others)
     }
 }
 
@@ -189,8 +189,8 @@ pub struct RouteOptions {
 }
 
 impl RouteOptions {
-    /// The algorithm to use on `device`.
-    pub(crate) fn algorithm_on(&self, device: Device) -> RouteAlgorithm {
-        self.algorithm.unwrap_or(RouteAlgorithm::on(device)[0])
+    /// The algorithm to use on `backend`.
+    pub(crate) fn algorithm_on(&self, backend: Backend) -> RouteAlgorithm {
+        self.algorithm.unwrap_or(RouteAlgorithm::on(backend)[0])
     }
 }

@@ -20,7 +20,7 @@ pub(crate) mod gpu;
 
 pub use contours::{BorderKind, Contour, Contours, HierarchyRow, Links};
 
-use crate::device::Device;
+use crate::backend::Backend;
 use crate::error::{Error, Result};
 
 /// Which borders to keep, and how they are linked.
@@ -101,27 +101,27 @@ impl TraceAlgorithm {
         }
     }
 
-    /// The devices that run it.
-    pub fn devices(self) -> &'static [Device] {
+    /// The backends that run it.
+    pub fn backends(self) -> &'static [Backend] {
         match self {
-            Self::Suzuki => &[Device::Cpu],
-            Self::Tiles | Self::Components => &[Device::Cpu, Device::Cuda, Device::Emulator],
+            Self::Suzuki => &[Backend::Cpu],
+            Self::Tiles | Self::Components => &[Backend::Cpu, Backend::Cuda, Backend::Emulator],
         }
     }
 
-    /// The algorithms that run on `device`, the one that an [`Engine`](crate::Engine) chooses
+    /// The algorithms that run on `backend`, the one that an [`Engine`](crate::Engine) chooses
     /// first.
-    pub fn on(device: Device) -> &'static [Self] {
-        match device {
-            Device::Cpu => &[Self::Suzuki, Self::Tiles, Self::Components],
-            Device::Cuda | Device::Emulator => &[Self::Components, Self::Tiles],
+    pub fn on(backend: Backend) -> &'static [Self] {
+        match backend {
+            Backend::Cpu => &[Self::Suzuki, Self::Tiles, Self::Components],
+            Backend::Cuda | Backend::Emulator => &[Self::Components, Self::Tiles],
         }
     }
 
-    /// Refuses a device that does not run it.
-    pub(crate) fn check_runs_on(self, device: Device) -> Result<()> {
-        let others: Vec<_> = Self::on(device).iter().map(|a| a.name()).collect();
-        device.check_runs("tracing", self.name(), self.devices(), &others)
+    /// Refuses a backend that does not run it.
+    pub(crate) fn check_runs_on(self, backend: Backend) -> Result<()> {
+        let others: Vec<_> = Self::on(backend).iter().map(|a| a.name()).collect();
+        backend.check_runs("tracing", self.name(), self.backends(), &others)
     }
 }
 
@@ -186,17 +186,17 @@ impl TraceOptions {
         }
     }
 
-    /// The algorithm to use on `device`.
-    pub(crate) fn algorithm_on(&self, device: Device) -> TraceAlgorithm {
+    /// The algorithm to use on `backend`.
+    pub(crate) fn algorithm_on(&self, backend: Backend) -> TraceAlgorithm {
         self.algorithm.unwrap_or(match self.tiles {
-            None => TraceAlgorithm::on(device)[0],
+            None => TraceAlgorithm::on(backend)[0],
             Some(_) => TraceAlgorithm::Tiles,
         })
     }
 }
 
-/// The number of rectangles along x and y for an image: `tiles` if given, else the largest powers of
-/// two for which rectangles have at least `default_side` pixels along each side, or 1.
+/// The number of rectangles along x and y for an image: `tiles` if given, else the largest powers
+/// of two for which rectangles have at least `default_side` pixels along each side, or 1.
 ///
 /// # Errors
 /// [`Error::InvalidOption`] for more rectangles along a side than there are pixels.

@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use trazar::formats::{Output, write_image_pbm};
 use trazar::generate::Pattern;
-use trazar::{BinaryImage, Contours, Device, Engine, Retrieval, TraceAlgorithm, TraceOptions};
+use trazar::{Backend, BinaryImage, Contours, Engine, Retrieval, TraceAlgorithm, TraceOptions};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -55,7 +55,7 @@ fn trace(path: &&str) -> Result<(), Box<dyn Error>> {
     let size = format!("{} × {}", image.width(), image.height());
     let engine = Engine::cpu();
     let all = rayon::current_num_threads();
-    for &algorithm in TraceAlgorithm::on(Device::Cpu) {
+    for &algorithm in TraceAlgorithm::on(Backend::Cpu) {
         let options = |retrieval| TraceOptions {
             algorithm: Some(algorithm),
             retrieval,

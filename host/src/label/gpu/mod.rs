@@ -90,7 +90,7 @@ impl<G: Gpu> DeviceLabeler<G> {
         algorithm: LabelAlgorithm,
     ) -> Result<DeviceLabels<G>> {
         let layout = tile_layout(image.width(), image.height())?;
-        algorithm.check_runs_on(G::DEVICE)?;
+        algorithm.check_runs_on(G::BACKEND)?;
         // If the image is dropped before the work is done, its memory is freed only afterwards.
         let image = self.gpu.using(image.words())?;
         let labels = match algorithm {

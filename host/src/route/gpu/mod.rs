@@ -151,7 +151,7 @@ impl<G: Gpu> DeviceRouter<G> {
         algorithm: RouteAlgorithm,
         progress: &Progress<'_>,
     ) -> Result<Vec<Route>> {
-        algorithm.check_runs_on(G::DEVICE)?;
+        algorithm.check_runs_on(G::BACKEND)?;
         let on_device = || DeviceGrid::upload(&self.gpu, grid);
         match algorithm {
             RouteAlgorithm::Fields => return self.route(&on_device()?, nets),

@@ -61,8 +61,8 @@ pub(super) struct StepBack {
     pub(super) passed: u8,
 }
 
-/// How borders go from node to node. Nodes' codes are below 8. Of the nodes by which borders come to
-/// a pixel over one side of a rectangle, no two have codes with the same two low bits.
+/// How borders go from node to node. Nodes' codes are below 8. Of the nodes by which borders come
+/// to a pixel over one side of a rectangle, no two have codes with the same two low bits.
 pub(super) trait Walk: Sync {
     /// The code of the node that passes a pixel's side in direction `aside`; `None` if the border
     /// is that pixel alone.

@@ -226,8 +226,8 @@ impl<G: Gpu> DeviceTracer<G> {
         queued: &mut dyn FnMut(&'static str) -> Result<()>,
     ) -> Result<DeviceContours<G>> {
         options.validate()?;
-        let algorithm = options.algorithm_on(G::DEVICE);
-        algorithm.check_runs_on(G::DEVICE)?;
+        let algorithm = options.algorithm_on(G::BACKEND);
+        algorithm.check_runs_on(G::BACKEND)?;
         let (width, height) = (image.width(), image.height());
         let raster = raster(width, height)?;
         let approximation = match (options.geometry, options.approximation) {

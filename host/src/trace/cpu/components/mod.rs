@@ -8,18 +8,19 @@
 //!    each other in a word; `join_nodes` joins all others with their successors by union-find with
 //!    an atomic minimum, so that a border's root is its smallest node; `flatten_nodes` collects the
 //!    roots.
-//! 3. **Starting points** (`join.rs`): `select_starts` lists the roots, which are the borders' starts
-//!    in order of discovery, each with the previous border in its row.
+//! 3. **Starting points** (`join.rs`): `select_starts` lists the roots, which are the borders'
+//!    starts in order of discovery, each with the previous border in its row.
 //! 4. **Following** (`follow.rs`): all borders are followed at once, long ones in stretches:
-//!    `list_stretches`, `measure_stretches`, `measure_heads`, `cut_cycle`, `write_steps`. The result
-//!    is written as [`Chains`].
+//!    `list_stretches`, `measure_stretches`, `measure_heads`, `cut_cycle`, `write_steps`. The
+//!    result is written as [`Chains`].
 //!
 //! A **node** is a step of a border, named by its pixel and by one of the pixel's sides that it
 //! passes: W if it passes that, else E, N or S. So over centers a node is a gap in a pixel's
 //! neighbours, and along edges a side. W and E nodes come first, in raster order, W before E in one
 //! pixel; N and S nodes come after all of these. Every border has a W or E node, and the first of
 //! them is where a raster scan meets the border: W of an outer border, E of a hole's. The kernels
-//! differ in one respect: along edges their nodes are W and E sides only, and stretches are shorter.
+//! differ in one respect: along edges their nodes are W and E sides only, and stretches are
+//! shorter.
 //!
 //! Memory beyond the result:
 //!

@@ -1,11 +1,11 @@
-//! [`Device`]: what runs the work.
+//! [`Backend`]: what runs the work.
 
 use crate::error::{Error, Result};
 
-/// What runs the work. Every device gives the same results.
+/// What runs the work. Every backend gives the same results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Device {
+pub enum Backend {
     /// This machine's processor.
     Cpu,
     /// An NVIDIA GPU.
@@ -15,8 +15,8 @@ pub enum Device {
     Emulator,
 }
 
-impl Device {
-    /// The device's name on the command line.
+impl Backend {
+    /// The name of the backend on the command line, where it is called the device.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cpu => "cpu",
@@ -25,8 +25,8 @@ impl Device {
         }
     }
 
-    /// Refuses to run the algorithm `name`, which does the work `job`, unless this device is one of
-    /// the `devices` that run it. `others` are the algorithms that this device runs.
+    /// Refuses to run the algorithm `name`, which does the work `job`, unless this backend is one
+    /// of the `backends` that run it. `others` are the algorithms that this backend runs.
     ///
     /// # Errors
     /// [`Error::Unavailable`].
@@ -34,16 +34,16 @@ impl Device {
         self,
         job: &str,
         name: &str,
-        devices: &[Self],
+        backends: &[Self],
         others: &[&str],
     ) -> Result<()> {
-        if devices.contains(&self) {
+        if backends.contains(&self) {
             return Ok(());
         }
-        let devices: Vec<_> = devices.iter().map(|device| device.name()).collect();
+        let names: Vec<_> = backends.iter().map(|backend| backend.name()).collect();
         Err(Error::Unavailable(format!(
             "the {job} algorithm `{name}` runs on the device {}; {} has {}",
-            devices.join(" or "),
+            names.join(" or "),
             self.name(),
             others.join(" and ")
         )))
