@@ -126,7 +126,7 @@ fn find_starts(join: &Join<'_>, field: Field, start: u32, cost: u32) {
         }
         return;
     }
-    // The words of the tree in the box's rows: eight threads a row.
+    // The words of the tree in the box's rows: eight threads per row.
     let net = join.net();
     let first_word = field.left / 32;
     let end_word = (field.left + field.columns()).min(net.right).div_ceil(32);
