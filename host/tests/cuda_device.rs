@@ -451,6 +451,7 @@ fn impossible_launches_are_refused() -> Result<(), CudaError> {
         name: "",
         block: dim(64, 1, 1),
         params: &[],
+        zero_at_exit: &[],
         entry: None,
     };
     assert_eq!(

@@ -21,6 +21,7 @@ static NOTHING: KernelSpec = KernelSpec {
     name: "nothing",
     block: Dim3 { x: 32, y: 1, z: 1 },
     params: &[],
+    zero_at_exit: &[],
     entry: None,
 };
 
