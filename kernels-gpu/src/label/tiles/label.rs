@@ -232,7 +232,7 @@ fn write_sides(words: SharedView<u64>, tile: u32, sides: ViewMut<'_, u32>) {
         let row_at = (t + 1) * STRIDE;
         let left = warp::warp_vote_ballot(FULL_MASK, words.ld(row_at + 1) & 1 != 0);
         let right = warp::warp_vote_ballot(FULL_MASK, words.ld(row_at + COLUMNS) >> 63 != 0);
-        if t % WARP_SIZE == 0 {
+        if t.is_multiple_of(WARP_SIZE) {
             sides.st(tile * 4 + half, left);
             sides.st(tile * 4 + 2 + half, right);
         }

@@ -5,7 +5,7 @@
 //! | [`label`] | [`tiles_label`](fn@label::tiles_label) | joins the runs of each tile in shared memory | image; 2 bytes per run and per word, 1 bit per pixel |
 //! | [`merge`] | [`tiles_merge`](fn@merge::tiles_merge) | joins components along the tiles' borders | border words, and the parents on the unions' paths |
 //! | [`flatten`] | [`tiles_flatten`](fn@flatten::tiles_flatten) | points each tile's components at their roots; counts roots | 1 bit per pixel, twice; 2 bytes per word |
-//! | [`write`] | [`tiles_write`](fn@write::tiles_write) | writes every pixel's label | image, 2 bytes per run and per word; **4 bytes per pixel** |
+//! | [`write`](mod@write) | [`tiles_write`](fn@write::tiles_write) | writes every pixel's label | image, 2 bytes per run and per word; **4 bytes per pixel** |
 //!
 //! [`layout`] says how an image is cut into tiles, [`runs`] what is stored of them. Between the
 //! last two kernels, a scan of the chunks' counts numbers the roots ([`number`](super::number)).
