@@ -159,7 +159,7 @@ impl Sides {
     }
 
     /// A plane of the pixels that a border passes: foreground with background to the W, N, E or S.
-    /// Rows are [`stride`](Self::stride) bits apart, and pixel `(x, y)` is bit `x` of row `y`.
+    /// Rows are [`stride`](Plane::stride) bits apart, and pixel `(x, y)` is bit `x` of row `y`.
     pub(super) fn border_pixels(&self) -> Result<Vec<u64>> {
         let n = self.plane.row_words;
         let rows = self.row_ranks.len() - 2 * SPARE_ROWS;

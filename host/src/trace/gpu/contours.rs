@@ -77,7 +77,8 @@ impl<G: Gpu> DeviceContours<G> {
     /// Copies them to the host.
     ///
     /// # Errors
-    /// `Error::Cuda`, [`Error::Emulator`], [`Error::OutOfMemory`].
+    /// `Error::Cuda`, [`Error::Emulator`](crate::Error::Emulator),
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     pub fn to_host(&self) -> Result<Contours> {
         let kinds = self.kinds.to_vec()?;
         let kinds = kinds.iter().map(|&kind| match kind {
