@@ -14,10 +14,10 @@
 //!
 //! Between `choose_parents` and `link_siblings` the borders are [sorted](crate::primitives::sort),
 //! the last discovered first. Where no level has parents, the sorted order is the result's.
-//! Otherwise the walk is made of steps down to a border and up from it (the Euler tour of
-//! Tarjan and Vishkin, "An efficient parallel biconnectivity algorithm", 1985), and
-//! [list ranking](crate::primitives::list_ranking) between the last two kernels but one says how
-//! many steps down are left at each.
+//! Otherwise the walk is made of steps down to a border and up from it: the Euler tour of R. E.
+//! Tarjan and U. Vishkin, "An efficient parallel biconnectivity algorithm" (1985). Between
+//! `link_euler_tour` and `place_by_rank`, [list ranking](crate::primitives::list_ranking) counts
+//! how many steps down are left at each step.
 
 use cuda_std::prelude::*;
 
