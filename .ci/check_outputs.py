@@ -20,8 +20,8 @@ on the command line (8-bit, foreground above 127) are checked as well. For each 
 And for each of some random grids, from text and from NumPy arrays:
 
 - JSON: the wires are a tree over the cells that are listed, and it joins the pins; each connection
-  costs what its wires weigh, and is the shortest that SciPy's Dijkstra finds from the tree before it
-  to any pin; the pins that are left out are those that SciPy finds in other components.
+  costs what its wires weigh, and is the shortest that SciPy's Dijkstra finds from the tree before
+  it to any pin; the pins that are left out are those that SciPy finds in other components.
 - The text has the JSON's cells, the SVG its wires, and OpenCV finds them in the PNG.
 
 Prints one line per image or grid, and exits with 1 at the first difference.

@@ -212,8 +212,8 @@ fn tiles_of(
     };
     if columns > width || rows > height {
         return Err(Error::InvalidOption(format!(
-            "{columns} × {rows} tiles are more than an image of {width} × {height} pixels has along a \
-             side"
+            "{columns} × {rows} tiles are more than an image of {width} × {height} pixels has \
+             along a side"
         )));
     }
     Ok((columns, rows))

@@ -307,6 +307,7 @@ fn raster(width: u32, height: u32) -> Result<Raster> {
     Raster::new(width, height).ok_or(Error::ImageTooLarge {
         width: width.into(),
         height: height.into(),
-        limit: "on the GPU, an image to trace has at most 2³⁰ pixels; trace it on the CPU, or in parts",
+        limit: "on the GPU, an image to trace has at most 2³⁰ pixels; trace it on the CPU, or in \
+                parts",
     })
 }
