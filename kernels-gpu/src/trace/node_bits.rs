@@ -90,7 +90,6 @@ impl BesideBits {
     #[must_use]
     pub const fn new(left: u64, here: u64, right: u64) -> Self {
         Self {
-            // planted: around-west-carry
             west: here << 1 | left >> 63,
             here,
             east: here >> 1 | right << 63,

@@ -145,6 +145,7 @@ impl Pixels<'_> {
     pub(super) fn around(&self, word_x: u32, y: u32) -> Around {
         let row = |y| {
             let here = self.word(word_x, y);
+            // planted: around-west-carry
             let left = self.word(word_x.wrapping_sub(1), y);
             let right = self.word(word_x + 1, y);
             BesideBits::new(left, here, right)
