@@ -6,7 +6,7 @@
 //! | nets | one net: by fields on a grid in the GPU's memory; then each algorithm from host to host |
 //! | distances | the distances of all cells from a corner, in the same two ways |
 //! | batch | 1000 nets of 4 pins in windows of 64 × 64 cells of a grid of 4096 × 4096: all at once on the GPU, one after another on the CPU |
-//! | report | the cases of 王領崧, "Parallized Maze Routing" [sic], undated project report, with its times on one core (`bfs`, `sweep`), many cores (`omp`) and a GPU (`cuda`) |
+//! | report | the cases of 王領崧, "Parallized Maze Routing" (sic), undated project report, with its times on one core (`bfs`, `sweep`), many cores (`omp`) and a GPU (`cuda`) |
 //!
 //! Every result that is timed is compared with the CPU's or, where that takes too long, with the
 //! other results.

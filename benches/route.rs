@@ -1,6 +1,6 @@
 //! `cargo bench --bench route`: routing on the CPU.
 //!
-//! First two tables with the sizes and pins of 王領崧, "Parallized Maze Routing" [sic], undated
+//! First two tables with the sizes and pins of 王領崧, "Parallized Maze Routing" (sic), undated
 //! project report, its times beside ours, in seconds, on grids with random weights of the same
 //! range. An algorithm is left out where it would take more than some 10 seconds. Then, by
 //! criterion: from corner to corner, which settles nearly all cells, in cells per second, beside

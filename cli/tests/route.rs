@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use common::{Folder, Run, header, run};
 use serde_json::{Value, json};
 
-/// The example in 王領崧, "Parallized Maze Routing" [sic], undated project report, and its tree.
+/// The example in 王領崧, "Parallized Maze Routing" (sic), undated project report, and its tree.
 const EXAMPLE: &str = "3 3\n2\nPin 1 1\nPin 0 2\nVertical 24 26\nVertical 47 13\nVertical 70 2\n\
                        Horizontal 33 68 51\nHorizontal 80 24 77\n";
 const TREE: &str = "0 2\n1 1\n1 2\n";

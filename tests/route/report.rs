@@ -1,4 +1,4 @@
-//! The cases of 王領崧, "Parallized Maze Routing" [sic], undated project report, with its answers:
+//! The cases of 王領崧, "Parallized Maze Routing" (sic), undated project report, with its answers:
 //! `route/case*.txt` and `.out` in the folder that `TRAZAR_DATA` names.
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The cases of 王領崧, "Parallized Maze Routing" [sic], undated project report, and its times.
+//! The cases of 王領崧, "Parallized Maze Routing" (sic), undated project report, and its times.
 
 /// A case on a square grid, with the seconds that the report gives.
 #[derive(Clone, Copy, Debug)]

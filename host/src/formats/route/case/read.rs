@@ -24,7 +24,7 @@ use crate::route::{Cell, MAX_LAYERS, Net, Pin, RoutingCase, RoutingGrid, Window,
 /// row its `Vertical` edges, the `width - 1` weights between `(x, y)` and `(x + 1, y)`; and for
 /// each row but the last its `Horizontal` edges, the `width` weights between `(x, y)` and
 /// `(x, y + 1)`. (The words name the borders between cells.) This is the format of a report on
-/// parallel maze routing (王領崧, "Parallized Maze Routing" [sic], undated project report);
+/// parallel maze routing (王領崧, "Parallized Maze Routing" (sic), undated project report);
 /// these are extensions:
 ///
 /// - The weight `x` blocks an edge.
