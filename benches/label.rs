@@ -7,27 +7,17 @@
 )]
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use trazar::{BinaryImage, Connectivity, Engine, LabelAlgorithm, LabelOptions};
-use trazar_bench_support::images;
+use trazar::{BinaryImage, Engine, LabelAlgorithm, LabelOptions};
+use trazar_bench_support::{images, labels};
 
 fn label(criterion: &mut Criterion) {
     let engine = Engine::cpu();
     images::for_each(criterion, "label", |group, input| {
-        for (algorithm, name) in [
-            (LabelAlgorithm::Sequential, "sequential"),
-            (LabelAlgorithm::Parallel, "parallel"),
-        ] {
-            for (connectivity, neighbours) in [(Connectivity::Four, 4), (Connectivity::Eight, 8)] {
-                let options = LabelOptions {
-                    connectivity,
-                    algorithm: Some(algorithm),
-                    ..LabelOptions::default()
-                };
-                let id = BenchmarkId::new(format!("{name} {neighbours} bits"), &input.name);
-                group.bench_function(id, |bencher| {
-                    bencher.iter_with_large_drop(|| engine.label(&input.image, &options));
-                });
-            }
+        for (name, options) in labels::options() {
+            let id = BenchmarkId::new(format!("{name} bits"), &input.name);
+            group.bench_function(id, |bencher| {
+                bencher.iter_with_large_drop(|| engine.label(&input.image, &options));
+            });
         }
         let bytes = input.bytes();
         let (width, height) = (input.image.width(), input.image.height());

@@ -63,7 +63,7 @@ impl Engine {
     /// A GPU is opened only if it would be faster. The engine then runs any job on it.
     ///
     /// ```
-    /// use trazar::{BinaryImage, Backend, Engine, Job, LabelOptions};
+    /// use trazar::{Backend, BinaryImage, Engine, Job, LabelOptions};
     ///
     /// let image = BinaryImage::from_art("##.#")?;
     /// let engine = Engine::auto(Job::label(&image), 1);

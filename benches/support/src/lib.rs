@@ -2,5 +2,6 @@
 
 pub mod grids;
 pub mod images;
+pub mod labels;
 pub mod report;
 pub mod settings;

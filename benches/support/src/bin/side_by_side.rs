@@ -11,8 +11,8 @@ use std::error::Error;
 use std::time::Instant;
 
 use trazar::generate::Pattern;
-use trazar::{BinaryImage, Connectivity, Engine, LabelAlgorithm, LabelOptions, TraceOptions};
-use trazar_bench_support::images;
+use trazar::{BinaryImage, Engine, TraceOptions};
+use trazar_bench_support::{images, labels};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -44,21 +44,11 @@ fn time(
     let engine = Engine::cpu();
     let mut times = vec![("pack".to_owned(), fastest(repeat, pack)?)];
     if job == "label" {
-        for (algorithm, name) in [
-            (LabelAlgorithm::Sequential, "sequential"),
-            (LabelAlgorithm::Parallel, "parallel"),
-        ] {
-            for (connectivity, neighbours) in [(Connectivity::Four, 4), (Connectivity::Eight, 8)] {
-                let options = LabelOptions {
-                    connectivity,
-                    algorithm: Some(algorithm),
-                    ..LabelOptions::default()
-                };
-                let bits = fastest(repeat, || engine.label(&image, &options))?;
-                let bytes = fastest(repeat, || engine.label(&pack()?, &options))?;
-                times.push((format!("{name} {neighbours} from bits"), bits));
-                times.push((format!("{name} {neighbours} from bytes"), bytes));
-            }
+        for (name, options) in labels::options() {
+            let bits = fastest(repeat, || engine.label(&image, &options))?;
+            let bytes = fastest(repeat, || engine.label(&pack()?, &options))?;
+            times.push((format!("{name} from bits"), bits));
+            times.push((format!("{name} from bytes"), bytes));
         }
     } else {
         let options = TraceOptions::default();
