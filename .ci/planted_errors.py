@@ -313,7 +313,7 @@ class Planter:
                    "--message-format", "json-render-diagnostics"]
         # The build is what takes time, not the tests. (What the workspace depends on stays as it
         # is.)
-        for package in ["cuda_std", "trazar-kernels", "trazar", "trazar-suite"]:
+        for package in ["trazar-cuda-std", "trazar-kernels", "trazar", "trazar-suite"]:
             for setting in ["opt-level=1", "debug=false"]:
                 command += ["--config", f"profile.test.package.{package}.{setting}"]
         for binary in sorted(binaries):
