@@ -2,7 +2,7 @@
 
 pub(crate) mod gpu;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, OptionProblem, Result};
 use crate::memory::zeroed_vec;
 
 /// The number of pixels in a word of a [`BinaryImage`]'s rows.
@@ -176,19 +176,25 @@ impl BinaryImage {
         let mut image = Self::new(width as u32, rows.len() as u32)?;
         for (y, row) in rows.iter().enumerate() {
             if row.chars().count() != width {
-                return Err(Error::InvalidOption(format!(
-                    "row {y} of the drawing has {} characters, row 0 has {width}",
-                    row.chars().count()
-                )));
+                return Err(Error::option(
+                    "art",
+                    OptionProblem::Malformed,
+                    format!(
+                        "row {y} of the drawing has {} characters, row 0 has {width}",
+                        row.chars().count()
+                    ),
+                ));
             }
             for (x, c) in row.chars().enumerate() {
                 match c {
                     '#' | '1' | '@' | 'x' => image.set(x as u32, y as u32, true),
                     '.' | '0' | '-' | '_' => {}
                     _ => {
-                        return Err(Error::InvalidOption(format!(
-                            "'{c}' in row {y} of the drawing is neither '#' nor '.'"
-                        )));
+                        return Err(Error::option(
+                            "art",
+                            OptionProblem::Malformed,
+                            format!("'{c}' in row {y} of the drawing is neither '#' nor '.'"),
+                        ));
                     }
                 }
             }
