@@ -14,7 +14,8 @@ use trazar::emulator::Emulator;
 use trazar::generate;
 use trazar::gpu::{Gpu, GpuBuffer};
 use trazar::{
-    Connectivity, DeviceImage, DeviceLabeler, DeviceTracer, LabelAlgorithm, TraceOptions,
+    Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, DeviceTracer, LabelAlgorithm,
+    LabelOptions, TraceOptions,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -49,8 +50,13 @@ fn pipeline<G: Gpu>(tracer: &DeviceTracer<G>, side: u32) -> Result<(), Box<dyn E
 
     // Foreground is `value > 127`. Everything from here on is queued on the GPU; the host waits
     // only for the counts that later stages' memory depends on.
-    let image = DeviceImage::pack(labeler.gpu(), side, side, &bytes, 127)?;
-    let labels = labeler.label(&image, Connectivity::Eight, LabelAlgorithm::Tiles)?;
+    let image = DeviceImage::pack(labeler.gpu(), &DeviceBytes::new(side, side, &bytes, 127)?)?;
+    let labels = labeler.label(
+        &image,
+        &LabelOptions::default()
+            .connectivity(Connectivity::Eight)
+            .algorithm(LabelAlgorithm::Tiles),
+    )?;
     let contours = tracer.trace(&image, &TraceOptions::default())?;
 
     println!("{} components", labels.count()?);

@@ -9,7 +9,8 @@ use proptest::test_runner::TestCaseError;
 use trazar::generate::{self, Pattern};
 use trazar::gpu::Scanner;
 use trazar::{
-    Backend, BinaryImage, Connectivity, DeviceImage, DeviceLabeler, Engine, Error, LabelAlgorithm,
+    Backend, BinaryImage, Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, Engine, Error,
+    LabelAlgorithm, LabelOptions,
 };
 use trazar_test_support::emulators::{check, emulator, emulator_of, say, seed};
 use trazar_test_support::images::{image, side};
@@ -44,7 +45,7 @@ fn labels_of_random_images() {
         100,
         &(image(), run),
         |(image, (emulator, connectivity, algorithm, statistics))| {
-            let engine = Engine::from(emulator);
+            let engine = Engine::on(emulator);
             check_labels(&engine, &image, connectivity, algorithm, statistics)
         },
     );
@@ -60,7 +61,7 @@ fn labels_of_every_pattern() {
         for connectivity in CONNECTIVITIES {
             for algorithm in ALGORITHMS {
                 order += 1;
-                let engine = Engine::from(emulator_of(order));
+                let engine = Engine::on(emulator_of(order));
                 let same = check_labels(&engine, &image, connectivity, algorithm, true);
                 same.unwrap_or_else(|error| panic!("{pattern:?}, seed {order}: {error}"));
             }
@@ -85,7 +86,7 @@ fn labels_in_many_orders() {
             select(&ALGORITHMS[..]),
         ),
         |(emulator, connectivity, algorithm)| {
-            let engine = Engine::from(emulator);
+            let engine = Engine::on(emulator);
             check_labels(&engine, &image, connectivity, algorithm, true)
         },
     );
@@ -101,7 +102,7 @@ fn labels_where_tiles_meet() {
             order += 1;
             let image = generate::noise(width, height, f64::from(percent) / 100.0, order).unwrap();
             for connectivity in CONNECTIVITIES {
-                let engine = Engine::from(emulator_of(order));
+                let engine = Engine::on(emulator_of(order));
                 let same = check_labels(&engine, &image, connectivity, LabelAlgorithm::Tiles, true);
                 same.unwrap_or_else(|error| panic!("{width} × {height}, seed {order}: {error}"));
             }
@@ -171,10 +172,15 @@ fn labels_and_images_from_bytes() {
             let expected = Engine::cpu().label(&image, &expected).unwrap();
             let labeler = DeviceLabeler::on(emulator);
             let bytes = labeler.gpu().upload(&bytes).unwrap();
-            let packed = DeviceImage::pack(labeler.gpu(), width, height, &bytes, threshold)?;
+            let packed = DeviceImage::pack(
+                labeler.gpu(),
+                &DeviceBytes::new(width, height, &bytes, threshold).unwrap(),
+            )?;
             prop_assert!(packed.to_host()? == image, "not the CPU's image");
-            let (packed, labels) =
-                labeler.label_bytes(width, height, &bytes, threshold, connectivity)?;
+            let (packed, labels) = labeler.label_bytes(
+                &DeviceBytes::new(width, height, &bytes, threshold).unwrap(),
+                &LabelOptions::default().connectivity(connectivity),
+            )?;
             prop_assert!(
                 packed.to_host()? == image,
                 "not the CPU's image, packed while labelling"
@@ -342,7 +348,7 @@ fn what_does_not_fit_is_refused() {
     let labeler = DeviceLabeler::on(emulator.clone());
     let bytes = emulator.upload(&[0u8; 10]).unwrap();
     assert!(matches!(
-        DeviceImage::pack(labeler.gpu(), 3, 3, &bytes, 0),
+        DeviceImage::pack(labeler.gpu(), &DeviceBytes::new(3, 3, &bytes, 0).unwrap()),
         Err(Error::SizeMismatch {
             needed: 9,
             given: 10,
@@ -357,20 +363,30 @@ fn what_does_not_fit_is_refused() {
     );
     let image = BinaryImage::from_art("#.#").unwrap();
     let on_device = DeviceImage::upload(&emulator, &image).unwrap();
-    let refused = labeler.label(&on_device, Connectivity::Four, LabelAlgorithm::Parallel);
+    let refused = labeler.label(
+        &on_device,
+        &LabelOptions::default()
+            .connectivity(Connectivity::Four)
+            .algorithm(LabelAlgorithm::Parallel),
+    );
     assert_eq!(
         refused.unwrap_err().to_string(),
         "the labelling algorithm `parallel` runs on the device cpu; emulator has tiles and direct"
     );
     // An image in another device's memory.
     let other = DeviceLabeler::on(emulator_of(seed()));
-    let refused = other.label(&on_device, Connectivity::Four, LabelAlgorithm::Tiles);
+    let refused = other.label(
+        &on_device,
+        &LabelOptions::default()
+            .connectivity(Connectivity::Four)
+            .algorithm(LabelAlgorithm::Tiles),
+    );
     assert!(matches!(refused, Err(Error::Emulator(_))), "{refused:?}");
 }
 
 #[test]
 fn an_emulators_engine_does_all_that_a_gpus_does() {
-    let engine = Engine::from(emulator_of(seed()));
+    let engine = Engine::on(emulator_of(seed()));
     assert_eq!(engine.backend(), Backend::Emulator);
     assert_eq!(
         engine.label_algorithm(&Default::default()),

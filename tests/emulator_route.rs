@@ -27,7 +27,11 @@ fn check_routes(
         .route(grid, nets, &RouteOptions::default())
         .unwrap();
     let router = DeviceRouter::on(emulator.clone());
-    let found = router.route_from_host(grid, nets, algorithm);
+    let found = Engine::on(router.gpu().clone()).route(
+        grid,
+        nets,
+        &RouteOptions::default().algorithm(algorithm),
+    );
     let mistake = mistake(found, &expected, algorithm);
     prop_assert_eq!(mistake, None, "not the CPU's routes");
     Ok(())
@@ -198,9 +202,7 @@ fn routes_of_several_nets() {
         width: 5,
         height: 6,
     };
-    let all_of_row = Pin {
-        cells: (0..10).map(|x| Cell::at(x, 4)).collect(),
-    };
+    let all_of_row = Pin::new((0..10).map(|x| Cell::at(x, 4)));
     let nets = [
         Net::default(),
         Net::from_cells([Cell::at(1, 1)]),
@@ -211,26 +213,20 @@ fn routes_of_several_nets() {
             Cell::at(13, 0),
         ]),
         Net::from_cells([Cell::at(3, 2), Cell::at(7, 7), Cell::at(3, 7)]).within(window),
-        Net {
-            pins: vec![
-                Cell::at(0, 0).into(),
-                all_of_row.clone(),
-                all_of_row,
-                Cell::at(9, 8).on(1).into(),
-                Cell::at(9, 8).on(1).into(),
-            ],
-            window: None,
-        },
+        Net::new([
+            Cell::at(0, 0).into(),
+            all_of_row.clone(),
+            all_of_row,
+            Cell::at(9, 8).on(1).into(),
+            Cell::at(9, 8).on(1).into(),
+        ]),
     ];
     for &algorithm in on_device() {
         let emulator = emulator_of(seed());
         let same = check_routes(&emulator, &grid, &nets, algorithm);
         assert!(same.is_ok(), "{algorithm:?}: {same:?}");
-        let options = RouteOptions {
-            algorithm: Some(algorithm),
-            ..RouteOptions::default()
-        };
-        let routes = Engine::from(emulator).route(&grid, &nets, &options);
+        let options = RouteOptions::default().algorithm(algorithm);
+        let routes = Engine::on(emulator).route(&grid, &nets, &options);
         assert_eq!(routes.unwrap()[2].unreached(), [1, 3]);
     }
 }
@@ -241,19 +237,14 @@ fn routes_of_several_nets() {
 fn routes_to_the_nearest_of_many_cells() {
     let grid = random_grid(20, 15, 1, Weights::Small, seed());
     let cell = |i: u32| grid.cell(i % grid.cell_count());
-    let large = |first: u32, n: u32| Pin {
-        cells: (0..n).map(|i| cell(first + 7 * i)).collect(),
-    };
+    let large = |first: u32, n: u32| Pin::new((0..n).map(|i| cell(first + 7 * i)));
     for n in [250, 256, 257, 140_000] {
-        let net = Net {
-            pins: vec![
-                cell(0).into(),
-                large(290, 2),
-                large(150, n),
-                cell(299).into(),
-            ],
-            window: None,
-        };
+        let net = Net::new([
+            cell(0).into(),
+            large(290, 2),
+            large(150, n),
+            cell(299).into(),
+        ]);
         let emulator = emulator_of(seed() + u64::from(n));
         let same = check_routes(&emulator, &grid, &[net], RouteAlgorithm::PrefixFused);
         assert!(same.is_ok(), "{n}: {same:?}");
@@ -266,12 +257,20 @@ fn what_the_device_does_not_do_is_said() {
     let router = DeviceRouter::on(emulator_of(1));
     let inside = Net::from_cells([Cell::at(0, 0), Cell::at(2, 2)]);
     assert!(matches!(
-        router.route_from_host(&grid, &[inside], RouteAlgorithm::Dijkstra),
+        Engine::on(router.gpu().clone()).route(
+            &grid,
+            &[inside],
+            &RouteOptions::default().algorithm(RouteAlgorithm::Dijkstra)
+        ),
         Err(Error::Unavailable(_))
     ));
     let outside = Net::from_cells([Cell::at(0, 0), Cell::at(3, 2)]);
     assert!(matches!(
-        router.route_from_host(&grid, &[outside], RouteAlgorithm::Prefix),
+        Engine::on(router.gpu().clone()).route(
+            &grid,
+            &[outside],
+            &RouteOptions::default().algorithm(RouteAlgorithm::Prefix)
+        ),
         Err(Error::PinOutside { net: 0, pin: 1, .. })
     ));
 }

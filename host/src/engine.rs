@@ -315,6 +315,20 @@ impl Engine {
         }
     }
 
+    /// [`route`](Self::route) for one net.
+    ///
+    /// # Errors
+    /// Those of [`route`](Self::route).
+    pub fn route_net(
+        &self,
+        grid: &RoutingGrid,
+        net: &Net,
+        options: &RouteOptions,
+    ) -> Result<Route> {
+        let routes = self.route(grid, std::slice::from_ref(net), options)?;
+        Ok(routes.into_iter().next().unwrap_or_default())
+    }
+
     fn progress(&self) -> Progress<'_> {
         Progress(self.progress.as_deref())
     }

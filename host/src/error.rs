@@ -323,11 +323,7 @@ impl Error {
         problem: OptionProblem,
         reason: impl Into<String>,
     ) -> Self {
-        Self::InvalidOption(OptionError {
-            option,
-            problem,
-            reason: reason.into(),
-        })
+        OptionError::new(option, problem, reason).into()
     }
 
     /// An [`Unwritable`](Self::Unwritable) of this library's own writers.

@@ -21,10 +21,7 @@ fn exact_algorithms() -> impl Iterator<Item = RouteAlgorithm> {
 }
 
 fn by(algorithm: RouteAlgorithm) -> RouteOptions {
-    RouteOptions {
-        algorithm: Some(algorithm),
-        ..RouteOptions::default()
-    }
+    RouteOptions::default().algorithm(algorithm)
 }
 
 fn route(grid: &RoutingGrid, net: &Net) -> Route {
@@ -124,7 +121,7 @@ proptest! {
             if let (Some(path), Some(first)) = first {
                 assert!(path.cost >= first.cost, "{net:?} of {recipe:?}");
                 let pins = vec![net.pins[0].clone(), path.cells[0].into()];
-                let two = route(&units, &Net { pins, window: net.window });
+                let two = route(&units, &Net::new(pins).within(net.window));
                 assert_eq!(path.cells.len() as u64 - 1, two.cost(), "{net:?} of {recipe:?}");
             }
         }
@@ -250,9 +247,7 @@ fn routes_of_very_many_pins() {
     assert_eq!(found.unreached(), [0; 0]);
     found.verify(&grid, &many).unwrap();
     // Every cell is in several pins, and one pin has all cells.
-    let all = Pin {
-        cells: (0..cells).map(cell).collect(),
-    };
+    let all = Pin::new((0..cells).map(cell));
     let mut shared = Net::from_cells((0..400_000).map(|i| cell(i / 2)));
     shared.pins.insert(200_000, all);
     let found = route(&grid, &shared);

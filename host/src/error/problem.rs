@@ -30,6 +30,17 @@ pub struct OptionError {
     pub reason: String,
 }
 
+impl OptionError {
+    /// The error of `option`.
+    pub fn new(option: &'static str, problem: OptionProblem, reason: impl Into<String>) -> Self {
+        Self {
+            option,
+            problem,
+            reason: reason.into(),
+        }
+    }
+}
+
 /// Why an option does not take a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

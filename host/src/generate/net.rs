@@ -407,7 +407,7 @@ mod tests {
     #[test]
     fn bad_options_are_refused() {
         let refused = |case: RandomNets, word: &str| match case.generate(0) {
-            Err(Error::InvalidOption(message)) => assert!(message.contains(word), "{message}"),
+            Err(Error::InvalidOption(error)) => assert!(error.reason.contains(word), "{error}"),
             other => panic!("{other:?}"),
         };
         #[expect(clippy::reversed_empty_ranges)]

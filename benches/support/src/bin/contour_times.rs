@@ -56,10 +56,10 @@ fn trace(path: &&str) -> Result<(), Box<dyn Error>> {
     let engine = Engine::cpu();
     let all = rayon::current_num_threads();
     for &algorithm in TraceAlgorithm::on(Backend::Cpu) {
-        let options = |retrieval| TraceOptions {
-            algorithm: Some(algorithm),
-            retrieval,
-            ..TraceOptions::default()
+        let options = |retrieval| {
+            TraceOptions::default()
+                .algorithm(algorithm)
+                .retrieval(retrieval)
         };
         let (list, tree) = (options(Retrieval::List), options(Retrieval::Tree));
         let mut threads = vec![1];
