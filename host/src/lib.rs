@@ -31,8 +31,10 @@
 //!
 //! # Features
 //!
-//! - `formats` (on by default): [`formats`], and conversions from and to the types of the crates
-//!   `image` and `geo-types`. Without it the library depends on few other crates.
+//! - `formats` (on by default): [`formats`], and conversions to the types of the crate `geo-types`.
+//!   Without it the library depends on few other crates.
+//! - `image`: grey images of the crate `image` in, and `image::GrayImage` out.
+//! - `ndarray`: views of the crate `ndarray` in, and labels out as its arrays.
 //! - `cuda`: kernels on an NVIDIA GPU, on Linux.
 
 mod backend;
@@ -67,7 +69,7 @@ pub use error::{Error, Result};
 pub use geometry::{BoundingBox, Location};
 pub use glam;
 pub use image::gpu::{DeviceBytes, DeviceImage};
-pub use image::{BinaryImage, MAX_SIDE, Sample, WORD_BITS};
+pub use image::{BinaryImage, MAX_SIDE, Sample, Samples, WORD_BITS};
 pub use job::Job;
 #[doc(no_inline)]
 pub use label::{
