@@ -180,9 +180,7 @@ fn bench_host(
     let uploaded = started.elapsed().as_secs_f64() * MS_PER_S;
     let labels = labeler.label(
         &on_device,
-        &LabelOptions::default()
-            .connectivity(Connectivity::Eight)
-            .algorithm(LabelAlgorithm::Tiles),
+        &LabelOptions::default().algorithm(LabelAlgorithm::Tiles),
     )?;
     labels.count()?;
     let labelled = started.elapsed().as_secs_f64() * MS_PER_S;
@@ -252,9 +250,7 @@ fn main() -> Result<()> {
         let image = DeviceImage::upload(labeler.gpu(), &BinaryImage::from_art("##.#")?)?;
         let labels = labeler.label(
             &image,
-            &LabelOptions::default()
-                .connectivity(Connectivity::Eight)
-                .algorithm(LabelAlgorithm::Tiles),
+            &LabelOptions::default().algorithm(LabelAlgorithm::Tiles),
         )?;
         assert_eq!(labels.to_host()?.as_slice(), [1, 1, 0, 2]);
         let first = started.elapsed().as_secs_f64() * MS_PER_S;

@@ -33,12 +33,7 @@ fn every_kernel_of_the_ptx_is_emulated() {
     let labeler = DeviceLabeler::on(emulator.clone());
     for algorithm in [LabelAlgorithm::Direct, LabelAlgorithm::Tiles] {
         let labels = labeler
-            .label(
-                &on_device,
-                &LabelOptions::default()
-                    .connectivity(Connectivity::Eight)
-                    .algorithm(algorithm),
-            )
+            .label(&on_device, &LabelOptions::default().algorithm(algorithm))
             .unwrap();
         labeler.measure(&on_device, &labels).unwrap();
     }

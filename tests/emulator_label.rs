@@ -6,11 +6,12 @@
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
+use trazar::emulator::Emulator;
 use trazar::generate::{self, Pattern};
 use trazar::gpu::Scanner;
 use trazar::{
     Backend, BinaryImage, Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, Engine, Error,
-    LabelAlgorithm, LabelOptions,
+    LabelAlgorithm, LabelOptions, Samples,
 };
 use trazar_test_support::emulators::{check, emulator, emulator_of, say, seed};
 use trazar_test_support::images::{image, side};
@@ -190,6 +191,53 @@ fn labels_and_images_from_bytes() {
             Ok(())
         },
     );
+}
+
+/// Rows with padding, and other options than those of the kernel that reads bytes.
+#[test]
+fn labels_of_bytes_with_padding() {
+    let (width, height, pitch) = (48u32, 20u32, 53usize);
+    let labeler = DeviceLabeler::on(emulator_of(seed()));
+    let len = pitch * (height as usize - 1) + width as usize;
+    let mut values = vec![255u8; len];
+    for (x, y) in (0..height).flat_map(|y| (0..width).map(move |x| (x, y))) {
+        values[y as usize * pitch + x as usize] = (x * y * 7 % 251) as u8;
+    }
+    let samples = Samples::with_strides(width, height, pitch, 1, &values).unwrap();
+    let image = BinaryImage::from_samples(samples, 127).unwrap();
+    let buffer = labeler.gpu().upload(&values).unwrap();
+    let bytes = DeviceBytes::with_pitch(width, height, pitch, &buffer, 127).unwrap();
+    for algorithm in ALGORITHMS {
+        let found = options(Connectivity::Four, algorithm, true);
+        let (packed, labels) = labeler.label_bytes(&bytes, &found).unwrap();
+        assert!(packed.to_host().unwrap() == image, "{algorithm:?}");
+        let expected = options(Connectivity::Four, LabelAlgorithm::Sequential, true);
+        let expected = Engine::cpu().label(&image, &expected).unwrap();
+        assert_eq!(labels.components(), expected.components(), "{algorithm:?}");
+        assert_eq!(difference(&labels.to_host().unwrap(), &expected), None);
+    }
+    for (pitch, len) in [(47, len), (pitch, len - 1)] {
+        let short = labeler.gpu().upload(&values[..len]).unwrap();
+        let refused = DeviceBytes::<Emulator>::with_pitch(width, height, pitch, &short, 127);
+        assert!(refused.is_err(), "{pitch}, {len}");
+    }
+}
+
+/// The measures of labels of another image mean nothing, but measuring them is not a fault.
+#[test]
+fn labels_of_another_image_are_measured_without_a_fault() {
+    let labeler = DeviceLabeler::on(emulator_of(seed()));
+    let upload = |art| {
+        let image = BinaryImage::from_art(art).unwrap();
+        DeviceImage::upload(labeler.gpu(), &image).unwrap()
+    };
+    let (few, many) = (upload("#....#"), upload("######"));
+    let labels = labeler.label(&few, &LabelOptions::default()).unwrap();
+    let measures = labeler.measure(&many, &labels).unwrap();
+    assert_eq!(measures.len(), 2);
+    let other = upload("#..");
+    let refused = labeler.measure(&other, &labels);
+    assert!(matches!(refused, Err(Error::SizeMismatch { .. })));
 }
 
 /// The exclusive prefix sums of `values`, and their total.

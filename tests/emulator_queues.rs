@@ -38,12 +38,7 @@ fn labels_and_statistics() {
         let labeler = DeviceLabeler::on(works.clone());
         let input = DeviceImage::upload(&inputs, &image).unwrap();
         let found = labeler
-            .label(
-                &input,
-                &LabelOptions::default()
-                    .connectivity(Connectivity::Eight)
-                    .algorithm(algorithm),
-            )
+            .label(&input, &LabelOptions::default().algorithm(algorithm))
             .unwrap();
         // With a third queue, to which neither the image nor the labels belong.
         let measures = DeviceLabeler::on(inputs.another_queue());
@@ -83,7 +78,7 @@ fn bytes() {
         let (packed, found) = labeler
             .label_bytes(
                 &DeviceBytes::new(width, 23, &input, 127).unwrap(),
-                &LabelOptions::default().connectivity(Connectivity::Eight),
+                &LabelOptions::default(),
             )
             .unwrap();
         drop(input);

@@ -7,10 +7,12 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
 use trazar::emulator::Emulator;
+use trazar::error::Unavailable;
 use trazar::route::{
-    BLOCKED, Cell, DeviceRouter, Net, Pin, RouteAlgorithm, RouteOptions, RoutingGrid, Window,
+    BLOCKED, Cell, DeviceGrid, DeviceRouter, DistanceOptions, Net, Pin, RouteAlgorithm,
+    RouteOptions, RoutingGrid, TreeKind, Window,
 };
-use trazar::{Engine, Error};
+use trazar::{Backend, Engine, Error};
 use trazar_test_support::emulators::{check, emulator, emulator_of, seed};
 use trazar_test_support::grids::{Weights, net, random_grid};
 use trazar_test_support::kernels::SWEEP_CHUNK as CHUNK;
@@ -259,11 +261,38 @@ fn what_the_device_does_not_do_is_said() {
     assert!(matches!(
         Engine::on(router.gpu().clone()).route(
             &grid,
-            &[inside],
+            std::slice::from_ref(&inside),
             &RouteOptions::default().algorithm(RouteAlgorithm::Dijkstra)
         ),
-        Err(Error::Unavailable(_))
+        Err(Error::Unavailable(Unavailable::Algorithm {
+            algorithm: "dijkstra",
+            backend: Backend::Emulator,
+            ..
+        }))
     ));
+    // What an engine does on the processor.
+    let on_device = DeviceGrid::upload(router.gpu(), &grid).unwrap();
+    for options in [
+        RouteOptions::default().tree(TreeKind::Improved),
+        RouteOptions::default().turn_cost(1),
+        RouteOptions::default().algorithm(RouteAlgorithm::Prefix),
+    ] {
+        let refused = router.route(&on_device, std::slice::from_ref(&inside), &options);
+        assert!(
+            matches!(
+                refused,
+                Err(Error::Unavailable(Unavailable::OnDevice { .. }))
+            ),
+            "{options:?}: {refused:?}"
+        );
+        let engine = Engine::on(router.gpu().clone());
+        let routes = engine.route(&grid, std::slice::from_ref(&inside), &options);
+        let route = &routes.unwrap()[0];
+        assert_eq!(route.cost() - route.turn_cost(), 4, "{options:?}");
+    }
+    let by_fields = DistanceOptions::default().algorithm(RouteAlgorithm::Fields);
+    let refused = router.distances(&on_device, &[Cell::at(0, 0)], &by_fields);
+    assert!(matches!(refused, Err(Error::InvalidOption(_))));
     let outside = Net::from_cells([Cell::at(0, 0), Cell::at(3, 2)]);
     assert!(matches!(
         Engine::on(router.gpu().clone()).route(

@@ -307,9 +307,7 @@ fn labels_stay_on_the_device() {
     let labels = labeler
         .label(
             &on_device,
-            &LabelOptions::default()
-                .connectivity(Connectivity::Eight)
-                .algorithm(LabelAlgorithm::Tiles),
+            &LabelOptions::default().algorithm(LabelAlgorithm::Tiles),
         )
         .unwrap();
     drop(on_device);

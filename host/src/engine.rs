@@ -33,12 +33,12 @@ use crate::trace::{self, Contours, DeviceTracer, TraceAlgorithm, TraceOptions};
 #[derive(Clone)]
 pub struct Engine {
     /// The GPU or emulator; `None` is the processor.
-    device: Option<Arc<dyn Device>>,
+    device: Option<Arc<dyn DeviceJobs>>,
     progress: Option<Arc<ProgressFn>>,
 }
 
 /// The jobs on a [`Gpu`], with input and result in the host's memory.
-trait Device: Send + Sync {
+trait DeviceJobs: Send + Sync {
     fn backend(&self) -> Backend;
 
     fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels>;
@@ -61,7 +61,7 @@ trait Device: Send + Sync {
     ) -> Result<Distances>;
 }
 
-impl<G: Gpu + Send + Sync> Device for G {
+impl<G: Gpu + Send + Sync> DeviceJobs for G {
     fn backend(&self) -> Backend {
         G::BACKEND
     }

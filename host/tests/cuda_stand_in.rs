@@ -221,9 +221,7 @@ fn failures_release_their_inputs() -> trazar::Result<()> {
                     0 => labeler
                         .label(
                             &image,
-                            &LabelOptions::default()
-                                .connectivity(Connectivity::Eight)
-                                .algorithm(LabelAlgorithm::Tiles),
+                            &LabelOptions::default().algorithm(LabelAlgorithm::Tiles),
                         )
                         .map(drop),
                     1 => labeler

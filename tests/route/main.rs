@@ -8,8 +8,12 @@ mod turns;
 use std::io::Write;
 
 use proptest::prelude::*;
-use trazar::route::{BLOCKED, Cell, Net, Pin, Route, RouteAlgorithm, RouteOptions, RoutingGrid};
-use trazar::{Backend, Engine};
+use trazar::generate::RandomNets;
+use trazar::route::{
+    BLOCKED, Cell, DistanceOptions, Distances, Net, Pin, Route, RouteAlgorithm, RouteOptions,
+    RoutingGrid,
+};
+use trazar::{Backend, Engine, Error};
 use trazar_test_support::grids::{Case, case};
 use trazar_test_support::route_oracle::{self, Tree};
 use trazar_test_support::routes::assert_same;
@@ -216,6 +220,41 @@ fn nets_of_few_pins_have_trees_without_edges() {
     }
     let none = Engine::cpu().route(&grid, &[], &RouteOptions::default());
     assert_eq!(none.unwrap(), []);
+}
+
+/// Every algorithm that computes distances computes the same; the others are refused.
+#[test]
+fn distances_by_every_algorithm() {
+    let case = RandomNets::default()
+        .width(70)
+        .height(40)
+        .layers(2)
+        .blocked(0.2);
+    let grid = case.pins(1).generate(3).unwrap().grid;
+    let sources = [Cell::at(0, 0), Cell::at(69, 39).on(1)];
+    let by = |algorithm| {
+        let options = DistanceOptions::default().algorithm(algorithm);
+        Engine::cpu().distances(&grid, &sources, &options)
+    };
+    let expected = Engine::cpu().distances(&grid, &sources, &DistanceOptions::default());
+    let expected = expected.unwrap();
+    assert!(
+        expected
+            .as_slice()
+            .iter()
+            .any(|&d| d > 0 && d != Distances::UNREACHED)
+    );
+    for algorithm in exact_algorithms() {
+        assert_eq!(by(algorithm).unwrap(), expected, "{algorithm:?}");
+    }
+    assert!(matches!(
+        by(RouteAlgorithm::Bfs),
+        Err(Error::InvalidOption(_))
+    ));
+    assert!(matches!(
+        by(RouteAlgorithm::Tiles),
+        Err(Error::Unavailable(_))
+    ));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use image::ImageFormat;
 use super::content::ReadImage;
 use super::options::ReadOptions;
 use super::{npy, png, pnm_bmp, tiff};
-use crate::Result;
+use crate::error::{ReadProblem, Result};
 use crate::formats::source::{Source, contain};
 
 /// Reads an image file and thresholds it.
@@ -67,7 +67,7 @@ impl Format {
         read.map_err(|error| source.origin.io(error))?;
         source.rewind()?;
         if start.is_empty() {
-            return Err(source.origin.unreadable("the file is empty"));
+            return Err(source.origin.truncated("the file is empty"));
         }
         if start.starts_with(b"\x93NUMPY") {
             return Ok(Self::Npy);
@@ -83,7 +83,7 @@ impl Format {
                 | ImageFormat::Bmp
                 | ImageFormat::Tiff),
             ) => Ok(Self::Image(format)),
-            Some(other) => Err(source.origin.unreadable(format_args!(
+            Some(other) => Err(source.origin.unsupported(format_args!(
                 "{} images are not read: give a PNG, PBM/PGM/PPM, BMP, TIFF or .npy file",
                 other
                     .extensions_str()
@@ -91,7 +91,8 @@ impl Format {
                     .unwrap_or(&"such")
                     .to_uppercase()
             ))),
-            None => Err(source.origin.unreadable(
+            None => Err(source.origin.refused(
+                ReadProblem::UnknownFormat,
                 "not an image that can be read: give a PNG, PBM/PGM/PPM, BMP, TIFF or .npy file",
             )),
         }
