@@ -4,7 +4,8 @@ use super::{BinaryImage, Sample, WORD_BITS, check_count, check_size};
 use crate::error::{Error, Result};
 
 /// Values of an image's pixels in the caller's memory, with any distance between rows and between
-/// columns. [`BinaryImage::from_samples`] thresholds them without a copy, and reads each value once.
+/// columns. [`BinaryImage::from_samples`] thresholds them without a copy, and reads each value
+/// once.
 ///
 /// The values of `image::GrayImage` and other images of the crate `image` (feature `image`), and of
 /// `ndarray::ArrayView2` (feature `ndarray`), convert into this type.
@@ -227,8 +228,8 @@ impl<T> std::fmt::Debug for Samples<'_, T> {
     }
 }
 
-/// Packs up to 64 values into a word, those above `threshold` as 1. Also says whether one of them is
-/// not a number.
+/// Packs up to 64 values into a word, those above `threshold` as 1. Also says whether one of them
+/// is not a number.
 pub(super) fn pack_word<T: Sample>(values: &[T], threshold: T) -> (u64, bool) {
     // First one byte per pixel, for which the compiler uses vector comparisons.
     let mut bytes = [0u8; WORD_BITS];

@@ -181,7 +181,7 @@ impl Labels {
     }
 
     /// The measures of the components: element `i` is label `i + 1`. `None` without the option
-    /// [`statistics`](LabelOptions::statistics).
+    /// [`statistics`](field@LabelOptions::statistics).
     pub fn components(&self) -> Option<&[Component]> {
         self.components.as_deref()
     }

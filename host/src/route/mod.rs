@@ -170,7 +170,8 @@ impl Distances {
 pub struct DistanceOptions {
     /// How to compute them; `None` leaves the choice to the engine. On the processor, one of
     /// [`Dijkstra`](RouteAlgorithm::Dijkstra), [`Sweep`](RouteAlgorithm::Sweep) and
-    /// [`SweepParallel`](RouteAlgorithm::SweepParallel); elsewhere [`Tiles`](RouteAlgorithm::Tiles).
+    /// [`SweepParallel`](RouteAlgorithm::SweepParallel); elsewhere
+    /// [`Tiles`](RouteAlgorithm::Tiles).
     pub algorithm: Option<RouteAlgorithm>,
 }
 

@@ -168,9 +168,9 @@ impl TraceOptions {
     /// Whether the options go together.
     ///
     /// # Errors
-    /// [`Error::InvalidOption`] for a Teh-Chin approximation of [`Geometry::Edges`], whose
-    /// polygons are exact or nothing; for [`tiles`](field@Self::tiles) that are not powers of two, or
-    /// with another algorithm than [`TraceAlgorithm::Tiles`].
+    /// [`Error::InvalidOption`] for a Teh-Chin approximation of [`Geometry::Edges`], whose polygons
+    /// are exact or nothing; for [`tiles`](field@Self::tiles) that are not powers of two, or with
+    /// another algorithm than [`TraceAlgorithm::Tiles`].
     pub fn validate(&self) -> Result<()> {
         if self.geometry == Geometry::Edges
             && matches!(

@@ -18,7 +18,7 @@ use crate::formats::source::{Source, contain};
 ///   luminance (0.299 R + 0.587 G + 0.114 B); an alpha channel is ignored, as are orientation and
 ///   colour profiles. 2-bit and 4-bit samples, and PGMs with a maximum other than 255 or 65535,
 ///   are stretched to the whole range. A PBM's white (0) is foreground, as in a PNG of the same
-///   picture; [`ReadOptions::invert`] inverts it.
+///   picture; [`ReadOptions::invert`](field@ReadOptions::invert) inverts it.
 /// - **`.npy`**: 2-D arrays of shape (height, width) of `bool`, `uint8`, `uint16`, `int16`,
 ///   `int32`, `float32` or `float64`, in C or Fortran order and either byte order.
 ///
