@@ -161,9 +161,10 @@ impl GdsOptions {
 /// The y axis points up, and the image's bottom left corner is the origin: the pixel corner
 /// `(x, y)` is at `(x, height - y) × pixel_size`. With
 /// [`Retrieval::Ccomp`](crate::Retrieval::Ccomp) and [`Retrieval::Tree`](crate::Retrieval::Tree)
-/// the boundaries cover exactly the foreground, each pixel once. There is one boundary per outer border. GDSII has no holes, so each hole is joined
-/// to the outer border by a line that is walked there and back. A boundary with more than
-/// [`max_vertices`](field@GdsOptions::max_vertices) is divided into several.
+/// the boundaries cover exactly the foreground, each pixel once. There is one boundary per outer
+/// border. GDSII has no holes, so each hole is joined to the outer border by a line that is walked
+/// there and back. A boundary with more than [`max_vertices`](field@GdsOptions::max_vertices) is
+/// divided into several.
 ///
 /// With [`Retrieval::External`](crate::Retrieval::External) there are no contours of holes, so the
 /// boundaries cover the holes too.
