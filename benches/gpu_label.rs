@@ -23,8 +23,8 @@ use trazar::cuda::{Device, DeviceBuffer, Module, Queue, Stream};
 use trazar::generate::Pattern;
 use trazar::gpu::Scanner;
 use trazar::{
-    BinaryImage, Connectivity, DeviceImage, DeviceLabeler, Engine, LabelAlgorithm, LabelOptions,
-    Result,
+    BinaryImage, Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, Engine, LabelAlgorithm,
+    LabelOptions, Result,
 };
 use trazar_bench_support::images;
 use trazar_bench_support::settings::list;
@@ -65,14 +65,16 @@ fn verify(
     on_device: &DeviceImage<Queue>,
 ) -> Result<()> {
     for connectivity in [Connectivity::Four, Connectivity::Eight] {
-        let options = LabelOptions {
-            connectivity,
-            ..LabelOptions::default()
-        };
+        let options = LabelOptions::default().connectivity(connectivity);
         let expected = Engine::cpu().label(image, &options)?;
         for algorithm in [LabelAlgorithm::Tiles, LabelAlgorithm::Direct] {
             let found = labeler
-                .label(on_device, connectivity, algorithm)?
+                .label(
+                    on_device,
+                    &LabelOptions::default()
+                        .connectivity(connectivity)
+                        .algorithm(algorithm),
+                )?
                 .to_host()?;
             assert!(
                 found.as_slice() == expected.as_slice() && found.count() == expected.count(),
@@ -116,7 +118,12 @@ fn bench_image(
     for connectivity in [Connectivity::Eight, Connectivity::Four] {
         let label = |algorithm| {
             median_ms(stream, repeats, || {
-                labeler.label(&on_device, connectivity, algorithm)?;
+                labeler.label(
+                    &on_device,
+                    &LabelOptions::default()
+                        .connectivity(connectivity)
+                        .algorithm(algorithm),
+                )?;
                 Ok(())
             })
         };
@@ -132,7 +139,10 @@ fn bench_image(
         }
         if wanted("bytes") {
             let ms = median_ms(stream, repeats, || {
-                labeler.label_bytes(side, side, &bytes_on_device, 127, connectivity)?;
+                labeler.label_bytes(
+                    &DeviceBytes::new(side, side, &bytes_on_device, 127)?,
+                    &LabelOptions::default().connectivity(connectivity),
+                )?;
                 Ok(())
             })?;
             row(
@@ -168,7 +178,10 @@ fn bench_host(
     let started = Instant::now();
     let on_device = DeviceImage::upload(labeler.gpu(), image)?;
     let uploaded = started.elapsed().as_secs_f64() * MS_PER_S;
-    let labels = labeler.label(&on_device, Connectivity::Eight, LabelAlgorithm::Tiles)?;
+    let labels = labeler.label(
+        &on_device,
+        &LabelOptions::default().algorithm(LabelAlgorithm::Tiles),
+    )?;
     labels.count()?;
     let labelled = started.elapsed().as_secs_f64() * MS_PER_S;
     let on_host = labels.to_host()?;
@@ -235,7 +248,10 @@ fn main() -> Result<()> {
     let loaded = started.elapsed().as_secs_f64() * MS_PER_S;
     if only.iter().any(|item| item == "load") {
         let image = DeviceImage::upload(labeler.gpu(), &BinaryImage::from_art("##.#")?)?;
-        let labels = labeler.label(&image, Connectivity::Eight, LabelAlgorithm::Tiles)?;
+        let labels = labeler.label(
+            &image,
+            &LabelOptions::default().algorithm(LabelAlgorithm::Tiles),
+        )?;
         assert_eq!(labels.to_host()?.as_slice(), [1, 1, 0, 2]);
         let first = started.elapsed().as_secs_f64() * MS_PER_S;
         println!(

@@ -29,9 +29,10 @@ mod table {
 
     use criterion::{BenchmarkId, Criterion};
     use trazar::cuda::{Device, Queue};
+    use trazar::error::{OptionError, OptionProblem};
     use trazar::route::{
-        Cell, DeviceGrid, DeviceRouter, Net, Route, RouteAlgorithm, RouteOptions, RoutingGrid,
-        Window,
+        Cell, DeviceGrid, DeviceRouter, DistanceOptions, Net, Route, RouteAlgorithm, RouteOptions,
+        RoutingGrid, Window,
     };
     use trazar::{Engine, Error, Result};
     use trazar_bench_support::grids;
@@ -50,10 +51,15 @@ mod table {
         let find = |name: &String| {
             let found = all.iter().find(|algorithm| algorithm.name() == name);
             found.copied().ok_or_else(|| {
-                Error::InvalidOption(format!(
-                    "TRAZAR_BENCH_ALGORITHMS: there is no `{name}`: there are {}",
-                    names.join(", ")
-                ))
+                OptionError::new(
+                    "TRAZAR_BENCH_ALGORITHMS",
+                    OptionProblem::Malformed,
+                    format!(
+                        "TRAZAR_BENCH_ALGORITHMS: there is no `{name}`: there are {}",
+                        names.join(", ")
+                    ),
+                )
+                .into()
             })
         };
         wanted.iter().map(find).collect()
@@ -159,15 +165,17 @@ mod table {
                 .measure(case, self.seconds, &mut expected, on_cpu)?;
             let on_device = DeviceGrid::upload(self.router.gpu(), &grid)?;
             let nets = std::slice::from_ref(&net);
-            let resident = || Ok(self.router.route(&on_device, nets)?.remove(0));
+            let resident = || {
+                Ok(self
+                    .router
+                    .route(&on_device, nets, &RouteOptions::default())?
+                    .remove(0))
+            };
             self.resident
                 .measure(case, self.seconds, &mut expected, resident)?;
             drop(on_device);
             for (&algorithm, column) in self.algorithms.iter().zip(&mut self.from_host) {
-                let options = RouteOptions {
-                    algorithm: Some(algorithm),
-                    ..RouteOptions::default()
-                };
+                let options = RouteOptions::default().algorithm(algorithm);
                 let from_host = || self.gpu.route_net(&grid, &net, &options);
                 column.measure(case, self.seconds, &mut expected, from_host)?;
             }
@@ -182,12 +190,14 @@ mod table {
         for side in numbers("TRAZAR_BENCH_FIELDS", "1024,4096")? {
             let (grid, _) = input(side, 0)?;
             let source = [Cell::at(0, 0)];
-            let (expected, on_cpu) =
-                median_ms(seconds, || Engine::cpu().distances(&grid, &source))?;
+            let (expected, on_cpu) = median_ms(seconds, || {
+                Engine::cpu().distances(&grid, &source, &DistanceOptions::default())
+            })?;
             let expected = expected.as_slice();
             let on_device = DeviceGrid::upload(router.gpu(), &grid)?;
             let (found, resident) = median_ms(seconds, || {
-                let distances = router.distances(&on_device, &source)?;
+                let distances =
+                    router.distances(&on_device, &source, &DistanceOptions::default())?;
                 router.gpu().stream().synchronize()?;
                 Ok(distances)
             })?;
@@ -196,7 +206,9 @@ mod table {
             drop(on_device);
             let (found, from_host) = median_ms(seconds, || {
                 let on_device = DeviceGrid::upload(router.gpu(), &grid)?;
-                Ok(router.distances(&on_device, &source)?.to_vec()?)
+                Ok(router
+                    .distances(&on_device, &source, &DistanceOptions::default())?
+                    .to_vec()?)
             })?;
             assert!(found == expected, "wrong distances: side {side}");
             let rate = f64::from(grid.cell_count()) / resident / 1e3;
@@ -226,10 +238,16 @@ mod table {
         let options = RouteOptions::default();
         let (expected, cpu) = median_ms(seconds, || Engine::cpu().route(&grid, &nets, &options))?;
         let on_device = DeviceGrid::upload(router.gpu(), &grid)?;
-        let (found, resident) = median_ms(seconds, || router.route(&on_device, &nets))?;
+        let (found, resident) = median_ms(seconds, || {
+            router.route(&on_device, &nets, &RouteOptions::default())
+        })?;
         assert!(found == expected, "wrong routes: batch");
         let (found, from_host) = median_ms(seconds, || {
-            router.route_from_host(&grid, &nets, RouteAlgorithm::on(trazar::Backend::Cuda)[0])
+            Engine::on(router.gpu().clone()).route(
+                &grid,
+                &nets,
+                &RouteOptions::default().algorithm(RouteAlgorithm::on(trazar::Backend::Cuda)[0]),
+            )
         })?;
         assert!(found == expected, "wrong routes: batch from the host");
         println!(
@@ -252,7 +270,7 @@ mod table {
             let nets = [net];
             let size = format!("{side} x {side}");
             group.bench_function(BenchmarkId::new(format!("tiles {pins} pins"), &size), |b| {
-                b.iter(|| router.route(&on_device, &nets));
+                b.iter(|| router.route(&on_device, &nets, &RouteOptions::default()));
             });
             // Distances do not depend on the pins.
             if pins != 16 {
@@ -260,7 +278,11 @@ mod table {
             }
             group.bench_function(BenchmarkId::new("distances", &size), |b| {
                 b.iter(|| {
-                    let distances = router.distances(&on_device, &[Cell::at(0, 0)])?;
+                    let distances = router.distances(
+                        &on_device,
+                        &[Cell::at(0, 0)],
+                        &DistanceOptions::default(),
+                    )?;
                     router.gpu().stream().synchronize()?;
                     Ok::<_, Error>(distances)
                 });

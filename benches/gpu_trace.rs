@@ -95,17 +95,12 @@ fn bench(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryImage) -> Resul
         ("in tiles, simple", Tiles, Centers, Simple),
         ("in tiles, edges", Tiles, Edges, Simple),
     ] {
-        let options = TraceOptions {
-            geometry,
-            approximation,
-            algorithm: Some(algorithm),
-            ..TraceOptions::default()
-        };
+        let options = TraceOptions::default()
+            .geometry(geometry)
+            .approximation(approximation)
+            .algorithm(algorithm);
         let started = Instant::now();
-        let sequential = TraceOptions {
-            algorithm: Some(TraceAlgorithm::Suzuki),
-            ..options
-        };
+        let sequential = options.algorithm(TraceAlgorithm::Suzuki);
         let expected = Engine::cpu().trace(image, &sequential)?;
         let cpu_ms = started.elapsed().as_secs_f64() * MS_PER_S;
         let found = tracer.trace(&on_device, &options)?.to_host()?;
@@ -150,11 +145,9 @@ fn by_criterion(tracer: &DeviceTracer<Queue>) {
         };
         for algorithm in [TraceAlgorithm::Components, TraceAlgorithm::Tiles] {
             for (name, geometry) in [("centers", Geometry::Centers), ("edges", Geometry::Edges)] {
-                let options = TraceOptions {
-                    algorithm: Some(algorithm),
-                    geometry,
-                    ..TraceOptions::default()
-                };
+                let options = TraceOptions::default()
+                    .algorithm(algorithm)
+                    .geometry(geometry);
                 bench(format!("{} {name}", algorithm.name()), options);
             }
         }
@@ -162,10 +155,7 @@ fn by_criterion(tracer: &DeviceTracer<Queue>) {
         const MOST_PIXELS: u64 = 1 << 18;
         for side in [1, 2, 4, 8, 16, 32, 64, 128, 256] {
             if input.image.pixel_count() <= MOST_PIXELS * u64::from(side * side) {
-                let options = TraceOptions {
-                    tiles: Some((side, side)),
-                    ..TraceOptions::default()
-                };
+                let options = TraceOptions::default().tiles((side, side));
                 bench(format!("{side} x {side} tiles"), options);
             }
         }
@@ -182,10 +172,7 @@ fn bench_tiles(tracer: &DeviceTracer<Queue>) -> Result<()> {
         let image = generate::blobs(width / 8, height / 8, 3)?;
         let image = enlarged(&image, width, height)?;
         let on_device = DeviceImage::upload(tracer.gpu(), &image)?;
-        let components = TraceOptions {
-            algorithm: Some(TraceAlgorithm::Components),
-            ..TraceOptions::default()
-        };
+        let components = TraceOptions::default().algorithm(TraceAlgorithm::Components);
         let expected = Engine::cpu().trace(&image, &TraceOptions::default())?;
         println!(
             "blobs of eight pixels, {width} x {height}: {} contours",
@@ -206,11 +193,9 @@ fn bench_tiles(tracer: &DeviceTracer<Queue>) -> Result<()> {
         };
         report("components", &components, 20)?;
         for side in [1, 2, 4, 8, 16, 32, 64, 128, 256] {
-            let options = TraceOptions {
-                algorithm: Some(TraceAlgorithm::Tiles),
-                tiles: Some((side, side)),
-                ..TraceOptions::default()
-            };
+            let options = TraceOptions::default()
+                .algorithm(TraceAlgorithm::Tiles)
+                .tiles((side, side));
             let repeats = if side < 8 { 1 } else { 20 };
             report(&format!("{side} x {side} tiles"), &options, repeats)?;
         }

@@ -21,10 +21,7 @@ fn label(criterion: &mut Criterion) {
         }
         let bytes = input.bytes();
         let (width, height) = (input.image.width(), input.image.height());
-        let options = LabelOptions {
-            algorithm: Some(LabelAlgorithm::Sequential),
-            ..LabelOptions::default()
-        };
+        let options = LabelOptions::default().algorithm(LabelAlgorithm::Sequential);
         let id = BenchmarkId::new("sequential 8 bytes", &input.name);
         group.bench_function(id, |bencher| {
             bencher.iter_with_large_drop(|| {

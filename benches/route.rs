@@ -14,7 +14,9 @@ use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput};
 use petgraph::csr::Csr;
-use trazar::route::{BLOCKED, Cell, RouteAlgorithm, RouteOptions, RoutingGrid, TreeKind};
+use trazar::route::{
+    BLOCKED, Cell, DistanceOptions, RouteAlgorithm, RouteOptions, RoutingGrid, TreeKind,
+};
 use trazar::{Engine, Result};
 use trazar_bench_support::grids;
 use trazar_bench_support::report::{Case, FEW_PINS, MANY_PINS};
@@ -36,11 +38,7 @@ const OURS: [(&str, RouteAlgorithm, TreeKind); 5] = [
 const MOST_SECONDS: f64 = 10.0;
 
 fn options(algorithm: RouteAlgorithm, tree: TreeKind) -> RouteOptions {
-    RouteOptions {
-        algorithm: Some(algorithm),
-        tree,
-        ..RouteOptions::default()
-    }
+    RouteOptions::default().algorithm(algorithm).tree(tree)
 }
 
 fn table(cases: &[Case]) -> Result<()> {
@@ -162,7 +160,8 @@ fn corners(criterion: &mut Criterion) -> Result<()> {
             bencher.iter(|| engine.route_net(&grid, &net, &options));
         });
         group.bench_function(BenchmarkId::new("trazar, all cells", &size), |bencher| {
-            bencher.iter(|| engine.distances(&grid, &[Cell::at(0, 0)]));
+            bencher
+                .iter(|| engine.distances(&grid, &[Cell::at(0, 0)], &DistanceOptions::default()));
         });
 
         let graph = compact(&grid);

@@ -17,34 +17,10 @@ fn trace(criterion: &mut Criterion) {
     let tree = TraceOptions::default();
     let variants = [
         ("tree simple", tree),
-        (
-            "list simple",
-            TraceOptions {
-                retrieval: Retrieval::List,
-                ..tree
-            },
-        ),
-        (
-            "tree none",
-            TraceOptions {
-                approximation: Approximation::None,
-                ..tree
-            },
-        ),
-        (
-            "tree tc89-l1",
-            TraceOptions {
-                approximation: Approximation::TehChinL1,
-                ..tree
-            },
-        ),
-        (
-            "tree edges",
-            TraceOptions {
-                geometry: Geometry::Edges,
-                ..tree
-            },
-        ),
+        ("list simple", tree.retrieval(Retrieval::List)),
+        ("tree none", tree.approximation(Approximation::None)),
+        ("tree tc89-l1", tree.approximation(Approximation::TehChinL1)),
+        ("tree edges", tree.geometry(Geometry::Edges)),
     ];
     images::for_each(criterion, "trace", |group, input| {
         for (name, options) in &variants {
@@ -81,19 +57,14 @@ fn algorithms(criterion: &mut Criterion) {
         };
         for &algorithm in TraceAlgorithm::on(Backend::Cpu) {
             for (name, geometry) in [("centers", Geometry::Centers), ("edges", Geometry::Edges)] {
-                let options = TraceOptions {
-                    algorithm: Some(algorithm),
-                    geometry,
-                    ..TraceOptions::default()
-                };
+                let options = TraceOptions::default()
+                    .algorithm(algorithm)
+                    .geometry(geometry);
                 bench(format!("{} {name}", algorithm.name()), options);
             }
         }
         for side in [1, 2, 4, 8, 16, 32, 64, 128, 256] {
-            let options = TraceOptions {
-                tiles: Some((side, side)),
-                ..TraceOptions::default()
-            };
+            let options = TraceOptions::default().tiles((side, side));
             bench(format!("{side} x {side} tiles"), options);
         }
     });

@@ -18,11 +18,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let path = path.unwrap_or_else(|| "docs/images/mask.png".into());
     let image = read_image(&path, &ReadOptions::default())?.image;
 
-    let options = LabelOptions {
-        connectivity: Connectivity::Eight,
-        statistics: true,
-        ..LabelOptions::default()
-    };
+    let options = LabelOptions::default()
+        .connectivity(Connectivity::Eight)
+        .statistics(true);
     let labels = Engine::cpu().label(&image, &options)?;
     println!("{} components", labels.count());
 

@@ -13,9 +13,7 @@ use std::error::Error;
 use trazar::emulator::Emulator;
 use trazar::generate;
 use trazar::gpu::{Gpu, GpuBuffer};
-use trazar::{
-    Connectivity, DeviceImage, DeviceLabeler, DeviceTracer, LabelAlgorithm, TraceOptions,
-};
+use trazar::{DeviceBytes, DeviceImage, DeviceLabeler, DeviceTracer, LabelOptions, TraceOptions};
 
 fn main() -> Result<(), Box<dyn Error>> {
     if std::env::args()
@@ -49,8 +47,8 @@ fn pipeline<G: Gpu>(tracer: &DeviceTracer<G>, side: u32) -> Result<(), Box<dyn E
 
     // Foreground is `value > 127`. Everything from here on is queued on the GPU; the host waits
     // only for the counts that later stages' memory depends on.
-    let image = DeviceImage::pack(labeler.gpu(), side, side, &bytes, 127)?;
-    let labels = labeler.label(&image, Connectivity::Eight, LabelAlgorithm::Tiles)?;
+    let image = DeviceImage::pack(labeler.gpu(), &DeviceBytes::new(side, side, &bytes, 127)?)?;
+    let labels = labeler.label(&image, &LabelOptions::default())?;
     let contours = tracer.trace(&image, &TraceOptions::default())?;
 
     println!("{} components", labels.count()?);

@@ -19,10 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let output = arguments.next().unwrap_or_else(|| "mask.gds".into());
 
     let image = read_image(&input, &ReadOptions::default())?.image;
-    let options = TraceOptions {
-        geometry: Geometry::Edges,
-        ..TraceOptions::default()
-    };
+    let options = TraceOptions::default().geometry(Geometry::Edges);
     let contours = Engine::cpu().trace(&image, &options)?;
 
     // The hierarchy gives each outer border its holes: what is left is the foreground.
@@ -38,10 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
 
     // 5 nm per pixel in the default database unit of 1 nm.
-    let layout = GdsOptions {
-        pixel_size: 5,
-        ..GdsOptions::default()
-    };
+    let layout = GdsOptions::default().pixel_size(5);
     // The file appears complete or not at all.
     let mut file = Output::create(&output)?;
     file.fill(|file| write_gds(&contours, &layout, file))?;

@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use trazar::emulator::{Emulator, tally};
 use trazar::generate;
 use trazar::gpu::Scanner;
-use trazar::route::{Cell, DeviceGrid, DeviceRouter, Net, RouteAlgorithm, RoutingGrid};
+use trazar::route::{
+    Cell, DeviceGrid, DeviceRouter, DistanceOptions, Net, RouteAlgorithm, RouteOptions, RoutingGrid,
+};
 use trazar::{
-    Connectivity, DeviceImage, DeviceLabeler, DeviceTracer, Geometry, LabelAlgorithm,
-    TraceAlgorithm, TraceOptions,
+    Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, DeviceTracer, Engine, Geometry,
+    LabelAlgorithm, LabelOptions, TraceAlgorithm, TraceOptions,
 };
 use trazar_test_support::kernels::PTX;
 
@@ -31,16 +33,22 @@ fn every_kernel_of_the_ptx_is_emulated() {
     let labeler = DeviceLabeler::on(emulator.clone());
     for algorithm in [LabelAlgorithm::Direct, LabelAlgorithm::Tiles] {
         let labels = labeler
-            .label(&on_device, Connectivity::Eight, algorithm)
+            .label(&on_device, &LabelOptions::default().algorithm(algorithm))
             .unwrap();
-        // SAFETY: these are the image's labels.
-        unsafe { labeler.measure(&on_device, &labels) }.unwrap();
+        labeler.measure(&on_device, &labels).unwrap();
     }
     let bytes: Vec<u8> = (0..272 * 80u32).map(|i| ((i * i) >> 4) as u8).collect();
     let bytes = emulator.upload(&bytes).unwrap();
-    DeviceImage::pack(labeler.gpu(), 272, 80, &bytes, 100).unwrap();
+    DeviceImage::pack(
+        labeler.gpu(),
+        &DeviceBytes::new(272, 80, &bytes, 100).unwrap(),
+    )
+    .unwrap();
     labeler
-        .label_bytes(272, 80, &bytes, 100, Connectivity::Four)
+        .label_bytes(
+            &DeviceBytes::new(272, 80, &bytes, 100).unwrap(),
+            &LabelOptions::default().connectivity(Connectivity::Four),
+        )
         .unwrap();
     let mut values = emulator.upload(&[1; 1000]).unwrap();
     Scanner::new(&emulator, 1000)
@@ -50,11 +58,9 @@ fn every_kernel_of_the_ptx_is_emulated() {
     let tracer = DeviceTracer::on(emulator.clone());
     for algorithm in [TraceAlgorithm::Components, TraceAlgorithm::Tiles] {
         for geometry in [Geometry::Centers, Geometry::Edges] {
-            let options = TraceOptions {
-                geometry,
-                algorithm: Some(algorithm),
-                ..TraceOptions::default()
-            };
+            let options = TraceOptions::default()
+                .geometry(geometry)
+                .algorithm(algorithm);
             tracer.trace(&on_device, &options).unwrap();
         }
     }
@@ -70,7 +76,9 @@ fn every_kernel_of_the_ptx_is_emulated() {
         RouteAlgorithm::PrefixFused,
     ] {
         let net = std::slice::from_ref(&net);
-        router.route_from_host(&grid, net, algorithm).unwrap();
+        Engine::on(router.gpu().clone())
+            .route(&grid, net, &RouteOptions::default().algorithm(algorithm))
+            .unwrap();
     }
     // By fields, and in tiles: one layer and two, with free edges and without.
     let flat = Net::from_cells([Cell::at(0, 0), Cell::at(11, 8)]);
@@ -80,11 +88,19 @@ fn every_kernel_of_the_ptx_is_emulated() {
         let layers = RoutingGrid::stack(&[layer.clone(), layer.clone()], &[2; 12 * 9]).unwrap();
         for (grid, net) in [(layer, &flat), (layers, &net)] {
             let grid = DeviceGrid::upload(&emulator, &grid).unwrap();
-            router.route(&grid, std::slice::from_ref(net)).unwrap();
             router
-                .route_in_tiles(&grid, std::slice::from_ref(net))
+                .route(&grid, std::slice::from_ref(net), &RouteOptions::default())
                 .unwrap();
-            router.distances(&grid, &[Cell::at(3, 3)]).unwrap();
+            router
+                .route(
+                    &grid,
+                    std::slice::from_ref(net),
+                    &RouteOptions::default().algorithm(RouteAlgorithm::Tiles),
+                )
+                .unwrap();
+            router
+                .distances(&grid, &[Cell::at(3, 3)], &DistanceOptions::default())
+                .unwrap();
         }
     }
 

@@ -6,10 +6,12 @@
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
+use trazar::emulator::Emulator;
 use trazar::generate::{self, Pattern};
 use trazar::gpu::Scanner;
 use trazar::{
-    Backend, BinaryImage, Connectivity, DeviceImage, DeviceLabeler, Engine, Error, LabelAlgorithm,
+    Backend, BinaryImage, Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, Engine, Error,
+    LabelAlgorithm, LabelOptions, Samples,
 };
 use trazar_test_support::emulators::{check, emulator, emulator_of, say, seed};
 use trazar_test_support::images::{image, side};
@@ -44,7 +46,7 @@ fn labels_of_random_images() {
         100,
         &(image(), run),
         |(image, (emulator, connectivity, algorithm, statistics))| {
-            let engine = Engine::from(emulator);
+            let engine = Engine::on(emulator);
             check_labels(&engine, &image, connectivity, algorithm, statistics)
         },
     );
@@ -60,7 +62,7 @@ fn labels_of_every_pattern() {
         for connectivity in CONNECTIVITIES {
             for algorithm in ALGORITHMS {
                 order += 1;
-                let engine = Engine::from(emulator_of(order));
+                let engine = Engine::on(emulator_of(order));
                 let same = check_labels(&engine, &image, connectivity, algorithm, true);
                 same.unwrap_or_else(|error| panic!("{pattern:?}, seed {order}: {error}"));
             }
@@ -85,7 +87,7 @@ fn labels_in_many_orders() {
             select(&ALGORITHMS[..]),
         ),
         |(emulator, connectivity, algorithm)| {
-            let engine = Engine::from(emulator);
+            let engine = Engine::on(emulator);
             check_labels(&engine, &image, connectivity, algorithm, true)
         },
     );
@@ -101,7 +103,7 @@ fn labels_where_tiles_meet() {
             order += 1;
             let image = generate::noise(width, height, f64::from(percent) / 100.0, order).unwrap();
             for connectivity in CONNECTIVITIES {
-                let engine = Engine::from(emulator_of(order));
+                let engine = Engine::on(emulator_of(order));
                 let same = check_labels(&engine, &image, connectivity, LabelAlgorithm::Tiles, true);
                 same.unwrap_or_else(|error| panic!("{width} × {height}, seed {order}: {error}"));
             }
@@ -171,10 +173,15 @@ fn labels_and_images_from_bytes() {
             let expected = Engine::cpu().label(&image, &expected).unwrap();
             let labeler = DeviceLabeler::on(emulator);
             let bytes = labeler.gpu().upload(&bytes).unwrap();
-            let packed = DeviceImage::pack(labeler.gpu(), width, height, &bytes, threshold)?;
+            let packed = DeviceImage::pack(
+                labeler.gpu(),
+                &DeviceBytes::new(width, height, &bytes, threshold).unwrap(),
+            )?;
             prop_assert!(packed.to_host()? == image, "not the CPU's image");
-            let (packed, labels) =
-                labeler.label_bytes(width, height, &bytes, threshold, connectivity)?;
+            let (packed, labels) = labeler.label_bytes(
+                &DeviceBytes::new(width, height, &bytes, threshold).unwrap(),
+                &LabelOptions::default().connectivity(connectivity),
+            )?;
             prop_assert!(
                 packed.to_host()? == image,
                 "not the CPU's image, packed while labelling"
@@ -184,6 +191,53 @@ fn labels_and_images_from_bytes() {
             Ok(())
         },
     );
+}
+
+/// Rows with padding, and other options than those of the kernel that reads bytes.
+#[test]
+fn labels_of_bytes_with_padding() {
+    let (width, height, pitch) = (48u32, 20u32, 53usize);
+    let labeler = DeviceLabeler::on(emulator_of(seed()));
+    let len = pitch * (height as usize - 1) + width as usize;
+    let mut values = vec![255u8; len];
+    for (x, y) in (0..height).flat_map(|y| (0..width).map(move |x| (x, y))) {
+        values[y as usize * pitch + x as usize] = (x * y * 7 % 251) as u8;
+    }
+    let samples = Samples::with_strides(width, height, pitch, 1, &values).unwrap();
+    let image = BinaryImage::from_samples(samples, 127).unwrap();
+    let buffer = labeler.gpu().upload(&values).unwrap();
+    let bytes = DeviceBytes::with_pitch(width, height, pitch, &buffer, 127).unwrap();
+    for algorithm in ALGORITHMS {
+        let found = options(Connectivity::Four, algorithm, true);
+        let (packed, labels) = labeler.label_bytes(&bytes, &found).unwrap();
+        assert!(packed.to_host().unwrap() == image, "{algorithm:?}");
+        let expected = options(Connectivity::Four, LabelAlgorithm::Sequential, true);
+        let expected = Engine::cpu().label(&image, &expected).unwrap();
+        assert_eq!(labels.components(), expected.components(), "{algorithm:?}");
+        assert_eq!(difference(&labels.to_host().unwrap(), &expected), None);
+    }
+    for (pitch, len) in [(47, len), (pitch, len - 1)] {
+        let short = labeler.gpu().upload(&values[..len]).unwrap();
+        let refused = DeviceBytes::<Emulator>::with_pitch(width, height, pitch, &short, 127);
+        assert!(refused.is_err(), "{pitch}, {len}");
+    }
+}
+
+/// The measures of labels of another image mean nothing, but measuring them is not a fault.
+#[test]
+fn labels_of_another_image_are_measured_without_a_fault() {
+    let labeler = DeviceLabeler::on(emulator_of(seed()));
+    let upload = |art| {
+        let image = BinaryImage::from_art(art).unwrap();
+        DeviceImage::upload(labeler.gpu(), &image).unwrap()
+    };
+    let (few, many) = (upload("#....#"), upload("######"));
+    let labels = labeler.label(&few, &LabelOptions::default()).unwrap();
+    let measures = labeler.measure(&many, &labels).unwrap();
+    assert_eq!(measures.len(), 2);
+    let other = upload("#..");
+    let refused = labeler.measure(&other, &labels);
+    assert!(matches!(refused, Err(Error::SizeMismatch { .. })));
 }
 
 /// The exclusive prefix sums of `values`, and their total.
@@ -342,7 +396,7 @@ fn what_does_not_fit_is_refused() {
     let labeler = DeviceLabeler::on(emulator.clone());
     let bytes = emulator.upload(&[0u8; 10]).unwrap();
     assert!(matches!(
-        DeviceImage::pack(labeler.gpu(), 3, 3, &bytes, 0),
+        DeviceImage::pack(labeler.gpu(), &DeviceBytes::new(3, 3, &bytes, 0).unwrap()),
         Err(Error::SizeMismatch {
             needed: 9,
             given: 10,
@@ -357,20 +411,30 @@ fn what_does_not_fit_is_refused() {
     );
     let image = BinaryImage::from_art("#.#").unwrap();
     let on_device = DeviceImage::upload(&emulator, &image).unwrap();
-    let refused = labeler.label(&on_device, Connectivity::Four, LabelAlgorithm::Parallel);
+    let refused = labeler.label(
+        &on_device,
+        &LabelOptions::default()
+            .connectivity(Connectivity::Four)
+            .algorithm(LabelAlgorithm::Parallel),
+    );
     assert_eq!(
         refused.unwrap_err().to_string(),
         "the labelling algorithm `parallel` runs on the device cpu; emulator has tiles and direct"
     );
     // An image in another device's memory.
     let other = DeviceLabeler::on(emulator_of(seed()));
-    let refused = other.label(&on_device, Connectivity::Four, LabelAlgorithm::Tiles);
+    let refused = other.label(
+        &on_device,
+        &LabelOptions::default()
+            .connectivity(Connectivity::Four)
+            .algorithm(LabelAlgorithm::Tiles),
+    );
     assert!(matches!(refused, Err(Error::Emulator(_))), "{refused:?}");
 }
 
 #[test]
 fn an_emulators_engine_does_all_that_a_gpus_does() {
-    let engine = Engine::from(emulator_of(seed()));
+    let engine = Engine::on(emulator_of(seed()));
     assert_eq!(engine.backend(), Backend::Emulator);
     assert_eq!(
         engine.label_algorithm(&Default::default()),

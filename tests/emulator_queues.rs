@@ -5,10 +5,12 @@
 use trazar::emulator::Emulator;
 use trazar::generate;
 use trazar::gpu::Scanner;
-use trazar::route::{Cell, DeviceGrid, DeviceRouter, Net, RouteOptions, RoutingGrid};
+use trazar::route::{
+    Cell, DeviceGrid, DeviceRouter, DistanceOptions, Net, RouteAlgorithm, RouteOptions, RoutingGrid,
+};
 use trazar::{
-    BinaryImage, Connectivity, DeviceImage, DeviceLabeler, DeviceTracer, Engine, Geometry,
-    LabelAlgorithm, LabelOptions, TraceAlgorithm, TraceOptions,
+    BinaryImage, Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, DeviceTracer, Engine,
+    Geometry, LabelAlgorithm, LabelOptions, TraceAlgorithm, TraceOptions,
 };
 
 /// The queue of the inputs, and the queue of the pipelines.
@@ -23,10 +25,7 @@ fn image() -> BinaryImage {
 }
 
 fn labels(image: &BinaryImage) -> trazar::Labels {
-    let options = LabelOptions {
-        statistics: true,
-        ..LabelOptions::default()
-    };
+    let options = LabelOptions::default().statistics(true);
     Engine::cpu().label(image, &options).unwrap()
 }
 
@@ -39,12 +38,11 @@ fn labels_and_statistics() {
         let labeler = DeviceLabeler::on(works.clone());
         let input = DeviceImage::upload(&inputs, &image).unwrap();
         let found = labeler
-            .label(&input, Connectivity::Eight, algorithm)
+            .label(&input, &LabelOptions::default().algorithm(algorithm))
             .unwrap();
         // With a third queue, to which neither the image nor the labels belong.
         let measures = DeviceLabeler::on(inputs.another_queue());
-        // SAFETY: these are the image's labels.
-        let components = unsafe { measures.measure(&input, &found) }.unwrap();
+        let components = measures.measure(&input, &found).unwrap();
         drop(input);
         assert_eq!(
             found.to_host().unwrap().as_slice(),
@@ -68,13 +66,20 @@ fn bytes() {
             .map(|(x, y)| if image.get(x, y) { 200 } else { 100 })
             .collect();
         let input = inputs.upload(&values).unwrap();
-        let packed = DeviceImage::pack(labeler.gpu(), width, 23, &input, 127).unwrap();
+        let packed = DeviceImage::pack(
+            labeler.gpu(),
+            &DeviceBytes::new(width, 23, &input, 127).unwrap(),
+        )
+        .unwrap();
         drop(input);
         assert!(packed.to_host().unwrap() == image, "{width}");
 
         let input = inputs.upload(&values).unwrap();
         let (packed, found) = labeler
-            .label_bytes(width, 23, &input, 127, Connectivity::Eight)
+            .label_bytes(
+                &DeviceBytes::new(width, 23, &input, 127).unwrap(),
+                &LabelOptions::default(),
+            )
             .unwrap();
         drop(input);
         assert!(packed.to_host().unwrap() == image, "{width}");
@@ -90,19 +95,14 @@ fn contours() {
     let image = image();
     for algorithm in [TraceAlgorithm::Tiles, TraceAlgorithm::Components] {
         for geometry in [Geometry::Centers, Geometry::Edges] {
-            let options = TraceOptions {
-                algorithm: Some(algorithm),
-                geometry,
-                ..TraceOptions::default()
-            };
+            let options = TraceOptions::default()
+                .algorithm(algorithm)
+                .geometry(geometry);
             let (inputs, works) = queues(3);
             let input = DeviceImage::upload(&inputs, &image).unwrap();
             let found = DeviceTracer::on(works).trace(&input, &options).unwrap();
             drop(input);
-            let expected = TraceOptions {
-                geometry,
-                ..TraceOptions::default()
-            };
+            let expected = TraceOptions::default().geometry(geometry);
             let expected = Engine::cpu().trace(&image, &expected).unwrap();
             assert_eq!(found.to_host().unwrap(), expected, "{options:?}");
         }
@@ -147,20 +147,30 @@ fn routes() {
     let router = DeviceRouter::on(works);
 
     let input = DeviceGrid::upload(&inputs, &grid).unwrap();
-    let found = router.route(&input, &nets).unwrap();
+    let found = router
+        .route(&input, &nets, &RouteOptions::default())
+        .unwrap();
     drop(input);
     let found: Vec<u64> = found.iter().map(trazar::route::Route::cost).collect();
     assert_eq!(found, costs);
 
     let input = DeviceGrid::upload(&inputs, &grid).unwrap();
-    let found = router.route_in_tiles(&input, &nets).unwrap();
+    let found = router
+        .route(
+            &input,
+            &nets,
+            &RouteOptions::default().algorithm(RouteAlgorithm::Tiles),
+        )
+        .unwrap();
     drop(input);
     let found: Vec<u64> = found.iter().map(trazar::route::Route::cost).collect();
     assert_eq!(found, costs);
 
     // The work may still go on when `distances` returns.
     let input = DeviceGrid::upload(&inputs, &grid).unwrap();
-    let found = router.distances(&input, &[Cell::at(1, 1)]).unwrap();
+    let found = router
+        .distances(&input, &[Cell::at(1, 1)], &DistanceOptions::default())
+        .unwrap();
     drop(input);
     let found = found.to_vec().unwrap();
     assert_eq!(found[38 * 70 + 68], (67 + 37) * 5);
@@ -180,8 +190,9 @@ fn failures_release_their_inputs() {
         let traced = DeviceTracer::on(works.clone()).trace(&input, &TraceOptions::default());
         let labelled = DeviceLabeler::on(works.clone()).label(
             &input,
-            Connectivity::Four,
-            LabelAlgorithm::Tiles,
+            &LabelOptions::default()
+                .connectivity(Connectivity::Four)
+                .algorithm(LabelAlgorithm::Tiles),
         );
         failures += usize::from(traced.is_err()) + usize::from(labelled.is_err());
         assert!(input.to_host().unwrap() == image, "{limit}");

@@ -7,10 +7,12 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
 use trazar::emulator::Emulator;
+use trazar::error::Unavailable;
 use trazar::route::{
-    BLOCKED, Cell, DeviceRouter, Net, Pin, RouteAlgorithm, RouteOptions, RoutingGrid, Window,
+    BLOCKED, Cell, DeviceGrid, DeviceRouter, DistanceOptions, Net, Pin, RouteAlgorithm,
+    RouteOptions, RoutingGrid, TreeKind, Window,
 };
-use trazar::{Engine, Error};
+use trazar::{Backend, Engine, Error};
 use trazar_test_support::emulators::{check, emulator, emulator_of, seed};
 use trazar_test_support::grids::{Weights, net, random_grid};
 use trazar_test_support::kernels::SWEEP_CHUNK as CHUNK;
@@ -27,7 +29,11 @@ fn check_routes(
         .route(grid, nets, &RouteOptions::default())
         .unwrap();
     let router = DeviceRouter::on(emulator.clone());
-    let found = router.route_from_host(grid, nets, algorithm);
+    let found = Engine::on(router.gpu().clone()).route(
+        grid,
+        nets,
+        &RouteOptions::default().algorithm(algorithm),
+    );
     let mistake = mistake(found, &expected, algorithm);
     prop_assert_eq!(mistake, None, "not the CPU's routes");
     Ok(())
@@ -198,9 +204,7 @@ fn routes_of_several_nets() {
         width: 5,
         height: 6,
     };
-    let all_of_row = Pin {
-        cells: (0..10).map(|x| Cell::at(x, 4)).collect(),
-    };
+    let all_of_row = Pin::new((0..10).map(|x| Cell::at(x, 4)));
     let nets = [
         Net::default(),
         Net::from_cells([Cell::at(1, 1)]),
@@ -211,26 +215,20 @@ fn routes_of_several_nets() {
             Cell::at(13, 0),
         ]),
         Net::from_cells([Cell::at(3, 2), Cell::at(7, 7), Cell::at(3, 7)]).within(window),
-        Net {
-            pins: vec![
-                Cell::at(0, 0).into(),
-                all_of_row.clone(),
-                all_of_row,
-                Cell::at(9, 8).on(1).into(),
-                Cell::at(9, 8).on(1).into(),
-            ],
-            window: None,
-        },
+        Net::new([
+            Cell::at(0, 0).into(),
+            all_of_row.clone(),
+            all_of_row,
+            Cell::at(9, 8).on(1).into(),
+            Cell::at(9, 8).on(1).into(),
+        ]),
     ];
     for &algorithm in on_device() {
         let emulator = emulator_of(seed());
         let same = check_routes(&emulator, &grid, &nets, algorithm);
         assert!(same.is_ok(), "{algorithm:?}: {same:?}");
-        let options = RouteOptions {
-            algorithm: Some(algorithm),
-            ..RouteOptions::default()
-        };
-        let routes = Engine::from(emulator).route(&grid, &nets, &options);
+        let options = RouteOptions::default().algorithm(algorithm);
+        let routes = Engine::on(emulator).route(&grid, &nets, &options);
         assert_eq!(routes.unwrap()[2].unreached(), [1, 3]);
     }
 }
@@ -241,19 +239,14 @@ fn routes_of_several_nets() {
 fn routes_to_the_nearest_of_many_cells() {
     let grid = random_grid(20, 15, 1, Weights::Small, seed());
     let cell = |i: u32| grid.cell(i % grid.cell_count());
-    let large = |first: u32, n: u32| Pin {
-        cells: (0..n).map(|i| cell(first + 7 * i)).collect(),
-    };
+    let large = |first: u32, n: u32| Pin::new((0..n).map(|i| cell(first + 7 * i)));
     for n in [250, 256, 257, 140_000] {
-        let net = Net {
-            pins: vec![
-                cell(0).into(),
-                large(290, 2),
-                large(150, n),
-                cell(299).into(),
-            ],
-            window: None,
-        };
+        let net = Net::new([
+            cell(0).into(),
+            large(290, 2),
+            large(150, n),
+            cell(299).into(),
+        ]);
         let emulator = emulator_of(seed() + u64::from(n));
         let same = check_routes(&emulator, &grid, &[net], RouteAlgorithm::PrefixFused);
         assert!(same.is_ok(), "{n}: {same:?}");
@@ -266,12 +259,47 @@ fn what_the_device_does_not_do_is_said() {
     let router = DeviceRouter::on(emulator_of(1));
     let inside = Net::from_cells([Cell::at(0, 0), Cell::at(2, 2)]);
     assert!(matches!(
-        router.route_from_host(&grid, &[inside], RouteAlgorithm::Dijkstra),
-        Err(Error::Unavailable(_))
+        Engine::on(router.gpu().clone()).route(
+            &grid,
+            std::slice::from_ref(&inside),
+            &RouteOptions::default().algorithm(RouteAlgorithm::Dijkstra)
+        ),
+        Err(Error::Unavailable(Unavailable::Algorithm {
+            algorithm: "dijkstra",
+            backend: Backend::Emulator,
+            ..
+        }))
     ));
+    // What an engine does on the processor.
+    let on_device = DeviceGrid::upload(router.gpu(), &grid).unwrap();
+    for options in [
+        RouteOptions::default().tree(TreeKind::Improved),
+        RouteOptions::default().turn_cost(1),
+        RouteOptions::default().algorithm(RouteAlgorithm::Prefix),
+    ] {
+        let refused = router.route(&on_device, std::slice::from_ref(&inside), &options);
+        assert!(
+            matches!(
+                refused,
+                Err(Error::Unavailable(Unavailable::OnDevice { .. }))
+            ),
+            "{options:?}: {refused:?}"
+        );
+        let engine = Engine::on(router.gpu().clone());
+        let routes = engine.route(&grid, std::slice::from_ref(&inside), &options);
+        let route = &routes.unwrap()[0];
+        assert_eq!(route.cost() - route.turn_cost(), 4, "{options:?}");
+    }
+    let by_fields = DistanceOptions::default().algorithm(RouteAlgorithm::Fields);
+    let refused = router.distances(&on_device, &[Cell::at(0, 0)], &by_fields);
+    assert!(matches!(refused, Err(Error::InvalidOption(_))));
     let outside = Net::from_cells([Cell::at(0, 0), Cell::at(3, 2)]);
     assert!(matches!(
-        router.route_from_host(&grid, &[outside], RouteAlgorithm::Prefix),
+        Engine::on(router.gpu().clone()).route(
+            &grid,
+            &[outside],
+            &RouteOptions::default().algorithm(RouteAlgorithm::Prefix)
+        ),
         Err(Error::PinOutside { net: 0, pin: 1, .. })
     ));
 }

@@ -33,7 +33,7 @@ fn check_nets<G: Gpu>(
         .unwrap();
     let router = DeviceRouter::on(gpu.clone());
     let on_device = DeviceGrid::upload(gpu, grid)?;
-    let found = router.route(&on_device, nets);
+    let found = router.route(&on_device, nets, &RouteOptions::default());
     let routes = found.as_deref().unwrap_or_default();
     let uses: Vec<_> = routes
         .iter()
@@ -63,10 +63,9 @@ fn assert_nets(what: &str, grid: &RoutingGrid, nets: &[Net]) -> Vec<FieldUse> {
 
 /// Checks that all `pins` are joined by fields.
 fn by_fields_alone(pins: usize) -> FieldUse {
-    FieldUse {
-        by_fields: pins,
-        ..FieldUse::default()
-    }
+    let mut used = FieldUse::default();
+    used.by_fields = pins;
+    used
 }
 
 /// Weights without edges of weight 0, which fields do not support.
@@ -125,10 +124,7 @@ fn routes_of_random_nets() {
                         width,
                         height,
                     };
-                    Net {
-                        pins: pins.collect(),
-                        window: Some(window),
-                    }
+                    Net::new(pins).within(window)
                 })
                 .collect();
             check_nets(&emulator, &grid, &nets).map(|_| ())
@@ -246,7 +242,7 @@ impl Limited {
         }
         match self.error {
             None => Err(EmulatorError::OutOfMemory { bytes }.into()),
-            Some(error) => Err(Error::Unavailable(error.to_owned())),
+            Some(error) => Err(std::io::Error::other(error).into()),
         }
     }
 }
@@ -313,11 +309,13 @@ fn what_is_left_to_tiles_is_said() {
     let whole = [by_fields_alone(29), by_fields_alone(0), by_fields_alone(0)];
     assert_eq!(assert_nets("close", &grid, &nets), whole);
 
-    let left = |fallback| FieldUse {
-        in_tiles: 3,
-        fallback: Some(fallback),
-        ..FieldUse::default()
+    let left_of = |pins, fallback| {
+        let mut used = FieldUse::default();
+        used.in_tiles = pins;
+        used.fallback = Some(fallback);
+        used
     };
+    let left = |fallback| left_of(3, fallback);
     let nothing = by_fields_alone(0);
     let nets = [close(4), Net::default()];
     let layers = random_grid(24, 20, 2, Weights::Even, seed());
@@ -351,16 +349,13 @@ fn what_is_left_to_tiles_is_said() {
     };
     let some = 64 << 10;
     let uses = check_nets(&limited(some, None), &grid, &[close(30), Net::default()]).unwrap();
-    let in_tiles = FieldUse {
-        in_tiles: 29,
-        ..left(Fallback::OutOfMemory)
-    };
+    let in_tiles = left_of(29, Fallback::OutOfMemory);
     assert_eq!(uses, [in_tiles, nothing]);
     let router = DeviceRouter::on(limited(some, Some("broken")));
     let on_device = DeviceGrid::upload(router.gpu(), &grid).unwrap();
-    let refused = router.route(&on_device, &[close(30)]);
+    let refused = router.route(&on_device, &[close(30)], &RouteOptions::default());
     assert!(
-        matches!(&refused, Err(Error::Unavailable(error)) if error == "broken"),
+        matches!(&refused, Err(Error::Write(error)) if error.to_string() == "broken"),
         "{refused:?}"
     );
 
@@ -375,7 +370,7 @@ fn what_is_left_to_tiles_is_said() {
         ..whole
     };
     let nets = [net];
-    let found = DeviceRouter::on(once).route(&on_device, &nets);
+    let found = DeviceRouter::on(once).route(&on_device, &nets, &RouteOptions::default());
     let used = found.as_deref().unwrap()[0].field_use().unwrap();
     assert_eq!(used.fallback, Some(Fallback::OutOfMemory));
     assert!(used.by_fields > 0 && used.in_tiles > 0, "{used:?}");
@@ -434,14 +429,11 @@ fn routes_to_what_boxes_do_not_reach() {
 fn routes_from_fields_that_grow_again() {
     let grid = RoutingGrid::uniform(24, 24, 1).unwrap();
     let net = |root: &[(u32, u32)], pin: (u32, u32)| {
-        let root = root.iter().map(|&(x, y)| Cell::at(x, y)).collect();
+        let root = root.iter().map(|&(x, y)| Cell::at(x, y));
         // With many pins on the tree, boxes are small at first.
         let crowd = std::iter::repeat_n(Cell::at(3, 1), 60).map(Pin::from);
-        let pins = std::iter::once(Pin { cells: root }).chain(crowd);
-        Net {
-            pins: pins.chain([Cell::at(pin.0, pin.1).into()]).collect(),
-            window: None,
-        }
+        let pins = std::iter::once(Pin::new(root)).chain(crowd);
+        Net::new(pins.chain([Cell::at(pin.0, pin.1).into()]))
     };
     // A pin's path prefers left to up.
     let nets = [
@@ -471,18 +463,13 @@ fn routes_to_what_is_far_or_nowhere() {
     let dear = Net::from_cells([(55, 3), (32, 3), (40, 17), (57, 12)].map(|(x, y)| Cell::at(x, y)));
     // A cell of several pins, and of one pin twice.
     let cell = Cell::at(10, 10);
-    let pin = |cells: &[Cell]| Pin {
-        cells: cells.to_vec(),
-    };
-    let same = Net {
-        pins: vec![
-            pin(&[cell]),
-            pin(&[Cell::at(20, 3), cell, cell]),
-            pin(&[cell]),
-            pin(&[Cell::at(21, 3)]),
-        ],
-        window: None,
-    };
+    let pin = |cells: &[Cell]| Pin::new(cells.to_vec());
+    let same = Net::new([
+        pin(&[cell]),
+        pin(&[Cell::at(20, 3), cell, cell]),
+        pin(&[cell]),
+        pin(&[Cell::at(21, 3)]),
+    ]);
     assert_nets("far or nowhere", &grid, &[apart, dear, same]);
 }
 
@@ -501,11 +488,7 @@ fn routes_along_long_paths() {
             }
         }
     }
-    let wide = Pin {
-        cells: (0..height)
-            .flat_map(|y| (20..40).map(move |x| Cell::at(x, y)))
-            .collect(),
-    };
+    let wide = Pin::new((0..height).flat_map(|y| (20..40).map(move |x| Cell::at(x, y))));
     let ends = Net::from_cells([Cell::at(0, 0), Cell::at(width - 1, 0)]);
     let mut across = ends.clone();
     across.pins.insert(1, wide);
@@ -520,19 +503,14 @@ fn routes_where_all_paths_tie() {
     let mut cell = || Cell::at(random.below(50), random.below(40));
     let net = Net::from_cells((0..10).map(|_| cell()));
     // Ties between the cells of a pin as well.
-    let square = Pin {
-        cells: vec![
-            Cell::at(31, 21),
-            Cell::at(30, 20),
-            Cell::at(30, 21),
-            Cell::at(31, 20),
-        ],
-    };
+    let square = Pin::new([
+        Cell::at(31, 21),
+        Cell::at(30, 20),
+        Cell::at(30, 21),
+        Cell::at(31, 20),
+    ]);
     let corners = [(0, 0), (49, 39), (0, 39), (49, 0)].map(|(x, y)| Pin::from(Cell::at(x, y)));
-    let around = Net {
-        pins: corners.into_iter().chain([square]).collect(),
-        window: None,
-    };
+    let around = Net::new(corners.into_iter().chain([square]));
     assert_nets("ties", &grid, &[net, around]);
     // One cell of the tree to the left and one above, equally far from the pin, with one path from
     // each.
@@ -543,14 +521,9 @@ fn routes_where_all_paths_tie() {
         |x, y| corridor(x, y).max(corridor(x + 1, y)),
         |x, y| corridor(x, y).max(corridor(x, y + 1)),
     );
-    let fork = Net {
-        pins: vec![
-            Pin {
-                cells: vec![Cell::at(5, 0), Cell::at(0, 5)],
-            },
-            Pin::from(Cell::at(5, 5)),
-        ],
-        window: None,
-    };
+    let fork = Net::new([
+        Pin::new([Cell::at(5, 0), Cell::at(0, 5)]),
+        Pin::from(Cell::at(5, 5)),
+    ]);
     assert_nets("two ways", &grid.unwrap(), &[fork]);
 }

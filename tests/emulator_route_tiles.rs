@@ -9,8 +9,8 @@ use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
 use trazar::emulator::{Emulator, Schedule};
 use trazar::route::{
-    BLOCKED, Cell, DeviceGrid, DeviceRouter, Net, Pin, RouteAlgorithm, RouteOptions, RoutingGrid,
-    Window,
+    BLOCKED, Cell, DeviceGrid, DeviceRouter, DistanceOptions, Net, Pin, RouteAlgorithm,
+    RouteOptions, RoutingGrid, Window,
 };
 use trazar::{Engine, Error};
 use trazar_test_support::emulators::{check, emulator, emulator_of, seed, stale_loads};
@@ -26,7 +26,11 @@ fn check_nets(emulator: &Emulator, grid: &RoutingGrid, nets: &[Net]) -> Result<(
         .unwrap();
     let router = DeviceRouter::on(emulator.clone());
     let on_device = DeviceGrid::upload(emulator, grid)?;
-    let found = router.route_in_tiles(&on_device, nets);
+    let found = router.route(
+        &on_device,
+        nets,
+        &RouteOptions::default().algorithm(RouteAlgorithm::Tiles),
+    );
     let mistake = mistake(found, &expected, RouteAlgorithm::Tiles);
     prop_assert_eq!(
         mistake,
@@ -254,16 +258,10 @@ fn routes_of_unusual_pins() {
     for y in 0..20 {
         grid.block(Cell::at(66, y)).unwrap();
     }
-    let row = |y: u32, from: u32, to: u32| Pin {
-        cells: (from..to).map(|x| Cell::at(x, y)).collect(),
-    };
+    let row = |y: u32, from: u32, to: u32| Pin::new((from..to).map(|x| Cell::at(x, y)));
     let cell = |x, y| Pin::from(Cell::at(x, y));
-    let all = Pin {
-        cells: (0..1280).map(|i| Cell::at(i % 64, i / 64)).collect(),
-    };
-    let twice = Pin {
-        cells: vec![Cell::at(9, 9); 3],
-    };
+    let all = Pin::new((0..1280).map(|i| Cell::at(i % 64, i / 64)));
+    let twice = Pin::new(vec![Cell::at(9, 9); 3]);
     let nets = [
         vec![],
         vec![cell(5, 5)],
@@ -278,7 +276,7 @@ fn routes_of_unusual_pins() {
         vec![twice.clone(), row(3, 0, 70), row(3, 30, 66), twice],
         vec![cell(0, 0), all, cell(69, 19), cell(65, 19)],
     ];
-    let nets = nets.map(|pins| Net { pins, window: None });
+    let nets = nets.map(|pins| Net::new(pins));
     assert_nets("unusual pins", &emulator_of(seed()), &grid, &nets);
 }
 
@@ -329,10 +327,10 @@ fn costs_that_no_label_holds() {
     let router = DeviceRouter::on(emulator.clone());
     let far = DeviceGrid::upload(&emulator, &row(16)).unwrap();
     assert!(matches!(
-        router.distances(&far, &[Cell::at(0, 0)]),
+        router.distances(&far, &[Cell::at(0, 0)], &DistanceOptions::default()),
         Err(Error::CostTooLarge { .. })
     ));
-    let found = router.route(&far, &[net(&[0, 9])]);
+    let found = router.route(&far, &[net(&[0, 9])], &RouteOptions::default());
     assert!(matches!(found, Err(Error::CostTooLarge { .. })));
 }
 
@@ -357,7 +355,11 @@ fn costs_that_no_label_holds_across_vias() {
             let emulator = Emulator::new(seed());
             assert_nets(&what, &emulator, &grid, &[Net::from_cells(ends)]);
             let on_device = DeviceGrid::upload(&emulator, &grid).unwrap();
-            let found = DeviceRouter::on(emulator).distances(&on_device, &ends[..1]);
+            let found = DeviceRouter::on(emulator).distances(
+                &on_device,
+                &ends[..1],
+                &DistanceOptions::default(),
+            );
             let expected = dijkstra(&grid, &ends[..1]);
             match found {
                 Ok(found) => assert_eq!(found.to_vec().unwrap(), expected, "{what}"),
@@ -393,7 +395,11 @@ fn distances_to_all_cells() {
             let expected = dijkstra(&grid, &sources);
             let largest = expected.iter().filter(|&&cost| cost < u64::MAX).max();
             let on_device = DeviceGrid::upload(&emulator, &grid)?;
-            let found = DeviceRouter::on(emulator.clone()).distances(&on_device, &sources);
+            let found = DeviceRouter::on(emulator.clone()).distances(
+                &on_device,
+                &sources,
+                &DistanceOptions::default(),
+            );
             if largest.is_some_and(|&cost| cost >= 1 << 35) {
                 let refused = matches!(found, Err(Error::CostTooLarge { .. }));
                 prop_assert!(refused, "{:?}", found);
@@ -418,7 +424,9 @@ fn distances_past_two_to_the_32() {
     let emulator = Emulator::new(seed());
     let on_device = DeviceGrid::upload(&emulator, &grid).unwrap();
     let router = DeviceRouter::on(emulator);
-    let found = router.distances(&on_device, &sources).unwrap();
+    let found = router
+        .distances(&on_device, &sources, &DistanceOptions::default())
+        .unwrap();
     let expected = dijkstra(&grid, &sources);
     assert_eq!(expected[11], 11 << 30);
     assert_eq!(found.to_vec().unwrap(), expected, "not the CPU's distances");
@@ -439,7 +447,9 @@ fn distances_that_come_while_a_tile_is_taken() {
             .with_weak_memory(true);
         let on_device = DeviceGrid::upload(&emulator, &grid).unwrap();
         let router = DeviceRouter::on(emulator.clone());
-        let found = router.distances(&on_device, &sources).unwrap();
+        let found = router
+            .distances(&on_device, &sources, &DistanceOptions::default())
+            .unwrap();
         let same = found.to_vec().unwrap() == expected;
         let stale_lines = stale_loads(&emulator);
         assert!(

@@ -23,11 +23,8 @@ fn check_contours(
     image: &BinaryImage,
     options: &TraceOptions,
 ) -> Result<(), TestCaseError> {
-    let sequential = TraceOptions {
-        algorithm: None,
-        tiles: None,
-        ..*options
-    };
+    let mut sequential = *options;
+    (sequential.algorithm, sequential.tiles) = (None, None);
     let expected = Engine::cpu().trace(image, &sequential).unwrap();
     let tracer = DeviceTracer::on(emulator.clone());
     let on_device = DeviceImage::upload(tracer.gpu(), image).unwrap();
@@ -54,29 +51,23 @@ fn options() -> impl Strategy<Value = TraceOptions> {
         select(&GEOMETRIES[..]),
         select(TraceAlgorithm::on(Backend::Emulator)),
     );
-    options.prop_map(
-        |(retrieval, approximation, geometry, algorithm)| TraceOptions {
-            retrieval,
-            approximation,
-            geometry,
-            algorithm: Some(algorithm),
-            tiles: None,
-        },
-    )
+    options.prop_map(|(retrieval, approximation, geometry, algorithm)| {
+        TraceOptions::default()
+            .retrieval(retrieval)
+            .approximation(approximation)
+            .geometry(geometry)
+            .algorithm(algorithm)
+    })
 }
 
 /// `options` with at most that many tiles along x and y, rounded to powers of two that are not
 /// larger than the image's sides.
 fn in_tiles(options: TraceOptions, image: &BinaryImage, columns: u32, rows: u32) -> TraceOptions {
     let most = |side: u32| 1 << side.ilog2();
-    TraceOptions {
-        algorithm: Some(TraceAlgorithm::Tiles),
-        tiles: Some((
-            columns.min(most(image.width())),
-            rows.min(most(image.height())),
-        )),
-        ..options
-    }
+    options.algorithm(TraceAlgorithm::Tiles).tiles((
+        columns.min(most(image.width())),
+        rows.min(most(image.height())),
+    ))
 }
 
 #[test]
@@ -115,10 +106,7 @@ fn contours_of_every_pattern_in_tiles() {
         for geometry in GEOMETRIES {
             for (columns, rows) in [(1, 1), (1, 2), (4, 2), (64, 32)] {
                 order += 1;
-                let options = TraceOptions {
-                    geometry,
-                    ..TraceOptions::default()
-                };
+                let options = TraceOptions::default().geometry(geometry);
                 let options = in_tiles(options, &image, columns, rows);
                 let same = check_contours(&emulator_of(order), &image, &options);
                 assert!(
@@ -144,11 +132,9 @@ fn contours_of_every_pattern() {
         for geometry in GEOMETRIES {
             for approximation in APPROXIMATIONS {
                 order += 1;
-                let options = TraceOptions {
-                    geometry,
-                    approximation,
-                    ..TraceOptions::default()
-                };
+                let options = TraceOptions::default()
+                    .geometry(geometry)
+                    .approximation(approximation);
                 let same = check_contours(&emulator_of(order), &image, &options);
                 assert!(
                     same.is_ok(),
@@ -172,12 +158,10 @@ fn contours_of_all_small_images() {
             let values: Vec<u8> = (0..width * height).map(|i| (bits >> i & 1) as u8).collect();
             let image = BinaryImage::from_values(width, height, &values, 0).unwrap();
             order += 1;
-            let options = TraceOptions {
-                geometry: GEOMETRIES[order as usize % 2],
-                approximation: APPROXIMATIONS[order as usize / 2 % 2],
-                retrieval: RETRIEVALS[order as usize / 4 % 4],
-                ..TraceOptions::default()
-            };
+            let options = TraceOptions::default()
+                .geometry(GEOMETRIES[order as usize % 2])
+                .approximation(APPROXIMATIONS[order as usize / 2 % 2])
+                .retrieval(RETRIEVALS[order as usize / 4 % 4]);
             let tiled = in_tiles(options, &image, 2, 2);
             let options = if order.is_multiple_of(2) {
                 options
@@ -213,10 +197,7 @@ fn contours_where_the_keys_take_another_digit() {
         }
         let image = BinaryImage::from_values(width, height, &values, 0).unwrap();
         for retrieval in [Retrieval::External, Retrieval::Tree] {
-            let options = TraceOptions {
-                retrieval,
-                ..TraceOptions::default()
-            };
+            let options = TraceOptions::default().retrieval(retrieval);
             let emulator = emulator_of(seed() + u64::from(count));
             let same = check_contours(&emulator, &image, &options);
             assert!(same.is_ok(), "{count} borders, {retrieval:?}: {same:?}");
@@ -229,26 +210,17 @@ fn what_the_device_does_not_do_is_said() {
     let tracer = DeviceTracer::on(emulator_of(1));
     let image = BinaryImage::from_art("#").unwrap();
     let image = DeviceImage::upload(tracer.gpu(), &image).unwrap();
-    let options = TraceOptions {
-        approximation: Approximation::TehChinL1,
-        ..TraceOptions::default()
-    };
+    let options = TraceOptions::default().approximation(Approximation::TehChinL1);
     assert!(matches!(
         tracer.trace(&image, &options),
         Err(Error::Unavailable(_))
     ));
-    let options = TraceOptions {
-        algorithm: Some(TraceAlgorithm::Suzuki),
-        ..TraceOptions::default()
-    };
+    let options = TraceOptions::default().algorithm(TraceAlgorithm::Suzuki);
     assert!(matches!(
         tracer.trace(&image, &options),
         Err(Error::Unavailable(_))
     ));
-    let options = TraceOptions {
-        tiles: Some((2, 1)),
-        ..TraceOptions::default()
-    };
+    let options = TraceOptions::default().tiles((2, 1));
     assert!(matches!(
         tracer.trace(&image, &options),
         Err(Error::InvalidOption(_))
@@ -260,13 +232,10 @@ fn what_the_device_does_not_do_is_said() {
 fn dominant_points_in_tiles() {
     let image = Pattern::Blobs.generate(90, 70, seed()).unwrap();
     for approximation in [Approximation::TehChinL1, Approximation::TehChinKCos] {
-        let options = TraceOptions {
-            approximation,
-            ..TraceOptions::default()
-        };
+        let options = TraceOptions::default().approximation(approximation);
         let expected = Engine::cpu().trace(&image, &options).unwrap();
         let options = in_tiles(options, &image, 8, 4);
-        let engine = Engine::from(emulator_of(seed()));
+        let engine = Engine::on(emulator_of(seed()));
         assert_eq!(engine.trace_algorithm(&options), TraceAlgorithm::Tiles);
         assert_eq!(engine.trace(&image, &options).unwrap(), expected);
     }
@@ -335,7 +304,7 @@ fn pitched_images_are_packed_where_they_lie() {
 #[test]
 fn images_whose_nodes_have_no_numbers_are_refused() {
     let image = BinaryImage::new(1 << 16, (1 << 14) + 1).unwrap();
-    let refused = Engine::from(emulator_of(0)).trace(&image, &TraceOptions::default());
+    let refused = Engine::on(emulator_of(0)).trace(&image, &TraceOptions::default());
     assert!(matches!(refused, Err(Error::ImageTooLarge { .. })));
 }
 
@@ -361,11 +330,9 @@ fn contours_within_holes_across_words() {
     }
     for (order, geometry) in (40..).zip(GEOMETRIES) {
         for retrieval in RETRIEVALS {
-            let options = TraceOptions {
-                geometry,
-                retrieval,
-                ..TraceOptions::default()
-            };
+            let options = TraceOptions::default()
+                .geometry(geometry)
+                .retrieval(retrieval);
             let same = check_contours(&emulator_of(order), &image, &options);
             assert!(same.is_ok(), "{options:?}: {same:?}");
         }

@@ -8,8 +8,8 @@
 use trazar::cuda::Device;
 use trazar::generate::{self, Pattern};
 use trazar::{
-    BinaryImage, Connectivity, DeviceImage, DeviceLabeler, Engine, Error, LabelAlgorithm,
-    LabelOptions,
+    BinaryImage, Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, Engine, Error,
+    LabelAlgorithm, LabelOptions,
 };
 use trazar_test_support::labels::{ALGORITHMS, CONNECTIVITIES, difference, options};
 use trazar_test_support::optional;
@@ -84,10 +84,9 @@ fn the_gpu_comparison_can_fail() {
         let expected = Engine::cpu()
             .label(
                 &image,
-                &LabelOptions {
-                    algorithm: None,
-                    ..options
-                },
+                &LabelOptions::default()
+                    .connectivity(Connectivity::Four)
+                    .statistics(true),
             )
             .unwrap();
         assert!(difference(&found, &expected).is_some());
@@ -242,8 +241,11 @@ fn packs_and_labels_bytes() {
         let bytes: Vec<u8> = (0..width * height).map(|i| (i * 37 % 256) as u8).collect();
         let on_device = labeler.stream().upload(&bytes).unwrap();
         for threshold in [0, 1, 126, 127, 128, 254, 255] {
-            let found =
-                DeviceImage::pack(labeler.gpu(), width, height, &on_device, threshold).unwrap();
+            let found = DeviceImage::pack(
+                labeler.gpu(),
+                &DeviceBytes::new(width, height, &on_device, threshold).unwrap(),
+            )
+            .unwrap();
             let expected = BinaryImage::from_values(width, height, &bytes, threshold).unwrap();
             assert!(
                 found.to_host().unwrap() == expected,
@@ -269,7 +271,10 @@ fn packs_and_labels_bytes() {
             let options = options(connectivity, LabelAlgorithm::Sequential, false);
             let expected = Engine::cpu().label(&image, &options).unwrap();
             let (packed, labels) = labeler
-                .label_bytes(width, height, &on_device, 127, connectivity)
+                .label_bytes(
+                    &DeviceBytes::new(width, height, &on_device, 127).unwrap(),
+                    &LabelOptions::default().connectivity(connectivity),
+                )
                 .unwrap();
             assert!(packed.to_host().unwrap() == image, "{width} × {height}");
             let difference = difference(&labels.to_host().unwrap(), &expected);
@@ -278,7 +283,7 @@ fn packs_and_labels_bytes() {
     }
     let bytes = labeler.stream().upload(&[0u8; 10]).unwrap();
     assert!(matches!(
-        DeviceImage::pack(labeler.gpu(), 3, 3, &bytes, 0),
+        DeviceImage::pack(labeler.gpu(), &DeviceBytes::new(3, 3, &bytes, 0).unwrap()),
         Err(Error::SizeMismatch {
             needed: 9,
             given: 10,
@@ -300,7 +305,10 @@ fn labels_stay_on_the_device() {
     let queue = labeler.gpu().on_stream(&stream).unwrap();
     let on_device = DeviceImage::upload(&queue, &image).unwrap();
     let labels = labeler
-        .label(&on_device, Connectivity::Eight, LabelAlgorithm::Tiles)
+        .label(
+            &on_device,
+            &LabelOptions::default().algorithm(LabelAlgorithm::Tiles),
+        )
         .unwrap();
     drop(on_device);
     let expected = Engine::cpu()
@@ -317,7 +325,7 @@ fn algorithms_of_other_devices_are_refused() {
     let refused = |engine: &Engine, algorithm| {
         let options = options(Connectivity::Eight, algorithm, false);
         match engine.label(&image, &options) {
-            Err(Error::Unavailable(message)) => message,
+            Err(Error::Unavailable(error)) => error.to_string(),
             other => panic!("{other:?}"),
         }
     };

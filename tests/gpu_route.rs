@@ -7,8 +7,8 @@
 use trazar::cuda::{Device, Queue};
 use trazar::gpu::Gpu;
 use trazar::route::{
-    BLOCKED, Cell, DeviceGrid, DeviceRouter, Direction, Net, Pin, Route, RouteAlgorithm,
-    RouteOptions, RoutingGrid, Window,
+    BLOCKED, Cell, DeviceGrid, DeviceRouter, Direction, DistanceOptions, Net, Pin, Route,
+    RouteAlgorithm, RouteOptions, RoutingGrid, Window,
 };
 use trazar::{Engine, Error};
 use trazar_test_support::grids::{Weights, net, random_grid};
@@ -32,7 +32,11 @@ fn on_cpu(grid: &RoutingGrid, nets: &[Net]) -> Vec<Route> {
 fn check(router: &DeviceRouter<Queue>, name: &str, grid: &RoutingGrid, nets: &[Net]) {
     let expected = on_cpu(grid, nets);
     for &algorithm in on_device() {
-        let found = router.route_from_host(grid, nets, algorithm);
+        let found = Engine::on(router.gpu().clone()).route(
+            grid,
+            nets,
+            &RouteOptions::default().algorithm(algorithm),
+        );
         let mistake = mistake(found, &expected, algorithm);
         assert!(
             mistake.is_none(),
@@ -49,10 +53,17 @@ fn check_resident(router: &DeviceRouter<Queue>, name: &str, grid: &RoutingGrid, 
     let on_device = DeviceGrid::upload(router.gpu(), grid).unwrap();
     for run in 0..3 {
         for (algorithm, found) in [
-            (RouteAlgorithm::Fields, router.route(&on_device, nets)),
+            (
+                RouteAlgorithm::Fields,
+                router.route(&on_device, nets, &RouteOptions::default()),
+            ),
             (
                 RouteAlgorithm::Tiles,
-                router.route_in_tiles(&on_device, nets),
+                router.route(
+                    &on_device,
+                    nets,
+                    &RouteOptions::default().algorithm(RouteAlgorithm::Tiles),
+                ),
             ),
         ] {
             let mistake = mistake(found, &expected, algorithm);
@@ -68,7 +79,9 @@ fn check_resident(router: &DeviceRouter<Queue>, name: &str, grid: &RoutingGrid, 
 /// Compares the distances of all cells in tiles with those of a plain search on the CPU.
 fn check_distances(router: &DeviceRouter<Queue>, grid: &RoutingGrid, sources: &[Cell]) {
     let on_device = DeviceGrid::upload(router.gpu(), grid).unwrap();
-    let found = router.distances(&on_device, sources).unwrap();
+    let found = router
+        .distances(&on_device, sources, &DistanceOptions::default())
+        .unwrap();
     let (found, expected) = (found.to_vec().unwrap(), dijkstra(grid, sources));
     let differs = found.iter().zip(&expected).position(|(a, b)| a != b);
     assert_eq!(found.len(), expected.len());
@@ -162,7 +175,7 @@ fn routes_by_fields() {
         let nets = [net(&grid, pins, 22), net(&grid, pins / 2, 23)];
         let expected = on_cpu(&grid, &nets);
         let on_device = DeviceGrid::upload(router.gpu(), &grid).unwrap();
-        let found = router.route(&on_device, &nets);
+        let found = router.route(&on_device, &nets, &RouteOptions::default());
         let used = found.iter().flatten().filter_map(|route| route.field_use());
         let by_fields: Vec<_> = used.map(|used| used.by_fields).collect();
         let mistake = mistake(found, &expected, RouteAlgorithm::Fields);
@@ -232,7 +245,11 @@ fn racecheck_many_nets(test: &str, layers: u32) {
         .collect();
     let expected = on_cpu(&grid, &nets);
     let on_device = DeviceGrid::upload(router.gpu(), &grid).unwrap();
-    let found = router.route_in_tiles(&on_device, &nets);
+    let found = router.route(
+        &on_device,
+        &nets,
+        &RouteOptions::default().algorithm(RouteAlgorithm::Tiles),
+    );
     assert_eq!(mistake(found, &expected, RouteAlgorithm::Tiles), None);
 }
 
@@ -253,13 +270,8 @@ fn routes_of_nothing() {
         return;
     };
     let grid = random_grid(100, 90, 1, Weights::Small, 1);
-    let twice = Pin {
-        cells: vec![Cell::at(5, 5); 2],
-    };
-    let alone = Net {
-        pins: vec![twice],
-        window: None,
-    };
+    let twice = Pin::new(vec![Cell::at(5, 5); 2]);
+    let alone = Net::new([twice]);
     for nets in [vec![], vec![Net::default()], vec![Net::default(), alone]] {
         check_resident(&router, "nothing", &grid, &nets);
     }

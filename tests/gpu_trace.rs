@@ -22,11 +22,8 @@ fn tracer(test: &str) -> Option<DeviceTracer<Queue>> {
 
 /// Traces `image` on the GPU, and compares with the CPU.
 fn check(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryImage, options: &TraceOptions) {
-    let sequential = TraceOptions {
-        algorithm: None,
-        tiles: None,
-        ..*options
-    };
+    let mut sequential = *options;
+    (sequential.algorithm, sequential.tiles) = (None, None);
     let expected = Engine::cpu().trace(image, &sequential).unwrap();
     let on_device = DeviceImage::upload(tracer.gpu(), image).unwrap();
     let found = tracer.trace(&on_device, options).unwrap();
@@ -45,12 +42,12 @@ fn all_options() -> impl Iterator<Item = TraceOptions> {
         APPROXIMATIONS.into_iter().flat_map(move |approximation| {
             GEOMETRIES.into_iter().flat_map(move |geometry| {
                 let algorithms = TraceAlgorithm::on(trazar::Backend::Cuda).iter();
-                algorithms.map(move |&algorithm| TraceOptions {
-                    retrieval,
-                    approximation,
-                    geometry,
-                    algorithm: Some(algorithm),
-                    tiles: None,
+                algorithms.map(move |&algorithm| {
+                    TraceOptions::default()
+                        .retrieval(retrieval)
+                        .approximation(approximation)
+                        .geometry(geometry)
+                        .algorithm(algorithm)
                 })
             })
         })
@@ -113,21 +110,16 @@ fn large_images() {
         let image = pattern.generate(width, height, 7).unwrap();
         for geometry in GEOMETRIES {
             for &algorithm in TraceAlgorithm::on(trazar::Backend::Cuda) {
-                let options = TraceOptions {
-                    geometry,
-                    algorithm: Some(algorithm),
-                    ..TraceOptions::default()
-                };
+                let options = TraceOptions::default()
+                    .geometry(geometry)
+                    .algorithm(algorithm);
                 check(&tracer, name, &image, &options);
             }
         }
-        let options = TraceOptions {
-            approximation: Approximation::None,
-            retrieval: Retrieval::List,
-            geometry: Geometry::Centers,
-            algorithm: None,
-            tiles: None,
-        };
+        let options = TraceOptions::default()
+            .approximation(Approximation::None)
+            .retrieval(Retrieval::List)
+            .geometry(Geometry::Centers);
         check(&tracer, name, &image, &options);
     }
 }

@@ -18,12 +18,10 @@ fn trace(
     retrieval: Retrieval,
     approximation: Approximation,
 ) -> Contours {
-    let options = TraceOptions {
-        retrieval,
-        approximation,
-        geometry,
-        ..TraceOptions::default()
-    };
+    let options = TraceOptions::default()
+        .retrieval(retrieval)
+        .approximation(approximation)
+        .geometry(geometry);
     Engine::cpu().trace(image, &options).unwrap()
 }
 

@@ -18,10 +18,7 @@ fn check(image: &BinaryImage, options: TraceOptions) {
 }
 
 fn by_components(options: TraceOptions) -> TraceOptions {
-    TraceOptions {
-        algorithm: Some(TraceAlgorithm::Components),
-        ..options
-    }
+    options.algorithm(TraceAlgorithm::Components)
 }
 
 fn check_main(image: &BinaryImage) {

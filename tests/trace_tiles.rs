@@ -12,11 +12,7 @@ fn images() -> impl Strategy<Value = BinaryImage> {
 }
 
 fn check(image: &BinaryImage, options: TraceOptions, tiles: &[(u32, u32)]) {
-    let in_tiles = |&tiles: &(u32, u32)| TraceOptions {
-        algorithm: Some(TraceAlgorithm::Tiles),
-        tiles: Some(tiles),
-        ..options
-    };
+    let in_tiles = |&tiles: &(u32, u32)| options.algorithm(TraceAlgorithm::Tiles).tiles(tiles);
     let changed: Vec<_> = tiles.iter().map(in_tiles).collect();
     tracers::check(image, options, &changed);
 }
@@ -116,13 +112,7 @@ fn images_larger_than_tiles_by_default_match() {
         let image = pattern.generate(1500, 1100, 1).unwrap();
         for options in main_options() {
             check(&image, options, &[(2, 2), (64, 32), (1024, 1), (256, 256)]);
-            let tiles = trace(
-                &image,
-                TraceOptions {
-                    algorithm: Some(TraceAlgorithm::Tiles),
-                    ..options
-                },
-            );
+            let tiles = trace(&image, options.algorithm(TraceAlgorithm::Tiles));
             assert_eq!(tiles, trace(&image, options));
         }
     }
@@ -182,13 +172,9 @@ fn all_numbers_of_tiles_match() {
 fn wrong_numbers_of_tiles_are_refused() {
     let image = BinaryImage::new(20, 10).unwrap();
     let refused = |tiles, algorithm| {
-        let options = TraceOptions {
-            tiles: Some(tiles),
-            algorithm,
-            ..TraceOptions::default()
-        };
+        let options = TraceOptions::default().tiles(tiles).algorithm(algorithm);
         match Engine::cpu().trace(&image, &options) {
-            Err(Error::InvalidOption(message)) => message,
+            Err(Error::InvalidOption(error)) => error.reason,
             other => panic!("{tiles:?}: {other:?}"),
         }
     };
@@ -197,10 +183,7 @@ fn wrong_numbers_of_tiles_are_refused() {
     assert!(refused((32, 1), None).contains("20 × 10"));
     assert!(refused((1, 16), Some(TraceAlgorithm::Tiles)).contains("20 × 10"));
     assert!(refused((1, 1), Some(TraceAlgorithm::Suzuki)).contains("suzuki"));
-    let options = TraceOptions {
-        tiles: Some((16, 8)),
-        ..TraceOptions::default()
-    };
+    let options = TraceOptions::default().tiles((16, 8));
     assert_eq!(
         Engine::cpu().trace_algorithm(&options),
         TraceAlgorithm::Tiles

@@ -61,7 +61,7 @@ impl From<Error> for Failure {
             {
                 Self::Closed
             }
-            Error::InvalidOption(message) => Self::Usage(message.clone()),
+            Error::InvalidOption(_) => Self::Usage(error.to_string()),
             _ => Self::Failed(error.to_string()),
         }
     }

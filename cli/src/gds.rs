@@ -12,16 +12,14 @@ use crate::printable::number;
 /// They do not fit GDSII.
 pub(crate) fn gds_options(args: &GdsArgs) -> Result<GdsOptions, Failure> {
     let default = GdsOptions::default();
-    let mut options = GdsOptions {
-        database_unit: args.dbu.unwrap_or(default.database_unit),
-        user_unit: args.user_unit.unwrap_or(default.user_unit),
-        pixel_size: default.pixel_size,
-        layer: args.layer.unwrap_or(default.layer),
-        datatype: args.datatype.unwrap_or(default.datatype),
-        max_vertices: args.max_vertices.unwrap_or(default.max_vertices),
-        cell: args.cell.clone().unwrap_or(default.cell),
-        library: args.library.clone().unwrap_or(default.library),
-    };
+    let mut options = GdsOptions::default()
+        .database_unit(args.dbu.unwrap_or(default.database_unit))
+        .user_unit(args.user_unit.unwrap_or(default.user_unit))
+        .layer(args.layer.unwrap_or(default.layer))
+        .datatype(args.datatype.unwrap_or(default.datatype))
+        .max_vertices(args.max_vertices.unwrap_or(default.max_vertices))
+        .cell(args.cell.clone().unwrap_or(default.cell))
+        .library(args.library.clone().unwrap_or(default.library));
     options.validate()?;
     if let Some(nanometres) = args.pixel_size {
         options.pixel_size = pixel_size(nanometres, options.database_unit)?;

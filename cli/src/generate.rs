@@ -33,17 +33,16 @@ fn mask(args: &MaskArgs) -> Result<(), Failure> {
 fn net(args: &NetArgs) -> Result<(), Failure> {
     let (width, height) = args.size;
     let default = RandomNets::default();
-    let case = RandomNets {
-        width,
-        height,
-        layers: args.layers,
-        weights: args.weights.clone(),
-        via_weight: args.via.unwrap_or(default.via_weight),
-        blocked: args.blocked,
-        nets: args.nets,
-        pins: args.pins,
-    }
-    .generate(args.seed)?;
+    let case = RandomNets::default()
+        .width(width)
+        .height(height)
+        .layers(args.layers)
+        .weights(args.weights.clone())
+        .via_weight(args.via.unwrap_or(default.via_weight))
+        .blocked(args.blocked)
+        .nets(args.nets)
+        .pins(args.pins)
+        .generate(args.seed)?;
     let mut destination = Destination::open(&args.output)?;
     destination.fill(false, |out| formats::write_case(&case, out))?;
     destination.commit()

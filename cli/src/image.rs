@@ -17,11 +17,10 @@ pub(crate) fn read(
     run: &RunArgs,
     keep_grey: bool,
 ) -> Result<ReadImage, Failure> {
-    let options = ReadOptions {
-        threshold: input.threshold,
-        invert: input.invert,
-        keep_grey,
-    };
+    let options = ReadOptions::default()
+        .threshold(input.threshold)
+        .invert(input.invert)
+        .keep_grey(keep_grey);
     let image = Progress::reading(run.quiet, || read_image(source(&input.image), &options))
         .map_err(|error| Failure::about(&input.image, error))?;
     if image.only_below_threshold && !run.quiet {

@@ -32,11 +32,10 @@ impl<'a> Label<'a> {
     pub(crate) fn new(args: &'a LabelArgs) -> Result<Self, Failure> {
         let format = output::format(args.output.as_deref(), args.format)?;
         check(args)?;
-        let options = LabelOptions {
-            connectivity: args.connectivity.into(),
-            statistics: args.stats.is_some(),
-            algorithm: args.algorithm.map(Into::into),
-        };
+        let options = LabelOptions::default()
+            .connectivity(args.connectivity.into())
+            .statistics(args.stats.is_some())
+            .algorithm(args.algorithm.map(Into::into));
         Ok(Self {
             args,
             format,

@@ -27,11 +27,11 @@ impl<'a> RouteNets<'a> {
     pub(crate) fn new(args: &'a RouteArgs) -> Result<Self, Failure> {
         let format = output::format(args.output.as_deref(), args.format)?;
         check(args)?;
-        let options = RouteOptions {
-            tree: args.tree.into(),
-            turn_cost: args.turn_cost,
-            algorithm: args.algorithm.into(),
-        };
+        let algorithm: Option<trazar::RouteAlgorithm> = args.algorithm.into();
+        let options = RouteOptions::default()
+            .tree(args.tree.into())
+            .turn_cost(args.turn_cost)
+            .algorithm(algorithm);
         Ok(Self {
             args,
             format,
@@ -165,7 +165,7 @@ fn read(input: &NetInputArgs) -> Result<RoutingCase, Failure> {
     let grid = formats::read_weights(source(right), source(down), via)
         .map_err(|error| Failure::about(right, error))?;
     let nets = formats::read_pins(source(pins), &grid).map_err(about)?;
-    Ok(RoutingCase { grid, nets })
+    Ok(RoutingCase::new(grid, nets))
 }
 
 /// Refuses trees that leave a pin out.

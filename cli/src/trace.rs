@@ -1,6 +1,6 @@
 //! `trazar trace`.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 use serde_json::json;
@@ -29,17 +29,16 @@ impl<'a> Trace<'a> {
         let format = output::format(args.output.as_deref(), args.format)?;
         check(args, format)?;
         let gds = gds_options(&args.gds)?;
-        let options = TraceOptions {
-            retrieval: args.retrieval.map(Into::into).unwrap_or_default(),
-            approximation: args.approximation.into(),
-            geometry: match (args.geometry, format) {
+        let options = TraceOptions::default()
+            .retrieval(args.retrieval.map(Into::into).unwrap_or_default())
+            .approximation(args.approximation.into())
+            .geometry(match (args.geometry, format) {
                 (Some(geometry), _) => geometry.into(),
                 (None, Some(ContourFormat::Gds)) => trazar::Geometry::Edges,
                 (None, _) => trazar::Geometry::default(),
-            },
-            algorithm: args.algorithm.map(Into::into),
-            tiles: args.tiles,
-        };
+            })
+            .algorithm(args.algorithm.map(Into::into))
+            .tiles(args.tiles);
         options.validate()?;
         Ok(Self {
             args,
@@ -105,10 +104,7 @@ impl Steps for Trace<'_> {
             ContourFormat::Gds => formats::write_gds(contours, &self.gds, out),
             ContourFormat::Png => match input.grey.take() {
                 Some(grey) => formats::write_overlay(contours, grey, out),
-                None => Err(trazar::Error::Unwritable {
-                    format: "png",
-                    reason: "the picture to draw over was not kept".into(),
-                }),
+                None => Err(io::Error::other("the picture to draw over was not kept").into()),
             },
         }
     }

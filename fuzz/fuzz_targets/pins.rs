@@ -9,7 +9,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let grid = RoutingGrid::stack(&[layer.clone(), layer], &[3; 35]).expect("layers");
     match read_pins(trazar_fuzz::file("pins", data), &grid) {
         Err(error) => trazar_fuzz::check(&error),
-        Ok(nets) => trazar_fuzz::route(&RoutingCase { grid, nets }),
+        Ok(nets) => trazar_fuzz::route(&RoutingCase::new(grid, nets)),
     }
     trazar_fuzz::check_folder(&["pins"]);
 });

@@ -16,7 +16,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         Err(error) => trazar_fuzz::check(&error),
         Ok(grid) => match read_pins(pins, &grid) {
             Err(error) => trazar_fuzz::check(&error),
-            Ok(nets) => trazar_fuzz::route(&RoutingCase { grid, nets }),
+            Ok(nets) => trazar_fuzz::route(&RoutingCase::new(grid, nets)),
         },
     }
     trazar_fuzz::check_folder(&["right", "down", "via", "pins"]);

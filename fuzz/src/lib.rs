@@ -84,10 +84,7 @@ pub fn check(error: &Error) {
 /// Reads an image; labels and traces a small one.
 pub fn image(data: &[u8]) {
     let path = file("image", data);
-    let options = ReadOptions {
-        keep_grey: data.len().is_multiple_of(2),
-        ..ReadOptions::default()
-    };
+    let options = ReadOptions::default().keep_grey(data.len().is_multiple_of(2));
     match read_image(&path, &options) {
         Err(error) => check(&error),
         Ok(read) => {

@@ -1,6 +1,6 @@
 //! [`Backend`]: what runs the work.
 
-use crate::error::{Error, Result};
+use crate::error::{Result, Unavailable};
 
 /// What runs the work. Every backend gives the same results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,27 +25,28 @@ impl Backend {
         }
     }
 
-    /// Refuses to run the algorithm `name`, which does the work `job`, unless this backend is one
-    /// of the `backends` that run it. `others` are the algorithms that this backend runs.
+    /// Refuses to run `algorithm`, which does the work `job`, unless this backend is one of those
+    /// that it `runs_on`. `instead` are the algorithms that this backend runs.
     ///
     /// # Errors
-    /// [`Error::Unavailable`].
+    /// [`Error::Unavailable`](crate::Error::Unavailable).
     pub(crate) fn check_runs(
         self,
-        job: &str,
-        name: &str,
-        backends: &[Self],
-        others: &[&str],
+        job: &'static str,
+        algorithm: &'static str,
+        runs_on: &'static [Self],
+        instead: impl Iterator<Item = &'static str>,
     ) -> Result<()> {
-        if backends.contains(&self) {
+        if runs_on.contains(&self) {
             return Ok(());
         }
-        let names: Vec<_> = backends.iter().map(|backend| backend.name()).collect();
-        Err(Error::Unavailable(format!(
-            "the {job} algorithm `{name}` runs on the device {}; {} has {}",
-            names.join(" or "),
-            self.name(),
-            others.join(" and ")
-        )))
+        Err(Unavailable::Algorithm {
+            job,
+            algorithm,
+            backend: self,
+            runs_on,
+            instead: instead.collect(),
+        }
+        .into())
     }
 }

@@ -4,20 +4,18 @@ use std::sync::Arc;
 
 use crate::backend::Backend;
 use crate::emulator::Emulator;
-#[cfg(not(feature = "cuda"))]
-use crate::error::Error;
 use crate::error::Result;
 use crate::geometry::Cell;
+use crate::gpu::Gpu;
 use crate::image::BinaryImage;
 use crate::job::Job;
-use crate::label::gpu::DeviceLabeler;
-use crate::label::{self, LabelAlgorithm, LabelOptions, Labels};
+use crate::label::{self, DeviceLabeler, LabelAlgorithm, LabelOptions, Labels};
 use crate::progress::{Progress, ProgressFn};
 use crate::route::{
-    self, DeviceRouter, Distances, Net, Route, RouteAlgorithm, RouteOptions, RoutingGrid, TreeKind,
+    self, DeviceRouter, DistanceOptions, Distances, Net, Route, RouteAlgorithm, RouteOptions,
+    RoutingGrid, TreeKind,
 };
-use crate::trace::gpu::DeviceTracer;
-use crate::trace::{self, Contours, TraceAlgorithm, TraceOptions};
+use crate::trace::{self, Contours, DeviceTracer, TraceAlgorithm, TraceOptions};
 
 /// Runs the work on a backend, and chooses the algorithm if the options do not.
 ///
@@ -34,24 +32,65 @@ use crate::trace::{self, Contours, TraceAlgorithm, TraceOptions};
 /// ```
 #[derive(Clone)]
 pub struct Engine {
-    backend: OpenBackend,
+    /// The GPU or emulator; `None` is the processor.
+    device: Option<Arc<dyn DeviceJobs>>,
     progress: Option<Arc<ProgressFn>>,
 }
 
-/// A backend, and the GPU or emulator that runs kernels for it.
-#[derive(Clone)]
-enum OpenBackend {
-    Cpu,
-    #[cfg(feature = "cuda")]
-    Cuda(crate::cuda::Queue),
-    Emulator(Emulator),
+/// The jobs on a [`Gpu`], with input and result in the host's memory.
+trait DeviceJobs: Send + Sync {
+    fn backend(&self) -> Backend;
+
+    fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels>;
+
+    fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours>;
+
+    fn route(
+        &self,
+        grid: &RoutingGrid,
+        nets: &[Net],
+        algorithm: RouteAlgorithm,
+        progress: &Progress<'_>,
+    ) -> Result<Vec<Route>>;
+
+    fn distances(
+        &self,
+        grid: &RoutingGrid,
+        sources: &[Cell],
+        options: &DistanceOptions,
+    ) -> Result<Distances>;
 }
 
-/// Runs the GPU's kernels on an emulator that is set up already, as [`Engine::emulator`] does.
-/// Clones of the emulator are the same device.
-impl From<Emulator> for Engine {
-    fn from(emulator: Emulator) -> Self {
-        Self::of(OpenBackend::Emulator(emulator))
+impl<G: Gpu + Send + Sync> DeviceJobs for G {
+    fn backend(&self) -> Backend {
+        G::BACKEND
+    }
+
+    fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels> {
+        DeviceLabeler::on(self.clone()).label_host(image, options)
+    }
+
+    fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours> {
+        DeviceTracer::on(self.clone()).trace_host(image, options)
+    }
+
+    fn route(
+        &self,
+        grid: &RoutingGrid,
+        nets: &[Net],
+        algorithm: RouteAlgorithm,
+        progress: &Progress<'_>,
+    ) -> Result<Vec<Route>> {
+        DeviceRouter::on(self.clone()).route_host(grid, nets, algorithm, progress)
+    }
+
+    fn distances(
+        &self,
+        grid: &RoutingGrid,
+        sources: &[Cell],
+        options: &DistanceOptions,
+    ) -> Result<Distances> {
+        DeviceRouter::on(self.clone()).distances_host(grid, sources, options)
     }
 }
 
@@ -92,9 +131,7 @@ impl Engine {
     #[cfg(feature = "cuda")]
     pub fn cuda() -> Result<Self> {
         let device = crate::cuda::Device::open(0)?;
-        Ok(Self::of(OpenBackend::Cuda(crate::cuda::Queue::open(
-            &device,
-        )?)))
+        Ok(Self::on(crate::cuda::Queue::open(&device)?))
     }
 
     /// An engine on the first NVIDIA GPU: not in this build.
@@ -103,26 +140,36 @@ impl Engine {
     /// [`Error::Unavailable`](crate::Error::Unavailable).
     #[cfg(not(feature = "cuda"))]
     pub fn cuda() -> Result<Self> {
-        Err(Error::Unavailable(
-            "this build of trazar does not use GPUs: build it with the feature `cuda`".to_owned(),
-        ))
+        Err(crate::error::Unavailable::GpuSupport.into())
     }
 
     /// An engine on this machine's processor.
     pub fn cpu() -> Self {
-        Self::of(OpenBackend::Cpu)
+        Self {
+            device: None,
+            progress: None,
+        }
+    }
+
+    /// An engine on a GPU or an emulator that is set up already, such as a `cuda::Queue` or an
+    /// [`Emulator`]. Clones of `gpu` are the same device.
+    pub fn on(gpu: impl Gpu + Send + Sync + 'static) -> Self {
+        Self {
+            device: Some(Arc::new(gpu)),
+            progress: None,
+        }
     }
 
     /// An engine that runs the GPU's kernels on this machine's processor, thread by thread, in an
     /// order that follows `seed`.
     ///
     /// The results are those of a GPU. A fault in a kernel, such as a data race, is an error that
-    /// names its place. For other settings, make an [`Emulator`] and call `Engine::from`.
+    /// names its place. For other settings, make an [`Emulator`] and call [`Engine::on`].
     ///
     /// The emulator is for small images: a megapixel takes a second by [`LabelAlgorithm::Tiles`],
     /// ten by [`LabelAlgorithm::Direct`].
     pub fn emulator(seed: u64) -> Self {
-        Emulator::new(seed).into()
+        Self::on(Emulator::new(seed))
     }
 
     /// Reports progress to `report`, as the share of the work that is done, from 0 to 1.
@@ -134,11 +181,9 @@ impl Engine {
 
     /// The backend that the engine runs on.
     pub fn backend(&self) -> Backend {
-        match self.backend {
-            OpenBackend::Cpu => Backend::Cpu,
-            #[cfg(feature = "cuda")]
-            OpenBackend::Cuda(_) => Backend::Cuda,
-            OpenBackend::Emulator(_) => Backend::Emulator,
+        match &self.device {
+            None => Backend::Cpu,
+            Some(device) => device.backend(),
         }
     }
 
@@ -149,9 +194,7 @@ impl Engine {
 
     /// The algorithm that [`label`](Self::label) uses for these options.
     pub fn label_algorithm(&self, options: &LabelOptions) -> LabelAlgorithm {
-        options
-            .algorithm
-            .unwrap_or(LabelAlgorithm::on(self.backend())[0])
+        options.algorithm_on(self.backend())
     }
 
     /// Traces the borders of `image`.
@@ -169,16 +212,10 @@ impl Engine {
         options.validate()?;
         let algorithm = self.trace_algorithm(options);
         algorithm.check_runs_on(self.backend())?;
-        let contours = match &self.backend {
-            OpenBackend::Cpu => {
-                return trace::cpu::trace(image, options, algorithm, &self.progress());
-            }
-            #[cfg(feature = "cuda")]
-            OpenBackend::Cuda(gpu) => DeviceTracer::on(gpu.clone()).trace_host(image, options)?,
-            OpenBackend::Emulator(gpu) => {
-                DeviceTracer::on(gpu.clone()).trace_host(image, options)?
-            }
+        let Some(device) = &self.device else {
+            return trace::cpu::trace(image, options, algorithm, &self.progress());
         };
+        let contours = device.trace(image, options)?;
         self.progress().report(1, 1);
         Ok(contours)
     }
@@ -194,18 +231,10 @@ impl Engine {
     pub fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels> {
         let algorithm = self.label_algorithm(options);
         algorithm.check_runs_on(self.backend())?;
-        let labels = match &self.backend {
-            OpenBackend::Cpu => {
-                return label::cpu::label(image, options, algorithm, &self.progress());
-            }
-            #[cfg(feature = "cuda")]
-            OpenBackend::Cuda(gpu) => {
-                DeviceLabeler::on(gpu.clone()).label_host(image, options, algorithm)?
-            }
-            OpenBackend::Emulator(gpu) => {
-                DeviceLabeler::on(gpu.clone()).label_host(image, options, algorithm)?
-            }
+        let Some(device) = &self.device else {
+            return label::cpu::label(image, options, algorithm, &self.progress());
         };
+        let labels = device.label(image, options)?;
         self.progress().report(1, 1);
         Ok(labels)
     }
@@ -243,15 +272,9 @@ impl Engine {
         }
         let algorithm = self.route_algorithm(options);
         algorithm.check_runs_on(self.backend())?;
-        let routes = match &self.backend {
-            OpenBackend::Cpu => route::cpu::route(grid, nets, algorithm, &self.progress())?,
-            #[cfg(feature = "cuda")]
-            OpenBackend::Cuda(gpu) => {
-                DeviceRouter::on(gpu.clone()).route_host(grid, nets, algorithm, &self.progress())?
-            }
-            OpenBackend::Emulator(gpu) => {
-                DeviceRouter::on(gpu.clone()).route_host(grid, nets, algorithm, &self.progress())?
-            }
+        let routes = match &self.device {
+            None => route::cpu::route(grid, nets, algorithm, &self.progress())?,
+            Some(device) => device.route(grid, nets, algorithm, &self.progress())?,
         };
         let routes = match options.tree {
             TreeKind::Nearest => routes,
@@ -261,22 +284,34 @@ impl Engine {
         Ok(routes)
     }
 
-    /// The cost of the cheapest path to each cell of the grid from any of the cells `sources`, by
-    /// [`Dijkstra`](RouteAlgorithm::Dijkstra) on the processor and by
-    /// [`Tiles`](RouteAlgorithm::Tiles) elsewhere.
+    /// The cost of the cheapest path to each cell of the grid from any of the cells `sources`.
+    ///
+    /// ```
+    /// use trazar::Engine;
+    /// use trazar::route::{Cell, DistanceOptions, RoutingGrid};
+    ///
+    /// let grid = RoutingGrid::uniform(4, 2, 5)?;
+    /// let options = DistanceOptions::default();
+    /// let distances = Engine::cpu().distances(&grid, &[Cell::at(0, 0)], &options)?;
+    /// assert_eq!(distances.as_slice(), [0, 5, 10, 15, 5, 10, 15, 20]);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// [`Error::PinOutside`](crate::Error::PinOutside) for a source that is not on the grid,
-    /// [`Error::PinWithoutCells`](crate::Error::PinWithoutCells) for no sources; otherwise those of
-    /// [`route`](Self::route).
-    pub fn distances(&self, grid: &RoutingGrid, sources: &[Cell]) -> Result<Distances> {
-        match &self.backend {
-            OpenBackend::Cpu => route::cpu::distances(grid, sources),
-            #[cfg(feature = "cuda")]
-            OpenBackend::Cuda(gpu) => DeviceRouter::on(gpu.clone()).distances_host(grid, sources),
-            OpenBackend::Emulator(gpu) => {
-                DeviceRouter::on(gpu.clone()).distances_host(grid, sources)
-            }
+    /// - [`Error::PinOutside`](crate::Error::PinOutside) for a source that is not on the grid,
+    ///   [`Error::PinWithoutCells`](crate::Error::PinWithoutCells) for no sources;
+    /// - [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of another backend, and
+    ///   [`Error::InvalidOption`](crate::Error::InvalidOption) for one that gives no distances;
+    /// - otherwise those of [`route`](Self::route).
+    pub fn distances(
+        &self,
+        grid: &RoutingGrid,
+        sources: &[Cell],
+        options: &DistanceOptions,
+    ) -> Result<Distances> {
+        match &self.device {
+            None => route::cpu::distances(grid, sources, options),
+            Some(device) => device.distances(grid, sources, options),
         }
     }
 
@@ -292,13 +327,6 @@ impl Engine {
     ) -> Result<Route> {
         let routes = self.route(grid, std::slice::from_ref(net), options)?;
         Ok(routes.into_iter().next().unwrap_or_default())
-    }
-
-    fn of(backend: OpenBackend) -> Self {
-        Self {
-            backend,
-            progress: None,
-        }
     }
 
     fn progress(&self) -> Progress<'_> {

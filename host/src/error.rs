@@ -1,16 +1,33 @@
-//! The library's one error type.
+//! [`Error`]: the library's one error type.
+//!
+//! Kinds of errors that have several causes say which it was: [`OptionError`], [`Unavailable`],
+//! [`ReadProblem`], [`WriteProblem`]. Texts may change from version to version; variants, kinds and
+//! names of options do not.
 
+mod problem;
+
+use std::error::Error as StdError;
 use std::path::PathBuf;
+
+pub use problem::{OptionError, OptionProblem, ReadProblem, Unavailable, WriteProblem};
 
 /// What went wrong, and, where that helps, what would have been right.
 ///
 /// Every message is one line without a full stop at its end, so that it can follow `error: ` on a
-/// terminal.
+/// terminal. It includes the message of [`source`](std::error::Error::source), where there is one.
+///
+/// ```
+/// use trazar::{BinaryImage, Error};
+///
+/// let refused = BinaryImage::new(0, 4);
+/// assert!(matches!(refused, Err(Error::EmptyImage { width: 0, .. })));
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// An image without pixels.
     #[error("the image is {width} × {height} pixels: both sides must be at least 1")]
+    #[non_exhaustive]
     EmptyImage {
         /// Width in pixels.
         width: u64,
@@ -20,6 +37,7 @@ pub enum Error {
 
     /// An image with sides or a number of pixels too large for the types that index it.
     #[error("an image of {width} × {height} pixels is too large: {limit}")]
+    #[non_exhaustive]
     ImageTooLarge {
         /// Width in pixels.
         width: u64,
@@ -31,6 +49,7 @@ pub enum Error {
 
     /// A buffer whose length does not fit the image's size.
     #[error("an image of {width} × {height} needs {needed} {unit}, but {given} were given")]
+    #[non_exhaustive]
     SizeMismatch {
         /// Width in pixels.
         width: u32,
@@ -46,6 +65,7 @@ pub enum Error {
 
     /// An array of another length than is needed.
     #[error("an array of {needed} elements is needed, but one of {given} was given")]
+    #[non_exhaustive]
     LengthMismatch {
         /// The number of elements needed.
         needed: usize,
@@ -55,6 +75,7 @@ pub enum Error {
 
     /// A routing grid without cells.
     #[error("the grid is {width} × {height} cells: both sides must be at least 1")]
+    #[non_exhaustive]
     EmptyGrid {
         /// Width in cells.
         width: u64,
@@ -64,6 +85,7 @@ pub enum Error {
 
     /// A routing grid with too many cells for the types that index them.
     #[error("a grid of {width} × {height} cells in {layers} layers is too large: {limit}")]
+    #[non_exhaustive]
     GridTooLarge {
         /// Width in cells.
         width: u64,
@@ -80,6 +102,7 @@ pub enum Error {
         "there is no cell at {cell}: the grid has {height} rows, {width} columns and {layers} \
          layers, counted from 0"
     )]
+    #[non_exhaustive]
     CellOutside {
         /// The cell.
         cell: crate::geometry::Cell,
@@ -96,6 +119,7 @@ pub enum Error {
         "there is no edge {towards} from {cell}: the grid has {height} rows, {width} columns and \
          {layers} layers, counted from 0"
     )]
+    #[non_exhaustive]
     EdgeOutside {
         /// The cell where it would start.
         cell: crate::geometry::Cell,
@@ -115,6 +139,7 @@ pub enum Error {
          {height}",
         window.width, window.height, window.y, window.x
     )]
+    #[non_exhaustive]
     PartOutside {
         /// The part.
         window: crate::geometry::Window,
@@ -126,6 +151,7 @@ pub enum Error {
 
     /// More or fewer weights than a routing grid has edges.
     #[error("the grid has {needed} {what}, but {given} weights for them were given")]
+    #[non_exhaustive]
     WeightCount {
         /// The kind of edges, in words.
         what: &'static str,
@@ -137,6 +163,7 @@ pub enum Error {
 
     /// A pin without cells.
     #[error("net {net}: pin {pin} has no cells: give it one at least")]
+    #[non_exhaustive]
     PinWithoutCells {
         /// Index of the net in the call, from 0.
         net: usize,
@@ -150,6 +177,7 @@ pub enum Error {
          {layers} layers",
         window.y, window.y + (window.height - 1), window.x, window.x + (window.width - 1)
     )]
+    #[non_exhaustive]
     PinOutside {
         /// Index of the net in the call, from 0.
         net: usize,
@@ -169,6 +197,7 @@ pub enum Error {
          {width} × {height}",
         window.width, window.height, window.y, window.x
     )]
+    #[non_exhaustive]
     WindowOutside {
         /// Index of the net in the call, from 0.
         net: usize,
@@ -184,6 +213,7 @@ pub enum Error {
     #[error(
         "a path costs {limit} or more, which the algorithm `{algorithm}` cannot count: {instead}"
     )]
+    #[non_exhaustive]
     CostTooLarge {
         /// The algorithm's name.
         algorithm: &'static str,
@@ -198,6 +228,7 @@ pub enum Error {
         "the value at x = {x}, y = {y} is not a number (NaN): replace such values before \
          thresholding"
     )]
+    #[non_exhaustive]
     NotANumber {
         /// Column of the first such value.
         x: u32,
@@ -207,6 +238,7 @@ pub enum Error {
 
     /// More borders, components or points than the result's index type can count.
     #[error("the image has more than {limit} {what}: work on it in parts")]
+    #[non_exhaustive]
     TooMany {
         /// What there are too many of.
         what: &'static str,
@@ -216,6 +248,7 @@ pub enum Error {
 
     /// Memory that could not be allocated.
     #[error("out of memory: {bytes} bytes for {what} could not be had")]
+    #[non_exhaustive]
     OutOfMemory {
         /// What the memory was for.
         what: &'static str,
@@ -224,12 +257,12 @@ pub enum Error {
     },
 
     /// Options that contradict each other, or a value that an option does not take.
-    #[error("{0}")]
-    InvalidOption(String),
+    #[error(transparent)]
+    InvalidOption(#[from] OptionError),
 
     /// An engine, algorithm or device that this build or machine does not have.
-    #[error("{0}")]
-    Unavailable(String),
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
 
     /// An error of the GPU or its driver.
     #[cfg(feature = "cuda")]
@@ -242,6 +275,7 @@ pub enum Error {
 
     /// A file that could not be opened, read, written or renamed.
     #[error("{}: {source}", path.display())]
+    #[non_exhaustive]
     Io {
         /// The file.
         path: PathBuf,
@@ -253,26 +287,60 @@ pub enum Error {
     #[error("writing failed: {0}")]
     Write(#[from] std::io::Error),
 
-    /// A file in a format that this library does not read, or a damaged file.
+    /// A file of a kind that this library does not read, or a damaged file.
     #[error("{}: {reason}", path.display())]
+    #[non_exhaustive]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it, and what would be right.
+        /// The kind of problem.
+        problem: ReadProblem,
+        /// What is wrong with it, and what would be right, in words.
         reason: String,
+        /// The decoder's error, if a decoder of another library refused the file.
+        source: Option<Box<dyn StdError + Send + Sync>>,
     },
 
     /// A result that the chosen file format cannot hold.
     #[error("{format}: {reason}")]
+    #[non_exhaustive]
     Unwritable {
         /// The format's name.
         format: &'static str,
-        /// Why it cannot hold the result.
+        /// The kind of problem.
+        problem: WriteProblem,
+        /// Why the format cannot hold the result, in words.
         reason: String,
+        /// The encoder's error, if an encoder of another library refused the result.
+        source: Option<Box<dyn StdError + Send + Sync>>,
     },
 }
 
 impl Error {
+    /// An [`InvalidOption`](Self::InvalidOption).
+    pub(crate) fn option(
+        option: &'static str,
+        problem: OptionProblem,
+        reason: impl Into<String>,
+    ) -> Self {
+        OptionError::new(option, problem, reason).into()
+    }
+
+    /// An [`Unwritable`](Self::Unwritable) of this library's own writers.
+    #[cfg(feature = "formats")]
+    pub(crate) fn unwritable(
+        format: &'static str,
+        problem: WriteProblem,
+        reason: impl Into<String>,
+    ) -> Self {
+        Self::Unwritable {
+            format,
+            problem,
+            reason: reason.into(),
+            source: None,
+        }
+    }
+
     /// Whether the only reason was a lack of memory, on this machine or on the GPU. The same call
     /// with a smaller input, or with another algorithm, may succeed.
     pub fn is_out_of_memory(&self) -> bool {

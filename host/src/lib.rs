@@ -1,14 +1,19 @@
 //! Label and trace very large binary images, and route nets on very large grids, on the GPU and on
 //! the CPU, with the same results.
 //!
-//! - **label**: connected components ([`Engine::label`], [`Labels`]);
-//! - **trace**: borders of a binary image with their hierarchy ([`Engine::trace`], [`Contours`]),
-//!   exactly as `cv2.findContours` gives them, or along the pixels' edges;
-//! - **route**: trees of small cost that join pins on a grid of weighted edges ([`Engine::route`],
-//!   [`route`]).
+//! | module | what it does | job | result |
+//! |---|---|---|---|
+//! | [`label`] | finds connected components | [`Engine::label`] | [`Labels`] |
+//! | [`trace`] | finds borders with their hierarchy, exactly as `cv2.findContours` gives them, or along the pixels' edges | [`Engine::trace`] | [`Contours`] |
+//! | [`route`] | joins pins on a grid of weighted edges by trees of small cost | [`Engine::route`] | [`Route`] |
 //!
 //! An image is a [`BinaryImage`], one bit per pixel. An [`Engine`] runs the work. [`formats`] reads
 //! images and writes results; [`generate`] makes test images.
+//!
+//! Every job takes its input and its options: [`LabelOptions`], [`TraceOptions`],
+//! [`RouteOptions`]. Options have a default, fields to read, and a setter per field. The jobs of
+//! [`DeviceLabeler`], [`DeviceTracer`] and [`DeviceRouter`] take the same options for inputs that
+//! are in a GPU's memory, and leave the results there.
 //!
 //! ```
 //! use trazar::{BinaryImage, Engine, Job, TraceOptions};
@@ -26,8 +31,10 @@
 //!
 //! # Features
 //!
-//! - `formats` (on by default): [`formats`], and conversions from and to the types of the crates
-//!   `image` and `geo-types`. Without it the library depends on few other crates.
+//! - `formats` (on by default): [`formats`], and conversions to the types of the crate `geo-types`.
+//!   Without it the library depends on few other crates.
+//! - `image`: grey images of the crate `image` in, and `image::GrayImage` out.
+//! - `ndarray`: views of the crate `ndarray` in, and labels out as its arrays.
 //! - `cuda`: kernels on an NVIDIA GPU, on Linux.
 
 mod backend;
@@ -35,7 +42,7 @@ mod backend;
 pub mod cuda;
 
 mod engine;
-mod error;
+pub mod error;
 #[cfg(feature = "formats")]
 pub mod formats;
 pub mod generate;
@@ -43,12 +50,13 @@ mod geometry;
 pub mod gpu;
 mod image;
 mod job;
-mod label;
+pub mod label;
 mod memory;
+mod options;
 mod progress;
 pub mod route;
 mod threads;
-mod trace;
+pub mod trace;
 
 #[cfg(test)]
 use trazar_test_seeds as seeds;
@@ -60,14 +68,21 @@ pub use engine::Engine;
 pub use error::{Error, Result};
 pub use geometry::{BoundingBox, Location};
 pub use glam;
-pub use image::gpu::DeviceImage;
-pub use image::{BinaryImage, MAX_SIDE, Sample, WORD_BITS};
+pub use image::gpu::{DeviceBytes, DeviceImage};
+pub use image::{BinaryImage, MAX_SIDE, Sample, Samples, WORD_BITS};
 pub use job::Job;
-pub use label::gpu::{DeviceLabeler, DeviceLabels};
-pub use label::{Component, Connectivity, LabelAlgorithm, LabelOptions, Labels};
+#[doc(no_inline)]
+pub use label::{
+    Component, Connectivity, DeviceLabeler, DeviceLabels, LabelAlgorithm, LabelOptions, Labels,
+};
 pub use progress::ProgressFn;
-pub use trace::gpu::{DeviceContours, DeviceTracer};
+#[doc(no_inline)]
+pub use route::{
+    Cell, DeviceGrid, DeviceRouter, Net, Pin, Route, RouteAlgorithm, RouteOptions, RoutingGrid,
+    TreeKind,
+};
+#[doc(no_inline)]
 pub use trace::{
-    Approximation, BorderKind, Contour, Contours, Geometry, HierarchyRow, Links, Retrieval,
-    TraceAlgorithm, TraceOptions,
+    Approximation, BorderKind, Contour, Contours, DeviceContours, DeviceTracer, Geometry,
+    Retrieval, TraceAlgorithm, TraceOptions,
 };

@@ -9,8 +9,8 @@ use stand_in::{Entry, stand_in};
 use trazar::cuda::{CudaError, Device, DeviceBuffer, Event, Kernels, Module, Queue, Stream};
 use trazar::gpu::{Gpu, Scanner};
 use trazar::{
-    BinaryImage, Connectivity, DeviceImage, DeviceLabeler, DeviceTracer, Error, LabelAlgorithm,
-    TraceOptions,
+    BinaryImage, Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, DeviceTracer, Error,
+    LabelAlgorithm, LabelOptions, TraceOptions,
 };
 
 /// The stream's handle, as in the log.
@@ -219,12 +219,22 @@ fn failures_release_their_inputs() -> trazar::Result<()> {
                 driver.fail(call, successes, 987);
                 let result = match job {
                     0 => labeler
-                        .label(&image, Connectivity::Eight, LabelAlgorithm::Tiles)
+                        .label(
+                            &image,
+                            &LabelOptions::default().algorithm(LabelAlgorithm::Tiles),
+                        )
                         .map(drop),
                     1 => labeler
-                        .label_bytes(16, 1, &bytes, 127, Connectivity::Four)
+                        .label_bytes(
+                            &DeviceBytes::new(16, 1, &bytes, 127).unwrap(),
+                            &LabelOptions::default().connectivity(Connectivity::Four),
+                        )
                         .map(drop),
-                    2 => DeviceImage::pack(labeler.gpu(), 16, 1, &bytes, 127).map(drop),
+                    2 => DeviceImage::pack(
+                        labeler.gpu(),
+                        &DeviceBytes::new(16, 1, &bytes, 127).unwrap(),
+                    )
+                    .map(drop),
                     3 => tracer.trace(&image, &TraceOptions::default()).map(drop),
                     _ => scanner.scan_in_place(&mut values),
                 };
@@ -304,28 +314,25 @@ fn buffers_of_another_device_are_refused() -> trazar::Result<()> {
     let gpu = elsewhere.gpu();
     let image = DeviceImage::upload(gpu, &BinaryImage::from_art("##.#")?)?;
     for algorithm in [LabelAlgorithm::Tiles, LabelAlgorithm::Direct] {
-        assert!(refused(&labeler.label(
-            &image,
-            Connectivity::Four,
-            algorithm
-        )));
+        assert!(refused(
+            &labeler.label(
+                &image,
+                &LabelOptions::default()
+                    .connectivity(Connectivity::Four)
+                    .algorithm(algorithm)
+            )
+        ));
     }
     let tracer = DeviceTracer::on(labeler.gpu().clone());
     assert!(refused(&tracer.trace(&image, &TraceOptions::default())));
     let bytes = gpu.upload(&[1u8; 16])?;
     assert!(refused(&DeviceImage::pack(
         labeler.gpu(),
-        16,
-        1,
-        &bytes,
-        127
+        &DeviceBytes::new(16, 1, &bytes, 127).unwrap()
     )));
     assert!(refused(&labeler.label_bytes(
-        16,
-        1,
-        &bytes,
-        127,
-        Connectivity::Four
+        &DeviceBytes::new(16, 1, &bytes, 127).unwrap(),
+        &LabelOptions::default().connectivity(Connectivity::Four)
     )));
     let mut values = gpu.upload(&[1u32; 10])?;
     let mut scanner = Scanner::new(labeler.gpu(), 10)?;

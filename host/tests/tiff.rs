@@ -13,10 +13,7 @@ use trazar::formats::{Note, ReadImage, ReadOptions, SampleKind, read_image};
 fn read(bytes: &[u8], threshold: Option<f64>) -> Result<ReadImage, Error> {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(bytes).unwrap();
-    let options = ReadOptions {
-        threshold,
-        ..ReadOptions::default()
-    };
+    let options = ReadOptions::default().threshold(threshold);
     read_image(file.path(), &options)
 }
 

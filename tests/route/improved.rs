@@ -9,10 +9,7 @@ use trazar_test_support::route_oracle;
 use crate::{cases, route, say};
 
 pub(crate) fn improved(grid: &RoutingGrid, net: &Net) -> Route {
-    let options = RouteOptions {
-        tree: TreeKind::Improved,
-        ..RouteOptions::default()
-    };
+    let options = RouteOptions::default().tree(TreeKind::Improved);
     let improved = Engine::cpu().route_net(grid, net, &options).unwrap();
     improved
         .verify(grid, net)
@@ -74,10 +71,7 @@ fn improved_trees_of_many_pins_hold() {
             seed,
         };
         let Case { grid, nets, .. } = recipe.draw();
-        let options = RouteOptions {
-            tree: TreeKind::Improved,
-            ..RouteOptions::default()
-        };
+        let options = RouteOptions::default().tree(TreeKind::Improved);
         let routes = Engine::cpu().route(&grid, &nets, &options).unwrap();
         for (better, net) in routes.iter().zip(&nets) {
             let plain = route(&grid, net);

@@ -8,8 +8,12 @@ mod turns;
 use std::io::Write;
 
 use proptest::prelude::*;
-use trazar::route::{BLOCKED, Cell, Net, Pin, Route, RouteAlgorithm, RouteOptions, RoutingGrid};
-use trazar::{Backend, Engine};
+use trazar::generate::RandomNets;
+use trazar::route::{
+    BLOCKED, Cell, DistanceOptions, Distances, Net, Pin, Route, RouteAlgorithm, RouteOptions,
+    RoutingGrid,
+};
+use trazar::{Backend, Engine, Error};
 use trazar_test_support::grids::{Case, case};
 use trazar_test_support::route_oracle::{self, Tree};
 use trazar_test_support::routes::assert_same;
@@ -21,10 +25,7 @@ fn exact_algorithms() -> impl Iterator<Item = RouteAlgorithm> {
 }
 
 fn by(algorithm: RouteAlgorithm) -> RouteOptions {
-    RouteOptions {
-        algorithm: Some(algorithm),
-        ..RouteOptions::default()
-    }
+    RouteOptions::default().algorithm(algorithm)
 }
 
 fn route(grid: &RoutingGrid, net: &Net) -> Route {
@@ -124,7 +125,7 @@ proptest! {
             if let (Some(path), Some(first)) = first {
                 assert!(path.cost >= first.cost, "{net:?} of {recipe:?}");
                 let pins = vec![net.pins[0].clone(), path.cells[0].into()];
-                let two = route(&units, &Net { pins, window: net.window });
+                let two = route(&units, &Net::new(pins).within(net.window));
                 assert_eq!(path.cells.len() as u64 - 1, two.cost(), "{net:?} of {recipe:?}");
             }
         }
@@ -221,6 +222,41 @@ fn nets_of_few_pins_have_trees_without_edges() {
     assert_eq!(none.unwrap(), []);
 }
 
+/// Every algorithm that computes distances computes the same; the others are refused.
+#[test]
+fn distances_by_every_algorithm() {
+    let case = RandomNets::default()
+        .width(70)
+        .height(40)
+        .layers(2)
+        .blocked(0.2);
+    let grid = case.pins(1).generate(3).unwrap().grid;
+    let sources = [Cell::at(0, 0), Cell::at(69, 39).on(1)];
+    let by = |algorithm| {
+        let options = DistanceOptions::default().algorithm(algorithm);
+        Engine::cpu().distances(&grid, &sources, &options)
+    };
+    let expected = Engine::cpu().distances(&grid, &sources, &DistanceOptions::default());
+    let expected = expected.unwrap();
+    assert!(
+        expected
+            .as_slice()
+            .iter()
+            .any(|&d| d > 0 && d != Distances::UNREACHED)
+    );
+    for algorithm in exact_algorithms() {
+        assert_eq!(by(algorithm).unwrap(), expected, "{algorithm:?}");
+    }
+    assert!(matches!(
+        by(RouteAlgorithm::Bfs),
+        Err(Error::InvalidOption(_))
+    ));
+    assert!(matches!(
+        by(RouteAlgorithm::Tiles),
+        Err(Error::Unavailable(_))
+    ));
+}
+
 #[test]
 fn the_largest_weights_add_up() {
     let grid = RoutingGrid::uniform(1000, 2, BLOCKED - 1).unwrap();
@@ -250,9 +286,7 @@ fn routes_of_very_many_pins() {
     assert_eq!(found.unreached(), [0; 0]);
     found.verify(&grid, &many).unwrap();
     // Every cell is in several pins, and one pin has all cells.
-    let all = Pin {
-        cells: (0..cells).map(cell).collect(),
-    };
+    let all = Pin::new((0..cells).map(cell));
     let mut shared = Net::from_cells((0..400_000).map(|i| cell(i / 2)));
     shared.pins.insert(200_000, all);
     let found = route(&grid, &shared);

@@ -11,10 +11,7 @@ use crate::{by, route};
 fn costs_of_turns_that_make_no_sense_are_refused() {
     let layer = RoutingGrid::uniform(2, 2, 1).unwrap();
     let layers = RoutingGrid::stack(&[layer.clone(), layer.clone()], &[1; 4]).unwrap();
-    let options = |turn_cost| RouteOptions {
-        turn_cost,
-        ..RouteOptions::default()
-    };
+    let options = |turn_cost| RouteOptions::default().turn_cost(turn_cost);
     for (grid, turn_cost) in [(&layers, 1), (&layer, u32::MAX)] {
         let error = Engine::cpu()
             .route(grid, &[], &options(turn_cost))
@@ -119,7 +116,7 @@ fn cells_and_edges_that_are_not_on_the_grid_are_refused() {
             let error = set(&mut grid, cell, 1).unwrap_err();
             let about = matches!(
                 error,
-                Error::CellOutside { cell: c, width: 4, height: 3, layers: 2 } if c == cell
+                Error::CellOutside { cell: c, width: 4, height: 3, layers: 2, .. } if c == cell
             );
             assert!(about, "{error}");
         }
@@ -250,10 +247,10 @@ fn nets_that_are_not_on_the_grid_are_refused() {
         );
     }
     let mut empty = good.clone();
-    empty.pins.push(Pin { cells: vec![] });
+    empty.pins.push(Pin::new([]));
     let error = refused(empty);
     assert!(
-        matches!(error, Error::PinWithoutCells { net: 1, pin: 2 }),
+        matches!(error, Error::PinWithoutCells { net: 1, pin: 2, .. }),
         "{error}"
     );
 }

@@ -20,7 +20,7 @@ proptest! {
         for net in nets {
             let mut found: Option<Route> = None;
             for algorithm in exact_algorithms() {
-                let options = RouteOptions { turn_cost: turn, ..by(algorithm) };
+                let options = by(algorithm).turn_cost(turn);
                 let route = Engine::cpu().route_net(grid, net, &options).unwrap();
                 assert_eq!(found.get_or_insert_with(|| route.clone()), &route);
             }
@@ -29,11 +29,7 @@ proptest! {
             found.verify(grid, net).unwrap_or_else(|why| panic!("{why}: {what}"));
             assert_eq!(found.unreached(), route(grid, net).unreached());
             assert_eq!(found.turn_cost(), turns(&found, net) * u64::from(turn));
-            let options = RouteOptions {
-                turn_cost: turn,
-                tree: TreeKind::Improved,
-                ..RouteOptions::default()
-            };
+            let options = RouteOptions::default().turn_cost(turn).tree(TreeKind::Improved);
             let better = Engine::cpu().route_net(grid, net, &options).unwrap();
             better.verify(grid, net).unwrap_or_else(|why| panic!("{why}: {what}"));
             assert_eq!(better.unreached(), found.unreached());
@@ -73,10 +69,7 @@ fn turns_are_saved_where_they_cost() {
         RoutingGrid::from_fn(6, 6, |x, y| step(x, y, true), |x, y| step(x, y, false)).unwrap();
     let net = Net::from_cells([Cell::at(0, 0), Cell::at(5, 5)]);
     let cost = |turn_cost: u32| {
-        let options = RouteOptions {
-            turn_cost,
-            ..RouteOptions::default()
-        };
+        let options = RouteOptions::default().turn_cost(turn_cost);
         let route = Engine::cpu().route_net(&grid, &net, &options).unwrap();
         route.verify(&grid, &net).unwrap();
         (route.cost(), route.turn_cost())

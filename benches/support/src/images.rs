@@ -88,7 +88,7 @@ pub fn for_each(criterion: &mut Criterion, group: &str, mut bench: impl FnMut(&m
             .into_owned();
         run(
             name,
-            BinaryImage::from_luma8(&grey, 127).expect("the image"),
+            BinaryImage::from_samples(&grey, 127).expect("the image"),
         );
     }
     group.finish();

@@ -7,11 +7,9 @@ pub fn options() -> impl Iterator<Item = (String, LabelOptions)> {
     let algorithms = [LabelAlgorithm::Sequential, LabelAlgorithm::Parallel];
     algorithms.into_iter().flat_map(|algorithm| {
         [(Connectivity::Four, 4), (Connectivity::Eight, 8)].map(|(connectivity, neighbours)| {
-            let options = LabelOptions {
-                connectivity,
-                algorithm: Some(algorithm),
-                ..LabelOptions::default()
-            };
+            let options = LabelOptions::default()
+                .connectivity(connectivity)
+                .algorithm(algorithm);
             (format!("{} {neighbours}", algorithm.name()), options)
         })
     })

@@ -2,7 +2,8 @@
 
 use std::str::FromStr;
 
-use trazar::{Error, Result};
+use trazar::Result;
+use trazar::error::{OptionError, OptionProblem};
 
 /// The items of a list with commas in `variable`, or in `default` if it is not set.
 pub fn list(variable: &str, default: &str) -> Vec<String> {
@@ -21,9 +22,14 @@ pub fn list(variable: &str, default: &str) -> Vec<String> {
 pub fn numbers<T: FromStr>(variable: &str, default: &str) -> Result<Vec<T>> {
     let number = |item: &String| {
         item.parse().map_err(|_| {
-            Error::InvalidOption(format!(
-                "{variable}: `{item}` is not a number: give some, with commas between them"
-            ))
+            OptionError::new(
+                "variable",
+                OptionProblem::Malformed,
+                format!(
+                    "{variable}: `{item}` is not a number: give some, with commas between them"
+                ),
+            )
+            .into()
         })
     };
     list(variable, default).iter().map(number).collect()

@@ -61,7 +61,7 @@ fn read_header(source: &mut Source<'_>) -> Result<Header> {
         let read = source.bytes.read_exact(bytes);
         read.map_err(|error| match error.kind() {
             std::io::ErrorKind::UnexpectedEof => {
-                origin.unreadable("the file is truncated: it ends within its header")
+                origin.truncated("the file is truncated: it ends within its header")
             }
             _ => origin.io(error),
         })

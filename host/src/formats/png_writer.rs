@@ -4,7 +4,7 @@ use std::io::{BufWriter, Write};
 
 use png::{BitDepth, ColorType, Compression, Encoder, EncodingError};
 
-use crate::{Error, Result};
+use crate::error::{Error, Result, WriteProblem};
 
 /// How a PNG stores its pixels.
 pub(super) enum Pixels {
@@ -52,7 +52,9 @@ fn explain(error: EncodingError) -> Error {
         EncodingError::IoError(error) => Error::Write(error),
         other => Error::Unwritable {
             format: "png",
+            problem: WriteProblem::Encoder,
             reason: other.to_string(),
+            source: Some(Box::new(other)),
         },
     }
 }

@@ -1,5 +1,6 @@
 //! The source of a reader: a file or a pipe, and errors that name it.
 
+use std::error::Error as StdError;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
@@ -7,7 +8,7 @@ use std::path::Path;
 
 use super::panics;
 use super::progress::Reported;
-use crate::{Error, Result};
+use crate::error::{Error, ReadProblem, Result};
 
 /// A file or pipe that a reader reads.
 pub(super) struct Source<'a> {
@@ -52,10 +53,11 @@ impl<'a> Source<'a> {
         #[cfg(unix)]
         if std::os::unix::fs::FileTypeExt::is_char_device(&metadata.file_type()) {
             // A device may never end.
-            return Err(Error::Unreadable {
-                path: path.into(),
-                reason: "this is a device: give a file or a pipe".into(),
-            });
+            let origin = Origin { path, len: 0 };
+            return Err(origin.refused(
+                ReadProblem::NotAFile,
+                "this is a device: give a file or a pipe",
+            ));
         }
         // Decoders seek, so the content of a pipe is read into memory.
         let mut bytes = Vec::new();
@@ -92,7 +94,8 @@ impl<'a> Source<'a> {
 impl Origin<'_> {
     pub(super) fn io(&self, source: std::io::Error) -> Error {
         if source.kind() == std::io::ErrorKind::UnexpectedEof {
-            return self.unreadable("the file is truncated: it ends before the last value");
+            let reason = "the file is truncated: it ends before the last value";
+            return self.refused(ReadProblem::Truncated, reason);
         }
         Error::Io {
             path: self.path.into(),
@@ -106,28 +109,66 @@ impl Origin<'_> {
         if bytes <= self.len.saturating_mul(ratio) {
             return Ok(());
         }
-        Err(self.unreadable(format_args!(
-            "the file is truncated: {} bytes cannot hold the {width} × {height} pixels it claims",
-            self.len
-        )))
+        Err(self.refused(
+            ReadProblem::Truncated,
+            format_args!(
+                "the file is truncated: {} bytes cannot hold the {width} × {height} pixels it \
+                 claims",
+                self.len
+            ),
+        ))
+    }
+
+    /// A damaged file.
+    pub(super) fn unreadable(&self, reason: impl Display) -> Error {
+        self.refused(ReadProblem::Damaged, reason)
+    }
+
+    /// Contents that are not read here.
+    pub(super) fn unsupported(&self, reason: impl Display) -> Error {
+        self.refused(ReadProblem::Unsupported, reason)
+    }
+
+    /// A file that ends too early.
+    pub(super) fn truncated(&self, reason: impl Display) -> Error {
+        self.refused(ReadProblem::Truncated, reason)
     }
 
     /// An [`Error::Unreadable`] with `reason` on one line: messages of decoders may have several.
-    pub(super) fn unreadable(&self, reason: impl Display) -> Error {
+    pub(super) fn refused(&self, problem: ReadProblem, reason: impl Display) -> Error {
         let words = reason.to_string();
         Error::Unreadable {
             path: self.path.into(),
+            problem,
             reason: words.split_whitespace().collect::<Vec<_>>().join(" "),
+            source: None,
         }
+    }
+
+    /// A file that another library's decoder refuses by `error`.
+    pub(super) fn undecodable(
+        &self,
+        problem: ReadProblem,
+        reason: impl Display,
+        error: impl StdError + Send + Sync + 'static,
+    ) -> Error {
+        let mut refused = self.refused(problem, reason);
+        if let Error::Unreadable { source, .. } = &mut refused {
+            *source = Some(Box::new(error));
+        }
+        refused
     }
 }
 
 /// Runs a decoder. Its panic becomes an error of the file.
 pub(super) fn contain<T>(origin: Origin<'_>, decode: impl FnOnce() -> Result<T>) -> Result<T> {
     panics::contain(decode).unwrap_or_else(|panic| {
-        Err(origin.unreadable(format_args!(
-            "the decoder gave up on this file, which is a bug in it ({panic}): save it in another \
-             format"
-        )))
+        Err(origin.refused(
+            ReadProblem::DecoderPanic,
+            format_args!(
+                "the decoder gave up on this file, which is a bug in it ({panic}): save it in \
+                 another format"
+            ),
+        ))
     })
 }

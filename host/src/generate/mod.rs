@@ -40,7 +40,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use self::noise::check_density;
-use crate::{BinaryImage, Error, Result};
+use crate::BinaryImage;
+use crate::error::{Error, OptionProblem, Result};
 
 /// A test image by name. As text, it is the name or `noise:DENSITY`.
 ///
@@ -159,9 +160,11 @@ impl FromStr for Pattern {
     fn from_str(text: &str) -> Result<Self> {
         if let Some(density) = text.strip_prefix("noise:") {
             let density = density.parse().map_err(|_| {
-                Error::InvalidOption(format!(
-                    "{density:?} is not a density: a number from 0 to 1"
-                ))
+                Error::option(
+                    "density",
+                    OptionProblem::Malformed,
+                    format!("{density:?} is not a density: a number from 0 to 1"),
+                )
             })?;
             check_density(density)?;
             return Ok(Self::Noise { density });
@@ -171,7 +174,11 @@ impl FromStr for Pattern {
             .find(|pattern| pattern.name() == text)
             .ok_or_else(|| {
                 let names = Self::ALL.map(Self::name).join(", ");
-                Error::InvalidOption(format!("no pattern is called {text:?}: there are {names}"))
+                Error::option(
+                    "pattern",
+                    OptionProblem::Malformed,
+                    format!("no pattern is called {text:?}: there are {names}"),
+                )
             })
     }
 }

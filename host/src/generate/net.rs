@@ -5,11 +5,12 @@ use std::ops::RangeInclusive;
 
 use super::noise::check_density;
 use super::random::random;
+use crate::error::{Error, OptionProblem, Result};
 use crate::memory::reserve;
+use crate::options::setters;
 use crate::route::{
     BLOCKED, Cell, Direction, MAX_LAYERS, Net, Pin, RoutingCase, RoutingGrid, check_size,
 };
-use crate::{Error, Result};
 
 /// The parameters of a random grid with nets of random pins.
 ///
@@ -17,7 +18,7 @@ use crate::{Error, Result};
 /// use trazar::generate::RandomNets;
 ///
 /// // Weights from 1 to 90, the default.
-/// let case = RandomNets { width: 64, height: 32, pins: 9, ..RandomNets::default() }.generate(7)?;
+/// let case = RandomNets::default().width(64).height(32).pins(9).generate(7)?;
 /// assert_eq!(case.nets[0].pins.len(), 9);
 /// assert!(case.grid.max_weight() <= 90);
 /// # Ok::<(), trazar::Error>(())
@@ -33,6 +34,7 @@ use crate::{Error, Result};
 /// - each cell of each layer that is not a pin is blocked with probability `blocked`, independently
 ///   of the others, so there may be no path between two pins.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct RandomNets {
     /// Width in cells; 1024 by default.
     pub width: u32,
@@ -64,6 +66,19 @@ impl Default for RandomNets {
             nets: 1,
             pins: 16,
         }
+    }
+}
+
+setters! {
+    RandomNets {
+        width: u32,
+        height: u32,
+        layers: u32,
+        weights: RangeInclusive<u32>,
+        via_weight: u32,
+        blocked: f64,
+        nets: u32,
+        pins: u32,
     }
 }
 
@@ -110,42 +125,52 @@ impl RandomNets {
     }
 
     fn check(&self) -> Result<()> {
-        let invalid = |what: String| Err(Error::InvalidOption(what));
+        let invalid =
+            |option, reason: String| Err(Error::option(option, OptionProblem::OutOfRange, reason));
         check_size(self.width.into(), self.height.into(), self.layers)?;
         check_density(self.blocked)?;
         if !(1..=MAX_LAYERS).contains(&self.layers) {
-            return invalid(format!(
-                "{} layers: a grid has 1 to {MAX_LAYERS}",
-                self.layers
-            ));
+            return invalid(
+                "layers",
+                format!("{} layers: a grid has 1 to {MAX_LAYERS}", self.layers),
+            );
         }
         let (least, most) = (*self.weights.start(), *self.weights.end());
         if least > most || most == BLOCKED {
-            return invalid(format!(
-                "weights from {least} to {most}: they must be from 0 to {} and the first the \
+            return invalid(
+                "weights",
+                format!(
+                    "weights from {least} to {most}: they must be from 0 to {} and the first the \
                  smaller",
-                BLOCKED - 1
-            ));
+                    BLOCKED - 1
+                ),
+            );
         }
         if self.via_weight == BLOCKED {
-            return invalid(format!(
-                "a via weight of {BLOCKED}: it must be from 0 to {}",
-                BLOCKED - 1
-            ));
+            return invalid(
+                "via_weight",
+                format!(
+                    "a via weight of {BLOCKED}: it must be from 0 to {}",
+                    BLOCKED - 1
+                ),
+            );
         }
         let pins = u64::from(self.nets) * u64::from(self.pins);
         if pins > MAX_PINS {
-            return invalid(format!(
-                "{} nets of {} pins are {pins} pins: {MAX_PINS} is the most",
-                self.nets, self.pins
-            ));
+            return invalid(
+                "nets",
+                format!(
+                    "{} nets of {} pins are {pins} pins: {MAX_PINS} is the most",
+                    self.nets, self.pins
+                ),
+            );
         }
         let cells = u64::from(self.width) * u64::from(self.height);
         if u64::from(self.pins) > cells {
-            return invalid(format!(
-                "{} pins on {cells} cells: each pin has its own",
-                self.pins
-            ));
+            return invalid(
+                "pins",
+                format!("{} pins on {cells} cells: each pin has its own", self.pins),
+            );
         }
         Ok(())
     }
@@ -382,7 +407,7 @@ mod tests {
     #[test]
     fn bad_options_are_refused() {
         let refused = |case: RandomNets, word: &str| match case.generate(0) {
-            Err(Error::InvalidOption(message)) => assert!(message.contains(word), "{message}"),
+            Err(Error::InvalidOption(error)) => assert!(error.reason.contains(word), "{error}"),
             other => panic!("{other:?}"),
         };
         #[expect(clippy::reversed_empty_ranges)]

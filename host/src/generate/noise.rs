@@ -1,8 +1,8 @@
 //! [`noise`]: independent pixels.
 
 use super::random::random;
-use crate::error::short;
-use crate::{BinaryImage, Error, Result, WORD_BITS};
+use crate::error::{Error, OptionProblem, Result, short};
+use crate::{BinaryImage, WORD_BITS};
 
 /// Independent pixels, each of which is foreground with probability `density`, to within 2⁻³².
 ///
@@ -51,10 +51,11 @@ pub(super) fn check_density(density: f64) -> Result<()> {
     if (0.0..=1.0).contains(&density) {
         return Ok(());
     }
-    Err(Error::InvalidOption(format!(
-        "a density is from 0 to 1, not {}",
-        short(density)
-    )))
+    Err(Error::option(
+        "density",
+        OptionProblem::OutOfRange,
+        format!("a density is from 0 to 1, not {}", short(density)),
+    ))
 }
 
 #[cfg(test)]

@@ -1,9 +1,15 @@
 //! [`BinaryImage`]: one bit per pixel.
 
+#[cfg(any(feature = "image", feature = "ndarray"))]
+mod convert;
 pub(crate) mod gpu;
+mod samples;
 
-use crate::error::{Error, Result};
+pub use samples::Samples;
+
+use crate::error::{Error, OptionProblem, Result};
 use crate::memory::zeroed_vec;
+use samples::pack_word;
 
 /// The number of pixels in a word of a [`BinaryImage`]'s rows.
 pub const WORD_BITS: usize = 64;
@@ -80,12 +86,20 @@ impl BinaryImage {
         values: &[T],
         threshold: T,
     ) -> Result<Self> {
-        let mut image = Self::new(width, height)?;
-        check_count(width, height, image.pixel_count(), values.len(), "values")?;
-        for (y, row) in values.chunks_exact(width as usize).enumerate() {
-            image.set_row_from_values(y as u32, row, threshold)?;
-        }
-        Ok(image)
+        Samples::new(width, height, values)?.above(threshold)
+    }
+
+    /// Thresholds values that lie anywhere in the caller's memory, or an image of another library:
+    /// see [`Samples`]. Foreground is `value > threshold`. Reads each value once.
+    ///
+    /// # Errors
+    /// Those of [`BinaryImage::new`]; [`Error::NotANumber`] for the first value in raster order
+    /// that is NaN.
+    pub fn from_samples<'a, T: Sample + 'a>(
+        samples: impl Into<Samples<'a, T>>,
+        threshold: T,
+    ) -> Result<Self> {
+        samples.into().above(threshold)
     }
 
     /// Replaces row `y` by thresholded values, for callers that read an image row by row.
@@ -103,14 +117,16 @@ impl BinaryImage {
         threshold: T,
     ) -> Result<()> {
         check_count(self.width, 1, self.width.into(), values.len(), "values")?;
-        if T::MAY_BE_NAN && values.iter().any(|v| v.is_nan()) {
-            let x = values.iter().position(|v| v.is_nan()).unwrap_or(0) as u32;
-            return Err(Error::NotANumber { x, y });
-        }
+        let mut any_nan = false;
         for (word, chunk) in self.row_mut(y).iter_mut().zip(values.chunks(WORD_BITS)) {
-            *word = pack_word(chunk, threshold);
+            let (packed, is_nan) = pack_word(chunk, threshold);
+            *word = packed;
+            any_nan |= is_nan;
         }
-        Ok(())
+        match any_nan.then(|| values.iter().position(|v| v.is_nan())) {
+            Some(Some(x)) => Err(Error::NotANumber { x: x as u32, y }),
+            _ => Ok(()),
+        }
     }
 
     /// Takes words that are packed as [`BinaryImage`] describes. Bits past the width are cleared.
@@ -176,45 +192,30 @@ impl BinaryImage {
         let mut image = Self::new(width as u32, rows.len() as u32)?;
         for (y, row) in rows.iter().enumerate() {
             if row.chars().count() != width {
-                return Err(Error::InvalidOption(format!(
-                    "row {y} of the drawing has {} characters, row 0 has {width}",
-                    row.chars().count()
-                )));
+                return Err(Error::option(
+                    "art",
+                    OptionProblem::Malformed,
+                    format!(
+                        "row {y} of the drawing has {} characters, row 0 has {width}",
+                        row.chars().count()
+                    ),
+                ));
             }
             for (x, c) in row.chars().enumerate() {
                 match c {
                     '#' | '1' | '@' | 'x' => image.set(x as u32, y as u32, true),
                     '.' | '0' | '-' | '_' => {}
                     _ => {
-                        return Err(Error::InvalidOption(format!(
-                            "'{c}' in row {y} of the drawing is neither '#' nor '.'"
-                        )));
+                        return Err(Error::option(
+                            "art",
+                            OptionProblem::Malformed,
+                            format!("'{c}' in row {y} of the drawing is neither '#' nor '.'"),
+                        ));
                     }
                 }
             }
         }
         Ok(image)
-    }
-
-    /// Thresholds an 8-bit grey image. Foreground is `value > threshold`.
-    ///
-    /// # Errors
-    /// Those of [`BinaryImage::new`].
-    #[cfg(feature = "formats")]
-    pub fn from_luma8(image: &image::GrayImage, threshold: u8) -> Result<Self> {
-        Self::from_values(image.width(), image.height(), image.as_raw(), threshold)
-    }
-
-    /// Thresholds a 16-bit grey image. Foreground is `value > threshold`.
-    ///
-    /// # Errors
-    /// Those of [`BinaryImage::new`].
-    #[cfg(feature = "formats")]
-    pub fn from_luma16(
-        image: &image::ImageBuffer<image::Luma<u16>, Vec<u16>>,
-        threshold: u16,
-    ) -> Result<Self> {
-        Self::from_values(image.width(), image.height(), image.as_raw(), threshold)
     }
 
     /// Width in pixels, at least 1.
@@ -395,23 +396,6 @@ samples! {
     i32, false, |_| false;
     f32, true, f32::is_nan;
     f64, true, f64::is_nan;
-}
-
-/// Packs up to 64 values into a word.
-fn pack_word<T: Sample>(values: &[T], threshold: T) -> u64 {
-    // First one byte per pixel, for which the compiler uses vector comparisons. Then one
-    // multiplication turns each eight bytes into eight bits: byte i, at bit 8 i, times 2^(56 - 7 i)
-    // lands on bit 56 + i, and no two products overlap.
-    const GATHER: u64 = 0x0102_0408_1020_4080;
-    let mut bytes = [0u8; WORD_BITS];
-    for (byte, &value) in bytes.iter_mut().zip(values) {
-        *byte = u8::from(value > threshold);
-    }
-    let mut word = 0;
-    for (i, group) in bytes.as_chunks::<8>().0.iter().enumerate() {
-        word |= (u64::from_le_bytes(*group).wrapping_mul(GATHER) >> 56) << (8 * i);
-    }
-    word
 }
 
 #[cfg(test)]

@@ -13,9 +13,12 @@ use glam::DVec2;
 #[doc(inline)]
 pub use trazar_kernels::label::Connectivity;
 
+pub use gpu::{DeviceLabeler, DeviceLabels};
+
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::geometry::BoundingBox;
+use crate::options::setters;
 
 /// The algorithms that label. All give the same result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,13 +64,21 @@ impl LabelAlgorithm {
 
     /// Refuses a backend that does not run the algorithm.
     pub(crate) fn check_runs_on(self, backend: Backend) -> Result<()> {
-        let others: Vec<_> = Self::on(backend).iter().map(|a| a.name()).collect();
-        backend.check_runs("labelling", self.name(), self.backends(), &others)
+        let others = Self::on(backend).iter().map(|other| other.name());
+        backend.check_runs("labelling", self.name(), self.backends(), others)
     }
 }
 
 /// How to label.
+///
+/// ```
+/// use trazar::{Connectivity, LabelOptions};
+///
+/// let options = LabelOptions::default().connectivity(Connectivity::Four).statistics(true);
+/// assert!(options.statistics && options.algorithm.is_none());
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct LabelOptions {
     /// Which neighbouring pixels belong together.
     pub connectivity: Connectivity,
@@ -77,8 +88,24 @@ pub struct LabelOptions {
     pub algorithm: Option<LabelAlgorithm>,
 }
 
+setters! {
+    LabelOptions {
+        connectivity: Connectivity,
+        statistics: bool,
+        algorithm: impl Into<Option<LabelAlgorithm>>,
+    }
+}
+
+impl LabelOptions {
+    /// The algorithm to use on `backend`.
+    pub(crate) fn algorithm_on(&self, backend: Backend) -> LabelAlgorithm {
+        self.algorithm.unwrap_or(LabelAlgorithm::on(backend)[0])
+    }
+}
+
 /// The measures of one component.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Component {
     /// The number of its pixels.
     pub area: u64,
@@ -103,11 +130,7 @@ pub struct Component {
 /// )?;
 /// let eight = Engine::cpu().label(&image, &LabelOptions::default())?;
 /// assert_eq!(eight.count(), 1);
-/// let four = LabelOptions {
-///     connectivity: Connectivity::Four,
-///     statistics: true,
-///     ..LabelOptions::default()
-/// };
+/// let four = LabelOptions::default().connectivity(Connectivity::Four).statistics(true);
 /// let four = Engine::cpu().label(&image, &four)?;
 /// assert_eq!(four.as_slice(), [1, 0, 2, 0, 3, 0, 0, 0, 4]);
 /// assert_eq!(four.components().unwrap()[1].area, 1);
@@ -158,7 +181,7 @@ impl Labels {
     }
 
     /// The measures of the components: element `i` is label `i + 1`. `None` without the option
-    /// [`statistics`](LabelOptions::statistics).
+    /// [`statistics`](field@LabelOptions::statistics).
     pub fn components(&self) -> Option<&[Component]> {
         self.components.as_deref()
     }

@@ -1,8 +1,8 @@
 //! [`RoutingGrid`]: cells, and what stepping from one to the next costs.
 
+use crate::error::{Error, OptionProblem, Result};
 use crate::geometry::{Cell, Window};
 use crate::memory::{reserve, zeroed_vec};
-use crate::{Error, Result};
 
 /// The weight of an edge that no path may take.
 pub const BLOCKED: u32 = u32::MAX;
@@ -135,24 +135,27 @@ impl RoutingGrid {
     /// or grids that have several layers themselves; [`Error::WeightCount`]; those of
     /// [`RoutingGrid::uniform`].
     pub fn stack(layers: &[Self], vias: &[u32]) -> Result<Self> {
-        let invalid = |what: String| Err(Error::InvalidOption(what));
+        let invalid = |problem, reason: String| Err(Error::option("layers", problem, reason));
         let Some(first) = layers.first() else {
-            return invalid("a grid needs a layer at least".into());
+            let reason = "a grid needs a layer at least".into();
+            return invalid(OptionProblem::Missing, reason);
         };
         let (width, height) = (first.width, first.height);
         for (i, layer) in layers.iter().enumerate() {
             if layer.layers != 1 {
-                return invalid(format!(
+                let reason = format!(
                     "layer {i} has {} layers itself: stack grids of one layer",
                     layer.layers
-                ));
+                );
+                return invalid(OptionProblem::OutOfRange, reason);
             }
             if (layer.width, layer.height) != (width, height) {
-                return invalid(format!(
+                let reason = format!(
                     "layer {i} has {} × {} cells and layer 0 has {width} × {height}: \
                      all layers have one size",
                     layer.width, layer.height
-                ));
+                );
+                return invalid(OptionProblem::Conflict, reason);
             }
         }
         let count = check_layers(layers.len() as u64)?;
@@ -529,9 +532,11 @@ pub(crate) fn check_size(width: u64, height: u64, layers: u32) -> Result<usize> 
 fn check_layers(layers: u64) -> Result<u32> {
     match u32::try_from(layers) {
         Ok(layers @ 1..=MAX_LAYERS) => Ok(layers),
-        _ => Err(Error::InvalidOption(format!(
-            "{layers} layers: a grid has 1 to {MAX_LAYERS}"
-        ))),
+        _ => Err(Error::option(
+            "layers",
+            OptionProblem::OutOfRange,
+            format!("{layers} layers: a grid has 1 to {MAX_LAYERS}"),
+        )),
     }
 }
 

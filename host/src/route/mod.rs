@@ -61,7 +61,8 @@ pub use net::{Net, Pin};
 pub use tree::{Connection, Fallback, FieldUse, Route};
 
 use crate::backend::Backend;
-use crate::error::Result;
+use crate::error::{Error, OptionProblem, Result};
+use crate::options::setters;
 
 /// The ways to route. All but [`Bfs`](Self::Bfs) give the same trees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -141,8 +142,8 @@ impl RouteAlgorithm {
 
     /// Refuses a backend that does not run it.
     pub(crate) fn check_runs_on(self, backend: Backend) -> Result<()> {
-        let others: Vec<_> = Self::on(backend).iter().map(|a| a.name()).collect();
-        backend.check_runs("routing", self.name(), self.backends(), &others)
+        let others = Self::on(backend).iter().map(|other| other.name());
+        backend.check_runs("routing", self.name(), self.backends(), others)
     }
 }
 
@@ -163,8 +164,62 @@ impl Distances {
     }
 }
 
+/// How to compute distances.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct DistanceOptions {
+    /// How to compute them; `None` leaves the choice to the engine. On the processor, one of
+    /// [`Dijkstra`](RouteAlgorithm::Dijkstra), [`Sweep`](RouteAlgorithm::Sweep) and
+    /// [`SweepParallel`](RouteAlgorithm::SweepParallel); elsewhere
+    /// [`Tiles`](RouteAlgorithm::Tiles).
+    pub algorithm: Option<RouteAlgorithm>,
+}
+
+setters! {
+    DistanceOptions {
+        algorithm: impl Into<Option<RouteAlgorithm>>,
+    }
+}
+
+impl DistanceOptions {
+    /// The algorithm to use on `backend`.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] for an algorithm of another backend, [`Error::InvalidOption`] for one
+    /// that gives no distances.
+    pub(crate) fn algorithm_on(&self, backend: Backend) -> Result<RouteAlgorithm> {
+        let all: &[_] = match backend {
+            Backend::Cpu => &[
+                RouteAlgorithm::Dijkstra,
+                RouteAlgorithm::Sweep,
+                RouteAlgorithm::SweepParallel,
+            ],
+            Backend::Cuda | Backend::Emulator => &[RouteAlgorithm::Tiles],
+        };
+        let Some(algorithm) = self.algorithm else {
+            return Ok(all[0]);
+        };
+        algorithm.check_runs_on(backend)?;
+        if all.contains(&algorithm) {
+            return Ok(algorithm);
+        }
+        let names: Vec<_> = all.iter().map(|algorithm| algorithm.name()).collect();
+        Err(Error::option(
+            "algorithm",
+            OptionProblem::Conflict,
+            format!(
+                "the algorithm `{}` does not compute distances: on the device {}, take {}",
+                algorithm.name(),
+                backend.name(),
+                names.join(" or ")
+            ),
+        ))
+    }
+}
+
 /// Which tree to make.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum TreeKind {
     /// That of the report (see [the module](self)): the nearest pin, again and again.
     #[default]
@@ -176,7 +231,15 @@ pub enum TreeKind {
 }
 
 /// How to route.
+///
+/// ```
+/// use trazar::{RouteOptions, TreeKind};
+///
+/// let options = RouteOptions::default().tree(TreeKind::Improved);
+/// assert_eq!(options.turn_cost, 0);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct RouteOptions {
     /// Which tree to make.
     pub tree: TreeKind,
@@ -186,6 +249,14 @@ pub struct RouteOptions {
     pub turn_cost: u32,
     /// How to compute it; `None` leaves the choice to the engine.
     pub algorithm: Option<RouteAlgorithm>,
+}
+
+setters! {
+    RouteOptions {
+        tree: TreeKind,
+        turn_cost: u32,
+        algorithm: impl Into<Option<RouteAlgorithm>>,
+    }
 }
 
 impl RouteOptions {

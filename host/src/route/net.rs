@@ -6,9 +6,18 @@ use crate::geometry::{Cell, Window};
 /// A pin: the cells at which a path may reach it. They count as joined to each other already, so
 /// that a path may come in at one and another go on from the next.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Pin {
     /// Its cells, one at least.
     pub cells: Vec<Cell>,
+}
+
+impl Pin {
+    /// A pin of these cells.
+    pub fn new(cells: impl IntoIterator<Item = Cell>) -> Self {
+        let cells = cells.into_iter().collect();
+        Self { cells }
+    }
 }
 
 impl From<Cell> for Pin {
@@ -26,6 +35,7 @@ impl From<Cell> for Pin {
 /// assert_eq!(net.pins.len(), 2);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Net {
     /// The pins, the first of which the tree grows from. The same cell may be in several pins.
     pub pins: Vec<Pin>,
@@ -34,31 +44,27 @@ pub struct Net {
 }
 
 impl Net {
-    /// A net of pins of one cell each.
-    pub fn from_cells(cells: impl IntoIterator<Item = Cell>) -> Self {
-        Self {
-            pins: cells.into_iter().map(Pin::from).collect(),
-            window: None,
-        }
+    /// A net of these pins.
+    pub fn new(pins: impl IntoIterator<Item = Pin>) -> Self {
+        let pins = pins.into_iter().collect();
+        Self { pins, window: None }
     }
 
-    /// The same net, whose paths stay within `window`.
+    /// A net of pins of one cell each.
+    pub fn from_cells(cells: impl IntoIterator<Item = Cell>) -> Self {
+        Self::new(cells.into_iter().map(Pin::from))
+    }
+
+    /// The same net, whose paths stay within `window`; `None` is the whole grid.
     #[must_use]
-    pub fn within(self, window: Window) -> Self {
-        Self {
-            window: Some(window),
-            ..self
-        }
+    pub fn within(mut self, window: impl Into<Option<Window>>) -> Self {
+        self.window = window.into();
+        self
     }
 
     /// A net whose one pin is all of the cells `sources`: for distances from them.
     pub(crate) fn of_sources(sources: &[Cell]) -> Self {
-        Self {
-            pins: vec![Pin {
-                cells: sources.to_vec(),
-            }],
-            window: None,
-        }
+        Self::new([Pin::new(sources.iter().copied())])
     }
 
     /// The windows of `nets` on a grid of this size; refuses nets that are not on it.

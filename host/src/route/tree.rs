@@ -8,6 +8,7 @@ use crate::geometry::Cell;
 
 /// A path by which a pin was joined to the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Connection<'a> {
     /// The pin's index in its net.
     pub pin: usize,
@@ -21,6 +22,7 @@ pub struct Connection<'a> {
 /// How [`RouteAlgorithm::Fields`](super::RouteAlgorithm::Fields) found a tree: which of its paths
 /// are by fields, and why the others are not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FieldUse {
     /// Pins that were joined by fields.
     pub by_fields: usize,

@@ -11,8 +11,8 @@ use super::grid::{BLOCKED, RoutingGrid};
 use super::net::{Net, Pin};
 use super::tree::Route;
 use super::{RouteOptions, TreeKind};
+use crate::error::{Error, OptionProblem, Result};
 use crate::geometry::Window;
-use crate::{Error, Result};
 
 /// Routes nets at `options.turn_cost` for each turn, which is not 0, with `route`, which routes on
 /// the grid of two layers.
@@ -24,17 +24,25 @@ pub(crate) fn route(
 ) -> Result<Vec<Route>> {
     let turn_cost = options.turn_cost;
     if grid.layers() > 1 {
-        return Err(Error::InvalidOption(format!(
-            "a cost of turns is for a grid of one layer, and this one has {}: give each a \
-             direction, so that a turn takes a via",
-            grid.layers()
-        )));
+        return Err(Error::option(
+            "turn_cost",
+            OptionProblem::Conflict,
+            format!(
+                "a cost of turns is for a grid of one layer, and this one has {}: give each a \
+                 direction, so that a turn takes a via",
+                grid.layers()
+            ),
+        ));
     }
     if turn_cost == BLOCKED {
-        return Err(Error::InvalidOption(format!(
-            "{turn_cost} for a turn is too much: {} at most",
-            BLOCKED - 1
-        )));
+        return Err(Error::option(
+            "turn_cost",
+            OptionProblem::OutOfRange,
+            format!(
+                "{turn_cost} for a turn is too much: {} at most",
+                BLOCKED - 1
+            ),
+        ));
     }
     for (index, net) in nets.iter().enumerate() {
         net.check(index, grid.width(), grid.height(), grid.layers())?;

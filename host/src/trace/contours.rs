@@ -16,6 +16,7 @@ pub enum BorderKind {
 
 /// A contour's neighbours in the hierarchy, by index into its [`Contours`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Links {
     /// The next contour with the same parent.
     pub next: Option<usize>,

@@ -19,12 +19,15 @@ pub(crate) mod cpu;
 pub(crate) mod gpu;
 
 pub use contours::{BorderKind, Contour, Contours, HierarchyRow, Links};
+pub use gpu::{DeviceContours, DeviceTracer};
 
 use crate::backend::Backend;
-use crate::error::{Error, Result};
+use crate::error::{Error, OptionProblem, Result};
+use crate::options::setters;
 
 /// Which borders to keep, and how they are linked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Retrieval {
     /// The outer borders that lie inside no hole, without links between levels.
     External,
@@ -39,6 +42,7 @@ pub enum Retrieval {
 
 /// Which points of a border to keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Approximation {
     /// Every step of the walk.
     None,
@@ -54,6 +58,7 @@ pub enum Approximation {
 
 /// What the points of a contour are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Geometry {
     /// Centers of foreground pixels.
     ///
@@ -120,22 +125,21 @@ impl TraceAlgorithm {
 
     /// Refuses a backend that does not run it.
     pub(crate) fn check_runs_on(self, backend: Backend) -> Result<()> {
-        let others: Vec<_> = Self::on(backend).iter().map(|a| a.name()).collect();
-        backend.check_runs("tracing", self.name(), self.backends(), &others)
+        let others = Self::on(backend).iter().map(|other| other.name());
+        backend.check_runs("tracing", self.name(), self.backends(), others)
     }
 }
 
 /// What to trace and how.
 ///
 /// ```
-/// use trazar::{Approximation, TraceOptions};
+/// use trazar::{Approximation, Geometry, TraceOptions};
 ///
-/// let options = TraceOptions {
-///     approximation: Approximation::None,
-///     ..TraceOptions::default()
-/// };
+/// let options = TraceOptions::default().geometry(Geometry::Edges);
+/// assert_eq!(options.approximation, Approximation::Simple);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct TraceOptions {
     /// Which borders to keep.
     pub retrieval: Retrieval,
@@ -150,38 +154,55 @@ pub struct TraceOptions {
     pub tiles: Option<(u32, u32)>,
 }
 
+setters! {
+    TraceOptions {
+        retrieval: Retrieval,
+        approximation: Approximation,
+        geometry: Geometry,
+        algorithm: impl Into<Option<TraceAlgorithm>>,
+        tiles: impl Into<Option<(u32, u32)>>,
+    }
+}
+
 impl TraceOptions {
     /// Whether the options go together.
     ///
     /// # Errors
-    /// [`Error::InvalidOption`] for a Teh-Chin approximation of [`Geometry::Edges`], whose
-    /// polygons are exact or nothing; for [`tiles`](Self::tiles) that are not powers of two, or
-    /// with another algorithm than [`TraceAlgorithm::Tiles`].
+    /// [`Error::InvalidOption`] for a Teh-Chin approximation of [`Geometry::Edges`], whose polygons
+    /// are exact or nothing; for [`tiles`](field@Self::tiles) that are not powers of two, or with
+    /// another algorithm than [`TraceAlgorithm::Tiles`].
     pub fn validate(&self) -> Result<()> {
-        let invalid = |what: &str| Err(Error::InvalidOption(what.into()));
         if self.geometry == Geometry::Edges
             && matches!(
                 self.approximation,
                 Approximation::TehChinL1 | Approximation::TehChinKCos
             )
         {
-            return invalid(
+            return Err(Error::option(
+                "approximation",
+                OptionProblem::Conflict,
                 "the Teh-Chin approximations are for centers: with edges use none or simple",
-            );
+            ));
         }
         let Some((columns, rows)) = self.tiles else {
             return Ok(());
         };
         if !columns.is_power_of_two() || !rows.is_power_of_two() {
-            return invalid(&format!(
-                "{columns} × {rows} tiles: both numbers must be powers of two"
+            return Err(Error::option(
+                "tiles",
+                OptionProblem::Malformed,
+                format!("{columns} × {rows} tiles: both numbers must be powers of two"),
             ));
         }
         match self.algorithm {
             None | Some(TraceAlgorithm::Tiles) => Ok(()),
-            Some(other) => invalid(&format!(
-                "a number of tiles is for the algorithm tiles, not for {}",
-                other.name()
+            Some(other) => Err(Error::option(
+                "tiles",
+                OptionProblem::Conflict,
+                format!(
+                    "a number of tiles is for the algorithm tiles, not for {}",
+                    other.name()
+                ),
             )),
         }
     }
@@ -211,10 +232,14 @@ fn tiles_of(
         return Ok((along(width), along(height)));
     };
     if columns > width || rows > height {
-        return Err(Error::InvalidOption(format!(
-            "{columns} × {rows} tiles are more than an image of {width} × {height} pixels has \
-             along a side"
-        )));
+        return Err(Error::option(
+            "tiles",
+            OptionProblem::OutOfRange,
+            format!(
+                "{columns} × {rows} tiles are more than an image of {width} × {height} pixels has \
+                 along a side"
+            ),
+        ));
     }
     Ok((columns, rows))
 }

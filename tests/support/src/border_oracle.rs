@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use glam::IVec2;
-use trazar::{BinaryImage, BorderKind, HierarchyRow, Retrieval};
+use trazar::trace::HierarchyRow;
+use trazar::{BinaryImage, BorderKind, Retrieval};
 
 /// One border as an oracle finds it.
 #[derive(Clone, Debug)]

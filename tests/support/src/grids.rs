@@ -98,14 +98,9 @@ pub fn net(grid: &RoutingGrid, pins: usize, seed: u64) -> Net {
             1
         };
         let cell = |_| grid.cell(random.below(grid.cell_count()));
-        Pin {
-            cells: (0..cells).map(cell).collect(),
-        }
+        Pin::new((0..cells).map(cell))
     });
-    Net {
-        pins: pins.collect(),
-        window: None,
-    }
+    Net::new(pins)
 }
 
 /// A grid and nets on it.
@@ -224,12 +219,9 @@ impl Recipe {
                 cells.push(cell);
                 pin.push(cell);
             }
-            pins.push(Pin { cells: pin });
+            pins.push(Pin::new(pin));
         }
-        Net {
-            pins,
-            window: cropped.then_some(window),
-        }
+        Net::new(pins).within(cropped.then_some(window))
     }
 }
 

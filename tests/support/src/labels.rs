@@ -44,9 +44,8 @@ pub fn options(
     algorithm: LabelAlgorithm,
     statistics: bool,
 ) -> LabelOptions {
-    LabelOptions {
-        connectivity,
-        statistics,
-        algorithm: Some(algorithm),
-    }
+    LabelOptions::default()
+        .connectivity(connectivity)
+        .statistics(statistics)
+        .algorithm(algorithm)
 }

@@ -21,10 +21,7 @@ pub fn on_device() -> &'static [RouteAlgorithm] {
 /// # Panics
 /// The routes are not equal, path by path, or one does not pass its own verification.
 pub fn assert_same(engine: &Engine, case: &Case, algorithm: RouteAlgorithm) {
-    let with = |algorithm| RouteOptions {
-        algorithm: Some(algorithm),
-        ..RouteOptions::default()
-    };
+    let with = |algorithm| RouteOptions::default().algorithm(algorithm);
     let Case { grid, nets, .. } = case;
     let expected = Engine::cpu().route(grid, nets, &with(RouteAlgorithm::Sweep));
     let found = engine.route(grid, nets, &with(algorithm));

@@ -23,12 +23,12 @@ pub fn all_options() -> Vec<TraceOptions> {
             (Geometry::Edges, Approximation::None),
             (Geometry::Edges, Approximation::Simple),
         ] {
-            all.push(TraceOptions {
-                retrieval,
-                approximation,
-                geometry,
-                ..TraceOptions::default()
-            });
+            all.push(
+                TraceOptions::default()
+                    .retrieval(retrieval)
+                    .approximation(approximation)
+                    .geometry(geometry),
+            );
         }
     }
     all
@@ -36,10 +36,10 @@ pub fn all_options() -> Vec<TraceOptions> {
 
 /// The options under which a mistake in any stage shows: all points of all borders, as a tree.
 pub fn main_options() -> [TraceOptions; 2] {
-    [Geometry::Centers, Geometry::Edges].map(|geometry| TraceOptions {
-        approximation: Approximation::None,
-        geometry,
-        ..TraceOptions::default()
+    [Geometry::Centers, Geometry::Edges].map(|geometry| {
+        TraceOptions::default()
+            .approximation(Approximation::None)
+            .geometry(geometry)
     })
 }
 
@@ -48,13 +48,7 @@ pub fn main_options() -> [TraceOptions; 2] {
 /// # Panics
 /// The contours differ.
 pub fn check(image: &BinaryImage, options: TraceOptions, changed: &[TraceOptions]) {
-    let expected = trace(
-        image,
-        TraceOptions {
-            algorithm: Some(TraceAlgorithm::Suzuki),
-            ..options
-        },
-    );
+    let expected = trace(image, options.algorithm(TraceAlgorithm::Suzuki));
     for &changed in changed {
         let traced = trace(image, changed);
         assert!(traced == expected, "{changed:?} of {image:?}");

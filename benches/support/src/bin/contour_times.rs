@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
         ["draw", pattern, side, file] => draw(pattern.parse()?, side.parse()?, file),
-        ["pbm", image, file] => write(&BinaryImage::from_luma8(&open(image)?, 127)?, file),
+        ["pbm", image, file] => write(&BinaryImage::from_samples(&open(image)?, 127)?, file),
         ["trace", ref images @ ..] if !images.is_empty() => images.iter().try_for_each(trace),
         _ => Err("draw PATTERN SIDE FILE, pbm IMAGE FILE, or trace IMAGE...".into()),
     }
@@ -49,17 +49,17 @@ fn write(image: &BinaryImage, file: &str) -> Result<(), Box<dyn Error>> {
 
 fn trace(path: &&str) -> Result<(), Box<dyn Error>> {
     let grey = open(path)?;
-    let pack = || BinaryImage::from_luma8(&grey, 127);
+    let pack = || BinaryImage::from_samples(&grey, 127);
     let image = pack()?;
     let name = Path::new(path).file_stem().unwrap_or_default();
     let size = format!("{} × {}", image.width(), image.height());
     let engine = Engine::cpu();
     let all = rayon::current_num_threads();
     for &algorithm in TraceAlgorithm::on(Backend::Cpu) {
-        let options = |retrieval| TraceOptions {
-            algorithm: Some(algorithm),
-            retrieval,
-            ..TraceOptions::default()
+        let options = |retrieval| {
+            TraceOptions::default()
+                .algorithm(algorithm)
+                .retrieval(retrieval)
         };
         let (list, tree) = (options(Retrieval::List), options(Retrieval::Tree));
         let mut threads = vec![1];

@@ -12,7 +12,7 @@ use std::error::Error;
 use std::time::Instant;
 
 use trazar::Engine;
-use trazar::route::Cell;
+use trazar::route::{Cell, DistanceOptions};
 use trazar_bench_support::grids;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -40,7 +40,7 @@ fn corners(side: u32, repeat: u32) -> Result<(), Box<dyn Error>> {
     let mut cost = 0;
     for _ in 0..repeat.max(1) {
         let started = Instant::now();
-        let distances = engine.distances(&grid, &[first])?;
+        let distances = engine.distances(&grid, &[first], &DistanceOptions::default())?;
         fastest = fastest.min(started.elapsed().as_secs_f64());
         cost = distances.as_slice().last().copied().unwrap_or_default();
     }

@@ -12,8 +12,9 @@ use std::io::{BufWriter, Write};
 use glam::IVec2;
 
 use super::polygon::Pieces;
-use crate::error::short;
-use crate::{BorderKind, Contours, Error, Geometry, Result};
+use crate::error::{Error, OptionProblem, Result, WriteProblem, short};
+use crate::options::setters;
+use crate::{BorderKind, Contours, Geometry};
 
 /// The largest number of vertices of a boundary. A record has at most 65,534 bytes: 4 for its head
 /// and 8 per point, and the first point is repeated at the end.
@@ -25,6 +26,7 @@ const DEFAULT_VERTICES: u16 = 4094;
 
 /// How to write a GDSII stream.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct GdsOptions {
     /// The database unit in metres, the unit of integer coordinates.
     pub database_unit: f64,
@@ -62,6 +64,19 @@ impl Default for GdsOptions {
     }
 }
 
+setters! {
+    GdsOptions {
+        database_unit: f64,
+        user_unit: f64,
+        pixel_size: u32,
+        layer: u16,
+        datatype: u16,
+        max_vertices: u16,
+        cell: impl Into<String>,
+        library: impl Into<String>,
+    }
+}
+
 impl GdsOptions {
     /// Checks that the format can hold these options.
     ///
@@ -69,40 +84,53 @@ impl GdsOptions {
     /// [`Error::InvalidOption`] for units below 1e-15 m or above 1 m, a pixel size of 0, and
     /// numbers and names outside the ranges given at the fields.
     pub fn validate(&self) -> Result<()> {
-        for (what, unit) in [("database", self.database_unit), ("user", self.user_unit)] {
+        let out_of_range =
+            |option, reason: String| Err(Error::option(option, OptionProblem::OutOfRange, reason));
+        for (option, what, unit) in [
+            ("database_unit", "database", self.database_unit),
+            ("user_unit", "user", self.user_unit),
+        ] {
             if !(1e-15..=1.0).contains(&unit) {
-                return Err(Error::InvalidOption(format!(
-                    "the {what} unit of {} m is out of range: it is 1e-15 to 1 metre",
-                    short(unit)
-                )));
+                let unit = short(unit);
+                return out_of_range(
+                    option,
+                    format!("the {what} unit of {unit} m is out of range: it is 1e-15 to 1 metre"),
+                );
             }
         }
         for (what, number) in [("layer", self.layer), ("datatype", self.datatype)] {
             if number > i16::MAX as u16 {
-                return Err(Error::InvalidOption(format!(
-                    "the {what} {number} is out of range: it is 0 to 32767"
-                )));
+                return out_of_range(
+                    what,
+                    format!("the {what} {number} is out of range: it is 0 to 32767"),
+                );
             }
         }
         for (what, name) in [("cell", &self.cell), ("library", &self.library)] {
             let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '?' | '$');
             if name.is_empty() || name.len() > 32 || !name.chars().all(fits) {
-                return Err(Error::InvalidOption(format!(
-                    "the {what} name {name:?} does not fit GDSII: \
-                     it is 1 to 32 letters, digits, '_', '?' or '$'"
-                )));
+                return Err(Error::option(
+                    what,
+                    OptionProblem::Malformed,
+                    format!(
+                        "the {what} name {name:?} does not fit GDSII: \
+                         it is 1 to 32 letters, digits, '_', '?' or '$'"
+                    ),
+                ));
             }
         }
         if !(4..=MAX_VERTICES).contains(&self.max_vertices) {
-            return Err(Error::InvalidOption(format!(
-                "boundaries of at most {} vertices are out of range: it is 4 to {MAX_VERTICES}",
-                self.max_vertices
-            )));
+            return out_of_range(
+                "max_vertices",
+                format!(
+                    "boundaries of at most {} vertices are out of range: it is 4 to {MAX_VERTICES}",
+                    self.max_vertices
+                ),
+            );
         }
         if self.pixel_size == 0 {
-            return Err(Error::InvalidOption(
-                "the pixel size is 0: it is at least 1 database unit".into(),
-            ));
+            let reason = "the pixel size is 0: it is at least 1 database unit";
+            return out_of_range("pixel_size", reason.into());
         }
         Ok(())
     }
@@ -117,11 +145,14 @@ impl GdsOptions {
         if self.pixel_size <= most {
             return Ok(());
         }
-        Err(unwritable(format!(
-            "{side} pixels of {} database units do not fit 32-bit coordinates: use a larger \
+        Err(unwritable(
+            WriteProblem::TooLarge,
+            format!(
+                "{side} pixels of {} database units do not fit 32-bit coordinates: use a larger \
              database unit, so that a pixel is {most} units at most, or trace the image in parts",
-            self.pixel_size
-        )))
+                self.pixel_size
+            ),
+        ))
     }
 }
 
@@ -132,8 +163,8 @@ impl GdsOptions {
 /// [`Retrieval::Ccomp`](crate::Retrieval::Ccomp) and [`Retrieval::Tree`](crate::Retrieval::Tree)
 /// the boundaries cover exactly the foreground, each pixel once. There is one boundary per outer
 /// border. GDSII has no holes, so each hole is joined to the outer border by a line that is walked
-/// there and back. A boundary with more than [`max_vertices`](GdsOptions::max_vertices) is divided
-/// into several.
+/// there and back. A boundary with more than [`max_vertices`](field@GdsOptions::max_vertices) is
+/// divided into several.
 ///
 /// With [`Retrieval::External`](crate::Retrieval::External) there are no contours of holes, so the
 /// boundaries cover the holes too.
@@ -159,8 +190,12 @@ pub fn write_gds(contours: &Contours, options: &GdsOptions, out: impl Write) -> 
         }
         let rings = std::iter::once(outer).chain(outer.children());
         for piece in Pieces::new(rings.map(|ring| ring.points()), limit) {
-            let piece = piece
-                .ok_or_else(|| unwritable("an outer border and its holes do not fit together"))?;
+            let piece = piece.ok_or_else(|| {
+                unwritable(
+                    WriteProblem::Inexpressible,
+                    "an outer border and its holes do not fit together",
+                )
+            })?;
             stream.boundary(&piece, scale, height, options)?;
         }
     }
@@ -169,16 +204,14 @@ pub fn write_gds(contours: &Contours, options: &GdsOptions, out: impl Write) -> 
     Ok(stream.0.flush()?)
 }
 
-fn unwritable(reason: impl Into<String>) -> Error {
-    Error::Unwritable {
-        format: "gds",
-        reason: reason.into(),
-    }
+fn unwritable(problem: WriteProblem, reason: impl Into<String>) -> Error {
+    Error::unwritable("gds", problem, reason)
 }
 
 fn check(contours: &Contours, options: &GdsOptions) -> Result<()> {
     if contours.geometry() != Geometry::Edges {
         return Err(unwritable(
+            WriteProblem::WrongOptions,
             "a layout needs the polygons along the pixels' edges: trace with geometry edges",
         ));
     }
@@ -187,6 +220,7 @@ fn check(contours: &Contours, options: &GdsOptions) -> Result<()> {
         .any(|c| c.kind() == BorderKind::Hole && c.links().parent.is_none())
     {
         return Err(unwritable(
+            WriteProblem::WrongOptions,
             "holes are found through the hierarchy: trace with retrieval ccomp or tree",
         ));
     }

@@ -14,7 +14,8 @@ use crate::BinaryImage;
 pub struct ReadImage {
     /// Its foreground and background.
     pub image: BinaryImage,
-    /// The picture in shades of grey, if [`ReadOptions::keep_grey`] asked for it.
+    /// The picture in shades of grey, if [`ReadOptions::keep_grey`](field@ReadOptions::keep_grey)
+    /// asked for it.
     pub grey: Option<GreyImage>,
     /// The kind of the file's samples.
     pub kind: SampleKind,

@@ -16,7 +16,7 @@ pub(super) fn read(source: &mut Source<'_>, options: &ReadOptions) -> Result<Rea
     let origin = source.origin;
     let header = ArrayHeader::read(source)?;
     let &[height, width] = header.shape.as_slice() else {
-        return Err(origin.unreadable(format_args!(
+        return Err(origin.unsupported(format_args!(
             "an array of shape {} is no image: it must have two dimensions, (height, width)",
             header.shape_text()
         )));
@@ -30,7 +30,7 @@ pub(super) fn read(source: &mut Source<'_>, options: &ReadOptions) -> Result<Rea
         "f4" => (SampleKind::F32, 4),
         "f8" => (SampleKind::F64, 8),
         _ => {
-            return Err(origin.unreadable(format_args!(
+            return Err(origin.unsupported(format_args!(
                 "arrays of dtype '{}' are not read: use bool, uint8, uint16, int16, int32, \
                  float32 or float64",
                 header.dtype
@@ -40,7 +40,7 @@ pub(super) fn read(source: &mut Source<'_>, options: &ReadOptions) -> Result<Rea
     let threshold = kind.threshold(options.threshold)?;
     check_size(width as u64, height as u64)?;
     if width as u128 * height as u128 * bytes > origin.len.into() {
-        return Err(origin.unreadable(format_args!(
+        return Err(origin.truncated(format_args!(
             "the file is truncated: {} bytes cannot hold the {width} × {height} values it claims",
             origin.len
         )));

@@ -1,7 +1,10 @@
 //! [`ReadOptions`].
 
+use crate::options::setters;
+
 /// How to read an image.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct ReadOptions {
     /// Foreground is `value > threshold`, in the samples' own scale.
     ///
@@ -18,4 +21,12 @@ pub struct ReadOptions {
     pub invert: bool,
     /// Keep the picture too, as [`ReadImage::grey`](super::ReadImage::grey).
     pub keep_grey: bool,
+}
+
+setters! {
+    ReadOptions {
+        threshold: impl Into<Option<f64>>,
+        invert: bool,
+        keep_grey: bool,
+    }
 }

@@ -8,9 +8,9 @@ use super::options::ReadOptions;
 use super::pnm_bmp::pixels;
 use super::sample::{SampleKind, Stored};
 use super::threshold::Thresholder;
+use crate::error::{Error, ReadProblem, Result};
 use crate::formats::source::{Origin, Source};
 use crate::memory::zeroed_vec;
-use crate::{Error, Result};
 
 /// The memory that the decoder may use for chunks other than pixels, in bytes.
 const CHUNKS: usize = 64 << 20;
@@ -83,9 +83,12 @@ pub(super) fn black_and_white(palette: &[[u8; 3]]) -> bool {
 fn explain(origin: Origin<'_>, error: DecodingError) -> Error {
     match error {
         DecodingError::IoError(error) => origin.io(error),
-        DecodingError::LimitsExceeded => origin.unreadable("the samples do not fit the memory"),
-        other => origin.unreadable(format_args!(
-            "damaged, or not a PNG file that can be read: {other}"
-        )),
+        DecodingError::LimitsExceeded => {
+            origin.refused(ReadProblem::TooLarge, "the samples do not fit the memory")
+        }
+        other => {
+            let reason = format!("damaged, or not a PNG file that can be read: {other}");
+            origin.undecodable(ReadProblem::Damaged, reason, other)
+        }
     }
 }

@@ -8,7 +8,7 @@ use image::ImageFormat;
 use super::content::ReadImage;
 use super::options::ReadOptions;
 use super::{npy, png, pnm_bmp, tiff};
-use crate::Result;
+use crate::error::{ReadProblem, Result};
 use crate::formats::source::{Source, contain};
 
 /// Reads an image file and thresholds it.
@@ -18,7 +18,7 @@ use crate::formats::source::{Source, contain};
 ///   luminance (0.299 R + 0.587 G + 0.114 B); an alpha channel is ignored, as are orientation and
 ///   colour profiles. 2-bit and 4-bit samples, and PGMs with a maximum other than 255 or 65535,
 ///   are stretched to the whole range. A PBM's white (0) is foreground, as in a PNG of the same
-///   picture; [`ReadOptions::invert`] inverts it.
+///   picture; [`ReadOptions::invert`](field@ReadOptions::invert) inverts it.
 /// - **`.npy`**: 2-D arrays of shape (height, width) of `bool`, `uint8`, `uint16`, `int16`,
 ///   `int32`, `float32` or `float64`, in C or Fortran order and either byte order.
 ///
@@ -67,7 +67,7 @@ impl Format {
         read.map_err(|error| source.origin.io(error))?;
         source.rewind()?;
         if start.is_empty() {
-            return Err(source.origin.unreadable("the file is empty"));
+            return Err(source.origin.truncated("the file is empty"));
         }
         if start.starts_with(b"\x93NUMPY") {
             return Ok(Self::Npy);
@@ -83,7 +83,7 @@ impl Format {
                 | ImageFormat::Bmp
                 | ImageFormat::Tiff),
             ) => Ok(Self::Image(format)),
-            Some(other) => Err(source.origin.unreadable(format_args!(
+            Some(other) => Err(source.origin.unsupported(format_args!(
                 "{} images are not read: give a PNG, PBM/PGM/PPM, BMP, TIFF or .npy file",
                 other
                     .extensions_str()
@@ -91,7 +91,8 @@ impl Format {
                     .unwrap_or(&"such")
                     .to_uppercase()
             ))),
-            None => Err(source.origin.unreadable(
+            None => Err(source.origin.refused(
+                ReadProblem::UnknownFormat,
                 "not an image that can be read: give a PNG, PBM/PGM/PPM, BMP, TIFF or .npy file",
             )),
         }

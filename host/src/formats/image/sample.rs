@@ -1,7 +1,7 @@
 //! The kinds of samples that image files hold.
 
-use crate::error::short;
-use crate::{Error, Result, Sample};
+use crate::Sample;
+use crate::error::{Error, OptionProblem, Result, short};
 
 /// The kind of the samples that an image file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -75,7 +75,7 @@ impl SampleKind {
         }
         let name = self.name();
         let threshold = short(threshold);
-        Err(Error::InvalidOption(match self {
+        let reason = match self {
             Self::F32 | Self::F64 => {
                 format!("the threshold {threshold} is no finite {name} number")
             }
@@ -83,7 +83,12 @@ impl SampleKind {
                 "the threshold {threshold} is out of range: \
                  for {name} samples it is {low} to {high}"
             ),
-        }))
+        };
+        Err(Error::option(
+            "threshold",
+            OptionProblem::OutOfRange,
+            reason,
+        ))
     }
 }
 

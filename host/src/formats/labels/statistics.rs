@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use crate::{Error, Labels, Result};
+use crate::Labels;
+use crate::error::{Error, OptionProblem, Result};
 
 /// Writes one line per component, from label 1 on, after the header
 /// `label,area,x_min,y_min,x_max,y_max,centroid_x,centroid_y`.
@@ -14,7 +15,11 @@ use crate::{Error, Labels, Result};
 /// [`Error::InvalidOption`] if the labels have no statistics; [`Error::Write`].
 pub fn write_statistics(labels: &Labels, out: impl Write) -> Result<()> {
     let components = labels.components().ok_or_else(|| {
-        Error::InvalidOption("the labels come without statistics: label with statistics on".into())
+        Error::option(
+            "statistics",
+            OptionProblem::Missing,
+            "the labels come without statistics: label with statistics on",
+        )
     })?;
     let mut csv = csv::Writer::from_writer(out);
     let header = [

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use super::case::read_pin;
 use super::lines::Lines;
+use crate::error::{Error, ReadProblem, Result};
 use crate::formats::npy::ArrayHeader;
 use crate::formats::source::Source;
 use crate::memory::zeroed_vec;
 use crate::route::{MAX_LAYERS, Net, RoutingGrid, check_size};
-use crate::{Error, Result};
 
 /// The number of bytes read at a time, about.
 const PORTION: usize = 1 << 20;
@@ -41,7 +41,7 @@ pub fn read_weights(
         [height, edges] => (1, height, edges.saturating_add(1)),
         [layers, height, edges] => (layers, height, edges.saturating_add(1)),
         _ => {
-            return Err(right.unreadable(format_args!(
+            return Err(right.source.origin.unsupported(format_args!(
                 "an array of shape {} has no weights of edges to the right: it must be \
                  (height, width - 1), or (layers, height, width - 1)",
                 right.header.shape_text()
@@ -49,7 +49,7 @@ pub fn read_weights(
         }
     };
     if !(1..=MAX_LAYERS as usize).contains(&layers) {
-        return Err(right.unreadable(format_args!(
+        return Err(right.source.origin.unsupported(format_args!(
             "an array of shape {} has {layers} layers: a grid has 1 to {MAX_LAYERS}",
             right.header.shape_text()
         )));
@@ -64,7 +64,7 @@ pub fn read_weights(
     match (&via, layers) {
         (Some(via), 2..) => via.check_shape(&[layers - 1, height, width], &grid)?,
         (None, 2..) => {
-            return Err(right.unreadable(format_args!(
+            return Err(right.mismatch(format_args!(
                 "an array of shape {} has {layers} layers: they need an array of vias too, of \
                  shape ({}, {height}, {width})",
                 right.header.shape_text(),
@@ -73,7 +73,7 @@ pub fn read_weights(
         }
         (Some(via), _) => {
             return Err(
-                via.unreadable("a grid of one layer has no vias: leave the array of vias out")
+                via.mismatch("a grid of one layer has no vias: leave the array of vias out")
             );
         }
         (None, _) => {}
@@ -138,7 +138,7 @@ impl<'a> Weights<'a> {
         let mut source = Source::open(path)?;
         if !source.starts_with(b"\x93NUMPY")? {
             let reason = "not a .npy file: give an array of weights as NumPy saves it";
-            return Err(source.origin.unreadable(reason));
+            return Err(source.origin.refused(ReadProblem::UnknownFormat, reason));
         }
         let header = ArrayHeader::read(&mut source)?;
         let size = match header.element() {
@@ -146,7 +146,7 @@ impl<'a> Weights<'a> {
             "u2" => 2,
             "u4" => 4,
             _ => {
-                return Err(source.origin.unreadable(format_args!(
+                return Err(source.origin.unsupported(format_args!(
                     "arrays of dtype '{}' are no weights: use uint8, uint16 or uint32",
                     header.dtype
                 )));
@@ -159,8 +159,10 @@ impl<'a> Weights<'a> {
         })
     }
 
-    fn unreadable(&self, reason: impl std::fmt::Display) -> Error {
-        self.source.origin.unreadable(reason)
+    /// An array that does not go with the others.
+    fn mismatch(&self, reason: impl std::fmt::Display) -> Error {
+        let origin = self.source.origin;
+        origin.refused(ReadProblem::Mismatch, reason)
     }
 
     fn check_shape(&self, shape: &[usize], grid: &str) -> Result<()> {
@@ -168,7 +170,7 @@ impl<'a> Weights<'a> {
             return Ok(());
         }
         let sides: Vec<_> = shape.iter().map(usize::to_string).collect();
-        Err(self.unreadable(format_args!(
+        Err(self.mismatch(format_args!(
             "an array of shape {} does not fit {grid}: it must be ({})",
             self.header.shape_text(),
             sides.join(", ")
@@ -182,7 +184,7 @@ impl<'a> Weights<'a> {
         if count.product::<u128>() * self.size as u128 <= len.into() {
             return Ok(());
         }
-        Err(self.unreadable(format_args!(
+        Err(self.source.origin.truncated(format_args!(
             "the file is truncated: {len} bytes cannot hold the array of shape {} that it claims",
             self.header.shape_text()
         )))

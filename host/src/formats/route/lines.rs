@@ -28,7 +28,7 @@ impl<'a> Lines<'a> {
     pub(super) fn open(path: &'a Path) -> Result<Self> {
         let source = Source::open(path)?;
         if source.origin.len == 0 {
-            return Err(source.origin.unreadable("the file is empty"));
+            return Err(source.origin.truncated("the file is empty"));
         }
         Ok(Self {
             source,
@@ -76,7 +76,7 @@ impl<'a> Lines<'a> {
         let origin = self.source.origin;
         let number = self.line_number + u64::from(!self.again);
         self.next()?.ok_or_else(|| {
-            origin.unreadable(format_args!("line {number}: the file ends before {what}"))
+            origin.truncated(format_args!("line {number}: the file ends before {what}"))
         })
     }
 
@@ -91,7 +91,7 @@ impl<'a> Lines<'a> {
         if bytes <= self.source.origin.len.into() {
             return Ok(());
         }
-        Err(self.source.origin.unreadable(format_args!(
+        Err(self.source.origin.truncated(format_args!(
             "line {}: the file is truncated: {} bytes cannot hold the {what} it claims",
             self.line_number, self.source.origin.len
         )))

@@ -6,9 +6,9 @@ use glam::IVec2;
 
 use super::check_routes;
 use super::picture::{BLOCKED_CELL, COLOURS, UNREACHED, colour, shades, wires};
+use crate::error::{Error, Result, WriteProblem};
 use crate::formats::canvas::Canvas;
 use crate::route::{Cell, Route, RoutingCase};
-use crate::{Error, Result};
 
 /// The palette's entries: shades of grey up to this one, then one for cells with all edges blocked,
 /// then the following ones.
@@ -33,14 +33,15 @@ pub fn write_route_png(case: &RoutingCase, routes: &[Route], out: impl Write) ->
     check_routes(case, routes)?;
     let grid = &case.grid;
     if i32::try_from(grid.width().max(grid.height())).is_err() {
-        return Err(Error::Unwritable {
-            format: "png",
-            reason: format!(
+        return Err(Error::unwritable(
+            "png",
+            WriteProblem::TooLarge,
+            format!(
                 "a grid of {} × {} cells is too large: a side is at most 2147483647",
                 grid.width(),
                 grid.height()
             ),
-        });
+        ));
     }
     let shades = shades(grid, DARKEST)?;
     let mut canvas = Canvas::new(grid.width(), grid.height(), shades, false)?.with_thick_lines();

@@ -1,6 +1,9 @@
 //! Binary images in a GPU's memory, for any [`Gpu`].
 
-pub(crate) mod pack;
+mod bytes;
+mod pack;
+
+pub use bytes::DeviceBytes;
 
 use trazar_kernels::image::row_words;
 

@@ -5,31 +5,23 @@ use trazar_kernels::image::pack::{self, pack_bytes};
 use trazar_kernels::image::{ByteImage, row_words};
 
 use super::DeviceImage;
+use super::bytes::{DeviceBytes, check_pitch};
 use crate::error::{Error, Result};
 use crate::gpu::{Gpu, GpuBuffer};
-use crate::image::{check_count, check_size};
 
 impl<G: Gpu> DeviceImage<G> {
-    /// Packs an image of one byte per pixel, row by row without padding. Foreground is
-    /// `value > threshold`.
+    /// Packs an image of one byte per pixel.
     ///
     /// # Errors
-    /// Those of [`BinaryImage::from_values`](crate::BinaryImage::from_values);
     /// [`Error::ImageTooLarge`] for more than 2³² - 1 pixels; `Error::Cuda`, [`Error::Emulator`].
-    pub fn pack(
-        gpu: &G,
-        width: u32,
-        height: u32,
-        bytes: &G::Buffer<u8>,
-        threshold: u8,
-    ) -> Result<Self> {
-        check_bytes::<G>(width, height, bytes)?;
-        let bytes = gpu.using(bytes)?;
+    pub fn pack(gpu: &G, bytes: &DeviceBytes<'_, G>) -> Result<Self> {
+        let (width, height, pitch) = (bytes.width(), bytes.height(), bytes.pitch() as usize);
+        let values = gpu.using(bytes.values())?;
         // SAFETY: `gpu` has acquired the bytes until after the launch.
         let image = unsafe {
-            Self::pack_pitched(gpu, width, height, bytes.view(), width as usize, threshold)
+            Self::pack_pitched(gpu, width, height, values.view(), pitch, bytes.threshold())
         }?;
-        bytes.finish()?;
+        values.finish()?;
         Ok(image)
     }
 
@@ -40,10 +32,7 @@ impl<G: Gpu> DeviceImage<G> {
     /// makes `bytes` from a device address.
     ///
     /// # Errors
-    /// Those of [`BinaryImage::from_values`](crate::BinaryImage::from_values);
-    /// [`Error::ImageTooLarge`] for more than 2³² - 1 pixels, [`Error::InvalidOption`] for a pitch
-    /// below the width, [`Error::SizeMismatch`] for fewer than `pitch * (height - 1) + width`
-    /// bytes; `Error::Cuda`, [`Error::Emulator`].
+    /// Those of [`DeviceBytes::with_pitch`] and [`DeviceImage::pack`].
     ///
     /// # Safety
     /// Until the work queued on `gpu` so far is done, the bytes exist and nothing writes them.
@@ -55,32 +44,12 @@ impl<G: Gpu> DeviceImage<G> {
         pitch: usize,
         threshold: u8,
     ) -> Result<Self> {
-        check_size(width.into(), height.into())?;
+        let pitch = check_pitch(width, height, pitch, bytes.len())?;
         if u64::from(width) * u64::from(height) > u32::MAX.into() {
             return Err(Error::ImageTooLarge {
                 width: width.into(),
                 height: height.into(),
                 limit: "on the GPU, pixels are numbered with 32 bits; pack it in parts",
-            });
-        }
-        let pitch = match u32::try_from(pitch) {
-            Ok(pitch) if pitch >= width => pitch,
-            _ => {
-                return Err(Error::InvalidOption(format!(
-                    "rows {pitch} bytes apart: an image {width} pixels wide takes from {width} to \
-                     {} bytes",
-                    u32::MAX
-                )));
-            }
-        };
-        let needed = u64::from(pitch) * u64::from(height - 1) + u64::from(width);
-        if (bytes.len() as u64) < needed {
-            return Err(Error::SizeMismatch {
-                width,
-                height,
-                needed,
-                given: bytes.len() as u64,
-                unit: "bytes",
             });
         }
         let mut words = gpu.alloc::<u64>(row_words(width) as usize * height as usize)?;
@@ -103,11 +72,4 @@ impl<G: Gpu> DeviceImage<G> {
             words,
         })
     }
-}
-
-/// Refuses a buffer that does not have one byte per pixel.
-pub(crate) fn check_bytes<G: Gpu>(width: u32, height: u32, bytes: &G::Buffer<u8>) -> Result<()> {
-    check_size(width.into(), height.into())?;
-    let needed = u64::from(width) * u64::from(height);
-    check_count(width, height, needed, bytes.len(), "values")
 }

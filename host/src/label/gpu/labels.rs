@@ -6,7 +6,7 @@ use trazar_kernels::label::tiles::layout::TileLayout;
 
 use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer};
-use crate::label::Labels;
+use crate::label::{Component, Labels};
 
 /// Labels in a GPU's memory: one per pixel, 0 for background, 1, 2, … for the components in raster
 /// order of their first pixels, as in [`Labels`].
@@ -17,6 +17,7 @@ pub struct DeviceLabels<G: Gpu> {
     labels: G::Buffer<u32>,
     total: G::Buffer<u32>,
     count: OnceLock<u32>,
+    components: Option<Vec<Component>>,
 }
 
 impl<G: Gpu> DeviceLabels<G> {
@@ -28,6 +29,7 @@ impl<G: Gpu> DeviceLabels<G> {
             labels,
             total,
             count: OnceLock::new(),
+            components: None,
         }
     }
 
@@ -59,6 +61,16 @@ impl<G: Gpu> DeviceLabels<G> {
         Ok(*self.count.get_or_init(|| count[0]))
     }
 
+    /// The measures of the components, in the host's memory: element `i` is label `i + 1`. `None`
+    /// without the option [`statistics`](field@crate::LabelOptions::statistics).
+    pub fn components(&self) -> Option<&[Component]> {
+        self.components.as_deref()
+    }
+
+    pub(super) fn set_components(&mut self, components: Vec<Component>) {
+        self.components = Some(components);
+    }
+
     /// Copies the labels to the host: 4 bytes per pixel. Waits for them.
     ///
     /// # Errors
@@ -69,7 +81,7 @@ impl<G: Gpu> DeviceLabels<G> {
             height: self.height,
             labels: self.labels.to_vec()?,
             count: self.count()?,
-            components: None,
+            components: self.components.clone(),
         })
     }
 }

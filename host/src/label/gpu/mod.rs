@@ -20,14 +20,13 @@ mod tiles;
 
 use trazar_kernels::label::tiles::layout::TileLayout;
 
-use super::{Connectivity, LabelAlgorithm, LabelOptions, Labels};
+use super::{LabelAlgorithm, LabelOptions, Labels};
 #[cfg(feature = "cuda")]
 use crate::cuda::{Device, Queue, Stream};
 use crate::error::{Error, Result};
 use crate::gpu::Gpu;
 use crate::image::BinaryImage;
-use crate::image::gpu::DeviceImage;
-use crate::image::gpu::pack::check_bytes;
+use crate::image::gpu::{DeviceBytes, DeviceImage};
 pub use labels::DeviceLabels;
 use tiles::Tiles;
 
@@ -35,15 +34,17 @@ use tiles::Tiles;
 ///
 /// ```
 /// use trazar::emulator::Emulator;
-/// use trazar::{BinaryImage, Connectivity, DeviceImage, DeviceLabeler, LabelAlgorithm};
+/// use trazar::{BinaryImage, DeviceImage, DeviceLabeler, LabelOptions};
 ///
 /// // On an NVIDIA GPU: `DeviceLabeler::new(&trazar::cuda::Device::open(0)?)?`.
 /// let labeler = DeviceLabeler::on(Emulator::new(0));
 /// let image = BinaryImage::from_art("##.#")?;
 /// let image = DeviceImage::upload(labeler.gpu(), &image)?;
-/// let labels = labeler.label(&image, Connectivity::Eight, LabelAlgorithm::Tiles)?;
+/// let labels = labeler.label(&image, &LabelOptions::default().statistics(true))?;
 /// assert_eq!(labels.count()?, 2);
-/// assert_eq!(labels.to_host()?.as_slice(), [1, 1, 0, 2]);
+/// let labels = labels.to_host()?;
+/// assert_eq!(labels.as_slice(), [1, 1, 0, 2]);
+/// assert_eq!(labels.components().unwrap()[0].area, 2);
 /// # Ok::<(), trazar::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -78,91 +79,88 @@ impl<G: Gpu> DeviceLabeler<G> {
         &self.gpu
     }
 
-    /// Labels `image`. On an NVIDIA GPU, this queues the work and returns before it is done.
+    /// Labels `image`. On an NVIDIA GPU, this queues the work and returns before it is done;
+    /// [`statistics`](field@LabelOptions::statistics) are waited for.
     ///
     /// # Errors
     /// [`Error::Unavailable`] for an algorithm of the processor, [`Error::ImageTooLarge`] for more
     /// than 2³² - 1 pixels; `Error::Cuda`, [`Error::Emulator`].
-    pub fn label(
-        &self,
-        image: &DeviceImage<G>,
-        connectivity: Connectivity,
-        algorithm: LabelAlgorithm,
-    ) -> Result<DeviceLabels<G>> {
+    pub fn label(&self, image: &DeviceImage<G>, options: &LabelOptions) -> Result<DeviceLabels<G>> {
         let layout = tile_layout(image.width(), image.height())?;
+        let algorithm = options.algorithm_on(G::BACKEND);
         algorithm.check_runs_on(G::BACKEND)?;
         // If the image is dropped before the work is done, its memory is freed only afterwards.
-        let image = self.gpu.using(image.words())?;
+        let words = self.gpu.using(image.words())?;
         let labels = match algorithm {
-            LabelAlgorithm::Direct => direct::label(&self.gpu, &image, layout, connectivity)?,
+            LabelAlgorithm::Direct => {
+                direct::label(&self.gpu, &words, layout, options.connectivity)?
+            }
             _ => {
-                let mut tiles = Tiles::new(&self.gpu, layout, connectivity)?;
+                let mut tiles = Tiles::new(&self.gpu, layout, options.connectivity)?;
                 // SAFETY: the image is of the layout's size, and `gpu` has acquired it.
                 unsafe {
-                    tiles.label(&self.gpu, &image)?;
-                    tiles.finish(&self.gpu, &image)?
+                    tiles.label(&self.gpu, &words)?;
+                    tiles.finish(&self.gpu, &words)?
                 }
             }
         };
-        image.finish()?;
-        Ok(labels)
+        words.finish()?;
+        self.with_statistics(image, labels, options)
     }
 
-    /// Labels an image of one byte per pixel, row by row without padding, with
-    /// [`LabelAlgorithm::Tiles`]. Foreground is `value > threshold`. Also returns the image of
-    /// bits.
+    /// Labels an image of one byte per pixel. Also returns the image of bits.
     ///
-    /// If the width is a multiple of 16, one kernel reads the bytes and labels them, which is
-    /// faster than [`DeviceImage::pack`] before [`label`](Self::label).
+    /// If the width is a multiple of 16, rows have no padding and the algorithm is
+    /// [`LabelAlgorithm::Tiles`], one kernel reads the bytes and labels them, which is faster than
+    /// [`DeviceImage::pack`] before [`label`](Self::label).
     ///
     /// # Errors
     /// Those of [`DeviceImage::pack`] and [`label`](Self::label).
     pub fn label_bytes(
         &self,
-        width: u32,
-        height: u32,
-        bytes: &G::Buffer<u8>,
-        threshold: u8,
-        connectivity: Connectivity,
+        bytes: &DeviceBytes<'_, G>,
+        options: &LabelOptions,
     ) -> Result<(DeviceImage<G>, DeviceLabels<G>)> {
-        if !width.is_multiple_of(16) {
-            let image = DeviceImage::pack(&self.gpu, width, height, bytes, threshold)?;
-            let labels = self.label(&image, connectivity, LabelAlgorithm::Tiles)?;
+        let (width, height) = (bytes.width(), bytes.height());
+        let is_dense = bytes.pitch() == width && width.is_multiple_of(16);
+        if !is_dense || options.algorithm_on(G::BACKEND) != LabelAlgorithm::Tiles {
+            let image = DeviceImage::pack(&self.gpu, bytes)?;
+            let labels = self.label(&image, options)?;
             return Ok((image, labels));
         }
-        check_bytes::<G>(width, height, bytes)?;
         let layout = tile_layout(width, height)?;
-        let bytes = self.gpu.using(bytes)?;
+        let values = self.gpu.using(bytes.values())?;
         let mut words = self.gpu.alloc(layout.words() as usize)?;
-        let mut tiles = Tiles::new(&self.gpu, layout, connectivity)?;
-        // SAFETY: the sizes were checked or are the layout's, and `gpu` has acquired the bytes.
+        let mut tiles = Tiles::new(&self.gpu, layout, options.connectivity)?;
+        // SAFETY: `DeviceBytes` has checked that there is one byte per pixel, the other sizes are
+        // the layout's, and `gpu` has acquired the bytes.
         let labels = unsafe {
-            tiles.label_bytes(&self.gpu, &bytes, threshold, &mut words)?;
+            tiles.label_bytes(&self.gpu, &values, bytes.threshold(), &mut words)?;
             tiles.finish(&self.gpu, &words)?
         };
-        bytes.finish()?;
+        values.finish()?;
         let image = DeviceImage::of(width, height, words);
+        let labels = self.with_statistics(&image, labels, options)?;
         Ok((image, labels))
     }
 
-    /// Labels an image in the host's memory.
-    pub(crate) fn label_host(
+    /// Measures the components of `labels`, if `options` ask for it.
+    fn with_statistics(
         &self,
-        image: &BinaryImage,
+        image: &DeviceImage<G>,
+        mut labels: DeviceLabels<G>,
         options: &LabelOptions,
-        algorithm: LabelAlgorithm,
-    ) -> Result<Labels> {
-        let on_device = DeviceImage::upload(&self.gpu, image)?;
-        let labels = self.label(&on_device, options.connectivity, algorithm)?;
-        let components = options
-            .statistics
-            // SAFETY: these are the image's labels.
-            .then(|| unsafe { self.measure(&on_device, &labels) })
-            .transpose()?;
-        Ok(Labels {
-            components,
-            ..labels.to_host()?
-        })
+    ) -> Result<DeviceLabels<G>> {
+        if options.statistics {
+            labels.set_components(self.measure(image, &labels)?);
+        }
+        Ok(labels)
+    }
+
+    /// Labels an image in the host's memory.
+    pub(crate) fn label_host(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels> {
+        let image = DeviceImage::upload(&self.gpu, image)?;
+        self.label(&image, options)?.to_host()
     }
 }
 

@@ -13,15 +13,15 @@ use crate::label::Component;
 
 impl<G: Gpu> DeviceLabeler<G> {
     /// Measures the components of `image`, whose labels are `labels`: element `i` is component
-    /// `i + 1`. Waits for the labels.
+    /// `i + 1`. Waits for the labels. For labels that were made without the option
+    /// [`statistics`](field@crate::LabelOptions::statistics), so as not to wait for them.
+    ///
+    /// With the labels of another image, the measures mean nothing.
     ///
     /// # Errors
     /// [`Error::SizeMismatch`] if image and labels differ in size; `Error::Cuda`,
     /// [`Error::Emulator`].
-    ///
-    /// # Safety
-    /// `labels` is the result of [`DeviceLabeler::label`] for `image`.
-    pub unsafe fn measure(
+    pub fn measure(
         &self,
         image: &DeviceImage<G>,
         labels: &DeviceLabels<G>,
@@ -68,8 +68,9 @@ impl<G: Gpu> DeviceLabeler<G> {
             max_x: max_x.view_mut(),
             max_y: max_y.view_mut(),
         };
-        // SAFETY: the arrays of measures have one element per component, and the values that they
-        // start as. No label is larger than their number, by the caller's promise.
+        // SAFETY: there is one label per pixel. The arrays of measures have one element per
+        // component, and the values that they start as. No label is larger than the number of
+        // components: only the kernels that count them write `DeviceLabels`.
         unsafe {
             statistics::measure::launch_threads(
                 &gpu.launcher(),

@@ -19,11 +19,12 @@ mod sweep;
 
 use sweep::Threads;
 
-use super::grid::RoutingGrid;
+use super::grid::{RoutingGrid, by_cell};
 use super::net::Net;
 use super::net_by_net::{PinCells, route_each};
 use super::tree::Route;
-use super::{Distances, RouteAlgorithm};
+use super::{DistanceOptions, Distances, RouteAlgorithm};
+use crate::backend::Backend;
 use crate::error::Result;
 use crate::geometry::Cell;
 use crate::progress::Progress;
@@ -50,10 +51,27 @@ pub(crate) fn route(
 }
 
 /// The cost of the cheapest paths from `sources` to each cell, on the CPU.
-pub(crate) fn distances(grid: &RoutingGrid, sources: &[Cell]) -> Result<Distances> {
+pub(crate) fn distances(
+    grid: &RoutingGrid,
+    sources: &[Cell],
+    options: &DistanceOptions,
+) -> Result<Distances> {
+    let algorithm = options.algorithm_on(Backend::Cpu)?;
     Net::of_sources(sources).check(0, grid.width(), grid.height(), grid.layers())?;
     let sources: Vec<u32> = sources.iter().map(|&cell| grid.index(cell)).collect();
-    Ok(Distances {
-        by_cell: dijkstra::distances(grid, &sources)?,
-    })
+    let sweep = |threads| -> Result<Vec<u64>> {
+        let mut distances = by_cell(grid, "the distances")?;
+        distances.fill(Distances::UNREACHED);
+        for &cell in &sources {
+            distances[cell as usize] = 0;
+        }
+        sweep::relax(grid, &mut distances, threads);
+        Ok(distances)
+    };
+    let by_cell = match algorithm {
+        RouteAlgorithm::Sweep => sweep(Threads::One)?,
+        RouteAlgorithm::SweepParallel => sweep(Threads::All)?,
+        _ => dijkstra::distances(grid, &sources)?,
+    };
+    Ok(Distances { by_cell })
 }

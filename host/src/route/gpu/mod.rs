@@ -36,8 +36,10 @@ use super::grid::RoutingGrid;
 use super::net::Net;
 use super::net_by_net;
 use super::tree::Route;
-use super::{Distances, RouteAlgorithm};
-use crate::error::Result;
+use super::{DistanceOptions, Distances, RouteAlgorithm, RouteOptions, TreeKind};
+#[cfg(doc)]
+use crate::error::Error;
+use crate::error::{Result, Unavailable};
 use crate::geometry::Cell;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::progress::Progress;
@@ -47,14 +49,14 @@ use grid::Rows;
 ///
 /// ```
 /// use trazar::emulator::Emulator;
-/// use trazar::route::{Cell, DeviceGrid, DeviceRouter, Net, RoutingGrid};
+/// use trazar::{Cell, DeviceGrid, DeviceRouter, Net, RouteOptions, RoutingGrid};
 ///
 /// // On an NVIDIA GPU: `DeviceRouter::new(&trazar::cuda::Device::open(0)?)?`.
 /// let router = DeviceRouter::on(Emulator::new(0));
 /// let grid = RoutingGrid::uniform(100, 30, 5)?;
 /// let grid = DeviceGrid::upload(router.gpu(), &grid)?;
 /// let net = Net::from_cells([Cell::at(3, 3), Cell::at(90, 20)]);
-/// let routes = router.route(&grid, &[net])?;
+/// let routes = router.route(&grid, &[net], &RouteOptions::default())?;
 /// assert_eq!(routes[0].cost(), (87 + 17) * 5);
 /// # Ok::<(), trazar::Error>(())
 /// ```
@@ -85,65 +87,83 @@ impl<G: Gpu> DeviceRouter<G> {
         &self.gpu
     }
 
-    /// Joins the pins of each net by a tree, each as if there were no other, with
-    /// [`RouteAlgorithm::Fields`]: all nets at the same time, in few launches (more, if their
-    /// windows have more than 2²⁸ cells together). Waits for it.
+    /// Joins the pins of each net by a tree, each as if there were no other: all nets at the same
+    /// time, in few launches (more, if their windows have more than 2²⁸ cells together). Waits for
+    /// it.
     ///
-    /// Nets that fields are not for, or have no memory for, are routed in tiles:
-    /// [`Route::field_use`] says which and why. Any other failure is an error.
-    ///
-    /// # Errors
-    /// [`Error::PinOutside`](crate::Error::PinOutside),
-    /// [`Error::PinWithoutCells`](crate::Error::PinWithoutCells),
-    /// [`Error::WindowOutside`](crate::Error::WindowOutside);
-    /// [`Error::CostTooLarge`](crate::Error::CostTooLarge) for a pin that only paths of 2³⁵ or more
-    /// reach; `Error::Cuda`, [`Error::Emulator`](crate::Error::Emulator).
-    pub fn route(&self, grid: &DeviceGrid<G>, nets: &[Net]) -> Result<Vec<Route>> {
-        fields::route(&self.gpu, grid, nets, &grid.windows(nets)?)
-    }
-
-    /// [`route`](Self::route) with [`RouteAlgorithm::Tiles`].
+    /// The algorithm is [`RouteAlgorithm::Fields`] or [`RouteAlgorithm::Tiles`]. Nets that fields
+    /// are not for, or have no memory for, are routed in tiles: [`Route::field_use`] says which and
+    /// why. Any other failure is an error.
     ///
     /// # Errors
-    /// Those of [`DeviceRouter::route`].
-    pub fn route_in_tiles(&self, grid: &DeviceGrid<G>, nets: &[Net]) -> Result<Vec<Route>> {
-        tiles::route(&self.gpu, grid, nets, &grid.windows(nets)?)
+    /// - [`Error::Unavailable`] for an algorithm of the processor, and for what an
+    ///   [`Engine`](crate::Engine) does on the processor: [improved](TreeKind::Improved) trees, a
+    ///   [cost of turns](field@RouteOptions::turn_cost), and sweeps, which cut the grid to each
+    ///   net's window;
+    /// - [`Error::PinOutside`], [`Error::PinWithoutCells`], [`Error::WindowOutside`];
+    /// - [`Error::CostTooLarge`] for a pin that only paths of 2³⁵ or more reach;
+    /// - `Error::Cuda`, [`Error::Emulator`].
+    pub fn route(
+        &self,
+        grid: &DeviceGrid<G>,
+        nets: &[Net],
+        options: &RouteOptions,
+    ) -> Result<Vec<Route>> {
+        let algorithm = options.algorithm_on(G::BACKEND);
+        algorithm.check_runs_on(G::BACKEND)?;
+        let on_processor = |what| {
+            let instead = "route nearest trees by `fields` or `tiles`, without a cost of turns";
+            Err(Unavailable::OnDevice { what, instead }.into())
+        };
+        if options.tree != TreeKind::Nearest {
+            return on_processor("improved trees");
+        }
+        if options.turn_cost > 0 {
+            return on_processor("grids for a cost of turns");
+        }
+        match algorithm {
+            RouteAlgorithm::Fields => fields::route(&self.gpu, grid, nets, &grid.windows(nets)?),
+            RouteAlgorithm::Tiles => tiles::route(&self.gpu, grid, nets, &grid.windows(nets)?),
+            _ => on_processor("the windows of grids for sweeps"),
+        }
     }
 
     /// The cost of the cheapest paths from the cells `sources` to each cell, by its index;
-    /// `u64::MAX` where there is no path. Returns before the costs are there.
+    /// [`Distances::UNREACHED`] where there is no path. Returns before the costs are there.
     ///
     /// # Errors
-    /// Those of [`DeviceRouter::route`].
-    pub fn distances(&self, grid: &DeviceGrid<G>, sources: &[Cell]) -> Result<G::Buffer<u64>> {
+    /// [`Error::InvalidOption`] for another algorithm than [`RouteAlgorithm::Tiles`]; those of
+    /// [`DeviceRouter::route`].
+    pub fn distances(
+        &self,
+        grid: &DeviceGrid<G>,
+        sources: &[Cell],
+        options: &DistanceOptions,
+    ) -> Result<G::Buffer<u64>> {
+        options.algorithm_on(G::BACKEND)?;
         let source = Net::of_sources(sources);
         source.check(0, grid.width(), grid.height(), grid.layers())?;
         tiles::distances(&self.gpu, grid, &source)
     }
 
     /// [`distances`](Self::distances) on a grid of the host's.
-    pub(crate) fn distances_host(&self, grid: &RoutingGrid, sources: &[Cell]) -> Result<Distances> {
+    pub(crate) fn distances_host(
+        &self,
+        grid: &RoutingGrid,
+        sources: &[Cell],
+        options: &DistanceOptions,
+    ) -> Result<Distances> {
+        options.algorithm_on(G::BACKEND)?;
         let grid = DeviceGrid::upload(&self.gpu, grid)?;
-        let by_cell = self.distances(&grid, sources)?.to_vec()?;
+        let by_cell = self.distances(&grid, sources, options)?.to_vec()?;
         Ok(Distances { by_cell })
     }
 
     /// Joins the pins of nets on a grid of the host's: copies it to the device and the trees back.
     ///
     /// # Errors
-    /// Those of [`DeviceGrid::upload`] and [`DeviceRouter::route`],
-    /// [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of the processor; by
-    /// sweeps, [`Error::GridTooLarge`](crate::Error::GridTooLarge) past 2³¹ cells.
-    pub fn route_from_host(
-        &self,
-        grid: &RoutingGrid,
-        nets: &[Net],
-        algorithm: RouteAlgorithm,
-    ) -> Result<Vec<Route>> {
-        self.route_host(grid, nets, algorithm, &Progress::SILENT)
-    }
-
-    /// [`route_from_host`](Self::route_from_host), which reports progress.
+    /// Those of [`DeviceGrid::upload`] and [`DeviceRouter::route`]; by sweeps,
+    /// [`Error::GridTooLarge`] past 2³¹ cells.
     pub(crate) fn route_host(
         &self,
         grid: &RoutingGrid,
@@ -152,11 +172,9 @@ impl<G: Gpu> DeviceRouter<G> {
         progress: &Progress<'_>,
     ) -> Result<Vec<Route>> {
         algorithm.check_runs_on(G::BACKEND)?;
-        let on_device = || DeviceGrid::upload(&self.gpu, grid);
-        match algorithm {
-            RouteAlgorithm::Fields => return self.route(&on_device()?, nets),
-            RouteAlgorithm::Tiles => return self.route_in_tiles(&on_device()?, nets),
-            _ => {}
+        if matches!(algorithm, RouteAlgorithm::Fields | RouteAlgorithm::Tiles) {
+            let options = RouteOptions::default().algorithm(algorithm);
+            return self.route(&DeviceGrid::upload(&self.gpu, grid)?, nets, &options);
         }
         let gpu = &self.gpu;
         // The whole grid is copied once.

@@ -7,10 +7,10 @@ use trazar_kernels::route::{Pins, sweep};
 
 use super::grid::Rows;
 use super::retrace::Steps;
+use crate::error::{Error, OptionProblem, Result};
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::progress::Progress;
 use crate::route::net_by_net::{self, PinCells};
-use crate::{Error, Result};
 
 /// The growing tree of a net, and the distances from it.
 pub(super) struct Search<G: Gpu> {
@@ -89,10 +89,15 @@ impl<G: Gpu> Search<G> {
         let cells: Vec<u32> = pins.iter().flatten().copied().collect();
         let rounds = pins.len();
         if cells.len() > MAX_PIN_CELLS {
-            return Err(Error::InvalidOption(format!(
-                "the pins of a net have {} cells: on the GPU, they have {MAX_PIN_CELLS} at most",
-                cells.len()
-            )));
+            return Err(Error::option(
+                "nets",
+                OptionProblem::OutOfRange,
+                format!(
+                    "the pins of a net have {} cells: on the GPU, they have {MAX_PIN_CELLS} at \
+                     most",
+                    cells.len()
+                ),
+            ));
         }
         let owners: Vec<u32> = (0..)
             .zip(pins)

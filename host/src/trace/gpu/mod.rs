@@ -41,12 +41,11 @@ use super::contours::Contours;
 use super::cpu::approximate;
 use super::cpu::teh_chin::Curvature;
 use super::{Approximation, Geometry, TraceAlgorithm, TraceOptions};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Unavailable};
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::image::BinaryImage;
 use crate::image::gpu::DeviceImage;
-use crate::label::gpu::DeviceLabeler;
-use crate::label::{Connectivity, LabelAlgorithm};
+use crate::label::{Connectivity, DeviceLabeler, LabelOptions};
 
 pub use contours::DeviceContours;
 
@@ -237,22 +236,21 @@ impl<G: Gpu> DeviceTracer<G> {
             }
             (Geometry::Centers, Approximation::None) => kernel_options::Approximation::None,
             (_, Approximation::TehChinL1 | Approximation::TehChinKCos) => {
-                return Err(Error::Unavailable(
-                    "the Teh-Chin approximations are made on the processor: \
-                     trace with `none` on the device, or with an engine"
-                        .into(),
-                ));
+                return Err(Unavailable::OnDevice {
+                    what: "the Teh-Chin approximations",
+                    instead: "trace with `none` on the device",
+                }
+                .into());
             }
         };
         let gpu = self.gpu();
         // Corners that two pixels of one component share are passed otherwise than those of two.
         let labels = match options.geometry {
             Geometry::Centers => None,
-            Geometry::Edges => Some(DeviceLabeler::on(gpu.clone()).label(
-                image,
-                Connectivity::Four,
-                LabelAlgorithm::Tiles,
-            )?),
+            Geometry::Edges => {
+                let options = LabelOptions::default().connectivity(Connectivity::Four);
+                Some(DeviceLabeler::on(gpu.clone()).label(image, &options)?)
+            }
         };
         queued("labels")?;
         let none = gpu.alloc(0)?;

@@ -134,7 +134,7 @@ impl Chunks<'_> {
         }
         let end = offset.saturating_add(if plain { needed as u64 } else { count });
         if end > origin.len {
-            return Err(origin.unreadable(format_args!(
+            return Err(origin.truncated(format_args!(
                 "the file is truncated: {name} {chunk} ends at byte {end} of {}",
                 origin.len
             )));
@@ -181,14 +181,14 @@ impl Chunks<'_> {
     fn unpack_by_crate(&mut self, chunk: usize, rows: usize, into: &mut Vec<u64>) -> Result<usize> {
         let origin = self.origin;
         if self.layout.separate && self.layout.tiled {
-            return Err(origin.unreadable(format_args!(
+            return Err(origin.unsupported(format_args!(
                 "separate planes in tiles with the compression {:?} are not read: save it with \
                  LZW or deflate",
                 self.layout.packing.compression
             )));
         }
         if self.layout.chunk_width > usize::from(u16::MAX) {
-            return Err(origin.unreadable(format_args!(
+            return Err(origin.unsupported(format_args!(
                 "rows of {} pixels with the compression {:?} are not read: {} is the most",
                 self.layout.chunk_width,
                 self.layout.packing.compression,

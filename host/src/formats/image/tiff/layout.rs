@@ -8,10 +8,10 @@ use tiff::tags::{
 use tiff::{ColorType, TiffError};
 
 use super::unpack::Packing;
+use crate::error::{Error, ReadProblem, Result};
 use crate::formats::image::luminance::luminance;
 use crate::formats::image::sample::{SampleKind, Stored};
 use crate::formats::source::{BufReadSeek, Origin};
-use crate::{Error, Result};
 
 pub(super) type TiffDecoder<'a> = Decoder<&'a mut Box<dyn BufReadSeek>>;
 
@@ -70,7 +70,7 @@ impl Layout {
             ColorType::RGB(bits) => (3, bits),
             ColorType::RGBA(bits) | ColorType::CMYK(bits) => (4, bits),
             _ => {
-                return Err(origin.unreadable(format_args!(
+                return Err(origin.unsupported(format_args!(
                     "samples of type {color:?} are not read: save it as grey with 8 or 16 bits"
                 )));
             }
@@ -84,13 +84,13 @@ impl Layout {
             (1, 32, SampleFormat::IEEEFP) => SampleKind::F32,
             (1, 64, SampleFormat::IEEEFP) => SampleKind::F64,
             (1, ..) => {
-                return Err(origin.unreadable(format_args!(
+                return Err(origin.unsupported(format_args!(
                     "grey samples of {bits} bits (type {format:?}) are not read: use 1, 8 or 16 \
                      bits unsigned, 16 or 32 bits signed, or floats of 32 or 64 bits"
                 )));
             }
             _ => {
-                return Err(origin.unreadable(format_args!(
+                return Err(origin.unsupported(format_args!(
                     "colours of {bits} bits a channel are not read: use 8 or 16 bits unsigned"
                 )));
             }
@@ -103,7 +103,7 @@ impl Layout {
         };
         let is_fax = compression == CompressionMethod::Fax4;
         if !fits || is_fax && (predictor != Predictor::None || lowest_bit_first || bits != 1) {
-            return Err(origin.unreadable(format_args!(
+            return Err(origin.unsupported(format_args!(
                 "samples of {bits} bits (type {format:?}) with the compression {compression:?}, \
                  the predictor {predictor:?} and the fill order {} are not read: save it with \
                  LZW or deflate",
@@ -111,7 +111,7 @@ impl Layout {
             )));
         }
         if white_is_zero && format == SampleFormat::Int {
-            return Err(origin.unreadable(
+            return Err(origin.unsupported(
                 "signed samples whose zero is white are not read: save it with black as zero",
             ));
         }
@@ -213,8 +213,14 @@ impl Layout {
 pub(super) fn explain(origin: Origin<'_>, error: TiffError) -> Error {
     match error {
         TiffError::IoError(error) => origin.io(error),
-        other => origin.unreadable(format_args!(
-            "damaged, or not a TIFF file that can be read: {other}"
-        )),
+        other => {
+            let problem = match other {
+                TiffError::UnsupportedError(_) => ReadProblem::Unsupported,
+                TiffError::LimitsExceeded => ReadProblem::TooLarge,
+                _ => ReadProblem::Damaged,
+            };
+            let reason = format!("damaged, or not a TIFF file that can be read: {other}");
+            origin.undecodable(problem, reason, other)
+        }
     }
 }

@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
+use crate::error::{Error, Result, WriteProblem};
 use crate::formats::text::Text;
 use crate::route::{BLOCKED, Cell, Net, RoutingCase, RoutingGrid};
-use crate::{Error, Result};
 
 /// Writes a grid with its nets as text, which [`read_case`](super::read_case) reads back. If there
 /// is no net, the file has one without pins.
@@ -14,10 +14,11 @@ use crate::{Error, Result};
 pub fn write_case(case: &RoutingCase, out: impl Write) -> Result<()> {
     let RoutingCase { grid, nets } = case;
     let refuse = |net: usize, what: &str| {
-        Err(Error::Unwritable {
-            format: "text",
-            reason: format!("net {net} has {what}: the format has no words for it"),
-        })
+        Err(Error::unwritable(
+            "text",
+            WriteProblem::Inexpressible,
+            format!("net {net} has {what}: the format has no words for it"),
+        ))
     };
     for (i, net) in nets.iter().enumerate() {
         if net.pins.iter().any(|pin| pin.cells.is_empty()) {

@@ -1,0 +1,115 @@
+//! Errors as programs match them.
+
+use std::error::Error as StdError;
+use std::path::Path;
+
+use trazar::error::{OptionError, OptionProblem, ReadProblem, Unavailable, WriteProblem};
+use trazar::formats::{
+    GdsOptions, ReadOptions, read_image, write_gds, write_image_png, write_statistics,
+};
+use trazar::{
+    Backend, BinaryImage, Engine, Error, LabelAlgorithm, LabelOptions, TraceOptions, generate,
+};
+
+/// The problem that reading `bytes` meets, and whether a decoder's error is its source.
+fn problem(bytes: &[u8]) -> (ReadProblem, bool) {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), bytes).unwrap();
+    match read_image(file.path(), &ReadOptions::default()).unwrap_err() {
+        error @ Error::Unreadable { problem, .. } => (problem, error.source().is_some()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn problems_of_files_are_told_apart() {
+    assert_eq!(problem(b""), (ReadProblem::Truncated, false));
+    assert_eq!(problem(b"no image"), (ReadProblem::UnknownFormat, false));
+    assert_eq!(
+        problem(b"GIF89a, and so on"),
+        (ReadProblem::Unsupported, false)
+    );
+    assert_eq!(
+        problem(b"\x93NUMPY\x01\0\x76\0{"),
+        (ReadProblem::Truncated, false)
+    );
+
+    let mut png = Vec::new();
+    write_image_png(&generate::blobs(64, 64, 1).unwrap(), &mut png).unwrap();
+    assert_eq!(problem(&png[..png.len() / 2]).0, ReadProblem::Truncated);
+    // A byte of the header, which its checksum does not fit any more.
+    png[20] ^= 1;
+    assert_eq!(problem(&png), (ReadProblem::Damaged, true));
+
+    let missing = read_image(Path::new("/no/such/file.png"), &ReadOptions::default());
+    let missing = missing.unwrap_err();
+    assert!(matches!(missing, Error::Io { .. }));
+    let source = missing.source().unwrap();
+    let source = source.downcast_ref::<std::io::Error>().unwrap();
+    assert_eq!(source.kind(), std::io::ErrorKind::NotFound);
+}
+
+#[test]
+fn options_and_their_problems_are_named() {
+    let image = BinaryImage::from_art("##.#").unwrap();
+    let options = TraceOptions::default().tiles((3, 1));
+    let refused = Engine::cpu().trace(&image, &options).unwrap_err();
+    assert!(matches!(
+        &refused,
+        Error::InvalidOption(OptionError {
+            option: "tiles",
+            problem: OptionProblem::Malformed,
+            ..
+        })
+    ));
+    assert_eq!(
+        refused.to_string(),
+        "3 × 1 tiles: both numbers must be powers of two"
+    );
+    assert!(refused.source().is_none());
+
+    let labels = Engine::cpu().label(&image, &LabelOptions::default());
+    let refused = write_statistics(&labels.unwrap(), Vec::new());
+    assert!(matches!(
+        refused,
+        Err(Error::InvalidOption(OptionError {
+            option: "statistics",
+            problem: OptionProblem::Missing,
+            ..
+        }))
+    ));
+}
+
+#[test]
+fn what_is_not_available_says_what_is() {
+    let image = BinaryImage::from_art("##.#").unwrap();
+    let options = LabelOptions::default().algorithm(LabelAlgorithm::Direct);
+    match Engine::cpu().label(&image, &options) {
+        Err(Error::Unavailable(Unavailable::Algorithm {
+            algorithm: "direct",
+            backend: Backend::Cpu,
+            runs_on,
+            instead,
+            ..
+        })) => {
+            assert_eq!(runs_on, [Backend::Cuda, Backend::Emulator]);
+            assert_eq!(instead, ["parallel", "sequential"]);
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn formats_say_why_they_cannot_hold_a_result() {
+    let image = BinaryImage::from_art("##.#").unwrap();
+    let centers = Engine::cpu().trace(&image, &TraceOptions::default());
+    let refused = write_gds(&centers.unwrap(), &GdsOptions::default(), Vec::new());
+    assert!(matches!(
+        refused,
+        Err(Error::Unwritable {
+            format: "gds",
+            problem: WriteProblem::WrongOptions,
+            ..
+        })
+    ));
+}
