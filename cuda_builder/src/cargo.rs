@@ -92,6 +92,8 @@ fn artifacts(toolchain: &Toolchain, job: &Job<'_>) -> Result<Vec<Artifact>, Erro
         "no-prepopulate-passes".to_owned(),
         // MIR jump threading copies barriers into both arms of a branch.
         "-Zmir-enable-passes=-JumpThreading".to_owned(),
+        // There is no `std` for the device, so that no crate has to say that it needs none.
+        "-Zcrate-attr=no_std".to_owned(),
         format!("--remap-path-prefix={}=/rust", source.display()),
     ];
     cargo

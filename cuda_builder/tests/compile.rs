@@ -23,15 +23,13 @@ fn kernel_crate(name: &str, body: &str) -> PathBuf {
     // Its own workspace, with this one's lock file: nothing needs to be looked up.
     let manifest = format!(
         "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n\
-         [dependencies]\ncuda_std = {{ path = {:?} }}\n",
+         [dependencies]\n\
+         cuda_std = {{ path = {:?}, package = \"trazar-cuda-std\" }}\n",
         root.join("cuda_std")
     );
     fs::write(dir.join("Cargo.toml"), manifest).expect("written");
     fs::copy(root.join("Cargo.lock"), dir.join("Cargo.lock")).expect("copied");
-    let source = format!(
-        "#![cfg_attr(target_arch = \"nvptx64\", no_std, feature(abi_ptx))]\n\
-         use cuda_std::prelude::*;\n{body}\n"
-    );
+    let source = format!("use cuda_std::prelude::*;\n{body}\n");
     fs::write(dir.join("src/lib.rs"), source).expect("written");
     dir
 }

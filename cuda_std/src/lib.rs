@@ -44,7 +44,10 @@
 //! registers and branches in the innermost loops.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
-#![cfg_attr(target_arch = "nvptx64", feature(link_llvm_intrinsics, abi_unadjusted))]
+#![cfg_attr(
+    target_arch = "nvptx64",
+    feature(link_llvm_intrinsics, abi_unadjusted, allow_internal_unstable)
+)]
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features, improper_ctypes))]
 
 // Lets the macros' `::cuda_std` paths work inside this crate too.

@@ -131,13 +131,14 @@ fn device(
     quote! {
         #[cfg(target_arch = "nvptx64")]
         const _: () = { #record };
-        #(#attrs)*
         #[cfg(target_arch = "nvptx64")]
-        #[unsafe(no_mangle)]
-        #[allow(improper_ctypes_definitions, clippy::too_many_arguments)]
-        #vis unsafe extern "ptx-kernel" fn #name(#(#inputs),*) {
-            #(#received)*
-            #body
+        ::cuda_std::__ptx_entry! {
+            #(#attrs)*
+            #[allow(improper_ctypes_definitions, clippy::too_many_arguments)]
+            (#vis) #name(#(#inputs),*) {
+                #(#received)*
+                #body
+            }
         }
     }
 }
