@@ -11,6 +11,9 @@ use crate::{Arch, Error, Toolchain};
 /// The compiler's target for NVIDIA GPUs.
 pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
 
+/// What the folder of the compiler's own library is called in messages.
+pub(crate) const LIBRARY: &str = "/rust";
+
 /// What to compile.
 pub(crate) struct Job<'a> {
     /// The kernel crate's folder.
@@ -94,7 +97,7 @@ fn artifacts(toolchain: &Toolchain, job: &Job<'_>) -> Result<Vec<Artifact>, Erro
         "-Zmir-enable-passes=-JumpThreading".to_owned(),
         // There is no `std` for the device, so that no crate has to say that it needs none.
         "-Zcrate-attr=no_std".to_owned(),
-        format!("--remap-path-prefix={}=/rust", source.display()),
+        format!("--remap-path-prefix={}={LIBRARY}", source.display()),
     ];
     cargo
         .env("RUSTC", &toolchain.rustc)
@@ -123,7 +126,14 @@ fn artifacts(toolchain: &Toolchain, job: &Job<'_>) -> Result<Vec<Artifact>, Erro
     if !job.features.is_empty() {
         cargo.arg("--features").arg(job.features.join(","));
     }
-    let messages = crate::process::run(&mut cargo)?;
+    let messages = crate::process::run(&mut cargo).map_err(|error| match error {
+        Error::Tool { stderr, .. } => Error::Compile {
+            crate_dir: job.crate_dir.to_owned(),
+            hint: crate::error::hint(&stderr),
+            stderr,
+        },
+        other => other,
+    })?;
     let device_dir = job.target_dir.join(TARGET);
     let mut artifacts = Vec::new();
     for line in messages.lines() {

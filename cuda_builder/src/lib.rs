@@ -37,7 +37,7 @@ use error::Context as _;
 pub use error::Error;
 pub use header::Header;
 use ir::KernelRecord;
-pub use lint::Lint;
+pub use lint::{Lint, Place, Rule};
 pub use ptxas::Resources;
 pub use toolchain::{Search, Toolchain};
 
@@ -199,7 +199,7 @@ impl CudaBuilder {
     ///
     /// # Errors
     ///
-    /// [`Error::ToolchainMissing`] with the command that installs the toolchain; [`Error::Tool`]
+    /// [`Error::ToolchainMissing`] with the command that installs the toolchain; [`Error::Compile`]
     /// with the compiler's messages if the crate does not compile; [`Error::Lints`] if a kernel
     /// breaks a rule; the others as documented.
     pub fn build(&self) -> Result<Built, Error> {
@@ -256,10 +256,10 @@ impl CudaBuilder {
                 .filter(|&target| target >= self.arch)
             {
                 let mut resources = ptxas::resources(ptxas, &path, target)?;
-                for kernel in &mut reports {
+                for (report, kernel) in reports.iter_mut().zip(&kernels) {
                     let resources = resources.remove(&kernel.name).unwrap_or_default();
-                    lints.extend(lint::check_resources(&kernel.name, &resources));
-                    kernel.resources.push(resources);
+                    lints.extend(lint::check_resources(kernel, &resources));
+                    report.resources.push(resources);
                 }
             }
         }
@@ -274,6 +274,25 @@ impl CudaBuilder {
             header,
             kernels: reports,
             sources,
+        })
+    }
+
+    /// [`build`](Self::build) for a build script: an error goes to cargo, which shows it line by
+    /// line, and ends the process.
+    ///
+    /// ```no_run
+    /// // build.rs
+    /// use cuda_builder::CudaBuilder;
+    ///
+    /// let out = std::env::var_os("OUT_DIR").expect("cargo sets it");
+    /// let ptx = std::path::Path::new(&out).join("kernels.ptx");
+    /// CudaBuilder::new("../kernels").copy_to(ptx).build_or_exit().emit_rerun_if_changed();
+    /// ```
+    #[must_use]
+    pub fn build_or_exit(&self) -> Built {
+        self.build().unwrap_or_else(|error| {
+            print!("{}", error.cargo_directives());
+            std::process::exit(1)
         })
     }
 

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use cuda_builder::{Built, CudaBuilder, Error, Lint, Search};
+use cuda_builder::{Built, CudaBuilder, Error, Lint, Place, Rule, Search};
 
 /// One build at a time: they share cargo's folder, so that the compiler's library is built once.
 static BUILDING: Mutex<()> = Mutex::new(());
@@ -57,6 +57,20 @@ fn build(name: &str, body: &str) -> Option<Result<Built, Error>> {
             );
             None
         }
+    }
+}
+
+/// The rules that `lints` are about.
+fn rules(lints: Vec<Lint>) -> Vec<Rule> {
+    lints.into_iter().map(|lint| lint.rule).collect()
+}
+
+/// A place in the source of [`kernel_crate`].
+fn place(line: u32, column: u32) -> Place {
+    Place {
+        file: "src/lib.rs".into(),
+        line,
+        column,
     }
 }
 
@@ -185,9 +199,8 @@ fn a_kernel_that_unrolls_its_barriers_is_refused_until_it_says_so() {
         return;
     };
     assert_eq!(
-        lints,
-        [Lint::Barriers {
-            kernel: "steps".into(),
+        rules(lints),
+        [Rule::Barriers {
             expected: 1,
             found: 6
         }]
@@ -206,10 +219,19 @@ fn a_panicking_kernel_is_refused() {
     let Some(lints) = refused("panics", body) else {
         return;
     };
-    let [Lint::Panics { kernel, through }] = &lints[..] else {
+    let [lint] = &lints[..] else {
         panic!("{lints:?}")
     };
-    assert_eq!(kernel, "picks");
+    let Rule::Panics { at, through } = &lint.rule else {
+        panic!("{lint:?}")
+    };
+    assert_eq!((&*lint.kernel, &lint.place), ("picks", &Some(place(3, 23))));
+    assert_eq!(*at, [place(5, 24)]);
+    let message = lint.to_string();
+    assert!(
+        message.starts_with("src/lib.rs:3:23: `picks` can panic at src/lib.rs:5:24, through `"),
+        "{message}"
+    );
     assert!(
         through
             .iter()
@@ -232,12 +254,7 @@ fn double_precision_is_refused_unless_asked_for() {
     let Some(lints) = refused("double", &kernel("")) else {
         return;
     };
-    assert_eq!(
-        lints,
-        [Lint::F64 {
-            kernel: "halves".into()
-        }]
-    );
+    assert_eq!(rules(lints), [Rule::F64]);
     build("double", &kernel(", f64"))
         .expect("the toolchain is there")
         .expect("it asks for it");
@@ -258,13 +275,7 @@ fn a_stack_in_local_memory_is_refused() {
     let Some(lints) = refused("stack", body) else {
         return;
     };
-    assert_eq!(
-        lints,
-        [Lint::Stack {
-            kernel: "counts".into(),
-            bytes: 256
-        }]
-    );
+    assert_eq!(rules(lints), [Rule::Stack { bytes: 256 }]);
 }
 
 #[test]
