@@ -97,6 +97,8 @@ fn artifacts(toolchain: &Toolchain, job: &Job<'_>) -> Result<Vec<Artifact>, Erro
         "-Zmir-enable-passes=-JumpThreading".to_owned(),
         // There is no `std` for the device, so that no crate has to say that it needs none.
         "-Zcrate-attr=no_std".to_owned(),
+        // Those that say so nevertheless are right.
+        "-Aunused_attributes".to_owned(),
         format!("--remap-path-prefix={}={LIBRARY}", source.display()),
     ];
     cargo
@@ -113,6 +115,7 @@ fn artifacts(toolchain: &Toolchain, job: &Job<'_>) -> Result<Vec<Artifact>, Erro
         .env("CARGO_PROFILE_RELEASE_PANIC", "abort")
         .args([
             "build",
+            "--quiet",
             "--release",
             "--lib",
             "-Zbuild-std=core",

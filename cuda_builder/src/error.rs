@@ -100,13 +100,20 @@ impl Error {
 /// The compiler's messages that say too little, and what to do about them.
 const HINTS: [(&[&str], &str); 2] = [
     (
-        &["can't find crate for `std`", "unlinked crate `std`", "find `std` in"],
+        &[
+            "can't find crate for `std`",
+            "unlinked crate `std`",
+            "find `std` in",
+        ],
         "the device has no `std`: put `#[cfg(not(target_arch = \"nvptx64\"))]` before what only the \
          host needs, and dependencies that only the host needs under \
          `[target.'cfg(not(target_arch = \"nvptx64\"))'.dependencies]`",
     ),
     (
-        &["`extern \"ptx-kernel\"` ABI is experimental", "\"ptx-kernel\" ABI is experimental"],
+        &[
+            "`extern \"ptx-kernel\"` ABI is experimental",
+            "\"ptx-kernel\" ABI is experimental",
+        ],
         "mark kernels with `#[kernel]` of `cuda_std`, which needs no attribute; a function that is \
          written with `extern \"ptx-kernel\"` needs \
          `#![cfg_attr(target_arch = \"nvptx64\", feature(abi_ptx))]` in `lib.rs`",
@@ -122,7 +129,8 @@ pub(crate) fn hint(stderr: &str) -> Option<&'static str> {
 }
 
 fn note(hint: Option<&str>) -> String {
-    hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default()
+    hint.map(|hint| format!("\nhint: {hint}"))
+        .unwrap_or_default()
 }
 
 /// One line per lint.

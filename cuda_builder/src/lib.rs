@@ -16,6 +16,8 @@
 //! The crate's README explains each step from source to PTX.
 
 mod cargo;
+pub mod doctor;
+mod driver;
 mod error;
 mod fixup;
 mod hash;

@@ -140,7 +140,10 @@ impl fmt::Display for Rule {
                  unknown at compile time, or is passed to a function that isn't inlined"
             ),
             Self::Spills { target, bytes } => {
-                write!(f, "spills {bytes} bytes of registers per thread on {target}")
+                write!(
+                    f,
+                    "spills {bytes} bytes of registers per thread on {target}"
+                )
             }
         }
     }

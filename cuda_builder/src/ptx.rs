@@ -175,7 +175,8 @@ impl Function {
             return;
         }
         let names = line.split(|c: char| !is_name_char(c));
-        let names = names.filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'));
+        let names =
+            names.filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'));
         self.mentions.extend(names.map(str::to_owned));
         // A predicate comes before the instruction.
         let instruction = match line.strip_prefix('@') {
@@ -241,8 +242,12 @@ impl Variable {
 /// where `FILE` has the path's bytes and may end in a zero byte.
 fn places(variables: &[Variable]) -> HashMap<String, Place> {
     let place = |variable: &Variable| {
-        let [file, length, line_and_column] =
-            variable.values.split(", ").collect::<Vec<_>>().try_into().ok()?;
+        let [file, length, line_and_column] = variable
+            .values
+            .split(", ")
+            .collect::<Vec<_>>()
+            .try_into()
+            .ok()?;
         let file = file.strip_prefix("generic(")?.strip_suffix(')')?;
         let file = variables.iter().find(|other| other.name == file)?;
         let mut path = file.numbers::<u8>()?;
@@ -330,8 +335,10 @@ mod tests {
 
     #[test]
     fn the_place_of_a_panic_is_read() {
-        let ptx = PTX.replace("trap; exit;", "mov.b64 	%rd1, at_1;\n	st.param.b64 	[p], at_2;")
-            + ".global .align 1 .b8 file_1[11] = {115, 114, 99, 47, 97, 46, 114, 115};\n\
+        let ptx = PTX.replace(
+            "trap; exit;",
+            "mov.b64 	%rd1, at_1;\n	st.param.b64 	[p], at_2;",
+        ) + ".global .align 1 .b8 file_1[11] = {115, 114, 99, 47, 97, 46, 114, 115};\n\
                .global .align 1 .b8 file_2[6] = {47, 114, 117, 115, 116, 47};\n\
                .global .align 8 .u64 at_1[3] = {generic(file_1), 8, 103079215109};\n\
                .global .align 8 .u64 at_2[3] = {generic(file_2), 6, 4294967297};\n\
