@@ -5,7 +5,9 @@ use std::error::Error;
 use std::fs;
 
 use cuda_std::emulator::Emulator;
-use cust::{Device, Module, Queue};
+use cust::device::Device;
+use cust::launch::ModuleQueue;
+use cust::module::Module;
 use {{crate_name}}::histogram;
 
 /// Written by `cargo kernels`. A program that is installed elsewhere takes the text itself, by
@@ -40,7 +42,7 @@ fn on_gpu(device: &Device, bytes: &[u8]) -> Result<Vec<u32>, Box<dyn Error>> {
     let ptx = fs::read_to_string(PTX)
         .map_err(|error| format!("{PTX}: {error}; `cargo kernels` writes it"))?;
     let stream = device.stream()?;
-    let queue = Queue::new(&stream, &Module::from_ptx(device, &ptx)?)?;
+    let queue = ModuleQueue::new(&stream, &Module::from_ptx(device, &ptx)?)?;
     let bytes = stream.upload(bytes)?;
     let mut counts = stream.alloc_zeroed(256)?;
     // SAFETY: `counts` has 256 elements, and nothing else uses either buffer.
