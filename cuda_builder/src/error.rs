@@ -152,3 +152,48 @@ impl<T> Context<T> for std::io::Result<T> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Place, Rule};
+
+    fn error() -> Error {
+        let lint = |kernel: &str, rule| Lint {
+            kernel: kernel.into(),
+            place: Some(Place {
+                file: "src/lib.rs".into(),
+                line: 12,
+                column: 15,
+            }),
+            rule,
+        };
+        Error::Lints(vec![
+            lint("scan", Rule::F64),
+            lint("sort", Rule::Stack { bytes: 8 }),
+        ])
+    }
+
+    /// `Result::unwrap` and a `main` that returns the error write `Debug`.
+    #[test]
+    fn debug_reads_as_display_does() {
+        let text = format!("{:?}", error());
+        assert_eq!(text, error().to_string());
+        assert!(
+            text.starts_with(
+                "the kernels break rules of cuda_builder:\n\
+                 - src/lib.rs:12:15: `scan` computes in double precision"
+            ),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn cargo_gets_an_error_per_line() {
+        let directives = error().cargo_directives();
+        let lines: Vec<_> = directives.lines().collect();
+        assert_eq!(lines.len(), 3, "{directives}");
+        assert!(lines.iter().all(|line| line.starts_with("cargo::error=")));
+        assert!(lines[2].starts_with("cargo::error=- src/lib.rs:12:15: `sort` keeps 8 bytes"));
+    }
+}

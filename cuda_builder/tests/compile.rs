@@ -36,13 +36,22 @@ fn kernel_crate(name: &str, body: &str) -> PathBuf {
 
 /// Builds the kernels in `body`; `None` if there is no device toolchain.
 fn build(name: &str, body: &str) -> Option<Result<Built, Error>> {
+    build_written(|| kernel_crate(name, body))
+}
+
+/// Builds the kernel crate in the folder that `write` returns; `None` if there is no device
+/// toolchain.
+///
+/// The crates have one name, so that cargo takes one for the other unless each is written after
+/// the one before was built.
+fn build_written(write: impl FnOnce() -> PathBuf) -> Option<Result<Built, Error>> {
     let _one_at_a_time = BUILDING
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
     let target_dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("device");
     match Search::default().find() {
         Ok(toolchain) => {
-            let builder = CudaBuilder::new(kernel_crate(name, body))
+            let builder = CudaBuilder::new(write())
                 .toolchain(toolchain)
                 .target_dir(target_dir);
             Some(builder.build())
@@ -52,7 +61,7 @@ fn build(name: &str, body: &str) -> Option<Result<Built, Error>> {
                 .is_some_and(|value| value == "1");
             assert!(!required, "{error}");
             println!(
-                "{name}: SKIPPED: {}",
+                "SKIPPED: {}",
                 error.to_string().lines().next().unwrap_or_default()
             );
             None
@@ -308,6 +317,63 @@ fn a_crate_without_kernels_is_an_error() {
         return;
     };
     assert!(matches!(built, Err(Error::NoKernels(_))), "{built:?}");
+}
+
+/// No crate here has `#![no_std]` or `#![feature(...)]`; one that has them compiles, too.
+#[test]
+fn a_crate_may_have_the_attributes_that_it_does_not_need() {
+    let body = "#[kernel(block = 64)]
+        pub unsafe fn ones(data: ViewMut<'_, u32>) {
+            data.st(thread::thread_idx_x(), 1);
+        }";
+    let with_attributes = || {
+        let dir = kernel_crate("attributes", body);
+        let path = dir.join("src/lib.rs");
+        let source = fs::read_to_string(&path).expect("written before");
+        let attributes = "#![cfg_attr(target_arch = \"nvptx64\", no_std, feature(abi_ptx))]\n\
+                          #![deny(warnings)]\n";
+        fs::write(path, format!("{attributes}{source}")).expect("written");
+        dir
+    };
+    let Some(built) = build_written(with_attributes) else {
+        return;
+    };
+    assert_eq!(built.expect("it compiles").kernels.len(), 1);
+}
+
+#[test]
+fn a_crate_that_needs_std_is_told_what_to_do() {
+    let body = "pub fn now() -> std::time::Instant { std::time::Instant::now() }";
+    let Some(built) = build("std", body) else {
+        return;
+    };
+    let error = built.expect_err("there is no `std`");
+    assert!(
+        matches!(error, Error::Compile { hint: Some(_), .. }),
+        "{error}"
+    );
+    let message = error.to_string();
+    assert!(message.contains("src/lib.rs:2:"), "{message}");
+    assert!(
+        message.contains("\nhint: the device has no `std`: put `#[cfg("),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_calling_convention_written_by_hand_is_told_of_the_attribute() {
+    let body = "pub extern \"ptx-kernel\" fn by_hand() {}";
+    let Some(built) = build(
+        "by_hand",
+        &format!("#[cfg(target_arch = \"nvptx64\")] {body}"),
+    ) else {
+        return;
+    };
+    let message = built.expect_err("it is unstable").to_string();
+    assert!(
+        message.contains("mark kernels with `#[kernel]`"),
+        "{message}"
+    );
 }
 
 #[test]
