@@ -13,7 +13,9 @@
 //! # }
 //! ```
 //!
-//! The crate's README explains each step from source to PTX.
+//! The kernel crate needs no attributes: it is compiled without `std`, and `#[kernel]` of `cuda_std`
+//! enables the calling convention. The crate's README explains each step from source to PTX, and
+//! the command `cargo kernels`; [`doctor`] tells what compiling needs and what of it is missing.
 
 mod cargo;
 pub mod doctor;
@@ -50,6 +52,11 @@ const DEVICE_LL: &str = include_str!("device.ll");
 /// local arrays into the local address space, and LLVM would no longer turn them into registers.
 const PASSES: &str = "internalize,globaldce,always-inline,default<O3>,\
                       function(infer-address-spaces,instcombine<no-verify-fixpoint>),globaldce";
+
+// The code in the crate's front page is compiled as its tests are.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 /// A GPU architecture by its compute capability: `Arch(75)` is 7.5, written `sm_75`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
