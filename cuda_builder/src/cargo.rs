@@ -11,6 +11,9 @@ use crate::{Arch, Error, Toolchain};
 /// The compiler's target for NVIDIA GPUs.
 pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
 
+/// What the folder of the compiler's own library is called in messages.
+pub(crate) const LIBRARY: &str = "/rust";
+
 /// What to compile.
 pub(crate) struct Job<'a> {
     /// The kernel crate's folder.
@@ -92,7 +95,11 @@ fn artifacts(toolchain: &Toolchain, job: &Job<'_>) -> Result<Vec<Artifact>, Erro
         "no-prepopulate-passes".to_owned(),
         // MIR jump threading copies barriers into both arms of a branch.
         "-Zmir-enable-passes=-JumpThreading".to_owned(),
-        format!("--remap-path-prefix={}=/rust", source.display()),
+        // There is no `std` for the device, so that no crate has to say that it needs none.
+        "-Zcrate-attr=no_std".to_owned(),
+        // Those that say so nevertheless are right.
+        "-Aunused_attributes".to_owned(),
+        format!("--remap-path-prefix={}={LIBRARY}", source.display()),
     ];
     cargo
         .env("RUSTC", &toolchain.rustc)
@@ -108,6 +115,7 @@ fn artifacts(toolchain: &Toolchain, job: &Job<'_>) -> Result<Vec<Artifact>, Erro
         .env("CARGO_PROFILE_RELEASE_PANIC", "abort")
         .args([
             "build",
+            "--quiet",
             "--release",
             "--lib",
             "-Zbuild-std=core",
@@ -121,7 +129,14 @@ fn artifacts(toolchain: &Toolchain, job: &Job<'_>) -> Result<Vec<Artifact>, Erro
     if !job.features.is_empty() {
         cargo.arg("--features").arg(job.features.join(","));
     }
-    let messages = crate::process::run(&mut cargo)?;
+    let messages = crate::process::run(&mut cargo).map_err(|error| match error {
+        Error::Tool { stderr, .. } => Error::Compile {
+            crate_dir: job.crate_dir.to_owned(),
+            hint: crate::error::hint(&stderr),
+            stderr,
+        },
+        other => other,
+    })?;
     let device_dir = job.target_dir.join(TARGET);
     let mut artifacts = Vec::new();
     for line in messages.lines() {

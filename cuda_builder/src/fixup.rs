@@ -235,6 +235,7 @@ mod tests {
     fn kernel() -> KernelRecord {
         KernelRecord {
             name: "k".into(),
+            place: None,
             block: [32, 8, 1],
             min_blocks: Some(2),
             barriers: None,

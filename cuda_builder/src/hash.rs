@@ -183,10 +183,12 @@ mod tests {
     #[test]
     fn every_source_of_the_builder_counts_or_cannot_change_the_ptx() {
         let others = [
+            "bin",
+            "doctor.rs",
+            "driver.rs",
             "error.rs",
             "hash.rs",
             "lint.rs",
-            "main.rs",
             "process.rs",
             "ptx.rs",
             "ptxas.rs",

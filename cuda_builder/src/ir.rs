@@ -7,12 +7,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::Error;
+use crate::{Error, Place};
 
 /// What `#[kernel]` recorded about a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KernelRecord {
     pub(crate) name: String,
+    pub(crate) place: Option<Place>,
     pub(crate) block: [u32; 3],
     pub(crate) min_blocks: Option<u32>,
     pub(crate) barriers: Option<u32>,
@@ -20,10 +21,11 @@ pub(crate) struct KernelRecord {
 }
 
 impl KernelRecord {
-    /// Parses `name=scan;min_blocks=2;barriers=3;f64;block=0256,0001,0001`.
+    /// Parses `name=scan;at=src/scan.rs:12:15;min_blocks=2;barriers=3;f64;block=0256,0001,0001`.
     fn parse(text: &str) -> Option<Self> {
         let mut record = Self {
             name: String::new(),
+            place: None,
             block: [0; 3],
             min_blocks: None,
             barriers: None,
@@ -32,6 +34,7 @@ impl KernelRecord {
         for part in text.split(';') {
             match part.split_once('=') {
                 Some(("name", name)) => record.name = name.to_owned(),
+                Some(("at", place)) => record.place = Some(Place::parse(place)?),
                 Some(("block", extents)) => {
                     let extents: Vec<u32> = extents
                         .split(',')
@@ -63,12 +66,26 @@ pub(crate) fn kernel_records(ir: &str) -> Result<Vec<KernelRecord>, Error> {
             .split_once("c\"")
             .and_then(|(_, rest)| rest.split_once('"'))
             .map(|(text, _)| text);
-        let record = text.and_then(KernelRecord::parse);
+        let record = text.and_then(|text| KernelRecord::parse(&unescaped(text)?));
         records
             .push(record.ok_or_else(|| Error::Unexpected(format!("a kernel's record: {line}")))?);
     }
     records.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(records)
+}
+
+/// The text of a string constant: `\5C` is a backslash.
+fn unescaped(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, from)) = rest.split_once('\\') {
+        bytes.extend_from_slice(before.as_bytes());
+        let code = from.get(..2)?;
+        bytes.push(u8::from_str_radix(code, 16).ok()?);
+        rest = &from[2..];
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    String::from_utf8(bytes).ok()
 }
 
 /// The name that starts at `text`, which begins just after an `@`, and its length in bytes with
@@ -204,16 +221,22 @@ mod tests {
 
     #[test]
     fn a_kernel_record_is_read_back() {
-        let ir = "@K = constant [47 x i8] c\"name=scan;barriers=3;f64;block=0032,0008,0001\", \
-                  section \".cuda_std.kernel\", align 1";
+        let ir = r#"@K = constant [72 x i8] c"name=scan;at=C:\5Cmy \C3\A9\5Cscan.rs:12:15;\
+                  barriers=3;f64;block=0032,0008,0001", section ".cuda_std.kernel", align 1"#;
+        let ir = ir.replace("\\\n                  ", "");
         let expected = KernelRecord {
             name: "scan".into(),
+            place: Some(Place {
+                file: "C:\\my é\\scan.rs".into(),
+                line: 12,
+                column: 15,
+            }),
             block: [32, 8, 1],
             min_blocks: None,
             barriers: Some(3),
             f64: true,
         };
-        assert_eq!(kernel_records(ir).expect("well-formed"), [expected]);
+        assert_eq!(kernel_records(&ir).expect("well-formed"), [expected]);
         assert!(kernel_records(&ir.replace("0032,0008", "0032,x")).is_err());
     }
 

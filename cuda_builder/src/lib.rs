@@ -13,9 +13,13 @@
 //! # }
 //! ```
 //!
-//! The crate's README explains each step from source to PTX.
+//! The kernel crate needs no attributes: it is compiled without `std`, and `#[kernel]` of `cuda_std`
+//! enables the calling convention. The crate's README explains each step from source to PTX, and
+//! the command `cargo kernels`; [`doctor`] tells what compiling needs and what of it is missing.
 
 mod cargo;
+pub mod doctor;
+mod driver;
 mod error;
 mod fixup;
 mod hash;
@@ -37,7 +41,7 @@ use error::Context as _;
 pub use error::Error;
 pub use header::Header;
 use ir::KernelRecord;
-pub use lint::Lint;
+pub use lint::{Lint, Place, Rule};
 pub use ptxas::Resources;
 pub use toolchain::{Search, Toolchain};
 
@@ -48,6 +52,11 @@ const DEVICE_LL: &str = include_str!("device.ll");
 /// local arrays into the local address space, and LLVM would no longer turn them into registers.
 const PASSES: &str = "internalize,globaldce,always-inline,default<O3>,\
                       function(infer-address-spaces,instcombine<no-verify-fixpoint>),globaldce";
+
+// The code in the crate's front page is compiled as its tests are.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 /// A GPU architecture by its compute capability: `Arch(75)` is 7.5, written `sm_75`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -199,7 +208,7 @@ impl CudaBuilder {
     ///
     /// # Errors
     ///
-    /// [`Error::ToolchainMissing`] with the command that installs the toolchain; [`Error::Tool`]
+    /// [`Error::ToolchainMissing`] with the command that installs the toolchain; [`Error::Compile`]
     /// with the compiler's messages if the crate does not compile; [`Error::Lints`] if a kernel
     /// breaks a rule; the others as documented.
     pub fn build(&self) -> Result<Built, Error> {
@@ -256,10 +265,10 @@ impl CudaBuilder {
                 .filter(|&target| target >= self.arch)
             {
                 let mut resources = ptxas::resources(ptxas, &path, target)?;
-                for kernel in &mut reports {
+                for (report, kernel) in reports.iter_mut().zip(&kernels) {
                     let resources = resources.remove(&kernel.name).unwrap_or_default();
-                    lints.extend(lint::check_resources(&kernel.name, &resources));
-                    kernel.resources.push(resources);
+                    lints.extend(lint::check_resources(kernel, &resources));
+                    report.resources.push(resources);
                 }
             }
         }
@@ -274,6 +283,25 @@ impl CudaBuilder {
             header,
             kernels: reports,
             sources,
+        })
+    }
+
+    /// [`build`](Self::build) for a build script: an error goes to cargo, which shows it line by
+    /// line, and ends the process.
+    ///
+    /// ```no_run
+    /// // build.rs
+    /// use cuda_builder::CudaBuilder;
+    ///
+    /// let out = std::env::var_os("OUT_DIR").expect("cargo sets it");
+    /// let ptx = std::path::Path::new(&out).join("kernels.ptx");
+    /// CudaBuilder::new("../kernels").copy_to(ptx).build_or_exit().emit_rerun_if_changed();
+    /// ```
+    #[must_use]
+    pub fn build_or_exit(&self) -> Built {
+        self.build().unwrap_or_else(|error| {
+            print!("{}", error.cargo_directives());
+            std::process::exit(1)
         })
     }
 

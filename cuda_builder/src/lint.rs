@@ -1,31 +1,71 @@
 //! What the builder refuses.
 
+use std::fmt;
+
 use crate::ir::{CallGraph, KernelRecord, Recursion};
 use crate::ptx::Module;
 use crate::ptxas::Resources;
 
-/// A rule that a kernel breaks.
+/// A place in a source file, written `src/lib.rs:12:5`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The file as the compiler names it: relative to the workspace's folder, or absolute.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1.
+    pub column: u32,
+}
+
+impl Place {
+    /// Parses what `Display` writes.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let (rest, column) = text.rsplit_once(':')?;
+        let (file, line) = rest.rsplit_once(':')?;
+        Some(Self {
+            file: file.to_owned(),
+            line: line.parse().ok()?,
+            column: column.parse().ok()?,
+        })
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// A kernel that breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Lint {
+pub struct Lint {
+    /// The kernel.
+    pub kernel: String,
+    /// Where it is defined. Absent if it was compiled with an older `cuda_std`.
+    pub place: Option<Place>,
+    /// The rule, and how the kernel breaks it.
+    pub rule: Rule,
+}
+
+/// A rule for kernels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Rule {
     /// The kernel can reach a panic: a bounds check, an overflow check, an `unwrap`.
     Panics {
-        /// The kernel.
-        kernel: String,
+        /// Where in the source. Empty if the compiled code does not say.
+        at: Vec<Place>,
         /// The functions that it reaches, of which one panics.
         through: Vec<String>,
     },
     /// The kernel calls a function that has no body on the device.
     Undefined {
-        /// The kernel.
-        kernel: String,
         /// The function.
         callee: String,
     },
     /// The kernel has another number of barriers than its source asks for.
     Barriers {
-        /// The kernel.
-        kernel: String,
         /// What the source asks for.
         expected: u32,
         /// What is in the PTX.
@@ -33,27 +73,18 @@ pub enum Lint {
     },
     /// Functions of the kernel call each other in a circle.
     Recursion {
-        /// The kernel.
-        kernel: String,
         /// A function of the circle.
         function: String,
     },
     /// The kernel uses double precision without saying so.
-    F64 {
-        /// The kernel.
-        kernel: String,
-    },
+    F64,
     /// The kernel has a stack in local memory.
     Stack {
-        /// The kernel.
-        kernel: String,
         /// Its size per thread.
         bytes: u32,
     },
     /// The kernel's registers don't suffice on a GPU.
     Spills {
-        /// The kernel.
-        kernel: String,
         /// The GPU, such as `sm_90`.
         target: String,
         /// Bytes spilled per thread, loads and stores together.
@@ -61,54 +92,57 @@ pub enum Lint {
     },
 }
 
-impl std::fmt::Display for Lint {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Lint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = &self.place {
+            write!(f, "{place}: ")?;
+        }
+        write!(f, "`{}` {}", self.kernel, self.rule)
+    }
+}
+
+/// The part of the message that follows the kernel's name.
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Panics { kernel, through } => write!(
-                f,
-                "`{kernel}` can panic, through {}: use the views' accessors, wrapping arithmetic, \
-                 and no `unwrap`",
-                through.join(", ")
-            ),
-            Self::Undefined { kernel, callee } => {
+            Self::Panics { at, through } => {
+                write!(f, "can panic")?;
+                for (i, place) in at.iter().enumerate() {
+                    write!(f, "{} {place}", if i == 0 { " at" } else { "," })?;
+                }
+                let through = through.join(", ");
                 write!(
                     f,
-                    "`{kernel}` calls `{callee}`, which has no body on the device"
+                    ", through {through}: use the views' accessors, wrapping arithmetic, and no \
+                     `unwrap`"
                 )
             }
-            Self::Barriers {
-                kernel,
-                expected,
-                found,
-            } => write!(
-                f,
-                "`{kernel}` asks for {expected} barriers and its PTX has {found}; if a loop around \
-                 a barrier is meant to be unrolled, say `barriers = {found}` in `#[kernel]`"
-            ),
-            Self::Recursion { kernel, function } => {
-                write!(
-                    f,
-                    "`{kernel}` calls `{function}`, which calls itself: recursion needs a stack"
-                )
+            Self::Undefined { callee } => {
+                write!(f, "calls `{callee}`, which has no body on the device")
             }
-            Self::F64 { kernel } => write!(
+            Self::Barriers { expected, found } => write!(
                 f,
-                "`{kernel}` computes in double precision, which is slow on most GPUs; if it means \
-                 to, say `f64` in `#[kernel]`"
+                "asks for {expected} barriers and its PTX has {found}; if a loop around a barrier \
+                 is meant to be unrolled, say `barriers = {found}` in `#[kernel]`"
             ),
-            Self::Stack { kernel, bytes } => write!(
+            Self::Recursion { function } => write!(
                 f,
-                "`{kernel}` keeps {bytes} bytes per thread in local memory: an array is indexed by \
-                 a value unknown at compile time, or is passed to a function that isn't inlined"
+                "calls `{function}`, which calls itself: recursion needs a stack"
             ),
-            Self::Spills {
-                kernel,
-                target,
-                bytes,
-            } => {
+            Self::F64 => write!(
+                f,
+                "computes in double precision, which is slow on most GPUs; if it means to, say \
+                 `f64` in `#[kernel]`"
+            ),
+            Self::Stack { bytes } => write!(
+                f,
+                "keeps {bytes} bytes per thread in local memory: an array is indexed by a value \
+                 unknown at compile time, or is passed to a function that isn't inlined"
+            ),
+            Self::Spills { target, bytes } => {
                 write!(
                     f,
-                    "`{kernel}` spills {bytes} bytes of registers per thread on {target}"
+                    "spills {bytes} bytes of registers per thread on {target}"
                 )
             }
         }
@@ -120,64 +154,72 @@ pub(crate) fn check(kernels: &[KernelRecord], unoptimised_ir: &str, ptx: &Module
     let graph = CallGraph::of(unoptimised_ir);
     let mut lints = Vec::new();
     for record in kernels {
-        let kernel = record.name.clone();
-        let (bodies, undefined) = ptx.reached(&kernel);
-        // A panic ends in a function that only a program defines: on the device it has no body.
-        let (panics, undefined): (Vec<_>, Vec<_>) = undefined
-            .into_iter()
-            .partition(|name| name.contains("rust_begin_unwind") || name.contains("panic"));
-        if !panics.is_empty() {
-            let through = bodies
-                .iter()
-                .skip(1)
-                .map(|function| format!("`{}`", function.name))
-                .collect();
-            lints.push(Lint::Panics {
-                kernel: kernel.clone(),
-                through,
-            });
-        }
-        for callee in undefined {
-            lints.push(Lint::Undefined {
-                kernel: kernel.clone(),
-                callee: callee.to_owned(),
-            });
-        }
-        let asked = record.barriers.map_or_else(|| graph.barriers(&kernel), Ok);
-        let found = ptx.barriers(&kernel);
-        match asked {
-            Ok(expected) if expected != found => {
-                lints.push(Lint::Barriers {
-                    kernel: kernel.clone(),
-                    expected,
-                    found,
-                });
-            }
-            Ok(_) => {}
-            Err(Recursion(function)) => lints.push(Lint::Recursion {
-                kernel: kernel.clone(),
-                function,
-            }),
-        }
-        if !record.f64 && bodies.iter().any(|function| function.uses_f64) {
-            lints.push(Lint::F64 {
-                kernel: kernel.clone(),
-            });
-        }
-        let bytes = bodies.iter().map(|function| function.stack).sum();
-        if bytes > 0 && panics.is_empty() {
-            lints.push(Lint::Stack { kernel, bytes });
-        }
+        let rules = rules(record, &graph, ptx);
+        lints.extend(rules.into_iter().map(|rule| record.breaks(rule)));
     }
     lints
 }
 
+/// The rules that one kernel breaks.
+fn rules(record: &KernelRecord, graph: &CallGraph, ptx: &Module) -> Vec<Rule> {
+    let mut rules = Vec::new();
+    let (bodies, undefined) = ptx.reached(&record.name);
+    // A panic ends in a function that only a program defines: on the device it has no body.
+    let (panics, undefined): (Vec<_>, Vec<_>) = undefined
+        .into_iter()
+        .partition(|name| name.contains("rust_begin_unwind") || name.contains("panic"));
+    if !panics.is_empty() {
+        let through = bodies
+            .iter()
+            .skip(1)
+            .map(|function| format!("`{}`", function.name))
+            .collect();
+        rules.push(Rule::Panics {
+            at: ptx.panic_places(&bodies),
+            through,
+        });
+    }
+    for callee in undefined {
+        rules.push(Rule::Undefined {
+            callee: callee.to_owned(),
+        });
+    }
+    let asked = record
+        .barriers
+        .map_or_else(|| graph.barriers(&record.name), Ok);
+    let found = ptx.barriers(&record.name);
+    match asked {
+        Ok(expected) if expected != found => rules.push(Rule::Barriers { expected, found }),
+        Ok(_) => {}
+        Err(Recursion(function)) => rules.push(Rule::Recursion { function }),
+    }
+    if !record.f64 && bodies.iter().any(|function| function.uses_f64) {
+        rules.push(Rule::F64);
+    }
+    let bytes = bodies.iter().map(|function| function.stack).sum();
+    if bytes > 0 && panics.is_empty() {
+        rules.push(Rule::Stack { bytes });
+    }
+    rules
+}
+
 /// Checks the assembler's report on a kernel.
-pub(crate) fn check_resources(kernel: &str, resources: &Resources) -> Option<Lint> {
+pub(crate) fn check_resources(kernel: &KernelRecord, resources: &Resources) -> Option<Lint> {
     let bytes = resources.spill_loads + resources.spill_stores;
-    (bytes > 0).then(|| Lint::Spills {
-        kernel: kernel.to_owned(),
-        target: resources.target.clone(),
-        bytes,
+    (bytes > 0).then(|| {
+        kernel.breaks(Rule::Spills {
+            target: resources.target.clone(),
+            bytes,
+        })
     })
+}
+
+impl KernelRecord {
+    fn breaks(&self, rule: Rule) -> Lint {
+        Lint {
+            kernel: self.name.clone(),
+            place: self.place.clone(),
+            rule,
+        }
+    }
 }

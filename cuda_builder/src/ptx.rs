@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use crate::Place;
+
 /// A function or kernel of a PTX module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Function {
@@ -17,12 +19,16 @@ pub(crate) struct Function {
     pub(crate) uses_f64: bool,
     /// Bytes of local memory for the stack.
     pub(crate) stack: u32,
+    /// The variables and functions that it takes the address of, or loads from.
+    mentions: Vec<String>,
 }
 
 /// A PTX module.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Module {
     functions: HashMap<String, Function>,
+    /// The `core::panic::Location`s among the variables.
+    places: HashMap<String, Place>,
 }
 
 impl Module {
@@ -30,6 +36,7 @@ impl Module {
     pub(crate) fn parse(ptx: &str) -> Self {
         let mut module = Self::default();
         let mut head = String::new();
+        let mut variables = Vec::new();
         let mut current: Option<Function> = None;
         for line in ptx.lines() {
             let line = line.split("//").next().unwrap_or_default().trim_end();
@@ -43,6 +50,7 @@ impl Module {
                     head.push('\n');
                     // A declaration or a variable, not the head of a body.
                     if line.ends_with(';') {
+                        variables.extend(Variable::parse(&head));
                         head.clear();
                     }
                 }
@@ -54,6 +62,7 @@ impl Module {
                 Some(function) => function.read_instruction(line.trim()),
             }
         }
+        module.places = places(&variables);
         module
     }
 
@@ -84,6 +93,20 @@ impl Module {
             }
         }
         (bodies, undefined)
+    }
+
+    /// Where `functions` can panic, as far as the places are arguments that they pass: sorted, and
+    /// without those in `core`.
+    pub(crate) fn panic_places(&self, functions: &[&Function]) -> Vec<Place> {
+        let mentions = functions.iter().flat_map(|function| &function.mentions);
+        let mut places: Vec<_> = mentions
+            .filter_map(|name| self.places.get(name))
+            .filter(|place| !place.file.starts_with(crate::cargo::LIBRARY))
+            .cloned()
+            .collect();
+        places.sort();
+        places.dedup();
+        places
     }
 
     /// Barriers in `name` and, once per call, in what it calls.
@@ -151,6 +174,10 @@ impl Function {
         if line.starts_with('.') {
             return;
         }
+        let names = line.split(|c: char| !is_name_char(c));
+        let names =
+            names.filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'));
+        self.mentions.extend(names.map(str::to_owned));
         // A predicate comes before the instruction.
         let instruction = match line.strip_prefix('@') {
             Some(rest) => rest
@@ -183,6 +210,59 @@ impl Function {
             self.calls.push(operands[..end].to_owned());
         }
     }
+}
+
+/// A variable with initial values.
+struct Variable {
+    name: String,
+    values: String,
+}
+
+impl Variable {
+    /// Reads `.global .align 1 .b8 name[3] = {97, 98, 99};`.
+    fn parse(declaration: &str) -> Option<Self> {
+        let declaration = declaration.trim().strip_prefix(".global ")?;
+        let (head, values) = declaration.split_once(" = {")?;
+        let (values, _) = values.split_once('}')?;
+        let (head, _) = head.rsplit_once('[')?;
+        let (_, name) = head.rsplit_once(' ')?;
+        Some(Self {
+            name: name.to_owned(),
+            values: values.to_owned(),
+        })
+    }
+
+    fn numbers<T: std::str::FromStr>(&self) -> Option<Vec<T>> {
+        let numbers = self.values.split(',').map(|number| number.trim().parse());
+        numbers.collect::<Result<_, _>>().ok()
+    }
+}
+
+/// The variables that are a `core::panic::Location`: `{generic(FILE), LENGTH, LINE_AND_COLUMN}`,
+/// where `FILE` has the path's bytes and may end in a zero byte.
+fn places(variables: &[Variable]) -> HashMap<String, Place> {
+    let place = |variable: &Variable| {
+        let [file, length, line_and_column] = variable
+            .values
+            .split(", ")
+            .collect::<Vec<_>>()
+            .try_into()
+            .ok()?;
+        let file = file.strip_prefix("generic(")?.strip_suffix(')')?;
+        let file = variables.iter().find(|other| other.name == file)?;
+        let mut path = file.numbers::<u8>()?;
+        path.truncate(length.parse().ok()?);
+        let line_and_column: u64 = line_and_column.parse().ok()?;
+        Some(Place {
+            file: String::from_utf8(path).ok()?,
+            line: line_and_column as u32,
+            column: (line_and_column >> 32) as u32,
+        })
+    };
+    variables
+        .iter()
+        .filter_map(|variable| Some((variable.name.clone(), place(variable)?)))
+        .collect()
 }
 
 fn is_name_char(c: char) -> bool {
@@ -251,5 +331,25 @@ mod tests {
         let module =
             Module::parse(&PTX.replace("trap; exit;", "fma.rn.f64 	%fd1, %fd2, %fd2, %fd2;"));
         assert!(module.entries()[0].uses_f64);
+    }
+
+    #[test]
+    fn the_place_of_a_panic_is_read() {
+        let ptx = PTX.replace(
+            "trap; exit;",
+            "mov.b64 	%rd1, at_1;\n	st.param.b64 	[p], at_2;",
+        ) + ".global .align 1 .b8 file_1[11] = {115, 114, 99, 47, 97, 46, 114, 115};\n\
+               .global .align 1 .b8 file_2[6] = {47, 114, 117, 115, 116, 47};\n\
+               .global .align 8 .u64 at_1[3] = {generic(file_1), 8, 103079215109};\n\
+               .global .align 8 .u64 at_2[3] = {generic(file_2), 6, 4294967297};\n\
+               .global .align 8 .u64 at_3[3] = {generic(file_1), 8, 4294967297};\n";
+        let module = Module::parse(&ptx);
+        let (bodies, _) = module.reached("k");
+        let expected = Place {
+            file: "src/a.rs".into(),
+            line: 5,
+            column: 24,
+        };
+        assert_eq!(module.panic_places(&bodies), [expected]);
     }
 }

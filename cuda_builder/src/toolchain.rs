@@ -10,7 +10,7 @@ use crate::Error;
 use crate::process::run;
 
 /// The version that kernels are built with.
-const RUSTC_VERSION: &str = "1.96.0";
+pub(crate) const RUSTC_VERSION: &str = "1.96.0";
 /// Installs the device toolchain where rustup is.
 const INSTALL_RUSTUP: &str =
     "rustup toolchain install 1.96.0 --profile minimal --component rust-src,llvm-tools";
@@ -87,35 +87,55 @@ impl Search {
     /// [`Error::ToolchainMissing`], with the command that installs it.
     pub fn find(&self) -> Result<Toolchain, Error> {
         let mut looked = String::new();
-        let mut missing = |what: &str, why: String| {
-            // Writing to a string can't fail.
-            let _ = writeln!(looked, "- {what}: {why}");
-        };
-        if let Some(rustc) = &self.rustc {
-            match self.inspect(Path::new(rustc)) {
+        for candidate in self.candidates() {
+            match candidate.toolchain() {
                 Ok(toolchain) => return Ok(toolchain),
-                Err(why) => missing("TRAZAR_DEVICE_RUSTC", why),
-            }
-        } else {
-            match self.rustup_rustc().and_then(|rustc| self.inspect(&rustc)) {
-                Ok(toolchain) => return Ok(toolchain),
-                Err(why) => missing("rustup's toolchain 1.96.0", why),
-            }
-            match self.inspect(&self.system_rustc) {
-                Ok(toolchain) => return Ok(toolchain),
-                Err(why) => missing(&self.system_rustc.display().to_string(), why),
+                // Writing to a string can't fail.
+                Err(why) => {
+                    let _ = writeln!(looked, "- {}: {why}", candidate.name);
+                }
             }
         }
+        Err(Error::ToolchainMissing {
+            install: self.install(),
+            looked: looked.trim_end().to_owned(),
+        })
+    }
+
+    /// The command that installs the device toolchain on this machine.
+    pub(crate) fn install(&self) -> &'static str {
         let debian = Path::new("/usr/bin/apt-get").exists()
             && Command::new(&self.rustup).arg("-V").output().is_err();
-        let install = if debian {
+        if debian {
             INSTALL_DEBIAN
         } else {
             INSTALL_RUSTUP
+        }
+    }
+
+    /// The compilers to look at, in the order of preference. The next one is looked at when it is
+    /// asked for.
+    pub(crate) fn candidates(&self) -> impl Iterator<Item = Candidate> + '_ {
+        type Locate = fn(&Search) -> (String, Result<PathBuf, String>);
+        let named: Locate = |search| {
+            let rustc = search.rustc.clone().unwrap_or_default();
+            ("TRAZAR_DEVICE_RUSTC".into(), Ok(rustc.into()))
         };
-        Err(Error::ToolchainMissing {
-            install,
-            looked: looked.trim_end().to_owned(),
+        let rustup: Locate = |search| {
+            let name = format!("rustup's toolchain {RUSTC_VERSION}");
+            (name, search.rustup_rustc())
+        };
+        let system: Locate = |search| {
+            let rustc = search.system_rustc.clone();
+            (rustc.display().to_string(), Ok(rustc))
+        };
+        let locations = match self.rustc {
+            Some(_) => vec![named],
+            None => vec![rustup, system],
+        };
+        locations.into_iter().map(move |locate| {
+            let (name, rustc) = locate(self);
+            Candidate::inspect(name, rustc, self)
         })
     }
 
@@ -133,9 +153,86 @@ impl Search {
         }
     }
 
-    /// Checks that `rustc` is new enough, has its library's source, and that LLVM's tools of its
-    /// version are there.
-    fn inspect(&self, rustc: &Path) -> Result<Toolchain, String> {
+    /// The folders that may have LLVM's tools for `compiler`.
+    fn llvm_folders(&self, compiler: &Compiler) -> Vec<PathBuf> {
+        if let Some(folder) = &self.llvm_bin {
+            return vec![folder.into()];
+        }
+        let major = compiler.llvm.split('.').next().unwrap_or_default();
+        vec![
+            compiler
+                .sysroot
+                .join("lib/rustlib")
+                .join(&compiler.host)
+                .join("bin"),
+            self.system_llvm.join(format!("llvm-{major}/bin")),
+        ]
+    }
+}
+
+/// A compiler, and what of a device toolchain is there with it. Each part is that, or why it is
+/// missing.
+pub(crate) struct Candidate {
+    /// Where it was looked for.
+    pub(crate) name: String,
+    /// The compiler, if it is new enough.
+    pub(crate) compiler: Result<Compiler, String>,
+    /// Its library's source.
+    pub(crate) source: Result<PathBuf, String>,
+    /// The folder of LLVM's tools, and their version.
+    pub(crate) llvm: Result<(PathBuf, String), String>,
+}
+
+/// What a compiler says about itself.
+#[derive(Clone)]
+pub(crate) struct Compiler {
+    pub(crate) rustc: PathBuf,
+    pub(crate) release: String,
+    host: String,
+    /// The version of the LLVM in it.
+    llvm: String,
+    sysroot: PathBuf,
+}
+
+impl Candidate {
+    fn inspect(name: String, rustc: Result<PathBuf, String>, search: &Search) -> Self {
+        let compiler = rustc.and_then(|rustc| Compiler::ask(&rustc));
+        let with = |compiler: &Result<Compiler, String>| {
+            compiler.clone().map_err(|_| "there is no compiler".into())
+        };
+        Self {
+            source: with(&compiler).and_then(|compiler| compiler.source()),
+            llvm: with(&compiler).and_then(|compiler| compiler.tools(search)),
+            name,
+            compiler,
+        }
+    }
+
+    /// How many of its parts are there.
+    pub(crate) fn parts(&self) -> usize {
+        usize::from(self.compiler.is_ok())
+            + usize::from(self.source.is_ok())
+            + usize::from(self.llvm.is_ok())
+    }
+
+    /// The toolchain, or why it is none.
+    fn toolchain(&self) -> Result<Toolchain, String> {
+        let compiler = self.compiler.clone()?;
+        self.source.clone()?;
+        let (llvm_bin, llvm_version) = self.llvm.clone()?;
+        Ok(Toolchain {
+            rustc: compiler.rustc,
+            llvm_bin,
+            sysroot: compiler.sysroot,
+            rustc_version: compiler.release,
+            llvm_version,
+        })
+    }
+}
+
+impl Compiler {
+    /// Asks `rustc` for its version, which must be new enough, and its sysroot.
+    fn ask(rustc: &Path) -> Result<Self, String> {
         if !rustc.is_file() {
             return Err(format!("there is no {}", rustc.display()));
         }
@@ -156,26 +253,37 @@ impl Search {
         }
         let sysroot = run(Command::new(rustc).args(["--print", "sysroot"]))
             .map_err(|error| error.to_string())?;
-        let sysroot = PathBuf::from(sysroot.trim());
-        let source = sysroot.join("lib/rustlib/src/rust/library/core/src/lib.rs");
-        if !source.exists() {
+        Ok(Self {
+            rustc: rustc.to_owned(),
+            release,
+            host,
+            llvm,
+            sysroot: sysroot.trim().into(),
+        })
+    }
+
+    /// The folder of its library's source.
+    fn source(&self) -> Result<PathBuf, String> {
+        let source = self.sysroot.join("lib/rustlib/src/rust");
+        let core = source.join("library/core/src/lib.rs");
+        if !core.exists() {
             return Err(format!(
                 "the library's source is missing: there is no {}",
-                source.display()
+                core.display()
             ));
         }
-        let major = llvm.split('.').next().unwrap_or_default();
-        let folders = match &self.llvm_bin {
-            Some(folder) => vec![PathBuf::from(folder)],
-            None => vec![
-                sysroot.join("lib/rustlib").join(&host).join("bin"),
-                self.system_llvm.join(format!("llvm-{major}/bin")),
-            ],
-        };
+        Ok(source)
+    }
+
+    /// The folder of LLVM's tools, which must not be older than the LLVM in the compiler, and
+    /// their version.
+    fn tools(&self, search: &Search) -> Result<(PathBuf, String), String> {
+        let folders = search.llvm_folders(self);
         let has_tools = |folder: &&PathBuf| {
-            ["opt", "llc", "llvm-link"]
-                .iter()
-                .all(|tool| folder.join(tool).exists())
+            ["opt", "llc", "llvm-link"].iter().all(|tool| {
+                let tool = format!("{tool}{}", env::consts::EXE_SUFFIX);
+                folder.join(tool).exists()
+            })
         };
         let Some(llvm_bin) = folders.iter().find(has_tools) else {
             let folders: Vec<_> = folders
@@ -189,23 +297,18 @@ impl Search {
         };
         let tool_version = run(Command::new(llvm_bin.join("opt")).arg("--version"))
             .map_err(|error| error.to_string())?;
-        let llvm_version = tool_version
+        let version = tool_version
             .lines()
             .find_map(|line| line.split_once("LLVM version "))
             .map(|(_, version)| version.trim().to_owned())
             .unwrap_or_default();
-        if numbers(&llvm_version).first() < numbers(&llvm).first() {
+        if numbers(&version).first() < numbers(&self.llvm).first() {
             return Err(format!(
-                "LLVM's tools are {llvm_version}, older than the compiler's LLVM {llvm}"
+                "LLVM's tools are {version}, older than the compiler's LLVM {}",
+                self.llvm
             ));
         }
-        Ok(Toolchain {
-            rustc: rustc.to_owned(),
-            llvm_bin: llvm_bin.clone(),
-            sysroot,
-            rustc_version: release,
-            llvm_version,
-        })
+        Ok((llvm_bin.clone(), version))
     }
 }
 

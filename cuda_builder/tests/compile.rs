@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use cuda_builder::{Built, CudaBuilder, Error, Lint, Search};
+use cuda_builder::{Built, CudaBuilder, Error, Lint, Place, Rule, Search};
 
 /// One build at a time: they share cargo's folder, so that the compiler's library is built once.
 static BUILDING: Mutex<()> = Mutex::new(());
@@ -23,28 +23,35 @@ fn kernel_crate(name: &str, body: &str) -> PathBuf {
     // Its own workspace, with this one's lock file: nothing needs to be looked up.
     let manifest = format!(
         "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n\
-         [dependencies]\ncuda_std = {{ path = {:?} }}\n",
+         [dependencies]\n\
+         cuda_std = {{ path = {:?}, package = \"trazar-cuda-std\" }}\n",
         root.join("cuda_std")
     );
     fs::write(dir.join("Cargo.toml"), manifest).expect("written");
     fs::copy(root.join("Cargo.lock"), dir.join("Cargo.lock")).expect("copied");
-    let source = format!(
-        "#![cfg_attr(target_arch = \"nvptx64\", no_std, feature(abi_ptx))]\n\
-         use cuda_std::prelude::*;\n{body}\n"
-    );
+    let source = format!("use cuda_std::prelude::*;\n{body}\n");
     fs::write(dir.join("src/lib.rs"), source).expect("written");
     dir
 }
 
 /// Builds the kernels in `body`; `None` if there is no device toolchain.
 fn build(name: &str, body: &str) -> Option<Result<Built, Error>> {
+    build_written(|| kernel_crate(name, body))
+}
+
+/// Builds the kernel crate in the folder that `write` returns; `None` if there is no device
+/// toolchain.
+///
+/// The crates have one name, so that cargo takes one for the other unless each is written after
+/// the one before was built.
+fn build_written(write: impl FnOnce() -> PathBuf) -> Option<Result<Built, Error>> {
     let _one_at_a_time = BUILDING
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
     let target_dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("device");
     match Search::default().find() {
         Ok(toolchain) => {
-            let builder = CudaBuilder::new(kernel_crate(name, body))
+            let builder = CudaBuilder::new(write())
                 .toolchain(toolchain)
                 .target_dir(target_dir);
             Some(builder.build())
@@ -54,11 +61,25 @@ fn build(name: &str, body: &str) -> Option<Result<Built, Error>> {
                 .is_some_and(|value| value == "1");
             assert!(!required, "{error}");
             println!(
-                "{name}: SKIPPED: {}",
+                "SKIPPED: {}",
                 error.to_string().lines().next().unwrap_or_default()
             );
             None
         }
+    }
+}
+
+/// The rules that `lints` are about.
+fn rules(lints: Vec<Lint>) -> Vec<Rule> {
+    lints.into_iter().map(|lint| lint.rule).collect()
+}
+
+/// A place in the source of [`kernel_crate`].
+fn place(line: u32, column: u32) -> Place {
+    Place {
+        file: "src/lib.rs".into(),
+        line,
+        column,
     }
 }
 
@@ -187,9 +208,8 @@ fn a_kernel_that_unrolls_its_barriers_is_refused_until_it_says_so() {
         return;
     };
     assert_eq!(
-        lints,
-        [Lint::Barriers {
-            kernel: "steps".into(),
+        rules(lints),
+        [Rule::Barriers {
             expected: 1,
             found: 6
         }]
@@ -208,10 +228,19 @@ fn a_panicking_kernel_is_refused() {
     let Some(lints) = refused("panics", body) else {
         return;
     };
-    let [Lint::Panics { kernel, through }] = &lints[..] else {
+    let [lint] = &lints[..] else {
         panic!("{lints:?}")
     };
-    assert_eq!(kernel, "picks");
+    let Rule::Panics { at, through } = &lint.rule else {
+        panic!("{lint:?}")
+    };
+    assert_eq!((&*lint.kernel, &lint.place), ("picks", &Some(place(3, 23))));
+    assert_eq!(*at, [place(5, 24)]);
+    let message = lint.to_string();
+    assert!(
+        message.starts_with("src/lib.rs:3:23: `picks` can panic at src/lib.rs:5:24, through `"),
+        "{message}"
+    );
     assert!(
         through
             .iter()
@@ -234,12 +263,7 @@ fn double_precision_is_refused_unless_asked_for() {
     let Some(lints) = refused("double", &kernel("")) else {
         return;
     };
-    assert_eq!(
-        lints,
-        [Lint::F64 {
-            kernel: "halves".into()
-        }]
-    );
+    assert_eq!(rules(lints), [Rule::F64]);
     build("double", &kernel(", f64"))
         .expect("the toolchain is there")
         .expect("it asks for it");
@@ -260,13 +284,7 @@ fn a_stack_in_local_memory_is_refused() {
     let Some(lints) = refused("stack", body) else {
         return;
     };
-    assert_eq!(
-        lints,
-        [Lint::Stack {
-            kernel: "counts".into(),
-            bytes: 256
-        }]
-    );
+    assert_eq!(rules(lints), [Rule::Stack { bytes: 256 }]);
 }
 
 #[test]
@@ -299,6 +317,63 @@ fn a_crate_without_kernels_is_an_error() {
         return;
     };
     assert!(matches!(built, Err(Error::NoKernels(_))), "{built:?}");
+}
+
+/// No crate here has `#![no_std]` or `#![feature(...)]`; one that has them compiles, too.
+#[test]
+fn a_crate_may_have_the_attributes_that_it_does_not_need() {
+    let body = "#[kernel(block = 64)]
+        pub unsafe fn ones(data: ViewMut<'_, u32>) {
+            data.st(thread::thread_idx_x(), 1);
+        }";
+    let with_attributes = || {
+        let dir = kernel_crate("attributes", body);
+        let path = dir.join("src/lib.rs");
+        let source = fs::read_to_string(&path).expect("written before");
+        let attributes = "#![cfg_attr(target_arch = \"nvptx64\", no_std, feature(abi_ptx))]\n\
+                          #![deny(warnings)]\n";
+        fs::write(path, format!("{attributes}{source}")).expect("written");
+        dir
+    };
+    let Some(built) = build_written(with_attributes) else {
+        return;
+    };
+    assert_eq!(built.expect("it compiles").kernels.len(), 1);
+}
+
+#[test]
+fn a_crate_that_needs_std_is_told_what_to_do() {
+    let body = "pub fn now() -> std::time::Instant { std::time::Instant::now() }";
+    let Some(built) = build("std", body) else {
+        return;
+    };
+    let error = built.expect_err("there is no `std`");
+    assert!(
+        matches!(error, Error::Compile { hint: Some(_), .. }),
+        "{error}"
+    );
+    let message = error.to_string();
+    assert!(message.contains("src/lib.rs:2:"), "{message}");
+    assert!(
+        message.contains("\nhint: the device has no `std`: put `#[cfg("),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_calling_convention_written_by_hand_is_told_of_the_attribute() {
+    let body = "pub extern \"ptx-kernel\" fn by_hand() {}";
+    let Some(built) = build(
+        "by_hand",
+        &format!("#[cfg(target_arch = \"nvptx64\")] {body}"),
+    ) else {
+        return;
+    };
+    let message = built.expect_err("it is unstable").to_string();
+    assert!(
+        message.contains("mark kernels with `#[kernel]`"),
+        "{message}"
+    );
 }
 
 #[test]

@@ -182,6 +182,23 @@ pub const fn check_block([x, y, z]: [u32; 3]) -> [u32; 3] {
     [x, y, z]
 }
 
+/// The device's function of a kernel, as `#[kernel]` writes it.
+///
+/// A macro of this crate, and not of `cuda_std_macros`: the calling convention `ptx-kernel` is an
+/// unstable feature, which a `macro_rules!` macro may use where the caller has not enabled it. So
+/// kernel crates need no `#![feature(abi_ptx)]`.
+#[cfg(target_arch = "nvptx64")]
+#[doc(hidden)]
+#[macro_export]
+#[allow_internal_unstable(abi_ptx)]
+macro_rules! __ptx_entry {
+    ($(#[$attribute:meta])* ($vis:vis) $name:ident ($($inputs:tt)*) $body:block) => {
+        $(#[$attribute])*
+        #[unsafe(no_mangle)]
+        $vis unsafe extern "ptx-kernel" fn $name($($inputs)*) $body
+    };
+}
+
 /// What the builder reads about a kernel: text, with `HEAD` bytes before the block's extents.
 #[doc(hidden)]
 #[repr(C)]

@@ -29,6 +29,17 @@
 //! The names follow [rust-cuda](https://github.com/Rust-GPU/rust-cuda)'s `cuda_std` where it has
 //! one, so that kernels read the same there and here.
 //!
+//! # What a kernel crate needs
+//!
+//! No attributes: neither `#![no_std]` nor `#![feature(abi_ptx)]`. `cuda_builder` and its command
+//! `cargo kernels` compile the crate for the device without `std`, and `#[kernel]` enables the
+//! calling convention. The compiler for the device has to be found: `cargo kernels --doctor` says
+//! what is missing. `cargo kernels new NAME` writes a crate to start from.
+//!
+//! Code that only the host can compile stands behind `#[cfg(not(target_arch = "nvptx64"))]`, and
+//! the crates that only the host needs under
+//! `[target.'cfg(not(target_arch = "nvptx64"))'.dependencies]`.
+//!
 //! # Two backends
 //!
 //! Built for `nvptx64-nvidia-cuda` the functions are single instructions. Built for the host, the
@@ -44,7 +55,10 @@
 //! registers and branches in the innermost loops.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
-#![cfg_attr(target_arch = "nvptx64", feature(link_llvm_intrinsics, abi_unadjusted))]
+#![cfg_attr(
+    target_arch = "nvptx64",
+    feature(link_llvm_intrinsics, abi_unadjusted, allow_internal_unstable)
+)]
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features, improper_ctypes))]
 
 // Lets the macros' `::cuda_std` paths work inside this crate too.
@@ -69,6 +83,12 @@ pub use kernel::KernelParam;
 pub use pod::Pod;
 pub use shared::SharedView;
 pub use view::{Index, View, ViewMut};
+
+// The code in the crates' front pages is run as their tests are.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+#[doc = include_str!("../../cuda_std_macros/README.md")]
+mod readme {}
 
 /// What a kernel file needs: `use cuda_std::prelude::*;`.
 pub mod prelude {

@@ -131,20 +131,26 @@ fn device(
     quote! {
         #[cfg(target_arch = "nvptx64")]
         const _: () = { #record };
-        #(#attrs)*
         #[cfg(target_arch = "nvptx64")]
-        #[unsafe(no_mangle)]
-        #[allow(improper_ctypes_definitions, clippy::too_many_arguments)]
-        #vis unsafe extern "ptx-kernel" fn #name(#(#inputs),*) {
-            #(#received)*
-            #body
+        ::cuda_std::__ptx_entry! {
+            #(#attrs)*
+            #[allow(improper_ctypes_definitions, clippy::too_many_arguments)]
+            (#vis) #name(#(#inputs),*) {
+                #(#received)*
+                #body
+            }
         }
     }
 }
 
-/// What the builder reads: a static `name=scan;min_blocks=2;barriers=3;f64;block=0256,0001,0001`.
+/// What the builder reads: a static
+/// `name=scan;at=src/scan.rs:12:15;min_blocks=2;barriers=3;f64;block=0256,0001,0001`.
 fn record(name: &Ident, options: &Options, block: &BlockExtents) -> TokenStream {
     let mut head = format!("name={name};");
+    // For the builder's messages; `;` ends a field.
+    let place = name.span().unwrap();
+    let file = place.file().replace(';', "_");
+    head += &format!("at={file}:{}:{};", place.line(), place.column());
     if let Some(min_blocks) = options.min_blocks {
         head += &format!("min_blocks={min_blocks};");
     }

@@ -8,8 +8,6 @@
 //! these sources, to see whether the tests notice the error NAME. The line itself is correct. The
 //! comment stays with its line when code moves.
 
-#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
-
 pub mod image;
 pub mod label;
 pub mod primitives;

@@ -3,8 +3,6 @@
 //! The kernels' PTX is a file of its own beside the product's. On the host, [`check`] runs them on
 //! any device and compares with results computed here.
 
-#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
-
 pub mod atomics;
 pub mod barriers;
 #[cfg(not(target_arch = "nvptx64"))]

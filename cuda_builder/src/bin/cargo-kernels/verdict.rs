@@ -1,134 +1,16 @@
-//! `cargo kernels`: rebuilds the checked-in PTX. `cargo kernels --check`: builds it anew and
-//! compares.
+//! `cargo kernels --check`: how a checked-in file compares with what its sources give.
 
 use std::fmt;
-use std::fs;
-use std::path::Path;
-use std::process::ExitCode;
 
-use cuda_builder::{Arch, Built, CudaBuilder, Error, Header, Toolchain};
-
-const USAGE: &str = "\
-Rebuilds the checked-in PTX from the kernels' sources.
-
-Usage: cargo kernels [--check]
-
-  --check  write nothing; fail if the PTX differs from what the sources give, or was built with
-           another toolchain than the one that is here
-";
-
-/// A kernel crate and the PTX that is checked in for it, relative to the workspace.
-struct Product {
-    crate_dir: &'static str,
-    ptx: &'static str,
-    arch: Arch,
-}
-
-const PRODUCTS: [Product; 2] = [
-    Product {
-        crate_dir: "kernels-gpu",
-        ptx: "kernels-gpu/ptx/trazar_sm_75.ptx",
-        arch: Arch(75),
-    },
-    Product {
-        crate_dir: "kernels-gpu/conformance",
-        ptx: "kernels-gpu/ptx/conformance_sm_75.ptx",
-        arch: Arch(75),
-    },
-];
-
-fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let check = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] => false,
-        ["--check"] => true,
-        ["--help" | "-h"] => {
-            print!("{USAGE}");
-            return ExitCode::SUCCESS;
-        }
-        _ => {
-            eprint!("{USAGE}");
-            return ExitCode::from(2);
-        }
-    };
-    match run(check) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-/// Builds all products. Returns whether what was checked is up to date.
-fn run(check: bool) -> Result<bool, Error> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let toolchain = Toolchain::find()?;
-    println!(
-        "rustc {} ({}), LLVM {}",
-        toolchain.rustc_version,
-        toolchain.rustc.display(),
-        toolchain.llvm_version
-    );
-    let mut up_to_date = true;
-    for product in &PRODUCTS {
-        let path = root.join(product.ptx);
-        let mut builder = CudaBuilder::new(root.join(product.crate_dir))
-            .arch(product.arch)
-            .hash_also(root.join("cuda_std"))
-            .hash_also(root.join("cuda_std_macros"))
-            .target_dir(root.join("target/device"))
-            .toolchain(toolchain.clone());
-        if !check {
-            builder = builder.copy_to(&path);
-        }
-        let built = builder.build()?;
-        println!("{}", product.ptx);
-        print_report(&built);
-        if check {
-            let checked_in = fs::read_to_string(&path).map_err(|source| Error::Io {
-                path: path.clone(),
-                source,
-            })?;
-            let verdict = compare(&checked_in, &built.ptx)?;
-            println!("  {verdict}");
-            up_to_date &= verdict == Verdict::UpToDate;
-        }
-    }
-    Ok(up_to_date)
-}
-
-/// One line per kernel, and one per GPU where the assembler is there.
-fn print_report(built: &Built) {
-    for kernel in &built.kernels {
-        let [x, y, z] = kernel.block;
-        println!(
-            "  {}: block {x} x {y} x {z}, barriers {}",
-            kernel.name, kernel.barriers
-        );
-        for on in &kernel.resources {
-            println!(
-                "    {}: {} registers, {} + {} bytes spilled, {} bytes of stack, {} bytes of \
-                 shared memory",
-                on.target, on.registers, on.spill_stores, on.spill_loads, on.stack, on.shared
-            );
-        }
-    }
-    if built
-        .kernels
-        .iter()
-        .all(|kernel| kernel.resources.is_empty())
-    {
-        println!("  (no ptxas found: registers and spills not checked)");
-    }
-}
+use cuda_builder::{Error, Header};
 
 /// How a checked-in file compares with what its sources give.
 #[derive(Debug, PartialEq, Eq)]
-enum Verdict {
+pub(crate) enum Verdict {
     /// The same, byte for byte.
     UpToDate,
+    /// There is no such file yet.
+    Missing,
     /// Its header says that other sources, or another builder, made it.
     Stale,
     /// Other tools made it: its bytes can't be compared, and no weaker comparison counts.
@@ -141,6 +23,7 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UpToDate => write!(f, "up to date, byte for byte"),
+            Self::Missing => write!(f, "MISSING: run `cargo kernels`"),
             Self::Stale => write!(
                 f,
                 "STALE: the sources have changed since it was built; run `cargo kernels`"
@@ -160,7 +43,7 @@ impl fmt::Display for Verdict {
 }
 
 /// Compares a checked-in PTX file with the one that was built.
-fn compare(checked_in: &str, built: &str) -> Result<Verdict, Error> {
+pub(crate) fn compare(checked_in: &str, built: &str) -> Result<Verdict, Error> {
     // git may check the file out with the platform's line endings.
     let checked_in = checked_in.replace("\r\n", "\n");
     let (theirs, ours) = (Header::parse(&checked_in)?, Header::parse(built)?);

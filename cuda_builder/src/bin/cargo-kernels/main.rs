@@ -1,0 +1,273 @@
+//! `cargo kernels`: writes a new kernel crate, builds the PTX of a workspace's kernel crates, checks
+//! it, and says what is missing on this machine.
+
+mod metadata;
+mod new;
+mod verdict;
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use cuda_builder::{Built, CudaBuilder, Search, Toolchain, doctor, ptxas};
+use metadata::{Product, Workspace};
+use verdict::Verdict;
+
+const USAGE: &str = "\
+Builds the PTX of GPU kernels written in Rust.
+
+Usage: cargo kernels [build] [-p PACKAGE]
+       cargo kernels --check [-p PACKAGE]
+       cargo kernels --doctor
+       cargo kernels new NAME [--path CHECKOUT]
+
+  build      build each kernel crate of this workspace and write its PTX; the default
+  --check    write nothing; fail if the PTX differs from what the sources give, or was built with
+             another toolchain than the one that is here
+  --doctor   say what building and running kernels needs, what is missing here, and what to do;
+             fail if kernels can't be built
+  new NAME   write a kernel crate with a kernel, its tests and a program to the folder NAME
+
+  -p, --package PACKAGE  only this package of the workspace
+  --path CHECKOUT        take `cuda_std` and `cust` from this checkout of Trazar
+
+A kernel crate says in its Cargo.toml where its PTX goes, relative to its folder, and for which GPUs
+(`sm_75` where nothing is said: Turing and newer):
+
+    [package.metadata.cuda-builder]
+    ptx = \"ptx/kernels.ptx\"
+    arch = \"sm_75\"
+    features = []
+";
+
+/// What the command line asks for.
+#[derive(Debug, PartialEq, Eq)]
+enum Task {
+    Build {
+        check: bool,
+        package: Option<String>,
+    },
+    Doctor,
+    New {
+        name: String,
+        checkout: Option<PathBuf>,
+    },
+    Help,
+}
+
+/// Reads the command line; `None` if it is not one.
+fn parse(arguments: &[String]) -> Option<Task> {
+    let mut words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    // `cargo kernels` runs `cargo-kernels kernels`.
+    if words.first() == Some(&"kernels") {
+        words.remove(0);
+    }
+    Some(match words[..] {
+        ["--help" | "-h" | "help"] => Task::Help,
+        ["--doctor" | "doctor"] => Task::Doctor,
+        ["new", name] if !name.starts_with('-') => Task::New {
+            name: name.into(),
+            checkout: None,
+        },
+        ["new", name, "--path", checkout] if !name.starts_with('-') => Task::New {
+            name: name.into(),
+            checkout: Some(checkout.into()),
+        },
+        ["new", ..] => return None,
+        ref options => {
+            let (mut check, mut package) = (false, None);
+            let mut options = options.iter();
+            if words.first() == Some(&"build") {
+                options.next();
+            }
+            while let Some(&option) = options.next() {
+                match option {
+                    "--check" => check = true,
+                    "-p" | "--package" => package = Some((*options.next()?).to_owned()),
+                    _ => return None,
+                }
+            }
+            Task::Build { check, package }
+        }
+    })
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let Some(task) = parse(&arguments) else {
+        eprint!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    let done = match task {
+        Task::Help => {
+            print!("{USAGE}");
+            Ok(true)
+        }
+        Task::Doctor => Ok(examine()),
+        Task::New { name, checkout } => new::write(&name, checkout.as_deref()).map(|()| true),
+        Task::Build { check, package } => build(check, package.as_deref()),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Builds all products. Returns whether what was checked is up to date.
+fn build(check: bool, package: Option<&str>) -> Result<bool, Box<dyn Error>> {
+    let workspace = Workspace::read(package)?;
+    let toolchain = Toolchain::find().map_err(|error| {
+        format!("{error}\n`cargo kernels --doctor` says what is there and what is missing")
+    })?;
+    println!(
+        "rustc {} ({}), LLVM {}",
+        toolchain.rustc_version,
+        toolchain.rustc.display(),
+        toolchain.llvm_version
+    );
+    let mut up_to_date = true;
+    for product in &workspace.products {
+        println!("compiling {}", product.package);
+        let built = builder(product, &workspace, &toolchain)?.build()?;
+        println!("{}", workspace.relative(&product.ptx).display());
+        print_report(&built);
+        if check {
+            let verdict = compare(&product.ptx, &built)?;
+            println!("  {verdict}");
+            up_to_date &= verdict == Verdict::UpToDate;
+        } else {
+            write(&product.ptx, &built.ptx)?;
+        }
+    }
+    Ok(up_to_date)
+}
+
+fn builder(
+    product: &Product,
+    workspace: &Workspace,
+    toolchain: &Toolchain,
+) -> Result<CudaBuilder, Box<dyn Error>> {
+    let mut builder = CudaBuilder::new(&product.crate_dir)
+        .arch(product.arch)
+        .features(&product.features)
+        .target_dir(workspace.target_dir.join("device"))
+        .toolchain(toolchain.clone());
+    for dir in product.path_dependencies()? {
+        builder = builder.hash_also(dir);
+    }
+    Ok(builder)
+}
+
+fn compare(path: &Path, built: &Built) -> Result<Verdict, Box<dyn Error>> {
+    match fs::read_to_string(path) {
+        Ok(checked_in) => Ok(verdict::compare(&checked_in, &built.ptx)?),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Verdict::Missing),
+        Err(error) => Err(format!("{}: {error}", path.display()).into()),
+    }
+}
+
+fn write(path: &Path, ptx: &str) -> Result<(), Box<dyn Error>> {
+    let write = || {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        fs::write(path, ptx)
+    };
+    write().map_err(|error| format!("{}: {error}", path.display()).into())
+}
+
+/// One line per kernel, and one per GPU where the assembler is there.
+fn print_report(built: &Built) {
+    for kernel in &built.kernels {
+        let [x, y, z] = kernel.block;
+        println!(
+            "  {}: block {x} x {y} x {z}, barriers {}",
+            kernel.name, kernel.barriers
+        );
+        for on in &kernel.resources {
+            println!(
+                "    {}: {} registers, {} + {} bytes spilled, {} bytes of stack, {} bytes of \
+                 shared memory",
+                on.target, on.registers, on.spill_stores, on.spill_loads, on.stack, on.shared
+            );
+        }
+    }
+    if built
+        .kernels
+        .iter()
+        .all(|kernel| kernel.resources.is_empty())
+    {
+        println!("  (no ptxas found: registers and spills not checked)");
+    }
+}
+
+/// Prints what is there and what is missing. Returns whether kernels can be built.
+fn examine() -> bool {
+    let findings = doctor::examine(&Search::default(), ptxas::find().as_deref());
+    for finding in &findings {
+        println!("{finding}");
+    }
+    let can_build = doctor::can_build(&findings);
+    // Outside a workspace there is nothing more to look at.
+    match Workspace::read(None) {
+        Ok(workspace) => {
+            for product in &workspace.products {
+                let what = "kernel crate";
+                let ptx = workspace.relative(&product.ptx).display().to_string();
+                let arch = product.arch;
+                match product.path_dependencies() {
+                    Ok(_) => println!("{what:<16} ok       {}: {ptx} for {arch}", product.package),
+                    Err(error) => println!("{what:<16} missing  {}: {error}", product.package),
+                }
+            }
+        }
+        Err(error) => println!("{:<16} missing  {error} (optional)", "kernel crate"),
+    }
+    if can_build {
+        println!("kernels can be built here; the tests under the emulator need none of this");
+    } else {
+        println!(
+            "kernels can't be built here; their tests under the emulator can be run all the same"
+        );
+    }
+    can_build
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(line: &str) -> Option<Task> {
+        let words: Vec<_> = line.split_whitespace().map(str::to_owned).collect();
+        parse(&words)
+    }
+
+    #[test]
+    fn command_lines_are_read_as_an_alias_and_as_a_subcommand() {
+        let build = |check, package: Option<&str>| {
+            let package = package.map(str::to_owned);
+            Some(Task::Build { check, package })
+        };
+        assert_eq!(task(""), build(false, None));
+        assert_eq!(task("kernels"), build(false, None));
+        assert_eq!(task("kernels build -p k"), build(false, Some("k")));
+        assert_eq!(task("--check --package k"), build(true, Some("k")));
+        assert_eq!(task("kernels --doctor"), Some(Task::Doctor));
+        let new = |checkout: Option<&str>| {
+            Some(Task::New {
+                name: "tally".into(),
+                checkout: checkout.map(PathBuf::from),
+            })
+        };
+        assert_eq!(task("kernels new tally"), new(None));
+        assert_eq!(task("new tally --path ../trazar"), new(Some("../trazar")));
+        for wrong in ["new", "new --path x", "-p", "--chekc", "build new"] {
+            assert_eq!(task(wrong), None, "{wrong}");
+        }
+    }
+}
