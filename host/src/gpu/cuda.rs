@@ -6,6 +6,7 @@ use super::{FillValue, Gpu, GpuBuffer};
 use crate::backend::Backend;
 use crate::cuda::{DeviceBuffer, Queue};
 use crate::error::Result;
+use crate::memory::advise_large_pages;
 
 /// The kernels are the library's: [`Queue::new`] loads no others, and the caller of
 /// [`Queue::with_module`] vouches for them.
@@ -71,7 +72,13 @@ impl<T: Pod> GpuBuffer<T> for DeviceBuffer<T> {
     }
 
     fn to_vec(&self) -> Result<Vec<T>> {
-        Ok(self.to_vec()?)
+        let mut values = Vec::with_capacity(self.len());
+        // The first write to each page of a new array would cost more than the copy.
+        advise_large_pages(values.spare_capacity_mut());
+        self.read_uninit(&mut values.spare_capacity_mut()[..self.len()])?;
+        // SAFETY: `read_uninit` has written as many elements.
+        unsafe { values.set_len(self.len()) };
+        Ok(values)
     }
 
     fn write(&mut self, values: &[T]) -> Result<()> {
