@@ -52,9 +52,12 @@ enum Made {
     /// This crate, which destroys it.
     Here,
     /// Someone else.
-    Elsewhere(#[allow(dead_code, reason = "kept for its drop")] Owner),
-    /// The driver, for this thread: on another one the same handle is another stream.
-    ForThread(ThreadId),
+    Elsewhere {
+        _owner: Owner,
+        /// The thread of a per-thread default stream: on another one the same handle is another
+        /// stream.
+        thread: Option<ThreadId>,
+    },
 }
 
 // SAFETY: the handle is an address that only the driver follows, and the driver's functions on
@@ -133,10 +136,9 @@ impl Stream {
                 device: device.info().index,
             });
         }
-        let made = if stream == Self::PER_THREAD {
-            Made::ForThread(thread::current().id())
-        } else {
-            Made::Elsewhere(owner)
+        let made = Made::Elsewhere {
+            _owner: owner,
+            thread: (stream == Self::PER_THREAD).then(|| thread::current().id()),
         };
         Ok(Self::of(stream, device, made))
     }
@@ -202,7 +204,13 @@ impl Stream {
     }
 
     fn is_of_another_thread(&self) -> bool {
-        matches!(self.inner.made, Made::ForThread(thread) if thread != thread::current().id())
+        match self.inner.made {
+            Made::Elsewhere {
+                thread: Some(thread),
+                ..
+            } => thread != thread::current().id(),
+            _ => false,
+        }
     }
 
     /// The page-locked memory that large uploads pass through.

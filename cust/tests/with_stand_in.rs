@@ -258,3 +258,98 @@ fn graphs_keep_their_modules() -> Result<(), CudaError> {
     assert!(driver.log().contains(&unloaded));
     Ok(())
 }
+
+/// A launcher of another source than the PTX is refused before the driver follows its arguments.
+#[test]
+fn stale_kernels_are_refused() -> Result<(), CudaError> {
+    use cuda_std::launch::{ParamKind, ParamSpec};
+
+    static PARAMS: [ParamSpec; 2] = [
+        ParamSpec {
+            name: "n",
+            ty: "u32",
+            size: 4,
+            align: 4,
+            kind: ParamKind::Value,
+        },
+        ParamSpec {
+            name: "total",
+            ty: "u64",
+            size: 8,
+            align: 8,
+            kind: ParamKind::Value,
+        },
+    ];
+    static SUM: KernelSpec = KernelSpec {
+        params: &PARAMS,
+        ..NOTHING_COPY
+    };
+    const NOTHING_COPY: KernelSpec = KernelSpec {
+        name: "sum",
+        block: Dim3 { x: 32, y: 1, z: 1 },
+        params: &[],
+        zero_at_exit: &[],
+        entry: None,
+    };
+
+    let driver = stand_in();
+    let stream = Device::open(0)?.stream()?;
+    let launch_with = |params: &[(usize, usize)]| {
+        driver.set_params(params);
+        let queue = ModuleQueue::new(&stream, &Module::from_ptx(stream.device(), PTX)?)?;
+        let config = LaunchConfig {
+            grid: 1.into(),
+            block: SUM.block,
+            dynamic_shared: 0,
+        };
+        let (n, total) = (1u32, 2u64);
+        let args = [(&raw const n).cast(), (&raw const total).cast()];
+        // SAFETY: no device runs it.
+        unsafe { queue.launch(&SUM, config, &args) }
+    };
+    launch_with(&[(0, 4), (8, 8)])?;
+    let launched = driver.log().len();
+    for (params, text) in [
+        (
+            &[(0, 4)][..],
+            "takes 1 parameters, and the program passes 2",
+        ),
+        (&[(0, 4), (8, 16)], "`total` has 16 bytes at offset 8"),
+        (&[(0, 4), (4, 8)], "`total` has 8 bytes at offset 4"),
+    ] {
+        let error = launch_with(params).unwrap_err();
+        assert!(
+            matches!(&error, CudaError::WrongParameters { kernel: "sum", .. }),
+            "{error:?}"
+        );
+        assert!(error.to_string().contains(text), "{error}");
+    }
+    let log = driver.log();
+    let later = log[launched..].iter();
+    assert!(
+        !later
+            .clone()
+            .any(|entry| matches!(entry, Entry::Launch { .. }))
+    );
+    Ok(())
+}
+
+#[test]
+fn objects_go_from_thread_to_thread() {
+    fn shared<T: Send + Sync>() {}
+    shared::<cust::context::Context>();
+    shared::<Device>();
+    shared::<Stream>();
+    shared::<Event>();
+    shared::<Module>();
+    shared::<ModuleQueue>();
+    shared::<cust::function::Function>();
+    shared::<cust::graph::Graph>();
+    shared::<cust::memory::DeviceBuffer<u32>>();
+    shared::<cust::memory::LockedBuffer<u32>>();
+    shared::<cust::memory::InFlight<u32>>();
+    shared::<cust::memory::RawBuffer>();
+    shared::<cust::dlpack::Imported<u32>>();
+    shared::<cust::Owner>();
+    shared::<CudaError>();
+}

@@ -66,7 +66,7 @@ pub use job::Job;
 pub use label::gpu::{DeviceLabeler, DeviceLabels};
 pub use label::{Component, Connectivity, LabelAlgorithm, LabelOptions, Labels};
 pub use progress::ProgressFn;
-pub use trace::gpu::{DeviceContours, DeviceTracer};
+pub use trace::gpu::{ContourBuffers, DeviceContours, DeviceTracer};
 pub use trace::{
     Approximation, BorderKind, Contour, Contours, Geometry, HierarchyRow, Links, Retrieval,
     TraceAlgorithm, TraceOptions,

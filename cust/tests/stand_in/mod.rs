@@ -12,18 +12,46 @@ use cust::load_stand_in;
 /// A call of the driver. Streams, events and other handles are integers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
-    Launch { stream: usize },
-    Record { event: usize, stream: usize },
-    Wait { stream: usize, event: usize },
-    Synchronize { stream: usize },
-    Copy { stream: usize },
-    Free { stream: usize },
-    UnloadModule { module: usize },
+    Launch {
+        stream: usize,
+    },
+    Record {
+        event: usize,
+        stream: usize,
+    },
+    Wait {
+        stream: usize,
+        event: usize,
+    },
+    Synchronize {
+        stream: usize,
+    },
+    Copy {
+        stream: usize,
+    },
+    Free {
+        stream: usize,
+    },
+    UnloadModule {
+        module: usize,
+    },
     DestroyGraph,
-    DestroyStream { stream: usize },
-    DestroyEvent { event: usize },
+    DestroyStream {
+        stream: usize,
+    },
+    DestroyEvent {
+        event: usize,
+    },
     ReleaseContext,
     SynchronizeContext,
+    /// What a test notes, such as the drop of an owner.
+    Note(&'static str),
+}
+
+/// Writes `text` into the log.
+#[allow(dead_code)]
+pub(crate) fn note(text: &'static str) {
+    state(|state| state.log.push(Entry::Note(text)));
 }
 
 /// Memory that the stand-in has allocated.
@@ -88,6 +116,8 @@ pub(crate) fn stand_in() -> StandIn {
     stand_in
 }
 
+// Each test binary uses a part of it.
+#[allow(dead_code)]
 impl StandIn {
     /// Lets `call` fail with `code`, after `successes` more that succeed.
     pub(crate) fn fail(&self, call: &'static str, successes: usize, code: u32) {
@@ -101,7 +131,6 @@ impl StandIn {
 
     /// Lets all kernels that are looked up from now on have parameters at these offsets, of these
     /// sizes.
-    #[allow(dead_code)]
     pub(crate) fn set_params(&self, params: &[(usize, usize)]) {
         state(|state| state.params = Some(params.to_vec()));
     }
@@ -126,7 +155,8 @@ fn answer(call: &'static str, work: impl FnOnce(&mut State) -> u32) -> u32 {
 
 fn handle(state: &mut State) -> *mut c_void {
     state.handles += 1;
-    std::ptr::without_provenance_mut(state.handles)
+    // The smallest numbers are the default streams.
+    std::ptr::without_provenance_mut(0x100 + state.handles)
 }
 
 thread_local! {

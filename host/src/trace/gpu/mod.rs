@@ -48,7 +48,7 @@ use crate::image::gpu::DeviceImage;
 use crate::label::gpu::DeviceLabeler;
 use crate::label::{Connectivity, LabelAlgorithm};
 
-pub use contours::DeviceContours;
+pub use contours::{ContourBuffers, DeviceContours};
 
 /// Traces images on one GPU. Clones work on the same queue.
 ///
