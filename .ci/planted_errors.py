@@ -304,8 +304,6 @@ class Planter:
         """Builds the test binaries, with what the workspace's own build has left in `target`."""
         environment = os.environ | {
             "CARGO_TARGET_DIR": str(self.target),
-            # As the workspace's configuration has it, or what depends on it is built again.
-            "CUDA_LIBRARY_PATH": os.environ.get("CUDA_LIBRARY_PATH", str(ROOT / "host/cuda-stub")),
             "CARGO_INCREMENTAL": "0",
             "CARGO_TERM_COLOR": "never",
         }

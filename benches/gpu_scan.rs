@@ -5,7 +5,7 @@
 //! after some for warming up. The preparation of the scan's status words is not part of the scan's
 //! time, and has a column of its own.
 
-#[cfg(target_os = "linux")]
+#[cfg(not(target_os = "macos"))]
 mod table {
     use trazar::cuda::{CudaError, Device, Event, Kernels, Queue, Stream};
     use trazar_test_support::kernels::scan::{self, ScanState};
@@ -111,7 +111,7 @@ mod table {
     }
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(not(target_os = "macos"))]
 fn main() {
     match trazar::cuda::Device::open(0) {
         Ok(device) => table::print(&device).expect("the GPU works"),
@@ -119,7 +119,7 @@ fn main() {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(target_os = "macos")]
 fn main() {
     println!("skipped: the GPU benches run on Linux");
 }

@@ -22,12 +22,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     {
         return pipeline(&DeviceTracer::on(Emulator::new(0)), 96);
     }
-    #[cfg(target_os = "linux")]
+    #[cfg(not(target_os = "macos"))]
     match trazar::cuda::Device::open(0) {
         Ok(device) => return pipeline(&DeviceTracer::new(&device)?, 4096),
         Err(error) => println!("skipped: {error}"),
     }
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(target_os = "macos")]
     println!("skipped: this build does not use GPUs");
     Ok(())
 }

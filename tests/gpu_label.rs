@@ -3,7 +3,7 @@
 //!
 //! `TRAZAR_LARGE=1` adds images of up to 32768 × 32768 pixels. `TRAZAR_DATA` names a folder with
 //! more images, in `masks/*.png`.
-#![cfg(target_os = "linux")]
+#![cfg(not(target_os = "macos"))]
 
 use trazar::cuda::Device;
 use trazar::generate::{self, Pattern};

@@ -2,7 +2,7 @@
 //! with `TRAZAR_REQUIRE_GPU=1` that is a failure.
 //!
 //! `TRAZAR_LARGE=1` adds grids of up to 4096 × 4096 cells.
-#![cfg(target_os = "linux")]
+#![cfg(not(target_os = "macos"))]
 
 use trazar::cuda::{Device, Queue};
 use trazar::gpu::Gpu;

@@ -122,7 +122,7 @@ fn text(value: &Value) -> &str {
 }
 
 /// GPUs and kernels, on systems that have a driver.
-#[cfg(target_os = "linux")]
+#[cfg(not(target_os = "macos"))]
 mod gpu {
     use serde_json::{Value, json};
     use trazar::cuda::{DeviceInfo, PtxHeader, kernels};
@@ -158,7 +158,7 @@ mod gpu {
 }
 
 /// This build does not use GPUs.
-#[cfg(not(target_os = "linux"))]
+#[cfg(target_os = "macos")]
 mod gpu {
     use serde_json::Value;
 

@@ -350,7 +350,7 @@ impl Error {
             #[cfg(feature = "cuda")]
             Self::Cuda(
                 crate::cuda::CudaError::OutOfMemory { .. }
-                | crate::cuda::CudaError::OutOfPinnedMemory { .. },
+                | crate::cuda::CudaError::OutOfLockedMemory { .. },
             ) => true,
             _ => false,
         }

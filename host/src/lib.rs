@@ -83,6 +83,6 @@ pub use route::{
 };
 #[doc(no_inline)]
 pub use trace::{
-    Approximation, BorderKind, Contour, Contours, DeviceContours, DeviceTracer, Geometry,
-    Retrieval, TraceAlgorithm, TraceOptions,
+    Approximation, BorderKind, Contour, ContourBuffers, Contours, DeviceContours, DeviceTracer,
+    Geometry, Retrieval, TraceAlgorithm, TraceOptions,
 };

@@ -4,13 +4,15 @@ use cuda_std::{Pod, View, ViewMut};
 
 use super::{FillValue, Gpu, GpuBuffer};
 use crate::backend::Backend;
-use crate::cuda::{DeviceBuffer, Queue};
+use crate::cuda::{CudaError, DeviceBuffer, Queue};
 use crate::error::Result;
+use crate::memory::advise_large_pages;
 
 /// The kernels are the library's: [`Queue::new`] loads no others, and the caller of
 /// [`Queue::with_module`] vouches for them.
 // SAFETY: `DeviceBuffer` allocates the length asked for from the driver, which aligns it, and frees
-// it in its stream's order. A stream does its work in order.
+// it in its stream's order; whoever has adopted other memory has promised the same, and `acquire`
+// checks its alignment. A stream does its work in order.
 unsafe impl Gpu for Queue {
     type Buffer<T: Pod> = DeviceBuffer<T>;
 
@@ -37,20 +39,33 @@ unsafe impl Gpu for Queue {
     }
 
     fn acquire<T: Pod>(&self, buffer: &DeviceBuffer<T>) -> Result<()> {
-        check_device(self, buffer)?;
+        check_usable(self, buffer)?;
         Ok(self.stream().wait_for(buffer.stream())?)
     }
 
     fn release<T: Pod>(&self, buffer: &DeviceBuffer<T>) -> Result<()> {
-        check_device(self, buffer)?;
+        check_usable(self, buffer)?;
         Ok(buffer.stream().must_wait_for(self.stream())?)
     }
 }
 
-/// Refuses a buffer that is not on the queue's GPU.
-fn check_device<T: Pod>(queue: &Queue, buffer: &DeviceBuffer<T>) -> Result<()> {
+/// Where a [`Gpu`]'s buffers start, as kernels rely on it: at a multiple of this number of bytes.
+const ALIGNMENT: usize = 256;
+
+/// Refuses a buffer that is not on the queue's GPU, or that was adopted and starts at an address
+/// which kernels do not expect.
+fn check_usable<T: Pod>(queue: &Queue, buffer: &DeviceBuffer<T>) -> Result<()> {
     let (device, other) = (queue.stream().device(), buffer.stream().device());
-    Ok(device.check_same("the buffer", other)?)
+    device.check_same("the buffer", other)?;
+    let address = buffer.as_ptr().addr();
+    if !address.is_multiple_of(ALIGNMENT) {
+        return Err(CudaError::Misaligned {
+            address: address as u64,
+            needs: ALIGNMENT,
+        }
+        .into());
+    }
+    Ok(())
 }
 
 impl<T: Pod> GpuBuffer<T> for DeviceBuffer<T> {
@@ -71,7 +86,13 @@ impl<T: Pod> GpuBuffer<T> for DeviceBuffer<T> {
     }
 
     fn to_vec(&self) -> Result<Vec<T>> {
-        Ok(self.to_vec()?)
+        let mut values = Vec::with_capacity(self.len());
+        // The first write to each page of a new array would cost more than the copy.
+        advise_large_pages(values.spare_capacity_mut());
+        self.read_uninit(&mut values.spare_capacity_mut()[..self.len()])?;
+        // SAFETY: `read_uninit` has written as many elements.
+        unsafe { values.set_len(self.len()) };
+        Ok(values)
     }
 
     fn write(&mut self, values: &[T]) -> Result<()> {

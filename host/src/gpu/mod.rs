@@ -199,36 +199,9 @@ pub trait GpuBuffer<T: Pod>: fmt::Debug {
 }
 
 /// A number that [`GpuBuffer::fill`] can repeat: 8, 16 or 32 bits.
-pub trait FillValue: Pod {
-    #[doc(hidden)]
-    fn pattern(self) -> Pattern;
-}
-
-/// The bits of a number.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug)]
-pub enum Pattern {
-    Bits8(u8),
-    Bits16(u16),
-    Bits32(u32),
-}
+pub trait FillValue: Pod {}
 
 macro_rules! fill_values {
-    ($($t:ty as $pattern:ident: $value:ident => $bits:expr;)*) => {$(
-        impl FillValue for $t {
-            fn pattern(self) -> Pattern {
-                let $value = self;
-                Pattern::$pattern($bits)
-            }
-        }
-    )*};
+    ($($t:ty),*) => {$(impl FillValue for $t {})*};
 }
-fill_values! {
-    u8 as Bits8: v => v;
-    i8 as Bits8: v => v.cast_unsigned();
-    u16 as Bits16: v => v;
-    i16 as Bits16: v => v.cast_unsigned();
-    u32 as Bits32: v => v;
-    i32 as Bits32: v => v.cast_unsigned();
-    f32 as Bits32: v => v.to_bits();
-}
+fill_values!(u8, i8, u16, i16, u32, i32, f32);

@@ -74,6 +74,11 @@ impl<G: Gpu> DeviceImage<G> {
         &self.words
     }
 
+    /// Gives the words away, to other GPU code.
+    pub fn into_words(self) -> G::Buffer<u64> {
+        self.words
+    }
+
     /// Copies the image to the host. Waits for the work on it.
     ///
     /// # Errors

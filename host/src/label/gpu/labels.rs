@@ -48,6 +48,13 @@ impl<G: Gpu> DeviceLabels<G> {
         &self.labels
     }
 
+    /// Gives the labels away, to other GPU code: on an NVIDIA GPU a `DeviceBuffer`, which the
+    /// crate `cust` hands to other libraries. They are written when the work queued so far on the
+    /// buffer's stream is done.
+    pub fn into_labels(self) -> G::Buffer<u32> {
+        self.labels
+    }
+
     /// The number of components. The first call waits for the labels and copies the number.
     ///
     /// # Errors

@@ -22,6 +22,20 @@ pub struct DeviceContours<G: Gpu> {
     pub(super) hierarchy: G::Buffer<i32>,
 }
 
+/// The arrays of a [`DeviceContours`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ContourBuffers<G: Gpu> {
+    /// As [`DeviceContours::points`].
+    pub points: G::Buffer<i32>,
+    /// As [`DeviceContours::offsets`].
+    pub offsets: G::Buffer<u32>,
+    /// As [`DeviceContours::kinds`].
+    pub kinds: G::Buffer<u8>,
+    /// As [`DeviceContours::hierarchy`].
+    pub hierarchy: G::Buffer<i32>,
+}
+
 impl<G: Gpu> DeviceContours<G> {
     /// Width of the image that was traced.
     pub fn width(&self) -> u32 {
@@ -72,6 +86,18 @@ impl<G: Gpu> DeviceContours<G> {
     /// Each contour's row of the hierarchy: next, previous, first child, parent; -1 is none.
     pub fn hierarchy(&self) -> &G::Buffer<i32> {
         &self.hierarchy
+    }
+
+    /// Gives the arrays away, to other GPU code: on an NVIDIA GPU each is a `DeviceBuffer`, which the
+    /// crate `cust` hands to other libraries. They are written when the work queued so far on their
+    /// streams is done.
+    pub fn into_buffers(self) -> ContourBuffers<G> {
+        ContourBuffers {
+            points: self.points,
+            offsets: self.offsets,
+            kinds: self.kinds,
+            hierarchy: self.hierarchy,
+        }
     }
 
     /// Copies them to the host.

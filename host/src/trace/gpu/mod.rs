@@ -47,7 +47,7 @@ use crate::image::BinaryImage;
 use crate::image::gpu::DeviceImage;
 use crate::label::{Connectivity, DeviceLabeler, LabelOptions};
 
-pub use contours::DeviceContours;
+pub use contours::{ContourBuffers, DeviceContours};
 
 /// Traces images on one GPU. Clones work on the same queue.
 ///

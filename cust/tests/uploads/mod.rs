@@ -1,0 +1,36 @@
+//! Uploads that wait for the device only.
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use cust::error::CudaError;
+use cust::stream::Stream;
+
+/// Makes large uploads to one stream from rayon's tasks, each of which uses all threads of rayon: a
+/// thread that waits for another's piece may begin the next upload.
+pub(crate) fn check_within_rayon(stream: Stream) -> Result<(), CudaError> {
+    let (done, end) = mpsc::channel();
+    thread::spawn(move || {
+        let values: Vec<u32> = (0..4 << 20).collect();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build();
+        let pool = pool.expect("threads");
+        let upload = || Ok(stream.upload(&values)?.to_vec()? == values);
+        let uploaded: Result<Vec<bool>, CudaError> = thread::scope(|scope| {
+            let callers: Vec<_> = (0..8)
+                .map(|_| scope.spawn(|| (0..4).map(|_| pool.install(upload)).collect()))
+                .collect();
+            let results = callers
+                .into_iter()
+                .map(|caller| caller.join().expect("no panic"));
+            results
+                .collect::<Result<Vec<Vec<bool>>, CudaError>>()
+                .map(|all| all.concat())
+        });
+        let _ = done.send(uploaded);
+    });
+    let uploaded = end.recv_timeout(Duration::from_secs(120));
+    let uploaded = uploaded.expect("uploads wait for each other")?;
+    assert_eq!(uploaded, [true; 32]);
+    Ok(())
+}
