@@ -283,7 +283,7 @@ fn packs_and_labels_bytes() {
     }
     let bytes = labeler.stream().upload(&[0u8; 10]).unwrap();
     assert!(matches!(
-        DeviceImage::pack(labeler.gpu(), &DeviceBytes::new(3, 3, &bytes, 0).unwrap()),
+        DeviceBytes::<Queue>::new(3, 3, &bytes, 0),
         Err(Error::SizeMismatch {
             needed: 9,
             given: 10,
