@@ -5,7 +5,7 @@
 //! more images, in `masks/*.png`.
 #![cfg(target_os = "linux")]
 
-use trazar::cuda::Device;
+use trazar::cuda::{Device, Queue};
 use trazar::generate::{self, Pattern};
 use trazar::{
     BinaryImage, Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, Engine, Error,
