@@ -396,7 +396,7 @@ fn what_does_not_fit_is_refused() {
     let labeler = DeviceLabeler::on(emulator.clone());
     let bytes = emulator.upload(&[0u8; 10]).unwrap();
     assert!(matches!(
-        DeviceImage::pack(labeler.gpu(), &DeviceBytes::new(3, 3, &bytes, 0).unwrap()),
+        DeviceBytes::<Emulator>::new(3, 3, &bytes, 0),
         Err(Error::SizeMismatch {
             needed: 9,
             given: 10,

@@ -276,7 +276,7 @@ fn routes_of_unusual_pins() {
         vec![twice.clone(), row(3, 0, 70), row(3, 30, 66), twice],
         vec![cell(0, 0), all, cell(69, 19), cell(65, 19)],
     ];
-    let nets = nets.map(|pins| Net::new(pins));
+    let nets = nets.map(Net::new);
     assert_nets("unusual pins", &emulator_of(seed()), &grid, &nets);
 }
 

@@ -5,7 +5,7 @@
 //! more images, in `masks/*.png`.
 #![cfg(not(target_os = "macos"))]
 
-use trazar::cuda::Device;
+use trazar::cuda::{Device, Queue};
 use trazar::generate::{self, Pattern};
 use trazar::{
     BinaryImage, Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, Engine, Error,
@@ -283,7 +283,7 @@ fn packs_and_labels_bytes() {
     }
     let bytes = labeler.stream().upload(&[0u8; 10]).unwrap();
     assert!(matches!(
-        DeviceImage::pack(labeler.gpu(), &DeviceBytes::new(3, 3, &bytes, 0).unwrap()),
+        DeviceBytes::<Queue>::new(3, 3, &bytes, 0),
         Err(Error::SizeMismatch {
             needed: 9,
             given: 10,

@@ -66,7 +66,7 @@ impl BinaryImage {
     }
 
     /// Thresholds an image of one value per pixel, row by row without padding. Foreground is
-    /// `value > threshold`.
+    /// `value > threshold`. [`from_samples`](Self::from_samples) is for other layouts.
     ///
     /// ```
     /// use trazar::BinaryImage;
@@ -106,7 +106,7 @@ impl BinaryImage {
     ///
     /// # Errors
     /// [`Error::SizeMismatch`] if there are not `width` values; [`Error::NotANumber`] if one of
-    /// them is NaN.
+    /// them is NaN, after which the row holds the others.
     ///
     /// # Panics
     /// If `y` is not below the height.
