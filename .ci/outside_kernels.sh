@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# From an empty folder to own PTX and a reported data race, in five commands, as a stranger runs them:
-# outside the workspace, and with nothing set that belongs to this repository.
+# From an empty folder to own PTX and a reported data race, in five commands, as a stranger runs
+# them: outside the workspace, and with nothing set that belongs to this repository.
 #
 #     .ci/outside_kernels.sh [--work FOLDER]
 #
@@ -22,7 +22,8 @@ work=${work:-$empty/work}
 # A stranger has none of these.
 for name in $(compgen -e); do
     case $name in
-        TRAZAR_* | CUDA_* | CARGO_TARGET_DIR | RUSTFLAGS | RUSTC | RUSTUP_TOOLCHAIN) unset "$name" ;;
+        TRAZAR_* | CUDA_* | RUSTC* | RUSTFLAGS | CARGO_TARGET_DIR | CARGO_BUILD_* | \
+            CARGO_PROFILE_* | RUSTUP_TOOLCHAIN) unset "$name" ;;
     esac
 done
 # Programs are installed here, and not for the user who runs this.
@@ -35,7 +36,8 @@ fail() {
     exit 1
 }
 
-# The five commands. `--path` stands for crates.io: the crates come from this checkout.
+# The five commands. `--path` stands for crates.io: the crates come from this checkout. `--debug`
+# and the target folders only save time.
 cargo install --quiet --path "$checkout/cuda_builder" --target-dir "$work/tools" --debug --locked
 cargo kernels new tally --path "$checkout"
 cd tally
@@ -59,16 +61,19 @@ for part in \
     grep -q "$part" <<< "$report" || fail "not in the report: $part"
 done
 
-# What the crate's README says besides. The tests need no device toolchain, so they are run where
-# none can be found.
+# What the crate's README says besides. The tests need no device toolchain: they are run where none
+# can be found.
 export CARGO_TARGET_DIR=$work/tally
 cargo fmt --check
 cargo kernels --check
 cargo kernels --doctor
 TRAZAR_DEVICE_RUSTC=/nonexistent cargo test --quiet
-TRAZAR_DEVICE_RUSTC=/nonexistent cargo kernels --doctor > "$empty/doctor" && fail "the doctor saw nothing"
+if TRAZAR_DEVICE_RUSTC=/nonexistent cargo kernels --doctor > "$empty/doctor"; then
+    fail "the doctor finds nothing missing where there is no compiler"
+fi
 grep -q 'there is no /nonexistent' "$empty/doctor" || fail "the doctor does not say what is missing"
-cargo run --quiet -- Cargo.toml | grep -q "'\['" || fail "the program counts nothing"
+cargo run --quiet -- Cargo.toml > "$empty/counts"
+grep -q "'\['" "$empty/counts" || fail "the program counts nothing"
 
 # A kernel that can panic is refused at its line.
 sed -i 's/counts.atomic_add(t, bins.ld(t));/counts.atomic_add(t, [1, 2][bins.ld(t) as usize]);/' \

@@ -105,8 +105,8 @@ const HINTS: [(&[&str], &str); 2] = [
             "unlinked crate `std`",
             "find `std` in",
         ],
-        "the device has no `std`: put `#[cfg(not(target_arch = \"nvptx64\"))]` before what only the \
-         host needs, and dependencies that only the host needs under \
+        "the device has no `std`: put `#[cfg(not(target_arch = \"nvptx64\"))]` before what only \
+         the host needs, and dependencies that only the host needs under \
          `[target.'cfg(not(target_arch = \"nvptx64\"))'.dependencies]`",
     ),
     (

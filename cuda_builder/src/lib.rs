@@ -13,9 +13,10 @@
 //! # }
 //! ```
 //!
-//! The kernel crate needs no attributes: it is compiled without `std`, and `#[kernel]` of `cuda_std`
-//! enables the calling convention. The crate's README explains each step from source to PTX, and
-//! the command `cargo kernels`; [`doctor`] tells what compiling needs and what of it is missing.
+//! The kernel crate needs no attributes: it is compiled without `std`, and `#[kernel]` of
+//! `cuda_std` enables the calling convention. The crate's README explains each step from source to
+//! PTX, and the command `cargo kernels`; [`doctor`] tells what compiling needs and what of it is
+//! missing.
 
 mod cargo;
 pub mod doctor;

@@ -1,5 +1,5 @@
-//! `cargo kernels`: writes a new kernel crate, builds the PTX of a workspace's kernel crates, checks
-//! it, and says what is missing on this machine.
+//! `cargo kernels`: writes a new kernel crate, builds the PTX of a workspace's kernel crates,
+//! checks it, and says what is missing on this machine.
 
 mod metadata;
 mod new;
@@ -10,7 +10,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use cuda_builder::{Built, CudaBuilder, Search, Toolchain, doctor, ptxas};
+use cuda_builder::doctor::{self, Finding, State};
+use cuda_builder::{Built, CudaBuilder, Search, Toolchain, ptxas};
 use metadata::{Product, Workspace};
 use verdict::Verdict;
 
@@ -208,34 +209,49 @@ fn print_report(built: &Built) {
 
 /// Prints what is there and what is missing. Returns whether kernels can be built.
 fn examine() -> bool {
-    let findings = doctor::examine(&Search::default(), ptxas::find().as_deref());
+    let mut findings = doctor::examine(&Search::default(), ptxas::find().as_deref());
+    findings.extend(kernel_crates());
     for finding in &findings {
         println!("{finding}");
     }
     let can_build = doctor::can_build(&findings);
-    // Outside a workspace there is nothing more to look at.
-    match Workspace::read(None) {
-        Ok(workspace) => {
-            for product in &workspace.products {
-                let what = "kernel crate";
-                let ptx = workspace.relative(&product.ptx).display().to_string();
-                let arch = product.arch;
-                match product.path_dependencies() {
-                    Ok(_) => println!("{what:<16} ok       {}: {ptx} for {arch}", product.package),
-                    Err(error) => println!("{what:<16} missing  {}: {error}", product.package),
-                }
-            }
-        }
-        Err(error) => println!("{:<16} missing  {error} (optional)", "kernel crate"),
-    }
-    if can_build {
-        println!("kernels can be built here; the tests under the emulator need none of this");
-    } else {
-        println!(
-            "kernels can't be built here; their tests under the emulator can be run all the same"
-        );
-    }
+    let can = if can_build { "can" } else { "can't" };
+    println!("kernels {can} be built here; their tests in the emulator need none of this");
     can_build
+}
+
+/// The kernel crates of the current folder's workspace, and whether they use a `cuda_std` that fits.
+fn kernel_crates() -> Vec<Finding> {
+    let finding = |needed, state| Finding {
+        what: "kernel crate".into(),
+        needed,
+        state,
+    };
+    let workspace = match Workspace::read(None) {
+        Ok(workspace) => workspace,
+        Err(error) => {
+            let mend = "`cargo kernels new NAME` writes one".into();
+            let why = error.to_string();
+            let why = why.lines().next().unwrap_or_default().into();
+            return vec![finding(false, State::Missing { why, mend })];
+        }
+    };
+    let state = |product: &Product| match product.path_dependencies() {
+        Ok(_) => State::Present(format!(
+            "{}: {} for {}",
+            product.package,
+            workspace.relative(&product.ptx).display(),
+            product.arch
+        )),
+        Err(error) => State::Missing {
+            why: error.to_string(),
+            mend: format!("see {}", product.crate_dir.join("Cargo.toml").display()),
+        },
+    };
+    let products = workspace.products.iter();
+    products
+        .map(|product| finding(true, state(product)))
+        .collect()
 }
 
 #[cfg(test)]

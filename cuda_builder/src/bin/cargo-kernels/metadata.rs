@@ -44,7 +44,7 @@ impl Workspace {
         if products.is_empty() {
             let whose = only.unwrap_or("a package of this workspace");
             return Err(format!(
-                "no kernel crate here; say in the Cargo.toml of {whose} where its PTX goes:\n\
+                "no kernel crate here\nsay in the Cargo.toml of {whose} where its PTX goes:\n\
                  [package.metadata.cuda-builder]\nptx = \"ptx/kernels.ptx\""
             )
             .into());

@@ -1,5 +1,5 @@
-//! The kernels. The same source is compiled for the GPU, by `cargo kernels`, and for the host, where
-//! the emulator runs it.
+//! The kernels. The same source is compiled for the GPU, by `cargo kernels`, and for the host,
+//! where the emulator runs it.
 
 use cuda_std::prelude::*;
 
