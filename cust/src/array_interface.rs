@@ -32,8 +32,8 @@ pub struct CudaArray {
 
 impl CudaArray {
     /// Describes a buffer as an array of the given shape in C's order. The consumer makes its
-    /// stream wait for the buffer's, or works on that; the buffer's owner keeps the buffer until the
-    /// consumer is done with it.
+    /// stream wait for the buffer's, or works on that; the buffer's owner keeps the buffer until
+    /// the consumer is done with it.
     ///
     /// # Errors
     /// [`TensorError::Shape`] if the shape has another number of elements.

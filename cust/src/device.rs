@@ -126,8 +126,8 @@ fn device_name(device: CUdevice) -> CudaResult<String> {
 /// An opened GPU. Clones share it; it closes with the last clone and the last object made from it.
 ///
 /// [`Device::open`] uses the device's primary context, as the CUDA runtime does: memory and streams
-/// can be shared with other CUDA libraries in the process. Every method makes its context current on
-/// the calling thread first: all objects of this crate can be used from any thread.
+/// can be shared with other CUDA libraries in the process. Every method makes its context current
+/// on the calling thread first: all objects of this crate can be used from any thread.
 #[derive(Clone)]
 pub struct Device {
     inner: Arc<Inner>,

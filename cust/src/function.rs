@@ -82,8 +82,8 @@ impl Function {
     /// [`ModuleQueue`](crate::launch::ModuleQueue), which knows more of what can be wrong.
     ///
     /// # Errors
-    /// [`CudaError::BadLaunch`] if the launch breaks a limit, or if the number of arguments is wrong
-    /// and the driver knows it; [`CudaError::WrongDevice`]; [`CudaError::Driver`];
+    /// [`CudaError::BadLaunch`] if the launch breaks a limit, or if the number of arguments is
+    /// wrong and the driver knows it; [`CudaError::WrongDevice`]; [`CudaError::Driver`];
     /// [`CudaError::Execution`] if a kernel has crashed.
     ///
     /// # Safety
@@ -98,7 +98,7 @@ impl Function {
     ) -> CudaResult<()> {
         let device = self.module.device();
         device.check_same("the stream", stream.device())?;
-        let count = self.params().map(<[Param]>::len);
+        let count = self.kernel.param_count;
         launch::check_limits(device.info(), &self.kernel.info, &config)
             .and_then(|()| launch::check_args(args.len(), count.unwrap_or(args.len())))
             .map_err(|problem| CudaError::BadLaunch {
@@ -183,6 +183,8 @@ pub(crate) struct Kernel {
     function: CUfunction,
     name: String,
     pub(crate) info: KernelInfo,
+    /// By the PTX; `None` if the name is not found there.
+    param_count: Option<usize>,
     /// `None` if the driver can't tell.
     params: Option<Vec<Param>>,
     /// The specification that the parameters were compared with last.
@@ -202,7 +204,11 @@ impl Kernel {
     ///
     /// # Safety
     /// The function belongs to a module that stays loaded while the result is used.
-    pub(crate) unsafe fn new(function: CUfunction, name: &str) -> CudaResult<Self> {
+    pub(crate) unsafe fn new(
+        function: CUfunction,
+        name: &str,
+        param_count: Option<usize>,
+    ) -> CudaResult<Self> {
         let get = |attribute| {
             let mut value = 0;
             // SAFETY: the function belongs to a loaded module; writes one integer.
@@ -219,8 +225,12 @@ impl Kernel {
             function,
             name: name.to_owned(),
             info,
-            // SAFETY: as above.
-            params: unsafe { params(function) }?,
+            param_count,
+            params: match param_count {
+                // SAFETY: as above.
+                Some(count) => unsafe { params(function, count) }?,
+                None => None,
+            },
             compared: AtomicPtr::default(),
             allowed_shared: Mutex::new(SHARED_UNASKED.saturating_sub(info.static_shared)),
         })
@@ -233,12 +243,12 @@ impl Kernel {
         if self.compared.load(Ordering::Relaxed) == address {
             return Ok(());
         }
-        if let Some(params) = &self.params {
-            compare(params, spec).map_err(|problem| CudaError::WrongParameters {
+        compare(self.param_count, self.params.as_deref(), spec).map_err(|problem| {
+            CudaError::WrongParameters {
                 kernel: spec.name,
                 problem,
-            })?;
-        }
+            }
+        })?;
         self.compared.store(address, Ordering::Relaxed);
         Ok(())
     }
@@ -298,34 +308,39 @@ impl Kernel {
     }
 }
 
-/// The parameters of a function; `None` if the driver can't tell.
+/// The places of a function's `count` parameters; `None` if the driver can't tell.
 ///
 /// # Safety
 /// The function belongs to a loaded module.
-unsafe fn params(function: CUfunction) -> CudaResult<Option<Vec<Param>>> {
-    let mut params = Vec::new();
-    loop {
+unsafe fn params(function: CUfunction, count: usize) -> CudaResult<Option<Vec<Param>>> {
+    let mut params = Vec::with_capacity(count);
+    // No further than the last: `compute-sanitizer` would report the question for one more.
+    for index in 0..count {
         let (mut offset, mut size) = (0, 0);
         // SAFETY: writes two numbers.
-        match unsafe { sys::cuFuncGetParamInfo(function, params.len(), &mut offset, &mut size) } {
-            0 => params.push(Param { offset, size }),
-            // Beyond the last parameter.
-            status::INVALID_VALUE => return Ok(Some(params)),
+        match unsafe { sys::cuFuncGetParamInfo(function, index, &mut offset, &mut size) } {
             status::NOT_FOUND | status::NOT_SUPPORTED => return Ok(None),
             status => check("cuFuncGetParamInfo", status)?,
         }
+        params.push(Param { offset, size });
     }
+    Ok(Some(params))
 }
 
 /// Compares a kernel's parameters with those of a specification, which follow each other at the
 /// next multiple of their alignments.
-fn compare(params: &[Param], spec: &KernelSpec) -> Result<(), ParamProblem> {
-    if params.len() != spec.params.len() {
-        return Err(ParamProblem::Count {
-            has: params.len(),
-            passed: spec.params.len(),
-        });
+fn compare(
+    count: Option<usize>,
+    params: Option<&[Param]>,
+    spec: &KernelSpec,
+) -> Result<(), ParamProblem> {
+    let passed = spec.params.len();
+    if let Some(has) = count
+        && has != passed
+    {
+        return Err(ParamProblem::Count { has, passed });
     }
+    let params = params.unwrap_or_default();
     let mut end = 0usize;
     for (&has, param) in params.iter().zip(spec.params) {
         let passed = Param {
@@ -371,8 +386,19 @@ mod tests {
             entry: None,
         };
         let at = |offset, size| Param { offset, size };
-        assert_eq!(compare(&[at(0, 4), at(8, 16), at(24, 1)], &spec), Ok(()));
-        let problem = |params: &[Param]| compare(params, &spec).unwrap_err().to_string();
+        let right = [at(0, 4), at(8, 16), at(24, 1)];
+        assert_eq!(compare(Some(3), Some(&right), &spec), Ok(()));
+        // Where the driver can't tell the places, or the PTX the number.
+        assert_eq!(compare(Some(3), None, &spec), Ok(()));
+        assert_eq!(compare(None, None, &spec), Ok(()));
+        assert_eq!(
+            compare(Some(4), None, &spec),
+            Err(ParamProblem::Count { has: 4, passed: 3 })
+        );
+        let problem = |params: &[Param]| {
+            let compared = compare(Some(params.len()), Some(params), &spec);
+            compared.unwrap_err().to_string()
+        };
         assert_eq!(
             problem(&[at(0, 4), at(8, 16)]),
             "it takes 2 parameters, and the program passes 3"

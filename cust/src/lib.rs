@@ -58,10 +58,10 @@
 //! ```
 //!
 //! # Safety
-//! Launching a kernel is unsafe, since a kernel can write any memory. All else is safe: lengths and
-//! devices are checked, buffers keep their streams and these their device, a buffer is freed only
-//! after the work queued on its stream, and the host never follows a device address. All objects may
-//! be used and dropped on any thread.
+//! Launching a kernel is unsafe, since a kernel can write any memory, and so is adopting what
+//! others have made. All else is safe: lengths and devices are checked, buffers keep their streams
+//! and these their device, a buffer is freed only after the work queued on its stream, and the host
+//! never follows a device address. All objects may be used and dropped on any thread.
 //!
 //! # Errors
 //! Statuses are integers, so that those of newer drivers are passed on as they are. A missing

@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use crate::device::Device;
 use crate::error::{CudaError, CudaResult, DriverStatus, check, driver_error};
 use crate::function::{Function, Kernel};
-use crate::ptx::PtxHeader;
+use crate::ptx::{self, PtxHeader};
 use crate::sys::{self, CUjit_option, CUmodule, status};
 
 /// Kernels, compiled from PTX by the driver for one device. Clones share them.
@@ -21,6 +21,8 @@ pub struct Module {
 struct Inner {
     /// Kernels looked up so far, by name.
     kernels: RwLock<HashMap<String, Arc<Kernel>>>,
+    /// The number of each kernel's parameters, by name.
+    param_counts: HashMap<String, usize>,
     module: CUmodule,
     device: Device,
 }
@@ -82,6 +84,7 @@ impl Module {
         Ok(Self {
             inner: Arc::new(Inner {
                 kernels: RwLock::default(),
+                param_counts: ptx::param_counts(ptx),
                 module,
                 device: device.clone(),
             }),
@@ -147,7 +150,7 @@ impl Module {
             status => check("cuModuleGetFunction", status)?,
         }
         // SAFETY: the handle is that of a function of this module, which outlives it.
-        unsafe { Kernel::new(function, name) }
+        unsafe { Kernel::new(function, name, self.inner.param_counts.get(name).copied()) }
     }
 }
 

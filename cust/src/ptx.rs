@@ -1,6 +1,24 @@
 //! The header of a PTX text: which driver and which GPU it needs.
 
+use std::collections::HashMap;
+
 use crate::version::{ComputeCapability, PtxVersion};
+
+/// The number of parameters of each kernel of a PTX text, by name.
+pub(crate) fn param_counts(ptx: &str) -> HashMap<String, usize> {
+    let mut counts = HashMap::new();
+    let mut rest = ptx;
+    while let Some(at) = rest.find(".entry") {
+        rest = rest[at + ".entry".len()..].trim_start();
+        let end = rest.find(|c: char| c == '(' || c == '{' || c.is_whitespace());
+        let (name, after) = rest.split_at(end.unwrap_or(rest.len()));
+        let params = after.trim_start().strip_prefix('(');
+        let params = params.and_then(|list| list.split_once(')'));
+        let count = params.map_or(0, |(list, _)| list.matches(".param").count());
+        counts.entry(name.to_owned()).or_insert(count);
+    }
+    counts
+}
 
 /// The first lines of a PTX text: `.version 7.0` and `.target sm_75`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,5 +94,26 @@ mod tests {
         assert_eq!(header(".version 7.0\n.address_size 64"), None);
         assert_eq!(header(".version seven\n.target sm_75"), None);
         assert_eq!(header(""), None);
+    }
+
+    #[test]
+    fn parameters_are_counted() {
+        let counts = param_counts(
+            ".version 7.0\n.visible .entry two(\n\t.param .u64 two_param_0,\n\t.param .align 8 \
+             .b8 two_param_1[32]\n)\n.reqntid 256, 1, 1\n{ ld.param.u64 %rd1, [two_param_0]; }\n\
+             .entry none()\n{}\n.visible .entry bare\n{\n}\n.func (.param .b32 r) f(.param .b32 \
+             a) {}",
+        );
+        let mut counts: Vec<_> = counts.iter().map(|(name, &n)| (&**name, n)).collect();
+        counts.sort_unstable();
+        assert_eq!(counts, [("bare", 0), ("none", 0), ("two", 2)]);
+
+        // The library's kernels.
+        let counts = param_counts(trazar_kernels::PTX);
+        assert_eq!(
+            counts.len(),
+            trazar_kernels::PTX.matches("\n.visible .entry").count()
+        );
+        assert_eq!(counts["scan_init"], 1);
     }
 }

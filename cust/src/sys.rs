@@ -84,8 +84,8 @@ macro_rules! driver_functions {
             ) -> Result<Self, &'static str> {
                 let mut needed = |name| find(name).ok_or(name);
                 Ok(Self {
-                    // SAFETY: the caller's promise; below, the compiler compares the signatures with
-                    // NVIDIA's. A status is 32 bits wide in both.
+                    // SAFETY: the caller's promise; below, the compiler compares the signatures
+                    // with NVIDIA's. A status is 32 bits wide in both.
                     $( $text: unsafe {
                         mem::transmute::<*mut c_void, StatusText>(needed(stringify!($text))?)
                     }, )*

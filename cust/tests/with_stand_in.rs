@@ -296,7 +296,9 @@ fn stale_kernels_are_refused() -> Result<(), CudaError> {
     let stream = Device::open(0)?.stream()?;
     let launch_with = |params: &[(usize, usize)]| {
         driver.set_params(params);
-        let queue = ModuleQueue::new(&stream, &Module::from_ptx(stream.device(), PTX)?)?;
+        let list = vec![".param .b32 p"; params.len()].join(", ");
+        let ptx = format!(".version 7.0\n.target sm_75\n.visible .entry sum({list})\n{{ }}\n");
+        let queue = ModuleQueue::new(&stream, &Module::from_ptx(stream.device(), &ptx)?)?;
         let config = LaunchConfig {
             grid: 1.into(),
             block: SUM.block,

@@ -32,8 +32,8 @@ pub enum Release {
     /// `cuMemFreeAsync` on the buffer's stream: the release of all memory that this crate
     /// allocates, and of memory from `cuMemAllocAsync` elsewhere.
     Free,
-    /// The owner is dropped when the work queued on the buffer's stream is done. Dropping the buffer
-    /// waits for that. This is right for every owner.
+    /// The owner is dropped when the work queued on the buffer's stream is done. Dropping the
+    /// buffer waits for that. This is right for every owner.
     AfterWork(Owner),
     /// The owner is dropped at once, while queued work may still use the memory. This is right for
     /// an owner that frees the memory in the order of the buffer's stream, as the pools of PyTorch

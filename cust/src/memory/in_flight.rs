@@ -7,8 +7,8 @@ use crate::error::CudaResult;
 use crate::event::Event;
 use crate::stream::Stream;
 
-/// A page-locked buffer that the GPU is copying from or to. [`InFlight::wait`] returns it; dropping an
-/// `InFlight` waits too.
+/// A page-locked buffer that the GPU is copying from or to. [`InFlight::wait`] returns it; dropping
+/// an `InFlight` waits too.
 #[derive(Debug)]
 pub struct InFlight<T: Pod> {
     // Dropped in this order: first wait, then free.

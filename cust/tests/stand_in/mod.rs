@@ -1,5 +1,6 @@
 //! A stand-in for NVIDIA's driver: two devices that copy immediately and whose kernels do nothing.
-//! It also answers for contexts, streams and memory made elsewhere, which tests make here. It logs the calls that matter for the order of work, and any call can be made to fail.
+//! It also answers for contexts, streams and memory made elsewhere, which tests make here. It logs
+//! the calls that matter for the order of work, and any call can be made to fail.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::cell::Cell;

@@ -43,8 +43,8 @@ impl Queue {
     ///
     /// # Safety
     /// Pipelines launch kernels by their names from safe code: whatever in the module has the name
-    /// of a kernel of [`trazar_kernels`] takes the same parameters, and touches no other memory than
-    /// that one does.
+    /// of a kernel of [`trazar_kernels`] takes the same parameters, and touches no other memory
+    /// than that one does.
     pub unsafe fn with_module(stream: &Stream, module: &Module) -> CudaResult<Self> {
         Ok(Self {
             kernels: ModuleQueue::new(stream, module)?,
