@@ -200,7 +200,7 @@ impl BinaryImage {
     ///
     /// # Errors
     /// Those of [`BinaryImage::new`].
-    #[cfg(feature = "formats")]
+    #[cfg(feature = "image")]
     pub fn from_luma8(image: &image::GrayImage, threshold: u8) -> Result<Self> {
         Self::from_values(image.width(), image.height(), image.as_raw(), threshold)
     }
@@ -209,7 +209,7 @@ impl BinaryImage {
     ///
     /// # Errors
     /// Those of [`BinaryImage::new`].
-    #[cfg(feature = "formats")]
+    #[cfg(feature = "image")]
     pub fn from_luma16(
         image: &image::ImageBuffer<image::Luma<u16>, Vec<u16>>,
         threshold: u16,
