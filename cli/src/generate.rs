@@ -22,7 +22,7 @@ fn mask(args: &MaskArgs) -> Result<(), Failure> {
     let (width, height) = args.size;
     let image = args.pattern.generate(width, height, args.seed)?;
     let mut destination = Destination::open(&args.output)?;
-    destination.fill(false, |out| match format {
+    destination.fill(args.quiet, |out| match format {
         ImageFormat::Png => formats::write_image_png(&image, out),
         ImageFormat::Pbm => formats::write_image_pbm(&image, out),
         ImageFormat::Npy => formats::write_image_npy(&image, out),
@@ -44,6 +44,6 @@ fn net(args: &NetArgs) -> Result<(), Failure> {
         .pins(args.pins)
         .generate(args.seed)?;
     let mut destination = Destination::open(&args.output)?;
-    destination.fill(false, |out| formats::write_case(&case, out))?;
+    destination.fill(args.quiet, |out| formats::write_case(&case, out))?;
     destination.commit()
 }

@@ -4,6 +4,7 @@
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
 mod args;
+mod completions;
 mod facts;
 mod failure;
 mod gds;
@@ -12,6 +13,7 @@ mod image;
 mod info;
 mod job;
 mod label;
+mod man;
 mod output;
 mod paths;
 mod printable;
@@ -60,5 +62,7 @@ fn run() -> Result<(), Failure> {
         Command::Route(args) => job::run(&RouteNets::new(&args)?),
         Command::Generate(args) => generate::run(&args),
         Command::Info(args) => info::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     }
 }

@@ -359,10 +359,13 @@ fn labels() {
     ])
     .succeeded();
     let bytes = fs::read(&npy).unwrap();
-    let header = ndarray_npy::npy::header::Header::from_reader(&mut bytes.as_slice()).unwrap();
-    assert_eq!(header.shape, [HEIGHT as usize, WIDTH as usize]);
-    assert_eq!(header.type_descriptor.to_string(), "'<u4'");
-    let data = &bytes[bytes.len() - 4 * (WIDTH * HEIGHT) as usize..];
+    let (start, data) = bytes.split_at(128);
+    let text = format!(
+        "{{'descr': '<u4', 'fortran_order': False, 'shape': ({HEIGHT}, {WIDTH}), }}{:55}\n",
+        ""
+    );
+    assert_eq!(start, [b"\x93NUMPY\x01\0v\0", text.as_bytes()].concat());
+    assert_eq!(data.len(), 4 * (WIDTH * HEIGHT) as usize);
     let labels: Vec<u32> = data
         .as_chunks::<4>()
         .0

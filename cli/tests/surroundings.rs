@@ -344,47 +344,56 @@ fn slow_reading_and_writing_show_a_bar() {
     let pipe = folder.at("pipe");
     mkfifo(&pipe);
     let quiet = |quiet: bool| if quiet { &["-q"][..] } else { &[] };
+    let case = folder.at("case.txt");
+    let size = ["--size", "200", "-o", case.to_str().unwrap()];
+    run(["generate", "net"].iter().chain(&size)).succeeded();
+    let case = fs::read(case).unwrap();
     for is_quiet in [false, true] {
-        let mut reads = command();
-        reads.arg("label").arg(&pipe).args(quiet(is_quiet));
-        let slow = {
-            let (pipe, image) = (pipe.clone(), image.clone());
-            move || {
-                let mut pipe = File::options().write(true).open(pipe).unwrap();
-                pipe.write_all(&image[..200_000]).unwrap();
-                std::thread::sleep(patience);
-                pipe.write_all(&image[200_000..]).unwrap();
-            }
-        };
-        let text = shown(reads, slow);
-        assert_eq!(
-            text.contains("read ") && text.contains(" KiB"),
-            !is_quiet,
-            "{text:?}"
-        );
+        for (job, bytes) in [("label", &image), ("route", &case)] {
+            let mut reads = command();
+            reads.arg(job).arg(&pipe).args(quiet(is_quiet));
+            let slow = {
+                let (pipe, bytes) = (pipe.clone(), bytes.clone());
+                move || {
+                    let mut pipe = File::options().write(true).open(pipe).unwrap();
+                    pipe.write_all(&bytes[..200_000]).unwrap();
+                    std::thread::sleep(patience);
+                    pipe.write_all(&bytes[200_000..]).unwrap();
+                }
+            };
+            let text = shown(reads, slow);
+            assert_eq!(
+                text.contains("read ") && text.contains(" KiB"),
+                !is_quiet,
+                "{job}: {text:?}"
+            );
+        }
 
-        let mut writes = command();
-        writes
-            .args(["label", "-o"])
-            .arg(&pipe)
-            .args(["--format", "npy"]);
-        writes.arg(folder.at("a.npy")).args(quiet(is_quiet));
-        let slow = {
-            let pipe = pipe.clone();
-            move || {
-                let mut pipe = File::open(pipe).unwrap();
-                std::thread::sleep(patience);
-                assert_eq!(
-                    pipe.read_to_end(&mut Vec::new()).unwrap(),
-                    128 + 4 * 360_000
-                );
-            }
-        };
-        let text = shown(writes, slow);
-        assert_eq!(
-            text.contains("write ") && (text.contains(" KiB") || text.contains(" MiB")),
-            !is_quiet,
-            "{text:?}"
-        );
+        let array = folder.at("a.npy");
+        let label = ["label", array.to_str().unwrap(), "--format", "npy"];
+        let generate = [
+            "generate", "mask", "noise", "--size", "600", "--format", "npy",
+        ];
+        for (arguments, sample) in [(&label[..], 4), (&generate, 1)] {
+            let mut writes = command();
+            writes.args(arguments).arg("-o").arg(&pipe);
+            writes.args(quiet(is_quiet));
+            let slow = {
+                let pipe = pipe.clone();
+                move || {
+                    let mut pipe = File::open(pipe).unwrap();
+                    std::thread::sleep(patience);
+                    let mut bytes = Vec::new();
+                    pipe.read_to_end(&mut bytes).unwrap();
+                    assert_eq!(bytes.len(), 128 + sample * 360_000);
+                }
+            };
+            let text = shown(writes, slow);
+            assert_eq!(
+                text.contains("write ") && (text.contains(" KiB") || text.contains(" MiB")),
+                !is_quiet,
+                "{arguments:?}: {text:?}"
+            );
+        }
     }
 }

@@ -52,6 +52,10 @@ pub(crate) struct MaskArgs {
     /// Seed of the random image, for blobs, noise and text
     #[arg(long, value_name = "S", default_value = "0")]
     pub(crate) seed: u64,
+
+    /// Show no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
 }
 
 /// Make a grid of random weights with nets of random pins
@@ -101,6 +105,10 @@ pub(crate) struct NetArgs {
     /// Seed of the random grid
     #[arg(long, value_name = "S", default_value = "0")]
     pub(crate) seed: u64,
+
+    /// Show no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
 }
 
 fn weights(text: &str) -> Result<RangeInclusive<u32>, String> {

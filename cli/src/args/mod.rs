@@ -9,6 +9,8 @@ mod run;
 mod trace;
 mod values;
 
+use std::path::PathBuf;
+
 use clap::{Parser, Subcommand};
 
 pub(crate) use generate::{Generate, GenerateArgs, ImageFormat, MaskArgs, NetArgs};
@@ -46,6 +48,8 @@ pub(crate) enum Command {
     Route(RouteArgs),
     Generate(GenerateArgs),
     Info(InfoArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
 }
 
 /// Show the version, the devices and the algorithms
@@ -54,4 +58,28 @@ pub(crate) struct InfoArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Print what lets a shell complete the options and their values
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  trazar completions bash > ~/.local/share/bash-completion/completions/trazar
+  trazar completions fish > ~/.config/fish/completions/trazar.fish
+  trazar completions zsh > \"${fpath[1]}/_trazar\"")]
+pub(crate) struct CompletionsArgs {
+    /// Which shell
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Write the manual pages, one for each command
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  trazar man ~/.local/share/man/man1 && man trazar-trace")]
+pub(crate) struct ManArgs {
+    /// Folder to write to; it is made if it is missing
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
 }

@@ -103,6 +103,16 @@ impl Origin<'_> {
         }
     }
 
+    /// As [`io`](Self::io), for a header.
+    pub(super) fn header_io(&self, source: std::io::Error) -> Error {
+        match source.kind() {
+            std::io::ErrorKind::UnexpectedEof => {
+                self.truncated("the file is truncated: it ends within its header")
+            }
+            _ => self.io(source),
+        }
+    }
+
     /// Refuses a file that is too small for the `bytes` of samples that it claims, even if they are
     /// compressed by `ratio` to 1.
     pub(super) fn holds(&self, bytes: u64, ratio: u64, width: u32, height: u32) -> Result<()> {

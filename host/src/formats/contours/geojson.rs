@@ -1,12 +1,12 @@
 //! Contours as GeoJSON.
 
-use std::io::{BufWriter, Write};
+use std::io::Write;
 
-use ::geojson::{Feature, FeatureWriter, GeometryValue, JsonObject, Position};
 use glam::IVec2;
 
+use crate::formats::text::Text;
 use crate::geometry::doubled_area;
-use crate::{BorderKind, Contour, Contours, Error, Result};
+use crate::{BorderKind, Contour, Contours, Result};
 
 /// Writes a GeoJSON feature collection in pixel coordinates: x right, y down, without a
 /// geographic reference.
@@ -24,9 +24,11 @@ use crate::{BorderKind, Contour, Contours, Error, Result};
 /// component with parts one pixel wide touches itself or its holes, so the polygon is not valid.
 ///
 /// # Errors
-/// [`Error::Write`].
+/// [`Error::Write`](crate::Error::Write).
 pub fn write_geojson(contours: &Contours, out: impl Write) -> Result<()> {
-    let mut writer = FeatureWriter::from_writer(BufWriter::with_capacity(1 << 16, out));
+    let mut text = Text::new(out);
+    text.put("{ \"type\": \"FeatureCollection\", \"features\": [");
+    let mut between = "";
     for contour in contours.iter() {
         if contour.kind() == BorderKind::Hole && contour.links().parent.is_some() {
             // It is written with its outer border.
@@ -45,57 +47,49 @@ pub fn write_geojson(contours: &Contours, out: impl Write) -> Result<()> {
                 }
             }
         }
-        write_feature(&mut writer, contour, &holes)?;
+        write_feature(text.put(between), contour, &holes)?;
+        between = ",";
         for hole in flat {
-            write_feature(&mut writer, hole, &[])?;
+            write_feature(text.put(between), hole, &[])?;
         }
     }
-    writer.finish().map_err(explain)?;
-    writer.flush().map_err(explain)
+    text.put("]}");
+    text.finish()
 }
 
 fn write_feature(
-    writer: &mut FeatureWriter<impl Write>,
+    text: &mut Text<impl Write>,
     contour: Contour<'_>,
     holes: &[Contour<'_>],
 ) -> Result<()> {
     let points = contour.points();
-    let value = if doubled_area(points) != 0 {
-        let exterior = ring(points, Winding::CounterClockwise);
-        let interior = holes
-            .iter()
-            .map(|hole| ring(hole.points(), Winding::Clockwise));
-        GeometryValue::Polygon {
-            coordinates: std::iter::once(exterior).chain(interior).collect(),
+    text.put("{\"type\":\"Feature\",\"geometry\":{\"type\":\"");
+    if doubled_area(points) != 0 {
+        text.put("Polygon\",\"coordinates\":[");
+        write_ring(text, points, Winding::CounterClockwise)?;
+        for hole in holes {
+            write_ring(text.put(","), hole.points(), Winding::Clockwise)?;
         }
+        text.put("]");
+    } else if let [point] = points {
+        text.put("Point\",\"coordinates\":");
+        write_position(text, *point)?;
     } else {
-        match points {
-            [] => return Ok(()),
-            [point] => GeometryValue::Point {
-                coordinates: position(point),
-            },
-            [from, to] => GeometryValue::LineString {
-                coordinates: vec![position(from), position(to)],
-            },
-            walk => GeometryValue::LineString {
-                coordinates: walk.iter().chain(walk.first()).map(position).collect(),
-            },
-        }
-    };
+        text.put("LineString\",\"coordinates\":");
+        // A line of more than two points is walked there and back.
+        let back = points.first().filter(|_| points.len() > 2);
+        write_positions(text, points.iter().chain(back))?;
+    }
     let area = contour.area() - holes.iter().map(Contour::area).sum::<f64>();
     let kind = match contour.kind() {
         BorderKind::Outer => "outer",
         BorderKind::Hole => "hole",
     };
-    let mut properties = JsonObject::new();
-    properties.insert("kind".into(), kind.into());
-    properties.insert("area".into(), area.into());
-    let feature = Feature {
-        geometry: Some(value.into()),
-        properties: Some(properties),
-        ..Feature::default()
-    };
-    writer.write_feature(&feature).map_err(explain)
+    // A number of half pixels, which `Debug` writes in full.
+    text.put(&format!(
+        "}},\"properties\":{{\"area\":{area:?},\"kind\":\"{kind}\"}}}}"
+    ));
+    text.write_full()
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -104,30 +98,36 @@ enum Winding {
     CounterClockwise,
 }
 
-/// A closed ring of this winding, with y pointing up.
-fn ring(points: &[IVec2], winding: Winding) -> Vec<Position> {
+/// Writes a closed ring of this winding, with y pointing up.
+fn write_ring(text: &mut Text<impl Write>, points: &[IVec2], winding: Winding) -> Result<()> {
     // The area is positive if the points run counter-clockwise with y pointing down.
     let now = if doubled_area(points) > 0 {
         Winding::Clockwise
     } else {
         Winding::CounterClockwise
     };
-    let closed = points.iter().chain(points.first()).map(position);
+    let closed = points.iter().chain(points.first());
     if now == winding {
-        closed.collect()
+        write_positions(text, closed)
     } else {
-        closed.rev().collect()
+        write_positions(text, closed.rev())
     }
 }
 
-fn position(point: &IVec2) -> Position {
-    Position::from([f64::from(point.x), f64::from(point.y)])
+fn write_positions<'a>(
+    text: &mut Text<impl Write>,
+    points: impl Iterator<Item = &'a IVec2>,
+) -> Result<()> {
+    let mut between = "[";
+    for point in points {
+        write_position(text.put(between), *point)?;
+        between = ",";
+    }
+    text.put("]");
+    Ok(())
 }
 
-fn explain(error: ::geojson::Error) -> Error {
-    Error::Write(match error {
-        ::geojson::Error::Io(error) => error,
-        ::geojson::Error::MalformedGeoJson(error) => error.into(),
-        other => std::io::Error::other(other),
-    })
+fn write_position(text: &mut Text<impl Write>, point: IVec2) -> Result<()> {
+    text.put("[").integer(point.x).put(".0,");
+    text.integer(point.y).put(".0]").write_full()
 }

@@ -12,22 +12,31 @@ pub(super) fn threshold_all<T: Stored + Into<u64> + TryFrom<u64>>(
     threshold: T,
 ) -> Result<Thresholder> {
     let width = rows.width();
-    let mut reduced = vec![T::zeroed(); if channels == 1 { 0 } else { width }];
+    let mut grey = vec![T::zeroed(); if channels == 1 { 0 } else { width }];
     for (y, row) in samples.chunks_exact(width * channels).enumerate() {
-        if channels == 1 {
-            rows.row(y, row, threshold)?;
-            continue;
-        }
-        for (out, pixel) in reduced.iter_mut().zip(row.chunks_exact(channels)) {
-            *out = match *pixel {
-                [r, g, b, ..] => luminance(r, g, b),
-                [grey, ..] => grey,
-                [] => T::zeroed(),
-            };
-        }
-        rows.row(y, &reduced, threshold)?;
+        rows.row(y, reduced(row, channels, &mut grey), threshold)?;
     }
     Ok(rows)
+}
+
+/// A row's luminance: the row itself if its pixels have one channel; otherwise `grey`, which is
+/// filled.
+pub(super) fn reduced<'a, T: Stored + Into<u64> + TryFrom<u64>>(
+    row: &'a [T],
+    channels: usize,
+    grey: &'a mut [T],
+) -> &'a [T] {
+    if channels == 1 {
+        return row;
+    }
+    for (out, pixel) in grey.iter_mut().zip(row.chunks_exact(channels)) {
+        *out = match *pixel {
+            [r, g, b, ..] => luminance(r, g, b),
+            [grey, ..] => grey,
+            [] => T::zeroed(),
+        };
+    }
+    grey
 }
 
 /// ITU-R BT.601's weights in 16-bit fixed point, rounded: white stays white.

@@ -1,12 +1,15 @@
 //! Images: their readers and writers.
 
+mod bmp;
 mod content;
 mod grey;
 mod luminance;
 mod npy;
 mod options;
+#[cfg(test)]
+mod oracle;
 mod png;
-mod pnm_bmp;
+mod pnm;
 mod read;
 mod sample;
 mod threshold;

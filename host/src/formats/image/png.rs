@@ -5,7 +5,6 @@ use ::png::{BitDepth, ColorType, Decoder, DecodingError, Limits, Transformations
 use super::content::ReadImage;
 use super::luminance::threshold_all;
 use super::options::ReadOptions;
-use super::pnm_bmp::pixels;
 use super::sample::{SampleKind, Stored};
 use super::threshold::Thresholder;
 use crate::error::{Error, ReadProblem, Result};
@@ -71,6 +70,10 @@ pub(super) fn read(source: &mut Source<'_>, options: &ReadOptions) -> Result<Rea
         threshold_all(rows, samples, channels, u8::at_most(threshold * white))?
     };
     Ok(ReadImage::new(rows, kind, threshold, options))
+}
+
+pub(super) fn pixels(width: u32, height: u32) -> u64 {
+    u64::from(width) * u64::from(height)
 }
 
 /// Whether all entries of a palette are black or white.

@@ -3,11 +3,9 @@
 use std::io::Read;
 use std::path::Path;
 
-use image::ImageFormat;
-
 use super::content::ReadImage;
 use super::options::ReadOptions;
-use super::{npy, png, pnm_bmp, tiff};
+use super::{bmp, npy, png, pnm, tiff};
 use crate::error::{ReadProblem, Result};
 use crate::formats::source::{Source, contain};
 
@@ -48,17 +46,54 @@ pub fn read_image(path: impl AsRef<Path>, options: &ReadOptions) -> Result<ReadI
     let mut source = Source::open(path)?;
     let format = Format::of(&mut source)?;
     contain(source.origin, || match format {
+        Format::Bmp => bmp::read(&mut source, options),
         Format::Npy => npy::read(&mut source, options),
-        Format::Image(ImageFormat::Tiff) => tiff::read(&mut source, options),
-        Format::Image(ImageFormat::Png) => png::read(&mut source, options),
-        Format::Image(format) => pnm_bmp::read(&mut source, format, options),
+        Format::Png => png::read(&mut source, options),
+        Format::Pnm => pnm::read(&mut source, options),
+        Format::Tiff => tiff::read(&mut source, options),
     })
 }
 
+#[derive(Clone, Copy)]
 enum Format {
+    Bmp,
     Npy,
-    Image(ImageFormat),
+    Png,
+    Pnm,
+    Tiff,
 }
+
+/// How files of the formats start that are read.
+const STARTS: [(&[u8], Format); 14] = [
+    (b"\x89PNG\r\n\x1a\n", Format::Png),
+    (b"\x93NUMPY", Format::Npy),
+    (b"BM", Format::Bmp),
+    (b"II*\0", Format::Tiff),
+    (b"MM\0*", Format::Tiff),
+    // BigTIFF.
+    (b"II+\0", Format::Tiff),
+    (b"MM\0+", Format::Tiff),
+    (b"P1", Format::Pnm),
+    (b"P2", Format::Pnm),
+    (b"P3", Format::Pnm),
+    (b"P4", Format::Pnm),
+    (b"P5", Format::Pnm),
+    (b"P6", Format::Pnm),
+    (b"P7", Format::Pnm),
+];
+
+/// How files of other formats start, which an error names.
+const OTHERS: [(&[u8], &str); 9] = [
+    (b"\xff\xd8\xff", "JPEG"),
+    (b"GIF87a", "GIF"),
+    (b"GIF89a", "GIF"),
+    (b"DDS ", "DDS"),
+    (b"\0\0\x01\0", "ICO"),
+    (b"#?RADIANCE", "HDR"),
+    (b"\x76\x2f\x31\x01", "EXR"),
+    (b"qoif", "QOI"),
+    (b"farbfeld", "farbfeld"),
+];
 
 impl Format {
     fn of(source: &mut Source<'_>) -> Result<Self> {
@@ -69,32 +104,25 @@ impl Format {
         if start.is_empty() {
             return Err(source.origin.truncated("the file is empty"));
         }
-        if start.starts_with(b"\x93NUMPY") {
-            return Ok(Self::Npy);
+        if let Some((_, format)) = STARTS.iter().find(|(magic, _)| start.starts_with(magic)) {
+            return Ok(*format);
         }
-        // BigTIFF, which `image` does not recognise.
-        if start.starts_with(b"II\x2b\0") || start.starts_with(b"MM\0\x2b") {
-            return Ok(Self::Image(ImageFormat::Tiff));
-        }
-        match image::guess_format(&start).ok() {
-            Some(
-                format @ (ImageFormat::Png
-                | ImageFormat::Pnm
-                | ImageFormat::Bmp
-                | ImageFormat::Tiff),
-            ) => Ok(Self::Image(format)),
-            Some(other) => Err(source.origin.unsupported(format_args!(
-                "{} images are not read: give a PNG, PBM/PGM/PPM, BMP, TIFF or .npy file",
-                other
-                    .extensions_str()
-                    .first()
-                    .unwrap_or(&"such")
-                    .to_uppercase()
-            ))),
-            None => Err(source.origin.refused(
+        let other = match (start.get(4..12), start.get(8..12)) {
+            (Some(b"ftypavif"), _) => Some("AVIF"),
+            (_, Some(b"WEBP")) => Some("WEBP"),
+            _ => OTHERS
+                .iter()
+                .find(|(magic, _)| start.starts_with(magic))
+                .map(|(_, name)| *name),
+        };
+        Err(match other {
+            Some(name) => source.origin.unsupported(format_args!(
+                "{name} images are not read: give a PNG, PBM/PGM/PPM, BMP, TIFF or .npy file"
+            )),
+            None => source.origin.refused(
                 ReadProblem::UnknownFormat,
                 "not an image that can be read: give a PNG, PBM/PGM/PPM, BMP, TIFF or .npy file",
-            )),
-        }
+            ),
+        })
     }
 }

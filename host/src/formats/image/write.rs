@@ -46,7 +46,7 @@ pub fn write_image_pbm(image: &BinaryImage, out: impl Write) -> Result<()> {
 /// [`Error::Write`](crate::Error::Write).
 pub fn write_image_npy(image: &BinaryImage, out: impl Write) -> Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, out);
-    out.write_all(&npy_header("|b1", image.width(), image.height())?)?;
+    out.write_all(&npy_header("|b1", image.width(), image.height()))?;
     let mut line = Vec::new();
     for y in 0..image.height() {
         line.clear();

@@ -10,7 +10,7 @@ use crate::{Labels, Result};
 /// # Errors
 /// [`Error::Write`](crate::Error::Write).
 pub fn write_labels_npy(labels: &Labels, out: impl Write) -> Result<()> {
-    let header = npy_header("<u4", labels.width(), labels.height())?;
+    let header = npy_header("<u4", labels.width(), labels.height());
     let mut out = BufWriter::with_capacity(1 << 16, out);
     out.write_all(&header)?;
     if cfg!(target_endian = "little") {
