@@ -61,6 +61,14 @@ for part in \
     grep -q "$part" <<< "$report" || fail "not in the report: $part"
 done
 
+# The template copied by hand, with the commands of cuda_builder's README, is the same.
+mkdir "$empty/new" "$empty/copy"
+(cd "$empty/new" && cargo kernels new tally > /dev/null)
+sed -n '/^cp -r CHECKOUT/,/^```$/p' "$checkout/cuda_builder/README.md" |
+    sed "s|CHECKOUT|$checkout|; /^\`/d" > "$empty/copy.sh"
+(cd "$empty/copy" && bash -eu "$empty/copy.sh")
+diff -r "$empty/new" "$empty/copy"
+
 # What the crate's README says besides. The tests need no device toolchain: they are run where none
 # can be found.
 export CARGO_TARGET_DIR=$work/tally

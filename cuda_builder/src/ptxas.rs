@@ -36,8 +36,9 @@ pub fn find() -> Option<PathBuf> {
     if let Some(named) = env::var_os("TRAZAR_PTXAS") {
         return Some(named.into());
     }
+    let name = format!("ptxas{}", env::consts::EXE_SUFFIX);
     env::split_paths(&env::var_os("PATH")?)
-        .map(|folder| folder.join("ptxas"))
+        .map(|folder| folder.join(&name))
         .find(|program| program.is_file())
 }
 
