@@ -22,8 +22,7 @@ struct Inner {
     context: CUcontext,
     device: CUdevice,
     /// `None` for the primary context, which is retained.
-    _owner: Option<Owner>,
-    is_primary: bool,
+    owner: Option<Owner>,
 }
 
 // SAFETY: the handle is an address that only the driver follows, and the driver's functions on
@@ -49,8 +48,7 @@ impl Context {
             inner: Arc::new(Inner {
                 context,
                 device,
-                _owner: None,
-                is_primary: true,
+                owner: None,
             }),
         };
         context.set_current()?;
@@ -78,8 +76,7 @@ impl Context {
             inner: Arc::new(Inner {
                 context,
                 device,
-                _owner: Some(owner),
-                is_primary: false,
+                owner: Some(owner),
             }),
         })
     }
@@ -117,7 +114,7 @@ impl Eq for Context {}
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        if self.is_primary {
+        if self.owner.is_none() {
             // SAFETY: retained once, released once. There is no one to report a failure to.
             let _ = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
         }
@@ -126,10 +123,9 @@ impl Drop for Inner {
 
 impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = if self.inner.is_primary {
-            "primary"
-        } else {
-            "adopted"
+        let kind = match self.inner.owner {
+            None => "primary",
+            Some(_) => "adopted",
         };
         write!(
             f,

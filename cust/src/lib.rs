@@ -21,19 +21,21 @@
 //! declares them.
 //!
 //! ```
-//! use cuda_std::prelude::*;
-//! use cust::error::CudaResult;
 //! use cust::prelude::*;
 //!
-//! /// Adds `amount` to each value.
-//! ///
-//! /// # Safety
-//! /// Nothing else uses `values` meanwhile.
-//! #[kernel(block = 256)]
-//! pub unsafe fn add(values: ViewMut<'_, u32>, amount: u32) {
-//!     let i = thread::index_1d();
-//!     if i < values.len() as u32 {
-//!         values.st(i, values.ld(i) + amount);
+//! mod kernels {
+//!     use cuda_std::prelude::*;
+//!
+//!     /// Adds `amount` to each value.
+//!     ///
+//!     /// # Safety
+//!     /// Nothing else uses `values` meanwhile.
+//!     #[kernel(block = 256)]
+//!     pub unsafe fn add(values: ViewMut<'_, u32>, amount: u32) {
+//!         let i = thread::index_1d();
+//!         if i < values.len() as u32 {
+//!             values.st(i, values.ld(i) + amount);
+//!         }
 //!     }
 //! }
 //!
@@ -43,7 +45,7 @@
 //!     let queue = ModuleQueue::new(&stream, &Module::from_ptx(&device, ptx)?)?;
 //!     let mut buffer = stream.upload(values)?;
 //!     // SAFETY: the buffer is this launch's alone.
-//!     unsafe { add::launch_threads(&queue, values.len(), buffer.view_mut(), 7) }?;
+//!     unsafe { kernels::add::launch_threads(&queue, values.len(), buffer.view_mut(), 7) }?;
 //!     buffer.to_vec()
 //! }
 //!

@@ -106,7 +106,7 @@ macro_rules! driver_functions {
         }
 
         $(
-            #[allow(non_snake_case)]
+            #[allow(non_snake_case, clippy::too_many_arguments)]
             pub(crate) unsafe fn $name($($arg: $t),*) -> Status {
                 match FUNCTIONS.get() {
                     // SAFETY: the caller's promise.

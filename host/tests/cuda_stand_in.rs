@@ -5,7 +5,7 @@
 mod stand_in;
 
 use stand_in::{Entry, stand_in};
-use trazar::cuda::{CudaError, Device, DeviceBuffer, Stream};
+use trazar::cuda::{CudaError, Device, DeviceBuffer, Owner, RawBuffer, Release, Stream};
 use trazar::gpu::{Gpu, Scanner};
 use trazar::{
     BinaryImage, Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, DeviceTracer, Error,
@@ -145,5 +145,72 @@ fn buffers_of_another_device_are_refused() -> trazar::Result<()> {
             ..
         })
     ));
+    Ok(())
+}
+
+/// Pipelines use adopted memory in place, wait for its stream and let that wait for them, and
+/// results are given away without being freed.
+#[test]
+fn adopted_images_are_used_in_place() -> trazar::Result<()> {
+    let driver = stand_in();
+    let device = Device::open(0)?;
+    let labeler = DeviceLabeler::new(&device)?;
+    let producer = device.stream()?;
+    let given = producer.upload(&[1u8; 4096])?.into_raw();
+    let adopt = |skipped: u64, len| {
+        let raw = RawBuffer {
+            address: given.address + skipped,
+            len,
+            stream: producer.clone(),
+            release: Release::AfterWork(Owner::none()),
+        };
+        // SAFETY: the memory lasts to the end of the test, and the stand-in's kernels do nothing.
+        unsafe { DeviceBuffer::<u8>::from_raw(raw) }
+    };
+    let bytes = adopt(256, 256)?;
+    let image = DeviceImage::pack(labeler.gpu(), 16, 16, &bytes, 0)?;
+    let labeled = labeler.label_bytes(16, 16, &bytes, 0, Connectivity::Four)?;
+    assert!(waits_for_all_launches(
+        &driver.log(),
+        &producer,
+        labeler.gpu().stream()
+    ));
+    drop(bytes);
+    let frees = |driver: &stand_in::StandIn| {
+        let log = driver.log().into_iter();
+        log.filter(|entry| matches!(entry, Entry::Free { .. }))
+            .count()
+    };
+    // Neither the adopted memory nor the buffers that are given away are freed.
+    let labels = labeled.1.into_labels();
+    let freed = frees(&driver);
+    let (labels, words) = (labels.into_raw(), image.into_words().into_raw());
+    assert_eq!(frees(&driver), freed);
+    assert_eq!((labels.len, words.len), (256, 16));
+    // SAFETY: what was given away.
+    unsafe {
+        drop(DeviceBuffer::<u32>::from_raw(labels)?);
+        drop(DeviceBuffer::<u64>::from_raw(words)?);
+    }
+    assert_eq!(frees(&driver), freed + 2);
+
+    let misaligned = adopt(16, 256)?;
+    let refused = [
+        DeviceImage::pack(labeler.gpu(), 16, 16, &misaligned, 0).map(drop),
+        labeler
+            .label_bytes(16, 16, &misaligned, 0, Connectivity::Four)
+            .map(drop),
+    ];
+    for result in refused {
+        assert!(
+            matches!(
+                result,
+                Err(Error::Cuda(CudaError::Misaligned { needs: 256, .. }))
+            ),
+            "{result:?}"
+        );
+    }
+    // SAFETY: what was given away.
+    drop(unsafe { DeviceBuffer::<u8>::from_raw(given) }?);
     Ok(())
 }

@@ -65,8 +65,9 @@ pub(super) fn check_memory(stream: &Stream, address: CUdeviceptr, bytes: usize) 
         }
         _ => {}
     }
-    // Memory of a pool belongs to the device, and to no context.
-    let context = attribute::<usize>(Attribute::CU_POINTER_ATTRIBUTE_CONTEXT, address)?;
+    // Memory of a pool belongs to the device: for it there is no context, or no answer.
+    let context = attribute::<usize>(Attribute::CU_POINTER_ATTRIBUTE_CONTEXT, address);
+    let context = context.ok().flatten();
     let own = (device.context().as_raw() as CUcontext).addr();
     if context.is_some_and(|context| context != 0 && context != own) {
         return Err(CudaError::WrongContext {

@@ -169,8 +169,8 @@ macro_rules! functions {
         $(
             #[allow(non_snake_case, unused_unsafe, unused_variables)]
             pub(crate) unsafe extern "C" fn $name($($arg: $t),*) -> u32 {
-                // SAFETY: the library passes the pointers that the driver documents.
                 answer(stringify!($name), |$state| {
+                    // SAFETY: the library passes the pointers that the driver documents.
                     unsafe { $work };
                     #[allow(unreachable_code)]
                     0
@@ -229,7 +229,7 @@ functions! {
     }
     fn cuCtxSetCurrent(context: Handle) |state| { CURRENT.set(context.addr()); }
     fn cuCtxGetDevice(device: *mut c_int) |state| {
-        *device = c_int::from(CURRENT.get() % 2 != 0);
+        *device = c_int::from(!CURRENT.get().is_multiple_of(2));
     }
     fn cuCtxSynchronize() |state| { state.log.push(Entry::SynchronizeContext); }
     fn cuDeviceGetDefaultMemPool(pool: *mut Handle, device: c_int) |state| {
