@@ -166,11 +166,21 @@ impl Stream {
         self.inner.stream
     }
 
-    /// Whether the two are clones of one, or have the same handle in one context.
+    /// Whether the two are clones of one, or have the same handle in one context. That of a
+    /// thread's default stream must be of the same thread too.
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
             || (self.as_raw() == other.as_raw()
-                && self.device().context() == other.device().context())
+                && self.device().context() == other.device().context()
+                && self.thread() == other.thread())
+    }
+
+    /// The thread whose default stream this is, if it is one.
+    fn thread(&self) -> Option<ThreadId> {
+        match self.inner.made {
+            Made::ForThread(thread) => Some(thread),
+            Made::Here | Made::Elsewhere(_) => None,
+        }
     }
 
     /// Makes its context the current one of this thread, and returns the handle for calls on this

@@ -184,6 +184,11 @@ fn default_streams_can_be_adopted() -> CudaResult<()> {
             assert_eq!(stream.upload(&[1u8]).map(drop), Err(CudaError::WrongThread));
             assert_eq!(other.to_vec(), Err(CudaError::WrongThread));
             drop(other);
+            // SAFETY: as above.
+            let own = unsafe { Stream::from_raw(&device, Stream::PER_THREAD, Owner::none()) };
+            let own = own.unwrap();
+            assert!(own.is_same(&own) && !own.is_same(&stream));
+            assert_eq!(own.wait_for(&stream), Err(CudaError::WrongThread));
         });
         elsewhere.join().unwrap();
     });
