@@ -1,7 +1,7 @@
 //! Labelling on the GPU, and the scan, timed with CUDA events: data in the GPU's memory, the median
 //! of several runs after a warm-up. The host queues the work while the GPU is busy with a fill
-//! before it, so that launches cost nothing where kernels take longer. `cargo bench --bench
-//! gpu_label`
+//! before it, so that launches cost nothing where kernels take longer. `cargo bench -p
+//! trazar-benches --bench gpu_label`
 //!
 //! Each table opens with a device-to-device copy of the same bytes in the same run, as a measure
 //! for the times below it. GB/s count compulsory traffic: each pixel's bit or byte read once, its

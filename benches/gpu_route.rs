@@ -1,5 +1,6 @@
 //! Routing on the GPU, on grids of random weights from 1 to 255 (`TRAZAR_BENCH_WEIGHTS`) with pins
-//! at random cells; the median of several runs by the host's clock. `cargo bench --bench gpu_route`
+//! at random cells; the median of several runs by the host's clock. `cargo bench -p trazar-benches
+//! --bench gpu_route`
 //!
 //! | table | contents |
 //! |---|---|

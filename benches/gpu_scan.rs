@@ -1,5 +1,5 @@
 //! The prefix sum on the GPU, beside a device-to-device copy of as many bytes.
-//! `cargo bench --bench gpu_scan`
+//! `cargo bench -p trazar-benches --bench gpu_scan`
 //!
 //! Both are timed by CUDA events, with the data in the GPU's memory: the median of many launches
 //! after some for warming up. The preparation of the scan's status words is not part of the scan's

@@ -1,6 +1,6 @@
 //! Tracing on the GPU: image and contours in its memory, all contours and holes with their
 //! hierarchy; the median of several runs by the host's clock, from the call to the last point.
-//! `cargo bench --bench gpu_trace`
+//! `cargo bench -p trazar-benches --bench gpu_trace`
 //!
 //! Every result that is timed is first compared with the CPU's, which is timed too (one thread,
 //! `suzuki`).

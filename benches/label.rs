@@ -1,5 +1,6 @@
-//! `cargo bench --bench label`: components of images of several kinds and sizes, in pixels per
-//! second. "bits" starts from the packed image, "bytes" packs it from one byte per pixel first.
+//! `cargo bench -p trazar-benches --bench label`: components of images of several kinds and sizes,
+//! in pixels per second. "bits" starts from the packed image, "bytes" packs it from one byte per
+//! pixel first.
 
 #![allow(
     missing_docs,

@@ -4,8 +4,8 @@
     pip install -r benches/requirements.txt
     python3 benches/opencv.py [--sides 512,2048,8192] [--masks FOLDER] [--only label|trace]
 
-Builds the program `side_by_side` of `benches/support` in release mode, which draws the images and
-times the library. Both sides start from one byte per pixel in memory and take the fastest of
+Builds the program `side_by_side` of `benches/support` with the profile `dist`, which draws the
+images and times the library. Both sides start from one byte per pixel in memory and take the fastest of
 several runs; freeing results does not count. Prints two tables in Markdown, in milliseconds:
 
 - `bytes` includes packing bytes to bits, and is the time to compare with OpenCV's;
@@ -50,12 +50,12 @@ def fastest(repeat, run):
 
 def build():
     subprocess.run(
-        "cargo build --quiet --release --package trazar-bench-support --bin side_by_side".split(),
+        "cargo build --quiet --profile dist -p trazar-bench-support --bin side_by_side".split(),
         cwd=ROOT,
         check=True,
     )
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    return target / "release" / "side_by_side"
+    return target / "dist" / "side_by_side"
 
 
 def images(program, sides, masks, folder):

@@ -52,8 +52,8 @@ build() {
         -Wl,--start-group "${libraries[@]}" -Wl,--end-group -pthread -ldl
 
     cd "$root"
-    cargo build --release --locked -p trazar-bench-support --bin contour_times
-    cp "${CARGO_TARGET_DIR:-target}/release/contour_times" "$folder/"
+    cargo build --profile dist --locked -p trazar-bench-support --bin contour_times
+    cp "${CARGO_TARGET_DIR:-target}/dist/contour_times" "$folder/"
 }
 
 images() {

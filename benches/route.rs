@@ -1,4 +1,4 @@
-//! `cargo bench --bench route`: routing on the CPU.
+//! `cargo bench -p trazar-benches --bench route`: routing on the CPU.
 //!
 //! First two tables with the sizes and pins of 王領崧, "Parallized Maze Routing" (sic), undated
 //! project report, its times beside ours, in seconds, on grids with random weights of the same

@@ -5,8 +5,8 @@ machine, the same run.
     pip install -r benches/requirements.txt scipy scikit-image
     python3 benches/route_peers.py [--sides 256,1024]
 
-Builds the program `route_times` of `benches/support` in release mode, which makes the grids (random
-weights from 1 to 90) and times the library on the distances of all cells from the first. SciPy's
+Builds the program `route_times` of `benches/support` with the profile `dist`, which makes the grids
+(random weights from 1 to 90) and times the library on the distances of all cells from the first. SciPy's
 `csgraph.dijkstra` computes the same distances; those of the last cell are compared. scikit-image's
 `MCP` has weights on cells instead of edges: it computes as many distances on a grid of the same
 size, but different ones. Each time is the fastest of several runs, on one thread, without making
@@ -44,12 +44,12 @@ def fastest(run):
 
 def build():
     subprocess.run(
-        "cargo build --quiet --release --package trazar-bench-support --bin route_times".split(),
+        "cargo build --quiet --profile dist -p trazar-bench-support --bin route_times".split(),
         cwd=ROOT,
         check=True,
     )
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    return target / "release" / "route_times"
+    return target / "dist" / "route_times"
 
 
 def graph(weights, side):

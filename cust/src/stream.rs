@@ -178,8 +178,8 @@ impl Stream {
     /// The thread whose default stream this is, if it is one.
     fn thread(&self) -> Option<ThreadId> {
         match self.inner.made {
-            Made::ForThread(thread) => Some(thread),
-            Made::Here | Made::Elsewhere(_) => None,
+            Made::Elsewhere { thread, .. } => thread,
+            Made::Here => None,
         }
     }
 
@@ -214,13 +214,8 @@ impl Stream {
     }
 
     fn is_of_another_thread(&self) -> bool {
-        match self.inner.made {
-            Made::Elsewhere {
-                thread: Some(thread),
-                ..
-            } => thread != thread::current().id(),
-            _ => false,
-        }
+        self.thread()
+            .is_some_and(|thread| thread != thread::current().id())
     }
 
     /// The page-locked memory that large uploads pass through.
