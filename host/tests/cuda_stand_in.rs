@@ -168,8 +168,10 @@ fn adopted_images_are_used_in_place() -> trazar::Result<()> {
         unsafe { DeviceBuffer::<u8>::from_raw(raw) }
     };
     let bytes = adopt(256, 256)?;
-    let image = DeviceImage::pack(labeler.gpu(), 16, 16, &bytes, 0)?;
-    let labeled = labeler.label_bytes(16, 16, &bytes, 0, Connectivity::Four)?;
+    let pixels = DeviceBytes::new(16, 16, &bytes, 0)?;
+    let options = LabelOptions::default().connectivity(Connectivity::Four);
+    let image = DeviceImage::pack(labeler.gpu(), &pixels)?;
+    let labeled = labeler.label_bytes(&pixels, &options)?;
     assert!(waits_for_all_launches(
         &driver.log(),
         &producer,
@@ -195,11 +197,10 @@ fn adopted_images_are_used_in_place() -> trazar::Result<()> {
     assert_eq!(frees(&driver), freed + 2);
 
     let misaligned = adopt(16, 256)?;
+    let pixels = DeviceBytes::new(16, 16, &misaligned, 0)?;
     let refused = [
-        DeviceImage::pack(labeler.gpu(), 16, 16, &misaligned, 0).map(drop),
-        labeler
-            .label_bytes(16, 16, &misaligned, 0, Connectivity::Four)
-            .map(drop),
+        DeviceImage::pack(labeler.gpu(), &pixels).map(drop),
+        labeler.label_bytes(&pixels, &options).map(drop),
     ];
     for result in refused {
         assert!(
