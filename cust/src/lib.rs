@@ -95,6 +95,9 @@
 //!
 //! Types, constants and signatures of the driver come from `cudarc`'s raw layer, which is made from
 //! NVIDIA's headers. A driver for CUDA 11.4 or newer is needed.
+//!
+//! `cudarc` is built for one version of the headers, which is 12.4 here: a program in which another
+//! crate selects another `cuda-…` feature of `cudarc` 0.19 does not compile.
 
 pub mod array_interface;
 pub mod context;

@@ -45,8 +45,8 @@ impl Drop for Inner {
 
 impl Module {
     /// Compiles `ptx` for `device`: some 10 ms for a few small kernels, some 300 ms for fifty. The
-    /// driver keeps the result in a cache on disk, from which it comes in under a millisecond the
-    /// next time.
+    /// driver keeps the result in a cache on disk, from which it comes in one or two milliseconds
+    /// the next time.
     ///
     /// # Errors
     /// [`CudaError::ComputeCapability`] if the device is older than the text's `.target`,

@@ -263,7 +263,7 @@ fn the_owner_goes_after_the_work() -> CudaResult<()> {
 
 #[test]
 fn memory_is_checked_before_it_is_adopted() -> CudaResult<()> {
-    let _alone = stand_in();
+    let driver = stand_in();
     let device = Device::open(0)?;
     let stream = device.stream()?;
     let values = [1u32; 10];
@@ -314,6 +314,14 @@ fn memory_is_checked_before_it_is_adopted() -> CudaResult<()> {
         check(memory_elsewhere(OTHER, &values), 10),
         Err(CudaError::WrongContext { what, device: 0 })
     );
+    // The range of a pool's memory may be an attribute only.
+    driver.fail("cuMemGetAddressRange_v2", 0, 1);
+    assert_eq!(check(address + 8, 8), Ok(()));
+    assert!(matches!(
+        check(address + 8, 9),
+        Err(CudaError::OutsideAllocation { allocated: 32, .. })
+    ));
+    driver.recover();
     assert!(matches!(
         check(address, usize::MAX / 8),
         Err(CudaError::OutsideAllocation { .. })
@@ -343,7 +351,10 @@ fn buffers_are_given_away_and_come_back() -> CudaResult<()> {
     let given = adopt(raw(address, 1, &stream, release))?.into_raw();
     assert_eq!(position(&driver, &Entry::Note("owner")), None);
     drop(given);
-    assert!(position(&driver, &Entry::Note("owner")).is_some());
+    let dropped = position(&driver, &Entry::Note("owner"));
+    let waited = position(&driver, &Entry::Synchronize { stream: on });
+    assert!(dropped.is_some() && waited.is_some() && waited < dropped);
+    assert!(waited > position(&driver, &Entry::Free { stream: on }));
     Ok(())
 }
 
@@ -392,6 +403,8 @@ fn dlpack_tensors_go_out_and_come_back() -> Result<(), TensorError> {
     // SAFETY: the pointer is that of an export, and the consumer's stream has waited.
     let imported = unsafe { dlpack::import::<u32, _>(pointer, &consumer) }?;
     assert_eq!(imported.shape(), [2, 3]);
+    // The host has not waited so far, but for the upload.
+    assert_eq!(position(&driver, &Entry::Synchronize { stream: on }), None);
     assert_eq!(imported.buffer().to_vec()?, [1, 2, 3, 4, 5, 6]);
     assert_eq!(position(&driver, &Entry::Free { stream: of }), None);
     drop(imported);

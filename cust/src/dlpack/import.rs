@@ -94,17 +94,16 @@ pub unsafe fn import<T: Element, M: Managed + 'static>(
     let (address, shape) = unsafe { check_tensor::<T>(managed.tensor(), stream) }?;
     let is_read_only = managed.is_read_only();
     let len = shape.iter().product();
-    let raw = |owner| RawBuffer {
+    // Before there is an owner, which an error would drop.
+    DeviceBuffer::<T>::check_raw(address, len, stream)?;
+    let raw = RawBuffer {
         address,
         len,
         stream: stream.clone(),
-        release: Release::AfterWork(owner),
+        release: Release::AfterWork(Owner::new(Deleted(tensor))),
     };
-    // First without the owner, which an error must not drop.
-    // SAFETY: only checked, while the caller keeps the tensor.
-    unsafe { DeviceBuffer::<T>::from_raw(raw(Owner::none())) }?.into_raw();
     // SAFETY: the caller's promise; the owner keeps the memory.
-    let buffer = unsafe { DeviceBuffer::from_raw(raw(Owner::new(Deleted(tensor)))) }?;
+    let buffer = unsafe { DeviceBuffer::from_checked(raw) };
     Ok(Imported {
         buffer,
         shape,

@@ -10,7 +10,7 @@ use crate::sys::{self, CUcontext, CUdeviceptr, CUpointer_attribute as Attribute,
 /// Device memory as other libraries know it: what [`DeviceBuffer::from_raw`] adopts and
 /// [`DeviceBuffer::into_raw`] gives away.
 ///
-/// Dropping it frees nothing unless `release` has an owner.
+/// Dropping it drops the owner, as [`Release`] says; memory without an owner is not freed.
 ///
 /// [`DeviceBuffer::from_raw`]: super::DeviceBuffer::from_raw
 /// [`DeviceBuffer::into_raw`]: super::DeviceBuffer::into_raw
@@ -24,6 +24,14 @@ pub struct RawBuffer {
     pub stream: Stream,
     /// What happens to the memory when the buffer is dropped.
     pub release: Release,
+}
+
+impl Drop for RawBuffer {
+    fn drop(&mut self) {
+        if let Release::AfterWork(_) = self.release {
+            self.stream.finish_to_free();
+        }
+    }
 }
 
 /// What happens to a buffer's memory when the buffer is dropped.
@@ -80,12 +88,9 @@ pub(super) fn check_memory(stream: &Stream, address: CUdeviceptr, bytes: usize) 
     let end = address.saturating_add(bytes as u64);
     let mut known = address;
     while known < end {
-        let (mut base, mut size) = (0, 0);
-        // SAFETY: writes two numbers.
-        match unsafe { sys::cuMemGetAddressRange_v2(&mut base, &mut size, known) } {
-            status::NOT_FOUND | status::INVALID_VALUE => break,
-            status => check("cuMemGetAddressRange", status)?,
-        }
+        let Some((base, size)) = range_of(known)? else {
+            break;
+        };
         let next = base.saturating_add(size as u64);
         if next <= known {
             break;
@@ -100,6 +105,21 @@ pub(super) fn check_memory(stream: &Stream, address: CUdeviceptr, bytes: usize) 
         });
     }
     Ok(())
+}
+
+/// The start and the size in bytes of the allocation at `address`, if there is one.
+fn range_of(address: CUdeviceptr) -> CudaResult<Option<(CUdeviceptr, usize)>> {
+    let (mut base, mut size) = (0, 0);
+    // SAFETY: writes two numbers.
+    match unsafe { sys::cuMemGetAddressRange_v2(&mut base, &mut size, address) } {
+        0 => return Ok(Some((base, size))),
+        // Memory of another kind than `cuMemAlloc`'s, perhaps: a pool's, or mapped.
+        status::NOT_FOUND | status::INVALID_VALUE | status::NOT_SUPPORTED => {}
+        status => check("cuMemGetAddressRange", status)?,
+    }
+    let base = attribute::<u64>(Attribute::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, address)?;
+    let size = attribute::<usize>(Attribute::CU_POINTER_ATTRIBUTE_RANGE_SIZE, address)?;
+    Ok(base.zip(size))
 }
 
 /// An attribute of an address; `None` if the driver doesn't know the address or the attribute of

@@ -113,31 +113,49 @@ impl<T: Pod> DeviceBuffer<T> {
     /// | [`CudaError::WrongDevice`], [`CudaError::WrongContext`] | the memory is of another one than the stream |
     /// | [`CudaError::TooLarge`] | the size exceeds the address space |
     ///
-    /// On an error, the memory is not released, and the owner is dropped.
+    /// On an error, `raw` is dropped.
     ///
     /// # Safety
     /// While the buffer exists, the memory stays allocated if its owner is kept, and no one else
     /// writes it (or, if the buffer is written, reads it) except in the order of the buffer's
     /// stream. `release` is right for the memory.
     pub unsafe fn from_raw(raw: RawBuffer) -> CudaResult<Self> {
-        let size = byte_size::<T>(raw.len)?;
-        let address = if size == 0 { 0 } else { raw.address };
-        if size > 0 {
-            if !address.is_multiple_of(align_of::<T>() as u64) {
-                return Err(CudaError::Misaligned {
-                    address,
-                    needs: align_of::<T>(),
-                });
-            }
-            check_memory(&raw.stream, address, size)?;
+        Self::check_raw(raw.address, raw.len, &raw.stream)?;
+        // SAFETY: the caller's promise; the rest was checked.
+        Ok(unsafe { Self::from_checked(raw) })
+    }
+
+    /// The checks of [`from_raw`](Self::from_raw).
+    pub(crate) fn check_raw(address: CUdeviceptr, len: usize, stream: &Stream) -> CudaResult<()> {
+        let size = byte_size::<T>(len)?;
+        if size == 0 {
+            return Ok(());
         }
-        Ok(Self {
-            address,
+        if !address.is_multiple_of(align_of::<T>() as u64) {
+            return Err(CudaError::Misaligned {
+                address,
+                needs: align_of::<T>(),
+            });
+        }
+        check_memory(stream, address, size)
+    }
+
+    /// As [`from_raw`](Self::from_raw), after [`check_raw`](Self::check_raw).
+    ///
+    /// # Safety
+    /// As for `from_raw`.
+    pub(crate) unsafe fn from_checked(raw: RawBuffer) -> Self {
+        let raw = ManuallyDrop::new(raw);
+        let is_empty = raw.len * size_of::<T>() == 0;
+        Self {
+            address: if is_empty { 0 } else { raw.address },
             len: raw.len,
-            stream: raw.stream,
-            release: raw.release,
+            // SAFETY: both are moved out once, of a value that is neither used nor dropped again.
+            stream: unsafe { ptr::read(&raw.stream) },
+            // SAFETY: as above.
+            release: unsafe { ptr::read(&raw.release) },
             elements: PhantomData,
-        })
+        }
     }
 
     /// Gives the memory away: whoever has the result frees the memory as it says, or makes a buffer

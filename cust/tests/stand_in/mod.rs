@@ -282,7 +282,7 @@ functions! {
     }
 
     fn cuPointerGetAttribute(value: Handle, attribute: c_uint, address: u64) |state| {
-        let Some((_, memory)) = state.find(address) else {
+        let Some((start, memory)) = state.find(address) else {
             return INVALID_VALUE;
         };
         match attribute {
@@ -290,6 +290,9 @@ functions! {
             1 => value.cast::<usize>().write(memory.context),
             2 => value.cast::<u32>().write(memory.kind),
             9 => value.cast::<c_int>().write((memory.context % 2) as c_int),
+            // The range.
+            11 => value.cast::<usize>().write(start),
+            12 => value.cast::<usize>().write(memory.layout.size()),
             _ => return INVALID_VALUE,
         }
     }

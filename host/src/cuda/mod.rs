@@ -15,6 +15,17 @@
 //! | [`Queue`] | the library's kernels on a stream: a [`Gpu`](crate::gpu::Gpu) for pipelines |
 //! | [`Module`], [`ModuleQueue`] | any compiled kernels, and these on a stream |
 //! | [`Graph`] | recorded work that is launched again at the cost of one launch |
+//!
+//! # With PyTorch, CuPy and others
+//! Pipelines run on streams made elsewhere ([`Stream::from_raw`], [`Queue::new`]) and use memory
+//! made elsewhere in place ([`DeviceBuffer::from_raw`], [`dlpack::import`],
+//! [`CudaArray::import`](array_interface::CudaArray::import)), if it starts at a multiple of 256
+//! bytes, as allocations do. Results are given away by
+//! [`DeviceLabels::into_labels`](crate::DeviceLabels::into_labels),
+//! [`DeviceContours::into_buffers`](crate::DeviceContours::into_buffers) and
+//! [`DeviceImage::into_words`](crate::DeviceImage::into_words), and go on as
+//! [`DeviceBuffer::into_raw`], [`dlpack::export`] or
+//! [`CudaArray::of`](array_interface::CudaArray::of).
 
 mod library;
 mod queue;
@@ -29,7 +40,10 @@ pub use cust::launch::{LaunchProblem, ModuleQueue};
 pub use cust::memory::{DeviceBuffer, InFlight, LockedBuffer, RawBuffer, Release};
 pub use cust::module::Module;
 pub use cust::stream::{Stream, StreamFlags};
-pub use cust::{ComputeCapability, DriverVersion, Owner, PtxHeader, PtxVersion, init};
+pub use cust::{
+    ComputeCapability, DriverVersion, Owner, PtxHeader, PtxVersion, array_interface, dlpack, init,
+    raw,
+};
 pub use library::Kernels;
 pub use queue::Queue;
 /// The kernels, their PTX and its origin.
