@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("pin {} joined", connection.pin);
     }
 
-    let case = RoutingCase::new(grid, vec![net]);
+    let case = RoutingCase::new(grid, [net]);
     let mut file = Output::create(&output)?;
     file.fill(|file| write_route_svg(&case, std::slice::from_ref(&route), file))?;
     file.commit()?;

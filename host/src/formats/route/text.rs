@@ -16,10 +16,8 @@ use crate::route::{Route, RoutingCase};
 /// use trazar::route::{Cell, Net, RouteOptions, RoutingCase, RoutingGrid};
 /// use trazar::{Engine, formats};
 ///
-/// let case = RoutingCase {
-///     grid: RoutingGrid::uniform(3, 2, 1)?,
-///     nets: vec![Net::from_cells([Cell::at(0, 1), Cell::at(2, 1)])],
-/// };
+/// let net = Net::from_cells([Cell::at(0, 1), Cell::at(2, 1)]);
+/// let case = RoutingCase::new(RoutingGrid::uniform(3, 2, 1)?, [net]);
 /// let routes = Engine::cpu().route(&case.grid, &case.nets, &RouteOptions::default())?;
 /// let mut text = Vec::new();
 /// formats::write_route_text(&case, &routes, &mut text)?;
