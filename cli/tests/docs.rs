@@ -118,8 +118,9 @@ fn set_up() -> Folder {
         assert!(output.status.success(), "{command}: {output:?}");
     }
     let header = |shape: &str| common::header("<u2", false, shape);
-    folder.npy("right.npy", &header("(32, 31)"), &[1; 2 * 32 * 31]);
-    folder.npy("down.npy", &header("(31, 32)"), &[1; 2 * 31 * 32]);
+    // All weights are 1.
+    folder.npy("right.npy", &header("(32, 31)"), &[1, 0].repeat(32 * 31));
+    folder.npy("down.npy", &header("(31, 32)"), &[1, 0].repeat(31 * 32));
     fs::copy(folder.at("right.npy"), folder.at("r.npy")).unwrap();
     fs::copy(folder.at("down.npy"), folder.at("d.npy")).unwrap();
     let values: Vec<u8> = (0..64 * 64)

@@ -117,7 +117,7 @@ fn bash_completes_options_and_values() {
         let last = words.len() - 1;
         let before = words[last - 1];
         let line = format!(
-            "source script; COMP_WORDS=({}); COMP_CWORD={last}; \
+            "source ./script; COMP_WORDS=({}); COMP_CWORD={last}; \
              _trazar trazar '{}' '{before}'; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
             quoted.join(" "),
             words[last]

@@ -360,10 +360,9 @@ fn labels() {
     .succeeded();
     let bytes = fs::read(&npy).unwrap();
     let (start, data) = bytes.split_at(128);
-    let text = format!(
-        "{{'descr': '<u4', 'fortran_order': False, 'shape': ({HEIGHT}, {WIDTH}), }}{:55}\n",
-        ""
-    );
+    let text =
+        format!("{{'descr': '<u4', 'fortran_order': False, 'shape': ({HEIGHT}, {WIDTH}), }}");
+    let text = format!("{text:117}\n");
     assert_eq!(start, [b"\x93NUMPY\x01\0v\0", text.as_bytes()].concat());
     assert_eq!(data.len(), 4 * (WIDTH * HEIGHT) as usize);
     let labels: Vec<u32> = data

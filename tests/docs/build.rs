@@ -8,19 +8,26 @@ fn main() -> io::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("Cargo sets it"));
     let mut modules = String::new();
-    for (number, page) in pages(&root)?.iter().enumerate() {
+    for page in &pages(&root)? {
         println!("cargo::rerun-if-changed={}", page.display());
         let blocks = rust_blocks(&fs::read_to_string(page)?);
         if blocks.trim().is_empty() {
             continue;
         }
-        let copy = out.join(format!("page_{number}.md"));
+        let name = page
+            .strip_prefix(&root)
+            .unwrap_or(page)
+            .display()
+            .to_string();
+        let module = name
+            .to_lowercase()
+            .replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+        let copy = out.join(&module);
         fs::write(&copy, blocks)?;
-        let name = page.strip_prefix(&root).unwrap_or(page).display();
         writeln!(
             modules,
             "#[doc = include_str!({copy:?})]\n/// (The Rust blocks of `{name}`.)\n\
-             pub mod page_{number} {{}}"
+             pub mod {module} {{}}"
         )
         .expect("a string takes all");
     }

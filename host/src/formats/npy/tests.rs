@@ -3,8 +3,11 @@ use std::path::Path;
 use super::*;
 use crate::formats::test_file::file;
 
-/// What the header of a file says, as (dtype, fortran, shape), and the number of bytes behind it.
-fn header_of(path: &Path) -> Result<((String, bool, Vec<usize>), usize)> {
+/// What a header says: dtype, whether it is Fortran's order, shape.
+type Said = (String, bool, Vec<usize>);
+
+/// What the header of a file says, and the number of bytes behind it.
+fn header_of(path: &Path) -> Result<(Said, usize)> {
     let mut source = Source::open(path)?;
     let header = ArrayHeader::read(&mut source)?;
     let mut data = Vec::new();

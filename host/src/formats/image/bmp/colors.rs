@@ -15,7 +15,7 @@ pub(super) enum Decoder {
     Palette {
         depth: u16,
         /// The luminance of each entry; black beyond the stored ones.
-        shades: [u8; 256],
+        shades: Box<[u8; 256]>,
         /// Whether the depth is 1 and all entries are black or white.
         two_shades: bool,
     },
@@ -45,7 +45,7 @@ impl Decoder {
     fn palette(header: &Header, source: &mut Source<'_>) -> Result<Self> {
         let start = source.bytes.seek(SeekFrom::Start(header.palette_at));
         start.map_err(|error| source.origin.io(error))?;
-        let mut shades = [0; 256];
+        let mut shades = Box::new([0; 256]);
         let mut all_two = true;
         for shade in &mut shades[..header.palette_len] {
             let [b, g, r] = read_exact(source)?;

@@ -26,7 +26,7 @@ fn random_file(random: &mut Random) -> Vec<u8> {
     if kind == 7 {
         return random_pam(random, width, height);
     }
-    let channels = if kind % 3 == 0 { 3 } else { 1 };
+    let channels = if kind.is_multiple_of(3) { 3 } else { 1 };
     let samples = (width * height * channels) as usize;
     let mut header = format!("P{kind}{}{width}{}{height}", space(random), space(random));
     let maximum = [1, 15, 255, 256, 4095, 65535][random.below(6) as usize];
