@@ -81,15 +81,17 @@ fn rust_blocks(page: &str) -> String {
         }
         copy += if hidden { "#" } else { fence.trim_start() };
         copy.push('\n');
+        let mut is_program = false;
         for line in lines.by_ref() {
             if line.trim() == "```" {
                 break;
             }
             fails |= line.contains('?');
+            is_program |= line.contains("fn main(");
             copy += line.get(indent..).unwrap_or_default();
             copy.push('\n');
         }
-        if std::mem::take(&mut fails) {
+        if std::mem::take(&mut fails) && !is_program {
             copy += "# Ok::<(), Box<dyn std::error::Error>>(())\n";
         }
         copy += "```\n";

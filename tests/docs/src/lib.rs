@@ -12,7 +12,7 @@
 //! ```
 //! ````
 //!
-//! A block may use `?`: it ends with `Ok` of any error. The blocks in other languages are tested by
-//! `cli/tests/docs.rs`.
+//! A block may use `?`: it ends with `Ok` of any error, unless it has a `main`. The blocks in other
+//! languages are tested by `cli/tests/docs.rs`.
 
 include!(concat!(env!("OUT_DIR"), "/pages.rs"));
