@@ -5,8 +5,8 @@
 //! cargo run --release --example own_kernel
 //! ```
 //!
-//! `docs/emulator.md` lists what the emulator reports. `cargo kernels new` writes a crate of kernels
-//! outside this workspace, which `cargo kernels build` compiles for a GPU: see
+//! `docs/emulator.md` lists what the emulator reports. `cargo kernels new` writes a crate of
+//! kernels outside this workspace, which `cargo kernels build` compiles for a GPU: see
 //! `docs/a-race-in-ten-lines.md` and `cuda_builder/README.md`.
 
 use std::error::Error;

@@ -83,6 +83,12 @@ impl<'a> Source<'a> {
         Ok(start == bytes)
     }
 
+    /// Fills `bytes` from a header.
+    pub(super) fn read_header(&mut self, bytes: &mut [u8]) -> Result<()> {
+        let read = self.bytes.read_exact(bytes);
+        read.map_err(|error| self.origin.header_io(error))
+    }
+
     pub(super) fn rewind(&mut self) -> Result<()> {
         match self.bytes.seek(SeekFrom::Start(0)) {
             Ok(_) => Ok(()),

@@ -220,7 +220,7 @@ fn examine() -> bool {
     can_build
 }
 
-/// The kernel crates of the current folder's workspace, and whether they use a `cuda_std` that fits.
+/// The kernel crates of the current folder's workspace, and whether their `cuda_std` fits.
 fn kernel_crates() -> Vec<Finding> {
     let finding = |needed, state| Finding {
         what: "kernel crate".into(),

@@ -33,19 +33,19 @@ impl ArrayHeader {
         let origin = source.origin;
         let damaged = |reason: &str| origin.unreadable(format_args!("damaged: {reason}"));
         let mut start = [0; 8];
-        read(source, &mut start)?;
+        source.read_header(&mut start)?;
         if !start.starts_with(MAGIC) {
             return Err(damaged("it does not start as an .npy file does"));
         }
         let len = match start[6..] {
             [1, 0] => {
                 let mut len = [0; 2];
-                read(source, &mut len)?;
+                source.read_header(&mut len)?;
                 u16::from_le_bytes(len).into()
             }
             [2 | 3, 0] => {
                 let mut len = [0; 4];
-                read(source, &mut len)?;
+                source.read_header(&mut len)?;
                 u32::from_le_bytes(len) as usize
             }
             _ => {
@@ -59,7 +59,7 @@ impl ArrayHeader {
             )));
         }
         let mut text = vec![0; len];
-        read(source, &mut text)?;
+        source.read_header(&mut text)?;
         let text = std::str::from_utf8(&text).map_err(|_| damaged("its header is no text"))?;
         parse(text).map_err(damaged)
     }
@@ -84,12 +84,6 @@ impl ArrayHeader {
         let sides: Vec<_> = self.shape.iter().map(usize::to_string).collect();
         format!("({})", sides.join(", "))
     }
-}
-
-fn read(source: &mut Source<'_>, bytes: &mut [u8]) -> Result<()> {
-    let origin = source.origin;
-    let read = source.bytes.read_exact(bytes);
-    read.map_err(|error| origin.header_io(error))
 }
 
 /// The header from its text: a Python dictionary with three keys, and a line's end.

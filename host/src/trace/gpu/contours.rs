@@ -88,9 +88,9 @@ impl<G: Gpu> DeviceContours<G> {
         &self.hierarchy
     }
 
-    /// Gives the arrays away, to other GPU code: on an NVIDIA GPU each is a `DeviceBuffer`, which the
-    /// crate `cust` hands to other libraries. They are written when the work queued so far on their
-    /// streams is done.
+    /// Gives the arrays away, to other GPU code: on an NVIDIA GPU each is a `DeviceBuffer`, which
+    /// the crate `cust` hands to other libraries. They are written when the work queued so far on
+    /// their streams is done.
     pub fn into_buffers(self) -> ContourBuffers<G> {
         ContourBuffers {
             points: self.points,

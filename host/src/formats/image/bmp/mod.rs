@@ -66,8 +66,7 @@ pub(super) fn read(source: &mut Source<'_>, options: &ReadOptions) -> Result<Rea
 /// Reads bytes that are not pixels.
 fn read_exact<const N: usize>(source: &mut Source<'_>) -> Result<[u8; N]> {
     let mut bytes = [0; N];
-    let read = source.bytes.read_exact(&mut bytes);
-    read.map_err(|error| source.origin.header_io(error))?;
+    source.read_header(&mut bytes)?;
     Ok(bytes)
 }
 

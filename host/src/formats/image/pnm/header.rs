@@ -41,8 +41,7 @@ impl Header {
     pub(super) fn read(source: &mut Source<'_>) -> Result<Self> {
         let origin = source.origin;
         let mut magic = [0; 2];
-        let read = source.bytes.read_exact(&mut magic);
-        read.map_err(|error| origin.header_io(error))?;
+        source.read_header(&mut magic)?;
         let (encoding, channels) = match &magic {
             b"P1" => (Encoding::TextBits, 1),
             b"P2" => (Encoding::TextNumbers, 1),
