@@ -87,14 +87,21 @@ fn bench(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryImage) -> Resul
     println!("{name} {} x {}", image.width(), image.height());
     use Approximation::{None, Simple};
     use Geometry::{Centers, Edges};
-    use TraceAlgorithm::{Components, Tiles};
+    use TraceAlgorithm::{Components, Fragments, Tiles};
     for (kind, algorithm, geometry, approximation) in [
-        ("centers, simple", Components, Centers, Simple),
-        ("centers, none", Components, Centers, None),
-        ("edges", Components, Edges, Simple),
+        ("centers, simple", Fragments, Centers, Simple),
+        ("centers, none", Fragments, Centers, None),
+        ("edges", Fragments, Edges, Simple),
+        ("components", Components, Centers, Simple),
+        ("components, edges", Components, Edges, Simple),
         ("in tiles, simple", Tiles, Centers, Simple),
         ("in tiles, edges", Tiles, Edges, Simple),
     ] {
+        if !list("TRAZAR_BENCH_ALGORITHMS", "fragments,components,tiles")
+            .contains(&algorithm.name().to_string())
+        {
+            continue;
+        }
         let options = TraceOptions::default()
             .geometry(geometry)
             .approximation(approximation)
@@ -114,7 +121,7 @@ fn bench(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryImage) -> Resul
             Ok(())
         })?;
         println!(
-            "  {kind:<16} {count:>8} contours {points:>10} points {ms:>9.3} ms {:>7.1} Gpixel/s \
+            "  {kind:<17} {count:>8} contours {points:>10} points {ms:>9.3} ms {:>7.1} Gpixel/s \
              {:>7.1} Mpoint/s   one core {cpu_ms:>8.1} ms",
             image.pixel_count() as f64 / 1e6 / ms,
             points as f64 / 1e3 / ms

@@ -94,6 +94,9 @@ pub enum TraceAlgorithm {
     /// followed at once (after Yin et al., "G-Contour: GPU Accelerated Contour Tracing For
     /// Large-Scale Layouts", 2025).
     Components,
+    /// By kernels: pieces of borders inside tiles of 64 × 32 pixels, by list ranking in shared
+    /// memory, joined to borders by list ranking.
+    Fragments,
 }
 
 impl TraceAlgorithm {
@@ -103,6 +106,7 @@ impl TraceAlgorithm {
             Self::Suzuki => "suzuki",
             Self::Tiles => "tiles",
             Self::Components => "components",
+            Self::Fragments => "fragments",
         }
     }
 
@@ -111,6 +115,7 @@ impl TraceAlgorithm {
         match self {
             Self::Suzuki => &[Backend::Cpu],
             Self::Tiles | Self::Components => &[Backend::Cpu, Backend::Cuda, Backend::Emulator],
+            Self::Fragments => &[Backend::Cuda, Backend::Emulator],
         }
     }
 
@@ -119,7 +124,9 @@ impl TraceAlgorithm {
     pub fn on(backend: Backend) -> &'static [Self] {
         match backend {
             Backend::Cpu => &[Self::Suzuki, Self::Tiles, Self::Components],
-            Backend::Cuda | Backend::Emulator => &[Self::Components, Self::Tiles],
+            Backend::Cuda | Backend::Emulator => {
+                &[Self::Fragments, Self::Components, Self::Tiles]
+            }
         }
     }
 

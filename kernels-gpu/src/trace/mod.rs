@@ -12,6 +12,7 @@
 
 pub mod borders;
 pub mod components;
+pub mod fragments;
 pub mod hierarchy;
 pub mod neighbours;
 pub mod node_bits;

@@ -47,6 +47,7 @@ pub(crate) fn trace(
         (TraceAlgorithm::Components, geometry) => {
             components::follow_borders(image, geometry, progress)?
         }
+        (TraceAlgorithm::Fragments, _) => unreachable!("refused before: not on the processor"),
     };
     // What a stage no longer needs goes before the next one's results come.
     let arrangement = hierarchy::arrange(&take(&mut chains.nesting), options.retrieval)?;

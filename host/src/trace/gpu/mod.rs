@@ -30,8 +30,11 @@
 
 mod components;
 mod contours;
+mod fragments;
 mod hierarchy;
 mod tiles;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use trazar_kernels::trace::borders::{Destination, FoundBorders};
 use trazar_kernels::trace::options as kernel_options;
@@ -48,6 +51,7 @@ use crate::image::gpu::DeviceImage;
 use crate::label::{Connectivity, DeviceLabeler, LabelOptions};
 
 pub use contours::{ContourBuffers, DeviceContours};
+use fragments::Arena;
 
 /// Traces images on one GPU. Clones work on the same queue.
 ///
@@ -67,6 +71,8 @@ pub use contours::{ContourBuffers, DeviceContours};
 #[derive(Clone, Debug)]
 pub struct DeviceTracer<G: Gpu> {
     gpu: G,
+    /// What the algorithm by fragments works in, between two images.
+    arena: Arc<Mutex<Option<Arena<G>>>>,
 }
 
 #[cfg(feature = "cuda")]
@@ -160,12 +166,20 @@ impl<G: Gpu> Arranged<G> {
 impl<G: Gpu> DeviceTracer<G> {
     /// Traces on `gpu`.
     pub fn on(gpu: G) -> Self {
-        Self { gpu }
+        Self {
+            gpu,
+            arena: Arc::default(),
+        }
     }
 
     /// The queue that it works on, with the kernels.
     pub fn gpu(&self) -> &G {
         &self.gpu
+    }
+
+    fn arena(&self) -> MutexGuard<'_, Option<Arena<G>>> {
+        // What a panic leaves is an arena or none.
+        self.arena.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Traces an image in the host's memory. Teh and Chin's points are chosen on the host.
@@ -276,6 +290,15 @@ impl<G: Gpu> DeviceTracer<G> {
                 let borders = tiles::find(&work, options.tiles, queued)?;
                 let arranged = arrange(&borders.found, queued)?;
                 let points = tiles::write(&work, &borders, &arranged)?;
+                queued("points")?;
+                (arranged, points)
+            }
+            TraceAlgorithm::Fragments => {
+                let arena = self.arena().take();
+                let borders = fragments::find(&work, arena, queued)?;
+                let arranged = arrange(&borders.found, queued)?;
+                let (points, arena) = fragments::write(&work, borders, &arranged)?;
+                *self.arena() = Some(arena);
                 queued("points")?;
                 (arranged, points)
             }

@@ -25,7 +25,7 @@
 pub mod follow;
 pub mod join;
 pub mod nodes;
-mod walk;
+pub(super) mod walk;
 
 use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;

@@ -12,21 +12,21 @@ use crate::trace::pixels::TracedImage;
 
 /// A node by its name: a pixel and a kind.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct NamedNode {
-    pub(super) x: u32,
-    pub(super) y: u32,
-    pub(super) kind: Kind,
+pub(in crate::trace) struct NamedNode {
+    pub(in crate::trace) x: u32,
+    pub(in crate::trace) y: u32,
+    pub(in crate::trace) kind: Kind,
 }
 
 /// How borders go from node to node.
 #[derive(Clone, Copy)]
-pub(super) struct NodeWalk<'a> {
+pub(in crate::trace) struct NodeWalk<'a> {
     image: TracedImage<'a>,
 }
 
 impl<'a> NodeWalk<'a> {
     #[inline(always)]
-    pub(super) const fn new(image: TracedImage<'a>) -> Self {
+    pub(in crate::trace) const fn new(image: TracedImage<'a>) -> Self {
         Self { image }
     }
 
@@ -38,7 +38,7 @@ impl<'a> NodeWalk<'a> {
 
     /// The nodes of a word's pixels.
     #[inline(always)]
-    pub(super) fn nodes(&self, word_x: u32, y: u32) -> NodeBits {
+    pub(in crate::trace) fn nodes(&self, word_x: u32, y: u32) -> NodeBits {
         let around = self.image.pixels.around(word_x, y);
         if self.along_edges() {
             // A ring has its W and E sides as nodes.
@@ -84,7 +84,7 @@ impl<'a> NodeWalk<'a> {
 
     /// The node whose gap contains the E neighbour of pixel `(x, y)`, which is background.
     #[inline(always)]
-    pub(super) fn at_east_side(&self, x: u32, y: u32) -> NamedNode {
+    pub(in crate::trace) fn at_east_side(&self, x: u32, y: u32) -> NamedNode {
         let kind = if self.along_edges() {
             Kind::E
         } else {
@@ -227,7 +227,7 @@ impl<'a> NodeWalk<'a> {
 
     /// The last foreground pixel of row `y` before column `x`.
     #[inline(always)]
-    pub(super) fn last_before(&self, x: u32, y: u32) -> Option<u32> {
+    pub(in crate::trace) fn last_before(&self, x: u32, y: u32) -> Option<u32> {
         let mut word_x = x / 64;
         let mut below = (1u64 << (x % 64)) - 1;
         loop {
@@ -246,7 +246,7 @@ impl<'a> NodeWalk<'a> {
 
     /// The first pixel of the run of row `y` that pixel `x` belongs to.
     #[inline(always)]
-    pub(super) fn run_start(&self, x: u32, y: u32) -> u32 {
+    pub(in crate::trace) fn run_start(&self, x: u32, y: u32) -> u32 {
         let mut word_x = x / 64;
         let mut through = u64::MAX >> (63 - x % 64);
         loop {

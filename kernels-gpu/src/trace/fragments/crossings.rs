@@ -1,0 +1,207 @@
+//! The crossings of a tile's rim, and their order.
+//!
+//! A border crosses from a tile to one of the eight around it. Its crossing is known by the pixel
+//! that it comes to and by the node there, of which 2 bits are enough: which of the directions
+//! across the rim it comes from, or which side it runs along. Both tiles know both. So both put the
+//! crossings from one of them to the other into the same order, and the exit with rank `k` among
+//! them is the entry with rank `k`.
+
+use cuda_std::prelude::*;
+use cuda_std::warp::{FULL_MASK, WARP_SIZE};
+
+use super::tile::{TILE_HEIGHT, TILE_WIDTH};
+use crate::primitives::warp::inclusive_sum;
+
+/// The neighbouring tiles, in the order of their crossings. The two of a pair lie opposite.
+const NORTH: u32 = 0;
+const SOUTH: u32 = 1;
+const WEST: u32 = 2;
+const EAST: u32 = 3;
+const NORTH_WEST: u32 = 4;
+const SOUTH_EAST: u32 = 5;
+const NORTH_EAST: u32 = 6;
+const SOUTH_WEST: u32 = 7;
+/// The number of neighbouring tiles.
+pub(super) const NEIGHBOURS: u32 = 8;
+
+/// Bits per row or column of pixels, for what may cross there.
+const CODES: u32 = 4;
+/// Words of 32 bits with a bit per crossing that there can be: N, S, W, E, and one for the corners.
+pub(super) const CROSSING_WORDS: u32 =
+    2 * (TILE_WIDTH + TILE_HEIGHT) * CODES / u32::BITS + 1;
+const FIRST_SOUTH: u32 = TILE_WIDTH * CODES;
+const FIRST_WEST: u32 = FIRST_SOUTH + TILE_WIDTH * CODES;
+const FIRST_EAST: u32 = FIRST_WEST + TILE_HEIGHT * CODES;
+const FIRST_CORNER: u32 = FIRST_EAST + TILE_HEIGHT * CODES;
+
+/// The neighbouring tile that sees a tile as its neighbour `neighbour`.
+#[inline(always)]
+pub(super) const fn opposite(neighbour: u32) -> u32 {
+    neighbour ^ 1
+}
+
+/// The column and the row of the neighbouring tile, from those of a tile.
+#[inline(always)]
+pub(super) const fn neighbour_of(column: u32, row: u32, neighbour: u32) -> (u32, u32) {
+    let x = match neighbour {
+        WEST | NORTH_WEST | SOUTH_WEST => column.wrapping_sub(1),
+        EAST | NORTH_EAST | SOUTH_EAST => column + 1,
+        _ => column,
+    };
+    let y = match neighbour {
+        NORTH | NORTH_WEST | NORTH_EAST => row.wrapping_sub(1),
+        SOUTH | SOUTH_WEST | SOUTH_EAST => row + 1,
+        _ => row,
+    };
+    (x, y)
+}
+
+/// A crossing, by its index among all that there can be between a tile and its neighbours in one
+/// direction.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Crossing(u32);
+
+impl Crossing {
+    /// The crossing over the rim at the pixel `outside`, to the pixel `to` (both counted from the
+    /// tile's upper left one, wrapped around below 0). `code` tells those to the same pixel apart.
+    #[inline(always)]
+    pub(super) const fn new(outside: (u32, u32), to: (u32, u32), code: u32) -> Self {
+        let is_south = outside.1 == TILE_HEIGHT;
+        let is_east = outside.0 == TILE_WIDTH;
+        let beyond_row = outside.1 >= TILE_HEIGHT;
+        let beyond_column = outside.0 >= TILE_WIDTH;
+        Self(if beyond_row && beyond_column {
+            let corner = match (is_south, is_east) {
+                (false, false) => NORTH_WEST,
+                (true, true) => SOUTH_EAST,
+                (false, true) => NORTH_EAST,
+                (true, false) => SOUTH_WEST,
+            };
+            FIRST_CORNER + corner - NORTH_WEST
+        } else if beyond_row {
+            (if is_south { FIRST_SOUTH } else { 0 }) + to.0 * CODES + code
+        } else {
+            (if is_east { FIRST_EAST } else { FIRST_WEST }) + to.1 * CODES + code
+        })
+    }
+
+    /// The neighbouring tile on the other side.
+    #[inline(always)]
+    pub(super) const fn neighbour(self) -> u32 {
+        let Self(index) = self;
+        if index >= FIRST_CORNER {
+            NORTH_WEST + index - FIRST_CORNER
+        } else if index >= FIRST_WEST {
+            WEST + (index >= FIRST_EAST) as u32
+        } else {
+            (index >= FIRST_SOUTH) as u32
+        }
+    }
+}
+
+/// A set of crossings in shared memory.
+#[derive(Clone, Copy)]
+pub(super) struct CrossingSet {
+    /// A bit per crossing: [`CROSSING_WORDS`].
+    pub(super) bits: SharedView<u32>,
+    /// The number of bits set before each word, and of all: one more.
+    pub(super) before: SharedView<u32>,
+}
+
+impl CrossingSet {
+    /// Makes it empty; called by the threads of a block with their indices.
+    #[inline(always)]
+    pub(super) fn clear(self, thread: u32) {
+        if thread < CROSSING_WORDS {
+            self.bits.st(thread, 0);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn insert(self, crossing: Crossing) {
+        let Crossing(index) = crossing;
+        self.bits.atomic_or(index / u32::BITS, 1 << (index % u32::BITS));
+    }
+
+    /// Counts; called by all threads of one warp, after a barrier.
+    #[inline(always)]
+    pub(super) fn count(self, lane: u32) {
+        const { assert!(CROSSING_WORDS < WARP_SIZE) };
+        let own = if lane < CROSSING_WORDS {
+            self.bits.ld(lane).count_ones()
+        } else {
+            0
+        };
+        let through = inclusive_sum(own, lane);
+        if lane <= CROSSING_WORDS {
+            self.before.st(lane, through - own);
+        }
+        // Keeps the warp together until all have read.
+        warp::sync_warp(FULL_MASK);
+    }
+
+    /// The number of crossings in it.
+    #[inline(always)]
+    pub(super) fn len(self) -> u32 {
+        self.before.ld(CROSSING_WORDS)
+    }
+
+    /// The number of crossings before one that is in it.
+    #[inline(always)]
+    pub(super) fn rank(self, crossing: Crossing) -> u32 {
+        let Crossing(index) = crossing;
+        let word = index / u32::BITS;
+        let below = (1 << (index % u32::BITS)) - 1;
+        self.before.ld(word) + (self.bits.ld(word) & below).count_ones()
+    }
+
+    /// The number of crossings to neighbours before this one.
+    #[inline(always)]
+    pub(super) fn first_of(self, neighbour: u32) -> u32 {
+        let first = match neighbour {
+            NORTH => 0,
+            SOUTH => FIRST_SOUTH,
+            WEST => FIRST_WEST,
+            EAST => FIRST_EAST,
+            corner => FIRST_CORNER + corner - NORTH_WEST,
+        };
+        self.rank(Crossing(first))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn crossings_are_numbered_once() {
+        let mut seen = [false; (CROSSING_WORDS * u32::BITS) as usize];
+        let mut add = |outside, to, code, neighbour| {
+            let crossing = Crossing::new(outside, to, code);
+            assert_eq!(crossing.neighbour(), neighbour);
+            assert!(!std::mem::replace(&mut seen[crossing.0 as usize], true));
+        };
+        for code in 0..CODES {
+            for x in 0..TILE_WIDTH {
+                add((x, u32::MAX), (x, 0), code, NORTH);
+                add((x, TILE_HEIGHT), (x, TILE_HEIGHT - 1), code, SOUTH);
+            }
+            for y in 0..TILE_HEIGHT {
+                add((u32::MAX, y), (0, y), code, WEST);
+                add((TILE_WIDTH, y), (TILE_WIDTH - 1, y), code, EAST);
+            }
+        }
+        add((u32::MAX, u32::MAX), (0, 0), 0, NORTH_WEST);
+        add((TILE_WIDTH, u32::MAX), (63, 0), 0, NORTH_EAST);
+        add((u32::MAX, TILE_HEIGHT), (0, 31), 0, SOUTH_WEST);
+        add((TILE_WIDTH, TILE_HEIGHT), (63, 31), 0, SOUTH_EAST);
+    }
+
+    #[test]
+    fn neighbours_lie_opposite() {
+        for neighbour in 0..NEIGHBOURS {
+            let (x, y) = neighbour_of(5, 7, neighbour);
+            assert_eq!(neighbour_of(x, y, opposite(neighbour)), (5, 7));
+        }
+    }
+}

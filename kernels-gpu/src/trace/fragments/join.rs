@@ -1,0 +1,458 @@
+//! Chains of fragments; where borders start; the borders in order of discovery.
+//!
+//! All in one cooperative launch, whose blocks wait for each other between the steps:
+//!
+//! 1. Each fragment finds its successor.
+//! 2. Rounds of pointer jumping around the cycles of fragments, until none learns of a lower start.
+//!    Then each knows its border's start and the number of its points from there on.
+//! 3. Where the start lies in a fragment, the start is marked in the image.
+//! 4. A scan of the marks puts the borders into order of discovery.
+//! 5. Each fragment and each border inside a tile finds its border's number.
+//! 6. Each border finds the one that passes the last vertical side before its start.
+//!
+//! After a round in which no fragment learns of a lower start, none ever does: if a fragment's
+//! lowest start is never above that of the fragment which follows the last one that it knows of, and
+//! so on around the cycle, then all of them are the same.
+
+use cuda_std::prelude::*;
+use cuda_std::warp::WARP_SIZE;
+
+use super::crossings::{neighbour_of, opposite};
+use super::follow::tile_record;
+use super::tile::{TILE_HEIGHT, TILE_WIDTH};
+use super::{Parts, counter};
+use crate::primitives::{block, quotient};
+use crate::trace::borders::{FoundBorders, NO_BORDER};
+use crate::trace::components::walk::{NamedNode, NodeWalk};
+use crate::trace::node_bits::Kind;
+use crate::trace::pixels::{Raster, TracedImage};
+
+/// Threads per block.
+pub const BLOCK: u32 = 256;
+/// Warps of a block.
+const WARPS: u32 = BLOCK / WARP_SIZE;
+/// The most rounds: each fragment knows of twice as many after each.
+pub const MOST_ROUNDS: u32 = 32;
+/// Bits of the number of points of a fragment.
+const POINT_BITS: u32 = 12;
+const POINT_MASK: u32 = (1 << POINT_BITS) - 1;
+/// Set in the turn of an outer border.
+const OUTER: u32 = 1 << 31;
+
+/// What joining works in, and what it finds.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct Chains<'a> {
+    /// One element, 0 at first: the barrier of the grid.
+    pub barrier: ViewMut<'a, u32>,
+    /// [`MOST_ROUNDS`] elements, 0 at first: whether something was learned in each round.
+    pub learned: ViewMut<'a, u32>,
+    /// One element per block of the grid.
+    pub block_sums: ViewMut<'a, u32>,
+    /// 4 words per fragment. Starts at a multiple of 16 bytes.
+    pub links: ViewMut<'a, u32>,
+    /// The same once more.
+    pub other_links: ViewMut<'a, u32>,
+    /// The border of each fragment.
+    pub fragment_borders: ViewMut<'a, u32>,
+    /// The number of points from each fragment's first to the first of the fragment in which the
+    /// border starts.
+    pub fragment_points_left: ViewMut<'a, u32>,
+    /// The border that each closed border of a tile is.
+    pub closed_borders: ViewMut<'a, u32>,
+    /// Per border, the number of points before its start in the fragment where that is, and
+    /// whether it is an outer one.
+    pub turns: ViewMut<'a, u32>,
+}
+
+/// What a fragment knows of those that follow it on its border.
+#[derive(Clone, Copy)]
+struct Link {
+    /// A fragment after it.
+    next: u32,
+    /// The number of points from its first to the first of `next`.
+    points: u32,
+    /// The lowest start in the fragments after it, up to `next`.
+    key: u32,
+    /// The number of points from its first to the first of the fragment with that start.
+    points_to_key: u32,
+}
+
+impl Link {
+    #[inline(always)]
+    fn load(links: ViewMut<'_, u32>, fragment: u32) -> Self {
+        let [next, points, key, points_to_key] = links.ld_vector(fragment as usize * 4);
+        Self {
+            next,
+            points,
+            key,
+            points_to_key,
+        }
+    }
+
+    #[inline(always)]
+    fn store(self, links: ViewMut<'_, u32>, fragment: u32) {
+        let words = [self.next, self.points, self.key, self.points_to_key];
+        links.st_vector(fragment as usize * 4, words);
+    }
+
+    /// After one more round. Sums wrap around only past the start.
+    #[inline(always)]
+    const fn jumped(self, ahead: Self) -> Self {
+        let (key, points_to_key) = if ahead.key < self.key {
+            (ahead.key, self.points.wrapping_add(ahead.points_to_key))
+        } else {
+            (self.key, self.points_to_key)
+        };
+        Self {
+            next: ahead.next,
+            points: self.points.wrapping_add(ahead.points),
+            key,
+            points_to_key,
+        }
+    }
+}
+
+/// The threads of all blocks.
+#[derive(Clone, Copy)]
+struct Grid<'a> {
+    barrier: ViewMut<'a, u32>,
+}
+
+impl Grid<'_> {
+    /// Waits for all blocks.
+    #[inline(always)]
+    fn sync(self) {
+        thread::sync_threads();
+        if thread::thread_idx_x() == 0 {
+            let blocks = thread::grid_dim_x();
+            thread::device_fence();
+            let arrived = self.barrier.atomic_add(0u32, 1);
+            let all = (quotient(arrived, blocks) + 1) * blocks;
+            while self.barrier.ld_acquire(0u32, Device) < all {}
+            thread::device_fence();
+        }
+        thread::sync_threads();
+    }
+
+    /// Calls `work` for each index below `count`, one thread each.
+    #[inline(always)]
+    fn for_each(self, count: u32, mut work: impl FnMut(u32)) {
+        let mut i = thread::index_1d();
+        while i < count {
+            work(i);
+            i += thread::grid_dim_x() * BLOCK;
+        }
+    }
+}
+
+/// What [`join_fragments`](fn@join_fragments) works on.
+#[derive(Clone, Copy)]
+struct Join<'a> {
+    walk: NodeWalk<'a>,
+    raster: Raster,
+    parts: Parts<'a>,
+    chains: Chains<'a>,
+}
+
+impl Join<'_> {
+    /// The start of a fragment's border if it lies in the fragment, else a higher one.
+    #[inline(always)]
+    fn key(&self, fragment: u32) -> u32 {
+        self.parts.fragments.ld(fragment * 4 + 1)
+    }
+
+    /// Finds the successor of a fragment.
+    #[inline(always)]
+    fn link(&self, fragment: u32) {
+        let [tile, _, third, fourth] = self.parts.fragments.ld_vector(fragment as usize * 4);
+        let neighbour = fourth >> POINT_BITS;
+        let row = quotient(tile, self.raster.row_words);
+        let (column, row) = neighbour_of(tile - row * self.raster.row_words, row, neighbour);
+        let record = (row * self.raster.row_words + column) * tile_record::WORDS;
+        let entries = opposite(neighbour);
+        let first = self.parts.tiles.ld(record + tile_record::FIRST_FRAGMENT);
+        let before = if entries == 0 {
+            0
+        } else {
+            let pair = self.parts.tiles.ld(record + tile_record::ENTRIES + entries / 2);
+            pair >> (entries % 2 * 16) & 0xffff
+        };
+        let next = first + before + (third >> 24);
+        let points = third & POINT_MASK;
+        let link = Link {
+            next,
+            points,
+            key: self.key(next),
+            points_to_key: points,
+        };
+        link.store(self.chains.links, fragment);
+    }
+
+    /// The word of the image and the bit at which a border starts, and whether it is a hole's.
+    #[inline(always)]
+    fn place(&self, key: u32) -> (u32, u32, u32) {
+        let (x, y) = self.raster.split(key >> 1);
+        (y * self.raster.row_words + x / 64, x % 64, key & 1)
+    }
+
+    /// Marks a start.
+    #[inline(always)]
+    fn mark(&self, key: u32) {
+        let (word, bit, side) = self.place(key);
+        self.parts.starts.atomic_or(word * 2 + side, 1 << bit);
+        self.parts.starts_before.atomic_add(word, 1);
+    }
+
+    /// The number of starts before one.
+    #[inline(always)]
+    fn number(&self, key: u32) -> u32 {
+        let (word, bit, side) = self.place(key);
+        let [outer, holes]: [u64; 2] = self.parts.starts.ld_vector(word as usize * 2);
+        let below = (1u64 << bit) - 1;
+        // An outer border comes before a hole's at the same pixel.
+        let own = side & (outer >> bit) as u32;
+        let before = self.parts.starts_before.ld(word);
+        before + (outer & below).count_ones() + (holes & below).count_ones() + own
+    }
+
+    /// Replaces the counts of starts by the numbers of those before, and counts all. Waits for all
+    /// blocks once.
+    #[inline(always)]
+    fn scan_starts(&self, grid: Grid<'_>, warp_sums: SharedView<u32>) {
+        let counts = self.parts.starts_before;
+        let words = self.raster.words();
+        let t = thread::thread_idx_x();
+        let (me, blocks) = (thread::block_idx_x(), thread::grid_dim_x());
+        // A row of words per block and step, 4 per thread.
+        const ROW: u32 = BLOCK * 4;
+        let rows = words.div_ceil(ROW);
+        let rows_each = quotient(rows + blocks - 1, blocks);
+        let first = (me * rows_each).min(rows);
+        let end = (first + rows_each).min(rows);
+        let load = |row: u32| {
+            let at = row * ROW + t * 4;
+            if at + 4 <= words {
+                counts.ld_vector(at)
+            } else {
+                let word = |i| if at + i < words { counts.ld(at + i) } else { 0 };
+                [word(0), word(1), word(2), word(3)]
+            }
+        };
+        let mut own = 0;
+        let mut row = first;
+        while row < end {
+            let [a, b, c, d] = load(row);
+            own += a + b + c + d;
+            row += 1;
+        }
+        let sum = block::sum_of_threads(own, warp_sums).total;
+        if t == 0 {
+            self.chains.block_sums.st(me, sum);
+        }
+        grid.sync();
+        let mut own = 0;
+        let mut other = t;
+        while other < me {
+            own += self.chains.block_sums.ld(other);
+            other += BLOCK;
+        }
+        let mut before = block::sum_of_threads(own, warp_sums).total;
+        if t == 0 && me + 1 == blocks {
+            self.parts.counters.st(counter::BORDERS, before + sum);
+        }
+        let mut row = first;
+        while row < end {
+            let [a, b, c, d] = load(row);
+            thread::sync_threads();
+            let sums = block::sum_of_threads(a + b + c + d, warp_sums);
+            let at = row * ROW + t * 4;
+            let next = before + sums.before;
+            let store = |word: u32, next: u32| {
+                if at + word < words {
+                    counts.st(at + word, next);
+                }
+            };
+            store(0, next);
+            store(1, next + a);
+            store(2, next + a + b);
+            store(3, next + a + b + c);
+            before += sums.total;
+            row += 1;
+        }
+    }
+
+    /// Writes what is known of a border: the number of its points, and those before its start.
+    #[inline(always)]
+    fn describe(&self, borders: FoundBorders<'_>, key: u32, length: u32, before: u32) -> u32 {
+        let number = self.number(key);
+        let is_outer = key & 1 == 0;
+        borders.kinds.st(number, u8::from(!is_outer));
+        borders.lengths.st(number, length);
+        let turn = before | if is_outer { OUTER } else { 0 };
+        self.chains.turns.st(number, turn);
+        number
+    }
+
+    /// The border that passes the last vertical side before a start.
+    #[inline(always)]
+    fn previous(&self, key: u32) -> u32 {
+        let (x, y) = self.raster.split(key >> 1);
+        let node = if key & 1 == 0 {
+            match self.walk.last_before(x, y) {
+                Some(x) => self.walk.at_east_side(x, y),
+                None => return NO_BORDER,
+            }
+        } else {
+            let x = self.walk.run_start(x, y);
+            NamedNode {
+                x,
+                y,
+                kind: Kind::W,
+            }
+        };
+        self.border_of(node)
+    }
+
+    /// The border that a W or E node belongs to.
+    #[inline(always)]
+    fn border_of(&self, node: NamedNode) -> u32 {
+        let NamedNode { x, y, kind } = node;
+        let tile = y / TILE_HEIGHT * self.raster.row_words + x / TILE_WIDTH;
+        let nodes = self.walk.nodes(x / 64, y);
+        let bit = x % 64;
+        let below = (1u64 << bit) - 1;
+        let second = kind == Kind::E && nodes.w >> bit & 1 != 0;
+        let before = u32::from(self.parts.rows.ld(tile * TILE_HEIGHT + y % TILE_HEIGHT));
+        let in_row = (nodes.w & below).count_ones() + (nodes.e & below).count_ones();
+        let record = tile * tile_record::WORDS;
+        let first = self.parts.tiles.ld(record + tile_record::FIRST_SIDE);
+        let side = first + before + in_row + u32::from(second);
+        let id = u32::from(self.parts.sides.ld(side));
+        let fragments = self.parts.tiles.ld(record + tile_record::ENTRIES) & 0xffff;
+        if id < fragments {
+            let first = self.parts.tiles.ld(record + tile_record::FIRST_FRAGMENT);
+            self.chains.fragment_borders.ld(first + id)
+        } else {
+            let first = self.parts.tiles.ld(record + tile_record::FIRST_CLOSED);
+            self.chains.closed_borders.ld(first + id - fragments)
+        }
+    }
+}
+
+/// Joins fragments to borders, and puts all borders into order of discovery.
+///
+/// Launch: cooperative, as many blocks as are resident together, or fewer. Reads and writes 48
+/// bytes per fragment and round, 4 bytes per word of the image three times, and some 60 bytes per
+/// fragment and per border.
+///
+/// # Safety
+///
+/// `parts` is what [`follow_tiles`](fn@super::follow::follow_tiles) has made of `image`. `chains`
+/// has the lengths that its fields say, for all fragments and closed borders that fit `parts`, and
+/// `borders` an element for each of both. Nothing else uses them meanwhile.
+#[kernel(block = BLOCK)]
+pub unsafe fn join_fragments(
+    image: TracedImage<'_>,
+    parts: Parts<'_>,
+    chains: Chains<'_>,
+    borders: FoundBorders<'_>,
+) {
+    let warp_sums = shared_array![u32; WARPS as usize];
+    if !parts.fits() {
+        return;
+    }
+    let join = Join {
+        walk: NodeWalk::new(image),
+        raster: image.pixels.raster,
+        parts,
+        chains,
+    };
+    let grid = Grid {
+        barrier: chains.barrier,
+    };
+    let fragments = parts.counters.ld(counter::FRAGMENTS);
+    let closed = parts.counters.ld(counter::CLOSED);
+
+    let (mut links, mut others) = (chains.links, chains.other_links);
+    if fragments > 0 {
+        grid.for_each(fragments, |fragment| join.link(fragment));
+        let mut round = 0;
+        loop {
+            grid.sync();
+            if round > 0 && chains.learned.ld(round - 1) == 0 {
+                break;
+            }
+            let mut learned = false;
+            grid.for_each(fragments, |fragment| {
+                let link = Link::load(links, fragment);
+                let jumped = link.jumped(Link::load(links, link.next));
+                jumped.store(others, fragment);
+                learned |= jumped.key != link.key;
+            });
+            if thread::sync_threads_or(learned) && thread::thread_idx_x() == 0 {
+                chains.learned.st_relaxed(round, 1, Device);
+            }
+            (links, others) = (others, links);
+            round += 1;
+        }
+        grid.for_each(fragments, |fragment| {
+            let key = Link::load(links, fragment).key;
+            if key == join.key(fragment) {
+                join.mark(key);
+            }
+        });
+        grid.sync();
+    }
+    join.scan_starts(grid, warp_sums);
+    grid.sync();
+
+    grid.for_each(fragments, |fragment| {
+        let link = Link::load(links, fragment);
+        let number = if link.key == join.key(fragment) {
+            let before = parts.fragments.ld(fragment * 4 + 2) >> POINT_BITS & POINT_MASK;
+            join.describe(borders, link.key, link.points_to_key, before)
+        } else {
+            join.number(link.key)
+        };
+        chains.fragment_borders.st(fragment, number);
+        chains.fragment_points_left.st(fragment, link.points_to_key);
+    });
+    grid.for_each(closed, |i| {
+        let [key, points] = parts.closed.ld_vector(i as usize * 2);
+        let number = join.describe(borders, key, points & POINT_MASK, 0);
+        chains.closed_borders.st(i, number);
+    });
+    grid.sync();
+
+    grid.for_each(fragments, |fragment| {
+        let key = join.key(fragment);
+        if key == Link::load(links, fragment).key {
+            let number = chains.fragment_borders.ld(fragment);
+            borders.previous_in_row.st(number, join.previous(key));
+        }
+    });
+    grid.for_each(closed, |i| {
+        let key = parts.closed.ld(i * 2);
+        let number = chains.closed_borders.ld(i);
+        borders.previous_in_row.st(number, join.previous(key));
+    });
+}
+
+/// Where a fragment's points go, of those of its border.
+#[inline(always)]
+pub(super) const fn first_point(length: u32, points_left: u32, turn: u32, along_edges: bool) -> u32 {
+    let before = turn & !OUTER;
+    let mut at = length - points_left;
+    at = if at >= before {
+        at - before
+    } else {
+        at + length - before
+    };
+    // An outer border along edges begins where its first side does, which is the last corner that
+    // the walk comes to.
+    if along_edges && turn & OUTER != 0 {
+        at += 1;
+    }
+    if at >= length { at - length } else { at }
+}

@@ -1,0 +1,99 @@
+//! Borders by fragments: pieces of borders inside tiles of the image, joined to borders.
+//!
+//! One block takes a tile of 64 × 32 pixels into shared memory. What a border has inside the tile
+//! is a cycle of [nodes](crate::trace::node_bits), if the border never leaves the tile, or one or
+//! more chains of nodes: **fragments**. A fragment begins at an **entry**, whose predecessor lies
+//! outside the tile, and ends at an **exit**, whose successor lies outside. Each node knows its
+//! successor from the pixels around it, and list ranking in shared memory tells it which border or
+//! fragment it belongs to and how many points lie before it. No thread follows a border, so that
+//! time does not depend on how long a border is.
+//!
+//! An exit of one tile is an entry of another: the same **crossing**, with the same rank among the
+//! crossings between the two tiles. So a fragment's successor is found by its index, without a
+//! search. List ranking once more, over the fragments of all tiles, gives each its border and its
+//! place there.
+//!
+//! | file | stage | what is left of it |
+//! | --- | --- | --- |
+//! | [`tile`] | the pixels of a tile, its nodes and their successors | |
+//! | [`crossings`] | the order of the crossings of a tile's rim | |
+//! | [`follow`] | fragments and closed borders of each tile | a few words per fragment, 4 bytes per point |
+//! | [`join`] | chains of fragments; starts; the borders in order of discovery | their kinds, lengths and previous borders |
+//! | [`write`] | the points, at their final places | the result |
+//!
+//! Along edges, the nodes are all four sides of pixels, W and E sides first: a side's successor is
+//! then never farther away than the next pixel.
+
+pub mod crossings;
+pub mod follow;
+pub mod join;
+pub mod tile;
+pub mod write;
+
+use cuda_std::prelude::*;
+
+use crate::trace::pixels::Raster;
+
+pub use tile::{TILE_HEIGHT, TILE_WIDTH};
+
+/// The number of tiles of an image.
+#[must_use]
+pub const fn tiles(raster: Raster) -> u32 {
+    raster.row_words * raster.height.div_ceil(TILE_HEIGHT)
+}
+
+/// Counters, each an index into [`Parts::counters`].
+pub mod counter {
+    /// Fragments.
+    pub const FRAGMENTS: u32 = 0;
+    /// Borders inside one tile.
+    pub const CLOSED: u32 = 1;
+    /// Points.
+    pub const POINTS: u32 = 2;
+    /// Nodes of kinds W and E.
+    pub const SIDES: u32 = 3;
+    /// Borders.
+    pub const BORDERS: u32 = 4;
+    /// The number of counters.
+    pub const COUNT: usize = 8;
+}
+
+/// What the stages hand on. Where a capacity is exceeded, counters still count what there is, and
+/// the stages after [`follow`] do nothing.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct Parts<'a> {
+    /// One element per [`counter`], all 0 at first.
+    pub counters: ViewMut<'a, u32>,
+    /// Per tile with nodes, [`tile_record`] words. Starts at a multiple of 16 bytes.
+    pub tiles: ViewMut<'a, u32>,
+    /// Per row of each tile, the number of W and E nodes in the tile before the row.
+    pub rows: ViewMut<'a, u16>,
+    /// Per word of the image, the pixels at whose W sides borders start, and those at whose E sides
+    /// they do. Starts at a multiple of 16 bytes.
+    pub starts: ViewMut<'a, u64>,
+    /// Per word of the image, the number of these starts; later, the number of starts before it.
+    pub starts_before: ViewMut<'a, u32>,
+    /// Fragments, 4 words each. Starts at a multiple of 16 bytes.
+    pub fragments: ViewMut<'a, u32>,
+    /// Borders inside one tile, 2 words each. Starts at a multiple of 8 bytes.
+    pub closed: ViewMut<'a, u32>,
+    /// For each W or E node, the fragment or border that it belongs to, counted in its tile.
+    pub sides: ViewMut<'a, u16>,
+    /// Points, tile by tile, and in each tile fragment by fragment.
+    pub points: ViewMut<'a, u32>,
+}
+
+impl Parts<'_> {
+    /// Whether all that was found fits.
+    #[inline(always)]
+    fn fits(&self) -> bool {
+        let fits = |counter, words: usize, each| {
+            self.counters.ld(counter) as usize * each <= words
+        };
+        fits(counter::FRAGMENTS, self.fragments.len(), 4)
+            && fits(counter::CLOSED, self.closed.len(), 2)
+            && fits(counter::SIDES, self.sides.len(), 1)
+            && fits(counter::POINTS, self.points.len(), 1)
+    }
+}

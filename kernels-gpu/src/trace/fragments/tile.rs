@@ -1,0 +1,261 @@
+//! The pixels of a tile in shared memory, its nodes, and where borders go from a node.
+
+use cuda_std::prelude::*;
+
+use super::crossings::Crossing;
+use crate::trace::neighbours::{after, before, neighbourhood, step};
+use crate::trace::node_bits::{Around, BesideBits, Kind, NodeBits, kind_after};
+use crate::trace::options::{Approximation, Geometry};
+use crate::trace::pixels::TracedImage;
+
+/// Pixels per row of a tile: one word of the image.
+pub const TILE_WIDTH: u32 = 64;
+/// Rows of a tile.
+pub const TILE_HEIGHT: u32 = 32;
+/// The most nodes of a tile. Of each square of 2 × 2 pixels, at most 8 sides have background beyond
+/// them, and every node has a side of its own.
+pub const MOST_NODES: u32 = TILE_WIDTH * TILE_HEIGHT * 2;
+
+/// Rows of a tile and the two beside it.
+pub(super) const HALO_ROWS: u32 = TILE_HEIGHT + 2;
+/// Words of 32 bits per row in shared memory: 64 pixels, and one more to each side.
+pub(super) const ROW_WORDS: u32 = 3;
+
+/// A node by its place in a tile.
+#[derive(Clone, Copy)]
+pub(super) struct TileNode {
+    pub(super) x: u32,
+    pub(super) y: u32,
+    pub(super) kind: Kind,
+}
+
+impl TileNode {
+    /// 13 bits, in raster order.
+    #[inline(always)]
+    pub(super) const fn to_bits(self) -> u32 {
+        self.x << 2 | self.y << 8 | self.kind as u32
+    }
+
+    #[inline(always)]
+    pub(super) const fn from_bits(bits: u32) -> Self {
+        Self {
+            x: bits >> 2 & (TILE_WIDTH - 1),
+            y: bits >> 8 & (TILE_HEIGHT - 1),
+            kind: Kind::from_bits(bits),
+        }
+    }
+}
+
+/// Where a border goes on.
+#[derive(Clone, Copy)]
+pub(super) enum Successor {
+    /// To a node of the tile.
+    Inside(TileNode),
+    /// Out of the tile.
+    Outside(Crossing),
+}
+
+/// What is known of a node from the pixels around it.
+#[derive(Clone, Copy)]
+pub(super) struct NodeLinks {
+    /// Where the border goes on.
+    pub(super) successor: Successor,
+    /// Where it enters the tile, if it does so at this node.
+    pub(super) entry: Option<Crossing>,
+    /// Whether a point of the border belongs to the node.
+    pub(super) is_point: bool,
+}
+
+/// The pixels of a tile and around it.
+#[derive(Clone, Copy)]
+pub(super) struct TilePixels<'a> {
+    /// [`ROW_WORDS`] per row, the row above the tile first; bit 0 is the pixel left of the tile.
+    pub(super) rows: SharedView<u32>,
+    pub(super) image: TracedImage<'a>,
+    pub(super) approximation: Approximation,
+    /// The tile's upper left pixel.
+    pub(super) left: u32,
+    pub(super) top: u32,
+}
+
+impl TilePixels<'_> {
+    /// Loads row `row` of those in shared memory; called by one thread per row.
+    #[inline(always)]
+    pub(super) fn load_row(&self, row: u32) {
+        let word_x = self.left / 64;
+        let y = (self.top + row).wrapping_sub(1);
+        let word = |x| self.image.pixels.word(x, y);
+        let beside = (word(word_x.wrapping_sub(1)) >> 63, word(word_x + 1) & 1);
+        let here = word(word_x);
+        let first = row * ROW_WORDS;
+        self.rows.st(first, (here << 1 | beside.0) as u32);
+        self.rows.st(first + 1, (here >> 31) as u32);
+        self.rows
+            .st(first + 2, (here >> 63 | beside.1 << 1) as u32);
+    }
+
+    /// Row `y` of the tile and the pixels beside it; `y` may be -1, wrapped around.
+    #[inline(always)]
+    fn beside(&self, y: u32) -> BesideBits {
+        let first = y.wrapping_add(1) * ROW_WORDS;
+        let west = u64::from(self.rows.ld(first)) | u64::from(self.rows.ld(first + 1)) << 32;
+        let last = u64::from(self.rows.ld(first + 2));
+        BesideBits {
+            west,
+            here: west >> 1 | last << 63,
+            east: west >> 2 | last << 62,
+        }
+    }
+
+    /// The nodes of row `y`.
+    #[inline(always)]
+    pub(super) fn nodes(&self, y: u32) -> NodeBits {
+        let around = Around::new(
+            self.beside(y.wrapping_sub(1)),
+            self.beside(y),
+            self.beside(y + 1),
+        );
+        match self.image.geometry {
+            Geometry::Centers => around.gaps(),
+            Geometry::Edges => around.sides(),
+        }
+    }
+
+    /// The pixels from x - 1 to x + 1 of row `y`, as bits 0 to 2.
+    #[inline(always)]
+    fn three(&self, x: u32, y: u32) -> u32 {
+        let at = y.wrapping_add(1) * ROW_WORDS + x / 32;
+        let pair = u64::from(self.rows.ld(at)) | u64::from(self.rows.ld(at + 1)) << 32;
+        (pair >> (x % 32)) as u32 & 7
+    }
+
+    /// The foreground around pixel `(x, y)` of the tile, one bit per direction.
+    #[inline(always)]
+    fn neighbours(&self, x: u32, y: u32) -> u32 {
+        neighbourhood(
+            self.three(x, y.wrapping_sub(1)),
+            self.three(x, y),
+            self.three(x, y + 1),
+        )
+    }
+
+    /// Whether the node has a point, where the border goes on, and whether it enters the tile.
+    #[inline(always)]
+    pub(super) fn links(&self, node: TileNode) -> NodeLinks {
+        match self.image.geometry {
+            Geometry::Centers => self.links_over_centers(node),
+            Geometry::Edges => self.links_along_edges(node),
+        }
+    }
+
+    #[inline(always)]
+    fn links_over_centers(&self, node: TileNode) -> NodeLinks {
+        let TileNode { x, y, kind } = node;
+        let neighbours = self.neighbours(x, y);
+        if neighbours == 0 {
+            return NodeLinks {
+                successor: Successor::Inside(node),
+                entry: None,
+                is_point: true,
+            };
+        }
+        let out = after(neighbours, kind.direction());
+        let back = before(neighbours, kind.direction());
+        let (from_x, from_y) = moved(x, y, back);
+        let (to_x, to_y) = moved(x, y, out);
+        // A node is known by its pixel and the direction back.
+        let successor = if is_inside(to_x, to_y) {
+            let kind = kind_after(self.neighbours(to_x, to_y), out ^ 4);
+            let (x, y) = (to_x, to_y);
+            Successor::Inside(TileNode { x, y, kind })
+        } else {
+            Successor::Outside(Crossing::new((to_x, to_y), (to_x, to_y), out & 3))
+        };
+        let entry = !is_inside(from_x, from_y);
+        NodeLinks {
+            successor,
+            entry: entry.then(|| Crossing::new((from_x, from_y), (x, y), back & 3)),
+            is_point: self.approximation == Approximation::None || out != back ^ 4,
+        }
+    }
+
+    /// A ring has the foreground on its left: it runs down W sides, to the right along S sides, up
+    /// E sides and to the left along N sides.
+    #[inline(always)]
+    fn links_along_edges(&self, node: TileNode) -> NodeLinks {
+        let TileNode { x, y, kind } = node;
+        let neighbours = self.neighbours(x, y);
+        let side = kind.direction();
+        let set = |direction: u32| neighbours >> (direction & 7) & 1 != 0;
+        let joined = |direction: u32| {
+            let (x, y) = (self.left + x, self.top + y);
+            let (u, v) = moved(x, y, direction & 7);
+            self.image.joined(x, y, u, v)
+        };
+        // The pixel in `ahead`, straight on, and the one in `across`, to the right of it.
+        let goes_across = |ahead: u32, across: u32| {
+            set(across) && (set(ahead) || joined(across))
+        };
+        let (ahead, behind) = (side + 2, side + 6);
+        let (to, turned_side) = if goes_across(ahead, side + 1) {
+            (moved(x, y, (side + 1) & 7), side + 6)
+        } else if set(ahead) {
+            (moved(x, y, ahead & 7), side)
+        } else {
+            ((x, y), side + 2)
+        };
+        let from = if goes_across(behind, side + 7) {
+            moved(x, y, (side + 7) & 7)
+        } else if set(behind) {
+            moved(x, y, behind & 7)
+        } else {
+            (x, y)
+        };
+        let kind = kind_of_side(turned_side);
+        // A node is known by its pixel and its side.
+        let successor = if is_inside(to.0, to.1) {
+            let (x, y) = to;
+            Successor::Inside(TileNode { x, y, kind })
+        } else {
+            Successor::Outside(Crossing::new(to, to, kind as u32))
+        };
+        let entry = !is_inside(from.0, from.1);
+        NodeLinks {
+            successor,
+            entry: entry.then(|| Crossing::new(from, (x, y), node.kind as u32)),
+            is_point: turned_side != side,
+        }
+    }
+
+    /// The point that belongs to a node, counted from the tile's upper left one.
+    #[inline(always)]
+    pub(super) fn point(&self, node: TileNode) -> (u32, u32) {
+        let TileNode { x, y, kind } = node;
+        match (self.image.geometry, kind) {
+            (Geometry::Centers, _) | (Geometry::Edges, Kind::N) => (x, y),
+            // The corner where the side ends.
+            (Geometry::Edges, Kind::W) => (x, y + 1),
+            (Geometry::Edges, Kind::S) => (x + 1, y + 1),
+            (Geometry::Edges, Kind::E) => (x + 1, y),
+        }
+    }
+}
+
+/// The pixel one step away. Wraps around below 0.
+#[inline(always)]
+const fn moved(x: u32, y: u32, direction: u32) -> (u32, u32) {
+    let (dx, dy) = step(direction);
+    (x.wrapping_add(dx), y.wrapping_add(dy))
+}
+
+#[inline(always)]
+const fn is_inside(x: u32, y: u32) -> bool {
+    x < TILE_WIDTH && y < TILE_HEIGHT
+}
+
+/// The kind of the side in a direction, which is even.
+#[inline(always)]
+const fn kind_of_side(direction: u32) -> Kind {
+    // E, N, W, S in the order of directions.
+    Kind::from_bits(0b11_00_10_01 >> (direction & 6))
+}

@@ -1,0 +1,114 @@
+//! The points, at their final places.
+
+use cuda_std::prelude::*;
+
+use super::follow::tile_record;
+use super::join::{Chains, first_point};
+use super::tile::{TILE_HEIGHT, TILE_WIDTH};
+use super::Parts;
+use crate::primitives::quotient;
+use crate::trace::borders::{Destination, NO_BORDER};
+use crate::trace::options::Geometry;
+use crate::trace::pixels::Raster;
+
+/// Threads per block.
+pub const BLOCK: u32 = 256;
+/// Fragments and closed borders that a block keeps in mind at a time.
+const SPANS: u32 = 1024;
+
+/// Writes the points of all borders that are kept.
+///
+/// Launch: one block per [tile](super::tiles). Reads 4 bytes per point and some 40 per fragment and
+/// per closed border, and writes 8 bytes per point.
+///
+/// # Safety
+///
+/// `parts` and `chains` are what [`join_fragments`](fn@super::join::join_fragments) has made of an
+/// image of this size. `destination` has room for all points of the borders that have a place, and
+/// nothing else uses it meanwhile.
+#[kernel(block = BLOCK)]
+pub unsafe fn place_points(
+    raster: Raster,
+    geometry: Geometry,
+    parts: Parts<'_>,
+    chains: Chains<'_>,
+    destination: Destination<'_>,
+) {
+    // For each fragment: where a point with index 0 in the tile would go; the end of its border's
+    // points; their number.
+    let targets = shared_array![u32; SPANS as usize];
+    let ends = shared_array![u32; SPANS as usize];
+    let lengths = shared_array![u32; SPANS as usize];
+
+    let t = thread::thread_idx_x();
+    let tile = thread::block_idx_x();
+    let record = tile * tile_record::WORDS;
+    let point_count = parts.tiles.ld(record + tile_record::POINTS);
+    if point_count == 0 {
+        return;
+    }
+    let fragments = parts.tiles.ld(record + tile_record::ENTRIES) & 0xffff;
+    let first_fragment = parts.tiles.ld(record + tile_record::FIRST_FRAGMENT);
+    let first_closed = parts.tiles.ld(record + tile_record::FIRST_CLOSED);
+    let points = parts.tiles.ld(record + tile_record::FIRST_POINT);
+    let all = fragments + parts.tiles.ld(record + tile_record::CLOSED);
+    let row = quotient(tile, raster.row_words);
+    let left = (tile - row * raster.row_words) * TILE_WIDTH;
+    let top = row * TILE_HEIGHT;
+
+    let mut first = 0;
+    while first < all {
+        let mut i = t;
+        while i < SPANS && first + i < all {
+            let id = first + i;
+            let (border, start, points_left);
+            if id < fragments {
+                let at = first_fragment + id;
+                border = chains.fragment_borders.ld(at);
+                points_left = Some(chains.fragment_points_left.ld(at));
+                start = parts.fragments.ld(at * 4 + 3) & 0xfff;
+            } else {
+                let at = first_closed + id - fragments;
+                border = chains.closed_borders.ld(at);
+                points_left = None;
+                start = parts.closed.ld(at * 2 + 1) >> 12;
+            }
+            let place = destination.places.ldg(border);
+            let mut length = 0;
+            if place != NO_BORDER {
+                let begin = destination.offsets.ldg(place);
+                length = destination.offsets.ldg(place + 1) - begin;
+                let left = points_left.unwrap_or(length);
+                let turn = chains.turns.ld(border);
+                let along_edges = geometry == Geometry::Edges;
+                let at = first_point(length, left, turn, along_edges);
+                targets.st(i, (begin + at).wrapping_sub(start));
+                ends.st(i, begin + length);
+            }
+            lengths.st(i, length);
+            i += BLOCK;
+        }
+        // planted: fragment-targets-barrier
+        thread::sync_threads();
+        let mut j = t;
+        while j < point_count {
+            let point = parts.points.ld(points + j);
+            let span = (point >> 13).wrapping_sub(first);
+            if span < SPANS {
+                let length = lengths.ld(span);
+                if length != 0 {
+                    let mut at = targets.ld(span).wrapping_add(j);
+                    if at >= ends.ld(span) {
+                        at -= length;
+                    }
+                    let x = left + (point & 127);
+                    let y = top + (point >> 7 & 63);
+                    destination.write(at, x, y);
+                }
+            }
+            j += BLOCK;
+        }
+        first += SPANS;
+        thread::sync_threads();
+    }
+}
