@@ -463,7 +463,8 @@ def check_misfits(errors, texts):
 def known_tests():
     """All tests, as `binary name`."""
     tests = set()
-    for path in [*ROOT.glob("tests/*.rs"), *ROOT.glob("*/tests/**/*.rs")]:
+    for path in [*ROOT.glob("tests/*.rs"), *ROOT.glob("*/tests/**/*.rs"),
+                 *ROOT.glob("*/*/tests/**/*.rs")]:
         below = path.relative_to(ROOT).with_suffix("").parts
         binary, *modules = below[below.index("tests") + 1:]
         for name in re.findall(r"#\[test\]\n(?:#\[.*\]\n)*fn (\w+)", path.read_text()):

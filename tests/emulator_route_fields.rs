@@ -290,6 +290,14 @@ unsafe impl Gpu for Limited {
         Gpu::shared_per_block(&self.emulator)
     }
 
+    fn resident_blocks(
+        &self,
+        spec: &'static KernelSpec,
+        dynamic_shared: u32,
+    ) -> trazar::Result<u32> {
+        Gpu::resident_blocks(&self.emulator, spec, dynamic_shared)
+    }
+
     fn acquire<T: Pod>(&self, buffer: &Buffer<T>) -> trazar::Result<()> {
         Gpu::acquire(&self.emulator, buffer)
     }

@@ -103,6 +103,9 @@ pub struct KernelSpec {
     pub block: Dim3,
     /// The parameters, in order.
     pub params: &'static [ParamSpec],
+    /// Whether launches are cooperative: all blocks of the grid are resident at once, so that they
+    /// may wait for each other. A grid with more blocks than the device holds is refused.
+    pub cooperative: bool,
     /// The views that the kernel promises to leave all zero, as locks are: `locks`, or
     /// `problem.locks` for a field of a parameter.
     pub zero_at_exit: &'static [&'static str],

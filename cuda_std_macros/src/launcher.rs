@@ -74,6 +74,7 @@ fn spec(name: &Ident, options: &Options, block: &BlockExtents, params: &[Param])
     let types: Vec<_> = params.iter().map(|param| &param.ty).collect();
     let type_texts = types.iter().map(|&ty| type_text(ty));
     let [x, y, z] = block.xyz();
+    let cooperative = options.cooperative;
     let zero_at_exit = options.zero_at_exit.iter().map(|path| path.text());
     quote! {
         /// The kernel's name, block and parameters.
@@ -90,6 +91,7 @@ fn spec(name: &Ident, options: &Options, block: &BlockExtents, params: &[Param])
                 align: ::core::mem::align_of::<#types>(),
                 kind: <#types as ::cuda_std::KernelParam>::KIND,
             }),*],
+            cooperative: #cooperative,
             zero_at_exit: &[#(#zero_at_exit),*],
             entry: ::core::option::Option::Some(entry),
         };

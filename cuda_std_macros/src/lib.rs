@@ -20,6 +20,9 @@ use proc_macro::TokenStream;
 ///   (`.minnctapersm`);
 /// - `barriers = N`: the PTX has exactly `N` barriers, where the source alone doesn't say so (an
 ///   unrolled loop);
+/// - `cooperative`: all blocks of the grid are resident at once, so that they may wait for each
+///   other, as they do at a barrier of the whole grid. A grid with more blocks than the device
+///   holds is refused, by the driver and by the emulator;
 /// - `f64`: the kernel means to use double precision; otherwise the builder refuses it;
 /// - `zero_at_exit(locks, problem.counts)`: the kernel leaves these views zero, as locks that are
 ///   given back; each is a parameter or a field of one. The emulator checks it.

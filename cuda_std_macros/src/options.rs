@@ -12,6 +12,7 @@ pub(crate) struct Options {
     pub(crate) min_blocks: Option<u32>,
     pub(crate) barriers: Option<u32>,
     pub(crate) f64: bool,
+    pub(crate) cooperative: bool,
     pub(crate) zero_at_exit: Vec<ViewPath>,
 }
 
@@ -34,6 +35,7 @@ impl Parse for Options {
                     options.barriers = Some(input.parse::<LitInt>()?.base10_parse()?);
                 }
                 "f64" => options.f64 = true,
+                "cooperative" => options.cooperative = true,
                 "zero_at_exit" => {
                     let views;
                     syn::parenthesized!(views in input);
@@ -42,7 +44,7 @@ impl Parse for Options {
                 }
                 _ => {
                     let message = "unknown option; there are `block`, `min_blocks`, `barriers`, \
-                                   `f64` and `zero_at_exit`";
+                                   `f64`, `cooperative` and `zero_at_exit`";
                     return Err(Error::new(name.span(), message));
                 }
             }

@@ -64,22 +64,12 @@ impl Function {
         dynamic_shared: u32,
     ) -> CudaResult<u32> {
         self.module.device().bind()?;
-        self.kernel.allow_shared(dynamic_shared)?;
-        let mut blocks = 0;
-        // SAFETY: the function belongs to a loaded module; writes one integer.
-        let status = unsafe {
-            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
-                &mut blocks,
-                self.kernel.function,
-                i32::try_from(threads).unwrap_or(i32::MAX),
-                dynamic_shared as usize,
-            )
-        };
-        check("cuOccupancyMaxActiveBlocksPerMultiprocessor", status).map(|()| blocks.unsigned_abs())
+        self.kernel.active_blocks(threads, dynamic_shared)
     }
 
     /// Launches a kernel that has no typed launcher. Those of `#[kernel]` launch on a
-    /// [`ModuleQueue`](crate::launch::ModuleQueue), which knows more of what can be wrong.
+    /// [`ModuleQueue`](crate::launch::ModuleQueue), which knows more of what can be wrong, and
+    /// which kernels are cooperative: this is an ordinary launch.
     ///
     /// # Errors
     /// [`CudaError::BadLaunch`] if the launch breaks a limit, or if the number of arguments is
@@ -110,7 +100,7 @@ impl Function {
         graph::keep(&self.module);
         // SAFETY: the function's module is loaded, and `on` is the stream's handle; the rest is the
         // caller's promise.
-        let status = unsafe { self.kernel.launch(on, &config, args) };
+        let status = unsafe { self.kernel.launch(on, &config, args, false) };
         stream.blame(check("cuLaunchKernel", status))
     }
 }
@@ -191,6 +181,16 @@ pub(crate) struct Kernel {
     compared: AtomicPtr<KernelSpec>,
     /// How much dynamic shared memory launches may ask for, so far.
     allowed_shared: Mutex<u32>,
+    /// The driver's last answer to how many blocks a multiprocessor holds.
+    occupancy: Mutex<Option<Occupancy>>,
+}
+
+/// How many blocks of a kernel one multiprocessor holds at a time.
+#[derive(Clone, Copy)]
+struct Occupancy {
+    threads: u32,
+    dynamic_shared: u32,
+    blocks: u32,
 }
 
 // SAFETY: the handle is an address that only the driver follows, and the driver's functions on it
@@ -233,6 +233,7 @@ impl Kernel {
             },
             compared: AtomicPtr::default(),
             allowed_shared: Mutex::new(SHARED_UNASKED.saturating_sub(info.static_shared)),
+            occupancy: Mutex::new(None),
         })
     }
 
@@ -273,7 +274,41 @@ impl Kernel {
         Ok(())
     }
 
-    /// Queues a launch in the current context.
+    /// How many blocks of `threads` threads with `dynamic_shared` bytes one multiprocessor holds at
+    /// a time. Asks the driver only if the question differs from the last one.
+    pub(crate) fn active_blocks(&self, threads: u32, dynamic_shared: u32) -> CudaResult<u32> {
+        let mut known = self
+            .occupancy
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = *known
+            && (known.threads, known.dynamic_shared) == (threads, dynamic_shared)
+        {
+            return Ok(known.blocks);
+        }
+        self.allow_shared(dynamic_shared)?;
+        let mut blocks = 0;
+        // SAFETY: the function belongs to a loaded module; writes one integer.
+        let status = unsafe {
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &mut blocks,
+                self.function,
+                i32::try_from(threads).unwrap_or(i32::MAX),
+                dynamic_shared as usize,
+            )
+        };
+        check("cuOccupancyMaxActiveBlocksPerMultiprocessor", status)?;
+        let blocks = blocks.unsigned_abs();
+        *known = Some(Occupancy {
+            threads,
+            dynamic_shared,
+            blocks,
+        });
+        Ok(blocks)
+    }
+
+    /// Queues a launch in the current context. All blocks of a `cooperative` one are resident at
+    /// once, or the driver refuses it.
     ///
     /// # Safety
     /// The module is loaded and `stream` is alive; the rest is as for [`Function::launch`].
@@ -282,14 +317,34 @@ impl Kernel {
         stream: sys::CUstream,
         config: &LaunchConfig,
         args: &[*const c_void],
+        cooperative: bool,
     ) -> sys::Status {
         let LaunchConfig {
             grid,
             block,
             dynamic_shared,
         } = *config;
-        // SAFETY: the caller's promise. The driver copies the arguments before it returns; its
-        // header wants `*mut`, and it does not write through them.
+        // The driver copies the arguments before it returns; its header wants `*mut`, and it does
+        // not write through them.
+        let args = args.as_ptr().cast_mut().cast::<*mut c_void>();
+        if cooperative {
+            // SAFETY: the caller's promise.
+            return unsafe {
+                sys::cuLaunchCooperativeKernel(
+                    self.function,
+                    grid.x,
+                    grid.y,
+                    grid.z,
+                    block.x,
+                    block.y,
+                    block.z,
+                    dynamic_shared,
+                    stream,
+                    args,
+                )
+            };
+        }
+        // SAFETY: the caller's promise.
         unsafe {
             sys::cuLaunchKernel(
                 self.function,
@@ -301,7 +356,7 @@ impl Kernel {
                 block.z,
                 dynamic_shared,
                 stream,
-                args.as_ptr().cast_mut().cast::<*mut c_void>(),
+                args,
                 ptr::null_mut(),
             )
         }
@@ -382,6 +437,7 @@ mod tests {
             name: "k",
             block: Dim3 { x: 1, y: 1, z: 1 },
             params: PARAMS,
+            cooperative: false,
             zero_at_exit: &[],
             entry: None,
         };

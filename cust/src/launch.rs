@@ -7,10 +7,11 @@ pub use cuda_std::launch::{Dim3, LaunchConfig, Launcher};
 
 use crate::device::DeviceInfo;
 use crate::error::{CudaError, CudaResult, DriverStatus};
-use crate::function::KernelInfo;
+use crate::function::{Kernel, KernelInfo};
 use crate::graph;
 use crate::module::Module;
 use crate::stream::Stream;
+use crate::sys::status;
 
 /// A stream and a module whose kernels are launched on it: what the typed launchers launch on.
 /// Clones are the same stream and module.
@@ -42,6 +43,32 @@ impl ModuleQueue {
     pub fn module(&self) -> &Module {
         &self.module
     }
+
+    /// The number of blocks of a kernel that the device holds at once, each with `dynamic_shared`
+    /// bytes of dynamic shared memory: the largest grid of a cooperative kernel. 0 if a block needs
+    /// more than a multiprocessor has. The driver is asked once for several equal questions in a
+    /// row.
+    ///
+    /// # Errors
+    /// [`CudaError::NoSuchKernel`]; [`CudaError::Driver`]; [`CudaError::Execution`] if a kernel has
+    /// crashed.
+    pub fn resident_blocks(
+        &self,
+        spec: &'static KernelSpec,
+        dynamic_shared: u32,
+    ) -> CudaResult<u32> {
+        let kernel = self.stream.blame(self.module.kernel(spec.name))?;
+        self.stream.device().bind()?;
+        self.stream
+            .blame(self.resident(&kernel, spec.block, dynamic_shared))
+    }
+
+    /// The number of blocks of `kernel` that the device, whose context is current, holds at once.
+    fn resident(&self, kernel: &Kernel, block: Dim3, dynamic_shared: u32) -> CudaResult<u32> {
+        let threads = u32::try_from(block.count()).unwrap_or(u32::MAX);
+        let blocks = kernel.active_blocks(threads, dynamic_shared)?;
+        Ok(blocks.saturating_mul(self.stream.device().info().multiprocessors))
+    }
 }
 
 /// Launches cost 3 µs to 6 µs of host time. They are checked first, and nothing is launched on
@@ -72,10 +99,21 @@ impl Launcher for ModuleQueue {
         graph::keep(&self.module);
         // SAFETY: the module is loaded and the stream alive. The caller promises an address of a
         // fitting value for each parameter.
-        let status = DriverStatus::from(unsafe { kernel.launch(stream, &config, args) });
+        let status = unsafe { kernel.launch(stream, &config, args, spec.cooperative) };
+        let status = DriverStatus::from(status);
         if status.code() == 0 {
             self.stream.note_launch(spec);
             return Ok(());
+        }
+        if status.code() == status::COOPERATIVE_LAUNCH_TOO_LARGE {
+            let limit = self.resident(&kernel, config.block, config.dynamic_shared)?;
+            return Err(CudaError::BadLaunch {
+                kernel: spec.name.to_owned(),
+                problem: LaunchProblem::NotResident {
+                    has: config.grid.count(),
+                    limit,
+                },
+            });
         }
         if status.is_fatal() {
             // The context is lost to a kernel launched before this one.
@@ -143,6 +181,17 @@ pub enum LaunchProblem {
         /// Bytes asked for.
         requested: u32,
         /// Bytes left beside the kernel's static shared memory.
+        limit: u32,
+    },
+    /// The grid of a cooperative kernel has more blocks than the device holds at once.
+    #[error(
+        "its grid has {has} blocks, which must all be resident at once, and this device holds \
+         {limit}"
+    )]
+    NotResident {
+        /// Blocks in the grid.
+        has: u64,
+        /// Blocks that the device holds at once.
         limit: u32,
     },
     /// The number of arguments differs from the kernel's number of parameters.
@@ -287,6 +336,7 @@ mod tests {
             name: "k",
             block: spec_block,
             params: &PARAMS,
+            cooperative: false,
             zero_at_exit: &[],
             entry: None,
         };

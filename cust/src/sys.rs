@@ -36,6 +36,7 @@ pub(crate) mod status {
     pub(crate) const OPERATING_SYSTEM: Status = 304;
     pub(crate) const NOT_FOUND: Status = 500;
     pub(crate) const NOT_READY: Status = 600;
+    pub(crate) const COOPERATIVE_LAUNCH_TOO_LARGE: Status = 720;
     pub(crate) const NOT_PERMITTED: Status = 800;
     pub(crate) const NOT_SUPPORTED: Status = 801;
     pub(crate) const SYSTEM_DRIVER_MISMATCH: Status = 803;
@@ -233,6 +234,18 @@ driver_functions! {
             stream: CUstream,
             args: *mut *mut c_void,
             extra: *mut *mut c_void,
+        );
+        fn cuLaunchCooperativeKernel(
+            function: CUfunction,
+            grid_x: c_uint,
+            grid_y: c_uint,
+            grid_z: c_uint,
+            block_x: c_uint,
+            block_y: c_uint,
+            block_z: c_uint,
+            dynamic_shared: c_uint,
+            stream: CUstream,
+            args: *mut *mut c_void,
         );
 
         fn cuEventCreate(event: *mut CUevent, flags: c_uint);

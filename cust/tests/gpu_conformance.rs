@@ -10,12 +10,14 @@ use std::time::Instant;
 use cuda_std::Pod;
 use cuda_std::launch::{KernelSpec, LaunchConfig, Launcher};
 use cust::error::CudaError;
-use cust::launch::ModuleQueue;
+use cust::launch::{LaunchProblem, ModuleQueue};
 use cust::memory::DeviceBuffer;
 use cust::module::Module;
 use cust::stream::Stream;
 use gpu::gpu;
 use trazar_conformance::check::{self, Device};
+use trazar_conformance::grids::{self, THREADS};
+use trazar_kernels::primitives::grid::GridBarrier;
 use trazar_kernels::primitives::scan::{self, ScanState, TILE};
 
 /// A GPU for the checks. The kernels of the checks are in one module, the library's primitives in
@@ -96,6 +98,11 @@ impl Device for Checked {
             .map(|i| unsafe { raw.as_ptr().cast::<T>().add(i).read_unaligned() })
             .collect()
     }
+
+    fn resident_blocks(&self, spec: &'static KernelSpec) -> u32 {
+        let blocks = self.conformance.resident_blocks(spec, 0);
+        blocks.expect("a kernel of the module")
+    }
 }
 
 #[test]
@@ -113,6 +120,121 @@ fn every_facility_of_cuda_std_works() -> Result<(), CudaError> {
     }
     println!("{} of {} pass", checks.len() - failures.len(), checks.len());
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+    Ok(())
+}
+
+/// Arrays for [`grids::exchange`] on grids of at most `blocks` blocks.
+struct Exchange<'a> {
+    queue: &'a ModuleQueue,
+    values: DeviceBuffer<u32>,
+    other: DeviceBuffer<u32>,
+    counter: DeviceBuffer<u32>,
+}
+
+impl<'a> Exchange<'a> {
+    fn new(queue: &'a ModuleQueue, blocks: u32) -> Result<Self, CudaError> {
+        let values: Vec<u32> = random((blocks * THREADS) as usize).collect();
+        Ok(Self {
+            values: queue.stream().upload(&values)?,
+            other: queue.stream().alloc(values.len())?,
+            counter: queue.stream().alloc_zeroed(1)?,
+            queue,
+        })
+    }
+
+    fn launch(&mut self, blocks: u32, rounds: u32) -> Result<(), CudaError> {
+        assert!((blocks * THREADS) as usize <= self.values.len());
+        let barrier = GridBarrier {
+            counter: self.counter.view_mut(),
+        };
+        // SAFETY: enough elements, and the barrier is 0 or as a launch left it.
+        unsafe {
+            grids::exchange::launch(
+                self.queue,
+                blocks,
+                self.values.view_mut(),
+                self.other.view_mut(),
+                barrier,
+                rounds,
+            )
+        }
+    }
+}
+
+#[test]
+fn cooperative_grids_are_as_large_as_the_device() -> Result<(), CudaError> {
+    let Some(device) = gpu("cooperative launches") else {
+        return Ok(());
+    };
+    let stream = device.stream()?;
+    let module = Module::from_ptx(&device, trazar_conformance::PTX)?;
+    let queue = ModuleQueue::new(&stream, &module)?;
+    let spec = &grids::exchange::SPEC;
+    let resident = queue.resident_blocks(spec, 0)?;
+    let function = module.get_function(spec.name)?;
+    let each = function.max_active_blocks_per_multiprocessor(THREADS, 0)?;
+    assert_eq!(resident, each * device.info().multiprocessors);
+    assert!(resident >= device.info().multiprocessors);
+
+    let mut exchange = Exchange::new(&queue, resident + 1)?;
+    exchange.launch(resident, 2)?;
+    let too_large = CudaError::BadLaunch {
+        kernel: spec.name.to_owned(),
+        problem: LaunchProblem::NotResident {
+            has: u64::from(resident) + 1,
+            limit: resident,
+        },
+    };
+    assert_eq!(exchange.launch(resident + 1, 2), Err(too_large.clone()));
+    // A refused launch leaves everything as it was.
+    exchange.launch(resident, 2)?;
+    stream.synchronize()?;
+
+    // Recorded work is launched in the same way.
+    let start = exchange.values.to_vec()?;
+    exchange.launch(resident, 4)?;
+    exchange.launch(resident, 4)?;
+    let expected = exchange.values.to_vec()?;
+    exchange.values.write(&start)?;
+    // SAFETY: the buffers outlive the graph.
+    let recorded = unsafe { stream.record_graph(|| exchange.launch(resident, 4)) };
+    let mut graph = recorded?;
+    for _ in 0..2 {
+        // SAFETY: as above.
+        unsafe { graph.launch(&stream) }?;
+    }
+    assert_eq!(exchange.values.to_vec()?, expected);
+    drop(graph);
+    // SAFETY: as above.
+    let recorded = unsafe { stream.record_graph(|| exchange.launch(resident + 1, 4)) };
+    assert_eq!(recorded.map(drop), Err(too_large));
+    Ok(())
+}
+
+/// What a barrier costs, on one block, on one per multiprocessor, and on as many as there can be.
+#[test]
+fn costs_of_grid_barriers() -> Result<(), CudaError> {
+    const ROUNDS: u32 = 1000;
+
+    let Some(device) = gpu("costs of grid barriers") else {
+        return Ok(());
+    };
+    let stream = device.stream()?;
+    let module = Module::from_ptx(&device, trazar_conformance::PTX)?;
+    let queue = ModuleQueue::new(&stream, &module)?;
+    let resident = queue.resident_blocks(&grids::exchange::SPEC, 0)?;
+    let mut exchange = Exchange::new(&queue, resident)?;
+    let multiprocessors = device.info().multiprocessors;
+    for blocks in [1, multiprocessors, 2 * multiprocessors, resident] {
+        let blocks = blocks.min(resident);
+        exchange.launch(blocks, ROUNDS)?;
+        let start = stream.record()?;
+        exchange.launch(blocks, ROUNDS)?;
+        let end = stream.record()?;
+        end.synchronize()?;
+        let round = 1000.0 * end.elapsed_ms_since(&start)? / ROUNDS as f32;
+        println!("{blocks} blocks: {round:.2} µs per round with a barrier");
+    }
     Ok(())
 }
 

@@ -472,6 +472,7 @@ fn impossible_launches_are_refused() -> Result<(), CudaError> {
         name: "",
         block: dim(64, 1, 1),
         params: &[],
+        cooperative: false,
         zero_at_exit: &[],
         entry: None,
     };
@@ -814,6 +815,7 @@ fn parameters_are_compared_with_the_launchers() -> Result<(), CudaError> {
         name: "",
         block: dim(0, 0, 0),
         params: &[],
+        cooperative: false,
         zero_at_exit: &[],
         entry: None,
     };

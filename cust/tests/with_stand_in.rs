@@ -8,7 +8,7 @@ use cuda_std::launch::{Dim3, KernelSpec};
 use cust::device::Device;
 use cust::error::CudaError;
 use cust::event::Event;
-use cust::launch::{LaunchConfig, Launcher, ModuleQueue};
+use cust::launch::{LaunchConfig, LaunchProblem, Launcher, ModuleQueue};
 use cust::module::Module;
 use cust::stream::Stream;
 use stand_in::{Entry, stand_in};
@@ -24,6 +24,7 @@ static NOTHING: KernelSpec = KernelSpec {
     name: "nothing",
     block: Dim3 { x: 32, y: 1, z: 1 },
     params: &[],
+    cooperative: false,
     zero_at_exit: &[],
     entry: None,
 };
@@ -288,6 +289,7 @@ fn stale_kernels_are_refused() -> Result<(), CudaError> {
         name: "sum",
         block: Dim3 { x: 32, y: 1, z: 1 },
         params: &[],
+        cooperative: false,
         zero_at_exit: &[],
         entry: None,
     };
@@ -333,6 +335,70 @@ fn stale_kernels_are_refused() -> Result<(), CudaError> {
             .clone()
             .any(|entry| matches!(entry, Entry::Launch { .. }))
     );
+    Ok(())
+}
+
+#[test]
+fn cooperative_kernels_are_launched_as_such() -> Result<(), CudaError> {
+    static TOGETHER: KernelSpec = KernelSpec {
+        name: "together",
+        block: Dim3 { x: 32, y: 1, z: 1 },
+        params: &[],
+        cooperative: true,
+        zero_at_exit: &[],
+        entry: None,
+    };
+    const TOO_LARGE: u32 = 720;
+
+    let driver = stand_in();
+    let device = Device::open(0)?;
+    let stream = device.stream()?;
+    let ptx = ".version 7.0\n.target sm_75\n.visible .entry together()\n{ }\n";
+    let queue = ModuleQueue::new(&stream, &Module::from_ptx(&device, ptx)?)?;
+    let launch = |blocks: u32| {
+        let config = LaunchConfig {
+            grid: blocks.into(),
+            block: TOGETHER.block,
+            dynamic_shared: 0,
+        };
+        // SAFETY: it has no parameters, and no device runs it.
+        unsafe { queue.launch(&TOGETHER, config, &[]) }
+    };
+    launch(1)?;
+    let cooperative = Entry::LaunchCooperative {
+        stream: handle_of(&stream),
+    };
+    assert_eq!(driver.log().last(), Some(&cooperative));
+
+    // The driver's refusal says what would be right.
+    let resident = 2 * device.info().multiprocessors;
+    driver.fail("cuLaunchCooperativeKernel", 0, TOO_LARGE);
+    let error = launch(resident + 1).unwrap_err();
+    driver.recover();
+    let problem = LaunchProblem::NotResident {
+        has: u64::from(resident) + 1,
+        limit: resident,
+    };
+    assert_eq!(
+        error,
+        CudaError::BadLaunch {
+            kernel: "together".to_owned(),
+            problem
+        }
+    );
+
+    // The driver is asked again only for another amount of shared memory.
+    let asked = || {
+        let log = driver.log();
+        log.iter()
+            .filter(|&entry| *entry == Entry::Occupancy)
+            .count()
+    };
+    assert_eq!(asked(), 1);
+    for (dynamic_shared, questions) in [(0, 1), (0, 1), (1024, 2), (1024, 2)] {
+        assert_eq!(queue.resident_blocks(&TOGETHER, dynamic_shared)?, resident);
+        assert_eq!(asked(), questions, "{dynamic_shared} bytes");
+    }
     Ok(())
 }
 

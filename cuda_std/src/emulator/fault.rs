@@ -35,6 +35,13 @@ pub enum Fault {
         /// What is wrong, and what would be right.
         why: String,
     },
+    /// The grid of a cooperative kernel has more blocks than can be resident at once.
+    NotResident {
+        /// Blocks in the grid.
+        blocks: u64,
+        /// Blocks that can be resident at once.
+        resident: u32,
+    },
     /// The launch is given a buffer while another queue's work on it may not be done.
     StreamOrder(Box<Unordered>),
     /// An access past the end of a view, or of the memory that it lies in.
@@ -231,6 +238,7 @@ impl Fault {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::BadLaunch { .. } => "bad launch",
+            Self::NotResident { .. } => "grid not resident",
             Self::StreamOrder(_) => "stream order",
             Self::OutOfBounds { .. } => "out of bounds",
             Self::NotDeviceMemory { .. } => "not device memory",
@@ -262,6 +270,11 @@ impl fmt::Display for Fault {
         write!(f, "{}: ", self.kind())?;
         match self {
             Self::BadLaunch { why } => f.write_str(why),
+            Self::NotResident { blocks, resident } => write!(
+                f,
+                "the kernel is cooperative, and of the {blocks} blocks of its grid, {resident} can be \
+                 resident at once"
+            ),
             Self::StreamOrder(unordered) => unordered.fmt(f),
             Self::OutOfBounds {
                 event,

@@ -153,6 +153,11 @@ pub(super) unsafe fn run(
     if let Err(why) = settings.limits.check(spec, &config, args.len()) {
         return (Some(Fault::BadLaunch { why }), 0, 0);
     }
+    let resident = settings.resident_blocks(config.block, config.dynamic_shared);
+    let blocks = config.grid.count();
+    if spec.cooperative && blocks > u64::from(resident) {
+        return (Some(Fault::NotResident { blocks, resident }), 0, 0);
+    }
     watch_panics();
 
     let mut machine = Machine::new(memory, settings, spec, config, args, views, launch);
@@ -245,13 +250,8 @@ impl Machine {
     ) -> Box<Self> {
         let block_threads = config.block.count() as usize;
         let grid = config.grid.count() as u32;
-        let resident = settings
-            .resident_blocks
-            .unwrap_or_else(|| {
-                let limits = settings.limits;
-                limits.resident_blocks(block_threads as u32, config.dynamic_shared)
-            })
-            .min(grid) as usize;
+        let resident = settings.resident_blocks(config.block, config.dynamic_shared);
+        let resident = resident.min(grid) as usize;
         // Each launch has its own random sequence: what an earlier launch drew does not matter.
         let mut seeds = Rng::with_seed(settings.seed);
         let mut rng = Rng::with_seed(seeds.u64(..) ^ launch.wrapping_mul(0x9e37_79b9_7f4a_7c15));

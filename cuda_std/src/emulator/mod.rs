@@ -247,6 +247,14 @@ impl Emulator {
         self.settings.limits.shared_per_block
     }
 
+    /// The number of blocks of a kernel that are resident at once, at least 1: the largest grid of
+    /// a cooperative kernel. `dynamic_shared` is the launch's dynamic shared memory per block, in
+    /// bytes.
+    #[must_use]
+    pub fn resident_blocks(&self, spec: &KernelSpec, dynamic_shared: u32) -> u32 {
+        self.settings.resident_blocks(spec.block, dynamic_shared)
+    }
+
     /// `len` elements, which nothing has written yet.
     ///
     /// # Errors

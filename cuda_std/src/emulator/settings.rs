@@ -2,6 +2,7 @@
 
 use super::device::Limits;
 use super::schedule::Schedule;
+use crate::launch::Dim3;
 
 /// How launches run.
 #[derive(Clone, Copy, Debug)]
@@ -14,4 +15,13 @@ pub(super) struct Settings {
     pub(super) step_limit: u64,
     /// Whether memory is weak; `None` if the seed decides.
     pub(super) weak_memory: Option<bool>,
+}
+
+impl Settings {
+    /// The number of blocks that are resident at once, at least 1.
+    pub(super) fn resident_blocks(&self, block: Dim3, dynamic_shared: u32) -> u32 {
+        let threads = block.count().max(1) as u32;
+        self.resident_blocks
+            .unwrap_or_else(|| self.limits.resident_blocks(threads, dynamic_shared))
+    }
 }

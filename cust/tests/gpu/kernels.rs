@@ -19,6 +19,7 @@ const fn kernel(name: &'static str, block: Dim3, params: &'static [ParamSpec]) -
         name,
         block,
         params,
+        cooperative: false,
         zero_at_exit: &[],
         entry: None,
     }

@@ -16,6 +16,11 @@ pub(crate) enum Entry {
     Launch {
         stream: usize,
     },
+    LaunchCooperative {
+        stream: usize,
+    },
+    /// A question how many blocks a multiprocessor holds.
+    Occupancy,
     Record {
         event: usize,
         stream: usize,
@@ -331,13 +336,22 @@ functions! {
     fn cuFuncSetAttribute(function: Handle, attribute: c_int, value: c_int) |state| {}
     fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
         blocks: *mut c_int, function: Handle, threads: c_int, shared: usize,
-    ) |state| { *blocks = 2; }
+    ) |state| {
+        state.log.push(Entry::Occupancy);
+        *blocks = 2;
+    }
     fn cuLaunchKernel(
         function: Handle,
         grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
         block_x: c_uint, block_y: c_uint, block_z: c_uint,
         shared: c_uint, stream: Handle, args: Handle, extra: Handle,
     ) |state| { state.log.push(Entry::Launch { stream: stream.addr() }); }
+    fn cuLaunchCooperativeKernel(
+        function: Handle,
+        grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
+        block_x: c_uint, block_y: c_uint, block_z: c_uint,
+        shared: c_uint, stream: Handle, args: Handle,
+    ) |state| { state.log.push(Entry::LaunchCooperative { stream: stream.addr() }); }
 
     fn cuEventCreate(event: *mut Handle, flags: c_uint) |state| { *event = handle(state); }
     fn cuEventDestroy_v2(event: Handle) |state| {

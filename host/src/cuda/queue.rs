@@ -69,6 +69,18 @@ impl Queue {
     pub fn module(&self) -> &Module {
         self.kernels.module()
     }
+
+    /// As [`ModuleQueue::resident_blocks`].
+    ///
+    /// # Errors
+    /// Those of [`ModuleQueue::resident_blocks`].
+    pub fn resident_blocks(
+        &self,
+        spec: &'static KernelSpec,
+        dynamic_shared: u32,
+    ) -> CudaResult<u32> {
+        self.kernels.resident_blocks(spec, dynamic_shared)
+    }
 }
 
 /// As [`ModuleQueue`] launches.

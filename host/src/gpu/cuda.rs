@@ -2,7 +2,7 @@
 
 use cuda_std::{Pod, View, ViewMut};
 
-use super::{FillValue, Gpu, GpuBuffer};
+use super::{FillValue, Gpu, GpuBuffer, KernelSpec};
 use crate::backend::Backend;
 use crate::cuda::{CudaError, DeviceBuffer, Queue};
 use crate::error::Result;
@@ -36,6 +36,10 @@ unsafe impl Gpu for Queue {
 
     fn shared_per_block(&self) -> u32 {
         self.stream().device().info().shared_per_block
+    }
+
+    fn resident_blocks(&self, spec: &'static KernelSpec, dynamic_shared: u32) -> Result<u32> {
+        Ok(self.resident_blocks(spec, dynamic_shared)?)
     }
 
     fn acquire<T: Pod>(&self, buffer: &DeviceBuffer<T>) -> Result<()> {

@@ -3,7 +3,7 @@
 use cuda_std::emulator::{Buffer, Emulator};
 use cuda_std::{Pod, View, ViewMut};
 
-use super::{FillValue, Gpu, GpuBuffer};
+use super::{FillValue, Gpu, GpuBuffer, KernelSpec};
 use crate::backend::Backend;
 use crate::error::Result;
 
@@ -34,6 +34,10 @@ unsafe impl Gpu for Emulator {
 
     fn shared_per_block(&self) -> u32 {
         self.shared_per_block()
+    }
+
+    fn resident_blocks(&self, spec: &'static KernelSpec, dynamic_shared: u32) -> Result<u32> {
+        Ok(self.resident_blocks(spec, dynamic_shared))
     }
 
     fn acquire<T: Pod>(&self, buffer: &Buffer<T>) -> Result<()> {

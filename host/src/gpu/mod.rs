@@ -94,6 +94,14 @@ pub unsafe trait Gpu: Launcher<Error: Into<Error>> + Clone + fmt::Debug {
     /// The largest amount of shared memory per block, in bytes, static and dynamic together.
     fn shared_per_block(&self) -> u32;
 
+    /// The number of blocks of a kernel that are resident at once if each has `dynamic_shared`
+    /// bytes of dynamic shared memory: the largest grid of a cooperative kernel. 0 if a block needs
+    /// more than a multiprocessor has. Cheap enough for every call of a pipeline.
+    ///
+    /// # Errors
+    /// A kernel that the GPU does not have; an earlier kernel's failure.
+    fn resident_blocks(&self, spec: &'static KernelSpec, dynamic_shared: u32) -> Result<u32>;
+
     /// Lets the launches that follow use a buffer that may belong to another queue, until the
     /// result is dropped. A pipeline calls this for every buffer that it has not allocated itself,
     /// before the first launch that uses the buffer, and keeps the result until after the last one.

@@ -8,6 +8,7 @@ pub mod barriers;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod check;
 pub mod fences;
+pub mod grids;
 pub mod memory;
 pub mod parameters;
 pub mod thread_indices;

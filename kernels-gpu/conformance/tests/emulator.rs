@@ -5,9 +5,11 @@ use std::ffi::c_void;
 use std::io::Write;
 
 use cuda_std::Pod;
-use cuda_std::emulator::{Buffer, Emulator, EmulatorError, Schedule, tally};
+use cuda_std::emulator::{Buffer, Emulator, EmulatorError, Fault, Schedule, tally};
 use cuda_std::launch::{KernelSpec, LaunchConfig, Launcher};
 use trazar_conformance::check::{self, Device};
+use trazar_conformance::grids::{self, THREADS};
+use trazar_kernels::primitives::grid::GridBarrier;
 
 /// An emulator for the checks.
 struct Checked {
@@ -53,6 +55,10 @@ impl Device for Checked {
             .map(|i| unsafe { raw.as_ptr().cast::<T>().add(i).read_unaligned() })
             .collect()
     }
+
+    fn resident_blocks(&self, spec: &'static KernelSpec) -> u32 {
+        self.emulator.resident_blocks(spec, 0)
+    }
 }
 
 #[test]
@@ -79,4 +85,65 @@ fn every_facility_of_cuda_std_works() {
     }
     let _ = writeln!(std::io::stdout(), "conformance: {}", tally());
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// The barrier of a grid alone, in more orders than the test of everything has, half of them with
+/// weak memory.
+#[test]
+fn blocks_wait_for_each_other() {
+    let check = check::all::<Checked>()
+        .into_iter()
+        .find_map(|(name, check)| (name == "barrier of a grid").then_some(check))
+        .expect("a check of this name");
+    for seed in 0..24 {
+        for schedule in [Schedule::Random, Schedule::Priorities, Schedule::Mixed] {
+            let emulator = Emulator::new(seed)
+                .with_resident_blocks(1 + seed as u32 % 5)
+                .with_schedule(schedule)
+                .with_weak_memory(seed % 2 == 0);
+            let checked = Checked {
+                emulator,
+                memory: RefCell::default(),
+            };
+            if let Err(why) = check(&checked) {
+                panic!("seed {seed}, {schedule:?}: {why}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_grid_that_is_not_resident_is_refused() {
+    let emulator = Emulator::new(0).with_resident_blocks(3);
+    assert_eq!(emulator.resident_blocks(&grids::exchange::SPEC, 0), 3);
+    let values = vec![0u32; 4 * THREADS as usize];
+    let mut values = [(); 2].map(|()| emulator.upload(&values).expect("memory"));
+    let mut counter = emulator.upload(&[0u32]).expect("memory");
+    let mut launch = |blocks| {
+        let [values, other] = &mut values;
+        let barrier = GridBarrier {
+            counter: counter.view_mut(),
+        };
+        // SAFETY: room for four blocks, and the barrier is 0 or as a launch left it.
+        unsafe {
+            grids::exchange::launch(
+                &emulator,
+                blocks,
+                values.view_mut(),
+                other.view_mut(),
+                barrier,
+                2,
+            )
+        }
+    };
+    assert_eq!(launch(3), Ok(()));
+    let error = launch(4).expect_err("a grid of four blocks");
+    let fault = error.fault().expect("a fault");
+    let (blocks, resident) = (4, 3);
+    assert_eq!(*fault, Fault::NotResident { blocks, resident });
+    assert_eq!(
+        fault.to_string(),
+        "grid not resident: the kernel is cooperative, and of the 4 blocks of its grid, 3 can be \
+         resident at once"
+    );
 }

@@ -5,10 +5,12 @@
 //! | one thread | [`bits`]: runs in rows of bits; [`union_find`]: sets on an array of parents |
 //! | warp | [`warp`]: prefix sum |
 //! | block | [`block`]: prefix sums |
+//! | grid | [`grid`]: barrier of all blocks of a cooperative kernel |
 //! | device, as kernels | [`scan`]: exclusive prefix sum; [`sort`]: stable sort by a 32-bit key; [`list_ranking`]: pointer jumping |
 
 pub mod bits;
 pub mod block;
+pub mod grid;
 pub mod list_ranking;
 pub mod scan;
 pub mod sort;

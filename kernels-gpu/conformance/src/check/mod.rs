@@ -5,19 +5,20 @@
 mod atomics;
 mod barriers;
 mod fences;
+mod grids;
 mod memory;
 mod parameters;
 mod scan;
 mod thread_indices;
 mod warps;
 
-use std::fmt::Debug;
+use std::fmt::{Debug, Display};
 
-use cuda_std::launch::Launcher;
+use cuda_std::launch::{KernelSpec, Launcher};
 use cuda_std::{Pod, View, ViewMut};
 
 /// A device under test.
-pub trait Device: Launcher<Error: Debug> {
+pub trait Device: Launcher<Error: Display> {
     /// Copies `data` to new memory of the device and returns its address, a multiple of 16. The
     /// memory stays until the device goes away.
     fn upload<T: Pod>(&self, data: &[T]) -> *mut T;
@@ -28,6 +29,9 @@ pub trait Device: Launcher<Error: Debug> {
     ///
     /// If a kernel failed meanwhile.
     fn download<T: Pod>(&self, from: *const T, len: usize) -> Vec<T>;
+
+    /// The number of blocks of a kernel without dynamic shared memory that are resident at once.
+    fn resident_blocks(&self, spec: &'static KernelSpec) -> u32;
 }
 
 /// One check: `Err` says what differed.
@@ -47,6 +51,7 @@ pub fn all<D: Device>() -> Vec<(&'static str, Check<D>)> {
         ("voting barriers", barriers::voting_barriers),
         ("hand over between blocks", fences::hand_over),
         ("hand over in a block", fences::hand_over_in_block),
+        ("barrier of a grid", grids::exchange),
         ("atomics on u32", atomics::operations_u32),
         ("atomics on i32", atomics::operations_i32),
         ("atomics on u64", atomics::operations_u64),
@@ -115,8 +120,8 @@ fn equal<T: PartialEq + Debug>(what: &str, found: &[T], expected: &[T]) -> Resul
 }
 
 /// The launch's result as a check's.
-fn launched<E: Debug>(result: Result<(), E>) -> Result<(), String> {
-    result.map_err(|error| format!("launch: {error:?}"))
+fn launched<E: Display>(result: Result<(), E>) -> Result<(), String> {
+    result.map_err(|error| format!("launch: {error}"))
 }
 
 /// Reproducible numbers without a pattern (xorshift64*).
