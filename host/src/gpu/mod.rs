@@ -29,7 +29,6 @@ mod emulator;
 mod in_use;
 mod list_ranking;
 mod scan;
-mod sort;
 
 use std::ffi::c_void;
 use std::fmt;
@@ -46,7 +45,6 @@ pub use in_use::{InUse, Lent};
 pub(crate) use list_ranking::rank_lists;
 pub(crate) use scan::ScanBuffers;
 pub use scan::Scanner;
-pub(crate) use sort::Sorter;
 
 /// Memory, and a queue of launches of the kernels in [`trazar_kernels`]. Clones share both.
 ///

@@ -124,9 +124,7 @@ impl TraceAlgorithm {
     pub fn on(backend: Backend) -> &'static [Self] {
         match backend {
             Backend::Cpu => &[Self::Suzuki, Self::Tiles, Self::Components],
-            Backend::Cuda | Backend::Emulator => {
-                &[Self::Fragments, Self::Components, Self::Tiles]
-            }
+            Backend::Cuda | Backend::Emulator => &[Self::Fragments, Self::Components, Self::Tiles],
         }
     }
 

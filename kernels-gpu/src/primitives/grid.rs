@@ -7,6 +7,8 @@
 
 use cuda_std::prelude::*;
 
+use super::{block, quotient};
+
 /// The bit of the counter that the last arrival of a round flips.
 const PHASE: u32 = 1 << 31;
 
@@ -62,5 +64,134 @@ impl GridBarrier<'_> {
         let before = self.counter.atomic_add(0u32, arrival);
         // planted: grid-acquire
         while (before ^ self.counter.ld_acquire(0u32, Device)) & PHASE == 0 {}
+    }
+}
+
+/// The threads of all blocks of a cooperative kernel, each block of `THREADS`.
+#[derive(Clone, Copy)]
+pub struct Grid<'a, const THREADS: u32> {
+    barrier: GridBarrier<'a>,
+}
+
+/// What [`Grid::scan`] works in.
+#[derive(Clone, Copy)]
+pub struct ScanMemory<'a> {
+    /// One element per block of the grid.
+    pub block_sums: ViewMut<'a, u32>,
+    /// In shared memory, one element per warp of the block.
+    pub warp_sums: SharedView<u32>,
+}
+
+impl<'a, const THREADS: u32> Grid<'a, THREADS> {
+    /// Elements that a block scans at a time, 4 per thread.
+    const ROW: u32 = THREADS * 4;
+
+    /// The threads that meet at `barrier`.
+    #[inline(always)]
+    #[must_use]
+    pub const fn new(barrier: GridBarrier<'a>) -> Self {
+        Self { barrier }
+    }
+
+    /// [`GridBarrier::sync`].
+    #[inline(always)]
+    pub fn sync(self) {
+        self.barrier.sync();
+    }
+
+    /// Calls `work` for each index below `count`, one thread each.
+    #[inline(always)]
+    pub fn for_each(self, count: u32, mut work: impl FnMut(u32)) {
+        let mut i = thread::block_idx_x() * THREADS + thread::thread_idx_x();
+        while i < count {
+            work(i);
+            i += thread::grid_dim_x() * THREADS;
+        }
+    }
+
+    /// Replaces the first `n` elements of `values` by the sums of those before them, and sets
+    /// `total`, an element of another array, to the sum of all.
+    ///
+    /// All threads call it, after a barrier of the grid that comes after the last write to
+    /// `values`. It waits for all blocks once; there is to be another barrier before the first use
+    /// of the sums. Reads each element twice and writes it once.
+    ///
+    /// `values` starts at a multiple of 16 bytes.
+    #[inline(always)]
+    pub fn scan(
+        self,
+        values: ViewMut<'_, u32>,
+        n: u32,
+        total: (ViewMut<'_, u32>, u32),
+        memory: ScanMemory<'_>,
+    ) {
+        let ScanMemory {
+            block_sums,
+            warp_sums,
+        } = memory;
+        let t = thread::thread_idx_x();
+        let (me, blocks) = (thread::block_idx_x(), thread::grid_dim_x());
+        let rows = n.div_ceil(Self::ROW);
+        let rows_each = quotient(rows + blocks - 1, blocks);
+        let first = (me * rows_each).min(rows);
+        let end = (first + rows_each).min(rows);
+        let load = |row: u32| {
+            let at = row * Self::ROW + t * 4;
+            if at + 4 <= n {
+                values.ld_vector(at)
+            } else {
+                let element = |i| if at + i < n { values.ld(at + i) } else { 0 };
+                [element(0), element(1), element(2), element(3)]
+            }
+        };
+        let mut own = 0;
+        let mut row = first;
+        while row < end {
+            let [a, b, c, d] = load(row);
+            own += a + b + c + d;
+            row += 1;
+        }
+        let sum = block::sum_of_threads(own, warp_sums).total;
+        if t == 0 {
+            block_sums.st(me, sum);
+        }
+        // planted: grid-scan-sums
+        self.sync();
+        let mut own = 0;
+        let mut other = t;
+        while other < me {
+            own += block_sums.ld(other);
+            other += THREADS;
+        }
+        let mut before = block::sum_of_threads(own, warp_sums).total;
+        if t == 0 && me + 1 == blocks {
+            total.0.st(total.1, before + sum);
+        }
+        let mut row = first;
+        while row < end {
+            let [a, b, c, d] = load(row);
+            // The sums of the step before have been read.
+            thread::sync_threads();
+            let sums = block::sum_of_threads(a + b + c + d, warp_sums);
+            let at = row * Self::ROW + t * 4;
+            let next = before + sums.before;
+            let next = [next, next + a, next + a + b, next + a + b + c];
+            if at + 4 <= n {
+                values.st_vector(at, next);
+            } else {
+                let store = |i: u32, next: u32| {
+                    if at + i < n {
+                        values.st(at + i, next);
+                    }
+                };
+                store(0, next[0]);
+                store(1, next[1]);
+                store(2, next[2]);
+                store(3, next[3]);
+            }
+            before += sums.total;
+            row += 1;
+        }
+        thread::sync_threads();
     }
 }

@@ -54,7 +54,8 @@ pub const fn rounds(n: u32) -> u32 {
 
 /// The element at index `i` after one round of pointer jumping.
 #[inline(always)]
-fn jumped(list: View<'_, u64>, i: u32) -> u64 {
+#[must_use]
+pub fn jumped(list: View<'_, u64>, i: u32) -> u64 {
     let here = list.ld(i);
     if next(here) == END {
         return here;

@@ -1,22 +1,25 @@
 //! Stable sort of pairs by a 32-bit key: one pass per digit of 8 bits, from the lowest.
 //!
-//! | kernel | does | reads | writes |
-//! | --- | --- | --- | --- |
-//! | [`count_digits`](fn@count_digits) | counts each digit in each tile | 4 bytes per pair | 1 KiB per tile |
-//! | [`scatter`](fn@scatter) | moves the pairs | 8 bytes per pair, 1 KiB per tile | 8 bytes per pair |
+//! In a pass, the blocks of a cooperative grid count each digit in each tile of 2048 pairs, wait
+//! for each other, and move the pairs. The counts are ordered by digit and then by tile, so that
+//! their scan is the place of each tile's first pair of each digit. Where tiles are few, each block
+//! adds up the counts that it needs; otherwise the grid scans all of them.
 //!
-//! The counts are ordered by digit and then by tile, so that their scan, between the two kernels,
-//! is the place of each tile's first pair of each digit. Both kernels have [`tiles`]`(n)` blocks.
+//! Per pair and pass, 12 bytes are read and 8 written; per tile and pass, 1 KiB of counts is
+//! written and read.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
+use super::block;
+use super::grid::{Grid, ScanMemory};
+
 /// Bits of a digit.
-pub const DIGIT_BITS: u32 = 8;
+const DIGIT_BITS: u32 = 8;
 /// Values of a digit.
 const DIGITS: u32 = 1 << DIGIT_BITS;
 /// Threads per block: one per value of a digit.
-const BLOCK: u32 = DIGITS;
+pub const BLOCK: u32 = DIGITS;
 /// Warps per block.
 const WARPS: u32 = BLOCK / WARP_SIZE;
 /// Pairs per lane.
@@ -24,23 +27,25 @@ const ROUNDS: u32 = 8;
 /// Pairs per warp.
 const WARP_PAIRS: u32 = ROUNDS * WARP_SIZE;
 /// Pairs per tile.
-pub const TILE: u32 = WARPS * WARP_PAIRS;
+const TILE: u32 = WARPS * WARP_PAIRS;
+/// The most tiles whose counts every block adds up by itself.
+const FEW_TILES: u32 = 64;
+/// Length of [`SortMemory::warps`].
+pub const WARP_DIGITS: u32 = WARPS * DIGITS;
 
 /// The number of tiles of `n` pairs.
-#[must_use]
-pub const fn tiles(n: u32) -> u32 {
+const fn tiles(n: u32) -> u32 {
     n.div_ceil(TILE)
 }
 
-/// Length of `counts` for `n` pairs.
+/// Length of [`Pairs::counts`] for `n` pairs.
 #[must_use]
 pub const fn counts_len(n: u32) -> u32 {
     tiles(n) * DIGITS
 }
 
 /// The number of passes that sort keys up to `largest`.
-#[must_use]
-pub const fn passes(largest: u32) -> u32 {
+const fn passes(largest: u32) -> u32 {
     (u32::BITS - largest.leading_zeros()).div_ceil(DIGIT_BITS)
 }
 
@@ -50,17 +55,94 @@ const fn digit(key: u32, shift: u32) -> u32 {
     key >> shift & (DIGITS - 1)
 }
 
-/// Counts each digit in each tile: `counts[digit * tiles + tile]`.
+/// Pairs to sort, and what they are sorted in.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct Pairs<'a> {
+    /// The keys.
+    pub keys: ViewMut<'a, u32>,
+    /// The values.
+    pub values: ViewMut<'a, u32>,
+    /// As long as `keys`.
+    pub other_keys: ViewMut<'a, u32>,
+    /// As long as `values`.
+    pub other_values: ViewMut<'a, u32>,
+    /// [`counts_len`] elements, and one more. Starts at a multiple of 16 bytes.
+    pub counts: ViewMut<'a, u32>,
+}
+
+impl Pairs<'_> {
+    /// After a pass.
+    #[inline(always)]
+    const fn swapped(self) -> Self {
+        Self {
+            keys: self.other_keys,
+            values: self.other_values,
+            other_keys: self.keys,
+            other_values: self.values,
+            counts: self.counts,
+        }
+    }
+}
+
+/// The shared memory that a block sorts in.
+#[derive(Clone, Copy)]
+pub struct SortMemory<'a> {
+    /// Per warp and digit, the number of the warp's pairs, and later the place of its next pair:
+    /// [`WARP_DIGITS`] elements.
+    pub warps: SharedView<u32>,
+    /// For scans.
+    pub scan: ScanMemory<'a>,
+}
+
+/// Sorts the first `n` pairs by their keys, which are at most `largest`. Pairs with the same key
+/// keep their order. Returns where they are then: `keys` and `values` of the result.
 ///
-/// # Safety
-///
-/// `keys` has `n` elements, `counts` has [`counts_len`]`(n)`. Nothing else uses `counts` meanwhile.
-/// `shift` is below 32. The launch has [`tiles`]`(n)` blocks.
-#[kernel(block = BLOCK)]
-pub unsafe fn count_digits(keys: View<'_, u32>, counts: ViewMut<'_, u32>, n: u32, shift: u32) {
-    let sums = shared_array![u32; DIGITS as usize];
+/// All threads of a cooperative grid call it, after a barrier that comes after the last write to the
+/// pairs. There is a barrier after the last write to the result.
+#[inline(always)]
+#[must_use]
+pub fn sort_pairs<'a>(
+    grid: Grid<'_, BLOCK>,
+    pairs: Pairs<'a>,
+    n: u32,
+    largest: u32,
+    memory: SortMemory<'_>,
+) -> Pairs<'a> {
+    let tiles = tiles(n);
+    let mut pairs = pairs;
+    let mut pass = 0;
+    while pass < passes(largest) {
+        let shift = pass * DIGIT_BITS;
+        let mut tile = thread::block_idx_x();
+        while tile < tiles {
+            count_digits(pairs, n, shift, tile, memory);
+            tile += thread::grid_dim_x();
+        }
+        grid.sync();
+        if tiles > FEW_TILES {
+            let counts = counts_len(n);
+            grid.scan(pairs.counts, counts, (pairs.counts, counts), memory.scan);
+            grid.sync();
+        }
+        let mut tile = thread::block_idx_x();
+        while tile < tiles {
+            scatter(pairs, n, shift, tile, memory);
+            tile += thread::grid_dim_x();
+        }
+        grid.sync();
+        pairs = pairs.swapped();
+        // planted: sort-passes
+        pass += 1;
+    }
+    pairs
+}
+
+/// Counts each digit in a tile: `counts[digit * tiles + tile]`.
+#[inline(always)]
+fn count_digits(pairs: Pairs<'_>, n: u32, shift: u32, tile: u32, memory: SortMemory<'_>) {
+    let sums = memory.warps;
     let t = thread::thread_idx_x();
-    let tile = thread::block_idx_x();
     sums.st(t, 0);
     // planted: sort-zero-barrier
     thread::sync_threads();
@@ -69,36 +151,38 @@ pub unsafe fn count_digits(keys: View<'_, u32>, counts: ViewMut<'_, u32>, n: u32
         let i = tile * TILE + round * DIGITS + t;
         if i < n {
             // planted: sort-plain-count
-            sums.atomic_add(digit(keys.ldg(i), shift), 1);
+            sums.atomic_add(digit(pairs.keys.ld(i), shift), 1);
         }
         round += 1;
     }
     thread::sync_threads();
-    counts.st(t * thread::grid_dim_x() + tile, sums.ld(t));
+    pairs.counts.st(t * tiles(n) + tile, sums.ld(t));
 }
 
-/// Moves each pair to its place by one digit. Pairs with the same digit keep their order.
-///
-/// # Safety
-///
-/// `keys`, `values`, `new_keys` and `new_values` have `n` elements; nothing else uses the latter
-/// two meanwhile. `places` is the scan of the counts of [`count_digits`](fn@count_digits) for these
-/// keys and this `shift`. The launch has [`tiles`]`(n)` blocks.
-#[kernel(block = BLOCK)]
-pub unsafe fn scatter(
-    keys: View<'_, u32>,
-    values: View<'_, u32>,
-    places: View<'_, u32>,
-    new_keys: ViewMut<'_, u32>,
-    new_values: ViewMut<'_, u32>,
-    n: u32,
-    shift: u32,
-) {
-    // Per warp and digit: the number of the warp's pairs, and later the place of its next pair.
-    let warps = shared_array![u32; (WARPS * DIGITS) as usize];
+/// The place of a tile's first pair with this thread's digit.
+#[inline(always)]
+fn first_place(counts: ViewMut<'_, u32>, tiles: u32, tile: u32, memory: SortMemory<'_>) -> u32 {
+    let t = thread::thread_idx_x();
+    if tiles > FEW_TILES {
+        return counts.ld(t * tiles + tile);
+    }
+    let (mut all, mut before) = (0, 0);
+    let mut other = 0;
+    while other < tiles {
+        let count = counts.ld(t * tiles + other);
+        all += count;
+        before += if other < tile { count } else { 0 };
+        other += 1;
+    }
+    block::sum_of_threads(all, memory.scan.warp_sums).before + before
+}
+
+/// Moves each pair of a tile to its place by one digit.
+#[inline(always)]
+fn scatter(pairs: Pairs<'_>, n: u32, shift: u32, tile: u32, memory: SortMemory<'_>) {
+    let warps = memory.warps;
     let t = thread::thread_idx_x();
     let (warp, lane) = (t / WARP_SIZE, t % WARP_SIZE);
-    let tile = thread::block_idx_x();
     let first = tile * TILE + warp * WARP_PAIRS + lane;
     let mine = warp * DIGITS;
     let mut other = 0;
@@ -111,12 +195,12 @@ pub unsafe fn scatter(
     while round < ROUNDS {
         let i = first + round * WARP_SIZE;
         if i < n {
-            warps.atomic_add(mine + digit(keys.ldg(i), shift), 1);
+            warps.atomic_add(mine + digit(pairs.keys.ld(i), shift), 1);
         }
         round += 1;
     }
     thread::sync_threads();
-    let mut place = places.ldg(t * thread::grid_dim_x() + tile);
+    let mut place = first_place(pairs.counts, tiles(n), tile, memory);
     other = 0;
     while other < WARPS {
         let count = warps.ld(other * DIGITS + t);
@@ -128,7 +212,7 @@ pub unsafe fn scatter(
     round = 0;
     while round < ROUNDS {
         let i = first + round * WARP_SIZE;
-        let key = if i < n { keys.ldg(i) } else { 0 };
+        let key = if i < n { pairs.keys.ld(i) } else { 0 };
         // Lanes past the end have a digit of their own.
         let own = if i < n { digit(key, shift) } else { DIGITS };
         let peers = warp::warp_match_any_32(FULL_MASK, own);
@@ -136,8 +220,8 @@ pub unsafe fn scatter(
         let before = (peers & warp::lanemask_lt()).count_ones();
         if i < n {
             let at = warps.ld(mine + own) + before;
-            new_keys.st(at, key);
-            new_values.st(at, values.ldg(i));
+            pairs.other_keys.st(at, key);
+            pairs.other_values.st(at, pairs.values.ld(i));
         }
         // planted: sort-read-sync
         warp::sync_warp(FULL_MASK);
@@ -149,4 +233,6 @@ pub unsafe fn scatter(
         warp::sync_warp(FULL_MASK);
         round += 1;
     }
+    // The places are read before the next tile's counts begin.
+    thread::sync_threads();
 }

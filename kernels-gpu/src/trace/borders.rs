@@ -2,6 +2,23 @@
 
 use cuda_std::prelude::*;
 
+/// Numbers that kernels find, each an index into an array of counters.
+pub mod count {
+    /// Borders.
+    pub const BORDERS: u32 = 0;
+    /// Borders that are kept.
+    pub const KEPT: u32 = 1;
+    /// Their points.
+    pub const POINTS: u32 = 2;
+    /// The first of [`COUNT_OF_ROUNDS`] counters, which say whether there was something to do in each
+    /// round over the levels of nesting.
+    pub const ROUNDS: u32 = 3;
+    /// The number of these.
+    pub const COUNT_OF_ROUNDS: u32 = 64;
+    /// The number of counters.
+    pub const COUNT: u32 = ROUNDS + COUNT_OF_ROUNDS;
+}
+
 /// No border.
 pub const NO_BORDER: u32 = u32::MAX;
 

@@ -3,263 +3,353 @@
 //! The result is the pre-order walk of a forest whose siblings stand in reverse order of discovery.
 //! [`Levels`] says which borders are in it, and which of their parents count.
 //!
-//! | kernel | does | bytes per border |
-//! | --- | --- | --- |
-//! | [`link_parents`](fn@link_parents) | links to a parent, or to a sibling that knows it | 5 read, 4 written |
-//! | [`resolve_parents`](fn@resolve_parents) | finds the parent, by pointer jumping | 8 per jump |
-//! | [`choose_parents`](fn@choose_parents) | decides who counts as parent: keys to sort by | 5 read, 8 written |
-//! | [`link_siblings`](fn@link_siblings) | first children, next and previous siblings, from the sorted keys | 16 read, 20 written |
-//! | [`link_euler_tour`](fn@link_euler_tour), [`place_by_rank`](fn@place_by_rank) | places in the walk, by ranking the Euler tour of the forest | 12 read, 16 written; 8 read, 4 written |
-//! | [`write_rows`](fn@write_rows) | kinds, rows of the hierarchy and lengths, by place | 30 read, 21 written |
+//! [`arrange_borders`](fn@arrange_borders) finds each border's place, in one cooperative launch. The
+//! number of borders is read from memory, so that the host need not know it yet. Its steps, with a
+//! barrier of the grid after each:
 //!
-//! Between `choose_parents` and `link_siblings` the borders are [sorted](crate::primitives::sort),
-//! the last discovered first. Where no level has parents, the sorted order is the result's.
-//! Otherwise the walk is made of steps down to a border and up from it: the Euler tour of R. E.
-//! Tarjan and U. Vishkin, "An efficient parallel biconnectivity algorithm" (1985). Between
-//! `link_euler_tour` and `place_by_rank`, [list ranking](crate::primitives::list_ranking) counts
-//! how many steps down are left at each step.
+//! 1. Each border is linked to its parent, or to a sibling that knows it.
+//! 2. Links are followed to the parent. Borders are listed, the last discovered first.
+//! 3. They are sorted by the parents that count: siblings then stand together, in their order.
+//! 4. Siblings are linked.
+//! 5. Each border counts the borders below it: in round `k`, a border tells its ancestor 2ᵏ levels
+//!    up how many borders it has found within 2ᵏ levels.
+//! 6. A scan of these sizes over the sorted borders says how many borders stand between a parent and
+//!    each of its children, and
+//! 7. pointer jumping from parent to parent adds these numbers up: the border's place.
+//! 8. Lengths are scanned in the order of places.
+//!
+//! The rounds of 5 and 7 are as many as the logarithm of the depth of nesting. Without parents, the
+//! sorted order is the result's.
+//!
+//! [`write_rows`](fn@write_rows) then writes the rows of the result.
 
 use cuda_std::prelude::*;
+use cuda_std::warp::WARP_SIZE;
 
-use super::BLOCK;
-use super::borders::NO_BORDER;
+use super::borders::{FoundBorders, NO_BORDER, count};
 use super::options::Levels;
-use crate::primitives::list_ranking::{END, element, weight};
+use crate::primitives::grid::{Grid, GridBarrier, ScanMemory};
+use crate::primitives::list_ranking::{END, element, jumped, next, weight};
+use crate::primitives::sort::{self, Pairs, SortMemory, sort_pairs};
+
+/// Threads per block.
+pub const BLOCK: u32 = sort::BLOCK;
+/// The most rounds over levels.
+const MOST_ROUNDS: u32 = count::COUNT_OF_ROUNDS / 2;
 
 /// Set in a link to a sibling. A link without it is a parent, or [`NO_PARENT`].
 const SIBLING: u32 = 1 << 31;
 /// Directly inside the frame.
 const NO_PARENT: u32 = SIBLING - 1;
 
-/// The largest key of `count` borders.
-#[must_use]
-pub const fn largest_key(count: u32) -> u32 {
-    left_out(count)
-}
-
 /// The key of borders without a parent that counts; the others' is their parent.
 const fn top(count: u32) -> u32 {
     count
 }
 
-/// The key of borders that are not kept.
+/// The key of borders that are not kept: the largest.
 const fn left_out(count: u32) -> u32 {
     count + 1
 }
 
-/// Links each border to the previous one in its row: to a sibling, if they are of one kind, else to
-/// its parent. Launch: one thread per border.
-///
-/// # Safety
-///
-/// | view | contents |
-/// | --- | --- |
-/// | `kinds` | one per border, of which there are fewer than 2³¹ - 1 |
-/// | `previous_in_row` | for each border one discovered earlier, or [`NO_BORDER`] |
-/// | `links` | one per border; nothing else uses it meanwhile |
-#[kernel(block = BLOCK)]
-pub unsafe fn link_parents(
-    kinds: View<'_, u8>,
-    previous_in_row: View<'_, u32>,
-    links: ViewMut<'_, u32>,
-) {
-    let i = thread::index_1d();
-    if i >= links.len() as u32 {
-        return;
-    }
-    let previous = previous_in_row.ldg(i);
-    let link = if previous == NO_BORDER {
-        NO_PARENT
-        // planted: siblings-parents
-    } else if kinds.ldg(previous) == kinds.ldg(i) {
-        SIBLING | previous
-    } else {
-        previous
-    };
-    links.st(i, link);
+/// What borders are arranged in, for at most a number of borders: one element for each in each view
+/// unless it says otherwise.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct Arrangement<'a> {
+    /// The barrier of the grid.
+    pub barrier: GridBarrier<'a>,
+    /// One element per block of the grid.
+    pub block_sums: ViewMut<'a, u32>,
+    /// Links to parents and siblings, then to parents.
+    pub links: ViewMut<'a, u32>,
+    /// Parents as keys, and borders.
+    pub pairs: Pairs<'a>,
+    /// The parent of each border, or [`NO_BORDER`].
+    pub parents: ViewMut<'a, u32>,
+    /// The first child of each border, or [`NO_BORDER`], and after those of all borders the first
+    /// border without a parent: one more element.
+    pub first_children: ViewMut<'a, u32>,
+    /// The sibling after each border, or [`NO_BORDER`].
+    pub next: ViewMut<'a, u32>,
+    /// The sibling before each border, or [`NO_BORDER`].
+    pub previous: ViewMut<'a, u32>,
+    /// The number of borders in each one's part of the forest, as far as it is known.
+    pub sizes: ViewMut<'a, u32>,
+    /// What borders were told in the last rounds: three elements per border.
+    pub told: ViewMut<'a, u32>,
+    /// Sizes by sorted order, and the sums of those before. Starts at a multiple of 16 bytes.
+    pub before: ViewMut<'a, u32>,
+    /// Elements of lists.
+    pub list: ViewMut<'a, u64>,
+    /// The same once more.
+    pub other_list: ViewMut<'a, u64>,
+    /// Each border's place in the result, or [`NO_BORDER`].
+    pub places: ViewMut<'a, u32>,
+    /// For each place, the number of points before it: one more element. Starts at a multiple of 16
+    /// bytes.
+    pub offsets: ViewMut<'a, u32>,
 }
 
-/// Replaces links to siblings by their parents. Launch: one thread per border.
-///
-/// # Safety
-///
-/// [`link_parents`](fn@link_parents) has made `links`; nothing else uses it meanwhile.
-#[kernel(block = BLOCK)]
-pub unsafe fn resolve_parents(links: ViewMut<'_, u32>) {
-    let i = thread::index_1d();
-    if i >= links.len() as u32 {
-        return;
+/// The borders, on their way to their places.
+#[derive(Clone, Copy)]
+struct Borders<'a> {
+    count: u32,
+    levels: Levels,
+    found: FoundBorders<'a>,
+    to: Arrangement<'a>,
+}
+
+impl Borders<'_> {
+    /// Links a border to the previous one in its row: to a sibling, if they are of one kind, else to
+    /// its parent.
+    #[inline(always)]
+    fn link(&self, border: u32) {
+        let previous = self.found.previous_in_row.ld(border);
+        let link = if previous == NO_BORDER {
+            NO_PARENT
+            // planted: siblings-parents
+        } else if self.found.kinds.ld(previous) == self.found.kinds.ld(border) {
+            SIBLING | previous
+        } else {
+            previous
+        };
+        self.to.links.st(border, link);
     }
-    let mut link = links.ld_relaxed(i, Device);
-    while link & SIBLING != 0 {
-        // The sibling's link, however far it has come: to one discovered before it, or to the
-        // parent.
-        link = links.ld_relaxed(link & !SIBLING, Device);
-        // planted: links-plain-store
-        links.st_relaxed(i, link, Device);
+
+    /// Replaces a link to a sibling by the parent.
+    #[inline(always)]
+    fn resolve(&self, border: u32) -> u32 {
+        let links = self.to.links;
+        let mut link = links.ld_relaxed(border, Device);
+        while link & SIBLING != 0 {
+            // The sibling's link, however far it has come: to one discovered before it, or to the
+            // parent.
+            link = links.ld_relaxed(link & !SIBLING, Device);
+            // planted: links-plain-store
+            links.st_relaxed(border, link, Device);
+        }
+        link
+    }
+
+    /// Lists a border, the last discovered first, by its parent, if that counts.
+    #[inline(always)]
+    fn list(&self, border: u32, parent: u32) {
+        let levels = self.levels;
+        let is_hole = self.found.kinds.ld(border) != 0;
+        // planted: ccomp-parents
+        let counts = levels == Levels::Tree || levels == Levels::Ccomp && is_hole;
+        let key = if levels == Levels::External && parent != NO_PARENT {
+            left_out(self.count)
+        } else if counts && parent != NO_PARENT {
+            parent
+        } else {
+            top(self.count)
+        };
+        let at = self.count - 1 - border;
+        self.to.pairs.keys.st(at, key);
+        self.to.pairs.values.st(at, border);
+    }
+
+    /// Links the border at index `i` of the sorted ones with its siblings and its parent. Its place
+    /// is `i` if no border has a parent.
+    #[inline(always)]
+    fn link_siblings(&self, sorted: Pairs<'_>, i: u32, counters: ViewMut<'_, u32>) {
+        let (key, border) = (sorted.keys.ld(i), sorted.values.ld(i));
+        let after = if i + 1 < self.count {
+            sorted.keys.ld(i + 1)
+        } else {
+            left_out(self.count)
+        };
+        if key == left_out(self.count) {
+            self.to.places.st(border, NO_BORDER);
+            return;
+        }
+        if after == left_out(self.count) {
+            counters.st(count::KEPT, i + 1);
+        }
+        let parent = if key == top(self.count) {
+            NO_BORDER
+        } else {
+            key
+        };
+        self.to.parents.st(border, parent);
+        let mut sibling = NO_BORDER;
+        if after == key {
+            sibling = sorted.values.ld(i + 1);
+        }
+        self.to.next.st(border, sibling);
+        // planted: first-sibling
+        if i > 0 && sorted.keys.ld(i - 1) == key {
+            self.to.previous.st(border, sorted.values.ld(i - 1));
+        } else {
+            self.to.previous.st(border, NO_BORDER);
+            self.to.first_children.st(key, border);
+        }
+        self.to.places.st(border, i);
+        let up = if parent == NO_BORDER { END } else { parent };
+        self.to.list.st(border, element(up, 0));
+        self.to.sizes.st(border, 1);
+        self.to.told.st(border, 0);
+        self.to.told.st(self.count + border, 0);
+        self.to.told.st(2 * self.count + border, 0);
+    }
+
+    /// One round of counting the borders below a border. `list` has links to the ancestors 2ᵏ levels
+    /// up, and `to` gets those twice as far. Whether there is such an ancestor.
+    #[inline(always)]
+    fn tell(&self, border: u32, round: u32, list: ViewMut<'_, u64>, to: ViewMut<'_, u64>) -> bool {
+        let told = |round: u32| round % 3 * self.count + border;
+        // What was told in the round before.
+        let size = self.to.sizes.ld(border) + self.to.told.ld(told(round + 2));
+        self.to.sizes.st(border, size);
+        self.to.told.st(told(round + 1), 0);
+        let link = list.ld(border);
+        let ancestor = next(link);
+        if ancestor != END {
+            // planted: sizes-plain-add
+            let to = round % 3 * self.count + ancestor;
+            self.to.told.atomic_add(to, size);
+        }
+        to.st(border, jumped(list.as_view(), border));
+        ancestor != END
+    }
+
+    /// The number of borders between the parent of the border at index `i` of the sorted ones and
+    /// itself, with a link to the parent.
+    #[inline(always)]
+    fn link_to_parent(&self, sorted: Pairs<'_>, i: u32) {
+        let (key, border) = (sorted.keys.ld(i), sorted.values.ld(i));
+        let first = self.to.first_children.ld(key);
+        // Where the first sibling stands among the sorted borders; places are these as yet.
+        let first = self.to.places.ld(first);
+        let steps = self.to.before.ld(i) - self.to.before.ld(first) + 1;
+        let up = if key == top(self.count) { END } else { key };
+        self.to.list.st(border, element(up, steps));
     }
 }
 
-/// Lists the borders, the last discovered first, and gives each a key to sort by: its parent, if
-/// that counts. Launch: one thread per border.
+/// Arranges the borders that `counters` says are in `found`: their links, their places, the number
+/// of borders that are kept and that of their points, and where their points begin.
+///
+/// Launch: cooperative, as many blocks as are resident together, or fewer. Reads and writes some 150
+/// bytes per border, 20 per pass of the sort, and 60 per doubling of the depth of nesting.
 ///
 /// # Safety
 ///
-/// `kinds` and the [resolved](fn@resolve_parents) `links` have one element per border, as have
-/// `keys` and `borders`, which nothing else uses meanwhile.
-#[kernel(block = BLOCK)]
-pub unsafe fn choose_parents(
-    kinds: View<'_, u8>,
-    links: View<'_, u32>,
-    keys: ViewMut<'_, u32>,
-    borders: ViewMut<'_, u32>,
+/// `counters` has [`count::COUNT`] elements or more, all 0 but the first, and those of `found` and `arrangement` are for
+/// at least the number of borders there, which is below 2³¹ - 1. The previous border of each is one
+/// discovered earlier, or [`NO_BORDER`]. Nothing else uses the three meanwhile.
+#[kernel(block = BLOCK, cooperative)]
+pub unsafe fn arrange_borders(
+    counters: ViewMut<'_, u32>,
+    found: FoundBorders<'_>,
+    arrangement: Arrangement<'_>,
     levels: Levels,
 ) {
-    let i = thread::index_1d();
-    let count = keys.len() as u32;
-    if i >= count {
+    let to = arrangement;
+    let n = counters.ld(count::BORDERS);
+    let memory = SortMemory {
+        warps: shared_array![u32; sort::WARP_DIGITS as usize],
+        scan: ScanMemory {
+            block_sums: to.block_sums,
+            warp_sums: shared_array![u32; (BLOCK / WARP_SIZE) as usize],
+        },
+    };
+    if n == 0 {
+        if thread::index_1d() == 0 {
+            counters.st(count::KEPT, 0);
+            counters.st(count::POINTS, 0);
+            to.offsets.st(0u32, 0);
+        }
         return;
     }
-    let border = count - 1 - i;
-    let parent = links.ldg(border);
-    // planted: ccomp-parents
-    let counts = levels == Levels::Tree || levels == Levels::Ccomp && kinds.ldg(border) != 0;
-    let key = if levels == Levels::External && parent != NO_PARENT {
-        left_out(count)
-    } else if counts && parent != NO_PARENT {
-        parent
-    } else {
-        top(count)
+    let grid = Grid::<BLOCK>::new(to.barrier);
+    let borders = Borders {
+        count: n,
+        levels,
+        found,
+        to,
     };
-    keys.st(i, key);
-    borders.st(i, border);
-}
-
-/// The forest of borders, to be written: links of each border, or [`NO_BORDER`]. Nothing is written
-/// for borders that are not kept.
-#[repr(C)]
-#[derive(Clone, Copy, KernelParam)]
-pub struct ForestMut<'a> {
-    /// The parent of each border.
-    pub parents: ViewMut<'a, u32>,
-    /// The first child of each border, and after these the first border without a parent. All
-    /// [`NO_BORDER`] at first.
-    pub first_children: ViewMut<'a, u32>,
-    /// The sibling after each border.
-    pub next: ViewMut<'a, u32>,
-    /// The sibling before each border.
-    pub previous: ViewMut<'a, u32>,
-}
-
-/// What [`ForestMut`] describes, to be read.
-#[repr(C)]
-#[derive(Clone, Copy, KernelParam)]
-pub struct Forest<'a> {
-    /// The parent of each border.
-    pub parents: View<'a, u32>,
-    /// The first child of each border, and after these the first border without a parent.
-    pub first_children: View<'a, u32>,
-    /// The sibling after each border.
-    pub next: View<'a, u32>,
-    /// The sibling before each border.
-    pub previous: View<'a, u32>,
-}
-
-/// Links each border with its siblings, and each parent with its first child; and gives the places
-/// for the case that no border has a parent. Launch: one thread per border.
-///
-/// # Safety
-///
-/// `keys` and `borders` are those of [`choose_parents`](fn@choose_parents), sorted. `forest` is as
-/// its fields say; `places` has one element per border; `kept` has one, 0 at first, which becomes
-/// the number of borders that are kept. Nothing else uses these three meanwhile.
-#[kernel(block = BLOCK)]
-pub unsafe fn link_siblings(
-    keys: View<'_, u32>,
-    borders: View<'_, u32>,
-    forest: ForestMut<'_>,
-    places: ViewMut<'_, u32>,
-    kept: ViewMut<'_, u32>,
-) {
-    let i = thread::index_1d();
-    let count = keys.len() as u32;
-    if i >= count {
-        return;
-    }
-    let (key, border) = (keys.ldg(i), borders.ldg(i));
-    let after = if i + 1 < count {
-        keys.ldg(i + 1)
+    grid.for_each(n, |border| {
+        borders.link(border);
+        // planted: first-child-fill
+        to.first_children.st(border, NO_BORDER);
+    });
+    grid.sync();
+    grid.for_each(n, |border| {
+        let parent = borders.resolve(border);
+        borders.list(border, parent);
+    });
+    grid.sync();
+    let sorted = if levels == Levels::List {
+        to.pairs
     } else {
-        left_out(count)
+        sort_pairs(grid, to.pairs, n, left_out(n), memory)
     };
-    if key == left_out(count) {
-        places.st(border, NO_BORDER);
-        return;
-    }
-    if after == left_out(count) {
-        kept.st(0u32, i + 1);
-    }
-    let parent = if key == top(count) { NO_BORDER } else { key };
-    forest.parents.st(border, parent);
-    let mut sibling = NO_BORDER;
-    if after == key {
-        sibling = borders.ldg(i + 1);
-    }
-    forest.next.st(border, sibling);
-    // planted: first-sibling
-    if i > 0 && keys.ldg(i - 1) == key {
-        forest.previous.st(border, borders.ldg(i - 1));
-    } else {
-        forest.previous.st(border, NO_BORDER);
-        forest.first_children.st(key, border);
-    }
-    places.st(border, i);
-}
+    grid.for_each(n, |i| borders.link_siblings(sorted, i, counters));
+    grid.sync();
 
-/// Makes the Euler tour of the forest, a list: element `2 b` is the step down to border `b`, with
-/// weight 1, and element `2 b + 1` the step up from it, with weight 0. Launch: one thread per step.
-///
-/// # Safety
-///
-/// [`link_siblings`](fn@link_siblings) has made `forest`, for [`Levels`] that keep all borders.
-/// `tour` has two elements per border, and nothing else uses it meanwhile.
-#[kernel(block = BLOCK)]
-pub unsafe fn link_euler_tour(forest: Forest<'_>, tour: ViewMut<'_, u64>) {
-    let i = thread::index_1d();
-    let border = i / 2;
-    if i >= tour.len() as u32 {
-        return;
-    }
-    let is_down = i.is_multiple_of(2);
-    let (then, parent) = if is_down {
-        (forest.first_children.ldg(border), border)
+    if levels == Levels::Tree || levels == Levels::Ccomp {
+        let (mut list, mut other) = (to.list, to.other_list);
+        // Whether there was something to do, told by a number that rounds have in turn.
+        let goes_on = |round: u32, some: bool| {
+            let at = count::ROUNDS + round;
+            if thread::sync_threads_or(some) && thread::thread_idx_x() == 0 {
+                counters.st_relaxed(at, 1, Device);
+            }
+            grid.sync();
+            counters.ld_relaxed(at, Device) != 0
+        };
+        let mut round = 0;
+        loop {
+            let mut some = false;
+            grid.for_each(n, |border| some |= borders.tell(border, round, list, other));
+            (list, other) = (other, list);
+            round += 1;
+            if !goes_on(round - 1, some) {
+                break;
+            }
+        }
+        grid.for_each(n, |i| {
+            to.before.st(i, to.sizes.ld(sorted.values.ld(i)));
+        });
+        grid.sync();
+        grid.scan(to.before, n, (to.offsets, 0), memory.scan);
+        grid.sync();
+        grid.for_each(n, |i| borders.link_to_parent(sorted, i));
+        grid.sync();
+        let (mut list, mut other) = (to.list, to.other_list);
+        let mut round = MOST_ROUNDS;
+        loop {
+            let mut some = false;
+            grid.for_each(n, |border| {
+                let element = jumped(list.as_view(), border);
+                some |= next(element) != END;
+                other.st(border, element);
+            });
+            (list, other) = (other, list);
+            round += 1;
+            if !goes_on(round - 1, some) {
+                break;
+            }
+        }
+        grid.for_each(n, |border| {
+            let place = weight(list.ld(border)) - 1;
+            to.places.st(border, place);
+            to.offsets.st(place, found.lengths.ld(border));
+        });
     } else {
-        (forest.next.ldg(border), forest.parents.ldg(border))
-    };
-    let after = if then != NO_BORDER {
-        2 * then
-    } else if parent != NO_BORDER {
-        2 * parent + 1
-    } else {
-        END
-    };
-    tour.st(i, element(after, u32::from(is_down)));
-}
-
-/// Gives each border its place in the order of the Euler tour. Launch: one thread per border.
-///
-/// # Safety
-///
-/// `tour` is that of [`link_euler_tour`](fn@link_euler_tour), ranked. `places` has one element per
-/// border, and nothing else uses it meanwhile.
-#[kernel(block = BLOCK)]
-pub unsafe fn place_by_rank(tour: View<'_, u64>, places: ViewMut<'_, u32>) {
-    let i = thread::index_1d();
-    let count = places.len() as u32;
-    if i < count {
-        // From the step down to a border on, the tour goes down to it and to all after it.
-        places.st(i, count - weight(tour.ldg(2 * i)));
+        grid.for_each(n, |border| {
+            let place = to.places.ld(border);
+            if place != NO_BORDER {
+                to.offsets.st(place, found.lengths.ld(border));
+            }
+        });
     }
+    grid.sync();
+    let kept = counters.ld(count::KEPT);
+    grid.scan(to.offsets, kept, (counters, count::POINTS), memory.scan);
 }
 
 /// The result's rows: one for each place.
@@ -271,29 +361,37 @@ pub struct Rows<'a> {
     /// Four numbers per place: next, previous, first child and parent, or -1 for none. Starts at a
     /// multiple of 16 bytes.
     pub links: ViewMut<'a, i32>,
-    /// The number of points of the border at each place.
-    pub lengths: ViewMut<'a, u32>,
+    /// For each place, the number of points before it; one more than there are places.
+    pub offsets: ViewMut<'a, u32>,
 }
 
-/// Writes each border's row to its place. Launch: one thread per border.
+/// Writes each border's row to its place. Launch: one thread per border of `count`, or one. Reads 33
+/// bytes per border and writes 21.
 ///
 /// # Safety
 ///
-/// [`link_siblings`](fn@link_siblings) has made `forest`. `kinds`, `lengths` and the final `places`
-/// have one element per border; `rows` has one per place, and nothing else uses it meanwhile.
+/// [`arrange_borders`](fn@arrange_borders) has made `counters` and `arrangement` of `found`, which
+/// has `count` borders. `rows` has one element per border that is kept, or as many as its fields
+/// say, and nothing else uses it meanwhile.
 #[kernel(block = BLOCK)]
 pub unsafe fn write_rows(
-    kinds: View<'_, u8>,
-    lengths: View<'_, u32>,
-    forest: Forest<'_>,
-    places: View<'_, u32>,
+    counters: View<'_, u32>,
+    found: FoundBorders<'_>,
+    arrangement: Arrangement<'_>,
     rows: Rows<'_>,
+    count: u32,
 ) {
     let i = thread::index_1d();
-    if i >= places.len() as u32 {
+    let to = arrangement;
+    if i == 0 {
+        let kept = counters.ldg(count::KEPT);
+        // planted: offsets-end
+        rows.offsets.st(kept, counters.ldg(count::POINTS));
+    }
+    if i >= count {
         return;
     }
-    let place = places.ldg(i);
+    let place = to.places.ld(i);
     if place == NO_BORDER {
         return;
     }
@@ -301,20 +399,20 @@ pub unsafe fn write_rows(
         if border == NO_BORDER {
             -1
         } else {
-            places.ldg(border).cast_signed()
+            to.places.ld(border).cast_signed()
         }
     };
     // A first child counts only where it is kept as one: first children of borders are set for
     // those alone.
     let row = [
         // planted: row-order.1
-        link(forest.next.ldg(i)),
+        link(to.next.ld(i)),
         // planted: row-order.2
-        link(forest.previous.ldg(i)),
-        link(forest.first_children.ldg(i)),
-        link(forest.parents.ldg(i)),
+        link(to.previous.ld(i)),
+        link(to.first_children.ld(i)),
+        link(to.parents.ld(i)),
     ];
-    rows.kinds.st(place, kinds.ldg(i));
+    rows.kinds.st(place, found.kinds.ld(i));
     rows.links.st_vector(place as usize * 4, row);
-    rows.lengths.st(place, lengths.ldg(i));
+    rows.offsets.st(place, to.offsets.ld(place));
 }

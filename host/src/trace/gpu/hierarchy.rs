@@ -1,148 +1,189 @@
 //! The order and the hierarchy of borders.
 
-use trazar_kernels::trace::borders::NO_BORDER;
-use trazar_kernels::trace::hierarchy::{
-    Forest, ForestMut, Rows, choose_parents, largest_key, link_euler_tour, link_parents,
-    link_siblings, place_by_rank, resolve_parents, write_rows,
-};
+use trazar_kernels::primitives::grid::GridBarrier;
+use trazar_kernels::primitives::sort::{self, Pairs};
+use trazar_kernels::trace::borders::{FoundBorders, count};
+use trazar_kernels::trace::hierarchy::{Arrangement, Rows, arrange_borders, write_rows};
 use trazar_kernels::trace::options::Levels;
 
 use super::{Arranged, Found};
 use crate::Result;
-use crate::gpu::{Gpu, GpuBuffer, Sorter, rank_lists, read_first, scan_counts};
+use crate::gpu::{Gpu, GpuBuffer};
 use crate::trace::Retrieval;
 
-/// Puts the borders that `retrieval` keeps into order.
-pub(super) fn arrange<G: Gpu>(
-    gpu: &G,
-    found: &Found<G>,
-    retrieval: Retrieval,
-) -> Result<Arranged<G>> {
-    let count = found.count;
-    let n = count as usize;
-    if count == 0 {
-        return Ok(Arranged {
-            places: gpu.alloc(0)?,
-            kinds: gpu.alloc(0)?,
-            hierarchy: gpu.alloc(0)?,
-            offsets: gpu.alloc_zeroed(1)?,
-            points: 0,
-        });
-    }
-    let levels = match retrieval {
-        Retrieval::External => Levels::External,
-        Retrieval::List => Levels::List,
-        Retrieval::Ccomp => Levels::Ccomp,
-        Retrieval::Tree => Levels::Tree,
-    };
-    let on = &gpu.launcher();
+/// The memory that borders are arranged in.
+#[derive(Debug)]
+pub(super) struct Arranger<G: Gpu> {
+    /// Blocks of the cooperative launch.
+    blocks: u32,
+    barrier: G::Buffer<u32>,
+    block_sums: G::Buffer<u32>,
+    links: G::Buffer<u32>,
+    keys: G::Buffer<u32>,
+    values: G::Buffer<u32>,
+    other_keys: G::Buffer<u32>,
+    other_values: G::Buffer<u32>,
+    counts: G::Buffer<u32>,
+    parents: G::Buffer<u32>,
+    first_children: G::Buffer<u32>,
+    next: G::Buffer<u32>,
+    previous: G::Buffer<u32>,
+    sizes: G::Buffer<u32>,
+    told: G::Buffer<u32>,
+    before: G::Buffer<u32>,
+    list: G::Buffer<u64>,
+    other_list: G::Buffer<u64>,
+    pub(super) places: G::Buffer<u32>,
+    offsets: G::Buffer<u32>,
+}
 
-    let mut links = gpu.alloc(n)?;
-    let mut keys = gpu.alloc(n)?;
-    let mut borders = gpu.alloc(n)?;
-    // SAFETY: one element per border each; the kernels run in their order, and there are fewer than
-    // 2³¹ - 1 borders, because each has a node of its own.
-    unsafe {
-        link_parents::launch_threads(
-            on,
-            n,
-            found.kinds.view(),
-            found.previous_in_row.view(),
-            links.view_mut(),
-        )?;
-        resolve_parents::launch_threads(on, n, links.view_mut())?;
-        choose_parents::launch_threads(
-            on,
-            n,
-            found.kinds.view(),
-            links.view(),
-            keys.view_mut(),
-            borders.view_mut(),
-            levels,
-        )?;
-    }
-    // planted: sort-passes
-    Sorter::new(gpu, count)?.sort_pairs(&mut keys, &mut borders, largest_key(count))?;
+/// The number of blocks of a cooperative launch of which `resident` fit.
+pub(super) fn cooperative_blocks<G: Gpu>(gpu: &G, resident: u32) -> u32 {
+    /// More blocks per multiprocessor take longer to meet than they save.
+    const PER_MULTIPROCESSOR: u32 = 2;
+    resident.min(gpu.multiprocessors() * PER_MULTIPROCESSOR)
+}
 
-    let mut parents = gpu.alloc(n)?;
-    let mut first_children = gpu.alloc(n + 1)?;
-    // planted: first-child-fill
-    first_children.fill(NO_BORDER)?;
-    let mut next = gpu.alloc(n)?;
-    let mut previous = gpu.alloc(n)?;
-    let mut places = gpu.alloc(n)?;
-    let mut kept = gpu.alloc_zeroed(1)?;
-    // SAFETY: lengths and contents are those that the kernel asks for.
-    unsafe {
-        link_siblings::launch_threads(
-            on,
-            n,
-            keys.view(),
-            borders.view(),
-            ForestMut {
-                parents: parents.view_mut(),
-                first_children: first_children.view_mut(),
-                next: next.view_mut(),
-                previous: previous.view_mut(),
+impl<G: Gpu> Arranger<G> {
+    /// For at most `most` borders.
+    pub(super) fn new(gpu: &G, most: u32) -> Result<Self> {
+        let n = most as usize;
+        let resident = gpu.resident_blocks(&arrange_borders::SPEC, 0)?;
+        let blocks = cooperative_blocks(gpu, resident);
+        Ok(Self {
+            blocks,
+            barrier: gpu.alloc_zeroed(1)?,
+            block_sums: gpu.alloc(blocks as usize)?,
+            links: gpu.alloc(n)?,
+            keys: gpu.alloc(n)?,
+            values: gpu.alloc(n)?,
+            other_keys: gpu.alloc(n)?,
+            other_values: gpu.alloc(n)?,
+            counts: gpu.alloc(sort::counts_len(most) as usize + 1)?,
+            parents: gpu.alloc(n)?,
+            first_children: gpu.alloc(n + 1)?,
+            next: gpu.alloc(n)?,
+            previous: gpu.alloc(n)?,
+            sizes: gpu.alloc(n)?,
+            told: gpu.alloc(3 * n)?,
+            before: gpu.alloc(n)?,
+            list: gpu.alloc(n)?,
+            other_list: gpu.alloc(n)?,
+            places: gpu.alloc(n)?,
+            offsets: gpu.alloc(n + 1)?,
+        })
+    }
+
+    /// For kernels to use.
+    fn view(&mut self) -> Arrangement<'_> {
+        Arrangement {
+            barrier: GridBarrier {
+                counter: self.barrier.view_mut(),
             },
-            places.view_mut(),
-            kept.view_mut(),
-        )?;
+            block_sums: self.block_sums.view_mut(),
+            links: self.links.view_mut(),
+            pairs: Pairs {
+                keys: self.keys.view_mut(),
+                values: self.values.view_mut(),
+                other_keys: self.other_keys.view_mut(),
+                other_values: self.other_values.view_mut(),
+                counts: self.counts.view_mut(),
+            },
+            parents: self.parents.view_mut(),
+            first_children: self.first_children.view_mut(),
+            next: self.next.view_mut(),
+            previous: self.previous.view_mut(),
+            sizes: self.sizes.view_mut(),
+            told: self.told.view_mut(),
+            before: self.before.view_mut(),
+            list: self.list.view_mut(),
+            other_list: self.other_list.view_mut(),
+            places: self.places.view_mut(),
+            offsets: self.offsets.view_mut(),
+        }
     }
-    let forest = Forest {
-        parents: parents.view(),
-        first_children: first_children.view(),
-        next: next.view(),
-        previous: previous.view(),
-    };
-    if matches!(retrieval, Retrieval::Ccomp | Retrieval::Tree) {
-        let mut tour = gpu.alloc(2 * n)?;
-        // SAFETY: two elements per border, of which none is left out.
+
+    /// Puts the borders that `retrieval` keeps into order. `counters` has their number, which is at
+    /// most that which there is memory for, and gets those of the result.
+    pub(super) fn arrange(
+        &mut self,
+        gpu: &G,
+        counters: &mut G::Buffer<u32>,
+        found: FoundBorders<'_>,
+        retrieval: Retrieval,
+    ) -> Result<()> {
+        let levels = match retrieval {
+            Retrieval::External => Levels::External,
+            Retrieval::List => Levels::List,
+            Retrieval::Ccomp => Levels::Ccomp,
+            Retrieval::Tree => Levels::Tree,
+        };
+        let blocks = self.blocks;
+        // SAFETY: lengths are those that the kernel asks for, and there are fewer than 2³¹ - 1
+        // borders, because each has a node of its own.
         unsafe {
-            link_euler_tour::launch_threads(
-                on,
-                // planted: tour-grid
-                2 * n,
-                forest,
-                tour.view_mut(),
+            arrange_borders::launch(
+                &gpu.launcher(),
+                blocks,
+                counters.view_mut(),
+                found,
+                self.view(),
+                levels,
+            )
+        }
+    }
+
+    /// Writes the rows of the result. `counts` is what `counters` has, which
+    /// [`arrange`](Self::arrange) has set.
+    pub(super) fn finish(
+        &mut self,
+        gpu: &G,
+        counters: &G::Buffer<u32>,
+        counts: &[u32],
+        found: FoundBorders<'_>,
+    ) -> Result<Arranged<G>> {
+        let borders = counts[count::BORDERS as usize];
+        let kept = counts[count::KEPT as usize] as usize;
+        let mut kinds = gpu.alloc(kept)?;
+        let mut hierarchy = gpu.alloc(4 * kept)?;
+        let mut offsets = gpu.alloc(kept + 1)?;
+        // SAFETY: places are below `kept`; lengths are those that the kernel asks for.
+        unsafe {
+            write_rows::launch_threads(
+                &gpu.launcher(),
+                borders.max(1),
+                counters.view(),
+                found,
+                self.view(),
+                Rows {
+                    kinds: kinds.view_mut(),
+                    links: hierarchy.view_mut(),
+                    offsets: offsets.view_mut(),
+                },
+                borders,
             )?;
         }
-        let tour = rank_lists(gpu, tour)?;
-        // SAFETY: as above; the tour has been ranked.
-        unsafe { place_by_rank::launch_threads(on, n, tour.view(), places.view_mut())? };
+        Ok(Arranged {
+            kinds,
+            hierarchy,
+            offsets,
+            points: counts[count::POINTS as usize],
+        })
     }
+}
 
-    // Only without levels are borders left out.
-    let kept = match retrieval {
-        Retrieval::External => read_first(&kept)?,
-        _ => count,
-    } as usize;
-    let mut kinds = gpu.alloc(kept)?;
-    let mut hierarchy = gpu.alloc(4 * kept)?;
-    // planted: offsets-zero
-    let mut offsets = gpu.alloc_zeroed(kept + 1)?;
-    // SAFETY: places are below `kept`; lengths are those that the kernel asks for.
-    unsafe {
-        write_rows::launch_threads(
-            on,
-            n,
-            found.kinds.view(),
-            found.lengths.view(),
-            forest,
-            places.view(),
-            Rows {
-                kinds: kinds.view_mut(),
-                links: hierarchy.view_mut(),
-                lengths: offsets.view_mut(),
-            },
-        )?;
-    }
-    let points = scan_counts(gpu, &mut offsets)?;
-    Ok(Arranged {
-        places,
-        kinds,
-        hierarchy,
-        offsets,
-        points,
-    })
+/// Arranges borders whose number the host knows.
+pub(super) fn arrange<G: Gpu>(
+    gpu: &G,
+    found: &mut Found<G>,
+    retrieval: Retrieval,
+) -> Result<(Arranger<G>, Arranged<G>)> {
+    let mut counts = [0; count::COUNT as usize];
+    counts[count::BORDERS as usize] = found.count;
+    let mut counters = gpu.upload(&counts)?;
+    let mut arranger = Arranger::new(gpu, found.count)?;
+    arranger.arrange(gpu, &mut counters, found.view_mut(), retrieval)?;
+    counters.read(&mut counts)?;
+    let arranged = arranger.finish(gpu, &counters, &counts, found.view_mut())?;
+    Ok((arranger, arranged))
 }

@@ -112,6 +112,7 @@ impl<G: Gpu> Work<'_, G> {
 }
 
 /// Borders in order of discovery, one element per border in each buffer.
+#[derive(Debug)]
 struct Found<G: Gpu> {
     count: u32,
     kinds: G::Buffer<u8>,
@@ -144,8 +145,6 @@ impl<G: Gpu> Found<G> {
 
 /// Where borders go in the result. What is by place has one element per border that is kept.
 struct Arranged<G: Gpu> {
-    /// Each border's place.
-    places: G::Buffer<u32>,
     kinds: G::Buffer<u8>,
     hierarchy: G::Buffer<i32>,
     offsets: G::Buffer<u32>,
@@ -154,9 +153,13 @@ struct Arranged<G: Gpu> {
 
 impl<G: Gpu> Arranged<G> {
     /// For a kernel to write the borders' points.
-    fn destination<'a>(&'a self, points: &'a mut G::Buffer<i32>) -> Destination<'a> {
+    fn destination<'a>(
+        &'a self,
+        places: &'a G::Buffer<u32>,
+        points: &'a mut G::Buffer<i32>,
+    ) -> Destination<'a> {
         Destination {
-            places: self.places.view(),
+            places: places.view(),
             offsets: self.offsets.view(),
             points: points.view_mut(),
         }
@@ -280,32 +283,29 @@ impl<G: Gpu> DeviceTracer<G> {
             },
             approximation,
         };
-        let arrange = |found: &Found<G>, queued: &mut dyn FnMut(_) -> _| {
+        let arrange = |found: &mut Found<G>, queued: &mut dyn FnMut(&'static str) -> _| {
             let arranged = hierarchy::arrange(gpu, found, options.retrieval)?;
             queued("order and hierarchy")?;
             Ok::<_, Error>(arranged)
         };
         let (arranged, points) = match algorithm {
             TraceAlgorithm::Tiles => {
-                let borders = tiles::find(&work, options.tiles, queued)?;
-                let arranged = arrange(&borders.found, queued)?;
-                let points = tiles::write(&work, &borders, &arranged)?;
+                let mut borders = tiles::find(&work, options.tiles, queued)?;
+                let (arranger, arranged) = arrange(&mut borders.found, queued)?;
+                let points = tiles::write(&work, &borders, &arranger.places, &arranged)?;
                 queued("points")?;
                 (arranged, points)
             }
             TraceAlgorithm::Fragments => {
                 let arena = self.arena().take();
-                let borders = fragments::find(&work, arena, queued)?;
-                let arranged = arrange(&borders.found, queued)?;
-                let (points, arena) = fragments::write(&work, borders, &arranged)?;
-                *self.arena() = Some(arena);
-                queued("points")?;
-                (arranged, points)
+                let traced = fragments::trace(&work, options.retrieval, arena, queued)?;
+                *self.arena() = Some(traced.arena);
+                (traced.arranged, traced.points)
             }
             _ => {
-                let borders = components::find(&work, queued)?;
-                let arranged = arrange(&borders.found, queued)?;
-                let points = components::follow(&work, &borders, &arranged)?;
+                let mut borders = components::find(&work, queued)?;
+                let (arranger, arranged) = arrange(&mut borders.found, queued)?;
+                let points = components::follow(&work, &borders, &arranger.places, &arranged)?;
                 queued("following")?;
                 (arranged, points)
             }

@@ -27,12 +27,14 @@ pub(super) const NEIGHBOURS: u32 = 8;
 /// Bits per row or column of pixels, for what may cross there.
 const CODES: u32 = 4;
 /// Words of 32 bits with a bit per crossing that there can be: N, S, W, E, and one for the corners.
-pub(super) const CROSSING_WORDS: u32 =
-    2 * (TILE_WIDTH + TILE_HEIGHT) * CODES / u32::BITS + 1;
+pub(super) const CROSSING_WORDS: u32 = 2 * (TILE_WIDTH + TILE_HEIGHT) * CODES / u32::BITS + 1;
 const FIRST_SOUTH: u32 = TILE_WIDTH * CODES;
 const FIRST_WEST: u32 = FIRST_SOUTH + TILE_WIDTH * CODES;
 const FIRST_EAST: u32 = FIRST_WEST + TILE_HEIGHT * CODES;
 const FIRST_CORNER: u32 = FIRST_EAST + TILE_HEIGHT * CODES;
+
+/// The most crossings between a tile and its neighbours in one direction.
+pub(super) const MOST_CROSSINGS: u32 = FIRST_CORNER + 4;
 
 /// The neighbouring tile that sees a tile as its neighbour `neighbour`.
 #[inline(always)]
@@ -85,6 +87,17 @@ impl Crossing {
         })
     }
 
+    /// Less than 1024.
+    #[inline(always)]
+    pub(super) const fn to_bits(self) -> u32 {
+        self.0
+    }
+
+    #[inline(always)]
+    pub(super) const fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+
     /// The neighbouring tile on the other side.
     #[inline(always)]
     pub(super) const fn neighbour(self) -> u32 {
@@ -109,18 +122,11 @@ pub(super) struct CrossingSet {
 }
 
 impl CrossingSet {
-    /// Makes it empty; called by the threads of a block with their indices.
-    #[inline(always)]
-    pub(super) fn clear(self, thread: u32) {
-        if thread < CROSSING_WORDS {
-            self.bits.st(thread, 0);
-        }
-    }
-
     #[inline(always)]
     pub(super) fn insert(self, crossing: Crossing) {
         let Crossing(index) = crossing;
-        self.bits.atomic_or(index / u32::BITS, 1 << (index % u32::BITS));
+        self.bits
+            .atomic_or(index / u32::BITS, 1 << (index % u32::BITS));
     }
 
     /// Counts; called by all threads of one warp, after a barrier.
@@ -138,12 +144,6 @@ impl CrossingSet {
         }
         // Keeps the warp together until all have read.
         warp::sync_warp(FULL_MASK);
-    }
-
-    /// The number of crossings in it.
-    #[inline(always)]
-    pub(super) fn len(self) -> u32 {
-        self.before.ld(CROSSING_WORDS)
     }
 
     /// The number of crossings before one that is in it.

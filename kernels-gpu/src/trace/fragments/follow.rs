@@ -12,7 +12,7 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
 
-use super::crossings::{CROSSING_WORDS, CrossingSet, NEIGHBOURS};
+use super::crossings::{CROSSING_WORDS, Crossing, CrossingSet, MOST_CROSSINGS, NEIGHBOURS};
 use super::tile::{
     HALO_ROWS, MOST_NODES, NodeLinks, ROW_WORDS, Successor, TILE_HEIGHT, TILE_WIDTH, TileNode,
     TilePixels,
@@ -23,14 +23,12 @@ use crate::trace::node_bits::Kind;
 use crate::trace::options::Approximation;
 use crate::trace::pixels::TracedImage;
 
-/// Threads per block.
-pub const BLOCK: u32 = 256;
-/// Warps of a block.
-const WARPS: u32 = BLOCK / WARP_SIZE;
-/// Pieces of a row, one thread each.
-const PIECES: u32 = BLOCK / TILE_HEIGHT;
-/// Pixels of a piece.
-const PIECE: u32 = TILE_WIDTH / PIECES;
+/// Threads per block of [`follow_tiles`](fn@follow_tiles).
+pub const BLOCK: u32 = 64;
+/// The most nodes of a tile that one of its blocks takes.
+pub const FEW_NODES: u32 = 512;
+/// Threads per block of [`follow_dense_tiles`](fn@follow_dense_tiles).
+pub const DENSE_BLOCK: u32 = 256;
 
 /// What is written for each tile, as offsets in its record.
 pub mod tile_record {
@@ -65,14 +63,12 @@ pub mod tile_record {
 /// | 48–60 | the node |
 /// | 61 | whether the end of a fragment is reached |
 /// | 62 | whether the node has a point |
-/// | 63 | whether a fragment begins at the node |
 #[derive(Clone, Copy)]
 struct Place(u64);
 
 const FIELD: u32 = (1 << 12) - 1;
 const ENDED: u64 = 1 << 61;
 const POINT: u64 = 1 << 62;
-const ENTRY: u64 = 1 << 63;
 
 impl Place {
     /// A node that is not linked yet.
@@ -137,36 +133,106 @@ impl Place {
     }
 }
 
-/// The shared memory of a block.
+/// A tile, and the shared memory of the block of `THREADS` threads that works on it.
 #[derive(Clone, Copy)]
-struct Tile<'a> {
+struct Tile<'a, const THREADS: u32> {
     pixels: TilePixels<'a>,
+    /// The tile's index.
+    index: u32,
+    /// The thread.
+    t: u32,
     /// For each row, the nodes of each kind.
     nodes: SharedView<u64>,
     /// For each piece of a row, the index of its first W or E node, and in the high half that of
     /// its first N or S node.
     pieces: SharedView<u32>,
+    /// For each node, its [`Place`].
     places: SharedView<u64>,
+    /// The nodes at which fragments begin.
+    heads: SharedView<u16>,
     entries: CrossingSet,
     exits: CrossingSet,
+    /// For each row, the starts at W and then at E sides, in two words each.
+    starts: SharedView<u32>,
+    warp_sums: SharedView<u32>,
+    /// Counts of [`found`].
+    found: SharedView<u32>,
+    /// The indices of the tile's first fragment, closed border, point and side.
+    firsts: SharedView<u32>,
 }
 
-impl Tile<'_> {
+/// What a block counts, each an index into [`Tile::found`].
+mod found {
+    /// Closed borders.
+    pub(super) const CLOSED: u32 = 0;
+    /// Points.
+    pub(super) const POINTS: u32 = 1;
+    /// Fragments, as they are listed.
+    pub(super) const HEADS: u32 = 2;
+    /// The number of counts.
+    pub(super) const COUNT: usize = 3;
+}
+
+const fn smaller(a: u32, b: u32) -> u32 {
+    if a < b { a } else { b }
+}
+
+/// Declares the shared memory of a block, and gives its [`Tile`].
+macro_rules! tile_memory {
+    ($threads:expr, $most_nodes:expr, $image:expr, $approximation:expr) => {
+        Tile::<{ $threads }> {
+            pixels: TilePixels {
+                rows: shared_array![u32; (HALO_ROWS * ROW_WORDS + 1) as usize],
+                image: $image,
+                approximation: $approximation,
+                left: 0,
+                top: 0,
+            },
+            index: 0,
+            t: thread::thread_idx_x(),
+            nodes: shared_array![u64; (TILE_HEIGHT * 4) as usize],
+            pieces: shared_array![u32; $threads as usize],
+            places: shared_array![u64; $most_nodes as usize],
+            heads: shared_array![u16; smaller(MOST_CROSSINGS, $most_nodes) as usize],
+            entries: CrossingSet {
+                bits: shared_array![u32; CROSSING_WORDS as usize],
+                before: shared_array![u32; CROSSING_WORDS as usize + 1],
+            },
+            exits: CrossingSet {
+                bits: shared_array![u32; CROSSING_WORDS as usize],
+                before: shared_array![u32; CROSSING_WORDS as usize + 1],
+            },
+            starts: shared_array![u32; (TILE_HEIGHT * 4) as usize],
+            warp_sums: shared_array![u32; ($threads / WARP_SIZE) as usize],
+            found: shared_array![u32; found::COUNT],
+            firsts: shared_array![u32; 4],
+        }
+    };
+}
+
+impl<const THREADS: u32> Tile<'_, THREADS> {
+    /// Pieces of a row, one thread each.
+    const PIECES: u32 = THREADS / TILE_HEIGHT;
+    /// Pixels of a piece.
+    const PIECE: u32 = TILE_WIDTH / Self::PIECES;
+    /// A piece's bits.
+    const PIECE_MASK: u32 = u32::MAX >> (32 - Self::PIECE);
+
     /// The index of a node.
     #[inline(always)]
     fn index(&self, node: TileNode) -> u32 {
         let TileNode { x, y, kind } = node;
-        let first = self.pieces.ld(y * PIECES + x / PIECE);
+        let first = self.pieces.ld(y * Self::PIECES + x / Self::PIECE);
         let (pair, first) = match kind {
             Kind::W | Kind::E => (0, first & 0xffff),
             Kind::N | Kind::S => (2, first >> 16),
         };
         let piece = |kind: u32| {
-            let bits = self.nodes.ld(y * 4 + kind) >> (x / PIECE * PIECE);
-            bits as u32 & ((1 << PIECE) - 1)
+            let bits = self.nodes.ld(y * 4 + kind) >> (x / Self::PIECE * Self::PIECE);
+            bits as u32 & Self::PIECE_MASK
         };
         let (a, b) = (piece(pair), piece(pair + 1));
-        let bit = x % PIECE;
+        let bit = x % Self::PIECE;
         let below = (1 << bit) - 1;
         // The second of a pixel's two nodes comes after the first.
         // planted: fragment-index
@@ -196,18 +262,19 @@ impl Tile<'_> {
         let mut flags = if is_point { POINT } else { 0 };
         if let Some(crossing) = entry {
             self.entries.insert(crossing);
-            flags |= ENTRY;
+            let at = self.found.atomic_add(found::HEADS, 1);
+            self.heads.st(at, i as u16);
         }
         let points = u32::from(is_point);
-        let next = match successor {
-            Successor::Inside(node) => self.index(node),
+        let (next, to_first) = match successor {
+            Successor::Inside(node) => (self.index(node), points),
             Successor::Outside(crossing) => {
                 self.exits.insert(crossing);
                 flags |= ENDED;
-                i
+                (i, crossing.to_bits())
             }
         };
-        let Place(bits) = place.with(next, next, points, points);
+        let Place(bits) = place.with(next, next, points, to_first);
         self.set(i, Place(bits | flags));
     }
 
@@ -215,317 +282,393 @@ impl Tile<'_> {
     #[inline(always)]
     fn jump(&self, i: u32) -> bool {
         let place = self.place(i);
-        if place.has(ENDED) {
+        if place.has(ENDED) || place.next() == i {
             return false;
         }
-        let jumped = place.jumped(self.place(place.next()));
+        let mut jumped = place.jumped(self.place(place.next()));
+        let first = self.place(jumped.first());
+        if !first.has(ENDED) && first.first() == jumped.first() {
+            // That node has been all around its border: so it is the first of all, and this one
+            // knows all that it needs to.
+            jumped = jumped.with(i, jumped.first(), 0, jumped.to_first());
+        }
         self.set(i, jumped);
         jumped.has(ENDED) || jumped.first() != place.first()
     }
+
+    /// Calls `work` for each index below `count`, one thread each.
+    #[inline(always)]
+    fn for_each(&self, count: u32, mut work: impl FnMut(u32)) {
+        let mut i = self.t;
+        while i < count {
+            work(i);
+            i += THREADS;
+        }
+    }
+
+    /// A node's key: the order of nodes in the image; `u32::MAX` for N and S nodes.
+    #[inline(always)]
+    fn key(&self, node: TileNode) -> u32 {
+        let TileNode { x, y, kind } = node;
+        let raster = self.pixels.image.pixels.raster;
+        match kind {
+            Kind::W | Kind::E => {
+                let pixel = raster.pixel(self.pixels.left + x, self.pixels.top + y);
+                pixel << 1 | u32::from(kind == Kind::E)
+            }
+            Kind::N | Kind::S => u32::MAX,
+        }
+    }
 }
 
-/// Finds the fragments and the closed borders of each tile, their points, and where closed borders
-/// start.
+impl<const THREADS: u32> Tile<'_, THREADS> {
+    /// The tile with an index.
+    #[inline(always)]
+    fn at(self, index: u32) -> Self {
+        let row_words = self.pixels.image.pixels.raster.row_words;
+        let row = quotient(index, row_words);
+        Self {
+            pixels: TilePixels {
+                left: (index - row * row_words) * TILE_WIDTH,
+                top: row * TILE_HEIGHT,
+                ..self.pixels
+            },
+            index,
+            ..self
+        }
+    }
+
+    /// Follows the tile's borders if it has at most `most_nodes` nodes. Otherwise it is listed.
+    #[inline(always)]
+    fn follow(&self, parts: Parts<'_>, most_nodes: u32) {
+        self.for_each(HALO_ROWS, |row| self.pixels.load_row(row));
+        self.for_each(TILE_HEIGHT * 4, |i| self.starts.st(i, 0));
+        self.for_each(found::COUNT as u32, |i| self.found.st(i, 0));
+        self.for_each(CROSSING_WORDS, |i| {
+            self.entries.bits.st(i, 0);
+            self.exits.bits.st(i, 0);
+        });
+        thread::sync_threads();
+
+        let counts = self.list(parts, most_nodes);
+        let node_count = counts & 0xffff;
+        if node_count == 0 {
+            return;
+        }
+        let side_count = counts >> 16;
+        // planted: fragment-list-barrier
+        thread::sync_threads();
+
+        self.for_each(node_count, |i| self.link(i));
+        // planted: fragment-link-barrier
+        thread::sync_threads();
+        self.count_crossings(parts, side_count);
+        loop {
+            let mut learned = false;
+            self.for_each(node_count, |i| learned |= self.jump(i));
+            // planted: fragment-rounds
+            if !thread::sync_threads_or(learned) {
+                break;
+            }
+        }
+
+        self.number_fragments(parts);
+        self.number_closed(node_count);
+        // planted: fragment-found-barrier
+        thread::sync_threads();
+        if self.t < 2 {
+            let (count, counter) = if self.t == 0 {
+                (self.found.ld(found::CLOSED), counter::CLOSED)
+            } else {
+                (self.found.ld(found::POINTS), counter::POINTS)
+            };
+            let first = parts.counters.atomic_add(counter, count);
+            self.firsts.st(tile_record::FIRST_CLOSED + self.t, first);
+        }
+        thread::sync_threads();
+        self.write_record(parts);
+        self.write_starts(parts);
+        self.write_nodes(parts, node_count, side_count);
+    }
+
+    /// Lists the nodes. Returns their number, and in the high half that of W and E nodes; 0 if that
+    /// is all there is to do for this block.
+    #[inline(always)]
+    fn list(&self, parts: Parts<'_>, most_nodes: u32) -> u32 {
+        let t = self.t;
+        let (y, piece) = (t / Self::PIECES, t % Self::PIECES);
+        let in_row = self.pixels.nodes(y);
+        let mut kind = piece;
+        while kind < 4 {
+            let of_kind = match kind {
+                0 => in_row.w,
+                1 => in_row.e,
+                2 => in_row.n,
+                _ => in_row.s,
+            };
+            self.nodes.st(y * 4 + kind, of_kind);
+            kind += Self::PIECES;
+        }
+        let own = |bits: u64| (bits >> (piece * Self::PIECE)) as u32 & Self::PIECE_MASK;
+        let (w, e, n, s) = (own(in_row.w), own(in_row.e), own(in_row.n), own(in_row.s));
+        let counts = (w.count_ones() + e.count_ones()) | (n.count_ones() + s.count_ones()) << 16;
+        let sums = block::sum_of_threads(counts, self.warp_sums);
+        let side_count = sums.total & 0xffff;
+        let node_count = side_count + (sums.total >> 16);
+        if node_count == 0 {
+            self.write_starts(parts);
+            if t == 0 {
+                let at = self.index * tile_record::WORDS + tile_record::CLOSED;
+                parts.tiles.st_vector(at, [0u32; 4]);
+            }
+            return 0;
+        }
+        if node_count > most_nodes {
+            if t == 0 {
+                let at = parts.counters.atomic_add(counter::DENSE, 1);
+                parts.dense.st(at, self.index);
+            }
+            return 0;
+        }
+        let first = sums.before + (side_count << 16);
+        self.pieces.st(t, first);
+        let list = |a: u32, b: u32, kind: Kind, mut at: u32| {
+            let mut rest = a | b;
+            while rest != 0 {
+                let bit = rest.trailing_zeros();
+                rest &= rest - 1;
+                let x = piece * Self::PIECE + bit;
+                let node = TileNode { x, y, kind };
+                if a >> bit & 1 != 0 {
+                    self.set(at, Place::of(node));
+                    at += 1;
+                }
+                if b >> bit & 1 != 0 {
+                    let kind = Kind::from_bits(kind as u32 + 1);
+                    self.set(at, Place::of(TileNode { kind, ..node }));
+                    at += 1;
+                }
+            }
+        };
+        list(w, e, Kind::W, first & 0xffff);
+        list(n, s, Kind::N, first >> 16);
+        side_count << 16 | node_count
+    }
+
+    /// Counts entries and exits, and takes the indices of the tile's fragments and sides.
+    #[inline(always)]
+    fn count_crossings(&self, parts: Parts<'_>, side_count: u32) {
+        let (warp, lane) = (self.t / WARP_SIZE, self.t % WARP_SIZE);
+        if warp == 0 {
+            self.entries.count(lane);
+            if lane < 2 {
+                let (count, counter, first) = if lane == 0 {
+                    let count = self.found.ld(found::HEADS);
+                    (count, counter::FRAGMENTS, tile_record::FIRST_FRAGMENT)
+                } else {
+                    (side_count, counter::SIDES, tile_record::FIRST_SIDE)
+                };
+                self.firsts
+                    .st(first, parts.counters.atomic_add(counter, count));
+            }
+        }
+        if warp == THREADS / WARP_SIZE - 1 {
+            self.exits.count(lane);
+        }
+    }
+
+    /// Writes a record for each fragment. Its last node gets the fragment's index in the tile in
+    /// the place of `first`, and where its points end in the place of `to_first`.
+    #[inline(always)]
+    fn number_fragments(&self, parts: Parts<'_>) {
+        let first_fragment = self.firsts.ld(tile_record::FIRST_FRAGMENT);
+        self.for_each(self.found.ld(found::HEADS), |head| {
+            let i = u32::from(self.heads.ld(head));
+            let place = self.place(i);
+            let Some(entry) = self.pixels.links(place.node()).entry else {
+                return;
+            };
+            let id = self.entries.rank(entry);
+            let last = self.place(place.next());
+            let exit = Crossing::from_bits(last.to_first());
+            let neighbour = exit.neighbour();
+            let exit = self.exits.rank(exit) - self.exits.first_of(neighbour);
+            let points = place.points();
+            let start = self.found.atomic_add(found::POINTS, points);
+            // planted: fragment-lowest
+            let lowest = self.place(place.first().min(i));
+            let before = points - lowest.points();
+            let at = first_fragment as usize + id as usize;
+            if at < parts.fragments.len() / 4 {
+                let record = [
+                    self.index,
+                    self.key(lowest.node()),
+                    points | before << 12 | exit << 24,
+                    start & FIELD | neighbour << 12,
+                ];
+                parts.fragments.st_vector(at * 4, record);
+            }
+            let last = last.with(place.next(), id, last.points(), start + points);
+            self.set(place.next(), last);
+        });
+    }
+
+    /// Gives each closed border an index in the tile, after the fragments: its first node gets it
+    /// in the place of `next`, and where its points end in the place of `to_first`.
+    #[inline(always)]
+    fn number_closed(&self, node_count: u32) {
+        let fragments = self.found.ld(found::HEADS);
+        self.for_each(node_count, |i| {
+            let place = self.place(i);
+            if place.has(ENDED) || place.first() != i {
+                return;
+            }
+            let points = place.to_first();
+            let id = fragments + self.found.atomic_add(found::CLOSED, 1);
+            let start = self.found.atomic_add(found::POINTS, points);
+            self.set(i, place.with(id, i, points, start + points));
+            let TileNode { x, y, kind } = place.node();
+            let side = u32::from(kind == Kind::E);
+            let word = (y * 2 + side) * 2 + x / 32;
+            self.starts.atomic_or(word, 1 << (x % 32));
+        });
+    }
+
+    #[inline(always)]
+    fn write_record(&self, parts: Parts<'_>) {
+        let t = self.t;
+        let record = self.index * tile_record::WORDS;
+        if t < 4 {
+            parts.tiles.st(record + t, self.firsts.ld(t));
+            let of = |neighbour| {
+                if neighbour == 0 {
+                    self.found.ld(found::HEADS)
+                } else {
+                    self.entries.first_of(neighbour)
+                }
+            };
+            const { assert!(NEIGHBOURS == 2 * 4) };
+            let pair = of(2 * t) | of(2 * t + 1) << 16;
+            parts.tiles.st(record + tile_record::ENTRIES + t, pair);
+            let count = if t < 2 { self.found.ld(t) } else { 0 };
+            parts.tiles.st(record + tile_record::CLOSED + t, count);
+        }
+        self.for_each(TILE_HEIGHT, |y| {
+            let first = self.pieces.ld(y * Self::PIECES) & 0xffff;
+            parts.rows.st(self.index * TILE_HEIGHT + y, first as u16);
+        });
+    }
+
+    /// Writes where closed borders start, and the number of starts.
+    #[inline(always)]
+    fn write_starts(&self, parts: Parts<'_>) {
+        let raster = self.pixels.image.pixels.raster;
+        self.for_each(TILE_HEIGHT, |y| {
+            let image_y = self.pixels.top + y;
+            if image_y >= raster.height {
+                return;
+            }
+            let side = |side: u32| {
+                let at = (y * 2 + side) * 2;
+                u64::from(self.starts.ld(at)) | u64::from(self.starts.ld(at + 1)) << 32
+            };
+            let words = [side(0), side(1)];
+            let word = image_y * raster.row_words + self.pixels.left / 64;
+            parts.starts.st_vector(word as usize * 2, words);
+            let count = words[0].count_ones() + words[1].count_ones();
+            parts.starts_before.st(word, count);
+        });
+    }
+
+    /// Writes the points, fragment by fragment; what each W and E node belongs to; and a record for
+    /// each closed border.
+    #[inline(always)]
+    fn write_nodes(&self, parts: Parts<'_>, node_count: u32, side_count: u32) {
+        let fragments = self.found.ld(found::HEADS);
+        let first_closed = self.firsts.ld(tile_record::FIRST_CLOSED);
+        let first_point = self.firsts.ld(tile_record::FIRST_POINT);
+        let first_side = self.firsts.ld(tile_record::FIRST_SIDE);
+        let fits = |first: u32, count: u32, len: usize| first as usize + count as usize <= len;
+        let points_fit = fits(
+            first_point,
+            self.found.ld(found::POINTS),
+            parts.points.len(),
+        );
+        let sides_fit = fits(first_side, side_count, parts.sides.len());
+        let closed_fit = fits(
+            first_closed,
+            self.found.ld(found::CLOSED),
+            parts.closed.len() / 2,
+        );
+        self.for_each(node_count, |i| {
+            let place = self.place(i);
+            let (id, end, left);
+            if place.has(ENDED) {
+                let last = self.place(place.next());
+                (id, end) = (last.first(), last.to_first());
+                left = place.points();
+            } else if place.first() != i {
+                let first = self.place(place.first());
+                (id, end) = (first.next(), first.to_first());
+                left = place.to_first();
+            } else {
+                (id, end) = (place.next(), place.to_first());
+                left = place.points();
+                if closed_fit {
+                    let start = end.wrapping_sub(left) & FIELD;
+                    let words = [self.key(place.node()), left | start << 12];
+                    let at = first_closed + id - fragments;
+                    parts.closed.st_vector(at as usize * 2, words);
+                }
+            }
+            if place.has(POINT) && points_fit {
+                let (x, y) = self.pixels.point(place.node());
+                let at = end.wrapping_sub(left) & FIELD;
+                parts.points.st(first_point + at, x | y << 7 | id << 13);
+            }
+            if i < side_count && sides_fit {
+                parts.sides.st(first_side + i, id as u16);
+            }
+        });
+    }
+}
+
+/// Finds the fragments and the closed borders of each tile with at most [`FEW_NODES`] nodes, their
+/// points, and where closed borders start. Lists the other tiles.
 ///
-/// Launch: one block per [tile](super::tiles). Reads 1/8 byte per pixel, once or twice; writes 24
-/// bytes per word of the image, 48 per tile, 64 more per tile with nodes, 16 per fragment, 8 per
+/// Launch: one block per [tile](super::tiles). Reads 1/8 byte per pixel, once or twice; writes 20
+/// bytes per word of the image, 16 per tile, 96 more per tile with nodes, 16 per fragment, 8 per
 /// closed border, 2 per W or E node and 4 per point.
 ///
 /// # Safety
 ///
-/// `parts` has the lengths that its fields say for this image; the others may have any length.
+/// `parts` has the lengths that its fields say for this image; those with capacities may have any.
 /// Nothing else uses it meanwhile.
 #[kernel(block = BLOCK)]
-pub unsafe fn follow_tiles(
+pub unsafe fn follow_tiles(image: TracedImage<'_>, approximation: Approximation, parts: Parts<'_>) {
+    let tile = tile_memory!(BLOCK, FEW_NODES, image, approximation);
+    tile.at(thread::block_idx_x()).follow(parts, FEW_NODES);
+}
+
+/// What [`follow_tiles`](fn@follow_tiles) does, for the tiles that it has listed.
+///
+/// Launch: any number of persistent blocks.
+///
+/// # Safety
+///
+/// That of [`follow_tiles`](fn@follow_tiles), which has run before.
+#[kernel(block = DENSE_BLOCK)]
+pub unsafe fn follow_dense_tiles(
     image: TracedImage<'_>,
     approximation: Approximation,
     parts: Parts<'_>,
 ) {
-    let rows = shared_array![u32; (HALO_ROWS * ROW_WORDS + 1) as usize];
-    let nodes = shared_array![u64; (TILE_HEIGHT * 4) as usize];
-    let pieces = shared_array![u32; BLOCK as usize];
-    let places = shared_array![u64; MOST_NODES as usize];
-    let entry_bits = shared_array![u32; CROSSING_WORDS as usize];
-    let entries_before = shared_array![u32; CROSSING_WORDS as usize + 1];
-    let exit_bits = shared_array![u32; CROSSING_WORDS as usize];
-    let exits_before = shared_array![u32; CROSSING_WORDS as usize + 1];
-    let starts = shared_array![u32; (TILE_HEIGHT * 4) as usize];
-    let warp_sums = shared_array![u32; WARPS as usize];
-    // Closed borders and points so far; then the indices of the tile's first ones, of each counter.
-    let found = shared_array![u32; 2];
-    let firsts = shared_array![u32; 4];
-
-    let t = thread::thread_idx_x();
-    let (warp, lane) = (t / WARP_SIZE, t % WARP_SIZE);
-    let tile_index = thread::block_idx_x();
-    let raster = image.pixels.raster;
-    let tile_row = quotient(tile_index, raster.row_words);
-    let column = tile_index - tile_row * raster.row_words;
-    let tile = Tile {
-        pixels: TilePixels {
-            rows,
-            image,
-            approximation,
-            left: column * TILE_WIDTH,
-            top: tile_row * TILE_HEIGHT,
-        },
-        nodes,
-        pieces,
-        places,
-        entries: CrossingSet {
-            bits: entry_bits,
-            before: entries_before,
-        },
-        exits: CrossingSet {
-            bits: exit_bits,
-            before: exits_before,
-        },
-    };
-    if t < HALO_ROWS {
-        tile.pixels.load_row(t);
-    }
-    tile.entries.clear(t);
-    tile.exits.clear(t);
-    if t < TILE_HEIGHT * 4 {
-        starts.st(t, 0);
-    }
-    if t < 2 {
-        found.st(t, 0);
-    }
-    thread::sync_threads();
-
-    // The nodes, listed.
-    let (y, piece) = (t / PIECES, t % PIECES);
-    let in_row = tile.pixels.nodes(y);
-    if piece < 4 {
-        let of_kind = match piece {
-            0 => in_row.w,
-            1 => in_row.e,
-            2 => in_row.n,
-            _ => in_row.s,
-        };
-        nodes.st(y * 4 + piece, of_kind);
-    }
-    let own = |bits: u64| (bits >> (piece * PIECE)) as u32 & ((1 << PIECE) - 1);
-    let (w, e, n, s) = (own(in_row.w), own(in_row.e), own(in_row.n), own(in_row.s));
-    let counts = (w.count_ones() + e.count_ones()) | (n.count_ones() + s.count_ones()) << 16;
-    let sums = block::sum_of_threads(counts, warp_sums);
-    let side_count = sums.total & 0xffff;
-    let node_count = side_count + (sums.total >> 16);
-    let image_row = tile.pixels.top + y;
-    let word = image_row * raster.row_words + column;
-    let is_row = piece == 0 && image_row < raster.height;
-    if node_count == 0 {
-        if is_row {
-            parts.starts.st_vector(word as usize * 2, [0u64; 2]);
-            parts.starts_before.st(word, 0);
-        }
-        if t == 0 {
-            let at = tile_index * tile_record::WORDS + tile_record::CLOSED;
-            parts.tiles.st_vector(at, [0u32; 4]);
-        }
-        return;
-    }
-    let first = sums.before + (side_count << 16);
-    pieces.st(t, first);
-    let list = |a: u32, b: u32, kind: Kind, mut at: u32| {
-        let mut rest = a | b;
-        while rest != 0 {
-            let bit = rest.trailing_zeros();
-            rest &= rest - 1;
-            let bits = TileNode {
-                x: piece * PIECE + bit,
-                y,
-                kind,
-            };
-            if a >> bit & 1 != 0 {
-                tile.set(at, Place::of(bits));
-                at += 1;
-            }
-            if b >> bit & 1 != 0 {
-                let kind = Kind::from_bits(kind as u32 + 1);
-                tile.set(at, Place::of(TileNode { kind, ..bits }));
-                at += 1;
-            }
-        }
-    };
-    list(w, e, Kind::W, first & 0xffff);
-    list(n, s, Kind::N, first >> 16);
-    // planted: fragment-list-barrier
-    thread::sync_threads();
-
-    // Their links.
-    let mut i = t;
-    while i < node_count {
-        tile.link(i);
-        i += BLOCK;
-    }
-    // planted: fragment-link-barrier
-    thread::sync_threads();
-    if warp == 0 {
-        tile.entries.count(lane);
-        if lane == 0 {
-            let count = tile.entries.len();
-            let first = parts.counters.atomic_add(counter::FRAGMENTS, count);
-            firsts.st(tile_record::FIRST_FRAGMENT, first);
-            let first = parts.counters.atomic_add(counter::SIDES, side_count);
-            firsts.st(tile_record::FIRST_SIDE, first);
-        }
-    } else if warp == 1 {
-        tile.exits.count(lane);
-    }
-    loop {
-        let mut learned = false;
-        let mut i = t;
-        while i < node_count {
-            learned |= tile.jump(i);
-            i += BLOCK;
-        }
-        // planted: fragment-rounds
-        if !thread::sync_threads_or(learned) {
-            break;
-        }
-    }
-
-    // What is found. The last node of a fragment gets its index in the place of `first`, the first
-    // node of a closed border in the place of `next`; both get where its points end, in the place
-    // of `to_first`.
-    let first_fragment = firsts.ld(tile_record::FIRST_FRAGMENT);
-    let fragment_count = tile.entries.len();
-    let mut i = t;
-    while i < node_count {
-        let place = tile.place(i);
-        if place.has(ENTRY) {
-            let links = tile.pixels.links(place.node());
-            if let Some(entry) = links.entry {
-                let last = tile.place(place.next());
-                let id = tile.entries.rank(entry);
-                let points = place.points();
-                let start = found.atomic_add(1u32, points);
-                // planted: fragment-lowest
-                let lowest = place.first().min(i);
-                let before = points - tile.place(lowest).points();
-                let mut exit = 0;
-                let mut neighbour = 0;
-                if let Successor::Outside(crossing) = tile.pixels.links(last.node()).successor {
-                    neighbour = crossing.neighbour();
-                    exit = tile.exits.rank(crossing) - tile.exits.first_of(neighbour);
-                }
-                let key = key(&tile.pixels, tile.place(lowest).node());
-                let at = first_fragment + id;
-                if (at as usize + 1) * 4 <= parts.fragments.len() {
-                    let record = [
-                        tile_index,
-                        key,
-                        points | before << 12 | exit << 24,
-                        start & FIELD | neighbour << 12,
-                    ];
-                    parts.fragments.st_vector(at as usize * 4, record);
-                }
-                let ended = last.with(place.next(), id, last.points(), start + points);
-                tile.set(place.next(), Place(ended.0));
-            }
-        } else if !place.has(ENDED) && place.first() == i {
-            let points = place.to_first();
-            let id = fragment_count + found.atomic_add(0u32, 1);
-            let start = found.atomic_add(1u32, points);
-            tile.set(i, place.with(id, i, points, start + points));
-            let TileNode { x, y, kind } = place.node();
-            let side = u32::from(kind == Kind::E);
-            starts.atomic_or((y * 2 + side) * 2 + x / 32, 1 << (x % 32));
-        }
-        i += BLOCK;
-    }
-    // planted: fragment-found-barrier
-    thread::sync_threads();
-    if t < 2 {
-        let counter = if t == 0 { counter::CLOSED } else { counter::POINTS };
-        let first = parts.counters.atomic_add(counter, found.ld(t));
-        firsts.st(tile_record::FIRST_CLOSED + t, first);
-    }
-    thread::sync_threads();
-    let record = tile_index * tile_record::WORDS;
-    if t < 4 {
-        parts.tiles.st(record + t, firsts.ld(t));
-        let of = |neighbour| {
-            if neighbour == 0 {
-                fragment_count
-            } else {
-                tile.entries.first_of(neighbour)
-            }
-        };
-        const { assert!(NEIGHBOURS == 2 * 4) };
-        let pair = of(2 * t) | of(2 * t + 1) << 16;
-        parts.tiles.st(record + tile_record::ENTRIES + t, pair);
-        let count = if t < 2 { found.ld(t) } else { 0 };
-        parts.tiles.st(record + tile_record::CLOSED + t, count);
-    }
-    if piece == 0 {
-        let row_first = pieces.ld(t) & 0xffff;
-        parts.rows.st(tile_index * TILE_HEIGHT + y, row_first as u16);
-    }
-    if is_row {
-        let side = |side: u32| {
-            let at = (y * 2 + side) * 2;
-            u64::from(starts.ld(at)) | u64::from(starts.ld(at + 1)) << 32
-        };
-        let words = [side(0), side(1)];
-        parts.starts.st_vector(word as usize * 2, words);
-        let count = words[0].count_ones() + words[1].count_ones();
-        parts.starts_before.st(word, count);
-    }
-
-    // The points, fragment by fragment.
-    let first_closed = firsts.ld(tile_record::FIRST_CLOSED);
-    let first_point = firsts.ld(tile_record::FIRST_POINT);
-    let first_side = firsts.ld(tile_record::FIRST_SIDE);
-    let points_fit = (first_point + found.ld(1u32)) as usize <= parts.points.len();
-    let sides_fit = (first_side + side_count) as usize <= parts.sides.len();
-    let closed_fit = (first_closed + found.ld(0u32)) as usize * 2 <= parts.closed.len();
-    let mut i = t;
-    while i < node_count {
-        let place = tile.place(i);
-        let (id, end, left);
-        if place.has(ENDED) {
-            let last = tile.place(place.next());
-            (id, end) = (last.first(), last.to_first());
-            left = place.points();
-        } else if place.first() != i {
-            let first = tile.place(place.first());
-            (id, end) = (first.next(), first.to_first());
-            left = place.to_first();
-        } else {
-            (id, end) = (place.next(), place.to_first());
-            left = place.points();
-            if closed_fit {
-                let start = end.wrapping_sub(left) & FIELD;
-                let words = [key(&tile.pixels, place.node()), left | start << 12];
-                let at = (first_closed + id - fragment_count) as usize * 2;
-                parts.closed.st_vector(at, words);
-            }
-        }
-        if place.has(POINT) && points_fit {
-            let (x, y) = tile.pixels.point(place.node());
-            let at = end.wrapping_sub(left) & FIELD;
-            parts.points.st(first_point + at, x | y << 7 | id << 13);
-        }
-        if i < side_count && sides_fit {
-            parts.sides.st(first_side + i, id as u16);
-        }
-        i += BLOCK;
-    }
-}
-
-/// A node's key: the order of nodes in the image; `u32::MAX` for N and S nodes.
-#[inline(always)]
-fn key(pixels: &TilePixels<'_>, node: TileNode) -> u32 {
-    let TileNode { x, y, kind } = node;
-    let raster = pixels.image.pixels.raster;
-    match kind {
-        Kind::W | Kind::E => {
-            let pixel = raster.pixel(pixels.left + x, pixels.top + y);
-            pixel << 1 | u32::from(kind == Kind::E)
-        }
-        Kind::N | Kind::S => u32::MAX,
+    let tile = tile_memory!(DENSE_BLOCK, MOST_NODES, image, approximation);
+    let count = parts.counters.ld(counter::DENSE);
+    let mut i = thread::block_idx_x();
+    while i < count {
+        tile.at(parts.dense.ld(i)).follow(parts, MOST_NODES);
+        thread::sync_threads();
+        i += thread::grid_dim_x();
     }
 }

@@ -21,8 +21,9 @@ use super::crossings::{neighbour_of, opposite};
 use super::follow::tile_record;
 use super::tile::{TILE_HEIGHT, TILE_WIDTH};
 use super::{Parts, counter};
-use crate::primitives::{block, quotient};
-use crate::trace::borders::{FoundBorders, NO_BORDER};
+use crate::primitives::grid::{Grid, GridBarrier, ScanMemory};
+use crate::primitives::quotient;
+use crate::trace::borders::{FoundBorders, NO_BORDER, count};
 use crate::trace::components::walk::{NamedNode, NodeWalk};
 use crate::trace::node_bits::Kind;
 use crate::trace::pixels::{Raster, TracedImage};
@@ -31,8 +32,6 @@ use crate::trace::pixels::{Raster, TracedImage};
 pub const BLOCK: u32 = 256;
 /// Warps of a block.
 const WARPS: u32 = BLOCK / WARP_SIZE;
-/// The most rounds: each fragment knows of twice as many after each.
-pub const MOST_ROUNDS: u32 = 32;
 /// Bits of the number of points of a fragment.
 const POINT_BITS: u32 = 12;
 const POINT_MASK: u32 = (1 << POINT_BITS) - 1;
@@ -43,10 +42,8 @@ const OUTER: u32 = 1 << 31;
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct Chains<'a> {
-    /// One element, 0 at first: the barrier of the grid.
-    pub barrier: ViewMut<'a, u32>,
-    /// [`MOST_ROUNDS`] elements, 0 at first: whether something was learned in each round.
-    pub learned: ViewMut<'a, u32>,
+    /// The barrier of the grid.
+    pub barrier: GridBarrier<'a>,
     /// One element per block of the grid.
     pub block_sums: ViewMut<'a, u32>,
     /// 4 words per fragment. Starts at a multiple of 16 bytes.
@@ -113,39 +110,6 @@ impl Link {
     }
 }
 
-/// The threads of all blocks.
-#[derive(Clone, Copy)]
-struct Grid<'a> {
-    barrier: ViewMut<'a, u32>,
-}
-
-impl Grid<'_> {
-    /// Waits for all blocks.
-    #[inline(always)]
-    fn sync(self) {
-        thread::sync_threads();
-        if thread::thread_idx_x() == 0 {
-            let blocks = thread::grid_dim_x();
-            thread::device_fence();
-            let arrived = self.barrier.atomic_add(0u32, 1);
-            let all = (quotient(arrived, blocks) + 1) * blocks;
-            while self.barrier.ld_acquire(0u32, Device) < all {}
-            thread::device_fence();
-        }
-        thread::sync_threads();
-    }
-
-    /// Calls `work` for each index below `count`, one thread each.
-    #[inline(always)]
-    fn for_each(self, count: u32, mut work: impl FnMut(u32)) {
-        let mut i = thread::index_1d();
-        while i < count {
-            work(i);
-            i += thread::grid_dim_x() * BLOCK;
-        }
-    }
-}
-
 /// What [`join_fragments`](fn@join_fragments) works on.
 #[derive(Clone, Copy)]
 struct Join<'a> {
@@ -175,7 +139,10 @@ impl Join<'_> {
         let before = if entries == 0 {
             0
         } else {
-            let pair = self.parts.tiles.ld(record + tile_record::ENTRIES + entries / 2);
+            let pair = self
+                .parts
+                .tiles
+                .ld(record + tile_record::ENTRIES + entries / 2);
             pair >> (entries % 2 * 16) & 0xffff
         };
         let next = first + before + (third >> 24);
@@ -214,72 +181,6 @@ impl Join<'_> {
         let own = side & (outer >> bit) as u32;
         let before = self.parts.starts_before.ld(word);
         before + (outer & below).count_ones() + (holes & below).count_ones() + own
-    }
-
-    /// Replaces the counts of starts by the numbers of those before, and counts all. Waits for all
-    /// blocks once.
-    #[inline(always)]
-    fn scan_starts(&self, grid: Grid<'_>, warp_sums: SharedView<u32>) {
-        let counts = self.parts.starts_before;
-        let words = self.raster.words();
-        let t = thread::thread_idx_x();
-        let (me, blocks) = (thread::block_idx_x(), thread::grid_dim_x());
-        // A row of words per block and step, 4 per thread.
-        const ROW: u32 = BLOCK * 4;
-        let rows = words.div_ceil(ROW);
-        let rows_each = quotient(rows + blocks - 1, blocks);
-        let first = (me * rows_each).min(rows);
-        let end = (first + rows_each).min(rows);
-        let load = |row: u32| {
-            let at = row * ROW + t * 4;
-            if at + 4 <= words {
-                counts.ld_vector(at)
-            } else {
-                let word = |i| if at + i < words { counts.ld(at + i) } else { 0 };
-                [word(0), word(1), word(2), word(3)]
-            }
-        };
-        let mut own = 0;
-        let mut row = first;
-        while row < end {
-            let [a, b, c, d] = load(row);
-            own += a + b + c + d;
-            row += 1;
-        }
-        let sum = block::sum_of_threads(own, warp_sums).total;
-        if t == 0 {
-            self.chains.block_sums.st(me, sum);
-        }
-        grid.sync();
-        let mut own = 0;
-        let mut other = t;
-        while other < me {
-            own += self.chains.block_sums.ld(other);
-            other += BLOCK;
-        }
-        let mut before = block::sum_of_threads(own, warp_sums).total;
-        if t == 0 && me + 1 == blocks {
-            self.parts.counters.st(counter::BORDERS, before + sum);
-        }
-        let mut row = first;
-        while row < end {
-            let [a, b, c, d] = load(row);
-            thread::sync_threads();
-            let sums = block::sum_of_threads(a + b + c + d, warp_sums);
-            let at = row * ROW + t * 4;
-            let next = before + sums.before;
-            let store = |word: u32, next: u32| {
-                if at + word < words {
-                    counts.st(at + word, next);
-                }
-            };
-            store(0, next);
-            store(1, next + a);
-            store(2, next + a + b);
-            store(3, next + a + b + c);
-            before += sums.total;
-            row += 1;
-        }
     }
 
     /// Writes what is known of a border: the number of its points, and those before its start.
@@ -351,7 +252,7 @@ impl Join<'_> {
 /// `parts` is what [`follow_tiles`](fn@super::follow::follow_tiles) has made of `image`. `chains`
 /// has the lengths that its fields say, for all fragments and closed borders that fit `parts`, and
 /// `borders` an element for each of both. Nothing else uses them meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, cooperative)]
 pub unsafe fn join_fragments(
     image: TracedImage<'_>,
     parts: Parts<'_>,
@@ -368,9 +269,7 @@ pub unsafe fn join_fragments(
         parts,
         chains,
     };
-    let grid = Grid {
-        barrier: chains.barrier,
-    };
+    let grid = Grid::<BLOCK>::new(chains.barrier);
     let fragments = parts.counters.ld(counter::FRAGMENTS);
     let closed = parts.counters.ld(counter::CLOSED);
 
@@ -380,7 +279,12 @@ pub unsafe fn join_fragments(
         let mut round = 0;
         loop {
             grid.sync();
-            if round > 0 && chains.learned.ld(round - 1) == 0 {
+            if round > 0
+                && parts
+                    .counters
+                    .ld_relaxed(counter::ROUNDS + round - 1, Device)
+                    == 0
+            {
                 break;
             }
             let mut learned = false;
@@ -391,7 +295,9 @@ pub unsafe fn join_fragments(
                 learned |= jumped.key != link.key;
             });
             if thread::sync_threads_or(learned) && thread::thread_idx_x() == 0 {
-                chains.learned.st_relaxed(round, 1, Device);
+                parts
+                    .counters
+                    .st_relaxed(counter::ROUNDS + round, 1, Device);
             }
             (links, others) = (others, links);
             round += 1;
@@ -404,7 +310,12 @@ pub unsafe fn join_fragments(
         });
         grid.sync();
     }
-    join.scan_starts(grid, warp_sums);
+    let memory = ScanMemory {
+        block_sums: chains.block_sums,
+        warp_sums,
+    };
+    let total = (parts.counters, count::BORDERS);
+    grid.scan(parts.starts_before, join.raster.words(), total, memory);
     grid.sync();
 
     grid.for_each(fragments, |fragment| {
@@ -441,7 +352,12 @@ pub unsafe fn join_fragments(
 
 /// Where a fragment's points go, of those of its border.
 #[inline(always)]
-pub(super) const fn first_point(length: u32, points_left: u32, turn: u32, along_edges: bool) -> u32 {
+pub(super) const fn first_point(
+    length: u32,
+    points_left: u32,
+    turn: u32,
+    along_edges: bool,
+) -> u32 {
     let before = turn & !OUTER;
     let mut at = length - points_left;
     at = if at >= before {

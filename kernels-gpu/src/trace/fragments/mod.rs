@@ -42,20 +42,28 @@ pub const fn tiles(raster: Raster) -> u32 {
     raster.row_words * raster.height.div_ceil(TILE_HEIGHT)
 }
 
-/// Counters, each an index into [`Parts::counters`].
+/// Counters, each an index into [`Parts::counters`], after those of
+/// [all ways to find borders](crate::trace::borders::count).
 pub mod counter {
+    use crate::trace::borders::count;
+
     /// Fragments.
-    pub const FRAGMENTS: u32 = 0;
+    pub const FRAGMENTS: u32 = count::COUNT;
     /// Borders inside one tile.
-    pub const CLOSED: u32 = 1;
+    pub const CLOSED: u32 = FRAGMENTS + 1;
     /// Points.
-    pub const POINTS: u32 = 2;
+    pub const POINTS: u32 = FRAGMENTS + 2;
     /// Nodes of kinds W and E.
-    pub const SIDES: u32 = 3;
-    /// Borders.
-    pub const BORDERS: u32 = 4;
+    pub const SIDES: u32 = FRAGMENTS + 3;
+    /// Tiles with many nodes.
+    pub const DENSE: u32 = FRAGMENTS + 4;
+    /// The first of [`COUNT_OF_ROUNDS`] counters, which say whether a fragment learned something in
+    /// each round of joining.
+    pub const ROUNDS: u32 = FRAGMENTS + 5;
+    /// The number of these: each fragment knows of twice as many others after a round.
+    pub const COUNT_OF_ROUNDS: u32 = 33;
     /// The number of counters.
-    pub const COUNT: usize = 8;
+    pub const COUNT: u32 = ROUNDS + COUNT_OF_ROUNDS;
 }
 
 /// What the stages hand on. Where a capacity is exceeded, counters still count what there is, and
@@ -67,6 +75,8 @@ pub struct Parts<'a> {
     pub counters: ViewMut<'a, u32>,
     /// Per tile with nodes, [`tile_record`] words. Starts at a multiple of 16 bytes.
     pub tiles: ViewMut<'a, u32>,
+    /// The tiles with many nodes, once they are found: room for all tiles.
+    pub dense: ViewMut<'a, u32>,
     /// Per row of each tile, the number of W and E nodes in the tile before the row.
     pub rows: ViewMut<'a, u16>,
     /// Per word of the image, the pixels at whose W sides borders start, and those at whose E sides
@@ -88,9 +98,7 @@ impl Parts<'_> {
     /// Whether all that was found fits.
     #[inline(always)]
     fn fits(&self) -> bool {
-        let fits = |counter, words: usize, each| {
-            self.counters.ld(counter) as usize * each <= words
-        };
+        let fits = |counter, words: usize, each| self.counters.ld(counter) as usize * each <= words;
         fits(counter::FRAGMENTS, self.fragments.len(), 4)
             && fits(counter::CLOSED, self.closed.len(), 2)
             && fits(counter::SIDES, self.sides.len(), 1)

@@ -90,8 +90,7 @@ impl TilePixels<'_> {
         let first = row * ROW_WORDS;
         self.rows.st(first, (here << 1 | beside.0) as u32);
         self.rows.st(first + 1, (here >> 31) as u32);
-        self.rows
-            .st(first + 2, (here >> 63 | beside.1 << 1) as u32);
+        self.rows.st(first + 2, (here >> 63 | beside.1 << 1) as u32);
     }
 
     /// Row `y` of the tile and the pixels beside it; `y` may be -1, wrapped around.
@@ -193,9 +192,7 @@ impl TilePixels<'_> {
             self.image.joined(x, y, u, v)
         };
         // The pixel in `ahead`, straight on, and the one in `across`, to the right of it.
-        let goes_across = |ahead: u32, across: u32| {
-            set(across) && (set(ahead) || joined(across))
-        };
+        let goes_across = |ahead: u32, across: u32| set(across) && (set(ahead) || joined(across));
         let (ahead, behind) = (side + 2, side + 6);
         let (to, turned_side) = if goes_across(ahead, side + 1) {
             (moved(x, y, (side + 1) & 7), side + 6)

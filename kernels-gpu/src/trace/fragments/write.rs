@@ -2,19 +2,19 @@
 
 use cuda_std::prelude::*;
 
+use super::Parts;
 use super::follow::tile_record;
 use super::join::{Chains, first_point};
 use super::tile::{TILE_HEIGHT, TILE_WIDTH};
-use super::Parts;
 use crate::primitives::quotient;
 use crate::trace::borders::{Destination, NO_BORDER};
 use crate::trace::options::Geometry;
 use crate::trace::pixels::Raster;
 
 /// Threads per block.
-pub const BLOCK: u32 = 256;
+pub const BLOCK: u32 = 64;
 /// Fragments and closed borders that a block keeps in mind at a time.
-const SPANS: u32 = 1024;
+const SPANS: u32 = 512;
 
 /// Writes the points of all borders that are kept.
 ///

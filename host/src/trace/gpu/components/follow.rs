@@ -15,6 +15,7 @@ use crate::trace::gpu::{Arranged, Work};
 pub(in crate::trace::gpu) fn follow<G: Gpu>(
     work: &Work<'_, G>,
     borders: &ComponentBorders<G>,
+    places: &G::Buffer<u32>,
     arranged: &Arranged<G>,
 ) -> Result<G::Buffer<i32>> {
     let gpu = work.gpu;
@@ -87,7 +88,7 @@ pub(in crate::trace::gpu) fn follow<G: Gpu>(
                 starts: borders.starts.view(),
                 heads: heads.view(),
             },
-            arranged.destination(&mut points),
+            arranged.destination(places, &mut points),
             work.approximation,
         )?;
     }

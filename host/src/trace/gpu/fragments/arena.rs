@@ -1,12 +1,17 @@
 //! The memory that fragments are found and joined in.
 
+use trazar_kernels::primitives::grid::GridBarrier;
+use trazar_kernels::trace::borders::FoundBorders;
 use trazar_kernels::trace::fragments::follow::tile_record;
-use trazar_kernels::trace::fragments::join::{Chains, MOST_ROUNDS, join_fragments};
+use trazar_kernels::trace::fragments::join::{Chains, join_fragments};
 use trazar_kernels::trace::fragments::{Parts, TILE_HEIGHT, counter, tiles};
 use trazar_kernels::trace::pixels::Raster;
 
 use crate::Result;
-use crate::gpu::{Gpu, GpuBuffer};
+use crate::gpu::{Gpu, GpuBuffer, View};
+use crate::trace::Retrieval;
+use crate::trace::gpu::hierarchy::{Arranger, cooperative_blocks};
+use crate::trace::gpu::{Arranged, Found};
 
 /// Numbers of elements for which there is memory, or of those that were found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +46,16 @@ impl Capacities {
         }
     }
 
+    /// The larger of both, each by itself.
+    pub(super) fn max(self, other: Self) -> Self {
+        Self {
+            fragments: self.fragments.max(other.fragments),
+            closed: self.closed.max(other.closed),
+            sides: self.sides.max(other.sides),
+            points: self.points.max(other.points),
+        }
+    }
+
     /// Whether `other` is enough for these.
     pub(super) fn fit(&self, other: &Self) -> bool {
         self.fragments <= other.fragments
@@ -49,9 +64,9 @@ impl Capacities {
             && self.points <= other.points
     }
 
-    /// The most borders.
-    pub(super) fn borders(&self) -> u32 {
-        self.fragments.saturating_add(self.closed)
+    /// The most borders: one that leaves its tile has a fragment in another.
+    fn borders(&self) -> u32 {
+        (self.fragments / 2).saturating_add(self.closed)
     }
 }
 
@@ -62,12 +77,14 @@ pub(in crate::trace::gpu) struct Arena<G: Gpu> {
     pub(super) capacities: Capacities,
     /// Blocks of the cooperative launch.
     pub(super) blocks: u32,
-    /// The counters, the grid's barrier, and what was learned in each round: all 0 at first.
+    /// All 0 at first.
     pub(super) counters: G::Buffer<u32>,
+    found: Found<G>,
+    arranger: Arranger<G>,
     barrier: G::Buffer<u32>,
-    learned: G::Buffer<u32>,
     block_sums: G::Buffer<u32>,
     tiles: G::Buffer<u32>,
+    dense: G::Buffer<u32>,
     rows: G::Buffer<u16>,
     starts: G::Buffer<u64>,
     starts_before: G::Buffer<u32>,
@@ -83,6 +100,15 @@ pub(in crate::trace::gpu) struct Arena<G: Gpu> {
     turns: G::Buffer<u32>,
 }
 
+/// The arena, as kernels use it.
+pub(super) struct Views<'a> {
+    pub(super) parts: Parts<'a>,
+    pub(super) chains: Chains<'a>,
+    pub(super) borders: FoundBorders<'a>,
+    /// The places of borders.
+    pub(super) places: View<'a, u32>,
+}
+
 impl<G: Gpu> Arena<G> {
     /// Memory for an image, with counters that are 0: `old`, if that will do.
     pub(super) fn ready(
@@ -96,8 +122,6 @@ impl<G: Gpu> Arena<G> {
             && capacities.fit(&old.capacities)
         {
             old.counters.fill(0)?;
-            old.barrier.fill(0)?;
-            old.learned.fill(0)?;
             return Ok(old);
         }
         let Capacities {
@@ -108,17 +132,20 @@ impl<G: Gpu> Arena<G> {
         } = capacities;
         let words = raster.words() as usize;
         let tiles = tiles(raster) as usize;
-        let blocks = gpu.multiprocessors();
+        let blocks = cooperative_blocks(gpu, gpu.resident_blocks(&join_fragments::SPEC, 0)?);
+        let borders = capacities.borders();
         let (fragments, closed) = (fragments as usize, closed as usize);
         Ok(Self {
             raster,
             capacities,
             blocks,
-            counters: gpu.alloc_zeroed(counter::COUNT)?,
+            counters: gpu.alloc_zeroed(counter::COUNT as usize)?,
+            found: Found::new(gpu, borders)?,
+            arranger: Arranger::new(gpu, borders)?,
             barrier: gpu.alloc_zeroed(1)?,
-            learned: gpu.alloc_zeroed(MOST_ROUNDS as usize)?,
             block_sums: gpu.alloc(blocks as usize)?,
             tiles: gpu.alloc(tiles * tile_record::WORDS as usize)?,
+            dense: gpu.alloc(tiles)?,
             rows: gpu.alloc(tiles * TILE_HEIGHT as usize)?,
             starts: gpu.alloc(2 * words)?,
             starts_before: gpu.alloc(words)?,
@@ -131,15 +158,16 @@ impl<G: Gpu> Arena<G> {
             fragment_borders: gpu.alloc(fragments)?,
             fragment_points_left: gpu.alloc(fragments)?,
             closed_borders: gpu.alloc(closed)?,
-            turns: gpu.alloc(fragments + closed)?,
+            turns: gpu.alloc(borders as usize)?,
         })
     }
 
     /// For kernels to use.
-    pub(super) fn parts_and_chains(&mut self) -> (Parts<'_>, Chains<'_>) {
+    pub(super) fn views(&mut self) -> Views<'_> {
         let parts = Parts {
             counters: self.counters.view_mut(),
             tiles: self.tiles.view_mut(),
+            dense: self.dense.view_mut(),
             rows: self.rows.view_mut(),
             starts: self.starts.view_mut(),
             starts_before: self.starts_before.view_mut(),
@@ -149,8 +177,9 @@ impl<G: Gpu> Arena<G> {
             points: self.points.view_mut(),
         };
         let chains = Chains {
-            barrier: self.barrier.view_mut(),
-            learned: self.learned.view_mut(),
+            barrier: GridBarrier {
+                counter: self.barrier.view_mut(),
+            },
             block_sums: self.block_sums.view_mut(),
             links: self.links.view_mut(),
             other_links: self.other_links.view_mut(),
@@ -159,11 +188,24 @@ impl<G: Gpu> Arena<G> {
             closed_borders: self.closed_borders.view_mut(),
             turns: self.turns.view_mut(),
         };
-        (parts, chains)
+        Views {
+            parts,
+            chains,
+            borders: self.found.view_mut(),
+            places: self.arranger.places.view(),
+        }
     }
 
-    /// What the first stage fills.
-    pub(super) fn parts(&mut self) -> Parts<'_> {
-        self.parts_and_chains().0
+    /// Puts the borders that were found into order.
+    pub(super) fn arrange(&mut self, gpu: &G, retrieval: Retrieval) -> Result<()> {
+        let found = self.found.view_mut();
+        self.arranger
+            .arrange(gpu, &mut self.counters, found, retrieval)
+    }
+
+    /// Writes the rows of the result. `counts` is what the counters are.
+    pub(super) fn finish(&mut self, gpu: &G, counts: &[u32]) -> Result<Arranged<G>> {
+        let found = self.found.view_mut();
+        self.arranger.finish(gpu, &self.counters, counts, found)
     }
 }

@@ -4,83 +4,108 @@
 //! |---|---|---|
 //! | this file | fragments of tiles, joined to borders; the points | `follow`, `join`, `write` |
 //! | `arena.rs` | the memory that they work in | |
+//!
+//! The host waits once, for the sizes of the result.
 
 mod arena;
 
-use trazar_kernels::trace::fragments::follow::follow_tiles;
+use trazar_kernels::trace::borders::Destination;
+use trazar_kernels::trace::fragments::follow::{follow_dense_tiles, follow_tiles};
 use trazar_kernels::trace::fragments::join::join_fragments;
+use trazar_kernels::trace::fragments::tiles;
 use trazar_kernels::trace::fragments::write::place_points;
-use trazar_kernels::trace::fragments::{counter, tiles};
 
-use super::{Arranged, Found, Work};
+use super::{Arranged, Work};
 use crate::Result;
 use crate::gpu::{Gpu, GpuBuffer};
+use crate::trace::Retrieval;
 
-pub(super) use arena::{Arena, Capacities};
+pub(super) use arena::Arena;
+use arena::Capacities;
 
-/// The borders of an image, in order of discovery, and what their points are written from.
-pub(super) struct FragmentBorders<G: Gpu> {
-    pub(super) found: Found<G>,
-    arena: Arena<G>,
+/// The result, and the memory that it was found in.
+pub(super) struct Traced<G: Gpu> {
+    pub(super) arranged: Arranged<G>,
+    pub(super) points: G::Buffer<i32>,
+    pub(super) arena: Arena<G>,
 }
 
-/// Finds all borders. `arena` is memory to work in, from an earlier image perhaps.
-pub(super) fn find<G: Gpu>(
+/// Traces the borders of an image. `arena` is memory to work in, perhaps from an earlier image.
+pub(super) fn trace<G: Gpu>(
     work: &Work<'_, G>,
+    retrieval: Retrieval,
     arena: Option<Arena<G>>,
     queued: &mut dyn FnMut(&'static str) -> Result<()>,
-) -> Result<FragmentBorders<G>> {
+) -> Result<Traced<G>> {
     let Work { gpu, raster, .. } = *work;
-    let on = &gpu.launcher();
     let mut capacities = Capacities::guess(raster);
     let mut arena = arena;
     loop {
         let mut memory = Arena::ready(gpu, raster, capacities, arena.take())?;
-        let mut found = Found::new(gpu, memory.capacities.borders())?;
-        // SAFETY: the arena has the lengths that the kernels ask for, which run in their order; the
-        // image is acquired.
-        unsafe {
-            follow_tiles::launch(
-                on,
-                tiles(raster),
-                work.image(),
-                work.approximation,
-                memory.parts(),
-            )?;
-        }
-        queued("fragments")?;
-        let blocks = memory.blocks;
-        let (parts, chains) = memory.parts_and_chains();
-        // SAFETY: as above.
-        unsafe {
-            join_fragments::launch(on, blocks, work.image(), parts, chains, found.view_mut())?;
-        }
+        find(work, retrieval, &mut memory, queued)?;
         let counts = memory.counters.to_vec()?;
-        queued("joining")?;
         let needed = Capacities::needed(&counts);
         if needed.fit(&memory.capacities) {
-            found.count = counts[counter::BORDERS as usize];
-            return Ok(FragmentBorders {
-                found,
+            queued("order and hierarchy")?;
+            let (arranged, points) = write(work, &mut memory, &counts)?;
+            queued("points")?;
+            return Ok(Traced {
+                arranged,
+                points,
                 arena: memory,
             });
         }
-        capacities = needed;
-        drop(memory);
+        capacities = capacities.max(needed);
     }
 }
 
-/// Writes the points of the borders that are kept. Gives the arena back.
-pub(super) fn write<G: Gpu>(
+/// Finds all borders and arranges them, if what is found fits the arena.
+fn find<G: Gpu>(
     work: &Work<'_, G>,
-    borders: FragmentBorders<G>,
-    arranged: &Arranged<G>,
-) -> Result<(G::Buffer<i32>, Arena<G>)> {
+    retrieval: Retrieval,
+    memory: &mut Arena<G>,
+    queued: &mut dyn FnMut(&'static str) -> Result<()>,
+) -> Result<()> {
+    /// Blocks of tiles with many nodes that a multiprocessor holds, by their shared memory.
+    const DENSE_BLOCKS: u32 = 5;
+    let Work { gpu, raster, .. } = *work;
+    let on = &gpu.launcher();
+    let all = tiles(raster);
+    let dense = all.min(gpu.multiprocessors() * DENSE_BLOCKS);
+    let (image, approximation) = (work.image(), work.approximation);
+    // SAFETY: the arena has the lengths that the kernels ask for, which run in their order; the
+    // image is acquired.
+    unsafe {
+        follow_tiles::launch(on, all, image, approximation, memory.views().parts)?;
+        follow_dense_tiles::launch(on, dense, image, approximation, memory.views().parts)?;
+    }
+    queued("fragments")?;
+    let blocks = memory.blocks;
+    let views = memory.views();
+    // SAFETY: as above.
+    unsafe {
+        join_fragments::launch(on, blocks, image, views.parts, views.chains, views.borders)?;
+    }
+    queued("joining")?;
+    memory.arrange(gpu, retrieval)
+}
+
+/// Writes the result.
+fn write<G: Gpu>(
+    work: &Work<'_, G>,
+    memory: &mut Arena<G>,
+    counts: &[u32],
+) -> Result<(Arranged<G>, G::Buffer<i32>)> {
     let gpu = work.gpu;
-    let mut arena = borders.arena;
+    let arranged = memory.finish(gpu, counts)?;
     let mut points = gpu.alloc(arranged.points as usize * 2)?;
     if arranged.points > 0 {
-        let (parts, chains) = arena.parts_and_chains();
+        let views = memory.views();
+        let destination = Destination {
+            places: views.places,
+            offsets: arranged.offsets.view(),
+            points: points.view_mut(),
+        };
         // SAFETY: these are what `find` has made of the image; `points` has room for all.
         unsafe {
             place_points::launch(
@@ -88,11 +113,11 @@ pub(super) fn write<G: Gpu>(
                 tiles(work.raster),
                 work.raster,
                 work.geometry,
-                parts,
-                chains,
-                arranged.destination(&mut points),
+                views.parts,
+                views.chains,
+                destination,
             )?;
         }
     }
-    Ok((points, arena))
+    Ok((arranged, points))
 }

@@ -11,6 +11,7 @@ use crate::gpu::{Gpu, GpuBuffer};
 pub(in crate::trace::gpu) fn write<G: Gpu>(
     work: &Work<'_, G>,
     borders: &TileBorders<G>,
+    places: &G::Buffer<u32>,
     arranged: &Arranged<G>,
 ) -> Result<G::Buffer<i32>> {
     let mut points = work.gpu.alloc(arranged.points as usize * 2)?;
@@ -31,7 +32,7 @@ pub(in crate::trace::gpu) fn write<G: Gpu>(
                 positions: borders.positions.view(),
                 turns: borders.turns.view(),
             },
-            arranged.destination(&mut points),
+            arranged.destination(places, &mut points),
             work.raster,
             work.geometry,
             work.approximation,
