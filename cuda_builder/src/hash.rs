@@ -189,6 +189,7 @@ mod tests {
             "error.rs",
             "hash.rs",
             "lint.rs",
+            "occupancy.rs",
             "process.rs",
             "ptx.rs",
             "ptxas.rs",

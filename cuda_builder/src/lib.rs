@@ -27,6 +27,7 @@ mod hash;
 mod header;
 mod ir;
 mod lint;
+mod occupancy;
 mod process;
 mod ptx;
 pub mod ptxas;
@@ -43,6 +44,7 @@ pub use error::Error;
 pub use header::Header;
 use ir::KernelRecord;
 pub use lint::{Lint, Place, Rule};
+pub use occupancy::{Limit, Occupancy};
 pub use ptxas::Resources;
 pub use toolchain::{Search, Toolchain};
 
@@ -98,6 +100,7 @@ pub struct CudaBuilder {
     target_dir: Option<PathBuf>,
     toolchain: Option<Toolchain>,
     ptxas: Option<PathBuf>,
+    assemble_for: Vec<Arch>,
     work_dir: Option<PathBuf>,
 }
 
@@ -112,7 +115,10 @@ pub struct Kernel {
     pub params: Vec<String>,
     /// Barriers in its PTX.
     pub barriers: u32,
-    /// What it needs on each GPU; empty where NVIDIA's assembler isn't installed.
+    /// Whether it uses dynamic shared memory, of which each launch gives the size.
+    pub uses_dynamic_shared: bool,
+    /// What it needs on each GPU that it was assembled for; empty where NVIDIA's assembler is not
+    /// installed.
     pub resources: Vec<Resources>,
 }
 
@@ -141,6 +147,7 @@ impl CudaBuilder {
             target_dir: None,
             toolchain: None,
             ptxas: ptxas::find(),
+            assemble_for: ptxas::TARGETS.into(),
             work_dir: std::env::var_os("TRAZAR_DEVICE_WORK_DIR").map(PathBuf::from),
         }
     }
@@ -193,6 +200,14 @@ impl CudaBuilder {
     #[must_use]
     pub fn ptxas(mut self, ptxas: Option<PathBuf>) -> Self {
         self.ptxas = ptxas;
+        self
+    }
+
+    /// The GPUs to assemble the kernels for, where NVIDIA's assembler is there, in the place of
+    /// [`ptxas::TARGETS`]. Those older than the PTX's [architecture](Self::arch) are left out.
+    #[must_use]
+    pub fn assemble_for(mut self, archs: impl IntoIterator<Item = Arch>) -> Self {
+        self.assemble_for = archs.into_iter().collect();
         self
     }
 
@@ -261,13 +276,13 @@ impl CudaBuilder {
         {
             let path = work.join("kernels.ptx");
             fs::write(&path, &ptx).at(&path)?;
-            for target in ptxas::TARGETS
-                .into_iter()
-                .filter(|&target| target >= self.arch)
-            {
-                let mut resources = ptxas::resources(ptxas, &path, target)?;
+            let targets = self.assemble_for.iter().copied();
+            for target in targets.filter(|&target| target >= self.arch) {
+                let assembled = ptxas::assemble(ptxas, &path, target)?;
                 for (report, kernel) in reports.iter_mut().zip(&kernels) {
-                    let resources = resources.remove(&kernel.name).unwrap_or_default();
+                    let (reached, _) = module.reached(&kernel.name);
+                    let names = reached.iter().map(|function| function.name.as_str());
+                    let resources = assembled.of(&kernel.name, names);
                     lints.extend(lint::check_resources(kernel, &resources));
                     report.resources.push(resources);
                 }
@@ -423,6 +438,7 @@ fn report(kernel: &KernelRecord, module: &ptx::Module) -> Kernel {
         block: kernel.block,
         params: params.unwrap_or_default(),
         barriers: module.barriers(&kernel.name),
+        uses_dynamic_shared: module.uses_dynamic_shared(&module.reached(&kernel.name).0),
         resources: Vec::new(),
     }
 }

@@ -27,6 +27,8 @@ pub(crate) struct Function {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Module {
     functions: HashMap<String, Function>,
+    /// The arrays in shared memory whose size a launch gives.
+    dynamic_shared: Vec<String>,
     /// The `core::panic::Location`s among the variables.
     places: HashMap<String, Place>,
 }
@@ -51,6 +53,7 @@ impl Module {
                     // A declaration or a variable, not the head of a body.
                     if line.ends_with(';') {
                         variables.extend(Variable::parse(&head));
+                        module.dynamic_shared.extend(dynamic_shared(&head));
                         head.clear();
                     }
                 }
@@ -107,6 +110,14 @@ impl Module {
         places.sort();
         places.dedup();
         places
+    }
+
+    /// Whether one of `functions` uses dynamic shared memory.
+    pub(crate) fn uses_dynamic_shared(&self, functions: &[&Function]) -> bool {
+        functions
+            .iter()
+            .flat_map(|function| &function.mentions)
+            .any(|name| self.dynamic_shared.contains(name))
     }
 
     /// Barriers in `name` and, once per call, in what it calls.
@@ -212,6 +223,16 @@ impl Function {
     }
 }
 
+/// The name of `.extern .shared .align 16 .b8 dynamic_shared[];`.
+fn dynamic_shared(declaration: &str) -> Option<String> {
+    // The file's header lines come before its first declaration.
+    let line = declaration.lines().last()?;
+    let declaration = line.trim().strip_prefix(".extern .shared ")?;
+    let (head, _) = declaration.split_once("[]")?;
+    let (_, name) = head.rsplit_once(' ')?;
+    Some(name.to_owned())
+}
+
 /// A variable with initial values.
 struct Variable {
     name: String,
@@ -275,6 +296,9 @@ mod tests {
 
     const PTX: &str = "
 .version 6.3
+.target sm_75
+.address_size 64
+.extern .shared .align 16 .b8 dynamic_shared[];
 .extern .func  (.param .b32 func_retval0) ext
 (
 	.param .b32 ext_param_0
@@ -324,6 +348,15 @@ mod tests {
         let (bodies, undefined) = module.reached("k");
         assert_eq!(bodies.len(), 2);
         assert_eq!(undefined, ["ext"]);
+        assert!(!module.uses_dynamic_shared(&bodies));
+    }
+
+    #[test]
+    fn dynamic_shared_memory_is_seen_in_functions_that_are_called() {
+        let ptx = PTX.replacen("bar.sync 	0;", "mov.b32 	%r1, dynamic_shared;", 1);
+        let module = Module::parse(&ptx);
+        assert!(module.uses_dynamic_shared(&module.reached("k").0));
+        assert!(!module.uses_dynamic_shared(&module.entries()));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use cuda_builder::{Built, CudaBuilder, Error, Lint, Place, Rule, Search};
+use cuda_builder::{Built, CudaBuilder, Error, Limit, Lint, Place, Rule, Search, ptxas};
 
 /// One build at a time: they share cargo's folder, so that the compiler's library is built once.
 static BUILDING: Mutex<()> = Mutex::new(());
@@ -123,6 +123,39 @@ fn shared_memory_is_accessed_directly() {
     );
 }
 
+/// What the assembler says of each GPU, where it is there.
+#[test]
+fn resources_are_reported_with_the_occupancy() {
+    let body = "#[kernel(block = 64)]
+        pub unsafe fn reverse(data: ViewMut<'_, u32>) {
+            let cells = shared_array![u32; 2048];
+            let t = thread::thread_idx_x();
+            cells.st(t, data.ld(t));
+            thread::sync_threads();
+            data.st(t, cells.ld(63 - t));
+        }";
+    let Some(built) = build("resources", body) else {
+        return;
+    };
+    let [kernel] = &built.expect("it compiles").kernels[..] else {
+        panic!("one kernel")
+    };
+    assert!(!kernel.uses_dynamic_shared);
+    if ptxas::find().is_none() {
+        assert_eq!(kernel.resources, []);
+        return;
+    }
+    let targets: Vec<_> = kernel.resources.iter().map(|on| &on.target[..]).collect();
+    assert_eq!(targets, ["sm_75", "sm_80", "sm_90", "sm_120"]);
+    for (on, blocks) in kernel.resources.iter().zip([8, 18, 25, 11]) {
+        assert_eq!((on.shared, on.stack, on.spill_stores), (8192, 0, 0));
+        assert!((4..32).contains(&on.registers), "{on:?}");
+        let occupancy = on.occupancy(64, 0).expect("a known GPU");
+        assert_eq!(occupancy.blocks, blocks, "{on:?}");
+        assert_eq!(occupancy.limits, [Limit::Shared], "{on:?}");
+    }
+}
+
 #[test]
 fn dynamic_shared_memory_is_external() {
     let body = "#[kernel(block = 64)]
@@ -136,7 +169,9 @@ fn dynamic_shared_memory_is_external() {
     let Some(built) = build("dynamic", body) else {
         return;
     };
-    let ptx = built.expect("it compiles").ptx;
+    let built = built.expect("it compiles");
+    assert!(built.kernels[0].uses_dynamic_shared);
+    let ptx = built.ptx;
     assert!(
         ptx.contains(".extern .shared .align 16 .b8 dynamic_shared[];"),
         "{ptx}"

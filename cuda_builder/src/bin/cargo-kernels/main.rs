@@ -3,23 +3,25 @@
 
 mod metadata;
 mod new;
+mod report;
 mod verdict;
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use cuda_builder::doctor::{self, Finding, State};
-use cuda_builder::{Built, CudaBuilder, Search, Toolchain, ptxas};
+use cuda_builder::{Arch, Built, CudaBuilder, Search, Toolchain, ptxas};
 use metadata::{Product, Workspace};
 use verdict::Verdict;
 
 const USAGE: &str = "\
 Builds the PTX of GPU kernels written in Rust.
 
-Usage: cargo kernels [build] [-p PACKAGE]
-       cargo kernels --check [-p PACKAGE]
+Usage: cargo kernels [build] [--report] [-p PACKAGE]
+       cargo kernels --check [--report] [-p PACKAGE]
        cargo kernels --doctor
        cargo kernels new NAME [--path CHECKOUT]
 
@@ -30,31 +32,43 @@ Usage: cargo kernels [build] [-p PACKAGE]
              fail if kernels can't be built
   new NAME   write a kernel crate with a kernel, its tests and a program to the folder NAME
 
+  --report               print what each kernel takes of a GPU: registers, spills, shared memory,
+                         stack, and the blocks and warps that a multiprocessor holds; needs NVIDIA's
+                         assembler, which --doctor looks for
   -p, --package PACKAGE  only this package of the workspace
   --path CHECKOUT        take `cuda_std` and `cust` from this checkout of Trazar
 
 A kernel crate says in its Cargo.toml where its PTX goes, relative to its folder, and for which GPUs
-(`sm_75` where nothing is said: Turing and newer):
+(`sm_75` where nothing is said: Turing and newer). It may also say on which GPUs --report reports:
 
     [package.metadata.cuda-builder]
     ptx = \"ptx/kernels.ptx\"
     arch = \"sm_75\"
     features = []
+    report = [\"sm_75\", \"sm_90\"]
 ";
 
 /// What the command line asks for.
 #[derive(Debug, PartialEq, Eq)]
 enum Task {
-    Build {
-        check: bool,
-        package: Option<String>,
-    },
+    Build(Build),
     Doctor,
     New {
         name: String,
         checkout: Option<PathBuf>,
     },
     Help,
+}
+
+/// How kernel crates are built.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Build {
+    /// Whether the PTX is compared, not written.
+    check: bool,
+    /// Whether each kernel's needs are printed.
+    report: bool,
+    /// The package; none: all of the workspace.
+    package: Option<String>,
 }
 
 /// Reads the command line; `None` if it is not one.
@@ -77,19 +91,20 @@ fn parse(arguments: &[String]) -> Option<Task> {
         },
         ["new", ..] => return None,
         ref options => {
-            let (mut check, mut package) = (false, None);
+            let mut build = Build::default();
             let mut options = options.iter();
             if words.first() == Some(&"build") {
                 options.next();
             }
             while let Some(&option) = options.next() {
                 match option {
-                    "--check" => check = true,
-                    "-p" | "--package" => package = Some((*options.next()?).to_owned()),
+                    "--check" => build.check = true,
+                    "--report" => build.report = true,
+                    "-p" | "--package" => build.package = Some((*options.next()?).to_owned()),
                     _ => return None,
                 }
             }
-            Task::Build { check, package }
+            Task::Build(build)
         }
     })
 }
@@ -107,7 +122,7 @@ fn main() -> ExitCode {
         }
         Task::Doctor => Ok(examine()),
         Task::New { name, checkout } => new::write(&name, checkout.as_deref()).map(|()| true),
-        Task::Build { check, package } => build(check, package.as_deref()),
+        Task::Build(options) => build(&options),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,
@@ -120,8 +135,8 @@ fn main() -> ExitCode {
 }
 
 /// Builds all products. Returns whether what was checked is up to date.
-fn build(check: bool, package: Option<&str>) -> Result<bool, Box<dyn Error>> {
-    let workspace = Workspace::read(package)?;
+fn build(options: &Build) -> Result<bool, Box<dyn Error>> {
+    let workspace = Workspace::read(options.package.as_deref())?;
     let toolchain = Toolchain::find().map_err(|error| {
         format!("{error}\n`cargo kernels --doctor` says what is there and what is missing")
     })?;
@@ -136,8 +151,11 @@ fn build(check: bool, package: Option<&str>) -> Result<bool, Box<dyn Error>> {
         println!("compiling {}", product.package);
         let built = builder(product, &workspace, &toolchain)?.build()?;
         println!("{}", workspace.relative(&product.ptx).display());
-        print_report(&built);
-        if check {
+        println!("  {}", report::summary(&built.kernels, &product.report));
+        if options.report {
+            print!("{}", report::table(&built.kernels, &product.report));
+        }
+        if options.check {
             let verdict = compare(&product.ptx, &built)?;
             println!("  {verdict}");
             up_to_date &= verdict == Verdict::UpToDate;
@@ -157,11 +175,19 @@ fn builder(
         .arch(product.arch)
         .features(&product.features)
         .target_dir(workspace.target_dir.join("device"))
+        .assemble_for(assembled_for(product))
         .toolchain(toolchain.clone());
     for dir in product.path_dependencies()? {
         builder = builder.hash_also(dir);
     }
     Ok(builder)
+}
+
+/// The GPUs that a product's kernels are assembled for: those on which spills are always refused,
+/// and those that the crate wants a report on.
+fn assembled_for(product: &Product) -> BTreeSet<Arch> {
+    let report = product.report.iter().copied();
+    ptxas::TARGETS.into_iter().chain(report).collect()
 }
 
 fn compare(path: &Path, built: &Built) -> Result<Verdict, Box<dyn Error>> {
@@ -180,31 +206,6 @@ fn write(path: &Path, ptx: &str) -> Result<(), Box<dyn Error>> {
         fs::write(path, ptx)
     };
     write().map_err(|error| format!("{}: {error}", path.display()).into())
-}
-
-/// One line per kernel, and one per GPU where the assembler is there.
-fn print_report(built: &Built) {
-    for kernel in &built.kernels {
-        let [x, y, z] = kernel.block;
-        println!(
-            "  {}: block {x} x {y} x {z}, barriers {}",
-            kernel.name, kernel.barriers
-        );
-        for on in &kernel.resources {
-            println!(
-                "    {}: {} registers, {} + {} bytes spilled, {} bytes of stack, {} bytes of \
-                 shared memory",
-                on.target, on.registers, on.spill_stores, on.spill_loads, on.stack, on.shared
-            );
-        }
-    }
-    if built
-        .kernels
-        .iter()
-        .all(|kernel| kernel.resources.is_empty())
-    {
-        println!("  (no ptxas found: registers and spills not checked)");
-    }
 }
 
 /// Prints what is there and what is missing. Returns whether kernels can be built.
@@ -265,14 +266,20 @@ mod tests {
 
     #[test]
     fn command_lines_are_read_as_an_alias_and_as_a_subcommand() {
-        let build = |check, package: Option<&str>| {
+        let build = |check, report, package: Option<&str>| {
             let package = package.map(str::to_owned);
-            Some(Task::Build { check, package })
+            Some(Task::Build(Build {
+                check,
+                report,
+                package,
+            }))
         };
-        assert_eq!(task(""), build(false, None));
-        assert_eq!(task("kernels"), build(false, None));
-        assert_eq!(task("kernels build -p k"), build(false, Some("k")));
-        assert_eq!(task("--check --package k"), build(true, Some("k")));
+        assert_eq!(task(""), build(false, false, None));
+        assert_eq!(task("kernels"), build(false, false, None));
+        assert_eq!(task("kernels build -p k"), build(false, false, Some("k")));
+        assert_eq!(task("--check --package k"), build(true, false, Some("k")));
+        assert_eq!(task("kernels --report"), build(false, true, None));
+        assert_eq!(task("build --report --check"), build(true, true, None));
         assert_eq!(task("kernels --doctor"), Some(Task::Doctor));
         let new = |checkout: Option<&str>| {
             Some(Task::New {

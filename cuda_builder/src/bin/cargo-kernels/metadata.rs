@@ -11,6 +11,10 @@ use serde_json::Value;
 /// links parts of it.
 const DEVICE_LIBRARY: &str = "trazar-cuda-std";
 
+/// The GPUs that `--report` reports on, unless a crate says otherwise: Turing, whose
+/// multiprocessors have the fewest threads and the least shared memory, and Hopper.
+const REPORT: [Arch; 2] = [Arch(75), Arch(90)];
+
 /// The kernel crates of a workspace.
 pub(crate) struct Workspace {
     root: PathBuf,
@@ -27,6 +31,8 @@ pub(crate) struct Product {
     pub(crate) ptx: PathBuf,
     pub(crate) arch: Arch,
     pub(crate) features: Vec<String>,
+    /// The GPUs that `--report` reports on.
+    pub(crate) report: Vec<Arch>,
 }
 
 impl Workspace {
@@ -79,9 +85,9 @@ impl Product {
         };
         if let Some(key) = table
             .keys()
-            .find(|key| !["ptx", "arch", "features"].contains(&key.as_str()))
+            .find(|key| !["ptx", "arch", "features", "report"].contains(&key.as_str()))
         {
-            return Err(wrong(key, "one of ptx, arch, features").into());
+            return Err(wrong(key, "one of ptx, arch, features, report").into());
         }
         let ptx = table.get("ptx").and_then(Value::as_str);
         let ptx = ptx.ok_or_else(|| wrong("ptx", "a path"))?;
@@ -102,12 +108,27 @@ impl Product {
                 names.ok_or_else(|| wrong("features", "a list of names"))?
             }
         };
+        let report = match table.get("report") {
+            None => REPORT.into_iter().filter(|&gpu| gpu >= arch).collect(),
+            Some(archs) => {
+                let archs: Option<Vec<Arch>> = archs.as_array().and_then(|archs| {
+                    let archs = archs.iter().map(|arch| arch.as_str()?.parse().ok());
+                    archs.collect()
+                });
+                let archs = archs.filter(|archs| archs.iter().all(|&gpu| gpu >= arch));
+                archs.ok_or_else(|| {
+                    let wanted = format!("a list of GPU architectures, none older than {arch}");
+                    wrong("report", &wanted)
+                })?
+            }
+        };
         Ok(Some(Self {
             package: name.to_owned(),
             crate_dir: crate_dir.to_owned(),
             ptx: normal(&crate_dir.join(ptx)),
             arch,
             features,
+            report,
         }))
     }
 
@@ -266,14 +287,18 @@ mod tests {
             ptx: "/w/ptx/k.ptx".into(),
             arch: Arch(75),
             features: Vec::new(),
+            report: vec![Arch(75), Arch(90)],
         };
         assert_eq!(found, Some(expected));
-        let found = product(json!({ "ptx": "k.ptx", "arch": "sm_90", "features": ["a"] }));
+        let found = product(json!({ "ptx": "k.ptx", "arch": "sm_80", "features": ["a"] }));
         let found = found.expect("well-formed").expect("a product");
         assert_eq!(
-            (found.arch, found.features),
-            (Arch(90), vec!["a".to_owned()])
+            (found.arch, found.features, found.report),
+            (Arch(80), vec!["a".to_owned()], vec![Arch(90)])
         );
+        let found = product(json!({ "ptx": "k.ptx", "report": ["sm_86", "sm_120"] }));
+        let found = found.expect("well-formed").expect("a product");
+        assert_eq!(found.report, [Arch(86), Arch(120)]);
         assert_eq!(
             Product::of(&package(&Value::Null)).expect("well-formed"),
             None
@@ -286,6 +311,12 @@ mod tests {
             (json!({ "ptx": "k", "arch": "75" }), "`arch` in "),
             (json!({ "ptx": "k", "features": "a" }), "`features` in "),
             (json!({ "ptx": "k", "archs": [] }), "`archs` in "),
+            (json!({ "ptx": "k", "report": "sm_75" }), "`report` in "),
+            (json!({ "ptx": "k", "report": ["75"] }), "`report` in "),
+            (
+                json!({ "ptx": "k", "arch": "sm_80", "report": ["sm_75"] }),
+                "is not a list of GPU architectures, none older than sm_80",
+            ),
         ] {
             let error = product(table).expect_err("wrong").to_string();
             assert!(error.contains(message), "{error}");
