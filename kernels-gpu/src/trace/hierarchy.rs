@@ -24,13 +24,14 @@
 //! [`write_rows`](fn@write_rows) then writes the rows of the result.
 
 use cuda_std::prelude::*;
-use cuda_std::warp::WARP_SIZE;
+use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::borders::{FoundBorders, NO_BORDER, count};
 use super::options::Levels;
 use crate::primitives::grid::{Grid, GridBarrier, ScanMemory};
 use crate::primitives::list_ranking::{END, element, jumped, next, weight};
 use crate::primitives::sort::{self, Pairs, SortMemory, sort_pairs};
+use crate::primitives::warp::inclusive_sum;
 
 /// Threads per block.
 pub const BLOCK: u32 = sort::BLOCK;
@@ -195,24 +196,54 @@ impl Borders<'_> {
         self.to.told.st(2 * self.count + border, 0);
     }
 
-    /// One round of counting the borders below a border. `list` has links to the ancestors 2ᵏ levels
-    /// up, and `to` gets those twice as far. Whether there is such an ancestor.
+    /// One round of counting the borders below the border at index `i` of the sorted ones. `list` has
+    /// links to the ancestors 2ᵏ levels up, and `to` gets those twice as far. Whether there are any
+    /// of these. Called by all lanes of a warp, also with indices past the last one.
     #[inline(always)]
-    fn tell(&self, border: u32, round: u32, list: ViewMut<'_, u64>, to: ViewMut<'_, u64>) -> bool {
-        let told = |round: u32| round % 3 * self.count + border;
-        // What was told in the round before.
-        let size = self.to.sizes.ld(border) + self.to.told.ld(told(round + 2));
-        self.to.sizes.st(border, size);
-        self.to.told.st(told(round + 1), 0);
-        let link = list.ld(border);
-        let ancestor = next(link);
-        if ancestor != END {
-            // planted: sizes-plain-add
-            let to = round % 3 * self.count + ancestor;
-            self.to.told.atomic_add(to, size);
+    fn tell(
+        &self,
+        sorted: Pairs<'_>,
+        i: u32,
+        round: u32,
+        list: ViewMut<'_, u64>,
+        to: ViewMut<'_, u64>,
+    ) -> bool {
+        let mut goes_on = false;
+        let (mut ancestor, mut size) = (END, 0);
+        if i < self.count {
+            let border = sorted.values.ld(i);
+            size = self.size(border, round);
+            self.to.sizes.st(border, size);
+            self.to.told.st((round + 1) % 3 * self.count + border, 0);
+            ancestor = next(list.ld(border));
+            let link = jumped(list.as_view(), border);
+            to.st(border, link);
+            goes_on = next(link) != END;
         }
-        to.st(border, jumped(list.as_view(), border));
-        ancestor != END
+        // Siblings lie side by side, and thousands may have one parent: each run of lanes with the
+        // same ancestor tells it once.
+        let lane = thread::thread_idx_x() % WARP_SIZE;
+        let (before, _) = warp::warp_shuffle_up(FULL_MASK, ancestor, 1, WARP_SIZE);
+        let begins = lane == 0 || before != ancestor;
+        let first_lanes = warp::warp_vote_ballot(FULL_MASK, begins);
+        let through = inclusive_sum(size, lane);
+        // The first lane of the lane's own run.
+        let first = 31 - (first_lanes & (u32::MAX >> (31 - lane))).leading_zeros();
+        let (at_first, _) = warp::warp_shuffle_idx(FULL_MASK, through - size, first, WARP_SIZE);
+        let ends = lane == WARP_SIZE - 1 || first_lanes >> (lane + 1) & 1 != 0;
+        if ends && ancestor != END {
+            let to = round % 3 * self.count + ancestor;
+            // planted: sizes-plain-add
+            self.to.told.atomic_add(to, through - at_first);
+        }
+        goes_on
+    }
+
+    /// The number of borders in a border's part of the forest, as far as it is known before a round.
+    #[inline(always)]
+    fn size(&self, border: u32, round: u32) -> u32 {
+        // With what was told in the round before.
+        self.to.sizes.ld(border) + self.to.told.ld((round + 2) % 3 * self.count + border)
     }
 
     /// The number of borders between the parent of the border at index `i` of the sorted ones and
@@ -304,7 +335,9 @@ pub unsafe fn arrange_borders(
         let mut round = 0;
         loop {
             let mut some = false;
-            grid.for_each(n, |border| some |= borders.tell(border, round, list, other));
+            grid.for_each(n.next_multiple_of(WARP_SIZE), |i| {
+                some |= borders.tell(sorted, i, round, list, other);
+            });
             (list, other) = (other, list);
             round += 1;
             if !goes_on(round - 1, some) {
@@ -312,7 +345,7 @@ pub unsafe fn arrange_borders(
             }
         }
         grid.for_each(n, |i| {
-            to.before.st(i, to.sizes.ld(sorted.values.ld(i)));
+            to.before.st(i, borders.size(sorted.values.ld(i), round));
         });
         grid.sync();
         grid.scan(to.before, n, (to.offsets, 0), memory.scan);

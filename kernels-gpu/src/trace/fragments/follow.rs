@@ -183,6 +183,7 @@ macro_rules! tile_memory {
         Tile::<{ $threads }> {
             pixels: TilePixels {
                 rows: shared_array![u32; (HALO_ROWS * ROW_WORDS + 1) as usize],
+                straight: shared_array![u64; (TILE_HEIGHT * 2) as usize],
                 image: $image,
                 approximation: $approximation,
                 left: 0,
@@ -397,7 +398,15 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
     fn list(&self, parts: Parts<'_>, most_nodes: u32) -> u32 {
         let t = self.t;
         let (y, piece) = (t / Self::PIECES, t % Self::PIECES);
-        let in_row = self.pixels.nodes(y);
+        let mut in_row = self.pixels.nodes(y);
+        let straight = self.pixels.straight(y);
+        in_row.n &= !straight.0;
+        in_row.s &= !straight.1;
+        if piece == 0 {
+            self.pixels
+                .straight
+                .st_vector(y * 2, [straight.0, straight.1]);
+        }
         let mut kind = piece;
         while kind < 4 {
             let of_kind = match kind {
@@ -573,8 +582,9 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
                 u64::from(self.starts.ld(at)) | u64::from(self.starts.ld(at + 1)) << 32
             };
             let words = [side(0), side(1)];
+            let at = (self.index * TILE_HEIGHT + y) as usize * 2;
+            parts.starts.st_vector(at, words);
             let word = image_y * raster.row_words + self.pixels.left / 64;
-            parts.starts.st_vector(word as usize * 2, words);
             let count = words[0].count_ones() + words[1].count_ones();
             parts.starts_before.st(word, count);
         });

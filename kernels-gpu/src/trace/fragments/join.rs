@@ -110,6 +110,19 @@ impl Link {
     }
 }
 
+/// Where a border starts.
+#[derive(Clone, Copy)]
+struct Start {
+    /// The word of the image.
+    word: u32,
+    /// The row, of all rows of all tiles.
+    tile_row: u32,
+    /// The bit of the word.
+    bit: u32,
+    /// 0 for an outer border, 1 for a hole's.
+    side: u32,
+}
+
 /// What [`join_fragments`](fn@join_fragments) works on.
 #[derive(Clone, Copy)]
 struct Join<'a> {
@@ -156,30 +169,38 @@ impl Join<'_> {
         link.store(self.chains.links, fragment);
     }
 
-    /// The word of the image and the bit at which a border starts, and whether it is a hole's.
+    /// Where a border starts.
     #[inline(always)]
-    fn place(&self, key: u32) -> (u32, u32, u32) {
+    fn place(&self, key: u32) -> Start {
         let (x, y) = self.raster.split(key >> 1);
-        (y * self.raster.row_words + x / 64, x % 64, key & 1)
+        let tile = y / TILE_HEIGHT * self.raster.row_words + x / TILE_WIDTH;
+        Start {
+            word: y * self.raster.row_words + x / 64,
+            tile_row: tile * TILE_HEIGHT + y % TILE_HEIGHT,
+            bit: x % 64,
+            side: key & 1,
+        }
     }
 
     /// Marks a start.
     #[inline(always)]
     fn mark(&self, key: u32) {
-        let (word, bit, side) = self.place(key);
-        self.parts.starts.atomic_or(word * 2 + side, 1 << bit);
-        self.parts.starts_before.atomic_add(word, 1);
+        let start = self.place(key);
+        let at = start.tile_row * 2 + start.side;
+        self.parts.starts.atomic_or(at, 1 << start.bit);
+        self.parts.starts_before.atomic_add(start.word, 1);
     }
 
     /// The number of starts before one.
     #[inline(always)]
     fn number(&self, key: u32) -> u32 {
-        let (word, bit, side) = self.place(key);
-        let [outer, holes]: [u64; 2] = self.parts.starts.ld_vector(word as usize * 2);
-        let below = (1u64 << bit) - 1;
+        let start = self.place(key);
+        let at = start.tile_row as usize * 2;
+        let [outer, holes]: [u64; 2] = self.parts.starts.ld_vector(at);
+        let below = (1u64 << start.bit) - 1;
         // An outer border comes before a hole's at the same pixel.
-        let own = side & (outer >> bit) as u32;
-        let before = self.parts.starts_before.ld(word);
+        let own = start.side & (outer >> start.bit) as u32;
+        let before = self.parts.starts_before.ld(start.word);
         before + (outer & below).count_ones() + (holes & below).count_ones() + own
     }
 

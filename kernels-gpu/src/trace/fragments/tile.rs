@@ -18,6 +18,8 @@ pub const MOST_NODES: u32 = TILE_WIDTH * TILE_HEIGHT * 2;
 
 /// Rows of a tile and the two beside it.
 pub(super) const HALO_ROWS: u32 = TILE_HEIGHT + 2;
+/// The columns that are not at a tile's rim.
+const INNER_COLUMNS: u64 = !(1 | 1 << (TILE_WIDTH - 1));
 /// Words of 32 bits per row in shared memory: 64 pixels, and one more to each side.
 pub(super) const ROW_WORDS: u32 = 3;
 
@@ -71,6 +73,8 @@ pub(super) struct NodeLinks {
 pub(super) struct TilePixels<'a> {
     /// [`ROW_WORDS`] per row, the row above the tile first; bit 0 is the pixel left of the tile.
     pub(super) rows: SharedView<u32>,
+    /// For each row, the nodes that are passed [straight on](Self::straight): N, S.
+    pub(super) straight: SharedView<u64>,
     pub(super) image: TracedImage<'a>,
     pub(super) approximation: Approximation,
     /// The tile's upper left pixel.
@@ -120,6 +124,51 @@ impl TilePixels<'_> {
         }
     }
 
+    /// The nodes of row `y` that a border passes straight on, without a point: those of kind N, on
+    /// the way to the left, and those of kind S, on the way to the right. Columns at the tile's rim
+    /// are left out, because fragments begin and end there.
+    #[inline(always)]
+    pub(super) fn straight(&self, y: u32) -> (u64, u64) {
+        let above = self.beside(y.wrapping_sub(1));
+        let row = self.beside(y);
+        let below = self.beside(y + 1);
+        let inner = row.here & INNER_COLUMNS;
+        match (self.image.geometry, self.approximation) {
+            (Geometry::Edges, _) => (
+                inner & !above.here & row.west & !above.west,
+                inner & !below.here & row.east & !below.east,
+            ),
+            (Geometry::Centers, Approximation::Simple) => {
+                let through = inner & row.west & row.east;
+                (
+                    through & !(above.west | above.here | above.east),
+                    through & !(below.west | below.here | below.east),
+                )
+            }
+            (Geometry::Centers, Approximation::None) => (0, 0),
+        }
+    }
+
+    /// The pixel where a border ends up that comes straight to pixel `(x, y)` in a direction, W or
+    /// E, and goes on over all nodes that it passes straight on.
+    #[inline(always)]
+    fn skipped(&self, x: u32, y: u32, direction: u32) -> u32 {
+        let bit = 1u64 << x;
+        if direction == 4 {
+            let straight = self.straight.ld(y * 2);
+            if straight & bit != 0 {
+                // The next one to the left that is not among them; column 0 never is.
+                return 63 - (!straight & (bit - 1)).leading_zeros();
+            }
+        } else if direction == 0 {
+            let straight = self.straight.ld(y * 2 + 1);
+            if straight & bit != 0 {
+                return (!straight & !(bit | (bit - 1))).trailing_zeros();
+            }
+        }
+        x
+    }
+
     /// The pixels from x - 1 to x + 1 of row `y`, as bits 0 to 2.
     #[inline(always)]
     fn three(&self, x: u32, y: u32) -> u32 {
@@ -164,8 +213,8 @@ impl TilePixels<'_> {
         let (to_x, to_y) = moved(x, y, out);
         // A node is known by its pixel and the direction back.
         let successor = if is_inside(to_x, to_y) {
-            let kind = kind_after(self.neighbours(to_x, to_y), out ^ 4);
-            let (x, y) = (to_x, to_y);
+            let (x, y) = (self.skipped(to_x, to_y, out), to_y);
+            let kind = kind_after(self.neighbours(x, y), out ^ 4);
             Successor::Inside(TileNode { x, y, kind })
         } else {
             Successor::Outside(Crossing::new((to_x, to_y), (to_x, to_y), out & 3))
@@ -211,7 +260,13 @@ impl TilePixels<'_> {
         let kind = kind_of_side(turned_side);
         // A node is known by its pixel and its side.
         let successor = if is_inside(to.0, to.1) {
-            let (x, y) = to;
+            // Along an N side to the left, along an S side to the right.
+            let direction = match kind {
+                Kind::N => 4,
+                Kind::S => 0,
+                Kind::W | Kind::E => 8,
+            };
+            let (x, y) = (self.skipped(to.0, to.1, direction), to.1);
             Successor::Inside(TileNode { x, y, kind })
         } else {
             Successor::Outside(Crossing::new(to, to, kind as u32))

@@ -132,7 +132,8 @@ impl<G: Gpu> Arena<G> {
         } = capacities;
         let words = raster.words() as usize;
         let tiles = tiles(raster) as usize;
-        let blocks = cooperative_blocks(gpu, gpu.resident_blocks(&join_fragments::SPEC, 0)?);
+        let resident = gpu.resident_blocks(&join_fragments::SPEC, 0)?;
+        let blocks = cooperative_blocks(gpu, resident, raster);
         let borders = capacities.borders();
         let (fragments, closed) = (fragments as usize, closed as usize);
         Ok(Self {
@@ -141,13 +142,13 @@ impl<G: Gpu> Arena<G> {
             blocks,
             counters: gpu.alloc_zeroed(counter::COUNT as usize)?,
             found: Found::new(gpu, borders)?,
-            arranger: Arranger::new(gpu, borders)?,
+            arranger: Arranger::new(gpu, raster, borders)?,
             barrier: gpu.alloc_zeroed(1)?,
             block_sums: gpu.alloc(blocks as usize)?,
             tiles: gpu.alloc(tiles * tile_record::WORDS as usize)?,
             dense: gpu.alloc(tiles)?,
             rows: gpu.alloc(tiles * TILE_HEIGHT as usize)?,
-            starts: gpu.alloc(2 * words)?,
+            starts: gpu.alloc(2 * tiles * TILE_HEIGHT as usize)?,
             starts_before: gpu.alloc(words)?,
             fragments: gpu.alloc(4 * fragments)?,
             closed: gpu.alloc(2 * closed)?,
