@@ -132,18 +132,16 @@ impl TilePixels<'_> {
         let above = self.beside(y.wrapping_sub(1));
         let row = self.beside(y);
         let below = self.beside(y + 1);
+        // Where no pixel touches from the other side, the node before lies in the tile, too.
         let inner = row.here & INNER_COLUMNS;
+        let north = inner & !(above.west | above.here | above.east);
+        let south = inner & !(below.west | below.here | below.east);
         match (self.image.geometry, self.approximation) {
-            (Geometry::Edges, _) => (
-                inner & !above.here & row.west & !above.west,
-                inner & !below.here & row.east & !below.east,
-            ),
+            // planted: fragment-straight
+            (Geometry::Edges, _) => (north & row.west, south & row.east),
             (Geometry::Centers, Approximation::Simple) => {
-                let through = inner & row.west & row.east;
-                (
-                    through & !(above.west | above.here | above.east),
-                    through & !(below.west | below.here | below.east),
-                )
+                let through = row.west & row.east;
+                (north & through, south & through)
             }
             (Geometry::Centers, Approximation::None) => (0, 0),
         }
