@@ -41,21 +41,27 @@ impl GridBarrier<'_> {
     /// update of device memory per block.
     #[inline(always)]
     pub fn sync(self) {
+        let blocks = thread::grid_dim_x() * thread::grid_dim_y() * thread::grid_dim_z();
+        let index = thread::block_idx_x() | thread::block_idx_y() | thread::block_idx_z();
+        self.sync_of(blocks, index == 0);
+    }
+
+    /// [`sync`](Self::sync) of some of the grid's blocks, `blocks` of them; `is_first` for one.
+    #[inline(always)]
+    fn sync_of(self, blocks: u32, is_first: bool) {
         // planted: grid-arrival-barrier
         thread::sync_threads();
         if thread::index_in_block() == 0 {
-            self.arrive_and_wait();
+            self.arrive_and_wait(blocks, is_first);
         }
         // planted: grid-exit-barrier
         thread::sync_threads();
     }
 
-    /// [`sync`](Self::sync) for one thread per block.
+    /// [`sync_of`](Self::sync_of) for one thread per block.
     #[inline(always)]
-    fn arrive_and_wait(self) {
-        let blocks = thread::grid_dim_x() * thread::grid_dim_y() * thread::grid_dim_z();
-        let index = thread::block_idx_x() | thread::block_idx_y() | thread::block_idx_z();
-        let arrival = if index == 0 { PHASE - (blocks - 1) } else { 1 };
+    fn arrive_and_wait(self, blocks: u32, is_first: bool) {
+        let arrival = if is_first { PHASE - (blocks - 1) } else { 1 };
         // Releases what the block wrote. An update carries on what the updates before it released:
         // whoever acquires the last arrival's value sees what all blocks wrote.
         // planted: grid-release
@@ -67,10 +73,12 @@ impl GridBarrier<'_> {
     }
 }
 
-/// The threads of all blocks of a cooperative kernel, each block of `THREADS`.
+/// The threads of the first blocks of a cooperative kernel, each of `THREADS` along x: as many
+/// blocks as there is work for, because more take longer to meet.
 #[derive(Clone, Copy)]
 pub struct Grid<'a, const THREADS: u32> {
     barrier: GridBarrier<'a>,
+    blocks: u32,
 }
 
 /// What [`Grid::scan`] works in.
@@ -86,26 +94,47 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
     /// Elements that a block scans at a time, 4 per thread.
     const ROW: u32 = THREADS * 4;
 
-    /// The threads that meet at `barrier`.
+    /// For work on `threads` elements. None for blocks that there is no work for.
+    ///
+    /// All blocks of the grid call it with the same numbers.
     #[inline(always)]
     #[must_use]
-    pub const fn new(barrier: GridBarrier<'a>) -> Self {
-        Self { barrier }
+    pub fn for_threads(barrier: GridBarrier<'a>, threads: u32) -> Option<Self> {
+        let blocks = threads.div_ceil(THREADS).clamp(1, thread::grid_dim_x());
+        (thread::block_idx_x() < blocks).then_some(Self { barrier, blocks })
     }
 
-    /// [`GridBarrier::sync`].
+    /// The index of this block.
+    #[inline(always)]
+    #[must_use]
+    pub fn block(self) -> u32 {
+        thread::block_idx_x()
+    }
+
+    /// The number of blocks.
+    #[inline(always)]
+    #[must_use]
+    pub const fn blocks(self) -> u32 {
+        self.blocks
+    }
+
+    /// Waits until all threads have arrived, and then see what each wrote before.
     #[inline(always)]
     pub fn sync(self) {
-        self.barrier.sync();
+        if self.blocks == 1 {
+            thread::sync_threads();
+        } else {
+            self.barrier.sync_of(self.blocks, self.block() == 0);
+        }
     }
 
     /// Calls `work` for each index below `count`, one thread each.
     #[inline(always)]
     pub fn for_each(self, count: u32, mut work: impl FnMut(u32)) {
-        let mut i = thread::block_idx_x() * THREADS + thread::thread_idx_x();
+        let mut i = self.block() * THREADS + thread::thread_idx_x();
         while i < count {
             work(i);
-            i += thread::grid_dim_x() * THREADS;
+            i += self.blocks * THREADS;
         }
     }
 
@@ -130,7 +159,7 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
             warp_sums,
         } = memory;
         let t = thread::thread_idx_x();
-        let (me, blocks) = (thread::block_idx_x(), thread::grid_dim_x());
+        let (me, blocks) = (self.block(), self.blocks);
         let rows = n.div_ceil(Self::ROW);
         let rows_each = quotient(rows + blocks - 1, blocks);
         let first = (me * rows_each).min(rows);

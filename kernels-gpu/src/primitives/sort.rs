@@ -114,10 +114,10 @@ pub fn sort_pairs<'a>(
     let mut pass = 0;
     while pass < passes(largest) {
         let shift = pass * DIGIT_BITS;
-        let mut tile = thread::block_idx_x();
+        let mut tile = grid.block();
         while tile < tiles {
             count_digits(pairs, n, shift, tile, memory);
-            tile += thread::grid_dim_x();
+            tile += grid.blocks();
         }
         grid.sync();
         if tiles > FEW_TILES {
@@ -125,10 +125,10 @@ pub fn sort_pairs<'a>(
             grid.scan(pairs.counts, counts, (pairs.counts, counts), memory.scan);
             grid.sync();
         }
-        let mut tile = thread::block_idx_x();
+        let mut tile = grid.block();
         while tile < tiles {
             scatter(pairs, n, shift, tile, memory);
-            tile += thread::grid_dim_x();
+            tile += grid.blocks();
         }
         grid.sync();
         pairs = pairs.swapped();

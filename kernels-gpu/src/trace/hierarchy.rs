@@ -295,7 +295,10 @@ pub unsafe fn arrange_borders(
         }
         return;
     }
-    let grid = Grid::<BLOCK>::new(to.barrier);
+    // Two borders per thread, as far as there are threads.
+    let Some(grid) = Grid::<BLOCK>::for_threads(to.barrier, n / 2) else {
+        return;
+    };
     let borders = Borders {
         count: n,
         levels,

@@ -5,7 +5,6 @@ use trazar_kernels::primitives::sort::{self, Pairs};
 use trazar_kernels::trace::borders::{FoundBorders, count};
 use trazar_kernels::trace::hierarchy::{Arrangement, Rows, arrange_borders, write_rows};
 use trazar_kernels::trace::options::Levels;
-use trazar_kernels::trace::pixels::Raster;
 
 use super::{Arranged, Found};
 use crate::Result;
@@ -38,22 +37,11 @@ pub(super) struct Arranger<G: Gpu> {
     offsets: G::Buffer<u32>,
 }
 
-/// The number of blocks of a cooperative launch, of which `resident` fit, for an image. More blocks
-/// have more threads, but take longer to meet.
-pub(super) fn cooperative_blocks<G: Gpu>(gpu: &G, resident: u32, raster: Raster) -> u32 {
-    const PER_MULTIPROCESSOR: u32 = 2;
-    const WORDS_PER_BLOCK: u32 = 1024;
-    let most = gpu.multiprocessors() * PER_MULTIPROCESSOR;
-    let wanted = (raster.words() / WORDS_PER_BLOCK).clamp(16, most.max(16));
-    resident.min(wanted)
-}
-
 impl<G: Gpu> Arranger<G> {
     /// For at most `most` borders.
-    pub(super) fn new(gpu: &G, raster: Raster, most: u32) -> Result<Self> {
+    pub(super) fn new(gpu: &G, most: u32) -> Result<Self> {
         let n = most as usize;
-        let resident = gpu.resident_blocks(&arrange_borders::SPEC, 0)?;
-        let blocks = cooperative_blocks(gpu, resident, raster);
+        let blocks = gpu.resident_blocks(&arrange_borders::SPEC, 0)?;
         Ok(Self {
             blocks,
             barrier: gpu.alloc_zeroed(1)?,
@@ -179,14 +167,13 @@ impl<G: Gpu> Arranger<G> {
 /// Arranges borders whose number the host knows.
 pub(super) fn arrange<G: Gpu>(
     gpu: &G,
-    raster: Raster,
     found: &mut Found<G>,
     retrieval: Retrieval,
 ) -> Result<(Arranger<G>, Arranged<G>)> {
     let mut counts = [0; count::COUNT as usize];
     counts[count::BORDERS as usize] = found.count;
     let mut counters = gpu.upload(&counts)?;
-    let mut arranger = Arranger::new(gpu, raster, found.count)?;
+    let mut arranger = Arranger::new(gpu, found.count)?;
     arranger.arrange(gpu, &mut counters, found.view_mut(), retrieval)?;
     counters.read(&mut counts)?;
     let arranged = arranger.finish(gpu, &counters, &counts, found.view_mut())?;

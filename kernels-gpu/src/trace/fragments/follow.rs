@@ -54,65 +54,101 @@ pub mod tile_record {
 /// A node's place on its fragment or closed border, in one word, so that it is read and written at
 /// once. After some rounds of pointer jumping, `next` is a node some way ahead.
 ///
-/// | bits | field |
-/// | --- | --- |
-/// | 0–11 | `next`: that node; on a fragment in the end, the last one |
-/// | 12–23 | `first`: the node with the lowest index of those after this one up to `next` |
-/// | 24–35 | `points`: of the nodes from this one to before `next`; to the end, once it is reached |
-/// | 36–47 | `to_first`: those of the nodes from this one to before `first` |
-/// | 48–60 | the node |
-/// | 61 | whether the end of a fragment is reached |
-/// | 62 | whether the node has a point |
+/// | half | bits | field |
+/// | --- | --- | --- |
+/// | low | 0–11 | `next`: that node; on a fragment in the end, the last one |
+/// | low | 12–23 | `first`: the node with the lowest index of those after this one up to `next` |
+/// | low | 24–31 | the node's column and kind |
+/// | high | 0–11 | `points`: of the nodes from this one to before `next`; to the end, once it is reached |
+/// | high | 12–23 | `to_first`: those of the nodes from this one to before `first` |
+/// | high | 24–28 | the node's row |
+/// | high | 29 | whether the end of a fragment is reached |
+/// | high | 30 | whether the node has a point |
 #[derive(Clone, Copy)]
-struct Place(u64);
+struct Place {
+    low: u32,
+    high: u32,
+}
 
 const FIELD: u32 = (1 << 12) - 1;
-const ENDED: u64 = 1 << 61;
-const POINT: u64 = 1 << 62;
+const SECOND_FIELD: u32 = FIELD << 12;
+const REST: u32 = u32::MAX << 24;
+const ENDED: u32 = 1 << 29;
+const POINT: u32 = 1 << 30;
 
 impl Place {
+    #[inline(always)]
+    const fn from_bits(bits: u64) -> Self {
+        Self {
+            low: bits as u32,
+            high: (bits >> 32) as u32,
+        }
+    }
+
+    #[inline(always)]
+    const fn to_bits(self) -> u64 {
+        (self.high as u64) << 32 | self.low as u64
+    }
+
     /// A node that is not linked yet.
     #[inline(always)]
     const fn of(node: TileNode) -> Self {
-        Self((node.to_bits() as u64) << 48)
+        let TileNode { x, y, kind } = node;
+        Self {
+            low: (x << 2 | kind as u32) << 24,
+            high: y << 24,
+        }
     }
 
     #[inline(always)]
     const fn node(self) -> TileNode {
-        TileNode::from_bits((self.0 >> 48) as u32)
+        TileNode {
+            x: self.low >> 26,
+            y: self.high >> 24 & (TILE_HEIGHT - 1),
+            kind: Kind::from_bits(self.low >> 24),
+        }
     }
 
     #[inline(always)]
     const fn next(self) -> u32 {
-        self.0 as u32 & FIELD
+        self.low & FIELD
     }
 
     #[inline(always)]
     const fn first(self) -> u32 {
-        (self.0 >> 12) as u32 & FIELD
+        self.low >> 12 & FIELD
     }
 
     #[inline(always)]
     const fn points(self) -> u32 {
-        (self.0 >> 24) as u32 & FIELD
+        self.high & FIELD
     }
 
     #[inline(always)]
     const fn to_first(self) -> u32 {
-        (self.0 >> 36) as u32 & FIELD
+        self.high >> 12 & FIELD
     }
 
     #[inline(always)]
-    const fn has(self, flag: u64) -> bool {
-        self.0 & flag != 0
+    const fn has(self, flag: u32) -> bool {
+        self.high & flag != 0
     }
 
     /// With other fields; sums wrap around at 4096.
     #[inline(always)]
     const fn with(self, next: u32, first: u32, points: u32, to_first: u32) -> Self {
-        let low = (next & FIELD) as u64 | ((first & FIELD) as u64) << 12;
-        let high = (points & FIELD) as u64 | ((to_first & FIELD) as u64) << 12;
-        Self(self.0 >> 48 << 48 | high << 24 | low)
+        Self {
+            low: self.low & REST | (first & FIELD) << 12 | next & FIELD,
+            high: self.high & REST | (to_first & FIELD) << 12 | points & FIELD,
+        }
+    }
+
+    #[inline(always)]
+    const fn with_flags(self, flags: u32) -> Self {
+        Self {
+            high: self.high | flags,
+            ..self
+        }
     }
 
     /// After one more round, given the place of the node that `next` leads to.
@@ -122,14 +158,19 @@ impl Place {
     /// `next` go around a closed border more than once, `first` and `to_first` stay as they are.
     #[inline(always)]
     const fn jumped(self, ahead: Self) -> Self {
-        let points = self.points() + ahead.points();
-        let (first, to_first) = if ahead.first() < self.first() {
-            (ahead.first(), self.points() + ahead.to_first())
+        let (first, ahead_first) = (self.low & SECOND_FIELD, ahead.low & SECOND_FIELD);
+        let is_lower = ahead_first < first;
+        let first = if is_lower { ahead_first } else { first };
+        let to_first = if is_lower {
+            (self.high << 12).wrapping_add(ahead.high)
         } else {
-            (self.first(), self.to_first())
+            self.high
         };
-        let Self(bits) = self.with(ahead.next(), first, points, to_first);
-        Self(bits | ahead.0 & ENDED)
+        let points = self.high.wrapping_add(ahead.high) & FIELD;
+        Self {
+            low: self.low & REST | first | ahead.low & FIELD,
+            high: self.high & REST | ahead.high & ENDED | to_first & SECOND_FIELD | points,
+        }
     }
 }
 
@@ -243,12 +284,12 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
 
     #[inline(always)]
     fn place(&self, index: u32) -> Place {
-        Place(self.places.ld_relaxed(index, Block))
+        Place::from_bits(self.places.ld_relaxed(index, Block))
     }
 
     #[inline(always)]
     fn set(&self, index: u32, place: Place) {
-        self.places.st_relaxed(index, place.0, Block);
+        self.places.st_relaxed(index, place.to_bits(), Block);
     }
 
     /// Links a node with its successor, and notes where it enters and leaves the tile.
@@ -275,8 +316,8 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
                 (i, crossing.to_bits())
             }
         };
-        let Place(bits) = place.with(next, next, points, to_first);
-        self.set(i, Place(bits | flags));
+        let place = place.with(next, next, points, to_first);
+        self.set(i, place.with_flags(flags));
     }
 
     /// One round of pointer jumping for a node; whether it learned something.
@@ -287,11 +328,13 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
             return false;
         }
         let mut jumped = place.jumped(self.place(place.next()));
-        let first = self.place(jumped.first());
-        if !first.has(ENDED) && first.first() == jumped.first() {
-            // That node has been all around its border: so it is the first of all, and this one
-            // knows all that it needs to.
-            jumped = jumped.with(i, jumped.first(), 0, jumped.to_first());
+        if !jumped.has(ENDED) {
+            let first = self.place(jumped.first());
+            if !first.has(ENDED) && first.first() == jumped.first() {
+                // That node has been all around its border: so it is the first of all, and this one
+                // knows all that it needs to.
+                jumped = jumped.with(i, jumped.first(), 0, jumped.to_first());
+            }
         }
         self.set(i, jumped);
         jumped.has(ENDED) || jumped.first() != place.first()

@@ -29,7 +29,7 @@ use crate::trace::node_bits::Kind;
 use crate::trace::pixels::{Raster, TracedImage};
 
 /// Threads per block.
-pub const BLOCK: u32 = 256;
+pub const BLOCK: u32 = 512;
 /// Warps of a block.
 const WARPS: u32 = BLOCK / WARP_SIZE;
 /// Bits of the number of points of a fragment.
@@ -290,9 +290,14 @@ pub unsafe fn join_fragments(
         parts,
         chains,
     };
-    let grid = Grid::<BLOCK>::new(chains.barrier);
     let fragments = parts.counters.ld(counter::FRAGMENTS);
     let closed = parts.counters.ld(counter::CLOSED);
+    let words = join.raster.words();
+    // A fragment or two borders per thread, or 16 words, as far as there are threads.
+    let threads = fragments.max(closed / 2).max(words / 16);
+    let Some(grid) = Grid::<BLOCK>::for_threads(chains.barrier, threads) else {
+        return;
+    };
 
     let (mut links, mut others) = (chains.links, chains.other_links);
     if fragments > 0 {
@@ -336,7 +341,7 @@ pub unsafe fn join_fragments(
         warp_sums,
     };
     let total = (parts.counters, count::BORDERS);
-    grid.scan(parts.starts_before, join.raster.words(), total, memory);
+    grid.scan(parts.starts_before, words, total, memory);
     grid.sync();
 
     grid.for_each(fragments, |fragment| {

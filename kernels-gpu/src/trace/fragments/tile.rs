@@ -31,23 +31,6 @@ pub(super) struct TileNode {
     pub(super) kind: Kind,
 }
 
-impl TileNode {
-    /// 13 bits, in raster order.
-    #[inline(always)]
-    pub(super) const fn to_bits(self) -> u32 {
-        self.x << 2 | self.y << 8 | self.kind as u32
-    }
-
-    #[inline(always)]
-    pub(super) const fn from_bits(bits: u32) -> Self {
-        Self {
-            x: bits >> 2 & (TILE_WIDTH - 1),
-            y: bits >> 8 & (TILE_HEIGHT - 1),
-            kind: Kind::from_bits(bits),
-        }
-    }
-}
-
 /// Where a border goes on.
 #[derive(Clone, Copy)]
 pub(super) enum Successor {

@@ -10,7 +10,7 @@ use trazar_kernels::trace::pixels::Raster;
 use crate::Result;
 use crate::gpu::{Gpu, GpuBuffer, View};
 use crate::trace::Retrieval;
-use crate::trace::gpu::hierarchy::{Arranger, cooperative_blocks};
+use crate::trace::gpu::hierarchy::Arranger;
 use crate::trace::gpu::{Arranged, Found};
 
 /// Numbers of elements for which there is memory, or of those that were found.
@@ -132,8 +132,7 @@ impl<G: Gpu> Arena<G> {
         } = capacities;
         let words = raster.words() as usize;
         let tiles = tiles(raster) as usize;
-        let resident = gpu.resident_blocks(&join_fragments::SPEC, 0)?;
-        let blocks = cooperative_blocks(gpu, resident, raster);
+        let blocks = gpu.resident_blocks(&join_fragments::SPEC, 0)?;
         let borders = capacities.borders();
         let (fragments, closed) = (fragments as usize, closed as usize);
         Ok(Self {
@@ -142,7 +141,7 @@ impl<G: Gpu> Arena<G> {
             blocks,
             counters: gpu.alloc_zeroed(counter::COUNT as usize)?,
             found: Found::new(gpu, borders)?,
-            arranger: Arranger::new(gpu, raster, borders)?,
+            arranger: Arranger::new(gpu, borders)?,
             barrier: gpu.alloc_zeroed(1)?,
             block_sums: gpu.alloc(blocks as usize)?,
             tiles: gpu.alloc(tiles * tile_record::WORDS as usize)?,
