@@ -3,7 +3,7 @@
 use trazar_kernels::primitives::scan::{self, ScanState};
 use trazar_kernels::trace::BLOCK;
 use trazar_kernels::trace::components::RankedBits;
-use trazar_kernels::trace::teh_chin::measure::{Measures, measure_points};
+use trazar_kernels::trace::teh_chin::measure::{Measures, measure_cosines, measure_points};
 use trazar_kernels::trace::teh_chin::rows::thin_rows;
 use trazar_kernels::trace::teh_chin::suppress::{suppress_least_support, suppress_non_maxima};
 use trazar_kernels::trace::teh_chin::walks::Walks;
@@ -54,8 +54,17 @@ pub(super) fn dominant<G: Gpu>(
                 regions: regions.view_mut(),
             },
             ticket.view_mut(),
-            curvature,
         )?;
+        if curvature == Curvature::KCosine {
+            measure_cosines::launch_threads(
+                on,
+                n,
+                points.view(),
+                walks,
+                regions.view(),
+                significance.view_mut(),
+            )?;
+        }
         suppress_non_maxima::launch(
             on,
             // planted: dominant-grid

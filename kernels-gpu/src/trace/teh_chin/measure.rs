@@ -8,7 +8,7 @@ use cuda_std::prelude::*;
 
 use super::search::first_where;
 use super::walks::{Place, Walks};
-use super::{Curvature, DROPPED, UNDECIDED};
+use super::{DROPPED, UNDECIDED};
 use crate::trace::BLOCK;
 
 /// Points and their steps.
@@ -81,18 +81,11 @@ impl Curve<'_> {
             || (here.height < 0 && falling >= rising)
     }
 
-    /// The cosine between the arms of length `j`, as bits that order as it does; `None` if one arm
-    /// has no length.
+    /// The [cosine](cosine_between) between the arms of length `j`.
     #[inline(always)]
-    fn cosine(&self, place: Place, j: u32) -> Option<u32> {
-        let [[ax, ay], [bx, by]] = self.arms(place, j).map(|arm| arm.map(f64::from));
-        let (a2, b2) = (ax * ax + ay * ay, bx * bx + by * by);
-        if a2 == 0.0 || b2 == 0.0 {
-            return None;
-        }
-        let cosine = ((ax * bx + ay * by) / sqrt(a2 * b2)) as f32;
-        // Above 0, where floats order as their bits do.
-        Some(((f64::from(cosine) + 1.1) as f32).to_bits())
+    fn cosine(&self, place: Place, j: u32) -> u32 {
+        let [[ax, ay], [bx, by]] = self.arms(place, j);
+        cosine_between(ax, ay, bx, by)
     }
 
     /// Whether the search for the largest cosine ends `shrunk` steps below the region of support,
@@ -100,16 +93,33 @@ impl Curve<'_> {
     #[inline(always)]
     fn cosine_ends(&self, place: Place, shrunk: u32, support: u32) -> bool {
         let j = support - shrunk;
-        match self.cosine(place, j) {
-            None => true,
-            // planted: cosine-equal
-            Some(cosine) if shrunk > 0 => self.cosine(place, j + 1) >= Some(cosine),
-            Some(_) => false,
-        }
+        let before = if shrunk > 0 {
+            self.cosine(place, j + 1)
+        } else {
+            0
+        };
+        // planted: cosine-equal
+        self.cosine(place, j) <= before
     }
 }
 
-/// What [`measure_points`](fn@measure_points) gives, one element per point in each view.
+/// The cosine between two vectors, as bits that order as it does; 0 if one has no length.
+///
+/// A function of its own: inlined at each of its uses, with the division and the root, it takes
+/// more registers than there are.
+#[inline(never)]
+fn cosine_between(ax: i32, ay: i32, bx: i32, by: i32) -> u32 {
+    let [ax, ay, bx, by] = [ax, ay, bx, by].map(f64::from);
+    let (a2, b2) = (ax * ax + ay * ay, bx * bx + by * by);
+    if a2 == 0.0 || b2 == 0.0 {
+        return 0;
+    }
+    let cosine = ((ax * bx + ay * by) / sqrt(a2 * b2)) as f32;
+    // Above 0, where floats order as their bits do.
+    ((f64::from(cosine) + 1.1) as f32).to_bits()
+}
+
+/// What the kernels here give, one element per point in each view.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct Measures<'a> {
@@ -120,8 +130,8 @@ pub struct Measures<'a> {
     pub regions: ViewMut<'a, u32>,
 }
 
-/// Measures the significance and the region of support of each point where its walk turns, and
-/// drops the others. Makes `ticket` ready for
+/// Measures the turn, as significance, and the region of support of each point where its walk
+/// turns, and drops the others. Makes `ticket` ready for
 /// [`suppress_non_maxima`](fn@super::suppress::suppress_non_maxima). Launch: one thread per point.
 ///
 /// # Safety
@@ -135,7 +145,6 @@ pub unsafe fn measure_points(
     walks: Walks<'_>,
     measures: Measures<'_>,
     ticket: ViewMut<'_, u32>,
-    curvature: Curvature,
 ) {
     let i = thread::index_1d();
     if i == 0 {
@@ -146,36 +155,62 @@ pub unsafe fn measure_points(
     let is_point = i < walks.points;
     // planted: dominant-only-point
     let is_only = place.len == 1;
-    let mut significance = 0;
+    let mut turn = 0;
     if is_point && !is_only {
-        significance = curve.turn(place);
+        turn = curve.turn(place);
     }
-    let turns = significance != 0;
-    let end = if turns { place.len } else { 0 };
+    let end = if turn != 0 { place.len } else { 0 };
     let support = first_where(place, 1, end, |place, k, _| curve.region_ends(place, k));
-    if curvature == Curvature::KCosine {
-        let reach = if turns { support } else { 0 };
-        let shrunk = first_where(place, 0, reach, |place, shrunk, support| {
-            curve.cosine_ends(place, shrunk, support)
-        });
-        // The last one that was not the end.
-        if shrunk > 0 {
-            significance = curve.cosine(place, reach - shrunk + 1).unwrap_or(0);
-        } else {
-            significance = 0;
-        }
-    }
     if is_point {
         let region = if is_only {
             0
-        } else if !turns {
+        } else if turn == 0 {
             DROPPED
         } else if support > 1 {
             support | UNDECIDED
         } else {
             support
         };
-        measures.significance.st(i, significance);
+        measures.significance.st(i, turn);
         measures.regions.st(i, region);
+    }
+}
+
+/// Replaces turns by cosines, as bits that order as they do: the largest cosine met while the arms
+/// shrink from the region of support, as long as it grows; 0 if there is none. Launch: one thread
+/// per point.
+///
+/// # Safety
+///
+/// `points` and `walks` are those of [`measure_points`](fn@measure_points), which has made
+/// `regions`. `significance` has one element per point, and nothing else uses it meanwhile.
+#[kernel(block = BLOCK, f64)]
+pub unsafe fn measure_cosines(
+    points: View<'_, i32>,
+    walks: Walks<'_>,
+    regions: View<'_, u32>,
+    significance: ViewMut<'_, u32>,
+) {
+    let i = thread::index_1d();
+    let curve = Curve { points };
+    let place = walks.place(i);
+    let mut support = 0;
+    if i < walks.points {
+        let region = regions.ldg(i);
+        if region != DROPPED {
+            support = region & !UNDECIDED;
+        }
+    }
+    let shrunk = first_where(place, 0, support, |place, shrunk, support| {
+        curve.cosine_ends(place, shrunk, support)
+    });
+    if support > 0 {
+        // That of the last arms before the end.
+        let largest = if shrunk > 0 {
+            curve.cosine(place, support - shrunk + 1)
+        } else {
+            0
+        };
+        significance.st(i, largest);
     }
 }

@@ -10,7 +10,8 @@
 //!
 //! | kernel | does | reads, writes per point |
 //! | --- | --- | --- |
-//! | [`measure_points`](fn@measure::measure_points) | significances and regions | 8 bytes and the points of the region; 8 bytes |
+//! | [`measure_points`](fn@measure::measure_points) | turns and regions of support | 8 bytes, and 8 per point of the region; 8 bytes |
+//! | [`measure_cosines`](fn@measure::measure_cosines) | for [`Curvature::KCosine`], cosines | 4 bytes, and the points of the region while the cosine grows; 4 bytes where the walk turns |
 //! | [`suppress_non_maxima`](fn@suppress::suppress_non_maxima) | pass 1 | 4 bytes, and 8 per point of half the region; 4 bytes if the region is larger than 1 |
 //! | [`suppress_least_support`](fn@suppress::suppress_least_support) | pass 2 | 8 bytes; 2 bits |
 //! | [`thin_rows`](fn@rows::thin_rows) | pass 3 | 2 bits, and 16 bytes per row of two; 2 bits |
@@ -21,22 +22,32 @@
 //!
 //! # What is sequential in the passes, and why threads give the same
 //!
-//! In OpenCV each pass runs along the walk and drops a point at once: it counts as significance 0
-//! for the points after it. So whether a point stays depends on what has become of points before
-//! it. In pass 1, only on those that are more significant, as others drop nothing, dropped or not:
-//! a chain of points that wait for each other rises in significance. For `L1` it has at most three
-//! links (significances are 1 to 4), for `KCosine` as many as there are different cosines on the
-//! way. A thread waits for the points before it, which
-//! [`suppress_non_maxima`](fn@suppress::suppress_non_maxima) starts first. In pass 2, a chain has
-//! at most four points, which one thread looks at. Pass 3 depends on the ends of a row, and on
-//! whether it is the walk's first or last, which ranks say.
+//! In OpenCV each pass runs along the walk and drops a point at once: for the points after it, it
+//! counts as significance 0. So whether a point stays depends on what has become of points before
+//! it.
+//!
+//! In pass 1, it depends on the more significant ones alone, because others suppress nothing,
+//! dropped or not. So a chain of points that wait for each other rises in significance. For `L1` it
+//! has at most three links, since significances are 1 to 4. For `KCosine` it has as many as there
+//! are different cosines on its way: at most 6 on blobs, noise and masks, and 334 along the
+//! diagonals of a checkerboard of 2048², where regions have up to 1023 points. Each thread waits
+//! for the earlier points that it needs; the blocks of these have started, because blocks take the
+//! points [in order](fn@suppress::suppress_non_maxima).
+//!
+//! In pass 2, a chain rises in significance too, and its points have regions of 1, where cosines
+//! also have four values only. One thread looks at the chain, which has at most five points.
+//!
+//! Pass 3 depends on the ends of a row, and on whether it is the walk's first or last row. Ranks
+//! say whether all points up to the walk's start, or its end, survive.
 //!
 //! # Time
 //!
-//! The sum of the regions of support, as on the CPU: at worst quadratic in the length of a walk,
-//! along lines whose steps repeat, such as those of slope 1/2. A region is searched by one thread
-//! for [a few points](search) and then by its warp, 32 points at a time. It ends where its chord
-//! stops growing.
+//! The sum of the regions of support, as on the CPU: 1 to 3 per point on blobs, noise and masks. At
+//! worst it is quadratic in the length of a walk, along digital lines whose steps repeat: 410 per
+//! point on the border of a triangle with one side of slope 1/2 and 4096 steps. A thread
+//! [searches](search) the first few steps of its point's region alone, and a longer region with its
+//! warp, 32 steps at a time. So no thread takes more steps than a few for each of its warp's points,
+//! plus the warp's longest region. A region ends where its chord stops growing.
 
 pub mod measure;
 pub mod rows;

@@ -124,17 +124,11 @@ impl<'a> Rows<'a> {
     fn keep(self, candidates: Candidates<'_>, at: u32) -> bool {
         let point = self.first + at;
         let before = self.survivors.rank(point) - self.before;
-        // planted: row-whole
-        if self.count == self.len {
-            return true;
-        }
         // The number before 0 is larger than all.
         let follows = self.contains(at.wrapping_sub(1));
         let goes_on = self.contains(at + 1);
         match self.parts {
-            // planted: row-single
-            Parts::Single if at == self.len - 1 => return true,
-            // All before it survive.
+            // All before it survive, or all of the walk.
             // planted: row-leading
             Parts::Longer if before == at => return true,
             // All after it survive.

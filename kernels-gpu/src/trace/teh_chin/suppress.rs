@@ -50,46 +50,46 @@ pub unsafe fn suppress_non_maxima(
     let is_stronger = |other: u32, point: u32| significance.ldg(other) > significance.ldg(point);
     let later = first_where(place, 1, end, |place, j, _| {
         let point = place.index();
-        let mut holds = false;
-        for other in place.around(j) {
-            // planted: dominant-later
-            holds |= other > point && is_stronger(other, point);
-        }
-        holds
+        // planted: dominant-later
+        let holds = |other| other > point && is_stronger(other, point);
+        let [before, after] = place.around(j);
+        holds(before) || holds(after)
     });
     if later < end {
         regions.st_relaxed(i, DROPPED, Device);
         is_undecided = false;
     }
 
+    // The region of a point that is earlier than `point` and stronger; others suppress it as little
+    // as dropped ones.
+    let region_of = |other: u32, point: u32| {
+        if other < point && is_stronger(other, point) {
+            // planted: dominant-plain-region
+            regions.ld_relaxed(other, Device)
+        } else {
+            DROPPED
+        }
+    };
     // At fewer steps than `j`, earlier points suppress nothing.
     let mut j = 1;
     while warp_vote_any(FULL_MASK, is_undecided) {
         let to = if is_undecided { end } else { j };
         j = first_where(place, j, to, |place, j, _| {
+            let [before, after] = place.around(j);
             let point = place.index();
-            let mut holds = false;
-            for other in place.around(j) {
-                if other < point && is_stronger(other, point) {
-                    // planted: dominant-plain-region
-                    holds |= regions.ld_relaxed(other, Device) != DROPPED;
-                }
-            }
-            holds
+            region_of(before, point) != DROPPED || region_of(after, point) != DROPPED
         });
         if is_undecided {
-            let mut drops = false;
+            let mut is_suppressed = false;
             if j < end {
-                for other in place.around(j) {
-                    if other < i && is_stronger(other, i) {
-                        let region = regions.ld_relaxed(other, Device);
-                        // planted: dominant-wait
-                        drops |= region & UNDECIDED == 0 && region != DROPPED;
-                    }
-                }
+                // Undecided regions are larger than `DROPPED`, those of points that stay smaller.
+                let [before, after] = place.around(j);
+                // planted: dominant-wait
+                is_suppressed = region_of(before, i).min(region_of(after, i)) < DROPPED;
             }
-            if drops || j == end {
-                let region = if drops { DROPPED } else { support };
+            if is_suppressed || j == end {
+                let region = if is_suppressed { DROPPED } else { support };
+                // planted: dominant-plain-store
                 regions.st_relaxed(i, region, Device);
                 is_undecided = false;
             }
