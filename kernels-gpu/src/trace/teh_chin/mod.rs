@@ -45,9 +45,9 @@
 //! The sum of the regions of support, as on the CPU: 1 to 3 per point on blobs, noise and masks. At
 //! worst it is quadratic in the length of a walk, along digital lines whose steps repeat: 410 per
 //! point on the border of a triangle with one side of slope 1/2 and 4096 steps. A thread
-//! [searches](search) the first few steps of its point's region alone, and a longer region with its
-//! warp, 32 steps at a time. So no thread takes more steps than a few for each of its warp's points,
-//! plus the warp's longest region. A region ends where its chord stops growing.
+//! searches the first few steps of its point's region alone, and a longer region with its warp, 32
+//! steps at a time (`search.rs`). So no thread takes more steps than the longest region of its warp
+//! has points, and a few. A region ends where its chord stops growing.
 
 pub mod measure;
 pub mod rows;
@@ -96,7 +96,7 @@ impl Candidates<'_> {
 
     /// A point's significance; 0 if it is dropped.
     #[inline(always)]
-    fn significance(&self, point: u32) -> u32 {
+    fn remaining(&self, point: u32) -> u32 {
         if self.contains(point) {
             self.significance.ldg(point)
         } else {

@@ -12,15 +12,16 @@ use crate::trace::BLOCK;
 /// Pass 1: drops a point if one within half its region of support is more significant, and has not
 /// been dropped before by an earlier point of the walk. Launch: one thread per point.
 ///
-/// Points later on the walk are still as measured when a point's turn comes. Of earlier ones it
-/// needs to know whether they have been dropped: it waits until that is said. It waits for no later
-/// point, and blocks take the points in order, from `ticket`; so the first point that has not been
-/// decided on waits for none, and the blocks of all earlier points have started.
+/// Points later on the walk are still as measured when a point's turn comes. Of an earlier and more
+/// significant one, its thread needs to know whether it has been dropped, and waits until its
+/// region says so. No thread waits for a later point, and blocks take the points in order, from
+/// `ticket`. So the blocks of all points that are waited for have started, and the first point that
+/// is not decided on yet waits for none.
 ///
 /// # Safety
 ///
-/// `significance`, `regions` and `ticket` are as [`measure_points`](fn@super::measure) leaves them
-/// for the points of `walks`. Nothing else uses `regions` and `ticket` meanwhile.
+/// `significance`, `regions` and `ticket` are as the kernels of [`measure`](mod@super::measure)
+/// leave them for the points of `walks`. Nothing else uses `regions` and `ticket` meanwhile.
 #[kernel(block = BLOCK)]
 pub unsafe fn suppress_non_maxima(
     walks: Walks<'_>,
@@ -103,9 +104,9 @@ pub unsafe fn suppress_non_maxima(
 ///
 /// # Safety
 ///
-/// `candidates` are as [`suppress_non_maxima`](fn@suppress_non_maxima) leaves them for the points of
-/// `walks`. `kept` and `scan` are for [`words`](super::words) words, and nothing else uses the two
-/// meanwhile.
+/// `candidates` are as [`suppress_non_maxima`](fn@suppress_non_maxima) leaves them for the points
+/// of `walks`. `kept` and `scan` are for [`words`](super::words) words, and nothing else uses the
+/// two meanwhile.
 #[kernel(block = BLOCK)]
 pub unsafe fn suppress_least_support(
     walks: Walks<'_>,
@@ -138,9 +139,9 @@ fn stays(candidates: Candidates<'_>, first: u32, last: u32, point: u32) -> bool 
         let own = candidates.significance.ldg(point);
         // After the last point comes the first, which has been decided on.
         let after = if point < last {
-            candidates.significance(point + 1)
+            candidates.remaining(point + 1)
         } else if first_stays(candidates, first, last) {
-            candidates.significance(first)
+            candidates.remaining(first)
         } else {
             0
         };
@@ -148,7 +149,7 @@ fn stays(candidates: Candidates<'_>, first: u32, last: u32, point: u32) -> bool 
             return is_opposite;
         }
         let before = if point > first { point - 1 } else { last };
-        if own > candidates.significance(before) {
+        if own > candidates.remaining(before) {
             return !is_opposite;
         }
         // The last point is as it was when the first one's turn comes.
@@ -172,8 +173,8 @@ fn first_stays(candidates: Candidates<'_>, first: u32, last: u32) -> bool {
         return false;
     }
     let neighbours = candidates
-        .significance(last)
-        .max(candidates.significance(first + 1));
+        .remaining(last)
+        .max(candidates.remaining(first + 1));
     // planted: least-wrap
     candidates.regions.ldg(first) != 1 || candidates.significance.ldg(first) > neighbours
 }
