@@ -28,7 +28,7 @@
 //! | 1 | step | in tiles |
 //! | 60 | piece of a border in a tile | in tiles |
 //! | 64 | piece that is not closed in its tile | in tiles |
-//! | 16.4 | point that [`Approximation::None`] has | by Teh and Chin, after all else |
+//! | 16.5 | point that [`Approximation::None`] has | by Teh and Chin, after all else |
 
 mod components;
 mod contours;

@@ -25,7 +25,7 @@ pub(super) fn dominant<G: Gpu>(
         return Ok(contours);
     }
     let on = &gpu.launcher();
-    // Offsets say that there are fewer than 2³².
+    // Offsets count them in 32 bits.
     let n = contours.point_count() as u32;
     let DeviceContours {
         mut points,
