@@ -12,6 +12,7 @@ use trazar::{
     Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, DeviceTracer, Engine, Geometry,
     LabelAlgorithm, LabelOptions, TraceAlgorithm, TraceOptions,
 };
+use trazar_test_support::contours::TEH_CHIN;
 use trazar_test_support::kernels::PTX;
 
 /// The names of the PTX's kernels.
@@ -63,6 +64,10 @@ fn every_kernel_of_the_ptx_is_emulated() {
                 .algorithm(algorithm);
             tracer.trace(&on_device, &options).unwrap();
         }
+    }
+    for approximation in TEH_CHIN {
+        let options = TraceOptions::default().approximation(approximation);
+        tracer.trace(&on_device, &options).unwrap();
     }
 
     // Two layers, and free edges.

@@ -10,8 +10,8 @@ use trazar::emulator::Emulator;
 use trazar::generate::Pattern;
 use trazar::gpu::View;
 use trazar::{
-    Approximation, Backend, BinaryImage, DeviceImage, DeviceLabeler, DeviceTracer, Engine, Error,
-    Retrieval, TraceAlgorithm, TraceOptions,
+    Backend, BinaryImage, DeviceImage, DeviceLabeler, DeviceTracer, Engine, Error, Retrieval,
+    TraceAlgorithm, TraceOptions,
 };
 use trazar_test_support::contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, difference};
 use trazar_test_support::emulators::{check, emulator, emulator_of, say, seed};
@@ -210,11 +210,6 @@ fn what_the_device_does_not_do_is_said() {
     let tracer = DeviceTracer::on(emulator_of(1));
     let image = BinaryImage::from_art("#").unwrap();
     let image = DeviceImage::upload(tracer.gpu(), &image).unwrap();
-    let options = TraceOptions::default().approximation(Approximation::TehChinL1);
-    assert!(matches!(
-        tracer.trace(&image, &options),
-        Err(Error::Unavailable(_))
-    ));
     let options = TraceOptions::default().algorithm(TraceAlgorithm::Suzuki);
     assert!(matches!(
         tracer.trace(&image, &options),
@@ -225,20 +220,6 @@ fn what_the_device_does_not_do_is_said() {
         tracer.trace(&image, &options),
         Err(Error::InvalidOption(_))
     ));
-}
-
-/// An engine also gives the approximations of Teh and Chin.
-#[test]
-fn dominant_points_in_tiles() {
-    let image = Pattern::Blobs.generate(90, 70, seed()).unwrap();
-    for approximation in [Approximation::TehChinL1, Approximation::TehChinKCos] {
-        let options = TraceOptions::default().approximation(approximation);
-        let expected = Engine::cpu().trace(&image, &options).unwrap();
-        let options = in_tiles(options, &image, 8, 4);
-        let engine = Engine::on(emulator_of(seed()));
-        assert_eq!(engine.trace_algorithm(&options), TraceAlgorithm::Tiles);
-        assert_eq!(engine.trace(&image, &options).unwrap(), expected);
-    }
 }
 
 /// An image that another library has left on the device: with a pitch, and at any address.

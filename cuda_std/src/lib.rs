@@ -71,6 +71,7 @@ pub mod emulator;
 pub mod kernel;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod launch;
+pub mod math;
 mod pod;
 pub mod shared;
 pub mod thread;

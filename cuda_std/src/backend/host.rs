@@ -95,6 +95,10 @@ pub(crate) fn nanosleep(_nanoseconds: u32) {
     answered!("nanosleep", call::sleep());
 }
 
+pub(crate) fn sqrt(value: f64) -> f64 {
+    value.sqrt()
+}
+
 #[track_caller]
 pub(crate) fn activemask() -> u32 {
     answered!("activemask", call::active_lanes(Location::caller()))

@@ -93,6 +93,9 @@ unsafe extern "unadjusted" {
     #[link_name = "llvm.nvvm.shfl.sync.idx.i32p"]
     safe fn shfl_idx(mask: u32, value: u32, idx: u32, segments: u32) -> (u32, bool);
 
+    #[link_name = "llvm.sqrt.f64"]
+    safe fn sqrt_f64(value: f64) -> f64;
+
     #[link_name = "cuda_std.in_global_memory"]
     safe fn device_in_global_memory(ptr: *mut u8) -> *mut u8;
     #[link_name = "cuda_std.dynamic_shared_mem"]
@@ -179,6 +182,8 @@ rename! {
         shfl_bfly(mask, value, lane_mask, segments);
     warp_shuffle_idx(mask: u32, value: u32, idx: u32, segments: u32) -> (u32, bool) =
         shfl_idx(mask, value, idx, segments);
+
+    sqrt(value: f64) -> f64 = sqrt_f64(value);
 }
 
 /// Reductions over a warp: one instruction where the device has it, five shuffles elsewhere.

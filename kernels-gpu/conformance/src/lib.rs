@@ -3,6 +3,7 @@
 //! The kernels' PTX is a file of its own beside the product's. On the host, [`check`] runs them on
 //! any device and compares with results computed here.
 
+pub mod arithmetic;
 pub mod atomics;
 pub mod barriers;
 #[cfg(not(target_arch = "nvptx64"))]

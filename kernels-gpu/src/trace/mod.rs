@@ -9,6 +9,7 @@
 //! | [`tiles`] | or borders followed in rectangles, which are then joined pairwise |
 //! | [`borders`] | what both of these find |
 //! | [`hierarchy`] | parents, the order of the result, its hierarchy |
+//! | [`teh_chin`] | dominant points of contours that have every point |
 
 pub mod borders;
 pub mod components;
@@ -18,6 +19,7 @@ pub mod neighbours;
 pub mod node_bits;
 pub mod options;
 pub mod pixels;
+pub mod teh_chin;
 pub mod tiles;
 
 /// Threads per block of all kernels here but those that follow borders in rectangles.

@@ -9,8 +9,10 @@ pub const RETRIEVALS: [Retrieval; 4] = [
     Retrieval::Ccomp,
     Retrieval::Tree,
 ];
-/// The approximations that the device has.
+/// The approximations that both geometries have.
 pub const APPROXIMATIONS: [Approximation; 2] = [Approximation::None, Approximation::Simple];
+/// Those of Teh and Chin, for centers alone.
+pub const TEH_CHIN: [Approximation; 2] = [Approximation::TehChinL1, Approximation::TehChinKCos];
 /// All geometries.
 pub const GEOMETRIES: [Geometry; 2] = [Geometry::Centers, Geometry::Edges];
 

@@ -9,7 +9,7 @@
 //! | parents, the order of the result, its hierarchy | `hierarchy.rs` |
 //! | approximate: from chain codes to points | `approximate.rs`, `teh_chin.rs` |
 
-pub(super) mod approximate;
+mod approximate;
 mod chains;
 mod components;
 mod edges;
@@ -18,7 +18,7 @@ mod neighbours;
 mod plane;
 mod sides;
 mod suzuki;
-pub(super) mod teh_chin;
+mod teh_chin;
 mod tiles;
 mod walk;
 

@@ -22,7 +22,7 @@ use crate::memory::reserve;
 
 /// What a point's significance is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::trace) enum Curvature {
+pub(super) enum Curvature {
     /// The change of direction at the point, in eighths of a turn.
     L1,
     /// The cosine at the point of the angle spanned by its region of support.

@@ -6,6 +6,7 @@
 //! | `components/join.rs` | component analysis, starting points | `components::join` |
 //! | `hierarchy.rs` | order and hierarchy | `hierarchy`, with a sort |
 //! | `components/follow.rs` | the points, one thread per border and stretch | `components::follow` |
+//! | `teh_chin.rs` | those of them that Teh and Chin's approximations keep | `teh_chin` |
 //! | `contours.rs` | the result | |
 //!
 //! [`TraceAlgorithm::Tiles`] finds the borders and writes their points with the files of `tiles/`
@@ -27,11 +28,13 @@
 //! | 1 | step | in tiles |
 //! | 60 | piece of a border in a tile | in tiles |
 //! | 64 | piece that is not closed in its tile | in tiles |
+//! | 16.5 | point that [`Approximation::None`] has | by Teh and Chin, after all else |
 
 mod components;
 mod contours;
 mod fragments;
 mod hierarchy;
+mod teh_chin;
 mod tiles;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -39,12 +42,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use trazar_kernels::trace::borders::{Destination, FoundBorders};
 use trazar_kernels::trace::options as kernel_options;
 use trazar_kernels::trace::pixels::{Pixels, Raster, TracedImage};
+use trazar_kernels::trace::teh_chin::Curvature;
 
 use super::contours::Contours;
-use super::cpu::approximate;
-use super::cpu::teh_chin::Curvature;
 use super::{Approximation, Geometry, TraceAlgorithm, TraceOptions};
-use crate::error::{Error, Result, Unavailable};
+use crate::error::{Error, Result};
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::image::BinaryImage;
 use crate::image::gpu::DeviceImage;
@@ -185,32 +187,16 @@ impl<G: Gpu> DeviceTracer<G> {
         self.arena.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Traces an image in the host's memory. Teh and Chin's points are chosen on the host.
+    /// Traces an image in the host's memory.
     pub(crate) fn trace_host(
         &self,
         image: &BinaryImage,
         options: &TraceOptions,
     ) -> Result<Contours> {
-        let curvature = match options.approximation {
-            Approximation::None | Approximation::Simple => None,
-            Approximation::TehChinL1 => Some(Curvature::L1),
-            Approximation::TehChinKCos => Some(Curvature::KCosine),
-        };
-        let on_device = TraceOptions {
-            approximation: match curvature {
-                Some(_) => Approximation::None,
-                None => options.approximation,
-            },
-            ..*options
-        };
         // Before it is copied.
         raster(image.width(), image.height())?;
         let image = DeviceImage::upload(self.gpu(), image)?;
-        let contours = self.trace(&image, &on_device)?.to_host()?;
-        match curvature {
-            Some(curvature) => approximate::dominant_of(contours, curvature),
-            None => Ok(contours),
-        }
+        self.trace(&image, options)?.to_host()
     }
 
     /// Traces the borders of `image`. Waits for counts that later stages' memory depends on, and
@@ -218,10 +204,8 @@ impl<G: Gpu> DeviceTracer<G> {
     ///
     /// # Errors
     /// [`Error::InvalidOption`] for options that do not go together, or more tiles than pixels
-    /// along a side; [`Error::Unavailable`] for an algorithm of the processor, and for the
-    /// approximations of Teh and Chin, which are sequential along a contour (an
-    /// [`Engine`](crate::Engine) makes them on the processor); [`Error::ImageTooLarge`] past 2³⁰
-    /// pixels; `Error::Cuda`, [`Error::Emulator`].
+    /// along a side; [`Error::Unavailable`] for an algorithm of the processor;
+    /// [`Error::ImageTooLarge`] past 2³⁰ pixels; `Error::Cuda`, [`Error::Emulator`].
     pub fn trace(
         &self,
         image: &DeviceImage<G>,
@@ -246,19 +230,18 @@ impl<G: Gpu> DeviceTracer<G> {
         algorithm.check_runs_on(G::BACKEND)?;
         let (width, height) = (image.width(), image.height());
         let raster = raster(width, height)?;
+        let curvature = match options.approximation {
+            Approximation::None | Approximation::Simple => None,
+            Approximation::TehChinL1 => Some(Curvature::L1),
+            Approximation::TehChinKCos => Some(Curvature::KCosine),
+        };
         let approximation = match (options.geometry, options.approximation) {
             // A ring has a vertex where it turns and nowhere else.
             (Geometry::Edges, _) | (_, Approximation::Simple) => {
                 kernel_options::Approximation::Simple
             }
-            (Geometry::Centers, Approximation::None) => kernel_options::Approximation::None,
-            (_, Approximation::TehChinL1 | Approximation::TehChinKCos) => {
-                return Err(Unavailable::OnDevice {
-                    what: "the Teh-Chin approximations",
-                    instead: "trace with `none` on the device",
-                }
-                .into());
-            }
+            // Teh and Chin's points are chosen from all.
+            (Geometry::Centers, _) => kernel_options::Approximation::None,
         };
         let gpu = self.gpu();
         // Corners that two pixels of one component share are passed otherwise than those of two.
@@ -311,7 +294,7 @@ impl<G: Gpu> DeviceTracer<G> {
             }
         };
         words.finish()?;
-        Ok(DeviceContours {
+        let contours = DeviceContours {
             width,
             height,
             geometry: options.geometry,
@@ -319,7 +302,13 @@ impl<G: Gpu> DeviceTracer<G> {
             offsets: arranged.offsets,
             kinds: arranged.kinds,
             hierarchy: arranged.hierarchy,
-        })
+        };
+        let Some(curvature) = curvature else {
+            return Ok(contours);
+        };
+        let dominant = teh_chin::dominant(gpu, contours, curvature)?;
+        queued("dominant points")?;
+        Ok(dominant)
     }
 }
 

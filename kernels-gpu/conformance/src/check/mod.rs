@@ -2,6 +2,7 @@
 //!
 //! A device is anything that has memory and launches kernels: a GPU, or an emulator.
 
+mod arithmetic;
 mod atomics;
 mod barriers;
 mod fences;
@@ -62,6 +63,7 @@ pub fn all<D: Device>() -> Vec<(&'static str, Check<D>)> {
         ("read-only accesses", memory::read_only),
         ("scoped accesses", memory::scoped),
         ("structs as arguments", parameters::structured),
+        ("arithmetic of doubles", arithmetic::doubles),
         ("scan", scan::check),
     ]
 }

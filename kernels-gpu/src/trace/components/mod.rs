@@ -61,13 +61,13 @@ pub struct RankedBits<'a> {
 impl RankedBits<'_> {
     /// Whether node `at` is a member.
     #[inline(always)]
-    fn contains(&self, at: u32) -> bool {
+    pub(in crate::trace) fn contains(&self, at: u32) -> bool {
         self.bits.ldg(at / WARP_SIZE) >> (at % WARP_SIZE) & 1 != 0
     }
 
     /// The number of members before node `at`: a member's own index.
     #[inline(always)]
-    fn rank(&self, at: u32) -> u32 {
+    pub(in crate::trace) fn rank(&self, at: u32) -> u32 {
         let word = at / WARP_SIZE;
         let below = (1u32 << (at % WARP_SIZE)) - 1;
         self.ranks.ldg(word) + (self.bits.ldg(word) & below).count_ones()

@@ -1,0 +1,12 @@
+//! Arithmetic that `core` lacks, rounded alike on the device and on the host.
+
+use crate::backend;
+
+/// The square root, rounded to the nearest double as IEEE 754 asks: `sqrt.rn.f64`.
+///
+/// A kernel that calls it uses double precision, which `#[kernel(..., f64)]` has to say.
+#[must_use]
+#[inline(always)]
+pub fn sqrt(value: f64) -> f64 {
+    backend::sqrt(value)
+}

@@ -1,0 +1,194 @@
+//! Teh and Chin's dominant points: from contours that have every point.
+
+use trazar_kernels::primitives::scan::{self, ScanState};
+use trazar_kernels::trace::BLOCK;
+use trazar_kernels::trace::components::RankedBits;
+use trazar_kernels::trace::teh_chin::measure::{Measures, measure_cosines, measure_points};
+use trazar_kernels::trace::teh_chin::rows::thin_rows;
+use trazar_kernels::trace::teh_chin::suppress::{suppress_least_support, suppress_non_maxima};
+use trazar_kernels::trace::teh_chin::walks::Walks;
+use trazar_kernels::trace::teh_chin::write::{Dominant, write_dominant};
+use trazar_kernels::trace::teh_chin::{self as kernel, Candidates, Curvature, KeptPoints};
+
+use super::DeviceContours;
+use crate::Result;
+use crate::gpu::{Gpu, GpuBuffer, ScanBuffers, read_first};
+
+/// The dominant points of `contours`, which have been traced with every point. Waits for their
+/// number, and returns before they are written.
+pub(super) fn dominant<G: Gpu>(
+    gpu: &G,
+    contours: DeviceContours<G>,
+    curvature: Curvature,
+) -> Result<DeviceContours<G>> {
+    if contours.is_empty() {
+        return Ok(contours);
+    }
+    let on = &gpu.launcher();
+    // Offsets count them in 32 bits.
+    let n = contours.point_count() as u32;
+    let DeviceContours {
+        mut points,
+        offsets,
+        ..
+    } = contours;
+    let walks = Walks {
+        offsets: offsets.view(),
+        points: n,
+    };
+    let mut significance = gpu.alloc(n as usize)?;
+    let mut regions = gpu.alloc(n as usize)?;
+    let mut ticket = gpu.alloc(1)?;
+    let mut kept = RankedPoints::new(gpu, n)?;
+    // SAFETY: `contours` were traced on `gpu` with every point, and have one element per point or
+    // per contour and one more. The lengths are those that the kernels ask for, which run in their
+    // order.
+    unsafe {
+        measure_points::launch_threads(
+            on,
+            n,
+            points.view(),
+            walks,
+            Measures {
+                significance: significance.view_mut(),
+                regions: regions.view_mut(),
+            },
+            ticket.view_mut(),
+        )?;
+        if curvature == Curvature::KCosine {
+            measure_cosines::launch_threads(
+                on,
+                n,
+                points.view(),
+                walks,
+                regions.view(),
+                significance.view_mut(),
+            )?;
+        }
+        suppress_non_maxima::launch(
+            on,
+            // planted: dominant-grid
+            n.div_ceil(BLOCK),
+            walks,
+            significance.view(),
+            regions.view_mut(),
+            ticket.view_mut(),
+        )?;
+        let (kept_points, state) = kept.view_mut();
+        let candidates = Candidates {
+            significance: significance.view(),
+            regions: regions.view(),
+        };
+        suppress_least_support::launch_threads(
+            on,
+            kernel::threads(n),
+            walks,
+            candidates,
+            kept_points,
+            state,
+        )?;
+        kept.scan(gpu)?;
+        if curvature == Curvature::L1 {
+            let mut thinned = RankedPoints::new(gpu, n)?;
+            let (kept_points, state) = thinned.view_mut();
+            thin_rows::launch_threads(
+                on,
+                kernel::threads(n),
+                walks,
+                candidates,
+                kept.view(),
+                points.view_mut(),
+                kept_points,
+                state,
+            )?;
+            thinned.scan(gpu)?;
+            kept = thinned;
+        }
+    }
+    // They are needed no more, and the result may be large.
+    drop((significance, regions));
+    let count = read_first(&kept.total)?;
+    let mut dominant = gpu.alloc(count as usize * 2)?;
+    let mut dominant_offsets = gpu.alloc(offsets.len())?;
+    // SAFETY: as above; `count` is the number of points that are kept.
+    unsafe {
+        write_dominant::launch_threads(
+            on,
+            u64::from(n) + 1,
+            points.view(),
+            offsets.view(),
+            kept.view(),
+            Dominant {
+                points: dominant.view_mut(),
+                offsets: dominant_offsets.view_mut(),
+            },
+        )?;
+    }
+    Ok(DeviceContours {
+        points: dominant,
+        offsets: dominant_offsets,
+        ..contours
+    })
+}
+
+/// Points that are kept, as bits, and how many are kept before each word of bits.
+struct RankedPoints<G: Gpu> {
+    bits: G::Buffer<u32>,
+    ranks: G::Buffer<u32>,
+    scan: ScanBuffers<G>,
+    /// One element: how many are kept.
+    total: G::Buffer<u32>,
+}
+
+impl<G: Gpu> RankedPoints<G> {
+    /// Memory for `points` points.
+    fn new(gpu: &G, points: u32) -> Result<Self> {
+        let words = kernel::words(points);
+        Ok(Self {
+            bits: gpu.alloc(words as usize)?,
+            ranks: gpu.alloc(words as usize)?,
+            scan: ScanBuffers::new(gpu, words)?,
+            total: gpu.alloc(1)?,
+        })
+    }
+
+    /// For a kernel to write.
+    fn view_mut(&mut self) -> (KeptPoints<'_>, ScanState<'_>) {
+        let kept = KeptPoints {
+            bits: self.bits.view_mut(),
+            counts: self.ranks.view_mut(),
+        };
+        (kept, self.scan.state())
+    }
+
+    /// Makes ranks of the counts, and adds these up.
+    ///
+    /// # Safety
+    /// A kernel has written the bits and counts and made the scan's state ready since they were
+    /// allocated or scanned.
+    unsafe fn scan(&mut self, gpu: &G) -> Result<()> {
+        let words = self.ranks.len() as u32;
+        let counts = self.ranks.view_mut();
+        // SAFETY: the lengths are those that the kernel asks for, which may scan in place. The
+        // state is ready by the caller's promise.
+        unsafe {
+            scan::scan_exclusive::launch(
+                &gpu.launcher(),
+                scan::blocks(words, gpu.multiprocessors()),
+                counts.as_view(),
+                counts,
+                self.total.view_mut(),
+                self.scan.state(),
+                words,
+            )
+        }
+    }
+
+    /// For kernels to read, once scanned.
+    fn view(&self) -> RankedBits<'_> {
+        RankedBits {
+            bits: self.bits.view(),
+            ranks: self.ranks.view(),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The dominant points, one after the other.
+
+use cuda_std::prelude::*;
+
+use crate::trace::BLOCK;
+use crate::trace::components::RankedBits;
+
+/// Where the points that are kept go.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct Dominant<'a> {
+    /// x and y of each point that is kept; starts at a multiple of 8 bytes.
+    pub points: ViewMut<'a, i32>,
+    /// The number of kept points before each walk, and of all.
+    pub offsets: ViewMut<'a, u32>,
+}
+
+/// Copies the points that are kept, and writes how many there are before each walk. Launch: one
+/// thread per point and one for the end after them.
+///
+/// # Safety
+///
+/// `offsets` are those of walks none of which is empty, `points` has x and y of each of their
+/// points, and `kept` one bit per point and one for the end; its counts have been scanned.
+/// `dominant` has room for as many points, and for as many offsets as `offsets`; nothing else uses
+/// it meanwhile.
+#[kernel(block = BLOCK)]
+pub unsafe fn write_dominant(
+    points: View<'_, i32>,
+    offsets: View<'_, u32>,
+    kept: RankedBits<'_>,
+    dominant: Dominant<'_>,
+) {
+    let i = thread::index_1d();
+    // There are at least as many points as walks, so a thread for each offset.
+    // planted: dominant-offsets
+    if (i as usize) < offsets.len() {
+        dominant.offsets.st(i, kept.rank(offsets.ldg(i)));
+    }
+    if i as usize * 2 < points.len() && kept.contains(i) {
+        // Indices of coordinates may pass 2³².
+        let point: [i32; 2] = points.ldg_vector(i as usize * 2);
+        dominant.points.st_vector(kept.rank(i) as usize * 2, point);
+    }
+}
