@@ -81,6 +81,17 @@ pub struct Grid<'a, const THREADS: u32> {
     blocks: u32,
 }
 
+/// Threads whose blocks meet about as quickly as few do.
+pub const FEW_THREADS: u32 = 25_000;
+
+/// The number of threads of a [`Grid`] for work on `n` elements in many short steps: one for each
+/// element, or past [`FEW_THREADS`] for every four, because more blocks take longer to meet.
+#[inline(always)]
+#[must_use]
+pub fn threads_for(n: u32) -> u32 {
+    n.min(FEW_THREADS).max(n / 4)
+}
+
 /// What [`Grid::scan`] works in.
 #[derive(Clone, Copy)]
 pub struct ScanMemory<'a> {

@@ -385,14 +385,24 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
     /// Follows the tile's borders if it has at most `most_nodes` nodes. Otherwise it is listed.
     #[inline(always)]
     fn follow(&self, parts: Parts<'_>, most_nodes: u32) {
-        self.for_each(HALO_ROWS, |row| self.pixels.load_row(row));
+        let (mut foreground, mut background) = (false, false);
+        self.for_each(HALO_ROWS, |row| {
+            let content = self.pixels.load_row(row);
+            foreground |= content.has_foreground;
+            background |= content.has_background;
+        });
         self.for_each(TILE_HEIGHT * 4, |i| self.starts.st(i, 0));
         self.for_each(found::COUNT as u32, |i| self.found.st(i, 0));
         self.for_each(CROSSING_WORDS, |i| {
             self.entries.bits.st(i, 0);
             self.exits.bits.st(i, 0);
         });
-        thread::sync_threads();
+        // Without one of both, the tile has no nodes.
+        let foreground = thread::sync_threads_or(foreground);
+        if !(thread::sync_threads_or(background) && foreground) {
+            self.write_nothing(parts);
+            return;
+        }
 
         let counts = self.list(parts, most_nodes);
         let node_count = counts & 0xffff;
@@ -468,11 +478,7 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
         let side_count = sums.total & 0xffff;
         let node_count = side_count + (sums.total >> 16);
         if node_count == 0 {
-            self.write_starts(parts);
-            if t == 0 {
-                let at = self.index * tile_record::WORDS + tile_record::CLOSED;
-                parts.tiles.st_vector(at, [0u32; 4]);
-            }
+            self.write_nothing(parts);
             return 0;
         }
         if node_count > most_nodes {
@@ -505,6 +511,16 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
         list(w, e, Kind::W, first & 0xffff);
         list(n, s, Kind::N, first >> 16);
         side_count << 16 | node_count
+    }
+
+    /// Writes that the tile has no nodes.
+    #[inline(always)]
+    fn write_nothing(&self, parts: Parts<'_>) {
+        self.write_starts(parts);
+        if self.t == 0 {
+            let at = self.index * tile_record::WORDS + tile_record::CLOSED;
+            parts.tiles.st_vector(at, [0u32; 4]);
+        }
     }
 
     /// Counts entries and exits, and takes the indices of the tile's fragments and sides.

@@ -21,7 +21,7 @@ use super::crossings::{neighbour_of, opposite};
 use super::follow::tile_record;
 use super::tile::{TILE_HEIGHT, TILE_WIDTH};
 use super::{Parts, counter};
-use crate::primitives::grid::{Grid, GridBarrier, ScanMemory};
+use crate::primitives::grid::{FEW_THREADS, Grid, GridBarrier, ScanMemory, threads_for};
 use crate::primitives::quotient;
 use crate::trace::borders::{FoundBorders, NO_BORDER, count};
 use crate::trace::components::walk::{NamedNode, NodeWalk};
@@ -29,7 +29,7 @@ use crate::trace::node_bits::Kind;
 use crate::trace::pixels::{Raster, TracedImage};
 
 /// Threads per block.
-pub const BLOCK: u32 = 512;
+pub const BLOCK: u32 = 256;
 /// Warps of a block.
 const WARPS: u32 = BLOCK / WARP_SIZE;
 /// Bits of the number of points of a fragment.
@@ -293,8 +293,8 @@ pub unsafe fn join_fragments(
     let fragments = parts.counters.ld(counter::FRAGMENTS);
     let closed = parts.counters.ld(counter::CLOSED);
     let words = join.raster.words();
-    // A fragment or two borders per thread, or 16 words, as far as there are threads.
-    let threads = fragments.max(closed / 2).max(words / 16);
+    let work = threads_for(fragments).max(threads_for(closed));
+    let threads = work.max((words / 4).min(FEW_THREADS)).max(words / 64);
     let Some(grid) = Grid::<BLOCK>::for_threads(chains.barrier, threads) else {
         return;
     };
