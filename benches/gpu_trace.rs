@@ -10,6 +10,8 @@
 //! | `TRAZAR_BENCH_SIDES=512,4096` | the sizes |
 //! | `TRAZAR_BENCH_IMAGES=blobs,noise:0.5` | the images |
 //! | `TRAZAR_DATA=FOLDER` | more images, `FOLDER/masks/*.png` |
+//! | `TRAZAR_BENCH_ALGORITHMS=fragments` | the algorithms, of `fragments,components,tiles` |
+//! | `TRAZAR_BENCH_BATCHES=0` | leaves out the frame and the batches |
 //! | `TRAZAR_BENCH_STAGES=0` | leaves out the stages |
 //! | `TRAZAR_BENCH_TILES=0` | leaves out the table by number of tiles |
 //! | `TRAZAR_BENCH_CRITERION=0` | leaves out the measurements by criterion, which come last |
@@ -22,8 +24,8 @@ use criterion::{BenchmarkId, Criterion};
 use trazar::cuda::{Device, Queue};
 use trazar::generate::{self, Pattern};
 use trazar::{
-    Approximation, BinaryImage, DeviceImage, DeviceTracer, Engine, Geometry, Result,
-    TraceAlgorithm, TraceOptions,
+    Approximation, BinaryImage, DeviceImage, DeviceImageBatch, DeviceTracer, Engine, Geometry,
+    Result, TraceAlgorithm, TraceOptions,
 };
 use trazar_bench_support::images;
 use trazar_bench_support::settings::{is_wanted, list};
@@ -135,6 +137,41 @@ fn bench(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryImage) -> Resul
     Ok(())
 }
 
+/// A camera's frame by itself, and batches of images.
+fn bench_batches(tracer: &DeviceTracer<Queue>) -> Result<()> {
+    let options = TraceOptions::default();
+    let frame = generate::blobs(1232, 1028, 3)?;
+    bench(tracer, "frame", &frame)?;
+    for (count, width, height) in [(16, 1232, 1028), (256, 1024, 1024), (100, 2500, 2500)] {
+        let images: Result<Vec<_>> = (0..count)
+            .map(|seed| generate::blobs(width, height, seed))
+            .collect();
+        let images = images?;
+        let batch = DeviceImageBatch::upload(tracer.gpu(), &images)?;
+        let found = tracer.trace_batch(&batch, &options)?;
+        let contours = found.contours().len();
+        for (found, image) in found.to_host()?.iter().zip(&images) {
+            assert!(
+                *found == Engine::cpu().trace(image, &options)?,
+                "wrong contours"
+            );
+        }
+        drop(found);
+        let ms = median_ms(20, || {
+            let found = tracer.trace_batch(&batch, &options)?;
+            tracer.gpu().stream().synchronize()?;
+            drop(found);
+            Ok(())
+        })?;
+        println!(
+            "batch of {count} blobs {width} x {height}: {contours} contours, {ms:.3} ms, {:.2} µs \
+             per image",
+            ms * MS_PER_S / f64::from(count as u32)
+        );
+    }
+    Ok(())
+}
+
 /// Both algorithms on the images of the other benches, and several numbers of tiles, by criterion's
 /// statistics.
 fn by_criterion(tracer: &DeviceTracer<Queue>) {
@@ -236,6 +273,9 @@ fn main() -> Result<()> {
     for path in images::masks() {
         let read = trazar::formats::read_image(&path, &Default::default())?;
         bench(&tracer, &path.display().to_string(), &read.image)?;
+    }
+    if is_wanted("TRAZAR_BENCH_BATCHES") {
+        bench_batches(&tracer)?;
     }
     if is_wanted("TRAZAR_BENCH_TILES") {
         bench_tiles(&tracer)?;

@@ -7,11 +7,11 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
 use trazar::emulator::Emulator;
-use trazar::generate::Pattern;
+use trazar::generate::{self, Pattern};
 use trazar::gpu::View;
 use trazar::{
-    Backend, BinaryImage, DeviceImage, DeviceLabeler, DeviceTracer, Engine, Error, Retrieval,
-    TraceAlgorithm, TraceOptions,
+    Backend, BinaryImage, DeviceImage, DeviceImageBatch, DeviceLabeler, DeviceTracer, Engine,
+    Error, Retrieval, TraceAlgorithm, TraceOptions,
 };
 use trazar_test_support::contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, difference};
 use trazar_test_support::emulators::{check, emulator, emulator_of, say, seed};
@@ -120,6 +120,58 @@ fn contours_of_every_pattern_in_tiles() {
         "contours of every pattern in tiles",
         &format!("orders up to {order}"),
     );
+}
+
+/// Batches of images of one size, some of them empty, give what each image gives by itself.
+#[test]
+fn contours_of_batches() {
+    let batch = (side(90), side(40), 1..6usize, any::<u64>());
+    check(
+        "contours of batches",
+        20,
+        &(batch, emulator(), options()),
+        |((width, height, count, seed), emulator, options)| {
+            let images: Vec<_> = (0..count as u64)
+                .map(|i| {
+                    let density = [0.0, 0.1, 0.4, 0.6, 0.9][((seed >> (3 * i)) % 5) as usize];
+                    generate::noise(width, height, density, seed.wrapping_add(i)).unwrap()
+                })
+                .collect();
+            let options = options.algorithm(None);
+            let tracer = DeviceTracer::on(emulator.clone());
+            let batch = DeviceImageBatch::upload(tracer.gpu(), &images).unwrap();
+            prop_assert_eq!(&batch.to_host()?, &images);
+            let found = tracer.trace_batch(&batch, &options)?;
+            prop_assert_eq!(found.len(), images.len());
+            for (found, image) in found.to_host()?.iter().zip(&images) {
+                let expected = Engine::cpu().trace(image, &options).unwrap();
+                let difference = difference(found, &expected);
+                prop_assert_eq!(difference, None, "not the CPU's contours");
+            }
+            Ok(())
+        },
+    );
+}
+
+/// What is no batch is refused, with what would be one.
+#[test]
+fn batches_that_are_refused() {
+    let tracer = DeviceTracer::on(emulator_of(seed()));
+    let upload = |images: &[BinaryImage]| {
+        let refused = DeviceImageBatch::upload(tracer.gpu(), images).unwrap_err();
+        refused.to_string()
+    };
+    assert!(upload(&[]).contains("at least one image"));
+    let (small, large) = (BinaryImage::new(3, 4), BinaryImage::new(4, 4));
+    let different = upload(&[small.unwrap(), large.unwrap()]);
+    assert!(
+        different.contains("image 1 has 4 × 4 pixels"),
+        "{different}"
+    );
+    let batch = DeviceImageBatch::upload(tracer.gpu(), [&BinaryImage::new(3, 4).unwrap()]);
+    let options = TraceOptions::default().algorithm(TraceAlgorithm::Tiles);
+    let refused = tracer.trace_batch(&batch.unwrap(), &options).unwrap_err();
+    assert!(refused.to_string().contains("by fragments"), "{refused}");
 }
 
 /// Every pattern at one awkward size, in both geometries and approximations, each in its own order

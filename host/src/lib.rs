@@ -68,7 +68,7 @@ pub use engine::Engine;
 pub use error::{Error, Result};
 pub use geometry::{BoundingBox, Location};
 pub use glam;
-pub use image::gpu::{DeviceBytes, DeviceImage};
+pub use image::gpu::{DeviceBytes, DeviceImage, DeviceImageBatch};
 pub use image::{BinaryImage, MAX_SIDE, Sample, Samples, WORD_BITS};
 pub use job::Job;
 #[doc(no_inline)]
@@ -83,6 +83,6 @@ pub use route::{
 };
 #[doc(no_inline)]
 pub use trace::{
-    Approximation, BorderKind, Contour, ContourBuffers, Contours, DeviceContours, DeviceTracer,
-    Geometry, Retrieval, TraceAlgorithm, TraceOptions,
+    Approximation, BorderKind, Contour, ContourBuffers, Contours, DeviceContourBatch,
+    DeviceContours, DeviceTracer, Geometry, Retrieval, TraceAlgorithm, TraceOptions,
 };

@@ -19,7 +19,7 @@ pub(crate) mod cpu;
 pub(crate) mod gpu;
 
 pub use contours::{BorderKind, Contour, Contours, HierarchyRow, Links};
-pub use gpu::{ContourBuffers, DeviceContours, DeviceTracer};
+pub use gpu::{ContourBuffers, DeviceContourBatch, DeviceContours, DeviceTracer};
 
 use crate::backend::Backend;
 use crate::error::{Error, OptionProblem, Result};

@@ -2,6 +2,8 @@
 
 use cuda_std::prelude::*;
 
+use crate::primitives::quotient;
+
 /// Numbers that kernels find, each an index into an array of counters.
 pub mod count {
     /// Borders.
@@ -17,6 +19,62 @@ pub mod count {
     pub const COUNT_OF_ROUNDS: u32 = 64;
     /// The number of counters.
     pub const COUNT: u32 = ROUNDS + COUNT_OF_ROUNDS;
+}
+
+/// Images of one size, one below the other in one image, with a row of background after each. A
+/// single image may do without that row.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct Stack<'a> {
+    /// The number of images.
+    pub images: u32,
+    /// Rows from one image's first to the next one's.
+    pub pitch: u32,
+    /// Words per row.
+    pub row_words: u32,
+    /// For more than one image: for each word, the number of borders that start in those before it,
+    /// once they are found.
+    pub starts_before: View<'a, u32>,
+    /// For more than one image: the number of borders of the result before each image, and that of
+    /// all.
+    pub offsets: ViewMut<'a, u32>,
+}
+
+impl Stack<'_> {
+    /// The number of borders found in the images before one.
+    #[inline(always)]
+    pub(super) fn borders_before(&self, image: u32) -> u32 {
+        if image == 0 {
+            return 0;
+        }
+        self.starts_before.ld(image * self.pitch * self.row_words)
+    }
+
+    /// The image that a border is in.
+    #[inline(always)]
+    pub(super) fn image_of(&self, border: u32) -> u32 {
+        // The last image with no more borders before it.
+        let (mut image, mut end) = (0, self.images);
+        while end - image > 1 {
+            let middle = image + (end - image) / 2;
+            // planted: batch-image
+            if self.borders_before(middle) <= border {
+                image = middle;
+            } else {
+                end = middle;
+            }
+        }
+        image
+    }
+
+    /// The number of rows before the image that row `y` belongs to.
+    #[inline(always)]
+    pub(super) fn rows_before(&self, y: u32) -> u32 {
+        if self.images == 1 {
+            return 0;
+        }
+        quotient(y, self.pitch) * self.pitch
+    }
 }
 
 /// No border.

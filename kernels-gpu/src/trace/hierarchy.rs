@@ -26,7 +26,7 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::borders::{FoundBorders, NO_BORDER, count};
+use super::borders::{FoundBorders, NO_BORDER, Stack, count};
 use super::options::Levels;
 use crate::primitives::grid::{Grid, GridBarrier, ScanMemory, threads_for};
 use crate::primitives::list_ranking::{END, element, jumped, next, weight};
@@ -42,16 +42,6 @@ const MOST_ROUNDS: u32 = count::COUNT_OF_ROUNDS / 2;
 const SIBLING: u32 = 1 << 31;
 /// Directly inside the frame.
 const NO_PARENT: u32 = SIBLING - 1;
-
-/// The key of borders without a parent that counts; the others' is their parent.
-const fn top(count: u32) -> u32 {
-    count
-}
-
-/// The key of borders that are not kept: the largest.
-const fn left_out(count: u32) -> u32 {
-    count + 1
-}
 
 /// What borders are arranged in, for at most a number of borders: one element for each in each view
 /// unless it says otherwise.
@@ -69,7 +59,7 @@ pub struct Arrangement<'a> {
     /// The parent of each border, or [`NO_BORDER`].
     pub parents: ViewMut<'a, u32>,
     /// The first child of each border, or [`NO_BORDER`], and after those of all borders the first
-    /// border without a parent: one more element.
+    /// border without a parent of each image: one more element per image.
     pub first_children: ViewMut<'a, u32>,
     /// The sibling after each border, or [`NO_BORDER`].
     pub next: ViewMut<'a, u32>,
@@ -97,11 +87,24 @@ pub struct Arrangement<'a> {
 struct Borders<'a> {
     count: u32,
     levels: Levels,
+    stack: Stack<'a>,
     found: FoundBorders<'a>,
     to: Arrangement<'a>,
 }
 
 impl Borders<'_> {
+    /// The key of an image's borders without a parent that counts; the others' is their parent.
+    #[inline(always)]
+    fn top(&self, image: u32) -> u32 {
+        self.count + image
+    }
+
+    /// The key of borders that are not kept: the largest.
+    #[inline(always)]
+    fn left_out(&self) -> u32 {
+        self.count + self.stack.images
+    }
+
     /// Links a border to the previous one in its row: to a sibling, if they are of one kind, else to
     /// its parent.
     #[inline(always)]
@@ -141,11 +144,11 @@ impl Borders<'_> {
         // planted: ccomp-parents
         let counts = levels == Levels::Tree || levels == Levels::Ccomp && is_hole;
         let key = if levels == Levels::External && parent != NO_PARENT {
-            left_out(self.count)
+            self.left_out()
         } else if counts && parent != NO_PARENT {
             parent
         } else {
-            top(self.count)
+            self.top(self.stack.image_of(border))
         };
         let at = self.count - 1 - border;
         self.to.pairs.keys.st(at, key);
@@ -160,20 +163,16 @@ impl Borders<'_> {
         let after = if i + 1 < self.count {
             sorted.keys.ld(i + 1)
         } else {
-            left_out(self.count)
+            self.left_out()
         };
-        if key == left_out(self.count) {
+        if key == self.left_out() {
             self.to.places.st(border, NO_BORDER);
             return;
         }
-        if after == left_out(self.count) {
+        if after == self.left_out() {
             counters.st(count::KEPT, i + 1);
         }
-        let parent = if key == top(self.count) {
-            NO_BORDER
-        } else {
-            key
-        };
+        let parent = if key >= self.count { NO_BORDER } else { key };
         self.to.parents.st(border, parent);
         let mut sibling = NO_BORDER;
         if after == key {
@@ -246,6 +245,29 @@ impl Borders<'_> {
         self.to.sizes.ld(border) + self.to.told.ld((round + 2) % 3 * self.count + border)
     }
 
+    /// The number of borders that are kept in the images before one.
+    #[inline(always)]
+    fn kept_before(&self, sorted: Pairs<'_>, image: u32) -> u32 {
+        if self.levels != Levels::External {
+            return if image == self.stack.images {
+                self.count
+            } else {
+                self.stack.borders_before(image)
+            };
+        }
+        // The first of the sorted borders with this image's key or a larger one.
+        let (mut first, mut end) = (0, self.count);
+        while first < end {
+            let middle = first + (end - first) / 2;
+            if sorted.keys.ld(middle) < self.top(image) {
+                first = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        first
+    }
+
     /// The number of borders between the parent of the border at index `i` of the sorted ones and
     /// itself, with a link to the parent.
     #[inline(always)]
@@ -254,8 +276,13 @@ impl Borders<'_> {
         let first = self.to.first_children.ld(key);
         // Where the first sibling stands among the sorted borders; places are these as yet.
         let first = self.to.places.ld(first);
-        let steps = self.to.before.ld(i) - self.to.before.ld(first) + 1;
-        let up = if key == top(self.count) { END } else { key };
+        let mut steps = self.to.before.ld(i) - self.to.before.ld(first) + 1;
+        let mut up = key;
+        if key >= self.count {
+            up = END;
+            // planted: batch-places
+            steps += self.stack.borders_before(key - self.count);
+        }
         self.to.list.st(border, element(up, steps));
     }
 }
@@ -268,12 +295,14 @@ impl Borders<'_> {
 ///
 /// # Safety
 ///
-/// `counters` has [`count::COUNT`] elements or more, all 0 but the first, and those of `found` and `arrangement` are for
+/// `counters` has [`count::COUNT`] elements or more, all 0 but the first; `stack.offsets` has one more
+/// than there are images, if there are several. The elements of `found` and `arrangement` are for
 /// at least the number of borders there, which is below 2³¹ - 1. The previous border of each is one
 /// discovered earlier, or [`NO_BORDER`]. Nothing else uses the three meanwhile.
 #[kernel(block = BLOCK, cooperative)]
 pub unsafe fn arrange_borders(
     counters: ViewMut<'_, u32>,
+    stack: Stack<'_>,
     found: FoundBorders<'_>,
     arrangement: Arrangement<'_>,
     levels: Levels,
@@ -288,10 +317,12 @@ pub unsafe fn arrange_borders(
         },
     };
     if n == 0 {
-        if thread::index_1d() == 0 {
-            counters.st(count::KEPT, 0);
-            counters.st(count::POINTS, 0);
-            to.offsets.st(0u32, 0);
+        if stack.images > 1 && thread::index_1d() == 0 {
+            let mut image = 0;
+            while image <= stack.images {
+                stack.offsets.st(image, 0);
+                image += 1;
+            }
         }
         return;
     }
@@ -301,6 +332,7 @@ pub unsafe fn arrange_borders(
     let borders = Borders {
         count: n,
         levels,
+        stack,
         found,
         to,
     };
@@ -315,11 +347,17 @@ pub unsafe fn arrange_borders(
         borders.list(border, parent);
     });
     grid.sync();
-    let sorted = if levels == Levels::List {
+    let sorted = if levels == Levels::List && stack.images == 1 {
         to.pairs
     } else {
-        sort_pairs(grid, to.pairs, n, left_out(n), memory)
+        sort_pairs(grid, to.pairs, n, borders.left_out(), memory)
     };
+    if stack.images > 1 {
+        grid.for_each(stack.images + 1, |image| {
+            let before = borders.kept_before(sorted, image);
+            stack.offsets.st(image, before);
+        });
+    }
     grid.for_each(n, |i| borders.link_siblings(sorted, i, counters));
     grid.sync();
 
@@ -393,8 +431,8 @@ pub unsafe fn arrange_borders(
 pub struct Rows<'a> {
     /// The kind of the border at each place.
     pub kinds: ViewMut<'a, u8>,
-    /// Four numbers per place: next, previous, first child and parent, or -1 for none. Starts at a
-    /// multiple of 16 bytes.
+    /// Four numbers per place: next, previous, first child and parent, counted from the image's first
+    /// place, or -1 for none. Starts at a multiple of 16 bytes.
     pub links: ViewMut<'a, i32>,
     /// For each place, the number of points before it; one more than there are places.
     pub offsets: ViewMut<'a, u32>,
@@ -411,6 +449,7 @@ pub struct Rows<'a> {
 #[kernel(block = BLOCK)]
 pub unsafe fn write_rows(
     counters: View<'_, u32>,
+    stack: Stack<'_>,
     found: FoundBorders<'_>,
     arrangement: Arrangement<'_>,
     rows: Rows<'_>,
@@ -430,11 +469,17 @@ pub unsafe fn write_rows(
     if place == NO_BORDER {
         return;
     }
+    // Rows count from their image's first.
+    let first = if stack.images == 1 {
+        0
+    } else {
+        stack.offsets.ld(stack.image_of(i))
+    };
     let link = |border: u32| {
         if border == NO_BORDER {
             -1
         } else {
-            to.places.ld(border).cast_signed()
+            (to.places.ld(border) - first).cast_signed()
         }
     };
     // A first child counts only where it is kept as one: first children of borders are set for

@@ -1,8 +1,10 @@
 //! Binary images in a GPU's memory, for any [`Gpu`].
 
+mod batch;
 mod bytes;
 mod pack;
 
+pub use batch::DeviceImageBatch;
 pub use bytes::DeviceBytes;
 
 use trazar_kernels::image::row_words;

@@ -129,6 +129,70 @@ impl<G: Gpu> DeviceContours<G> {
     }
 }
 
+/// The contours of a batch of images in a GPU's memory, one image after the other.
+///
+/// Image `i` has the contours from `image_offsets[i]` to before `image_offsets[i + 1]`. A row of the
+/// hierarchy counts contours from the first one of its image.
+#[derive(Debug)]
+pub struct DeviceContourBatch<G: Gpu> {
+    pub(super) contours: DeviceContours<G>,
+    pub(super) image_offsets: Vec<u32>,
+}
+
+impl<G: Gpu> DeviceContourBatch<G> {
+    /// The number of images.
+    pub fn len(&self) -> usize {
+        self.image_offsets.len() - 1
+    }
+
+    /// Whether there are no images.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The contours of all images.
+    pub fn contours(&self) -> &DeviceContours<G> {
+        &self.contours
+    }
+
+    /// The number of contours before each image, and that of all: one more than there are images.
+    pub fn image_offsets(&self) -> &[u32] {
+        &self.image_offsets
+    }
+
+    /// Gives the contours of all images away.
+    pub fn into_contours(self) -> DeviceContours<G> {
+        self.contours
+    }
+
+    /// Copies them to the host, image by image.
+    ///
+    /// # Errors
+    /// Those of [`DeviceContours::to_host`].
+    pub fn to_host(&self) -> Result<Vec<Contours>> {
+        let all = self.contours.to_host()?;
+        let images = self.image_offsets.windows(2);
+        Ok(images
+            .map(|range| {
+                let (begin, end) = (range[0] as usize, range[1] as usize);
+                let first = all.offsets[begin];
+                Contours {
+                    width: all.width,
+                    height: all.height,
+                    geometry: all.geometry,
+                    points: all.points[first..all.offsets[end]].to_vec(),
+                    offsets: all.offsets[begin..=end]
+                        .iter()
+                        .map(|offset| offset - first)
+                        .collect(),
+                    kinds: all.kinds[begin..end].to_vec(),
+                    hierarchy: all.hierarchy[begin..end].to_vec(),
+                }
+            })
+            .collect())
+    }
+}
+
 /// Points from their coordinates. In place where the vector's capacity allows it.
 fn pairs(coordinates: Vec<i32>) -> Vec<[i32; 2]> {
     bytemuck::allocation::try_cast_vec(coordinates)

@@ -2,7 +2,7 @@
 
 use trazar_kernels::primitives::grid::GridBarrier;
 use trazar_kernels::primitives::sort::{self, Pairs};
-use trazar_kernels::trace::borders::{FoundBorders, count};
+use trazar_kernels::trace::borders::{FoundBorders, Stack, count};
 use trazar_kernels::trace::hierarchy::{Arrangement, Rows, arrange_borders, write_rows};
 use trazar_kernels::trace::options::Levels;
 
@@ -38,8 +38,8 @@ pub(super) struct Arranger<G: Gpu> {
 }
 
 impl<G: Gpu> Arranger<G> {
-    /// For at most `most` borders.
-    pub(super) fn new(gpu: &G, most: u32) -> Result<Self> {
+    /// For at most `most` borders in a number of images.
+    pub(super) fn new(gpu: &G, most: u32, images: u32) -> Result<Self> {
         let n = most as usize;
         let blocks = gpu.resident_blocks(&arrange_borders::SPEC, 0)?;
         Ok(Self {
@@ -53,7 +53,7 @@ impl<G: Gpu> Arranger<G> {
             other_values: gpu.alloc(n)?,
             counts: gpu.alloc(sort::counts_len(most) as usize + 1)?,
             parents: gpu.alloc(n)?,
-            first_children: gpu.alloc(n + 1)?,
+            first_children: gpu.alloc(n + images as usize)?,
             next: gpu.alloc(n)?,
             previous: gpu.alloc(n)?,
             sizes: gpu.alloc(n)?,
@@ -101,6 +101,7 @@ impl<G: Gpu> Arranger<G> {
         &mut self,
         gpu: &G,
         counters: &mut G::Buffer<u32>,
+        stack: Stack<'_>,
         found: FoundBorders<'_>,
         retrieval: Retrieval,
     ) -> Result<()> {
@@ -118,6 +119,7 @@ impl<G: Gpu> Arranger<G> {
                 &gpu.launcher(),
                 blocks,
                 counters.view_mut(),
+                stack,
                 found,
                 self.view(),
                 levels,
@@ -132,6 +134,7 @@ impl<G: Gpu> Arranger<G> {
         gpu: &G,
         counters: &G::Buffer<u32>,
         counts: &[u32],
+        stack: Stack<'_>,
         found: FoundBorders<'_>,
     ) -> Result<Arranged<G>> {
         let borders = counts[count::BORDERS as usize];
@@ -145,6 +148,7 @@ impl<G: Gpu> Arranger<G> {
                 &gpu.launcher(),
                 borders.max(1),
                 counters.view(),
+                stack,
                 found,
                 self.view(),
                 Rows {
@@ -173,9 +177,17 @@ pub(super) fn arrange<G: Gpu>(
     let mut counts = [0; count::COUNT as usize];
     counts[count::BORDERS as usize] = found.count;
     let mut counters = gpu.upload(&counts)?;
-    let mut arranger = Arranger::new(gpu, found.count)?;
-    arranger.arrange(gpu, &mut counters, found.view_mut(), retrieval)?;
+    let mut arranger = Arranger::new(gpu, found.count, 1)?;
+    let (starts_before, mut offsets) = (gpu.alloc(0)?, gpu.alloc(0)?);
+    let stack = Stack {
+        images: 1,
+        pitch: u32::MAX,
+        row_words: 0,
+        starts_before: starts_before.view(),
+        offsets: offsets.view_mut(),
+    };
+    arranger.arrange(gpu, &mut counters, stack, found.view_mut(), retrieval)?;
     counters.read(&mut counts)?;
-    let arranged = arranger.finish(gpu, &counters, &counts, found.view_mut())?;
+    let arranged = arranger.finish(gpu, &counters, &counts, stack, found.view_mut())?;
     Ok((arranger, arranged))
 }

@@ -46,14 +46,14 @@ use trazar_kernels::trace::teh_chin::Curvature;
 
 use super::contours::Contours;
 use super::{Approximation, Geometry, TraceAlgorithm, TraceOptions};
-use crate::error::{Error, Result};
+use crate::error::{Error, OptionProblem, Result};
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::image::BinaryImage;
-use crate::image::gpu::DeviceImage;
+use crate::image::gpu::{DeviceImage, DeviceImageBatch};
 use crate::label::{Connectivity, DeviceLabeler, LabelOptions};
 
-pub use contours::{ContourBuffers, DeviceContours};
-use fragments::Arena;
+pub use contours::{ContourBuffers, DeviceContourBatch, DeviceContours};
+use fragments::{Arena, Images};
 
 /// Traces images on one GPU. Clones work on the same queue.
 ///
@@ -225,6 +225,78 @@ impl<G: Gpu> DeviceTracer<G> {
         options: &TraceOptions,
         queued: &mut dyn FnMut(&'static str) -> Result<()>,
     ) -> Result<DeviceContours<G>> {
+        let single = Images {
+            count: 1,
+            pitch: image.height(),
+        };
+        Ok(self.trace_images(image, single, options, queued)?.0)
+    }
+
+    /// Traces the borders of all images of a batch in one call, by
+    /// [`TraceAlgorithm::Fragments`]: for many small images, of which one alone would leave most of
+    /// the GPU idle. The result of each is that of [`trace`](Self::trace). Waits for the sizes of the
+    /// result, and returns before the points are written.
+    ///
+    /// ```
+    /// use trazar::emulator::Emulator;
+    /// use trazar::{BinaryImage, DeviceImageBatch, DeviceTracer, TraceOptions};
+    ///
+    /// let tracer = DeviceTracer::on(Emulator::new(0));
+    /// let images = [BinaryImage::from_art("##.#")?, BinaryImage::from_art("...#")?];
+    /// let batch = DeviceImageBatch::upload(tracer.gpu(), &images)?;
+    /// let contours = tracer.trace_batch(&batch, &TraceOptions::default())?;
+    /// assert_eq!(contours.image_offsets(), [0, 2, 3]);
+    /// assert_eq!(contours.to_host()?[1].len(), 1);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`trace`](Self::trace), where the number of pixels counts for all images together,
+    /// with one row more for each; [`Error::InvalidOption`] for another algorithm.
+    pub fn trace_batch(
+        &self,
+        images: &DeviceImageBatch<G>,
+        options: &TraceOptions,
+    ) -> Result<DeviceContourBatch<G>> {
+        let algorithm = options.algorithm_on(G::BACKEND);
+        if algorithm != TraceAlgorithm::Fragments {
+            return Err(Error::option(
+                "algorithm",
+                OptionProblem::Conflict,
+                format!(
+                    "a batch is traced by fragments, not by {}",
+                    algorithm.name()
+                ),
+            ));
+        }
+        let stack = Images {
+            count: images.len() as u32,
+            pitch: images.height() + 1,
+        };
+        let (contours, image_offsets) =
+            self.trace_images(images.stack(), stack, options, &mut |_| Ok(()))?;
+        let single = [0, contours.len() as u32];
+        Ok(DeviceContourBatch {
+            image_offsets: match stack.count {
+                1 => single.to_vec(),
+                _ => image_offsets,
+            },
+            contours: DeviceContours {
+                height: images.height(),
+                ..contours
+            },
+        })
+    }
+
+    /// Traces images one below the other. Returns the contours of all, and for several images the
+    /// number of contours before each, and that of all.
+    fn trace_images(
+        &self,
+        image: &DeviceImage<G>,
+        images: Images,
+        options: &TraceOptions,
+        queued: &mut dyn FnMut(&'static str) -> Result<()>,
+    ) -> Result<(DeviceContours<G>, Vec<u32>)> {
         options.validate()?;
         let algorithm = options.algorithm_on(G::BACKEND);
         algorithm.check_runs_on(G::BACKEND)?;
@@ -271,6 +343,7 @@ impl<G: Gpu> DeviceTracer<G> {
             queued("order and hierarchy")?;
             Ok::<_, Error>(arranged)
         };
+        let mut image_offsets = Vec::new();
         let (arranged, points) = match algorithm {
             TraceAlgorithm::Tiles => {
                 let mut borders = tiles::find(&work, options.tiles, queued)?;
@@ -281,8 +354,9 @@ impl<G: Gpu> DeviceTracer<G> {
             }
             TraceAlgorithm::Fragments => {
                 let arena = self.arena().take();
-                let traced = fragments::trace(&work, options.retrieval, arena, queued)?;
+                let traced = fragments::trace(&work, images, options.retrieval, arena, queued)?;
                 *self.arena() = Some(traced.arena);
+                image_offsets = traced.image_offsets;
                 (traced.arranged, traced.points)
             }
             _ => {
@@ -304,11 +378,11 @@ impl<G: Gpu> DeviceTracer<G> {
             hierarchy: arranged.hierarchy,
         };
         let Some(curvature) = curvature else {
-            return Ok(contours);
+            return Ok((contours, image_offsets));
         };
         let dominant = teh_chin::dominant(gpu, contours, curvature)?;
         queued("dominant points")?;
-        Ok(dominant)
+        Ok((dominant, image_offsets))
     }
 }
 

@@ -7,7 +7,7 @@ use super::follow::tile_record;
 use super::join::{Chains, first_point};
 use super::tile::{TILE_HEIGHT, TILE_WIDTH};
 use crate::primitives::quotient;
-use crate::trace::borders::{Destination, NO_BORDER};
+use crate::trace::borders::{Destination, NO_BORDER, Stack};
 use crate::trace::options::Geometry;
 use crate::trace::pixels::Raster;
 
@@ -29,6 +29,7 @@ const SPANS: u32 = 256;
 #[kernel(block = BLOCK)]
 pub unsafe fn place_points(
     raster: Raster,
+    stack: Stack<'_>,
     geometry: Geometry,
     parts: Parts<'_>,
     chains: Chains<'_>,
@@ -103,6 +104,8 @@ pub unsafe fn place_points(
                     }
                     let x = left + (point & 127);
                     let y = top + (point >> 7 & 63);
+                    // Along edges, a corner may lie below its image's last row.
+                    let y = y - stack.rows_before(y);
                     destination.write(at, x, y);
                 }
             }

@@ -1,7 +1,7 @@
 //! The memory that fragments are found and joined in.
 
 use trazar_kernels::primitives::grid::GridBarrier;
-use trazar_kernels::trace::borders::FoundBorders;
+use trazar_kernels::trace::borders::{FoundBorders, Stack};
 use trazar_kernels::trace::fragments::follow::tile_record;
 use trazar_kernels::trace::fragments::join::{Chains, join_fragments};
 use trazar_kernels::trace::fragments::{Parts, TILE_HEIGHT, counter, tiles};
@@ -70,10 +70,20 @@ impl Capacities {
     }
 }
 
+/// Images one below the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::trace::gpu) struct Images {
+    /// How many there are.
+    pub(in crate::trace::gpu) count: u32,
+    /// Rows from one image's first to the next one's.
+    pub(in crate::trace::gpu) pitch: u32,
+}
+
 /// Memory for images of one size, which is kept from one image to the next.
 #[derive(Debug)]
 pub(in crate::trace::gpu) struct Arena<G: Gpu> {
     raster: Raster,
+    images: Images,
     pub(super) capacities: Capacities,
     /// Blocks of the cooperative launch.
     pub(super) blocks: u32,
@@ -81,6 +91,8 @@ pub(in crate::trace::gpu) struct Arena<G: Gpu> {
     pub(super) counters: G::Buffer<u32>,
     found: Found<G>,
     arranger: Arranger<G>,
+    /// For several images, the number of borders of the result before each, and that of all.
+    pub(super) image_offsets: G::Buffer<u32>,
     barrier: G::Buffer<u32>,
     block_sums: G::Buffer<u32>,
     tiles: G::Buffer<u32>,
@@ -107,6 +119,7 @@ pub(super) struct Views<'a> {
     pub(super) borders: FoundBorders<'a>,
     /// The places of borders.
     pub(super) places: View<'a, u32>,
+    pub(super) stack: Stack<'a>,
 }
 
 impl<G: Gpu> Arena<G> {
@@ -114,11 +127,12 @@ impl<G: Gpu> Arena<G> {
     pub(super) fn ready(
         gpu: &G,
         raster: Raster,
+        images: Images,
         capacities: Capacities,
         old: Option<Self>,
     ) -> Result<Self> {
         if let Some(mut old) = old
-            && old.raster == raster
+            && (old.raster, old.images) == (raster, images)
             && capacities.fit(&old.capacities)
         {
             old.counters.fill(0)?;
@@ -137,11 +151,16 @@ impl<G: Gpu> Arena<G> {
         let (fragments, closed) = (fragments as usize, closed as usize);
         Ok(Self {
             raster,
+            images,
             capacities,
             blocks,
             counters: gpu.alloc_zeroed(counter::COUNT as usize)?,
             found: Found::new(gpu, borders)?,
-            arranger: Arranger::new(gpu, borders)?,
+            arranger: Arranger::new(gpu, borders, images.count)?,
+            image_offsets: gpu.alloc(match images.count {
+                1 => 0,
+                several => several as usize + 1,
+            })?,
             barrier: gpu.alloc_zeroed(1)?,
             block_sums: gpu.alloc(blocks as usize)?,
             tiles: gpu.alloc(tiles * tile_record::WORDS as usize)?,
@@ -164,13 +183,14 @@ impl<G: Gpu> Arena<G> {
 
     /// For kernels to use.
     pub(super) fn views(&mut self) -> Views<'_> {
+        let starts_before = self.starts_before.view_mut();
         let parts = Parts {
             counters: self.counters.view_mut(),
             tiles: self.tiles.view_mut(),
             dense: self.dense.view_mut(),
             rows: self.rows.view_mut(),
             starts: self.starts.view_mut(),
-            starts_before: self.starts_before.view_mut(),
+            starts_before,
             fragments: self.fragments.view_mut(),
             closed: self.closed.view_mut(),
             sides: self.sides.view_mut(),
@@ -193,19 +213,54 @@ impl<G: Gpu> Arena<G> {
             chains,
             borders: self.found.view_mut(),
             places: self.arranger.places.view(),
+            stack: stack(
+                self.raster,
+                self.images,
+                starts_before.as_view(),
+                &mut self.image_offsets,
+            ),
         }
     }
 
     /// Puts the borders that were found into order.
     pub(super) fn arrange(&mut self, gpu: &G, retrieval: Retrieval) -> Result<()> {
         let found = self.found.view_mut();
+        let stack = stack(
+            self.raster,
+            self.images,
+            self.starts_before.view(),
+            &mut self.image_offsets,
+        );
         self.arranger
-            .arrange(gpu, &mut self.counters, found, retrieval)
+            .arrange(gpu, &mut self.counters, stack, found, retrieval)
     }
 
     /// Writes the rows of the result. `counts` is what the counters are.
     pub(super) fn finish(&mut self, gpu: &G, counts: &[u32]) -> Result<Arranged<G>> {
         let found = self.found.view_mut();
-        self.arranger.finish(gpu, &self.counters, counts, found)
+        let stack = stack(
+            self.raster,
+            self.images,
+            self.starts_before.view(),
+            &mut self.image_offsets,
+        );
+        self.arranger
+            .finish(gpu, &self.counters, counts, stack, found)
+    }
+}
+
+/// The images, for kernels.
+fn stack<'a>(
+    raster: Raster,
+    images: Images,
+    starts_before: View<'a, u32>,
+    offsets: &'a mut impl GpuBuffer<u32>,
+) -> Stack<'a> {
+    Stack {
+        images: images.count,
+        pitch: images.pitch,
+        row_words: raster.row_words,
+        starts_before,
+        offsets: offsets.view_mut(),
     }
 }

@@ -20,19 +20,22 @@ use crate::Result;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::trace::Retrieval;
 
-pub(super) use arena::Arena;
 use arena::Capacities;
+pub(super) use arena::{Arena, Images};
 
 /// The result, and the memory that it was found in.
 pub(super) struct Traced<G: Gpu> {
     pub(super) arranged: Arranged<G>,
     pub(super) points: G::Buffer<i32>,
+    /// For several images, the number of contours before each, and that of all.
+    pub(super) image_offsets: Vec<u32>,
     pub(super) arena: Arena<G>,
 }
 
-/// Traces the borders of an image. `arena` is memory to work in, perhaps from an earlier image.
+/// Traces the borders of images. `arena` is memory to work in, perhaps from an earlier call.
 pub(super) fn trace<G: Gpu>(
     work: &Work<'_, G>,
+    images: Images,
     retrieval: Retrieval,
     arena: Option<Arena<G>>,
     queued: &mut dyn FnMut(&'static str) -> Result<()>,
@@ -41,17 +44,19 @@ pub(super) fn trace<G: Gpu>(
     let mut capacities = Capacities::guess(raster);
     let mut arena = arena;
     loop {
-        let mut memory = Arena::ready(gpu, raster, capacities, arena.take())?;
+        let mut memory = Arena::ready(gpu, raster, images, capacities, arena.take())?;
         find(work, retrieval, &mut memory, queued)?;
         let counts = memory.counters.to_vec()?;
         let needed = Capacities::needed(&counts);
         if needed.fit(&memory.capacities) {
             queued("order and hierarchy")?;
+            let image_offsets = memory.image_offsets.to_vec()?;
             let (arranged, points) = write(work, &mut memory, &counts)?;
             queued("points")?;
             return Ok(Traced {
                 arranged,
                 points,
+                image_offsets,
                 arena: memory,
             });
         }
@@ -112,6 +117,7 @@ fn write<G: Gpu>(
                 &gpu.launcher(),
                 tiles(work.raster),
                 work.raster,
+                views.stack,
                 work.geometry,
                 views.parts,
                 views.chains,

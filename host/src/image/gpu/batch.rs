@@ -1,0 +1,138 @@
+//! Binary images of one size in a GPU's memory.
+
+use trazar_kernels::image::row_words;
+
+use super::DeviceImage;
+use crate::error::{Error, OptionProblem, Result};
+use crate::gpu::{Gpu, GpuBuffer};
+use crate::image::BinaryImage;
+
+/// Binary images of one size in a GPU's memory, one below the other with a row of background after
+/// each: what [`DeviceTracer::trace_batch`](crate::DeviceTracer::trace_batch) traces in one call.
+///
+/// Each image has `height + 1` rows of words, packed as [`BinaryImage`] describes.
+#[derive(Debug)]
+pub struct DeviceImageBatch<G: Gpu> {
+    images: u32,
+    height: u32,
+    stack: DeviceImage<G>,
+}
+
+impl<G: Gpu> DeviceImageBatch<G> {
+    /// Copies images to the memory of `gpu`, and waits for it.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] for no images, or images of different sizes;
+    /// [`Error::ImageTooLarge`] for more than 2³² - 1 rows together; `Error::Cuda`,
+    /// [`Error::Emulator`].
+    pub fn upload<'a>(gpu: &G, images: impl IntoIterator<Item = &'a BinaryImage>) -> Result<Self> {
+        let mut words = Vec::new();
+        let mut size = None;
+        let mut count = 0u32;
+        for image in images {
+            let (width, height) = (image.width(), image.height());
+            let (first_width, first_height) = *size.get_or_insert((width, height));
+            if (width, height) != (first_width, first_height) {
+                return Err(refused(format!(
+                    "image {count} has {width} × {height} pixels, and those before it \
+                     {first_width} × {first_height}: the images of a batch have one size"
+                )));
+            }
+            words.extend_from_slice(image.words());
+            words.resize(words.len() + image.words_per_row(), 0);
+            count += 1;
+        }
+        let Some((width, height)) = size else {
+            return Err(refused("a batch has at least one image".into()));
+        };
+        let rows = rows(width, height, count)?;
+        Ok(Self {
+            images: count,
+            height,
+            stack: DeviceImage::of(width, rows, gpu.upload(&words)?),
+        })
+    }
+
+    /// Takes words in the GPU's memory: for each of `images` images, `height` rows packed as
+    /// [`BinaryImage`] describes, and a row that is 0.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] for no images; [`Error::ImageTooLarge`] for more than 2³² - 1 rows
+    /// together; those of [`BinaryImage::from_words`].
+    ///
+    /// # Safety
+    /// The bits past the width, in the last word of each row, and the row after each image are 0 as
+    /// long as the batch exists.
+    pub unsafe fn from_words(
+        width: u32,
+        height: u32,
+        images: u32,
+        words: G::Buffer<u64>,
+    ) -> Result<Self> {
+        if images == 0 {
+            return Err(refused("a batch has at least one image".into()));
+        }
+        let rows = rows(width, height, images)?;
+        Ok(Self {
+            images,
+            height,
+            // SAFETY: the caller's promise.
+            stack: unsafe { DeviceImage::from_words(width, rows, words) }?,
+        })
+    }
+
+    /// The number of images.
+    pub fn len(&self) -> usize {
+        self.images as usize
+    }
+
+    /// Whether there are none: never.
+    pub fn is_empty(&self) -> bool {
+        self.images == 0
+    }
+
+    /// Width of each image in pixels.
+    pub fn width(&self) -> u32 {
+        self.stack.width()
+    }
+
+    /// Height of each image in pixels.
+    pub fn height(&self) -> u32 {
+        self.height
+    }
+
+    /// The images one below the other, as one.
+    pub(crate) fn stack(&self) -> &DeviceImage<G> {
+        &self.stack
+    }
+
+    /// Copies the images to the host. Waits for the work on them.
+    ///
+    /// # Errors
+    /// `Error::Cuda`, [`Error::Emulator`], [`Error::OutOfMemory`].
+    pub fn to_host(&self) -> Result<Vec<BinaryImage>> {
+        let words = self.stack.words().to_vec()?;
+        let row = row_words(self.width()) as usize;
+        let images = words.chunks_exact((self.height as usize + 1) * row);
+        images
+            .map(|words| {
+                let words = words[..words.len() - row].to_vec();
+                BinaryImage::from_words(self.width(), self.height, words)
+            })
+            .collect()
+    }
+}
+
+/// The rows of all images, each with one more.
+fn rows(width: u32, height: u32, images: u32) -> Result<u32> {
+    let rows = (u64::from(height) + 1) * u64::from(images);
+    u32::try_from(rows).map_err(|_| Error::ImageTooLarge {
+        width: width.into(),
+        height: rows,
+        limit: "a batch has at most 2³² - 1 rows, with one more for each image; make it smaller",
+    })
+}
+
+fn refused(why: String) -> Error {
+    Error::option("images", OptionProblem::Conflict, why)
+}
