@@ -41,27 +41,21 @@ impl GridBarrier<'_> {
     /// update of device memory per block.
     #[inline(always)]
     pub fn sync(self) {
-        let blocks = thread::grid_dim_x() * thread::grid_dim_y() * thread::grid_dim_z();
-        let index = thread::block_idx_x() | thread::block_idx_y() | thread::block_idx_z();
-        self.sync_of(blocks, index == 0);
-    }
-
-    /// [`sync`](Self::sync) of some of the grid's blocks, `blocks` of them; `is_first` for one.
-    #[inline(always)]
-    fn sync_of(self, blocks: u32, is_first: bool) {
         // planted: grid-arrival-barrier
         thread::sync_threads();
         if thread::index_in_block() == 0 {
-            self.arrive_and_wait(blocks, is_first);
+            self.arrive_and_wait();
         }
         // planted: grid-exit-barrier
         thread::sync_threads();
     }
 
-    /// [`sync_of`](Self::sync_of) for one thread per block.
+    /// [`sync`](Self::sync) for one thread per block.
     #[inline(always)]
-    fn arrive_and_wait(self, blocks: u32, is_first: bool) {
-        let arrival = if is_first { PHASE - (blocks - 1) } else { 1 };
+    fn arrive_and_wait(self) {
+        let blocks = thread::grid_dim_x() * thread::grid_dim_y() * thread::grid_dim_z();
+        let index = thread::block_idx_x() | thread::block_idx_y() | thread::block_idx_z();
+        let arrival = if index == 0 { PHASE - (blocks - 1) } else { 1 };
         // Releases what the block wrote. An update carries on what the updates before it released:
         // whoever acquires the last arrival's value sees what all blocks wrote.
         // planted: grid-release
@@ -73,23 +67,12 @@ impl GridBarrier<'_> {
     }
 }
 
-/// The threads of the first blocks of a cooperative kernel, each of `THREADS` along x: as many
-/// blocks as there is work for, because more take longer to meet.
+/// The threads of all blocks of a cooperative kernel, each of `THREADS` along x, or of the first block
+/// alone, whose threads meet much sooner.
 #[derive(Clone, Copy)]
 pub struct Grid<'a, const THREADS: u32> {
     barrier: GridBarrier<'a>,
     blocks: u32,
-}
-
-/// Threads whose blocks meet about as quickly as few do.
-pub const FEW_THREADS: u32 = 25_000;
-
-/// The number of threads of a [`Grid`] for work on `n` elements in many short steps: one for each
-/// element, or past [`FEW_THREADS`] for every four, because more blocks take longer to meet.
-#[inline(always)]
-#[must_use]
-pub fn threads_for(n: u32) -> u32 {
-    n.min(FEW_THREADS).max(n / 4)
 }
 
 /// What [`Grid::scan`] works in.
@@ -102,17 +85,29 @@ pub struct ScanMemory<'a> {
 }
 
 impl<'a, const THREADS: u32> Grid<'a, THREADS> {
-    /// Elements that a block scans at a time, 4 per thread.
-    const ROW: u32 = THREADS * 4;
+    /// Elements that a block scans at a time, 16 per thread.
+    const ROW: u32 = THREADS * 16;
 
-    /// For work on `threads` elements. None for blocks that there is no work for.
-    ///
-    /// All blocks of the grid call it with the same numbers.
+    /// All blocks.
     #[inline(always)]
     #[must_use]
-    pub fn for_threads(barrier: GridBarrier<'a>, threads: u32) -> Option<Self> {
-        let blocks = threads.div_ceil(THREADS).clamp(1, thread::grid_dim_x());
-        (thread::block_idx_x() < blocks).then_some(Self { barrier, blocks })
+    pub fn new(barrier: GridBarrier<'a>) -> Self {
+        let blocks = thread::grid_dim_x();
+        Self { barrier, blocks }
+    }
+
+    /// For work on `n` elements in many short steps: all blocks, or for few elements the first one.
+    /// None for blocks that have no part in it.
+    ///
+    /// All blocks of the grid call it with the same number.
+    #[inline(always)]
+    #[must_use]
+    pub fn for_work(barrier: GridBarrier<'a>, n: u32) -> Option<Self> {
+        let all = Self::new(barrier);
+        if n > THREADS * 4 {
+            return Some(all);
+        }
+        (thread::block_idx_x() == 0).then_some(Self { blocks: 1, ..all })
     }
 
     /// The index of this block.
@@ -135,7 +130,7 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
         if self.blocks == 1 {
             thread::sync_threads();
         } else {
-            self.barrier.sync_of(self.blocks, self.block() == 0);
+            self.barrier.sync();
         }
     }
 
@@ -175,8 +170,9 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
         let rows_each = quotient(rows + blocks - 1, blocks);
         let first = (me * rows_each).min(rows);
         let end = (first + rows_each).min(rows);
-        let load = |row: u32| {
-            let at = row * Self::ROW + t * 4;
+        // Four elements of a thread's 16, and the number of those before the four.
+        let four = |row: u32, i: u32| {
+            let at = row * Self::ROW + t * 16 + i * 4;
             if at + 4 <= n {
                 values.ld_vector(at)
             } else {
@@ -184,11 +180,15 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
                 [element(0), element(1), element(2), element(3)]
             }
         };
+        // All four loads are issued before the first result is needed.
+        let load = |row: u32| [four(row, 0), four(row, 1), four(row, 2), four(row, 3)];
+        let sum_of = |[a, b, c, d]: [u32; 4]| a + b + c + d;
+        let sum_of_all =
+            |[a, b, c, d]: [[u32; 4]; 4]| sum_of(a) + sum_of(b) + sum_of(c) + sum_of(d);
         let mut own = 0;
         let mut row = first;
         while row < end {
-            let [a, b, c, d] = load(row);
-            own += a + b + c + d;
+            own += sum_of_all(load(row));
             row += 1;
         }
         let sum = block::sum_of_threads(own, warp_sums).total;
@@ -209,26 +209,33 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
         }
         let mut row = first;
         while row < end {
-            let [a, b, c, d] = load(row);
+            let elements = load(row);
             // The sums of the step before have been read.
             thread::sync_threads();
-            let sums = block::sum_of_threads(a + b + c + d, warp_sums);
-            let at = row * Self::ROW + t * 4;
-            let next = before + sums.before;
-            let next = [next, next + a, next + a + b, next + a + b + c];
-            if at + 4 <= n {
-                values.st_vector(at, next);
-            } else {
-                let store = |i: u32, next: u32| {
-                    if at + i < n {
-                        values.st(at + i, next);
-                    }
-                };
-                store(0, next[0]);
-                store(1, next[1]);
-                store(2, next[2]);
-                store(3, next[3]);
-            }
+            let sums = block::sum_of_threads(sum_of_all(elements), warp_sums);
+            let mut next = before + sums.before;
+            let mut store = |i: u32, [a, b, c, d]: [u32; 4]| {
+                let at = row * Self::ROW + t * 16 + i * 4;
+                let vector = [next, next + a, next + a + b, next + a + b + c];
+                next += a + b + c + d;
+                if at + 4 <= n {
+                    values.st_vector(at, vector);
+                } else {
+                    let element = |i: u32, value: u32| {
+                        if at + i < n {
+                            values.st(at + i, value);
+                        }
+                    };
+                    element(0, vector[0]);
+                    element(1, vector[1]);
+                    element(2, vector[2]);
+                    element(3, vector[3]);
+                }
+            };
+            store(0, elements[0]);
+            store(1, elements[1]);
+            store(2, elements[2]);
+            store(3, elements[3]);
             before += sums.total;
             row += 1;
         }

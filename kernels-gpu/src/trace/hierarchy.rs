@@ -28,7 +28,7 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::borders::{FoundBorders, NO_BORDER, Stack, count};
 use super::options::Levels;
-use crate::primitives::grid::{Grid, GridBarrier, ScanMemory, threads_for};
+use crate::primitives::grid::{Grid, GridBarrier, ScanMemory};
 use crate::primitives::list_ranking::{END, element, jumped, next, weight};
 use crate::primitives::sort::{self, Pairs, SortMemory, sort_pairs};
 use crate::primitives::warp::inclusive_sum;
@@ -326,7 +326,7 @@ pub unsafe fn arrange_borders(
         }
         return;
     }
-    let Some(grid) = Grid::<BLOCK>::for_threads(to.barrier, threads_for(n)) else {
+    let Some(grid) = Grid::<BLOCK>::for_work(to.barrier, n) else {
         return;
     };
     let borders = Borders {

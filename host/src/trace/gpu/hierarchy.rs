@@ -5,6 +5,7 @@ use trazar_kernels::primitives::sort::{self, Pairs};
 use trazar_kernels::trace::borders::{FoundBorders, Stack, count};
 use trazar_kernels::trace::hierarchy::{Arrangement, Rows, arrange_borders, write_rows};
 use trazar_kernels::trace::options::Levels;
+use trazar_kernels::trace::pixels::Raster;
 
 use super::{Arranged, Found};
 use crate::Result;
@@ -37,11 +38,23 @@ pub(super) struct Arranger<G: Gpu> {
     offsets: G::Buffer<u32>,
 }
 
+/// The number of blocks of a cooperative launch, of which `resident` fit, for an image: the more
+/// blocks, the longer they take to meet, and there is work for them only in a large image.
+pub(super) fn cooperative_blocks<G: Gpu>(gpu: &G, resident: u32, raster: Raster) -> u32 {
+    const FEWEST: u32 = 16;
+    const WORDS_PER_BLOCK: u32 = 1024;
+    const MOST_WORDS_PER_BLOCK: u32 = 8192;
+    let words = raster.words();
+    let few = (words / WORDS_PER_BLOCK).min(2 * gpu.multiprocessors());
+    resident.min(few.max(words / MOST_WORDS_PER_BLOCK).max(FEWEST))
+}
+
 impl<G: Gpu> Arranger<G> {
-    /// For at most `most` borders in a number of images.
-    pub(super) fn new(gpu: &G, most: u32, images: u32) -> Result<Self> {
+    /// For at most `most` borders in a number of images, which have the size `raster` together.
+    pub(super) fn new(gpu: &G, raster: Raster, most: u32, images: u32) -> Result<Self> {
         let n = most as usize;
-        let blocks = gpu.resident_blocks(&arrange_borders::SPEC, 0)?;
+        let resident = gpu.resident_blocks(&arrange_borders::SPEC, 0)?;
+        let blocks = cooperative_blocks(gpu, resident, raster);
         Ok(Self {
             blocks,
             barrier: gpu.alloc_zeroed(1)?,
@@ -171,13 +184,14 @@ impl<G: Gpu> Arranger<G> {
 /// Arranges borders whose number the host knows.
 pub(super) fn arrange<G: Gpu>(
     gpu: &G,
+    raster: Raster,
     found: &mut Found<G>,
     retrieval: Retrieval,
 ) -> Result<(Arranger<G>, Arranged<G>)> {
     let mut counts = [0; count::COUNT as usize];
     counts[count::BORDERS as usize] = found.count;
     let mut counters = gpu.upload(&counts)?;
-    let mut arranger = Arranger::new(gpu, found.count, 1)?;
+    let mut arranger = Arranger::new(gpu, raster, found.count, 1)?;
     let (starts_before, mut offsets) = (gpu.alloc(0)?, gpu.alloc(0)?);
     let stack = Stack {
         images: 1,

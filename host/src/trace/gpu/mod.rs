@@ -339,7 +339,7 @@ impl<G: Gpu> DeviceTracer<G> {
             approximation,
         };
         let arrange = |found: &mut Found<G>, queued: &mut dyn FnMut(&'static str) -> _| {
-            let arranged = hierarchy::arrange(gpu, found, options.retrieval)?;
+            let arranged = hierarchy::arrange(gpu, raster, found, options.retrieval)?;
             queued("order and hierarchy")?;
             Ok::<_, Error>(arranged)
         };

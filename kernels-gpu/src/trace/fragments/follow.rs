@@ -385,24 +385,14 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
     /// Follows the tile's borders if it has at most `most_nodes` nodes. Otherwise it is listed.
     #[inline(always)]
     fn follow(&self, parts: Parts<'_>, most_nodes: u32) {
-        let (mut foreground, mut background) = (false, false);
-        self.for_each(HALO_ROWS, |row| {
-            let content = self.pixels.load_row(row);
-            foreground |= content.has_foreground;
-            background |= content.has_background;
-        });
+        self.for_each(HALO_ROWS, |row| self.pixels.load_row(row));
         self.for_each(TILE_HEIGHT * 4, |i| self.starts.st(i, 0));
         self.for_each(found::COUNT as u32, |i| self.found.st(i, 0));
         self.for_each(CROSSING_WORDS, |i| {
             self.entries.bits.st(i, 0);
             self.exits.bits.st(i, 0);
         });
-        // Without one of both, the tile has no nodes.
-        let foreground = thread::sync_threads_or(foreground);
-        if !(thread::sync_threads_or(background) && foreground) {
-            self.write_nothing(parts);
-            return;
-        }
+        thread::sync_threads();
 
         let counts = self.list(parts, most_nodes);
         let node_count = counts & 0xffff;

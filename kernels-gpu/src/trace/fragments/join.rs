@@ -21,7 +21,7 @@ use super::crossings::{neighbour_of, opposite};
 use super::follow::tile_record;
 use super::tile::{TILE_HEIGHT, TILE_WIDTH};
 use super::{Parts, counter};
-use crate::primitives::grid::{FEW_THREADS, Grid, GridBarrier, ScanMemory, threads_for};
+use crate::primitives::grid::{Grid, GridBarrier, ScanMemory};
 use crate::primitives::quotient;
 use crate::trace::borders::{FoundBorders, NO_BORDER, count};
 use crate::trace::components::walk::{NamedNode, NodeWalk};
@@ -293,11 +293,7 @@ pub unsafe fn join_fragments(
     let fragments = parts.counters.ld(counter::FRAGMENTS);
     let closed = parts.counters.ld(counter::CLOSED);
     let words = join.raster.words();
-    let work = threads_for(fragments).max(threads_for(closed));
-    let threads = work.max((words / 4).min(FEW_THREADS)).max(words / 64);
-    let Some(grid) = Grid::<BLOCK>::for_threads(chains.barrier, threads) else {
-        return;
-    };
+    let grid = Grid::<BLOCK>::new(chains.barrier);
 
     let (mut links, mut others) = (chains.links, chains.other_links);
     if fragments > 0 {

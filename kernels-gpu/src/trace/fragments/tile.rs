@@ -51,15 +51,6 @@ pub(super) struct NodeLinks {
     pub(super) is_point: bool,
 }
 
-/// What a row in shared memory has, for tiles that have nothing else.
-#[derive(Clone, Copy)]
-pub(super) struct RowContent {
-    /// The row is of the tile and has foreground.
-    pub(super) has_foreground: bool,
-    /// The row, or a pixel beside it, has background.
-    pub(super) has_background: bool,
-}
-
 /// The pixels of a tile and around it.
 #[derive(Clone, Copy)]
 pub(super) struct TilePixels<'a> {
@@ -75,10 +66,9 @@ pub(super) struct TilePixels<'a> {
 }
 
 impl TilePixels<'_> {
-    /// Loads row `row` of those in shared memory; called by one thread per row. Returns what
-    /// the row has.
+    /// Loads row `row` of those in shared memory; called by one thread per row.
     #[inline(always)]
-    pub(super) fn load_row(&self, row: u32) -> RowContent {
+    pub(super) fn load_row(&self, row: u32) {
         let word_x = self.left / 64;
         let y = (self.top + row).wrapping_sub(1);
         let word = |x| self.image.pixels.word(x, y);
@@ -88,10 +78,6 @@ impl TilePixels<'_> {
         self.rows.st(first, (here << 1 | beside.0) as u32);
         self.rows.st(first + 1, (here >> 31) as u32);
         self.rows.st(first + 2, (here >> 63 | beside.1 << 1) as u32);
-        RowContent {
-            has_foreground: here != 0 && row != 0 && row + 1 != HALO_ROWS,
-            has_background: here != u64::MAX || beside.0 & beside.1 == 0,
-        }
     }
 
     /// Row `y` of the tile and the pixels beside it; `y` may be -1, wrapped around.

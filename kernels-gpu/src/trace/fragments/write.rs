@@ -12,9 +12,9 @@ use crate::trace::options::Geometry;
 use crate::trace::pixels::Raster;
 
 /// Threads per block.
-pub const BLOCK: u32 = 32;
+pub const BLOCK: u32 = 64;
 /// Fragments and closed borders that a block keeps in mind at a time.
-const SPANS: u32 = 256;
+const SPANS: u32 = 512;
 
 /// Writes the points of all borders that are kept.
 ///

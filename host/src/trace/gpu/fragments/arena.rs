@@ -10,7 +10,7 @@ use trazar_kernels::trace::pixels::Raster;
 use crate::Result;
 use crate::gpu::{Gpu, GpuBuffer, View};
 use crate::trace::Retrieval;
-use crate::trace::gpu::hierarchy::Arranger;
+use crate::trace::gpu::hierarchy::{Arranger, cooperative_blocks};
 use crate::trace::gpu::{Arranged, Found};
 
 /// Numbers of elements for which there is memory, or of those that were found.
@@ -146,7 +146,8 @@ impl<G: Gpu> Arena<G> {
         } = capacities;
         let words = raster.words() as usize;
         let tiles = tiles(raster) as usize;
-        let blocks = gpu.resident_blocks(&join_fragments::SPEC, 0)?;
+        let resident = gpu.resident_blocks(&join_fragments::SPEC, 0)?;
+        let blocks = cooperative_blocks(gpu, resident, raster);
         let borders = capacities.borders();
         let (fragments, closed) = (fragments as usize, closed as usize);
         Ok(Self {
@@ -156,7 +157,7 @@ impl<G: Gpu> Arena<G> {
             blocks,
             counters: gpu.alloc_zeroed(counter::COUNT as usize)?,
             found: Found::new(gpu, borders)?,
-            arranger: Arranger::new(gpu, borders, images.count)?,
+            arranger: Arranger::new(gpu, raster, borders, images.count)?,
             image_offsets: gpu.alloc(match images.count {
                 1 => 0,
                 several => several as usize + 1,
