@@ -86,6 +86,9 @@ pub enum TraceAlgorithm {
     /// One border after the other in raster order, on one thread (Suzuki and Abe, "Topological
     /// structural analysis of digitized binary images by border following", 1985).
     Suzuki,
+    /// On all threads: borders followed in strips of the image, and those that cross strips joined
+    /// from their fragments.
+    Fragments,
     /// In rectangles of the image on all threads; the rectangles are then joined pairwise
     /// (Garcia-Molla, Alonso-Jordá and García-Laguía, "Parallel border tracking in binary images
     /// using GPUs", 2022).
@@ -101,6 +104,7 @@ impl TraceAlgorithm {
     pub fn name(self) -> &'static str {
         match self {
             Self::Suzuki => "suzuki",
+            Self::Fragments => "fragments",
             Self::Tiles => "tiles",
             Self::Components => "components",
         }
@@ -109,7 +113,7 @@ impl TraceAlgorithm {
     /// The backends that run it.
     pub fn backends(self) -> &'static [Backend] {
         match self {
-            Self::Suzuki => &[Backend::Cpu],
+            Self::Suzuki | Self::Fragments => &[Backend::Cpu],
             Self::Tiles | Self::Components => &[Backend::Cpu, Backend::Cuda, Backend::Emulator],
         }
     }
@@ -118,7 +122,7 @@ impl TraceAlgorithm {
     /// first.
     pub fn on(backend: Backend) -> &'static [Self] {
         match backend {
-            Backend::Cpu => &[Self::Suzuki, Self::Tiles, Self::Components],
+            Backend::Cpu => &[Self::Suzuki, Self::Fragments, Self::Tiles, Self::Components],
             Backend::Cuda | Backend::Emulator => &[Self::Components, Self::Tiles],
         }
     }

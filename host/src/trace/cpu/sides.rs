@@ -11,6 +11,7 @@
 //! for, only those just before a pixel that, by its neighbours, might begin a border. These
 //! **queried** sides have a slot each, found by rank (population counts).
 
+use std::ops::Range;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -56,11 +57,17 @@ struct WordSides {
 #[derive(Clone, Copy)]
 pub(super) struct Slot(usize);
 
-/// The image's pixels and sides as bit planes, each surrounded by background as a [`Plane`] is.
+/// Pixels and sides as bit planes, each surrounded by background as a [`Plane`] is.
 pub(super) struct Sides {
-    width: u32,
     /// Foreground.
     pub(super) plane: Plane,
+    marks: Marks,
+}
+
+/// What borders have passed so far, by the words of a [`Plane`].
+pub(super) struct Marks {
+    width: u32,
+    row_words: usize,
     /// The sides of each word's pixels, together because they are used together.
     sides: Vec<WordSides>,
     /// The number of queried sides before each row, and before each word in its row; a word's
@@ -75,31 +82,55 @@ pub(super) struct Sides {
 impl Sides {
     /// Finds all sides of an image.
     pub(super) fn of(image: &BinaryImage, joined: Joined) -> Result<Self> {
-        let (width, height) = (image.width(), image.height());
+        Self::of_rows(image, 0..image.height(), joined)
+    }
+
+    /// Finds all sides in some rows of an image. The plane has these rows, from its row 0 on, and
+    /// the rows above and below them.
+    pub(super) fn of_rows(image: &BinaryImage, rows: Range<u32>, joined: Joined) -> Result<Self> {
+        let (width, height) = (image.width(), rows.end - rows.start);
         let plane = Plane::background(width, height)?;
         let words = plane.words.len();
         let mut sides = Self {
-            width,
+            marks: Marks {
+                width,
+                row_words: plane.row_words,
+                sides: zeroed_vec(words, "the bit planes of borders")?,
+                row_ranks: zeroed_vec(height as usize + 2 * SPARE_ROWS, "the ranks of sides")?,
+                word_ranks: zeroed_vec(words, "the ranks of sides")?,
+                borders: Vec::new(),
+            },
             plane,
-            sides: zeroed_vec(words, "the bit planes of borders")?,
-            row_ranks: zeroed_vec(height as usize + 2 * SPARE_ROWS, "the ranks of sides")?,
-            word_ranks: zeroed_vec(words, "the ranks of sides")?,
-            borders: Vec::new(),
         };
         // A walk up or down comes to another page with every row.
-        advise_large_pages(&mut sides.sides);
-        for y in 0..height {
-            sides.find_row(y, image.row(y), joined);
+        advise_large_pages(&mut sides.marks.sides);
+        if rows.start > 0 {
+            sides
+                .plane
+                .set_row(SPARE_ROWS - 1, image.row(rows.start - 1));
         }
-        let queried = sides.rank_queried();
-        sides.borders = zeroed_vec(queried, "the borders of sides")?;
+        for (y, row) in rows.clone().enumerate() {
+            sides.find_row(y, image.row(row), joined);
+        }
+        if rows.end < image.height() {
+            let below = SPARE_ROWS + height as usize;
+            sides.plane.set_row(below, image.row(rows.end));
+        }
+        let queried = sides.marks.rank_queried();
+        sides.marks.borders = zeroed_vec(queried, "the borders of sides")?;
         Ok(sides)
     }
 
+    /// The pixels, and the marks, which change.
+    pub(super) fn split(&mut self) -> (&Plane, &mut Marks) {
+        (&self.plane, &mut self.marks)
+    }
+
     /// Fills row `y` of all planes; the row above must have its pixels already.
-    fn find_row(&mut self, y: u32, row: &[u64], joined: Joined) {
+    fn find_row(&mut self, y: usize, row: &[u64], joined: Joined) {
         let n = self.plane.row_words;
-        let first = (y as usize + SPARE_ROWS) * n;
+        let first = (y + SPARE_ROWS) * n;
+        let sides = &mut self.marks.sides;
         let (above, this) = self.plane.words[first - n..first + n].split_at_mut(n);
         this[..row.len()].copy_from_slice(row);
 
@@ -111,7 +142,7 @@ impl Sides {
             let row = BesideBits::new(left, pixels, right);
             let from_west = row.west;
             left = pixels;
-            (self.sides[first + i].west, self.sides[first + i].east) = row.vertical_sides();
+            (sides[first + i].west, sides[first + i].east) = row.vertical_sides();
 
             let north = above[i];
             let above_right = above.get(i + 1).copied().unwrap_or(0);
@@ -127,7 +158,7 @@ impl Sides {
                 let bit = may_begin_outer.trailing_zeros() as usize;
                 may_begin_outer &= may_begin_outer - 1;
                 if let Some(x) = last_one_before(this, i * WORD_BITS + bit) {
-                    self.sides[first + x / WORD_BITS].queried_east |= 1 << (x % WORD_BITS);
+                    sides[first + x / WORD_BITS].queried_east |= 1 << (x % WORD_BITS);
                 }
             }
             // A hole begins at a first background pixel after a run, with foreground above it.
@@ -136,14 +167,82 @@ impl Sides {
                 let bit = may_begin_hole.trailing_zeros() as usize;
                 may_begin_hole &= may_begin_hole - 1;
                 let x = run_start(this, i * WORD_BITS + bit - 1);
-                self.sides[first + x / WORD_BITS].queried_west |= 1 << (x % WORD_BITS);
+                sides[first + x / WORD_BITS].queried_west |= 1 << (x % WORD_BITS);
             }
         }
     }
 
+    /// A plane of the pixels that a border passes: foreground with background to the W, N, E or S.
+    /// Rows are [`stride`](Plane::stride) bits apart, and pixel `(x, y)` is bit `x` of row `y`.
+    pub(super) fn border_pixels(&self) -> Result<Vec<u64>> {
+        let n = self.plane.row_words;
+        let rows = self.marks.row_ranks.len() - 2 * SPARE_ROWS;
+        let mut plane: Vec<u64> = zeroed_vec(rows * n, "the plane of border pixels")?;
+        advise_large_pages(&mut plane);
+        let pixels = &self.plane.words;
+        plane.par_chunks_mut(n).enumerate().for_each(|(y, row)| {
+            let first = (y + SPARE_ROWS) * n;
+            for (i, word) in row.iter_mut().enumerate() {
+                let at = first + i;
+                let inside_vertically = pixels[at - n] & pixels[at + n];
+                let WordSides { west, east, .. } = self.marks.sides[at];
+                *word = west | east | pixels[at] & !inside_vertically;
+            }
+        });
+        Ok(plane)
+    }
+
+    /// As [`Marks::next_unpassed`].
+    pub(super) fn next_unpassed(&self, y: u32, x: &mut u32) -> Option<Side> {
+        self.marks.next_unpassed(y, x)
+    }
+
+    /// As [`Marks::pass`].
+    #[inline]
+    pub(super) fn pass(&mut self, place: usize, passed: u8, border: BorderId) {
+        self.marks.pass(place, passed, border);
+    }
+
+    /// As [`Marks::set_border_of_sides`].
+    #[inline]
+    pub(super) fn set_border_of_sides(&self, place: usize, passed: u8, border: BorderId) {
+        self.marks.set_border_of_sides(place, passed, border);
+    }
+
+    /// Marks one side as passed; gives its slot if it is queried, for [`Self::set_border`].
+    #[inline]
+    pub(super) fn pass_side(&mut self, place: usize, side: Side) -> Option<Slot> {
+        self.marks.pass_side(place, side)
+    }
+
+    /// Says which border passes a queried side.
+    pub(super) fn set_border(&self, slot: Slot, border: BorderId) {
+        self.marks.set_border(slot, border);
+    }
+
+    /// As [`Marks::border_before`].
+    pub(super) fn border_before(&self, kind: BorderKind, x: u32, y: u32) -> BorderId {
+        self.marks.border_before(&self.plane, kind, x, y)
+    }
+
+    /// As [`border_before`](Self::border_before), with the column of the side's pixel.
+    pub(super) fn border_and_column_before(
+        &self,
+        kind: BorderKind,
+        x: u32,
+        y: u32,
+    ) -> Option<(BorderId, u32)> {
+        let marks = &self.marks;
+        let (place, side) = marks.side_before(&self.plane, kind, x, y)?;
+        let border = marks.borders[marks.slot(place, side).0].load(Relaxed);
+        Some((border, (place % self.plane.stride()) as u32))
+    }
+}
+
+impl Marks {
     /// Counts the queried sides before each row and word; returns their number.
     fn rank_queried(&mut self) -> usize {
-        let n = self.plane.row_words;
+        let n = self.row_words;
         let mut rank = 0;
         for row in 0..self.row_ranks.len() {
             self.row_ranks[row] = rank;
@@ -158,33 +257,13 @@ impl Sides {
         rank
     }
 
-    /// A plane of the pixels that a border passes: foreground with background to the W, N, E or S.
-    /// Rows are [`stride`](Plane::stride) bits apart, and pixel `(x, y)` is bit `x` of row `y`.
-    pub(super) fn border_pixels(&self) -> Result<Vec<u64>> {
-        let n = self.plane.row_words;
-        let rows = self.row_ranks.len() - 2 * SPARE_ROWS;
-        let mut plane: Vec<u64> = zeroed_vec(rows * n, "the plane of border pixels")?;
-        advise_large_pages(&mut plane);
-        let pixels = &self.plane.words;
-        plane.par_chunks_mut(n).enumerate().for_each(|(y, row)| {
-            let first = (y + SPARE_ROWS) * n;
-            for (i, word) in row.iter_mut().enumerate() {
-                let at = first + i;
-                let inside_vertically = pixels[at - n] & pixels[at + n];
-                let WordSides { west, east, .. } = self.sides[at];
-                *word = west | east | pixels[at] & !inside_vertically;
-            }
-        });
-        Ok(plane)
-    }
-
     /// The first side of row `y`, from column `*x` on, that no border has passed; `*x` becomes
     /// its column. A pixel's west side comes before its east side.
     pub(super) fn next_unpassed(&self, y: u32, x: &mut u32) -> Option<Side> {
-        let first = (y as usize + SPARE_ROWS) * self.plane.row_words;
+        let first = (y as usize + SPARE_ROWS) * self.row_words;
         let mut i = *x as usize / WORD_BITS;
         let mut from = !0 << (*x as usize % WORD_BITS);
-        while i < self.plane.row_words {
+        while i < self.row_words {
             let WordSides { west, east, .. } = self.sides[first + i];
             let unpassed = (west | east) & from;
             if unpassed != 0 {
@@ -229,7 +308,7 @@ impl Sides {
 
     /// Marks one side as passed; gives its slot if it is queried, for [`Self::set_border`].
     #[inline]
-    pub(super) fn pass_side(&mut self, place: usize, side: Side) -> Option<Slot> {
+    fn pass_side(&mut self, place: usize, side: Side) -> Option<Slot> {
         let (word, bit) = (place / WORD_BITS, 1 << (place % WORD_BITS));
         let sides = &mut self.sides[word];
         let (unpassed, queried) = match side {
@@ -241,7 +320,7 @@ impl Sides {
     }
 
     /// Says which border passes a queried side.
-    pub(super) fn set_border(&self, slot: Slot, border: BorderId) {
+    fn set_border(&self, slot: Slot, border: BorderId) {
         self.borders[slot.0].store(border, Relaxed);
     }
 
@@ -256,10 +335,7 @@ impl Sides {
                 sides.queried_west.count_ones() + (sides.queried_east & below).count_ones()
             }
         };
-        Slot(
-            self.row_ranks[word / self.plane.row_words]
-                + (self.word_ranks[word] + in_word) as usize,
-        )
+        Slot(self.row_ranks[word / self.row_words] + (self.word_ranks[word] + in_word) as usize)
     }
 
     /// The border of the last side before the one that a border begins at: for an outer border
@@ -267,25 +343,59 @@ impl Sides {
     /// the pixel's east side the west side of its run. [`NO_BORDER`] if there is none.
     ///
     /// The side must have been passed by a border.
-    pub(super) fn border_before(&self, kind: BorderKind, x: u32, y: u32) -> BorderId {
-        let before = self.border_and_column_before(kind, x, y);
-        before.map_or(NO_BORDER, |(border, _)| border)
-    }
-
-    /// As [`border_before`](Self::border_before), with the column of the side's pixel.
-    pub(super) fn border_and_column_before(
+    pub(super) fn border_before(
         &self,
+        plane: &Plane,
         kind: BorderKind,
         x: u32,
         y: u32,
-    ) -> Option<(BorderId, u32)> {
-        let first = (y as usize + SPARE_ROWS) * self.plane.row_words;
-        let row = &self.plane.words[first..][..self.plane.row_words];
+    ) -> BorderId {
+        let before = self.side_before(plane, kind, x, y);
+        before.map_or(NO_BORDER, |(place, side)| {
+            self.borders[self.slot(place, side).0].load(Relaxed)
+        })
+    }
+
+    /// As [`border_before`](Self::border_before), also for a side at which no border begins: then
+    /// perhaps [`NO_BORDER`].
+    pub(super) fn border_before_any(
+        &self,
+        plane: &Plane,
+        kind: BorderKind,
+        x: u32,
+        y: u32,
+    ) -> BorderId {
+        match self.side_before(plane, kind, x, y) {
+            Some((place, side)) if self.is_queried(place, side) => {
+                self.borders[self.slot(place, side).0].load(Relaxed)
+            }
+            _ => NO_BORDER,
+        }
+    }
+
+    fn is_queried(&self, place: usize, side: Side) -> bool {
+        let sides = &self.sides[place / WORD_BITS];
+        let queried = match side {
+            Side::West => sides.queried_west,
+            Side::East => sides.queried_east,
+        };
+        queried >> (place % WORD_BITS) & 1 == 1
+    }
+
+    /// The last side before the one that a border begins at, and the place of its pixel.
+    fn side_before(
+        &self,
+        plane: &Plane,
+        kind: BorderKind,
+        x: u32,
+        y: u32,
+    ) -> Option<(usize, Side)> {
+        let first = (y as usize + SPARE_ROWS) * self.row_words;
+        let row = &plane.words[first..][..self.row_words];
         let (x, side) = match kind {
             BorderKind::Outer => (last_one_before(row, x as usize)?, Side::East),
             BorderKind::Hole => (run_start(row, x as usize), Side::West),
         };
-        let Slot(slot) = self.slot(first * WORD_BITS + x, side);
-        Some((self.borders[slot].load(Relaxed), x as u32))
+        Some((first * WORD_BITS + x, side))
     }
 }

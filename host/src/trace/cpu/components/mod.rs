@@ -40,6 +40,7 @@ use trazar_kernels::trace::node_bits::Kind;
 
 use super::chains::{Chains, Direction};
 use super::plane::Plane;
+use super::saddles::Saddles;
 use super::walk::{Centers, Edges, Move, Node, Step, Walk, with_stay};
 use crate::error::Result;
 use crate::image::BinaryImage;
@@ -56,7 +57,10 @@ pub(super) fn follow_borders(
     let plane = Plane::of(image)?;
     match geometry {
         Geometry::Centers => follow(&Centers { plane: &plane }, &plane, geometry, progress),
-        Geometry::Edges => follow(&Edges::of(image, &plane)?, &plane, geometry, progress),
+        Geometry::Edges => {
+            let saddles = Saddles::of(image)?;
+            follow(&Edges::new(&plane, &saddles, 0), &plane, geometry, progress)
+        }
     }
 }
 

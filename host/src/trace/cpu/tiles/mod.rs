@@ -42,6 +42,7 @@ mod grid;
 mod track;
 
 use super::chains::Chains;
+use super::saddles::Saddles;
 use super::sides::{Joined, Sides};
 use super::walk::{Centers, Edges, Walk};
 use crate::error::Result;
@@ -73,7 +74,8 @@ pub(super) fn follow_borders(
         }
         Geometry::Edges => {
             let sides = Sides::of(image, Joined::Four)?;
-            let edges = Edges::of(image, &sides.plane)?;
+            let saddles = Saddles::of(image)?;
+            let edges = Edges::new(&sides.plane, &saddles, 0);
             follow(&edges, &sides, &grid, progress)
         }
     }
