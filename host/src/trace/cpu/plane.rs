@@ -52,9 +52,13 @@ impl Plane {
         Ok(plane)
     }
 
-    /// Sets a row's pixels; row [`SPARE_ROWS`] is the first one that is not spare.
+    /// Sets a row's pixels, the last of them to background if there are too few; row [`SPARE_ROWS`]
+    /// is the first one that is not spare.
     pub(super) fn set_row(&mut self, row: usize, pixels: &[u64]) {
-        self.words[row * self.row_words..][..pixels.len()].copy_from_slice(pixels);
+        let words = &mut self.words[row * self.row_words..][..self.row_words];
+        let (set, rest) = words.split_at_mut(pixels.len());
+        set.copy_from_slice(pixels);
+        rest.fill(0);
     }
 
     /// Bits between a pixel and the one below it.

@@ -23,7 +23,7 @@ use super::neighbours::{EAST, WEST};
 use super::plane::{Plane, SPARE_ROWS, last_one_before, run_start};
 use crate::error::Result;
 use crate::image::{BinaryImage, WORD_BITS};
-use crate::memory::{advise_large_pages, zeroed_vec};
+use crate::memory::{advise_large_pages, reserve, zeroed_vec};
 use crate::trace::contours::BorderKind;
 
 /// Which pixels may begin a border, seen from their neighbours.
@@ -82,43 +82,52 @@ pub(super) struct Marks {
 impl Sides {
     /// Finds all sides of an image.
     pub(super) fn of(image: &BinaryImage, joined: Joined) -> Result<Self> {
-        Self::of_rows(image, 0..image.height(), joined)
+        let mut sides = Self::with_room(image.width(), image.height())?;
+        sides.find(image, 0..image.height(), joined)?;
+        Ok(sides)
     }
 
-    /// Finds all sides in some rows of an image. The plane has these rows, from its row 0 on, and
-    /// the rows above and below them.
-    pub(super) fn of_rows(image: &BinaryImage, rows: Range<u32>, joined: Joined) -> Result<Self> {
-        let (width, height) = (image.width(), rows.end - rows.start);
+    /// Room for the sides of `height` rows.
+    pub(super) fn with_room(width: u32, height: u32) -> Result<Self> {
         let plane = Plane::background(width, height)?;
         let words = plane.words.len();
-        let mut sides = Self {
-            marks: Marks {
-                width,
-                row_words: plane.row_words,
-                sides: zeroed_vec(words, "the bit planes of borders")?,
-                row_ranks: zeroed_vec(height as usize + 2 * SPARE_ROWS, "the ranks of sides")?,
-                word_ranks: zeroed_vec(words, "the ranks of sides")?,
-                borders: Vec::new(),
-            },
-            plane,
+        let mut marks = Marks {
+            width,
+            row_words: plane.row_words,
+            sides: zeroed_vec(words, "the bit planes of borders")?,
+            row_ranks: zeroed_vec(height as usize + 2 * SPARE_ROWS, "the ranks of sides")?,
+            word_ranks: zeroed_vec(words, "the ranks of sides")?,
+            borders: Vec::new(),
         };
         // A walk up or down comes to another page with every row.
-        advise_large_pages(&mut sides.marks.sides);
-        if rows.start > 0 {
-            sides
-                .plane
-                .set_row(SPARE_ROWS - 1, image.row(rows.start - 1));
+        advise_large_pages(&mut marks.sides);
+        Ok(Self { plane, marks })
+    }
+
+    /// Finds all sides in some rows of an image, at most as many as there is room for. The plane
+    /// has these rows, from its row 0 on, and the rows above and below them; it has no others.
+    pub(super) fn find(
+        &mut self,
+        image: &BinaryImage,
+        rows: Range<u32>,
+        joined: Joined,
+    ) -> Result<()> {
+        let (first, end) = (SPARE_ROWS, SPARE_ROWS + rows.len());
+        let row = |y: Option<u32>| {
+            y.filter(|&y| y < image.height())
+                .map_or(&[][..], |y| image.row(y))
+        };
+        self.plane
+            .set_row(first - 1, row(rows.start.checked_sub(1)));
+        for (y, row) in (first..end).zip(rows.clone()) {
+            self.find_row(y, image.row(row), joined);
         }
-        for (y, row) in rows.clone().enumerate() {
-            sides.find_row(y, image.row(row), joined);
-        }
-        if rows.end < image.height() {
-            let below = SPARE_ROWS + height as usize;
-            sides.plane.set_row(below, image.row(rows.end));
-        }
-        let queried = sides.marks.rank_queried();
-        sides.marks.borders = zeroed_vec(queried, "the borders of sides")?;
-        Ok(sides)
+        self.plane.set_row(end, row(Some(rows.end)));
+        let queried = self.marks.rank_queried(first..end);
+        self.marks.borders.clear();
+        reserve(&mut self.marks.borders, queried, "the borders of sides")?;
+        self.marks.borders.resize_with(queried, AtomicU32::default);
+        Ok(())
     }
 
     /// The pixels, and the marks, which change.
@@ -126,10 +135,10 @@ impl Sides {
         (&self.plane, &mut self.marks)
     }
 
-    /// Fills row `y` of all planes; the row above must have its pixels already.
+    /// Fills row `y` of all planes, spare rows included; the row above must have its pixels already.
     fn find_row(&mut self, y: usize, row: &[u64], joined: Joined) {
         let n = self.plane.row_words;
-        let first = (y + SPARE_ROWS) * n;
+        let first = y * n;
         let sides = &mut self.marks.sides;
         let (above, this) = self.plane.words[first - n..first + n].split_at_mut(n);
         this[..row.len()].copy_from_slice(row);
@@ -142,7 +151,13 @@ impl Sides {
             let row = BesideBits::new(left, pixels, right);
             let from_west = row.west;
             left = pixels;
-            (sides[first + i].west, sides[first + i].east) = row.vertical_sides();
+            let (west, east) = row.vertical_sides();
+            sides[first + i] = WordSides {
+                west,
+                east,
+                queried_west: 0,
+                queried_east: 0,
+            };
 
             let north = above[i];
             let above_right = above.get(i + 1).copied().unwrap_or(0);
@@ -240,11 +255,12 @@ impl Sides {
 }
 
 impl Marks {
-    /// Counts the queried sides before each row and word; returns their number.
-    fn rank_queried(&mut self) -> usize {
+    /// Counts the queried sides before each of some rows, and before each word in them; returns
+    /// their number.
+    fn rank_queried(&mut self, rows: Range<usize>) -> usize {
         let n = self.row_words;
         let mut rank = 0;
-        for row in 0..self.row_ranks.len() {
+        for row in rows {
             self.row_ranks[row] = rank;
             let mut in_row = 0;
             for i in row * n..(row + 1) * n {

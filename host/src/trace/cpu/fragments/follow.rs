@@ -1,8 +1,10 @@
 //! Following: the borders and fragments of one strip.
 
+use std::mem::take;
 use std::ops::Range;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
 
@@ -133,13 +135,23 @@ pub(super) fn follow(
     let height = image.height();
     let count = height.div_ceil(rows);
     let done = AtomicUsize::new(0);
+    let workspaces = Mutex::new(Vec::new());
     let follow = |strip: u32| -> Result<Strip> {
         let of_strip = strip * rows..height.min((strip + 1) * rows);
+        let mut workspace = match lock(&workspaces).pop() {
+            Some(workspace) => workspace,
+            None => Workspace::new(image.width(), of_strip.end - of_strip.start)?,
+        };
+        let Workspace {
+            sides,
+            steps,
+            closed,
+        } = &mut workspace;
         let joined = match saddles {
             None => Joined::Eight,
             Some(_) => Joined::Four,
         };
-        let mut sides = Sides::of_rows(image, of_strip.clone(), joined)?;
+        sides.find(image, of_strip.clone(), joined)?;
         let (plane, marks) = sides.split();
         let ground = Ground {
             plane,
@@ -148,23 +160,71 @@ pub(super) fn follow(
             strip,
             kept,
         };
-        let followed = match &saddles {
-            None => ground.follow(&Centers { plane }, marks),
+        let (fragments, from_above) = match &saddles {
+            None => ground.follow(&Centers { plane }, marks, steps, closed)?,
             Some(saddles) => {
                 let walk = Edges::new(plane, saddles, ground.rows.start);
-                ground.follow(&walk, marks)
+                ground.follow(&walk, marks, steps, closed)?
             }
         };
+        let followed = if count == 1 {
+            Strip {
+                steps: take(steps),
+                fragments,
+                from_above,
+                closed: take(closed),
+            }
+        } else {
+            Strip {
+                steps: take_copy(steps, "the chain codes of borders")?,
+                fragments,
+                from_above,
+                closed: take_copy(closed, "the borders")?,
+            }
+        };
+        lock(&workspaces).push(workspace);
         let done = done.fetch_add(1, Relaxed) as u64 + 1;
         progress.report(done * 4, u64::from(count) * 5);
-        followed
+        Ok(followed)
     };
     if count == 1 {
         let mut strips = with_room(1, "the strips")?;
         strips.push(follow(0)?);
         return Ok(strips);
     }
-    (0..count).into_par_iter().map(follow).collect()
+    let strips = (0..count).into_par_iter().with_max_len(1);
+    strips.map(follow).collect()
+}
+
+/// The memory in which a strip is followed, which serves strip after strip: fresh memory would have
+/// to be cleared by the system each time.
+struct Workspace {
+    sides: Sides,
+    steps: Vec<Direction>,
+    closed: Vec<Closed>,
+}
+
+impl Workspace {
+    fn new(width: u32, rows: u32) -> Result<Self> {
+        Ok(Self {
+            sides: Sides::with_room(width, rows)?,
+            steps: Vec::new(),
+            closed: Vec::new(),
+        })
+    }
+}
+
+/// What a lock guards. Nobody panics while holding one of these.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A copy that takes no more memory than needed; leaves nothing in `from` but its room.
+fn take_copy<T: Copy>(from: &mut Vec<T>, what: &'static str) -> Result<Vec<T>> {
+    let mut copy = with_room(from.len(), what)?;
+    copy.extend_from_slice(from);
+    from.clear();
+    Ok(copy)
 }
 
 /// The nodes of a row by which borders come in over a rim, in an order of their own.
@@ -256,7 +316,7 @@ struct StripWalk<'a, K> {
     /// The places of the strip's rows.
     places: Range<usize>,
     kept: Kept,
-    steps: Vec<Direction>,
+    steps: &'a mut Vec<Direction>,
 }
 
 /// What is known of a walk at its end.
@@ -290,8 +350,14 @@ struct Ground<'a> {
 }
 
 impl Ground<'_> {
-    /// Follows the fragments and borders.
-    fn follow<K: Walk>(self, walk: &K, marks: &mut Marks) -> Result<Strip> {
+    /// Follows the fragments and borders. Gives the fragments, and the number of those from above.
+    fn follow<K: Walk>(
+        self,
+        walk: &K,
+        marks: &mut Marks,
+        steps: &mut Vec<Direction>,
+        closed: &mut Vec<Closed>,
+    ) -> Result<(Vec<Fragment>, u32)> {
         let Self {
             plane,
             rows,
@@ -325,7 +391,7 @@ impl Ground<'_> {
             first_row: rows.start,
             places: first * stride..(last + 1) * stride,
             kept,
-            steps: Vec::new(),
+            steps,
         };
         for (entries, row) in [(&from_above, first), (&from_below, last)] {
             entries.for_each::<K>(|x, code| {
@@ -344,7 +410,7 @@ impl Ground<'_> {
                 Ok(())
             })?;
         }
-        let closed = this.follow_closed(fragments.len() as FragmentId)?;
+        this.follow_closed(fragments.len() as FragmentId, closed)?;
         for fragment in &mut fragments {
             let side = fragment.side;
             if side != SideKey::NONE {
@@ -354,12 +420,7 @@ impl Ground<'_> {
                     .border_before_any(plane, side.kind(), side.x(), y);
             }
         }
-        Ok(Strip {
-            steps: this.steps,
-            fragments,
-            from_above: from_above.count,
-            closed,
-        })
+        Ok((fragments, from_above.count))
     }
 }
 
@@ -412,8 +473,7 @@ impl<K: Walk> StripWalk<'_, K> {
     }
 
     /// Follows the borders that no fragment belongs to; their ids begin with `first_id`.
-    fn follow_closed(&mut self, first_id: FragmentId) -> Result<Vec<Closed>> {
-        let mut closed: Vec<Closed> = Vec::new();
+    fn follow_closed(&mut self, first_id: FragmentId, closed: &mut Vec<Closed>) -> Result<()> {
         let rows = (self.places.len() / self.plane.stride()) as u32;
         for y in 0..rows {
             let mut x = 0;
@@ -434,7 +494,7 @@ impl<K: Walk> StripWalk<'_, K> {
                         1
                     }
                 };
-                reserve(&mut closed, 1, "the borders")?;
+                reserve(closed, 1, "the borders")?;
                 let steps = self.steps.len() - begin;
                 closed.push(Closed {
                     side: SideKey::new(kind, x, self.first_row + y),
@@ -447,7 +507,7 @@ impl<K: Walk> StripWalk<'_, K> {
                 });
             }
         }
-        Ok(closed)
+        Ok(())
     }
 
     /// Follows the border that is discovered at a node. Gives the number of points where it turns.
@@ -544,11 +604,7 @@ impl<K: Walk> StripWalk<'_, K> {
                 limit: limit as u64,
             });
         }
-        reserve(
-            &mut self.steps,
-            MAX_STRAIGHT + 1,
-            "the chain codes of borders",
-        )
+        reserve(self.steps, MAX_STRAIGHT + 1, "the chain codes of borders")
     }
 
     /// The pixel of the image at a place.

@@ -4,6 +4,7 @@
 //! parent is found in its strip, unless that is what it has in common with a ring from a strip above
 //! it; then the ring is noted, and replaced once the parents of rings are known.
 
+use std::mem::take;
 use std::ops::Range;
 
 use rayon::prelude::*;
@@ -13,7 +14,7 @@ use super::follow::{Closed, FragmentId, Strip};
 use super::join::{Ring, RingId, Rings};
 use super::{for_each, with_room};
 use crate::error::Result;
-use crate::memory::zeroed_vec;
+use crate::memory::{advise_large_pages, zeroed_vec};
 use crate::trace::contours::BorderKind;
 
 /// A border, once it is numbered.
@@ -60,6 +61,8 @@ pub(super) fn number(strips: &mut [Strip], rings: &Rings, rows: u32) -> Result<B
     let mut kinds = with_room(count, "the borders")?;
     kinds.resize(count, BorderKind::Outer);
     let mut parents: Vec<BorderId> = zeroed_vec(count, "the borders' parents")?;
+    advise_large_pages(&mut borders);
+    advise_large_pages(&mut parents);
     let mut work = with_room(strips.len(), "the strips")?;
     let mut rest = (&mut *borders, &mut *kinds, &mut *parents);
     for (strip, merge) in strips.iter_mut().zip(&merges) {
@@ -167,55 +170,37 @@ impl Merge {
         (self.first + at) as BorderId + self.closed_before[at]
     }
 
-    /// The border of a closed one.
-    fn closed_id(&self, closed: u32) -> BorderId {
-        let rings = self
-            .closed_before
-            .partition_point(|&before| before <= closed);
-        (self.first + rings) as BorderId + closed
-    }
-
     /// Merges the borders of the strip, and finds their parents.
     fn write(&self, strip: &mut Strip, rings: &Rings, ring_ids: &[BorderId], target: Target<'_>) {
         let [first_fragment, end] = [self.strip, self.strip + 1].map(|i| rings.first_fragments[i]);
         let fragments = end - first_fragment;
-        let Target {
-            borders,
-            kinds,
-            parents,
-        } = target;
-        // The parent of a border of some kind, by what passes the side before it.
-        let parent = |kind: BorderKind, before: FragmentId, kinds: &[_], parents: &[BorderId]| {
-            if before == NO_BORDER {
-                return NO_BORDER;
+        let mut merged = Merged {
+            target,
+            len: 0,
+            closed: take(&mut strip.closed),
+            first: self.first,
+        };
+        // A border of the strip, or what a border of some kind has in common with a ring from above.
+        let ring_before = |kind: BorderKind, before: FragmentId| {
+            let ring = rings.ring_of(first_fragment + before);
+            let id = ring_ids[ring as usize];
+            if id as usize >= self.first {
+                return Before::Own(id as usize - self.first);
             }
-            let id = if before < fragments {
-                let ring = rings.ring_of(first_fragment + before);
-                let id = ring_ids[ring as usize];
-                if (id as usize) < self.first {
-                    let leader = rings.rings[ring as usize].leader;
-                    let other = rings.fragments[leader as usize].side.kind();
-                    return if kind == other { AS_RING | ring } else { id };
-                }
-                id
+            let leader = rings.rings[ring as usize].leader;
+            let is_sibling = rings.fragments[leader as usize].side.kind() == kind;
+            Before::Parent(if is_sibling { AS_RING | ring } else { id })
+        };
+        let before = |merged: &Merged<'_>, kind: BorderKind, before: FragmentId| {
+            if before == NO_BORDER {
+                Before::Parent(NO_BORDER)
+            } else if before < fragments {
+                ring_before(kind, before)
             } else {
-                self.closed_id(before - fragments)
-            };
-            let at = id as usize - self.first;
-            if kinds[at] == kind { parents[at] } else { id }
+                Before::Own(merged.closed[(before - fragments) as usize].before as usize)
+            }
         };
-
-        let closed = std::mem::take(&mut strip.closed);
-        let mut steps_begin = rings.steps_of_fragments(self.strip);
-        let mut each_ring = self.rings.clone().zip(&self.closed_before).peekable();
-        let mut at = 0;
-        let mut add = |border: Border, kind, before| {
-            borders[at] = border;
-            parents[at] = parent(kind, before, kinds, parents);
-            kinds[at] = kind;
-            at += 1;
-        };
-        let of_ring = |ring: RingId| {
+        let add_ring = |merged: &mut Merged<'_>, ring: RingId| {
             let leader = &rings.fragments[rings.rings[ring as usize].leader as usize];
             let border = Border {
                 x: leader.side.x(),
@@ -223,31 +208,67 @@ impl Merge {
                 steps: [ring, RING],
                 points: 0,
             };
-            (border, leader.side.kind(), leader.before)
+            let kind = leader.side.kind();
+            merged.add(border, kind, before(merged, kind, leader.before));
         };
-        for (i, closed) in closed.iter().enumerate() {
+
+        let mut steps_begin = rings.steps_of_fragments(self.strip);
+        let mut each_ring = self.rings.clone().zip(&self.closed_before).peekable();
+        for i in 0..merged.closed.len() {
             while let Some((ring, _)) = each_ring.next_if(|&(_, &before)| before as usize <= i) {
-                let (border, kind, before) = of_ring(ring);
-                add(border, kind, before);
+                add_ring(&mut merged, ring);
             }
-            let &Closed {
-                side,
-                steps_end,
-                points,
-                before,
-            } = closed;
+            let closed = merged.closed[i];
             let border = Border {
-                x: side.x(),
-                y: side.y,
-                steps: [steps_begin, steps_end],
-                points,
+                x: closed.side.x(),
+                y: closed.side.y,
+                steps: [steps_begin, closed.steps_end],
+                points: closed.points,
             };
-            steps_begin = steps_end;
-            add(border, side.kind(), before);
+            steps_begin = closed.steps_end;
+            let kind = closed.side.kind();
+            // From now on, where it stands.
+            merged.closed[i].before = merged.len as u32;
+            merged.add(border, kind, before(&merged, kind, closed.before));
         }
         for (ring, _) in each_ring {
-            let (border, kind, before) = of_ring(ring);
-            add(border, kind, before);
+            add_ring(&mut merged, ring);
         }
+    }
+}
+
+/// What the side before a border's start tells.
+enum Before {
+    /// It is passed by a border of the strip, by its place there.
+    Own(usize),
+    /// The border's parent.
+    Parent(BorderId),
+}
+
+/// The borders of a strip that are merged so far.
+struct Merged<'a> {
+    target: Target<'a>,
+    len: usize,
+    /// The closed borders; of those that are merged, `before` is the place in `target`.
+    closed: Vec<Closed>,
+    /// The number of borders in the strips above.
+    first: usize,
+}
+
+impl Merged<'_> {
+    fn add(&mut self, border: Border, kind: BorderKind, before: Before) {
+        let Target {
+            borders,
+            kinds,
+            parents,
+        } = &mut self.target;
+        borders[self.len] = border;
+        kinds[self.len] = kind;
+        parents[self.len] = match before {
+            Before::Own(at) if kinds[at] == kind => parents[at],
+            Before::Own(at) => (self.first + at) as BorderId,
+            Before::Parent(parent) => parent,
+        };
+        self.len += 1;
     }
 }
