@@ -86,8 +86,8 @@ pub enum TraceAlgorithm {
     /// One border after the other in raster order, on one thread (Suzuki and Abe, "Topological
     /// structural analysis of digitized binary images by border following", 1985).
     Suzuki,
-    /// On all threads: borders followed in strips of the image, and those that cross strips joined
-    /// from their fragments.
+    /// In strips of rows on all threads; borders that cross the seam of two strips are joined from
+    /// their fragments by list ranking. On one thread it takes as long as [`Self::Suzuki`].
     Fragments,
     /// In rectangles of the image on all threads; the rectangles are then joined pairwise
     /// (Garcia-Molla, Alonso-Jordá and García-Laguía, "Parallel border tracking in binary images
@@ -122,7 +122,7 @@ impl TraceAlgorithm {
     /// first.
     pub fn on(backend: Backend) -> &'static [Self] {
         match backend {
-            Backend::Cpu => &[Self::Suzuki, Self::Fragments, Self::Tiles, Self::Components],
+            Backend::Cpu => &[Self::Fragments, Self::Suzuki, Self::Tiles, Self::Components],
             Backend::Cuda | Backend::Emulator => &[Self::Components, Self::Tiles],
         }
     }
@@ -151,7 +151,11 @@ pub struct TraceOptions {
     pub approximation: Approximation,
     /// What the points are.
     pub geometry: Geometry,
-    /// How to compute it; `None` leaves the choice to the engine.
+    /// How to compute it; `None` leaves the choice to the engine: the first of those
+    /// [on](TraceAlgorithm::on) its backend, or [`TraceAlgorithm::Tiles`] if there are
+    /// [`tiles`](field@Self::tiles). On the processor that is [`TraceAlgorithm::Fragments`], for
+    /// any number of threads and any size: a small image is one strip, followed on the calling
+    /// thread.
     pub algorithm: Option<TraceAlgorithm>,
     /// For [`TraceAlgorithm::Tiles`]: the number of rectangles along x and along y, each a power
     /// of two and at most the number of pixels; `None` chooses by the size of the image.

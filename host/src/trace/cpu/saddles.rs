@@ -10,9 +10,9 @@
 
 use rayon::prelude::*;
 use trazar_kernels::primitives::bits::{count_through, starts};
-use trazar_kernels::primitives::union_find::{find_and_shorten, union};
+use trazar_kernels::primitives::union_find::{Parents, find_and_shorten, union};
 
-use super::forest::{Forest, singletons};
+use super::forest::{Forest, OwnForest, singletons};
 use crate::error::{Error, Result};
 use crate::image::{BinaryImage, WORD_BITS};
 use crate::memory::zeroed_vec;
@@ -23,6 +23,9 @@ pub(super) struct Saddles {
     /// them.
     joined: Vec<u64>,
 }
+
+/// The fewest pixels that are worth a task.
+const LEAST_PIXELS: u32 = 1 << 16;
 
 /// Two words of runs, one above the other.
 struct Overlap {
@@ -40,13 +43,18 @@ struct Overlap {
 }
 
 impl Overlap {
-    /// Visits the words of a row and the row above it, from left to right, with the numbers of runs
-    /// before the two rows.
+    /// Visits the words of a row and the row above it, from left to right, but for those in which no
+    /// run begins or ends; with the numbers of runs before the two rows.
     fn for_each(rows: [&[u64]; 2], first_runs: [u32; 2], mut visit: impl FnMut(usize, &Self)) {
         let [above, row] = rows;
         let [mut above_first, mut row_first] = first_runs;
         let (mut above_carry, mut row_carry) = (0, 0);
         for (i, (&above, &row)) in above.iter().zip(row).enumerate() {
+            // In most images, most words go on with what is to their left.
+            let uniform = |word: u64, carry: u64| word == carry.wrapping_neg();
+            if uniform(above, above_carry) && uniform(row, row_carry) {
+                continue;
+            }
             let overlap = Self {
                 above,
                 row,
@@ -89,8 +97,10 @@ impl Saddles {
     /// Finds the joined saddles of an image.
     pub(super) fn of(image: &BinaryImage) -> Result<Self> {
         let height = image.height();
+        let least_rows = (LEAST_PIXELS / image.width()).max(1) as usize;
         let mut first_runs: Vec<u32> = zeroed_vec(height as usize, "the runs of rows")?;
-        first_runs.par_iter_mut().enumerate().for_each(|(y, runs)| {
+        let each_row = first_runs.par_iter_mut().with_min_len(least_rows);
+        each_row.enumerate().for_each(|(y, runs)| {
             let mut carry = 0;
             for &word in image.row(y as u32) {
                 *runs += starts(word, carry).count_ones();
@@ -108,26 +118,33 @@ impl Saddles {
         }
 
         let parents = singletons(count, "the runs of rows")?;
-        let parents = Forest(&parents);
         let rows = |y: u32| [image.row(y - 1), image.row(y)];
         let first_runs = |y: u32| [first_runs[y as usize - 1], first_runs[y as usize]];
-        (1..height).into_par_iter().for_each(|y| {
-            Overlap::for_each(rows(y), first_runs(y), |_, overlap| {
-                let mut overlaps = overlap.overlaps();
-                while overlaps != 0 {
-                    let [above, run] = overlap.runs_at(overlaps.trailing_zeros());
-                    union(parents, above, run);
-                    overlaps &= overlaps - 1;
-                }
-            });
+        // Rows in bands, each by one thread; then the bands.
+        let band = least_rows as u32;
+        let bands = height.div_ceil(band);
+        let own = OwnForest(&parents);
+        (0..bands).into_par_iter().for_each(|i| {
+            for y in i * band + 1..height.min((i + 1) * band) {
+                join_runs(own, rows(y), first_runs(y));
+            }
+        });
+        let parents = Forest(&parents);
+        (1..bands).into_par_iter().for_each(|i| {
+            let y = i * band;
+            join_runs(parents, rows(y), first_runs(y));
         });
 
         let row_words = image.width() as usize / WORD_BITS + 1;
         let words = row_words * height as usize + 1;
         let mut joined: Vec<u64> = zeroed_vec(words, "the plane of saddles")?;
-        let each_row = joined.par_chunks_mut(row_words).take(height as usize);
-        each_row.enumerate().skip(1).for_each(|(y, joined)| {
+        let each_row = joined[..words - 1].par_chunks_mut(row_words);
+        let each_row = each_row.with_min_len(least_rows).enumerate();
+        each_row.for_each(|(y, joined)| {
             let y = y as u32;
+            if y == 0 {
+                return;
+            }
             Overlap::for_each(rows(y), first_runs(y), |i, overlap| {
                 let mut saddles = overlap.saddles();
                 while saddles != 0 {
@@ -149,4 +166,16 @@ impl Saddles {
     pub(super) fn joined(&self, word: usize) -> u64 {
         self.joined[word]
     }
+}
+
+/// Joins the runs of two rows, one above the other, that overlap.
+fn join_runs(parents: impl Parents, rows: [&[u64]; 2], first_runs: [u32; 2]) {
+    Overlap::for_each(rows, first_runs, |_, overlap| {
+        let mut overlaps = overlap.overlaps();
+        while overlaps != 0 {
+            let [above, run] = overlap.runs_at(overlaps.trailing_zeros());
+            union(parents, above, run);
+            overlaps &= overlaps - 1;
+        }
+    });
 }

@@ -15,6 +15,7 @@ use std::ops::Range;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
+use bytemuck::Zeroable;
 use rayon::prelude::*;
 use trazar_kernels::trace::node_bits::BesideBits;
 
@@ -43,7 +44,7 @@ pub(super) enum Side {
 }
 
 /// The sides of 64 pixels.
-#[derive(Clone, Copy, bytemuck::Zeroable)]
+#[derive(Clone, Copy, Zeroable)]
 struct WordSides {
     /// Sides that no border has passed yet.
     west: u64,
@@ -150,6 +151,12 @@ impl Sides {
             let right = this.get(i + 1).copied().unwrap_or(0);
             let row = BesideBits::new(left, pixels, right);
             let from_west = row.west;
+            if from_west == pixels && row.east == pixels {
+                // All one run, or all background, as in most words of most images.
+                sides[first + i] = WordSides::zeroed();
+                above_left = above[i];
+                continue;
+            }
             left = pixels;
             let (west, east) = row.vertical_sides();
             sides[first + i] = WordSides {

@@ -228,7 +228,7 @@ impl Walk for Edges<'_> {
         Some(aside / 2)
     }
 
-    #[inline]
+    #[inline(always)]
     fn step(&self, Node { place, code }: Node) -> Step {
         let window = self.plane.window(place);
         let aside = code * 2;

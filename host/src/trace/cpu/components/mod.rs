@@ -29,8 +29,8 @@
 //! | 0.75 | pixel | |
 //! | 4, then 1 | step of a border | until it is followed, then as its chain code |
 //! | 52 | border | |
-//! | 4 | pixel | along edges, for 4-connected labels, given back before the rest |
-//! | 0.125 | pixel | along edges, made from the labels |
+//! | 4 | run of foreground in a row | along edges, given back before the rest |
+//! | 0.125 | pixel | along edges, the joined saddles |
 
 mod follow;
 mod join;

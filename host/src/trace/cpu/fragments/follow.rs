@@ -187,11 +187,6 @@ pub(super) fn follow(
         progress.report(done * 4, u64::from(count) * 5);
         Ok(followed)
     };
-    if count == 1 {
-        let mut strips = with_room(1, "the strips")?;
-        strips.push(follow(0)?);
-        return Ok(strips);
-    }
     let strips = (0..count).into_par_iter().with_max_len(1);
     strips.map(follow).collect()
 }

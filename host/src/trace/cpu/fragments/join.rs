@@ -114,6 +114,9 @@ impl Rings {
     }
 }
 
+/// The fewest fragments that are worth a task.
+const LEAST_SHARE: usize = 1 << 11;
+
 /// Takes the fragments from the strips and joins them.
 pub(super) fn join(strips: &mut [Strip]) -> Result<Rings> {
     let (fragments, first_fragments) = gather(strips)?;
@@ -121,6 +124,7 @@ pub(super) fn join(strips: &mut [Strip]) -> Result<Rings> {
     let mut ring_of: Vec<AtomicU32> = zeroed_vec(count, "the fragments of borders")?;
     ring_of
         .par_iter_mut()
+        .with_min_len(LEAST_SHARE)
         .for_each(|ring| *ring.get_mut() = NONE);
     let chains = Chains {
         fragments: &fragments,
@@ -131,17 +135,19 @@ pub(super) fn join(strips: &mut [Strip]) -> Result<Rings> {
     stretches.par_extend(
         (0..count as FragmentId)
             .into_par_iter()
+            .with_min_len(LEAST_SHARE)
             .filter(|&fragment| is_marked(fragment)),
     );
     let mut measured: Vec<Stretch> = Vec::new();
     stretches
         .par_iter()
+        .with_min_len(LEAST_SHARE / 64)
         .map(|&first| chains.measure(first))
         .collect_into_vec(&mut measured);
     let (mut cycles, places) = close(&stretches, &measured)?;
     let unmarked: Vec<Cycle> = (0..count as FragmentId)
         .into_par_iter()
-        .with_min_len(256)
+        .with_min_len(LEAST_SHARE)
         .filter_map(|first| chains.close_unmarked(first))
         .collect();
     let marked_cycles = cycles.len();
@@ -205,9 +211,11 @@ pub(super) fn join(strips: &mut [Strip]) -> Result<Rings> {
         .par_iter()
         .zip(&measured)
         .zip(&places)
+        .with_min_len(LEAST_SHARE / 64)
         .for_each(|((&first, stretch), &place)| list(first, stretch.fragments, place));
     (marked_cycles..cycles.len())
         .into_par_iter()
+        .with_min_len(LEAST_SHARE / 8)
         .for_each(|cycle| {
             let Cycle { first, stretch } = cycles[cycle];
             let place = Place {

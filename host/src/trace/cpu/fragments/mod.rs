@@ -32,7 +32,8 @@
 //! | 41 | border | at most, while they are put into order |
 //! | 80 | fragment | |
 //! | 0.7 | pixel of the strips that are being followed | |
-//! | 4, then 0.125 | run, pixel | along edges, to join saddles |
+//! | 4 | run of foreground in a row | along edges, given back before the rest |
+//! | 0.125 | pixel | along edges |
 
 mod follow;
 mod join;
@@ -40,8 +41,6 @@ mod number;
 #[cfg(test)]
 mod tests;
 mod write;
-
-use rayon::prelude::*;
 
 use super::approximate;
 use super::hierarchy;
@@ -63,6 +62,9 @@ const STRIPS_PER_THREAD: usize = 4;
 /// The smallest strip. With fewer rows, fragments take too large a share of the time.
 const LEAST_ROWS: u32 = 16;
 
+/// The fewest pixels of a strip: about 60 µs' work, several times what it takes to wake a thread.
+const LEAST_PIXELS: u32 = 1 << 16;
+
 /// Traces all borders of an image.
 pub(super) fn trace(
     image: &BinaryImage,
@@ -70,7 +72,11 @@ pub(super) fn trace(
     progress: &Progress<'_>,
 ) -> Result<Contours> {
     let rows = strip_rows(image, rayon::current_num_threads());
-    trace_in_strips(image, rows, options, progress)
+    if rows >= image.height() {
+        return trace_in_strips(image, rows, options, progress);
+    }
+    // On one of rayon's threads, so that this one does not fall asleep and wake up in each stage.
+    rayon::scope(|_| trace_in_strips(image, rows, options, progress))
 }
 
 /// The number of rows of each strip but the last.
@@ -80,8 +86,8 @@ fn strip_rows(image: &BinaryImage, threads: usize) -> u32 {
         1 => height,
         _ => height.div_ceil((threads * STRIPS_PER_THREAD) as u32),
     };
-    let cached = STRIP_PIXELS / image.width();
-    shared.min(cached).max(LEAST_ROWS)
+    let within = |pixels: u32| (pixels / image.width()).max(LEAST_ROWS);
+    shared.clamp(within(LEAST_PIXELS), within(STRIP_PIXELS))
 }
 
 /// Which points of a border are kept.
@@ -147,15 +153,6 @@ fn trace_in_strips(
     };
     progress.report(1, 1);
     Ok(contours)
-}
-
-/// Does some work for each item, on all threads if there are several items.
-fn for_each<T: Send>(items: Vec<T>, work: impl Fn(T) + Send + Sync) {
-    if items.len() <= 1 {
-        items.into_iter().for_each(work);
-    } else {
-        items.into_par_iter().for_each(work);
-    }
 }
 
 /// An empty `Vec` with room for `len` values.

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::super::chains::{BorderId, NO_BORDER, Nesting, check_count};
 use super::follow::{Closed, FragmentId, Strip};
 use super::join::{Ring, RingId, Rings};
-use super::{for_each, with_room};
+use super::with_room;
 use crate::error::Result;
 use crate::memory::{advise_large_pages, zeroed_vec};
 use crate::trace::contours::BorderKind;
@@ -47,6 +47,9 @@ pub(super) struct Borders {
 /// In the place of a parent: that of the ring in the other bits. [`NO_BORDER`] has this bit too.
 const AS_RING: u32 = 1 << 31;
 
+/// The fewest borders that are worth a task.
+const LEAST_SHARE: usize = 1 << 14;
+
 /// Takes the closed borders from the strips, of `rows` rows each, and numbers all borders.
 pub(super) fn number(strips: &mut [Strip], rings: &Rings, rows: u32) -> Result<Borders> {
     let merges = Merge::all(strips, rings, rows)?;
@@ -79,7 +82,7 @@ pub(super) fn number(strips: &mut [Strip], rings: &Rings, rows: u32) -> Result<B
         };
         work.push((strip, merge, target));
     }
-    for_each(work, |(strip, merge, target)| {
+    work.into_par_iter().for_each(|(strip, merge, target)| {
         merge.write(strip, rings, &ring_ids, target);
     });
 
@@ -93,7 +96,8 @@ pub(super) fn number(strips: &mut [Strip], rings: &Rings, rows: u32) -> Result<B
             };
             ring_parents.push(parent);
         }
-        parents.par_iter_mut().for_each(|parent| {
+        let each = parents.par_iter_mut().with_min_len(LEAST_SHARE);
+        each.for_each(|parent| {
             if *parent & AS_RING != 0 && *parent != NO_BORDER {
                 *parent = ring_parents[(*parent ^ AS_RING) as usize];
             }

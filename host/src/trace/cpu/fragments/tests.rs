@@ -126,7 +126,11 @@ fn strips_are_shared_and_fit_caches() {
     assert_eq!(strip_rows(&image, 2), 256);
     assert_eq!(strip_rows(&image, 16), 64);
     assert_eq!(strip_rows(&image, 1000), LEAST_ROWS);
+    let image = BinaryImage::new(1000, 2000).unwrap();
+    assert_eq!(strip_rows(&image, 1), 1048);
+    assert_eq!(strip_rows(&image, 2), 250);
+    assert_eq!(strip_rows(&image, 100), 65);
+    // One strip, whatever the number of threads.
     let image = BinaryImage::new(300, 200).unwrap();
-    assert_eq!(strip_rows(&image, 1), 200);
-    assert_eq!(strip_rows(&image, 2), 25);
+    assert!(strip_rows(&image, 1) >= 200 && strip_rows(&image, 100) >= 200);
 }

@@ -12,7 +12,7 @@ use super::super::walk::{Centers, Edges, Walk};
 use super::follow::Strip;
 use super::join::{Part, Piece, Rings};
 use super::number::{Border, Borders};
-use super::{Kept, for_each, with_room};
+use super::{Kept, with_room};
 use crate::error::Result;
 use crate::memory::{advise_large_pages, zeroed_vec};
 use crate::trace::Geometry;
@@ -78,9 +78,9 @@ impl Pieces<'_> {
             shares.push((from, to, points));
             from = to;
         }
-        for_each(shares, |(from, to, points)| {
-            self.write(order, from, to, points)
-        });
+        shares
+            .into_par_iter()
+            .for_each(|(from, to, points)| self.write(order, from, to, points));
         Ok(Points { points, offsets })
     }
 

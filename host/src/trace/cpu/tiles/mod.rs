@@ -33,8 +33,8 @@
 //! | 16 | fragment | |
 //! | 64 | open border | 128 while it is joined |
 //! | 32 | closed border | |
-//! | 4 | pixel | along edges, for 4-connected labels, given back before tracking |
-//! | 0.125 | pixel | along edges, made from the labels |
+//! | 4 | run of foreground in a row | along edges, given back before tracking |
+//! | 0.125 | pixel | along edges, the joined saddles |
 
 mod connect;
 mod gather;
