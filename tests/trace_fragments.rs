@@ -1,5 +1,5 @@
-//! Tracing by fragments against tracing on one thread, for several numbers of threads. Strips of any
-//! height, down to one row, are tested in the library.
+//! Tracing by fragments against tracing on one thread, for several numbers of threads. Strips of
+//! any height, down to one row, are tested in the library.
 
 use std::sync::{Arc, Mutex};
 

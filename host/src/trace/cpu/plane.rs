@@ -89,7 +89,8 @@ impl Plane {
         place.wrapping_add_signed(dx as isize + dy as isize * self.stride() as isize)
     }
 
-    /// The pixels of the word `at`, and their neighbours in the row. Rows' spare bits separate them.
+    /// The pixels of the word `at`, and their neighbours in the row. Rows' spare bits separate
+    /// them.
     pub(super) fn beside(&self, at: usize) -> BesideBits {
         BesideBits::new(self.words[at - 1], self.words[at], self.words[at + 1])
     }

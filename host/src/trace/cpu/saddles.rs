@@ -1,12 +1,12 @@
 //! Saddles: corners at which two foreground pixels touch diagonally, the other two being
 //! background.
 //!
-//! A ring along the edges of pixels stays with its pixel at a saddle if the two pixels belong to two
-//! 4-connected components. If they belong to one, the saddle is **joined**: the ring would come to
-//! the corner a second time, and it crosses over to the other pixel instead.
+//! A ring along the edges of pixels stays with its pixel at a saddle if the two pixels belong to
+//! two 4-connected components. If they belong to one, the saddle is **joined**: the ring would come
+//! to the corner a second time, and it crosses over to the other pixel instead.
 //!
-//! Runs of foreground in rows that overlap are joined by union-find on all threads, so that it takes
-//! 4 bytes per run to find the components.
+//! Runs of foreground in rows that overlap are joined by union-find on all threads, so that it
+//! takes 4 bytes per run to find the components.
 
 use rayon::prelude::*;
 use trazar_kernels::primitives::bits::{count_through, starts};
@@ -43,8 +43,8 @@ struct Overlap {
 }
 
 impl Overlap {
-    /// Visits the words of a row and the row above it, from left to right, but for those in which no
-    /// run begins or ends; with the numbers of runs before the two rows.
+    /// Visits the words of a row and the row above it, from left to right, but for those in which
+    /// no run begins or ends; with the numbers of runs before the two rows.
     fn for_each(rows: [&[u64]; 2], first_runs: [u32; 2], mut visit: impl FnMut(usize, &Self)) {
         let [above, row] = rows;
         let [mut above_first, mut row_first] = first_runs;

@@ -136,7 +136,8 @@ impl Sides {
         (&self.plane, &mut self.marks)
     }
 
-    /// Fills row `y` of all planes, spare rows included; the row above must have its pixels already.
+    /// Fills row `y` of all planes, spare rows included; the row above must have its pixels
+    /// already.
     fn find_row(&mut self, y: usize, row: &[u64], joined: Joined) {
         let n = self.plane.row_words;
         let first = y * n;

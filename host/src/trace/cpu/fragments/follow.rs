@@ -14,9 +14,10 @@ use super::super::plane::{MAX_STRAIGHT, Plane, SPARE_ROWS};
 use super::super::saddles::Saddles;
 use super::super::sides::{Joined, Marks, Side, Sides};
 use super::super::walk::{Centers, Edges, Node, Rim, Step, Walk, with_stay};
+use super::entries::Entries;
 use super::{Kept, with_room};
 use crate::error::{Error, Result};
-use crate::image::{BinaryImage, WORD_BITS};
+use crate::image::BinaryImage;
 use crate::memory::reserve;
 use crate::progress::Progress;
 use crate::trace::Geometry;
@@ -31,7 +32,7 @@ const MOST_FRAGMENTS: u64 = i32::MAX as u64;
 
 /// A vertical side of a pixel, and so a place where a border may start. In raster order, a pixel's
 /// west side before its east side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Zeroable)]
 pub(super) struct SideKey {
     pub(super) y: u32,
     /// Twice the column, and 1 for the east side: columns are below 2³¹.
@@ -140,7 +141,7 @@ pub(super) fn follow(
         let of_strip = strip * rows..height.min((strip + 1) * rows);
         let mut workspace = match lock(&workspaces).pop() {
             Some(workspace) => workspace,
-            None => Workspace::new(image.width(), of_strip.end - of_strip.start)?,
+            None => Workspace::new(image.width(), rows.min(height))?,
         };
         let Workspace {
             sides,
@@ -220,74 +221,6 @@ fn take_copy<T: Copy>(from: &mut Vec<T>, what: &'static str) -> Result<Vec<T>> {
     copy.extend_from_slice(from);
     from.clear();
     Ok(copy)
-}
-
-/// The nodes of a row by which borders come in over a rim, in an order of their own.
-struct Entries {
-    rim: Rim,
-    words: Vec<EntryWord>,
-    count: u32,
-}
-
-/// Those of 64 pixels.
-struct EntryWord {
-    /// One bit per pixel, by the two low bits of the nodes' codes.
-    pixels: [u64; 4],
-    /// The number of entries in the words before.
-    before: u32,
-}
-
-impl Entries {
-    /// No entries: there is no row beyond the rim.
-    const fn none(rim: Rim) -> Self {
-        Self {
-            rim,
-            words: Vec::new(),
-            count: 0,
-        }
-    }
-
-    /// Finds those over a rim of the plane's row `row`.
-    fn of<K: Walk>(walk: &K, plane: &Plane, row: usize, rim: Rim) -> Result<Self> {
-        let mut entries = Self::none(rim);
-        reserve(&mut entries.words, plane.row_words, "the entries of strips")?;
-        let mut count = 0u64;
-        for i in 0..plane.row_words {
-            let pixels = walk.entries(row * plane.row_words + i, rim);
-            entries.words.push(EntryWord {
-                pixels,
-                before: count as u32,
-            });
-            count += u64::from(pixels.iter().map(|bits| bits.count_ones()).sum::<u32>());
-        }
-        check_count(count)?;
-        entries.count = count as u32;
-        Ok(entries)
-    }
-
-    /// The index of a node of column `x`.
-    fn index(&self, x: usize, code: u8) -> u32 {
-        let word = &self.words[x / WORD_BITS];
-        let code = usize::from(code & 3);
-        let of_codes_before = word.pixels[..code].iter().map(|bits| bits.count_ones());
-        let of_pixels_before = word.pixels[code] & ((1 << (x % WORD_BITS)) - 1);
-        word.before + of_codes_before.sum::<u32>() + of_pixels_before.count_ones()
-    }
-
-    /// Visits the columns and codes of all, in order.
-    fn for_each<K: Walk>(&self, mut visit: impl FnMut(usize, u8) -> Result<()>) -> Result<()> {
-        for (i, word) in self.words.iter().enumerate() {
-            for (low_bits, &pixels) in word.pixels.iter().enumerate() {
-                let mut pixels = pixels;
-                while pixels != 0 {
-                    let x = i * WORD_BITS + pixels.trailing_zeros() as usize;
-                    visit(x, K::entry_code(low_bits as u8, self.rim))?;
-                    pixels &= pixels - 1;
-                }
-            }
-        }
-        Ok(())
-    }
 }
 
 pub(super) fn check_count(fragments: u64) -> Result<()> {

@@ -1,11 +1,11 @@
 //! Joining: the fragments of each ring, in order.
 //!
-//! Every fragment has one after it, and each is the one after one other: a permutation, whose cycles
-//! are the rings. About one fragment in 64 is *marked*, by a hash of its index. A **stretch** goes
-//! from a marked fragment to before the next marked one. All stretches are measured at once; then
-//! one thread goes from stretch to stretch, which gives each its place in its ring; then all are
-//! visited again, and their fragments listed. A ring without a marked fragment is short; one walk
-//! around it suffices.
+//! Every fragment has one after it, and each is the one after one other: a permutation, whose
+//! cycles are the rings. About one fragment in 64 is *marked*, by a hash of its index. A
+//! **stretch** goes from a marked fragment to before the next marked one. All stretches are
+//! measured at once; then one thread goes from stretch to stretch, which gives each its place in
+//! its ring; then all are visited again, and their fragments listed. A ring without a marked
+//! fragment is short; one walk around it suffices.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -184,8 +184,8 @@ pub(super) fn join(strips: &mut [Strip]) -> Result<Rings> {
         let (mut at, mut points) = (place.fragments, place.points);
         let mut fragment = first;
         for _ in 0..fragments {
-            // Those before the leader come after all others. The leader's own place among the points
-            // is not asked for.
+            // Those before the leader come after all others. The leader's own place among the
+            // points is not asked for.
             let (after_leader, after_start) = if at < cycle.stretch.fragments_to_leader {
                 (
                     at + cycle.stretch.fragments - cycle.stretch.fragments_to_leader,

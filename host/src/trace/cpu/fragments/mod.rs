@@ -4,8 +4,9 @@
 //!    after the other. A border that stays in its strip is *closed* there: it is followed as
 //!    [`suzuki`](super::suzuki) does, and in the same order. A border that crosses the seam between
 //!    two strips falls apart into *fragments*. A fragment begins at an **entry**: the node by which
-//!    the border comes into the strip. Entries are found for 64 pixels at once and followed first,
-//!    so that the scan for sides that no border has passed meets closed borders only.
+//!    the border comes into the strip. Entries are found for 64 pixels at once (`entries.rs`) and
+//!    followed first, so that the scan for sides that no border has passed meets closed borders
+//!    only.
 //! 2. **Join** (`join.rs`): a fragment ends where the next one enters the adjacent strip, whose
 //!    index is that entry's rank in its row. So fragments are a permutation, and its cycles,
 //!    the **rings**, are the other borders. List ranking puts each ring's fragments in order, from
@@ -35,6 +36,7 @@
 //! | 4 | run of foreground in a row | along edges, given back before the rest |
 //! | 0.125 | pixel | along edges |
 
+mod entries;
 mod follow;
 mod join;
 mod number;
@@ -115,8 +117,10 @@ fn trace_in_strips(
     };
     let mut strips = follow::follow(image, rows, options.geometry, kept, progress)?;
     let rings = join::join(&mut strips)?;
-    let borders = number::number(&mut strips, &rings, rows)?;
-    let arrangement = hierarchy::arrange(&borders.nesting, options.retrieval)?;
+    let (borders, nesting) = number::number(&mut strips, &rings, rows)?;
+    // What a stage no longer needs goes before the next one's results come.
+    let arrangement = hierarchy::arrange(&nesting, options.retrieval)?;
+    drop(nesting);
     progress.report(9, 10);
     let pieces = write::Pieces {
         strips: &strips,
@@ -126,18 +130,8 @@ fn trace_in_strips(
         geometry: options.geometry,
         kept,
     };
-    let (points, rows) = if strips.len() == 1 {
-        (
-            pieces.points(&arrangement.order),
-            hierarchy::link(&arrangement.parents),
-        )
-    } else {
-        rayon::join(
-            || pieces.points(&arrangement.order),
-            || hierarchy::link(&arrangement.parents),
-        )
-    };
-    let points = points?;
+    let points = pieces.points(&arrangement.order)?;
+    drop((strips, rings, borders, arrangement.order));
     let contours = Contours {
         width: image.width(),
         height: image.height(),
@@ -145,7 +139,7 @@ fn trace_in_strips(
         points: points.points,
         offsets: points.offsets,
         kinds: arrangement.kinds,
-        hierarchy: rows?,
+        hierarchy: hierarchy::link(&arrangement.parents)?,
     };
     let contours = match curvature {
         Some(curvature) => approximate::dominant_of(contours, curvature)?,

@@ -1,8 +1,8 @@
 //! Numbering: closed borders and rings in raster order of their starts, and their parents.
 //!
-//! All rows of a strip come before those of the next, so each strip is merged on its own. A border's
-//! parent is found in its strip, unless that is what it has in common with a ring from a strip above
-//! it; then the ring is noted, and replaced once the parents of rings are known.
+//! All rows of a strip come before those of the next, so each strip is merged on its own. A
+//! border's parent is found in its strip, unless that is what it has in common with a ring from a
+//! strip above it; then the ring is noted, and replaced once the parents of rings are known.
 
 use std::mem::take;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::super::chains::{BorderId, NO_BORDER, Nesting, check_count};
-use super::follow::{Closed, FragmentId, Strip};
+use super::follow::{Closed, FragmentId, SideKey, Strip};
 use super::join::{Ring, RingId, Rings};
 use super::with_room;
 use crate::error::Result;
@@ -20,9 +20,8 @@ use crate::trace::contours::BorderKind;
 /// A border, once it is numbered.
 #[derive(Clone, Copy, Debug, bytemuck::Zeroable)]
 pub(super) struct Border {
-    /// The pixel where it is discovered.
-    pub(super) x: u32,
-    pub(super) y: u32,
+    /// Where it is discovered.
+    pub(super) side: SideKey,
     /// Where its steps are in those of its strip; of a ring, its [`RingId`] and [`RING`].
     pub(super) steps: [u32; 2],
     /// The number of its points that are kept; not of a ring.
@@ -38,20 +37,18 @@ impl Border {
     }
 }
 
-/// All borders, in raster order.
-pub(super) struct Borders {
-    pub(super) borders: Vec<Border>,
-    pub(super) nesting: Nesting,
-}
-
 /// In the place of a parent: that of the ring in the other bits. [`NO_BORDER`] has this bit too.
 const AS_RING: u32 = 1 << 31;
 
 /// The fewest borders that are worth a task.
 const LEAST_SHARE: usize = 1 << 14;
 
-/// Takes the closed borders from the strips, of `rows` rows each, and numbers all borders.
-pub(super) fn number(strips: &mut [Strip], rings: &Rings, rows: u32) -> Result<Borders> {
+/// Takes the closed borders from the strips, of `rows` rows each. Gives all borders, in raster order.
+pub(super) fn number(
+    strips: &mut [Strip],
+    rings: &Rings,
+    rows: u32,
+) -> Result<(Vec<Border>, Nesting)> {
     let merges = Merge::all(strips, rings, rows)?;
     let count = merges.last().map_or(0, |last| last.end());
     check_count(count)?;
@@ -103,10 +100,7 @@ pub(super) fn number(strips: &mut [Strip], rings: &Rings, rows: u32) -> Result<B
             }
         });
     }
-    Ok(Borders {
-        borders,
-        nesting: Nesting { kinds, parents },
-    })
+    Ok((borders, Nesting { kinds, parents }))
 }
 
 /// How the borders of a strip are merged.
@@ -184,7 +178,8 @@ impl Merge {
             closed: take(&mut strip.closed),
             first: self.first,
         };
-        // A border of the strip, or what a border of some kind has in common with a ring from above.
+        // A border of the strip, or what a border of some kind has in common with a ring from
+        // above.
         let ring_before = |kind: BorderKind, before: FragmentId| {
             let ring = rings.ring_of(first_fragment + before);
             let id = ring_ids[ring as usize];
@@ -207,8 +202,7 @@ impl Merge {
         let add_ring = |merged: &mut Merged<'_>, ring: RingId| {
             let leader = &rings.fragments[rings.rings[ring as usize].leader as usize];
             let border = Border {
-                x: leader.side.x(),
-                y: leader.side.y,
+                side: leader.side,
                 steps: [ring, RING],
                 points: 0,
             };
@@ -224,8 +218,7 @@ impl Merge {
             }
             let closed = merged.closed[i];
             let border = Border {
-                x: closed.side.x(),
-                y: closed.side.y,
+                side: closed.side,
                 steps: [steps_begin, closed.steps_end],
                 points: closed.points,
             };
@@ -242,6 +235,7 @@ impl Merge {
 }
 
 /// What the side before a border's start tells.
+#[derive(Clone, Copy)]
 enum Before {
     /// It is passed by a border of the strip, by its place there.
     Own(usize),

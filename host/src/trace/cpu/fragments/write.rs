@@ -11,7 +11,7 @@ use super::super::chains::{BorderId, Direction};
 use super::super::walk::{Centers, Edges, Walk};
 use super::follow::Strip;
 use super::join::{Part, Piece, Rings};
-use super::number::{Border, Borders};
+use super::number::Border;
 use super::{Kept, with_room};
 use crate::error::Result;
 use crate::memory::{advise_large_pages, zeroed_vec};
@@ -21,7 +21,7 @@ use crate::trace::Geometry;
 pub(super) struct Pieces<'a> {
     pub(super) strips: &'a [Strip],
     pub(super) rings: &'a Rings,
-    pub(super) borders: &'a Borders,
+    pub(super) borders: &'a [Border],
     /// The number of rows of a strip.
     pub(super) rows: u32,
     pub(super) geometry: Geometry,
@@ -95,7 +95,7 @@ impl Pieces<'_> {
     /// The number of points before each border, and of all.
     fn offsets(&self, order: &[BorderId]) -> Result<Vec<usize>> {
         let mut offsets: Vec<usize> = zeroed_vec(order.len() + 1, "the contours' offsets")?;
-        let borders = &self.borders.borders;
+        let borders = self.borders;
         let count = |&id: &BorderId| self.count(&borders[id as usize]);
         let accumulate = |mut sum: usize, order: &[BorderId], offsets: &mut [usize]| {
             for (id, offset) in order.iter().zip(offsets) {
@@ -137,7 +137,7 @@ impl Pieces<'_> {
         if at == order.len() || offsets[at] == points {
             return end(at);
         }
-        let border = &self.borders.borders[order[at] as usize];
+        let border = &self.borders[order[at] as usize];
         let Some(ring) = border.ring() else {
             return end(at + 1);
         };
@@ -172,7 +172,7 @@ impl Pieces<'_> {
             .take(to.border + 1)
             .skip(from.border)
         {
-            let border = &self.borders.borders[id as usize];
+            let border = &self.borders[id as usize];
             let is_last = at == to.border;
             match border.ring() {
                 Some(ring) => {
@@ -187,25 +187,20 @@ impl Pieces<'_> {
                     }
                 }
                 None if is_last => {}
-                None => points = self.write_border(id, border, points),
+                None => points = self.write_border(border, points),
             }
             first = 0;
         }
     }
 
     /// Writes all points of a closed border; gives the rest of `points`.
-    fn write_border<'p>(
-        &self,
-        id: BorderId,
-        border: &Border,
-        points: &'p mut [IVec2],
-    ) -> &'p mut [IVec2] {
-        let kind = self.borders.nesting.kinds[id as usize];
+    fn write_border<'p>(&self, border: &Border, points: &'p mut [IVec2]) -> &'p mut [IVec2] {
+        let (kind, x, y) = (border.side.kind(), border.side.x(), border.side.y);
         let start = match self.geometry {
-            Geometry::Centers => Centers::start(kind, border.x, border.y).0,
-            Geometry::Edges => Edges::start(kind, border.x, border.y).0,
+            Geometry::Centers => Centers::start(kind, x, y).0,
+            Geometry::Edges => Edges::start(kind, x, y).0,
         };
-        let strip = &self.strips[(border.y / self.rows) as usize];
+        let strip = &self.strips[(y / self.rows) as usize];
         let [begin, end] = border.steps.map(|step| step as usize);
         let steps = &strip.steps[begin..end];
         match steps.last() {
