@@ -24,7 +24,7 @@ fn check_contours(
     options: &TraceOptions,
 ) -> Result<(), TestCaseError> {
     let mut sequential = *options;
-    (sequential.algorithm, sequential.tiles) = (None, None);
+    (sequential.algorithm, sequential.tiles) = (Some(TraceAlgorithm::Suzuki), None);
     let expected = Engine::cpu().trace(image, &sequential).unwrap();
     let tracer = DeviceTracer::on(emulator.clone());
     let on_device = DeviceImage::upload(tracer.gpu(), image).unwrap();

@@ -23,7 +23,7 @@ fn tracer(test: &str) -> Option<DeviceTracer<Queue>> {
 /// Traces `image` on the GPU, and compares with the CPU.
 fn check(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryImage, options: &TraceOptions) {
     let mut sequential = *options;
-    (sequential.algorithm, sequential.tiles) = (None, None);
+    (sequential.algorithm, sequential.tiles) = (Some(TraceAlgorithm::Suzuki), None);
     let expected = Engine::cpu().trace(image, &sequential).unwrap();
     let on_device = DeviceImage::upload(tracer.gpu(), image).unwrap();
     let found = tracer.trace(&on_device, options).unwrap();

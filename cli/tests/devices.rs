@@ -255,7 +255,7 @@ fn without_threads() {
             "generate", "mask", "blobs", "-o", "-", "--format", "pbm", "--size", "99",
         ],
     ];
-    for algorithm in ["suzuki", "tiles", "components"] {
+    for algorithm in ["suzuki", "fragments", "tiles", "components"] {
         for geometry in ["centers", "edges"] {
             let options = [
                 "--algorithm",

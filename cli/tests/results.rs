@@ -422,7 +422,12 @@ fn connectivities_and_algorithms() {
     }
     run(["label", image, "--connectivity", "6"]).refused(&["4", "8"]);
     run(["label", image, "--algorithm", "magic"]).refused(&["sequential", "parallel"]);
-    run(["trace", image, "--algorithm", "magic"]).refused(&["suzuki", "tiles", "components"]);
+    run(["trace", image, "--algorithm", "magic"]).refused(&[
+        "suzuki",
+        "fragments",
+        "tiles",
+        "components",
+    ]);
     run(["trace", image, "--device", "gpu"]).refused(&["auto", "cpu"]);
 }
 
@@ -436,6 +441,7 @@ fn tiles() {
         run(fixed.iter().chain(options)).succeeded().stdout
     };
     let suzuki = trace(&["--algorithm", "suzuki"]);
+    assert_eq!(trace(&["--algorithm", "fragments"]), suzuki);
     assert_eq!(trace(&["--algorithm", "components"]), suzuki);
     assert_eq!(trace(&["--algorithm", "tiles"]), suzuki);
     assert_eq!(trace(&["--algorithm", "tiles", "--tiles", "8,4"]), suzuki);
@@ -470,7 +476,7 @@ fn summaries() {
         ("width", json!(8)),
         ("height", json!(7)),
         ("device", json!("cpu")),
-        ("algorithm", json!("suzuki")),
+        ("algorithm", json!("fragments")),
         ("contours", json!(4)),
         ("points", json!(14)),
         ("foreground", json!(18)),

@@ -173,6 +173,8 @@ values! { Geometry => trazar::Geometry {
 values! { TraceAlgorithm => trazar::TraceAlgorithm {
     /// One border after the other, on one thread
     Suzuki => Self::Suzuki,
+    /// In strips of the image, borders that cross them joined from fragments: on all cores
+    Fragments => Self::Fragments,
     /// In tiles of the image, joined pairwise: on all cores, or by GPU kernels
     Tiles => Self::Tiles,
     /// All borders at once, their starts found by union-find: on all cores, or by GPU kernels

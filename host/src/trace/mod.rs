@@ -86,6 +86,10 @@ pub enum TraceAlgorithm {
     /// One border after the other in raster order, on one thread (Suzuki and Abe, "Topological
     /// structural analysis of digitized binary images by border following", 1985).
     Suzuki,
+    /// In parts of the image, whose borders are joined from their fragments by list ranking: on the
+    /// processor in strips of rows on all threads, where one thread takes as long as for
+    /// [`Self::Suzuki`]; by kernels in tiles of 64 × 32 pixels.
+    Fragments,
     /// In rectangles of the image on all threads; the rectangles are then joined pairwise
     /// (Garcia-Molla, Alonso-Jordá and García-Laguía, "Parallel border tracking in binary images
     /// using GPUs", 2022).
@@ -94,9 +98,6 @@ pub enum TraceAlgorithm {
     /// followed at once (after Yin et al., "G-Contour: GPU Accelerated Contour Tracing For
     /// Large-Scale Layouts", 2025).
     Components,
-    /// By kernels: pieces of borders inside tiles of 64 × 32 pixels, by list ranking in shared
-    /// memory, joined to borders by list ranking.
-    Fragments,
 }
 
 impl TraceAlgorithm {
@@ -104,9 +105,9 @@ impl TraceAlgorithm {
     pub fn name(self) -> &'static str {
         match self {
             Self::Suzuki => "suzuki",
+            Self::Fragments => "fragments",
             Self::Tiles => "tiles",
             Self::Components => "components",
-            Self::Fragments => "fragments",
         }
     }
 
@@ -114,8 +115,9 @@ impl TraceAlgorithm {
     pub fn backends(self) -> &'static [Backend] {
         match self {
             Self::Suzuki => &[Backend::Cpu],
-            Self::Tiles | Self::Components => &[Backend::Cpu, Backend::Cuda, Backend::Emulator],
-            Self::Fragments => &[Backend::Cuda, Backend::Emulator],
+            Self::Fragments | Self::Tiles | Self::Components => {
+                &[Backend::Cpu, Backend::Cuda, Backend::Emulator]
+            }
         }
     }
 
@@ -123,7 +125,7 @@ impl TraceAlgorithm {
     /// first.
     pub fn on(backend: Backend) -> &'static [Self] {
         match backend {
-            Backend::Cpu => &[Self::Suzuki, Self::Tiles, Self::Components],
+            Backend::Cpu => &[Self::Fragments, Self::Suzuki, Self::Tiles, Self::Components],
             Backend::Cuda | Backend::Emulator => &[Self::Fragments, Self::Components, Self::Tiles],
         }
     }
@@ -152,7 +154,11 @@ pub struct TraceOptions {
     pub approximation: Approximation,
     /// What the points are.
     pub geometry: Geometry,
-    /// How to compute it; `None` leaves the choice to the engine.
+    /// How to compute it; `None` leaves the choice to the engine: the first of those
+    /// [on](TraceAlgorithm::on) its backend, or [`TraceAlgorithm::Tiles`] if there are
+    /// [`tiles`](field@Self::tiles). On the processor that is [`TraceAlgorithm::Fragments`], for
+    /// any number of threads and any size: a small image is one strip, followed on the calling
+    /// thread.
     pub algorithm: Option<TraceAlgorithm>,
     /// For [`TraceAlgorithm::Tiles`]: the number of rectangles along x and along y, each a power
     /// of two and at most the number of pixels; `None` chooses by the size of the image.

@@ -113,6 +113,6 @@ fn start(chains: &Chains, id: BorderId) -> IVec2 {
     IVec2::new(x as i32, y as i32)
 }
 
-fn offset(step: Direction) -> IVec2 {
+pub(super) fn offset(step: Direction) -> IVec2 {
     STEPS[usize::from(step)].into()
 }

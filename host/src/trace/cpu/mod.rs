@@ -4,6 +4,7 @@
 //! |---|---|
 //! | sides: where foreground meets background, left and right | `sides.rs` |
 //! | follow: border after border, as chain codes | `suzuki.rs` (centers), `edges.rs` (edges) |
+//! | or in strips, join what crosses seams, write points at once | `fragments/` (both) |
 //! | or follow all in rectangles at once | `tiles/` (both) |
 //! | or find all starts first, then follow all at once | `components/` (both) |
 //! | parents, the order of the result, its hierarchy | `hierarchy.rs` |
@@ -13,9 +14,12 @@ mod approximate;
 mod chains;
 mod components;
 mod edges;
+mod forest;
+mod fragments;
 mod hierarchy;
 mod neighbours;
 mod plane;
+mod saddles;
 mod sides;
 mod suzuki;
 mod teh_chin;
@@ -41,13 +45,13 @@ pub(crate) fn trace(
     let mut chains = match (algorithm, options.geometry) {
         (TraceAlgorithm::Suzuki, Geometry::Centers) => suzuki::follow_borders(image, progress)?,
         (TraceAlgorithm::Suzuki, Geometry::Edges) => edges::follow_rings(image, progress)?,
+        (TraceAlgorithm::Fragments, _) => return fragments::trace(image, options, progress),
         (TraceAlgorithm::Tiles, geometry) => {
             tiles::follow_borders(image, geometry, options.tiles, progress)?
         }
         (TraceAlgorithm::Components, geometry) => {
             components::follow_borders(image, geometry, progress)?
         }
-        (TraceAlgorithm::Fragments, _) => unreachable!("refused before: not on the processor"),
     };
     // What a stage no longer needs goes before the next one's results come.
     let arrangement = hierarchy::arrange(&take(&mut chains.nesting), options.retrieval)?;

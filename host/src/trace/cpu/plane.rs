@@ -4,6 +4,7 @@
 const _: () = assert!(cfg!(target_endian = "little"));
 
 use rayon::prelude::*;
+use trazar_kernels::trace::node_bits::BesideBits;
 
 use super::chains::{Direction, STEPS};
 use crate::error::Result;
@@ -51,6 +52,15 @@ impl Plane {
         Ok(plane)
     }
 
+    /// Sets a row's pixels, the last of them to background if there are too few; row [`SPARE_ROWS`]
+    /// is the first one that is not spare.
+    pub(super) fn set_row(&mut self, row: usize, pixels: &[u64]) {
+        let words = &mut self.words[row * self.row_words..][..self.row_words];
+        let (set, rest) = words.split_at_mut(pixels.len());
+        set.copy_from_slice(pixels);
+        rest.fill(0);
+    }
+
     /// Bits between a pixel and the one below it.
     pub(super) fn stride(&self) -> usize {
         self.row_words * WORD_BITS
@@ -77,6 +87,12 @@ impl Plane {
     pub(super) fn neighbour(&self, place: usize, direction: Direction) -> usize {
         let (dx, dy) = STEPS[usize::from(direction)];
         place.wrapping_add_signed(dx as isize + dy as isize * self.stride() as isize)
+    }
+
+    /// The pixels of the word `at`, and their neighbours in the row. Rows' spare bits separate
+    /// them.
+    pub(super) fn beside(&self, at: usize) -> BesideBits {
+        BesideBits::new(self.words[at - 1], self.words[at], self.words[at + 1])
     }
 
     /// The 3 × 3 pixels around the one at `place`, as bits: 0 to 2 the row above from W to E, 3

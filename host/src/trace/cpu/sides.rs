@@ -11,9 +11,11 @@
 //! for, only those just before a pixel that, by its neighbours, might begin a border. These
 //! **queried** sides have a slot each, found by rank (population counts).
 
+use std::ops::Range;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
+use bytemuck::Zeroable;
 use rayon::prelude::*;
 use trazar_kernels::trace::node_bits::BesideBits;
 
@@ -22,7 +24,7 @@ use super::neighbours::{EAST, WEST};
 use super::plane::{Plane, SPARE_ROWS, last_one_before, run_start};
 use crate::error::Result;
 use crate::image::{BinaryImage, WORD_BITS};
-use crate::memory::{advise_large_pages, zeroed_vec};
+use crate::memory::{advise_large_pages, reserve, zeroed_vec};
 use crate::trace::contours::BorderKind;
 
 /// Which pixels may begin a border, seen from their neighbours.
@@ -42,7 +44,7 @@ pub(super) enum Side {
 }
 
 /// The sides of 64 pixels.
-#[derive(Clone, Copy, bytemuck::Zeroable)]
+#[derive(Clone, Copy, Zeroable)]
 struct WordSides {
     /// Sides that no border has passed yet.
     west: u64,
@@ -56,11 +58,17 @@ struct WordSides {
 #[derive(Clone, Copy)]
 pub(super) struct Slot(usize);
 
-/// The image's pixels and sides as bit planes, each surrounded by background as a [`Plane`] is.
+/// Pixels and sides as bit planes, each surrounded by background as a [`Plane`] is.
 pub(super) struct Sides {
-    width: u32,
     /// Foreground.
     pub(super) plane: Plane,
+    marks: Marks,
+}
+
+/// What borders have passed so far, by the words of a [`Plane`].
+pub(super) struct Marks {
+    width: u32,
+    row_words: usize,
     /// The sides of each word's pixels, together because they are used together.
     sides: Vec<WordSides>,
     /// The number of queried sides before each row, and before each word in its row; a word's
@@ -75,31 +83,65 @@ pub(super) struct Sides {
 impl Sides {
     /// Finds all sides of an image.
     pub(super) fn of(image: &BinaryImage, joined: Joined) -> Result<Self> {
-        let (width, height) = (image.width(), image.height());
+        let mut sides = Self::with_room(image.width(), image.height())?;
+        sides.find(image, 0..image.height(), joined)?;
+        Ok(sides)
+    }
+
+    /// Room for the sides of `height` rows.
+    pub(super) fn with_room(width: u32, height: u32) -> Result<Self> {
         let plane = Plane::background(width, height)?;
         let words = plane.words.len();
-        let mut sides = Self {
+        let mut marks = Marks {
             width,
-            plane,
+            row_words: plane.row_words,
             sides: zeroed_vec(words, "the bit planes of borders")?,
             row_ranks: zeroed_vec(height as usize + 2 * SPARE_ROWS, "the ranks of sides")?,
             word_ranks: zeroed_vec(words, "the ranks of sides")?,
             borders: Vec::new(),
         };
         // A walk up or down comes to another page with every row.
-        advise_large_pages(&mut sides.sides);
-        for y in 0..height {
-            sides.find_row(y, image.row(y), joined);
-        }
-        let queried = sides.rank_queried();
-        sides.borders = zeroed_vec(queried, "the borders of sides")?;
-        Ok(sides)
+        advise_large_pages(&mut marks.sides);
+        Ok(Self { plane, marks })
     }
 
-    /// Fills row `y` of all planes; the row above must have its pixels already.
-    fn find_row(&mut self, y: u32, row: &[u64], joined: Joined) {
+    /// Finds all sides in some rows of an image, at most as many as there is room for. The plane
+    /// has these rows, from its row 0 on, and the rows above and below them; it has no others.
+    pub(super) fn find(
+        &mut self,
+        image: &BinaryImage,
+        rows: Range<u32>,
+        joined: Joined,
+    ) -> Result<()> {
+        let (first, end) = (SPARE_ROWS, SPARE_ROWS + rows.len());
+        let row = |y: Option<u32>| {
+            y.filter(|&y| y < image.height())
+                .map_or(&[][..], |y| image.row(y))
+        };
+        self.plane
+            .set_row(first - 1, row(rows.start.checked_sub(1)));
+        for (y, row) in (first..end).zip(rows.clone()) {
+            self.find_row(y, image.row(row), joined);
+        }
+        self.plane.set_row(end, row(Some(rows.end)));
+        let queried = self.marks.rank_queried(first..end);
+        self.marks.borders.clear();
+        reserve(&mut self.marks.borders, queried, "the borders of sides")?;
+        self.marks.borders.resize_with(queried, AtomicU32::default);
+        Ok(())
+    }
+
+    /// The pixels, and the marks, which change.
+    pub(super) fn split(&mut self) -> (&Plane, &mut Marks) {
+        (&self.plane, &mut self.marks)
+    }
+
+    /// Fills row `y` of all planes, spare rows included; the row above must have its pixels
+    /// already.
+    fn find_row(&mut self, y: usize, row: &[u64], joined: Joined) {
         let n = self.plane.row_words;
-        let first = (y as usize + SPARE_ROWS) * n;
+        let first = y * n;
+        let sides = &mut self.marks.sides;
         let (above, this) = self.plane.words[first - n..first + n].split_at_mut(n);
         this[..row.len()].copy_from_slice(row);
 
@@ -110,8 +152,20 @@ impl Sides {
             let right = this.get(i + 1).copied().unwrap_or(0);
             let row = BesideBits::new(left, pixels, right);
             let from_west = row.west;
+            if from_west == pixels && row.east == pixels {
+                // All one run, or all background, as in most words of most images.
+                sides[first + i] = WordSides::zeroed();
+                above_left = above[i];
+                continue;
+            }
             left = pixels;
-            (self.sides[first + i].west, self.sides[first + i].east) = row.vertical_sides();
+            let (west, east) = row.vertical_sides();
+            sides[first + i] = WordSides {
+                west,
+                east,
+                queried_west: 0,
+                queried_east: 0,
+            };
 
             let north = above[i];
             let above_right = above.get(i + 1).copied().unwrap_or(0);
@@ -127,7 +181,7 @@ impl Sides {
                 let bit = may_begin_outer.trailing_zeros() as usize;
                 may_begin_outer &= may_begin_outer - 1;
                 if let Some(x) = last_one_before(this, i * WORD_BITS + bit) {
-                    self.sides[first + x / WORD_BITS].queried_east |= 1 << (x % WORD_BITS);
+                    sides[first + x / WORD_BITS].queried_east |= 1 << (x % WORD_BITS);
                 }
             }
             // A hole begins at a first background pixel after a run, with foreground above it.
@@ -136,16 +190,85 @@ impl Sides {
                 let bit = may_begin_hole.trailing_zeros() as usize;
                 may_begin_hole &= may_begin_hole - 1;
                 let x = run_start(this, i * WORD_BITS + bit - 1);
-                self.sides[first + x / WORD_BITS].queried_west |= 1 << (x % WORD_BITS);
+                sides[first + x / WORD_BITS].queried_west |= 1 << (x % WORD_BITS);
             }
         }
     }
 
-    /// Counts the queried sides before each row and word; returns their number.
-    fn rank_queried(&mut self) -> usize {
+    /// A plane of the pixels that a border passes: foreground with background to the W, N, E or S.
+    /// Rows are [`stride`](Plane::stride) bits apart, and pixel `(x, y)` is bit `x` of row `y`.
+    pub(super) fn border_pixels(&self) -> Result<Vec<u64>> {
         let n = self.plane.row_words;
+        let rows = self.marks.row_ranks.len() - 2 * SPARE_ROWS;
+        let mut plane: Vec<u64> = zeroed_vec(rows * n, "the plane of border pixels")?;
+        advise_large_pages(&mut plane);
+        let pixels = &self.plane.words;
+        plane.par_chunks_mut(n).enumerate().for_each(|(y, row)| {
+            let first = (y + SPARE_ROWS) * n;
+            for (i, word) in row.iter_mut().enumerate() {
+                let at = first + i;
+                let inside_vertically = pixels[at - n] & pixels[at + n];
+                let WordSides { west, east, .. } = self.marks.sides[at];
+                *word = west | east | pixels[at] & !inside_vertically;
+            }
+        });
+        Ok(plane)
+    }
+
+    /// As [`Marks::next_unpassed`].
+    pub(super) fn next_unpassed(&self, y: u32, x: &mut u32) -> Option<Side> {
+        self.marks.next_unpassed(y, x)
+    }
+
+    /// As [`Marks::pass`].
+    #[inline]
+    pub(super) fn pass(&mut self, place: usize, passed: u8, border: BorderId) {
+        self.marks.pass(place, passed, border);
+    }
+
+    /// As [`Marks::set_border_of_sides`].
+    #[inline]
+    pub(super) fn set_border_of_sides(&self, place: usize, passed: u8, border: BorderId) {
+        self.marks.set_border_of_sides(place, passed, border);
+    }
+
+    /// Marks one side as passed; gives its slot if it is queried, for [`Self::set_border`].
+    #[inline]
+    pub(super) fn pass_side(&mut self, place: usize, side: Side) -> Option<Slot> {
+        self.marks.pass_side(place, side)
+    }
+
+    /// Says which border passes a queried side.
+    pub(super) fn set_border(&self, slot: Slot, border: BorderId) {
+        self.marks.set_border(slot, border);
+    }
+
+    /// As [`Marks::border_before`].
+    pub(super) fn border_before(&self, kind: BorderKind, x: u32, y: u32) -> BorderId {
+        self.marks.border_before(&self.plane, kind, x, y)
+    }
+
+    /// As [`border_before`](Self::border_before), with the column of the side's pixel.
+    pub(super) fn border_and_column_before(
+        &self,
+        kind: BorderKind,
+        x: u32,
+        y: u32,
+    ) -> Option<(BorderId, u32)> {
+        let marks = &self.marks;
+        let (place, side) = marks.side_before(&self.plane, kind, x, y)?;
+        let border = marks.borders[marks.slot(place, side).0].load(Relaxed);
+        Some((border, (place % self.plane.stride()) as u32))
+    }
+}
+
+impl Marks {
+    /// Counts the queried sides before each of some rows, and before each word in them; returns
+    /// their number.
+    fn rank_queried(&mut self, rows: Range<usize>) -> usize {
+        let n = self.row_words;
         let mut rank = 0;
-        for row in 0..self.row_ranks.len() {
+        for row in rows {
             self.row_ranks[row] = rank;
             let mut in_row = 0;
             for i in row * n..(row + 1) * n {
@@ -158,33 +281,13 @@ impl Sides {
         rank
     }
 
-    /// A plane of the pixels that a border passes: foreground with background to the W, N, E or S.
-    /// Rows are [`stride`](Plane::stride) bits apart, and pixel `(x, y)` is bit `x` of row `y`.
-    pub(super) fn border_pixels(&self) -> Result<Vec<u64>> {
-        let n = self.plane.row_words;
-        let rows = self.row_ranks.len() - 2 * SPARE_ROWS;
-        let mut plane: Vec<u64> = zeroed_vec(rows * n, "the plane of border pixels")?;
-        advise_large_pages(&mut plane);
-        let pixels = &self.plane.words;
-        plane.par_chunks_mut(n).enumerate().for_each(|(y, row)| {
-            let first = (y + SPARE_ROWS) * n;
-            for (i, word) in row.iter_mut().enumerate() {
-                let at = first + i;
-                let inside_vertically = pixels[at - n] & pixels[at + n];
-                let WordSides { west, east, .. } = self.sides[at];
-                *word = west | east | pixels[at] & !inside_vertically;
-            }
-        });
-        Ok(plane)
-    }
-
     /// The first side of row `y`, from column `*x` on, that no border has passed; `*x` becomes
     /// its column. A pixel's west side comes before its east side.
     pub(super) fn next_unpassed(&self, y: u32, x: &mut u32) -> Option<Side> {
-        let first = (y as usize + SPARE_ROWS) * self.plane.row_words;
+        let first = (y as usize + SPARE_ROWS) * self.row_words;
         let mut i = *x as usize / WORD_BITS;
         let mut from = !0 << (*x as usize % WORD_BITS);
-        while i < self.plane.row_words {
+        while i < self.row_words {
             let WordSides { west, east, .. } = self.sides[first + i];
             let unpassed = (west | east) & from;
             if unpassed != 0 {
@@ -229,7 +332,7 @@ impl Sides {
 
     /// Marks one side as passed; gives its slot if it is queried, for [`Self::set_border`].
     #[inline]
-    pub(super) fn pass_side(&mut self, place: usize, side: Side) -> Option<Slot> {
+    fn pass_side(&mut self, place: usize, side: Side) -> Option<Slot> {
         let (word, bit) = (place / WORD_BITS, 1 << (place % WORD_BITS));
         let sides = &mut self.sides[word];
         let (unpassed, queried) = match side {
@@ -241,7 +344,7 @@ impl Sides {
     }
 
     /// Says which border passes a queried side.
-    pub(super) fn set_border(&self, slot: Slot, border: BorderId) {
+    fn set_border(&self, slot: Slot, border: BorderId) {
         self.borders[slot.0].store(border, Relaxed);
     }
 
@@ -256,10 +359,7 @@ impl Sides {
                 sides.queried_west.count_ones() + (sides.queried_east & below).count_ones()
             }
         };
-        Slot(
-            self.row_ranks[word / self.plane.row_words]
-                + (self.word_ranks[word] + in_word) as usize,
-        )
+        Slot(self.row_ranks[word / self.row_words] + (self.word_ranks[word] + in_word) as usize)
     }
 
     /// The border of the last side before the one that a border begins at: for an outer border
@@ -267,25 +367,59 @@ impl Sides {
     /// the pixel's east side the west side of its run. [`NO_BORDER`] if there is none.
     ///
     /// The side must have been passed by a border.
-    pub(super) fn border_before(&self, kind: BorderKind, x: u32, y: u32) -> BorderId {
-        let before = self.border_and_column_before(kind, x, y);
-        before.map_or(NO_BORDER, |(border, _)| border)
-    }
-
-    /// As [`border_before`](Self::border_before), with the column of the side's pixel.
-    pub(super) fn border_and_column_before(
+    pub(super) fn border_before(
         &self,
+        plane: &Plane,
         kind: BorderKind,
         x: u32,
         y: u32,
-    ) -> Option<(BorderId, u32)> {
-        let first = (y as usize + SPARE_ROWS) * self.plane.row_words;
-        let row = &self.plane.words[first..][..self.plane.row_words];
+    ) -> BorderId {
+        let before = self.side_before(plane, kind, x, y);
+        before.map_or(NO_BORDER, |(place, side)| {
+            self.borders[self.slot(place, side).0].load(Relaxed)
+        })
+    }
+
+    /// As [`border_before`](Self::border_before), also for a side at which no border begins: then
+    /// perhaps [`NO_BORDER`].
+    pub(super) fn border_before_any(
+        &self,
+        plane: &Plane,
+        kind: BorderKind,
+        x: u32,
+        y: u32,
+    ) -> BorderId {
+        match self.side_before(plane, kind, x, y) {
+            Some((place, side)) if self.is_queried(place, side) => {
+                self.borders[self.slot(place, side).0].load(Relaxed)
+            }
+            _ => NO_BORDER,
+        }
+    }
+
+    fn is_queried(&self, place: usize, side: Side) -> bool {
+        let sides = &self.sides[place / WORD_BITS];
+        let queried = match side {
+            Side::West => sides.queried_west,
+            Side::East => sides.queried_east,
+        };
+        queried >> (place % WORD_BITS) & 1 == 1
+    }
+
+    /// The last side before the one that a border begins at, and the place of its pixel.
+    fn side_before(
+        &self,
+        plane: &Plane,
+        kind: BorderKind,
+        x: u32,
+        y: u32,
+    ) -> Option<(usize, Side)> {
+        let first = (y as usize + SPARE_ROWS) * self.row_words;
+        let row = &plane.words[first..][..self.row_words];
         let (x, side) = match kind {
             BorderKind::Outer => (last_one_before(row, x as usize)?, Side::East),
             BorderKind::Hole => (run_start(row, x as usize), Side::West),
         };
-        let Slot(slot) = self.slot(first * WORD_BITS + x, side);
-        Some((self.borders[slot].load(Relaxed), x as u32))
+        Some((first * WORD_BITS + x, side))
     }
 }

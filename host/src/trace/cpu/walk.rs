@@ -1,18 +1,12 @@
 //! From a node of a border to the next one and to the one before.
 
-use rayon::prelude::*;
-
-use crate::error::Result;
-use crate::image::{BinaryImage, WORD_BITS};
-use crate::label::{self, Connectivity, LabelAlgorithm, LabelOptions};
-use crate::memory::zeroed_vec;
-use crate::progress::Progress;
-
 use super::chains::{Direction, opposite};
 use super::neighbours::{
     NEXT, PREVIOUS, first_clockwise, is_foreground, side_in, turn_direction, turn_sides,
 };
-use super::plane::Plane;
+use super::plane::{Plane, SPARE_ROWS};
+use super::saddles::Saddles;
+use crate::image::WORD_BITS;
 use crate::trace::contours::BorderKind;
 
 /// A node: its pixel's place, and a code that distinguishes it from the pixel's other nodes.
@@ -61,6 +55,13 @@ pub(super) struct StepBack {
     pub(super) passed: u8,
 }
 
+/// A side of a row of pixels, over which borders come and go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rim {
+    Above,
+    Below,
+}
+
 /// How borders go from node to node. Nodes' codes are below 8. Of the nodes by which borders come
 /// to a pixel over one side of a rectangle, no two have codes with the same two low bits.
 pub(super) trait Walk: Sync {
@@ -71,6 +72,20 @@ pub(super) trait Walk: Sync {
     fn step(&self, node: Node) -> Step;
 
     fn step_back(&self, node: Node) -> StepBack;
+
+    /// The direction of the step from the node before to this one. Reads nothing beyond the pixels
+    /// around the node's.
+    fn step_in(&self, node: Node) -> Direction;
+
+    /// The nodes by which borders come over a rim to the pixels of the plane's word `at`, from the
+    /// row above or below: one bit per pixel, by the two low bits of the nodes' codes.
+    fn entries(&self, at: usize, rim: Rim) -> [u64; 4];
+
+    /// The code of the nodes of [`entries`](Self::entries) with these two low bits.
+    fn entry_code(low_bits: u8, rim: Rim) -> u8;
+
+    /// The border's point at a node of pixel `(x, y)`.
+    fn point(x: u32, y: u32, code: u8) -> (u32, u32);
 
     /// Where the chain of a border that begins at pixel `(x, y)` starts: the point, and the number
     /// of steps from the node at the pixel to the start.
@@ -115,6 +130,40 @@ impl Walk for Centers<'_> {
         }
     }
 
+    fn step_in(&self, node: Node) -> Direction {
+        opposite(node.code)
+    }
+
+    fn entries(&self, at: usize, rim: Rim) -> [u64; 4] {
+        let row = self.plane.beside(at);
+        let n = self.plane.row_words;
+        // Foreground in the direction back, and after it a gap with a side: if that does not begin
+        // with the side, it reaches the next one.
+        match rim {
+            Rim::Above => {
+                let above = self.plane.beside(at - n);
+                let (ne, n, nw) = (above.east, above.here, above.west);
+                [0, ne & !n, n & !nw & !row.west, nw & !row.west].map(|from| from & row.here)
+            }
+            Rim::Below => {
+                let below = self.plane.beside(at + n);
+                let (sw, s, se) = (below.west, below.here, below.east);
+                [0, sw & !s, s & !se & !row.east, se & !row.east].map(|from| from & row.here)
+            }
+        }
+    }
+
+    fn entry_code(low_bits: u8, rim: Rim) -> u8 {
+        match rim {
+            Rim::Above => low_bits,
+            Rim::Below => low_bits + 4,
+        }
+    }
+
+    fn point(x: u32, y: u32, _: u8) -> (u32, u32) {
+        (x, y)
+    }
+
     fn start(_: BorderKind, x: u32, y: u32) -> ((u32, u32), usize) {
         ((x, y), 0)
     }
@@ -132,63 +181,45 @@ impl Walk for Centers<'_> {
 /// to the corner a second time, and it crosses over to the other pixel instead.
 pub(super) struct Edges<'a> {
     plane: &'a Plane,
-    /// One bit per saddle with two pixels of one component, at the pixel to its lower
-    /// right; rows are as far apart as those of `plane`.
-    crossings: Vec<u64>,
+    saddles: &'a Saddles,
+    /// From a word of the plane to the same pixels' word of `saddles`.
+    offset: isize,
 }
 
 impl<'a> Edges<'a> {
-    pub(super) fn of(image: &BinaryImage, plane: &'a Plane) -> Result<Self> {
-        let options = LabelOptions {
-            connectivity: Connectivity::Four,
-            ..LabelOptions::default()
-        };
-        let labels =
-            label::cpu::label(image, &options, LabelAlgorithm::Parallel, &Progress::SILENT)?;
-        let (labels, width) = (labels.as_slice(), image.width() as usize);
-        let row_words = plane.stride() / WORD_BITS;
-        let words = row_words * image.height() as usize;
-        let mut crossings: Vec<u64> = zeroed_vec(words, "the plane of saddles")?;
-        let rows = crossings.par_chunks_mut(row_words).enumerate();
-        rows.skip(1).for_each(|(y, crossings)| {
-            let (above, this) = (image.row(y as u32 - 1), image.row(y as u32));
-            let label = |x: usize, y: usize| labels[y * width + x];
-            let (mut above_carry, mut carry) = (0, 0);
-            for (i, (&ne, &se)) in above.iter().zip(this).enumerate() {
-                let (nw, sw) = (ne << 1 | above_carry, se << 1 | carry);
-                (above_carry, carry) = (ne >> 63, se >> 63);
-                let falling = nw & se & !ne & !sw;
-                let rising = ne & sw & !nw & !se;
-                let mut saddles = falling | rising;
-                while saddles != 0 {
-                    let bit = saddles.trailing_zeros() as usize;
-                    let x = i * WORD_BITS + bit;
-                    let joined = if falling >> bit & 1 == 1 {
-                        label(x - 1, y - 1) == label(x, y)
-                    } else {
-                        label(x, y - 1) == label(x - 1, y)
-                    };
-                    crossings[i] |= u64::from(joined) << bit;
-                    saddles &= saddles - 1;
-                }
-            }
-        });
-        Ok(Self { plane, crossings })
+    /// In a plane whose row 0 is the image's row `first_row`.
+    pub(super) fn new(plane: &'a Plane, saddles: &'a Saddles, first_row: u32) -> Self {
+        let rows = first_row as isize - SPARE_ROWS as isize;
+        Self {
+            plane,
+            saddles,
+            offset: rows * plane.row_words as isize,
+        }
     }
 
     /// Whether borders cross over at a saddle: the corner of the pixel at `place` counter-clockwise
     /// from its side in direction `aside`.
+    #[inline]
     fn crosses(&self, place: usize, aside: Direction) -> bool {
-        let (x, y) = self.plane.coordinates(place);
-        let (x, y) = match aside {
-            0 => (x + 1, y),
-            2 => (x, y),
-            4 => (x, y + 1),
-            _ => (x + 1, y + 1),
+        // The pixel to the corner's lower right.
+        let place = match aside {
+            0 => place + 1,
+            2 => place,
+            4 => place + self.plane.stride(),
+            _ => place + self.plane.stride() + 1,
         };
-        let row_words = self.plane.stride() / WORD_BITS;
-        let word = self.crossings[y as usize * row_words + x as usize / WORD_BITS];
-        word >> (x as usize % WORD_BITS) & 1 == 1
+        self.joined(place / WORD_BITS) >> (place % WORD_BITS) & 1 == 1
+    }
+
+    /// The joined saddles at the upper left corners of the pixels of the plane's word `at`.
+    #[inline]
+    fn joined(&self, at: usize) -> u64 {
+        self.saddles.joined(at.wrapping_add_signed(self.offset))
+    }
+
+    /// The joined saddles at the upper right corners.
+    fn joined_right(&self, at: usize) -> u64 {
+        self.joined(at) >> 1 | self.joined(at + 1) << 63
     }
 }
 
@@ -197,7 +228,7 @@ impl Walk for Edges<'_> {
         Some(aside / 2)
     }
 
-    #[inline]
+    #[inline(always)]
     fn step(&self, Node { place, code }: Node) -> Step {
         let window = self.plane.window(place);
         let aside = code * 2;
@@ -237,6 +268,46 @@ impl Walk for Edges<'_> {
             previous,
             direction: (previous * 2 + 2) & 7,
             passed: side_in(previous * 2),
+        }
+    }
+
+    fn step_in(&self, node: Node) -> Direction {
+        self.step_back(node).direction
+    }
+
+    fn entries(&self, at: usize, rim: Rim) -> [u64; 4] {
+        let row = self.plane.beside(at);
+        let n = self.plane.row_words;
+        // Round the corner from the pixel diagonally ahead, which belongs to the border if the
+        // fourth pixel there is foreground or the saddle is joined; a W or E side also straight on.
+        match rim {
+            Rim::Above => {
+                let above = self.plane.beside(at - n);
+                let w = !row.west & (above.here | above.west & self.joined(at));
+                let n = !above.here & above.east & (row.east | self.joined_right(at));
+                [0, n, w, 0].map(|from| from & row.here)
+            }
+            Rim::Below => {
+                let below = self.plane.beside(at + n);
+                let at = at + n;
+                let e = !row.east & (below.here | below.east & self.joined_right(at));
+                let s = !below.here & below.west & (row.west | self.joined(at));
+                [e, 0, 0, s].map(|from| from & row.here)
+            }
+        }
+    }
+
+    fn entry_code(low_bits: u8, _: Rim) -> u8 {
+        low_bits
+    }
+
+    fn point(x: u32, y: u32, code: u8) -> (u32, u32) {
+        // Where the side begins.
+        match code {
+            0 => (x + 1, y + 1),
+            1 => (x + 1, y),
+            2 => (x, y),
+            _ => (x, y + 1),
         }
     }
 

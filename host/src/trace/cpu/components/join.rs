@@ -1,19 +1,20 @@
 //! Component analysis and starting points.
 
+use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicU32, AtomicUsize};
 
 use rayon::prelude::*;
 use trazar_kernels::primitives::union_find::{Parents, find as root_of, union};
 
 use super::super::chains::{BorderId, NO_BORDER, check_count};
+use super::super::forest::{Forest, singletons};
 use super::super::plane::{last_one_before, run_start};
 use super::super::walk::Walk;
 use super::nodes::Nodes;
 use super::{Entry, NodeWalk, W, entry};
 use crate::error::Result;
 use crate::image::WORD_BITS;
-use crate::memory::{advise_large_pages, zeroed_vec};
+use crate::memory::zeroed_vec;
 use crate::progress::Progress;
 
 /// Where borders start, in order of discovery.
@@ -24,32 +25,13 @@ pub(super) struct Starts {
     pub(super) previous_in_row: Vec<BorderId>,
 }
 
-/// Each node's parent.
-#[derive(Clone, Copy)]
-struct Forest<'a>(&'a [AtomicU32]);
-
-impl Parents for Forest<'_> {
-    #[inline]
-    fn parent(self, i: u32) -> u32 {
-        self.0[i as usize].load(Relaxed)
-    }
-
-    #[inline]
-    fn lower(self, i: u32, to: u32) -> u32 {
-        self.0[i as usize].fetch_min(to, Relaxed)
-    }
-}
-
 /// Finds all borders.
 pub(super) fn find<K: Walk>(
     walk: &NodeWalk<'_, K>,
     nodes: &Nodes,
     progress: &Progress<'_>,
 ) -> Result<Starts> {
-    let mut parents: Vec<AtomicU32> = zeroed_vec(nodes.count as usize, "the borders of nodes")?;
-    advise_large_pages(&mut parents);
-    let numbered = parents.par_iter_mut().enumerate();
-    numbered.for_each(|(i, parent)| *parent.get_mut() = i as u32);
+    let parents = singletons(nodes.count, "the borders of nodes")?;
     let parents = Forest(&parents);
     list_nodes(nodes, parents);
     join_nodes(walk, nodes, parents, progress);

@@ -29,8 +29,8 @@
 //! | 0.75 | pixel | |
 //! | 4, then 1 | step of a border | until it is followed, then as its chain code |
 //! | 52 | border | |
-//! | 4 | pixel | along edges, for 4-connected labels, given back before the rest |
-//! | 0.125 | pixel | along edges, made from the labels |
+//! | 4 | run of foreground in a row | along edges, given back before the rest |
+//! | 0.125 | pixel | along edges, the joined saddles |
 
 mod follow;
 mod join;
@@ -40,6 +40,7 @@ use trazar_kernels::trace::node_bits::Kind;
 
 use super::chains::{Chains, Direction};
 use super::plane::Plane;
+use super::saddles::Saddles;
 use super::walk::{Centers, Edges, Move, Node, Step, Walk, with_stay};
 use crate::error::Result;
 use crate::image::BinaryImage;
@@ -56,7 +57,10 @@ pub(super) fn follow_borders(
     let plane = Plane::of(image)?;
     match geometry {
         Geometry::Centers => follow(&Centers { plane: &plane }, &plane, geometry, progress),
-        Geometry::Edges => follow(&Edges::of(image, &plane)?, &plane, geometry, progress),
+        Geometry::Edges => {
+            let saddles = Saddles::of(image)?;
+            follow(&Edges::new(&plane, &saddles, 0), &plane, geometry, progress)
+        }
     }
 }
 

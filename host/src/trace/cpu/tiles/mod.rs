@@ -33,8 +33,8 @@
 //! | 16 | fragment | |
 //! | 64 | open border | 128 while it is joined |
 //! | 32 | closed border | |
-//! | 4 | pixel | along edges, for 4-connected labels, given back before tracking |
-//! | 0.125 | pixel | along edges, made from the labels |
+//! | 4 | run of foreground in a row | along edges, given back before tracking |
+//! | 0.125 | pixel | along edges, the joined saddles |
 
 mod connect;
 mod gather;
@@ -42,6 +42,7 @@ mod grid;
 mod track;
 
 use super::chains::Chains;
+use super::saddles::Saddles;
 use super::sides::{Joined, Sides};
 use super::walk::{Centers, Edges, Walk};
 use crate::error::Result;
@@ -73,7 +74,8 @@ pub(super) fn follow_borders(
         }
         Geometry::Edges => {
             let sides = Sides::of(image, Joined::Four)?;
-            let edges = Edges::of(image, &sides.plane)?;
+            let saddles = Saddles::of(image)?;
+            let edges = Edges::new(&sides.plane, &saddles, 0);
             follow(&edges, &sides, &grid, progress)
         }
     }

@@ -1,0 +1,552 @@
+//! Following: the borders and fragments of one strip.
+
+use std::mem::take;
+use std::ops::Range;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rayon::prelude::*;
+
+use super::super::chains::{Direction, NO_BORDER};
+use super::super::neighbours::{EAST, WEST};
+use super::super::plane::{MAX_STRAIGHT, Plane, SPARE_ROWS};
+use super::super::saddles::Saddles;
+use super::super::sides::{Joined, Marks, Side, Sides};
+use super::super::walk::{Centers, Edges, Node, Rim, Step, Walk, with_stay};
+use super::entries::Entries;
+use super::{Kept, with_room};
+use crate::error::{Error, Result};
+use crate::image::BinaryImage;
+use crate::memory::reserve;
+use crate::progress::Progress;
+use crate::trace::Geometry;
+use crate::trace::contours::BorderKind;
+
+/// The index of a fragment or closed border: in its strip, fragments first, or of a fragment among
+/// those of all strips.
+pub(super) type FragmentId = u32;
+
+/// The most fragments of an image: the highest bit is free.
+const MOST_FRAGMENTS: u64 = i32::MAX as u64;
+
+/// A vertical side of a pixel, and so a place where a border may start. In raster order, a pixel's
+/// west side before its east side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Zeroable)]
+pub(super) struct SideKey {
+    pub(super) y: u32,
+    /// Twice the column, and 1 for the east side: columns are below 2³¹.
+    x: u32,
+}
+
+impl SideKey {
+    /// After all sides.
+    pub(super) const NONE: Self = Self {
+        y: u32::MAX,
+        x: u32::MAX,
+    };
+
+    fn new(kind: BorderKind, x: u32, y: u32) -> Self {
+        let east = u32::from(kind == BorderKind::Hole);
+        Self {
+            y,
+            x: x << 1 | east,
+        }
+    }
+
+    /// The kind of the border that starts here.
+    pub(super) fn kind(self) -> BorderKind {
+        if self.x & 1 == 0 {
+            BorderKind::Outer
+        } else {
+            BorderKind::Hole
+        }
+    }
+
+    pub(super) fn x(self) -> u32 {
+        self.x >> 1
+    }
+}
+
+/// A part of a border that lies in one strip.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fragment {
+    /// The fragment after it: in the adjacent strip until fragments are joined, then among all.
+    pub(super) next: FragmentId,
+    /// Whether the next fragment is in the strip above.
+    pub(super) leaves_above: bool,
+    /// The step that leads to its first point.
+    pub(super) step_in: Direction,
+    /// Its strip.
+    pub(super) strip: u32,
+    /// Where its steps are in the strip's.
+    pub(super) steps: [u32; 2],
+    /// Its first point.
+    pub(super) first: (u32, u32),
+    /// The number of its points that are kept.
+    pub(super) points: u32,
+    /// The first vertical side that it passes.
+    pub(super) side: SideKey,
+    /// If the border starts at that side: the number of steps, and of kept points, before the
+    /// border's first point, and the point.
+    pub(super) steps_before: u32,
+    pub(super) points_before: u32,
+    pub(super) start: (u32, u32),
+    /// And the fragment or border of the strip that passes the side before.
+    pub(super) before: FragmentId,
+}
+
+/// A border that lies in one strip.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Closed {
+    /// Where it is discovered.
+    pub(super) side: SideKey,
+    /// Where its steps end in the strip's; they begin where those of the one before end.
+    pub(super) steps_end: u32,
+    /// The number of its points that are kept.
+    pub(super) points: u32,
+    /// The fragment or border of the strip that passes the side before.
+    pub(super) before: FragmentId,
+}
+
+/// What is followed in a strip.
+#[derive(Debug)]
+pub(super) struct Strip {
+    /// The steps of fragments, then of closed borders.
+    pub(super) steps: Vec<Direction>,
+    pub(super) fragments: Vec<Fragment>,
+    /// The number of fragments that enter over the strip's upper rim. They come first.
+    pub(super) from_above: u32,
+    /// In raster order.
+    pub(super) closed: Vec<Closed>,
+}
+
+/// Follows all borders in strips of `rows` rows.
+pub(super) fn follow(
+    image: &BinaryImage,
+    rows: u32,
+    geometry: Geometry,
+    kept: Kept,
+    progress: &Progress<'_>,
+) -> Result<Vec<Strip>> {
+    let saddles = match geometry {
+        Geometry::Centers => None,
+        Geometry::Edges => Some(Saddles::of(image)?),
+    };
+    let height = image.height();
+    let count = height.div_ceil(rows);
+    let done = AtomicUsize::new(0);
+    let workspaces = Mutex::new(Vec::new());
+    let follow = |strip: u32| -> Result<Strip> {
+        let of_strip = strip * rows..height.min((strip + 1) * rows);
+        let mut workspace = match lock(&workspaces).pop() {
+            Some(workspace) => workspace,
+            None => Workspace::new(image.width(), rows.min(height))?,
+        };
+        let Workspace {
+            sides,
+            steps,
+            closed,
+        } = &mut workspace;
+        let joined = match saddles {
+            None => Joined::Eight,
+            Some(_) => Joined::Four,
+        };
+        sides.find(image, of_strip.clone(), joined)?;
+        let (plane, marks) = sides.split();
+        let ground = Ground {
+            plane,
+            rows: of_strip,
+            image_height: height,
+            strip,
+            kept,
+        };
+        let (fragments, from_above) = match &saddles {
+            None => ground.follow(&Centers { plane }, marks, steps, closed)?,
+            Some(saddles) => {
+                let walk = Edges::new(plane, saddles, ground.rows.start);
+                ground.follow(&walk, marks, steps, closed)?
+            }
+        };
+        let followed = if count == 1 {
+            Strip {
+                steps: take(steps),
+                fragments,
+                from_above,
+                closed: take(closed),
+            }
+        } else {
+            Strip {
+                steps: take_copy(steps, "the chain codes of borders")?,
+                fragments,
+                from_above,
+                closed: take_copy(closed, "the borders")?,
+            }
+        };
+        lock(&workspaces).push(workspace);
+        let done = done.fetch_add(1, Relaxed) as u64 + 1;
+        progress.report(done * 4, u64::from(count) * 5);
+        Ok(followed)
+    };
+    let strips = (0..count).into_par_iter().with_max_len(1);
+    strips.map(follow).collect()
+}
+
+/// The memory in which a strip is followed, which serves strip after strip: fresh memory would have
+/// to be cleared by the system each time.
+struct Workspace {
+    sides: Sides,
+    steps: Vec<Direction>,
+    closed: Vec<Closed>,
+}
+
+impl Workspace {
+    fn new(width: u32, rows: u32) -> Result<Self> {
+        Ok(Self {
+            sides: Sides::with_room(width, rows)?,
+            steps: Vec::new(),
+            closed: Vec::new(),
+        })
+    }
+}
+
+/// What a lock guards. Nobody panics while holding one of these.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A copy that takes no more memory than needed; leaves nothing in `from` but its room.
+fn take_copy<T: Copy>(from: &mut Vec<T>, what: &'static str) -> Result<Vec<T>> {
+    let mut copy = with_room(from.len(), what)?;
+    copy.extend_from_slice(from);
+    from.clear();
+    Ok(copy)
+}
+
+pub(super) fn check_count(fragments: u64) -> Result<()> {
+    if fragments > MOST_FRAGMENTS {
+        return Err(Error::TooMany {
+            what: "fragments of borders",
+            limit: MOST_FRAGMENTS,
+        });
+    }
+    Ok(())
+}
+
+/// The walk in one strip.
+struct StripWalk<'a, K> {
+    walk: &'a K,
+    plane: &'a Plane,
+    marks: &'a mut Marks,
+    offsets: [isize; 9],
+    /// The strip's first row in the image.
+    first_row: u32,
+    /// The places of the strip's rows.
+    places: Range<usize>,
+    kept: Kept,
+    steps: &'a mut Vec<Direction>,
+}
+
+/// What is known of a walk at its end.
+struct Walked {
+    /// The node after it.
+    end: Node,
+    /// The number of points where it turns.
+    turns: u32,
+}
+
+/// The first vertical side that a walk passes.
+#[derive(Clone, Copy)]
+struct FirstSide {
+    /// Twice its pixel's place, and 1 for the east side.
+    key: usize,
+    /// The number of steps, and of points where the walk turns, before a border that begins at the
+    /// side.
+    steps: usize,
+    turns: u32,
+}
+
+/// A strip of an image.
+struct Ground<'a> {
+    /// Its rows, with the one above and the one below.
+    plane: &'a Plane,
+    rows: Range<u32>,
+    image_height: u32,
+    /// Its index.
+    strip: u32,
+    kept: Kept,
+}
+
+impl Ground<'_> {
+    /// Follows the fragments and borders. Gives the fragments, and the number of those from above.
+    fn follow<K: Walk>(
+        self,
+        walk: &K,
+        marks: &mut Marks,
+        steps: &mut Vec<Direction>,
+        closed: &mut Vec<Closed>,
+    ) -> Result<(Vec<Fragment>, u32)> {
+        let Self {
+            plane,
+            rows,
+            image_height,
+            strip,
+            kept,
+        } = self;
+        let height = (rows.end - rows.start) as usize;
+        let (first, last) = (SPARE_ROWS, SPARE_ROWS + height - 1);
+        // Those that come in, and those of the adjacent strips by which borders leave.
+        let (mut from_above, mut to_above) = (Entries::none(Rim::Above), Entries::none(Rim::Below));
+        let (mut from_below, mut to_below) = (Entries::none(Rim::Below), Entries::none(Rim::Above));
+        if rows.start > 0 {
+            from_above = Entries::of(walk, plane, first, Rim::Above)?;
+            to_above = Entries::of(walk, plane, first - 1, Rim::Below)?;
+        }
+        if rows.end < image_height {
+            from_below = Entries::of(walk, plane, last, Rim::Below)?;
+            to_below = Entries::of(walk, plane, last + 1, Rim::Above)?;
+        }
+        let count = u64::from(from_above.count) + u64::from(from_below.count);
+        check_count(count)?;
+        let mut fragments = with_room(count as usize, "the fragments of borders")?;
+
+        let stride = plane.stride();
+        let mut this = StripWalk {
+            walk,
+            plane,
+            marks,
+            offsets: with_stay(plane.neighbour_offsets()),
+            first_row: rows.start,
+            places: first * stride..(last + 1) * stride,
+            kept,
+            steps,
+        };
+        for (entries, row) in [(&from_above, first), (&from_below, last)] {
+            entries.for_each::<K>(|x, code| {
+                let node = Node {
+                    place: row * stride + x,
+                    code,
+                };
+                let id = fragments.len() as FragmentId;
+                let mut fragment = this.follow_fragment(node, id, strip)?;
+                let Node { place, code } = fragment.end;
+                let leaves_above = place < this.places.start;
+                let adjacent = if leaves_above { &to_above } else { &to_below };
+                fragment.fragment.leaves_above = leaves_above;
+                fragment.fragment.next = adjacent.index(place % stride, code);
+                fragments.push(fragment.fragment);
+                Ok(())
+            })?;
+        }
+        this.follow_closed(fragments.len() as FragmentId, closed)?;
+        for fragment in &mut fragments {
+            let side = fragment.side;
+            if side != SideKey::NONE {
+                let y = side.y - rows.start;
+                fragment.before = this
+                    .marks
+                    .border_before_any(plane, side.kind(), side.x(), y);
+            }
+        }
+        Ok((fragments, from_above.count))
+    }
+}
+
+/// A fragment, and the node after it, by which its border comes into the adjacent strip.
+struct Followed {
+    fragment: Fragment,
+    end: Node,
+}
+
+impl<K: Walk> StripWalk<'_, K> {
+    /// Follows the fragment that begins at a node.
+    fn follow_fragment(&mut self, node: Node, id: FragmentId, strip: u32) -> Result<Followed> {
+        let step_in = self.walk.step_in(node);
+        let begin = self.steps.len();
+        let mut first_side = FirstSide {
+            key: usize::MAX,
+            steps: 0,
+            turns: 0,
+        };
+        let Walked { end, turns } = self.walk::<true>(node, step_in, id, &mut first_side)?;
+        let steps = [begin, self.steps.len()];
+        let (x, y) = self.coordinates(node.place);
+        let points = |steps: usize, turns| match self.kept {
+            Kept::All => steps as u32,
+            Kept::Turns => turns,
+        };
+        let mut fragment = Fragment {
+            next: 0,
+            leaves_above: false,
+            step_in,
+            strip,
+            steps: steps.map(|step| step as u32),
+            first: K::point(x, y, node.code),
+            points: points(steps[1] - steps[0], turns),
+            side: SideKey::NONE,
+            steps_before: 0,
+            points_before: 0,
+            start: (0, 0),
+            before: NO_BORDER,
+        };
+        if first_side.key != usize::MAX {
+            let kind = kind(first_side.key);
+            let (x, y) = self.coordinates(first_side.key / 2);
+            fragment.side = SideKey::new(kind, x, y);
+            fragment.start = K::start(kind, x, y).0;
+            fragment.steps_before = first_side.steps as u32;
+            fragment.points_before = points(first_side.steps, first_side.turns);
+        }
+        Ok(Followed { fragment, end })
+    }
+
+    /// Follows the borders that no fragment belongs to; their ids begin with `first_id`.
+    fn follow_closed(&mut self, first_id: FragmentId, closed: &mut Vec<Closed>) -> Result<()> {
+        let rows = (self.places.len() / self.plane.stride()) as u32;
+        for y in 0..rows {
+            let mut x = 0;
+            while let Some(side) = self.marks.next_unpassed(y, &mut x) {
+                let (kind, aside) = match side {
+                    Side::West => (BorderKind::Outer, 4),
+                    Side::East => (BorderKind::Hole, 0),
+                };
+                check_count(u64::from(first_id) + closed.len() as u64 + 1)?;
+                let id = first_id + closed.len() as FragmentId;
+                let before = self.marks.border_before(self.plane, kind, x, y);
+                let place = self.plane.place(x, y);
+                let begin = self.steps.len();
+                let turns = match self.walk.node_at(place, aside) {
+                    Some(code) => self.follow_border(Node { place, code }, kind, id)?,
+                    None => {
+                        self.marks.pass(place, WEST | EAST, id);
+                        1
+                    }
+                };
+                reserve(closed, 1, "the borders")?;
+                let steps = self.steps.len() - begin;
+                closed.push(Closed {
+                    side: SideKey::new(kind, x, self.first_row + y),
+                    steps_end: self.steps.len() as u32,
+                    points: match self.kept {
+                        Kept::All => steps.max(1) as u32,
+                        Kept::Turns => turns,
+                    },
+                    before,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Follows the border that is discovered at a node. Gives the number of points where it turns.
+    fn follow_border(&mut self, mut node: Node, kind: BorderKind, id: FragmentId) -> Result<u32> {
+        let (_, delay) = K::start(kind, 0, 0);
+        for _ in 0..delay {
+            let step = self.walk.step(node);
+            node = self.moved(node, step);
+        }
+        let step_in = self.walk.step_in(node);
+        let mut unused = FirstSide {
+            key: usize::MAX,
+            steps: 0,
+            turns: 0,
+        };
+        let walked = self.walk::<false>(node, step_in, id, &mut unused)?;
+        Ok(walked.turns)
+    }
+
+    /// Walks from a node, passes sides, and appends the steps: of a fragment, until it leaves the
+    /// strip, or of a border, until it comes back.
+    fn walk<const FRAGMENT: bool>(
+        &mut self,
+        start: Node,
+        step_in: Direction,
+        id: FragmentId,
+        first_side: &mut FirstSide,
+    ) -> Result<Walked> {
+        let begin = self.steps.len();
+        let mut node = start;
+        let (mut before, mut turns) = (step_in, 0);
+        loop {
+            let step = self.walk.step(node);
+            self.marks.pass(node.place, step.passed, id);
+            let direction = step.direction;
+            let turn = u32::from(direction != before);
+            before = direction;
+            if FRAGMENT && step.passed & (WEST | EAST) != 0 {
+                let east = step.passed & WEST == 0;
+                let key = node.place * 2 + usize::from(east);
+                if key < first_side.key {
+                    let kind = kind(key);
+                    let (_, delay) = K::start(kind, 0, 0);
+                    *first_side = FirstSide {
+                        key,
+                        steps: self.steps.len() - begin + delay,
+                        turns: turns + turn * delay as u32,
+                    };
+                }
+            }
+            turns += turn;
+            if self.steps.capacity() - self.steps.len() <= MAX_STRAIGHT {
+                self.make_room()?;
+            }
+            self.steps.push(direction);
+            let straight = step.next == node.code && step.to == direction && direction & 3 == 0;
+            node = self.moved(node, step);
+            if straight {
+                // Horizontal runs are long in layouts. One may end at the start but not go through
+                // it: where a border starts it has background to its W (outer) or E (hole).
+                let straight = self.plane.straight(node.place, direction);
+                self.steps.resize(self.steps.len() + straight, direction);
+                let skipped = straight as isize * self.offsets[usize::from(direction)];
+                node.place = node.place.wrapping_add_signed(skipped);
+            }
+            let ends = if FRAGMENT {
+                !self.places.contains(&node.place)
+            } else {
+                node == start
+            };
+            if ends {
+                return Ok(Walked { end: node, turns });
+            }
+        }
+    }
+
+    #[inline]
+    fn moved(&self, node: Node, step: Step) -> Node {
+        Node {
+            place: node
+                .place
+                .wrapping_add_signed(self.offsets[usize::from(step.to)]),
+            code: step.next,
+        }
+    }
+
+    /// Makes room for the steps of a straight run.
+    #[cold]
+    fn make_room(&mut self) -> Result<()> {
+        let limit = u32::MAX as usize;
+        if self.steps.len() > limit - 2 * MAX_STRAIGHT {
+            return Err(Error::TooMany {
+                what: "steps of borders in a strip",
+                limit: limit as u64,
+            });
+        }
+        reserve(self.steps, MAX_STRAIGHT + 1, "the chain codes of borders")
+    }
+
+    /// The pixel of the image at a place.
+    fn coordinates(&self, place: usize) -> (u32, u32) {
+        let (x, y) = self.plane.coordinates(place);
+        (x, self.first_row + y)
+    }
+}
+
+/// The kind of a border that starts at a side, by its key.
+fn kind(key: usize) -> BorderKind {
+    if key & 1 == 0 {
+        BorderKind::Outer
+    } else {
+        BorderKind::Hole
+    }
+}

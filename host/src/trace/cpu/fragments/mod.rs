@@ -1,0 +1,157 @@
+//! Border following in strips of rows, on all cores.
+//!
+//! 1. **Follow** (`follow.rs`): the image is divided into strips of rows, which threads take one
+//!    after the other. A border that stays in its strip is *closed* there: it is followed as
+//!    [`suzuki`](super::suzuki) does, and in the same order. A border that crosses the seam between
+//!    two strips falls apart into *fragments*. A fragment begins at an **entry**: the node by which
+//!    the border comes into the strip. Entries are found for 64 pixels at once (`entries.rs`) and
+//!    followed first, so that the scan for sides that no border has passed meets closed borders
+//!    only.
+//! 2. **Join** (`join.rs`): a fragment ends where the next one enters the adjacent strip, whose
+//!    index is that entry's rank in its row. So fragments are a permutation, and its cycles,
+//!    the **rings**, are the other borders. List ranking puts each ring's fragments in order, from
+//!    the first vertical side in raster order on, where `suzuki` would begin the border.
+//! 3. **Number** (`number.rs`): closed borders and rings are merged into raster order of their
+//!    starts. A border's parent follows from the border that passes the side before its start in
+//!    its row; a row lies in one strip, so that this is a fragment or closed border of that strip.
+//! 4. **Write** (`write.rs`): the order of the result gives each border its place among the points,
+//!    and each fragment its place in the border. The result is divided evenly, and the threads turn
+//!    chain codes into points where they belong.
+//!
+//! A step of a border is kept as its direction, one byte, from stage 1 to 4. The planes of pixels
+//! and sides exist only while their strip is followed, and fit a core's cache.
+//!
+//! Time: linear in the number of words of the image plus the number of steps, divided among the
+//! threads whatever the borders are like, but for the order of the result and its hierarchy, which
+//! one thread finds in time linear in the number of borders.
+//!
+//! Memory beyond the result:
+//!
+//! | bytes | per | |
+//! |---|---|---|
+//! | 1 | step of a border | |
+//! | 41 | border | at most, while they are put into order |
+//! | 80 | fragment | |
+//! | 0.7 | pixel of the strips that are being followed | |
+//! | 4 | run of foreground in a row | along edges, given back before the rest |
+//! | 0.125 | pixel | along edges |
+
+mod entries;
+mod follow;
+mod join;
+mod number;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use super::approximate;
+use super::hierarchy;
+use super::teh_chin::Curvature;
+use crate::error::Result;
+use crate::image::BinaryImage;
+use crate::memory::reserve;
+use crate::progress::Progress;
+use crate::trace::contours::Contours;
+use crate::trace::{Approximation, Geometry, TraceOptions};
+
+/// The most pixels of a strip: its planes take 0.7 bytes per pixel, and a core's own cache has a
+/// megabyte or more.
+const STRIP_PIXELS: u32 = 1 << 20;
+
+/// Strips per thread: enough that the threads end at about the same time.
+const STRIPS_PER_THREAD: usize = 4;
+
+/// The smallest strip. With fewer rows, fragments take too large a share of the time.
+const LEAST_ROWS: u32 = 16;
+
+/// The fewest pixels of a strip: about 60 µs' work, several times what it takes to wake a thread.
+const LEAST_PIXELS: u32 = 1 << 16;
+
+/// Traces all borders of an image.
+pub(super) fn trace(
+    image: &BinaryImage,
+    options: &TraceOptions,
+    progress: &Progress<'_>,
+) -> Result<Contours> {
+    let rows = strip_rows(image, rayon::current_num_threads());
+    if rows >= image.height() {
+        return trace_in_strips(image, rows, options, progress);
+    }
+    // On one of rayon's threads, so that this one does not fall asleep and wake up in each stage.
+    rayon::scope(|_| trace_in_strips(image, rows, options, progress))
+}
+
+/// The number of rows of each strip but the last.
+fn strip_rows(image: &BinaryImage, threads: usize) -> u32 {
+    let height = image.height();
+    let shared = match threads {
+        1 => height,
+        _ => height.div_ceil((threads * STRIPS_PER_THREAD) as u32),
+    };
+    let within = |pixels: u32| (pixels / image.width()).max(LEAST_ROWS);
+    shared.clamp(within(LEAST_PIXELS), within(STRIP_PIXELS))
+}
+
+/// Which points of a border are kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    /// All.
+    All,
+    /// Those where it turns.
+    Turns,
+}
+
+/// Traces all borders of an image in strips of `rows` rows.
+fn trace_in_strips(
+    image: &BinaryImage,
+    rows: u32,
+    options: &TraceOptions,
+    progress: &Progress<'_>,
+) -> Result<Contours> {
+    let (kept, curvature) = match (options.geometry, options.approximation) {
+        // A ring has a vertex where it turns and nowhere else.
+        (Geometry::Edges, _) | (_, Approximation::Simple) => (Kept::Turns, None),
+        (_, Approximation::None) => (Kept::All, None),
+        (_, Approximation::TehChinL1) => (Kept::All, Some(Curvature::L1)),
+        (_, Approximation::TehChinKCos) => (Kept::All, Some(Curvature::KCosine)),
+    };
+    let mut strips = follow::follow(image, rows, options.geometry, kept, progress)?;
+    let rings = join::join(&mut strips)?;
+    let (borders, nesting) = number::number(&mut strips, &rings, rows)?;
+    // What a stage no longer needs goes before the next one's results come.
+    let arrangement = hierarchy::arrange(&nesting, options.retrieval)?;
+    drop(nesting);
+    progress.report(9, 10);
+    let pieces = write::Pieces {
+        strips: &strips,
+        rings: &rings,
+        borders: &borders,
+        rows,
+        geometry: options.geometry,
+        kept,
+    };
+    let points = pieces.points(&arrangement.order)?;
+    drop((strips, rings, borders, arrangement.order));
+    let contours = Contours {
+        width: image.width(),
+        height: image.height(),
+        geometry: options.geometry,
+        points: points.points,
+        offsets: points.offsets,
+        kinds: arrangement.kinds,
+        hierarchy: hierarchy::link(&arrangement.parents)?,
+    };
+    let contours = match curvature {
+        Some(curvature) => approximate::dominant_of(contours, curvature)?,
+        None => contours,
+    };
+    progress.report(1, 1);
+    Ok(contours)
+}
+
+/// An empty `Vec` with room for `len` values.
+fn with_room<T>(len: usize, what: &'static str) -> Result<Vec<T>> {
+    let mut vec = Vec::new();
+    reserve(&mut vec, len, what)?;
+    Ok(vec)
+}

@@ -1,0 +1,136 @@
+//! Against one thread's tracing, in strips of any height.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::generate::Pattern;
+use crate::trace::{Retrieval, TraceAlgorithm};
+
+/// Options with every combination of retrieval, geometry and approximation.
+fn all_options() -> Vec<TraceOptions> {
+    let mut all = Vec::new();
+    for retrieval in [
+        Retrieval::External,
+        Retrieval::List,
+        Retrieval::Ccomp,
+        Retrieval::Tree,
+    ] {
+        for (geometry, approximation) in [
+            (Geometry::Centers, Approximation::None),
+            (Geometry::Centers, Approximation::Simple),
+            (Geometry::Centers, Approximation::TehChinL1),
+            (Geometry::Centers, Approximation::TehChinKCos),
+            (Geometry::Edges, Approximation::None),
+            (Geometry::Edges, Approximation::Simple),
+        ] {
+            all.push(TraceOptions {
+                retrieval,
+                geometry,
+                approximation,
+                ..TraceOptions::default()
+            });
+        }
+    }
+    all
+}
+
+/// Those under which a mistake in any stage shows.
+fn main_options() -> Vec<TraceOptions> {
+    let mut options = all_options();
+    options.retain(|options| {
+        options.retrieval == Retrieval::Tree
+            && matches!(
+                options.approximation,
+                Approximation::None | Approximation::Simple
+            )
+    });
+    options
+}
+
+fn check(image: &BinaryImage, options: &[TraceOptions], heights: &[u32]) {
+    for options in options {
+        let silent = &Progress::SILENT;
+        let expected =
+            crate::trace::cpu::trace(image, options, TraceAlgorithm::Suzuki, silent).unwrap();
+        for &rows in heights {
+            let traced = trace_in_strips(image, rows, options, silent).unwrap();
+            assert!(
+                traced == expected,
+                "strips of {rows} rows, {options:?} of {image:?}"
+            );
+        }
+    }
+}
+
+fn images() -> impl Strategy<Value = BinaryImage> {
+    (1..140u32, 1..70u32, 0.0..1.0, any::<u64>()).prop_map(|(width, height, density, seed)| {
+        crate::generate::noise(width, height, density, seed).unwrap()
+    })
+}
+
+proptest! {
+    #![proptest_config(crate::seeds::config(600, 15))]
+
+    #[test]
+    fn random_images_match(image in images(), rows in 1u32..20) {
+        check(&image, &main_options(), &[1, 2, rows]);
+    }
+}
+
+#[test]
+fn every_image_of_few_pixels_matches() {
+    // On this thread alone: waking others would take longer than the work.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1);
+    let pool = pool.use_current_thread().build().unwrap();
+    pool.install(|| {
+        for (width, height) in [(3, 5), (5, 3), (1, 9), (2, 7)] {
+            for bits in 0..1u32 << (width * height) {
+                let image =
+                    BinaryImage::from_fn(width, height, |x, y| bits >> (y * width + x) & 1 == 1);
+                check(&image.unwrap(), &main_options(), &[1, 2]);
+            }
+        }
+    });
+}
+
+#[test]
+fn patterns_match() {
+    for pattern in Pattern::ALL {
+        for (width, height) in [(1, 1), (1, 200), (200, 1), (63, 20), (64, 64), (129, 100)] {
+            let image = pattern.generate(width, height, 7).unwrap();
+            check(&image, &main_options(), &[1, 3, 8, 64]);
+        }
+        let image = pattern.generate(197, 183, 3).unwrap();
+        check(&image, &all_options(), &[1, 5, 16, 183]);
+    }
+}
+
+#[test]
+fn rings_of_many_fragments_match() {
+    for pattern in [
+        Pattern::Blobs,
+        Pattern::Noise { density: 0.6 },
+        Pattern::Spiral,
+        Pattern::Serpentine,
+        Pattern::NestedRectangles,
+    ] {
+        let image = pattern.generate(1500, 1100, 1).unwrap();
+        check(&image, &main_options(), &[1, 7, 128]);
+    }
+}
+
+#[test]
+fn strips_are_shared_and_fit_caches() {
+    let image = BinaryImage::new(4096, 4096).unwrap();
+    assert_eq!(strip_rows(&image, 1), 256);
+    assert_eq!(strip_rows(&image, 2), 256);
+    assert_eq!(strip_rows(&image, 16), 64);
+    assert_eq!(strip_rows(&image, 1000), LEAST_ROWS);
+    let image = BinaryImage::new(1000, 2000).unwrap();
+    assert_eq!(strip_rows(&image, 1), 1048);
+    assert_eq!(strip_rows(&image, 2), 250);
+    assert_eq!(strip_rows(&image, 100), 65);
+    // One strip, whatever the number of threads.
+    let image = BinaryImage::new(300, 200).unwrap();
+    assert!(strip_rows(&image, 1) >= 200 && strip_rows(&image, 100) >= 200);
+}
