@@ -27,7 +27,8 @@ pub unsafe fn tiles_flatten(
     let word = thread::index_1d();
     let mut own = 0;
     if word < words {
-        own = roots.ld(word);
+        let before = roots.ld(word);
+        own = before;
         let mut rest = own;
         if rest != 0 {
             let y = quotient(word, layout.row_words);
@@ -45,7 +46,9 @@ pub unsafe fn tiles_flatten(
                     own ^= bit;
                 }
             }
-            roots.st(word, own);
+            if own != before {
+                roots.st(word, own);
+            }
         }
     }
     counts.count(own, word, words);

@@ -8,10 +8,10 @@ use super::runs::{TileComponents, TileRunsMut};
 use crate::image::ByteImage;
 use crate::image::pack::pack_sixteen;
 use crate::label::Connectivity;
-use crate::primitives::bits::{Beside, Touching, count_through};
+use crate::primitives::bits::{Beside, Touching};
 use crate::primitives::block::{self, PrefixSum};
 use crate::primitives::scan::ScanState;
-use crate::primitives::union_find::{Parents, find, union};
+use crate::primitives::union_find::{Parents, union};
 
 /// The most runs of a tile: every second pixel.
 const MAX_RUNS: u32 = ROWS * WIDTH / 2;
@@ -160,52 +160,44 @@ fn label_tile(
     runs.offsets.st(word.tile * BLOCK + t, offset as u16);
     // planted: tile-offset-barrier
     thread::sync_threads();
-    let own = WordRuns { starts, offset };
-    let above = WordRuns {
-        starts: beside_above.starts(),
-        offset: if word.row > 0 {
+    let own = HalfRuns::of_word(starts, offset);
+    let above = HalfRuns::of_word(
+        beside_above.starts(),
+        if word.row > 0 {
             run_offsets.ld(t - COLUMNS)
         } else {
             0
         },
-    };
+    );
 
     let corners = connectivity == Connectivity::Eight;
-    let touching = Touching::find(beside, beside_above, corners);
-    let touching = hook_runs(parents, own, above, touching);
+    let touching = HalfTouching::of_word(Touching::find(beside, beside_above, corners));
+    let (low_touching, low_roots) = hook_runs(parents, own[0], above[0], touching[0]);
+    let (high_touching, high_roots) = hook_runs(parents, own[1], above[1], touching[1]);
     // planted: tile-hook-barrier
     thread::sync_threads();
     shorten_paths(parents, total);
-
-    // Join the other runs that touch.
-    for_each_bit(touching.above, |bit| {
-        union(parents, own.run_at(bit), above.run_at(bit));
-    });
-    for_each_bit(touching.above_left, |bit| {
-        union(parents, own.run_at(bit), above.run_left_of(bit));
-    });
-    for_each_bit(touching.above_right, |bit| {
-        union(parents, own.run_at(bit), above.run_right_of(bit));
-    });
-    if thread::sync_threads_or(!touching.is_empty()) {
-        for_each_run(total, |run| {
-            parents.lower(run, find(parents, run));
-        });
-    }
+    join_runs(parents, own[0], above[0], low_touching);
+    join_runs(parents, own[1], above[1], high_touching);
     thread::sync_threads();
 
     // Replace roots by positions, and make their first pixels nodes of the image's union-find.
-    let mut roots = 0;
-    let mut run = offset;
-    for_each_bit(starts, |bit| {
-        if parents.ld(run) == run {
-            roots |= 1 << bit;
-            parents.st(run, POSITION | (word.row * WIDTH + word.column * 64 + bit));
-            let pixel = word.y * layout.width + word.word_x * 64 + bit;
-            components.parents.st(pixel, pixel);
-        }
-        run += 1;
-    });
+    let position = word.row * WIDTH + word.column * 64;
+    let pixel = word.y * layout.width + word.word_x * 64;
+    let mut replace = |own: HalfRuns, candidates: u32, x: u32| {
+        let mut roots = 0u32;
+        for_each_bit(candidates, |bit| {
+            let run = own.run_at(bit);
+            if parents.ld(run) == run {
+                roots |= 1 << bit;
+                parents.st(run, POSITION | (position + x + bit));
+                components.parents.st(pixel + x + bit, pixel + x + bit);
+            }
+        });
+        roots
+    };
+    let roots =
+        u64::from(replace(own[0], low_roots, 0)) | u64::from(replace(own[1], high_roots, 32)) << 32;
     if word.inside {
         components.roots.st(word.index, roots);
     }
@@ -213,7 +205,7 @@ fn label_tile(
     thread::sync_threads();
     for_each_run(total, |run| {
         let mut value = parents.ld(run);
-        if value & POSITION == 0 {
+        while value & POSITION == 0 {
             value = parents.ld(value);
         }
         runs.firsts
@@ -239,55 +231,92 @@ fn write_sides(words: SharedView<u64>, tile: u32, sides: ViewMut<'_, u32>) {
     }
 }
 
-/// The runs that start in a word of the tile, by their indices in the tile.
+/// The runs that start in a half of a word of the tile, by their indices in the tile.
 #[derive(Clone, Copy)]
-struct WordRuns {
+struct HalfRuns {
     /// The pixels at which they start.
-    starts: u64,
+    starts: u32,
     /// The index of the first one.
     offset: u32,
 }
 
-impl WordRuns {
+impl HalfRuns {
+    /// The runs of a word's halves. The word's first run has the index `offset`.
+    #[inline(always)]
+    const fn of_word(starts: u64, offset: u32) -> [Self; 2] {
+        let low = Self {
+            starts: starts as u32,
+            offset,
+        };
+        let high = Self {
+            starts: (starts >> 32) as u32,
+            offset: offset + low.starts.count_ones(),
+        };
+        [low, high]
+    }
+
     /// The run that the foreground pixel `bit` belongs to.
     #[inline(always)]
     const fn run_at(self, bit: u32) -> u32 {
-        self.offset + count_through(self.starts, bit) - 1
+        self.offset + (self.starts << (31 - bit)).count_ones() - 1
     }
 
     /// The run that the foreground pixel to the left of `bit` belongs to.
     #[inline(always)]
     const fn run_left_of(self, bit: u32) -> u32 {
-        if bit == 0 {
-            self.offset - 1
-        } else {
-            self.run_at(bit - 1)
-        }
+        self.offset + (self.starts & ((1 << bit) - 1)).count_ones() - 1
     }
 
     /// The run that the foreground pixel to the right of `bit` starts.
     #[inline(always)]
     const fn run_right_of(self, bit: u32) -> u32 {
-        if bit == 63 {
-            // planted: tile-above-right
-            self.offset + self.starts.count_ones()
-        } else {
-            self.run_at(bit + 1)
-        }
+        // planted: tile-above-right
+        self.offset + (self.starts << (31 - bit)).count_ones()
     }
 }
 
-/// Makes the first run above that each run touches the run's parent; a run that touches none
-/// becomes its own. The parent has a smaller index, so there are no cycles.
+/// [`Touching`] of a half of a word.
+#[derive(Clone, Copy)]
+struct HalfTouching {
+    /// [`Touching::above`].
+    above: u32,
+    /// [`Touching::above_left`].
+    above_left: u32,
+    /// [`Touching::above_right`].
+    above_right: u32,
+}
+
+impl HalfTouching {
+    /// Those of a word's halves.
+    #[inline(always)]
+    const fn of_word(touching: Touching) -> [Self; 2] {
+        let low = Self {
+            above: touching.above as u32,
+            above_left: touching.above_left as u32,
+            above_right: touching.above_right as u32,
+        };
+        let high = Self {
+            above: (touching.above >> 32) as u32,
+            above_left: (touching.above_left >> 32) as u32,
+            above_right: (touching.above_right >> 32) as u32,
+        };
+        [low, high]
+    }
+}
+
+/// Makes the first run above that each run touches within this half the run's parent; a run that
+/// touches none there becomes its own. The parent has a smaller index, so there are no cycles.
 ///
-/// Returns the pairs of touching runs that are left to join.
+/// Returns the pairs of touching runs that are left to join, and the runs that are their own
+/// parents, as the bits at which they start.
 #[inline(always)]
 fn hook_runs(
     parents: SharedView<u32>,
-    own: WordRuns,
-    above: WordRuns,
-    mut touching: Touching,
-) -> Touching {
+    own: HalfRuns,
+    above: HalfRuns,
+    mut touching: HalfTouching,
+) -> (HalfTouching, u32) {
+    let mut roots = 0;
     let mut rest = own.starts;
     let mut run = own.offset;
     while rest != 0 {
@@ -307,29 +336,73 @@ fn hook_runs(
             touching.above_right ^= corner;
             above.run_right_of(corner.trailing_zeros())
         } else {
+            roots |= first;
             run
         };
         parents.st(run, parent);
         run += 1;
     }
-    touching
+    (touching, roots)
 }
 
-/// Shortens the paths of all runs to one step, by pointer jumping. Called by all threads of the
-/// block.
+/// Joins the pairs of touching runs that [`hook_runs`] has left.
+#[inline(always)]
+fn join_runs(parents: SharedView<u32>, own: HalfRuns, above: HalfRuns, mut touching: HalfTouching) {
+    loop {
+        let (bit, other);
+        if touching.above != 0 {
+            bit = touching.above.trailing_zeros();
+            touching.above &= touching.above - 1;
+            other = above.run_at(bit);
+        } else if touching.above_left != 0 {
+            bit = touching.above_left.trailing_zeros();
+            touching.above_left &= touching.above_left - 1;
+            other = above.run_left_of(bit);
+        } else if touching.above_right != 0 {
+            bit = touching.above_right.trailing_zeros();
+            touching.above_right &= touching.above_right - 1;
+            other = above.run_right_of(bit);
+        } else {
+            return;
+        }
+        union(parents, own.run_at(bit), other);
+    }
+}
+
+/// Steps that [`shorten_paths`] follows a path in one round.
+const STEPS: u32 = 8;
+
+/// Shortens the paths of all runs to one step, by rounds of pointer jumping. Called by all threads
+/// of the block.
+///
+/// Threads take runs in raster order, so that the paths of the rows above are mostly short by the
+/// time a run is reached.
 #[inline(always)]
 fn shorten_paths(parents: SharedView<u32>, total: u32) {
     loop {
-        let mut changed = false;
+        let mut is_left = false;
         for_each_run(total, |run| {
             let parent = parents.parent(run);
-            let ancestor = parents.parent(parents.parent(parent));
+            let mut ancestor = parent;
+            let mut steps = 0;
+            loop {
+                let next = parents.parent(ancestor);
+                if next == ancestor {
+                    break;
+                }
+                ancestor = next;
+                steps += 1;
+                if steps == STEPS {
+                    is_left = true;
+                    break;
+                }
+            }
             if ancestor != parent {
-                parents.lower(run, ancestor);
-                changed = true;
+                // Only this thread writes the run's element in this round.
+                parents.st_relaxed(run, ancestor, Block);
             }
         });
-        if !thread::sync_threads_or(changed) {
+        if !thread::sync_threads_or(is_left) {
             break;
         }
     }
@@ -337,7 +410,7 @@ fn shorten_paths(parents: SharedView<u32>, total: u32) {
 
 /// Visits the set bits in ascending order.
 #[inline(always)]
-fn for_each_bit(bits: u64, mut visit: impl FnMut(u32)) {
+fn for_each_bit(bits: u32, mut visit: impl FnMut(u32)) {
     let mut rest = bits;
     while rest != 0 {
         visit(rest.trailing_zeros());

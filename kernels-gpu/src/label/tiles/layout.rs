@@ -13,7 +13,7 @@ pub(super) const BLOCK: u32 = COLUMNS * ROWS;
 /// A tile's width in pixels.
 pub(super) const WIDTH: u32 = COLUMNS * 64;
 /// Threads that join one word's width of border, or 64 rows of it.
-pub(super) const PARTS: u32 = 4;
+pub(super) const PARTS: u32 = 16;
 /// Words per row of a tile in shared memory: the tile's, and a zero, which is the word to the right
 /// of this row and the word to the left of the next one.
 pub(super) const STRIDE: u32 = COLUMNS + 1;
@@ -111,7 +111,7 @@ pub(super) const fn split(position: u32) -> (u32, u32) {
     (position / WIDTH, position % WIDTH)
 }
 
-/// This thread's word of its block's tile.
+/// A word of a block's tile.
 #[derive(Clone, Copy)]
 pub(super) struct TileWord {
     /// Index of the tile.
@@ -132,13 +132,19 @@ pub(super) struct TileWord {
 }
 
 impl TileWord {
+    /// The word of this thread, in a block of one thread per word.
     #[inline(always)]
     pub(super) fn of_thread(layout: TileLayout) -> Self {
-        let t = thread::thread_idx_x();
+        Self::of(thread::thread_idx_x(), layout)
+    }
+
+    /// Word `i` of the block's tile.
+    #[inline(always)]
+    pub(super) fn of(i: u32, layout: TileLayout) -> Self {
         let tile = thread::block_idx_x();
         let tile_y = quotient(tile, layout.tiles_x);
         let tile_x = tile - tile_y * layout.tiles_x;
-        let (row, column) = (t / COLUMNS, t % COLUMNS);
+        let (row, column) = (i / COLUMNS, i % COLUMNS);
         let (y, word_x) = (tile_y * ROWS + row, tile_x * COLUMNS + column);
         Self {
             tile,

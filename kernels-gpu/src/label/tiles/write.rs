@@ -1,16 +1,42 @@
 //! Writes every pixel's label.
 
 use cuda_std::prelude::*;
+use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::layout::{BLOCK, COLUMNS, ROWS, TileLayout, TileWord, WIDTH, split};
 use super::runs::TileRuns;
 use crate::label::number::Numbering;
-use crate::primitives::bits::starts;
+
+/// Halves of words per row of a tile.
+const ROW_HALVES: u32 = 2 * COLUMNS;
+/// Halves of words per tile, and threads per block: one for each.
+const HALVES: u32 = ROWS * ROW_HALVES;
+/// The most runs of a tile: every second pixel.
+const MAX_RUNS: u32 = ROWS * WIDTH / 2;
+/// `LINK + i` stands for the label of run `i - 1` of the tile. No label is larger than `LINK`: an
+/// image has fewer than 2³² pixels, and of two neighbours in a row at most one starts a component.
+const LINK: u32 = 1 << 31;
+
+/// The runs of a tile in shared memory, by halves of words.
+#[derive(Clone, Copy)]
+struct HalfRuns {
+    /// Per half: its pixels.
+    bits: SharedView<u32>,
+    /// Per half: the pixels at which runs start.
+    starts: SharedView<u32>,
+    /// Per half: the index of its first run.
+    offsets: SharedView<u32>,
+}
+
+impl HalfRuns {
+    /// The index of the first run that starts in `half` at or after pixel `bit`.
+    #[inline(always)]
+    fn run_from(self, half: u32, bit: u32) -> u32 {
+        self.offsets.ld(half) + (self.starts.ld(half) & low_bits(bit)).count_ones()
+    }
+}
 
 /// Writes the labels over the nodes.
-///
-/// A tile with many runs is written in bands of rows, so that the labels of one band's runs fit
-/// into shared memory.
 ///
 /// # Safety
 ///
@@ -18,7 +44,7 @@ use crate::primitives::bits::starts;
 /// `numbering` is of the roots that [`tiles_flatten`](fn@super::flatten::tiles_flatten) has left.
 /// `labels` is its array `parents` and starts at a multiple of 16 bytes; nothing else uses it
 /// meanwhile. The launch has one block per tile.
-#[kernel(block = BLOCK, min_blocks = 6)]
+#[kernel(block = HALVES, min_blocks = 4)]
 pub unsafe fn tiles_write(
     image: View<'_, u64>,
     runs: TileRuns<'_>,
@@ -26,162 +52,163 @@ pub unsafe fn tiles_write(
     labels: ViewMut<'_, u32>,
     layout: TileLayout,
 ) {
-    /// Halves of words per row of a tile, and per tile.
-    const ROW_HALVES: u32 = 2 * COLUMNS;
-    const HALVES: usize = 2 * BLOCK as usize;
-    /// Rows of a band, where a tile is written in bands.
-    const BAND: u32 = 16;
-    /// The most runs of a band.
-    const BAND_RUNS: u32 = BAND * WIDTH / 2;
+    /// Loads of `firsts` that a thread has in flight.
+    const LOADS: usize = 4;
 
-    let bits = shared_array![u32; HALVES];
-    let run_starts = shared_array![u32; HALVES];
-    // For each half, the index of its first run.
-    let run_offsets = shared_array![u32; HALVES + 1];
-    let run_labels = shared_array![u32; BAND_RUNS as usize];
+    let halves = HalfRuns {
+        bits: shared_array![u32; HALVES as usize],
+        starts: shared_array![u32; HALVES as usize],
+        offsets: shared_array![u32; HALVES as usize],
+    };
+    let last_end = shared_array![u32; 1];
+    // planted: write-max-runs
+    let run_labels = shared_array![u32; MAX_RUNS as usize];
 
     let t = thread::thread_idx_x();
     let TileWord {
         tile,
         tile_x,
         tile_y,
-        row,
-        column,
-        y,
-        word_x,
         inside,
         index,
-    } = TileWord::of_thread(layout);
+        ..
+    } = TileWord::of(t / 2, layout);
     // planted: write-return
     let here = if inside { image.ldg(index) } else { 0 };
-    let left = if inside && column > 0 {
-        image.ldg(index - 1)
+    let offset = u32::from(runs.offsets.ldg(tile * BLOCK + t / 2));
+    let is_low = t.is_multiple_of(2);
+    let bits = if is_low {
+        here as u32
     } else {
-        0
+        (here >> 32) as u32
     };
-    let own_starts = starts(here, left >> 63);
-    let offset = u32::from(runs.offsets.ldg(tile * BLOCK + t));
-    bits.st(2 * t, here as u32);
-    bits.st(2 * t + 1, (here >> 32) as u32);
-    run_starts.st(2 * t, own_starts as u32);
-    run_starts.st(2 * t + 1, (own_starts >> 32) as u32);
-    run_offsets.st(2 * t, offset);
-    run_offsets.st(2 * t + 1, offset + (own_starts as u32).count_ones());
-    if t == BLOCK - 1 {
-        run_offsets.st(2 * BLOCK, offset + own_starts.count_ones());
+    let (left, _) = warp::warp_shuffle_up(FULL_MASK, bits >> 31, 1, ROW_HALVES);
+    let carry = if t.is_multiple_of(ROW_HALVES) {
+        0
+    } else {
+        left
+    };
+    let starts = bits & !(bits << 1 | carry);
+    let (low_runs, _) = warp::warp_shuffle_up(FULL_MASK, starts.count_ones(), 1, WARP_SIZE);
+    let offset = if is_low { offset } else { offset + low_runs };
+    halves.bits.st(t, bits);
+    halves.starts.st(t, starts);
+    halves.offsets.st(t, offset);
+    if t == HALVES - 1 {
+        last_end.st(0, offset + starts.count_ones());
     }
     thread::sync_threads();
 
+    // The labels of the runs that start with the first pixel of a component of the tile. The other
+    // runs get a link to that run.
     let tile_firsts = tile * layout.tile_runs;
     let tile_pixel = tile_y * ROWS * layout.width + tile_x * WIDTH;
-    let total = run_offsets.ld(2 * BLOCK);
-    // planted: write-band-runs
-    let band = if total <= BAND_RUNS { ROWS } else { BAND };
-    let mut top = 0;
-    loop {
-        let bottom = top + band;
-        let band_start = run_offsets.ld(top * ROW_HALVES);
-        let band_end = run_offsets.ld(bottom * ROW_HALVES);
-
-        // The labels of the runs that start with the first pixel of a component of the tile.
-        if row >= top && row < bottom {
-            let mut rest = own_starts;
-            let mut run = offset;
-            while rest != 0 {
-                let bit = rest.trailing_zeros();
-                rest &= rest - 1;
-                let position = row * WIDTH + column * 64 + bit;
-                if u32::from(runs.firsts.ldg(tile_firsts + run)) == position {
+    let total = last_end.ld(0);
+    let mut from = t;
+    while from < total {
+        // All loads before the first use.
+        let mut firsts = [0; LOADS];
+        for (first, i) in firsts.iter_mut().zip(0..) {
+            let run = from + i * HALVES;
+            if run < total {
+                *first = runs.firsts.ldg(tile_firsts + run);
+            }
+        }
+        for (first, i) in firsts.iter().zip(0..) {
+            let run = from + i * HALVES;
+            if run < total {
+                let (row, column) = split(u32::from(*first));
+                let first_run = halves.run_from(row * ROW_HALVES + column / 32, column % 32);
+                let label = if first_run == run {
                     // planted: write-read-only
-                    let root = labels.ld(y * layout.width + word_x * 64 + bit);
-                    run_labels.st(run - band_start, numbering.number(root));
-                }
-                run += 1;
+                    let root = labels.ld(tile_pixel + row * layout.width + column);
+                    numbering.number(root)
+                } else {
+                    LINK + 1 + first_run
+                };
+                run_labels.st(run, label);
             }
         }
-        // planted: write-first-barrier
-        thread::sync_threads();
-
-        // The labels of the other runs.
-        let mut i = band_start + t;
-        while i < band_end {
-            let (first_row, first_column) = split(runs.firsts.ldg(tile_firsts + i).into());
-            // planted: write-band-edge
-            if first_row < top {
-                // The pixel lies in a band above: its label is written already.
-                let label = labels.ld(tile_pixel + first_row * layout.width + first_column);
-                run_labels.st(i - band_start, label);
-            } else {
-                let half = first_row * ROW_HALVES + first_column / 32;
-                let before = run_starts.ld(half) & low_bits(first_column % 32);
-                let first = run_offsets.ld(half) + before.count_ones();
-                if first != i {
-                    run_labels.st(i - band_start, run_labels.ld(first - band_start));
-                }
-            }
-            i += BLOCK;
-        }
-        // planted: write-label-barrier
-        thread::sync_threads();
-
-        // The labels of all pixels.
-        // planted: write-last-rows
-        let mut end = layout.height - tile_y * ROWS;
-        if end > bottom {
-            end = bottom;
-        }
-        // planted: write-vector
-        if layout.width.is_multiple_of(4) {
-            // Four pixels per thread: 512 bytes per warp.
-            let x = t % 64 * 4;
-            let shift = x % 32;
-            if tile_x * WIDTH + x < layout.width {
-                let mut row = top + t / 64;
-                while row < end {
-                    let half = row * ROW_HALVES + x / 32;
-                    let four = bits.ld(half) >> shift & 15;
-                    let mut value = [0; 4];
-                    if four != 0 {
-                        let starts = run_starts.ld(half);
-                        // The last run that starts before these pixels; wraps around if there is
-                        // none.
-                        let mut run = (run_offsets.ld(half)
-                            + (starts & low_bits(shift)).count_ones())
-                        .wrapping_sub(band_start + 1);
-                        let starts = starts >> shift;
-                        for (value, i) in value.iter_mut().zip(0..) {
-                            run = run.wrapping_add(starts >> i & 1);
-                            if four >> i & 1 != 0 {
-                                *value = run_labels.ld(run);
-                            }
-                        }
-                    }
-                    labels.st_vector(tile_pixel + row * layout.width + x, value);
-                    row += 4;
-                }
-            }
-        } else if tile_x * WIDTH + t < layout.width {
-            let mut row = top;
-            while row < end {
-                let half = row * ROW_HALVES + t / 32;
-                let mut value = 0;
-                if bits.ld(half) >> (t % 32) & 1 != 0 {
-                    let through = run_starts.ld(half) & (u32::MAX >> (31 - t % 32));
-                    let run = run_offsets.ld(half) + through.count_ones() - 1;
-                    value = run_labels.ld(run - band_start);
-                }
-                labels.st(tile_pixel + row * layout.width + t, value);
-                row += 1;
-            }
-        }
-        top = bottom;
-        if top >= ROWS {
-            break;
-        }
-        // The next band overwrites `run_labels`, and reads labels written here.
-        // planted: write-band-barrier
-        thread::sync_threads();
+        from += LOADS as u32 * HALVES;
     }
+    // planted: write-first-barrier
+    thread::sync_threads();
+    let mut run = t;
+    while run < total {
+        let label = run_labels.ld(run);
+        if label > LINK {
+            // The first run holds its label, and no thread overwrites that.
+            run_labels.st(run, run_labels.ld(label - LINK - 1));
+        }
+        run += HALVES;
+    }
+    // planted: write-label-barrier
+    thread::sync_threads();
+
+    // The labels of all pixels.
+    // planted: write-last-rows
+    let rows = layout.height - tile_y * ROWS;
+    // planted: write-vector
+    if layout.width.is_multiple_of(4) {
+        // Four pixels per thread: 512 bytes per warp.
+        const ROW_THREADS: u32 = WIDTH / 4;
+        const STEP: u32 = HALVES / ROW_THREADS;
+        let x = t % ROW_THREADS * 4;
+        let shift = x % 32;
+        if tile_x * WIDTH + x < layout.width {
+            for i in 0..ROWS / STEP {
+                let row = t / ROW_THREADS + i * STEP;
+                if row >= rows {
+                    break;
+                }
+                let half = row * ROW_HALVES + x / 32;
+                let four = halves.bits.ld(half) >> shift & 15;
+                let value = if four == 0 {
+                    [0; 4]
+                } else {
+                    let starts = halves.starts.ld(half);
+                    let next = halves.offsets.ld(half) + (starts & low_bits(shift)).count_ones();
+                    label_four(run_labels, four, starts >> shift & 15, next)
+                };
+                labels.st_vector(tile_pixel + row * layout.width + x, value);
+            }
+        }
+    } else {
+        let column = t % WIDTH;
+        let mut row = t / WIDTH;
+        if tile_x * WIDTH + column < layout.width {
+            while row < rows && row < ROWS {
+                let half = row * ROW_HALVES + column / 32;
+                let mut value = 0;
+                if halves.bits.ld(half) >> (column % 32) & 1 != 0 {
+                    let through = halves.starts.ld(half) & (u32::MAX >> (31 - column % 32));
+                    let run = halves.offsets.ld(half) + through.count_ones() - 1;
+                    value = run_labels.ld(run);
+                }
+                labels.st(tile_pixel + row * layout.width + column, value);
+                row += HALVES / WIDTH;
+            }
+        }
+    }
+}
+
+/// The labels of four consecutive pixels. `four` has their bits, of which at least one is set, and
+/// `starts` those at which runs start; `next` is the index of the first run that starts at or after
+/// them.
+///
+/// Four pixels belong to at most two runs: the first foreground pixel's, and the last one's.
+#[inline(always)]
+fn label_four(run_labels: SharedView<u32>, four: u32, starts: u32, next: u32) -> [u32; 4] {
+    let continues = four & !starts & 1;
+    let first = run_labels.ld(next - continues);
+    let last = run_labels.ld(next + starts.count_ones() - 1);
+    let pick = |bit: u32, label: u32| if four >> bit & 1 != 0 { label } else { 0 };
+    [
+        pick(0, first),
+        pick(1, first),
+        pick(2, if starts & 4 != 0 { last } else { first }),
+        pick(3, last),
+    ]
 }
 
 /// A mask of the `count` lowest bits; `count` is below 32.
