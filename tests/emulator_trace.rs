@@ -13,35 +13,17 @@ use trazar::{
     Approximation, Backend, BinaryImage, DeviceImage, DeviceLabeler, DeviceTracer, Engine, Error,
     Retrieval, TraceAlgorithm, TraceOptions,
 };
-use trazar_test_support::contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, difference};
+use trazar_test_support::contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, compare, difference};
 use trazar_test_support::emulators::{check, emulator, emulator_of, say, seed};
 use trazar_test_support::images::{image, noise_or_pattern, side};
 
-/// Traces `image` both ways and compares.
+/// Traces `image` with a new tracer, and compares with the CPU.
 fn check_contours(
     emulator: &Emulator,
     image: &BinaryImage,
     options: &TraceOptions,
 ) -> Result<(), TestCaseError> {
-    let mut sequential = *options;
-    (sequential.algorithm, sequential.tiles) = (None, None);
-    let expected = Engine::cpu().trace(image, &sequential).unwrap();
-    let tracer = DeviceTracer::on(emulator.clone());
-    let on_device = DeviceImage::upload(tracer.gpu(), image).unwrap();
-    let found = tracer.trace(&on_device, options)?;
-    prop_assert_eq!(
-        found.len(),
-        expected.len(),
-        "not the CPU's contours: how many"
-    );
-    prop_assert_eq!(
-        found.point_count(),
-        expected.points().len(),
-        "not the CPU's contours: how many points"
-    );
-    let difference = difference(&found.to_host()?, &expected);
-    prop_assert_eq!(difference, None, "not the CPU's contours");
-    Ok(())
+    compare(&DeviceTracer::on(emulator.clone()), image, options)
 }
 
 fn options() -> impl Strategy<Value = TraceOptions> {

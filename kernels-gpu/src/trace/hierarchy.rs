@@ -167,6 +167,7 @@ impl Borders<'_> {
             return;
         }
         if after == left_out(self.count) {
+            // planted: hierarchy-kept
             counters.st(count::KEPT, i + 1);
         }
         let parent = if key == top(self.count) {
@@ -214,6 +215,7 @@ impl Borders<'_> {
             let border = sorted.values.ld(i);
             size = self.size(border, round);
             self.to.sizes.st(border, size);
+            // planted: hierarchy-told-zero
             self.to.told.st((round + 1) % 3 * self.count + border, 0);
             ancestor = next(list.ld(border));
             let link = jumped(list.as_view(), border);
@@ -254,6 +256,7 @@ impl Borders<'_> {
         let first = self.to.first_children.ld(key);
         // Where the first sibling stands among the sorted borders; places are these as yet.
         let first = self.to.places.ld(first);
+        // planted: hierarchy-steps
         let steps = self.to.before.ld(i) - self.to.before.ld(first) + 1;
         let up = if key == top(self.count) { END } else { key };
         self.to.list.st(border, element(up, steps));
@@ -319,6 +322,7 @@ pub unsafe fn arrange_borders(
         sort_pairs(grid, to.pairs, n, left_out(n), memory)
     };
     grid.for_each(n, |i| borders.link_siblings(sorted, i, counters));
+    // planted: hierarchy-siblings-barrier
     grid.sync();
 
     if levels == Levels::Tree || levels == Levels::Ccomp {
@@ -329,6 +333,7 @@ pub unsafe fn arrange_borders(
             if thread::sync_threads_or(some) && thread::thread_idx_x() == 0 {
                 counters.st_relaxed(at, 1, Device);
             }
+            // planted: hierarchy-round-barrier
             grid.sync();
             counters.ld_relaxed(at, Device) != 0
         };

@@ -45,6 +45,7 @@ pub(super) fn cooperative_blocks<G: Gpu>(gpu: &G, resident: u32, raster: Raster)
     const WORDS_PER_BLOCK: u32 = 1024;
     let most = gpu.multiprocessors() * PER_MULTIPROCESSOR;
     let wanted = (raster.words() / WORDS_PER_BLOCK).clamp(16, most.max(16));
+    // planted: cooperative-blocks
     resident.min(wanted)
 }
 

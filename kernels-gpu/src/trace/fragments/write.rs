@@ -98,6 +98,7 @@ pub unsafe fn place_points(
                 let length = lengths.ld(span);
                 if length != 0 {
                     let mut at = targets.ld(span).wrapping_add(j);
+                    // planted: fragment-wrap
                     if at >= ends.ld(span) {
                         at -= length;
                     }
@@ -109,6 +110,7 @@ pub unsafe fn place_points(
             j += BLOCK;
         }
         first += SPANS;
+        // planted: fragment-spans-barrier
         thread::sync_threads();
     }
 }

@@ -45,6 +45,7 @@ pub(super) fn trace<G: Gpu>(
         find(work, retrieval, &mut memory, queued)?;
         let counts = memory.counters.to_vec()?;
         let needed = Capacities::needed(&counts);
+        // planted: arena-second-run
         if needed.fit(&memory.capacities) {
             queued("order and hierarchy")?;
             let (arranged, points) = write(work, &mut memory, &counts)?;
@@ -110,6 +111,7 @@ fn write<G: Gpu>(
         unsafe {
             place_points::launch(
                 &gpu.launcher(),
+                // planted: fragment-grid
                 tiles(work.raster),
                 work.raster,
                 work.geometry,
