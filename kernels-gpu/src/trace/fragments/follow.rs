@@ -78,7 +78,7 @@ impl Place {
     }
 
     #[inline(always)]
-    const fn node(self) -> TileNode {
+    fn node(self) -> TileNode {
         TileNode::from_bits((self.0 >> 48) as u32)
     }
 

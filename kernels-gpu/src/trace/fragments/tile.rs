@@ -39,7 +39,7 @@ impl TileNode {
     }
 
     #[inline(always)]
-    pub(super) const fn from_bits(bits: u32) -> Self {
+    pub(super) fn from_bits(bits: u32) -> Self {
         Self {
             x: bits >> 2 & (TILE_WIDTH - 1),
             y: bits >> 8 & (TILE_HEIGHT - 1),
@@ -307,7 +307,7 @@ const fn is_inside(x: u32, y: u32) -> bool {
 
 /// The kind of the side in a direction, which is even.
 #[inline(always)]
-const fn kind_of_side(direction: u32) -> Kind {
+fn kind_of_side(direction: u32) -> Kind {
     // E, N, W, S in the order of directions.
     Kind::from_bits(0b11_00_10_01 >> (direction & 6))
 }
