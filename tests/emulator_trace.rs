@@ -14,7 +14,7 @@ use trazar::{
     Retrieval, TraceAlgorithm, TraceOptions,
 };
 use trazar_test_support::contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, compare, difference};
-use trazar_test_support::emulators::{check, emulator, emulator_of, say, seed};
+use trazar_test_support::emulators::{check, emulator, emulator_of, say, seed, small_emulator};
 use trazar_test_support::images::{image, noise_or_pattern, side};
 
 /// Traces `image` with a new tracer, and compares with the CPU.
@@ -90,7 +90,7 @@ fn contours_of_every_pattern_in_tiles() {
                 order += 1;
                 let options = TraceOptions::default().geometry(geometry);
                 let options = in_tiles(options, &image, columns, rows);
-                let same = check_contours(&emulator_of(order), &image, &options);
+                let same = check_contours(&small_emulator(order), &image, &options);
                 assert!(
                     same.is_ok(),
                     "{pattern}, {options:?}, order {order}: {same:?}"
@@ -117,7 +117,7 @@ fn contours_of_every_pattern() {
                 let options = TraceOptions::default()
                     .geometry(geometry)
                     .approximation(approximation);
-                let same = check_contours(&emulator_of(order), &image, &options);
+                let same = check_contours(&small_emulator(order), &image, &options);
                 assert!(
                     same.is_ok(),
                     "{pattern}, {options:?}, order {order}: {same:?}"
@@ -150,7 +150,7 @@ fn contours_of_all_small_images() {
             } else {
                 tiled
             };
-            let same = check_contours(&emulator_of(order), &image, &options);
+            let same = check_contours(&small_emulator(order), &image, &options);
             assert!(
                 same.is_ok(),
                 "{bits:b} of {width} × {height}, {options:?}: {same:?}"
@@ -180,7 +180,7 @@ fn contours_where_the_keys_take_another_digit() {
         let image = BinaryImage::from_values(width, height, &values, 0).unwrap();
         for retrieval in [Retrieval::External, Retrieval::Tree] {
             let options = TraceOptions::default().retrieval(retrieval);
-            let emulator = emulator_of(seed() + u64::from(count));
+            let emulator = small_emulator(seed() + u64::from(count));
             let same = check_contours(&emulator, &image, &options);
             assert!(same.is_ok(), "{count} borders, {retrieval:?}: {same:?}");
         }
@@ -315,7 +315,7 @@ fn contours_within_holes_across_words() {
             let options = TraceOptions::default()
                 .geometry(geometry)
                 .retrieval(retrieval);
-            let same = check_contours(&emulator_of(order), &image, &options);
+            let same = check_contours(&small_emulator(order), &image, &options);
             assert!(same.is_ok(), "{options:?}: {same:?}");
         }
     }
