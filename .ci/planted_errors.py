@@ -203,10 +203,11 @@ def switched(text, changes, start, end):
     return "".join(result) + text[at:end]
 
 
-def not_const(text, changes):
-    """`text` with the functions that have a switch no longer `const`: it is read when they run."""
+def not_const(text, before, changes):
+    """`text` with the functions that have a switch no longer `const`: it is read when they run.
+    `before` is the text without switches, to which the changes' offsets belong."""
     for start in {c.start for c in changes}:
-        function = [m for m in FUNCTION.finditer(text, 0, start)][-1:]
+        function = [m for m in FUNCTION.finditer(before, 0, start)][-1:]
         if function and " const " in " " + function[0][0]:
             # All of the file: a constant function calls constant functions.
             return re.sub(r"\bconst (?=(unsafe )?fn\b)", "", text)
@@ -277,7 +278,8 @@ class Planter:
         texts = read_sources()
         changes, self.paths = find_changes(errors, texts)
         for path, found in changes.items():
-            texts[path] = not_const(switched(texts[path], found, 0, len(texts[path])), found)
+            text = texts[path]
+            texts[path] = not_const(switched(text, found, 0, len(text)), text, found)
         texts["cuda_std/src/lib.rs"] += SWITCH
         self.texts = texts
         listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others",

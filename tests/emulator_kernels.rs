@@ -9,7 +9,7 @@ use trazar::route::{
     Cell, DeviceGrid, DeviceRouter, DistanceOptions, Net, RouteAlgorithm, RouteOptions, RoutingGrid,
 };
 use trazar::{
-    Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, DeviceTracer, Engine, Geometry,
+    Backend, Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, DeviceTracer, Engine, Geometry,
     LabelAlgorithm, LabelOptions, TraceAlgorithm, TraceOptions,
 };
 use trazar_test_support::contours::TEH_CHIN;
@@ -57,7 +57,7 @@ fn every_kernel_of_the_ptx_is_emulated() {
         .scan_in_place(&mut values)
         .unwrap();
     let tracer = DeviceTracer::on(emulator.clone());
-    for algorithm in [TraceAlgorithm::Components, TraceAlgorithm::Tiles] {
+    for &algorithm in TraceAlgorithm::on(Backend::Emulator) {
         for geometry in [Geometry::Centers, Geometry::Edges] {
             let options = TraceOptions::default()
                 .geometry(geometry)

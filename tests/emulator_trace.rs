@@ -13,35 +13,17 @@ use trazar::{
     Backend, BinaryImage, DeviceImage, DeviceImageBatch, DeviceLabeler, DeviceTracer, Engine,
     Error, Retrieval, TraceAlgorithm, TraceOptions,
 };
-use trazar_test_support::contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, difference};
-use trazar_test_support::emulators::{check, emulator, emulator_of, say, seed};
+use trazar_test_support::contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, compare, difference};
+use trazar_test_support::emulators::{check, emulator, emulator_of, say, seed, small_emulator};
 use trazar_test_support::images::{image, noise_or_pattern, side};
 
-/// Traces `image` both ways and compares.
+/// Traces `image` with a new tracer, and compares with the CPU.
 fn check_contours(
     emulator: &Emulator,
     image: &BinaryImage,
     options: &TraceOptions,
 ) -> Result<(), TestCaseError> {
-    let mut sequential = *options;
-    (sequential.algorithm, sequential.tiles) = (Some(TraceAlgorithm::Suzuki), None);
-    let expected = Engine::cpu().trace(image, &sequential).unwrap();
-    let tracer = DeviceTracer::on(emulator.clone());
-    let on_device = DeviceImage::upload(tracer.gpu(), image).unwrap();
-    let found = tracer.trace(&on_device, options)?;
-    prop_assert_eq!(
-        found.len(),
-        expected.len(),
-        "not the CPU's contours: how many"
-    );
-    prop_assert_eq!(
-        found.point_count(),
-        expected.points().len(),
-        "not the CPU's contours: how many points"
-    );
-    let difference = difference(&found.to_host()?, &expected);
-    prop_assert_eq!(difference, None, "not the CPU's contours");
-    Ok(())
+    compare(&DeviceTracer::on(emulator.clone()), image, options)
 }
 
 fn options() -> impl Strategy<Value = TraceOptions> {
@@ -108,7 +90,7 @@ fn contours_of_every_pattern_in_tiles() {
                 order += 1;
                 let options = TraceOptions::default().geometry(geometry);
                 let options = in_tiles(options, &image, columns, rows);
-                let same = check_contours(&emulator_of(order), &image, &options);
+                let same = check_contours(&small_emulator(order), &image, &options);
                 assert!(
                     same.is_ok(),
                     "{pattern}, {options:?}, order {order}: {same:?}"
@@ -187,7 +169,7 @@ fn contours_of_every_pattern() {
                 let options = TraceOptions::default()
                     .geometry(geometry)
                     .approximation(approximation);
-                let same = check_contours(&emulator_of(order), &image, &options);
+                let same = check_contours(&small_emulator(order), &image, &options);
                 assert!(
                     same.is_ok(),
                     "{pattern}, {options:?}, order {order}: {same:?}"
@@ -220,7 +202,7 @@ fn contours_of_all_small_images() {
             } else {
                 tiled
             };
-            let same = check_contours(&emulator_of(order), &image, &options);
+            let same = check_contours(&small_emulator(order), &image, &options);
             assert!(
                 same.is_ok(),
                 "{bits:b} of {width} × {height}, {options:?}: {same:?}"
@@ -250,7 +232,7 @@ fn contours_where_the_keys_take_another_digit() {
         let image = BinaryImage::from_values(width, height, &values, 0).unwrap();
         for retrieval in [Retrieval::External, Retrieval::Tree] {
             let options = TraceOptions::default().retrieval(retrieval);
-            let emulator = emulator_of(seed() + u64::from(count));
+            let emulator = small_emulator(seed() + u64::from(count));
             let same = check_contours(&emulator, &image, &options);
             assert!(same.is_ok(), "{count} borders, {retrieval:?}: {same:?}");
         }
@@ -366,7 +348,7 @@ fn contours_within_holes_across_words() {
             let options = TraceOptions::default()
                 .geometry(geometry)
                 .retrieval(retrieval);
-            let same = check_contours(&emulator_of(order), &image, &options);
+            let same = check_contours(&small_emulator(order), &image, &options);
             assert!(same.is_ok(), "{options:?}: {same:?}");
         }
     }

@@ -1,9 +1,12 @@
 //! Contours on the GPU equal contours on the CPU. Without a GPU each test says that it was skipped;
 //! with `TRAZAR_REQUIRE_GPU=1` that is a failure.
 //!
-//! `TRAZAR_LARGE=1` adds images of up to 16384 × 16384 pixels. `TRAZAR_DATA` names a folder with
-//! more images, in `masks/*.png`.
+//! `TRAZAR_LARGE=1` adds images of up to 16384 × 16384 pixels, and more random images.
+//! `TRAZAR_DATA` names a folder with more images, in `masks/*.png`.
 #![cfg(not(target_os = "macos"))]
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use trazar::cuda::{Device, Queue};
 use trazar::generate::{self, Pattern};
@@ -13,6 +16,7 @@ use trazar::{
 };
 use trazar_test_support::contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, difference};
 use trazar_test_support::optional;
+use trazar_test_support::seeds::{Random, seed_or};
 
 /// A tracer on the GPU; `None`, with a line that says so, if there is none.
 fn tracer(test: &str) -> Option<DeviceTracer<Queue>> {
@@ -83,6 +87,129 @@ fn contours_of_every_pattern() {
                 check(&tracer, &pattern.to_string(), &image, &options);
             }
             image.invert();
+        }
+    }
+}
+
+/// Noise of random density, in squares of up to 4 pixels, or a pattern; inverted or not; of up to
+/// 200 × 200 pixels.
+fn draw(random: &mut Random) -> BinaryImage {
+    let (width, height) = (1 + random.below(200), 1 + random.below(200));
+    let seed = u64::from(random.below(u32::MAX));
+    let mut image = match random.below(4) {
+        0 => {
+            let pattern = Pattern::ALL[random.below(Pattern::ALL.len() as u32) as usize];
+            pattern.generate(width, height, seed).unwrap()
+        }
+        1 => generate::blobs(width, height, seed).unwrap(),
+        _ => {
+            let scale = 1 + random.below(4);
+            let density = f64::from(random.below(101)) / 100.0;
+            let (columns, rows) = (width.div_ceil(scale), height.div_ceil(scale));
+            let noise = generate::noise(columns, rows, density, seed).unwrap();
+            BinaryImage::from_fn(width, height, |x, y| noise.get(x / scale, y / scale)).unwrap()
+        }
+    };
+    if random.below(2) == 1 {
+        image.invert();
+    }
+    image
+}
+
+/// Traces `image` with all 16 combinations of options, and compares with the CPU.
+fn check_all_options(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryImage) {
+    let on_device = DeviceImage::upload(tracer.gpu(), image).unwrap();
+    for geometry in GEOMETRIES {
+        for approximation in APPROXIMATIONS {
+            for retrieval in RETRIEVALS {
+                let sequential = TraceOptions::default()
+                    .geometry(geometry)
+                    .approximation(approximation)
+                    .retrieval(retrieval);
+                let expected = Engine::cpu().trace(image, &sequential).unwrap();
+                let options = sequential.algorithm(TraceAlgorithm::Fragments);
+                let found = tracer.trace(&on_device, &options).unwrap();
+                let difference = difference(&found.to_host().unwrap(), &expected);
+                assert!(
+                    difference.is_none(),
+                    "{name}, {} × {}, {options:?}: {}",
+                    image.width(),
+                    image.height(),
+                    difference.unwrap_or_default()
+                );
+            }
+        }
+    }
+}
+
+/// 10,000 images with `TRAZAR_LARGE=1`, else 500, each with all options. Several threads trace, each
+/// on a stream of its own, so that the sequential tracer does not decide how long it takes.
+#[test]
+fn ten_thousand_random_images() {
+    let test = "ten_thousand_random_images";
+    let Some(tracer) = tracer(test) else {
+        return;
+    };
+    let images = if optional::large(test) { 10_000 } else { 500 };
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get().min(16));
+    let (seed, begin, next) = (seed_or(1), Instant::now(), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                let stream = tracer.gpu().stream().device().stream().unwrap();
+                let own = DeviceTracer::on(tracer.gpu().on_stream(&stream).unwrap());
+                loop {
+                    let i = next.fetch_add(1, Ordering::Relaxed);
+                    if i >= images {
+                        break;
+                    }
+                    // An image depends on the seed and its number, whichever thread draws it.
+                    let image = draw(&mut Random::new(seed << 32 | i));
+                    check_all_options(&own, &format!("image {i} of seed {seed}"), &image);
+                }
+            });
+        }
+    });
+    println!(
+        "{images} images of seed {seed}, 16 combinations of options each, on {threads} threads: \
+         {:.1} s",
+        begin.elapsed().as_secs_f64()
+    );
+}
+
+/// A few tiles, with rims and a corner between them, sparse and dense ones: small enough for
+/// `compute-sanitizer --tool racecheck`, which checks every access to shared memory, to end within
+/// minutes.
+#[test]
+fn racecheck_contours_by_fragments() {
+    let Some(tracer) = tracer("racecheck_contours_by_fragments") else {
+        return;
+    };
+    for density in [0.03, 0.2, 0.5] {
+        let image = generate::noise(150, 75, density, 11).unwrap();
+        for geometry in GEOMETRIES {
+            let options = TraceOptions::default()
+                .geometry(geometry)
+                .algorithm(TraceAlgorithm::Fragments);
+            check(&tracer, "noise for racecheck", &image, &options);
+        }
+    }
+}
+
+/// Borders that pass many tiles, and borders nested in each other, for the same tool.
+#[test]
+fn racecheck_long_and_nested_borders() {
+    let Some(tracer) = tracer("racecheck_long_and_nested_borders") else {
+        return;
+    };
+    for pattern in [Pattern::Spiral, Pattern::NestedRectangles] {
+        let image = pattern.generate(150, 75, 1).unwrap();
+        for retrieval in RETRIEVALS {
+            let options = TraceOptions::default()
+                .retrieval(retrieval)
+                .approximation(Approximation::None)
+                .algorithm(TraceAlgorithm::Fragments);
+            check(&tracer, &pattern.to_string(), &image, &options);
         }
     }
 }

@@ -170,6 +170,7 @@ impl Borders<'_> {
             return;
         }
         if after == self.left_out() {
+            // planted: hierarchy-kept
             counters.st(count::KEPT, i + 1);
         }
         let parent = if key >= self.count { NO_BORDER } else { key };
@@ -213,6 +214,7 @@ impl Borders<'_> {
             let border = sorted.values.ld(i);
             size = self.size(border, round);
             self.to.sizes.st(border, size);
+            // planted: hierarchy-told-zero
             self.to.told.st((round + 1) % 3 * self.count + border, 0);
             ancestor = next(list.ld(border));
             let link = jumped(list.as_view(), border);
@@ -276,6 +278,7 @@ impl Borders<'_> {
         let first = self.to.first_children.ld(key);
         // Where the first sibling stands among the sorted borders; places are these as yet.
         let first = self.to.places.ld(first);
+        // planted: hierarchy-steps
         let mut steps = self.to.before.ld(i) - self.to.before.ld(first) + 1;
         let mut up = key;
         if key >= self.count {
@@ -359,6 +362,7 @@ pub unsafe fn arrange_borders(
         });
     }
     grid.for_each(n, |i| borders.link_siblings(sorted, i, counters));
+    // planted: hierarchy-siblings-barrier
     grid.sync();
 
     if levels == Levels::Tree || levels == Levels::Ccomp {
@@ -369,6 +373,7 @@ pub unsafe fn arrange_borders(
             if thread::sync_threads_or(some) && thread::thread_idx_x() == 0 {
                 counters.st_relaxed(at, 1, Device);
             }
+            // planted: hierarchy-round-barrier
             grid.sync();
             counters.ld_relaxed(at, Device) != 0
         };

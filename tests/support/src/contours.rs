@@ -1,6 +1,12 @@
 //! Options of tracing, and how the contours of two devices are compared.
 
-use trazar::{Approximation, Contours, Geometry, Retrieval};
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
+use trazar::gpu::Gpu;
+use trazar::{
+    Approximation, BinaryImage, Contours, DeviceImage, DeviceTracer, Engine, Geometry, Retrieval,
+    TraceOptions,
+};
 
 /// All retrievals.
 pub const RETRIEVALS: [Retrieval; 4] = [
@@ -38,4 +44,30 @@ pub fn difference(found: &Contours, expected: &Contours) -> Option<String> {
         }
     }
     (found != expected).then(|| "they differ".to_owned())
+}
+
+/// Traces `image` with `tracer`, and on one core of the CPU, and compares.
+pub fn compare<G: Gpu>(
+    tracer: &DeviceTracer<G>,
+    image: &BinaryImage,
+    options: &TraceOptions,
+) -> Result<(), TestCaseError> {
+    let mut sequential = *options;
+    (sequential.algorithm, sequential.tiles) = (None, None);
+    let expected = Engine::cpu().trace(image, &sequential).unwrap();
+    let on_device = DeviceImage::upload(tracer.gpu(), image)?;
+    let found = tracer.trace(&on_device, options)?;
+    prop_assert_eq!(
+        found.len(),
+        expected.len(),
+        "not the CPU's contours: how many"
+    );
+    prop_assert_eq!(
+        found.point_count(),
+        expected.points().len(),
+        "not the CPU's contours: how many points"
+    );
+    let difference = difference(&found.to_host()?, &expected);
+    prop_assert_eq!(difference, None, "not the CPU's contours");
+    Ok(())
 }

@@ -46,6 +46,7 @@ pub(super) fn cooperative_blocks<G: Gpu>(gpu: &G, resident: u32, raster: Raster)
     const MOST_WORDS_PER_BLOCK: u32 = 8192;
     let words = raster.words();
     let few = (words / WORDS_PER_BLOCK).min(2 * gpu.multiprocessors());
+    // planted: cooperative-blocks
     resident.min(few.max(words / MOST_WORDS_PER_BLOCK).max(FEWEST))
 }
 

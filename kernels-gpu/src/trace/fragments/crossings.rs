@@ -39,6 +39,7 @@ pub(super) const MOST_CROSSINGS: u32 = FIRST_CORNER + 4;
 /// The neighbouring tile that sees a tile as its neighbour `neighbour`.
 #[inline(always)]
 pub(super) const fn opposite(neighbour: u32) -> u32 {
+    // planted: fragment-opposite
     neighbour ^ 1
 }
 
@@ -76,6 +77,7 @@ impl Crossing {
             let corner = match (is_south, is_east) {
                 (false, false) => NORTH_WEST,
                 (true, true) => SOUTH_EAST,
+                // planted: fragment-corner
                 (false, true) => NORTH_EAST,
                 (true, false) => SOUTH_WEST,
             };
@@ -125,6 +127,7 @@ impl CrossingSet {
     #[inline(always)]
     pub(super) fn insert(self, crossing: Crossing) {
         let Crossing(index) = crossing;
+        // planted: fragment-crossing-plain
         self.bits
             .atomic_or(index / u32::BITS, 1 << (index % u32::BITS));
     }
@@ -140,6 +143,7 @@ impl CrossingSet {
         };
         let through = inclusive_sum(own, lane);
         if lane <= CROSSING_WORDS {
+            // planted: fragment-rank
             self.before.st(lane, through - own);
         }
         // Keeps the warp together until all have read.

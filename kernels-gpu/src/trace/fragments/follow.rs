@@ -304,6 +304,7 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
         let mut flags = if is_point { POINT } else { 0 };
         if let Some(crossing) = entry {
             self.entries.insert(crossing);
+            // planted: fragment-heads-plain
             let at = self.found.atomic_add(found::HEADS, 1);
             self.heads.st(at, i as u16);
         }
@@ -337,6 +338,7 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
             }
         }
         self.set(i, jumped);
+        // planted: fragment-learned
         jumped.has(ENDED) || jumped.first() != place.first()
     }
 
@@ -410,7 +412,7 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
         loop {
             let mut learned = false;
             self.for_each(node_count, |i| learned |= self.jump(i));
-            // planted: fragment-rounds
+            // planted: fragment-rounds, fragment-own-rounds
             if !thread::sync_threads_or(learned) {
                 break;
             }
@@ -471,6 +473,7 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
             self.write_nothing(parts);
             return 0;
         }
+        // planted: fragment-few
         if node_count > most_nodes {
             if t == 0 {
                 let at = parts.counters.atomic_add(counter::DENSE, 1);
@@ -555,6 +558,7 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
             let start = self.found.atomic_add(found::POINTS, points);
             // planted: fragment-lowest
             let lowest = self.place(place.first().min(i));
+            // planted: fragment-record-start
             let before = points - lowest.points();
             let at = first_fragment as usize + id as usize;
             if at < parts.fragments.len() / 4 {
@@ -586,8 +590,10 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
             let start = self.found.atomic_add(found::POINTS, points);
             self.set(i, place.with(id, i, points, start + points));
             let TileNode { x, y, kind } = place.node();
+            // planted: fragment-closed-side
             let side = u32::from(kind == Kind::E);
             let word = (y * 2 + side) * 2 + x / 32;
+            // planted: fragment-starts-plain
             self.starts.atomic_or(word, 1 << (x % 32));
         });
     }
@@ -648,6 +654,7 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
         let first_point = self.firsts.ld(tile_record::FIRST_POINT);
         let first_side = self.firsts.ld(tile_record::FIRST_SIDE);
         let fits = |first: u32, count: u32, len: usize| first as usize + count as usize <= len;
+        // planted: fragment-points-fit
         let points_fit = fits(
             first_point,
             self.found.ld(found::POINTS),
@@ -727,6 +734,7 @@ pub unsafe fn follow_dense_tiles(
     let mut i = thread::block_idx_x();
     while i < count {
         tile.at(parts.dense.ld(i)).follow(parts, MOST_NODES);
+        // planted: fragment-dense-barrier
         thread::sync_threads();
         i += thread::grid_dim_x();
     }

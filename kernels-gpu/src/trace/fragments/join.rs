@@ -156,6 +156,7 @@ impl Join<'_> {
                 .parts
                 .tiles
                 .ld(record + tile_record::ENTRIES + entries / 2);
+            // planted: join-entry-half
             pair >> (entries % 2 * 16) & 0xffff
         };
         let next = first + before + (third >> 24);
@@ -187,7 +188,9 @@ impl Join<'_> {
     fn mark(&self, key: u32) {
         let start = self.place(key);
         let at = start.tile_row * 2 + start.side;
+        // planted: join-mark-plain
         self.parts.starts.atomic_or(at, 1 << start.bit);
+        // planted: join-count-plain
         self.parts.starts_before.atomic_add(start.word, 1);
     }
 
@@ -199,6 +202,7 @@ impl Join<'_> {
         let [outer, holes]: [u64; 2] = self.parts.starts.ld_vector(at);
         let below = (1u64 << start.bit) - 1;
         // An outer border comes before a hole's at the same pixel.
+        // planted: join-same-pixel
         let own = start.side & (outer >> start.bit) as u32;
         let before = self.parts.starts_before.ld(start.word);
         before + (outer & below).count_ones() + (holes & below).count_ones() + own
@@ -226,6 +230,7 @@ impl Join<'_> {
                 None => return NO_BORDER,
             }
         } else {
+            // planted: join-run-start
             let x = self.walk.run_start(x, y);
             NamedNode {
                 x,
@@ -244,6 +249,7 @@ impl Join<'_> {
         let nodes = self.walk.nodes(x / 64, y);
         let bit = x % 64;
         let below = (1u64 << bit) - 1;
+        // planted: join-second
         let second = kind == Kind::E && nodes.w >> bit & 1 != 0;
         let before = u32::from(self.parts.rows.ld(tile * TILE_HEIGHT + y % TILE_HEIGHT));
         let in_row = (nodes.w & below).count_ones() + (nodes.e & below).count_ones();
@@ -300,7 +306,9 @@ pub unsafe fn join_fragments(
         grid.for_each(fragments, |fragment| join.link(fragment));
         let mut round = 0;
         loop {
+            // planted: join-round-barrier
             grid.sync();
+            // planted: join-rounds
             if round > 0
                 && parts
                     .counters
@@ -317,6 +325,7 @@ pub unsafe fn join_fragments(
                 learned |= jumped.key != link.key;
             });
             if thread::sync_threads_or(learned) && thread::thread_idx_x() == 0 {
+                // planted: join-round-plain
                 parts
                     .counters
                     .st_relaxed(counter::ROUNDS + round, 1, Device);
@@ -389,6 +398,7 @@ pub(super) const fn first_point(
     };
     // An outer border along edges begins where its first side does, which is the last corner that
     // the walk comes to.
+    // planted: fragment-turn
     if along_edges && turn & OUTER != 0 {
         at += 1;
     }

@@ -21,6 +21,9 @@
 //! | [`join`] | chains of fragments; starts; the borders in order of discovery | their kinds, lengths and previous borders |
 //! | [`write`] | the points, at their final places | the result |
 //!
+//! `docs/contours-by-fragments.md` argues why order, hierarchy and points are exactly those of a
+//! sequential walk.
+//!
 //! Along edges, the nodes are all four sides of pixels, W and E sides first: a side's successor is
 //! then never farther away than the next pixel.
 

@@ -72,6 +72,7 @@ impl TilePixels<'_> {
         let word_x = self.left / 64;
         let y = (self.top + row).wrapping_sub(1);
         let word = |x| self.image.pixels.word(x, y);
+        // planted: fragment-right-of-tile
         let beside = (word(word_x.wrapping_sub(1)) >> 63, word(word_x + 1) & 1);
         let here = word(word_x);
         let first = row * ROW_WORDS;
@@ -116,6 +117,7 @@ impl TilePixels<'_> {
         let row = self.beside(y);
         let below = self.beside(y + 1);
         // Where no pixel touches from the other side, the node before lies in the tile, too.
+        // planted: fragment-rim-straight
         let inner = row.here & INNER_COLUMNS;
         let north = inner & !(above.west | above.here | above.east);
         let south = inner & !(below.west | below.here | below.east);
@@ -288,7 +290,7 @@ const fn is_inside(x: u32, y: u32) -> bool {
 
 /// The kind of the side in a direction, which is even.
 #[inline(always)]
-const fn kind_of_side(direction: u32) -> Kind {
+fn kind_of_side(direction: u32) -> Kind {
     // E, N, W, S in the order of directions.
     Kind::from_bits(0b11_00_10_01 >> (direction & 6))
 }

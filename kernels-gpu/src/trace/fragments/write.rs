@@ -99,6 +99,7 @@ pub unsafe fn place_points(
                 let length = lengths.ld(span);
                 if length != 0 {
                     let mut at = targets.ld(span).wrapping_add(j);
+                    // planted: fragment-wrap
                     if at >= ends.ld(span) {
                         at -= length;
                     }
@@ -112,6 +113,7 @@ pub unsafe fn place_points(
             j += BLOCK;
         }
         first += SPANS;
+        // planted: fragment-spans-barrier
         thread::sync_threads();
     }
 }

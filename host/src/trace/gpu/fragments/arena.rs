@@ -66,6 +66,7 @@ impl Capacities {
 
     /// The most borders: one that leaves its tile has a fragment in another.
     fn borders(&self) -> u32 {
+        // planted: arena-borders
         (self.fragments / 2).saturating_add(self.closed)
     }
 }
@@ -132,9 +133,11 @@ impl<G: Gpu> Arena<G> {
         old: Option<Self>,
     ) -> Result<Self> {
         if let Some(mut old) = old
+            // planted: arena-size
             && (old.raster, old.images) == (raster, images)
             && capacities.fit(&old.capacities)
         {
+            // planted: arena-counters
             old.counters.fill(0)?;
             return Ok(old);
         }
@@ -163,6 +166,7 @@ impl<G: Gpu> Arena<G> {
                 several => several as usize + 1,
             })?,
             barrier: gpu.alloc_zeroed(1)?,
+            // planted: arena-block-sums
             block_sums: gpu.alloc(blocks as usize)?,
             tiles: gpu.alloc(tiles * tile_record::WORDS as usize)?,
             dense: gpu.alloc(tiles)?,

@@ -48,6 +48,7 @@ pub(super) fn trace<G: Gpu>(
         find(work, retrieval, &mut memory, queued)?;
         let counts = memory.counters.to_vec()?;
         let needed = Capacities::needed(&counts);
+        // planted: arena-second-run
         if needed.fit(&memory.capacities) {
             queued("order and hierarchy")?;
             let image_offsets = memory.image_offsets.to_vec()?;
@@ -115,6 +116,7 @@ fn write<G: Gpu>(
         unsafe {
             place_points::launch(
                 &gpu.launcher(),
+                // planted: fragment-grid
                 tiles(work.raster),
                 work.raster,
                 views.stack,

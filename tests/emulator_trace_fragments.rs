@@ -1,0 +1,325 @@
+//! Contours by fragments under the emulator: equal to the sequential tracer's where borders cross
+//! the rims and corners of tiles, where tiles are dense, and where the tracer's memory is used
+//! again.
+//!
+//! Images and orders follow one seed, which a failure names; `TRAZAR_SEED` replaces it.
+
+use proptest::prelude::*;
+use trazar::emulator::Emulator;
+use trazar::generate::{self, Pattern};
+use trazar::{
+    Approximation, BinaryImage, DeviceTracer, Geometry, Retrieval, TraceAlgorithm, TraceOptions,
+};
+use trazar_test_support::contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, compare};
+use trazar_test_support::emulators::{check, emulator, emulator_of, say, seed, small_emulator};
+use trazar_test_support::seeds::Random;
+
+/// The sides of a tile.
+const TILE: (u32, u32) = (64, 32);
+
+/// The combination of options with an index: all 16 of them come in turn.
+fn options(index: u64) -> TraceOptions {
+    let i = index as usize;
+    TraceOptions::default()
+        .algorithm(TraceAlgorithm::Fragments)
+        .geometry(GEOMETRIES[i % 2])
+        .approximation(APPROXIMATIONS[i / 2 % 2])
+        .retrieval(RETRIEVALS[i / 4 % 4])
+}
+
+/// Traces `image` with the options of that index.
+///
+/// # Panics
+/// The result is not the CPU's.
+fn assert_same(name: &str, tracer: &DeviceTracer<Emulator>, image: &BinaryImage, index: u64) {
+    let options = options(index);
+    let same = compare(tracer, image, &options);
+    let (width, height) = (image.width(), image.height());
+    assert!(
+        same.is_ok(),
+        "{name}, {width} × {height}, {options:?}, {:?}: {same:?}",
+        tracer.gpu()
+    );
+}
+
+/// Traces `image` with `count` combinations of options, from that of index `first`, each in its own
+/// order of threads.
+fn assert_same_in_orders(name: &str, image: &BinaryImage, first: u64, count: u64) {
+    for index in first..first + count {
+        let tracer = DeviceTracer::on(small_emulator(1000 * seed() + index));
+        assert_same(name, &tracer, image, index);
+    }
+}
+
+/// How far a coordinate is from the nearest rim of a tile: 0 for the pixels on both sides of it.
+fn to_rim(at: u32, side: u32) -> u32 {
+    (at % side).min(side - 1 - at % side)
+}
+
+/// Noise in squares of `scale` pixels, within `reach` pixels of the tiles' rims, or of their corners
+/// alone: there, borders cross in every way.
+fn noise_at_rims() -> impl Strategy<Value = BinaryImage> {
+    let size = (65..=140u32, 33..=70u32);
+    let kind = (1..=2u32, 1..=4u32, any::<bool>(), 2..=8u32);
+    (size, kind, any::<u64>()).prop_map(
+        |((width, height), (scale, reach, corners, tenths), seed)| {
+            let noise = {
+                let (width, height) = (width.div_ceil(scale) + 1, height.div_ceil(scale) + 1);
+                generate::noise(width, height, f64::from(tenths) / 10.0, seed).unwrap()
+            };
+            // Squares begin at even or at odd pixels.
+            let shift = (seed % u64::from(scale)) as u32;
+            BinaryImage::from_fn(width, height, |x, y| {
+                let (beside, above) = (to_rim(x, TILE.0) < reach, to_rim(y, TILE.1) < reach);
+                let near = if corners {
+                    beside && above
+                } else {
+                    beside || above
+                };
+                near && noise.get((x + shift) / scale, (y + shift) / scale)
+            })
+            .unwrap()
+        },
+    )
+}
+
+/// Lines through corners of tiles, along both diagonals and flat ones.
+fn lines_through_corners() -> impl Strategy<Value = BinaryImage> {
+    let line = (-1..=1i32, -1..=1i32, -2..=2i32, 1..=3i32);
+    let lines = prop::collection::vec(line, 1..5);
+    (65..=140u32, 33..=70u32, lines).prop_map(|(width, height, lines)| {
+        let (corner_x, corner_y) = (TILE.0.cast_signed(), TILE.1.cast_signed());
+        BinaryImage::from_fn(width, height, |x, y| {
+            let (x, y) = (x.cast_signed() - corner_x, y.cast_signed() - corner_y);
+            lines.iter().any(|&(a, b, offset, thickness)| {
+                (offset..offset + thickness).contains(&(a * x + b * y))
+            })
+        })
+        .unwrap()
+    })
+}
+
+#[test]
+fn borders_cross_rims_and_corners() {
+    let image = prop_oneof![3 => noise_at_rims(), 1 => lines_through_corners()];
+    check(
+        "borders cross rims and corners",
+        40,
+        &(image, emulator(), 0..16u64),
+        |(image, emulator, index)| compare(&DeviceTracer::on(emulator), &image, &options(index)),
+    );
+}
+
+/// All 2 × 2 and 4 × 2 pixels around the corner that four tiles share, surrounded by background and
+/// by foreground.
+#[test]
+fn every_pattern_around_a_corner() {
+    let (width, height) = (TILE.0 + 3, TILE.1 + 3);
+    let mut index = seed();
+    for around in [false, true] {
+        for bits in 0..1u32 << 8 {
+            if bits >> 4 != 0 && bits % 5 != u32::from(around) {
+                continue;
+            }
+            let image = BinaryImage::from_fn(width, height, |x, y| {
+                let (x, y) = ((x + 2).wrapping_sub(TILE.0), (y + 1).wrapping_sub(TILE.1));
+                if x < 4 && y < 2 {
+                    bits >> (y * 4 + x) & 1 != 0
+                } else {
+                    // Few pixels, so that a case is quick.
+                    around && x.wrapping_add(2) < 8 && y.wrapping_add(2) < 6
+                }
+            })
+            .unwrap();
+            index += 1;
+            let name = format!("{bits:b} in {around}");
+            assert_same_in_orders(&name, &image, index, 1);
+        }
+    }
+}
+
+/// Tiles with more nodes than a small block takes, several for each block that takes such tiles.
+#[test]
+fn dense_tiles() {
+    let checkerboard = Pattern::Checkerboard.generate(140, 40, seed()).unwrap();
+    let noise = generate::noise(140, 40, 0.45, seed()).unwrap();
+    for (i, (name, mut image)) in [("checkerboard", checkerboard), ("noise", noise)]
+        .into_iter()
+        .enumerate()
+    {
+        for half in 0..2 {
+            let first = seed() + i as u64 * 8 + half * 5;
+            assert_same_in_orders(name, &image, first, 2);
+            image.invert();
+        }
+    }
+    // Few multiprocessors: each block takes several tiles.
+    let image = generate::noise(330, 40, 0.5, seed()).unwrap();
+    for index in 0..2 {
+        let emulator = emulator_of(seed() + index).with_multiprocessors(1);
+        let tracer = DeviceTracer::on(emulator.with_resident_blocks(6));
+        assert_same("several dense tiles per block", &tracer, &image, index);
+    }
+}
+
+/// About as many nodes as a small block takes: 512.
+#[test]
+fn tiles_at_the_limit_of_density() {
+    for dots in 6..=11u32 {
+        // A row of 64 pixels has 126 nodes over centers, and a dot has one.
+        let image = BinaryImage::from_fn(TILE.0, TILE.1, |x, y| match y {
+            0 | 2 | 4 | 6 => true,
+            20 => x % 2 == 0 && x / 2 < dots,
+            _ => false,
+        })
+        .unwrap();
+        for retrieval in [Retrieval::Tree, Retrieval::List] {
+            let options = TraceOptions::default()
+                .algorithm(TraceAlgorithm::Fragments)
+                .approximation(Approximation::None)
+                .retrieval(retrieval);
+            let tracer = DeviceTracer::on(small_emulator(seed() + u64::from(dots)));
+            let same = compare(&tracer, &image, &options);
+            assert!(same.is_ok(), "{dots} dots, {retrieval:?}: {same:?}");
+        }
+        // Along edges a dot has four nodes.
+        let image = BinaryImage::from_fn(TILE.0, TILE.1, |x, y| {
+            x % 2 == 0 && y % 2 == 0 && x / 2 + y / 2 * 32 < dots + 120
+        })
+        .unwrap();
+        let options = TraceOptions::default()
+            .algorithm(TraceAlgorithm::Fragments)
+            .geometry(Geometry::Edges);
+        let tracer = DeviceTracer::on(small_emulator(seed() + u64::from(dots)));
+        let same = compare(&tracer, &image, &options);
+        assert!(same.is_ok(), "{dots} more dots: {same:?}");
+    }
+}
+
+/// More than a thousand rings in a tile: the points are placed in several rounds.
+#[test]
+fn more_rings_in_a_tile_than_a_block_keeps_in_mind() {
+    let image = Pattern::Checkerboard.generate(66, 32, 0).unwrap();
+    for (index, retrieval) in RETRIEVALS.into_iter().enumerate() {
+        let options = TraceOptions::default()
+            .algorithm(TraceAlgorithm::Fragments)
+            .geometry(Geometry::Edges)
+            .retrieval(retrieval);
+        let tracer = DeviceTracer::on(small_emulator(seed() + index as u64));
+        let same = compare(&tracer, &image, &options);
+        assert!(same.is_ok(), "{retrieval:?}: {same:?}");
+    }
+}
+
+/// Borders that run through many tiles, and borders nested deeper than a few rounds of counting
+/// reach.
+#[test]
+fn rings_and_spirals_over_several_tiles() {
+    let mut index = seed();
+    for pattern in [
+        Pattern::NestedRectangles,
+        Pattern::Spiral,
+        Pattern::Serpentine,
+        Pattern::Hilbert,
+        Pattern::Comb,
+    ] {
+        let image = pattern.generate(150, 75, seed()).unwrap();
+        for geometry in 0..2u64 {
+            for retrieval in 0..4 {
+                index += 1;
+                let options = geometry | (index & 1) << 1 | retrieval << 2;
+                let tracer = DeviceTracer::on(small_emulator(index));
+                assert_same(&pattern.to_string(), &tracer, &image, options);
+            }
+        }
+    }
+}
+
+/// Images of one pixel's width or height, and of tiles exactly.
+#[test]
+fn awkward_sizes() {
+    let mut index = seed();
+    for (width, height) in [
+        (1, 5000),
+        (5000, 1),
+        (2, 1000),
+        (1000, 2),
+        (63, 31),
+        (64, 32),
+        (64, 33),
+        (65, 32),
+        (65, 33),
+        (128, 64),
+        (129, 65),
+    ] {
+        index += 5;
+        let density = [0.7, 0.2, 1.0][index as usize % 3];
+        let image = generate::noise(width, height, density, index).unwrap();
+        assert_same_in_orders("noise", &image, index, 1);
+    }
+}
+
+/// Dominoes across the tiles' rims: as many borders as a number of fragments can have.
+#[test]
+fn every_border_has_two_fragments() {
+    let (width, height) = (6 * TILE.0, 6 * TILE.1);
+    let image = BinaryImage::from_fn(width, height, |x, y| {
+        let inside = x > 0 && y > 0 && x + 1 < width && y + 1 < height;
+        let (beside, above) = (to_rim(x, TILE.0), to_rim(y, TILE.1));
+        inside && (above == 0 && beside > 1 && x % 2 == 0 || beside == 0 && above > 1 && y % 2 == 0)
+    })
+    .unwrap();
+    for index in [0, 15] {
+        assert_same_in_orders("dominoes", &image, index, 1);
+    }
+}
+
+/// Random images of a few sizes.
+fn draw(random: &mut Random) -> BinaryImage {
+    let sizes = [(64, 32), (65, 33), (130, 40), (130, 70), (40, 100), (1, 1)];
+    let (width, height) = sizes[random.below(sizes.len() as u32) as usize];
+    let density = f64::from(random.below(11)) / 10.0;
+    generate::noise(width, height, density, random.below(u32::MAX).into()).unwrap()
+}
+
+/// One tracer keeps its memory from image to image: the sizes change, and what one image needs is
+/// more or less than what the last one did.
+#[test]
+fn one_tracer_traces_many_images() {
+    let mut random = Random::new(seed());
+    for run in 0..3 {
+        let tracer = DeviceTracer::on(small_emulator(seed() + run));
+        let mut index = u64::from(random.below(16));
+        // Little, more than the first guess, and little again: of one size.
+        for density in [0.1, 0.5, 0.0, 0.3] {
+            index += 7;
+            let image = generate::noise(200, 40, density, index).unwrap();
+            assert_same("one size", &tracer, &image, index);
+        }
+        for _ in 0..8 {
+            index += 3;
+            let image = draw(&mut random);
+            assert_same("any size", &tracer.clone(), &image, index);
+        }
+    }
+    say("one tracer traces many images", "3 runs of 12 images");
+}
+
+/// Two threads trace with clones of one tracer. Its memory is one thread's at a time; the other gets
+/// memory of its own.
+#[test]
+fn two_threads_share_a_tracer() {
+    let tracer = DeviceTracer::on(small_emulator(seed()));
+    std::thread::scope(|scope| {
+        for thread in 0..2 {
+            let tracer = tracer.clone();
+            scope.spawn(move || {
+                let mut random = Random::new(2 * seed() + thread);
+                for index in 0..6 {
+                    let image = draw(&mut random);
+                    assert_same("shared", &tracer, &image, 3 * index + thread);
+                }
+            });
+        }
+    });
+}
