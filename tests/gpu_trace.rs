@@ -11,8 +11,8 @@ use std::time::Instant;
 use trazar::cuda::{Device, Queue};
 use trazar::generate::{self, Pattern};
 use trazar::{
-    Approximation, BinaryImage, DeviceImage, DeviceTracer, Engine, Error, Geometry, Retrieval,
-    TraceAlgorithm, TraceOptions,
+    Approximation, BinaryImage, DeviceImage, DeviceImageBatch, DeviceTracer, Engine, Error,
+    Geometry, Retrieval, TraceAlgorithm, TraceOptions,
 };
 use trazar_test_support::contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, difference};
 use trazar_test_support::optional;
@@ -125,7 +125,8 @@ fn check_all_options(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryIma
                 let sequential = TraceOptions::default()
                     .geometry(geometry)
                     .approximation(approximation)
-                    .retrieval(retrieval);
+                    .retrieval(retrieval)
+                    .algorithm(TraceAlgorithm::Suzuki);
                 let expected = Engine::cpu().trace(image, &sequential).unwrap();
                 let options = sequential.algorithm(TraceAlgorithm::Fragments);
                 let found = tracer.trace(&on_device, &options).unwrap();
@@ -180,6 +181,38 @@ fn ten_thousand_random_images() {
 /// A few tiles, with rims and a corner between them, sparse and dense ones: small enough for
 /// `compute-sanitizer --tool racecheck`, which checks every access to shared memory, to end within
 /// minutes.
+/// Each image of a batch gives what it gives by itself.
+#[test]
+fn contours_of_batches() {
+    let Some(tracer) = tracer("contours_of_batches") else {
+        return;
+    };
+    for (count, width, height) in [(1, 70, 33), (7, 64, 31), (100, 201, 97), (16, 1232, 1028)] {
+        let images: Vec<_> = (0..count)
+            .map(|seed| {
+                let density = [0.0, 0.03, 0.5, 0.97][seed as usize % 4];
+                generate::noise(width, height, density, seed).unwrap()
+            })
+            .collect();
+        let batch = DeviceImageBatch::upload(tracer.gpu(), &images).unwrap();
+        for options in all_options() {
+            if options.algorithm != Some(TraceAlgorithm::Fragments) {
+                continue;
+            }
+            let found = tracer.trace_batch(&batch, &options).unwrap();
+            for (i, (found, image)) in found.to_host().unwrap().iter().zip(&images).enumerate() {
+                let sequential = options.algorithm(TraceAlgorithm::Suzuki);
+                let expected = Engine::cpu().trace(image, &sequential).unwrap();
+                let difference = difference(found, &expected);
+                assert!(
+                    difference.is_none(),
+                    "image {i} of {count}, {options:?}: {difference:?}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn racecheck_contours_by_fragments() {
     let Some(tracer) = tracer("racecheck_contours_by_fragments") else {

@@ -5,7 +5,7 @@ use proptest::test_runner::TestCaseError;
 use trazar::gpu::Gpu;
 use trazar::{
     Approximation, BinaryImage, Contours, DeviceImage, DeviceTracer, Engine, Geometry, Retrieval,
-    TraceOptions,
+    TraceAlgorithm, TraceOptions,
 };
 
 /// All retrievals.
@@ -53,7 +53,7 @@ pub fn compare<G: Gpu>(
     options: &TraceOptions,
 ) -> Result<(), TestCaseError> {
     let mut sequential = *options;
-    (sequential.algorithm, sequential.tiles) = (None, None);
+    (sequential.algorithm, sequential.tiles) = (Some(TraceAlgorithm::Suzuki), None);
     let expected = Engine::cpu().trace(image, &sequential).unwrap();
     let on_device = DeviceImage::upload(tracer.gpu(), image)?;
     let found = tracer.trace(&on_device, options)?;
