@@ -2,16 +2,14 @@
 //!
 //! | file | stage | kernels of `trazar_kernels::trace` |
 //! |---|---|---|
-//! | `components/nodes.rs` | boundary extraction | `components::nodes` |
-//! | `components/join.rs` | component analysis, starting points | `components::join` |
-//! | `hierarchy.rs` | order and hierarchy | `hierarchy`, with a sort |
-//! | `components/follow.rs` | the points, one thread per border and stretch | `components::follow` |
-//! | `teh_chin.rs` | those of them that Teh and Chin's approximations keep | `teh_chin` |
+//! | `fragments/` | borders and their points, by tiles of 64 × 32 pixels | `fragments` |
+//! | `hierarchy.rs` | order and hierarchy | `hierarchy` |
+//! | `teh_chin.rs` | the points that Teh and Chin's approximations keep | `teh_chin` |
 //! | `contours.rs` | the result | |
 //!
-//! [`TraceAlgorithm::Tiles`] finds the borders and writes their points with the files of `tiles/`
-//! and the kernels of `tiles` instead. [`Geometry::Edges`] needs the labels of the 4-connected
-//! components first.
+//! [`TraceAlgorithm::Components`] and [`TraceAlgorithm::Tiles`] find the borders and write their
+//! points with the files and the kernels of `components` and `tiles` instead. [`Geometry::Edges`]
+//! needs the labels of the 4-connected components first.
 //!
 //! # Memory
 //! On the GPU, beside the image of 1/8 byte per pixel:
@@ -20,7 +18,12 @@
 //! |---|---|---|
 //! | 5.2 | pixel | along edges, while labels are made |
 //! | 8 | point of the result | |
-//! | 60 | border | |
+//! | 110 | border | |
+//! | 0.4 | pixel | by fragments |
+//! | 56 | fragment | by fragments |
+//! | 12 | border inside one tile | by fragments |
+//! | 4 | point | by fragments |
+//! | 2 | west or east side | by fragments |
 //! | 1/8 | pixel | by components, for counts |
 //! | 12.3 | point that [`Approximation::None`] has | by components |
 //! | 1.3 | pixel | in tiles, while borders are followed |
@@ -29,6 +32,9 @@
 //! | 60 | piece of a border in a tile | in tiles |
 //! | 64 | piece that is not closed in its tile | in tiles |
 //! | 16.5 | point that [`Approximation::None`] has | by Teh and Chin, after all else |
+//!
+//! What fragments are found in belongs to the tracer, and serves its next image of that size; it
+//! grows where an image needs more, which is then traced once more.
 
 mod components;
 mod contours;
