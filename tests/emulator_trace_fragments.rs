@@ -37,8 +37,8 @@ fn assert_same(name: &str, tracer: &DeviceTracer<Emulator>, image: &BinaryImage,
     let (width, height) = (image.width(), image.height());
     assert!(
         same.is_ok(),
-        "{name}, {width} × {height}, {options:?}, {:?}: {same:?}",
-        tracer.gpu()
+        "{name}, {width} × {height}, {options:?}, order {}: {same:?}",
+        tracer.gpu().seed()
     );
 }
 
@@ -211,8 +211,7 @@ fn more_rings_in_a_tile_than_a_block_keeps_in_mind() {
     }
 }
 
-/// Borders that run through many tiles, and borders nested deeper than a few rounds of counting
-/// reach.
+/// Borders that run through many tiles.
 #[test]
 fn rings_and_spirals_over_several_tiles() {
     let mut index = seed();
@@ -223,14 +222,33 @@ fn rings_and_spirals_over_several_tiles() {
         Pattern::Hilbert,
         Pattern::Comb,
     ] {
-        let image = pattern.generate(150, 75, seed()).unwrap();
+        let image = pattern.generate(135, 70, seed()).unwrap();
         for geometry in 0..2u64 {
-            for retrieval in 0..4 {
-                index += 1;
-                let options = geometry | (index & 1) << 1 | retrieval << 2;
-                let tracer = DeviceTracer::on(small_emulator(index));
-                assert_same(&pattern.to_string(), &tracer, &image, options);
-            }
+            // All retrievals come in turn.
+            index += 1;
+            let options = geometry | (index & 1) << 1 | index << 2;
+            let tracer = DeviceTracer::on(small_emulator(index));
+            assert_same(&pattern.to_string(), &tracer, &image, options);
+        }
+    }
+}
+
+/// Sixteen rings in each other, twice: as deep as it takes several rounds to count, and with a
+/// sibling, whose place depends on the count.
+#[test]
+fn two_nests_side_by_side() {
+    let side = 66u32;
+    let image = BinaryImage::from_fn(2 * side + 2, side, |x, y| {
+        let x = x % (side + 2);
+        let ring = y.min(side - 1 - y).min(x).min((side - 1).wrapping_sub(x));
+        x < side && ring % 2 == 0
+    })
+    .unwrap();
+    for geometry in 0..2 {
+        for retrieval in [2, 3] {
+            let index = geometry | 1 << 1 | retrieval << 2;
+            let tracer = DeviceTracer::on(small_emulator(seed() + index));
+            assert_same("two nests", &tracer, &image, index);
         }
     }
 }
