@@ -56,8 +56,8 @@ fn to_rim(at: u32, side: u32) -> u32 {
     (at % side).min(side - 1 - at % side)
 }
 
-/// Noise in squares of `scale` pixels, within `reach` pixels of the tiles' rims, or of their corners
-/// alone: there, borders cross in every way.
+/// Noise in squares of `scale` pixels, within `reach` pixels of the tiles' rims, or of their
+/// corners alone: there, borders cross in every way.
 fn noise_at_rims() -> impl Strategy<Value = BinaryImage> {
     let size = (65..=140u32, 33..=70u32);
     let kind = (1..=2u32, 1..=4u32, any::<bool>(), 2..=8u32);
@@ -154,7 +154,7 @@ fn dense_tiles() {
         }
     }
     // Few multiprocessors: each block takes several tiles.
-    let image = generate::noise(330, 40, 0.5, seed()).unwrap();
+    let image = generate::noise(330, 64, 0.5, seed()).unwrap();
     for index in 0..2 {
         let emulator = emulator_of(seed() + index).with_multiprocessors(1);
         let tracer = DeviceTracer::on(emulator.with_resident_blocks(6));
@@ -323,8 +323,8 @@ fn one_tracer_traces_many_images() {
     say("one tracer traces many images", "3 runs of 12 images");
 }
 
-/// Two threads trace with clones of one tracer. Its memory is one thread's at a time; the other gets
-/// memory of its own.
+/// Two threads trace with clones of one tracer. Its memory is one thread's at a time; the other
+/// gets memory of its own.
 #[test]
 fn two_threads_share_a_tracer() {
     let tracer = DeviceTracer::on(small_emulator(seed()));
