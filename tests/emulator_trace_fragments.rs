@@ -37,8 +37,8 @@ fn assert_same(name: &str, tracer: &DeviceTracer<Emulator>, image: &BinaryImage,
     let (width, height) = (image.width(), image.height());
     assert!(
         same.is_ok(),
-        "{name}, {width} × {height}, {options:?}, {:?}: {same:?}",
-        tracer.gpu()
+        "{name}, {width} × {height}, {options:?}, order {}: {same:?}",
+        tracer.gpu().seed()
     );
 }
 
@@ -56,8 +56,8 @@ fn to_rim(at: u32, side: u32) -> u32 {
     (at % side).min(side - 1 - at % side)
 }
 
-/// Noise in squares of `scale` pixels, within `reach` pixels of the tiles' rims, or of their corners
-/// alone: there, borders cross in every way.
+/// Noise in squares of `scale` pixels, within `reach` pixels of the tiles' rims, or of their
+/// corners alone: there, borders cross in every way.
 fn noise_at_rims() -> impl Strategy<Value = BinaryImage> {
     let size = (65..=140u32, 33..=70u32);
     let kind = (1..=2u32, 1..=4u32, any::<bool>(), 2..=8u32);
@@ -118,7 +118,7 @@ fn every_pattern_around_a_corner() {
     let mut index = seed();
     for around in [false, true] {
         for bits in 0..1u32 << 8 {
-            if bits >> 4 != 0 && bits % 5 != u32::from(around) {
+            if bits >> 4 != 0 && bits % 9 != u32::from(around) {
                 continue;
             }
             let image = BinaryImage::from_fn(width, height, |x, y| {
@@ -154,7 +154,7 @@ fn dense_tiles() {
         }
     }
     // Few multiprocessors: each block takes several tiles.
-    let image = generate::noise(330, 40, 0.5, seed()).unwrap();
+    let image = generate::noise(330, 64, 0.5, seed()).unwrap();
     for index in 0..2 {
         let emulator = emulator_of(seed() + index).with_multiprocessors(1);
         let tracer = DeviceTracer::on(emulator.with_resident_blocks(6));
@@ -211,8 +211,7 @@ fn more_rings_in_a_tile_than_a_block_keeps_in_mind() {
     }
 }
 
-/// Borders that run through many tiles, and borders nested deeper than a few rounds of counting
-/// reach.
+/// Borders that run through many tiles.
 #[test]
 fn rings_and_spirals_over_several_tiles() {
     let mut index = seed();
@@ -223,14 +222,33 @@ fn rings_and_spirals_over_several_tiles() {
         Pattern::Hilbert,
         Pattern::Comb,
     ] {
-        let image = pattern.generate(150, 75, seed()).unwrap();
+        let image = pattern.generate(135, 70, seed()).unwrap();
         for geometry in 0..2u64 {
-            for retrieval in 0..4 {
-                index += 1;
-                let options = geometry | (index & 1) << 1 | retrieval << 2;
-                let tracer = DeviceTracer::on(small_emulator(index));
-                assert_same(&pattern.to_string(), &tracer, &image, options);
-            }
+            // All retrievals come in turn.
+            index += 1;
+            let options = geometry | (index & 1) << 1 | index << 2;
+            let tracer = DeviceTracer::on(small_emulator(index));
+            assert_same(&pattern.to_string(), &tracer, &image, options);
+        }
+    }
+}
+
+/// Sixteen rings in each other, twice: as deep as it takes several rounds to count, and with a
+/// sibling, whose place depends on the count.
+#[test]
+fn two_nests_side_by_side() {
+    let side = 66u32;
+    let image = BinaryImage::from_fn(2 * side + 2, side, |x, y| {
+        let x = x % (side + 2);
+        let ring = y.min(side - 1 - y).min(x).min((side - 1).wrapping_sub(x));
+        x < side && ring % 2 == 0
+    })
+    .unwrap();
+    for geometry in 0..2 {
+        for retrieval in [2, 3] {
+            let index = geometry | 1 << 1 | retrieval << 2;
+            let tracer = DeviceTracer::on(small_emulator(seed() + index));
+            assert_same("two nests", &tracer, &image, index);
         }
     }
 }
@@ -287,7 +305,7 @@ fn draw(random: &mut Random) -> BinaryImage {
 #[test]
 fn one_tracer_traces_many_images() {
     let mut random = Random::new(seed());
-    for run in 0..3 {
+    for run in 0..2 {
         let tracer = DeviceTracer::on(small_emulator(seed() + run));
         let mut index = u64::from(random.below(16));
         // Little, more than the first guess, and little again: of one size.
@@ -302,11 +320,11 @@ fn one_tracer_traces_many_images() {
             assert_same("any size", &tracer.clone(), &image, index);
         }
     }
-    say("one tracer traces many images", "3 runs of 12 images");
+    say("one tracer traces many images", "2 runs of 12 images");
 }
 
-/// Two threads trace with clones of one tracer. Its memory is one thread's at a time; the other gets
-/// memory of its own.
+/// Two threads trace with clones of one tracer. Its memory is one thread's at a time; the other
+/// gets memory of its own.
 #[test]
 fn two_threads_share_a_tracer() {
     let tracer = DeviceTracer::on(small_emulator(seed()));
@@ -315,7 +333,7 @@ fn two_threads_share_a_tracer() {
             let tracer = tracer.clone();
             scope.spawn(move || {
                 let mut random = Random::new(2 * seed() + thread);
-                for index in 0..6 {
+                for index in 0..4 {
                     let image = draw(&mut random);
                     assert_same("shared", &tracer, &image, 3 * index + thread);
                 }

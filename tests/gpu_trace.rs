@@ -143,8 +143,8 @@ fn check_all_options(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryIma
     }
 }
 
-/// 10,000 images with `TRAZAR_LARGE=1`, else 500, each with all options. Several threads trace, each
-/// on a stream of its own, so that the sequential tracer does not decide how long it takes.
+/// 10,000 images with `TRAZAR_LARGE=1`, else 500, each with all options. Several threads trace,
+/// each on a stream of its own, so that the sequential tracer does not decide how long it takes.
 #[test]
 fn ten_thousand_random_images() {
     let test = "ten_thousand_random_images";

@@ -24,8 +24,8 @@ pub fn emulator_of(seed: u64) -> Emulator {
     Emulator::new(seed).with_step_limit(MOST_STEPS)
 }
 
-/// [`emulator_of`] with one to three resident blocks, by the seed. Cooperative launches then have no
-/// more, so that a small image is traced quickly.
+/// [`emulator_of`] with one to three resident blocks, by the seed. Cooperative launches then have
+/// no more, so that a small image is traced quickly.
 pub fn small_emulator(seed: u64) -> Emulator {
     emulator_of(seed).with_resident_blocks(1 + (seed % 3) as u32)
 }

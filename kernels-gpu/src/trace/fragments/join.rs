@@ -202,7 +202,6 @@ impl Join<'_> {
         let [outer, holes]: [u64; 2] = self.parts.starts.ld_vector(at);
         let below = (1u64 << start.bit) - 1;
         // An outer border comes before a hole's at the same pixel.
-        // planted: join-same-pixel
         let own = start.side & (outer >> start.bit) as u32;
         let before = self.parts.starts_before.ld(start.word);
         before + (outer & below).count_ones() + (holes & below).count_ones() + own
