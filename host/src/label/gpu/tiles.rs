@@ -3,7 +3,7 @@
 use trazar_kernels::image::ByteImage;
 use trazar_kernels::label::tiles::flatten::tiles_flatten;
 use trazar_kernels::label::tiles::label::{tiles_label, tiles_label_bytes};
-use trazar_kernels::label::tiles::layout::TileLayout;
+use trazar_kernels::label::tiles::layout::{TileLayout, run_bytes};
 use trazar_kernels::label::tiles::merge::tiles_merge;
 use trazar_kernels::label::tiles::runs::{TileComponents, TileRuns, TileRunsMut};
 use trazar_kernels::label::tiles::write::tiles_write;
@@ -65,9 +65,10 @@ impl<G: Gpu> Tiles<G> {
         // SAFETY: all arrays have the lengths that the kernel asks for, and only this queue uses
         // them.
         unsafe {
-            tiles_label::launch(
+            tiles_label::launch_with_shared(
                 on,
                 tiles,
+                run_bytes(connectivity),
                 image.view(),
                 runs,
                 components,
@@ -103,9 +104,10 @@ impl<G: Gpu> Tiles<G> {
         // SAFETY: as in `label`, and the bytes start at a multiple of 16 bytes, as every buffer
         // does.
         unsafe {
-            tiles_label_bytes::launch(
+            tiles_label_bytes::launch_with_shared(
                 on,
                 tiles,
+                run_bytes(connectivity),
                 bytes,
                 image,
                 runs,
@@ -155,7 +157,17 @@ impl<G: Gpu> Tiles<G> {
             let numbering = self.numbering.numbering(layout);
             let labels = self.labels.view_mut();
             let tiles = layout.tiles();
-            tiles_write::launch(on, tiles, image.view(), runs, numbering, labels, layout)?;
+            tiles_write::launch_with_shared(
+                on,
+                tiles,
+                run_bytes(connectivity),
+                image.view(),
+                runs,
+                numbering,
+                labels,
+                layout,
+                connectivity,
+            )?;
         }
         Ok(DeviceLabels::new(layout, self.labels, self.numbering.total))
     }

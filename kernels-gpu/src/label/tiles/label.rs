@@ -3,7 +3,9 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::layout::{BLOCK, COLUMNS, ROWS, STRIDE, TileLayout, TileWord, WIDTH};
+use super::layout::{
+    BLOCK, COLUMNS, ROW_HALVES, ROWS, STRIDE, TileLayout, TileWord, WIDTH, shared_runs, split,
+};
 use super::runs::{TileComponents, TileRunsMut};
 use crate::image::ByteImage;
 use crate::image::pack::pack_sixteen;
@@ -13,8 +15,6 @@ use crate::primitives::block::{self, PrefixSum};
 use crate::primitives::scan::ScanState;
 use crate::primitives::union_find::{Parents, union};
 
-/// The most runs of a tile: every second pixel.
-const MAX_RUNS: u32 = ROWS * WIDTH / 2;
 /// Words of a tile in shared memory: a row of zeros, the tile's rows, and the zero to the right of
 /// the last one.
 const WORDS: usize = ((ROWS + 1) * STRIDE + 1) as usize;
@@ -42,8 +42,9 @@ fn frame(words: SharedView<u64>, word: &TileWord) {
 ///
 /// `image` has one element per word of the image, `runs` and `components` have their lengths for
 /// `layout`, and `scan` is for the [`chunks`](crate::label::number::chunks) of the image. Nothing
-/// else uses what the kernel writes meanwhile. The launch has one block per tile.
-#[kernel(block = BLOCK)]
+/// else uses what the kernel writes meanwhile. The launch has one block per tile, and
+/// [`run_bytes`](super::layout::run_bytes) of dynamic shared memory.
+#[kernel(block = BLOCK, min_blocks = 6)]
 pub unsafe fn tiles_label(
     image: View<'_, u64>,
     runs: TileRunsMut<'_>,
@@ -74,7 +75,7 @@ pub unsafe fn tiles_label(
 /// As for [`tiles_label`](fn@tiles_label). `bytes` is of the layout's size, starts at a multiple of
 /// 16 bytes and has its width as pitch; the width is a multiple of 16. Nothing else uses `image`
 /// meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, min_blocks = 6)]
 pub unsafe fn tiles_label_bytes(
     bytes: ByteImage<'_>,
     image: ViewMut<'_, u64>,
@@ -132,46 +133,46 @@ fn label_tile(
     connectivity: Connectivity,
 ) {
     let run_offsets = shared_array![u32; BLOCK as usize];
+    let run_starts = shared_array![u64; BLOCK as usize];
     let warp_counts = shared_array![u32; (BLOCK / WARP_SIZE) as usize];
-    // planted: tile-max-runs
-    let parents = shared_array![u32; MAX_RUNS as usize];
+    let root_bits = shared_array![u32; 2 * BLOCK as usize];
+    // SAFETY: the kernels' callers promise it.
+    let parents = unsafe { shared_runs(connectivity) };
 
     let t = thread::thread_idx_x();
-    let at = word.at();
-    let beside = Beside {
-        left: words.ld(at - 1),
-        here: words.ld(at),
-        right: words.ld(at + 1),
-    };
-    let beside_above = Beside {
-        left: words.ld(at - 1 - STRIDE),
-        here: words.ld(at - STRIDE),
-        right: words.ld(at + 1 - STRIDE),
-    };
+    root_bits.st(t, 0);
+    root_bits.st(t + BLOCK, 0);
     write_sides(words, word.tile, runs.sides);
 
     // Index the runs.
-    let starts = beside.starts();
+    let stretch = match connectivity {
+        Connectivity::Four => Stretch::of_row(words, word),
+        Connectivity::Eight => Stretch::of_band(words),
+    };
+    let starts = stretch.covered.starts();
     let PrefixSum {
         before: offset,
         total,
     } = block::sum_of_threads(starts.count_ones(), warp_counts);
     run_offsets.st(t, offset);
+    run_starts.st(t, starts);
     runs.offsets.st(word.tile * BLOCK + t, offset as u16);
     // planted: tile-offset-barrier
     thread::sync_threads();
-    let own = HalfRuns::of_word(starts, offset);
-    let above = HalfRuns::of_word(
-        beside_above.starts(),
-        if word.row > 0 {
-            run_offsets.ld(t - COLUMNS)
-        } else {
+    let own = HalfRuns::of_word(starts, offset, 0);
+    let above = if t < stretch.threads {
+        HalfRuns::of_word(0, 0, 0)
+    } else {
+        let i = t - stretch.threads;
+        // Only bands need the start to the right, and they have a thread per half.
+        let right = if t % ROW_HALVES == ROW_HALVES - 1 {
             0
-        },
-    );
-
-    let corners = connectivity == Connectivity::Eight;
-    let touching = HalfTouching::of_word(Touching::find(beside, beside_above, corners));
+        } else {
+            run_starts.ld(i + 1) as u32 & 1
+        };
+        HalfRuns::of_word(run_starts.ld(i), run_offsets.ld(i), right)
+    };
+    let touching = HalfTouching::of_word(stretch.touching, stretch.mask);
     let (low_touching, low_roots) = hook_runs(parents, own[0], above[0], touching[0]);
     let (high_touching, high_roots) = hook_runs(parents, own[1], above[1], touching[1]);
     // planted: tile-hook-barrier
@@ -181,28 +182,49 @@ fn label_tile(
     join_runs(parents, own[1], above[1], high_touching);
     thread::sync_threads();
 
-    // Replace roots by positions, and make their first pixels nodes of the image's union-find.
-    let position = word.row * WIDTH + word.column * 64;
-    let pixel = word.y * layout.width + word.word_x * 64;
-    let mut replace = |own: HalfRuns, candidates: u32, x: u32| {
+    // Replace roots by positions.
+    let mark_roots = |own: HalfRuns, candidates: u32, first: u32, step: u32| {
         let mut roots = 0u32;
         for_each_bit(candidates, |bit| {
             let run = own.run_at(bit);
             if parents.ld(run) == run {
                 roots |= 1 << bit;
-                parents.st(run, POSITION | (position + x + bit));
-                components.parents.st(pixel + x + bit, pixel + x + bit);
+                parents.st(run, POSITION | (first + bit * step));
             }
         });
         roots
     };
-    let roots =
-        u64::from(replace(own[0], low_roots, 0)) | u64::from(replace(own[1], high_roots, 32)) << 32;
-    if word.inside {
-        components.roots.st(word.index, roots);
-    }
+    let (low_roots, high_roots) = match connectivity {
+        Connectivity::Four => {
+            let first = word.row * WIDTH + word.column * 64;
+            let low = mark_roots(own[0], low_roots, first, 1);
+            (low, mark_roots(own[1], high_roots, first + 32, 1))
+        }
+        Connectivity::Eight => {
+            // The last position of the band: `lower_positions` finds the first pixel's.
+            let last = (t / ROW_HALVES * 2 + 2) * WIDTH - 1;
+            (mark_roots(own[0], low_roots, last, 0), 0)
+        }
+    };
     // planted: tile-position-barrier
     thread::sync_threads();
+    if connectivity == Connectivity::Eight {
+        lower_positions(parents, own[0], &stretch);
+        thread::sync_threads();
+    }
+
+    // Make the first pixels of the tile's components nodes of the image's union-find.
+    let tile_pixel = word.tile_y * ROWS * layout.width + word.tile_x * WIDTH;
+    let add_nodes = |own: HalfRuns, roots: u32| {
+        for_each_bit(roots, |bit| {
+            let (row, column) = split(parents.ld(own.run_at(bit)) & !POSITION);
+            let pixel = tile_pixel + row * layout.width + column;
+            components.parents.st(pixel, pixel);
+            root_bits.atomic_or(row * ROW_HALVES + column / 32, 1 << (column % 32));
+        });
+    };
+    add_nodes(own[0], low_roots);
+    add_nodes(own[1], high_roots);
     for_each_run(total, |run| {
         let mut value = parents.ld(run);
         while value & POSITION == 0 {
@@ -211,6 +233,122 @@ fn label_tile(
         runs.firsts
             .st(word.tile * layout.tile_runs + run, value as u16);
     });
+    // planted: tile-root-barrier
+    thread::sync_threads();
+    if word.inside {
+        let roots = u64::from(root_bits.ld(2 * t)) | u64::from(root_bits.ld(2 * t + 1)) << 32;
+        components.roots.st(word.index, roots);
+    }
+}
+
+/// Lowers the position of each component whose root is in this thread's band to that of its first
+/// pixel in the thread's half. Called by all threads of the block.
+///
+/// The first pixel of a component need not belong to its first run: that run may have pixels in the
+/// band's lower row alone, and one to its right pixels in the upper row.
+#[inline(always)]
+fn lower_positions(parents: SharedView<u32>, own: HalfRuns, stretch: &Stretch) {
+    let t = thread::thread_idx_x();
+    let (band, half) = (t / ROW_HALVES, t % ROW_HALVES);
+    let upper = stretch.upper;
+    let mut rest = stretch.covered.here as u32;
+    while rest != 0 {
+        let first = rest & rest.wrapping_neg();
+        let after = rest & rest.wrapping_add(first);
+        let piece = rest ^ after;
+        rest = after;
+        let run = own.run_at(first.trailing_zeros());
+        let mut at = run;
+        let mut value = parents.parent(at);
+        while value & POSITION == 0 {
+            at = value;
+            value = parents.parent(at);
+        }
+        if at != run {
+            // Every thread that has pixels of the run stores the same root.
+            parents.st_relaxed(run, at, Block);
+        }
+        if (value & !POSITION) / (2 * WIDTH) == band {
+            let (row, pixels) = if piece & upper != 0 {
+                (0, piece & upper)
+            } else {
+                (1, piece)
+            };
+            let column = half * 32 + pixels.trailing_zeros();
+            let position = POSITION | ((2 * band + row) * WIDTH + column);
+            // planted: tile-band-position
+            if position < value {
+                parents.lower(at, position);
+            }
+        }
+    }
+}
+
+/// The pixels whose runs a thread joins: a word of a row, or a half of a band.
+///
+/// With corners, the pixels of two rows above each other that lie in consecutive columns are
+/// connected, in whichever of the rows they are. So the runs are those of the columns in which
+/// either row has a pixel, and a band of two rows has fewer than one row has in noise.
+struct Stretch {
+    /// The columns that have a pixel, and those beside.
+    covered: Beside,
+    /// Of a band, the pixels in its upper row.
+    upper: u32,
+    /// Where runs touch runs of the row or the band above.
+    touching: Touching,
+    /// The bits of `touching` that belong to the thread.
+    mask: u64,
+    /// The number of threads per row or band.
+    threads: u32,
+}
+
+impl Stretch {
+    /// The word `word` of a row.
+    #[inline(always)]
+    fn of_row(words: SharedView<u64>, word: &TileWord) -> Self {
+        let beside = |at: u32| Beside {
+            left: words.ld(at - 1),
+            here: words.ld(at),
+            right: words.ld(at + 1),
+        };
+        let covered = beside(word.at());
+        Self {
+            covered,
+            upper: 0,
+            touching: Touching::find(covered, beside(word.at() - STRIDE), false),
+            mask: u64::MAX,
+            threads: COLUMNS,
+        }
+    }
+
+    /// This thread's half of a band.
+    #[inline(always)]
+    fn of_band(words: SharedView<u64>) -> Self {
+        let t = thread::thread_idx_x();
+        // SAFETY: the same memory, as halves of words.
+        let halves =
+            unsafe { SharedView::from_raw_parts(words.as_mut_ptr().cast::<u32>(), 2 * WORDS) };
+        // The half as the lower one of a word, so that all that is found lies there.
+        let beside = |at: u32| Beside {
+            left: u64::from(halves.ld(at - 1)) << 32,
+            here: u64::from(halves.ld(at)) | u64::from(halves.ld(at + 1)) << 32,
+            right: 0,
+        };
+        let (band, half) = (t / ROW_HALVES, t % ROW_HALVES);
+        let at = ((2 * band + 1) * STRIDE + 1) * 2 + half;
+        let (upper, lower) = (beside(at), beside(at + 2 * STRIDE));
+        Self {
+            covered: Beside {
+                left: upper.left | lower.left,
+                here: (upper.here | lower.here) & u64::from(u32::MAX),
+                right: 0,
+            },
+            upper: upper.here as u32,
+            touching: Touching::find(upper, beside(at - 2 * STRIDE), true),
+            mask: u32::MAX.into(),
+            threads: ROW_HALVES,
+        }
+    }
 }
 
 /// Writes the first and the last column of pixels of the tile in `words`, for
@@ -231,47 +369,53 @@ fn write_sides(words: SharedView<u64>, tile: u32, sides: ViewMut<'_, u32>) {
     }
 }
 
-/// The runs that start in a half of a word of the tile, by their indices in the tile.
+/// The runs that start in a half of a word, by their indices in the tile.
 #[derive(Clone, Copy)]
 struct HalfRuns {
     /// The pixels at which they start.
     starts: u32,
+    /// The pixels to whose right a run starts.
+    before_starts: u32,
     /// The index of the first one.
     offset: u32,
 }
 
 impl HalfRuns {
-    /// The runs of a word's halves. The word's first run has the index `offset`.
+    /// The runs of a word's halves. The word's first run has the index `offset`. `right` is 1 if a
+    /// run starts to the right of the lower half and the upper half is empty, else 0.
     #[inline(always)]
-    const fn of_word(starts: u64, offset: u32) -> [Self; 2] {
+    const fn of_word(starts: u64, offset: u32, right: u32) -> [Self; 2] {
         let low = Self {
             starts: starts as u32,
+            before_starts: (starts >> 1) as u32 | right << 31,
             offset,
         };
         let high = Self {
             starts: (starts >> 32) as u32,
+            before_starts: (starts >> 33) as u32,
             offset: offset + low.starts.count_ones(),
         };
         [low, high]
     }
 
-    /// The run that the foreground pixel `bit` belongs to.
+    /// The run that pixel `bit` belongs to.
     #[inline(always)]
     const fn run_at(self, bit: u32) -> u32 {
         self.offset + (self.starts << (31 - bit)).count_ones() - 1
     }
 
-    /// The run that the foreground pixel to the left of `bit` belongs to.
+    /// The run that the pixel to the left of `bit` belongs to.
     #[inline(always)]
     const fn run_left_of(self, bit: u32) -> u32 {
         self.offset + (self.starts & ((1 << bit) - 1)).count_ones() - 1
     }
 
-    /// The run that the foreground pixel to the right of `bit` starts.
+    /// The run that the pixel to the right of `bit` belongs to.
     #[inline(always)]
     const fn run_right_of(self, bit: u32) -> u32 {
         // planted: tile-above-right
-        self.offset + (self.starts << (31 - bit)).count_ones()
+        let starts_there = self.before_starts >> bit & 1;
+        self.offset + (self.starts << (31 - bit)).count_ones() + starts_there - 1
     }
 }
 
@@ -287,25 +431,47 @@ struct HalfTouching {
 }
 
 impl HalfTouching {
-    /// Those of a word's halves.
+    /// Those of a word's halves, of the bits in `mask`.
     #[inline(always)]
-    const fn of_word(touching: Touching) -> [Self; 2] {
+    const fn of_word(touching: Touching, mask: u64) -> [Self; 2] {
         let low = Self {
-            above: touching.above as u32,
-            above_left: touching.above_left as u32,
-            above_right: touching.above_right as u32,
+            above: (touching.above & mask) as u32,
+            above_left: (touching.above_left & mask) as u32,
+            above_right: (touching.above_right & mask) as u32,
         };
         let high = Self {
-            above: (touching.above >> 32) as u32,
-            above_left: (touching.above_left >> 32) as u32,
-            above_right: (touching.above_right >> 32) as u32,
+            above: ((touching.above & mask) >> 32) as u32,
+            above_left: ((touching.above_left & mask) >> 32) as u32,
+            above_right: ((touching.above_right & mask) >> 32) as u32,
         };
         [low, high]
     }
+
+    /// Takes one pair: the run of `own`, and that of `above`. `None` if there is none left.
+    #[inline(always)]
+    fn take(&mut self, own: HalfRuns, above: HalfRuns) -> Option<(u32, u32)> {
+        let bit;
+        let other = if self.above != 0 {
+            bit = self.above.trailing_zeros();
+            self.above &= self.above - 1;
+            above.run_at(bit)
+        } else if self.above_left != 0 {
+            bit = self.above_left.trailing_zeros();
+            self.above_left &= self.above_left - 1;
+            above.run_left_of(bit)
+        } else if self.above_right != 0 {
+            bit = self.above_right.trailing_zeros();
+            self.above_right &= self.above_right - 1;
+            above.run_right_of(bit)
+        } else {
+            return None;
+        };
+        Some((own.run_at(bit), other))
+    }
 }
 
-/// Makes the first run above that each run touches within this half the run's parent; a run that
-/// touches none there becomes its own. The parent has a smaller index, so there are no cycles.
+/// Makes a run above that each run touches within this half the run's parent; a run that touches
+/// none there becomes its own. The parent has a smaller index, so there are no cycles.
 ///
 /// Returns the pairs of touching runs that are left to join, and the runs that are their own
 /// parents, as the bits at which they start.
@@ -325,16 +491,17 @@ fn hook_runs(
         // The pixels from this start up to the next one.
         let span = (rest & rest.wrapping_neg()).wrapping_sub(first);
         let overlap = touching.above & span;
-        let corner = touching.above_right & span;
-        let parent = if touching.above_left & first != 0 {
-            touching.above_left ^= first;
-            above.run_left_of(first.trailing_zeros())
-        } else if overlap != 0 {
+        let left = touching.above_left & span;
+        let right = touching.above_right & span;
+        let parent = if overlap != 0 {
             touching.above ^= overlap & overlap.wrapping_neg();
             above.run_at(overlap.trailing_zeros())
-        } else if corner != 0 {
-            touching.above_right ^= corner;
-            above.run_right_of(corner.trailing_zeros())
+        } else if left != 0 {
+            touching.above_left ^= left & left.wrapping_neg();
+            above.run_left_of(left.trailing_zeros())
+        } else if right != 0 {
+            touching.above_right ^= right & right.wrapping_neg();
+            above.run_right_of(right.trailing_zeros())
         } else {
             roots |= first;
             run
@@ -348,24 +515,20 @@ fn hook_runs(
 /// Joins the pairs of touching runs that [`hook_runs`] has left.
 #[inline(always)]
 fn join_runs(parents: SharedView<u32>, own: HalfRuns, above: HalfRuns, mut touching: HalfTouching) {
-    loop {
-        let (bit, other);
-        if touching.above != 0 {
-            bit = touching.above.trailing_zeros();
-            touching.above &= touching.above - 1;
-            other = above.run_at(bit);
-        } else if touching.above_left != 0 {
-            bit = touching.above_left.trailing_zeros();
-            touching.above_left &= touching.above_left - 1;
-            other = above.run_left_of(bit);
-        } else if touching.above_right != 0 {
-            bit = touching.above_right.trailing_zeros();
-            touching.above_right &= touching.above_right - 1;
-            other = above.run_right_of(bit);
-        } else {
-            return;
+    // The runs of most pairs have the same parent. First these are taken out, so that fewer lanes
+    // wait while others join sets.
+    let mut apart = touching;
+    let mut before = touching;
+    while let Some((run, other)) = touching.take(own, above) {
+        if parents.parent(run) == parents.parent(other) {
+            apart.above ^= before.above ^ touching.above;
+            apart.above_left ^= before.above_left ^ touching.above_left;
+            apart.above_right ^= before.above_right ^ touching.above_right;
         }
-        union(parents, own.run_at(bit), other);
+        before = touching;
+    }
+    while let Some((run, other)) = apart.take(own, above) {
+        union(parents, run, other);
     }
 }
 

@@ -2,10 +2,13 @@
 
 use cuda_std::prelude::*;
 
+use crate::label::Connectivity;
 use crate::primitives::quotient;
 
 /// A tile's width in words.
 pub(super) const COLUMNS: u32 = 4;
+/// Halves of words per row of a tile.
+pub(super) const ROW_HALVES: u32 = 2 * COLUMNS;
 /// A tile's height.
 pub(super) const ROWS: u32 = 64;
 /// Threads per block: one for each word of a tile.
@@ -13,10 +16,42 @@ pub(super) const BLOCK: u32 = COLUMNS * ROWS;
 /// A tile's width in pixels.
 pub(super) const WIDTH: u32 = COLUMNS * 64;
 /// Threads that join one word's width of border, or 64 rows of it.
-pub(super) const PARTS: u32 = 16;
+pub(super) const PARTS: u32 = 8;
 /// Words per row of a tile in shared memory: the tile's, and a zero, which is the word to the right
 /// of this row and the word to the left of the next one.
 pub(super) const STRIDE: u32 = COLUMNS + 1;
+
+/// The most runs of a tile: every second pixel of a row, or with corners every second column of a
+/// band of two rows.
+#[inline(always)]
+pub(super) const fn max_runs(connectivity: Connectivity) -> u32 {
+    // planted: tile-max-runs
+    let most = ROWS * WIDTH / 2;
+    match connectivity {
+        Connectivity::Four => most,
+        Connectivity::Eight => most / 2,
+    }
+}
+
+/// Bytes of dynamic shared memory of [`tiles_label`](fn@super::label::tiles_label),
+/// [`tiles_label_bytes`](fn@super::label::tiles_label_bytes) and
+/// [`tiles_write`](fn@super::write::tiles_write): one `u32` per run that a tile can have.
+#[must_use]
+pub const fn run_bytes(connectivity: Connectivity) -> u32 {
+    4 * max_runs(connectivity)
+}
+
+/// One `u32` in dynamic shared memory for each run that a tile can have.
+///
+/// # Safety
+///
+/// The launch has [`run_bytes`] of dynamic shared memory.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub(super) unsafe fn shared_runs(connectivity: Connectivity) -> SharedView<u32> {
+    // SAFETY: the caller's promise.
+    unsafe { shared::dynamic_shared_mem(0, max_runs(connectivity) as usize) }
+}
 
 /// An image's size and its tiles.
 #[repr(C)]
@@ -95,8 +130,8 @@ impl TileLayout {
         self.tiles() as usize * 4
     }
 
-    /// Threads of [`tiles_merge`](fn@super::merge::tiles_merge): one for every 16 pixels of border
-    /// below a tile, and one for every 16 rows of border between tiles side by side.
+    /// Threads of [`tiles_merge`](fn@super::merge::tiles_merge): one for every 8 pixels of border
+    /// below a tile, and one for every 8 rows of border between tiles side by side.
     #[must_use]
     pub const fn merge_threads(self) -> u64 {
         let below = (self.tiles_y as u64).saturating_sub(1) * self.row_words as u64 * PARTS as u64;
@@ -122,9 +157,6 @@ pub(super) struct TileWord {
     /// Row of the word in the tile, and its column in words.
     pub(super) row: u32,
     pub(super) column: u32,
-    /// Row of the word in the image, and its column in words.
-    pub(super) y: u32,
-    pub(super) word_x: u32,
     /// Whether the image has the word.
     pub(super) inside: bool,
     /// Index of the word in the image.
@@ -152,8 +184,6 @@ impl TileWord {
             tile_y,
             row,
             column,
-            y,
-            word_x,
             // planted: tile-inside
             inside: y < layout.height && word_x < layout.row_words,
             index: y * layout.row_words + word_x,

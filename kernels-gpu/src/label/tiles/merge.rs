@@ -2,7 +2,7 @@
 
 use cuda_std::prelude::*;
 
-use super::layout::{BLOCK, COLUMNS, PARTS, ROWS, TileLayout, WIDTH, split};
+use super::layout::{BLOCK, COLUMNS, PARTS, ROW_HALVES, ROWS, TileLayout, WIDTH, split};
 use super::runs::TileRuns;
 use crate::label::Connectivity;
 use crate::primitives::bits::{Beside, Touching, count_through, starts};
@@ -18,6 +18,7 @@ struct Lookup<'a> {
     image: View<'a, u64>,
     runs: TileRuns<'a>,
     layout: TileLayout,
+    connectivity: Connectivity,
 }
 
 impl Lookup<'_> {
@@ -47,17 +48,35 @@ impl Lookup<'_> {
     fn node(&self, x: u32, y: u32) -> u32 {
         let layout = self.layout;
         let word_x = x / 64;
+        let is_band = self.connectivity == Connectivity::Eight;
+        let other_y = y ^ 1;
+        let covered = |word_x: u32| {
+            let other = if is_band && other_y < layout.height {
+                self.word(word_x, other_y)
+            } else {
+                0
+            };
+            self.word(word_x, y) | other
+        };
         // planted: merge-side-run
         let left = if word_x.is_multiple_of(COLUMNS) {
             0
         } else {
-            self.word(word_x - 1, y)
+            covered(word_x - 1)
         };
-        let starts = starts(self.word(word_x, y), left >> 63);
+        let mut starts = starts(covered(word_x), left >> 63);
         let (tile_x, tile_y) = (word_x / COLUMNS, y / ROWS);
         let tile = tile_y * layout.tiles_x + tile_x;
-        let in_tile = y % ROWS * COLUMNS + word_x % COLUMNS;
-        let offset = u32::from(self.runs.offsets.ldg(tile * BLOCK + in_tile));
+        let (row, column) = (y % ROWS, x % WIDTH);
+        let offset_at = if is_band {
+            if column % 64 >= 32 {
+                starts &= u64::MAX << 32;
+            }
+            row / 2 * ROW_HALVES + column / 32
+        } else {
+            row * COLUMNS + column / 64
+        };
+        let offset = u32::from(self.runs.offsets.ldg(tile * BLOCK + offset_at));
         let run = offset + count_through(starts, x % 64) - 1;
         let (row, column) = split(self.runs.firsts.ldg(tile * layout.tile_runs + run).into());
         (tile_y * ROWS + row) * layout.width + tile_x * WIDTH + column
@@ -83,6 +102,7 @@ pub unsafe fn tiles_merge(
         image,
         runs,
         layout,
+        connectivity,
     };
     let corners = connectivity == Connectivity::Eight;
     let item = thread::index_1d();

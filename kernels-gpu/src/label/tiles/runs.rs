@@ -9,7 +9,8 @@ pub struct TileRuns<'a> {
     /// Per tile and run: the first pixel of the run's component within the tile, as a position in
     /// the tile. [`firsts_len`](super::layout::TileLayout::firsts_len) elements.
     pub firsts: View<'a, u16>,
-    /// Per tile and word: index of the word's first run in the tile.
+    /// Per tile and word, or with corners per half of a band of two rows: the index in the tile of
+    /// the first run that starts there.
     /// [`offsets_len`](super::layout::TileLayout::offsets_len) elements.
     pub offsets: View<'a, u16>,
     /// Per tile: its first and its last column of pixels, 64 bits each, as halves.

@@ -3,16 +3,13 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::layout::{BLOCK, COLUMNS, ROWS, TileLayout, TileWord, WIDTH, split};
+use super::layout::{BLOCK, ROW_HALVES, ROWS, TileLayout, TileWord, WIDTH, shared_runs, split};
 use super::runs::TileRuns;
+use crate::label::Connectivity;
 use crate::label::number::Numbering;
 
-/// Halves of words per row of a tile.
-const ROW_HALVES: u32 = 2 * COLUMNS;
 /// Halves of words per tile, and threads per block: one for each.
 const HALVES: u32 = ROWS * ROW_HALVES;
-/// The most runs of a tile: every second pixel.
-const MAX_RUNS: u32 = ROWS * WIDTH / 2;
 /// `LINK + i` stands for the label of run `i - 1` of the tile. No label is larger than `LINK`: an
 /// image has fewer than 2³² pixels, and of two neighbours in a row at most one starts a component.
 const LINK: u32 = 1 << 31;
@@ -22,17 +19,19 @@ const LINK: u32 = 1 << 31;
 struct HalfRuns {
     /// Per half: its pixels.
     bits: SharedView<u32>,
-    /// Per half: the pixels at which runs start.
+    /// Per half: the columns that its runs cover: with corners, those of both rows of its band.
+    covered: SharedView<u32>,
+    /// Per half: the columns at which runs start.
     starts: SharedView<u32>,
     /// Per half: the index of its first run.
     offsets: SharedView<u32>,
 }
 
 impl HalfRuns {
-    /// The index of the first run that starts in `half` at or after pixel `bit`.
+    /// The run that pixel `bit` of `half` belongs to.
     #[inline(always)]
-    fn run_from(self, half: u32, bit: u32) -> u32 {
-        self.offsets.ld(half) + (self.starts.ld(half) & low_bits(bit)).count_ones()
+    fn run_at(self, half: u32, bit: u32) -> u32 {
+        self.offsets.ld(half) + (self.starts.ld(half) << (31 - bit)).count_ones() - 1
     }
 }
 
@@ -40,10 +39,11 @@ impl HalfRuns {
 ///
 /// # Safety
 ///
-/// `image`, `runs` and `layout` are those of [`tiles_label`](fn@super::label::tiles_label), and
+/// `image`, `runs`, `layout` and `connectivity` are those of [`tiles_label`](fn@super::label::tiles_label), and
 /// `numbering` is of the roots that [`tiles_flatten`](fn@super::flatten::tiles_flatten) has left.
 /// `labels` is its array `parents` and starts at a multiple of 16 bytes; nothing else uses it
-/// meanwhile. The launch has one block per tile.
+/// meanwhile. The launch has one block per tile, and [`run_bytes`](super::layout::run_bytes) of
+/// dynamic shared memory.
 #[kernel(block = HALVES, min_blocks = 4)]
 pub unsafe fn tiles_write(
     image: View<'_, u64>,
@@ -51,18 +51,20 @@ pub unsafe fn tiles_write(
     numbering: Numbering<'_>,
     labels: ViewMut<'_, u32>,
     layout: TileLayout,
+    connectivity: Connectivity,
 ) {
     /// Loads of `firsts` that a thread has in flight.
     const LOADS: usize = 4;
 
     let halves = HalfRuns {
         bits: shared_array![u32; HALVES as usize],
+        covered: shared_array![u32; HALVES as usize],
         starts: shared_array![u32; HALVES as usize],
         offsets: shared_array![u32; HALVES as usize],
     };
     let last_end = shared_array![u32; 1];
-    // planted: write-max-runs
-    let run_labels = shared_array![u32; MAX_RUNS as usize];
+    // SAFETY: the caller's promise.
+    let run_labels = unsafe { shared_runs(connectivity) };
 
     let t = thread::thread_idx_x();
     let TileWord {
@@ -75,23 +77,37 @@ pub unsafe fn tiles_write(
     } = TileWord::of(t / 2, layout);
     // planted: write-return
     let here = if inside { image.ldg(index) } else { 0 };
-    let offset = u32::from(runs.offsets.ldg(tile * BLOCK + t / 2));
+    // One offset per word of a row, or per half of a band of two rows.
+    let is_band = connectivity == Connectivity::Eight;
+    let i = if is_band {
+        t / (2 * ROW_HALVES) * ROW_HALVES + t % ROW_HALVES
+    } else {
+        t / 2
+    };
+    let offset = u32::from(runs.offsets.ldg(tile * BLOCK + i));
     let is_low = t.is_multiple_of(2);
     let bits = if is_low {
         here as u32
     } else {
         (here >> 32) as u32
     };
-    let (left, _) = warp::warp_shuffle_up(FULL_MASK, bits >> 31, 1, ROW_HALVES);
+    let (beside, _) = warp::warp_shuffle_xor(FULL_MASK, bits, ROW_HALVES, WARP_SIZE);
+    let covered = if is_band { bits | beside } else { bits };
+    let (left, _) = warp::warp_shuffle_up(FULL_MASK, covered >> 31, 1, ROW_HALVES);
     let carry = if t.is_multiple_of(ROW_HALVES) {
         0
     } else {
         left
     };
-    let starts = bits & !(bits << 1 | carry);
+    let starts = covered & !(covered << 1 | carry);
     let (low_runs, _) = warp::warp_shuffle_up(FULL_MASK, starts.count_ones(), 1, WARP_SIZE);
-    let offset = if is_low { offset } else { offset + low_runs };
+    let offset = if is_band || is_low {
+        offset
+    } else {
+        offset + low_runs
+    };
     halves.bits.st(t, bits);
+    halves.covered.st(t, covered);
     halves.starts.st(t, starts);
     halves.offsets.st(t, offset);
     if t == HALVES - 1 {
@@ -99,8 +115,8 @@ pub unsafe fn tiles_write(
     }
     thread::sync_threads();
 
-    // The labels of the runs that start with the first pixel of a component of the tile. The other
-    // runs get a link to that run.
+    // The labels of the runs that have the first pixel of a component of the tile. The component's
+    // other runs get a link to that run.
     let tile_firsts = tile * layout.tile_runs;
     let tile_pixel = tile_y * ROWS * layout.width + tile_x * WIDTH;
     let total = last_end.ld(0);
@@ -118,7 +134,7 @@ pub unsafe fn tiles_write(
             let run = from + i * HALVES;
             if run < total {
                 let (row, column) = split(u32::from(*first));
-                let first_run = halves.run_from(row * ROW_HALVES + column / 32, column % 32);
+                let first_run = halves.run_at(row * ROW_HALVES + column / 32, column % 32);
                 let label = if first_run == run {
                     // planted: write-read-only
                     let root = labels.ld(tile_pixel + row * layout.width + column);
@@ -168,7 +184,8 @@ pub unsafe fn tiles_write(
                 } else {
                     let starts = halves.starts.ld(half);
                     let next = halves.offsets.ld(half) + (starts & low_bits(shift)).count_ones();
-                    label_four(run_labels, four, starts >> shift & 15, next)
+                    let covered = halves.covered.ld(half) >> shift & 15;
+                    label_four(run_labels, four, covered, starts >> shift & 15, next)
                 };
                 labels.st_vector(tile_pixel + row * layout.width + x, value);
             }
@@ -181,9 +198,7 @@ pub unsafe fn tiles_write(
                 let half = row * ROW_HALVES + column / 32;
                 let mut value = 0;
                 if halves.bits.ld(half) >> (column % 32) & 1 != 0 {
-                    let through = halves.starts.ld(half) & (u32::MAX >> (31 - column % 32));
-                    let run = halves.offsets.ld(half) + through.count_ones() - 1;
-                    value = run_labels.ld(run);
+                    value = run_labels.ld(halves.run_at(half, column % 32));
                 }
                 labels.st(tile_pixel + row * layout.width + column, value);
                 row += HALVES / WIDTH;
@@ -192,14 +207,20 @@ pub unsafe fn tiles_write(
     }
 }
 
-/// The labels of four consecutive pixels. `four` has their bits, of which at least one is set, and
-/// `starts` those at which runs start; `next` is the index of the first run that starts at or after
-/// them.
+/// The labels of four consecutive pixels. `four` has their bits, of which at least one is set,
+/// `covered` the columns that runs cover, and `starts` those at which runs start; `next` is the
+/// index of the first run that starts at or after them.
 ///
-/// Four pixels belong to at most two runs: the first foreground pixel's, and the last one's.
+/// At most two runs cover four columns: the first covered column's, and the last one's.
 #[inline(always)]
-fn label_four(run_labels: SharedView<u32>, four: u32, starts: u32, next: u32) -> [u32; 4] {
-    let continues = four & !starts & 1;
+fn label_four(
+    run_labels: SharedView<u32>,
+    four: u32,
+    covered: u32,
+    starts: u32,
+    next: u32,
+) -> [u32; 4] {
+    let continues = covered & !starts & 1;
     let first = run_labels.ld(next - continues);
     let last = run_labels.ld(next + starts.count_ones() - 1);
     let pick = |bit: u32, label: u32| if four >> bit & 1 != 0 { label } else { 0 };
