@@ -8,9 +8,10 @@ use trazar::generate::{Pattern, RandomNets};
 use trazar::gpu::{Gpu, Scanner};
 use trazar::route::{DistanceOptions, Distances, RoutingCase};
 use trazar::{
-    Backend, BinaryImage, Component, Contour, Contours, DeviceBytes, DeviceContours, DeviceGrid,
-    DeviceImage, DeviceLabeler, DeviceLabels, DeviceRouter, DeviceTracer, Engine, Error, Job,
-    LabelOptions, Labels, Net, Pin, Route, RouteOptions, RoutingGrid, Samples, TraceOptions,
+    Backend, BinaryImage, Component, Contour, Contours, DeviceBytes, DeviceContourBatch,
+    DeviceContours, DeviceGrid, DeviceImage, DeviceImageBatch, DeviceLabeler, DeviceLabels,
+    DeviceRouter, DeviceTracer, Engine, Error, Job, LabelOptions, Labels, Net, Pin, Route,
+    RouteOptions, RoutingGrid, Samples, TraceOptions,
 };
 
 const fn shared<T: Send + Sync>() {}
@@ -45,6 +46,7 @@ const _: () = {
 const fn device<G: Gpu<Buffer<u8>: Sync> + Send + Sync + 'static>()
 where
     G::Buffer<u8>: Send,
+    G::Buffer<u16>: Send + Sync,
     G::Buffer<u32>: Send + Sync,
     G::Buffer<i32>: Send + Sync,
     G::Buffer<u64>: Send + Sync,
@@ -54,6 +56,8 @@ where
         DeviceImage<G>,
         DeviceLabels<G>,
         DeviceContours<G>,
+        DeviceContourBatch<G>,
+        DeviceImageBatch<G>,
         DeviceGrid<G>,
     )>();
     owned::<Scanner<G>>();

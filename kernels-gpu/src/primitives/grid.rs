@@ -85,8 +85,8 @@ pub struct ScanMemory<'a> {
 }
 
 impl<'a, const THREADS: u32> Grid<'a, THREADS> {
-    /// Elements that a block scans at a time, 16 per thread.
-    const ROW: u32 = THREADS * 16;
+    /// Elements that a block scans at a time, 4 per thread.
+    const ROW: u32 = THREADS * 4;
 
     /// All blocks.
     #[inline(always)]
@@ -170,9 +170,8 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
         let rows_each = quotient(rows + blocks - 1, blocks);
         let first = (me * rows_each).min(rows);
         let end = (first + rows_each).min(rows);
-        // Four elements of a thread's 16, and the number of those before the four.
-        let four = |row: u32, i: u32| {
-            let at = row * Self::ROW + t * 16 + i * 4;
+        let load = |row: u32| {
+            let at = row * Self::ROW + t * 4;
             if at + 4 <= n {
                 values.ld_vector(at)
             } else {
@@ -180,15 +179,11 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
                 [element(0), element(1), element(2), element(3)]
             }
         };
-        // All four loads are issued before the first result is needed.
-        let load = |row: u32| [four(row, 0), four(row, 1), four(row, 2), four(row, 3)];
-        let sum_of = |[a, b, c, d]: [u32; 4]| a + b + c + d;
-        let sum_of_all =
-            |[a, b, c, d]: [[u32; 4]; 4]| sum_of(a) + sum_of(b) + sum_of(c) + sum_of(d);
         let mut own = 0;
         let mut row = first;
         while row < end {
-            own += sum_of_all(load(row));
+            let [a, b, c, d] = load(row);
+            own += a + b + c + d;
             row += 1;
         }
         let sum = block::sum_of_threads(own, warp_sums).total;
@@ -209,33 +204,26 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
         }
         let mut row = first;
         while row < end {
-            let elements = load(row);
+            let [a, b, c, d] = load(row);
             // The sums of the step before have been read.
             thread::sync_threads();
-            let sums = block::sum_of_threads(sum_of_all(elements), warp_sums);
-            let mut next = before + sums.before;
-            let mut store = |i: u32, [a, b, c, d]: [u32; 4]| {
-                let at = row * Self::ROW + t * 16 + i * 4;
-                let vector = [next, next + a, next + a + b, next + a + b + c];
-                next += a + b + c + d;
-                if at + 4 <= n {
-                    values.st_vector(at, vector);
-                } else {
-                    let element = |i: u32, value: u32| {
-                        if at + i < n {
-                            values.st(at + i, value);
-                        }
-                    };
-                    element(0, vector[0]);
-                    element(1, vector[1]);
-                    element(2, vector[2]);
-                    element(3, vector[3]);
-                }
-            };
-            store(0, elements[0]);
-            store(1, elements[1]);
-            store(2, elements[2]);
-            store(3, elements[3]);
+            let sums = block::sum_of_threads(a + b + c + d, warp_sums);
+            let at = row * Self::ROW + t * 4;
+            let next = before + sums.before;
+            let next = [next, next + a, next + a + b, next + a + b + c];
+            if at + 4 <= n {
+                values.st_vector(at, next);
+            } else {
+                let store = |i: u32, next: u32| {
+                    if at + i < n {
+                        values.st(at + i, next);
+                    }
+                };
+                store(0, next[0]);
+                store(1, next[1]);
+                store(2, next[2]);
+                store(3, next[3]);
+            }
             before += sums.total;
             row += 1;
         }

@@ -302,7 +302,7 @@ impl Borders<'_> {
 /// than there are images, if there are several. The elements of `found` and `arrangement` are for
 /// at least the number of borders there, which is below 2³¹ - 1. The previous border of each is one
 /// discovered earlier, or [`NO_BORDER`]. Nothing else uses the three meanwhile.
-#[kernel(block = BLOCK, cooperative)]
+#[kernel(block = BLOCK, min_blocks = 3, cooperative)]
 pub unsafe fn arrange_borders(
     counters: ViewMut<'_, u32>,
     stack: Stack<'_>,

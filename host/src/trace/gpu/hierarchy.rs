@@ -46,8 +46,9 @@ pub(super) fn cooperative_blocks<G: Gpu>(gpu: &G, resident: u32, raster: Raster)
     const MOST_WORDS_PER_BLOCK: u32 = 8192;
     let words = raster.words();
     let few = (words / WORDS_PER_BLOCK).min(2 * gpu.multiprocessors());
+    let wanted = few.max(words / MOST_WORDS_PER_BLOCK).max(FEWEST);
     // planted: cooperative-blocks
-    resident.min(few.max(words / MOST_WORDS_PER_BLOCK).max(FEWEST))
+    resident.min(wanted)
 }
 
 impl<G: Gpu> Arranger<G> {

@@ -723,7 +723,7 @@ pub unsafe fn follow_tiles(image: TracedImage<'_>, approximation: Approximation,
 /// # Safety
 ///
 /// That of [`follow_tiles`](fn@follow_tiles), which has run before.
-#[kernel(block = DENSE_BLOCK)]
+#[kernel(block = DENSE_BLOCK, min_blocks = 3)]
 pub unsafe fn follow_dense_tiles(
     image: TracedImage<'_>,
     approximation: Approximation,

@@ -201,10 +201,10 @@ impl Join<'_> {
         let at = start.tile_row as usize * 2;
         let [outer, holes]: [u64; 2] = self.parts.starts.ld_vector(at);
         let below = (1u64 << start.bit) - 1;
-        // An outer border comes before a hole's at the same pixel.
-        let own = start.side & (outer >> start.bit) as u32;
+        // An outer border and a hole's never start at the same pixel: above a hole's first pixel is
+        // foreground of the hole's component.
         let before = self.parts.starts_before.ld(start.word);
-        before + (outer & below).count_ones() + (holes & below).count_ones() + own
+        before + (outer & below).count_ones() + (holes & below).count_ones()
     }
 
     /// Writes what is known of a border: the number of its points, and those before its start.
