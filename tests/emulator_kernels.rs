@@ -70,6 +70,12 @@ fn every_kernel_of_the_ptx_is_emulated() {
         tracer.trace(&on_device, &options).unwrap();
     }
 
+    // More stretches than one block ranks.
+    let large = generate::noise(640, 400, 0.4, 1).unwrap();
+    let large = DeviceImage::upload(&emulator, &large).unwrap();
+    let options = TraceOptions::default().algorithm(TraceAlgorithm::Components);
+    tracer.trace(&large, &options).unwrap();
+
     // Two layers, and free edges.
     let layer = RoutingGrid::from_fn(12, 9, |x, y| x * y % 5, |x, _| x % 3).unwrap();
     let grid = RoutingGrid::stack(&[layer.clone(), layer], &[2; 12 * 9]).unwrap();
