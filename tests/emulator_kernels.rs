@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use trazar::emulator::{Emulator, tally};
-use trazar::generate;
+use trazar::generate::{self, Pattern};
 use trazar::gpu::Scanner;
 use trazar::route::{
     Cell, DeviceGrid, DeviceRouter, DistanceOptions, Net, RouteAlgorithm, RouteOptions, RoutingGrid,
@@ -71,7 +71,8 @@ fn every_kernel_of_the_ptx_is_emulated() {
     }
 
     // More stretches than one block ranks.
-    let large = generate::noise(640, 400, 0.4, 1).unwrap();
+    let checkerboard: Pattern = "checkerboard".parse().unwrap();
+    let large = checkerboard.generate(200, 190, 1).unwrap();
     let large = DeviceImage::upload(&emulator, &large).unwrap();
     let options = TraceOptions::default().algorithm(TraceAlgorithm::Components);
     tracer.trace(&large, &options).unwrap();
