@@ -101,7 +101,7 @@ impl Place {
     }
 
     #[inline(always)]
-    const fn node(self) -> TileNode {
+    fn node(self) -> TileNode {
         TileNode {
             x: self.low >> 26,
             y: self.high >> 24 & (TILE_HEIGHT - 1),

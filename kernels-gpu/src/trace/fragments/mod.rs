@@ -19,7 +19,7 @@
 //! | [`crossings`] | the order of the crossings of a tile's rim | |
 //! | [`follow`] | fragments and closed borders of each tile | a few words per fragment, 4 bytes per point |
 //! | [`join`] | chains of fragments; starts; the borders in order of discovery | their kinds, lengths and previous borders |
-//! | [`write`] | the points, at their final places | the result |
+//! | [`mod@write`] | the points, at their final places | the result |
 //!
 //! `docs/contours-by-fragments.md` argues why order, hierarchy and points are exactly those of a
 //! sequential walk.
@@ -76,7 +76,7 @@ pub mod counter {
 pub struct Parts<'a> {
     /// One element per [`counter`], all 0 at first.
     pub counters: ViewMut<'a, u32>,
-    /// Per tile with nodes, [`tile_record`] words. Starts at a multiple of 16 bytes.
+    /// Per tile with nodes, [`follow::tile_record::WORDS`] words. Starts at a multiple of 16 bytes.
     pub tiles: ViewMut<'a, u32>,
     /// The tiles with many nodes, once they are found: room for all tiles.
     pub dense: ViewMut<'a, u32>,
