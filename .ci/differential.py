@@ -44,7 +44,7 @@ STRUCTURES = {"4": ndimage.generate_binary_structure(2, 1), "8": np.ones((3, 3))
 
 
 # By device: its algorithms for contours (none: its own choice) and labels.
-TRACERS = {"cpu": [None], "emulator": ["components", "tiles"]}
+TRACERS = {"cpu": ["fragments", "suzuki"], "emulator": ["fragments", "components", "tiles"]}
 LABELERS = {"cpu": ["sequential", "parallel"], "emulator": ["tiles", "direct"]}
 
 

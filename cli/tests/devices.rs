@@ -83,7 +83,10 @@ fn algorithms_stay_with_their_devices() {
         "--algorithm",
         "suzuki",
     ])
-    .failed(1, &["suzuki", "cpu", "emulator has fragments and components"]);
+    .failed(
+        1,
+        &["suzuki", "cpu", "emulator has fragments and components"],
+    );
     // Under auto the algorithm chooses the device.
     let summary = run(["label", image, "--algorithm", "sequential", "--json"]);
     assert_eq!(summary.succeeded().json()["device"], "cpu");

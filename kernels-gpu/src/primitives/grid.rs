@@ -67,8 +67,8 @@ impl GridBarrier<'_> {
     }
 }
 
-/// The threads of all blocks of a cooperative kernel, each of `THREADS` along x, or of the first block
-/// alone, whose threads meet much sooner.
+/// The threads of all blocks of a cooperative kernel, each of `THREADS` along x, or of the first
+/// block alone, whose threads meet much sooner.
 #[derive(Clone, Copy)]
 pub struct Grid<'a, const THREADS: u32> {
     barrier: GridBarrier<'a>,

@@ -98,8 +98,8 @@ pub struct SortMemory<'a> {
 /// Sorts the first `n` pairs by their keys, which are at most `largest`. Pairs with the same key
 /// keep their order. Returns where they are then: `keys` and `values` of the result.
 ///
-/// All threads of a cooperative grid call it, after a barrier that comes after the last write to the
-/// pairs. There is a barrier after the last write to the result.
+/// All threads of a cooperative grid call it, after a barrier that comes after the last write to
+/// the pairs. There is a barrier after the last write to the result.
 #[inline(always)]
 #[must_use]
 pub fn sort_pairs<'a>(

@@ -12,8 +12,8 @@ pub mod count {
     pub const KEPT: u32 = 1;
     /// Their points.
     pub const POINTS: u32 = 2;
-    /// The first of [`COUNT_OF_ROUNDS`] counters, which say whether there was something to do in each
-    /// round over the levels of nesting.
+    /// The first of [`COUNT_OF_ROUNDS`] counters, which say whether there was something to do in
+    /// each round over the levels of nesting.
     pub const ROUNDS: u32 = 3;
     /// The number of these.
     pub const COUNT_OF_ROUNDS: u32 = 64;

@@ -3,9 +3,9 @@
 //! The result is the pre-order walk of a forest whose siblings stand in reverse order of discovery.
 //! [`Levels`] says which borders are in it, and which of their parents count.
 //!
-//! [`arrange_borders`](fn@arrange_borders) finds each border's place, in one cooperative launch. The
-//! number of borders is read from memory, so that the host need not know it yet. Its steps, with a
-//! barrier of the grid after each:
+//! [`arrange_borders`](fn@arrange_borders) finds each border's place, in one cooperative launch.
+//! The number of borders is read from memory, so that the host need not know it yet. Its steps,
+//! with a barrier of the grid after each:
 //!
 //! 1. Each border is linked to its parent, or to a sibling that knows it.
 //! 2. Links are followed to the parent. Borders are listed, the last discovered first.
@@ -13,8 +13,8 @@
 //! 4. Siblings are linked.
 //! 5. Each border counts the borders below it: in round `k`, a border tells its ancestor 2ᵏ levels
 //!    up how many borders it has found within 2ᵏ levels.
-//! 6. A scan of these sizes over the sorted borders says how many borders stand between a parent and
-//!    each of its children, and
+//! 6. A scan of these sizes over the sorted borders says how many borders stand between a parent
+//!    and each of its children, and
 //! 7. pointer jumping from parent to parent adds these numbers up: the border's place.
 //! 8. Lengths are scanned in the order of places.
 //!
@@ -105,8 +105,8 @@ impl Borders<'_> {
         self.count + self.stack.images
     }
 
-    /// Links a border to the previous one in its row: to a sibling, if they are of one kind, else to
-    /// its parent.
+    /// Links a border to the previous one in its row: to a sibling, if they are of one kind, else
+    /// to its parent.
     #[inline(always)]
     fn link(&self, border: u32) {
         let previous = self.found.previous_in_row.ld(border);
@@ -196,9 +196,9 @@ impl Borders<'_> {
         self.to.told.st(2 * self.count + border, 0);
     }
 
-    /// One round of counting the borders below the border at index `i` of the sorted ones. `list` has
-    /// links to the ancestors 2ᵏ levels up, and `to` gets those twice as far. Whether there are any
-    /// of these. Called by all lanes of a warp, also with indices past the last one.
+    /// One round of counting the borders below the border at index `i` of the sorted ones. `list`
+    /// has links to the ancestors 2ᵏ levels up, and `to` gets those twice as far. Whether there are
+    /// any of these. Called by all lanes of a warp, also with indices past the last one.
     #[inline(always)]
     fn tell(
         &self,
@@ -240,7 +240,8 @@ impl Borders<'_> {
         goes_on
     }
 
-    /// The number of borders in a border's part of the forest, as far as it is known before a round.
+    /// The number of borders in a border's part of the forest, as far as it is known before a
+    /// round.
     #[inline(always)]
     fn size(&self, border: u32, round: u32) -> u32 {
         // With what was told in the round before.
@@ -293,15 +294,15 @@ impl Borders<'_> {
 /// Arranges the borders that `counters` says are in `found`: their links, their places, the number
 /// of borders that are kept and that of their points, and where their points begin.
 ///
-/// Launch: cooperative, as many blocks as are resident together, or fewer. Reads and writes some 150
-/// bytes per border, 20 per pass of the sort, and 60 per doubling of the depth of nesting.
+/// Launch: cooperative, as many blocks as are resident together, or fewer. Reads and writes some
+/// 150 bytes per border, 20 per pass of the sort, and 60 per doubling of the depth of nesting.
 ///
 /// # Safety
 ///
-/// `counters` has [`count::COUNT`] elements or more, all 0 but the first; `stack.offsets` has one more
-/// than there are images, if there are several. The elements of `found` and `arrangement` are for
-/// at least the number of borders there, which is below 2³¹ - 1. The previous border of each is one
-/// discovered earlier, or [`NO_BORDER`]. Nothing else uses the three meanwhile.
+/// `counters` has [`count::COUNT`] elements or more, all 0 but the first; `stack.offsets` has one
+/// more than there are images, if there are several. The elements of `found` and `arrangement` are
+/// for at least the number of borders there, which is below 2³¹ - 1. The previous border of each is
+/// one discovered earlier, or [`NO_BORDER`]. Nothing else uses the three meanwhile.
 #[kernel(block = BLOCK, min_blocks = 3, cooperative)]
 pub unsafe fn arrange_borders(
     counters: ViewMut<'_, u32>,
@@ -436,15 +437,15 @@ pub unsafe fn arrange_borders(
 pub struct Rows<'a> {
     /// The kind of the border at each place.
     pub kinds: ViewMut<'a, u8>,
-    /// Four numbers per place: next, previous, first child and parent, counted from the image's first
-    /// place, or -1 for none. Starts at a multiple of 16 bytes.
+    /// Four numbers per place: next, previous, first child and parent, counted from the image's
+    /// first place, or -1 for none. Starts at a multiple of 16 bytes.
     pub links: ViewMut<'a, i32>,
     /// For each place, the number of points before it; one more than there are places.
     pub offsets: ViewMut<'a, u32>,
 }
 
-/// Writes each border's row to its place. Launch: one thread per border of `count`, or one. Reads 33
-/// bytes per border and writes 21.
+/// Writes each border's row to its place. Launch: one thread per border of `count`, or one. Reads
+/// 33 bytes per border and writes 21.
 ///
 /// # Safety
 ///

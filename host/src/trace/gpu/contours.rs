@@ -131,8 +131,8 @@ impl<G: Gpu> DeviceContours<G> {
 
 /// The contours of a batch of images in a GPU's memory, one image after the other.
 ///
-/// Image `i` has the contours from `image_offsets[i]` to before `image_offsets[i + 1]`. A row of the
-/// hierarchy counts contours from the first one of its image.
+/// Image `i` has the contours from `image_offsets[i]` to before `image_offsets[i + 1]`. A row of
+/// the hierarchy counts contours from the first one of its image.
 #[derive(Debug)]
 pub struct DeviceContourBatch<G: Gpu> {
     pub(super) contours: DeviceContours<G>,

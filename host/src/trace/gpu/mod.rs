@@ -238,10 +238,10 @@ impl<G: Gpu> DeviceTracer<G> {
         Ok(self.trace_images(image, single, options, queued)?.0)
     }
 
-    /// Traces the borders of all images of a batch in one call, by
-    /// [`TraceAlgorithm::Fragments`]: for many small images, of which one alone would leave most of
-    /// the GPU idle. The result of each is that of [`trace`](Self::trace). Waits for the sizes of the
-    /// result, and returns before the points are written.
+    /// Traces the borders of all images of a batch in one call, by [`TraceAlgorithm::Fragments`]:
+    /// for many small images, of which one alone would leave most of the GPU idle. The result of
+    /// each is that of [`trace`](Self::trace). Waits for the sizes of the result, and returns
+    /// before the points are written.
     ///
     /// ```
     /// use trazar::emulator::Emulator;

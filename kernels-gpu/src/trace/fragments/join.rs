@@ -11,8 +11,8 @@
 //! 6. Each border finds the one that passes the last vertical side before its start.
 //!
 //! After a round in which no fragment learns of a lower start, none ever does: if a fragment's
-//! lowest start is never above that of the fragment which follows the last one that it knows of, and
-//! so on around the cycle, then all of them are the same.
+//! lowest start is never above that of the fragment which follows the last one that it knows of,
+//! and so on around the cycle, then all of them are the same.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
