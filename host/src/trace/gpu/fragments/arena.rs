@@ -4,7 +4,7 @@ use trazar_kernels::primitives::grid::GridBarrier;
 use trazar_kernels::trace::borders::{FoundBorders, Stack};
 use trazar_kernels::trace::fragments::follow::tile_record;
 use trazar_kernels::trace::fragments::join::{Chains, join_fragments};
-use trazar_kernels::trace::fragments::{Parts, TILE_HEIGHT, counter, tiles};
+use trazar_kernels::trace::fragments::{Parts, TILE_HEIGHT, TILE_WIDTH, counter, tiles};
 use trazar_kernels::trace::pixels::Raster;
 
 use crate::Result;
@@ -25,8 +25,10 @@ pub(in crate::trace::gpu) struct Capacities {
 impl Capacities {
     /// What will do for most images.
     pub(super) fn guess(raster: Raster) -> Self {
-        let tiles = tiles(raster);
-        let each = |per_tile: u32| tiles.saturating_mul(per_tile).max(16 * per_tile);
+        // By pixels, because most of a tile lies outside a narrow image.
+        let pixels = raster.width * raster.height;
+        let tiles = pixels.div_ceil(TILE_WIDTH * TILE_HEIGHT).max(16);
+        let each = |per_tile: u32| tiles * per_tile;
         Self {
             fragments: each(24),
             closed: each(16),
