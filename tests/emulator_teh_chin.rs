@@ -8,10 +8,8 @@ use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
 use trazar::emulator::Emulator;
 use trazar::generate::Pattern;
-use trazar::{
-    Backend, BinaryImage, DeviceImage, DeviceTracer, Engine, TraceAlgorithm, TraceOptions,
-};
-use trazar_test_support::contours::{RETRIEVALS, TEH_CHIN, difference};
+use trazar::{Backend, BinaryImage, DeviceTracer, Engine, TraceAlgorithm, TraceOptions};
+use trazar_test_support::contours::{RETRIEVALS, TEH_CHIN, compare, difference};
 use trazar_test_support::emulators::{check, emulator, emulator_of, say, seed};
 use trazar_test_support::images::{
     image, noise_or_pattern, noise_or_rectangles, side, tiny_images,
@@ -23,15 +21,7 @@ fn check_contours(
     image: &BinaryImage,
     options: &TraceOptions,
 ) -> Result<(), TestCaseError> {
-    let mut sequential = *options;
-    (sequential.algorithm, sequential.tiles) = (None, None);
-    let expected = Engine::cpu().trace(image, &sequential).unwrap();
-    let tracer = DeviceTracer::on(emulator.clone());
-    let on_device = DeviceImage::upload(tracer.gpu(), image).unwrap();
-    let found = tracer.trace(&on_device, options)?;
-    let difference = difference(&found.to_host()?, &expected);
-    prop_assert_eq!(difference, None, "not the CPU's contours");
-    Ok(())
+    compare(&DeviceTracer::on(emulator.clone()), image, options)
 }
 
 /// Compares with both curvatures, under the order with the next number each.

@@ -7,31 +7,14 @@
 
 use trazar::cuda::{Device, Queue};
 use trazar::generate::{self, Pattern};
-use trazar::{BinaryImage, DeviceImage, DeviceTracer, Engine, Error, TraceAlgorithm, TraceOptions};
-use trazar_test_support::contours::{RETRIEVALS, TEH_CHIN, difference};
+use trazar::{BinaryImage, DeviceTracer, Error, TraceAlgorithm, TraceOptions};
+use trazar_test_support::contours::{RETRIEVALS, TEH_CHIN, check};
 use trazar_test_support::optional;
 
 /// A tracer on the GPU; `None`, with a line that says so, if there is none.
 fn tracer(test: &str) -> Option<DeviceTracer<Queue>> {
     let opened = Device::open(0).map_err(Error::from);
     optional::on_gpu(test, opened.and_then(|device| DeviceTracer::new(&device)))
-}
-
-/// Traces `image` on the GPU, and compares with the CPU.
-fn check(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryImage, options: &TraceOptions) {
-    let mut sequential = *options;
-    (sequential.algorithm, sequential.tiles) = (None, None);
-    let expected = Engine::cpu().trace(image, &sequential).unwrap();
-    let on_device = DeviceImage::upload(tracer.gpu(), image).unwrap();
-    let found = tracer.trace(&on_device, options).unwrap();
-    let difference = difference(&found.to_host().unwrap(), &expected);
-    assert!(
-        difference.is_none(),
-        "{name}, {} × {}, {options:?}: {}",
-        image.width(),
-        image.height(),
-        difference.unwrap_or_default()
-    );
 }
 
 fn both() -> [TraceOptions; 2] {

@@ -14,7 +14,7 @@ use trazar::{
     Approximation, BinaryImage, DeviceImage, DeviceImageBatch, DeviceTracer, Engine, Error,
     Geometry, Retrieval, TraceAlgorithm, TraceOptions,
 };
-use trazar_test_support::contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, difference};
+use trazar_test_support::contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, check, difference};
 use trazar_test_support::optional;
 use trazar_test_support::seeds::{Random, seed_or};
 
@@ -22,23 +22,6 @@ use trazar_test_support::seeds::{Random, seed_or};
 fn tracer(test: &str) -> Option<DeviceTracer<Queue>> {
     let opened = Device::open(0).map_err(Error::from);
     optional::on_gpu(test, opened.and_then(|device| DeviceTracer::new(&device)))
-}
-
-/// Traces `image` on the GPU, and compares with the CPU.
-fn check(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryImage, options: &TraceOptions) {
-    let mut sequential = *options;
-    (sequential.algorithm, sequential.tiles) = (Some(TraceAlgorithm::Suzuki), None);
-    let expected = Engine::cpu().trace(image, &sequential).unwrap();
-    let on_device = DeviceImage::upload(tracer.gpu(), image).unwrap();
-    let found = tracer.trace(&on_device, options).unwrap();
-    let difference = difference(&found.to_host().unwrap(), &expected);
-    assert!(
-        difference.is_none(),
-        "{name}, {} × {}, {options:?}: {}",
-        image.width(),
-        image.height(),
-        difference.unwrap_or_default()
-    );
 }
 
 fn all_options() -> impl Iterator<Item = TraceOptions> {

@@ -71,3 +71,19 @@ pub fn compare<G: Gpu>(
     prop_assert_eq!(difference, None, "not the CPU's contours");
     Ok(())
 }
+
+/// [`compare`], for the image `name`.
+///
+/// # Panics
+/// The contours are not the CPU's, or there are none.
+pub fn check<G: Gpu>(
+    tracer: &DeviceTracer<G>,
+    name: &str,
+    image: &BinaryImage,
+    options: &TraceOptions,
+) {
+    if let Err(error) = compare(tracer, image, options) {
+        let (width, height) = (image.width(), image.height());
+        panic!("{name}, {width} × {height}, {options:?}: {error}");
+    }
+}
