@@ -41,19 +41,24 @@ impl GridBarrier<'_> {
     /// update of device memory per block.
     #[inline(always)]
     pub fn sync(self) {
+        self.sync_first(thread::grid_dim_x() * thread::grid_dim_y() * thread::grid_dim_z());
+    }
+
+    /// [`sync`](Self::sync) of the first `blocks` blocks. The others do not call it.
+    #[inline(always)]
+    fn sync_first(self, blocks: u32) {
         // planted: grid-arrival-barrier
         thread::sync_threads();
         if thread::index_in_block() == 0 {
-            self.arrive_and_wait();
+            self.arrive_and_wait(blocks);
         }
         // planted: grid-exit-barrier
         thread::sync_threads();
     }
 
-    /// [`sync`](Self::sync) for one thread per block.
+    /// [`sync_first`](Self::sync_first) for one thread per block.
     #[inline(always)]
-    fn arrive_and_wait(self) {
-        let blocks = thread::grid_dim_x() * thread::grid_dim_y() * thread::grid_dim_z();
+    fn arrive_and_wait(self, blocks: u32) {
         let index = thread::block_idx_x() | thread::block_idx_y() | thread::block_idx_z();
         let arrival = if index == 0 { PHASE - (blocks - 1) } else { 1 };
         // Releases what the block wrote. An update carries on what the updates before it released:
@@ -67,8 +72,8 @@ impl GridBarrier<'_> {
     }
 }
 
-/// The threads of all blocks of a cooperative kernel, each of `THREADS` along x, or of the first
-/// block alone, whose threads meet much sooner.
+/// The threads of all blocks of a cooperative kernel, each of `THREADS` along x, or of its first
+/// blocks alone: the fewer, the sooner they meet.
 #[derive(Clone, Copy)]
 pub struct Grid<'a, const THREADS: u32> {
     barrier: GridBarrier<'a>,
@@ -96,7 +101,7 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
         Self { barrier, blocks }
     }
 
-    /// For work on `n` elements in many short steps: all blocks, or for few elements the first one.
+    /// For work on `n` elements in many short steps: as many blocks as there are elements for.
     /// None for blocks that have no part in it.
     ///
     /// All blocks of the grid call it with the same number.
@@ -104,10 +109,14 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
     #[must_use]
     pub fn for_work(barrier: GridBarrier<'a>, n: u32) -> Option<Self> {
         let all = Self::new(barrier);
-        if n > THREADS * 4 {
-            return Some(all);
-        }
-        (thread::block_idx_x() == 0).then_some(Self { blocks: 1, ..all })
+        // For few elements, the first block alone.
+        let wanted = if n <= THREADS * 4 {
+            1
+        } else {
+            n.div_ceil(THREADS)
+        };
+        let blocks = all.blocks.min(wanted);
+        (thread::block_idx_x() < blocks).then_some(Self { blocks, ..all })
     }
 
     /// The index of this block.
@@ -130,7 +139,8 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
         if self.blocks == 1 {
             thread::sync_threads();
         } else {
-            self.barrier.sync();
+            // planted: grid-first-blocks
+            self.barrier.sync_first(self.blocks);
         }
     }
 
@@ -160,6 +170,72 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
         total: (ViewMut<'_, u32>, u32),
         memory: ScanMemory<'_>,
     ) {
+        let add_up = |row| Self::load(values, n, row);
+        self.scan_rows(add_up, values, n, total, memory);
+    }
+
+    /// [`scan`](Self::scan) of `n` numbers that are computed from their index, once each: `sums`
+    /// gets their sums. Nothing has to be in it before.
+    #[inline(always)]
+    pub fn scan_of(
+        self,
+        value: impl Fn(u32) -> u32,
+        sums: ViewMut<'_, u32>,
+        n: u32,
+        total: (ViewMut<'_, u32>, u32),
+        memory: ScanMemory<'_>,
+    ) {
+        let add_up = |row| {
+            let at = row * Self::ROW + thread::thread_idx_x() * 4;
+            let value = |i| if at + i < n { value(at + i) } else { 0 };
+            let values = [value(0), value(1), value(2), value(3)];
+            Self::store(sums, n, row, values);
+            values
+        };
+        self.scan_rows(add_up, sums, n, total, memory);
+    }
+
+    /// The four elements of a row that are this thread's; 0 past the last one.
+    #[inline(always)]
+    fn load(values: ViewMut<'_, u32>, n: u32, row: u32) -> [u32; 4] {
+        let at = row * Self::ROW + thread::thread_idx_x() * 4;
+        if at + 4 <= n {
+            return values.ld_vector(at);
+        }
+        let element = |i| if at + i < n { values.ld(at + i) } else { 0 };
+        [element(0), element(1), element(2), element(3)]
+    }
+
+    /// Replaces these elements, where there are such.
+    #[inline(always)]
+    fn store(values: ViewMut<'_, u32>, n: u32, row: u32, new: [u32; 4]) {
+        let at = row * Self::ROW + thread::thread_idx_x() * 4;
+        if at + 4 <= n {
+            values.st_vector(at, new);
+            return;
+        }
+        let element = |i: u32, new: u32| {
+            if at + i < n {
+                values.st(at + i, new);
+            }
+        };
+        element(0, new[0]);
+        element(1, new[1]);
+        element(2, new[2]);
+        element(3, new[3]);
+    }
+
+    /// The scan of `values`, of which `first_load` gives this thread's four of each row the first
+    /// time.
+    #[inline(always)]
+    fn scan_rows(
+        self,
+        first_load: impl Fn(u32) -> [u32; 4],
+        values: ViewMut<'_, u32>,
+        n: u32,
+        total: (ViewMut<'_, u32>, u32),
+        memory: ScanMemory<'_>,
+    ) {
         let ScanMemory {
             block_sums,
             warp_sums,
@@ -170,19 +246,10 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
         let rows_each = quotient(rows + blocks - 1, blocks);
         let first = (me * rows_each).min(rows);
         let end = (first + rows_each).min(rows);
-        let load = |row: u32| {
-            let at = row * Self::ROW + t * 4;
-            if at + 4 <= n {
-                values.ld_vector(at)
-            } else {
-                let element = |i| if at + i < n { values.ld(at + i) } else { 0 };
-                [element(0), element(1), element(2), element(3)]
-            }
-        };
         let mut own = 0;
         let mut row = first;
         while row < end {
-            let [a, b, c, d] = load(row);
+            let [a, b, c, d] = first_load(row);
             own += a + b + c + d;
             row += 1;
         }
@@ -204,26 +271,17 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
         }
         let mut row = first;
         while row < end {
-            let [a, b, c, d] = load(row);
+            let [a, b, c, d] = Self::load(values, n, row);
             // The sums of the step before have been read.
             thread::sync_threads();
             let sums = block::sum_of_threads(a + b + c + d, warp_sums);
-            let at = row * Self::ROW + t * 4;
             let next = before + sums.before;
-            let next = [next, next + a, next + a + b, next + a + b + c];
-            if at + 4 <= n {
-                values.st_vector(at, next);
-            } else {
-                let store = |i: u32, next: u32| {
-                    if at + i < n {
-                        values.st(at + i, next);
-                    }
-                };
-                store(0, next[0]);
-                store(1, next[1]);
-                store(2, next[2]);
-                store(3, next[3]);
-            }
+            Self::store(
+                values,
+                n,
+                row,
+                [next, next + a, next + a + b, next + a + b + c],
+            );
             before += sums.total;
             row += 1;
         }

@@ -1,6 +1,8 @@
 //! Operations of a whole warp: all its 32 threads call them together.
 
-use cuda_std::warp::{FULL_MASK, WARP_SIZE, warp_shuffle_up};
+use cuda_std::warp::{FULL_MASK, WARP_SIZE, warp_shuffle_idx, warp_shuffle_up};
+
+use super::block::PrefixSum;
 
 /// The sum, modulo 2³², of the values of this lane, which is `lane`, and of the lanes before it.
 ///
@@ -18,4 +20,18 @@ pub fn inclusive_sum(value: u32, lane: u32) -> u32 {
         distance *= 2;
     }
     sum
+}
+
+/// The prefix sum of one `value` per lane, in the order of the lanes.
+///
+/// Takes six shuffles.
+#[inline(always)]
+#[must_use]
+pub fn sum_of_lanes(value: u32, lane: u32) -> PrefixSum {
+    let through = inclusive_sum(value, lane);
+    let (total, _) = warp_shuffle_idx(FULL_MASK, through, WARP_SIZE - 1, WARP_SIZE);
+    PrefixSum {
+        before: through.wrapping_sub(value),
+        total,
+    }
 }

@@ -7,18 +7,18 @@
 //! The number of borders is read from memory, so that the host need not know it yet. Its steps,
 //! with a barrier of the grid after each:
 //!
-//! 1. Each border is linked to its parent, or to a sibling that knows it.
-//! 2. Links are followed to the parent. Borders are listed, the last discovered first.
-//! 3. They are sorted by the parents that count: siblings then stand together, in their order.
-//! 4. Siblings are linked.
-//! 5. Each border counts the borders below it: in round `k`, a border tells its ancestor 2ᵏ levels
+//! 1. Each border finds its parent, over siblings that were discovered before it. Borders are
+//!    listed, the last discovered first.
+//! 2. They are sorted by the parents that count: siblings then stand together, in their order.
+//! 3. Siblings are linked.
+//! 4. Each border counts the borders below it: in round `k`, a border tells its ancestor 2ᵏ levels
 //!    up how many borders it has found within 2ᵏ levels.
-//! 6. A scan of these sizes over the sorted borders says how many borders stand between a parent
+//! 5. A scan of these sizes over the sorted borders says how many borders stand between a parent
 //!    and each of its children, and
-//! 7. pointer jumping from parent to parent adds these numbers up: the border's place.
-//! 8. Lengths are scanned in the order of places.
+//! 6. pointer jumping from parent to parent adds these numbers up: the border's place.
+//! 7. Lengths are scanned in the order of places.
 //!
-//! The rounds of 5 and 7 are as many as the logarithm of the depth of nesting. Without parents, the
+//! The rounds of 4 and 6 are as many as the logarithm of the depth of nesting. Without parents, the
 //! sorted order is the result's.
 //!
 //! [`write_rows`](fn@write_rows) then writes the rows of the result.
@@ -38,11 +38,6 @@ pub const BLOCK: u32 = sort::BLOCK;
 /// The most rounds over levels.
 const MOST_ROUNDS: u32 = count::COUNT_OF_ROUNDS / 2;
 
-/// Set in a link to a sibling. A link without it is a parent, or [`NO_PARENT`].
-const SIBLING: u32 = 1 << 31;
-/// Directly inside the frame.
-const NO_PARENT: u32 = SIBLING - 1;
-
 /// What borders are arranged in, for at most a number of borders: one element for each in each view
 /// unless it says otherwise.
 #[repr(C)]
@@ -52,8 +47,6 @@ pub struct Arrangement<'a> {
     pub barrier: GridBarrier<'a>,
     /// One element per block of the grid.
     pub block_sums: ViewMut<'a, u32>,
-    /// Links to parents and siblings, then to parents.
-    pub links: ViewMut<'a, u32>,
     /// Parents as keys, and borders.
     pub pairs: Pairs<'a>,
     /// The parent of each border, or [`NO_BORDER`].
@@ -105,35 +98,22 @@ impl Borders<'_> {
         self.count + self.stack.images
     }
 
-    /// Links a border to the previous one in its row: to a sibling, if they are of one kind, else
-    /// to its parent.
+    /// A border's parent, or [`NO_BORDER`]. Replaces its previous border, and those of its siblings
+    /// on the way, by earlier ones.
     #[inline(always)]
-    fn link(&self, border: u32) {
-        let previous = self.found.previous_in_row.ld(border);
-        let link = if previous == NO_BORDER {
-            NO_PARENT
-            // planted: siblings-parents
-        } else if self.found.kinds.ld(previous) == self.found.kinds.ld(border) {
-            SIBLING | previous
-        } else {
-            previous
-        };
-        self.to.links.st(border, link);
-    }
-
-    /// Replaces a link to a sibling by the parent.
-    #[inline(always)]
-    fn resolve(&self, border: u32) -> u32 {
-        let links = self.to.links;
-        let mut link = links.ld_relaxed(border, Device);
-        while link & SIBLING != 0 {
-            // The sibling's link, however far it has come: to one discovered before it, or to the
+    fn parent(&self, border: u32) -> u32 {
+        let (previous, kinds) = (self.found.previous_in_row, self.found.kinds);
+        let kind = kinds.ld(border);
+        let mut at = previous.ld_relaxed(border, Device);
+        // planted: siblings-parents
+        while at != NO_BORDER && kinds.ld(at) == kind {
+            // What the sibling has, however far it has come: one discovered before it, or the
             // parent.
-            link = links.ld_relaxed(link & !SIBLING, Device);
+            at = previous.ld_relaxed(at, Device);
             // planted: links-plain-store
-            links.st_relaxed(border, link, Device);
+            previous.st_relaxed(border, at, Device);
         }
-        link
+        at
     }
 
     /// Lists a border, the last discovered first, by its parent, if that counts.
@@ -143,9 +123,9 @@ impl Borders<'_> {
         let is_hole = self.found.kinds.ld(border) != 0;
         // planted: ccomp-parents
         let counts = levels == Levels::Tree || levels == Levels::Ccomp && is_hole;
-        let key = if levels == Levels::External && parent != NO_PARENT {
+        let key = if levels == Levels::External && parent != NO_BORDER {
             self.left_out()
-        } else if counts && parent != NO_PARENT {
+        } else if counts && parent != NO_BORDER {
             parent
         } else {
             self.top(self.stack.image_of(border))
@@ -341,14 +321,10 @@ pub unsafe fn arrange_borders(
         to,
     };
     grid.for_each(n, |border| {
-        borders.link(border);
+        let parent = borders.parent(border);
+        borders.list(border, parent);
         // planted: first-child-fill
         to.first_children.st(border, NO_BORDER);
-    });
-    grid.sync();
-    grid.for_each(n, |border| {
-        let parent = borders.resolve(border);
-        borders.list(border, parent);
     });
     grid.sync();
     let sorted = if levels == Levels::List && stack.images == 1 {
@@ -390,11 +366,8 @@ pub unsafe fn arrange_borders(
                 break;
             }
         }
-        grid.for_each(n, |i| {
-            to.before.st(i, borders.size(sorted.values.ld(i), round));
-        });
-        grid.sync();
-        grid.scan(to.before, n, (to.offsets, 0), memory.scan);
+        let size = |i| borders.size(sorted.values.ld(i), round);
+        grid.scan_of(size, to.before, n, (to.offsets, 0), memory.scan);
         grid.sync();
         grid.for_each(n, |i| borders.link_to_parent(sorted, i));
         grid.sync();

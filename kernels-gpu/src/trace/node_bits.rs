@@ -14,6 +14,7 @@
 //! border: a W node of an outer border, an E node of a hole's.
 
 use super::neighbours::rotated;
+use super::options::{Approximation, Geometry};
 
 /// The kinds of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,6 +132,20 @@ pub struct Around {
     se: u64,
 }
 
+impl NodeBits {
+    /// Those that are not in `other`.
+    #[inline(always)]
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self {
+            w: self.w & !other.w,
+            e: self.e & !other.e,
+            n: self.n & !other.n,
+            s: self.s & !other.s,
+        }
+    }
+}
+
 impl Around {
     /// From a word, the one above it and the one below.
     #[inline(always)]
@@ -188,6 +203,43 @@ impl Around {
             e: self.here & !self.e,
             n: self.here & !self.n,
             s: self.here & !self.s,
+        }
+    }
+
+    /// The nodes that a border passes straight on, without a point: down W sides, to the right
+    /// along S sides, up E sides and to the left along N sides.
+    ///
+    /// The border comes to such a node from the pixel behind, because no pixel touches the side
+    /// from beyond.
+    #[inline(always)]
+    #[must_use]
+    pub const fn straight(&self, geometry: Geometry, approximation: Approximation) -> NodeBits {
+        let Self {
+            here, e, n, w, s, ..
+        } = *self;
+        let bits = NodeBits {
+            // The ones above and below are on the same border, also where there is no point: so
+            // that these are never a border's first node, and runs of them are runs of sides.
+            // planted: fragment-straight-start
+            w: here & !(self.nw | w | self.sw) & s & n,
+            e: here & !(self.ne | e | self.se) & n & s,
+            // planted: fragment-straight
+            n: here & !(self.nw | n | self.ne) & w,
+            s: here & !(self.sw | s | self.se) & e,
+        };
+        match (geometry, approximation) {
+            (Geometry::Edges, _) => bits,
+            (Geometry::Centers, Approximation::Simple) => NodeBits {
+                n: bits.n & e,
+                s: bits.s & w,
+                ..bits
+            },
+            (Geometry::Centers, Approximation::None) => NodeBits {
+                w: 0,
+                e: 0,
+                n: 0,
+                s: 0,
+            },
         }
     }
 

@@ -19,7 +19,6 @@ pub(super) struct Arranger<G: Gpu> {
     blocks: u32,
     barrier: G::Buffer<u32>,
     block_sums: G::Buffer<u32>,
-    links: G::Buffer<u32>,
     keys: G::Buffer<u32>,
     values: G::Buffer<u32>,
     other_keys: G::Buffer<u32>,
@@ -61,7 +60,6 @@ impl<G: Gpu> Arranger<G> {
             blocks,
             barrier: gpu.alloc_zeroed(1)?,
             block_sums: gpu.alloc(blocks as usize)?,
-            links: gpu.alloc(n)?,
             keys: gpu.alloc(n)?,
             values: gpu.alloc(n)?,
             other_keys: gpu.alloc(n)?,
@@ -88,7 +86,6 @@ impl<G: Gpu> Arranger<G> {
                 counter: self.barrier.view_mut(),
             },
             block_sums: self.block_sums.view_mut(),
-            links: self.links.view_mut(),
             pairs: Pairs {
                 keys: self.keys.view_mut(),
                 values: self.values.view_mut(),

@@ -265,8 +265,7 @@ fn lower_positions(parents: SharedView<u32>, own: HalfRuns, stretch: &Stretch) {
             value = parents.parent(at);
         }
         if at != run {
-            // Every thread that has pixels of the run stores the same root.
-            parents.st_relaxed(run, at, Block);
+            parents.lower(run, at);
         }
         if (value & !POSITION) / (2 * WIDTH) == band {
             let (row, pixels) = if piece & upper != 0 {
@@ -561,8 +560,8 @@ fn shorten_paths(parents: SharedView<u32>, total: u32) {
                 }
             }
             if ancestor != parent {
-                // Only this thread writes the run's element in this round.
-                parents.st_relaxed(run, ancestor, Block);
+                // Only this thread changes the run's element in this round, but others read it.
+                parents.lower(run, ancestor);
             }
         });
         if !thread::sync_threads_or(is_left) {

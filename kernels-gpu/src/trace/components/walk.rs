@@ -225,6 +225,40 @@ impl<'a> NodeWalk<'a> {
         }
     }
 
+    /// The first row, from `top` on, from which pixel `(x, row)` has a W or an E side in all rows
+    /// down to `y`.
+    #[inline(always)]
+    pub(in crate::trace) fn top_of_side(&self, x: u32, y: u32, kind: Kind, top: u32) -> u32 {
+        /// Rows that are loaded at once.
+        const ROWS: u32 = 8;
+        let beyond = match kind {
+            Kind::W => x.wrapping_sub(1),
+            _ => x + 1,
+        };
+        let pixels = self.image.pixels;
+        let mut y = y;
+        while y > top {
+            let mut sides = 0;
+            let mut row = 0;
+            while row < ROWS {
+                // Wrapped around above the image, where nothing is foreground.
+                let above = y.wrapping_sub(row + 1);
+                let here = pixels.word(x / 64, above) >> (x % 64) & 1;
+                let there = pixels.word(beyond / 64, above) >> (beyond % 64) & 1;
+                sides |= ((here & !there) as u32) << row;
+                row += 1;
+            }
+            // planted: top-of-side
+            let count = (!sides).trailing_zeros().min(ROWS);
+            let up = count.min(y - top);
+            y -= up;
+            if up < ROWS {
+                break;
+            }
+        }
+        y
+    }
+
     /// The last foreground pixel of row `y` before column `x`.
     #[inline(always)]
     pub(in crate::trace) fn last_before(&self, x: u32, y: u32) -> Option<u32> {

@@ -33,8 +33,9 @@ const FIRST_WEST: u32 = FIRST_SOUTH + TILE_WIDTH * CODES;
 const FIRST_EAST: u32 = FIRST_WEST + TILE_HEIGHT * CODES;
 const FIRST_CORNER: u32 = FIRST_EAST + TILE_HEIGHT * CODES;
 
-/// The most crossings between a tile and its neighbours in one direction.
-pub(super) const MOST_CROSSINGS: u32 = FIRST_CORNER + 4;
+/// The most fragments of a tile. Of a pixel at its rim, at most two nodes are entered from beyond
+/// the rim, and of one in a corner, three.
+pub(super) const MOST_FRAGMENTS: u32 = 2 * (2 * (TILE_WIDTH + TILE_HEIGHT) - 4) + 4;
 
 /// The neighbouring tile that sees a tile as its neighbour `neighbour`.
 #[inline(always)]

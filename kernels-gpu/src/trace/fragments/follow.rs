@@ -1,32 +1,37 @@
 //! Fragments and closed borders of each tile, by list ranking in shared memory.
 //!
 //! One block per tile. Its nodes are listed, W and E nodes in raster order before the others, and
-//! each finds its successor. In a round of pointer jumping, each node takes over the link of the
-//! node that it leads to. A node on a fragment learns the fragment's last node and the number of
-//! points up to it; a node on a closed border learns the first of the border's nodes and the number
-//! of points up to that one. Both know then which points lie before their own.
+//! each finds its successor. [List ranking](super::rank) then tells each node its place on its
+//! fragment or closed border, and so which points lie before its own.
 //!
 //! What is found goes to global memory in any order of tiles: a tile takes the next free elements
 //! of each array, by one addition to its [`counter`]. The result does not depend on that order.
 
 use cuda_std::prelude::*;
-use cuda_std::warp::WARP_SIZE;
+use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::crossings::{CROSSING_WORDS, Crossing, CrossingSet, MOST_CROSSINGS, NEIGHBOURS};
+use super::crossings::{CROSSING_WORDS, Crossing, CrossingSet, MOST_FRAGMENTS, NEIGHBOURS};
+use super::place::{ENDED, FIELD, POINT, Place};
 use super::tile::{
-    HALO_ROWS, MOST_NODES, NodeLinks, ROW_WORDS, Successor, TILE_HEIGHT, TILE_WIDTH, TileNode,
-    TilePixels,
+    HALO_ROWS, MOST_NODES, NodeLinks, ROW_WORDS, STRAIGHT_WORDS, Successor, TILE_HEIGHT,
+    TILE_WIDTH, TileNode, TilePixels,
 };
 use super::{Parts, counter};
-use crate::primitives::{block, quotient};
+use crate::primitives::block::{self, PrefixSum};
+use crate::primitives::quotient;
+use crate::primitives::warp::sum_of_lanes;
 use crate::trace::node_bits::Kind;
 use crate::trace::options::Approximation;
 use crate::trace::pixels::TracedImage;
 
 /// Threads per block of [`follow_tiles`](fn@follow_tiles).
-pub const BLOCK: u32 = 64;
+pub const BLOCK: u32 = 32;
 /// The most nodes of a tile that one of its blocks takes.
-pub const FEW_NODES: u32 = 512;
+pub const MOST_NODES_OF_WARP: u32 = 256;
+/// Threads per block of [`follow_few_tiles`](fn@follow_few_tiles).
+pub const FEW_TILES_BLOCK: u32 = 64;
+/// The most nodes of a tile that one of its blocks takes.
+pub const MOST_NODES_OF_TWO_WARPS: u32 = 512;
 /// Threads per block of [`follow_dense_tiles`](fn@follow_dense_tiles).
 pub const DENSE_BLOCK: u32 = 256;
 
@@ -51,137 +56,14 @@ pub mod tile_record {
     pub const WORDS: u32 = 12;
 }
 
-/// A node's place on its fragment or closed border, in one word, so that it is read and written at
-/// once. After some rounds of pointer jumping, `next` is a node some way ahead.
-///
-/// | half | bits | field |
-/// | --- | --- | --- |
-/// | low | 0–11 | `next`: that node; on a fragment in the end, the last one |
-/// | low | 12–23 | `first`: the node with the lowest index of those after this one up to `next` |
-/// | low | 24–31 | the node's column and kind |
-/// | high | 0–11 | `points`: of the nodes from this one to before `next`; to the end, once it is reached |
-/// | high | 12–23 | `to_first`: those of the nodes from this one to before `first` |
-/// | high | 24–28 | the node's row |
-/// | high | 29 | whether the end of a fragment is reached |
-/// | high | 30 | whether the node has a point |
-#[derive(Clone, Copy)]
-struct Place {
-    low: u32,
-    high: u32,
-}
-
-const FIELD: u32 = (1 << 12) - 1;
-const SECOND_FIELD: u32 = FIELD << 12;
-const REST: u32 = u32::MAX << 24;
-const ENDED: u32 = 1 << 29;
-const POINT: u32 = 1 << 30;
-
-impl Place {
-    #[inline(always)]
-    const fn from_bits(bits: u64) -> Self {
-        Self {
-            low: bits as u32,
-            high: (bits >> 32) as u32,
-        }
-    }
-
-    #[inline(always)]
-    const fn to_bits(self) -> u64 {
-        (self.high as u64) << 32 | self.low as u64
-    }
-
-    /// A node that is not linked yet.
-    #[inline(always)]
-    const fn of(node: TileNode) -> Self {
-        let TileNode { x, y, kind } = node;
-        Self {
-            low: (x << 2 | kind as u32) << 24,
-            high: y << 24,
-        }
-    }
-
-    #[inline(always)]
-    fn node(self) -> TileNode {
-        TileNode {
-            x: self.low >> 26,
-            y: self.high >> 24 & (TILE_HEIGHT - 1),
-            kind: Kind::from_bits(self.low >> 24),
-        }
-    }
-
-    #[inline(always)]
-    const fn next(self) -> u32 {
-        self.low & FIELD
-    }
-
-    #[inline(always)]
-    const fn first(self) -> u32 {
-        self.low >> 12 & FIELD
-    }
-
-    #[inline(always)]
-    const fn points(self) -> u32 {
-        self.high & FIELD
-    }
-
-    #[inline(always)]
-    const fn to_first(self) -> u32 {
-        self.high >> 12 & FIELD
-    }
-
-    #[inline(always)]
-    const fn has(self, flag: u32) -> bool {
-        self.high & flag != 0
-    }
-
-    /// With other fields; sums wrap around at 4096.
-    #[inline(always)]
-    const fn with(self, next: u32, first: u32, points: u32, to_first: u32) -> Self {
-        Self {
-            low: self.low & REST | (first & FIELD) << 12 | next & FIELD,
-            high: self.high & REST | (to_first & FIELD) << 12 | points & FIELD,
-        }
-    }
-
-    #[inline(always)]
-    const fn with_flags(self, flags: u32) -> Self {
-        Self {
-            high: self.high | flags,
-            ..self
-        }
-    }
-
-    /// After one more round, given the place of the node that `next` leads to.
-    ///
-    /// Sums wrap around only where they are not used: a tile's points are at most 4096, and a
-    /// border has them all only if it is the only one, which takes fewer. Once the nodes up to
-    /// `next` go around a closed border more than once, `first` and `to_first` stay as they are.
-    #[inline(always)]
-    const fn jumped(self, ahead: Self) -> Self {
-        let (first, ahead_first) = (self.low & SECOND_FIELD, ahead.low & SECOND_FIELD);
-        let is_lower = ahead_first < first;
-        let first = if is_lower { ahead_first } else { first };
-        let to_first = if is_lower {
-            (self.high << 12).wrapping_add(ahead.high)
-        } else {
-            self.high
-        };
-        let points = self.high.wrapping_add(ahead.high) & FIELD;
-        Self {
-            low: self.low & REST | first | ahead.low & FIELD,
-            high: self.high & REST | ahead.high & ENDED | to_first & SECOND_FIELD | points,
-        }
-    }
-}
-
 /// A tile, and the shared memory of the block of `THREADS` threads that works on it.
 #[derive(Clone, Copy)]
-struct Tile<'a, const THREADS: u32> {
+pub(super) struct Tile<'a, const THREADS: u32> {
     pixels: TilePixels<'a>,
     /// The tile's index.
     index: u32,
     /// The thread.
-    t: u32,
+    pub(super) t: u32,
     /// For each row, the nodes of each kind.
     nodes: SharedView<u64>,
     /// For each piece of a row, the index of its first W or E node, and in the high half that of
@@ -189,8 +71,8 @@ struct Tile<'a, const THREADS: u32> {
     pieces: SharedView<u32>,
     /// For each node, its [`Place`].
     places: SharedView<u64>,
-    /// The nodes at which fragments begin.
-    heads: SharedView<u16>,
+    /// The nodes at which fragments begin, and in the high half by which crossings.
+    heads: SharedView<u32>,
     entries: CrossingSet,
     exits: CrossingSet,
     /// For each row, the starts at W and then at E sides, in two words each.
@@ -201,6 +83,9 @@ struct Tile<'a, const THREADS: u32> {
     /// The indices of the tile's first fragment, closed border, point and side.
     firsts: SharedView<u32>,
 }
+
+/// Words of 32 bits per row for starts: two for W sides, two for E sides.
+const STARTS_WORDS: u32 = 4;
 
 /// What a block counts, each an index into [`Tile::found`].
 mod found {
@@ -218,13 +103,31 @@ const fn smaller(a: u32, b: u32) -> u32 {
     if a < b { a } else { b }
 }
 
+const fn larger(a: u32, b: u32) -> u32 {
+    if a > b { a } else { b }
+}
+
+/// The number of pieces of a row, for a block of `threads` threads. A piece has at most 32 pixels.
+const fn pieces(threads: u32) -> u32 {
+    larger(threads / TILE_HEIGHT, 2)
+}
+
 /// Declares the shared memory of a block, and gives its [`Tile`].
 macro_rules! tile_memory {
-    ($threads:expr, $most_nodes:expr, $image:expr, $approximation:expr) => {
+    ($threads:expr, $most_nodes:expr, $image:expr, $approximation:expr) => {{
+        let straight = shared_array![u64; (TILE_HEIGHT * STRAIGHT_WORDS) as usize];
+        // SAFETY: the same memory, which has twice as many words of 32 bits. It is used for starts
+        // once nodes are linked.
+        let starts = unsafe {
+            SharedView::from_raw_parts(
+                straight.as_mut_ptr().cast::<u32>(),
+                (TILE_HEIGHT * STARTS_WORDS) as usize,
+            )
+        };
         Tile::<{ $threads }> {
             pixels: TilePixels {
                 rows: shared_array![u32; (HALO_ROWS * ROW_WORDS + 1) as usize],
-                straight: shared_array![u64; (TILE_HEIGHT * 2) as usize],
+                straight,
                 image: $image,
                 approximation: $approximation,
                 left: 0,
@@ -233,9 +136,9 @@ macro_rules! tile_memory {
             index: 0,
             t: thread::thread_idx_x(),
             nodes: shared_array![u64; (TILE_HEIGHT * 4) as usize],
-            pieces: shared_array![u32; $threads as usize],
+            pieces: shared_array![u32; (pieces($threads) * TILE_HEIGHT) as usize],
             places: shared_array![u64; $most_nodes as usize],
-            heads: shared_array![u16; smaller(MOST_CROSSINGS, $most_nodes) as usize],
+            heads: shared_array![u32; smaller(MOST_FRAGMENTS, $most_nodes) as usize],
             entries: CrossingSet {
                 bits: shared_array![u32; CROSSING_WORDS as usize],
                 before: shared_array![u32; CROSSING_WORDS as usize + 1],
@@ -244,21 +147,60 @@ macro_rules! tile_memory {
                 bits: shared_array![u32; CROSSING_WORDS as usize],
                 before: shared_array![u32; CROSSING_WORDS as usize + 1],
             },
-            starts: shared_array![u32; (TILE_HEIGHT * 4) as usize],
+            starts,
             warp_sums: shared_array![u32; ($threads / WARP_SIZE) as usize],
             found: shared_array![u32; found::COUNT],
             firsts: shared_array![u32; 4],
         }
-    };
+    }};
 }
 
 impl<const THREADS: u32> Tile<'_, THREADS> {
-    /// Pieces of a row, one thread each.
-    const PIECES: u32 = THREADS / TILE_HEIGHT;
+    /// Pieces of a row.
+    const PIECES: u32 = pieces(THREADS);
     /// Pixels of a piece.
     const PIECE: u32 = TILE_WIDTH / Self::PIECES;
     /// A piece's bits.
     const PIECE_MASK: u32 = u32::MAX >> (32 - Self::PIECE);
+    /// Threads per row, which take one or two pieces each when nodes are listed.
+    const ROW_THREADS: u32 = THREADS / TILE_HEIGHT;
+    /// Pixels that a thread takes.
+    const OWN: u32 = TILE_WIDTH / Self::ROW_THREADS;
+    /// Their bits.
+    const OWN_MASK: u64 = u64::MAX >> (64 - Self::OWN);
+    /// Whether the block is one warp.
+    const IS_WARP: bool = THREADS == WARP_SIZE;
+
+    /// Waits for all threads of the block.
+    #[inline(always)]
+    pub(super) fn sync(&self) {
+        if Self::IS_WARP {
+            warp::sync_warp(FULL_MASK);
+        } else {
+            thread::sync_threads();
+        }
+    }
+
+    /// Waits for all threads of the block; whether the predicate holds in any of them.
+    #[inline(always)]
+    pub(super) fn sync_or(&self, predicate: bool) -> bool {
+        if Self::IS_WARP {
+            warp::sync_warp(FULL_MASK);
+            warp::warp_vote_any(FULL_MASK, predicate)
+        } else {
+            thread::sync_threads_or(predicate)
+        }
+    }
+
+    /// The prefix sum of one value per thread.
+    #[inline(always)]
+    fn sum(&self, value: u32) -> PrefixSum {
+        if Self::IS_WARP {
+            sum_of_lanes(value, self.t)
+        } else {
+            block::sum_of_threads(value, self.warp_sums)
+        }
+    }
 
     /// The index of a node.
     #[inline(always)]
@@ -283,13 +225,20 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
     }
 
     #[inline(always)]
-    fn place(&self, index: u32) -> Place {
+    pub(super) fn place(&self, index: u32) -> Place {
         Place::from_bits(self.places.ld_relaxed(index, Block))
     }
 
     #[inline(always)]
     fn set(&self, index: u32, place: Place) {
-        self.places.st_relaxed(index, place.to_bits(), Block);
+        self.places.st(index, place.to_bits());
+    }
+
+    /// Replaces a place that other threads may be reading.
+    #[inline(always)]
+    pub(super) fn replace(&self, index: u32, place: Place) {
+        // planted: fragment-replace-plain
+        self.places.atomic_exch(index, place.to_bits());
     }
 
     /// Links a node with its successor, and notes where it enters and leaves the tile.
@@ -306,11 +255,14 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
             self.entries.insert(crossing);
             // planted: fragment-heads-plain
             let at = self.found.atomic_add(found::HEADS, 1);
-            self.heads.st(at, i as u16);
+            self.heads.st(at, i | crossing.to_bits() << 16);
         }
         let points = u32::from(is_point);
         let (next, to_first) = match successor {
-            Successor::Inside(node) => (self.index(node), points),
+            Successor::Inside(node) => {
+                let next = self.index(node);
+                (next, points)
+            }
             Successor::Outside(crossing) => {
                 self.exits.insert(crossing);
                 flags |= ENDED;
@@ -321,30 +273,9 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
         self.set(i, place.with_flags(flags));
     }
 
-    /// One round of pointer jumping for a node; whether it learned something.
-    #[inline(always)]
-    fn jump(&self, i: u32) -> bool {
-        let place = self.place(i);
-        if place.has(ENDED) || place.next() == i {
-            return false;
-        }
-        let mut jumped = place.jumped(self.place(place.next()));
-        if !jumped.has(ENDED) {
-            let first = self.place(jumped.first());
-            if !first.has(ENDED) && first.first() == jumped.first() {
-                // That node has been all around its border: so it is the first of all, and this one
-                // knows all that it needs to.
-                jumped = jumped.with(i, jumped.first(), 0, jumped.to_first());
-            }
-        }
-        self.set(i, jumped);
-        // planted: fragment-learned
-        jumped.has(ENDED) || jumped.first() != place.first()
-    }
-
     /// Calls `work` for each index below `count`, one thread each.
     #[inline(always)]
-    fn for_each(&self, count: u32, mut work: impl FnMut(u32)) {
+    pub(super) fn for_each(&self, count: u32, mut work: impl FnMut(u32)) {
         let mut i = self.t;
         while i < count {
             work(i);
@@ -388,13 +319,12 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
     #[inline(always)]
     fn follow(&self, parts: Parts<'_>, most_nodes: u32) {
         self.for_each(HALO_ROWS, |row| self.pixels.load_row(row));
-        self.for_each(TILE_HEIGHT * 4, |i| self.starts.st(i, 0));
         self.for_each(found::COUNT as u32, |i| self.found.st(i, 0));
         self.for_each(CROSSING_WORDS, |i| {
             self.entries.bits.st(i, 0);
             self.exits.bits.st(i, 0);
         });
-        thread::sync_threads();
+        self.sync();
 
         let counts = self.list(parts, most_nodes);
         let node_count = counts & 0xffff;
@@ -403,25 +333,20 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
         }
         let side_count = counts >> 16;
         // planted: fragment-list-barrier
-        thread::sync_threads();
+        self.sync();
 
         self.for_each(node_count, |i| self.link(i));
         // planted: fragment-link-barrier
-        thread::sync_threads();
+        self.sync();
+        self.for_each(TILE_HEIGHT * STARTS_WORDS, |i| self.starts.st(i, 0));
         self.count_crossings(parts, side_count);
-        loop {
-            let mut learned = false;
-            self.for_each(node_count, |i| learned |= self.jump(i));
-            // planted: fragment-rounds, fragment-own-rounds
-            if !thread::sync_threads_or(learned) {
-                break;
-            }
-        }
-
+        self.rank(node_count);
         self.number_fragments(parts);
+        // planted: fragment-number-barrier
+        self.sync();
         self.number_closed(node_count);
         // planted: fragment-found-barrier
-        thread::sync_threads();
+        self.sync();
         if self.t < 2 {
             let (count, counter) = if self.t == 0 {
                 (self.found.ld(found::CLOSED), counter::CLOSED)
@@ -431,7 +356,7 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
             let first = parts.counters.atomic_add(counter, count);
             self.firsts.st(tile_record::FIRST_CLOSED + self.t, first);
         }
-        thread::sync_threads();
+        self.sync();
         self.write_record(parts);
         self.write_starts(parts);
         self.write_nodes(parts, node_count, side_count);
@@ -442,17 +367,12 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
     #[inline(always)]
     fn list(&self, parts: Parts<'_>, most_nodes: u32) -> u32 {
         let t = self.t;
-        let (y, piece) = (t / Self::PIECES, t % Self::PIECES);
-        let mut in_row = self.pixels.nodes(y);
-        let straight = self.pixels.straight(y);
-        in_row.n &= !straight.0;
-        in_row.s &= !straight.1;
-        if piece == 0 {
-            self.pixels
-                .straight
-                .st_vector(y * 2, [straight.0, straight.1]);
+        let (y, part) = (t / Self::ROW_THREADS, t % Self::ROW_THREADS);
+        let (in_row, straight) = self.pixels.nodes(y);
+        if part == 0 {
+            self.pixels.keep_straight(y, straight);
         }
-        let mut kind = piece;
+        let mut kind = part;
         while kind < 4 {
             let of_kind = match kind {
                 0 => in_row.w,
@@ -461,12 +381,15 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
                 _ => in_row.s,
             };
             self.nodes.st(y * 4 + kind, of_kind);
-            kind += Self::PIECES;
+            kind += Self::ROW_THREADS;
         }
-        let own = |bits: u64| (bits >> (piece * Self::PIECE)) as u32 & Self::PIECE_MASK;
+        let own = |bits: u64| bits >> (part * Self::OWN) & Self::OWN_MASK;
         let (w, e, n, s) = (own(in_row.w), own(in_row.e), own(in_row.n), own(in_row.s));
-        let counts = (w.count_ones() + e.count_ones()) | (n.count_ones() + s.count_ones()) << 16;
-        let sums = block::sum_of_threads(counts, self.warp_sums);
+        let count = |mask: u64| {
+            let of = |a: u64, b: u64| (a & mask).count_ones() + (b & mask).count_ones();
+            of(w, e) | of(n, s) << 16
+        };
+        let sums = self.sum(count(u64::MAX));
         let side_count = sums.total & 0xffff;
         let node_count = side_count + (sums.total >> 16);
         if node_count == 0 {
@@ -482,13 +405,18 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
             return 0;
         }
         let first = sums.before + (side_count << 16);
-        self.pieces.st(t, first);
-        let list = |a: u32, b: u32, kind: Kind, mut at: u32| {
+        if Self::PIECES == Self::ROW_THREADS {
+            self.pieces.st(t, first);
+        } else {
+            let second = first + count(u64::from(Self::PIECE_MASK));
+            self.pieces.st_vector(t * 2, [first, second]);
+        }
+        let list = |a: u64, b: u64, kind: Kind, mut at: u32| {
             let mut rest = a | b;
             while rest != 0 {
                 let bit = rest.trailing_zeros();
                 rest &= rest - 1;
-                let x = piece * Self::PIECE + bit;
+                let x = part * Self::OWN + bit;
                 let node = TileNode { x, y, kind };
                 if a >> bit & 1 != 0 {
                     self.set(at, Place::of(node));
@@ -509,7 +437,7 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
     /// Writes that the tile has no nodes.
     #[inline(always)]
     fn write_nothing(&self, parts: Parts<'_>) {
-        self.write_starts(parts);
+        self.for_each(TILE_HEIGHT, |y| self.write_starts_of_row(parts, y, [0, 0]));
         if self.t == 0 {
             let at = self.index * tile_record::WORDS + tile_record::CLOSED;
             parts.tiles.st_vector(at, [0u32; 4]);
@@ -544,11 +472,9 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
     fn number_fragments(&self, parts: Parts<'_>) {
         let first_fragment = self.firsts.ld(tile_record::FIRST_FRAGMENT);
         self.for_each(self.found.ld(found::HEADS), |head| {
-            let i = u32::from(self.heads.ld(head));
+            let head = self.heads.ld(head);
+            let (i, entry) = (head & 0xffff, Crossing::from_bits(head >> 16));
             let place = self.place(i);
-            let Some(entry) = self.pixels.links(place.node()).entry else {
-                return;
-            };
             let id = self.entries.rank(entry);
             let last = self.place(place.next());
             let exit = Crossing::from_bits(last.to_first());
@@ -592,7 +518,7 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
             let TileNode { x, y, kind } = place.node();
             // planted: fragment-closed-side
             let side = u32::from(kind == Kind::E);
-            let word = (y * 2 + side) * 2 + x / 32;
+            let word = y * STARTS_WORDS + side * 2 + x / 32;
             // planted: fragment-starts-plain
             self.starts.atomic_or(word, 1 << (x % 32));
         });
@@ -626,23 +552,28 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
     /// Writes where closed borders start, and the number of starts.
     #[inline(always)]
     fn write_starts(&self, parts: Parts<'_>) {
-        let raster = self.pixels.image.pixels.raster;
         self.for_each(TILE_HEIGHT, |y| {
-            let image_y = self.pixels.top + y;
-            if image_y >= raster.height {
-                return;
-            }
             let side = |side: u32| {
-                let at = (y * 2 + side) * 2;
+                let at = y * STARTS_WORDS + side * 2;
                 u64::from(self.starts.ld(at)) | u64::from(self.starts.ld(at + 1)) << 32
             };
-            let words = [side(0), side(1)];
-            let at = (self.index * TILE_HEIGHT + y) as usize * 2;
-            parts.starts.st_vector(at, words);
-            let word = image_y * raster.row_words + self.pixels.left / 64;
-            let count = words[0].count_ones() + words[1].count_ones();
-            parts.starts_before.st(word, count);
+            self.write_starts_of_row(parts, y, [side(0), side(1)]);
         });
+    }
+
+    /// Writes where closed borders start in a row, and their number, if it is a row of the image.
+    #[inline(always)]
+    fn write_starts_of_row(&self, parts: Parts<'_>, y: u32, starts: [u64; 2]) {
+        let raster = self.pixels.image.pixels.raster;
+        let image_y = self.pixels.top + y;
+        if image_y >= raster.height {
+            return;
+        }
+        let at = (self.index * TILE_HEIGHT + y) as usize * 2;
+        parts.starts.st_vector(at, starts);
+        let word = image_y * raster.row_words + self.pixels.left / 64;
+        let count = starts[0].count_ones() + starts[1].count_ones();
+        parts.starts_before.st(word, count);
     }
 
     /// Writes the points, fragment by fragment; what each W and E node belongs to; and a record for
@@ -699,12 +630,12 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
     }
 }
 
-/// Finds the fragments and the closed borders of each tile with at most [`FEW_NODES`] nodes, their
-/// points, and where closed borders start. Lists the other tiles.
+/// Finds the fragments and the closed borders of each tile with at most [`MOST_NODES_OF_WARP`]
+/// nodes, their points, and where closed borders start. Lists the other tiles.
 ///
-/// Launch: one block per [tile](super::tiles). Reads 1/8 byte per pixel, once or twice; writes 20
-/// bytes per word of the image, 16 per tile, 96 more per tile with nodes, 16 per fragment, 8 per
-/// closed border, 2 per W or E node and 4 per point.
+/// Launch: one block, which is one warp, per [tile](super::tiles). Reads 1/8 byte per pixel, once
+/// or twice; writes 20 bytes per word of the image, 16 per tile, 96 more per tile with nodes, 16
+/// per fragment, 8 per closed border, 2 per listed W or E node and 4 per point.
 ///
 /// # Safety
 ///
@@ -712,11 +643,32 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
 /// Nothing else uses it meanwhile.
 #[kernel(block = BLOCK)]
 pub unsafe fn follow_tiles(image: TracedImage<'_>, approximation: Approximation, parts: Parts<'_>) {
-    let tile = tile_memory!(BLOCK, FEW_NODES, image, approximation);
-    tile.at(thread::block_idx_x()).follow(parts, FEW_NODES);
+    let tile = tile_memory!(BLOCK, MOST_NODES_OF_WARP, image, approximation);
+    tile.at(thread::block_idx_x())
+        .follow(parts, MOST_NODES_OF_WARP);
 }
 
-/// What [`follow_tiles`](fn@follow_tiles) does, for the tiles that it has listed.
+/// What [`follow_tiles`](fn@follow_tiles) does, for so few tiles that all of them are resident at
+/// once: each takes two warps and [`MOST_NODES_OF_TWO_WARPS`] nodes.
+///
+/// Launch: one block per [tile](super::tiles).
+///
+/// # Safety
+///
+/// That of [`follow_tiles`](fn@follow_tiles).
+#[kernel(block = FEW_TILES_BLOCK)]
+pub unsafe fn follow_few_tiles(
+    image: TracedImage<'_>,
+    approximation: Approximation,
+    parts: Parts<'_>,
+) {
+    const MOST: u32 = MOST_NODES_OF_TWO_WARPS;
+    let tile = tile_memory!(FEW_TILES_BLOCK, MOST, image, approximation);
+    tile.at(thread::block_idx_x()).follow(parts, MOST);
+}
+
+/// What [`follow_tiles`](fn@follow_tiles) does, for the tiles that it or
+/// [`follow_few_tiles`](fn@follow_few_tiles) has listed.
 ///
 /// Launch: any number of persistent blocks.
 ///

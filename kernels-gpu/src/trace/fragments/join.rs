@@ -19,13 +19,14 @@ use cuda_std::warp::WARP_SIZE;
 
 use super::crossings::{neighbour_of, opposite};
 use super::follow::tile_record;
-use super::tile::{TILE_HEIGHT, TILE_WIDTH};
+use super::tile::{TILE_HEIGHT, TILE_WIDTH, straight_inside};
 use super::{Parts, counter};
 use crate::primitives::grid::{Grid, GridBarrier, ScanMemory};
 use crate::primitives::quotient;
 use crate::trace::borders::{FoundBorders, NO_BORDER, count};
 use crate::trace::components::walk::{NamedNode, NodeWalk};
-use crate::trace::node_bits::Kind;
+use crate::trace::node_bits::{Kind, NodeBits};
+use crate::trace::options::{Approximation, Geometry};
 use crate::trace::pixels::{Raster, TracedImage};
 
 /// Threads per block.
@@ -126,6 +127,8 @@ struct Start {
 /// What [`join_fragments`](fn@join_fragments) works on.
 #[derive(Clone, Copy)]
 struct Join<'a> {
+    image: TracedImage<'a>,
+    approximation: Approximation,
     walk: NodeWalk<'a>,
     raster: Raster,
     parts: Parts<'a>,
@@ -240,13 +243,43 @@ impl Join<'_> {
         self.border_of(node)
     }
 
+    /// The nodes of the word with pixel `(x, y)` that its tile has listed, and those that it has not
+    /// because they are passed straight on.
+    #[inline(always)]
+    fn nodes(&self, x: u32, y: u32) -> (NodeBits, NodeBits) {
+        let around = self.image.pixels.around(x / 64, y);
+        let all = match self.image.geometry {
+            Geometry::Centers => around.gaps(),
+            Geometry::Edges => around.sides(),
+        };
+        let (geometry, in_tile) = (self.image.geometry, y % TILE_HEIGHT);
+        let straight = straight_inside(around, geometry, self.approximation, in_tile);
+        (all.without(straight), straight)
+    }
+
     /// The border that a W or E node belongs to.
     #[inline(always)]
     fn border_of(&self, node: NamedNode) -> u32 {
-        let NamedNode { x, y, kind } = node;
+        let NamedNode { x, mut y, mut kind } = node;
         let tile = y / TILE_HEIGHT * self.raster.row_words + x / TILE_WIDTH;
-        let nodes = self.walk.nodes(x / 64, y);
         let bit = x % 64;
+        let (mut nodes, straight) = self.nodes(x, y);
+        let of_kind = if kind == Kind::W {
+            straight.w
+        } else {
+            straight.e
+        };
+        // planted: join-straight
+        if of_kind >> bit & 1 != 0 {
+            // Not listed: the first one of its run is, which is on the same border.
+            y = self
+                .walk
+                .top_of_side(x, y, kind, y / TILE_HEIGHT * TILE_HEIGHT);
+            if kind == Kind::E {
+                kind = self.walk.at_east_side(x, y).kind;
+            }
+            (nodes, _) = self.nodes(x, y);
+        }
         let below = (1u64 << bit) - 1;
         // planted: join-second
         let second = kind == Kind::E && nodes.w >> bit & 1 != 0;
@@ -281,6 +314,7 @@ impl Join<'_> {
 #[kernel(block = BLOCK, cooperative)]
 pub unsafe fn join_fragments(
     image: TracedImage<'_>,
+    approximation: Approximation,
     parts: Parts<'_>,
     chains: Chains<'_>,
     borders: FoundBorders<'_>,
@@ -290,6 +324,8 @@ pub unsafe fn join_fragments(
         return;
     }
     let join = Join {
+        image,
+        approximation,
         walk: NodeWalk::new(image),
         raster: image.pixels.raster,
         parts,

@@ -17,6 +17,7 @@
 //! | --- | --- | --- |
 //! | [`tile`] | the pixels of a tile, its nodes and their successors | |
 //! | [`crossings`] | the order of the crossings of a tile's rim | |
+//! | `place`, `rank` | list ranking of a tile's nodes | |
 //! | [`follow`] | fragments and closed borders of each tile | a few words per fragment, 4 bytes per point |
 //! | [`join`] | chains of fragments; starts; the borders in order of discovery | their kinds, lengths and previous borders |
 //! | [`mod@write`] | the points, at their final places | the result |
@@ -30,6 +31,8 @@
 pub mod crossings;
 pub mod follow;
 pub mod join;
+mod place;
+mod rank;
 pub mod tile;
 pub mod write;
 

@@ -22,6 +22,8 @@ pub(super) const HALO_ROWS: u32 = TILE_HEIGHT + 2;
 const INNER_COLUMNS: u64 = !(1 | 1 << (TILE_WIDTH - 1));
 /// Words of 32 bits per row in shared memory: 64 pixels, and one more to each side.
 pub(super) const ROW_WORDS: u32 = 3;
+/// Words per row that say which nodes are passed straight on: one per kind.
+pub(super) const STRAIGHT_WORDS: u32 = 4;
 
 /// A node by its place in a tile.
 #[derive(Clone, Copy)]
@@ -56,7 +58,7 @@ pub(super) struct NodeLinks {
 pub(super) struct TilePixels<'a> {
     /// [`ROW_WORDS`] per row, the row above the tile first; bit 0 is the pixel left of the tile.
     pub(super) rows: SharedView<u32>,
-    /// For each row, the nodes that are passed [straight on](Self::straight): N, S.
+    /// For each row, the nodes that are passed [straight on](straight_inside), one word per kind.
     pub(super) straight: SharedView<u64>,
     pub(super) image: TracedImage<'a>,
     pub(super) approximation: Approximation,
@@ -94,62 +96,55 @@ impl TilePixels<'_> {
         }
     }
 
-    /// The nodes of row `y`.
+    /// The nodes of row `y`, but for those that are passed [straight on](straight_inside); and
+    /// these.
     #[inline(always)]
-    pub(super) fn nodes(&self, y: u32) -> NodeBits {
+    pub(super) fn nodes(&self, y: u32) -> (NodeBits, NodeBits) {
         let around = Around::new(
             self.beside(y.wrapping_sub(1)),
             self.beside(y),
             self.beside(y + 1),
         );
-        match self.image.geometry {
+        let all = match self.image.geometry {
             Geometry::Centers => around.gaps(),
             Geometry::Edges => around.sides(),
-        }
+        };
+        let straight = straight_inside(around, self.image.geometry, self.approximation, y);
+        (all.without(straight), straight)
     }
 
-    /// The nodes of row `y` that a border passes straight on, without a point: those of kind N, on
-    /// the way to the left, and those of kind S, on the way to the right. Columns at the tile's rim
-    /// are left out, because fragments begin and end there.
+    /// Keeps what [`nodes`](Self::nodes) has found to be straight in row `y`.
     #[inline(always)]
-    pub(super) fn straight(&self, y: u32) -> (u64, u64) {
-        let above = self.beside(y.wrapping_sub(1));
-        let row = self.beside(y);
-        let below = self.beside(y + 1);
-        // Where no pixel touches from the other side, the node before lies in the tile, too.
-        // planted: fragment-rim-straight
-        let inner = row.here & INNER_COLUMNS;
-        let north = inner & !(above.west | above.here | above.east);
-        let south = inner & !(below.west | below.here | below.east);
-        match (self.image.geometry, self.approximation) {
-            // planted: fragment-straight
-            (Geometry::Edges, _) => (north & row.west, south & row.east),
-            (Geometry::Centers, Approximation::Simple) => {
-                let through = row.west & row.east;
-                (north & through, south & through)
-            }
-            (Geometry::Centers, Approximation::None) => (0, 0),
-        }
+    pub(super) fn keep_straight(&self, y: u32, straight: NodeBits) {
+        let NodeBits { w, e, n, s } = straight;
+        self.straight.st_vector(y * STRAIGHT_WORDS, [w, e]);
+        self.straight.st_vector(y * STRAIGHT_WORDS + 2, [n, s]);
     }
 
-    /// The pixel where a border ends up that comes straight to pixel `(x, y)` in a direction, W or
-    /// E, and goes on over all nodes that it passes straight on.
+    /// The pixel where a border ends up that comes to a node of a kind at pixel `(x, y)`, in the
+    /// direction that the kind's straight nodes are passed in, and goes on over all of these.
     #[inline(always)]
-    fn skipped(&self, x: u32, y: u32, direction: u32) -> u32 {
+    fn skipped(&self, x: u32, y: u32, kind: Kind) -> (u32, u32) {
         let bit = 1u64 << x;
-        if direction == 4 {
-            let straight = self.straight.ld(y * 2);
-            if straight & bit != 0 {
-                // The next one to the left that is not among them; column 0 never is.
-                return 63 - (!straight & (bit - 1)).leading_zeros();
-            }
-        } else if direction == 0 {
-            let straight = self.straight.ld(y * 2 + 1);
-            if straight & bit != 0 {
-                return (!straight & !(bit | (bit - 1))).trailing_zeros();
+        let is_straight = |y: u32| self.straight.ld(y * STRAIGHT_WORDS + kind as u32) & bit != 0;
+        if !is_straight(y) {
+            return (x, y);
+        }
+        let row = self.straight.ld(y * STRAIGHT_WORDS + kind as u32);
+        let (mut to_x, mut to_y) = (x, y);
+        match kind {
+            // The next one to the left that is not among them; column 0 never is.
+            Kind::N => to_x = 63 - (!row & (bit - 1)).leading_zeros(),
+            Kind::S => to_x = (!row & !(bit | (bit - 1))).trailing_zeros(),
+            // Neither is row 0 nor the last one.
+            Kind::W | Kind::E => {
+                let down = if matches!(kind, Kind::W) { 1 } else { u32::MAX };
+                while is_straight(to_y) {
+                    to_y = to_y.wrapping_add(down);
+                }
             }
         }
-        x
+        (to_x, to_y)
     }
 
     /// The pixels from x - 1 to x + 1 of row `y`, as bits 0 to 2.
@@ -196,7 +191,14 @@ impl TilePixels<'_> {
         let (to_x, to_y) = moved(x, y, out);
         // A node is known by its pixel and the direction back.
         let successor = if is_inside(to_x, to_y) {
-            let (x, y) = (self.skipped(to_x, to_y, out), to_y);
+            let (x, y) = match out {
+                // Straight on, along sides of one kind.
+                0 => self.skipped(to_x, to_y, Kind::S),
+                2 => self.skipped(to_x, to_y, Kind::E),
+                4 => self.skipped(to_x, to_y, Kind::N),
+                6 => self.skipped(to_x, to_y, Kind::W),
+                _ => (to_x, to_y),
+            };
             let kind = kind_after(self.neighbours(x, y), out ^ 4);
             Successor::Inside(TileNode { x, y, kind })
         } else {
@@ -243,13 +245,7 @@ impl TilePixels<'_> {
         let kind = kind_of_side(turned_side);
         // A node is known by its pixel and its side.
         let successor = if is_inside(to.0, to.1) {
-            // Along an N side to the left, along an S side to the right.
-            let direction = match kind {
-                Kind::N => 4,
-                Kind::S => 0,
-                Kind::W | Kind::E => 8,
-            };
-            let (x, y) = (self.skipped(to.0, to.1, direction), to.1);
+            let (x, y) = self.skipped(to.0, to.1, kind);
             Successor::Inside(TileNode { x, y, kind })
         } else {
             Successor::Outside(Crossing::new(to, to, kind as u32))
@@ -273,6 +269,31 @@ impl TilePixels<'_> {
             (Geometry::Edges, Kind::S) => (x + 1, y + 1),
             (Geometry::Edges, Kind::E) => (x + 1, y),
         }
+    }
+}
+
+/// The nodes that borders pass straight on inside a tile, in its row `y`: those on horizontal
+/// sides in its inner columns, and those on vertical sides in its inner rows. At the rim, fragments
+/// begin and end.
+#[inline(always)]
+pub(super) const fn straight_inside(
+    around: Around,
+    geometry: Geometry,
+    approximation: Approximation,
+    y: u32,
+) -> NodeBits {
+    let NodeBits { w, e, n, s } = around.straight(geometry, approximation);
+    // planted: fragment-rim-straight
+    let rows = if y == 0 || y == TILE_HEIGHT - 1 {
+        0
+    } else {
+        u64::MAX
+    };
+    NodeBits {
+        w: w & rows,
+        e: e & rows,
+        n: n & INNER_COLUMNS,
+        s: s & INNER_COLUMNS,
     }
 }
 

@@ -10,7 +10,9 @@
 mod arena;
 
 use trazar_kernels::trace::borders::Destination;
-use trazar_kernels::trace::fragments::follow::{follow_dense_tiles, follow_tiles};
+use trazar_kernels::trace::fragments::follow::{
+    follow_dense_tiles, follow_few_tiles, follow_tiles,
+};
 use trazar_kernels::trace::fragments::join::join_fragments;
 use trazar_kernels::trace::fragments::tiles;
 use trazar_kernels::trace::fragments::write::place_points;
@@ -74,6 +76,8 @@ fn find<G: Gpu>(
 ) -> Result<()> {
     /// Blocks of tiles with many nodes that a multiprocessor holds, by their shared memory.
     const DENSE_BLOCKS: u32 = 5;
+    /// The most tiles per multiprocessor that are few: about as many as it holds at once.
+    const FEW_TILES: u32 = 32;
     let Work { gpu, raster, .. } = *work;
     let on = &gpu.launcher();
     let all = tiles(raster);
@@ -82,15 +86,28 @@ fn find<G: Gpu>(
     // SAFETY: the arena has the lengths that the kernels ask for, which run in their order; the
     // image is acquired.
     unsafe {
-        follow_tiles::launch(on, all, image, approximation, memory.views().parts)?;
-        follow_dense_tiles::launch(on, dense, image, approximation, memory.views().parts)?;
+        let parts = memory.views().parts;
+        if all / gpu.multiprocessors() < FEW_TILES {
+            follow_few_tiles::launch(on, all, image, approximation, parts)?;
+        } else {
+            follow_tiles::launch(on, all, image, approximation, parts)?;
+        }
+        follow_dense_tiles::launch(on, dense, image, approximation, parts)?;
     }
     queued("fragments")?;
     let blocks = memory.blocks;
     let views = memory.views();
     // SAFETY: as above.
     unsafe {
-        join_fragments::launch(on, blocks, image, views.parts, views.chains, views.borders)?;
+        join_fragments::launch(
+            on,
+            blocks,
+            image,
+            approximation,
+            views.parts,
+            views.chains,
+            views.borders,
+        )?;
     }
     queued("joining")?;
     memory.arrange(gpu, retrieval)

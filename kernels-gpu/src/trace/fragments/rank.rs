@@ -1,0 +1,53 @@
+//! List ranking in a tile: the place of each node on its fragment or closed border.
+//!
+//! In a round of pointer jumping, each node takes over the link of the node that it leads to. A
+//! node on a fragment learns the fragment's last node and the number of points up to it; a node on
+//! a closed border learns the first of the border's nodes and the number of points up to that one.
+
+use super::follow::Tile;
+use super::place::{ENDED, Place};
+
+impl<const THREADS: u32> Tile<'_, THREADS> {
+    /// Ranks all nodes: rounds of pointer jumping, until none learns anything. There is a barrier
+    /// before and after.
+    #[inline(always)]
+    pub(super) fn rank(&self, node_count: u32) {
+        loop {
+            let mut learned = false;
+            self.for_each(node_count, |i| learned |= self.jump(i));
+            // planted: fragment-rounds, fragment-own-rounds
+            if !self.sync_or(learned) {
+                break;
+            }
+        }
+    }
+
+    /// One round of pointer jumping for a node; whether it learned something. Others replace the
+    /// places that it reads, before or after: both are right.
+    #[inline(always)]
+    fn jump(&self, i: u32) -> bool {
+        let place = self.place(i);
+        if place.has(ENDED) || place.next() == i {
+            return false;
+        }
+        let jumped = self.jumped(i, place);
+        self.replace(i, jumped);
+        // planted: fragment-learned
+        jumped.has(ENDED) || jumped.first() != place.first()
+    }
+
+    /// A node's place after one more round.
+    #[inline(always)]
+    fn jumped(&self, i: u32, place: Place) -> Place {
+        let jumped = place.jumped(self.place(place.next()));
+        if !jumped.has(ENDED) {
+            let first = self.place(jumped.first());
+            if !first.has(ENDED) && first.first() == jumped.first() {
+                // That node has been all around its border: so it is the first of all, and this one
+                // knows all that it needs to.
+                return jumped.with(i, jumped.first(), 0, jumped.to_first());
+            }
+        }
+        jumped
+    }
+}
