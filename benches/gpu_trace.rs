@@ -12,6 +12,7 @@
 //! | `TRAZAR_DATA=FOLDER` | more images, `FOLDER/masks/*.png` |
 //! | `TRAZAR_BENCH_ALGORITHMS=fragments` | the algorithms, of `fragments,components,tiles` |
 //! | `TRAZAR_BENCH_BATCHES=0` | leaves out the frame and the batches |
+//! | `TRAZAR_BENCH_HOST=0` | leaves out the times with the copies to the GPU and back |
 //! | `TRAZAR_BENCH_STAGES=0` | leaves out the stages |
 //! | `TRAZAR_BENCH_TILES=0` | leaves out the table by number of tiles |
 //! | `TRAZAR_BENCH_CRITERION=0` | leaves out the measurements by criterion, which come last |
@@ -128,6 +129,15 @@ fn bench(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryImage) -> Resul
             image.pixel_count() as f64 / 1e6 / ms,
             points as f64 / 1e3 / ms
         );
+        if is_wanted("TRAZAR_BENCH_HOST") {
+            let ms = median_ms(repeats, || {
+                let on_device = DeviceImage::upload(tracer.gpu(), image)?;
+                let contours = tracer.trace(&on_device, &options)?.to_host()?;
+                drop(contours);
+                Ok(())
+            })?;
+            println!("    from host to host       {ms:>9.3} ms");
+        }
         if is_wanted("TRAZAR_BENCH_STAGES") {
             for (stage, ms) in stages(tracer, &on_device, &options, repeats)? {
                 println!("    {stage:<22} {ms:>9.3} ms");

@@ -732,6 +732,14 @@ fn large_uploads_from_within_rayon() -> Result<(), CudaError> {
     uploads::check_within_rayon(device.stream()?)
 }
 
+#[test]
+fn large_copies_of_any_size() -> Result<(), CudaError> {
+    let Some(device) = gpu("large copies") else {
+        return Ok(());
+    };
+    uploads::check_sizes(&device.stream()?)
+}
+
 /// A graph launches kernels of a module that only the graph still holds.
 #[test]
 fn graphs_keep_their_modules() -> Result<(), CudaError> {

@@ -188,6 +188,12 @@ fn large_uploads_from_within_rayon() -> Result<(), CudaError> {
     uploads::check_within_rayon(Device::open(0)?.stream()?)
 }
 
+#[test]
+fn large_copies_of_any_size() -> Result<(), CudaError> {
+    let _alone = stand_in();
+    uploads::check_sizes(&Device::open(0)?.stream()?)
+}
+
 /// If the wait that protects the source can't be queued, the host waits.
 #[test]
 fn a_copy_between_streams_is_waited_for() -> Result<(), CudaError> {

@@ -13,7 +13,7 @@ use cuda_std::{Pod, View, ViewMut};
 use super::adopted::{RawBuffer, Release, check_memory};
 use super::in_flight::InFlight;
 use super::locked::{LockedBuffer, byte_size};
-use super::upload;
+use super::{download, huge_pages, upload};
 use crate::error::{CudaError, CudaResult, check};
 use crate::stream::Stream;
 use crate::sys::{self, CUdeviceptr, status};
@@ -278,7 +278,9 @@ impl<T: Pod> DeviceBuffer<T> {
         unsafe { upload::queue_copy(&self.stream, to, bytes_of(values)) }
     }
 
-    /// Copies all elements to `values` and waits for it.
+    /// Copies all elements to `values` and waits for it. The driver copies to an ordinary slice on
+    /// one thread; slices of 16 MiB and more are copied by all threads, through page-locked memory
+    /// of the stream. [`DeviceBuffer::read_into`] is the fastest way.
     ///
     /// # Errors
     /// [`CudaError::OutOfRange`] if the lengths differ; [`CudaError::Execution`] if a kernel has
@@ -293,9 +295,10 @@ impl<T: Pod> DeviceBuffer<T> {
     /// # Errors
     /// [`CudaError::OutOfRange`]; [`CudaError::Execution`] if a kernel has crashed.
     pub fn read_at(&self, start: usize, values: &mut [T]) -> CudaResult<()> {
-        // SAFETY: `values` is borrowed until `synchronize` has waited for the copy.
-        unsafe { self.queue_read(start, values) }?;
-        self.stream.synchronize()
+        // SAFETY: `MaybeUninit<T>` has the layout of `T`, and nothing uninitialised is written.
+        let values: &mut [MaybeUninit<T>] =
+            unsafe { slice::from_raw_parts_mut(values.as_mut_ptr().cast(), values.len()) };
+        self.read_uninit_at(start, values)
     }
 
     /// Copies all elements to `values`, which need not be initialised, and waits for it.
@@ -305,11 +308,24 @@ impl<T: Pod> DeviceBuffer<T> {
     /// crashed.
     pub fn read_uninit<'a>(&self, values: &'a mut [MaybeUninit<T>]) -> CudaResult<&'a mut [T]> {
         self.check_len(values.len())?;
-        // SAFETY: the slice has room for its length, and is borrowed past `synchronize`.
-        unsafe { self.queue_read_to(0, values.len(), values.as_mut_ptr().cast()) }?;
-        self.stream.synchronize()?;
+        self.read_uninit_at(0, values)?;
         // SAFETY: the copy is done: all elements are there, and any bytes are a valid `Pod`.
         Ok(unsafe { slice::from_raw_parts_mut(values.as_mut_ptr().cast(), values.len()) })
+    }
+
+    /// Copies the elements from `start` on to all of `values`, and waits for it.
+    fn read_uninit_at(&self, start: usize, values: &mut [MaybeUninit<T>]) -> CudaResult<()> {
+        let (from, size) = self.span(start, values.len())?;
+        let to = values.as_mut_ptr().cast();
+        // SAFETY: the same memory, as bytes.
+        let bytes = unsafe { slice::from_raw_parts_mut(to, size) };
+        // SAFETY: `span` has checked the source.
+        if unsafe { download::copy_staged(&self.stream, from, bytes) }? {
+            return Ok(());
+        }
+        // SAFETY: the slice has room for its length, and is borrowed past `synchronize`.
+        unsafe { self.queue_read_to(start, values.len(), to.cast()) }?;
+        self.stream.synchronize()
     }
 
     /// All elements, in a new vector.
@@ -318,6 +334,7 @@ impl<T: Pod> DeviceBuffer<T> {
     /// [`CudaError::Execution`] if a kernel has crashed.
     pub fn to_vec(&self) -> CudaResult<Vec<T>> {
         let mut values = Vec::with_capacity(self.len);
+        huge_pages::advise(values.spare_capacity_mut());
         self.read_uninit(&mut values.spare_capacity_mut()[..self.len])?;
         // SAFETY: `read_uninit` has written all elements.
         unsafe { values.set_len(self.len) };
@@ -346,10 +363,8 @@ impl<T: Pod> DeviceBuffer<T> {
         if bytes == 0 {
             return Ok(());
         }
-        let on = self.stream.bind()?;
         // SAFETY: `span` has checked the source; the caller keeps the destination.
-        let status = unsafe { sys::cuMemcpyDtoHAsync_v2(to.cast(), from, bytes, on) };
-        self.stream.blame(check("cuMemcpyDtoHAsync", status))
+        unsafe { download::queue_copy(&self.stream, from, to.cast(), bytes) }
     }
 
     /// Queues a copy of all of `values` here, at the full speed of the bus; the host continues

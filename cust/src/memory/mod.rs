@@ -2,6 +2,8 @@
 
 mod adopted;
 mod device;
+mod download;
+mod huge_pages;
 mod in_flight;
 mod locked;
 pub(crate) mod staging;

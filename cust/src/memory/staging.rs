@@ -1,12 +1,23 @@
-//! The page-locked memory that a stream's large uploads pass through.
+//! The page-locked memory that a stream's large copies pass through, and the threads that copy.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::locked::LockedBuffer;
+use crate::error::{CudaError, CudaResult};
 use crate::event::Event;
+use crate::stream::Stream;
 
-/// The number of uploads of one stream that are staged at the same time; the driver makes any
+/// The size of a chunk in bytes.
+pub(crate) const CHUNK: usize = 4 << 20;
+/// The number of bytes that a thread copies at a time.
+pub(crate) const PIECE: usize = 256 << 10;
+/// Copies of fewer bytes are left to the driver.
+const MIN_BYTES: usize = 4 * CHUNK;
+
+/// The number of copies of one stream that are staged at the same time; the driver makes any
 /// others.
 const COPIES: usize = 2;
 
@@ -72,9 +83,90 @@ impl<T> Drop for Place<'_, T> {
     }
 }
 
-/// Page-locked memory in chunks, each with an event after the last copy from it.
+/// Page-locked memory in chunks, each with an event after the last copy from it or to it.
+#[derive(Default)]
 pub(crate) struct Staging {
-    pub(crate) chunks: Vec<(LockedBuffer<u8>, Event)>,
+    chunks: Vec<(LockedBuffer<u8>, Event)>,
+}
+
+impl Staging {
+    /// Makes chunks until there are `count`.
+    fn provide(&mut self, stream: &Stream, count: usize) -> CudaResult<()> {
+        while self.chunks.len() < count {
+            let bytes = stream.device().locked_buffer(CHUNK)?;
+            // Recorded, it is reached as soon as the work before it is done.
+            self.chunks.push((bytes, stream.record()?));
+        }
+        Ok(())
+    }
+}
+
+/// What a copy by all threads needs.
+pub(crate) struct StagedCopy<'a> {
+    pub(crate) threads: Threads,
+    place: Place<'a, Staging>,
+}
+
+impl<'a> StagedCopy<'a> {
+    /// For a copy of `bytes` bytes through `chunks` chunks. `None` if the driver does it as well or
+    /// better: it is small, or there are no threads, or there is no page-locked memory for it.
+    pub(crate) fn begin(
+        stream: &'a Stream,
+        bytes: usize,
+        chunks: usize,
+    ) -> CudaResult<Option<Self>> {
+        if bytes < MIN_BYTES {
+            return Ok(None);
+        }
+        let (Some(threads), Some(mut place)) = (Threads::find(), stream.staging().take()) else {
+            return Ok(None);
+        };
+        let staging = place.get_or_insert_with(Staging::default);
+        match staging.provide(stream, chunks) {
+            Ok(()) => Ok(Some(Self { threads, place })),
+            // The driver needs less page-locked memory than this.
+            Err(CudaError::OutOfLockedMemory { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The chunks, each with the event after the last copy from it or to it.
+    pub(crate) fn chunks(&mut self) -> &mut [(LockedBuffer<u8>, Event)] {
+        match &mut *self.place {
+            Some(staging) => &mut staging.chunks,
+            // `begin` has put one there.
+            None => &mut [],
+        }
+    }
+}
+
+/// The threads that copy: two or more.
+#[derive(Clone, Copy)]
+pub(crate) enum Threads {
+    /// Those of the caller, which is one of rayon's threads.
+    Current,
+    /// This crate's own. Rayon's global pool would panic where the system provides no threads.
+    Own(&'static ThreadPool),
+}
+
+impl Threads {
+    fn find() -> Option<Self> {
+        static OWN: OnceLock<Option<ThreadPool>> = OnceLock::new();
+
+        if rayon::current_thread_index().is_some() {
+            return (rayon::current_num_threads() > 1).then_some(Self::Current);
+        }
+        let own = OWN.get_or_init(|| ThreadPoolBuilder::new().build().ok());
+        let own = own.as_ref()?;
+        (own.current_num_threads() > 1).then_some(Self::Own(own))
+    }
+
+    pub(crate) fn run(self, work: impl FnOnce() + Send) {
+        match self {
+            Self::Current => work(),
+            Self::Own(pool) => pool.install(work),
+        }
+    }
 }
 
 #[cfg(test)]

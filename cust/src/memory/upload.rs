@@ -4,24 +4,15 @@
 //! about 10 GB/s. Here all threads copy a chunk to page-locked memory while the GPU fetches the
 //! chunk before it.
 
-use std::sync::OnceLock;
-
 use rayon::prelude::*;
-use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::staging::Staging;
-use crate::error::{CudaError, CudaResult, check};
+use super::staging::{CHUNK, PIECE, StagedCopy};
+use crate::error::{CudaResult, check};
 use crate::stream::Stream;
 use crate::sys::{self, CUdeviceptr};
 
-/// The size of a chunk in bytes.
-const CHUNK: usize = 4 << 20;
-/// The number of bytes that a thread copies at a time.
-const PIECE: usize = 256 << 10;
 /// The number of chunks under way at the same time.
 const CHUNKS: usize = 3;
-/// Copies of fewer bytes are left to the driver.
-const MIN_BYTES: usize = 4 * CHUNK;
 
 /// Queues a copy of `bytes` to the device address `to`.
 ///
@@ -45,26 +36,12 @@ pub(crate) unsafe fn copy_staged(
     to: CUdeviceptr,
     bytes: &[u8],
 ) -> CudaResult<bool> {
-    if bytes.len() < MIN_BYTES {
-        return Ok(false);
-    }
-    let Some(threads) = Threads::find() else {
+    let Some(mut copy) = StagedCopy::begin(stream, bytes.len(), CHUNKS)? else {
         return Ok(false);
     };
-    let Some(mut place) = stream.staging().take() else {
-        return Ok(false);
-    };
-    let staging = match &mut *place {
-        Some(staging) => staging,
-        // The driver needs less page-locked memory than this.
-        empty => match new_staging(stream) {
-            Ok(new) => empty.insert(new),
-            Err(CudaError::OutOfLockedMemory { .. }) => return Ok(false),
-            Err(error) => return Err(error),
-        },
-    };
+    let threads = copy.threads;
     for (i, from) in bytes.chunks(CHUNK).enumerate() {
-        let (chunk, copied) = &mut staging.chunks[i % CHUNKS];
+        let (chunk, copied) = &mut copy.chunks()[i % CHUNKS];
         stream.blame(copied.synchronize())?;
         let chunk = &mut chunk[..from.len()];
         threads.run(|| {
@@ -85,44 +62,4 @@ pub(crate) unsafe fn copy_staged(
     }
     stream.synchronize()?;
     Ok(true)
-}
-
-/// The threads that copy: two or more.
-enum Threads {
-    /// Those of the caller, which is one of rayon's threads.
-    Current,
-    /// This crate's own. Rayon's global pool would panic where the system provides no threads.
-    Own(&'static ThreadPool),
-}
-
-impl Threads {
-    fn find() -> Option<Self> {
-        static OWN: OnceLock<Option<ThreadPool>> = OnceLock::new();
-
-        if rayon::current_thread_index().is_some() {
-            return (rayon::current_num_threads() > 1).then_some(Self::Current);
-        }
-        let own = OWN.get_or_init(|| ThreadPoolBuilder::new().build().ok());
-        let own = own.as_ref()?;
-        (own.current_num_threads() > 1).then_some(Self::Own(own))
-    }
-
-    fn run(&self, work: impl FnOnce() + Send) {
-        match self {
-            Self::Current => work(),
-            Self::Own(pool) => pool.install(work),
-        }
-    }
-}
-
-fn new_staging(stream: &Stream) -> CudaResult<Staging> {
-    let chunk = |_| {
-        let bytes = stream.device().locked_buffer(CHUNK)?;
-        // Recorded, it is reached as soon as the work before it is done.
-        Ok((bytes, stream.record()?))
-    };
-    let chunks = (0..CHUNKS).map(chunk);
-    Ok(Staging {
-        chunks: chunks.collect::<CudaResult<_>>()?,
-    })
 }

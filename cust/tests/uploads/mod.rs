@@ -1,4 +1,4 @@
-//! Uploads that wait for the device only.
+//! Large copies to the device and back.
 
 use std::sync::mpsc;
 use std::thread;
@@ -32,5 +32,32 @@ pub(crate) fn check_within_rayon(stream: Stream) -> Result<(), CudaError> {
     let uploaded = end.recv_timeout(Duration::from_secs(120));
     let uploaded = uploaded.expect("uploads wait for each other")?;
     assert_eq!(uploaded, [true; 32]);
+    Ok(())
+}
+
+/// Copies values to the device and back whose size is around that from which all threads copy, and
+/// around whole chunks; then parts of them.
+pub(crate) fn check_sizes(stream: &Stream) -> Result<(), CudaError> {
+    const CHUNK: usize = 1 << 20;
+    for len in [
+        4 * CHUNK - 1,
+        4 * CHUNK,
+        4 * CHUNK + 1,
+        5 * CHUNK - 1,
+        7 * CHUNK,
+        8 * CHUNK + 12_345,
+    ] {
+        let values: Vec<u32> = (0..len as u32)
+            .map(|i| i.wrapping_mul(2_654_435_761))
+            .collect();
+        let on_device = stream.upload(&values)?;
+        assert!(on_device.to_vec()? == values, "{len} elements");
+        let mut found = vec![7; len];
+        on_device.read(&mut found)?;
+        assert!(found == values, "{len} elements, into a slice");
+        let mut found = vec![7; len - 3];
+        on_device.read_at(2, &mut found)?;
+        assert!(found == values[2..len - 1], "{len} elements but three");
+    }
     Ok(())
 }

@@ -93,14 +93,6 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
     /// Elements that a block scans at a time, 4 per thread.
     const ROW: u32 = THREADS * 4;
 
-    /// All blocks.
-    #[inline(always)]
-    #[must_use]
-    pub fn new(barrier: GridBarrier<'a>) -> Self {
-        let blocks = thread::grid_dim_x();
-        Self { barrier, blocks }
-    }
-
     /// For work on `n` elements in many short steps: as many blocks as there are elements for.
     /// None for blocks that have no part in it.
     ///
@@ -108,15 +100,14 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
     #[inline(always)]
     #[must_use]
     pub fn for_work(barrier: GridBarrier<'a>, n: u32) -> Option<Self> {
-        let all = Self::new(barrier);
         // For few elements, the first block alone.
         let wanted = if n <= THREADS * 4 {
             1
         } else {
             n.div_ceil(THREADS)
         };
-        let blocks = all.blocks.min(wanted);
-        (thread::block_idx_x() < blocks).then_some(Self { blocks, ..all })
+        let blocks = thread::grid_dim_x().min(wanted);
+        (thread::block_idx_x() < blocks).then_some(Self { barrier, blocks })
     }
 
     /// The index of this block.

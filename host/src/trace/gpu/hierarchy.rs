@@ -38,14 +38,12 @@ pub(super) struct Arranger<G: Gpu> {
 }
 
 /// The number of blocks of a cooperative launch, of which `resident` fit, for an image: the more
-/// blocks, the longer they take to meet, and there is work for them only in a large image.
+/// blocks, the longer they take to meet. The kernels use as many of them as there is work for.
 pub(super) fn cooperative_blocks<G: Gpu>(gpu: &G, resident: u32, raster: Raster) -> u32 {
-    const FEWEST: u32 = 16;
-    const WORDS_PER_BLOCK: u32 = 1024;
     const MOST_WORDS_PER_BLOCK: u32 = 8192;
-    let words = raster.words();
-    let few = (words / WORDS_PER_BLOCK).min(2 * gpu.multiprocessors());
-    let wanted = few.max(words / MOST_WORDS_PER_BLOCK).max(FEWEST);
+    let wanted = gpu
+        .multiprocessors()
+        .max(raster.words() / MOST_WORDS_PER_BLOCK);
     // planted: cooperative-blocks
     resident.min(wanted)
 }

@@ -75,7 +75,7 @@ pub(super) struct Tile<'a, const THREADS: u32> {
     heads: SharedView<u32>,
     entries: CrossingSet,
     exits: CrossingSet,
-    /// For each row, the starts at W and then at E sides, in two words each.
+    /// For each row, the pixels at which closed borders start, in [`STARTS_WORDS`].
     starts: SharedView<u32>,
     warp_sums: SharedView<u32>,
     /// Counts of [`found`].
@@ -84,8 +84,8 @@ pub(super) struct Tile<'a, const THREADS: u32> {
     firsts: SharedView<u32>,
 }
 
-/// Words of 32 bits per row for starts: two for W sides, two for E sides.
-const STARTS_WORDS: u32 = 4;
+/// Words of 32 bits per row for starts.
+const STARTS_WORDS: u32 = 2;
 
 /// What a block counts, each an index into [`Tile::found`].
 mod found {
@@ -437,7 +437,7 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
     /// Writes that the tile has no nodes.
     #[inline(always)]
     fn write_nothing(&self, parts: Parts<'_>) {
-        self.for_each(TILE_HEIGHT, |y| self.write_starts_of_row(parts, y, [0, 0]));
+        self.for_each(TILE_HEIGHT, |y| self.write_starts_of_row(parts, y, 0));
         if self.t == 0 {
             let at = self.index * tile_record::WORDS + tile_record::CLOSED;
             parts.tiles.st_vector(at, [0u32; 4]);
@@ -515,10 +515,8 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
             let id = fragments + self.found.atomic_add(found::CLOSED, 1);
             let start = self.found.atomic_add(found::POINTS, points);
             self.set(i, place.with(id, i, points, start + points));
-            let TileNode { x, y, kind } = place.node();
-            // planted: fragment-closed-side
-            let side = u32::from(kind == Kind::E);
-            let word = y * STARTS_WORDS + side * 2 + x / 32;
+            let TileNode { x, y, .. } = place.node();
+            let word = y * STARTS_WORDS + x / 32;
             // planted: fragment-starts-plain
             self.starts.atomic_or(word, 1 << (x % 32));
         });
@@ -553,27 +551,22 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
     #[inline(always)]
     fn write_starts(&self, parts: Parts<'_>) {
         self.for_each(TILE_HEIGHT, |y| {
-            let side = |side: u32| {
-                let at = y * STARTS_WORDS + side * 2;
-                u64::from(self.starts.ld(at)) | u64::from(self.starts.ld(at + 1)) << 32
-            };
-            self.write_starts_of_row(parts, y, [side(0), side(1)]);
+            let [low, high] = self.starts.ld_vector(y * STARTS_WORDS);
+            self.write_starts_of_row(parts, y, u64::from(low) | u64::from(high) << 32);
         });
     }
 
     /// Writes where closed borders start in a row, and their number, if it is a row of the image.
     #[inline(always)]
-    fn write_starts_of_row(&self, parts: Parts<'_>, y: u32, starts: [u64; 2]) {
+    fn write_starts_of_row(&self, parts: Parts<'_>, y: u32, starts: u64) {
         let raster = self.pixels.image.pixels.raster;
         let image_y = self.pixels.top + y;
         if image_y >= raster.height {
             return;
         }
-        let at = (self.index * TILE_HEIGHT + y) as usize * 2;
-        parts.starts.st_vector(at, starts);
+        parts.starts.st(self.index * TILE_HEIGHT + y, starts);
         let word = image_y * raster.row_words + self.pixels.left / 64;
-        let count = starts[0].count_ones() + starts[1].count_ones();
-        parts.starts_before.st(word, count);
+        parts.starts_before.st(word, starts.count_ones());
     }
 
     /// Writes the points, fragment by fragment; what each W and E node belongs to; and a record for
@@ -634,7 +627,7 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
 /// nodes, their points, and where closed borders start. Lists the other tiles.
 ///
 /// Launch: one block, which is one warp, per [tile](super::tiles). Reads 1/8 byte per pixel, once
-/// or twice; writes 20 bytes per word of the image, 16 per tile, 96 more per tile with nodes, 16
+/// or twice; writes 12 bytes per word of the image, 16 per tile, 96 more per tile with nodes, 16
 /// per fragment, 8 per closed border, 2 per listed W or E node and 4 per point.
 ///
 /// # Safety

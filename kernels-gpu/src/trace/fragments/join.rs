@@ -120,8 +120,6 @@ struct Start {
     tile_row: u32,
     /// The bit of the word.
     bit: u32,
-    /// 0 for an outer border, 1 for a hole's.
-    side: u32,
 }
 
 /// What [`join_fragments`](fn@join_fragments) works on.
@@ -182,7 +180,6 @@ impl Join<'_> {
             word: y * self.raster.row_words + x / 64,
             tile_row: tile * TILE_HEIGHT + y % TILE_HEIGHT,
             bit: x % 64,
-            side: key & 1,
         }
     }
 
@@ -190,9 +187,8 @@ impl Join<'_> {
     #[inline(always)]
     fn mark(&self, key: u32) {
         let start = self.place(key);
-        let at = start.tile_row * 2 + start.side;
         // planted: join-mark-plain
-        self.parts.starts.atomic_or(at, 1 << start.bit);
+        self.parts.starts.atomic_or(start.tile_row, 1 << start.bit);
         // planted: join-count-plain
         self.parts.starts_before.atomic_add(start.word, 1);
     }
@@ -201,13 +197,11 @@ impl Join<'_> {
     #[inline(always)]
     fn number(&self, key: u32) -> u32 {
         let start = self.place(key);
-        let at = start.tile_row as usize * 2;
-        let [outer, holes]: [u64; 2] = self.parts.starts.ld_vector(at);
+        // No two borders start at one pixel: above a hole's first pixel is foreground of the hole's
+        // component, so that no outer border starts there.
+        let starts = self.parts.starts.ld(start.tile_row);
         let below = (1u64 << start.bit) - 1;
-        // An outer border and a hole's never start at the same pixel: above a hole's first pixel is
-        // foreground of the hole's component.
-        let before = self.parts.starts_before.ld(start.word);
-        before + (outer & below).count_ones() + (holes & below).count_ones()
+        self.parts.starts_before.ld(start.word) + (starts & below).count_ones()
     }
 
     /// Writes what is known of a border: the number of its points, and those before its start.
@@ -334,7 +328,10 @@ pub unsafe fn join_fragments(
     let fragments = parts.counters.ld(counter::FRAGMENTS);
     let closed = parts.counters.ld(counter::CLOSED);
     let words = join.raster.words();
-    let grid = Grid::<BLOCK>::new(chains.barrier);
+    // A thread scans four words at a time.
+    let Some(grid) = Grid::<BLOCK>::for_work(chains.barrier, fragments.max(words / 4)) else {
+        return;
+    };
 
     let (mut links, mut others) = (chains.links, chains.other_links);
     if fragments > 0 {

@@ -85,8 +85,7 @@ pub struct Parts<'a> {
     pub dense: ViewMut<'a, u32>,
     /// Per row of each tile, the number of W and E nodes in the tile before the row.
     pub rows: ViewMut<'a, u16>,
-    /// Per row of each tile, the pixels at whose W sides borders start, and those at whose E sides
-    /// they do. Starts at a multiple of 16 bytes.
+    /// Per row of each tile, the pixels at which borders start.
     pub starts: ViewMut<'a, u64>,
     /// Per word of the image, the number of these starts; later, the number of starts before it.
     pub starts_before: ViewMut<'a, u32>,

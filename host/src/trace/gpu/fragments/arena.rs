@@ -173,7 +173,7 @@ impl<G: Gpu> Arena<G> {
             tiles: gpu.alloc(tiles * tile_record::WORDS as usize)?,
             dense: gpu.alloc(tiles)?,
             rows: gpu.alloc(tiles * TILE_HEIGHT as usize)?,
-            starts: gpu.alloc(2 * tiles * TILE_HEIGHT as usize)?,
+            starts: gpu.alloc(tiles * TILE_HEIGHT as usize)?,
             starts_before: gpu.alloc(words)?,
             fragments: gpu.alloc(4 * fragments)?,
             closed: gpu.alloc(2 * closed)?,

@@ -1,0 +1,114 @@
+//! Copies from the GPU to host memory; large ones faster than the driver makes them.
+//!
+//! The driver copies to ordinary memory on one thread, at 4 GB/s where the memory is new, so that
+//! each of its pages has to be provided first. Here the GPU writes some chunks to page-locked
+//! memory while all threads copy the chunks before to where they belong.
+
+use std::mem::MaybeUninit;
+
+use rayon::prelude::*;
+
+use super::locked::LockedBuffer;
+use super::staging::{CHUNK, PIECE, StagedCopy};
+use crate::error::{CudaResult, check};
+use crate::event::Event;
+use crate::stream::Stream;
+use crate::sys::{self, CUdeviceptr};
+
+/// The number of chunks that all threads copy together. The more, the less often they meet.
+const GROUP: usize = 4;
+/// The number of groups under way at the same time.
+const GROUPS: usize = 3;
+
+/// Queues a copy of `bytes` bytes from the device address `from` to `to`.
+///
+/// # Safety
+/// The device memory at `from` holds as many bytes, `to` has room for them, and no one uses it
+/// until the stream has done the copy.
+pub(crate) unsafe fn queue_copy(
+    stream: &Stream,
+    from: CUdeviceptr,
+    to: *mut u8,
+    bytes: usize,
+) -> CudaResult<()> {
+    let on = stream.bind()?;
+    // SAFETY: the caller's promise.
+    let status = unsafe { sys::cuMemcpyDtoHAsync_v2(to.cast(), from, bytes, on) };
+    stream.blame(check("cuMemcpyDtoHAsync", status))
+}
+
+/// Fills `bytes` from the device address `from` on through the stream's page-locked memory, and
+/// waits for it. `false` if nothing was copied, because the driver does this copy as well or
+/// better.
+///
+/// # Safety
+/// The device memory at `from` holds as many bytes.
+pub(crate) unsafe fn copy_staged(
+    stream: &Stream,
+    from: CUdeviceptr,
+    bytes: &mut [MaybeUninit<u8>],
+) -> CudaResult<bool> {
+    let Some(mut copy) = StagedCopy::begin(stream, bytes.len(), GROUP * GROUPS)? else {
+        return Ok(false);
+    };
+    // SAFETY: the caller's promise.
+    let copied = unsafe { copy_in_groups(stream, from, bytes, &mut copy) };
+    if copied.is_err() {
+        // The chunks are written no more when they are given back.
+        let _ = stream.synchronize();
+    }
+    copied.map(|()| true)
+}
+
+/// Fills `bytes` through the chunks of `copy`. On an error, the stream may still write to these.
+///
+/// # Safety
+/// The device memory at `from` holds as many bytes.
+unsafe fn copy_in_groups(
+    stream: &Stream,
+    from: CUdeviceptr,
+    bytes: &mut [MaybeUninit<u8>],
+    copy: &mut StagedCopy<'_>,
+) -> CudaResult<()> {
+    let threads = copy.threads;
+    let sizes: Vec<usize> = bytes.chunks(GROUP * CHUNK).map(<[_]>::len).collect();
+    let mut destinations = bytes.chunks_mut(GROUP * CHUNK);
+    for i in 0..sizes.len() + GROUPS - 1 {
+        if let Some(&size) = sizes.get(i) {
+            let mut at = 0;
+            for (chunk, copied) in group(copy, i) {
+                let part = CHUNK.min(size - at);
+                let address = from + (i * GROUP * CHUNK + at) as u64;
+                // SAFETY: the caller's promise for the source. The chunk's last content has been
+                // read, and it is neither read nor freed before `copied` is reached, or the stream
+                // has been waited for.
+                unsafe { queue_copy(stream, address, chunk.as_mut_ptr(), part) }?;
+                stream.record_into(copied)?;
+                at += part;
+            }
+        }
+        // The group that was queued the longest ago.
+        let Some(i) = (i + 1).checked_sub(GROUPS) else {
+            continue;
+        };
+        let Some(to) = destinations.next() else { break };
+        let chunks = group(copy, i);
+        for (_, copied) in chunks.iter() {
+            stream.blame(copied.synchronize())?;
+        }
+        threads.run(|| {
+            to.par_chunks_mut(PIECE).enumerate().for_each(|(i, to)| {
+                let at = i * PIECE;
+                let chunk = &chunks[at / CHUNK].0[at % CHUNK..];
+                to.write_copy_of_slice(&chunk[..to.len()]);
+            });
+        });
+    }
+    Ok(())
+}
+
+/// The chunks of a group.
+fn group<'a>(copy: &'a mut StagedCopy<'_>, index: usize) -> &'a mut [(LockedBuffer<u8>, Event)] {
+    let first = index % GROUPS * GROUP;
+    &mut copy.chunks()[first..first + GROUP]
+}
