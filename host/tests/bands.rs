@@ -196,7 +196,7 @@ fn npy_of_every_type_and_order() {
                 for _ in 0..width * height {
                     let value = numbers.between(0, 200) as i32 - 100;
                     match &dtype[1..] {
-                        "b1" => values.push((value > 0) as u8),
+                        "b1" => values.push(u8::from(value > 0)),
                         "u1" => values.push((value + 100) as u8),
                         "u2" | "i2" => values.extend((300 * value as i16).to_le_bytes()),
                         "i4" => values.extend(value.to_be_bytes()),
