@@ -43,6 +43,20 @@ fn measure_with<S: Sum>(
     labels: &[u32],
     count: u32,
 ) -> Result<Vec<Component>> {
+    let tallies = tallies::<S>(strips, 0, before, labels, count)?;
+    // A component is as large as a tally of 64-bit sums, so it is collected in place.
+    Ok(tallies.into_iter().map(Tally::finish).collect())
+}
+
+/// The tallies of components 1 to `count`, of strips of an image whose row 0 is row `first_row` of
+/// a larger one; otherwise as [`measure`].
+pub(super) fn tallies<S: Sum>(
+    strips: &[Strip<'_>],
+    first_row: u32,
+    before: &[u32],
+    labels: &[u32],
+    count: u32,
+) -> Result<Vec<Tally<S>>> {
     let mut tallies = Vec::new();
     reserve(&mut tallies, count as usize, "the components' measures")?;
     tallies.resize(count as usize, Tally::<S>::NOTHING);
@@ -57,7 +71,7 @@ fn measure_with<S: Sum>(
         let labels = rest_labels.split_off(..pixels).unwrap_or_default();
         jobs.push((strip, before[i], own, labels));
     }
-    let add = |(strip, before, own, labels)| add_strip(strip, before, own, labels);
+    let add = |(strip, before, own, labels)| add_strip(strip, first_row, before, own, labels);
     let from_above: Vec<HashMap<u32, Tally<S>>> = if let [_] = strips {
         jobs.into_iter().map(add).collect()
     } else {
@@ -66,14 +80,14 @@ fn measure_with<S: Sum>(
     for (label, tally) in from_above.into_iter().flatten() {
         tallies[label as usize - 1].add(&tally);
     }
-    // A component is as large as a tally of 64-bit sums, so it is collected in place.
-    Ok(tallies.into_iter().map(Tally::finish).collect())
+    Ok(tallies)
 }
 
 /// Adds up the runs of a strip. Those of its own components go to `own`, which starts with
 /// component `before + 1`; the measures of the others are returned.
 fn add_strip<S: Sum>(
     strip: &Strip<'_>,
+    first_row: u32,
     before: u32,
     own: &mut [Tally<S>],
     labels: &[u32],
@@ -84,6 +98,7 @@ fn add_strip<S: Sum>(
     let width = strip.image.width() as usize;
     for (y, labels) in strip.rows.clone().zip(labels.chunks_exact(width)) {
         for (start, end) in runs(strip.image.row(y)) {
+            let y = first_row + y;
             let label = labels[start];
             if label > before {
                 own[(label - before - 1) as usize].add_run(y, start, end);
@@ -107,7 +122,9 @@ fn keep<S: Sum>(tallies: &mut HashMap<u32, Tally<S>>, label: u32, tally: &Tally<
 }
 
 /// An unsigned integer that holds the sum of coordinates.
-trait Sum: Copy + AddAssign + From<u64> + Send + Sync {
+pub(in crate::label) trait Sum:
+    Copy + AddAssign + From<u64> + Send + Sync
+{
     const ZERO: Self;
     fn to_f64(self) -> f64;
 }
@@ -127,8 +144,8 @@ impl Sum for u128 {
 }
 
 /// The measures of some pixels of one component.
-#[derive(Clone, Copy)]
-struct Tally<S> {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::label) struct Tally<S> {
     area: u64,
     min: IVec2,
     max: IVec2,
@@ -137,13 +154,18 @@ struct Tally<S> {
 }
 
 impl<S: Sum> Tally<S> {
-    const NOTHING: Self = Self {
+    pub(in crate::label) const NOTHING: Self = Self {
         area: 0,
         min: IVec2::MAX,
         max: IVec2::MIN,
         sum_x: S::ZERO,
         sum_y: S::ZERO,
     };
+
+    /// Whether no pixel has been added.
+    pub(in crate::label) fn is_nothing(&self) -> bool {
+        self.area == 0
+    }
 
     /// Adds the pixels of row `y` from column `start` up to, not including, column `end`.
     fn add_run(&mut self, y: u32, start: usize, end: usize) {
@@ -157,7 +179,7 @@ impl<S: Sum> Tally<S> {
         self.sum_y += S::from(row * pixels);
     }
 
-    fn add(&mut self, other: &Self) {
+    pub(in crate::label) fn add(&mut self, other: &Self) {
         self.area += other.area;
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
@@ -165,7 +187,7 @@ impl<S: Sum> Tally<S> {
         self.sum_y += other.sum_y;
     }
 
-    fn finish(self) -> Component {
+    pub(in crate::label) fn finish(self) -> Component {
         let area = self.area as f64;
         Component {
             area: self.area,
