@@ -436,7 +436,7 @@ impl Plan {
             "memory",
             OptionProblem::OutOfRange,
             format!(
-                "{memory} bytes are too little for the bands of an image of {width} × {height} \
+                "{memory} bytes of memory are too little for the bands of an image of {width} × {height} \
                  pixels: give {mebibytes} MiB or more"
             ),
         ))
