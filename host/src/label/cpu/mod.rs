@@ -20,7 +20,7 @@ mod strip;
 
 pub(super) use parallel::Numbered;
 pub(super) use runs::{Word, places, touching};
-pub(super) use statistics::Tally;
+pub(super) use statistics::{Tally, sums_fit_64_bits};
 pub(super) use strip::Meter;
 
 use super::{LabelAlgorithm, LabelOptions, Labels};

@@ -17,7 +17,7 @@ use rayon::prelude::*;
 
 use super::forest::Forest;
 use super::runs::{Word, places, runs, touching};
-use super::statistics::{self, Tally};
+use super::statistics::{self, Sum, Tally};
 use super::strip::{Meter, Strip, background};
 use crate::error::{Error, Result};
 use crate::image::BinaryImage;
@@ -244,13 +244,40 @@ impl<'a> Numbered<'a> {
         statistics::measure(&self.strips, &self.before, labels, self.count)
     }
 
-    /// The components' tallies, likewise; the image's row 0 is row `first_row` of a larger one.
-    pub(in crate::label) fn tallies(
+    /// The components' measures, likewise, and the tallies of those with the numbers `tallied`. The
+    /// image's row 0 is row `first_row` of a larger one.
+    pub(in crate::label) fn measure_part(
         &self,
         first_row: u32,
         labels: &[u32],
-    ) -> Result<Vec<Tally<u128>>> {
-        statistics::tallies(&self.strips, first_row, &self.before, labels, self.count)
+        tallied: &[u32],
+    ) -> Result<(Vec<Component>, Vec<Tally<u128>>)> {
+        let image = self.strips[0].image;
+        let side = image.width().max(first_row + image.height());
+        if statistics::sums_fit_64_bits(image.pixel_count(), side) {
+            self.measure_part_with::<u64>(first_row, labels, tallied)
+        } else {
+            self.measure_part_with::<u128>(first_row, labels, tallied)
+        }
+    }
+
+    fn measure_part_with<S: Sum>(
+        &self,
+        first_row: u32,
+        labels: &[u32],
+        tallied: &[u32],
+    ) -> Result<(Vec<Component>, Vec<Tally<u128>>)> {
+        let (strips, before) = (&self.strips, &self.before);
+        let all = statistics::tallies::<S>(strips, first_row, before, labels, self.count)?;
+        let mut some = Vec::new();
+        reserve(&mut some, tallied.len(), "the components' measures")?;
+        some.extend(
+            tallied
+                .iter()
+                .map(|&number| all[number as usize - 1].widened()),
+        );
+        // A component is as large as a tally of 64-bit sums, so it is collected in place.
+        Ok((all.into_iter().map(Tally::finish).collect(), some))
     }
 }
 

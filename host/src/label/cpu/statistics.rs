@@ -29,12 +29,16 @@ pub(super) fn measure(
     count: u32,
 ) -> Result<Vec<Component>> {
     let image = strips[0].image;
-    let longest_side = u64::from(image.width().max(image.height()));
-    if image.pixel_count().checked_mul(longest_side).is_some() {
+    if sums_fit_64_bits(image.pixel_count(), image.width().max(image.height())) {
         measure_with::<u64>(strips, before, labels, count)
     } else {
         measure_with::<u128>(strips, before, labels, count)
     }
+}
+
+/// Whether the sum of `pixels` coordinates below `side` fits into 64 bits.
+pub(in crate::label) fn sums_fit_64_bits(pixels: u64, side: u32) -> bool {
+    pixels.checked_mul(side.into()).is_some()
 }
 
 fn measure_with<S: Sum>(
@@ -127,6 +131,7 @@ pub(in crate::label) trait Sum:
 {
     const ZERO: Self;
     fn to_f64(self) -> f64;
+    fn to_u128(self) -> u128;
 }
 
 impl Sum for u64 {
@@ -134,12 +139,18 @@ impl Sum for u64 {
     fn to_f64(self) -> f64 {
         self as f64
     }
+    fn to_u128(self) -> u128 {
+        self.into()
+    }
 }
 
 impl Sum for u128 {
     const ZERO: Self = 0;
     fn to_f64(self) -> f64 {
         self as f64
+    }
+    fn to_u128(self) -> u128 {
+        self
     }
 }
 
@@ -154,18 +165,13 @@ pub(in crate::label) struct Tally<S> {
 }
 
 impl<S: Sum> Tally<S> {
-    pub(in crate::label) const NOTHING: Self = Self {
+    const NOTHING: Self = Self {
         area: 0,
         min: IVec2::MAX,
         max: IVec2::MIN,
         sum_x: S::ZERO,
         sum_y: S::ZERO,
     };
-
-    /// Whether no pixel has been added.
-    pub(in crate::label) fn is_nothing(&self) -> bool {
-        self.area == 0
-    }
 
     /// Adds the pixels of row `y` from column `start` up to, not including, column `end`.
     fn add_run(&mut self, y: u32, start: usize, end: usize) {
@@ -177,6 +183,17 @@ impl<S: Sum> Tally<S> {
         // Below 2⁶³ each.
         self.sum_x += S::from((start + end - 1) * pixels / 2);
         self.sum_y += S::from(row * pixels);
+    }
+
+    /// The same with sums of 128 bits.
+    pub(in crate::label) fn widened(self) -> Tally<u128> {
+        Tally {
+            area: self.area,
+            min: self.min,
+            max: self.max,
+            sum_x: self.sum_x.to_u128(),
+            sum_y: self.sum_y.to_u128(),
+        }
     }
 
     pub(in crate::label) fn add(&mut self, other: &Self) {

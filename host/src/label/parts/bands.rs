@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 
 use rayon::prelude::*;
 
-use super::{LabelNumber, LabelPart, LabelTable, Labelled, Numbered, part_of};
+use super::{LabelNumber, LabelPart, LabelTable, Numbered, part_of};
 use crate::error::{Error, OptionProblem, Result};
 use crate::image::BinaryImage;
-use crate::label::cpu::Meter;
+use crate::label::cpu::{Meter, sums_fit_64_bits};
 use crate::label::{Component, Connectivity, LabelOptions};
-use crate::memory::{advise_large_pages, reserve, zeroed_vec};
+use crate::memory::{advise_large_pages, zeroed_vec};
 use crate::progress::{Progress, ProgressFn};
 
 /// An image that is given in bands of rows, from the first to the last, and more than once.
@@ -42,7 +42,7 @@ pub trait BandSource {
 /// The first pass, in [`new`](Self::new), finds which components of the bands belong together. The
 /// second pass, by [`next_band`](Self::next_band), labels each band again, with the final numbers.
 /// Between the passes, memory holds what is on the bands' first and last rows; and the whole
-/// image's bits, if they fit into a quarter of the memory, so that the source is read once only.
+/// image's bits, if they fit into a third of the memory, so that the source is read once only.
 ///
 /// ```
 /// use trazar::formats::{ImageBands, ReadOptions};
@@ -177,7 +177,7 @@ impl<S: BandSource> BandLabeller<S> {
         let mut joined: Option<LabelPart> = None;
         let (mut first_row, mut foreground) = (0, 0);
         while let Some(band) = source.next_band(rows)? {
-            let part = share(
+            let (part, _) = share(
                 report.as_deref(),
                 0,
                 first_row,
@@ -191,7 +191,6 @@ impl<S: BandSource> BandLabeller<S> {
                     part_of(&band, first_row, options, labels, progress)
                 },
             )?;
-            let Labelled { part, .. } = part;
             joined = Some(match joined.take() {
                 Some(upper) => LabelPart::merge(upper, part)?,
                 None => part,
@@ -272,13 +271,14 @@ impl<S: BandSource> BandLabeller<S> {
         let pixels = band.pixel_count() as usize;
         let first_row = self.given as u32 * self.rows;
         let height = self.source.height();
+        self.components = Vec::new();
         let labels = &mut self.labels[..pixels];
         labels.par_chunks_mut(CHUNK).for_each(|chunk| chunk.fill(0));
         let own = self.table.band(self.given);
         let statistics = self.options.statistics;
         let is_wide = size_of::<T>() > size_of::<u32>();
         let connectivity = self.options.connectivity;
-        let (numbers, tallies) = share(
+        let (numbers, mut measures) = share(
             self.report.as_deref(),
             1,
             first_row,
@@ -288,7 +288,7 @@ impl<S: BandSource> BandLabeller<S> {
                 let meter = Meter::new(&band, progress);
                 let mut numbered = Numbered::of(&band, connectivity, Some(&mut *labels), &meter)?;
                 let mut numbers: Vec<T> = Vec::new();
-                let mut tallies = Vec::new();
+                let mut measures = Vec::new();
                 if statistics || is_wide {
                     numbered.fill(labels, |number| number, &meter);
                 } else {
@@ -297,29 +297,28 @@ impl<S: BandSource> BandLabeller<S> {
                     numbered.fill(labels, |number| numbers[number as usize], &meter);
                 }
                 if statistics {
-                    tallies = numbered.tallies(first_row, labels)?;
+                    (measures, _) = numbered.measure_part(first_row, labels, &[])?;
                 }
-                Ok((numbers, tallies))
+                Ok((numbers, measures))
             },
         )?;
         if statistics {
-            self.components.clear();
-            reserve(
-                &mut self.components,
-                tallies.len(),
-                "the components' measures",
-            )?;
             let on_rims = self.table.components().unwrap_or_default();
             let mut on_rims = on_rims[self.given_components..].iter();
+            // Those that start in the band move to the front.
+            let mut starting = 0;
             for (number, on_rim) in own.starting() {
-                self.components.extend(match on_rim {
-                    true => on_rims.next().copied(),
-                    false => Some(tallies[number as usize - 1].finish()),
-                });
+                let inside = measures[number as usize - 1];
+                measures[starting] = match on_rim {
+                    true => on_rims.next().copied().unwrap_or(inside),
+                    false => inside,
+                };
+                starting += 1;
                 self.given_components += usize::from(on_rim);
             }
+            measures.truncate(starting);
+            self.components = measures;
         }
-        drop(tallies);
         if is_wide || statistics {
             let numbers: Vec<T> = if numbers.is_empty() {
                 own.numbers()?
@@ -403,10 +402,19 @@ impl Plan {
             Connectivity::Eight => 0.25,
         };
         let is_wide = components * width * height > f64::from(u32::MAX);
-        // The band's bits and labels; per component, its forest, which grows by doubling, and its
-        // number; and its tally and measures.
+        let sums_fit = sums_fit_64_bits(
+            u64::from(source.width()) * u64::from(source.height()),
+            source.width().max(source.height()),
+        );
+        // The band's bits and labels; per component, its forest, which grows by doubling, its
+        // number, and its measures, with tallies before them if they do not take the same place.
+        let measures = match (options.statistics, sums_fit) {
+            (false, _) => 0.0,
+            (true, true) => 40.0,
+            (true, false) => 104.0,
+        };
         let number = if is_wide { 8.0 } else { 4.0 };
-        let per_component = 8.0 + number + if options.statistics { 104.0 } else { 0.0 };
+        let per_component = 8.0 + number + measures;
         let per_pixel = 4.125 + if is_wide { 8.0 } else { 0.0 } + components * per_component;
         // A component per pixel of two rows has its node, its place in the table, and its tally.
         let per_rim = width * if options.statistics { 144.0 } else { 40.0 };
@@ -421,7 +429,7 @@ impl Plan {
             (free > 0.0 && rows >= 1.0).then(|| rows.min(height) as u32)
         };
         let bits = width * height / 8.0;
-        if bits <= free / 4.0
+        if bits <= free / 3.0
             && let Some(rows) = rows(free - bits)
         {
             return Ok(Self { rows, hold: true });

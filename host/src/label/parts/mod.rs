@@ -110,33 +110,27 @@ pub fn label_part(band: &BinaryImage, first_row: u32, options: &LabelOptions) ->
         true => zeroed_vec(band.pixel_count() as usize, "labels")?,
         false => Vec::new(),
     };
-    let mut part = part_of(band, first_row, options, &mut labels, &Progress::SILENT)?;
-    let band = &mut part.part.bands[0];
-    reserve(
-        &mut band.inside,
-        part.inside.len(),
-        "the components' measures",
-    )?;
-    let inside = part.inside.into_iter().filter(|tally| !tally.is_nothing());
-    band.inside.extend(inside.map(Tally::finish));
-    Ok(part.part)
+    let (mut part, mut inside) = part_of(band, first_row, options, &mut labels, &Progress::SILENT)?;
+    let mut nodes = part.nodes.number.iter().peekable();
+    let mut number = 0;
+    inside.retain(|_| {
+        number += 1;
+        nodes.next_if(|&&node| node == number).is_none()
+    });
+    inside.shrink_to_fit();
+    part.bands[0].inside = inside;
+    Ok(part)
 }
 
-/// A band's part, without measures of the components that are no nodes.
-struct Labelled {
-    part: LabelPart,
-    /// These measures, by component; nothing for nodes. Empty without statistics.
-    inside: Vec<Tally<u128>>,
-}
-
-/// With statistics, `labels` has an element 0 for each pixel.
+/// A band's part, without measures of the components that are no nodes; and, with statistics, the
+/// measures of all its components. For these, `labels` has an element 0 for each pixel.
 fn part_of(
     band: &BinaryImage,
     first_row: u32,
     options: &LabelOptions,
     labels: &mut [u32],
     progress: &Progress<'_>,
-) -> Result<Labelled> {
+) -> Result<(LabelPart, Vec<Component>)> {
     crate::threads::ensure();
     let (width, height) = (band.width(), band.height());
     let end = first_row.checked_add(height).filter(|&end| end <= MAX_SIDE);
@@ -149,31 +143,23 @@ fn part_of(
     let of_pixels = options.statistics.then_some(&mut *labels);
     let mut numbered = Numbered::of(band, options.connectivity, of_pixels, &meter)?;
     let (first, last) = (numbered.first_row(), numbered.last_row());
-    let mut inside = Vec::new();
-    if options.statistics {
-        numbered.fill(labels, |number| number, &meter);
-        inside = numbered.tallies(first_row, labels)?;
-    }
-
     let mut number = Vec::new();
     reserve(&mut number, first.len() + last.len(), RIMS)?;
     number.extend(first.iter().chain(&last));
     number.sort_unstable();
     number.dedup();
     let count = number.len() as u32;
-    let mut nodes = Nodes {
+    let mut measures = Vec::new();
+    let mut tally = Vec::new();
+    if options.statistics {
+        numbered.fill(labels, |number| number, &meter);
+        (measures, tally) = numbered.measure_part(first_row, labels, &number)?;
+    }
+    let nodes = Nodes {
         number,
         parent: (0..count).collect(),
-        tally: Vec::new(),
+        tally,
     };
-    if options.statistics {
-        reserve(&mut nodes.tally, count as usize, RIMS)?;
-        let taken = nodes
-            .number
-            .iter()
-            .map(|&number| std::mem::replace(&mut inside[number as usize - 1], Tally::NOTHING));
-        nodes.tally.extend(taken);
-    }
     let rim = |y: u32, numbers: Vec<u32>| Rim {
         bits: band.row(y).to_vec(),
         nodes: numbers
@@ -198,7 +184,7 @@ fn part_of(
         top,
         bottom,
     };
-    Ok(Labelled { part, inside })
+    Ok((part, measures))
 }
 
 /// What memory is for, in errors.
