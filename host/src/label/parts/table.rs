@@ -25,9 +25,19 @@ pub(super) struct Final {
     count: u32,
     /// The number of the image's components that start above the band.
     pub(super) before: u64,
-    /// Those on its first or last row, in their order: the number in the band, the final one, and
-    /// whether the component starts in the band with this one.
-    nodes: Vec<(u32, u64, bool)>,
+    /// Those on its first or last row, in their order.
+    nodes: Vec<FinalNode>,
+}
+
+/// A component on the first or last row of a band.
+#[derive(Clone, Copy, Debug)]
+struct FinalNode {
+    /// Its number in the band.
+    own: u32,
+    /// Its number in the image.
+    number: u64,
+    /// Whether the component starts in the band with this node.
+    starts: bool,
 }
 
 /// An integer that holds the number of a component: `u32` or `u64`.
@@ -64,21 +74,21 @@ impl LabelTable {
         let mut node = 0;
         for band in part.bands {
             let first_node = node;
-            let (before, nodes) =
-                number_nodes(&part.nodes, &mut node, &band, count, &mut final_number)?;
-            let absorbed = nodes.iter().filter(|&&(_, _, starts)| !starts).count();
+            let nodes = number_nodes(&part.nodes, &mut node, &band, count, &mut final_number)?;
+            let absorbed = nodes.iter().filter(|node| !node.starts).count();
+            let before = count;
             count += u64::from(band.count) - absorbed as u64;
             if statistics {
                 let starting = band.count as usize - absorbed;
                 reserve(&mut components, starting, "the components' measures")?;
                 let mut inside = band.inside.iter();
                 let mut next = 1;
-                for (i, &(number, _, starts)) in (first_node..).zip(&nodes) {
-                    components.extend(inside.by_ref().take((number - next) as usize));
-                    if starts {
+                for (i, node) in (first_node..).zip(&nodes) {
+                    components.extend(inside.by_ref().take((node.own - next) as usize));
+                    if node.starts {
                         components.push(part.nodes.tally[i].finish());
                     }
-                    next = number + 1;
+                    next = node.own + 1;
                 }
                 components.extend(inside);
             }
@@ -156,9 +166,9 @@ impl Final {
         let mut next = self.before;
         let mut nodes = self.nodes.iter().peekable();
         for number in 1..=self.count {
-            let node = nodes.next_if(|&&(own, ..)| own == number);
+            let node = nodes.next_if(|node| node.own == number);
             numbers.push(match node {
-                Some(&(_, elsewhere, false)) => T::of(elsewhere),
+                Some(node) if !node.starts => T::of(node.number),
                 _ => {
                     next += 1;
                     T::of(next)
@@ -172,12 +182,12 @@ impl Final {
     /// whether it is on the band's rim.
     pub(super) fn starting(&self) -> impl Iterator<Item = (u32, bool)> + '_ {
         let mut nodes = self.nodes.iter().peekable();
-        (1..=self.count).filter_map(move |number| {
-            match nodes.next_if(|&&(own, ..)| own == number) {
-                Some(&(.., starts)) => starts.then_some((number, true)),
+        (1..=self.count).filter_map(
+            move |number| match nodes.next_if(|node| node.own == number) {
+                Some(node) => node.starts.then_some((number, true)),
                 None => Some((number, false)),
-            }
-        })
+            },
+        )
     }
 }
 
@@ -189,7 +199,7 @@ fn number_nodes(
     band: &Band,
     before: u64,
     final_number: &mut [u64],
-) -> Result<(u64, Vec<(u32, u64, bool)>)> {
+) -> Result<Vec<FinalNode>> {
     let mut numbered = Vec::new();
     reserve(&mut numbered, band.nodes as usize, RIMS)?;
     let mut absorbed = 0;
@@ -202,8 +212,12 @@ fn number_nodes(
             false => final_number[parent],
         };
         absorbed += u64::from(!starts);
-        numbered.push((number, final_number[i], starts));
+        numbered.push(FinalNode {
+            own: number,
+            number: final_number[i],
+            starts,
+        });
     }
     *node += band.nodes as usize;
-    Ok((before, numbered))
+    Ok(numbered)
 }

@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
+use tiff::tags::CompressionMethod;
 
 use super::layout::{Layout, Stripe, TiffDecoder};
 use super::piece::{Piece, Place, Workplace};
@@ -84,28 +85,30 @@ impl Chunks {
 
     /// The most memory that decoding takes, besides the rows that it gives.
     pub(super) fn decoding_bytes(&self) -> u64 {
+        threads::ensure();
         let layout = &self.layout;
         let rows = layout.piece_height.min(layout.height);
-        let threads = rayon::current_num_threads().min(
-            layout
-                .across
-                .max(BATCH_PIXELS / (rows * layout.width).max(1)),
-        );
+        let stripes = BATCH_PIXELS.div_ceil((rows * layout.width).max(1));
+        let threads = rayon::current_num_threads().min(stripes * layout.across);
+        // A JPEG is copied, and decoded to a buffer of its own.
+        let copies = match layout.packing.compression {
+            CompressionMethod::ModernJPEG => 3,
+            _ => 1,
+        };
         let samples = layout.chunk_bytes(rows).unwrap_or(usize::MAX) as u64;
         let packed = layout
             .counts
             .iter()
-            .copied()
             .max()
-            .unwrap_or(0)
-            .min(samples);
+            .map_or(0, |&count| count.min(samples));
         let workplace = samples
-            .saturating_mul(layout.planes() as u64)
-            .saturating_add(packed);
+            .saturating_mul(layout.planes() as u64 * copies)
+            .saturating_add(packed)
+            .saturating_add(1 << 16);
         // The bits of a stripe, and of a batch.
         let stripe = (rows as u64).saturating_mul(layout.width as u64) / 8;
         (threads.max(1) as u64)
-            .saturating_mul(workplace.saturating_add(1 << 16))
+            .saturating_mul(workplace)
             .saturating_add(stripe)
             .saturating_add(BATCH_PIXELS as u64 / 4)
     }
