@@ -444,8 +444,8 @@ impl Plan {
             "memory",
             OptionProblem::OutOfRange,
             format!(
-                "{memory} bytes of memory are too little for the bands of an image of {width} × {height} \
-                 pixels: give {mebibytes} MiB or more"
+                "{memory} bytes of memory are too little for the bands of an image of {width} × \
+                 {height} pixels: give {mebibytes} MiB or more"
             ),
         ))
     }

@@ -185,8 +185,8 @@ impl Layout {
         })
     }
 
-    /// The rows from `top` on that are unpacked at once, where `top` is the image's first row or the
-    /// end of the stripe above.
+    /// The rows from `top` on that are unpacked at once, where `top` is the image's first row or
+    /// the end of the stripe above.
     pub(super) fn stripe(&self, top: usize) -> Stripe {
         let within = top % self.chunk_height;
         let rows = self.piece_height.min(self.chunk_height - within);
