@@ -47,7 +47,7 @@ pub trait BandSource {
 /// ```
 /// use trazar::formats::{ImageBands, ReadOptions};
 /// use trazar::label::parts::BandLabeller;
-/// use trazar::{BinaryImage, LabelOptions};
+/// use trazar::LabelOptions;
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("a.pbm");

@@ -12,7 +12,7 @@
 //!
 //! ```
 //! use trazar::label::parts::{LabelPart, label_part};
-//! use trazar::{BinaryImage, Engine, LabelOptions};
+//! use trazar::{BinaryImage, LabelOptions};
 //!
 //! // The two legs are two components of the first band, and one of the image.
 //! let upper = BinaryImage::from_art("#.#.#\n#.#..")?;
