@@ -1,7 +1,7 @@
 //! Reading the image that the command line names.
 
 use serde_json::json;
-use trazar::formats::{ReadImage, ReadOptions, read_image};
+use trazar::formats::{Note, ReadImage, ReadOptions, SampleKind, read_image};
 
 use crate::args::{InputArgs, RunArgs};
 use crate::facts::Facts;
@@ -23,38 +23,67 @@ pub(crate) fn read(
         .keep_grey(keep_grey);
     let image = Progress::reading(run.quiet, || read_image(source(&input.image), &options))
         .map_err(|error| Failure::about(&input.image, error))?;
-    if image.only_below_threshold && !run.quiet {
+    warn_of_threshold(image.only_below_threshold, image.threshold, run);
+    Ok(image)
+}
+
+/// Warns of a threshold that leaves nothing of an image.
+pub(crate) fn warn_of_threshold(only_below: bool, threshold: f64, run: &RunArgs) {
+    if only_below && !run.quiet {
         stderr::say(format_args!(
             "warning: no pixel is above the threshold {}, though some are not zero: \
              see --threshold",
-            number(image.threshold)
+            number(threshold)
         ));
     }
-    Ok(image)
 }
 
 /// The image, for the summary.
 pub(crate) fn facts(input: &InputArgs, read: &ReadImage) -> Facts {
-    let image = &read.image;
-    let foreground = image.count_foreground();
-    let share = 100.0 * foreground as f64 / image.pixel_count() as f64;
-    let name = input.image.display();
-    let notes: Vec<String> = read.notes.iter().map(ToString::to_string).collect();
-    Facts {
-        text: format!(
-            "{name}: {} × {} pixels, {}, {share:.1} % foreground",
-            image.width(),
-            image.height(),
-            read.kind.name(),
-        ),
-        values: json!({
-            "image": name.to_string(),
-            "width": image.width(),
-            "height": image.height(),
-            "samples": read.kind.name(),
-            "threshold": read.threshold,
-            "foreground": foreground,
-            "notes": notes,
-        }),
+    let described = Described {
+        width: read.image.width(),
+        height: read.image.height(),
+        kind: read.kind,
+        threshold: read.threshold,
+        foreground: read.image.count_foreground(),
+        notes: read.notes.clone(),
+    };
+    described.facts(input)
+}
+
+/// What the summary says of an image.
+pub(crate) struct Described {
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    pub(crate) kind: SampleKind,
+    pub(crate) threshold: f64,
+    /// The number of foreground pixels.
+    pub(crate) foreground: u64,
+    pub(crate) notes: Vec<Note>,
+}
+
+impl Described {
+    pub(crate) fn facts(&self, input: &InputArgs) -> Facts {
+        let pixels = u64::from(self.width) * u64::from(self.height);
+        let share = 100.0 * self.foreground as f64 / pixels as f64;
+        let name = input.image.display();
+        let notes: Vec<String> = self.notes.iter().map(ToString::to_string).collect();
+        Facts {
+            text: format!(
+                "{name}: {} × {} pixels, {}, {share:.1} % foreground",
+                self.width,
+                self.height,
+                self.kind.name(),
+            ),
+            values: json!({
+                "image": name.to_string(),
+                "width": self.width,
+                "height": self.height,
+                "samples": self.kind.name(),
+                "threshold": self.threshold,
+                "foreground": self.foreground,
+                "notes": notes,
+            }),
+        }
     }
 }

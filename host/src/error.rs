@@ -63,6 +63,31 @@ pub enum Error {
         unit: &'static str,
     },
 
+    /// Two parts of an image of which the second does not start in the row below the first.
+    #[error(
+        "the upper part ends above row {upper_end} and the lower one starts in row {lower_start}: \
+         merge parts that lie one below the other"
+    )]
+    #[non_exhaustive]
+    PartsNotAdjacent {
+        /// The row below the upper part's last.
+        upper_end: u32,
+        /// The lower part's first row.
+        lower_start: u32,
+    },
+
+    /// Two parts that are not of one image, or were made with different options.
+    #[error("the parts differ in {what}: {upper} and {lower}")]
+    #[non_exhaustive]
+    PartsDiffer {
+        /// In what they differ: `"width"`, `"connectivity"`, `"statistics"`.
+        what: &'static str,
+        /// That of the upper part.
+        upper: String,
+        /// That of the lower part.
+        lower: String,
+    },
+
     /// An array of another length than is needed.
     #[error("an array of {needed} elements is needed, but one of {given} was given")]
     #[non_exhaustive]

@@ -2,7 +2,7 @@
 //!
 //! | direction | format | function |
 //! |---|---|---|
-//! | in | PNG, PBM/PGM/PPM/PAM, BMP, TIFF, `.npy` | [`read_image`] |
+//! | in | PNG, PBM/PGM/PPM/PAM, BMP, TIFF, `.npy` | [`read_image`]; band by band, [`ImageBands`] |
 //! | out, contours | JSON | [`write_json`] |
 //! | | SVG | [`write_svg`] |
 //! | | GeoJSON | [`write_geojson`] |
@@ -11,6 +11,8 @@
 //! | out, labels | `.npy` | [`write_labels_npy`] |
 //! | | PNG, one colour per component | [`write_labels_png`] |
 //! | | CSV, statistics | [`write_statistics`] |
+//! | out, labels band by band | `.npy` | [`write_label_band_npy`] |
+//! | | CSV, statistics | [`write_band_statistics`] |
 //! | out, images | PNG | [`write_image_png`] |
 //! | | PBM | [`write_image_pbm`] |
 //! | | `.npy` | [`write_image_npy`] |
@@ -53,10 +55,13 @@ pub use self::contours::{
     GdsOptions, write_gds, write_geojson, write_json, write_overlay, write_svg,
 };
 pub use self::image::{
-    GreyImage, Note, ReadImage, ReadOptions, SampleKind, read_image, write_image_npy,
+    GreyImage, ImageBands, Note, ReadImage, ReadOptions, SampleKind, read_image, write_image_npy,
     write_image_pbm, write_image_png,
 };
-pub use self::labels::{write_labels_npy, write_labels_png, write_statistics};
+pub use self::labels::{
+    write_band_statistics, write_label_band_npy, write_labels_npy, write_labels_png,
+    write_statistics,
+};
 pub use self::output::Output;
 pub use self::progress::report_reading;
 pub use self::route::{
