@@ -9,7 +9,9 @@ mod problem;
 use std::error::Error as StdError;
 use std::path::PathBuf;
 
-pub use problem::{OptionError, OptionProblem, ReadProblem, Unavailable, WriteProblem};
+pub use problem::{
+    OptionError, OptionProblem, PartProblem, ReadProblem, Unavailable, WriteProblem,
+};
 
 /// What went wrong, and, where that helps, what would have been right.
 ///
@@ -246,6 +248,16 @@ pub enum Error {
         limit: u64,
     },
 
+    /// Parts of an image that cannot be joined, or that are not all of it.
+    #[error("the parts of an image do not fit: {reason}")]
+    #[non_exhaustive]
+    Parts {
+        /// The kind of problem.
+        problem: PartProblem,
+        /// What does not fit, and what would be right, in words.
+        reason: String,
+    },
+
     /// Memory that could not be allocated.
     #[error("out of memory: {bytes} bytes for {what} could not be had")]
     #[non_exhaustive]
@@ -324,6 +336,11 @@ impl Error {
         reason: impl Into<String>,
     ) -> Self {
         OptionError::new(option, problem, reason).into()
+    }
+
+    /// A [`Parts`](Self::Parts).
+    pub(crate) fn parts(problem: PartProblem, reason: String) -> Self {
+        Self::Parts { problem, reason }
     }
 
     /// An [`Unwritable`](Self::Unwritable) of this library's own writers.

@@ -17,9 +17,12 @@
 mod contours;
 pub(crate) mod cpu;
 pub(crate) mod gpu;
+mod source;
 
 pub use contours::{BorderKind, Contour, Contours, HierarchyRow, Links};
+pub use cpu::parts::{Band, ContourPart, StoredContours};
 pub use gpu::{ContourBuffers, DeviceContourBatch, DeviceContours, DeviceTracer};
+pub use source::ContourSource;
 
 use crate::backend::Backend;
 use crate::error::{Error, OptionProblem, Result};

@@ -18,6 +18,7 @@ mod forest;
 mod fragments;
 mod hierarchy;
 mod neighbours;
+pub(crate) mod parts;
 mod plane;
 mod saddles;
 mod sides;
