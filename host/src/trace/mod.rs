@@ -20,7 +20,7 @@ pub(crate) mod gpu;
 mod source;
 
 pub use contours::{BorderKind, Contour, Contours, HierarchyRow, Links};
-pub use cpu::parts::{Band, ContourPart, StoredContours};
+pub use cpu::parts::{Band, BandTracer, ContourPart, StoredContours};
 pub use gpu::{ContourBuffers, DeviceContourBatch, DeviceContours, DeviceTracer};
 pub use source::ContourSource;
 

@@ -7,10 +7,12 @@ mod part;
 pub(super) mod pool;
 pub(super) mod runs;
 pub(super) mod store;
+mod tracer;
 
 pub use band::Band;
 pub use contours::StoredContours;
 pub use part::ContourPart;
+pub use tracer::BandTracer;
 
 #[cfg(test)]
 mod tests;

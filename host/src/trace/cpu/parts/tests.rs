@@ -10,7 +10,9 @@ use crate::error::{Error, PartProblem};
 use crate::generate::Pattern;
 use crate::image::BinaryImage;
 use crate::progress::Progress;
-use crate::trace::{Approximation, Geometry, Retrieval, TraceAlgorithm, TraceOptions};
+use crate::trace::{
+    Approximation, ContourSource, Geometry, Retrieval, TraceAlgorithm, TraceOptions,
+};
 
 /// Numbers without a pattern.
 struct Numbers(u64);
@@ -295,4 +297,91 @@ fn starts_far_down_are_where_they_belong() {
     let part = ContourPart::of_band(band, options, found).unwrap();
     assert_eq!(part.rows().end, i32::MAX as u32 - 4);
     assert_eq!((part.closed(), part.open()), (3, 0));
+}
+
+#[test]
+fn bands_match_in_memory_and_in_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let images = [
+        Pattern::Noise { density: 0.55 }.generate(300, 400, 2),
+        Pattern::Spiral.generate(400, 300, 1),
+        Pattern::Blobs.generate(500, 333, 5),
+    ];
+    for image in images.map(Result::unwrap) {
+        for options in all_options() {
+            let whole = crate::Engine::cpu().trace(&image, &options).unwrap();
+            for (rows, in_file) in [(1, true), (37, false), (64, true), (1000, true)] {
+                let mut tracer = match in_file {
+                    true => BandTracer::in_file(&options, folder.path()).unwrap(),
+                    false => BandTracer::in_memory(&options).unwrap(),
+                };
+                for first in (0..image.height()).step_by(rows as usize) {
+                    assert_eq!(tracer.rows(), first);
+                    let end = image.height().min(first + rows);
+                    tracer.push(rows_of(&image, first..end)).unwrap();
+                }
+                let stored = tracer.finish().unwrap();
+                assert_eq!(stored.len(), whole.len());
+                assert_eq!(stored.point_count().unwrap(), whole.points().len() as u64);
+                let mut room = Vec::new();
+                for contour in whole.iter().skip(1).step_by(7) {
+                    let points = stored.points_of(contour.index(), &mut room).unwrap();
+                    assert_eq!(points, contour.points());
+                }
+                let contours = stored.into_contours().unwrap();
+                assert!(contours == whole, "{rows} rows, {options:?} of {image:?}");
+            }
+        }
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// A contour of more points than are read at a time is visited in pieces.
+#[test]
+fn long_contours_are_visited_in_pieces() {
+    let image = Pattern::Spiral.generate(3000, 3000, 1).unwrap();
+    for options in main_options() {
+        let whole = crate::Engine::cpu().trace(&image, &options).unwrap();
+        let mut tracer = BandTracer::in_memory(&options).unwrap();
+        for first in (0..3000).step_by(700) {
+            let end = 3000.min(first + 700);
+            tracer.push(rows_of(&image, first..end)).unwrap();
+        }
+        let stored = tracer.finish().unwrap();
+        for contour in whole.iter() {
+            let mut points = Vec::new();
+            let mut visits = 0;
+            let visited = stored.visit_points(contour.index(), &mut |some| {
+                points.extend_from_slice(some);
+                visits += 1;
+                Ok(())
+            });
+            visited.unwrap();
+            assert!(points == contour.points(), "{options:?}");
+            assert!(
+                visits > 1 || points.len() <= 1 << 20,
+                "{visits} {}",
+                points.len()
+            );
+        }
+    }
+}
+
+#[test]
+fn bands_of_different_images_are_refused() {
+    let [options, ..] = main_options();
+    let mut tracer = BandTracer::in_memory(&options).unwrap();
+    tracer.push(BinaryImage::new(10, 3).unwrap()).unwrap();
+    let wider = tracer.push(BinaryImage::new(11, 3).unwrap());
+    assert!(matches!(
+        wider,
+        Err(Error::Parts {
+            problem: PartProblem::Width,
+            ..
+        })
+    ));
+    let tracer = BandTracer::in_memory(&options).unwrap();
+    assert!(matches!(tracer.finish(), Err(Error::EmptyImage { .. })));
+    let missing = BandTracer::in_file(&options, "/no/such/folder");
+    assert!(matches!(missing, Err(Error::Io { .. })));
 }

@@ -1,0 +1,168 @@
+//! [`BandTracer`]: an image traced band after band.
+
+#[cfg(feature = "formats")]
+use std::path::Path;
+
+use super::band::Band;
+use super::contours::StoredContours;
+use super::part::ContourPart;
+use super::store::Store;
+use crate::error::{Error, PartProblem, Result};
+use crate::image::BinaryImage;
+use crate::trace::TraceOptions;
+
+/// Traces an image that comes in bands of rows, from top to bottom, and keeps no band longer than
+/// until the next one has come.
+///
+/// The result is that of tracing the image at once: the same points, order and hierarchy. The steps
+/// of borders are put aside, in memory or in a temporary file, so that memory holds
+///
+/// | bytes | per | |
+/// |---|---|---|
+/// | 0.25 | pixel of a band | the last band and the one before |
+/// | 1 | step of a border in a band | while the band is traced |
+/// | 48 | border | at most 110 while the result is put into order |
+/// | 16 | band that a border passes through | of borders that lie in several bands |
+/// | 64 | fragment: part of a border that is not complete yet | |
+///
+/// and with [`Geometry::Edges`](crate::Geometry::Edges) 4 bytes more per run of foreground in a row
+/// of a band. In the file a border takes at most a byte per step, and a few bytes per straight line.
+///
+/// ```
+/// use trazar::trace::BandTracer;
+/// use trazar::{BinaryImage, Engine, TraceOptions};
+///
+/// let art = [".####.\n.#..#.\n", ".#..#.\n.####.\n"];
+/// let options = TraceOptions::default();
+/// let mut tracer = BandTracer::in_memory(&options)?;
+/// for band in art {
+///     tracer.push(BinaryImage::from_art(band)?)?;
+/// }
+/// let contours = tracer.finish()?.into_contours()?;
+/// let whole = BinaryImage::from_art(&art.concat())?;
+/// assert_eq!(contours, Engine::cpu().trace(&whole, &options)?);
+/// # Ok::<(), trazar::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct BandTracer {
+    options: TraceOptions,
+    /// The part of the rows above the last band.
+    part: Option<ContourPart>,
+    /// Where the first part is put.
+    store: Option<Store>,
+    /// The last band, which waits for the row below it; and its first row.
+    band: Option<(BinaryImage, u32)>,
+    /// The row above it.
+    above: Vec<u64>,
+}
+
+impl BandTracer {
+    /// A tracer that keeps steps in memory.
+    ///
+    /// The options' algorithm and tiles have no meaning here.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] for options that contradict each other.
+    pub fn in_memory(options: &TraceOptions) -> Result<Self> {
+        Self::new(options, Store::in_memory())
+    }
+
+    /// A tracer that puts steps into a temporary file in `folder`.
+    ///
+    /// The file goes when the tracer or its [`StoredContours`] are dropped. On Unix it has no name,
+    /// so that it goes even if the process is killed.
+    ///
+    /// # Errors
+    /// Those of [`in_memory`](Self::in_memory), and [`Error::Io`] if no file can be made there.
+    #[cfg(feature = "formats")]
+    pub fn in_file(options: &TraceOptions, folder: impl AsRef<Path>) -> Result<Self> {
+        Self::new(options, Store::in_folder(folder.as_ref())?)
+    }
+
+    fn new(options: &TraceOptions, store: Store) -> Result<Self> {
+        let options = TraceOptions {
+            algorithm: None,
+            tiles: None,
+            ..*options
+        };
+        options.validate()?;
+        Ok(Self {
+            options,
+            part: None,
+            store: Some(store),
+            band: None,
+            above: Vec::new(),
+        })
+    }
+
+    /// The number of rows so far.
+    pub fn rows(&self) -> u32 {
+        let band = self.band.as_ref();
+        band.map_or(0, |(band, first_row)| first_row + band.height())
+    }
+
+    /// Takes the rows below those so far. Traces the band before, on all threads of the current rayon
+    /// pool.
+    ///
+    /// # Errors
+    /// [`Error::Parts`] for a band of another width; [`Error::ImageTooLarge`] for rows beyond
+    /// [`MAX_SIDE`](crate::MAX_SIDE); [`Error::TooMany`]; [`Error::OutOfMemory`]; [`Error::Io`] for
+    /// the temporary file. The tracer is of no use after an error.
+    pub fn push(&mut self, band: BinaryImage) -> Result<()> {
+        let first_row = self.rows();
+        if let Some((before, _)) = &self.band
+            && before.width() != band.width()
+        {
+            return Err(Error::parts(
+                PartProblem::Width,
+                format!(
+                    "a band is {} pixels wide, those before it {}: use bands of one image",
+                    band.width(),
+                    before.width()
+                ),
+            ));
+        }
+        self.trace_last(Some(band.row(0)))?;
+        self.band = Some((band, first_row));
+        Ok(())
+    }
+
+    /// Traces the last band and ends the image there.
+    ///
+    /// # Errors
+    /// Those of [`push`](Self::push), and [`Error::EmptyImage`] if there was no band.
+    pub fn finish(mut self) -> Result<StoredContours> {
+        self.trace_last(None)?;
+        match self.part {
+            Some(part) => part.store(),
+            None => Err(Error::EmptyImage {
+                width: 0,
+                height: 0,
+            }),
+        }
+    }
+
+    /// Traces the last band, above the row `below`, and joins its part to the others.
+    fn trace_last(&mut self, below: Option<&[u64]>) -> Result<()> {
+        let Some((image, first_row)) = self.band.take() else {
+            return Ok(());
+        };
+        let mut band = Band::new(&image, first_row);
+        if first_row > 0 {
+            band = band.with_above(&self.above);
+        }
+        if let Some(below) = below {
+            band = band.with_below(below);
+        }
+        let part = ContourPart::trace(band, &self.options)?;
+        self.above.clear();
+        self.above.extend_from_slice(image.row(image.height() - 1));
+        drop(image);
+        self.part = Some(match (self.part.take(), self.store.take()) {
+            (Some(upper), _) => ContourPart::join(upper, part)?,
+            (None, Some(store)) => part.with_store(store)?,
+            (None, None) => part,
+        });
+        Ok(())
+    }
+}
