@@ -385,3 +385,44 @@ fn bands_of_different_images_are_refused() {
     let missing = BandTracer::in_file(&options, "/no/such/folder");
     assert!(matches!(missing, Err(Error::Io { .. })));
 }
+
+/// Writers give the same bytes, wherever the points are.
+#[cfg(feature = "formats")]
+#[test]
+fn files_are_the_same() {
+    use crate::formats::{GdsOptions, write_gds, write_geojson, write_json, write_svg};
+
+    fn files(contours: &impl ContourSource) -> Vec<Vec<u8>> {
+        let mut files = vec![Vec::new(); 4];
+        write_json(contours, &mut files[0]).unwrap();
+        write_svg(contours, &mut files[1]).unwrap();
+        write_geojson(contours, &mut files[2]).unwrap();
+        let layout = GdsOptions::default().max_vertices(50u16);
+        // Refused for some options.
+        let _ = write_gds(contours, &layout, &mut files[3]);
+        files
+    }
+
+    let folder = tempfile::tempdir().unwrap();
+    let images = [
+        Pattern::Noise { density: 0.62 }
+            .generate(300, 200, 2)
+            .unwrap(),
+        Pattern::NestedRectangles.generate(100, 130, 1).unwrap(),
+        BinaryImage::new(7, 40).unwrap(),
+    ];
+    for image in images {
+        for options in all_options() {
+            let whole = crate::Engine::cpu().trace(&image, &options).unwrap();
+            let mut tracer = BandTracer::in_file(&options, folder.path()).unwrap();
+            for first in (0..image.height()).step_by(30) {
+                let end = image.height().min(first + 30);
+                tracer.push(rows_of(&image, first..end)).unwrap();
+            }
+            let stored = tracer.finish().unwrap();
+            let written = files(&stored);
+            assert!(!written[0].is_empty());
+            assert!(written == files(&whole), "{options:?} of {image:?}");
+        }
+    }
+}
