@@ -138,6 +138,11 @@ impl Steps for Trace<'_> {
 /// Refuses options that do not go together.
 fn check(args: &TraceArgs, format: Option<ContourFormat>) -> Result<(), Failure> {
     args.run.check()?;
+    if args.input.memory.is_some() {
+        return Err(Failure::usage(
+            "contours are not traced in bands yet: leave --memory out",
+        ));
+    }
     output::check_not_beside_json(args.output.as_deref(), &args.run)?;
     check_distinct(
         &[("IMAGE", Some(&args.input.image))],

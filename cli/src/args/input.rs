@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::numbers::finite;
+use super::numbers::{bytes, finite};
 
 /// What to read.
 #[derive(Debug, clap::Args)]
@@ -21,4 +21,9 @@ pub(crate) struct InputArgs {
     /// Swap foreground and background
     #[arg(long)]
     pub(crate) invert: bool,
+
+    /// Work on the image in bands of rows, with at most about SIZE of memory (512MiB, 2GiB, ...),
+    /// for images larger than the memory
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub(crate) memory: Option<u64>,
 }

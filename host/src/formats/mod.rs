@@ -2,7 +2,7 @@
 //!
 //! | direction | format | function |
 //! |---|---|---|
-//! | in | PNG, PBM/PGM/PPM/PAM, BMP, TIFF, `.npy` | [`read_image`] |
+//! | in | PNG, PBM/PGM/PPM/PAM, BMP, TIFF, `.npy` | [`read_image`]; band by band, [`ImageBands`] |
 //! | out, contours | JSON | [`write_json`] |
 //! | | SVG | [`write_svg`] |
 //! | | GeoJSON | [`write_geojson`] |
@@ -53,7 +53,7 @@ pub use self::contours::{
     GdsOptions, write_gds, write_geojson, write_json, write_overlay, write_svg,
 };
 pub use self::image::{
-    GreyImage, Note, ReadImage, ReadOptions, SampleKind, read_image, write_image_npy,
+    GreyImage, ImageBands, Note, ReadImage, ReadOptions, SampleKind, read_image, write_image_npy,
     write_image_pbm, write_image_png,
 };
 pub use self::labels::{write_labels_npy, write_labels_png, write_statistics};

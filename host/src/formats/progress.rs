@@ -49,10 +49,17 @@ pub fn report_reading<T>(
     read()
 }
 
-/// A file whose reading is reported, if this thread has asked for reports.
+/// Reports that `read` bytes of a file of `size` bytes are read, if this thread has asked for
+/// reports. A decoder may read bytes twice; the number that is reported does not exceed the size.
+pub(super) fn report(read: u64, size: Option<u64>) {
+    if let Some(report) = REPORT.with_borrow(Clone::clone) {
+        report(size.map_or(read, |size| read.min(size)), size);
+    }
+}
+
+/// A file whose reading is reported, if the reading thread has asked for reports.
 pub(super) struct Reported<R> {
     inner: R,
-    report: Option<Rc<Report>>,
     size: Option<u64>,
     read: u64,
 }
@@ -61,7 +68,6 @@ impl<R> Reported<R> {
     pub(super) fn new(inner: R, size: Option<u64>) -> Self {
         Self {
             inner,
-            report: REPORT.with_borrow(Clone::clone),
             size,
             read: 0,
         }
@@ -70,18 +76,11 @@ impl<R> Reported<R> {
 
 impl<R: Read> Read for Reported<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let Some(report) = &self.report else {
-            return self.inner.read(buffer);
-        };
         // A decoder may ask for the whole file at once.
         let portion = buffer.len().min(PORTION);
         let read = self.inner.read(&mut buffer[..portion])?;
         self.read += read as u64;
-        // A decoder may read bytes twice; the number does not exceed the size.
-        report(
-            self.size.map_or(self.read, |size| self.read.min(size)),
-            self.size,
-        );
+        report(self.read, self.size);
         Ok(read)
     }
 }

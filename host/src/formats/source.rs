@@ -3,8 +3,9 @@
 use std::error::Error as StdError;
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
+use std::sync::Arc;
 
 use super::panics;
 use super::progress::Reported;
@@ -13,8 +14,12 @@ use crate::error::{Error, ReadProblem, Result};
 /// A file or pipe that a reader reads.
 pub(super) struct Source<'a> {
     pub(super) origin: Origin<'a>,
-    pub(super) bytes: Box<dyn BufReadSeek>,
+    pub(super) bytes: Bytes,
+    pub(super) store: Store,
 }
+
+/// The bytes of a source, from its start to its end.
+pub(super) type Bytes = Box<dyn BufReadSeek>;
 
 /// The path and size of a source, for errors.
 #[derive(Clone, Copy)]
@@ -24,8 +29,49 @@ pub(super) struct Origin<'a> {
     pub(super) len: u64,
 }
 
-pub(super) trait BufReadSeek: BufRead + Seek {}
-impl<T: BufRead + Seek> BufReadSeek for T {}
+pub(super) trait BufReadSeek: BufRead + Seek + Send {}
+impl<T: BufRead + Seek + Send> BufReadSeek for T {}
+
+/// Where the bytes of a source are, for reads at any place by any thread.
+#[derive(Clone)]
+pub(super) enum Store {
+    File(Arc<File>),
+    /// The content of a pipe.
+    Memory(Arc<[u8]>),
+}
+
+impl Store {
+    /// Fills `out` with the bytes from `at` on.
+    pub(super) fn read_exact_at(&self, at: u64, out: &mut [u8]) -> io::Result<()> {
+        match self {
+            #[cfg(unix)]
+            Self::File(file) => std::os::unix::fs::FileExt::read_exact_at(&**file, out, at),
+            #[cfg(windows)]
+            Self::File(file) => {
+                use std::os::windows::fs::FileExt;
+                let mut done = 0;
+                while done < out.len() {
+                    done += match file.seek_read(&mut out[done..], at + done as u64)? {
+                        0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                        more => more,
+                    };
+                }
+                Ok(())
+            }
+            Self::Memory(bytes) => {
+                let start = usize::try_from(at).unwrap_or(usize::MAX);
+                let from = bytes.get(start..).and_then(|rest| rest.get(..out.len()));
+                out.copy_from_slice(from.ok_or(io::ErrorKind::UnexpectedEof)?);
+                Ok(())
+            }
+        }
+    }
+
+    /// The file's size in bytes; `None` for the content of a pipe.
+    pub(super) fn file_len(&self, origin: Origin<'_>) -> Option<u64> {
+        matches!(self, Self::File(_)).then_some(origin.len)
+    }
+}
 
 impl<'a> Source<'a> {
     pub(super) fn open(path: &'a Path) -> Result<Self> {
@@ -39,16 +85,11 @@ impl<'a> Source<'a> {
             return Err(io(std::io::ErrorKind::IsADirectory.into()));
         }
         if metadata.is_file() {
-            return Ok(Self {
-                origin: Origin {
-                    path,
-                    len: metadata.len(),
-                },
-                bytes: Box::new(BufReader::with_capacity(
-                    1 << 18,
-                    Reported::new(file, Some(metadata.len())),
-                )),
-            });
+            let origin = Origin {
+                path,
+                len: metadata.len(),
+            };
+            return Self::at_start(origin, Store::File(Arc::new(file)));
         }
         #[cfg(unix)]
         if std::os::unix::fs::FileTypeExt::is_char_device(&metadata.file_type()) {
@@ -63,12 +104,28 @@ impl<'a> Source<'a> {
         let mut bytes = Vec::new();
         let read = Reported::new(&mut file, None).read_to_end(&mut bytes);
         read.map_err(io)?;
+        let origin = Origin {
+            path,
+            len: bytes.len() as u64,
+        };
+        Self::at_start(origin, Store::Memory(bytes.into()))
+    }
+
+    /// The source of the bytes of `store`, from their start.
+    pub(super) fn at_start(origin: Origin<'a>, store: Store) -> Result<Self> {
+        let bytes: Bytes = match &store {
+            Store::File(file) => {
+                let mut file = Arc::clone(file);
+                file.rewind().map_err(|error| origin.io(error))?;
+                let reported = Reported::new(file, Some(origin.len));
+                Box::new(BufReader::with_capacity(1 << 18, reported))
+            }
+            Store::Memory(bytes) => Box::new(Cursor::new(Arc::clone(bytes))),
+        };
         Ok(Self {
-            origin: Origin {
-                path,
-                len: bytes.len() as u64,
-            },
-            bytes: Box::new(Cursor::new(bytes)),
+            origin,
+            bytes,
+            store,
         })
     }
 

@@ -253,6 +253,11 @@ impl BinaryImage {
         &mut self.words[y as usize * n..][..n]
     }
 
+    /// The words of all rows, mutable. Not public, because bits past the width must stay 0.
+    pub(crate) fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
+    }
+
     /// The words of all rows, one row after the other.
     pub fn words(&self) -> &[u64] {
         &self.words

@@ -3,6 +3,7 @@
 use std::fmt::{self, Display};
 
 use super::grey::GreyImage;
+use super::opened::Opened;
 use super::options::ReadOptions;
 use super::sample::SampleKind;
 use super::threshold::Thresholder;
@@ -70,12 +71,7 @@ impl Display for Note {
 }
 
 impl ReadImage {
-    pub(super) fn new(
-        rows: Thresholder,
-        kind: SampleKind,
-        threshold: f64,
-        options: &ReadOptions,
-    ) -> Self {
+    pub(super) fn new(rows: Thresholder, opened: Opened, options: &ReadOptions) -> Self {
         let (mut image, grey, any_nonzero) = rows.finish();
         let only_below_threshold = any_nonzero && image.count_foreground() == 0;
         if options.invert {
@@ -84,10 +80,10 @@ impl ReadImage {
         Self {
             image,
             grey,
-            kind,
-            threshold,
+            kind: opened.kind,
+            threshold: opened.threshold,
             only_below_threshold,
-            notes: Vec::new(),
+            notes: opened.notes,
         }
     }
 }

@@ -1,23 +1,6 @@
 //! Colours reduced to their luminance.
 
 use super::sample::Stored;
-use super::threshold::Thresholder;
-use crate::Result;
-
-/// Thresholds all rows, with colours reduced to their luminance.
-pub(super) fn threshold_all<T: Stored + Into<u64> + TryFrom<u64>>(
-    mut rows: Thresholder,
-    samples: &[T],
-    channels: usize,
-    threshold: T,
-) -> Result<Thresholder> {
-    let width = rows.width();
-    let mut grey = vec![T::zeroed(); if channels == 1 { 0 } else { width }];
-    for (y, row) in samples.chunks_exact(width * channels).enumerate() {
-        rows.row(y, reduced(row, channels, &mut grey), threshold)?;
-    }
-    Ok(rows)
-}
 
 /// A row's luminance: the row itself if its pixels have one channel; otherwise `grey`, which is
 /// filled.

@@ -1,10 +1,12 @@
 //! Images: their readers and writers.
 
+mod bands;
 mod bmp;
 mod content;
 mod grey;
 mod luminance;
 mod npy;
+mod opened;
 mod options;
 #[cfg(test)]
 mod oracle;
@@ -16,6 +18,7 @@ mod threshold;
 mod tiff;
 mod write;
 
+pub use self::bands::ImageBands;
 pub use self::content::{Note, ReadImage};
 pub use self::grey::GreyImage;
 pub use self::options::ReadOptions;

@@ -1,20 +1,20 @@
 //! Reading NumPy's `.npy`.
 
-use std::io::Read;
+use std::io::{self, Read, Seek};
 
-use super::content::ReadImage;
+use super::opened::{Opened, Rows};
 use super::options::ReadOptions;
 use super::sample::{SampleKind, Stored};
 use super::threshold::Thresholder;
-use crate::Result;
 use crate::formats::npy::ArrayHeader;
-use crate::formats::source::Source;
+use crate::formats::source::{Bytes, Origin, Source, Store};
 use crate::image::check_size;
 use crate::memory::zeroed_vec;
+use crate::{Result, WORD_BITS};
 
-pub(super) fn read(source: &mut Source<'_>, options: &ReadOptions) -> Result<ReadImage> {
+pub(super) fn open(mut source: Source<'_>, options: &ReadOptions) -> Result<Opened> {
     let origin = source.origin;
-    let header = ArrayHeader::read(source)?;
+    let header = ArrayHeader::read(&mut source)?;
     let &[height, width] = header.shape.as_slice() else {
         return Err(origin.unsupported(format_args!(
             "an array of shape {} is no image: it must have two dimensions, (height, width)",
@@ -45,64 +45,131 @@ pub(super) fn read(source: &mut Source<'_>, options: &ReadOptions) -> Result<Rea
             origin.len
         )));
     }
-    let mut array = Array {
+    let data = source.bytes.stream_position();
+    let array = Array {
+        bytes: source.bytes,
+        data: data.map_err(|error| origin.io(error))?,
+        store: source.store,
+        height,
         fortran: header.fortran,
         swap: header.is_big_endian() == cfg!(target_endian = "little"),
-        rows: Thresholder::new(width as u64, height as u64, options.keep_grey)?,
+        threshold,
     };
-    match kind {
-        SampleKind::Bit | SampleKind::U8 => array.read::<u8>(source, threshold)?,
-        SampleKind::U16 => array.read::<u16>(source, threshold)?,
-        SampleKind::I16 => array.read::<i16>(source, threshold)?,
-        SampleKind::I32 => array.read::<i32>(source, threshold)?,
-        SampleKind::F32 => array.read::<f32>(source, threshold)?,
-        SampleKind::F64 => array.read::<f64>(source, threshold)?,
-    }
-    Ok(ReadImage::new(array.rows, kind, threshold, options))
+    let rows: Box<dyn Rows> = match kind {
+        SampleKind::Bit | SampleKind::U8 => Box::new(Values::<u8>::new(array)),
+        SampleKind::U16 => Box::new(Values::<u16>::new(array)),
+        SampleKind::I16 => Box::new(Values::<i16>::new(array)),
+        SampleKind::I32 => Box::new(Values::<i32>::new(array)),
+        SampleKind::F32 => Box::new(Values::<f32>::new(array)),
+        SampleKind::F64 => Box::new(Values::<f64>::new(array)),
+    };
+    Ok(Opened {
+        width: width as u32,
+        height: height as u32,
+        kind,
+        threshold,
+        notes: Vec::new(),
+        whole_only: None,
+        decoding_bytes: AT_ONCE.max(width as u64 * bytes as u64),
+        rows,
+    })
 }
 
+/// About the number of bytes that are read at once.
+const AT_ONCE: u64 = 1 << 20;
+
+/// An array behind its header.
 struct Array {
+    bytes: Bytes,
+    /// Where the values start.
+    data: u64,
+    store: Store,
+    height: usize,
     fortran: bool,
     swap: bool,
-    rows: Thresholder,
+    threshold: f64,
 }
 
-impl Array {
-    fn read<T: Stored>(&mut self, source: &mut Source<'_>, threshold: f64) -> Result<()> {
-        let origin = source.origin;
-        let threshold = T::at_most(threshold);
-        let (width, height) = (self.rows.width(), self.rows.height());
-        let (lines, line) = if self.fortran {
-            (width, height)
-        } else {
-            (height, width)
-        };
-        // At a time, about a megabyte of whole rows, or the 64 columns of a word of each row.
-        let at_once = if self.fortran {
-            crate::WORD_BITS
-        } else {
-            ((1 << 20) / (line * size_of::<T>())).max(1)
-        };
-        let at_once = at_once.min(lines);
-        let mut buffer: Vec<T> = zeroed_vec(at_once * line, "the samples")?;
-        for first in (0..lines).step_by(at_once) {
-            let count = at_once.min(lines - first);
-            let values = &mut buffer[..count * line];
-            let read = source.bytes.read_exact(bytemuck::cast_slice_mut(values));
-            read.map_err(|error| origin.io(error))?;
-            if self.swap {
-                for value in values.iter_mut() {
-                    *value = value.swapped();
-                }
+/// An array of a known type.
+struct Values<T> {
+    array: Array,
+    buffer: Vec<T>,
+}
+
+impl<T: Stored> Values<T> {
+    fn new(array: Array) -> Self {
+        let buffer = Vec::new();
+        Self { array, buffer }
+    }
+
+    /// Values from the array, `count` of them, read by `read`.
+    fn fill(
+        &mut self,
+        count: usize,
+        origin: Origin<'_>,
+        read: impl FnOnce(&mut Array, &mut [T]) -> io::Result<()>,
+    ) -> Result<&[T]> {
+        if self.buffer.len() < count {
+            self.buffer = zeroed_vec(count, "the samples")?;
+        }
+        let values = &mut self.buffer[..count];
+        read(&mut self.array, values).map_err(|error| origin.io(error))?;
+        if self.array.swap {
+            for value in values.iter_mut() {
+                *value = value.swapped();
             }
-            if self.fortran {
-                self.rows.columns(first, values, threshold)?;
-            } else {
-                for (y, row) in values.chunks_exact(line).enumerate() {
-                    self.rows.row(first + y, row, threshold)?;
-                }
+        }
+        Ok(values)
+    }
+
+    /// In C order, about a megabyte of whole rows at a time.
+    fn rows(&mut self, origin: Origin<'_>, into: &mut Thresholder) -> Result<()> {
+        let threshold = T::at_most(self.array.threshold);
+        let (width, rows) = (into.width(), into.rows());
+        let at_once = (AT_ONCE as usize / (width * size_of::<T>())).clamp(1, rows);
+        for first in (0..rows).step_by(at_once) {
+            let count = at_once.min(rows - first);
+            let values = self.fill(count * width, origin, |array, values| {
+                array.bytes.read_exact(bytemuck::cast_slice_mut(values))
+            })?;
+            for (y, row) in values.chunks_exact(width).enumerate() {
+                into.row(first + y, row, threshold)?;
             }
         }
         Ok(())
+    }
+
+    /// In Fortran order, the 64 columns of a word of each row at a time.
+    fn columns(&mut self, origin: Origin<'_>, into: &mut Thresholder) -> Result<()> {
+        let threshold = T::at_most(self.array.threshold);
+        let (width, rows, first_row) = (into.width(), into.rows(), into.first_row());
+        let (height, data) = (self.array.height, self.array.data);
+        let place = |x: usize| data + ((x * height + first_row) * size_of::<T>()) as u64;
+        let at_once = WORD_BITS.min(width);
+        for first in (0..width).step_by(at_once) {
+            let count = at_once.min(width - first);
+            let values = self.fill(count * rows, origin, |array, values| {
+                if rows == height {
+                    // The columns follow one another.
+                    return array.bytes.read_exact(bytemuck::cast_slice_mut(values));
+                }
+                for (x, column) in (first..).zip(values.chunks_exact_mut(rows)) {
+                    let column = bytemuck::cast_slice_mut(column);
+                    array.store.read_exact_at(place(x), column)?;
+                }
+                Ok(())
+            })?;
+            into.columns(first, values, threshold)?;
+        }
+        Ok(())
+    }
+}
+
+impl<T: Stored + Send> Rows for Values<T> {
+    fn read(&mut self, origin: Origin<'_>, into: &mut Thresholder) -> Result<()> {
+        match self.array.fortran {
+            true => self.columns(origin, into),
+            false => self.rows(origin, into),
+        }
     }
 }

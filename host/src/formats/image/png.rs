@@ -1,35 +1,41 @@
 //! Reading PNG, through the crate `png`: only the chunks that make up the pixels.
 
-use ::png::{BitDepth, ColorType, Decoder, DecodingError, Limits, Transformations};
+use ::png::{BitDepth, ColorType, Decoder, DecodingError, Limits, Reader, Transformations};
 
-use super::content::ReadImage;
-use super::luminance::threshold_all;
+use super::luminance::reduced;
+use super::opened::{Opened, Rows};
 use super::options::ReadOptions;
 use super::sample::{SampleKind, Stored};
 use super::threshold::Thresholder;
 use crate::error::{Error, ReadProblem, Result};
-use crate::formats::source::{Origin, Source};
+use crate::formats::source::{Bytes, Origin, Source};
+use crate::image::check_size;
 use crate::memory::zeroed_vec;
 
 /// The memory that the decoder may use for chunks other than pixels, in bytes.
 const CHUNKS: usize = 64 << 20;
 
-pub(super) fn read(source: &mut Source<'_>, options: &ReadOptions) -> Result<ReadImage> {
+pub(super) fn open(source: Source<'_>, options: &ReadOptions) -> Result<Opened> {
     let origin = source.origin;
-    let mut decoder = Decoder::new(&mut source.bytes);
+    let mut decoder = Decoder::new(source.bytes);
     // Such chunks can expand to a thousand times their size.
     decoder.set_ignore_iccp_chunk(true);
     decoder.set_ignore_text_chunk(true);
-    decoder.set_transformations(Transformations::EXPAND);
-    let size = decoder
+    let header = decoder
         .read_header_info()
-        .map(|info| (info.size(), info.raw_row_length()));
-    let ((width, height), row) = size.map_err(|error| explain(origin, error))?;
+        .map_err(|error| explain(origin, error))?;
+    let ((width, height), row) = (header.size(), header.raw_row_length());
+    // Grey bits are taken as they are; all other samples of fewer than 8 bits become bytes.
+    let bits = header.color_type == ColorType::Grayscale && header.bit_depth == BitDepth::One;
+    decoder.set_transformations(match bits {
+        true => Transformations::IDENTITY,
+        false => Transformations::EXPAND,
+    });
     decoder.set_limits(Limits {
         // A bit becomes four bytes if it is an index of a palette with transparency.
         bytes: row.saturating_mul(32).saturating_add(CHUNKS),
     });
-    let mut reader = decoder
+    let reader = decoder
         .read_info()
         .map_err(|error| explain(origin, error))?;
 
@@ -45,31 +51,126 @@ pub(super) fn read(source: &mut Source<'_>, options: &ReadOptions) -> Result<Rea
         _ => SampleKind::U8,
     };
     let threshold = kind.threshold(options.threshold)?;
-    let bits = pixels(width, height).saturating_mul(info.bits_per_pixel() as u64);
+    let all_bits = pixels(width, height).saturating_mul(info.bits_per_pixel() as u64);
+    let interlaced = info.interlaced;
     // Deflate compresses by 1032 to 1 at best.
-    origin.holds(bits / 8, 1032, width, height)?;
+    origin.holds(all_bits / 8, 1032, width, height)?;
+    check_size(width.into(), height.into())?;
     let (color, depth) = reader.output_color_type();
-    let channels = color.samples();
-
-    let rows = Thresholder::new(width.into(), height.into(), options.keep_grey)?;
-    let bytes = reader.output_buffer_size().unwrap_or(usize::MAX);
-    // The buffer is aligned for 16-bit samples.
-    let mut buffer: Vec<u16> = zeroed_vec(bytes.div_ceil(2), "the decoded samples")?;
-    let samples = &mut bytemuck::cast_slice_mut::<u16, u8>(&mut buffer)[..bytes];
-    reader
-        .next_frame(samples)
-        .map_err(|error| explain(origin, error))?;
-    let rows = if depth == BitDepth::Sixteen {
-        for sample in &mut buffer {
-            *sample = u16::from_be(*sample);
-        }
-        threshold_all(rows, &buffer, channels, u16::at_most(threshold))?
-    } else {
-        // The decoder stretches 1-bit samples to 0 and 255.
-        let white = if kind == SampleKind::Bit { 255.0 } else { 1.0 };
-        threshold_all(rows, samples, channels, u8::at_most(threshold * white))?
+    let too_large = || explain(origin, DecodingError::LimitsExceeded);
+    let line = reader.output_line_size(width).ok_or_else(too_large)?;
+    // An interlaced picture is decoded as a whole.
+    let buffer = match interlaced {
+        true => reader.output_buffer_size().ok_or_else(too_large)?,
+        false => line,
     };
-    Ok(ReadImage::new(rows, kind, threshold, options))
+    let picture = Picture {
+        reader,
+        line,
+        // Words, so that it is aligned for 16-bit samples.
+        buffer: zeroed_vec(buffer.div_ceil(2), "the decoded samples")?,
+        interlaced,
+        rows_left: height,
+        samples: match (bits, depth) {
+            (true, _) => Samples::Bits,
+            (_, BitDepth::Sixteen) => Samples::Words,
+            _ => Samples::Bytes,
+        },
+        channels: color.samples(),
+        // The decoder stretches 1-bit samples to 0 and 255.
+        threshold: threshold * if kind == SampleKind::Bit { 255.0 } else { 1.0 },
+        grey: Vec::new(),
+    };
+    Ok(Opened {
+        width,
+        height,
+        kind,
+        threshold,
+        notes: Vec::new(),
+        whole_only: interlaced.then_some("its rows are interlaced"),
+        decoding_bytes: 8 * line as u64 + (1 << 20),
+        rows: Box::new(picture),
+    })
+}
+
+/// How the decoder gives samples.
+#[derive(Clone, Copy)]
+enum Samples {
+    /// Grey, eight pixels per byte.
+    Bits,
+    Bytes,
+    Words,
+}
+
+struct Picture {
+    reader: Reader<Bytes>,
+    /// Bytes per decoded row.
+    line: usize,
+    buffer: Vec<u16>,
+    interlaced: bool,
+    rows_left: u32,
+    samples: Samples,
+    channels: usize,
+    /// In the decoded samples' scale.
+    threshold: f64,
+    /// The luminance of a row of words.
+    grey: Vec<u16>,
+}
+
+impl Rows for Picture {
+    fn read(&mut self, origin: Origin<'_>, into: &mut Thresholder) -> Result<()> {
+        let failed = |error| explain(origin, error);
+        if self.interlaced {
+            let bytes = bytemuck::cast_slice_mut(&mut self.buffer);
+            self.reader.next_frame(bytes).map_err(failed)?;
+        }
+        for y in 0..into.rows() {
+            if !self.interlaced {
+                let line = &mut bytemuck::cast_slice_mut(&mut self.buffer)[..self.line];
+                if self.reader.read_row(line).map_err(failed)?.is_none() {
+                    return Err(origin.truncated("the file is truncated: a row is missing"));
+                }
+            }
+            let first = if self.interlaced { y * self.line } else { 0 };
+            self.take(y, first, into)?;
+        }
+        self.rows_left -= into.rows() as u32;
+        if self.rows_left == 0 && !self.interlaced {
+            // What follows the last row is checked too.
+            let line = &mut bytemuck::cast_slice_mut(&mut self.buffer)[..self.line];
+            self.reader.read_row(line).map_err(failed)?;
+        }
+        Ok(())
+    }
+}
+
+impl Picture {
+    /// Gives row `y` to `into`; it starts at byte `first` of the buffer.
+    fn take(&mut self, y: usize, first: usize, into: &mut Thresholder) -> Result<()> {
+        let row = &mut bytemuck::cast_slice_mut::<u16, u8>(&mut self.buffer)[first..][..self.line];
+        match self.samples {
+            Samples::Bits => {
+                into.packed_row(y, row, true, u8::at_most(self.threshold));
+                Ok(())
+            }
+            Samples::Bytes => {
+                self.grey.resize(into.width().div_ceil(2), 0);
+                let grey = &mut bytemuck::cast_slice_mut(&mut self.grey)[..into.width()];
+                let row = reduced(row, self.channels, grey);
+                into.row(y, row, u8::at_most(self.threshold))
+            }
+            Samples::Words => {
+                // Rows of 16-bit samples have an even number of bytes.
+                let row: &mut [u16] = &mut self.buffer[first / 2..][..self.line / 2];
+                for sample in row.iter_mut() {
+                    *sample = u16::from_be(*sample);
+                }
+                self.grey.resize(into.width(), 0);
+                let row = reduced(row, self.channels, &mut self.grey);
+                into.row(y, row, u16::at_most(self.threshold))
+            }
+        }
+    }
 }
 
 pub(super) fn pixels(width: u32, height: u32) -> u64 {

@@ -4,7 +4,9 @@ use std::io::Read;
 use std::path::Path;
 
 use super::content::ReadImage;
+use super::opened::Opened;
 use super::options::ReadOptions;
+use super::threshold::Thresholder;
 use super::{bmp, npy, png, pnm, tiff};
 use crate::error::{ReadProblem, Result};
 use crate::formats::source::{Source, contain};
@@ -42,16 +44,26 @@ use crate::formats::source::{Source, contain};
 ///   [`Error::ImageTooLarge`](crate::Error::ImageTooLarge),
 ///   [`Error::OutOfMemory`](crate::Error::OutOfMemory).
 pub fn read_image(path: impl AsRef<Path>, options: &ReadOptions) -> Result<ReadImage> {
-    let path = path.as_ref();
-    let mut source = Source::open(path)?;
-    let format = Format::of(&mut source)?;
-    contain(source.origin, || match format {
-        Format::Bmp => bmp::read(&mut source, options),
-        Format::Npy => npy::read(&mut source, options),
-        Format::Png => png::read(&mut source, options),
-        Format::Pnm => pnm::read(&mut source, options),
-        Format::Tiff => tiff::read(&mut source, options),
+    let source = Source::open(path.as_ref())?;
+    let origin = source.origin;
+    contain(origin, || {
+        let mut opened = open(source, options)?;
+        let (width, height) = (opened.width, opened.height);
+        let mut rows = Thresholder::new(width, 0, height, options.keep_grey)?;
+        opened.rows.read(origin, &mut rows)?;
+        Ok(ReadImage::new(rows, opened, options))
     })
+}
+
+/// Reads the header of a source that is at its start.
+pub(super) fn open(mut source: Source<'_>, options: &ReadOptions) -> Result<Opened> {
+    match Format::of(&mut source)? {
+        Format::Bmp => bmp::open(source, options),
+        Format::Npy => npy::open(source, options),
+        Format::Png => png::open(source, options),
+        Format::Pnm => pnm::open(source, options),
+        Format::Tiff => tiff::open(source, options),
+    }
 }
 
 #[derive(Clone, Copy)]

@@ -4,15 +4,17 @@ use super::grey::GreyImage;
 use super::sample::Stored;
 use crate::image::check_size;
 use crate::memory::zeroed_vec;
-use crate::{BinaryImage, Error, Result};
+use crate::{BinaryImage, Error, Result, WORD_BITS};
 
-/// Thresholds an image that it is given row by row.
+/// Thresholds a band of an image's rows, or all of them, given row by row.
 pub(super) struct Thresholder {
-    image: BinaryImage,
-    grey: Option<Vec<u8>>,
-    any_nonzero: bool,
+    pub(super) image: BinaryImage,
+    /// The image's row that is the band's first.
+    first_row: u32,
+    pub(super) grey: Option<Vec<u8>>,
+    pub(super) any_nonzero: bool,
     /// The number of low bits of the samples that the shades lack.
-    shift: u32,
+    pub(super) shift: u32,
 }
 
 /// Stretches shades that are all nearly black: masks of 0 and 1, or of a few classes.
@@ -26,12 +28,14 @@ fn brighten(shades: &mut [u8]) {
 }
 
 impl Thresholder {
-    pub(super) fn new(width: u64, height: u64, keep_grey: bool) -> Result<Self> {
-        check_size(width, height)?;
+    /// For the rows `first_row` to `first_row + rows - 1` of an image.
+    pub(super) fn new(width: u32, first_row: u32, rows: u32, keep_grey: bool) -> Result<Self> {
+        check_size(width.into(), rows.into())?;
         let grey = if keep_grey {
-            let pixels = usize::try_from(width * height).map_err(|_| Error::ImageTooLarge {
-                width,
-                height,
+            let pixels = u64::from(width) * u64::from(rows);
+            let pixels = usize::try_from(pixels).map_err(|_| Error::ImageTooLarge {
+                width: width.into(),
+                height: rows.into(),
                 limit: "its pixel count does not fit this machine's addresses",
             })?;
             Some(zeroed_vec(pixels, "the picture to draw over")?)
@@ -39,27 +43,60 @@ impl Thresholder {
             None
         };
         Ok(Self {
-            image: BinaryImage::new(width as u32, height as u32)?,
+            image: BinaryImage::new(width, rows)?,
+            first_row,
             grey,
             any_nonzero: false,
             shift: 0,
         })
     }
 
+    /// Whether it is for rows of this number and width.
+    pub(super) fn is_for(&self, width: u32, rows: u32) -> bool {
+        (self.image.width(), self.image.height()) == (width, rows)
+    }
+
+    /// Forgets all rows, to be used for those from `first_row` on.
+    pub(super) fn start_again(&mut self, first_row: u32) {
+        self.first_row = first_row;
+        self.any_nonzero = false;
+        self.shift = 0;
+    }
+
+    /// Takes the facts about all samples of `part`, whose rows belong to this image.
+    pub(super) fn take_facts(&mut self, part: &Self) {
+        self.any_nonzero |= part.any_nonzero;
+        self.raise_shift(part.shift);
+    }
+
     pub(super) fn width(&self) -> usize {
         self.image.width() as usize
     }
 
-    pub(super) fn height(&self) -> usize {
+    /// The number of the band's rows.
+    pub(super) fn rows(&self) -> usize {
         self.image.height() as usize
     }
 
-    /// Takes row `y`: foreground is `value > threshold`.
+    /// The image's row that is the band's first.
+    pub(super) fn first_row(&self) -> usize {
+        self.first_row as usize
+    }
+
+    /// A value that is not a number, at row `y` of the band.
+    pub(super) fn not_a_number(&self, x: usize, y: usize) -> Error {
+        Error::NotANumber {
+            x: x as u32,
+            y: self.first_row + y as u32,
+        }
+    }
+
+    /// Takes row `y` of the band: foreground is `value > threshold`.
     pub(super) fn row<T: Stored>(&mut self, y: usize, values: &[T], threshold: T) -> Result<()> {
         self.image
             .set_row_from_values(y as u32, values, threshold)
             .map_err(|error| match error {
-                Error::NotANumber { x, .. } => Error::NotANumber { x, y: y as u32 },
+                Error::NotANumber { x, .. } => self.not_a_number(x as usize, y),
                 other => other,
             })?;
         let shift = self.survey(values);
@@ -72,6 +109,38 @@ impl Thresholder {
         Ok(())
     }
 
+    /// Takes row `y` of the band as bits, the leftmost pixel in the highest bit of the first byte.
+    /// Those that equal `white` stand for the sample 255, others for 0; foreground is above
+    /// `threshold`.
+    pub(super) fn packed_row(&mut self, y: usize, packed: &[u8], white: bool, threshold: u8) {
+        let width = self.width();
+        let invert = if white { 0 } else { u64::MAX };
+        let past = width % WORD_BITS;
+        let last = if past == 0 { !0 } else { (1 << past) - 1 };
+        let row = self.image.row_mut(y as u32);
+        let words = row.len();
+        for (i, (word, bytes)) in row.iter_mut().zip(packed.chunks(8)).enumerate() {
+            let mut eight = [0; 8];
+            eight[..bytes.len()].copy_from_slice(bytes);
+            // The leftmost pixel to the lowest bit.
+            let bits = u64::from_be_bytes(eight).reverse_bits() ^ invert;
+            *word = if i + 1 == words { bits & last } else { bits };
+            self.any_nonzero |= *word != 0;
+        }
+        if let Some(grey) = &mut self.grey {
+            for (x, shade) in grey[y * width..][..width].iter_mut().enumerate() {
+                *shade = if row[x / WORD_BITS] >> (x % WORD_BITS) & 1 == 1 {
+                    255
+                } else {
+                    0
+                };
+            }
+        }
+        if threshold == u8::MAX {
+            row.fill(0);
+        }
+    }
+
     /// Takes up to 64 columns, from column `x` (a multiple of 64) on. `values` holds one column
     /// after the other.
     pub(super) fn columns<T: Stored>(
@@ -80,14 +149,11 @@ impl Thresholder {
         values: &[T],
         threshold: T,
     ) -> Result<()> {
-        let (width, height) = (self.width(), self.height());
+        let (width, height) = (self.width(), self.rows());
         if T::MAY_BE_NAN
             && let Some(at) = values.iter().position(|v| v.is_nan())
         {
-            return Err(Error::NotANumber {
-                x: (x + at / height) as u32,
-                y: (at % height) as u32,
-            });
+            return Err(self.not_a_number(x + at / height, at % height));
         }
         let shift = self.survey(values);
         for y in 0..height {
@@ -95,7 +161,7 @@ impl Thresholder {
             let word = row.clone().enumerate().fold(0, |word, (bit, &value)| {
                 word | u64::from(value > threshold) << bit
             });
-            self.image.row_mut(y as u32)[x / crate::WORD_BITS] = word;
+            self.image.row_mut(y as u32)[x / WORD_BITS] = word;
             if let Some(grey) = &mut self.grey {
                 for (shade, value) in grey[y * width + x..].iter_mut().zip(row) {
                     *shade = value.shade(threshold, shift);
@@ -109,18 +175,22 @@ impl Thresholder {
     fn survey<T: Stored>(&mut self, values: &[T]) -> u32 {
         let zero = T::zeroed();
         self.any_nonzero = self.any_nonzero || values.iter().any(|value| *value != zero);
-        let Some(grey) = &mut self.grey else {
-            return 0;
-        };
-        let more = T::shift(values).saturating_sub(self.shift);
-        if more > 0 {
-            // Brighter than all samples before. This happens at most 23 times.
-            for shade in grey {
-                *shade = shade.checked_shr(more).unwrap_or(0);
-            }
-            self.shift += more;
+        if self.grey.is_some() {
+            self.raise_shift(T::shift(values));
         }
         self.shift
+    }
+
+    /// Makes the shift at least `shift`: for samples that are brighter than all before.
+    pub(super) fn raise_shift(&mut self, shift: u32) {
+        let more = shift.saturating_sub(self.shift);
+        if more > 0 {
+            // This happens at most 23 times.
+            for shade in self.grey.iter_mut().flatten() {
+                *shade = shade.checked_shr(more).unwrap_or(0);
+            }
+            self.shift = shift;
+        }
     }
 
     /// The image, the picture if it was kept, and whether some samples are not zero.
@@ -144,7 +214,7 @@ mod tests {
     #[test]
     fn pictures_can_be_seen() {
         fn shades<T: Stored>(rows: [[T; 2]; 2], columns: bool) -> Vec<u8> {
-            let mut taken = Thresholder::new(2, 2, true).unwrap();
+            let mut taken = Thresholder::new(2, 0, 2, true).unwrap();
             let threshold = T::at_most(0.5);
             if columns {
                 let [[a, b], [c, d]] = rows;

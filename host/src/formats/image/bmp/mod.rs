@@ -14,20 +14,21 @@ use std::io::{Read, Seek, SeekFrom};
 
 use self::colors::Decoder;
 use self::header::{Compression, Header};
-use super::content::ReadImage;
+use super::opened::{Opened, Rows};
 use super::options::ReadOptions;
 use super::sample::{SampleKind, Stored};
 use super::threshold::Thresholder;
-use crate::formats::source::{Origin, Source};
+use crate::formats::source::{Bytes, Origin, Source};
+use crate::image::check_size;
 use crate::memory::zeroed_vec;
 use crate::{Error, Result};
 
-pub(super) fn read(source: &mut Source<'_>, options: &ReadOptions) -> Result<ReadImage> {
+pub(super) fn open(mut source: Source<'_>, options: &ReadOptions) -> Result<Opened> {
     let origin = source.origin;
-    let header = Header::read(source)?;
+    let header = Header::read(&mut source)?;
     let (width, height) = (header.width, header.height);
     header.check_claim(origin)?;
-    let decoder = Decoder::of(&header, source)?;
+    let decoder = Decoder::of(&header, &mut source)?;
     let kind = match decoder {
         Decoder::Palette { two_shades, .. } if two_shades => SampleKind::Bit,
         _ => SampleKind::U8,
@@ -35,32 +36,74 @@ pub(super) fn read(source: &mut Source<'_>, options: &ReadOptions) -> Result<Rea
     let threshold = kind.threshold(options.threshold)?;
     // White of a 1-bit picture is decoded as 255.
     let white = if kind == SampleKind::Bit { 255.0 } else { 1.0 };
-    let at_most = u8::at_most(threshold * white);
+    check_size(width.into(), height.into())?;
+    let runs = matches!(header.compression, Compression::Runs4 | Compression::Runs8);
+    let stored = if runs { 0 } else { header.row_bytes() };
+    let picture = Picture {
+        bytes: source.bytes,
+        stored: zeroed_vec(
+            usize::try_from(stored).unwrap_or(usize::MAX),
+            "a row of the file",
+        )?,
+        grey: zeroed_vec(width as usize, "a row of samples")?,
+        threshold: u8::at_most(threshold * white),
+        header,
+        decoder,
+    };
+    Ok(Opened {
+        width,
+        height,
+        kind,
+        threshold,
+        notes: Vec::new(),
+        whole_only: runs.then_some("its rows are run-length encoded, from bottom to top"),
+        decoding_bytes: stored + u64::from(width),
+        rows: Box::new(picture),
+    })
+}
 
-    let mut rows = Thresholder::new(width.into(), height.into(), options.keep_grey)?;
-    let start = source.bytes.seek(SeekFrom::Start(header.pixels_at));
-    start.map_err(|error| origin.io(error))?;
-    let mut grey: Vec<u8> = zeroed_vec(width as usize, "a row of samples")?;
-    // The n-th row of the file is row n from the top, or from the bottom.
-    let row_of = |n: u32| (if header.top_down { n } else { height - 1 - n }) as usize;
-    match (header.compression, &decoder) {
-        (Compression::Runs4 | Compression::Runs8, Decoder::Palette { shades, .. }) => {
-            runs::read(source, &header, shades, &mut grey, |n, grey| {
-                rows.row(row_of(n), grey, at_most)
-            })?;
+/// A file whose header and palette are read.
+struct Picture {
+    bytes: Bytes,
+    header: Header,
+    decoder: Decoder,
+    /// A row as it is stored; nothing if rows are run-length encoded.
+    stored: Vec<u8>,
+    grey: Vec<u8>,
+    threshold: u8,
+}
+
+impl Rows for Picture {
+    fn read(&mut self, origin: Origin<'_>, into: &mut Thresholder) -> Result<()> {
+        let header = &self.header;
+        let (rows, height) = (into.rows(), header.height as usize);
+        // The n-th row of the band that is stored is row n from its top, or from its bottom.
+        let row_of = |n: usize| if header.top_down { n } else { rows - 1 - n };
+        let first = match header.top_down {
+            true => into.first_row(),
+            false => height - into.first_row() - rows,
+        };
+        let place = header.pixels_at + first as u64 * self.stored.len() as u64;
+        let start = self.bytes.seek(SeekFrom::Start(place));
+        start.map_err(|error| origin.io(error))?;
+        if let (Decoder::Palette { shades, .. }, []) = (&self.decoder, &self.stored[..]) {
+            return runs::read(
+                &mut self.bytes,
+                origin,
+                header,
+                shades,
+                &mut self.grey,
+                |n, grey| into.row(row_of(n as usize), grey, self.threshold),
+            );
         }
-        _ => {
-            let bytes = usize::try_from(header.row_bytes()).unwrap_or(usize::MAX);
-            let mut stored: Vec<u8> = zeroed_vec(bytes, "a row of the file")?;
-            for n in 0..height {
-                let read = source.bytes.read_exact(&mut stored);
-                read.map_err(|error| origin.io(error))?;
-                decoder.row(&stored, &mut grey);
-                rows.row(row_of(n), &grey, at_most)?;
-            }
+        for n in 0..rows {
+            let read = self.bytes.read_exact(&mut self.stored);
+            read.map_err(|error| origin.io(error))?;
+            self.decoder.row(&self.stored, &mut self.grey);
+            into.row(row_of(n), &self.grey, self.threshold)?;
         }
+        Ok(())
     }
-    Ok(ReadImage::new(rows, kind, threshold, options))
 }
 
 /// Reads bytes that are not pixels.

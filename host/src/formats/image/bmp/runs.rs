@@ -5,22 +5,22 @@ use std::io::Read;
 use super::damaged;
 use super::header::{Compression, Header};
 use crate::Result;
-use crate::formats::source::Source;
+use crate::formats::source::{Bytes, Origin};
 
 /// Decodes the runs. `take` is given the rows that hold pixels, in the file's order, with their
 /// numbers; pixels that the file skips are black. `grey` has place for a row.
 pub(super) fn read(
-    source: &mut Source<'_>,
+    bytes: &mut Bytes,
+    origin: Origin<'_>,
     header: &Header,
     shades: &[u8; 256],
     grey: &mut [u8],
     mut take: impl FnMut(u32, &[u8]) -> Result<()>,
 ) -> Result<()> {
-    let origin = source.origin;
     let nibbles = header.compression == Compression::Runs4;
-    let byte = |source: &mut Source<'_>| {
+    let byte = |bytes: &mut Bytes| {
         let mut byte = [0];
-        let read = source.bytes.read_exact(&mut byte);
+        let read = bytes.read_exact(&mut byte);
         read.map(|()| byte[0]).map_err(|error| origin.io(error))
     };
     let beyond = || damaged(origin, "its runs leave the picture");
@@ -39,9 +39,9 @@ pub(super) fn read(
     let (mut x, mut y) = (0, 0);
     grey.fill(0);
     loop {
-        let count = usize::from(byte(source)?);
+        let count = usize::from(byte(bytes)?);
         if count > 0 {
-            let index = byte(source)?;
+            let index = byte(bytes)?;
             let place = grey.get_mut(x..).unwrap_or_default();
             // ImageMagick writes runs of 8-bit indices that exceed the row: they are cut.
             if nibbles && place.len() < count {
@@ -54,7 +54,7 @@ pub(super) fn read(
             x += count;
             continue;
         }
-        match byte(source)? {
+        match byte(bytes)? {
             0 => {
                 take(y, grey)?;
                 grey.fill(0);
@@ -65,7 +65,7 @@ pub(super) fn read(
             }
             1 => return take(y, grey),
             2 => {
-                let (right, rows) = (usize::from(byte(source)?), u32::from(byte(source)?));
+                let (right, rows) = (usize::from(byte(bytes)?), u32::from(byte(bytes)?));
                 if rows > 0 {
                     take(y, grey)?;
                     grey.fill(0);
@@ -81,12 +81,10 @@ pub(super) fn read(
             }
             count => {
                 let count = usize::from(count);
-                let bytes = if nibbles { count.div_ceil(2) } else { count };
+                let stored = if nibbles { count.div_ceil(2) } else { count };
                 // Padded to an even number.
                 let mut indices = [0; 256];
-                let read = source
-                    .bytes
-                    .read_exact(&mut indices[..bytes.next_multiple_of(2)]);
+                let read = bytes.read_exact(&mut indices[..stored.next_multiple_of(2)]);
                 read.map_err(|error| origin.io(error))?;
                 let place = grey.get_mut(x..x + count).ok_or_else(beyond)?;
                 for (n, grey) in place.iter_mut().enumerate() {

@@ -7,62 +7,114 @@ mod tests;
 
 use self::header::{Encoding, Header};
 use self::raster::Raster;
-use super::content::ReadImage;
 use super::luminance::reduced;
+use super::opened::{Opened, Rows};
 use super::options::ReadOptions;
 use super::sample::{SampleKind, Stored};
 use super::threshold::Thresholder;
-use crate::formats::source::{Origin, Source};
+use crate::formats::source::{Bytes, Origin, Source};
+use crate::image::check_size;
 use crate::memory::zeroed_vec;
 use crate::{Error, Result};
 
-pub(super) fn read(source: &mut Source<'_>, options: &ReadOptions) -> Result<ReadImage> {
+pub(super) fn open(mut source: Source<'_>, options: &ReadOptions) -> Result<Opened> {
     let origin = source.origin;
-    let header = Header::read(source)?;
-    let threshold = header.kind.threshold(options.threshold)?;
+    let header = Header::read(&mut source)?;
+    let kind = header.kind;
+    let threshold = kind.threshold(options.threshold)?;
     let (width, height) = (header.width, header.height);
     origin.holds(header.least_bytes(), 1, width, height)?;
-    let rows = Thresholder::new(width.into(), height.into(), options.keep_grey)?;
-    let rows = match header.kind {
-        // White is decoded as 255.
-        SampleKind::Bit => samples(source, &header, rows, u8::at_most(threshold * 255.0)),
-        SampleKind::U16 => samples(source, &header, rows, u16::at_most(threshold)),
-        _ => samples(source, &header, rows, u8::at_most(threshold)),
-    }?;
-    Ok(ReadImage::new(rows, header.kind, threshold, options))
+    check_size(width.into(), height.into())?;
+    let row_bytes = u64::from(width).saturating_mul(4 * header.channels as u64);
+    let bytes = source.bytes;
+    Ok(Opened {
+        width,
+        height,
+        kind,
+        threshold,
+        notes: Vec::new(),
+        whole_only: None,
+        decoding_bytes: row_bytes + (1 << 20),
+        rows: match kind {
+            // White is decoded as 255.
+            SampleKind::Bit => {
+                Box::new(Picture::new(bytes, header, u8::at_most(threshold * 255.0))?)
+            }
+            SampleKind::U16 => Box::new(Picture::new(bytes, header, u16::at_most(threshold))?),
+            _ => Box::new(Picture::new(bytes, header, u8::at_most(threshold))?),
+        },
+    })
 }
 
-/// Reads and thresholds all rows.
-fn samples<T: Sample>(
-    source: &mut Source<'_>,
-    header: &Header,
-    mut rows: Thresholder,
+/// A file behind its header.
+struct Picture<T> {
+    raster: Raster,
+    header: Header,
+    row: Vec<T>,
+    /// A row's luminance, if pixels have several channels.
+    grey: Vec<T>,
     threshold: T,
-) -> Result<Thresholder> {
-    let (width, channels) = (header.width as usize, header.channels);
-    let what = "a row of samples";
-    let mut row: Vec<T> = zeroed_vec(width.saturating_mul(channels), what)?;
-    let mut grey: Vec<T> = zeroed_vec(if channels == 1 { 0 } else { width }, what)?;
-    let mut raster = Raster::new(source, header)?;
-    let most = f32::from(T::MOST);
-    for y in 0..header.height as usize {
-        match header.encoding {
-            Encoding::TextBits => raster.text_bits(&mut row)?,
-            Encoding::TextNumbers => raster.text_numbers(&mut row)?,
-            Encoding::PackedBits => raster.packed_bits(&mut row)?,
-            Encoding::Samples => raster.samples(&mut row, header)?,
-        }
-        if header.maximum != T::MOST {
-            // Samples above the maximum become white.
-            let factor = most / f32::from(header.maximum);
-            for sample in &mut row {
-                let value: f32 = (*sample).into();
-                *sample = T::rounded(value * factor);
-            }
-        }
-        rows.row(y, reduced(&row, channels, &mut grey), threshold)?;
+}
+
+impl<T: Sample> Picture<T> {
+    fn new(bytes: Bytes, header: Header, threshold: T) -> Result<Self> {
+        let (width, channels) = (header.width as usize, header.channels);
+        let what = "a row of samples";
+        Ok(Self {
+            raster: Raster::new(bytes, &header)?,
+            row: zeroed_vec(width.saturating_mul(channels), what)?,
+            grey: zeroed_vec(if channels == 1 { 0 } else { width }, what)?,
+            header,
+            threshold,
+        })
     }
-    Ok(rows)
+}
+
+impl Rows for Picture<u8> {
+    fn read(&mut self, origin: Origin<'_>, into: &mut Thresholder) -> Result<()> {
+        if self.header.encoding != Encoding::PackedBits {
+            return self.samples(origin, into);
+        }
+        for y in 0..into.rows() {
+            let packed = self.raster.row(origin)?;
+            into.packed_row(y, packed, false, self.threshold);
+        }
+        Ok(())
+    }
+}
+
+impl Rows for Picture<u16> {
+    fn read(&mut self, origin: Origin<'_>, into: &mut Thresholder) -> Result<()> {
+        self.samples(origin, into)
+    }
+}
+
+impl<T: Sample> Picture<T> {
+    /// Reads and thresholds rows of samples.
+    fn samples(&mut self, origin: Origin<'_>, into: &mut Thresholder) -> Result<()> {
+        let (row, header) = (&mut self.row, &self.header);
+        let most = f32::from(T::MOST);
+        for y in 0..into.rows() {
+            match header.encoding {
+                Encoding::TextBits => self.raster.text_bits(origin, row)?,
+                Encoding::TextNumbers => self.raster.text_numbers(origin, row)?,
+                Encoding::PackedBits | Encoding::Samples => {
+                    self.raster.samples(origin, row, header)?;
+                }
+            }
+            if header.maximum != T::MOST {
+                // Samples above the maximum become white.
+                let factor = most / f32::from(header.maximum);
+                for sample in row.iter_mut() {
+                    let value: f32 = (*sample).into();
+                    *sample = T::rounded(value * factor);
+                }
+            }
+            let shades = reduced(row, header.channels, &mut self.grey);
+            into.row(y, shades, self.threshold)?;
+        }
+        Ok(())
+    }
 }
 
 /// A type of decoded samples.

@@ -1,229 +1,256 @@
-//! The strips or tiles of a TIFF.
+//! The strips or tiles of a TIFF, decoded on all cores.
 
-use std::io::{Read, Seek, SeekFrom};
+use std::sync::{Mutex, PoisonError};
 
-use tiff::decoder::BufferLayoutPreference;
-use tiff::tags::CompressionMethod;
+use rayon::prelude::*;
 
-use super::layout::{Layout, TiffDecoder, explain};
-use super::unpack::Extent;
+use super::layout::{Layout, Stripe, TiffDecoder};
+use super::piece::{Piece, Place, Workplace};
 use crate::Result;
-use crate::formats::image::sample::{SampleKind, Stored};
+use crate::error::Error;
+use crate::formats::image::opened::Rows;
 use crate::formats::image::threshold::Thresholder;
-use crate::formats::source::Origin;
-use crate::memory::zeroed_vec;
+use crate::formats::progress::report;
+use crate::formats::source::{Origin, Store, contain};
+use crate::{WORD_BITS, threads};
 
-/// The strips or tiles of a file, unpacked one row of them at a time.
-pub(super) struct Chunks<'a> {
-    pub(super) origin: Origin<'a>,
-    pub(super) decoder: TiffDecoder<'a>,
-    pub(super) layout: Layout,
+/// The least number of pixels that are decoded at once, if the image has as many: enough for all
+/// cores.
+const BATCH_PIXELS: usize = 1 << 24;
+
+/// The strips or tiles of a file, given as rows.
+///
+/// A **stripe** is a row of tiles, or a strip; or some rows of these, where nothing is compressed.
+/// The pieces of at least one stripe are decoded at once, each by one thread, to bits. They stay
+/// until all their rows are given. All buffers are used again for the next stripes.
+pub(super) struct Chunks {
+    decoder: TiffDecoder,
+    store: Store,
+    layout: Layout,
+    threshold: f64,
+    keep_grey: bool,
+    /// The decoded stripes.
+    stripes: Vec<Stripe>,
+    /// Their pieces, from left to right and from top to bottom.
+    pieces: Vec<Piece>,
+    /// The first row that is not given yet.
+    next_row: usize,
+    /// The first row that is not decoded yet.
+    end_row: usize,
+    /// The number of bytes read so far.
+    read_bytes: u64,
+    workplaces: Mutex<Vec<Workplace>>,
 }
 
-impl Chunks<'_> {
-    /// Thresholds all rows, with the channels of a pixel reduced by `reduce`.
-    pub(super) fn take<T: Stored>(
-        &mut self,
-        mut rows: Thresholder,
-        threshold: T,
-        reduce: impl Fn(&Layout, &dyn Fn(usize) -> T) -> T,
-    ) -> Result<Thresholder> {
-        let mut line = vec![T::zeroed(); self.layout.width];
-        self.each_row(|layout, y, x, planes| {
-            let end = (x + layout.chunk_width).min(layout.width);
-            let step = layout.packing.samples;
-            let planes: [&[T]; 4] = planes.map(bytemuck::cast_slice);
-            for (i, out) in line[x..end].iter_mut().enumerate() {
-                *out = match (layout.channels, layout.separate) {
-                    (1, _) => planes[0][i * step],
-                    (_, true) => reduce(layout, &|c| planes[c][i]),
-                    (_, false) => reduce(layout, &|c| planes[0][i * step + c]),
-                };
+impl Rows for Chunks {
+    fn read(&mut self, origin: Origin<'_>, into: &mut Thresholder) -> Result<()> {
+        threads::ensure();
+        let mut y = 0;
+        while y < into.rows() {
+            if self.next_row == self.end_row {
+                self.decode_stripes(origin, into)?;
             }
-            if end < layout.width {
-                return Ok(());
-            }
-            rows.row(y, &line, threshold)
-        })?;
-        Ok(rows)
+            let rows = (self.end_row - self.next_row).min(into.rows() - y);
+            self.give(y, rows, into);
+            self.next_row += rows;
+            y += rows;
+        }
+        Ok(())
+    }
+}
+
+impl Chunks {
+    pub(super) fn new(
+        decoder: TiffDecoder,
+        store: Store,
+        layout: Layout,
+        threshold: f64,
+        keep_grey: bool,
+    ) -> Self {
+        Self {
+            decoder,
+            store,
+            layout,
+            threshold,
+            keep_grey,
+            stripes: Vec::new(),
+            pieces: Vec::new(),
+            next_row: 0,
+            end_row: 0,
+            read_bytes: 0,
+            workplaces: Mutex::default(),
+        }
     }
 
-    /// Thresholds all rows of one-bit samples.
-    pub(super) fn take_bits(
-        &mut self,
-        mut rows: Thresholder,
-        threshold: u8,
-    ) -> Result<Thresholder> {
-        let mut line = vec![0u8; self.layout.width];
-        self.each_row(|layout, y, x, [packed, ..]| {
-            let end = (x + layout.chunk_width).min(layout.width);
-            for (i, out) in line[x..end].iter_mut().enumerate() {
-                *out = 255 * (packed[i / 8] >> (7 - i % 8) & 1);
-            }
-            if end < layout.width {
-                return Ok(());
-            }
-            rows.row(y, &line, threshold)
-        })?;
-        Ok(rows)
+    /// The most memory that decoding takes, besides the rows that it gives.
+    pub(super) fn decoding_bytes(&self) -> u64 {
+        let layout = &self.layout;
+        let rows = layout.piece_height.min(layout.height);
+        let threads = rayon::current_num_threads().min(
+            layout
+                .across
+                .max(BATCH_PIXELS / (rows * layout.width).max(1)),
+        );
+        let samples = layout.chunk_bytes(rows).unwrap_or(usize::MAX) as u64;
+        let packed = layout
+            .counts
+            .iter()
+            .copied()
+            .max()
+            .unwrap_or(0)
+            .min(samples);
+        let workplace = samples
+            .saturating_mul(layout.planes() as u64)
+            .saturating_add(packed);
+        // The bits of a stripe, and of a batch.
+        let stripe = (rows as u64).saturating_mul(layout.width as u64) / 8;
+        (threads.max(1) as u64)
+            .saturating_mul(workplace.saturating_add(1 << 16))
+            .saturating_add(stripe)
+            .saturating_add(BATCH_PIXELS as u64 / 4)
     }
 
-    /// Calls `take(layout, y, x, planes)` for each row of each strip or tile, from left to right
-    /// and from top to bottom. The row starts at pixel `(x, y)`; `planes` holds its bytes in each
-    /// plane.
-    fn each_row(
-        &mut self,
-        mut take: impl FnMut(&Layout, usize, usize, [&[u8]; 4]) -> Result<()>,
-    ) -> Result<()> {
-        let (across, planes) = (self.layout.across, self.layout.planes());
-        let chunk_height = self.layout.chunk_height;
-        let mut band: Vec<Vec<u64>> = vec![Vec::new(); across * planes];
-        // The bytes per row of each.
-        let mut strides = vec![0; across * planes];
-        for (down, top) in (0..self.layout.height).step_by(chunk_height).enumerate() {
-            let rows = chunk_height.min(self.layout.height - top);
-            for plane in 0..planes {
-                for column in 0..across {
-                    let chunk = plane * self.layout.per_plane + down * across + column;
-                    let place = plane * across + column;
-                    strides[place] = self.unpack(chunk, rows, &mut band[place])?;
-                }
-            }
-            for y in 0..rows {
-                for column in 0..across {
-                    let row = std::array::from_fn(|plane| {
-                        // Missing planes repeat the last one.
-                        let place = plane.min(planes - 1) * across + column;
-                        let bytes: &[u8] = bytemuck::cast_slice(&band[place]);
-                        &bytes[y * strides[place]..(y + 1) * strides[place]]
-                    });
-                    let x = column * self.layout.chunk_width;
-                    take(&self.layout, top + y, x, row)?;
-                }
-            }
+    /// Decodes the next stripes.
+    fn decode_stripes(&mut self, origin: Origin<'_>, into: &mut Thresholder) -> Result<()> {
+        self.stripes.clear();
+        let first = self.end_row;
+        while self.end_row < self.layout.height
+            && (self.end_row - first) * self.layout.width < BATCH_PIXELS
+        {
+            let stripe = self.layout.stripe(self.end_row);
+            self.end_row += stripe.rows;
+            self.stripes.push(stripe);
+        }
+        let across = self.layout.across;
+        let count = self.stripes.len() * across;
+        if self.pieces.len() < count {
+            self.pieces.resize_with(count, Piece::default);
+        }
+        let place = |i: usize| Place {
+            stripe: self.stripes[i / across],
+            column: i % across,
+        };
+        let results: Vec<Result<u64>> = if self.layout.packing.max_per_byte().is_none() {
+            // By the crate `tiff`, which has one decoder.
+            let mut workplace = Workplace::default();
+            let (layout, decoder) = (&self.layout, &mut self.decoder);
+            let pieces = self.pieces[..count].iter_mut().enumerate();
+            pieces
+                .map(|(i, piece)| {
+                    workplace.fetch_by_crate(decoder, layout, origin, place(i))?;
+                    workplace.threshold(layout, place(i), self.threshold, self.keep_grey, piece)?;
+                    Ok(0)
+                })
+                .collect()
+        } else {
+            let (layout, store, workplaces) = (&self.layout, &self.store, &self.workplaces);
+            let (threshold, keep_grey) = (self.threshold, self.keep_grey);
+            let decode = |(i, piece): (usize, &mut Piece)| {
+                let free = workplaces
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .pop();
+                let mut workplace = free.unwrap_or_default();
+                let read = workplace.fetch(store, layout, origin, place(i))?;
+                workplace.threshold(layout, place(i), threshold, keep_grey, piece)?;
+                let mut free = workplaces.lock().unwrap_or_else(PoisonError::into_inner);
+                free.push(workplace);
+                Ok(read)
+            };
+            let pieces = self.pieces[..count].par_iter_mut().enumerate();
+            // Panics are contained on the thread where they happen.
+            pieces
+                .map(|item| contain(origin, || decode(item)))
+                .collect()
+        };
+        let mut results = results.into_iter();
+        for _ in &self.stripes {
+            self.read_bytes += bytes_of_stripe(results.by_ref().take(across))?;
+        }
+        report(self.read_bytes, self.store.file_len(origin));
+        for piece in self.pieces[..count].iter().flatten() {
+            into.take_facts(piece);
         }
         Ok(())
     }
 
-    /// Unpacks the first `rows` rows of a strip or tile into `into`, padded to whole words, and
-    /// returns the bytes per row.
-    fn unpack(&mut self, chunk: usize, rows: usize, into: &mut Vec<u64>) -> Result<usize> {
-        let origin = self.origin;
-        let layout = &self.layout;
-        let name = if layout.tiled { "tile" } else { "strip" };
-        let (offset, count) = (layout.offsets[chunk], layout.counts[chunk]);
-        let plain = layout.packing.compression == CompressionMethod::None;
-        let most = match layout.packing.max_per_byte() {
-            Some(ratio) => ratio.saturating_mul(if plain { origin.len } else { count }),
-            None => return self.unpack_by_crate(chunk, rows, into),
+    /// Gives the next `rows` rows to `into`, from its row `y` on.
+    fn give(&self, y: usize, rows: usize, into: &mut Thresholder) {
+        let (across, chunk_width) = (self.layout.across, self.layout.chunk_width);
+        let (stripes, pieces, next_row) = (&self.stripes, &self.pieces, self.next_row);
+        // The pieces that row `i` of these is in, and its place there.
+        let row = |i: usize| {
+            let y = next_row + i;
+            let stripe = stripes.partition_point(|stripe| stripe.top <= y) - 1;
+            (
+                &pieces[stripe * across..][..across],
+                y - stripes[stripe].top,
+            )
         };
-        let needed = layout.chunk_bytes(rows).unwrap_or(usize::MAX);
-        let max_rows = match layout.tiled {
-            true => layout.chunk_height,
-            false => layout.chunk_height.min(layout.height),
-        };
-        // A JPEG is unpacked as a whole.
-        let claimed = match layout.packing.compression == CompressionMethod::ModernJPEG {
-            true => layout.chunk_bytes(max_rows).unwrap_or(usize::MAX),
-            false => needed,
-        };
-        if count == 0 && !plain {
-            return Err(origin.unreadable(format_args!(
-                "{name} {chunk} has no data, as in a sparse file: save it with all its {name}s"
-            )));
+        let words = into.image.words_per_row();
+        let into_rows = &mut into.image.words_mut()[y * words..][..rows * words];
+        into_rows
+            .par_chunks_mut(words)
+            .with_min_len((1 << 14) / words)
+            .enumerate()
+            .for_each(|(i, into)| {
+                let (pieces, y) = row(i);
+                for (column, piece) in pieces.iter().enumerate() {
+                    if let Some(piece) = piece {
+                        put(into, column * chunk_width, piece.image.row(y as u32));
+                    }
+                }
+            });
+        let (width, shift) = (into.width(), into.shift);
+        let Some(grey) = &mut into.grey else { return };
+        let grey = grey[y * width..][..rows * width].chunks_exact_mut(width);
+        for (i, into) in grey.enumerate() {
+            let (pieces, y) = row(i);
+            for (column, piece) in pieces.iter().enumerate() {
+                let Some(piece) = piece else { continue };
+                let Some(shades) = &piece.grey else { continue };
+                let more = shift - piece.shift;
+                let shades = &shades[y * piece.width()..][..piece.width()];
+                for (to, shade) in into[column * chunk_width..].iter_mut().zip(shades) {
+                    *to = shade.checked_shr(more).unwrap_or(0);
+                }
+            }
         }
-        let end = offset.saturating_add(if plain { needed as u64 } else { count });
-        if end > origin.len {
-            return Err(origin.truncated(format_args!(
-                "the file is truncated: {name} {chunk} ends at byte {end} of {}",
-                origin.len
-            )));
-        }
-        let unpackable = |what: &dyn std::fmt::Display| {
-            origin.unreadable(format_args!(
-                "the file is whole but its pixels cannot be unpacked ({name} {chunk}: {what}): \
-                 damaged, or its compression is not supported: save it with another"
-            ))
-        };
-        if claimed as u64 > most {
-            return Err(unpackable(&format_args!(
-                "{count} bytes cannot hold the {claimed} it claims"
-            )));
-        }
-        // The file may claim more data than the pixels need; no more is read.
-        let len = match plain {
-            true => needed as u64,
-            false => count.min((needed as u64).saturating_mul(4).saturating_add(1 << 16)),
-        };
-        let mut data: Vec<u8> = zeroed_vec(len as usize, "the packed samples")?;
-        let bytes = self.decoder.inner();
-        let read = bytes.seek(SeekFrom::Start(offset));
-        read.and_then(|_| bytes.read_exact(&mut data))
-            .map_err(|error| origin.io(error))?;
-        let extent = Extent {
-            width: layout.chunk_width,
-            rows,
-            max_rows,
-        };
-        if into.len() != needed.div_ceil(8) {
-            *into = zeroed_vec(needed.div_ceil(8), "the decoded samples")?;
-        }
-        let out = &mut bytemuck::cast_slice_mut(into)[..needed];
-        let unpacked = layout.packing.unpack(&mut data, extent, out);
-        unpacked.map_err(|what| unpackable(&what))?;
-        if layout.white_is_zero {
-            invert(layout.kind, into);
-        }
-        Ok(needed / rows)
-    }
-
-    /// The same by the crate `tiff`, for compressions that only it unpacks.
-    fn unpack_by_crate(&mut self, chunk: usize, rows: usize, into: &mut Vec<u64>) -> Result<usize> {
-        let origin = self.origin;
-        if self.layout.separate && self.layout.tiled {
-            return Err(origin.unsupported(format_args!(
-                "separate planes in tiles with the compression {:?} are not read: save it with \
-                 LZW or deflate",
-                self.layout.packing.compression
-            )));
-        }
-        if self.layout.chunk_width > usize::from(u16::MAX) {
-            return Err(origin.unsupported(format_args!(
-                "rows of {} pixels with the compression {:?} are not read: {} is the most",
-                self.layout.chunk_width,
-                self.layout.packing.compression,
-                u16::MAX
-            )));
-        }
-        let chunk = chunk as u32;
-        let BufferLayoutPreference {
-            len, row_stride, ..
-        } = self
-            .decoder
-            .image_chunk_buffer_layout(chunk)
-            .map_err(|error| explain(origin, error))?;
-        if into.len() != len.div_ceil(8) {
-            *into = zeroed_vec(len.div_ceil(8), "the decoded samples")?;
-        }
-        let out = &mut bytemuck::cast_slice_mut(into)[..len];
-        self.decoder
-            .read_chunk_bytes(chunk, out)
-            .map_err(|error| explain(origin, error))?;
-        Ok(row_stride.map_or(len / rows, |stride| stride.get()))
     }
 }
 
-/// Inverts samples whose zero is white.
-fn invert(kind: SampleKind, samples: &mut [u64]) {
-    match kind {
-        SampleKind::F32 => {
-            let floats: &mut [f32] = bytemuck::cast_slice_mut(samples);
-            floats.iter_mut().for_each(|value| *value = 1.0 - *value);
+/// The bytes that were read for a stripe, or its first error: one of a sample's value only if all
+/// pieces can be unpacked, and then the first in raster order.
+fn bytes_of_stripe(results: impl Iterator<Item = Result<u64>>) -> Result<u64> {
+    let mut bytes = 0;
+    let mut not_a_number = None;
+    for result in results {
+        match result {
+            Ok(more) => bytes += more,
+            Err(Error::NotANumber { x, y }) => {
+                not_a_number = Some(not_a_number.map_or((y, x), |first| (y, x).min(first)));
+            }
+            Err(other) => return Err(other),
         }
-        SampleKind::F64 => {
-            let floats: &mut [f64] = bytemuck::cast_slice_mut(samples);
-            floats.iter_mut().for_each(|value| *value = 1.0 - *value);
+    }
+    match not_a_number {
+        Some((y, x)) => Err(Error::NotANumber { x, y }),
+        None => Ok(bytes),
+    }
+}
+
+/// Puts the bits of part of a row to their place, from pixel `x` on. The row's bits there are 0.
+fn put(row: &mut [u64], x: usize, bits: &[u64]) {
+    let (word, shift) = (x / WORD_BITS, x % WORD_BITS);
+    let row = &mut row[word..];
+    if shift == 0 {
+        row[..bits.len()].copy_from_slice(bits);
+        return;
+    }
+    for (i, bits) in bits.iter().enumerate() {
+        row[i] |= bits << shift;
+        if let Some(next) = row.get_mut(i + 1) {
+            *next |= bits >> (WORD_BITS - shift);
         }
-        _ => samples.iter_mut().for_each(|word| *word = !*word),
     }
 }

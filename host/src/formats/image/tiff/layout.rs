@@ -11,9 +11,19 @@ use super::unpack::Packing;
 use crate::error::{Error, ReadProblem, Result};
 use crate::formats::image::luminance::luminance;
 use crate::formats::image::sample::{SampleKind, Stored};
-use crate::formats::source::{BufReadSeek, Origin};
+use crate::formats::source::{Bytes, Origin};
 
-pub(super) type TiffDecoder<'a> = Decoder<&'a mut Box<dyn BufReadSeek>>;
+pub(super) type TiffDecoder = Decoder<Bytes>;
+
+/// The rows of strips or tiles that are not compressed are unpacked in pieces of about this size.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// Rows of the image within one row of strips or tiles.
+#[derive(Clone, Copy)]
+pub(super) struct Stripe {
+    pub(super) top: usize,
+    pub(super) rows: usize,
+}
 
 /// How a file stores its image.
 pub(super) struct Layout {
@@ -31,6 +41,8 @@ pub(super) struct Layout {
     pub(super) tiled: bool,
     pub(super) chunk_width: usize,
     pub(super) chunk_height: usize,
+    /// The rows of a strip or tile that are unpacked at once: all, unless they are not compressed.
+    pub(super) piece_height: usize,
     /// Strips or tiles per row of them.
     pub(super) across: usize,
     /// Strips or tiles per plane.
@@ -40,14 +52,14 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub(super) fn of(decoder: &mut TiffDecoder<'_>, origin: Origin<'_>) -> Result<Self> {
+    pub(super) fn of(decoder: &mut TiffDecoder, origin: Origin<'_>) -> Result<Self> {
         let explain = |error| explain(origin, error);
         let (width, height) = decoder.dimensions().map_err(explain)?;
         let color = decoder.colortype().map_err(explain)?;
         let big_endian = decoder.byte_order() == ByteOrder::BigEndian;
         let tiled = decoder.get_chunk_type() == ChunkType::Tile;
         let (chunk_width, chunk_height) = decoder.chunk_dimensions();
-        let number = |decoder: &mut TiffDecoder<'_>, tag, default: u16| -> Result<u16> {
+        let number = |decoder: &mut TiffDecoder, tag, default: u16| -> Result<u16> {
             let found = decoder.find_tag_unsigned_vec::<u16>(tag).map_err(explain)?;
             Ok(found
                 .and_then(|all| all.first().copied())
@@ -120,7 +132,7 @@ impl Layout {
             false => None,
         };
         let jpeg_tables = jpeg_tables.map(|tables| tables.into_u8_vec()).transpose();
-        let list = |decoder: &mut TiffDecoder<'_>, strips, tiles| {
+        let list = |decoder: &mut TiffDecoder, strips, tiles| {
             let tag = if tiled { tiles } else { strips };
             let found = decoder.find_tag_unsigned_vec::<u64>(tag).map_err(explain)?;
             Ok::<_, Error>(found.unwrap_or_default())
@@ -132,6 +144,20 @@ impl Layout {
         let offsets = list(decoder, Tag::StripOffsets, Tag::TileOffsets)?;
         let counts = list(decoder, Tag::StripByteCounts, Tag::TileByteCounts)?;
         let planes = if separate { channels } else { 1 };
+        let packing = Packing {
+            compression,
+            predictor,
+            lowest_bit_first,
+            big_endian,
+            samples: if separate { 1 } else { samples },
+            bits: bits.into(),
+            jpeg_tables: jpeg_tables.map_err(explain)?,
+        };
+        let row_bytes = packing.row_bytes(chunk_width).unwrap_or(usize::MAX).max(1);
+        let piece_height = match compression {
+            CompressionMethod::None => (PIECE_BYTES / row_bytes).clamp(1, chunk_height.max(1)),
+            _ => chunk_height,
+        };
         if offsets.len().min(counts.len()) < per_plane.saturating_mul(planes) {
             return Err(origin.unreadable(format_args!(
                 "damaged: {} strips or tiles are listed, and {per_plane} for each of {planes} \
@@ -147,23 +173,27 @@ impl Layout {
             ink: matches!(color, ColorType::CMYK(_)),
             white_is_zero,
             separate,
-            packing: Packing {
-                compression,
-                predictor,
-                lowest_bit_first,
-                big_endian,
-                samples: if separate { 1 } else { samples },
-                bits: bits.into(),
-                jpeg_tables: jpeg_tables.map_err(explain)?,
-            },
+            packing,
             tiled,
             chunk_width,
             chunk_height,
+            piece_height,
             across,
             per_plane,
             offsets,
             counts,
         })
+    }
+
+    /// The rows from `top` on that are unpacked at once, where `top` is the image's first row or the
+    /// end of the stripe above.
+    pub(super) fn stripe(&self, top: usize) -> Stripe {
+        let within = top % self.chunk_height;
+        let rows = self.piece_height.min(self.chunk_height - within);
+        Stripe {
+            top,
+            rows: rows.min(self.height - top),
+        }
     }
 
     pub(super) fn planes(&self) -> usize {

@@ -9,7 +9,7 @@ use super::layout::TiffDecoder;
 use crate::formats::image::content::Note;
 
 /// What the first page holds besides its pixels.
-pub(super) fn notes(decoder: &mut TiffDecoder<'_>) -> Vec<Note> {
+pub(super) fn notes(decoder: &mut TiffDecoder) -> Vec<Note> {
     let mut notes = Vec::new();
     let mut has = |tag| matches!(decoder.find_tag(tag), Ok(Some(_)));
     let crs = has(Tag::GeoKeyDirectoryTag);

@@ -4,9 +4,7 @@
 //! panics if colours are in separate planes, and stops in the middle of the padding of LZW tiles.
 //! Here a whole strip or tile is unpacked, with its padding, and clipped to the image afterwards.
 
-use std::io::Read;
-
-use flate2::read::ZlibDecoder;
+use flate2::{Decompress, FlushDecompress, Status};
 use tiff::tags::{CompressionMethod, Predictor};
 use weezl::LzwStatus;
 use zune_jpeg::JpegDecoder;
@@ -26,6 +24,25 @@ pub(super) struct Packing {
     pub(super) bits: usize,
     /// The tables that all JPEG streams of the file share.
     pub(super) jpeg_tables: Option<Vec<u8>>,
+}
+
+/// What unpacking needs, kept from one strip or tile to the next.
+pub(super) struct Tools {
+    inflate: Decompress,
+    lzw: weezl::decode::Decoder,
+    /// A row of floats before they are put together.
+    row: Vec<u8>,
+}
+
+impl Default for Tools {
+    fn default() -> Self {
+        let lzw = weezl::decode::Configuration::with_tiff_size_switch(weezl::BitOrder::Msb, 8);
+        Self {
+            inflate: Decompress::new(true),
+            lzw: lzw.with_yield_on_full_buffer(true).build(),
+            row: Vec::new(),
+        }
+    }
 }
 
 /// The rectangle of a strip or tile, of which `rows` rows are wanted.
@@ -63,21 +80,20 @@ impl Packing {
     /// `extent`. The error describes the damage.
     pub(super) fn unpack(
         &self,
+        tools: &mut Tools,
         data: &mut [u8],
         extent: Extent,
         out: &mut [u8],
     ) -> Result<(), String> {
         if self.lowest_bit_first {
-            for byte in data.iter_mut() {
-                *byte = byte.reverse_bits();
-            }
+            reverse_bits(data);
         }
         let filled = match self.compression {
             CompressionMethod::None => copy(data, out),
             CompressionMethod::PackBits => unpack_bits(data, out),
-            CompressionMethod::LZW => unpack_lzw(data, out)?,
+            CompressionMethod::LZW => unpack_lzw(&mut tools.lzw, data, out)?,
             CompressionMethod::Deflate | CompressionMethod::OldDeflate => {
-                unpack_deflate(data, out)?
+                unpack_deflate(&mut tools.inflate, data, out)?
             }
             CompressionMethod::ModernJPEG => self.unpack_jpeg(data, extent, out)?,
             other => return Err(format!("compression {other:?} is not supported")),
@@ -88,17 +104,33 @@ impl Packing {
                 out.len()
             ));
         }
-        let row_bytes = self.row_bytes(extent.width).unwrap_or(out.len()).max(1);
-        for row in out.chunks_exact_mut(row_bytes) {
-            self.restore_row(row);
-        }
+        self.restore(tools, extent, out);
         Ok(())
     }
 
-    /// Undoes the byte order and the prediction of a row.
-    fn restore_row(&self, row: &mut [u8]) {
+    /// The same for rows that are not compressed and are in place already.
+    pub(super) fn unpack_in_place(&self, tools: &mut Tools, extent: Extent, rows: &mut [u8]) {
+        if self.lowest_bit_first {
+            reverse_bits(rows);
+        }
+        self.restore(tools, extent, rows);
+    }
+
+    /// Undoes the byte order and the prediction of all rows.
+    fn restore(&self, tools: &mut Tools, extent: Extent, out: &mut [u8]) {
+        let in_order = self.big_endian == cfg!(target_endian = "big") || self.bits <= 8;
+        if in_order && self.predictor == Predictor::None {
+            return;
+        }
+        let row_bytes = self.row_bytes(extent.width).unwrap_or(out.len()).max(1);
+        for row in out.chunks_exact_mut(row_bytes) {
+            self.restore_row(row, &mut tools.row);
+        }
+    }
+
+    fn restore_row(&self, row: &mut [u8], scratch: &mut Vec<u8>) {
         if self.predictor == Predictor::FloatingPoint {
-            return add_up_floats(row, self.samples, self.bits / 8);
+            return add_up_floats(row, self.samples, self.bits / 8, scratch);
         }
         if self.big_endian != cfg!(target_endian = "big") && self.bits > 8 {
             for sample in row.chunks_exact_mut(self.bits / 8) {
@@ -162,6 +194,12 @@ impl Packing {
     }
 }
 
+fn reverse_bits(bytes: &mut [u8]) {
+    for byte in bytes {
+        *byte = byte.reverse_bits();
+    }
+}
+
 /// Copies as much of `data` as fits `out`, and returns the number of bytes.
 fn copy(data: &[u8], out: &mut [u8]) -> usize {
     let len = data.len().min(out.len());
@@ -200,13 +238,15 @@ fn unpack_bits(mut data: &[u8], out: &mut [u8]) -> usize {
 
 /// LZW with the highest bit first. Returns the number of bytes unpacked. Data after the last pixel
 /// are ignored: some writers leave out the end code, others add padding.
-fn unpack_lzw(data: &[u8], out: &mut [u8]) -> Result<usize, String> {
+fn unpack_lzw(
+    decoder: &mut weezl::decode::Decoder,
+    data: &[u8],
+    out: &mut [u8],
+) -> Result<usize, String> {
     /// The number of calls without progress after which the decoder is stuck: more than the codes
     /// that it buffers.
     const MAX_IDLE: u32 = 16;
-    let mut decoder = weezl::decode::Configuration::with_tiff_size_switch(weezl::BitOrder::Msb, 8)
-        .with_yield_on_full_buffer(true)
-        .build();
+    decoder.reset();
     let (mut read, mut filled, mut idle) = (0, 0, 0);
     while filled < out.len() && idle < MAX_IDLE {
         let step = decoder.decode_bytes(&data[read..], &mut out[filled..]);
@@ -226,16 +266,17 @@ fn unpack_lzw(data: &[u8], out: &mut [u8]) -> Result<usize, String> {
     Ok(filled)
 }
 
-fn unpack_deflate(data: &[u8], out: &mut [u8]) -> Result<usize, String> {
-    let mut decoder = ZlibDecoder::new(data);
-    let mut filled = 0;
+fn unpack_deflate(decoder: &mut Decompress, data: &[u8], out: &mut [u8]) -> Result<usize, String> {
+    decoder.reset(true);
+    let (mut read, mut filled) = (0, 0);
     while filled < out.len() {
-        match decoder.read(&mut out[filled..]) {
-            Ok(0) => break,
-            Ok(more) => filled += more,
-            // The data may end in the padding.
-            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => break,
-            Err(error) => return Err(format!("deflate: {error}")),
+        let step = decoder.decompress(&data[read..], &mut out[filled..], FlushDecompress::None);
+        let status = step.map_err(|_| "deflate: corrupt deflate stream")?;
+        let before = (read, filled);
+        (read, filled) = (decoder.total_in() as usize, decoder.total_out() as usize);
+        // The data may end in the padding.
+        if status == Status::StreamEnd || before == (read, filled) {
+            break;
         }
     }
     Ok(filled)
@@ -255,9 +296,10 @@ fn add_up<const N: usize>(
 
 /// Undoes the prediction of floats of `size` bytes. A row holds the highest bytes of all its
 /// floats, then their next bytes, and so on, all as differences.
-fn add_up_floats(row: &mut [u8], samples: usize, size: usize) {
+fn add_up_floats(row: &mut [u8], samples: usize, size: usize, bytes: &mut Vec<u8>) {
     add_up(row, samples, |[a]: [u8; 1], [b]| [a.wrapping_add(b)]);
-    let bytes = row.to_vec();
+    bytes.clear();
+    bytes.extend_from_slice(row);
     let count = bytes.len() / size;
     for (i, float) in row.chunks_exact_mut(size).enumerate() {
         for (at, byte) in float.iter_mut().enumerate() {
