@@ -1,7 +1,7 @@
 //! Reading the image that the command line names.
 
 use serde_json::json;
-use trazar::formats::{ReadImage, ReadOptions, read_image};
+use trazar::formats::{Note, ReadImage, ReadOptions, SampleKind, read_image};
 
 use crate::args::{InputArgs, RunArgs};
 use crate::facts::Facts;
@@ -11,48 +11,89 @@ use crate::printable::number;
 use crate::progress::Progress;
 use crate::stderr;
 
+/// How the image is to be read.
+pub(crate) fn options(input: &InputArgs) -> ReadOptions {
+    ReadOptions::default()
+        .threshold(input.threshold)
+        .invert(input.invert)
+}
+
 /// Reads the image, and warns of a threshold that leaves nothing of it.
 pub(crate) fn read(
     input: &InputArgs,
     run: &RunArgs,
     keep_grey: bool,
 ) -> Result<ReadImage, Failure> {
-    let options = ReadOptions::default()
-        .threshold(input.threshold)
-        .invert(input.invert)
-        .keep_grey(keep_grey);
+    let options = options(input).keep_grey(keep_grey);
     let image = Progress::reading(run.quiet, || read_image(source(&input.image), &options))
         .map_err(|error| Failure::about(&input.image, error))?;
-    if image.only_below_threshold && !run.quiet {
+    if image.only_below_threshold {
+        warn_of_threshold(image.threshold, run);
+    }
+    Ok(image)
+}
+
+/// Warns of a threshold that leaves nothing of the image.
+pub(crate) fn warn_of_threshold(threshold: f64, run: &RunArgs) {
+    if !run.quiet {
         stderr::say(format_args!(
             "warning: no pixel is above the threshold {}, though some are not zero: \
              see --threshold",
-            number(image.threshold)
+            number(threshold)
         ));
     }
-    Ok(image)
 }
 
 /// The image, for the summary.
 pub(crate) fn facts(input: &InputArgs, read: &ReadImage) -> Facts {
     let image = &read.image;
-    let foreground = image.count_foreground();
-    let share = 100.0 * foreground as f64 / image.pixel_count() as f64;
+    described(
+        input,
+        &Described {
+            width: image.width(),
+            height: image.height(),
+            kind: read.kind,
+            threshold: read.threshold,
+            notes: &read.notes,
+            foreground: image.count_foreground(),
+        },
+    )
+}
+
+/// What the summary says of an image.
+pub(crate) struct Described<'a> {
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    pub(crate) kind: SampleKind,
+    pub(crate) threshold: f64,
+    pub(crate) notes: &'a [Note],
+    /// The number of foreground pixels.
+    pub(crate) foreground: u64,
+}
+
+/// An image, for the summary.
+pub(crate) fn described(input: &InputArgs, image: &Described<'_>) -> Facts {
+    let Described {
+        width,
+        height,
+        foreground,
+        ..
+    } = *image;
+    let pixels = f64::from(width) * f64::from(height);
+    let share = 100.0 * foreground as f64 / pixels;
     let name = input.image.display();
-    let notes: Vec<String> = read.notes.iter().map(ToString::to_string).collect();
+    let notes: Vec<String> = image.notes.iter().map(ToString::to_string).collect();
     Facts {
         text: format!(
-            "{name}: {} × {} pixels, {}, {share:.1} % foreground",
-            image.width(),
-            image.height(),
-            read.kind.name(),
+            "{name}: {width} × {height} pixels, {}, {share:.1} % foreground",
+            image.kind.name(),
         ),
         values: json!({
             "image": name.to_string(),
-            "width": image.width(),
-            "height": image.height(),
-            "samples": read.kind.name(),
-            "threshold": read.threshold,
+            "width": width,
+            "height": height,
+            "samples": image.kind.name(),
+            "threshold": image.threshold,
             "foreground": foreground,
             "notes": notes,
         }),

@@ -1,7 +1,7 @@
 //! [`StoredContours`]: the contours of an image, their points still in the [`Store`].
 
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use glam::IVec2;
 use rayon::prelude::*;
@@ -40,6 +40,8 @@ pub struct StoredContours {
     stored: Vec<Stored>,
     pieces: Vec<Piece>,
     reader: Mutex<Reader>,
+    /// The number of points, once it is known.
+    points: OnceLock<u64>,
 }
 
 /// Where a contour is.
@@ -124,6 +126,7 @@ impl StoredContours {
                 store: pool.store,
                 batch: Batch::default(),
             }),
+            points: OnceLock::new(),
         })
     }
 }
@@ -440,20 +443,24 @@ impl ContourSource for StoredContours {
         &self.hierarchy
     }
 
-    /// Traces all contours' dominant points where the approximation asks for these, and else takes
-    /// no time.
+    /// Where the approximation asks for dominant points, the first call makes those of all contours.
     fn point_count(&self) -> Result<u64> {
+        if let Some(&count) = self.points.get() {
+            return Ok(count);
+        }
+        let mut count = 0;
         if self.curvature.is_none() {
-            return Ok(self.length_of(0..self.stored.len()));
+            count = self.length_of(0..self.stored.len());
+        } else {
+            let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut at = 0;
+            while at < self.stored.len() {
+                self.load(at, &mut reader)?;
+                at += reader.batch.len();
+                count += reader.batch.points.len() as u64;
+            }
         }
-        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        let (mut at, mut count) = (0, 0);
-        while at < self.stored.len() {
-            self.load(at, &mut reader)?;
-            at += reader.batch.len();
-            count += reader.batch.points.len() as u64;
-        }
-        Ok(count)
+        Ok(*self.points.get_or_init(|| count))
     }
 
     fn points_of<'a>(&'a self, index: usize, room: &'a mut Vec<IVec2>) -> Result<&'a [IVec2]> {

@@ -11,6 +11,12 @@ use crate::error::{Error, PartProblem, Result};
 use crate::image::BinaryImage;
 use crate::trace::TraceOptions;
 
+/// What tracing takes per pixel of a band, if the band is noise.
+const BYTES_PER_PIXEL: u64 = 4;
+
+/// The fewest rows of a band that are worth the work at its seams.
+const LEAST_ROWS: u32 = 16;
+
 /// Traces an image that comes in bands of rows, from top to bottom, and keeps no band longer than
 /// until the next one has come.
 ///
@@ -95,6 +101,15 @@ impl BandTracer {
         })
     }
 
+    /// The number of rows per band with which tracing an image of this width takes at most about
+    /// `bytes` of memory: half of it for bands whose borders are as long as those of noise, and half
+    /// for borders, which stay. At least 16.
+    pub fn rows_within(width: u32, bytes: u64) -> u32 {
+        let pixels = bytes / 2 / BYTES_PER_PIXEL;
+        let rows = pixels / u64::from(width.max(1));
+        rows.clamp(LEAST_ROWS.into(), crate::MAX_SIDE.into()) as u32
+    }
+
     /// The number of rows so far.
     pub fn rows(&self) -> u32 {
         let band = self.band.as_ref();
@@ -125,6 +140,30 @@ impl BandTracer {
         self.trace_last(Some(band.row(0)))?;
         self.band = Some((band, first_row));
         Ok(())
+    }
+
+    /// Takes the bands that `next` gives, from top to bottom, until it gives none, and ends the image
+    /// there. `next` is called on this thread, for a band while the band before is traced.
+    ///
+    /// # Errors
+    /// Those of [`push`](Self::push), [`finish`](Self::finish) and `next`.
+    pub fn trace(
+        mut self,
+        mut next: impl FnMut() -> Result<Option<BinaryImage>>,
+    ) -> Result<StoredContours> {
+        crate::threads::ensure();
+        let mut band = next()?;
+        while let Some(this) = band {
+            let mut pushed = Ok(());
+            let (tracer, result) = (&mut self, &mut pushed);
+            let after = rayon::in_place_scope(|scope| {
+                scope.spawn(|_| *result = tracer.push(this));
+                next()
+            });
+            pushed?;
+            band = after?;
+        }
+        self.finish()
     }
 
     /// Traces the last band and ends the image there.
