@@ -287,12 +287,11 @@ impl<'a> Components<'a> {
         if self.band.is_part() {
             open = zeroed_vec(joined.len(), "the plane of saddles")?;
         }
-        let find = |y: usize, joined: &mut [u64], found: &mut Vec<OpenSaddle>| {
+        let find = |mut found: Found, (y, joined): (usize, &mut [u64])| {
             let y = y as u32;
             if y == 0 {
-                return Ok(());
+                return found;
             }
-            let mut result = Ok(());
             Overlap::for_each(self.rows(y), self.runs_before(y), |i, overlap| {
                 let mut saddles = overlap.saddles();
                 while saddles != 0 {
@@ -304,25 +303,17 @@ impl<'a> Components<'a> {
                         .map(|run| find_and_shorten(Forest(&self.parents), run));
                     joined[i] |= u64::from(roots[0] == roots[1]) << bit;
                     if roots[0] != roots[1] && roots.iter().all(|&root| self.goes_on(root)) {
-                        let room = reserve(found, 1, "the open saddles");
-                        result = std::mem::replace(&mut result, Ok(())).and(room);
-                        found.push(OpenSaddle {
-                            x: i as u32 * WORD_BITS as u32 + bit,
-                            y,
-                            falling: overlap.row >> bit & 1 == 1,
-                            components: roots,
-                        });
+                        found.push(overlap, [i as u32 * WORD_BITS as u32 + bit, y], roots);
                     }
                 }
             });
-            result
+            found
         };
         let each_row = joined[..row_words * height].par_chunks_mut(row_words);
         let each_row = each_row.with_min_len(self.least_rows).enumerate();
         let found = each_row
-            .try_fold(Vec::new, |mut found, (y, joined)| {
-                find(y, joined, &mut found).map(|()| found)
-            })
+            .fold(Found::default, find)
+            .map(Found::saddles)
             .try_reduce(Vec::new, |mut found, mut more| {
                 reserve(&mut found, more.len(), "the open saddles")?;
                 found.append(&mut more);
@@ -330,15 +321,20 @@ impl<'a> Components<'a> {
             })?;
 
         let [above, below] = self.rims();
-        let mut saddles = Vec::new();
-        if let Some((y, beyond)) = above {
-            self.rim_saddles(0, [beyond, self.band.row(y)], &mut saddles)?;
-        }
-        reserve(&mut saddles, found.len(), "the open saddles")?;
-        saddles.extend(found);
-        if let Some((y, beyond)) = below {
-            self.rim_saddles(y + 1, [self.band.row(y), beyond], &mut saddles)?;
-        }
+        let mut saddles = match above {
+            Some((y, beyond)) => self.rim_saddles(0, [beyond, self.band.row(y)])?,
+            None => Vec::new(),
+        };
+        let at_lower_rim = match below {
+            Some((y, beyond)) => self.rim_saddles(y + 1, [self.band.row(y), beyond])?,
+            None => Vec::new(),
+        };
+        reserve(
+            &mut saddles,
+            found.len() + at_lower_rim.len(),
+            "the open saddles",
+        )?;
+        saddles.extend(found.into_iter().chain(at_lower_rim));
         for saddle in &saddles {
             let (word, bit) = (saddle.x as usize / WORD_BITS, saddle.x as usize % WORD_BITS);
             open[saddle.y as usize * row_words + word] |= 1 << bit;
@@ -347,12 +343,12 @@ impl<'a> Components<'a> {
     }
 
     /// The saddles between two rows, one of them beyond the band.
-    fn rim_saddles(&self, y: u32, rows: [&[u64]; 2], found: &mut Vec<OpenSaddle>) -> Result<()> {
-        // Of the row in the band, the number of runs before it; of the other one, nothing.
+    fn rim_saddles(&self, y: u32, rows: [&[u64]; 2]) -> Result<Vec<OpenSaddle>> {
+        // The row that is in the band, and the number of runs before it.
         let inside = usize::from(y == 0);
         let mut first_runs = [0; 2];
-        first_runs[inside] = self.first_runs[(y - (1 - inside as u32)) as usize];
-        let mut result = Ok(());
+        first_runs[inside] = self.first_runs[y.saturating_sub(1) as usize];
+        let mut found = Found::default();
         Overlap::for_each(rows, first_runs, |i, overlap| {
             let mut saddles = overlap.saddles();
             while saddles != 0 {
@@ -364,17 +360,10 @@ impl<'a> Components<'a> {
                 if self.goes_on(root) {
                     components[inside] = root;
                 }
-                let room = reserve(found, 1, "the open saddles");
-                result = std::mem::replace(&mut result, Ok(())).and(room);
-                found.push(OpenSaddle {
-                    x: i as u32 * WORD_BITS as u32 + bit,
-                    y,
-                    falling: overlap.row >> bit & 1 == 1,
-                    components,
-                });
+                found.push(overlap, [i as u32 * WORD_BITS as u32 + bit, y], components);
             }
         });
-        result
+        found.saddles()
     }
 
     /// Numbers the components that go on.
@@ -399,6 +388,33 @@ impl<'a> Components<'a> {
             runs,
             components: names.len() as u32,
         })
+    }
+}
+
+/// Open saddles, and the error of one that there was no memory for.
+#[derive(Default)]
+struct Found {
+    saddles: Vec<OpenSaddle>,
+    error: Option<Error>,
+}
+
+impl Found {
+    /// Adds the saddle at a corner between the two rows of `overlap`.
+    fn push(&mut self, overlap: &Overlap, [x, y]: [u32; 2], components: [u32; 2]) {
+        if let Err(error) = reserve(&mut self.saddles, 1, "the open saddles") {
+            self.error = Some(error);
+            return;
+        }
+        self.saddles.push(OpenSaddle {
+            x,
+            y,
+            falling: overlap.row >> (x as usize % WORD_BITS) & 1 == 1,
+            components,
+        });
+    }
+
+    fn saddles(self) -> Result<Vec<OpenSaddle>> {
+        self.error.map_or(Ok(self.saddles), Err)
     }
 }
 
