@@ -27,15 +27,13 @@ pub(crate) fn read(
     let options = options(input).keep_grey(keep_grey);
     let image = Progress::reading(run.quiet, || read_image(source(&input.image), &options))
         .map_err(|error| Failure::about(&input.image, error))?;
-    if image.only_below_threshold {
-        warn_of_threshold(image.threshold, run);
-    }
+    warn_of_threshold(image.only_below_threshold, image.threshold, run);
     Ok(image)
 }
 
-/// Warns of a threshold that leaves nothing of the image.
-pub(crate) fn warn_of_threshold(threshold: f64, run: &RunArgs) {
-    if !run.quiet {
+/// Warns of a threshold that leaves nothing of an image.
+pub(crate) fn warn_of_threshold(only_below: bool, threshold: f64, run: &RunArgs) {
+    if only_below && !run.quiet {
         stderr::say(format_args!(
             "warning: no pixel is above the threshold {}, though some are not zero: \
              see --threshold",
@@ -46,56 +44,50 @@ pub(crate) fn warn_of_threshold(threshold: f64, run: &RunArgs) {
 
 /// The image, for the summary.
 pub(crate) fn facts(input: &InputArgs, read: &ReadImage) -> Facts {
-    let image = &read.image;
-    described(
-        input,
-        &Described {
-            width: image.width(),
-            height: image.height(),
-            kind: read.kind,
-            threshold: read.threshold,
-            notes: &read.notes,
-            foreground: image.count_foreground(),
-        },
-    )
+    let described = Described {
+        width: read.image.width(),
+        height: read.image.height(),
+        kind: read.kind,
+        threshold: read.threshold,
+        foreground: read.image.count_foreground(),
+        notes: read.notes.clone(),
+    };
+    described.facts(input)
 }
 
 /// What the summary says of an image.
-pub(crate) struct Described<'a> {
+pub(crate) struct Described {
     pub(crate) width: u32,
     pub(crate) height: u32,
     pub(crate) kind: SampleKind,
     pub(crate) threshold: f64,
-    pub(crate) notes: &'a [Note],
     /// The number of foreground pixels.
     pub(crate) foreground: u64,
+    pub(crate) notes: Vec<Note>,
 }
 
-/// An image, for the summary.
-pub(crate) fn described(input: &InputArgs, image: &Described<'_>) -> Facts {
-    let Described {
-        width,
-        height,
-        foreground,
-        ..
-    } = *image;
-    let pixels = f64::from(width) * f64::from(height);
-    let share = 100.0 * foreground as f64 / pixels;
-    let name = input.image.display();
-    let notes: Vec<String> = image.notes.iter().map(ToString::to_string).collect();
-    Facts {
-        text: format!(
-            "{name}: {width} × {height} pixels, {}, {share:.1} % foreground",
-            image.kind.name(),
-        ),
-        values: json!({
-            "image": name.to_string(),
-            "width": width,
-            "height": height,
-            "samples": image.kind.name(),
-            "threshold": image.threshold,
-            "foreground": foreground,
-            "notes": notes,
-        }),
+impl Described {
+    pub(crate) fn facts(&self, input: &InputArgs) -> Facts {
+        let pixels = u64::from(self.width) * u64::from(self.height);
+        let share = 100.0 * self.foreground as f64 / pixels as f64;
+        let name = input.image.display();
+        let notes: Vec<String> = self.notes.iter().map(ToString::to_string).collect();
+        Facts {
+            text: format!(
+                "{name}: {} × {} pixels, {}, {share:.1} % foreground",
+                self.width,
+                self.height,
+                self.kind.name(),
+            ),
+            values: json!({
+                "image": name.to_string(),
+                "width": self.width,
+                "height": self.height,
+                "samples": self.kind.name(),
+                "threshold": self.threshold,
+                "foreground": self.foreground,
+                "notes": notes,
+            }),
+        }
     }
 }

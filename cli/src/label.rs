@@ -11,7 +11,8 @@ use crate::args::{LabelArgs, LabelFormat, RunArgs};
 use crate::facts::{Facts, count};
 use crate::failure::Failure;
 use crate::image;
-use crate::job::Steps;
+use crate::job::{self, Steps};
+use crate::label_bands;
 use crate::output;
 use crate::paths::{check_distinct, is_stdout};
 
@@ -41,6 +42,16 @@ impl<'a> Label<'a> {
             format,
             options,
         })
+    }
+}
+
+impl Label<'_> {
+    /// Labels the image: at once, or in bands if the memory is limited.
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        match self.args.input.memory {
+            Some(memory) => label_bands::run(self.args, self.format, &self.options, memory),
+            None => job::run(self),
+        }
     }
 }
 

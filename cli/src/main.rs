@@ -13,6 +13,7 @@ mod image;
 mod info;
 mod job;
 mod label;
+mod label_bands;
 mod man;
 mod output;
 mod paths;
@@ -63,7 +64,7 @@ fn run() -> Result<(), Failure> {
             Some(memory) => job::run(&TraceBands::new(&args, memory)?),
             None => job::run(&Trace::new(&args)?),
         },
-        Command::Label(args) => job::run(&Label::new(&args)?),
+        Command::Label(args) => Label::new(&args)?.run(),
         Command::Route(args) => job::run(&RouteNets::new(&args)?),
         Command::Generate(args) => generate::run(&args),
         Command::Info(args) => info::run(&args),

@@ -31,7 +31,7 @@ enum Reached {
 
 impl Progress {
     /// A bar for `what`, if a terminal is there to show it.
-    fn new(what: &'static str, quiet: bool) -> Self {
+    pub(crate) fn new(what: &'static str, quiet: bool) -> Self {
         let shown = !quiet && io::stderr().is_terminal();
         Self {
             bar: Arc::default(),
@@ -43,11 +43,18 @@ impl Progress {
     /// Lets `engine` report to a bar.
     pub(crate) fn watch(engine: Engine, what: &'static str, quiet: bool) -> (Engine, Self) {
         let progress = Self::new(what, quiet);
-        let engine = match progress.report() {
-            Some(report) => engine.with_progress(move |share| report(Reached::Share(share))),
+        let engine = match progress.share() {
+            Some(report) => engine.with_progress(report),
             None => engine,
         };
         (engine, progress)
+    }
+
+    /// The function that moves the bar by the share of the work that is done; `None` if nobody
+    /// would see it.
+    pub(crate) fn share(&self) -> Option<impl Fn(f64) + Send + Sync + 'static> {
+        let report = self.report()?;
+        Some(move |share| report(Reached::Share(share)))
     }
 
     /// Runs `read`, with a bar for the files that it reads.

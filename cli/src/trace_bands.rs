@@ -10,7 +10,7 @@ use trazar::trace::{BandTracer, ContourSource, StoredContours};
 use trazar::{Backend, Engine, Job, TraceAlgorithm};
 
 use crate::args::{ContourFormat, Device, RunArgs, TraceArgs};
-use crate::facts::Facts;
+use crate::facts::{Facts, count};
 use crate::failure::Failure;
 use crate::image::{self, Described};
 use crate::job::Steps;
@@ -36,10 +36,12 @@ pub(crate) struct Bands {
     foreground: Cell<u64>,
 }
 
-/// Contours, and the number of their points.
+/// Contours, the number of their points, and how they were found.
 pub(crate) struct Found {
     contours: StoredContours,
     points: u64,
+    /// The number of rows of a band.
+    rows: u32,
 }
 
 impl<'a> TraceBands<'a> {
@@ -116,12 +118,14 @@ impl Steps for TraceBands<'_> {
                 Ok(band)
             })
         })?;
-        if file.only_below_threshold() {
-            image::warn_of_threshold(file.threshold(), run);
-        }
+        image::warn_of_threshold(file.only_below_threshold(), file.threshold(), run);
         input.foreground.set(foreground);
         let points = contours.point_count()?;
-        Ok(Found { contours, points })
+        Ok(Found {
+            contours,
+            points,
+            rows: input.rows.min(file.height()),
+        })
     }
 
     fn write(
@@ -140,21 +144,29 @@ impl Steps for TraceBands<'_> {
 
     fn input_facts(&self, input: &Bands) -> Facts {
         let file = input.file.borrow();
-        image::described(
-            &self.trace.args.input,
-            &Described {
-                width: file.width(),
-                height: file.height(),
-                kind: file.kind(),
-                threshold: file.threshold(),
-                notes: file.notes(),
-                foreground: input.foreground.get(),
-            },
-        )
+        let described = Described {
+            width: file.width(),
+            height: file.height(),
+            kind: file.kind(),
+            threshold: file.threshold(),
+            foreground: input.foreground.get(),
+            notes: file.notes().to_vec(),
+        };
+        described.facts(&self.trace.args.input)
     }
 
     fn found_facts(&self, found: &Found) -> Facts {
-        found_facts(found.contours.kinds(), found.points)
+        let Facts { text, mut values } = found_facts(found.contours.kinds(), found.points);
+        let rows = found.rows;
+        values["rows_of_band"] = rows.into();
+        let bands = found.contours.height().div_ceil(rows);
+        Facts {
+            text: format!(
+                "{text}, in {} of {rows} rows",
+                count(bands.into(), "band", "bands")
+            ),
+            values,
+        }
     }
 }
 

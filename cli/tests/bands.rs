@@ -1,124 +1,251 @@
-//! `trazar trace --memory`: the same files as without, and nothing left after a failure.
-
-#![allow(missing_docs)]
+//! Images labelled band by band, in less memory than they take as a whole.
 
 mod common;
 
 use std::fs;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
 
-use common::{Folder, Run, command, run, trace};
+use common::{Folder, Run, command, run};
 
-/// A layout-like mask of 700 × 900 pixels, as PBM.
-fn mask(folder: &Folder, name: &str) -> std::path::PathBuf {
-    let path = folder.at(name);
-    let out = path.to_str().unwrap();
-    run(["generate", "mask", "blobs", "--size", "700x900", "-o", out]).succeeded();
-    path
+/// Runs `trazar label` on `image` to labels and statistics, and returns these and the summary.
+#[track_caller]
+fn label(folder: &Folder, image: &Path, more: &[&str]) -> (Vec<u8>, String, serde_json::Value) {
+    let (labels, stats) = (folder.at("labels.npy"), folder.at("stats.csv"));
+    let said = Run::of(
+        command()
+            .arg("label")
+            .arg(image)
+            .arg("-o")
+            .arg(&labels)
+            .arg("--stats")
+            .arg(&stats)
+            .arg("--json")
+            .args(more)
+            .output()
+            .unwrap(),
+    );
+    let said = said.succeeded().json();
+    let found = (
+        fs::read(&labels).unwrap(),
+        fs::read_to_string(&stats).unwrap(),
+    );
+    fs::remove_file(labels).unwrap();
+    fs::remove_file(stats).unwrap();
+    (found.0, found.1, said)
 }
 
 #[test]
-fn files_are_the_same_as_without() {
+fn bands_give_the_whole_images_labels() {
     let folder = Folder::new();
-    let image = mask(&folder, "mask.pbm");
-    for format in ["json", "svg", "geojson", "gds"] {
-        let (whole, bands) = (folder.at("whole"), folder.at("bands"));
-        let expected = trace(&image, &whole, &["--format", format, "--json"]);
-        let expected = Run::succeeded(expected).json();
-        // Bands of 16 rows, and one band of all rows.
-        for memory in ["1KiB", "2GiB"] {
-            let options = ["--format", format, "--json", "--memory", memory];
-            let mut found = Run::succeeded(trace(&image, &bands, &options)).json();
-            assert!(
-                fs::read(&bands).unwrap() == fs::read(&whole).unwrap(),
-                "{format}"
-            );
-            for fact in ["contours", "holes", "points", "foreground", "samples"] {
-                assert_eq!(found[fact].take(), expected[fact], "{fact}");
+    for (pattern, extension, size) in [
+        ("blobs", "png", "6000x1500"),
+        ("noise", "npy", "3000x1000"),
+        ("spiral", "pbm", "5000x900"),
+    ] {
+        let image = folder.at(&format!("mask.{extension}"));
+        let path = image.to_str().unwrap();
+        run([
+            "generate", "mask", pattern, "-o", path, "--size", size, "--seed", "3",
+        ])
+        .succeeded();
+        for connectivity in ["4", "8"] {
+            let options = ["--connectivity", connectivity, "--invert"];
+            for options in [&options[..2], &options] {
+                let (labels, stats, whole) = label(&folder, &image, options);
+                let memory = [options, &["--memory", "80MiB"]].concat();
+                let (in_bands, stats_in_bands, said) = label(&folder, &image, &memory);
+                assert_eq!(labels, in_bands, "{pattern} {options:?}");
+                assert_eq!(stats, stats_in_bands, "{pattern} {options:?}");
+                for key in [
+                    "components",
+                    "foreground",
+                    "width",
+                    "height",
+                    "threshold",
+                    "samples",
+                ] {
+                    assert_eq!(said[key], whole[key], "{key}");
+                }
+                assert!(
+                    said["rows_of_band"].as_u64() < whole["height"].as_u64(),
+                    "{said}"
+                );
             }
         }
     }
-    assert_eq!(folder.names(), ["bands", "mask.pbm", "whole"]);
+}
+
+/// The side of the cells of [`tiling`], each with a ring and a dot in it.
+const CELL: usize = 64;
+
+/// A PBM of `side` × `side` pixels: cells, and one ring around everything.
+fn tiling(folder: &Folder, side: usize) -> PathBuf {
+    let path = folder.at("tiling.pbm");
+    let mut out = BufWriter::new(fs::File::create(&path).unwrap());
+    write!(out, "P4\n{side} {side}\n").unwrap();
+    let within = |v: usize, low: usize, high: usize| (low..high).contains(&v);
+    let cell = |x: usize, y: usize| {
+        let ring = within(x, 8, 56) && within(y, 8, 56);
+        let hole = within(x, 12, 52) && within(y, 12, 52);
+        ring && !hole || within(x, 20, 40) && within(y, 24, 30)
+    };
+    // In a PBM, foreground is 0.
+    let packed = |is_set: &dyn Fn(usize) -> bool| -> Vec<u8> {
+        let byte = |i: usize| {
+            (0..8)
+                .map(|b| u8::from(!is_set(8 * i + b)) << (7 - b))
+                .sum()
+        };
+        (0..side / 8).map(byte).collect()
+    };
+    let rows: Vec<Vec<u8>> = (0..CELL)
+        .map(|y| packed(&|x| x == 0 || x == side - 1 || cell(x % CELL, y)))
+        .collect();
+    let edge = packed(&|_| true);
+    for y in 0..side {
+        let is_edge = y == 0 || y == side - 1;
+        out.write_all(if is_edge { &edge } else { &rows[y % CELL] })
+            .unwrap();
+    }
+    out.flush().unwrap();
+    path
+}
+
+/// Rings have 48² - 40² pixels, dots 20 · 6.
+const RING: usize = 704;
+const DOT: usize = 120;
+
+#[track_caller]
+fn check_statistics(text: &str, side: usize) {
+    let mut lines = text.lines().skip(1);
+    let last = side - 1;
+    // The mean of both coordinates is the middle.
+    let middle = last as f64 / 2.0;
+    let frame = format!("1,{},0,0,{last},{last},{middle},{middle}", 4 * last);
+    assert_eq!(lines.next(), Some(&*frame));
+    let cells = side / CELL;
+    let mut label = 2;
+    for row in 0..cells {
+        // The rings of a row of cells start above its dots.
+        for (x0, x1, y0, y1, area) in [(8, 55, 8, 55, RING), (20, 39, 24, 29, DOT)] {
+            for column in 0..cells {
+                let (x, y) = (column * CELL, row * CELL);
+                let expected = format!(
+                    "{label},{area},{},{},{},{},{},{}",
+                    x + x0,
+                    y + y0,
+                    x + x1,
+                    y + y1,
+                    (2 * x + x0 + x1) as f64 / 2.0,
+                    (2 * y + y0 + y1) as f64 / 2.0
+                );
+                assert_eq!(lines.next(), Some(&*expected));
+                label += 1;
+            }
+        }
+    }
+    assert_eq!(lines.next(), None);
+}
+
+/// Labels of 32,768² pixels take 4.3 GB, twice of what the system lets the process have.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_is_bounded() {
+    let folder = Folder::new();
+    let side = 32_768;
+    let image = tiling(&folder, side);
+    let stats = folder.at("stats.csv");
+    let limited = |more: &[&str]| {
+        let out = std::process::Command::new("sh")
+            .args(["-c", "ulimit -v 2000000; exec \"$@\"", "sh"])
+            .arg(env!("CARGO_BIN_EXE_trazar"))
+            .arg("label")
+            .arg(&image)
+            .arg("--stats")
+            .arg(&stats)
+            .args(more)
+            // Memory that the C library reserves per thread counts too.
+            .env("RAYON_NUM_THREADS", "4")
+            .output()
+            .unwrap();
+        Run::of(out)
+    };
+    limited(&["--json"]).failed(1, &["out of memory"]);
+    assert!(!stats.exists());
+    let said = limited(&["--json", "--memory", "1GiB"]).succeeded().json();
+    let cells = (side / CELL) as u64;
+    assert_eq!(said["components"], 2 * cells * cells + 1);
+    assert!(
+        said["rows_of_band"].as_u64().unwrap() < side as u64 / 2,
+        "{said}"
+    );
+    check_statistics(&fs::read_to_string(&stats).unwrap(), side);
 }
 
 #[test]
-fn what_needs_the_whole_image_is_refused() {
+fn what_is_not_done_in_bands_is_refused() {
     let folder = Folder::new();
     let image = folder.ring("ring.png");
-    for (out, options, words) in [
-        ("a.png", vec![], ["picture", "--memory"]),
-        (
-            "a.json",
-            vec!["--algorithm", "suzuki"],
-            ["fragments", "--algorithm"],
-        ),
-        (
-            "a.json",
-            vec!["--device", "emulator"],
-            ["processor", "--device"],
-        ),
-    ] {
-        let options = [&["--memory", "1GiB"], &options[..]].concat();
-        trace(&image, &folder.at(out), &options).failed(2, &words);
-    }
+    let image = image.to_str().unwrap();
+    let label = |more: &[&str]| run([&["label", image, "--memory"], more].concat());
+    label(&["64MiB"]).succeeded();
+    label(&["1MiB"]).failed(2, &["1048576 bytes of memory", "MiB or more"]);
+    label(&["64 MiBs"]).refused(&["memory", "512MiB"]);
+    label(&["64MiB", "-o", "a.png"]).failed(2, &["--memory", ".npy"]);
+    label(&["64MiB", "--device", "emulator"]).failed(2, &["--memory", "--device"]);
+    label(&["64MiB", "--algorithm", "sequential"]).failed(2, &["--memory", "--algorithm"]);
+    label(&["64MiB", "--repeat", "2"]).failed(2, &["--repeat"]);
+    label(&["64MiB", "-o", "-", "--format", "npy", "--json"]).failed(2, &["--json"]);
+    let missing = folder.at("missing.png");
+    run(["label", missing.to_str().unwrap(), "--memory", "1G"]).failed(1, &["missing.png"]);
     assert_eq!(folder.names(), ["ring.png"]);
 }
 
-#[test]
-fn repeated_runs_and_counts_alone() {
-    let folder = Folder::new();
-    let image = mask(&folder, "mask.pbm");
-    let image = image.to_str().unwrap();
-    let whole = run(["trace", image, "--json"]).succeeded().json();
-    let bands = [
-        "trace", image, "--json", "--memory", "1MiB", "--repeat", "3",
-    ];
-    let bands = run(bands).succeeded().json();
-    assert_eq!(bands["points"], whole["points"]);
-    assert_eq!(bands["foreground"], whole["foreground"]);
-}
-
-/// The temporary file, too, may find no room.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_one_line_and_leaves_nothing() {
+fn a_full_disk_and_a_killed_run_leave_nothing() {
     let folder = Folder::new();
-    let image = mask(&folder, "mask.pbm");
-    for (blocks, format) in [(1, "gds"), (100, "json")] {
+    let image = folder.at("mask.png");
+    let path = image.to_str().unwrap();
+    let size = ["--size", "6000x3000"];
+    run([&["generate", "mask", "noise", "-o", path][..], &size].concat()).succeeded();
+    let old = folder.put("old.npy", "old");
+    for out in ["new.npy", "old.npy"] {
         let limited = std::process::Command::new("sh")
-            .args(["-c", &format!("ulimit -f {blocks}; exec \"$@\""), "sh"])
+            .args(["-c", "ulimit -f 20000; exec \"$@\"", "sh"])
             .arg(env!("CARGO_BIN_EXE_trazar"))
-            .arg("trace")
-            .arg(&image)
-            .args(["--memory", "1MiB", "--format", format, "-o"])
-            .arg(folder.at("out"))
+            .args(["label", path, "--memory", "64MiB", "-o"])
+            .arg(folder.at(out))
             .output()
             .unwrap();
-        let limited = Run::of(limited);
-        assert!(!limited.stderr.contains(".trazar-"), "{}", limited.stderr);
-        limited.failed(1, &["File too large"]);
-        assert_eq!(folder.names(), ["mask.pbm"]);
+        Run::of(limited).failed(1, &[out, "too large"]);
     }
-}
+    let full = run([
+        "label",
+        path,
+        "--memory",
+        "64MiB",
+        "--format",
+        "npy",
+        "-o",
+        "/dev/full",
+    ]);
+    full.failed(1, &["/dev/full", "No space left"]);
+    assert_eq!(folder.names(), ["mask.png", "old.npy"]);
 
-/// Killed at any moment, it leaves no file behind.
-#[cfg(target_os = "linux")]
-#[test]
-fn killed_runs_leave_nothing() {
-    use std::time::Duration;
-
-    let folder = Folder::new();
-    let image = mask(&folder, "mask.pbm");
-    for milliseconds in [0, 2, 5, 10, 20, 40] {
-        let mut child = command()
-            .args(["trace", "--memory", "1KiB", "-q", "-o"])
-            .args([&folder.at("out.json"), &image])
-            .spawn()
-            .unwrap();
-        std::thread::sleep(Duration::from_millis(milliseconds));
-        child.kill().unwrap();
-        if child.wait().unwrap().success() {
-            fs::remove_file(folder.at("out.json")).unwrap();
-        }
-        assert_eq!(folder.names(), ["mask.pbm"], "after {milliseconds} ms");
-    }
+    // Killed while it writes: a pipe that nobody empties does not take the first band's table.
+    let mut child = command()
+        .args(["label", path, "--memory", "128MiB", "-o"])
+        .arg(folder.at("new.npy"))
+        .args(["--stats", "-"])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = [0];
+    std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut first).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(folder.names(), ["mask.png", "old.npy"]);
+    assert_eq!(fs::read(old).unwrap(), b"old");
 }

@@ -9,9 +9,7 @@ mod problem;
 use std::error::Error as StdError;
 use std::path::PathBuf;
 
-pub use problem::{
-    OptionError, OptionProblem, PartProblem, ReadProblem, Unavailable, WriteProblem,
-};
+pub use problem::{OptionError, OptionProblem, ReadProblem, Unavailable, WriteProblem};
 
 /// What went wrong, and, where that helps, what would have been right.
 ///
@@ -63,6 +61,45 @@ pub enum Error {
         given: u64,
         /// The values' name: `"values"`, `"words"`, `"bytes"`.
         unit: &'static str,
+    },
+
+    /// Two parts of an image of which the second does not start in the row below the first.
+    #[error(
+        "the upper part ends above row {upper_end} and the lower one starts in row {lower_start}: \
+         merge parts that lie one below the other"
+    )]
+    #[non_exhaustive]
+    PartsNotAdjacent {
+        /// The row below the upper part's last.
+        upper_end: u32,
+        /// The lower part's first row.
+        lower_start: u32,
+    },
+
+    /// Two parts that are not of one image, or were made with different options.
+    #[error("the parts differ in {what}: {upper} and {lower}")]
+    #[non_exhaustive]
+    PartsDiffer {
+        /// In what they differ: `"width"`, `"connectivity"`, `"statistics"`, `"options"`,
+        /// `"the rows at their seam"`.
+        what: &'static str,
+        /// That of the upper part.
+        upper: String,
+        /// That of the lower part.
+        lower: String,
+    },
+
+    /// A part of which a result for the whole image was asked.
+    #[error(
+        "rows {first_row} to {last_row} are not all of the image: join the parts above and below \
+         them first"
+    )]
+    #[non_exhaustive]
+    PartNotWhole {
+        /// The part's first row.
+        first_row: u32,
+        /// The part's last row.
+        last_row: u32,
     },
 
     /// An array of another length than is needed.
@@ -248,16 +285,6 @@ pub enum Error {
         limit: u64,
     },
 
-    /// Parts of an image that cannot be joined, or that are not all of it.
-    #[error("the parts of an image do not fit: {reason}")]
-    #[non_exhaustive]
-    Parts {
-        /// The kind of problem.
-        problem: PartProblem,
-        /// What does not fit, and what would be right, in words.
-        reason: String,
-    },
-
     /// Memory that could not be allocated.
     #[error("out of memory: {bytes} bytes for {what} could not be had")]
     #[non_exhaustive]
@@ -336,11 +363,6 @@ impl Error {
         reason: impl Into<String>,
     ) -> Self {
         OptionError::new(option, problem, reason).into()
-    }
-
-    /// A [`Parts`](Self::Parts).
-    pub(crate) fn parts(problem: PartProblem, reason: String) -> Self {
-        Self::Parts { problem, reason }
     }
 
     /// An [`Unwritable`](Self::Unwritable) of this library's own writers.

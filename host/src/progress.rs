@@ -5,7 +5,7 @@
 pub type ProgressFn = dyn Fn(f64) + Send + Sync;
 
 /// Passes on how much of the work is done.
-pub(crate) struct Progress<'a>(pub(crate) Option<&'a ProgressFn>);
+pub(crate) struct Progress<'a>(pub(crate) Option<&'a (dyn Fn(f64) + Send + Sync + 'a)>);
 
 impl Progress<'_> {
     /// Reports to nobody.

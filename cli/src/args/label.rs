@@ -17,7 +17,8 @@ Examples:
   trazar label mask.png                          only count
   trazar label mask.png -o labels.npy            an array of uint32, (height, width)
   trazar label mask.png -o labels.png --stats components.csv
-  trazar label mask.png --connectivity 4 --json")]
+  trazar label mask.png --connectivity 4 --json
+  trazar label huge.tif -o labels.npy --memory 2GiB   for images larger than the memory")]
 pub(crate) struct LabelArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,

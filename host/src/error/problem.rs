@@ -134,19 +134,3 @@ pub enum WriteProblem {
     /// The format's encoder refused it.
     Encoder,
 }
-
-/// Why parts of an image cannot be joined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum PartProblem {
-    /// The rows of one part do not follow those of the other.
-    NotAdjacent,
-    /// They are parts of images of different widths.
-    Width,
-    /// They were made with different options.
-    Options,
-    /// A neighbouring row that one part was made with is not a row of the other part.
-    Rows,
-    /// A result was asked for while rows of the image are missing.
-    Unfinished,
-}

@@ -11,6 +11,8 @@
 //! | out, labels | `.npy` | [`write_labels_npy`] |
 //! | | PNG, one colour per component | [`write_labels_png`] |
 //! | | CSV, statistics | [`write_statistics`] |
+//! | out, labels band by band | `.npy` | [`write_label_band_npy`] |
+//! | | CSV, statistics | [`write_band_statistics`] |
 //! | out, images | PNG | [`write_image_png`] |
 //! | | PBM | [`write_image_pbm`] |
 //! | | `.npy` | [`write_image_npy`] |
@@ -56,7 +58,10 @@ pub use self::image::{
     GreyImage, ImageBands, Note, ReadImage, ReadOptions, SampleKind, read_image, write_image_npy,
     write_image_pbm, write_image_png,
 };
-pub use self::labels::{write_labels_npy, write_labels_png, write_statistics};
+pub use self::labels::{
+    write_band_statistics, write_label_band_npy, write_labels_npy, write_labels_png,
+    write_statistics,
+};
 pub use self::output::Output;
 pub use self::progress::report_reading;
 pub use self::route::{

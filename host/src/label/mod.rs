@@ -4,10 +4,12 @@
 //! |---|---|
 //! | options, labels and measures | this file |
 //! | on the CPU | `cpu/` |
+//! | parts of an image, joined; images larger than memory | `parts/` |
 //! | by kernels, on a GPU or the emulator | `gpu/`, and `label/` of the crate `trazar-kernels` |
 
 pub(crate) mod cpu;
 pub(crate) mod gpu;
+pub mod parts;
 
 use glam::DVec2;
 #[doc(inline)]

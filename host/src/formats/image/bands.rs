@@ -11,6 +11,7 @@ use super::threshold::Thresholder;
 use crate::BinaryImage;
 use crate::error::{Error, OptionProblem, ReadProblem, Result};
 use crate::formats::source::{Origin, Source, Store, contain};
+use crate::label::parts::BandSource;
 
 /// An image file that is read and thresholded band by band: the next rows, as many as the caller
 /// asks for each time, from the first row to the last.
@@ -188,6 +189,28 @@ impl ImageBands {
     /// some strips or a row of tiles.
     pub fn decoding_bytes(&self) -> u64 {
         self.opened.decoding_bytes
+    }
+}
+
+impl BandSource for ImageBands {
+    fn width(&self) -> u32 {
+        self.width()
+    }
+
+    fn height(&self) -> u32 {
+        self.height()
+    }
+
+    fn next_band(&mut self, rows: u32) -> Result<Option<BinaryImage>> {
+        self.next_band(rows)
+    }
+
+    fn rewind(&mut self) -> Result<()> {
+        self.rewind()
+    }
+
+    fn decoding_bytes(&self) -> u64 {
+        self.decoding_bytes()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io::{BufWriter, Write};
 
 use crate::formats::npy::npy_header;
+use crate::label::parts::{LabelNumber, LabelledBand};
 use crate::{Labels, Result};
 
 /// Writes the labels as an array of `uint32`, shape (height, width), C order, little-endian.
@@ -10,15 +11,57 @@ use crate::{Labels, Result};
 /// # Errors
 /// [`Error::Write`](crate::Error::Write).
 pub fn write_labels_npy(labels: &Labels, out: impl Write) -> Result<()> {
-    let header = npy_header("<u4", labels.width(), labels.height());
-    let mut out = BufWriter::with_capacity(1 << 16, out);
-    out.write_all(&header)?;
+    out_of(
+        labels.width(),
+        labels.height(),
+        true,
+        labels.as_slice(),
+        out,
+    )
+}
+
+/// Writes a band of a labelled image: the rows of an array of `uint32` or `uint64`, as
+/// [`write_labels_npy`] writes it, and its header before the first band.
+///
+/// # Errors
+/// [`Error::Write`](crate::Error::Write).
+pub fn write_label_band_npy<T: LabelNumber>(
+    band: &LabelledBand<'_, T>,
+    out: impl Write,
+) -> Result<()> {
+    let is_first = band.first_row() == 0;
+    out_of(
+        band.width(),
+        band.image_height(),
+        is_first,
+        band.labels(),
+        out,
+    )
+}
+
+fn out_of<T: LabelNumber>(
+    width: u32,
+    height: u32,
+    with_header: bool,
+    labels: &[T],
+    mut out: impl Write,
+) -> Result<()> {
+    if with_header {
+        let dtype = if size_of::<T>() == 4 { "<u4" } else { "<u8" };
+        out.write_all(&npy_header(dtype, width, height))?;
+    }
     if cfg!(target_endian = "little") {
-        out.write_all(bytemuck::cast_slice(labels.as_slice()))?;
+        out.write_all(bytemuck::cast_slice(labels))?;
     } else {
-        for label in labels.as_slice() {
-            out.write_all(&label.to_le_bytes())?;
+        let mut out = BufWriter::with_capacity(1 << 16, &mut out);
+        for label in labels {
+            let mut bytes = [0; 8];
+            let bytes = &mut bytes[..size_of::<T>()];
+            bytes.copy_from_slice(bytemuck::bytes_of(label));
+            bytes.reverse();
+            out.write_all(bytes)?;
         }
+        out.flush()?;
     }
     Ok(out.flush()?)
 }

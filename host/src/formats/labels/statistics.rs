@@ -2,8 +2,9 @@
 
 use std::io::Write;
 
-use crate::Labels;
 use crate::error::{Error, OptionProblem, Result};
+use crate::label::parts::LabelledBand;
+use crate::{Component, Labels};
 
 /// Writes one line per component, from label 1 on, after the header
 /// `label,area,x_min,y_min,x_max,y_max,centroid_x,centroid_y`.
@@ -14,7 +15,26 @@ use crate::error::{Error, OptionProblem, Result};
 /// # Errors
 /// [`Error::InvalidOption`] if the labels have no statistics; [`Error::Write`].
 pub fn write_statistics(labels: &Labels, out: impl Write) -> Result<()> {
-    let components = labels.components().ok_or_else(|| {
+    write_components(labels.components(), 1, true, out)
+}
+
+/// Writes the lines of the components that start in a band of a labelled image, as
+/// [`write_statistics`] writes them, and the header before those of the first band.
+///
+/// # Errors
+/// Those of [`write_statistics`].
+pub fn write_band_statistics<T>(band: &LabelledBand<'_, T>, out: impl Write) -> Result<()> {
+    let is_first = band.first_row() == 0;
+    write_components(band.components(), band.first_component(), is_first, out)
+}
+
+fn write_components(
+    components: Option<&[Component]>,
+    first_label: u64,
+    with_header: bool,
+    out: impl Write,
+) -> Result<()> {
+    let components = components.ok_or_else(|| {
         Error::option(
             "statistics",
             OptionProblem::Missing,
@@ -32,11 +52,13 @@ pub fn write_statistics(labels: &Labels, out: impl Write) -> Result<()> {
         "centroid_x",
         "centroid_y",
     ];
-    csv.write_record(header).map_err(explain)?;
-    for (index, component) in components.iter().enumerate() {
+    if with_header {
+        csv.write_record(header).map_err(explain)?;
+    }
+    for (label, component) in (first_label..).zip(components) {
         let bounds = component.bounding_box;
         csv.write_record([
-            (index + 1).to_string(),
+            label.to_string(),
             component.area.to_string(),
             bounds.min.x.to_string(),
             bounds.min.y.to_string(),

@@ -18,6 +18,11 @@ mod sequential;
 mod statistics;
 mod strip;
 
+pub(super) use parallel::Numbered;
+pub(super) use runs::{Word, places, touching};
+pub(super) use statistics::{Tally, sums_fit_64_bits};
+pub(super) use strip::Meter;
+
 use super::{LabelAlgorithm, LabelOptions, Labels};
 use crate::error::Result;
 use crate::image::BinaryImage;

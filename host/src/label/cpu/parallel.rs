@@ -16,12 +16,12 @@
 use rayon::prelude::*;
 
 use super::forest::Forest;
-use super::runs::{Word, places, touching};
-use super::statistics;
+use super::runs::{Word, places, runs, touching};
+use super::statistics::{self, Sum, Tally};
 use super::strip::{Meter, Strip, background};
 use crate::error::{Error, Result};
 use crate::image::BinaryImage;
-use crate::label::{Connectivity, LabelOptions, Labels};
+use crate::label::{Component, Connectivity, LabelOptions, Labels};
 use crate::memory::reserve;
 use crate::progress::Progress;
 
@@ -37,9 +37,13 @@ pub(super) fn label(
     options: &LabelOptions,
     progress: &Progress<'_>,
 ) -> Result<Labels> {
+    label_strips(rows_of_strip(image), MOST_LABELS, image, options, progress)
+}
+
+/// The number of rows of a strip.
+fn rows_of_strip(image: &BinaryImage) -> u32 {
     let strips = (rayon::current_num_threads() * STRIPS_PER_THREAD) as u32;
-    let rows = image.height().div_ceil(strips).max(LEAST_ROWS);
-    label_strips(rows, MOST_LABELS, image, options, progress)
+    image.height().div_ceil(strips).max(LEAST_ROWS)
 }
 
 /// Set in a number that is the index of a component at the seams.
@@ -63,81 +67,218 @@ fn label_strips(
     options: &LabelOptions,
     progress: &Progress<'_>,
 ) -> Result<Labels> {
-    let (width, height) = (image.width(), image.height());
-    let strips: Vec<Strip<'_>> = (0..height)
-        .step_by(rows as usize)
-        .map(|y| Strip {
-            image,
-            rows: y..height.min(y + rows),
-        })
-        .collect();
     let mut labels = background(image)?;
-    let strip_pixels = rows as usize * width as usize;
     let meter = Meter::new(image, progress);
-
-    let mut assigned = strips
-        .par_iter()
-        .zip(labels.par_chunks_mut(strip_pixels))
-        .map(|(strip, labels)| {
-            let mut forest = Forest::new(limit)?;
-            let last_row = strip.assign(options.connectivity, &mut forest, labels, &meter)?;
-            Ok(Assigned { forest, last_row })
-        })
-        .collect::<Result<Vec<_>>>()?;
-
-    let seams = Seams::join(&strips, &mut assigned, options.connectivity)?;
-
-    let numbered: Vec<(Vec<u32>, u32)> = assigned
-        .into_par_iter()
-        .zip(&seams.trees_from_above)
-        .map(|(strip, trees)| {
-            let mut trees = trees.iter().peekable();
-            strip.forest.number(|root| {
-                let tree = trees.next_if(|tree| tree.root == root)?;
-                Some(AT_SEAM | tree.component)
-            })
-        })
-        .collect();
-
-    // The number of components that start above each strip.
-    let mut before = Vec::with_capacity(strips.len());
-    let mut count = 0u32;
-    for &(_, starting) in &numbered {
-        before.push(count);
-        count = count.checked_add(starting).ok_or(Error::TooMany {
-            what: "components",
-            limit: u32::MAX.into(),
-        })?;
-    }
-    let at_seams: Vec<u32> = seams
-        .first_trees
-        .iter()
-        .map(|&(strip, root)| before[strip] + numbered[strip].0[root as usize])
-        .collect();
-
-    strips
-        .par_iter()
-        .zip(labels.par_chunks_mut(strip_pixels))
-        .zip(numbered.into_par_iter().zip(&before))
-        .for_each(|((strip, labels), ((number, _), before))| {
-            let number = |label| match number[label as usize] {
-                at_seam @ AT_SEAM.. => at_seams[(at_seam ^ AT_SEAM) as usize],
-                own => before + own,
-            };
-            strip.fill(labels, number, &meter);
-        });
-
+    let connectivity = options.connectivity;
+    let mut numbered =
+        Numbered::in_strips(rows, limit, image, connectivity, Some(&mut labels), &meter)?;
+    numbered.fill(&mut labels, |number| number, &meter);
     let components = options
         .statistics
-        .then(|| statistics::measure(&strips, &before, &labels, count))
+        .then(|| numbered.measure(&labels))
         .transpose()?;
     Ok(Labels {
-        width,
-        height,
+        width: image.width(),
+        height: image.height(),
         labels,
-        count,
+        count: numbered.count,
         components,
     })
+}
+
+/// An image whose components have their numbers, before pixels are filled with them.
+pub(in crate::label) struct Numbered<'a> {
+    strips: Vec<Strip<'a>>,
+    /// By strip and provisional label: the component's number among those that start in the strip,
+    /// or [`AT_SEAM`] with its index in `at_seams`.
+    numbers: Vec<Vec<u32>>,
+    /// By strip: the number of components that start above it.
+    before: Vec<u32>,
+    at_seams: Vec<u32>,
+    /// The provisional labels of the last row's runs.
+    last_row: Vec<u32>,
+    /// The number of components.
+    pub(in crate::label) count: u32,
+}
+
+impl<'a> Numbered<'a> {
+    /// Finds and numbers the components. The runs' provisional labels are stored in `labels`, which
+    /// must be 0; without it, pixels cannot be filled afterwards.
+    pub(in crate::label) fn of(
+        image: &'a BinaryImage,
+        connectivity: Connectivity,
+        labels: Option<&mut [u32]>,
+        meter: &Meter<'_>,
+    ) -> Result<Self> {
+        let rows = rows_of_strip(image);
+        Self::in_strips(rows, MOST_LABELS, image, connectivity, labels, meter)
+    }
+
+    fn in_strips(
+        rows: u32,
+        limit: u32,
+        image: &'a BinaryImage,
+        connectivity: Connectivity,
+        labels: Option<&mut [u32]>,
+        meter: &Meter<'_>,
+    ) -> Result<Self> {
+        let height = image.height();
+        let strips: Vec<Strip<'_>> = (0..height)
+            .step_by(rows as usize)
+            .map(|y| Strip {
+                image,
+                rows: y..height.min(y + rows),
+            })
+            .collect();
+        let strip_pixels = rows as usize * image.width() as usize;
+        let mut parts: Vec<Option<&mut [u32]>> = match labels {
+            Some(labels) => labels.chunks_mut(strip_pixels).map(Some).collect(),
+            None => strips.iter().map(|_| None).collect(),
+        };
+        let mut assigned = strips
+            .par_iter()
+            .zip(&mut parts)
+            .map(|(strip, labels)| {
+                let mut forest = Forest::new(limit)?;
+                let labels = labels.as_deref_mut();
+                let last_row = strip.assign(connectivity, &mut forest, labels, meter)?;
+                Ok(Assigned { forest, last_row })
+            })
+            .collect::<Result<Vec<_>>>()?;
+
+        let seams = Seams::join(&strips, &mut assigned, connectivity)?;
+
+        let last_row = assigned
+            .last_mut()
+            .map(|strip| std::mem::take(&mut strip.last_row));
+        let (numbers, starting): (Vec<Vec<u32>>, Vec<u32>) = assigned
+            .into_par_iter()
+            .zip(&seams.trees_from_above)
+            .map(|(strip, trees)| {
+                let mut trees = trees.iter().peekable();
+                strip.forest.number(|root| {
+                    let tree = trees.next_if(|tree| tree.root == root)?;
+                    Some(AT_SEAM | tree.component)
+                })
+            })
+            .unzip();
+
+        // The number of components that start above each strip.
+        let mut before = Vec::with_capacity(strips.len());
+        let mut count = 0u32;
+        for starting in starting {
+            before.push(count);
+            count = count.checked_add(starting).ok_or(Error::TooMany {
+                what: "components",
+                limit: u32::MAX.into(),
+            })?;
+        }
+        let at_seams: Vec<u32> = seams
+            .first_trees
+            .iter()
+            .map(|&(strip, root)| before[strip] + numbers[strip][root as usize])
+            .collect();
+        Ok(Self {
+            strips,
+            numbers,
+            before,
+            at_seams,
+            last_row: last_row.unwrap_or_default(),
+            count,
+        })
+    }
+
+    /// The number of the component of a provisional label of a strip.
+    fn number(&self, strip: usize, label: u32) -> u32 {
+        match self.numbers[strip][label as usize] {
+            at_seam @ AT_SEAM.. => self.at_seams[(at_seam ^ AT_SEAM) as usize],
+            own => self.before[strip] + own,
+        }
+    }
+
+    /// Fills all foreground pixels with `map` of their components' numbers. To be called once, and
+    /// after what asks for the numbers of rows.
+    pub(in crate::label) fn fill(
+        &mut self,
+        labels: &mut [u32],
+        map: impl Fn(u32) -> u32 + Sync,
+        meter: &Meter<'_>,
+    ) {
+        let strip = &self.strips[0];
+        let strip_pixels = strip.rows.len() * strip.image.width() as usize;
+        let at_seams = &self.at_seams;
+        self.strips
+            .par_iter()
+            .zip(labels.par_chunks_mut(strip_pixels))
+            .zip(
+                std::mem::take(&mut self.numbers)
+                    .into_par_iter()
+                    .zip(&self.before),
+            )
+            .for_each(|((strip, labels), (numbers, before))| {
+                let number = |label| {
+                    map(match numbers[label as usize] {
+                        at_seam @ AT_SEAM.. => at_seams[(at_seam ^ AT_SEAM) as usize],
+                        own => before + own,
+                    })
+                };
+                strip.fill(labels, number, meter);
+            });
+    }
+
+    /// The components' numbers, by run of the first row.
+    pub(in crate::label) fn first_row(&self) -> Vec<u32> {
+        let runs = runs(self.strips[0].image.row(0)).count() as u32;
+        (1..=runs).map(|label| self.number(0, label)).collect()
+    }
+
+    /// The components' numbers, by run of the last row.
+    pub(in crate::label) fn last_row(&self) -> Vec<u32> {
+        let strip = self.strips.len() - 1;
+        let labels = self.last_row.iter();
+        labels.map(|&label| self.number(strip, label)).collect()
+    }
+
+    /// The components' measures, from pixels that are filled with their numbers.
+    fn measure(&self, labels: &[u32]) -> Result<Vec<Component>> {
+        statistics::measure(&self.strips, &self.before, labels, self.count)
+    }
+
+    /// The components' measures, likewise, and the tallies of those with the numbers `tallied`. The
+    /// image's row 0 is row `first_row` of a larger one.
+    pub(in crate::label) fn measure_part(
+        &self,
+        first_row: u32,
+        labels: &[u32],
+        tallied: &[u32],
+    ) -> Result<(Vec<Component>, Vec<Tally<u128>>)> {
+        let image = self.strips[0].image;
+        let side = image.width().max(first_row + image.height());
+        if statistics::sums_fit_64_bits(image.pixel_count(), side) {
+            self.measure_part_with::<u64>(first_row, labels, tallied)
+        } else {
+            self.measure_part_with::<u128>(first_row, labels, tallied)
+        }
+    }
+
+    fn measure_part_with<S: Sum>(
+        &self,
+        first_row: u32,
+        labels: &[u32],
+        tallied: &[u32],
+    ) -> Result<(Vec<Component>, Vec<Tally<u128>>)> {
+        let (strips, before) = (&self.strips, &self.before);
+        let all = statistics::tallies::<S>(strips, first_row, before, labels, self.count)?;
+        let mut some = Vec::new();
+        reserve(&mut some, tallied.len(), "the components' measures")?;
+        some.extend(
+            tallied
+                .iter()
+                .map(|&number| all[number as usize - 1].widened()),
+        );
+        // A component is as large as a tally of 64-bit sums, so it is collected in place.
+        Ok((all.into_iter().map(Tally::finish).collect(), some))
+    }
 }
 
 /// The components that cross a seam.

@@ -13,16 +13,16 @@ pub(super) const RUNS_PER_WORD: usize = WORD_BITS / 2;
 
 /// A word of a row and the pixel left of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Word {
+pub(in crate::label) struct Word {
     /// The 64 pixels.
-    pub(super) bits: u64,
+    pub(in crate::label) bits: u64,
     /// The pixel left of them, 0 or 1.
-    pub(super) carry: u64,
+    pub(in crate::label) carry: u64,
 }
 
 impl Word {
     /// The row's words from the left.
-    pub(super) fn of_row(row: &[u64]) -> impl Iterator<Item = Self> + '_ {
+    pub(in crate::label) fn of_row(row: &[u64]) -> impl Iterator<Item = Self> + '_ {
         let mut carry = 0;
         row.iter().map(move |&bits| {
             let word = Self { bits, carry };
@@ -32,12 +32,12 @@ impl Word {
     }
 
     /// The first pixels of the runs that start in this word.
-    pub(super) fn starts(self) -> u64 {
+    pub(in crate::label) fn starts(self) -> u64 {
         starts(self.bits, self.carry)
     }
 
     /// The number of runs that start in this word, up to and including `place`.
-    pub(super) fn runs_through(self, place: usize) -> usize {
+    pub(in crate::label) fn runs_through(self, place: usize) -> usize {
         count_through(self.starts(), place as u32) as usize
     }
 
@@ -51,7 +51,7 @@ impl Word {
 ///
 /// The place of the bit names the pair: in each of the two rows, it is the last run that starts at
 /// or before that place. A pair that spans words has its bit in one of them.
-pub(super) fn touching(row: Word, above: Word, connectivity: Connectivity) -> u64 {
+pub(in crate::label) fn touching(row: Word, above: Word, connectivity: Connectivity) -> u64 {
     let (row_left, above_left) = (row.left_neighbours(), above.left_neighbours());
     // Where two runs overlap, the overlap's first column.
     let overlap = row.bits & above.bits & !(row_left & above_left);
@@ -67,7 +67,7 @@ pub(super) fn touching(row: Word, above: Word, connectivity: Connectivity) -> u6
 }
 
 /// The places of the bits that are set, in ascending order.
-pub(super) fn places(mut bits: u64) -> impl Iterator<Item = usize> {
+pub(in crate::label) fn places(mut bits: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let place = bits.trailing_zeros() as usize;
         bits &= bits.wrapping_sub(1);

@@ -47,7 +47,7 @@ fn label_up_to(
     let mut labels = background(image)?;
     let mut forest = Forest::new(limit)?;
     let meter = Meter::new(image, progress);
-    strip.assign(options.connectivity, &mut forest, &mut labels, &meter)?;
+    strip.assign(options.connectivity, &mut forest, Some(&mut labels), &meter)?;
     let (number, count) = forest.number(|_| None);
     strip.fill(&mut labels, |label| number[label as usize], &meter);
     drop(number);

@@ -29,12 +29,16 @@ pub(super) fn measure(
     count: u32,
 ) -> Result<Vec<Component>> {
     let image = strips[0].image;
-    let longest_side = u64::from(image.width().max(image.height()));
-    if image.pixel_count().checked_mul(longest_side).is_some() {
+    if sums_fit_64_bits(image.pixel_count(), image.width().max(image.height())) {
         measure_with::<u64>(strips, before, labels, count)
     } else {
         measure_with::<u128>(strips, before, labels, count)
     }
+}
+
+/// Whether the sum of `pixels` coordinates below `side` fits into 64 bits.
+pub(in crate::label) fn sums_fit_64_bits(pixels: u64, side: u32) -> bool {
+    pixels.checked_mul(side.into()).is_some()
 }
 
 fn measure_with<S: Sum>(
@@ -43,6 +47,20 @@ fn measure_with<S: Sum>(
     labels: &[u32],
     count: u32,
 ) -> Result<Vec<Component>> {
+    let tallies = tallies::<S>(strips, 0, before, labels, count)?;
+    // A component is as large as a tally of 64-bit sums, so it is collected in place.
+    Ok(tallies.into_iter().map(Tally::finish).collect())
+}
+
+/// The tallies of components 1 to `count`, of strips of an image whose row 0 is row `first_row` of
+/// a larger one; otherwise as [`measure`].
+pub(super) fn tallies<S: Sum>(
+    strips: &[Strip<'_>],
+    first_row: u32,
+    before: &[u32],
+    labels: &[u32],
+    count: u32,
+) -> Result<Vec<Tally<S>>> {
     let mut tallies = Vec::new();
     reserve(&mut tallies, count as usize, "the components' measures")?;
     tallies.resize(count as usize, Tally::<S>::NOTHING);
@@ -57,7 +75,7 @@ fn measure_with<S: Sum>(
         let labels = rest_labels.split_off(..pixels).unwrap_or_default();
         jobs.push((strip, before[i], own, labels));
     }
-    let add = |(strip, before, own, labels)| add_strip(strip, before, own, labels);
+    let add = |(strip, before, own, labels)| add_strip(strip, first_row, before, own, labels);
     let from_above: Vec<HashMap<u32, Tally<S>>> = if let [_] = strips {
         jobs.into_iter().map(add).collect()
     } else {
@@ -66,14 +84,14 @@ fn measure_with<S: Sum>(
     for (label, tally) in from_above.into_iter().flatten() {
         tallies[label as usize - 1].add(&tally);
     }
-    // A component is as large as a tally of 64-bit sums, so it is collected in place.
-    Ok(tallies.into_iter().map(Tally::finish).collect())
+    Ok(tallies)
 }
 
 /// Adds up the runs of a strip. Those of its own components go to `own`, which starts with
 /// component `before + 1`; the measures of the others are returned.
 fn add_strip<S: Sum>(
     strip: &Strip<'_>,
+    first_row: u32,
     before: u32,
     own: &mut [Tally<S>],
     labels: &[u32],
@@ -84,6 +102,7 @@ fn add_strip<S: Sum>(
     let width = strip.image.width() as usize;
     for (y, labels) in strip.rows.clone().zip(labels.chunks_exact(width)) {
         for (start, end) in runs(strip.image.row(y)) {
+            let y = first_row + y;
             let label = labels[start];
             if label > before {
                 own[(label - before - 1) as usize].add_run(y, start, end);
@@ -107,15 +126,21 @@ fn keep<S: Sum>(tallies: &mut HashMap<u32, Tally<S>>, label: u32, tally: &Tally<
 }
 
 /// An unsigned integer that holds the sum of coordinates.
-trait Sum: Copy + AddAssign + From<u64> + Send + Sync {
+pub(in crate::label) trait Sum:
+    Copy + AddAssign + From<u64> + Send + Sync
+{
     const ZERO: Self;
     fn to_f64(self) -> f64;
+    fn to_u128(self) -> u128;
 }
 
 impl Sum for u64 {
     const ZERO: Self = 0;
     fn to_f64(self) -> f64 {
         self as f64
+    }
+    fn to_u128(self) -> u128 {
+        self.into()
     }
 }
 
@@ -124,11 +149,14 @@ impl Sum for u128 {
     fn to_f64(self) -> f64 {
         self as f64
     }
+    fn to_u128(self) -> u128 {
+        self
+    }
 }
 
 /// The measures of some pixels of one component.
-#[derive(Clone, Copy)]
-struct Tally<S> {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::label) struct Tally<S> {
     area: u64,
     min: IVec2,
     max: IVec2,
@@ -157,7 +185,18 @@ impl<S: Sum> Tally<S> {
         self.sum_y += S::from(row * pixels);
     }
 
-    fn add(&mut self, other: &Self) {
+    /// The same with sums of 128 bits.
+    pub(in crate::label) fn widened(self) -> Tally<u128> {
+        Tally {
+            area: self.area,
+            min: self.min,
+            max: self.max,
+            sum_x: self.sum_x.to_u128(),
+            sum_y: self.sum_y.to_u128(),
+        }
+    }
+
+    pub(in crate::label) fn add(&mut self, other: &Self) {
         self.area += other.area;
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
@@ -165,7 +204,7 @@ impl<S: Sum> Tally<S> {
         self.sum_y += other.sum_y;
     }
 
-    fn finish(self) -> Component {
+    pub(in crate::label) fn finish(self) -> Component {
         let area = self.area as f64;
         Component {
             area: self.area,

@@ -35,14 +35,14 @@ pub(super) struct Strip<'a> {
 const NONE: u32 = 0;
 
 /// Counts the rows that are done, of all strips in both passes, and reports progress.
-pub(super) struct Meter<'a> {
+pub(in crate::label) struct Meter<'a> {
     progress: &'a Progress<'a>,
     done: AtomicU64,
     total: u64,
 }
 
 impl<'a> Meter<'a> {
-    pub(super) fn new(image: &BinaryImage, progress: &'a Progress<'a>) -> Self {
+    pub(in crate::label) fn new(image: &BinaryImage, progress: &'a Progress<'a>) -> Self {
         Self {
             progress,
             done: AtomicU64::new(0),
@@ -79,7 +79,7 @@ impl<'a> Strip<'a> {
 
     /// First pass: plants the provisional labels of runs in `forest`, joins the labels of runs that
     /// touch, and stores each run's label at its first pixel in `labels`, the strip's part of the
-    /// result. The other elements stay 0.
+    /// result, unless it is `None`. The other elements stay 0.
     ///
     /// A run that starts in a word equal to the word above may have no label there, as
     /// [`fill`](Self::fill) does not read it.
@@ -89,7 +89,7 @@ impl<'a> Strip<'a> {
         &self,
         connectivity: Connectivity,
         forest: &mut Forest,
-        labels: &mut [u32],
+        mut labels: Option<&mut [u32]>,
         meter: &Meter<'_>,
     ) -> Result<Vec<u32>> {
         let width = self.image.width() as usize;
@@ -99,7 +99,7 @@ impl<'a> Strip<'a> {
         let mut row_labels = vec![NONE; 1 + most_runs + RUNS_PER_WORD];
         let mut above_labels = row_labels.clone();
         let background = vec![0; self.image.words_per_row()];
-        for (y, labels) in self.rows.clone().zip(labels.chunks_exact_mut(width)) {
+        for y in self.rows.clone() {
             let (row, above) = self.words(y);
             let above = above.unwrap_or(&background);
             forest.reserve(most_runs)?;
@@ -111,7 +111,15 @@ impl<'a> Strip<'a> {
                 &mut row_labels,
                 &above_labels,
             );
-            label_row(row, above, forest, &mut row_labels, labels)?;
+            match &mut labels {
+                Some(labels) => {
+                    let start = (y - self.rows.start) as usize * width;
+                    let labels = &mut labels[start..][..width];
+                    let store = |x: usize, label| labels[x] = label;
+                    label_row(row, above, forest, &mut row_labels, store)?;
+                }
+                None => label_row(row, above, forest, &mut row_labels, |_, _| ())?,
+            }
             std::mem::swap(&mut row_labels, &mut above_labels);
             meter.count_row(self, y);
         }
@@ -214,14 +222,14 @@ fn join_row_anywhere(
     }
 }
 
-/// Plants labels for the runs that have none, and stores the labels of all runs at their first
-/// pixels.
+/// Plants labels for the runs that have none, and calls `store` with each run's first column and
+/// label.
 fn label_row(
     row: &[u64],
     above: &[u64],
     forest: &mut Forest,
     row_labels: &mut [u32],
-    labels: &mut [u32],
+    mut store: impl FnMut(usize, u32),
 ) -> Result<()> {
     let mut run_labels = row_labels[1..].iter_mut();
     for (i, (w, u)) in Word::of_row(row).zip(Word::of_row(above)).enumerate() {
@@ -237,7 +245,7 @@ fn label_row(
             if *label == NONE {
                 *label = forest.plant()?;
             }
-            labels[i * WORD_BITS + place] = *label;
+            store(i * WORD_BITS + place, *label);
         }
     }
     Ok(())

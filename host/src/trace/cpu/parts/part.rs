@@ -9,7 +9,7 @@ use super::components::Components;
 use super::contours::StoredContours;
 use super::pool::{Name, Pool};
 use super::store::Store;
-use crate::error::{Error, PartProblem, Result};
+use crate::error::{Error, Result};
 use crate::memory::reserve;
 use crate::trace::TraceOptions;
 use crate::trace::contours::Contours;
@@ -206,9 +206,9 @@ impl ContourPart {
     /// in the open saddles of both ([`Geometry::Edges`](crate::Geometry::Edges) only).
     ///
     /// # Errors
-    /// [`Error::Parts`] for parts of images of different widths, for parts with different options,
-    /// for rows that do not follow each other, and if a neighbouring row that one part was made with
-    /// is not the row of the other part; [`Error::TooMany`]; [`Error::OutOfMemory`].
+    /// [`Error::PartsNotAdjacent`]; [`Error::PartsDiffer`] for parts of images of different widths,
+    /// for different options, and if a neighbouring row that one part was made with is not the row
+    /// of the other part; [`Error::TooMany`]; [`Error::OutOfMemory`].
     pub fn join(upper: Self, lower: Self) -> Result<Self> {
         check(&upper, &lower)?;
         let (width, options) = (upper.width, upper.options);
@@ -301,7 +301,7 @@ impl ContourPart {
     /// The contours of the image that this is the part of, all of it.
     ///
     /// # Errors
-    /// [`Error::Parts`] if there are rows above or below the part; [`Error::TooMany`];
+    /// [`Error::PartNotWhole`] if there are rows above or below the part; [`Error::TooMany`];
     /// [`Error::OutOfMemory`].
     pub fn finish(self) -> Result<Contours> {
         self.store()?.into_contours()
@@ -310,14 +310,10 @@ impl ContourPart {
     /// The contours, left where they are stored.
     pub(super) fn store(self) -> Result<StoredContours> {
         if !self.is_whole() {
-            return Err(Error::parts(
-                PartProblem::Unfinished,
-                format!(
-                    "rows {} to {} are not all of the image: join the parts above and below them",
-                    self.rows.start,
-                    self.rows.end - 1
-                ),
-            ));
+            return Err(Error::PartNotWhole {
+                first_row: self.rows.start,
+                last_row: self.rows.end - 1,
+            });
         }
         StoredContours::new(self.pool, (self.width, self.rows.end), self.options)
     }
@@ -366,51 +362,31 @@ impl Outline {
 
 /// Refuses parts that cannot be joined.
 fn check(upper: &ContourPart, lower: &ContourPart) -> Result<()> {
-    let refuse = |problem, reason| Err(Error::parts(problem, reason));
+    let differ = |what, upper, lower| Err(Error::PartsDiffer { what, upper, lower });
     if upper.width != lower.width {
-        return refuse(
-            PartProblem::Width,
-            format!(
-                "one is {} pixels wide, the other {}: use parts of one image",
-                upper.width, lower.width
-            ),
-        );
+        let [upper, lower] = [upper, lower].map(|part| format!("{} pixels", part.width));
+        return differ("width", upper, lower);
     }
     if upper.options != lower.options {
-        return refuse(
-            PartProblem::Options,
-            "they were traced with different options".into(),
-        );
+        let [upper, lower] = [upper, lower].map(|part| format!("{:?}", part.options));
+        return differ("options", upper, lower);
     }
-    let seam = [&upper.outline.rims[1], &lower.outline.rims[0]];
-    let [Some(above), Some(below)] = seam else {
-        return refuse(PartProblem::NotAdjacent, not_adjacent(upper, lower));
-    };
-    if upper.rows.end != lower.rows.start {
-        return refuse(PartProblem::NotAdjacent, not_adjacent(upper, lower));
+    let [above, below] = [&upper.outline.rims[1], &lower.outline.rims[0]];
+    if upper.rows.end != lower.rows.start || below.is_none() {
+        return Err(Error::PartsNotAdjacent {
+            upper_end: upper.rows.end,
+            lower_start: lower.rows.start,
+        });
     }
-    if above.rows_hash != below.rows_hash {
-        return refuse(
-            PartProblem::Rows,
-            format!(
-                "rows {} and {} are not the same for both: give each band the row of the other one \
-                 next to it",
-                upper.rows.end - 1,
-                lower.rows.start
-            ),
-        );
+    let hashes = [above, below].map(|rim| rim.as_ref().map(|rim| rim.rows_hash));
+    if hashes[0] != hashes[1] {
+        let [upper, lower] = hashes.map(|hash| match hash {
+            Some(hash) => format!("their hash is {hash:016x}"),
+            None => "there is no row below".into(),
+        });
+        return differ("the rows at their seam", upper, lower);
     }
     Ok(())
-}
-
-fn not_adjacent(upper: &ContourPart, lower: &ContourPart) -> String {
-    format!(
-        "rows {} to {} are not followed by rows {} to {}",
-        upper.rows.start,
-        upper.rows.end - 1,
-        lower.rows.start,
-        lower.rows.end - 1
-    )
 }
 
 /// The hash of two rows, one above the other.

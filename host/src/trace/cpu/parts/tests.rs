@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::super::fragments::trace_band_in_strips;
 use super::*;
-use crate::error::{Error, PartProblem};
+use crate::error::Error;
 use crate::generate::Pattern;
 use crate::image::BinaryImage;
 use crate::progress::Progress;
@@ -234,37 +234,22 @@ fn parts_that_do_not_fit_are_refused() {
     let [centers, _, edges] = main_options();
     let top = || part(&image, 0..30, 8, &centers);
     let problem = |lower: ContourPart| match ContourPart::join(top(), lower) {
-        Err(Error::Parts { problem, .. }) => Some(problem),
-        _ => None,
+        Err(Error::PartsDiffer { what, .. }) => what,
+        Err(Error::PartsNotAdjacent { .. }) => "rows",
+        Err(_) => "something else",
+        Ok(_) => "nothing",
     };
-    assert_eq!(problem(part(&image, 30..60, 8, &centers)), None);
-    assert_eq!(
-        problem(part(&image, 31..60, 8, &centers)),
-        Some(PartProblem::NotAdjacent)
-    );
-    assert_eq!(
-        problem(part(&image, 0..30, 8, &centers)),
-        Some(PartProblem::NotAdjacent)
-    );
-    assert_eq!(
-        problem(part(&narrow, 30..60, 8, &centers)),
-        Some(PartProblem::Width)
-    );
-    assert_eq!(
-        problem(part(&image, 30..60, 8, &edges)),
-        Some(PartProblem::Options)
-    );
-    assert_eq!(
-        problem(part(&other, 30..60, 8, &centers)),
-        Some(PartProblem::Rows)
-    );
-    assert!(matches!(
-        top().finish(),
-        Err(Error::Parts {
-            problem: PartProblem::Unfinished,
-            ..
-        })
-    ));
+    assert_eq!(problem(part(&image, 30..60, 8, &centers)), "nothing");
+    assert_eq!(problem(part(&image, 31..60, 8, &centers)), "rows");
+    assert_eq!(problem(part(&image, 0..30, 8, &centers)), "rows");
+    assert_eq!(problem(part(&narrow, 30..60, 8, &centers)), "width");
+    assert_eq!(problem(part(&image, 30..60, 8, &edges)), "options");
+    let seam = "the rows at their seam";
+    assert_eq!(problem(part(&other, 30..60, 8, &centers)), seam);
+    let ended = part(&rows_of(&image, 0..30), 0..30, 8, &centers);
+    let joined = ContourPart::join(ended, part(&image, 30..60, 8, &centers));
+    assert!(matches!(joined, Err(Error::PartsDiffer { what, .. }) if what == seam));
+    assert!(matches!(top().finish(), Err(Error::PartNotWhole { .. })));
 
     let own = rows_of(&image, 30..60);
     let short = ContourPart::trace(Band::new(&own, 30).with_above(&[0]), &centers);
@@ -375,10 +360,7 @@ fn bands_of_different_images_are_refused() {
     let wider = tracer.push(BinaryImage::new(11, 3).unwrap());
     assert!(matches!(
         wider,
-        Err(Error::Parts {
-            problem: PartProblem::Width,
-            ..
-        })
+        Err(Error::PartsDiffer { what: "width", .. })
     ));
     let tracer = BandTracer::in_memory(&options).unwrap();
     assert!(matches!(tracer.finish(), Err(Error::EmptyImage { .. })));

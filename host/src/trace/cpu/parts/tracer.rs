@@ -7,7 +7,7 @@ use super::band::Band;
 use super::contours::StoredContours;
 use super::part::ContourPart;
 use super::store::Store;
-use crate::error::{Error, PartProblem, Result};
+use crate::error::{Error, Result};
 use crate::image::BinaryImage;
 use crate::trace::TraceOptions;
 
@@ -120,7 +120,7 @@ impl BandTracer {
     /// pool.
     ///
     /// # Errors
-    /// [`Error::Parts`] for a band of another width; [`Error::ImageTooLarge`] for rows beyond
+    /// [`Error::PartsDiffer`] for a band of another width; [`Error::ImageTooLarge`] for rows beyond
     /// [`MAX_SIDE`](crate::MAX_SIDE); [`Error::TooMany`]; [`Error::OutOfMemory`]; [`Error::Io`] for
     /// the temporary file. The tracer is of no use after an error.
     pub fn push(&mut self, band: BinaryImage) -> Result<()> {
@@ -128,14 +128,11 @@ impl BandTracer {
         if let Some((before, _)) = &self.band
             && before.width() != band.width()
         {
-            return Err(Error::parts(
-                PartProblem::Width,
-                format!(
-                    "a band is {} pixels wide, those before it {}: use bands of one image",
-                    band.width(),
-                    before.width()
-                ),
-            ));
+            return Err(Error::PartsDiffer {
+                what: "width",
+                upper: format!("{} pixels", before.width()),
+                lower: format!("{} pixels", band.width()),
+            });
         }
         self.trace_last(Some(band.row(0)))?;
         self.band = Some((band, first_row));

@@ -1,0 +1,210 @@
+//! `trazar label --memory`: an image labelled band by band.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use trazar::formats::{self, ImageBands, ReadOptions};
+use trazar::label::parts::{BandLabeller, BandSource, LabelNumber};
+use trazar::{BinaryImage, LabelAlgorithm, LabelOptions};
+
+use crate::args::{Device, LabelArgs, LabelFormat};
+use crate::facts::{Facts, count};
+use crate::failure::Failure;
+use crate::image::{self, Described};
+use crate::output::Destination;
+use crate::paths::source;
+use crate::progress::Progress;
+use crate::summary::{Seconds, Summary};
+
+/// Labels the image that `args`, which are checked, name.
+pub(crate) fn run(
+    args: &LabelArgs,
+    format: Option<LabelFormat>,
+    options: &LabelOptions,
+    memory: u64,
+) -> Result<(), Failure> {
+    check(args, format, options)?;
+    let input = &args.input;
+    let about = |error| Failure::about(&input.image, error);
+    let read = ReadOptions::default()
+        .threshold(input.threshold)
+        .invert(input.invert);
+    let started = Instant::now();
+    let bands = ImageBands::open(source(&input.image), &read).map_err(about)?;
+    let bands = Timed {
+        bands,
+        spent: started.elapsed(),
+        only_below: false,
+    };
+    let mut outputs = Vec::new();
+    for (output, path) in [
+        (Output::Labels, args.output.as_deref()),
+        (Output::Statistics, args.stats.as_deref()),
+    ] {
+        if let Some(path) = path {
+            outputs.push((output, path, Destination::open(path)?));
+        }
+    }
+
+    let quiet = args.run.quiet;
+    let progress = Progress::new("label", quiet);
+    let started = Instant::now();
+    let labeller = match progress.share() {
+        Some(report) => BandLabeller::with_progress(bands, options, memory, report),
+        None => BandLabeller::new(bands, options, memory),
+    };
+    let mut labeller = labeller.map_err(about)?;
+    let (components, foreground) = (labeller.count(), labeller.foreground());
+    let bands = &labeller.source().bands;
+    let height = bands.height();
+    let described = Described {
+        width: bands.width(),
+        height,
+        kind: bands.kind(),
+        threshold: bands.threshold(),
+        foreground,
+        notes: bands.notes().to_vec(),
+    };
+    let only_below = labeller.source().only_below;
+    image::warn_of_threshold(only_below, described.threshold, &args.run);
+    let rows = labeller.rows();
+    let mut writing = Duration::ZERO;
+    if !outputs.is_empty() {
+        match u32::try_from(components) {
+            Ok(_) => write::<u32>(&mut labeller, &mut outputs, &mut writing),
+            Err(_) => write::<u64>(&mut labeller, &mut outputs, &mut writing),
+        }
+        .map_err(|failed| match failed {
+            Failed::Labelling(error) => about(error),
+            Failed::Writing(failure) => failure,
+        })?;
+    }
+    let all = started.elapsed();
+    drop(progress);
+    let reading = labeller.source().spent;
+
+    let mut written = Vec::new();
+    for (_, path, destination) in outputs {
+        destination.commit()?;
+        written.push(path.display().to_string());
+    }
+    Summary {
+        job: "label",
+        device: "cpu",
+        algorithm: LabelAlgorithm::Parallel.name(),
+        input: described.facts(input),
+        found: Facts {
+            text: format!(
+                "{}, in {} of {rows} rows",
+                count(components, "component", "components"),
+                count(height.div_ceil(rows).into(), "band", "bands"),
+            ),
+            values: json!({ "components": components, "rows_of_band": rows }),
+        },
+        list: None::<(&str, ())>,
+        seconds: Seconds {
+            start: 0.0,
+            read: reading.as_secs_f64(),
+            work: all.saturating_sub(reading + writing).as_secs_f64(),
+            write: writing.as_secs_f64(),
+        },
+        written,
+    }
+    .say(&args.run)
+}
+
+#[derive(Clone, Copy)]
+enum Output {
+    Labels,
+    Statistics,
+}
+
+/// Why the second pass ends early.
+enum Failed {
+    Labelling(trazar::Error),
+    Writing(Failure),
+}
+
+/// Labels and writes band after band, and adds the time of writing to `writing`.
+fn write<T: LabelNumber>(
+    labeller: &mut BandLabeller<Timed>,
+    outputs: &mut [(Output, &std::path::Path, Destination)],
+    writing: &mut Duration,
+) -> Result<(), Failed> {
+    while let Some(band) = labeller.next_band::<T>().map_err(Failed::Labelling)? {
+        let started = Instant::now();
+        for (output, _, destination) in outputs.iter_mut() {
+            // The bar is that of the whole job.
+            let filled = destination.fill(true, |out| match output {
+                Output::Labels => formats::write_label_band_npy(&band, out),
+                Output::Statistics => formats::write_band_statistics(&band, out),
+            });
+            filled.map_err(Failed::Writing)?;
+        }
+        *writing += started.elapsed();
+    }
+    Ok(())
+}
+
+/// A file, and the time that reading it took so far.
+struct Timed {
+    bands: ImageBands,
+    spent: Duration,
+    /// Whether the threshold leaves nothing of the image, after the first pass.
+    only_below: bool,
+}
+
+impl BandSource for Timed {
+    fn width(&self) -> u32 {
+        self.bands.width()
+    }
+
+    fn height(&self) -> u32 {
+        self.bands.height()
+    }
+
+    fn next_band(&mut self, rows: u32) -> trazar::Result<Option<BinaryImage>> {
+        let started = Instant::now();
+        let band = self.bands.next_band(rows);
+        self.spent += started.elapsed();
+        self.only_below = self.bands.only_below_threshold();
+        band
+    }
+
+    fn rewind(&mut self) -> trazar::Result<()> {
+        self.bands.rewind()
+    }
+
+    fn decoding_bytes(&self) -> u64 {
+        self.bands.decoding_bytes()
+    }
+}
+
+/// Refuses what is not done in bands.
+fn check(
+    args: &LabelArgs,
+    format: Option<LabelFormat>,
+    options: &LabelOptions,
+) -> Result<(), Failure> {
+    if !matches!(args.run.device, Device::Auto | Device::Cpu) {
+        return Err(Failure::usage(
+            "--memory labels on the processor: leave --device out, or use cpu",
+        ));
+    }
+    if !matches!(options.algorithm, None | Some(LabelAlgorithm::Parallel)) {
+        return Err(Failure::usage(
+            "--memory labels by the algorithm parallel: leave --algorithm out",
+        ));
+    }
+    if args.run.repeat.get() > 1 {
+        return Err(Failure::usage(
+            "--memory and --repeat do not go together: leave one out",
+        ));
+    }
+    if format == Some(LabelFormat::Png) {
+        return Err(Failure::usage(
+            "--memory writes labels as .npy: use an OUT that ends in .npy, or --format npy",
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,302 @@
+use proptest::prelude::*;
+
+use super::bands::Plan;
+use super::*;
+use crate::generate::{self, Pattern};
+use crate::{Engine, LabelAlgorithm, Labels};
+
+/// An image in memory as a source of bands.
+struct InMemory {
+    image: BinaryImage,
+    next: u32,
+}
+
+impl BandSource for InMemory {
+    fn width(&self) -> u32 {
+        self.image.width()
+    }
+    fn height(&self) -> u32 {
+        self.image.height()
+    }
+    fn next_band(&mut self, rows: u32) -> Result<Option<BinaryImage>> {
+        let end = self.image.height().min(self.next + rows);
+        let band = (self.next < end).then(|| rows_of(&self.image, self.next..end));
+        self.next = end;
+        Ok(band)
+    }
+    fn rewind(&mut self) -> Result<()> {
+        self.next = 0;
+        Ok(())
+    }
+}
+
+fn rows_of(image: &BinaryImage, rows: Range<u32>) -> BinaryImage {
+    let words = rows.clone().flat_map(|y| image.row(y).to_vec()).collect();
+    BinaryImage::from_words(image.width(), rows.end - rows.start, words).unwrap()
+}
+
+fn options(connectivity: Connectivity, statistics: bool) -> LabelOptions {
+    LabelOptions::default()
+        .connectivity(connectivity)
+        .statistics(statistics)
+}
+
+/// A sequence of numbers that only `seed` decides (a xorshift).
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
+
+/// The first rows of random bands of at most `most` rows.
+fn divide(height: u32, most: u32, numbers: &mut Numbers) -> Vec<u32> {
+    let mut starts = vec![0];
+    loop {
+        let next = starts[starts.len() - 1] + 1 + numbers.below(most.into()) as u32;
+        if next >= height {
+            return starts;
+        }
+        starts.push(next);
+    }
+}
+
+/// Labels in bands, merges them in a random order, and compares with the whole image's labels.
+fn check(image: &BinaryImage, whole: &Labels, options: &LabelOptions, most: u32, seed: u64) {
+    let mut numbers = Numbers(seed | 1);
+    let starts = divide(image.height(), most, &mut numbers);
+    let ends = starts.iter().skip(1).copied().chain([image.height()]);
+    let bands: Vec<(u32, BinaryImage)> = starts
+        .iter()
+        .zip(ends)
+        .map(|(&start, end)| (start, rows_of(image, start..end)))
+        .collect();
+    let mut parts: Vec<LabelPart> = bands
+        .iter()
+        .map(|(start, band)| label_part(band, *start, options).unwrap())
+        .collect();
+    while parts.len() > 1 {
+        let at = numbers.below(parts.len() as u64 - 1) as usize;
+        let lower = parts.remove(at + 1);
+        let upper = parts.remove(at);
+        parts.insert(at, LabelPart::merge(upper, lower).unwrap());
+    }
+    let part = parts.remove(0);
+    assert_eq!(
+        (part.width(), part.rows()),
+        (image.width(), 0..image.height())
+    );
+    let table = part.finish().unwrap();
+    assert_eq!(table.count(), u64::from(whole.count()));
+    assert_eq!(table.components(), whole.components());
+    let engine = Engine::cpu();
+    let sequential = options
+        .algorithm(LabelAlgorithm::Sequential)
+        .statistics(false);
+    let mut found = Vec::new();
+    for (start, band) in &bands {
+        let own = engine.label(band, &sequential).unwrap();
+        let numbers = table.numbers::<u64>(*start).unwrap();
+        assert_eq!(numbers.len(), own.count() as usize + 1);
+        let narrow: Vec<u64> = table
+            .numbers::<u32>(*start)
+            .unwrap()
+            .into_iter()
+            .map(u64::from)
+            .collect();
+        assert_eq!(numbers, narrow);
+        found.extend(
+            own.as_slice()
+                .iter()
+                .map(|&label| numbers[label as usize] as u32),
+        );
+    }
+    assert_eq!(found, whole.as_slice());
+}
+
+/// Labels band by band, and compares with the whole image's labels.
+fn check_labeller(image: &BinaryImage, whole: &Labels, options: &LabelOptions, plan: Plan) {
+    let labeller = || {
+        let source = InMemory {
+            image: image.clone(),
+            next: 0,
+        };
+        BandLabeller::in_bands(source, options, plan, None).unwrap()
+    };
+    let mut narrow = labeller();
+    assert_eq!(narrow.count(), u64::from(whole.count()));
+    assert_eq!(narrow.foreground(), image.count_foreground());
+    let (mut labels, mut components) = (Vec::new(), Vec::new());
+    while let Some(band) = narrow.next_band::<u32>().unwrap() {
+        assert_eq!(
+            labels.len(),
+            band.first_row() as usize * image.width() as usize
+        );
+        labels.extend_from_slice(band.labels());
+        if options.statistics {
+            assert_eq!(band.first_component(), components.len() as u64 + 1);
+        }
+        components.extend_from_slice(band.components().unwrap_or_default());
+        assert_eq!(band.components().is_some(), options.statistics);
+        assert_eq!(
+            (band.width(), band.image_height()),
+            (image.width(), image.height())
+        );
+    }
+    assert_eq!(labels, whole.as_slice());
+    assert_eq!(components, whole.components().unwrap_or_default());
+    let mut wide = labeller();
+    let (mut labels, mut components) = (Vec::new(), Vec::new());
+    while let Some(band) = wide.next_band::<u64>().unwrap() {
+        labels.extend(band.labels().iter().map(|&label| label as u32));
+        components.extend_from_slice(band.components().unwrap_or_default());
+    }
+    assert_eq!(labels, whole.as_slice());
+    assert_eq!(components, whole.components().unwrap_or_default());
+}
+
+fn check_all(image: &BinaryImage, seed: u64) {
+    for connectivity in [Connectivity::Four, Connectivity::Eight] {
+        for statistics in [false, true] {
+            let options = options(connectivity, statistics);
+            let whole = Engine::cpu().label(image, &options).unwrap();
+            for most in [1, 3, 64] {
+                check(image, &whole, &options, most, seed);
+            }
+            let hold = seed.is_multiple_of(2);
+            for rows in [1, 5, 64, image.height()] {
+                check_labeller(image, &whole, &options, Plan { rows, hold });
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(crate::seeds::config(64, 1))]
+
+    #[test]
+    fn any_tree_of_merges_gives_the_whole_images_labels(
+        width in 1u32..200,
+        height in 1u32..150,
+        density in 0.0..1.0,
+        scale in 1u32..4,
+        seed: u64,
+    ) {
+        let noise = generate::noise(width, height, density, seed).unwrap();
+        let image = BinaryImage::from_fn(width, height, |x, y| noise.get(x / scale, y / scale));
+        check_all(&image.unwrap(), seed);
+    }
+}
+
+#[test]
+fn patterns() {
+    for (width, height) in [(1, 90), (90, 1), (65, 63), (130, 200)] {
+        for pattern in Pattern::ALL {
+            let mut image = pattern.generate(width, height, 9).unwrap();
+            check_all(&image, u64::from(width));
+            image.invert();
+            check_all(&image, u64::from(width) + 1);
+        }
+    }
+}
+
+/// Shapes whose parts meet at many seams: a spiral, a comb from above and from below, rings.
+#[test]
+fn shapes_that_cross_all_seams() {
+    let spiral = |x: u32, y: u32| {
+        let ring = x.min(y).min(100 - x).min(100 - y);
+        ring.is_multiple_of(2) != (x == ring && y == ring + 1)
+    };
+    let comb = |x: u32, y: u32| y == 0 || x.is_multiple_of(2);
+    let comb_below = |x: u32, y: u32| y == 100 || x.is_multiple_of(2);
+    let rings = |x: u32, y: u32| x.min(y).min(100 - x).min(100 - y).is_multiple_of(2);
+    let checkers = |x: u32, y: u32| (x + y).is_multiple_of(2);
+    let zigzag = |x: u32, y: u32| y.is_multiple_of(2) || x == if y % 4 == 1 { 0 } else { 100 };
+    let shapes: [&dyn Fn(u32, u32) -> bool; 6] =
+        [&spiral, &comb, &comb_below, &rings, &checkers, &zigzag];
+    for (i, shape) in shapes.into_iter().enumerate() {
+        let mut image = BinaryImage::from_fn(101, 101, shape).unwrap();
+        check_all(&image, 3 + i as u64);
+        image.invert();
+        check_all(&image, 4 + i as u64);
+    }
+}
+
+#[test]
+fn parts_that_do_not_go_together() {
+    let band = BinaryImage::from_art("##.\n#..").unwrap();
+    let part = |first_row, options: &LabelOptions| label_part(&band, first_row, options).unwrap();
+    let plain = LabelOptions::default();
+    let merge = |upper, lower| LabelPart::merge(upper, lower).unwrap_err();
+    for lower in [0, 1, 3] {
+        assert!(matches!(
+            merge(part(0, &plain), part(lower, &plain)),
+            Error::PartsNotAdjacent { upper_end: 2, .. }
+        ));
+    }
+    let four = plain.connectivity(Connectivity::Four);
+    let with = plain.statistics(true);
+    let wider = label_part(&BinaryImage::from_art("#..#").unwrap(), 2, &plain).unwrap();
+    for (lower, difference) in [
+        (part(2, &four), "connectivity"),
+        (part(2, &with), "statistics"),
+        (wider, "width"),
+    ] {
+        let error = merge(part(0, &plain), lower);
+        assert!(error.to_string().contains(difference), "{error}");
+        assert!(matches!(error, Error::PartsDiffer { what, .. } if what == difference));
+    }
+    let table = part(7, &plain).finish().unwrap();
+    assert!(table.numbers::<u32>(0).is_err() && table.numbers::<u32>(7).is_ok());
+    assert!(matches!(
+        label_part(&band, MAX_SIDE - 1, &plain),
+        Err(Error::ImageTooLarge { .. })
+    ));
+}
+
+#[test]
+fn plans_keep_to_the_memory() {
+    let source = |width, height| InMemory {
+        image: BinaryImage::new(width, height).unwrap(),
+        next: 0,
+    };
+    let plain = LabelOptions::default();
+    let huge = source(20_000, 20_000);
+    let large = Plan::new(&huge, &plain, 8 << 30).unwrap();
+    assert_eq!(
+        large,
+        Plan {
+            rows: 20_000,
+            hold: true
+        }
+    );
+    let half = Plan::new(&huge, &plain, 400 << 20).unwrap();
+    assert!(half.hold && (1000..4000).contains(&half.rows), "{half:?}");
+    let small = Plan::new(&huge, &plain, 160 << 20).unwrap();
+    assert!(!small.hold && small.rows < half.rows, "{small:?}");
+    let with = Plan::new(&huge, &plain.statistics(true), 800 << 20).unwrap();
+    assert!(with.rows < half.rows, "{with:?}");
+    match Plan::new(&huge, &plain, 40 << 20) {
+        Err(Error::InvalidOption(error)) => {
+            let text = error.to_string();
+            let least = text
+                .split("give ")
+                .nth(1)
+                .unwrap()
+                .split(' ')
+                .next()
+                .unwrap();
+            let least: u64 = least.parse().unwrap();
+            assert!(Plan::new(&huge, &plain, least << 20).is_ok(), "{text}");
+            assert!(
+                Plan::new(&huge, &plain, (least - 4) << 20).is_err(),
+                "{text}"
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+}
