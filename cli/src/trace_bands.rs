@@ -82,7 +82,8 @@ impl Steps for TraceBands<'_> {
         }
         let memory = self.memory.saturating_sub(file.decoding_bytes());
         Ok(Bands {
-            rows: BandTracer::rows_within(file.width(), memory),
+            rows: BandTracer::rows_within(file.width(), file.height(), memory)
+                .map_err(|error| Failure::about(&input.image, error))?,
             file: RefCell::new(file),
             foreground: Cell::new(0),
         })
@@ -124,7 +125,7 @@ impl Steps for TraceBands<'_> {
         Ok(Found {
             contours,
             points,
-            rows: input.rows.min(file.height()),
+            rows: input.rows,
         })
     }
 

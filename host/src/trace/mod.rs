@@ -11,7 +11,9 @@
 //! |---|---|
 //! | options | this file |
 //! | the result | `contours.rs` |
+//! | what writers take: the result, wherever it is kept | `source.rs` |
 //! | on the CPU | `cpu/` |
+//! | in parts of an image, and in bands of one larger than the memory | `cpu/parts/` |
 //! | by kernels, on a GPU or the emulator | `gpu/`, and `trace/` of the crate `trazar-kernels` |
 
 mod contours;

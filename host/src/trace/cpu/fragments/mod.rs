@@ -18,6 +18,9 @@
 //!    and each fragment its place in the border. The result is divided evenly, and the threads turn
 //!    chain codes into points where they belong.
 //!
+//! A band of a larger image goes through stages 1 and 2 and becomes a part of the image's contours
+//! (`band.rs`), which is joined to others later.
+//!
 //! A step of a border is kept as its direction, one byte, from stage 1 to 4. The planes of pixels
 //! and sides exist only while their strip is followed, and fit a core's cache.
 //!

@@ -353,6 +353,28 @@ fn long_contours_are_visited_in_pieces() {
 }
 
 #[test]
+fn bands_are_as_high_as_the_memory_allows() {
+    alone(|| {
+        let rows = |width, height, memory| BandTracer::rows_within(width, height, memory).ok();
+        let gibibyte = 1 << 30;
+        assert_eq!(rows(1000, 1000, gibibyte), Some(1000));
+        let tall = rows(100_000, 100_000, 2 * gibibyte).unwrap();
+        assert!((2000..3000).contains(&tall), "{tall}");
+        assert_eq!(rows(100_000, 100_000, 1 << 20), None);
+        assert_eq!(rows(100, 3, 1 << 20), None);
+        assert_eq!(rows(100, 3, 1 << 26), Some(3));
+        // With the memory that the error names there are bands.
+        let refused = BandTracer::rows_within(100_000, 20, 1)
+            .unwrap_err()
+            .to_string();
+        let needed = refused.split("give ").nth(1).unwrap();
+        let needed: u64 = needed.split(' ').next().unwrap().parse().unwrap();
+        assert!(rows(100_000, 20, needed << 20) >= Some(16), "{refused}");
+        assert_eq!(rows(100_000, 20, (needed - 1) << 20), None);
+    });
+}
+
+#[test]
 fn bands_of_different_images_are_refused() {
     let [options, ..] = main_options();
     let mut tracer = BandTracer::in_memory(&options).unwrap();

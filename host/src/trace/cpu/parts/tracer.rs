@@ -7,12 +7,18 @@ use super::band::Band;
 use super::contours::StoredContours;
 use super::part::ContourPart;
 use super::store::Store;
-use crate::error::{Error, Result};
+use crate::error::{Error, OptionProblem, Result};
 use crate::image::BinaryImage;
 use crate::trace::TraceOptions;
 
 /// What tracing takes per pixel of a band, if the band is noise.
 const BYTES_PER_PIXEL: u64 = 4;
+
+/// What the program takes, and reading contours back.
+const FIXED: u64 = 32 << 20;
+
+/// The planes of a strip.
+const FIXED_PER_THREAD: u64 = 2 << 20;
 
 /// The fewest rows of a band that are worth the work at its seams.
 const LEAST_ROWS: u32 = 16;
@@ -101,13 +107,30 @@ impl BandTracer {
         })
     }
 
-    /// The number of rows per band with which tracing an image of this width takes at most about
-    /// `bytes` of memory: half of it for bands whose borders are as long as those of noise, and half
-    /// for borders, which stay. At least 16.
-    pub fn rows_within(width: u32, bytes: u64) -> u32 {
-        let pixels = bytes / 2 / BYTES_PER_PIXEL;
-        let rows = pixels / u64::from(width.max(1));
-        rows.clamp(LEAST_ROWS.into(), crate::MAX_SIDE.into()) as u32
+    /// The number of rows per band with which tracing an image of this size takes about `memory`
+    /// bytes at most: half of it for bands whose borders are as long as those of noise, and half for
+    /// the borders that are kept. Large images with more borders than these take more.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] if that is less than 16 rows, with the memory that is needed.
+    pub fn rows_within(width: u32, height: u32, memory: u64) -> Result<u32> {
+        let fixed = FIXED + FIXED_PER_THREAD * rayon::current_num_threads() as u64;
+        let per_row = u64::from(width.max(1)) * BYTES_PER_PIXEL;
+        let rows = memory.saturating_sub(fixed) / 2 / per_row;
+        let least = LEAST_ROWS.min(height);
+        if rows < least.into() {
+            let needed = fixed + 2 * u64::from(least) * per_row;
+            return Err(Error::option(
+                "memory",
+                OptionProblem::OutOfRange,
+                format!(
+                    "{memory} bytes of memory are too little for the bands of an image of {width} \
+                     × {height} pixels: give {} MiB or more",
+                    needed.div_ceil(1 << 20)
+                ),
+            ));
+        }
+        Ok(rows.min(height.into()) as u32)
     }
 
     /// The number of rows so far.
