@@ -9,8 +9,8 @@
 //! takes 4 bytes per run to find the components.
 //!
 //! In a band of a larger image, two components may be one by way of the rows beyond. A saddle
-//! between two that both go on there is **open**, and so are the saddles at the corners of the band's
-//! upper and lower rim. Parts that are joined decide them.
+//! between two that both go on there is **open**, and so are the saddles at the corners of the
+//! band's upper and lower rim. Parts that are joined decide them.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -172,7 +172,7 @@ impl Saddles {
 /// The 4-connected components of a band.
 struct Components<'a> {
     band: Band<'a>,
-    /// Bands of this many rows are worth a task.
+    /// The fewest rows that are worth a task.
     least_rows: usize,
     /// The number of runs in the rows before each.
     first_runs: Vec<u32>,

@@ -1,9 +1,9 @@
 //! The borders and fragments of a band, for parts that are joined later.
 //!
 //! Strips are followed and their fragments joined as for a whole image. A fragment that leaves the
-//! band, or ends at an open saddle, has none after it. For the time of joining it is tied to one that
-//! enters: then every fragment has one after it and is after one other, which is what list ranking
-//! needs. The rings with such ties are cut there again, and give the band's fragments.
+//! band, or ends at an open saddle, has none after it. For the time of joining it is tied to one
+//! that enters: then every fragment has one after it and is after one other, which is what list
+//! ranking needs. The rings with such ties are cut there again, and give the band's fragments.
 
 use std::ops::Range;
 

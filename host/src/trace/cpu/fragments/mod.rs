@@ -42,6 +42,7 @@
 mod band;
 mod entries;
 mod follow;
+mod halves;
 mod join;
 mod number;
 #[cfg(test)]

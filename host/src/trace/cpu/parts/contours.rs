@@ -20,8 +20,8 @@ use crate::trace::contours::{BorderKind, Contours, HierarchyRow};
 use crate::trace::source::ContourSource;
 use crate::trace::{Geometry, TraceOptions};
 
-/// The contours of an image in their order, with their hierarchy, and with points that are made when
-/// they are asked for.
+/// The contours of an image in their order, with their hierarchy, and with points that are made
+/// when they are asked for.
 ///
 /// [`BandTracer::finish`](super::BandTracer::finish) gives them. Steps are read from where they are
 /// kept, many contours at a time, and turned into points on all threads.
@@ -443,7 +443,8 @@ impl ContourSource for StoredContours {
         &self.hierarchy
     }
 
-    /// Where the approximation asks for dominant points, the first call makes those of all contours.
+    /// Where the approximation asks for dominant points, the first call makes those of all
+    /// contours.
     fn point_count(&self) -> Result<u64> {
         if let Some(&count) = self.points.get() {
             return Ok(count);

@@ -95,11 +95,11 @@ impl ContourPart {
     /// The options' algorithm and tiles have no meaning here.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] or [`Error::InvalidOption`] for a neighbouring row that does not fit
-    /// the band, and for a band that has no row above it although it is not at the image's upper
-    /// frame; [`Error::InvalidOption`] for options that contradict each other;
-    /// [`Error::ImageTooLarge`] for rows beyond [`MAX_SIDE`](crate::MAX_SIDE);
-    /// [`Error::TooMany`]; [`Error::OutOfMemory`].
+    /// [`Error::LengthMismatch`] or [`Error::InvalidOption`] for a neighbouring row that does not
+    /// fit the band, and for a band that has no row above it although it is not at the image's
+    /// upper frame; [`Error::InvalidOption`] for options that contradict each other;
+    /// [`Error::ImageTooLarge`] for rows beyond [`MAX_SIDE`](crate::MAX_SIDE); [`Error::TooMany`];
+    /// [`Error::OutOfMemory`].
     pub fn trace(band: Band<'_>, options: &TraceOptions) -> Result<Self> {
         let options = TraceOptions {
             algorithm: None,
@@ -214,7 +214,8 @@ impl ContourPart {
         let (width, options) = (upper.width, upper.options);
         let rows = upper.rows.start..lower.rows.end;
 
-        // The smaller pool goes to the larger one. Its names change, and the lower part's components.
+        // The smaller pool goes to the larger one. Its names change, and the lower part's
+        // components.
         let upper_stays = !upper.pool.store.is_memory()
             || lower.pool.store.is_memory() && upper.pool.size() >= lower.pool.size();
         let component_count = upper.components + lower.components;

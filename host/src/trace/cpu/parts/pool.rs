@@ -4,8 +4,8 @@
 //! and those from there on: if the border starts at that side, the first list follows the second
 //! one. A piece is some bytes of the [`Store`]. To link two fragments is to append lists.
 //!
-//! What comes before a start in its row is a border or a fragment, and the fragment may be linked to
-//! others later. So fragments have names that stay, and a forest leads from a name to what has
+//! What comes before a start in its row is a border or a fragment, and the fragment may be linked
+//! to others later. So fragments have names that stay, and a forest leads from a name to what has
 //! become of it.
 
 use super::super::chains::Direction;

@@ -3,7 +3,8 @@
 //! A border's steps are kept as bytes: three bits of direction, and five of the run's length less
 //! one. A length of 32 and more has 31 there, and its excess over 32 follows in groups of seven
 //! bits, the lowest first; the highest bit of a byte says that another one follows. A run may be
-//! divided into several. So a border takes at most a byte per step, and a straight line a few bytes.
+//! divided into several. So a border takes at most a byte per step, and a straight line a few
+//! bytes.
 
 use glam::IVec2;
 

@@ -38,7 +38,8 @@ const LEAST_ROWS: u32 = 16;
 /// | 64 | fragment: part of a border that is not complete yet | |
 ///
 /// and with [`Geometry::Edges`](crate::Geometry::Edges) 4 bytes more per run of foreground in a row
-/// of a band. In the file a border takes at most a byte per step, and a few bytes per straight line.
+/// of a band. In the file a border takes at most a byte per step, and a few bytes per straight
+/// line.
 ///
 /// ```
 /// use trazar::trace::BandTracer;
@@ -108,8 +109,8 @@ impl BandTracer {
     }
 
     /// The number of rows per band with which tracing an image of this size takes about `memory`
-    /// bytes at most: half of it for bands whose borders are as long as those of noise, and half for
-    /// the borders that are kept. Large images with more borders than these take more.
+    /// bytes at most: half of it for bands whose borders are as long as those of noise, and half
+    /// for the borders that are kept. Large images with more borders than these take more.
     ///
     /// # Errors
     /// [`Error::InvalidOption`] if that is less than 16 rows, with the memory that is needed.
@@ -139,8 +140,8 @@ impl BandTracer {
         band.map_or(0, |(band, first_row)| first_row + band.height())
     }
 
-    /// Takes the rows below those so far. Traces the band before, on all threads of the current rayon
-    /// pool.
+    /// Takes the rows below those so far. Traces the band before, on all threads of the current
+    /// rayon pool.
     ///
     /// # Errors
     /// [`Error::PartsDiffer`] for a band of another width; [`Error::ImageTooLarge`] for rows beyond
@@ -162,8 +163,8 @@ impl BandTracer {
         Ok(())
     }
 
-    /// Takes the bands that `next` gives, from top to bottom, until it gives none, and ends the image
-    /// there. `next` is called on this thread, for a band while the band before is traced.
+    /// Takes the bands that `next` gives, from top to bottom, until it gives none, and ends the
+    /// image there. `next` is called on this thread, for a band while the band before is traced.
     ///
     /// # Errors
     /// Those of [`push`](Self::push), [`finish`](Self::finish) and `next`.
