@@ -310,6 +310,13 @@ struct Stretch {
     piece: u32,
 }
 
+/// Steps that one task has encoded.
+struct Encoded {
+    bytes: Vec<u8>,
+    /// The pieces that they belong to, each with the number of its bytes.
+    pieces: Vec<(u32, u64)>,
+}
+
 /// The fewest steps that are worth a task.
 const LEAST_STEPS: u64 = 1 << 16;
 
@@ -506,7 +513,7 @@ impl Assembly<'_> {
                 (begin, steps) = (i + 1, 0);
             }
         }
-        let encode = |share: Range<usize>| -> Result<(Vec<u8>, Vec<(u32, u64)>)> {
+        let encode = |share: Range<usize>| -> Result<Encoded> {
             let mut bytes = Vec::new();
             let mut pieces: Vec<(u32, u64)> = Vec::new();
             for stretch in &stretches[share] {
@@ -524,10 +531,10 @@ impl Assembly<'_> {
                 }
             }
             bytes.shrink_to_fit();
-            Ok((bytes, pieces))
+            Ok(Encoded { bytes, pieces })
         };
         let encoded: Vec<_> = shares.into_par_iter().map(encode).collect::<Result<_>>()?;
-        for (bytes, pieces) in encoded {
+        for Encoded { bytes, pieces } in encoded {
             let mut offset = pool.store.end();
             for (id, len) in pieces {
                 let piece = &mut pool.pieces[id as usize];

@@ -46,7 +46,7 @@ impl Store {
     /// In a temporary file in `folder`.
     #[cfg(feature = "formats")]
     pub(super) fn in_folder(folder: &Path) -> Result<Self> {
-        let file = tempfile::tempfile_in(folder).map_err(|source| in_folder(folder, source))?;
+        let file = tempfile::tempfile_in(folder).map_err(|source| in_folder(folder, &source))?;
         Ok(Self::File(Spill {
             file,
             folder: folder.into(),
@@ -145,7 +145,7 @@ impl Spill {
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.file
             .write_all(bytes)
-            .map_err(|source| in_folder(&self.folder, source))?;
+            .map_err(|source| in_folder(&self.folder, &source))?;
         self.end += bytes.len() as u64;
         Ok(())
     }
@@ -157,13 +157,13 @@ impl Spill {
         self.file
             .seek(SeekFrom::Start(offset))
             .and_then(|_| self.file.read_exact(&mut to[begin..]))
-            .map_err(|source| in_folder(&self.folder, source))
+            .map_err(|source| in_folder(&self.folder, &source))
     }
 }
 
 /// An error of a temporary file in `folder`.
 #[cfg(feature = "formats")]
-fn in_folder(folder: &Path, source: io::Error) -> Error {
+fn in_folder(folder: &Path, source: &io::Error) -> Error {
     Error::Io {
         path: folder.into(),
         source: io::Error::new(source.kind(), format!("a temporary file here: {source}")),

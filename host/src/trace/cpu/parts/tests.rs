@@ -178,7 +178,8 @@ fn patterns_match() {
 /// Lines of one pixel that run along seams, or touch them at corners only, with rings around them.
 #[test]
 fn lines_and_corners_at_seams_match() {
-    let patterns: [(&str, fn(u32, u32) -> bool); 9] = [
+    type Foreground = fn(u32, u32) -> bool;
+    let patterns: [(&str, Foreground); 9] = [
         ("rows", |_, y| y % 2 == 0),
         ("columns", |x, _| x % 2 == 0),
         ("checkerboard", |x, y| (x + y) % 2 == 0),
