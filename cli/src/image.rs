@@ -11,16 +11,20 @@ use crate::printable::number;
 use crate::progress::Progress;
 use crate::stderr;
 
+/// How the image is to be read.
+pub(crate) fn options(input: &InputArgs) -> ReadOptions {
+    ReadOptions::default()
+        .threshold(input.threshold)
+        .invert(input.invert)
+}
+
 /// Reads the image, and warns of a threshold that leaves nothing of it.
 pub(crate) fn read(
     input: &InputArgs,
     run: &RunArgs,
     keep_grey: bool,
 ) -> Result<ReadImage, Failure> {
-    let options = ReadOptions::default()
-        .threshold(input.threshold)
-        .invert(input.invert)
-        .keep_grey(keep_grey);
+    let options = options(input).keep_grey(keep_grey);
     let image = Progress::reading(run.quiet, || read_image(source(&input.image), &options))
         .map_err(|error| Failure::about(&input.image, error))?;
     warn_of_threshold(image.only_below_threshold, image.threshold, run);

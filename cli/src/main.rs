@@ -28,6 +28,7 @@ mod stderr;
 mod stdout;
 mod summary;
 mod trace;
+mod trace_bands;
 mod usage;
 
 use std::process::ExitCode;
@@ -37,6 +38,7 @@ use failure::Failure;
 use label::Label;
 use route::RouteNets;
 use trace::Trace;
+use trace_bands::TraceBands;
 
 fn main() -> ExitCode {
     #[cfg(unix)]
@@ -58,7 +60,10 @@ fn run() -> Result<(), Failure> {
         return Ok(());
     };
     match args.command {
-        Command::Trace(args) => job::run(&Trace::new(&args)?),
+        Command::Trace(args) => match args.input.memory {
+            Some(memory) => job::run(&TraceBands::new(&args, memory)?),
+            None => job::run(&Trace::new(&args)?),
+        },
         Command::Label(args) => Label::new(&args)?.run(),
         Command::Route(args) => job::run(&RouteNets::new(&args)?),
         Command::Generate(args) => generate::run(&args),

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 use trazar::formats::{self, GdsOptions, ReadImage};
+use trazar::trace::ContourSource;
 use trazar::{Backend, BorderKind, Contours, Engine, Job, TraceAlgorithm, TraceOptions};
 
 use crate::args::{ContourFormat, Geometry, Retrieval, RunArgs, TraceArgs};
@@ -18,10 +19,10 @@ use crate::paths::check_distinct;
 
 /// The job, its options checked.
 pub(crate) struct Trace<'a> {
-    args: &'a TraceArgs,
-    format: Option<ContourFormat>,
-    options: TraceOptions,
-    gds: GdsOptions,
+    pub(crate) args: &'a TraceArgs,
+    pub(crate) format: Option<ContourFormat>,
+    pub(crate) options: TraceOptions,
+    pub(crate) gds: GdsOptions,
 }
 
 impl<'a> Trace<'a> {
@@ -46,6 +47,24 @@ impl<'a> Trace<'a> {
             options,
             gds,
         })
+    }
+
+    /// Writes contours in a format that needs nothing else.
+    pub(crate) fn write_contours(
+        &self,
+        format: ContourFormat,
+        contours: &impl ContourSource,
+        out: &mut dyn Write,
+    ) -> trazar::Result<()> {
+        match format {
+            ContourFormat::Json => formats::write_json(contours, out),
+            ContourFormat::Svg => formats::write_svg(contours, out),
+            ContourFormat::Geojson => formats::write_geojson(contours, out),
+            ContourFormat::Gds => formats::write_gds(contours, &self.gds, out),
+            ContourFormat::Png => {
+                Err(io::Error::other("the picture to draw over was not kept").into())
+            }
+        }
     }
 }
 
@@ -97,15 +116,9 @@ impl Steps for Trace<'_> {
         contours: &Contours,
         out: &mut dyn Write,
     ) -> trazar::Result<()> {
-        match format {
-            ContourFormat::Json => formats::write_json(contours, out),
-            ContourFormat::Svg => formats::write_svg(contours, out),
-            ContourFormat::Geojson => formats::write_geojson(contours, out),
-            ContourFormat::Gds => formats::write_gds(contours, &self.gds, out),
-            ContourFormat::Png => match input.grey.take() {
-                Some(grey) => formats::write_overlay(contours, grey, out),
-                None => Err(io::Error::other("the picture to draw over was not kept").into()),
-            },
+        match (format, input.grey.take()) {
+            (ContourFormat::Png, Some(grey)) => formats::write_overlay(contours, grey, out),
+            _ => self.write_contours(format, contours, out),
         }
     }
 
@@ -118,31 +131,30 @@ impl Steps for Trace<'_> {
     }
 
     fn found_facts(&self, contours: &Contours) -> Facts {
-        let holes = contours.kinds().iter().filter(|&&k| k == BorderKind::Hole);
-        let holes = holes.count() as u64;
-        let all = contours.len() as u64;
-        let points = contours.points().len() as u64;
-        Facts {
-            text: format!(
-                "{} ({} outer, {}) of {}",
-                count(all, "contour", "contours"),
-                all - holes,
-                count(holes, "hole", "holes"),
-                count(points, "point", "points"),
-            ),
-            values: json!({ "contours": all, "holes": holes, "points": points }),
-        }
+        found_facts(contours.kinds(), contours.points().len() as u64)
+    }
+}
+
+/// What the summary says of contours, by their kinds and the number of their points.
+pub(crate) fn found_facts(kinds: &[BorderKind], points: u64) -> Facts {
+    let holes = kinds.iter().filter(|&&kind| kind == BorderKind::Hole);
+    let holes = holes.count() as u64;
+    let all = kinds.len() as u64;
+    Facts {
+        text: format!(
+            "{} ({} outer, {}) of {}",
+            count(all, "contour", "contours"),
+            all - holes,
+            count(holes, "hole", "holes"),
+            count(points, "point", "points"),
+        ),
+        values: json!({ "contours": all, "holes": holes, "points": points }),
     }
 }
 
 /// Refuses options that do not go together.
 fn check(args: &TraceArgs, format: Option<ContourFormat>) -> Result<(), Failure> {
     args.run.check()?;
-    if args.input.memory.is_some() {
-        return Err(Failure::usage(
-            "contours are not traced in bands yet: leave --memory out",
-        ));
-    }
     output::check_not_beside_json(args.output.as_deref(), &args.run)?;
     check_distinct(
         &[("IMAGE", Some(&args.input.image))],

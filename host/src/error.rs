@@ -80,12 +80,26 @@ pub enum Error {
     #[error("the parts differ in {what}: {upper} and {lower}")]
     #[non_exhaustive]
     PartsDiffer {
-        /// In what they differ: `"width"`, `"connectivity"`, `"statistics"`.
+        /// In what they differ: `"width"`, `"connectivity"`, `"statistics"`, `"options"`,
+        /// `"the rows at their seam"`.
         what: &'static str,
         /// That of the upper part.
         upper: String,
         /// That of the lower part.
         lower: String,
+    },
+
+    /// A part of which a result for the whole image was asked.
+    #[error(
+        "rows {first_row} to {last_row} are not all of the image: join the parts above and below \
+         them first"
+    )]
+    #[non_exhaustive]
+    PartNotWhole {
+        /// The part's first row.
+        first_row: u32,
+        /// The part's last row.
+        last_row: u32,
     },
 
     /// An array of another length than is needed.

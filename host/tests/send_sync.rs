@@ -7,6 +7,7 @@ use trazar::error::{OptionError, OptionProblem, ReadProblem, Unavailable, WriteP
 use trazar::generate::{Pattern, RandomNets};
 use trazar::gpu::{Gpu, Scanner};
 use trazar::route::{DistanceOptions, Distances, RoutingCase};
+use trazar::trace::{Band, BandTracer, ContourPart, StoredContours};
 use trazar::{
     Backend, BinaryImage, Component, Contour, Contours, DeviceBytes, DeviceContourBatch,
     DeviceContours, DeviceGrid, DeviceImage, DeviceImageBatch, DeviceLabeler, DeviceLabels,
@@ -21,10 +22,11 @@ const _: () = {
     owned::<Engine>();
     owned::<(Job, Backend)>();
     owned::<(BinaryImage, Labels, Component, Contours)>();
+    owned::<(ContourPart, BandTracer, StoredContours)>();
     owned::<(RoutingGrid, Net, Pin, RoutingCase, Route, Distances)>();
     owned::<(LabelOptions, TraceOptions, RouteOptions, DistanceOptions)>();
     owned::<(Pattern, RandomNets)>();
-    shared::<(Contour<'_>, Samples<'_, f64>)>();
+    shared::<(Contour<'_>, Samples<'_, f64>, Band<'_>)>();
 };
 
 const _: () = {

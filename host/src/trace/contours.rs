@@ -28,6 +28,18 @@ pub struct Links {
     pub parent: Option<usize>,
 }
 
+impl Links {
+    pub(super) fn of(row: HierarchyRow) -> Self {
+        let [next, previous, first_child, parent] = row.map(|link| usize::try_from(link).ok());
+        Self {
+            next,
+            previous,
+            first_child,
+            parent,
+        }
+    }
+}
+
 /// A hierarchy row as it is stored and exported: next, previous, first child, parent; -1 is none.
 pub type HierarchyRow = [i32; 4];
 
@@ -189,14 +201,7 @@ impl<'a> Contour<'a> {
 
     /// Its neighbours in the hierarchy.
     pub fn links(&self) -> Links {
-        let [next, previous, first_child, parent] =
-            self.contours.hierarchy[self.index].map(|link| usize::try_from(link).ok());
-        Links {
-            next,
-            previous,
-            first_child,
-            parent,
-        }
+        Links::of(self.contours.hierarchy[self.index])
     }
 
     /// The contours directly inside.

@@ -11,15 +11,20 @@
 //! |---|---|
 //! | options | this file |
 //! | the result | `contours.rs` |
+//! | what writers take: the result, wherever it is kept | `source.rs` |
 //! | on the CPU | `cpu/` |
+//! | in parts of an image, and in bands of one larger than the memory | `cpu/parts/` |
 //! | by kernels, on a GPU or the emulator | `gpu/`, and `trace/` of the crate `trazar-kernels` |
 
 mod contours;
 pub(crate) mod cpu;
 pub(crate) mod gpu;
+mod source;
 
 pub use contours::{BorderKind, Contour, Contours, HierarchyRow, Links};
+pub use cpu::parts::{Band, BandTracer, ContourPart, StoredContours};
 pub use gpu::{ContourBuffers, DeviceContourBatch, DeviceContours, DeviceTracer};
+pub use source::ContourSource;
 
 use crate::backend::Backend;
 use crate::error::{Error, OptionProblem, Result};

@@ -11,10 +11,12 @@ use std::io::{BufWriter, Write};
 
 use glam::IVec2;
 
+use super::component::Component;
 use super::polygon::Pieces;
 use crate::error::{Error, OptionProblem, Result, WriteProblem, short};
 use crate::options::setters;
-use crate::{BorderKind, Contours, Geometry};
+use crate::trace::ContourSource;
+use crate::{BorderKind, Geometry};
 
 /// The largest number of vertices of a boundary. A record has at most 65,534 bytes: 4 for its head
 /// and 8 per point, and the first point is repeated at the end.
@@ -175,7 +177,11 @@ impl GdsOptions {
 /// [`Error::Unwritable`] for contours along pixel centers, for holes without a hierarchy
 /// ([`Retrieval::List`](crate::Retrieval::List)), and for coordinates that do not fit 32 bits;
 /// [`Error::InvalidOption`]; [`Error::Write`].
-pub fn write_gds(contours: &Contours, options: &GdsOptions, out: impl Write) -> Result<()> {
+pub fn write_gds(
+    contours: &impl ContourSource,
+    options: &GdsOptions,
+    out: impl Write,
+) -> Result<()> {
     options.validate()?;
     check(contours, options)?;
     let mut stream = Stream(BufWriter::with_capacity(1 << 16, out));
@@ -183,13 +189,19 @@ pub fn write_gds(contours: &Contours, options: &GdsOptions, out: impl Write) -> 
     let scale = options.pixel_size as i32;
     let height = contours.height() as i32;
     let limit = usize::from(options.max_vertices);
-    for outer in contours.iter().filter(|c| c.kind() == BorderKind::Outer) {
-        if outer.links().first_child.is_none() && outer.points().len() <= limit {
-            stream.boundary(outer.points(), scale, height, options)?;
+    let mut component = Component::default();
+    for outer in 0..contours.len() {
+        if contours.kinds()[outer] != BorderKind::Outer {
             continue;
         }
-        let rings = std::iter::once(outer).chain(outer.children());
-        for piece in Pieces::new(rings.map(|ring| ring.points()), limit) {
+        let rings = component.rings(contours, outer)?;
+        if let [ring] = rings[..]
+            && ring.len() <= limit
+        {
+            stream.boundary(ring, scale, height, options)?;
+            continue;
+        }
+        for piece in Pieces::new(rings, limit) {
             let piece = piece.ok_or_else(|| {
                 unwritable(
                     WriteProblem::Inexpressible,
@@ -208,17 +220,16 @@ fn unwritable(problem: WriteProblem, reason: impl Into<String>) -> Error {
     Error::unwritable("gds", problem, reason)
 }
 
-fn check(contours: &Contours, options: &GdsOptions) -> Result<()> {
+fn check(contours: &impl ContourSource, options: &GdsOptions) -> Result<()> {
     if contours.geometry() != Geometry::Edges {
         return Err(unwritable(
             WriteProblem::WrongOptions,
             "a layout needs the polygons along the pixels' edges: trace with geometry edges",
         ));
     }
-    if contours
-        .iter()
-        .any(|c| c.kind() == BorderKind::Hole && c.links().parent.is_none())
-    {
+    let is_lone_hole =
+        |i: usize| contours.kinds()[i] == BorderKind::Hole && contours.links(i).parent.is_none();
+    if (0..contours.len()).any(is_lone_hole) {
         return Err(unwritable(
             WriteProblem::WrongOptions,
             "holes are found through the hierarchy: trace with retrieval ccomp or tree",

@@ -4,9 +4,11 @@ use std::io::Write;
 
 use glam::IVec2;
 
+use super::component::Component;
 use crate::formats::text::Text;
 use crate::geometry::doubled_area;
-use crate::{BorderKind, Contour, Contours, Result};
+use crate::trace::ContourSource;
+use crate::{BorderKind, Result};
 
 /// Writes a GeoJSON feature collection in pixel coordinates: x right, y down, without a
 /// geographic reference.
@@ -25,32 +27,38 @@ use crate::{BorderKind, Contour, Contours, Result};
 ///
 /// # Errors
 /// [`Error::Write`](crate::Error::Write).
-pub fn write_geojson(contours: &Contours, out: impl Write) -> Result<()> {
+pub fn write_geojson(contours: &impl ContourSource, out: impl Write) -> Result<()> {
     let mut text = Text::new(out);
     text.put("{ \"type\": \"FeatureCollection\", \"features\": [");
     let mut between = "";
-    for contour in contours.iter() {
-        if contour.kind() == BorderKind::Hole && contour.links().parent.is_some() {
+    let mut component = Component::default();
+    for index in 0..contours.len() {
+        let kind = contours.kinds()[index];
+        if kind == BorderKind::Hole && contours.links(index).parent.is_some() {
             // It is written with its outer border.
             continue;
         }
-        let area = doubled_area(contour.points());
+        let rings = component.rings(contours, index)?;
+        let Some((&outer, inside)) = rings.split_first() else {
+            continue;
+        };
+        let area = doubled_area(outer);
         let mut holes = Vec::new();
         let mut flat = Vec::new();
-        if contour.kind() == BorderKind::Outer {
-            for hole in contour.children() {
+        if kind == BorderKind::Outer {
+            for &hole in inside {
                 // A Teh-Chin approximation can reduce a hole to two points.
-                if area != 0 && hole.area() > 0.0 {
+                if area != 0 && doubled_area(hole) != 0 {
                     holes.push(hole);
                 } else {
                     flat.push(hole);
                 }
             }
         }
-        write_feature(text.put(between), contour, &holes)?;
+        write_feature(text.put(between), kind, outer, &holes)?;
         between = ",";
         for hole in flat {
-            write_feature(text.put(between), hole, &[])?;
+            write_feature(text.put(between), BorderKind::Hole, hole, &[])?;
         }
     }
     text.put("]}");
@@ -59,16 +67,16 @@ pub fn write_geojson(contours: &Contours, out: impl Write) -> Result<()> {
 
 fn write_feature(
     text: &mut Text<impl Write>,
-    contour: Contour<'_>,
-    holes: &[Contour<'_>],
+    kind: BorderKind,
+    points: &[IVec2],
+    holes: &[&[IVec2]],
 ) -> Result<()> {
-    let points = contour.points();
     text.put("{\"type\":\"Feature\",\"geometry\":{\"type\":\"");
     if doubled_area(points) != 0 {
         text.put("Polygon\",\"coordinates\":[");
         write_ring(text, points, Winding::CounterClockwise)?;
         for hole in holes {
-            write_ring(text.put(","), hole.points(), Winding::Clockwise)?;
+            write_ring(text.put(","), hole, Winding::Clockwise)?;
         }
         text.put("]");
     } else if let [point] = points {
@@ -80,8 +88,8 @@ fn write_feature(
         let back = points.first().filter(|_| points.len() > 2);
         write_positions(text, points.iter().chain(back))?;
     }
-    let area = contour.area() - holes.iter().map(Contour::area).sum::<f64>();
-    let kind = match contour.kind() {
+    let area = area(points) - holes.iter().map(|hole| area(hole)).sum::<f64>();
+    let kind = match kind {
         BorderKind::Outer => "outer",
         BorderKind::Hole => "hole",
     };
@@ -90,6 +98,11 @@ fn write_feature(
         "}},\"properties\":{{\"area\":{area:?},\"kind\":\"{kind}\"}}}}"
     ));
     text.write_full()
+}
+
+/// The area of a polygon, never negative.
+fn area(points: &[IVec2]) -> f64 {
+    doubled_area(points).unsigned_abs() as f64 / 2.0
 }
 
 #[derive(Clone, Copy, PartialEq)]

@@ -2,8 +2,9 @@
 
 use std::io::Write;
 
+use crate::Result;
 use crate::formats::text::Text;
-use crate::{Contours, Result};
+use crate::trace::ContourSource;
 
 /// Writes
 /// `{"width":W,"height":H,"contours":[[[x,y],…],…],"hierarchy":[[next,previous,child,parent],…]}`
@@ -25,20 +26,23 @@ use crate::{Contours, Result};
 ///
 /// # Errors
 /// [`Error::Write`](crate::Error::Write).
-pub fn write_json(contours: &Contours, out: impl Write) -> Result<()> {
+pub fn write_json(contours: &impl ContourSource, out: impl Write) -> Result<()> {
     let mut text = Text::new(out);
     text.put("{\"width\":").integer(contours.width());
     text.put(",\"height\":").integer(contours.height());
     text.put(",\"contours\":[");
-    for contour in contours.iter() {
-        text.put(if contour.index() == 0 { "[" } else { ",[" });
+    for index in 0..contours.len() {
+        text.put(if index == 0 { "[" } else { ",[" });
         let mut between = "[";
-        for point in contour.points() {
-            text.put(between).integer(point.x);
-            text.put(",").integer(point.y).put("]");
-            text.write_full()?;
-            between = ",[";
-        }
+        contours.visit_points(index, &mut |points| {
+            for point in points {
+                text.put(between).integer(point.x);
+                text.put(",").integer(point.y).put("]");
+                text.write_full()?;
+                between = ",[";
+            }
+            Ok(())
+        })?;
         text.put("]");
     }
     text.put("],\"hierarchy\":[");

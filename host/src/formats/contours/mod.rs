@@ -1,5 +1,6 @@
 //! Writers of contours.
 
+mod component;
 mod gds;
 mod geojson;
 mod json;

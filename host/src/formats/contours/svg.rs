@@ -11,7 +11,8 @@ use glam::IVec2;
 use crate::formats::scale::display_scale;
 use crate::formats::svg_start::put_start;
 use crate::formats::text::Text;
-use crate::{BorderKind, Contour, Contours, Geometry, Result};
+use crate::trace::ContourSource;
+use crate::{BorderKind, Geometry, Result};
 
 /// Writes an SVG picture with one unit per pixel. Each outer border makes one path together with
 /// the holes directly inside it, filled by the even-odd rule and stroked.
@@ -26,7 +27,7 @@ use crate::{BorderKind, Contour, Contours, Geometry, Result};
 ///
 /// # Errors
 /// [`Error::Write`](crate::Error::Write).
-pub fn write_svg(contours: &Contours, out: impl Write) -> Result<()> {
+pub fn write_svg(contours: &impl ContourSource, out: impl Write) -> Result<()> {
     let mut text = Text::new(out);
     let (width, height) = (contours.width(), contours.height());
     let holes = contours
@@ -38,7 +39,7 @@ pub fn write_svg(contours: &Contours, out: impl Write) -> Result<()> {
     text.put("<desc>");
     text.integer(contours.len() - holes).put(" outer borders, ");
     text.integer(holes).put(" holes, ");
-    text.integer(contours.points().len());
+    text.integer(contours.point_count()?);
     text.put(" points, of a binary image of ").integer(width);
     text.put(" x ").integer(height).put(" pixels, along the ");
     text.put(match contours.geometry() {
@@ -56,53 +57,64 @@ pub fn write_svg(contours: &Contours, out: impl Write) -> Result<()> {
     }
     text.put(">\n");
 
-    let linked = |c: &Contour<'_>| c.kind() == BorderKind::Outer || c.links().parent.is_some();
-    if contours.iter().all(|contour| linked(&contour)) {
-        for outer in contours.iter().filter(|c| c.kind() == BorderKind::Outer) {
-            path(&mut text, std::iter::once(outer).chain(outer.children()))?;
+    let is_outer = |&i: &usize| contours.kinds()[i] == BorderKind::Outer;
+    let all = 0..contours.len();
+    if all
+        .clone()
+        .all(|i| is_outer(&i) || contours.links(i).parent.is_some())
+    {
+        for outer in all.filter(is_outer) {
+            let component = std::iter::once(outer).chain(contours.children(outer));
+            path(&mut text, contours, component)?;
         }
     } else {
-        path(&mut text, contours.iter())?;
+        path(&mut text, contours, all)?;
     }
     text.put("</g>\n</svg>\n");
     text.finish()
 }
 
-/// Writes the contours as one path in relative coordinates.
-fn path<'a>(
+/// Writes contours as one path in relative coordinates.
+fn path(
     text: &mut Text<impl Write>,
-    contours: impl Iterator<Item = Contour<'a>>,
+    contours: &impl ContourSource,
+    indices: impl Iterator<Item = usize>,
 ) -> Result<()> {
     text.put("<path d=\"");
-    for contour in contours {
-        let Some((&first, rest)) = contour.points().split_first() else {
-            continue;
-        };
-        text.put("M").integer(first.x).put(" ").integer(first.y);
-        let mut at = first;
+    for index in indices {
+        let mut last = None;
         let mut command = ' ';
-        for &point in rest {
-            let IVec2 { x, y } = point.wrapping_sub(at);
-            let (next, values) = match (x, y) {
-                (_, 0) => ('h', [Some(x), None]),
-                (0, _) => ('v', [None, Some(y)]),
-                _ => ('l', [Some(x), Some(y)]),
-            };
-            let mut separate = next == command;
-            if !separate {
-                text.put(next.encode_utf8(&mut [0; 4]));
-            }
-            for value in values.into_iter().flatten() {
-                if separate && value >= 0 {
-                    text.put(" ");
+        contours.visit_points(index, &mut |points| {
+            for &point in points {
+                let Some(at) = last.replace(point) else {
+                    text.put("M").integer(point.x).put(" ").integer(point.y);
+                    continue;
+                };
+                let IVec2 { x, y } = point.wrapping_sub(at);
+                let (next, values) = match (x, y) {
+                    (_, 0) => ('h', [Some(x), None]),
+                    (0, _) => ('v', [None, Some(y)]),
+                    _ => ('l', [Some(x), Some(y)]),
+                };
+                let mut separate = next == command;
+                if !separate {
+                    text.put(next.encode_utf8(&mut [0; 4]));
                 }
-                text.integer(value);
-                separate = true;
+                for value in values.into_iter().flatten() {
+                    if separate && value >= 0 {
+                        text.put(" ");
+                    }
+                    text.integer(value);
+                    separate = true;
+                }
+                command = next;
+                text.write_full()?;
             }
-            (at, command) = (point, next);
-            text.write_full()?;
+            Ok(())
+        })?;
+        if last.is_some() {
+            text.put("z");
         }
-        text.put("z");
     }
     text.put("\"/>\n");
     text.write_full()

@@ -133,7 +133,7 @@ impl Nesting {
     /// Borders must be in raster order of their starts.
     pub(super) fn find_parents(
         &mut self,
-        before: impl Fn(usize, BorderKind) -> BorderId,
+        mut before: impl FnMut(usize, BorderKind) -> BorderId,
     ) -> Result<()> {
         let Self { kinds, parents } = self;
         parents.clear();

@@ -5,6 +5,7 @@
 //! | sides: where foreground meets background, left and right | `sides.rs` |
 //! | follow: border after border, as chain codes | `suzuki.rs` (centers), `edges.rs` (edges) |
 //! | or in strips, join what crosses seams, write points at once | `fragments/` (both) |
+//! | or in parts of the image that are joined later | `parts/`, by strips of `fragments/` (both) |
 //! | or follow all in rectangles at once | `tiles/` (both) |
 //! | or find all starts first, then follow all at once | `components/` (both) |
 //! | parents, the order of the result, its hierarchy | `hierarchy.rs` |
@@ -18,6 +19,7 @@ mod forest;
 mod fragments;
 mod hierarchy;
 mod neighbours;
+pub(crate) mod parts;
 mod plane;
 mod saddles;
 mod sides;

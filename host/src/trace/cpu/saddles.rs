@@ -7,21 +7,69 @@
 //!
 //! Runs of foreground in rows that overlap are joined by union-find on all threads, so that it
 //! takes 4 bytes per run to find the components.
+//!
+//! In a band of a larger image, two components may be one by way of the rows beyond. A saddle
+//! between two that both go on there is **open**, and so are the saddles at the corners of the
+//! band's upper and lower rim. Parts that are joined decide them.
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use rayon::prelude::*;
 use trazar_kernels::primitives::bits::{count_through, starts};
 use trazar_kernels::primitives::union_find::{Parents, find_and_shorten, union};
 
 use super::forest::{Forest, OwnForest, singletons};
+use super::parts::Band;
 use crate::error::{Error, Result};
 use crate::image::{BinaryImage, WORD_BITS};
-use crate::memory::zeroed_vec;
+use crate::memory::{reserve, zeroed_vec};
 
-/// One bit per joined saddle, at the pixel to its lower right.
+/// One bit per saddle, at the pixel to its lower right.
 pub(super) struct Saddles {
-    /// Rows have as many words as those of a [`Plane`](super::plane::Plane); a spare word ends
-    /// them.
+    /// Those that are joined. Rows have as many words as those of a
+    /// [`Plane`](super::plane::Plane); a spare word ends them. A band has one more row, for the
+    /// corners of its lower rim.
     joined: Vec<u64>,
+    /// Those that are open, in the same form; empty for a whole image, where there are none.
+    open: Vec<u64>,
+}
+
+/// What other parts need to know of a band's 4-connected components.
+#[derive(Debug, Default)]
+pub(super) struct OpenSaddles {
+    /// In raster order of their corners.
+    pub(super) saddles: Vec<OpenSaddle>,
+    /// The runs that touch foreground in the row above the band, and those that touch foreground in
+    /// the row below it, from left to right.
+    pub(super) runs: [Vec<RimRun>; 2],
+    /// The number of components that have such runs.
+    pub(super) components: u32,
+}
+
+/// A saddle of which it is not known whether it is joined.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OpenSaddle {
+    /// The corner: that of pixel `(x, y)` of the band to its upper left.
+    pub(super) x: u32,
+    pub(super) y: u32,
+    /// Whether the foreground is to the upper left and lower right.
+    pub(super) falling: bool,
+    /// The components of the upper and the lower foreground pixel: [`ENDED`] for one that does not
+    /// go on beyond the band, and for the pixel beyond the rim.
+    pub(super) components: [u32; 2],
+}
+
+/// In the place of a component that does not go on in rows beyond a part.
+pub(super) const ENDED: u32 = u32::MAX;
+
+/// A run of foreground in the first or last row of a part.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RimRun {
+    /// Its first column, and the one after its last.
+    pub(super) columns: [u32; 2],
+    pub(super) component: u32,
 }
 
 /// The fewest pixels that are worth a task.
@@ -96,13 +144,53 @@ impl Overlap {
 impl Saddles {
     /// Finds the joined saddles of an image.
     pub(super) fn of(image: &BinaryImage) -> Result<Self> {
-        let height = image.height();
-        let least_rows = (LEAST_PIXELS / image.width()).max(1) as usize;
+        let (joined, open, _) = Components::of(Band::whole(image))?.saddles()?;
+        Ok(Self { joined, open })
+    }
+
+    /// Finds the saddles of a band that are joined, and those that are open.
+    pub(super) fn of_band(band: Band<'_>) -> Result<(Self, OpenSaddles)> {
+        let components = Components::of(band)?;
+        let (joined, open, saddles) = components.saddles()?;
+        let open_saddles = components.name(saddles)?;
+        Ok((Self { joined, open }, open_saddles))
+    }
+
+    /// The joined saddles at the pixels of a word.
+    #[inline]
+    pub(super) fn joined(&self, word: usize) -> u64 {
+        self.joined[word]
+    }
+
+    /// The open saddles at the pixels of a word.
+    #[inline]
+    pub(super) fn open(&self, word: usize) -> u64 {
+        self.open.get(word).copied().unwrap_or(0)
+    }
+}
+
+/// The 4-connected components of a band.
+struct Components<'a> {
+    band: Band<'a>,
+    /// The fewest rows that are worth a task.
+    least_rows: usize,
+    /// The number of runs in the rows before each.
+    first_runs: Vec<u32>,
+    /// The runs' parents; those of one component lead to the same root.
+    parents: Vec<AtomicU32>,
+    /// One bit per root whose component has foreground above or below it, beyond the band.
+    goes_on: Vec<AtomicU64>,
+}
+
+impl<'a> Components<'a> {
+    fn of(band: Band<'a>) -> Result<Self> {
+        let height = band.height();
+        let least_rows = (LEAST_PIXELS / band.width()).max(1) as usize;
         let mut first_runs: Vec<u32> = zeroed_vec(height as usize, "the runs of rows")?;
         let each_row = first_runs.par_iter_mut().with_min_len(least_rows);
         each_row.enumerate().for_each(|(y, runs)| {
             let mut carry = 0;
-            for &word in image.row(y as u32) {
+            for &word in band.row(y as u32) {
                 *runs += starts(word, carry).count_ones();
                 carry = word >> 63;
             }
@@ -117,55 +205,262 @@ impl Saddles {
             *runs = before;
         }
 
-        let parents = singletons(count, "the runs of rows")?;
-        let rows = |y: u32| [image.row(y - 1), image.row(y)];
-        let first_runs = |y: u32| [first_runs[y as usize - 1], first_runs[y as usize]];
-        // Rows in bands, each by one thread; then the bands.
-        let band = least_rows as u32;
-        let bands = height.div_ceil(band);
-        let own = OwnForest(&parents);
-        (0..bands).into_par_iter().for_each(|i| {
-            for y in i * band + 1..height.min((i + 1) * band) {
-                join_runs(own, rows(y), first_runs(y));
+        let mut this = Self {
+            band,
+            least_rows,
+            first_runs,
+            parents: singletons(count, "the runs of rows")?,
+            goes_on: Vec::new(),
+        };
+        // Rows in groups, each by one thread; then the groups.
+        let group = least_rows as u32;
+        let groups = height.div_ceil(group);
+        let own = OwnForest(&this.parents);
+        (0..groups).into_par_iter().for_each(|i| {
+            for y in i * group + 1..height.min((i + 1) * group) {
+                join_runs(own, this.rows(y), this.runs_before(y));
             }
         });
-        let parents = Forest(&parents);
-        (1..bands).into_par_iter().for_each(|i| {
-            let y = i * band;
-            join_runs(parents, rows(y), first_runs(y));
+        let parents = Forest(&this.parents);
+        (1..groups).into_par_iter().for_each(|i| {
+            let y = i * group;
+            join_runs(parents, this.rows(y), this.runs_before(y));
         });
+        if band.is_part() {
+            this.goes_on = zeroed_vec((count as usize).div_ceil(WORD_BITS), "the runs of rows")?;
+            for (y, beyond) in this.rims().into_iter().flatten() {
+                this.for_each_rim_run(y, beyond, |_, root| {
+                    let (word, bit) = (root as usize / WORD_BITS, root as usize % WORD_BITS);
+                    this.goes_on[word].fetch_or(1 << bit, Relaxed);
+                });
+            }
+        }
+        Ok(this)
+    }
 
-        let row_words = image.width() as usize / WORD_BITS + 1;
-        let words = row_words * height as usize + 1;
-        let mut joined: Vec<u64> = zeroed_vec(words, "the plane of saddles")?;
-        let each_row = joined[..words - 1].par_chunks_mut(row_words);
-        let each_row = each_row.with_min_len(least_rows).enumerate();
-        each_row.for_each(|(y, joined)| {
+    /// Rows `y - 1` and `y`.
+    fn rows(&self, y: u32) -> [&'a [u64]; 2] {
+        [self.band.row(y - 1), self.band.row(y)]
+    }
+
+    /// The number of runs before each of these two.
+    fn runs_before(&self, y: u32) -> [u32; 2] {
+        [self.first_runs[y as usize - 1], self.first_runs[y as usize]]
+    }
+
+    /// The first and the last row, each with the row beyond it; where there is one.
+    fn rims(&self) -> [Option<(u32, &'a [u64])>; 2] {
+        let last = self.band.height() - 1;
+        [
+            self.band.row_above(0).map(|row| (0, row)),
+            self.band.row_below(last).map(|row| (last, row)),
+        ]
+    }
+
+    /// Visits the runs of row `y` that touch foreground of the row `beyond`: the columns, and the
+    /// root.
+    fn for_each_rim_run(&self, y: u32, beyond: &[u64], mut visit: impl FnMut([u32; 2], u32)) {
+        let row = self.band.row(y);
+        let mut run = self.first_runs[y as usize];
+        for_each_run(row, |columns| {
+            if any_within(beyond, columns) {
+                visit(columns, find_and_shorten(Forest(&self.parents), run));
+            }
+            run += 1;
+        });
+    }
+
+    fn goes_on(&self, root: u32) -> bool {
+        let (word, bit) = (root as usize / WORD_BITS, root as usize % WORD_BITS);
+        self.goes_on
+            .get(word)
+            .is_some_and(|word| word.load(Relaxed) >> bit & 1 == 1)
+    }
+
+    /// The planes of joined and of open saddles, and the open ones with the roots of components.
+    fn saddles(&self) -> Result<(Vec<u64>, Vec<u64>, Vec<OpenSaddle>)> {
+        let row_words = self.band.width() as usize / WORD_BITS + 1;
+        let height = self.band.height() as usize;
+        let rows = height + usize::from(self.band.is_part());
+        let mut joined: Vec<u64> = zeroed_vec(row_words * rows + 1, "the plane of saddles")?;
+        let mut open: Vec<u64> = Vec::new();
+        if self.band.is_part() {
+            open = zeroed_vec(joined.len(), "the plane of saddles")?;
+        }
+        let find = |mut found: Found, (y, joined): (usize, &mut [u64])| {
             let y = y as u32;
             if y == 0 {
-                return;
+                return found;
             }
-            Overlap::for_each(rows(y), first_runs(y), |i, overlap| {
+            Overlap::for_each(self.rows(y), self.runs_before(y), |i, overlap| {
                 let mut saddles = overlap.saddles();
                 while saddles != 0 {
                     let bit = saddles.trailing_zeros();
+                    saddles &= saddles - 1;
                     // The run that has ended to the left of the corner is the last one there too.
                     let roots = overlap
                         .runs_at(bit)
-                        .map(|run| find_and_shorten(parents, run));
+                        .map(|run| find_and_shorten(Forest(&self.parents), run));
                     joined[i] |= u64::from(roots[0] == roots[1]) << bit;
-                    saddles &= saddles - 1;
+                    if roots[0] != roots[1] && roots.iter().all(|&root| self.goes_on(root)) {
+                        found.push(overlap, [i as u32 * WORD_BITS as u32 + bit, y], roots);
+                    }
                 }
             });
-        });
-        Ok(Self { joined })
+            found
+        };
+        let each_row = joined[..row_words * height].par_chunks_mut(row_words);
+        let each_row = each_row.with_min_len(self.least_rows).enumerate();
+        let found = each_row
+            .fold(Found::default, find)
+            .map(Found::saddles)
+            .try_reduce(Vec::new, |mut found, mut more| {
+                reserve(&mut found, more.len(), "the open saddles")?;
+                found.append(&mut more);
+                Ok(found)
+            })?;
+
+        let [above, below] = self.rims();
+        let mut saddles = match above {
+            Some((y, beyond)) => self.rim_saddles(0, [beyond, self.band.row(y)])?,
+            None => Vec::new(),
+        };
+        let at_lower_rim = match below {
+            Some((y, beyond)) => self.rim_saddles(y + 1, [self.band.row(y), beyond])?,
+            None => Vec::new(),
+        };
+        reserve(
+            &mut saddles,
+            found.len() + at_lower_rim.len(),
+            "the open saddles",
+        )?;
+        saddles.extend(found.into_iter().chain(at_lower_rim));
+        for saddle in &saddles {
+            let (word, bit) = (saddle.x as usize / WORD_BITS, saddle.x as usize % WORD_BITS);
+            open[saddle.y as usize * row_words + word] |= 1 << bit;
+        }
+        Ok((joined, open, saddles))
     }
 
-    /// The joined saddles at the pixels of a word.
-    #[inline]
-    pub(super) fn joined(&self, word: usize) -> u64 {
-        self.joined[word]
+    /// The saddles between two rows, one of them beyond the band.
+    fn rim_saddles(&self, y: u32, rows: [&[u64]; 2]) -> Result<Vec<OpenSaddle>> {
+        // The row that is in the band, and the number of runs before it.
+        let inside = usize::from(y == 0);
+        let mut first_runs = [0; 2];
+        first_runs[inside] = self.first_runs[y.saturating_sub(1) as usize];
+        let mut found = Found::default();
+        Overlap::for_each(rows, first_runs, |i, overlap| {
+            let mut saddles = overlap.saddles();
+            while saddles != 0 {
+                let bit = saddles.trailing_zeros();
+                saddles &= saddles - 1;
+                let run = overlap.runs_at(bit)[inside];
+                let root = find_and_shorten(Forest(&self.parents), run);
+                let mut components = [ENDED; 2];
+                if self.goes_on(root) {
+                    components[inside] = root;
+                }
+                found.push(overlap, [i as u32 * WORD_BITS as u32 + bit, y], components);
+            }
+        });
+        found.saddles()
     }
+
+    /// Numbers the components that go on.
+    fn name(&self, mut saddles: Vec<OpenSaddle>) -> Result<OpenSaddles> {
+        let mut names: HashMap<u32, u32> = HashMap::new();
+        let mut runs = [Vec::new(), Vec::new()];
+        for (rim, runs) in self.rims().into_iter().zip(&mut runs) {
+            let Some((y, beyond)) = rim else { continue };
+            self.for_each_rim_run(y, beyond, |columns, root| {
+                let next = names.len() as u32;
+                let component = *names.entry(root).or_insert(next);
+                runs.push(RimRun { columns, component });
+            });
+        }
+        for saddle in &mut saddles {
+            for component in &mut saddle.components {
+                *component = names.get(component).copied().unwrap_or(ENDED);
+            }
+        }
+        Ok(OpenSaddles {
+            saddles,
+            runs,
+            components: names.len() as u32,
+        })
+    }
+}
+
+/// Open saddles, and the error of one that there was no memory for.
+#[derive(Default)]
+struct Found {
+    saddles: Vec<OpenSaddle>,
+    error: Option<Error>,
+}
+
+impl Found {
+    /// Adds the saddle at a corner between the two rows of `overlap`.
+    fn push(&mut self, overlap: &Overlap, [x, y]: [u32; 2], components: [u32; 2]) {
+        if let Err(error) = reserve(&mut self.saddles, 1, "the open saddles") {
+            self.error = Some(error);
+            return;
+        }
+        self.saddles.push(OpenSaddle {
+            x,
+            y,
+            falling: overlap.row >> (x as usize % WORD_BITS) & 1 == 1,
+            components,
+        });
+    }
+
+    fn saddles(self) -> Result<Vec<OpenSaddle>> {
+        self.error.map_or(Ok(self.saddles), Err)
+    }
+}
+
+/// Visits the runs of a row: the first column of each, and the one after its last.
+fn for_each_run(row: &[u64], mut visit: impl FnMut([u32; 2])) {
+    let bits = |i: usize| (i * WORD_BITS) as u32;
+    let mut begin = None;
+    for (i, &word) in row.iter().enumerate() {
+        let mut at = 0;
+        while at < WORD_BITS as u32 {
+            let rest = word >> at;
+            match begin {
+                None if rest == 0 => break,
+                None => {
+                    at += rest.trailing_zeros();
+                    begin = Some(bits(i) + at);
+                }
+                Some(first) => {
+                    let ones = rest.trailing_ones();
+                    at += ones;
+                    if at < WORD_BITS as u32 {
+                        visit([first, bits(i) + at]);
+                        begin = None;
+                    }
+                }
+            }
+        }
+    }
+    if let Some(first) = begin {
+        visit([first, bits(row.len())]);
+    }
+}
+
+/// Whether a row has foreground in some columns.
+fn any_within(row: &[u64], [begin, end]: [u32; 2]) -> bool {
+    let (first, last) = (begin as usize / WORD_BITS, (end as usize - 1) / WORD_BITS);
+    (first..=last).any(|i| {
+        let mut word = row[i];
+        if i == first {
+            word &= !0 << (begin as usize % WORD_BITS);
+        }
+        if i == last {
+            word &= !0 >> (WORD_BITS - 1 - (end as usize - 1) % WORD_BITS);
+        }
+        word != 0
+    })
 }
 
 /// Joins the runs of two rows, one above the other, that overlap.

@@ -21,6 +21,7 @@ use trazar_kernels::trace::node_bits::BesideBits;
 
 use super::chains::{BorderId, NO_BORDER};
 use super::neighbours::{EAST, WEST};
+use super::parts::Band;
 use super::plane::{Plane, SPARE_ROWS, last_one_before, run_start};
 use crate::error::Result;
 use crate::image::{BinaryImage, WORD_BITS};
@@ -84,7 +85,7 @@ impl Sides {
     /// Finds all sides of an image.
     pub(super) fn of(image: &BinaryImage, joined: Joined) -> Result<Self> {
         let mut sides = Self::with_room(image.width(), image.height())?;
-        sides.find(image, 0..image.height(), joined)?;
+        sides.find(&Band::whole(image), 0..image.height(), joined)?;
         Ok(sides)
     }
 
@@ -105,25 +106,17 @@ impl Sides {
         Ok(Self { plane, marks })
     }
 
-    /// Finds all sides in some rows of an image, at most as many as there is room for. The plane
+    /// Finds all sides in some rows of a band, at most as many as there is room for. The plane
     /// has these rows, from its row 0 on, and the rows above and below them; it has no others.
-    pub(super) fn find(
-        &mut self,
-        image: &BinaryImage,
-        rows: Range<u32>,
-        joined: Joined,
-    ) -> Result<()> {
+    pub(super) fn find(&mut self, band: &Band<'_>, rows: Range<u32>, joined: Joined) -> Result<()> {
         let (first, end) = (SPARE_ROWS, SPARE_ROWS + rows.len());
-        let row = |y: Option<u32>| {
-            y.filter(|&y| y < image.height())
-                .map_or(&[][..], |y| image.row(y))
-        };
-        self.plane
-            .set_row(first - 1, row(rows.start.checked_sub(1)));
+        let above = band.row_above(rows.start).unwrap_or_default();
+        self.plane.set_row(first - 1, above);
         for (y, row) in (first..end).zip(rows.clone()) {
-            self.find_row(y, image.row(row), joined);
+            self.find_row(y, band.row(row), joined);
         }
-        self.plane.set_row(end, row(Some(rows.end)));
+        let below = band.row_below(rows.end - 1).unwrap_or_default();
+        self.plane.set_row(end, below);
         let queried = self.marks.rank_queried(first..end);
         self.marks.borders.clear();
         reserve(&mut self.marks.borders, queried, "the borders of sides")?;

@@ -16,16 +16,30 @@ pub(super) struct Node {
     pub(super) code: u8,
 }
 
-/// To a neighbour in a [`Direction`], or [`STAY`].
+/// To a neighbour in a [`Direction`], [`STAY`] or [`OPEN`].
 pub(super) type Move = u8;
 
 /// To the same pixel.
 pub(super) const STAY: Move = 8;
 
-/// The offsets of all moves from those of the directions.
+/// To an open saddle, where the walk ends: see [`Saddles`].
+pub(super) const OPEN: Move = 9;
+
+/// How far [`OPEN`] leads: beyond all places, so that a walk that stays within some places ends.
+pub(super) const OPEN_OFFSET: isize = 1 << (isize::BITS - 2);
+
+/// The offsets of the directions and [`STAY`] from those of the directions.
 pub(super) fn with_stay(offsets: [isize; 8]) -> [isize; 9] {
     let mut all = [0; 9];
     all[..usize::from(STAY)].copy_from_slice(&offsets);
+    all
+}
+
+/// The offsets of all moves from those of the directions.
+pub(super) fn of_moves(offsets: [isize; 8]) -> [isize; 10] {
+    let mut all = [0; 10];
+    all[..usize::from(OPEN)].copy_from_slice(&with_stay(offsets));
+    all[usize::from(OPEN)] = OPEN_OFFSET;
     all
 }
 
@@ -38,7 +52,7 @@ pub(super) struct Step {
     pub(super) passed: u8,
     /// To the next node's pixel.
     pub(super) to: Move,
-    /// The next node's code.
+    /// The next node's code; the node's own with [`OPEN`].
     pub(super) next: u8,
 }
 
@@ -178,7 +192,8 @@ impl Walk for Centers<'_> {
 ///
 /// Where two foreground pixels touch diagonally at a corner (a saddle), the border stays with its
 /// pixel if they belong to two 4-connected components. If they belong to one, the border would come
-/// to the corner a second time, and it crosses over to the other pixel instead.
+/// to the corner a second time, and it crosses over to the other pixel instead. Where that is not
+/// known yet, the saddle is open, and the walk ends.
 pub(super) struct Edges<'a> {
     plane: &'a Plane,
     saddles: &'a Saddles,
@@ -187,7 +202,7 @@ pub(super) struct Edges<'a> {
 }
 
 impl<'a> Edges<'a> {
-    /// In a plane whose row 0 is the image's row `first_row`.
+    /// In a plane whose row 0 is the image's, or the band's, row `first_row`.
     pub(super) fn new(plane: &'a Plane, saddles: &'a Saddles, first_row: u32) -> Self {
         let rows = first_row as isize - SPARE_ROWS as isize;
         Self {
@@ -197,18 +212,31 @@ impl<'a> Edges<'a> {
         }
     }
 
-    /// Whether borders cross over at a saddle: the corner of the pixel at `place` counter-clockwise
-    /// from its side in direction `aside`.
+    /// The place of the pixel to the lower right of a corner: that of the pixel at `place`
+    /// counter-clockwise from its side in direction `aside`.
     #[inline]
-    fn crosses(&self, place: usize, aside: Direction) -> bool {
-        // The pixel to the corner's lower right.
-        let place = match aside {
+    pub(super) fn corner(&self, place: usize, aside: Direction) -> usize {
+        match aside {
             0 => place + 1,
             2 => place,
             4 => place + self.plane.stride(),
             _ => place + self.plane.stride() + 1,
-        };
-        self.joined(place / WORD_BITS) >> (place % WORD_BITS) & 1 == 1
+        }
+    }
+
+    /// Whether borders cross over at a saddle: that [`corner`](Self::corner).
+    #[inline]
+    fn crosses(&self, place: usize, aside: Direction) -> bool {
+        let corner = self.corner(place, aside);
+        self.joined(corner / WORD_BITS) >> (corner % WORD_BITS) & 1 == 1
+    }
+
+    /// Whether that saddle is open.
+    #[inline]
+    fn is_open(&self, place: usize, aside: Direction) -> bool {
+        let corner = self.corner(place, aside);
+        let word = (corner / WORD_BITS).wrapping_add_signed(self.offset);
+        self.saddles.open(word) >> (corner % WORD_BITS) & 1 == 1
     }
 
     /// The joined saddles at the upper left corners of the pixels of the plane's word `at`.
@@ -239,6 +267,7 @@ impl Walk for Edges<'_> {
             (true, false) => (heading, code),
             (true, true) => ((aside + 1) & 7, (code + 3) & 3),
             (false, true) if self.crosses(place, aside) => ((aside + 1) & 7, (code + 3) & 3),
+            (false, true) if self.is_open(place, aside) => (OPEN, code),
             _ => (STAY, (code + 1) & 3),
         };
         Step {

@@ -10,17 +10,17 @@ use rayon::prelude::*;
 
 use super::super::chains::{Direction, NO_BORDER};
 use super::super::neighbours::{EAST, WEST};
+use super::super::parts::Band;
 use super::super::plane::{MAX_STRAIGHT, Plane, SPARE_ROWS};
-use super::super::saddles::Saddles;
+use super::super::saddles::{OpenSaddle, Saddles};
 use super::super::sides::{Joined, Marks, Side, Sides};
-use super::super::walk::{Centers, Edges, Node, Rim, Step, Walk, with_stay};
+use super::super::walk::{Centers, Edges, Node, OPEN_OFFSET, Rim, Step, Walk, of_moves};
 use super::entries::Entries;
+use super::halves::{begin_of_half, half_of, halves_within};
 use super::{Kept, with_room};
 use crate::error::{Error, Result};
-use crate::image::BinaryImage;
 use crate::memory::reserve;
 use crate::progress::Progress;
-use crate::trace::Geometry;
 use crate::trace::contours::BorderKind;
 
 /// The index of a fragment or closed border: in its strip, fragments first, or of a fragment among
@@ -66,15 +66,31 @@ impl SideKey {
     pub(super) fn x(self) -> u32 {
         self.x >> 1
     }
+
+    /// Twice the column, and 1 for an east side.
+    pub(super) fn column_and_side(self) -> u32 {
+        self.x
+    }
+}
+
+/// Where a fragment ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Exit {
+    /// It goes on in the strip above.
+    Above,
+    /// It goes on in the strip below.
+    Below,
+    /// It ends at an open saddle.
+    Saddle,
 }
 
 /// A part of a border that lies in one strip.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fragment {
-    /// The fragment after it: in the adjacent strip until fragments are joined, then among all.
+    /// The fragment after it: in the adjacent strip until fragments are joined, then among all. At
+    /// an open saddle, the [half](super::halves) that it came to, until fragments are joined.
     pub(super) next: FragmentId,
-    /// Whether the next fragment is in the strip above.
-    pub(super) leaves_above: bool,
+    pub(super) exit: Exit,
     /// The step that leads to its first point.
     pub(super) step_in: Direction,
     /// Its strip.
@@ -117,23 +133,26 @@ pub(super) struct Strip {
     pub(super) fragments: Vec<Fragment>,
     /// The number of fragments that enter over the strip's upper rim. They come first.
     pub(super) from_above: u32,
+    /// And of those that enter over its lower rim, which come next. The others begin at open
+    /// saddles.
+    pub(super) from_below: u32,
+    /// The halves of open saddles that they begin at, in their order.
+    pub(super) halves: Vec<u32>,
     /// In raster order.
     pub(super) closed: Vec<Closed>,
 }
 
-/// Follows all borders in strips of `rows` rows.
+/// Follows all borders of a band in strips of `rows` rows: over pixel centers, or along edges if
+/// there are saddles. Gives them with no fragments at open saddles where `open` is empty.
 pub(super) fn follow(
-    image: &BinaryImage,
+    band: Band<'_>,
+    saddles: Option<&Saddles>,
+    open: &[OpenSaddle],
     rows: u32,
-    geometry: Geometry,
     kept: Kept,
     progress: &Progress<'_>,
 ) -> Result<Vec<Strip>> {
-    let saddles = match geometry {
-        Geometry::Centers => None,
-        Geometry::Edges => Some(Saddles::of(image)?),
-    };
-    let height = image.height();
+    let height = band.height();
     let count = height.div_ceil(rows);
     let done = AtomicUsize::new(0);
     let workspaces = Mutex::new(Vec::new());
@@ -141,7 +160,7 @@ pub(super) fn follow(
         let of_strip = strip * rows..height.min((strip + 1) * rows);
         let mut workspace = match lock(&workspaces).pop() {
             Some(workspace) => workspace,
-            None => Workspace::new(image.width(), rows.min(height))?,
+            None => Workspace::new(band.width(), rows.min(height))?,
         };
         let Workspace {
             sides,
@@ -152,37 +171,32 @@ pub(super) fn follow(
             None => Joined::Eight,
             Some(_) => Joined::Four,
         };
-        sides.find(image, of_strip.clone(), joined)?;
+        sides.find(&band, of_strip.clone(), joined)?;
         let (plane, marks) = sides.split();
         let ground = Ground {
             plane,
+            is_open: [
+                band.row_above(of_strip.start).is_some(),
+                band.row_below(of_strip.end - 1).is_some(),
+            ],
             rows: of_strip,
-            image_height: height,
             strip,
             kept,
         };
-        let (fragments, from_above) = match &saddles {
-            None => ground.follow(&Centers { plane }, marks, steps, closed)?,
+        let mut followed = match saddles {
+            None => ground.follow(&Centers { plane }, &[], marks, steps, closed)?,
             Some(saddles) => {
                 let walk = Edges::new(plane, saddles, ground.rows.start);
-                ground.follow(&walk, marks, steps, closed)?
+                ground.follow(&walk, open, marks, steps, closed)?
             }
         };
-        let followed = if count == 1 {
-            Strip {
-                steps: take(steps),
-                fragments,
-                from_above,
-                closed: take(closed),
-            }
+        if count == 1 {
+            followed.steps = take(steps);
+            followed.closed = take(closed);
         } else {
-            Strip {
-                steps: take_copy(steps, "the chain codes of borders")?,
-                fragments,
-                from_above,
-                closed: take_copy(closed, "the borders")?,
-            }
-        };
+            followed.steps = take_copy(steps, "the chain codes of borders")?;
+            followed.closed = take_copy(closed, "the borders")?;
+        }
         lock(&workspaces).push(workspace);
         let done = done.fetch_add(1, Relaxed) as u64 + 1;
         progress.report(done * 4, u64::from(count) * 5);
@@ -238,8 +252,8 @@ struct StripWalk<'a, K> {
     walk: &'a K,
     plane: &'a Plane,
     marks: &'a mut Marks,
-    offsets: [isize; 9],
-    /// The strip's first row in the image.
+    offsets: [isize; 10],
+    /// The strip's first row in the band.
     first_row: u32,
     /// The places of the strip's rows.
     places: Range<usize>,
@@ -266,30 +280,32 @@ struct FirstSide {
     turns: u32,
 }
 
-/// A strip of an image.
+/// A strip of a band.
 struct Ground<'a> {
     /// Its rows, with the one above and the one below.
     plane: &'a Plane,
     rows: Range<u32>,
-    image_height: u32,
+    /// Whether there are rows above it and below it.
+    is_open: [bool; 2],
     /// Its index.
     strip: u32,
     kept: Kept,
 }
 
 impl Ground<'_> {
-    /// Follows the fragments and borders. Gives the fragments, and the number of those from above.
+    /// Follows the fragments and borders. Leaves `steps` and `closed` where they are.
     fn follow<K: Walk>(
         self,
         walk: &K,
+        open: &[OpenSaddle],
         marks: &mut Marks,
         steps: &mut Vec<Direction>,
         closed: &mut Vec<Closed>,
-    ) -> Result<(Vec<Fragment>, u32)> {
+    ) -> Result<Strip> {
         let Self {
             plane,
             rows,
-            image_height,
+            is_open: [is_open_above, is_open_below],
             strip,
             kept,
         } = self;
@@ -298,44 +314,61 @@ impl Ground<'_> {
         // Those that come in, and those of the adjacent strips by which borders leave.
         let (mut from_above, mut to_above) = (Entries::none(Rim::Above), Entries::none(Rim::Below));
         let (mut from_below, mut to_below) = (Entries::none(Rim::Below), Entries::none(Rim::Above));
-        if rows.start > 0 {
+        if is_open_above {
             from_above = Entries::of(walk, plane, first, Rim::Above)?;
             to_above = Entries::of(walk, plane, first - 1, Rim::Below)?;
         }
-        if rows.end < image_height {
+        if is_open_below {
             from_below = Entries::of(walk, plane, last, Rim::Below)?;
             to_below = Entries::of(walk, plane, last + 1, Rim::Above)?;
         }
-        let count = u64::from(from_above.count) + u64::from(from_below.count);
+        let halves = halves_within(open, &rows)?;
+        let count = u64::from(from_above.count) + u64::from(from_below.count) + halves.len() as u64;
         check_count(count)?;
-        let mut fragments = with_room(count as usize, "the fragments of borders")?;
+        let mut fragments: Vec<Fragment> = with_room(count as usize, "the fragments of borders")?;
 
         let stride = plane.stride();
         let mut this = StripWalk {
             walk,
             plane,
             marks,
-            offsets: with_stay(plane.neighbour_offsets()),
+            offsets: of_moves(plane.neighbour_offsets()),
             first_row: rows.start,
             places: first * stride..(last + 1) * stride,
             kept,
             steps,
         };
+        let mut add = |node: Node| -> Result<()> {
+            let id = fragments.len() as FragmentId;
+            let Followed { mut fragment, end } = this.follow_fragment(node, id, strip)?;
+            let Node { place, code } = end;
+            if place >= OPEN_OFFSET as usize {
+                let (x, y) = plane.coordinates(place - OPEN_OFFSET as usize);
+                fragment.exit = Exit::Saddle;
+                fragment.next = half_of(open, x, rows.start + y, code);
+            } else if place < this.places.start {
+                fragment.exit = Exit::Above;
+                fragment.next = to_above.index(place % stride, code);
+            } else {
+                fragment.exit = Exit::Below;
+                fragment.next = to_below.index(place % stride, code);
+            }
+            fragments.push(fragment);
+            Ok(())
+        };
         for (entries, row) in [(&from_above, first), (&from_below, last)] {
             entries.for_each::<K>(|x, code| {
-                let node = Node {
+                add(Node {
                     place: row * stride + x,
                     code,
-                };
-                let id = fragments.len() as FragmentId;
-                let mut fragment = this.follow_fragment(node, id, strip)?;
-                let Node { place, code } = fragment.end;
-                let leaves_above = place < this.places.start;
-                let adjacent = if leaves_above { &to_above } else { &to_below };
-                fragment.fragment.leaves_above = leaves_above;
-                fragment.fragment.next = adjacent.index(place % stride, code);
-                fragments.push(fragment.fragment);
-                Ok(())
+                })
+            })?;
+        }
+        for &half in &halves {
+            let (x, y, code) = begin_of_half(open, half);
+            add(Node {
+                place: plane.place(x, y - rows.start),
+                code,
             })?;
         }
         this.follow_closed(fragments.len() as FragmentId, closed)?;
@@ -348,11 +381,19 @@ impl Ground<'_> {
                     .border_before_any(plane, side.kind(), side.x(), y);
             }
         }
-        Ok((fragments, from_above.count))
+        Ok(Strip {
+            steps: Vec::new(),
+            fragments,
+            from_above: from_above.count,
+            from_below: from_below.count,
+            halves,
+            closed: Vec::new(),
+        })
     }
 }
 
-/// A fragment, and the node after it, by which its border comes into the adjacent strip.
+/// A fragment, and the node after it, by which its border comes into the adjacent strip. At an open
+/// saddle the fragment's last node, [`OPEN_OFFSET`] further.
 struct Followed {
     fragment: Fragment,
     end: Node,
@@ -377,7 +418,7 @@ impl<K: Walk> StripWalk<'_, K> {
         };
         let mut fragment = Fragment {
             next: 0,
-            leaves_above: false,
+            exit: Exit::Above,
             step_in,
             strip,
             steps: steps.map(|step| step as u32),
@@ -456,7 +497,7 @@ impl<K: Walk> StripWalk<'_, K> {
     }
 
     /// Walks from a node, passes sides, and appends the steps: of a fragment, until it leaves the
-    /// strip, or of a border, until it comes back.
+    /// strip or comes to an open saddle, or of a border, until it comes back.
     fn walk<const FRAGMENT: bool>(
         &mut self,
         start: Node,
@@ -535,7 +576,7 @@ impl<K: Walk> StripWalk<'_, K> {
         reserve(self.steps, MAX_STRAIGHT + 1, "the chain codes of borders")
     }
 
-    /// The pixel of the image at a place.
+    /// The pixel of the band at a place.
     fn coordinates(&self, place: usize) -> (u32, u32) {
         let (x, y) = self.plane.coordinates(place);
         (x, self.first_row + y)

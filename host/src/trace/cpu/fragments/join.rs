@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use rayon::prelude::*;
 
-use super::follow::{Fragment, FragmentId, SideKey, Strip, check_count};
+use super::follow::{Exit, Fragment, FragmentId, SideKey, Strip, check_count};
 use super::with_room;
 use crate::error::Result;
 use crate::memory::{reserve, zeroed_vec};
@@ -82,6 +82,13 @@ impl Rings {
         self.ring_of[fragment as usize].load(Relaxed)
     }
 
+    /// The fragments of a ring, from its leader on.
+    pub(super) fn fragments_of(&self, ring: RingId) -> impl Iterator<Item = FragmentId> + Clone {
+        let ring = &self.rings[ring as usize];
+        let order = &self.order[ring.first as usize..][..ring.fragments as usize];
+        order.iter().map(|id| id.load(Relaxed))
+    }
+
     /// The number of pieces of a ring: its leader has two.
     pub(super) fn piece_count(&self, ring: RingId) -> u32 {
         self.rings[ring as usize].fragments + 1
@@ -120,6 +127,11 @@ const LEAST_SHARE: usize = 1 << 11;
 /// Takes the fragments from the strips and joins them.
 pub(super) fn join(strips: &mut [Strip]) -> Result<Rings> {
     let (fragments, first_fragments) = gather(strips)?;
+    rings(fragments, first_fragments)
+}
+
+/// The rings of fragments, each of which is the one after one other.
+pub(super) fn rings(fragments: Vec<Fragment>, first_fragments: Vec<FragmentId>) -> Result<Rings> {
     let count = fragments.len();
     let mut ring_of: Vec<AtomicU32> = zeroed_vec(count, "the fragments of borders")?;
     ring_of
@@ -238,8 +250,9 @@ pub(super) fn join(strips: &mut [Strip]) -> Result<Rings> {
 /// Not known yet.
 const NONE: u32 = u32::MAX;
 
-/// Takes the fragments from the strips, and counts those before each strip.
-fn gather(strips: &mut [Strip]) -> Result<(Vec<Fragment>, Vec<FragmentId>)> {
+/// Takes the fragments from the strips, and counts those before each strip. What comes after a
+/// fragment that leaves the strips stays as it is.
+pub(super) fn gather(strips: &mut [Strip]) -> Result<(Vec<Fragment>, Vec<FragmentId>)> {
     let mut first_fragments = with_room(strips.len() + 1, "the strips")?;
     let mut count = 0;
     for strip in &*strips {
@@ -252,11 +265,15 @@ fn gather(strips: &mut [Strip]) -> Result<(Vec<Fragment>, Vec<FragmentId>)> {
     for i in 0..strips.len() {
         let own = std::mem::take(&mut strips[i].fragments);
         fragments.extend(own.into_iter().map(|mut fragment| {
-            fragment.next += if fragment.leaves_above {
-                first_fragments[i - 1] + strips[i - 1].from_above
-            } else {
-                first_fragments[i + 1]
-            };
+            match fragment.exit {
+                Exit::Above if i > 0 => {
+                    fragment.next += first_fragments[i - 1] + strips[i - 1].from_above;
+                }
+                Exit::Below if i + 1 < strips.len() => {
+                    fragment.next += first_fragments[i + 1];
+                }
+                _ => {}
+            }
             fragment
         }));
     }

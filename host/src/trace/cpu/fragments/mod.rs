@@ -18,6 +18,9 @@
 //!    and each fragment its place in the border. The result is divided evenly, and the threads turn
 //!    chain codes into points where they belong.
 //!
+//! A band of a larger image goes through stages 1 and 2 and becomes a part of the image's contours
+//! (`band.rs`), which is joined to others later.
+//!
 //! A step of a border is kept as its direction, one byte, from stage 1 to 4. The planes of pixels
 //! and sides exist only while their strip is followed, and fit a core's cache.
 //!
@@ -36,16 +39,24 @@
 //! | 4 | run of foreground in a row | along edges, given back before the rest |
 //! | 0.125 | pixel | along edges |
 
+mod band;
 mod entries;
 mod follow;
+mod halves;
 mod join;
 mod number;
 #[cfg(test)]
 mod tests;
 mod write;
 
+#[cfg(test)]
+pub(super) use band::trace_band_in_strips;
+pub(super) use band::{BandBorders, Crossings, trace_band};
+
 use super::approximate;
 use super::hierarchy;
+use super::parts::Band;
+use super::saddles::Saddles;
 use super::teh_chin::Curvature;
 use crate::error::Result;
 use crate::image::BinaryImage;
@@ -73,7 +84,7 @@ pub(super) fn trace(
     options: &TraceOptions,
     progress: &Progress<'_>,
 ) -> Result<Contours> {
-    let rows = strip_rows(image, rayon::current_num_threads());
+    let rows = strip_rows(image.width(), image.height(), rayon::current_num_threads());
     if rows >= image.height() {
         return trace_in_strips(image, rows, options, progress);
     }
@@ -82,23 +93,35 @@ pub(super) fn trace(
 }
 
 /// The number of rows of each strip but the last.
-fn strip_rows(image: &BinaryImage, threads: usize) -> u32 {
-    let height = image.height();
+fn strip_rows(width: u32, height: u32, threads: usize) -> u32 {
     let shared = match threads {
         1 => height,
         _ => height.div_ceil((threads * STRIPS_PER_THREAD) as u32),
     };
-    let within = |pixels: u32| (pixels / image.width()).max(LEAST_ROWS);
+    let within = |pixels: u32| (pixels / width).max(LEAST_ROWS);
     shared.clamp(within(LEAST_PIXELS), within(STRIP_PIXELS))
 }
 
 /// Which points of a border are kept.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kept {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kept {
     /// All.
     All,
     /// Those where it turns.
     Turns,
+}
+
+impl Kept {
+    /// Those that options ask for, and what is left out of them in the end.
+    pub(super) fn of(options: &TraceOptions) -> (Self, Option<Curvature>) {
+        match (options.geometry, options.approximation) {
+            // A ring has a vertex where it turns and nowhere else.
+            (Geometry::Edges, _) | (_, Approximation::Simple) => (Self::Turns, None),
+            (_, Approximation::None) => (Self::All, None),
+            (_, Approximation::TehChinL1) => (Self::All, Some(Curvature::L1)),
+            (_, Approximation::TehChinKCos) => (Self::All, Some(Curvature::KCosine)),
+        }
+    }
 }
 
 /// Traces all borders of an image in strips of `rows` rows.
@@ -108,14 +131,14 @@ fn trace_in_strips(
     options: &TraceOptions,
     progress: &Progress<'_>,
 ) -> Result<Contours> {
-    let (kept, curvature) = match (options.geometry, options.approximation) {
-        // A ring has a vertex where it turns and nowhere else.
-        (Geometry::Edges, _) | (_, Approximation::Simple) => (Kept::Turns, None),
-        (_, Approximation::None) => (Kept::All, None),
-        (_, Approximation::TehChinL1) => (Kept::All, Some(Curvature::L1)),
-        (_, Approximation::TehChinKCos) => (Kept::All, Some(Curvature::KCosine)),
+    let (kept, curvature) = Kept::of(options);
+    let saddles = match options.geometry {
+        Geometry::Centers => None,
+        Geometry::Edges => Some(Saddles::of(image)?),
     };
-    let mut strips = follow::follow(image, rows, options.geometry, kept, progress)?;
+    let band = Band::whole(image);
+    let mut strips = follow::follow(band, saddles.as_ref(), &[], rows, kept, progress)?;
+    drop(saddles);
     let rings = join::join(&mut strips)?;
     let (borders, nesting) = number::number(&mut strips, &rings, rows)?;
     // What a stage no longer needs goes before the next one's results come.

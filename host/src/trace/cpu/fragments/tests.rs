@@ -121,16 +121,13 @@ fn rings_of_many_fragments_match() {
 
 #[test]
 fn strips_are_shared_and_fit_caches() {
-    let image = BinaryImage::new(4096, 4096).unwrap();
-    assert_eq!(strip_rows(&image, 1), 256);
-    assert_eq!(strip_rows(&image, 2), 256);
-    assert_eq!(strip_rows(&image, 16), 64);
-    assert_eq!(strip_rows(&image, 1000), LEAST_ROWS);
-    let image = BinaryImage::new(1000, 2000).unwrap();
-    assert_eq!(strip_rows(&image, 1), 1048);
-    assert_eq!(strip_rows(&image, 2), 250);
-    assert_eq!(strip_rows(&image, 100), 65);
+    assert_eq!(strip_rows(4096, 4096, 1), 256);
+    assert_eq!(strip_rows(4096, 4096, 2), 256);
+    assert_eq!(strip_rows(4096, 4096, 16), 64);
+    assert_eq!(strip_rows(4096, 4096, 1000), LEAST_ROWS);
+    assert_eq!(strip_rows(1000, 2000, 1), 1048);
+    assert_eq!(strip_rows(1000, 2000, 2), 250);
+    assert_eq!(strip_rows(1000, 2000, 100), 65);
     // One strip, whatever the number of threads.
-    let image = BinaryImage::new(300, 200).unwrap();
-    assert!(strip_rows(&image, 1) >= 200 && strip_rows(&image, 100) >= 200);
+    assert!(strip_rows(300, 200, 1) >= 200 && strip_rows(300, 200, 100) >= 200);
 }

@@ -1,0 +1,196 @@
+//! `trazar trace --memory`: an image that is traced in bands of rows.
+
+use std::cell::{Cell, RefCell};
+use std::env;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use trazar::formats::{ImageBands, Output};
+use trazar::trace::{BandTracer, ContourSource, StoredContours};
+use trazar::{Backend, Engine, Job, TraceAlgorithm};
+
+use crate::args::{ContourFormat, Device, RunArgs, TraceArgs};
+use crate::facts::{Facts, count};
+use crate::failure::Failure;
+use crate::image::{self, Described};
+use crate::job::Steps;
+use crate::paths::{is_stdout, source};
+use crate::progress::Progress;
+use crate::trace::{Trace, found_facts};
+
+/// The job, its options checked.
+pub(crate) struct TraceBands<'a> {
+    trace: Trace<'a>,
+    /// The most memory that it is to take.
+    memory: u64,
+    /// Where points are kept until they are written: beside the result, where there is room for it.
+    folder: PathBuf,
+}
+
+/// The image, of which nothing but the header is read at first.
+pub(crate) struct Bands {
+    file: RefCell<ImageBands>,
+    /// The number of rows of a band.
+    rows: u32,
+    /// The number of foreground pixels, once all is read.
+    foreground: Cell<u64>,
+}
+
+/// Contours, the number of their points, and how they were found.
+pub(crate) struct Found {
+    contours: StoredContours,
+    points: u64,
+    /// The number of rows of a band.
+    rows: u32,
+}
+
+impl<'a> TraceBands<'a> {
+    pub(crate) fn new(args: &'a TraceArgs, memory: u64) -> Result<Self, Failure> {
+        let trace = Trace::new(args)?;
+        check(&trace)?;
+        let output = args.output.as_deref().filter(|path| !is_stdout(path));
+        let target = output.and_then(Output::resolve);
+        let folder = target.and_then(|target| target.parent().map(Path::to_path_buf));
+        Ok(Self {
+            trace,
+            memory,
+            folder: folder.unwrap_or_else(env::temp_dir),
+        })
+    }
+}
+
+impl Steps for TraceBands<'_> {
+    const NAME: &'static str = "trace";
+    type Input = Bands;
+    type Found = Found;
+    type Output = ContourFormat;
+
+    fn run_args(&self) -> &RunArgs {
+        self.trace.run_args()
+    }
+
+    fn backends(&self) -> Option<&'static [Backend]> {
+        Some(&[Backend::Cpu])
+    }
+
+    fn read(&self) -> Result<Bands, Failure> {
+        let input = &self.trace.args.input;
+        let file = ImageBands::open(source(&input.image), &image::options(input))
+            .map_err(|error| Failure::about(&input.image, error))?;
+        if self.trace.format == Some(ContourFormat::Gds) {
+            self.trace.gds.check_fits(file.width(), file.height())?;
+        }
+        let memory = self.memory.saturating_sub(file.decoding_bytes());
+        Ok(Bands {
+            rows: BandTracer::rows_within(file.width(), file.height(), memory)
+                .map_err(|error| Failure::about(&input.image, error))?,
+            file: RefCell::new(file),
+            foreground: Cell::new(0),
+        })
+    }
+
+    fn input_path(&self) -> &Path {
+        self.trace.input_path()
+    }
+
+    fn outputs(&self) -> Vec<(ContourFormat, &Path)> {
+        self.trace.outputs()
+    }
+
+    fn size(&self, input: &Bands) -> Job {
+        let file = input.file.borrow();
+        Job::Trace {
+            pixels: u64::from(file.width()) * u64::from(file.height()),
+            sides: 0,
+        }
+    }
+
+    fn work(&self, _: &Engine, input: &Bands) -> trazar::Result<Found> {
+        let mut file = input.file.borrow_mut();
+        if file.next_row() > 0 {
+            file.rewind()?;
+        }
+        let run = self.run_args();
+        let mut foreground = 0;
+        let contours = Progress::reading(run.quiet, || {
+            BandTracer::in_file(&self.trace.options, &self.folder)?.trace(|| {
+                let band = file.next_band(input.rows)?;
+                foreground += band.as_ref().map_or(0, |band| band.count_foreground());
+                Ok(band)
+            })
+        })?;
+        image::warn_of_threshold(file.only_below_threshold(), file.threshold(), run);
+        input.foreground.set(foreground);
+        let points = contours.point_count()?;
+        Ok(Found {
+            contours,
+            points,
+            rows: input.rows,
+        })
+    }
+
+    fn write(
+        &self,
+        format: ContourFormat,
+        _: &mut Bands,
+        found: &Found,
+        out: &mut dyn Write,
+    ) -> trazar::Result<()> {
+        self.trace.write_contours(format, &found.contours, out)
+    }
+
+    fn algorithm(&self, _: &Engine) -> &'static str {
+        TraceAlgorithm::Fragments.name()
+    }
+
+    fn input_facts(&self, input: &Bands) -> Facts {
+        let file = input.file.borrow();
+        let described = Described {
+            width: file.width(),
+            height: file.height(),
+            kind: file.kind(),
+            threshold: file.threshold(),
+            foreground: input.foreground.get(),
+            notes: file.notes().to_vec(),
+        };
+        described.facts(&self.trace.args.input)
+    }
+
+    fn found_facts(&self, found: &Found) -> Facts {
+        let Facts { text, mut values } = found_facts(found.contours.kinds(), found.points);
+        let rows = found.rows;
+        values["rows_of_band"] = rows.into();
+        let bands = found.contours.height().div_ceil(rows);
+        Facts {
+            text: format!(
+                "{text}, in {} of {rows} rows",
+                count(bands.into(), "band", "bands")
+            ),
+            values,
+        }
+    }
+}
+
+/// Refuses what needs the whole image.
+fn check(trace: &Trace<'_>) -> Result<(), Failure> {
+    if trace.format == Some(ContourFormat::Png) {
+        return Err(Failure::usage(
+            "a picture of the whole image takes the memory that --memory saves: write .json, .svg, \
+             .geojson or .gds, or leave --memory out",
+        ));
+    }
+    let algorithm = trace.options.algorithm;
+    if algorithm.is_some_and(|algorithm| algorithm != TraceAlgorithm::Fragments) {
+        return Err(Failure::usage(
+            "with --memory the algorithm is fragments: leave --algorithm out",
+        ));
+    }
+    let device = trace.args.run.device;
+    if !matches!(device, Device::Auto | Device::Cpu) {
+        return Err(Failure::usage(
+            "with --memory contours are traced by the processor: use --device cpu, or leave \
+             --device out",
+        ));
+    }
+    Ok(())
+}

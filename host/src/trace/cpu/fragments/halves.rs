@@ -1,0 +1,52 @@
+//! Halves of open saddles: half `2 i` of saddle `i` is that of its upper foreground pixel, half
+//! `2 i + 1` that of its lower one. At each half one fragment ends and one begins.
+
+use std::ops::Range;
+
+use super::super::saddles::OpenSaddle;
+use super::follow::check_count;
+use super::with_room;
+use crate::error::Result;
+
+/// The halves of open saddles in some rows.
+pub(super) fn halves_within(open: &[OpenSaddle], rows: &Range<u32>) -> Result<Vec<u32>> {
+    // The lower pixel of a saddle is in the row of its corner.
+    let begin = open.partition_point(|saddle| saddle.y < rows.start);
+    let end = open.partition_point(|saddle| saddle.y <= rows.end);
+    check_count(2 * open.len() as u64)?;
+    let mut halves = with_room(2 * (end - begin), "the open saddles")?;
+    for (i, saddle) in open.iter().enumerate().take(end).skip(begin) {
+        if saddle.y > rows.start {
+            halves.push(2 * i as u32);
+        }
+        if saddle.y < rows.end {
+            halves.push(2 * i as u32 + 1);
+        }
+    }
+    Ok(halves)
+}
+
+/// The half of an open saddle at which a walk ends that came along the side `code` of pixel
+/// `(x, y)`.
+pub(super) fn half_of(open: &[OpenSaddle], x: u32, y: u32, code: u8) -> u32 {
+    // E and N sides end at an upper corner, W and S sides at a lower one; E and S sides at the
+    // right one, N and W sides at the left one.
+    let is_upper_pixel = code >= 2;
+    let corner = (
+        y + u32::from(is_upper_pixel),
+        x + u32::from(matches!(code, 0 | 3)),
+    );
+    let saddle = open.partition_point(|saddle| (saddle.y, saddle.x) < corner);
+    2 * saddle as u32 + u32::from(!is_upper_pixel)
+}
+
+/// Where a border goes on from a half of an open saddle: the pixel, and the code of its side.
+pub(super) fn begin_of_half(open: &[OpenSaddle], half: u32) -> (u32, u32, u8) {
+    let OpenSaddle { x, y, falling, .. } = open[half as usize / 2];
+    match (half.is_multiple_of(2), falling) {
+        (true, true) => (x - 1, y - 1, 0),
+        (true, false) => (x, y - 1, 3),
+        (false, true) => (x, y, 2),
+        (false, false) => (x - 1, y, 1),
+    }
+}

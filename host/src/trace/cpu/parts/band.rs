@@ -1,0 +1,141 @@
+//! [`Band`]: rows of a larger image.
+
+use crate::error::{Error, OptionProblem, Result};
+use crate::image::{BinaryImage, MAX_SIDE, WORD_BITS};
+
+/// Consecutive rows of a larger image, with the row above them and the row below them.
+///
+/// The two neighbouring rows are not part of the band. They tell where borders leave it: a band
+/// without a row above begins at the image's upper frame, and one without a row below ends at its
+/// lower frame. Rows are as those of [`BinaryImage::row`].
+///
+/// ```
+/// use trazar::BinaryImage;
+/// use trazar::trace::Band;
+///
+/// let [upper, lower] = [".##\n.#.\n", "##.\n"].map(|art| BinaryImage::from_art(art).unwrap());
+/// let above = Band::new(&upper, 0).with_below(lower.row(0));
+/// let below = Band::new(&lower, 2).with_above(upper.row(1));
+/// assert_eq!(above.rows(), 0..2);
+/// assert_eq!(below.rows(), 2..3);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Band<'a> {
+    image: &'a BinaryImage,
+    first_row: u32,
+    above: Option<&'a [u64]>,
+    below: Option<&'a [u64]>,
+}
+
+impl<'a> Band<'a> {
+    /// The band that consists of all rows of `image`; its row 0 is row `first_row` of the larger
+    /// image.
+    pub fn new(image: &'a BinaryImage, first_row: u32) -> Self {
+        Self {
+            image,
+            first_row,
+            above: None,
+            below: None,
+        }
+    }
+
+    /// The same band with the words of the row above it.
+    pub fn with_above(self, row: &'a [u64]) -> Self {
+        Self {
+            above: Some(row),
+            ..self
+        }
+    }
+
+    /// The same band with the words of the row below it.
+    pub fn with_below(self, row: &'a [u64]) -> Self {
+        Self {
+            below: Some(row),
+            ..self
+        }
+    }
+
+    /// All of an image.
+    pub(in super::super) fn whole(image: &'a BinaryImage) -> Self {
+        Self::new(image, 0)
+    }
+
+    /// The width in pixels.
+    pub fn width(&self) -> u32 {
+        self.image.width()
+    }
+
+    /// The number of rows.
+    pub fn height(&self) -> u32 {
+        self.image.height()
+    }
+
+    /// The larger image's rows that the band consists of.
+    pub fn rows(&self) -> std::ops::Range<u32> {
+        self.first_row..self.first_row.saturating_add(self.height())
+    }
+
+    /// Refuses rows that do not fit the band, and bands that no image can have.
+    pub(in super::super) fn check(&self) -> Result<()> {
+        let height = u64::from(self.first_row) + u64::from(self.height());
+        if height + u64::from(self.below.is_some()) > u64::from(MAX_SIDE) {
+            return Err(Error::ImageTooLarge {
+                width: self.width().into(),
+                height,
+                limit: "a side is at most 2147483646 pixels",
+            });
+        }
+        if self.above.is_some() != (self.first_row > 0) {
+            return Err(Error::option(
+                "above",
+                OptionProblem::Conflict,
+                "a band has a row above it unless it begins with row 0",
+            ));
+        }
+        let past = self.width() as usize % WORD_BITS;
+        for (option, row) in [("above", self.above), ("below", self.below)] {
+            let Some(row) = row else { continue };
+            if row.len() != self.image.words_per_row() {
+                return Err(Error::LengthMismatch {
+                    needed: self.image.words_per_row(),
+                    given: row.len(),
+                });
+            }
+            if past != 0 && row[row.len() - 1] >> past != 0 {
+                return Err(Error::option(
+                    option,
+                    OptionProblem::Malformed,
+                    "the bits past the width of a row must be 0",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there are rows above or below it.
+    pub(in super::super) fn is_part(&self) -> bool {
+        self.above.is_some() || self.below.is_some()
+    }
+
+    /// Row `y` of the band.
+    pub(in super::super) fn row(&self, y: u32) -> &'a [u64] {
+        self.image.row(y)
+    }
+
+    /// The row above row `y`.
+    pub(in super::super) fn row_above(&self, y: u32) -> Option<&'a [u64]> {
+        match y.checked_sub(1) {
+            Some(above) => Some(self.image.row(above)),
+            None => self.above,
+        }
+    }
+
+    /// The row below row `y`.
+    pub(in super::super) fn row_below(&self, y: u32) -> Option<&'a [u64]> {
+        if y + 1 < self.height() {
+            Some(self.image.row(y + 1))
+        } else {
+            self.below
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Parts of an image, traced apart and joined.
+
+mod band;
+mod components;
+mod contours;
+mod part;
+pub(super) mod pool;
+pub(super) mod runs;
+pub(super) mod store;
+mod tracer;
+
+pub use band::Band;
+pub use contours::StoredContours;
+pub use part::ContourPart;
+pub use tracer::BandTracer;
+
+#[cfg(test)]
+mod tests;

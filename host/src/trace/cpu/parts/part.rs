@@ -1,0 +1,401 @@
+//! [`ContourPart`]: what is known of the contours from some rows of an image.
+
+use std::ops::Range;
+
+use super::super::fragments::{BandBorders, Crossings, trace_band};
+use super::super::saddles::{ENDED, RimRun};
+use super::band::Band;
+use super::components::Components;
+use super::contours::StoredContours;
+use super::pool::{Name, Pool};
+use super::store::Store;
+use crate::error::{Error, Result};
+use crate::memory::reserve;
+use crate::trace::TraceOptions;
+use crate::trace::contours::Contours;
+
+/// The borders of some rows of an image, and the fragments of borders that leave these rows.
+///
+/// A part is made from a [`Band`]. Two parts whose rows follow each other are
+/// [joined](Self::join) to the part of all these rows, and the part of all rows of the image gives
+/// its contours. They are the same whatever the bands and the order of joining: joining is
+/// associative. So parts may be traced in any order, on several threads, machines or devices.
+///
+/// A part keeps a border as its start and its steps, 0.1 to 1 byte per step, and 40 bytes per
+/// border besides. A fragment takes 60 bytes more. Crossings of the seam between two parts are gone
+/// once these are joined, but what a border consists of takes 16 bytes for each part that it passes
+/// through.
+///
+/// ```
+/// use trazar::trace::{Band, ContourPart};
+/// use trazar::{BinaryImage, Engine, TraceOptions};
+///
+/// let art = [".####.\n.#..#.\n", ".#..#.\n.####.\n"];
+/// let whole = BinaryImage::from_art(&art.concat())?;
+/// let [upper, lower] = [BinaryImage::from_art(art[0])?, BinaryImage::from_art(art[1])?];
+///
+/// let options = TraceOptions::default();
+/// let upper_part = ContourPart::trace(Band::new(&upper, 0).with_below(lower.row(0)), &options)?;
+/// let lower_part = ContourPart::trace(Band::new(&lower, 2).with_above(upper.row(1)), &options)?;
+/// let contours = ContourPart::join(upper_part, lower_part)?.finish()?;
+/// assert_eq!(contours, Engine::cpu().trace(&whole, &options)?);
+/// # Ok::<(), trazar::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct ContourPart {
+    width: u32,
+    rows: Range<u32>,
+    options: TraceOptions,
+    pool: Pool,
+    outline: Outline,
+    /// The number of 4-connected components that go on beyond the part; only for saddles.
+    components: u32,
+}
+
+/// Where the part is not complete.
+#[derive(Debug)]
+struct Outline {
+    /// The upper and the lower rim, where there are rows beyond.
+    rims: [Option<Rim>; 2],
+    /// The open saddles between two rows of the part.
+    saddles: Vec<OpenSaddle>,
+}
+
+const SADDLES: &str = "the open saddles";
+
+/// What crosses a rim.
+#[derive(Debug)]
+struct Rim {
+    /// Of the row on this side and the row beyond.
+    rows_hash: u64,
+    crossings: Crossings,
+    /// The open saddles between the two rows, from left to right.
+    halves: Vec<Half>,
+    /// The runs that touch foreground beyond, from left to right; only for saddles.
+    runs: Vec<RimRun>,
+}
+
+/// One of the two foreground pixels of an open saddle.
+#[derive(Clone, Copy, Debug)]
+struct Half {
+    /// Its 4-connected component, or [`ENDED`].
+    component: u32,
+    /// The fragment that ends at the saddle along this pixel, and the one that begins there.
+    end: Name,
+    begin: Name,
+}
+
+/// An open saddle: its upper and its lower foreground pixel.
+#[derive(Clone, Copy, Debug)]
+struct OpenSaddle([Half; 2]);
+
+impl ContourPart {
+    /// Traces a band, on all threads of the current rayon pool.
+    ///
+    /// The options' algorithm and tiles have no meaning here.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] or [`Error::InvalidOption`] for a neighbouring row that does not
+    /// fit the band, and for a band that has no row above it although it is not at the image's
+    /// upper frame; [`Error::InvalidOption`] for options that contradict each other;
+    /// [`Error::ImageTooLarge`] for rows beyond [`MAX_SIDE`](crate::MAX_SIDE); [`Error::TooMany`];
+    /// [`Error::OutOfMemory`].
+    pub fn trace(band: Band<'_>, options: &TraceOptions) -> Result<Self> {
+        let options = TraceOptions {
+            algorithm: None,
+            tiles: None,
+            ..*options
+        };
+        options.validate()?;
+        band.check()?;
+        crate::threads::ensure();
+        let found = rayon::scope(|_| trace_band(band, &options))?;
+        Self::of_band(band, options, found)
+    }
+
+    pub(super) fn of_band(
+        band: Band<'_>,
+        options: TraceOptions,
+        found: BandBorders,
+    ) -> Result<Self> {
+        let BandBorders {
+            pool,
+            crossings,
+            saddles: found_saddles,
+            begins,
+            ends,
+        } = found;
+        let [above, below] = [0, band.height()].map(|corner| {
+            let rows = &found_saddles.saddles;
+            let first = rows.partition_point(|saddle| saddle.y < corner);
+            first..rows.partition_point(|saddle| saddle.y <= corner)
+        });
+        let halves = |i: usize| {
+            let saddle = &found_saddles.saddles[i];
+            [0, 1].map(|half| Half {
+                component: saddle.components[half],
+                end: ends[i][half],
+                begin: begins[i][half],
+            })
+        };
+        let own_halves = |range: Range<usize>, half: usize| -> Result<Vec<Half>> {
+            let mut own = Vec::new();
+            reserve(&mut own, range.len(), SADDLES)?;
+            own.extend(range.map(|i| halves(i)[half]));
+            Ok(own)
+        };
+        let mut saddles = Vec::new();
+        let inner = above.end..below.start;
+        reserve(&mut saddles, inner.len(), SADDLES)?;
+        saddles.extend(inner.map(|i| OpenSaddle(halves(i))));
+        let halves = [own_halves(above, 1)?, own_halves(below, 0)?];
+
+        let last = band.height() - 1;
+        let rows = [
+            band.row_above(0).map(|row| [row, band.row(0)]),
+            band.row_below(last).map(|row| [band.row(last), row]),
+        ];
+        let mut found = crossings.into_iter().zip(halves).zip(found_saddles.runs);
+        let rims = rows.map(|rows| {
+            let ((crossings, halves), runs) = found.next()?;
+            Some(Rim {
+                rows_hash: hash(rows?),
+                crossings,
+                halves,
+                runs,
+            })
+        });
+        Ok(Self {
+            width: band.width(),
+            rows: band.rows(),
+            options,
+            pool,
+            outline: Outline { rims, saddles },
+            components: found_saddles.components,
+        })
+    }
+
+    /// The width of the image.
+    pub fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// The rows that it is the part of.
+    pub fn rows(&self) -> Range<u32> {
+        self.rows.clone()
+    }
+
+    /// The number of borders that lie in the part.
+    pub fn closed(&self) -> usize {
+        self.pool.borders.len()
+    }
+
+    /// The number of fragments of borders that leave the part.
+    pub fn open(&self) -> usize {
+        self.pool.open()
+    }
+
+    /// Whether it is the part of all rows of the image.
+    pub fn is_whole(&self) -> bool {
+        self.outline.rims.iter().all(Option::is_none)
+    }
+
+    /// Joins the parts of rows that follow each other, `upper` above `lower`.
+    ///
+    /// Time: linear in what crosses the seam, in the borders and fragments of the smaller part, and
+    /// in the open saddles of both ([`Geometry::Edges`](crate::Geometry::Edges) only).
+    ///
+    /// # Errors
+    /// [`Error::PartsNotAdjacent`]; [`Error::PartsDiffer`] for parts of images of different widths,
+    /// for different options, and if a neighbouring row that one part was made with is not the row
+    /// of the other part; [`Error::TooMany`]; [`Error::OutOfMemory`].
+    pub fn join(upper: Self, lower: Self) -> Result<Self> {
+        check(&upper, &lower)?;
+        let (width, options) = (upper.width, upper.options);
+        let rows = upper.rows.start..lower.rows.end;
+
+        // The smaller pool goes to the larger one. Its names change, and the lower part's
+        // components.
+        let upper_stays = !upper.pool.store.is_memory()
+            || lower.pool.store.is_memory() && upper.pool.size() >= lower.pool.size();
+        let component_count = upper.components + lower.components;
+        let first_component = upper.components;
+        let (pool, upper, lower) = if upper_stays {
+            let (mut pool, upper) = upper.split();
+            let (smaller, lower) = lower.split();
+            let first_name = pool.absorb(smaller)?;
+            (pool, upper, lower.renamed(first_name, first_component))
+        } else {
+            let (mut pool, lower) = lower.split();
+            let (smaller, upper) = upper.split();
+            let first_name = pool.absorb(smaller)?;
+            (
+                pool,
+                upper.renamed(first_name, 0),
+                lower.renamed(0, first_component),
+            )
+        };
+        let Outline {
+            rims: [above, upper_rim],
+            mut saddles,
+        } = upper;
+        let Outline {
+            rims: [lower_rim, below],
+            saddles: lower_saddles,
+        } = lower;
+        let (Some(upper_rim), Some(lower_rim)) = (upper_rim, lower_rim) else {
+            unreachable!("parts without a seam are refused");
+        };
+
+        let mut pool = pool;
+        for (from, to) in [(&upper_rim, &lower_rim), (&lower_rim, &upper_rim)] {
+            let entries = &to.crossings.entries;
+            for (&end, &begin) in from.crossings.exits.iter().zip(entries) {
+                pool.link(end, begin)?;
+            }
+        }
+
+        let crossed = upper_rim.halves.iter().zip(&lower_rim.halves);
+        reserve(&mut saddles, lower_saddles.len() + crossed.len(), SADDLES)?;
+        saddles.extend(lower_saddles);
+        saddles.extend(crossed.map(|(&upper, &lower)| OpenSaddle([upper, lower])));
+        let mut components = Components::new(component_count)?;
+        components.join(&upper_rim.runs, &lower_rim.runs);
+        let mut rims = [above, below];
+        components.name(rims.iter().flatten().flat_map(|rim| &rim.runs));
+        for rim in rims.iter_mut().flatten() {
+            for run in &mut rim.runs {
+                run.component = components.named(run.component);
+            }
+            for half in &mut rim.halves {
+                half.component = components.named(half.component);
+            }
+        }
+        let mut linked = Ok(());
+        saddles.retain_mut(|saddle| {
+            let halves = &mut saddle.0;
+            let Some(is_joined) = components.decide(halves.map(|half| half.component)) else {
+                for half in halves {
+                    half.component = components.named(half.component);
+                }
+                return true;
+            };
+            for (half, other) in [(0, 1), (1, 0)] {
+                let begin = halves[if is_joined { other } else { half }].begin;
+                if linked.is_ok() {
+                    linked = pool.link(halves[half].end, begin);
+                }
+            }
+            false
+        });
+        linked?;
+        Ok(Self {
+            width,
+            rows,
+            options,
+            pool,
+            outline: Outline { rims, saddles },
+            components: components.count(),
+        })
+    }
+
+    /// The contours of the image that this is the part of, all of it.
+    ///
+    /// # Errors
+    /// [`Error::PartNotWhole`] if there are rows above or below the part; [`Error::TooMany`];
+    /// [`Error::OutOfMemory`].
+    pub fn finish(self) -> Result<Contours> {
+        self.store()?.into_contours()
+    }
+
+    /// The contours, left where they are stored.
+    pub(super) fn store(self) -> Result<StoredContours> {
+        if !self.is_whole() {
+            return Err(Error::PartNotWhole {
+                first_row: self.rows.start,
+                last_row: self.rows.end - 1,
+            });
+        }
+        StoredContours::new(self.pool, (self.width, self.rows.end), self.options)
+    }
+
+    /// Moves the steps to another store.
+    pub(super) fn with_store(self, store: Store) -> Result<Self> {
+        let mut pool = Pool::new(store);
+        pool.absorb(self.pool)?;
+        Ok(Self { pool, ..self })
+    }
+
+    fn split(self) -> (Pool, Outline) {
+        (self.pool, self.outline)
+    }
+}
+
+impl Outline {
+    /// With numbers added to the names of fragments and to those of components.
+    fn renamed(mut self, first_name: Name, first_component: u32) -> Self {
+        let component = |component: &mut u32| {
+            if *component != ENDED {
+                *component += first_component;
+            }
+        };
+        let half = |half: &mut Half| {
+            component(&mut half.component);
+            half.end += first_name;
+            half.begin += first_name;
+        };
+        for rim in self.rims.iter_mut().flatten() {
+            let crossings = &mut rim.crossings;
+            for names in [&mut crossings.entries, &mut crossings.exits] {
+                names.iter_mut().for_each(|name| *name += first_name);
+            }
+            rim.halves.iter_mut().for_each(half);
+            rim.runs
+                .iter_mut()
+                .for_each(|run| component(&mut run.component));
+        }
+        for OpenSaddle(halves) in &mut self.saddles {
+            halves.iter_mut().for_each(half);
+        }
+        self
+    }
+}
+
+/// Refuses parts that cannot be joined.
+fn check(upper: &ContourPart, lower: &ContourPart) -> Result<()> {
+    let differ = |what, upper, lower| Err(Error::PartsDiffer { what, upper, lower });
+    if upper.width != lower.width {
+        let [upper, lower] = [upper, lower].map(|part| format!("{} pixels", part.width));
+        return differ("width", upper, lower);
+    }
+    if upper.options != lower.options {
+        let [upper, lower] = [upper, lower].map(|part| format!("{:?}", part.options));
+        return differ("options", upper, lower);
+    }
+    let [above, below] = [&upper.outline.rims[1], &lower.outline.rims[0]];
+    if upper.rows.end != lower.rows.start || below.is_none() {
+        return Err(Error::PartsNotAdjacent {
+            upper_end: upper.rows.end,
+            lower_start: lower.rows.start,
+        });
+    }
+    let hashes = [above, below].map(|rim| rim.as_ref().map(|rim| rim.rows_hash));
+    if hashes[0] != hashes[1] {
+        let [upper, lower] = hashes.map(|hash| match hash {
+            Some(hash) => format!("their hash is {hash:016x}"),
+            None => "there is no row below".into(),
+        });
+        return differ("the rows at their seam", upper, lower);
+    }
+    Ok(())
+}
+
+/// The hash of two rows, one above the other.
+fn hash(rows: [&[u64]; 2]) -> u64 {
+    let mut hash = 0u64;
+    for &word in rows.into_iter().flatten() {
+        // The golden ratio's bits: odd, and without a pattern.
+        hash = (hash.rotate_left(25) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+    hash
+}

@@ -1,0 +1,382 @@
+//! [`Pool`]: the borders of a part, and the fragments of those that leave it.
+//!
+//! A fragment is two lists of **pieces**, the steps before the first vertical side that it passes
+//! and those from there on: if the border starts at that side, the first list follows the second
+//! one. A piece is some bytes of the [`Store`]. To link two fragments is to append lists.
+//!
+//! What comes before a start in its row is a border or a fragment, and the fragment may be linked
+//! to others later. So fragments have names that stay, and a forest leads from a name to what has
+//! become of it.
+
+use super::super::chains::Direction;
+use super::store::Store;
+use crate::error::{Error, Result};
+use crate::memory::reserve;
+use crate::trace::contours::BorderKind;
+
+/// A vertical side of a pixel, and so a place where a border may start: its number in raster order,
+/// the row in the upper 32 bits, twice the column and 1 for an east side in the lower ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in super::super) struct Key(pub(in super::super) u64);
+
+impl Key {
+    /// After all sides.
+    pub(in super::super) const NONE: Self = Self(u64::MAX);
+
+    /// The kind of the border that starts here.
+    pub(super) fn kind(self) -> BorderKind {
+        if self.0 & 1 == 0 {
+            BorderKind::Outer
+        } else {
+            BorderKind::Hole
+        }
+    }
+
+    /// The pixel.
+    pub(super) fn pixel(self) -> (u32, u32) {
+        (self.0 as u32 >> 1, (self.0 >> 32) as u32)
+    }
+}
+
+/// A fragment's name.
+pub(in super::super) type Name = u32;
+
+/// A border, by its index and [`BORDER`]; or a fragment, by its name.
+pub(in super::super) type Item = u32;
+
+/// Marks a border among items.
+const BORDER: Item = 1 << 31;
+
+/// No item.
+pub(in super::super) const NO_ITEM: Item = Item::MAX;
+
+/// The most borders, and the most names, that items tell apart.
+const MOST: usize = (BORDER - 1) as usize;
+
+const FRAGMENTS: &str = "fragments of borders";
+
+/// The item of border `index`.
+pub(in super::super) fn border_item(index: u32) -> Item {
+    BORDER | index
+}
+
+/// The number of a border's points, and the direction of the step to its first one.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct Length(u64);
+
+impl Length {
+    pub(in super::super) fn new(points: u64, step_in: Direction) -> Self {
+        Self(points << 3 | u64::from(step_in))
+    }
+
+    pub(super) fn points(self) -> u64 {
+        self.0 >> 3
+    }
+
+    pub(super) fn step_in(self) -> Direction {
+        self.0 as u8 & 7
+    }
+}
+
+/// A border, all of which is in the part.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct Border {
+    /// Where it starts.
+    pub(in super::super) key: Key,
+    pub(in super::super) length: Length,
+    /// Its first piece, or [`NO_PIECE`].
+    pub(in super::super) first_piece: u32,
+    /// What passes the side before its start.
+    pub(in super::super) before: Item,
+}
+
+/// A stretch of a border that leaves the part at both ends.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct Fragment {
+    /// The first side in raster order that it passes, and what passes the side before.
+    pub(in super::super) key: Key,
+    pub(in super::super) before: Item,
+    /// The direction of the step to the point where a border starts that starts at `key`.
+    pub(in super::super) step_in: Direction,
+    /// The number of points.
+    pub(in super::super) points: u64,
+    /// The steps before that point, and from it on.
+    pub(in super::super) head: List,
+    pub(in super::super) tail: List,
+}
+
+/// Pieces one after the other.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct List {
+    first: u32,
+    last: u32,
+}
+
+impl List {
+    pub(in super::super) const EMPTY: Self = Self {
+        first: NO_PIECE,
+        last: NO_PIECE,
+    };
+
+    /// One piece.
+    pub(in super::super) fn of(piece: u32) -> Self {
+        Self {
+            first: piece,
+            last: piece,
+        }
+    }
+}
+
+/// Some bytes of the store, which are steps.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct Piece {
+    pub(in super::super) offset: u64,
+    pub(in super::super) bytes: u32,
+    /// The piece after it in its list.
+    pub(in super::super) next: u32,
+}
+
+/// No piece.
+pub(in super::super) const NO_PIECE: u32 = u32::MAX;
+
+/// What has become of a name.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) enum Fate {
+    /// A fragment, by its index.
+    Fragment(u32),
+    /// The same as of another name.
+    Name(Name),
+    /// A border, by its index.
+    Border(u32),
+}
+
+/// Borders and fragments.
+#[derive(Debug)]
+pub(in super::super) struct Pool {
+    pub(in super::super) borders: Vec<Border>,
+    pub(in super::super) fragments: Vec<Fragment>,
+    /// Those of `fragments` that are none any more.
+    free: Vec<u32>,
+    /// By names.
+    pub(in super::super) fates: Vec<Fate>,
+    pub(in super::super) pieces: Vec<Piece>,
+    pub(in super::super) store: Store,
+}
+
+impl Pool {
+    pub(in super::super) fn new(store: Store) -> Self {
+        Self {
+            borders: Vec::new(),
+            fragments: Vec::new(),
+            free: Vec::new(),
+            fates: Vec::new(),
+            pieces: Vec::new(),
+            store,
+        }
+    }
+
+    /// The number of fragments.
+    pub(super) fn open(&self) -> usize {
+        self.fragments.len() - self.free.len()
+    }
+
+    /// What [`absorb`](Self::absorb)ing it takes: the number of elements to be copied.
+    pub(super) fn size(&self) -> usize {
+        self.borders.len() + self.fates.len() + self.pieces.len()
+    }
+
+    /// Takes what another pool has. Gives the number to be added to its names.
+    pub(super) fn absorb(&mut self, other: Self) -> Result<Name> {
+        check(self.borders.len() + other.borders.len(), MOST, "borders")?;
+        check(self.fates.len() + other.fates.len(), MOST, FRAGMENTS)?;
+        let pieces = self.pieces.len() + other.pieces.len();
+        check(pieces, NO_PIECE as usize, "pieces of borders")?;
+        let (first_border, first_name) = (self.borders.len() as u32, self.fates.len() as Name);
+        let (first_piece, first_byte) = (self.pieces.len() as u32, self.store.end());
+        let item = |item: Item| match item {
+            NO_ITEM => NO_ITEM,
+            BORDER.. => item + first_border,
+            _ => item + first_name,
+        };
+        let piece = |piece: u32| match piece {
+            NO_PIECE => NO_PIECE,
+            _ => piece + first_piece,
+        };
+        let list = |List { first, last }| List {
+            first: piece(first),
+            last: piece(last),
+        };
+
+        self.store.append(other.store)?;
+        reserve(&mut self.borders, other.borders.len(), "the borders")?;
+        self.borders
+            .extend(other.borders.iter().map(|border| Border {
+                first_piece: piece(border.first_piece),
+                before: item(border.before),
+                ..*border
+            }));
+        reserve(
+            &mut self.pieces,
+            other.pieces.len(),
+            "the pieces of borders",
+        )?;
+        self.pieces.extend(other.pieces.iter().map(|own| Piece {
+            offset: own.offset + first_byte,
+            next: piece(own.next),
+            ..*own
+        }));
+        reserve(&mut self.fates, other.fates.len(), FRAGMENTS)?;
+        reserve(&mut self.fragments, other.fragments.len(), FRAGMENTS)?;
+        for &fate in &other.fates {
+            let fate = match fate {
+                Fate::Name(name) => Fate::Name(name + first_name),
+                Fate::Border(border) => Fate::Border(border + first_border),
+                Fate::Fragment(fragment) => {
+                    let fragment = other.fragments[fragment as usize];
+                    let fragment = Fragment {
+                        before: item(fragment.before),
+                        head: list(fragment.head),
+                        tail: list(fragment.tail),
+                        ..fragment
+                    };
+                    Fate::Fragment(self.place(fragment))
+                }
+            };
+            self.fates.push(fate);
+        }
+        Ok(first_name)
+    }
+
+    /// Puts a fragment where there is room.
+    fn place(&mut self, fragment: Fragment) -> u32 {
+        match self.free.pop() {
+            Some(free) => {
+                self.fragments[free as usize] = fragment;
+                free
+            }
+            None => {
+                self.fragments.push(fragment);
+                self.fragments.len() as u32 - 1
+            }
+        }
+    }
+
+    /// The name that leads to the same and whose fate is no other name.
+    fn find(&mut self, mut name: Name) -> Name {
+        loop {
+            let Fate::Name(next) = self.fates[name as usize] else {
+                return name;
+            };
+            // Halve the way for those that come after.
+            if let Fate::Name(after) = self.fates[next as usize] {
+                self.fates[name as usize] = Fate::Name(after);
+            }
+            name = next;
+        }
+    }
+
+    /// The border that an item is by now; `None` if it is a fragment or nothing.
+    pub(super) fn border_of(&mut self, item: Item) -> Option<u32> {
+        match item {
+            NO_ITEM => None,
+            BORDER.. => Some(item & !BORDER),
+            name => {
+                let name = self.find(name);
+                match self.fates[name as usize] {
+                    Fate::Border(border) => Some(border),
+                    _ => None,
+                }
+            }
+        }
+    }
+
+    /// Links the fragment that `end` has become to the one that `begin` has become, which goes on
+    /// where the first one ends. A fragment that is linked to itself is a border.
+    pub(super) fn link(&mut self, end: Name, begin: Name) -> Result<()> {
+        let (a, b) = (self.find(end), self.find(begin));
+        let (Fate::Fragment(first), Fate::Fragment(second)) =
+            (self.fates[a as usize], self.fates[b as usize])
+        else {
+            unreachable!("a border has no ends");
+        };
+        let fragment = self.fragments[first as usize];
+        reserve(&mut self.free, 1, FRAGMENTS)?;
+        if a == b {
+            let steps = self.append(fragment.tail, fragment.head);
+            check(self.borders.len() + 1, MOST, "borders")?;
+            reserve(&mut self.borders, 1, "the borders")?;
+            self.fates[a as usize] = Fate::Border(self.borders.len() as u32);
+            self.borders.push(Border {
+                key: fragment.key,
+                length: Length::new(fragment.points, fragment.step_in),
+                first_piece: steps.first,
+                before: fragment.before,
+            });
+            self.free.push(first);
+            return Ok(());
+        }
+        let next = self.fragments[second as usize];
+        let points = fragment.points + next.points;
+        self.fragments[first as usize] = if fragment.key < next.key {
+            let tail = self.append(fragment.tail, next.head);
+            Fragment {
+                points,
+                tail: self.append(tail, next.tail),
+                ..fragment
+            }
+        } else {
+            let head = self.append(fragment.head, fragment.tail);
+            Fragment {
+                points,
+                head: self.append(head, next.head),
+                ..next
+            }
+        };
+        self.free.push(second);
+        self.fates[b as usize] = Fate::Name(a);
+        Ok(())
+    }
+
+    /// One list after another. Two pieces whose bytes follow each other become one.
+    fn append(&mut self, list: List, next: List) -> List {
+        if list.last == NO_PIECE {
+            return next;
+        }
+        if next.first == NO_PIECE {
+            return list;
+        }
+        let following = self.pieces[next.first as usize];
+        let last = &mut self.pieces[list.last as usize];
+        let follows = last.offset + u64::from(last.bytes) == following.offset;
+        match last.bytes.checked_add(following.bytes) {
+            Some(bytes) if follows => {
+                last.bytes = bytes;
+                last.next = following.next;
+                List {
+                    first: list.first,
+                    last: match following.next {
+                        NO_PIECE => list.last,
+                        _ => next.last,
+                    },
+                }
+            }
+            _ => {
+                last.next = next.first;
+                List {
+                    first: list.first,
+                    last: next.last,
+                }
+            }
+        }
+    }
+}
+
+fn check(count: usize, limit: usize, what: &'static str) -> Result<()> {
+    if count > limit {
+        return Err(Error::TooMany {
+            what,
+            limit: limit as u64,
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,207 @@
+//! Chain codes as runs of equal steps.
+//!
+//! A border's steps are kept as bytes: three bits of direction, and five of the run's length less
+//! one. A length of 32 and more has 31 there, and its excess over 32 follows in groups of seven
+//! bits, the lowest first; the highest bit of a byte says that another one follows. A run may be
+//! divided into several. So a border takes at most a byte per step, and a straight line a few
+//! bytes.
+
+use glam::IVec2;
+
+use super::super::approximate::offset;
+use super::super::chains::Direction;
+use crate::error::Result;
+use crate::memory::reserve;
+
+/// The length from which on a run has more than one byte.
+const LONG: usize = 32;
+
+/// Appends steps.
+pub(in super::super) fn encode(steps: &[Direction], bytes: &mut Vec<u8>) -> Result<()> {
+    let begin = bytes.len();
+    // A run has no more bytes than steps; and one is written before it is known to be needed.
+    reserve(bytes, steps.len() + 1, "the chain codes of borders")?;
+    bytes.resize(begin + steps.len() + 1, 0);
+    let out = &mut bytes[begin..];
+    let mut at = 0;
+    let (mut direction, mut length) = (0, 0);
+    for eight in steps.chunks(8) {
+        if eight
+            .try_into()
+            .is_ok_and(|eight: [_; 8]| eight == [direction; 8])
+        {
+            length += 8;
+            continue;
+        }
+        if length + eight.len() >= LONG {
+            at += put(&mut out[at..], direction, length);
+            length = 0;
+        }
+        for &step in eight {
+            // Each byte is written, and kept or overwritten by the next.
+            out[at] = short(direction, length);
+            let ends = step != direction;
+            at += usize::from(ends && length > 0);
+            length = if ends { 1 } else { length + 1 };
+            direction = step;
+        }
+    }
+    if length > 0 {
+        at += put(&mut out[at..], direction, length);
+    }
+    bytes.truncate(begin + at);
+    Ok(())
+}
+
+/// The byte of a short run.
+fn short(direction: Direction, length: usize) -> u8 {
+    direction | (length as u8).wrapping_sub(1) << 3
+}
+
+/// Writes a run; gives the number of bytes.
+fn put(out: &mut [u8], direction: Direction, length: usize) -> usize {
+    if length < LONG {
+        out[0] = short(direction, length);
+        return 1;
+    }
+    out[0] = short(direction, LONG);
+    let mut excess = length - LONG;
+    let mut at = 1;
+    loop {
+        let more = u8::from(excess > 0x7f) << 7;
+        out[at] = excess as u8 & 0x7f | more;
+        excess >>= 7;
+        at += 1;
+        if more == 0 {
+            return at;
+        }
+    }
+}
+
+/// The runs of some bytes.
+pub(super) struct Runs<'a>(pub(super) &'a [u8]);
+
+impl Iterator for Runs<'_> {
+    /// The direction, and the number of steps.
+    type Item = (Direction, usize);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let (&byte, rest) = self.0.split_first()?;
+        self.0 = rest;
+        let direction = byte & 7;
+        let length = usize::from(byte >> 3) + 1;
+        if length < LONG {
+            return Some((direction, length));
+        }
+        let (mut excess, mut shift) = (0, 0);
+        while let Some((&byte, rest)) = self.0.split_first() {
+            self.0 = rest;
+            excess |= usize::from(byte & 0x7f) << shift;
+            shift += 7;
+            if byte & 0x80 == 0 {
+                break;
+            }
+        }
+        Some((direction, LONG + excess))
+    }
+}
+
+/// Turns the runs of a border into points, one after the other.
+#[derive(Clone, Copy)]
+pub(super) struct Pen {
+    at: IVec2,
+    step_in: Direction,
+    /// Whether points between runs only are kept.
+    turns_only: bool,
+}
+
+impl Pen {
+    /// At the start of a border, to which a step in a direction leads.
+    pub(super) fn new(start: (u32, u32), step_in: Direction, turns_only: bool) -> Self {
+        Self {
+            at: IVec2::new(start.0 as i32, start.1 as i32),
+            step_in,
+            turns_only,
+        }
+    }
+
+    /// The next step's first point.
+    pub(super) fn at(&self) -> IVec2 {
+        self.at
+    }
+
+    /// Writes the points of a run to the first places; gives their number. Another point may be
+    /// written after them.
+    #[inline]
+    pub(super) fn write(
+        &mut self,
+        direction: Direction,
+        length: usize,
+        points: &mut [IVec2],
+    ) -> usize {
+        let step = offset(direction);
+        let mut count = length;
+        if self.turns_only {
+            // Written, and kept or overwritten by the next.
+            if let Some(to) = points.first_mut() {
+                *to = self.at;
+            }
+            count = usize::from(direction != self.step_in);
+            self.at += step * length as i32;
+        } else {
+            for to in &mut points[..length] {
+                *to = self.at;
+                self.at += step;
+            }
+        }
+        self.step_in = direction;
+        count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn decode(bytes: &[u8]) -> Vec<Direction> {
+        Runs(bytes)
+            .flat_map(|(direction, length)| std::iter::repeat_n(direction, length))
+            .collect()
+    }
+
+    proptest! {
+        #[test]
+        fn steps_come_back(runs in prop::collection::vec((0..8u8, 1..70usize), 0..40)) {
+            let steps: Vec<Direction> = runs
+                .iter()
+                .flat_map(|&(direction, length)| std::iter::repeat_n(direction, length))
+                .collect();
+            let mut bytes = vec![77];
+            encode(&steps, &mut bytes).unwrap();
+            prop_assert_eq!(bytes[0], 77);
+            prop_assert!(bytes.len() <= steps.len() + 1);
+            prop_assert_eq!(decode(&bytes[1..]), steps);
+        }
+    }
+
+    #[test]
+    fn lengths_at_the_limits_come_back() {
+        let lengths = [
+            1, 7, 8, 9, 31, 32, 33, 159, 160, 161, 16_415, 16_416, 16_417, 3_000_000,
+        ];
+        for length in lengths {
+            for before in 0..9 {
+                let mut steps = vec![3; before];
+                steps.extend(vec![5; length]);
+                steps.push(0);
+                let mut bytes = Vec::new();
+                encode(&steps, &mut bytes).unwrap();
+                assert_eq!(decode(&bytes), steps, "{length} after {before}");
+            }
+        }
+        assert!(decode(&[]).is_empty());
+    }
+}

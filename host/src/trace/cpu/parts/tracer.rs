@@ -1,0 +1,228 @@
+//! [`BandTracer`]: an image traced band after band.
+
+#[cfg(feature = "formats")]
+use std::path::Path;
+
+use super::band::Band;
+use super::contours::StoredContours;
+use super::part::ContourPart;
+use super::store::Store;
+use crate::error::{Error, OptionProblem, Result};
+use crate::image::BinaryImage;
+use crate::trace::TraceOptions;
+
+/// What tracing takes per pixel of a band, if the band is noise.
+const BYTES_PER_PIXEL: u64 = 4;
+
+/// What the program takes, and reading contours back.
+const FIXED: u64 = 32 << 20;
+
+/// The planes of a strip.
+const FIXED_PER_THREAD: u64 = 2 << 20;
+
+/// The fewest rows of a band that are worth the work at its seams.
+const LEAST_ROWS: u32 = 16;
+
+/// Traces an image that comes in bands of rows, from top to bottom, and keeps no band longer than
+/// until the next one has come.
+///
+/// The result is that of tracing the image at once: the same points, order and hierarchy. The steps
+/// of borders are put aside, in memory or in a temporary file, so that memory holds
+///
+/// | bytes | per | |
+/// |---|---|---|
+/// | 0.25 | pixel of a band | the last band and the one before |
+/// | 1 | step of a border in a band | while the band is traced |
+/// | 48 | border | at most 110 while the result is put into order |
+/// | 16 | band that a border passes through | of borders that lie in several bands |
+/// | 64 | fragment: part of a border that is not complete yet | |
+///
+/// and with [`Geometry::Edges`](crate::Geometry::Edges) 4 bytes more per run of foreground in a row
+/// of a band. In the file a border takes at most a byte per step, and a few bytes per straight
+/// line.
+///
+/// ```
+/// use trazar::trace::BandTracer;
+/// use trazar::{BinaryImage, Engine, TraceOptions};
+///
+/// let art = [".####.\n.#..#.\n", ".#..#.\n.####.\n"];
+/// let options = TraceOptions::default();
+/// let mut tracer = BandTracer::in_memory(&options)?;
+/// for band in art {
+///     tracer.push(BinaryImage::from_art(band)?)?;
+/// }
+/// let contours = tracer.finish()?.into_contours()?;
+/// let whole = BinaryImage::from_art(&art.concat())?;
+/// assert_eq!(contours, Engine::cpu().trace(&whole, &options)?);
+/// # Ok::<(), trazar::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct BandTracer {
+    options: TraceOptions,
+    /// The part of the rows above the last band.
+    part: Option<ContourPart>,
+    /// Where the first part is put.
+    store: Option<Store>,
+    /// The last band, which waits for the row below it; and its first row.
+    band: Option<(BinaryImage, u32)>,
+    /// The row above it.
+    above: Vec<u64>,
+}
+
+impl BandTracer {
+    /// A tracer that keeps steps in memory.
+    ///
+    /// The options' algorithm and tiles have no meaning here.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] for options that contradict each other.
+    pub fn in_memory(options: &TraceOptions) -> Result<Self> {
+        Self::new(options, Store::in_memory())
+    }
+
+    /// A tracer that puts steps into a temporary file in `folder`.
+    ///
+    /// The file goes when the tracer or its [`StoredContours`] are dropped. On Unix it has no name,
+    /// so that it goes even if the process is killed.
+    ///
+    /// # Errors
+    /// Those of [`in_memory`](Self::in_memory), and [`Error::Io`] if no file can be made there.
+    #[cfg(feature = "formats")]
+    pub fn in_file(options: &TraceOptions, folder: impl AsRef<Path>) -> Result<Self> {
+        Self::new(options, Store::in_folder(folder.as_ref())?)
+    }
+
+    fn new(options: &TraceOptions, store: Store) -> Result<Self> {
+        let options = TraceOptions {
+            algorithm: None,
+            tiles: None,
+            ..*options
+        };
+        options.validate()?;
+        Ok(Self {
+            options,
+            part: None,
+            store: Some(store),
+            band: None,
+            above: Vec::new(),
+        })
+    }
+
+    /// The number of rows per band with which tracing an image of this size takes about `memory`
+    /// bytes at most: half of it for bands whose borders are as long as those of noise, and half
+    /// for the borders that are kept. Large images with more borders than these take more.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] if that is less than 16 rows, with the memory that is needed.
+    pub fn rows_within(width: u32, height: u32, memory: u64) -> Result<u32> {
+        let fixed = FIXED + FIXED_PER_THREAD * rayon::current_num_threads() as u64;
+        let per_row = u64::from(width.max(1)) * BYTES_PER_PIXEL;
+        let rows = memory.saturating_sub(fixed) / 2 / per_row;
+        let least = LEAST_ROWS.min(height);
+        if rows < least.into() {
+            let needed = fixed + 2 * u64::from(least) * per_row;
+            return Err(Error::option(
+                "memory",
+                OptionProblem::OutOfRange,
+                format!(
+                    "{memory} bytes of memory are too little for the bands of an image of {width} \
+                     × {height} pixels: give {} MiB or more",
+                    needed.div_ceil(1 << 20)
+                ),
+            ));
+        }
+        Ok(rows.min(height.into()) as u32)
+    }
+
+    /// The number of rows so far.
+    pub fn rows(&self) -> u32 {
+        let band = self.band.as_ref();
+        band.map_or(0, |(band, first_row)| first_row + band.height())
+    }
+
+    /// Takes the rows below those so far. Traces the band before, on all threads of the current
+    /// rayon pool.
+    ///
+    /// # Errors
+    /// [`Error::PartsDiffer`] for a band of another width; [`Error::ImageTooLarge`] for rows beyond
+    /// [`MAX_SIDE`](crate::MAX_SIDE); [`Error::TooMany`]; [`Error::OutOfMemory`]; [`Error::Io`] for
+    /// the temporary file. The tracer is of no use after an error.
+    pub fn push(&mut self, band: BinaryImage) -> Result<()> {
+        let first_row = self.rows();
+        if let Some((before, _)) = &self.band
+            && before.width() != band.width()
+        {
+            return Err(Error::PartsDiffer {
+                what: "width",
+                upper: format!("{} pixels", before.width()),
+                lower: format!("{} pixels", band.width()),
+            });
+        }
+        self.trace_last(Some(band.row(0)))?;
+        self.band = Some((band, first_row));
+        Ok(())
+    }
+
+    /// Takes the bands that `next` gives, from top to bottom, until it gives none, and ends the
+    /// image there. `next` is called on this thread, for a band while the band before is traced.
+    ///
+    /// # Errors
+    /// Those of [`push`](Self::push), [`finish`](Self::finish) and `next`.
+    pub fn trace(
+        mut self,
+        mut next: impl FnMut() -> Result<Option<BinaryImage>>,
+    ) -> Result<StoredContours> {
+        crate::threads::ensure();
+        let mut band = next()?;
+        while let Some(this) = band {
+            let mut pushed = Ok(());
+            let (tracer, result) = (&mut self, &mut pushed);
+            let after = rayon::in_place_scope(|scope| {
+                scope.spawn(|_| *result = tracer.push(this));
+                next()
+            });
+            pushed?;
+            band = after?;
+        }
+        self.finish()
+    }
+
+    /// Traces the last band and ends the image there.
+    ///
+    /// # Errors
+    /// Those of [`push`](Self::push), and [`Error::EmptyImage`] if there was no band.
+    pub fn finish(mut self) -> Result<StoredContours> {
+        self.trace_last(None)?;
+        match self.part {
+            Some(part) => part.store(),
+            None => Err(Error::EmptyImage {
+                width: 0,
+                height: 0,
+            }),
+        }
+    }
+
+    /// Traces the last band, above the row `below`, and joins its part to the others.
+    fn trace_last(&mut self, below: Option<&[u64]>) -> Result<()> {
+        let Some((image, first_row)) = self.band.take() else {
+            return Ok(());
+        };
+        let mut band = Band::new(&image, first_row);
+        if first_row > 0 {
+            band = band.with_above(&self.above);
+        }
+        if let Some(below) = below {
+            band = band.with_below(below);
+        }
+        let part = ContourPart::trace(band, &self.options)?;
+        self.above.clear();
+        self.above.extend_from_slice(image.row(image.height() - 1));
+        drop(image);
+        self.part = Some(match (self.part.take(), self.store.take()) {
+            (Some(upper), _) => ContourPart::join(upper, part)?,
+            (None, Some(store)) => part.with_store(store)?,
+            (None, None) => part,
+        });
+        Ok(())
+    }
+}
