@@ -18,7 +18,7 @@ mod contours;
 pub(crate) mod cpu;
 pub(crate) mod gpu;
 
-pub use contours::{BorderKind, Contour, Contours, HierarchyRow, Links};
+pub use contours::{BorderKind, Contour, ContourParts, Contours, HierarchyRow, Links};
 pub use gpu::{ContourBuffers, DeviceContourBatch, DeviceContours, DeviceTracer};
 
 use crate::backend::Backend;

@@ -1,0 +1,86 @@
+//! The device that a call runs on.
+
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use trazar::{Backend, Engine, Job};
+
+use crate::errors;
+
+/// What `device=` takes.
+#[derive(Clone, Copy)]
+pub(crate) enum Device {
+    /// The one that is faster for the job.
+    Auto,
+    Cpu,
+    Cuda,
+    Emulator,
+}
+
+impl<'py> FromPyObject<'_, 'py> for Device {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match &*object.extract::<String>()? {
+            "auto" => Ok(Self::Auto),
+            "cpu" => Ok(Self::Cpu),
+            "cuda" => Ok(Self::Cuda),
+            "emulator" => Ok(Self::Emulator),
+            other => Err(errors::input(format!(
+                "device={other:?}: it is 'auto', 'cpu', 'cuda' or 'emulator'"
+            ))),
+        }
+    }
+}
+
+/// The engine of the first GPU, once a call has needed it.
+static CUDA: Mutex<Found> = Mutex::new(Found::NotLooked);
+
+enum Found {
+    NotLooked,
+    /// There is no GPU that can be used; asking again takes as long as the first time.
+    None,
+    Gpu(Engine),
+}
+
+impl Device {
+    /// The engine for `runs` jobs like `job`. A GPU, once opened, stays open.
+    pub(crate) fn engine(self, job: impl FnOnce() -> Job, runs: u32) -> PyResult<Engine> {
+        match self {
+            Self::Cpu => Ok(Engine::cpu()),
+            Self::Emulator => Ok(Engine::emulator(0)),
+            Self::Cuda => cuda().map_err(errors::from_library),
+            Self::Auto => {
+                // Finding out whether there is a GPU takes half as long as opening it.
+                let may_have_gpu = cfg!(not(target_os = "macos")) && !has_no_gpu();
+                let cores = std::thread::available_parallelism().map_or(1, usize::from);
+                match job().backend(cores, may_have_gpu, runs) {
+                    Backend::Cuda => Ok(cuda().unwrap_or_else(|_| Engine::cpu())),
+                    _ => Ok(Engine::cpu()),
+                }
+            }
+        }
+    }
+}
+
+fn has_no_gpu() -> bool {
+    let found = CUDA.lock().unwrap_or_else(PoisonError::into_inner);
+    matches!(*found, Found::None)
+}
+
+fn cuda() -> trazar::Result<Engine> {
+    let mut found = CUDA.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Found::Gpu(engine) = &*found {
+        return Ok(engine.clone());
+    }
+    match Engine::cuda() {
+        Ok(engine) => {
+            *found = Found::Gpu(engine.clone());
+            Ok(engine)
+        }
+        Err(error) => {
+            *found = Found::None;
+            Err(error)
+        }
+    }
+}
