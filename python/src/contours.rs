@@ -122,7 +122,7 @@ fn trace_all(
         return Ok(Vec::new());
     };
     let runs = u32::try_from(input.images.len()).unwrap_or(u32::MAX);
-    let engine = device.engine(|| Job::trace(first), runs)?;
+    let engine = device.engine(py, || Job::trace(first), runs)?;
     let size = input.pixels();
     work::run(py, engine, size, move |engine: &Engine| {
         let trace = |image| engine.trace(image, &options);
@@ -345,11 +345,6 @@ impl HostContours {
 
     fn centroids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         self.table(py, |contour| contour.centroid().to_array())
-    }
-
-    /// What `cv2.findContours` returns, with copies of the points.
-    fn in_opencv_form<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        in_opencv_form(py, self.contours.clone(), (0, 0))
     }
 
     /// The rings of polygons, for `shapely.from_ragged_array`: closed rings' coordinates, where each

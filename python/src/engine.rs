@@ -45,21 +45,33 @@ enum Found {
 
 impl Device {
     /// The engine for `runs` jobs like `job`. A GPU, once opened, stays open.
-    pub(crate) fn engine(self, job: impl FnOnce() -> Job, runs: u32) -> PyResult<Engine> {
+    pub(crate) fn engine(
+        self,
+        py: Python<'_>,
+        job: impl FnOnce() -> Job + Send,
+        runs: u32,
+    ) -> PyResult<Engine> {
         match self {
             Self::Cpu => Ok(Engine::cpu()),
             Self::Emulator => Ok(Engine::emulator(0)),
-            Self::Cuda => cuda().map_err(errors::from_library),
-            Self::Auto => {
-                // Finding out whether there is a GPU takes half as long as opening it.
-                let may_have_gpu = cfg!(not(target_os = "macos")) && !has_no_gpu();
-                let cores = std::thread::available_parallelism().map_or(1, usize::from);
-                match job().backend(cores, may_have_gpu, runs) {
-                    Backend::Cuda => Ok(cuda().unwrap_or_else(|_| Engine::cpu())),
-                    _ => Ok(Engine::cpu()),
-                }
-            }
+            // Opening a GPU takes long, and so may measuring a job.
+            Self::Cuda => py.detach(cuda).map_err(errors::from_library),
+            Self::Auto => Ok(py.detach(|| faster(job, runs))),
         }
+    }
+}
+
+/// The engine that is faster for `runs` jobs like `job`.
+fn faster(job: impl FnOnce() -> Job, runs: u32) -> Engine {
+    // Finding out whether there is a GPU takes half as long as opening it.
+    let may_have_gpu = cfg!(not(target_os = "macos")) && !has_no_gpu();
+    if !may_have_gpu {
+        return Engine::cpu();
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    match job().backend(cores, true, runs) {
+        Backend::Cuda => cuda().unwrap_or_else(|_| Engine::cpu()),
+        _ => Engine::cpu(),
     }
 }
 

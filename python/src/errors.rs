@@ -28,12 +28,6 @@ pub(crate) fn input(message: impl Into<String>) -> PyErr {
     INPUT.error(message.into())
 }
 
-/// A device that is not there, or that failed: a `RuntimeError`.
-#[cfg(not(target_os = "macos"))]
-pub(crate) fn device(message: impl Into<String>) -> PyErr {
-    DEVICE.error(message.into())
-}
-
 /// The exception for an error of the library.
 pub(crate) fn from_library(error: Error) -> PyErr {
     let message = error.to_string();
@@ -55,7 +49,8 @@ pub(crate) fn from_library(error: Error) -> PyErr {
                     .to_owned();
                 PyOSError::new_err((number, text, path))
             }
-            None => PyOSError::new_err(message),
+            // By its kind.
+            None => std::io::Error::new(source.kind(), message).into(),
         },
         Error::Write(source) => source.into(),
         _ => INPUT.error(message),

@@ -49,9 +49,15 @@ pub(crate) fn read(
     }
     let array = match array.cast::<PyUntypedArray>() {
         Ok(array) => array.clone(),
-        Err(_) => numpy
-            .call_method1(intern!(py, "asarray"), (array,))?
-            .cast_into::<PyUntypedArray>()?,
+        Err(_) => {
+            let only_dlpack = array.hasattr(intern!(py, "__dlpack__"))?
+                && !array.hasattr(intern!(py, "__array__"))?
+                && !array.hasattr(intern!(py, "__array_interface__"))?;
+            let convert = if only_dlpack { "from_dlpack" } else { "asarray" };
+            numpy
+                .call_method1(convert, (array,))?
+                .cast_into::<PyUntypedArray>()?
+        }
     };
     let &([height, width] | [_, height, width]) = array.shape() else {
         return Err(errors::input(format!(

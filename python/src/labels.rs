@@ -70,7 +70,7 @@ pub(crate) fn label<'py>(
         None => Vec::new(),
         Some(first) => {
             let runs = u32::try_from(input.images.len()).unwrap_or(u32::MAX);
-            let engine = device.engine(|| Job::label(first), runs)?;
+            let engine = device.engine(py, || Job::label(first), runs)?;
             let size = input.pixels();
             work::run(py, engine, size, move |engine: &Engine| {
                 let label = |image| {

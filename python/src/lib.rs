@@ -17,6 +17,8 @@ mod arrays;
 mod command;
 mod contours;
 
+#[cfg(not(target_os = "macos"))]
+mod device;
 mod engine;
 mod errors;
 mod image;
@@ -34,6 +36,11 @@ mod _trazar {
     use super::command::command;
     #[pymodule_export]
     use super::contours::{HostContours, find_contours, trace};
+    #[cfg(not(target_os = "macos"))]
+    #[pymodule_export]
+    use super::device::{
+        DeviceArray, DeviceContours, device_find_contours, device_label, device_trace,
+    };
     #[pymodule_export]
     use super::info::info;
     #[pymodule_export]

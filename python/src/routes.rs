@@ -134,7 +134,7 @@ pub(crate) fn route<'py>(
         .map(|range| Net::new(pins[range[0] as usize..range[1] as usize].iter().cloned()))
         .collect();
     let grid = Arc::clone(&grid.get().grid);
-    let engine = device.engine(|| Job::route(&grid, &nets), 1)?;
+    let engine = device.engine(py, || Job::route(&grid, &nets), 1)?;
     let (size, has_layers) = (u64::from(grid.cell_count()), grid.layers() > 1);
     let routes = work::run(py, engine, size, move |engine: &Engine| {
         engine.route(&grid, &nets, &options)
@@ -223,7 +223,7 @@ pub(crate) fn distances<'py>(
     let (layers, height, width) = (grid.layers(), grid.height(), grid.width());
     // As the job of a net that reaches everywhere.
     let net = Net::new([Pin::new(sources.iter().copied())]);
-    let engine = device.engine(|| Job::route(&grid, std::slice::from_ref(&net)), 1)?;
+    let engine = device.engine(py, || Job::route(&grid, std::slice::from_ref(&net)), 1)?;
     let size = grid.cell_count().into();
     let distances = work::run(py, engine, size, move |engine: &Engine| {
         engine.distances(&grid, &sources, &options)

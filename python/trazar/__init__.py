@@ -22,7 +22,7 @@ Functions release the GIL. Ctrl-C ends those that take long.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trazar import _trazar
 from trazar._contours import (
@@ -44,6 +44,12 @@ from trazar._errors import DeviceError, Error, InputError, OutOfMemoryError
 from trazar._labels import label, label_batch, label_stats, label_stats_batch
 from trazar._routes import BLOCKED, UNREACHED, Grid, Route, distances, route
 
+if TYPE_CHECKING:
+    from trazar._trazar import DeviceArray
+else:
+    # macOS has none.
+    DeviceArray = getattr(_trazar, "DeviceArray", None)
+
 __version__: str = _trazar.__version__
 
 __all__ = [
@@ -58,6 +64,7 @@ __all__ = [
     "RETR_TREE",
     "UNREACHED",
     "Contours",
+    "DeviceArray",
     "DeviceError",
     "Error",
     "Grid",

@@ -307,6 +307,14 @@ class Contours:
             self._host = raw.to_host()
         return self._host
 
+    def _single(self) -> _trazar.HostContours:
+        """On the host, for what follows the hierarchy."""
+        if len(self.image_offsets) != 2:
+            from trazar._errors import InputError
+
+            raise InputError("contours of several images: take those of images() one by one")
+        return self._on_host()
+
     @property
     def width(self) -> int:
         """The image's width in pixels.
@@ -461,6 +469,19 @@ class Contours:
             return self
         return Contours(self._on_host())
 
+    def images(self) -> list[Contours]:
+        """Return the contours of each image of a batch, on the host.
+
+        Examples
+        --------
+        >>> import trazar
+        >>> trazar.trace([[1]]).images()
+        [Contours(1 contours, 1 points, 1 × 1 pixels, cpu)]
+        """
+        if isinstance(self._raw, _trazar.HostContours):
+            return [self]
+        return [Contours(each) for each in self._raw.images()]
+
     def areas(self) -> NDArray[np.float64]:
         """Return the areas of the polygons through the points, in pixels: shape (len,).
 
@@ -538,7 +559,7 @@ class Contours:
         """
         import shapely
 
-        coordinates, rings, polygons = self._on_host().rings()
+        coordinates, rings, polygons = self._single().rings()
         made: NDArray[np.object_] = shapely.from_ragged_array(
             shapely.GeometryType.POLYGON, coordinates, (rings, polygons)
         )
@@ -563,7 +584,7 @@ class Contours:
         >>> trazar.trace([[1, 1]]).to_svg().startswith("<svg")
         True
         """
-        return _text(self._on_host().write("svg", path))
+        return _text(self._single().write("svg", path))
 
     @overload
     def to_geojson(self, path: PathLike) -> None: ...
@@ -586,7 +607,7 @@ class Contours:
         >>> json.loads(text)["features"][0]["geometry"]["type"]
         'Polygon'
         """
-        return _text(self._on_host().write("geojson", path))
+        return _text(self._single().write("geojson", path))
 
     @overload
     def to_json(self, path: PathLike) -> None: ...
@@ -605,7 +626,7 @@ class Contours:
         >>> json.loads(trazar.trace([[1, 1]]).to_json())["contours"]
         [[[0, 0], [1, 0]]]
         """
-        return _text(self._on_host().write("json", path))
+        return _text(self._single().write("json", path))
 
     @overload
     def to_gds(
@@ -680,7 +701,7 @@ class Contours:
         >>> contours.to_gds(pixel_size=5)[:4].hex()
         '00060002'
         """
-        return self._on_host().write_gds(
+        return self._single().write_gds(
             path,
             pixel_size,
             database_unit,
