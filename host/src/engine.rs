@@ -185,7 +185,8 @@ impl Engine {
     ///
     /// let engine = Engine::cpu().with_progress(|_| resume_unwind(Box::new("enough")));
     /// let image = BinaryImage::from_art("##.#")?;
-    /// let traced = catch_unwind(AssertUnwindSafe(|| engine.trace(&image, &TraceOptions::default())));
+    /// let options = TraceOptions::default();
+    /// let traced = catch_unwind(AssertUnwindSafe(|| engine.trace(&image, &options)));
     /// assert_eq!(traced.unwrap_err().downcast_ref(), Some(&"enough"));
     /// # Ok::<(), trazar::Error>(())
     /// ```

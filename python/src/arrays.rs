@@ -53,8 +53,8 @@ pub(crate) fn contour_views<'py>(
         let [begin, end] = [range[0], range[1]];
         assert!(begin <= end && 2 * end <= coordinates.len()?);
         let mut shape: [npy_intp; 3] = [(end - begin) as npy_intp, 1, 2];
-        // SAFETY: the elements from `2 * begin` to before `2 * end` are in `coordinates`, which each
-        // view keeps as its base. NumPy takes over the references to the type and to the base.
+        // SAFETY: the elements from `2 * begin` to before `2 * end` are in `coordinates`, which
+        // each view keeps as its base. NumPy takes over the references to the type and to the base.
         let view = unsafe {
             let view = PY_ARRAY_API.PyArray_NewFromDescr(
                 py,

@@ -347,9 +347,9 @@ impl HostContours {
         self.table(py, |contour| contour.centroid().to_array())
     }
 
-    /// The rings of polygons, for `shapely.from_ragged_array`: closed rings' coordinates, where each
-    /// ring's begin, and where each polygon's rings begin. A ring of fewer than three points has its
-    /// last one repeated, since shapely takes no ring of fewer than four coordinates.
+    /// The rings of polygons, for `shapely.from_ragged_array`: closed rings' coordinates, where
+    /// each ring's begin, and where each polygon's rings begin. A ring of fewer than three points
+    /// has its last one repeated, since shapely takes no ring of fewer than four coordinates.
     #[expect(clippy::type_complexity, reason = "three arrays")]
     fn rings<'py>(
         &self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import itertools
 
 import numpy as np
 import pytest
@@ -111,7 +112,7 @@ def test_trees_join_nearest_pins_by_shortest_paths(rng, layers):
             assert int(distances[tuple(pins[pin])]) == nearest == cost
             cells = [tuple(cell) if layers > 1 else (0, *cell) for cell in path.tolist()]
             assert cells[0] == tuple(pins[pin]) and cells[-1] in on_tree
-            steps = zip(cells, cells[1:])
+            steps = itertools.pairwise(cells)
             assert sum(dict(neighbours(shape, weights, a))[b] for a, b in steps) == cost
             on_tree += cells
             left.remove(int(pin))

@@ -159,7 +159,7 @@ def test_nothing_leaks(rng):
 
     def calls(count: int) -> None:
         for _ in range(count):
-            contours, hierarchy = trazar.find_contours(image)
+            _contours, _hierarchy = trazar.find_contours(image)
             traced = trazar.trace(image)
             traced.points, traced.kinds, traced.areas(), traced.to_json()
             trazar.label_stats(image)

@@ -25,7 +25,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from trazar import _trazar
-from trazar._contours import (
+from trazar._contours import Contours
+from trazar._errors import DeviceError, Error, InputError, OutOfMemoryError
+from trazar._labels import label, label_batch, label_stats, label_stats_batch
+from trazar._routes import BLOCKED, UNREACHED, Grid, Route, distances, route
+from trazar._tracing import (
     CHAIN_APPROX_NONE,
     CHAIN_APPROX_SIMPLE,
     CHAIN_APPROX_TC89_KCOS,
@@ -34,15 +38,11 @@ from trazar._contours import (
     RETR_EXTERNAL,
     RETR_LIST,
     RETR_TREE,
-    Contours,
     find_contours,
     find_contours_batch,
     trace,
     trace_batch,
 )
-from trazar._errors import DeviceError, Error, InputError, OutOfMemoryError
-from trazar._labels import label, label_batch, label_stats, label_stats_batch
-from trazar._routes import BLOCKED, UNREACHED, Grid, Route, distances, route
 
 if TYPE_CHECKING:
     from trazar._trazar import DeviceArray

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from trazar._errors import InputError
+
 if TYPE_CHECKING:
     from typing import TypeAlias
 
@@ -24,8 +26,6 @@ def is_on_gpu(array: Any) -> bool:
 def check_device(device: str) -> None:
     """Refuse a device that an array in a GPU's memory can't be worked on."""
     if device not in ("auto", "cuda"):
-        from trazar._errors import InputError
-
         raise InputError(
             f"device={device!r}: an array on a GPU is worked on there; copy it to the host first"
         )

@@ -1,4 +1,4 @@
-"""The exceptions that are raised. Each has one line that says what is wrong and what would not be."""
+"""The exceptions. Each has one line, which says what is wrong and what would be right."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -167,7 +168,7 @@ class Route:
         [[0, 2], [0, 1], [0, 0]]
         """
         offsets = self._path_offsets.tolist()
-        return [self._path_cells[a:b] for a, b in zip(offsets, offsets[1:])]
+        return [self._path_cells[a:b] for a, b in itertools.pairwise(offsets)]
 
     def __repr__(self) -> str:
         return f"Route(cost {self.cost}, {len(self.cells)} cells, {len(self.unreached)} unreached)"

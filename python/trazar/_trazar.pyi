@@ -2,13 +2,31 @@
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 _Path = str | os.PathLike[str]
 _Found = tuple[tuple[NDArray[np.int32], ...], NDArray[np.int32] | None]
+
+__all__ = [
+    "DeviceArray",
+    "DeviceContours",
+    "Grid",
+    "HostContours",
+    "__version__",
+    "command",
+    "device_find_contours",
+    "device_label",
+    "device_trace",
+    "distances",
+    "find_contours",
+    "info",
+    "label",
+    "route",
+    "trace",
+]
 
 __version__: str
 
@@ -71,13 +89,15 @@ def distances(
     grid: Grid, sources: NDArray[np.uint32], algorithm: str | None, device: str
 ) -> NDArray[np.uint64]: ...
 
+@final
 class Grid:
-    def __init__(
-        self, right: NDArray[np.uint32], down: NDArray[np.uint32], via: NDArray[np.uint32]
-    ) -> None: ...
+    def __new__(
+        cls, right: NDArray[np.uint32], down: NDArray[np.uint32], via: NDArray[np.uint32]
+    ) -> Grid: ...
     @property
     def shape(self) -> tuple[int, int, int]: ...
 
+@final
 class HostContours:
     @property
     def width(self) -> int: ...
@@ -113,6 +133,7 @@ class HostContours:
         library: str,
     ) -> bytes | None: ...
 
+@final
 class DeviceContours:
     @property
     def width(self) -> int: ...
@@ -136,6 +157,7 @@ class DeviceContours:
     def to_host(self) -> HostContours: ...
     def images(self) -> list[HostContours]: ...
 
+@final
 class DeviceArray:
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -157,7 +179,7 @@ class DeviceArray:
     def __int__(self) -> int: ...
     def __index__(self) -> int: ...
     def __bool__(self) -> bool: ...
-    def __getitem__(self, index: int) -> DeviceArray: ...
+    def __getitem__(self, key: int, /) -> DeviceArray: ...
     def get(self) -> NDArray[Any]: ...
     def item(self) -> int: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...

@@ -68,8 +68,8 @@ pub(crate) struct DeviceArray {
 impl DeviceArray {
     /// The elements of `buffer`, which `memory` keeps, as an array of this shape.
     ///
-    /// Each element of `T` has the size of an element of `kind`, and what is larger than the largest
-    /// number of `kind` means nothing.
+    /// Each element of `T` has the size of an element of `kind`, and what is larger than the
+    /// largest number of `kind` means nothing.
     pub(crate) fn new<T: Pod>(
         buffer: &DeviceBuffer<T>,
         kind: Kind,
@@ -210,8 +210,8 @@ fn capsule<'py, M: Managed>(
     destructor: unsafe extern "C" fn(*mut ffi::PyObject),
 ) -> PyResult<Bound<'py, PyCapsule>> {
     let pointer = tensor.into_raw();
-    // SAFETY: the destructor deletes the tensor, if the capsule still has the name, which is that of
-    // tensors nobody has taken.
+    // SAFETY: the destructor deletes the tensor, if the capsule still has the name, which is that
+    // of tensors nobody has taken.
     let capsule = unsafe {
         PyCapsule::new_with_pointer_and_destructor(py, pointer.cast(), name, Some(destructor))
     };

@@ -188,7 +188,9 @@ def test_pitched_rows_are_taken_as_they_lie(torch):
     for view in (whole.T, whole[:, ::2], whole[::-1], image(4, 6, 8)[:, 0]):
         before = TorchArray.contiguous_calls
         trazar.label(TorchArray(view))
-        assert TorchArray.contiguous_calls == before + (view.strides[-1] != 1 or view.strides[0] < 0)
+        assert TorchArray.contiguous_calls == before + (
+            view.strides[-1] != 1 or view.strides[0] < 0
+        )
     with pytest.raises(trazar.InputError, match="make it contiguous"):
         trazar.label(Array(whole.T))
 
@@ -197,11 +199,11 @@ def test_pitched_rows_are_taken_as_they_lie(torch):
 def test_other_elements_are_compared_by_their_library(torch, dtype):
     array = TorchArray(image(20, 48, dtype=dtype))
     compared = []
-    TorchArray.__ne__ = lambda self, other: compared.append(other) or TorchArray(
-        image(20, 48, dtype=bool)
+    TorchArray.__ne__ = lambda self, other: (
+        compared.append(other) or TorchArray(image(20, 48, dtype=bool))
     )
-    TorchArray.__gt__ = lambda self, other: compared.append(other) or TorchArray(
-        image(20, 48, dtype=bool)
+    TorchArray.__gt__ = lambda self, other: (
+        compared.append(other) or TorchArray(image(20, 48, dtype=bool))
     )
     try:
         trazar.label(array)
