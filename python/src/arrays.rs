@@ -47,11 +47,11 @@ pub(crate) fn contour_views<'py>(
 ) -> PyResult<Bound<'py, PyTuple>> {
     let py = coordinates.py();
     let dtype = numpy::dtype::<i32>(py);
-    let start = coordinates.data();
+    let (start, len) = (coordinates.data(), coordinates.len()?);
     let mut views = Vec::with_capacity(offsets.len().saturating_sub(1));
     for range in offsets.windows(2) {
         let [begin, end] = [range[0], range[1]];
-        assert!(begin <= end && 2 * end <= coordinates.len()?);
+        assert!(begin <= end && 2 * end <= len);
         let mut shape: [npy_intp; 3] = [(end - begin) as npy_intp, 1, 2];
         // SAFETY: the elements from `2 * begin` to before `2 * end` are in `coordinates`, which
         // each view keeps as its base. NumPy takes over the references to the type and to the base.

@@ -53,7 +53,11 @@ pub(crate) fn read(
             let only_dlpack = array.hasattr(intern!(py, "__dlpack__"))?
                 && !array.hasattr(intern!(py, "__array__"))?
                 && !array.hasattr(intern!(py, "__array_interface__"))?;
-            let convert = if only_dlpack { "from_dlpack" } else { "asarray" };
+            let convert = if only_dlpack {
+                "from_dlpack"
+            } else {
+                "asarray"
+            };
             numpy
                 .call_method1(convert, (array,))?
                 .cast_into::<PyUntypedArray>()?

@@ -39,7 +39,7 @@ mod _trazar {
     #[cfg(not(target_os = "macos"))]
     #[pymodule_export]
     use super::device::{
-        DeviceArray, DeviceContours, device_find_contours, device_label, device_trace,
+        DeviceArray, DeviceContours, device_find_contours, device_label, device_trace, is_on_gpu,
     };
     #[pymodule_export]
     use super::info::info;

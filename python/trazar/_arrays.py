@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from trazar import _trazar
 from trazar._errors import InputError
 
 if TYPE_CHECKING:
@@ -11,16 +12,14 @@ if TYPE_CHECKING:
 
     Device: TypeAlias = Literal["auto", "cpu", "cuda", "emulator"]
 
-#: DLPack's number for memory of an NVIDIA GPU.
-_DLPACK_CUDA = 2
-
 
 def is_on_gpu(array: Any) -> bool:
     """Whether the array lies in the memory of an NVIDIA GPU."""
-    if hasattr(array, "__cuda_array_interface__"):
-        return True
-    device = getattr(array, "__dlpack_device__", None)
-    return device is not None and bool(device()[0] == _DLPACK_CUDA)
+    return _is_on_gpu is not None and bool(_is_on_gpu(array))
+
+
+# macOS has none.
+_is_on_gpu = getattr(_trazar, "is_on_gpu", None)
 
 
 def check_device(device: str) -> None:

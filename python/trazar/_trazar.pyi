@@ -23,6 +23,7 @@ __all__ = [
     "distances",
     "find_contours",
     "info",
+    "is_on_gpu",
     "label",
     "route",
     "trace",
@@ -31,6 +32,7 @@ __all__ = [
 __version__: str
 
 def command(args: Sequence[str]) -> int: ...
+def is_on_gpu(array: Any) -> bool: ...
 def info() -> dict[str, Any]: ...
 def find_contours(
     image: Any,

@@ -7,12 +7,12 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use trazar::cuda::dlpack::{self, DLManagedTensor, DLManagedTensorVersioned, Imported};
-use trazar::cuda::{Owner, Queue, Stream};
+use trazar::cuda::{DeviceBuffer, Owner, Queue, RawBuffer, Release, Stream};
 use trazar::gpu::View;
 use trazar::{DeviceImage, DeviceImageBatch};
 
 use super::array::{UNVERSIONED, VERSIONED, tensor_error};
-use super::place::{Foreign, Place, library, place};
+use super::place::{LEGACY, Library, Place, place};
 use crate::errors;
 
 /// One image, or images of one size one after the other, of one byte per pixel.
@@ -28,14 +28,16 @@ pub(crate) struct Input<'py> {
     pitch: usize,
     /// The largest value that is background.
     threshold: u8,
+    library: Library,
     /// Keeps the memory: the array, or the tensor that it gave.
     kept: Kept<'py>,
 }
 
+#[expect(dead_code, reason = "only dropped")]
 enum Kept<'py> {
     Array(Bound<'py, PyAny>),
     /// Waits for the stream when it is dropped.
-    Tensor(#[expect(dead_code, reason = "dropped last")] Imported<u8>),
+    Tensor(Imported<u8>),
 }
 
 /// Where an array's elements are.
@@ -55,30 +57,29 @@ impl<'py> Input<'py> {
         threshold: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Self> {
         let py = array.py();
-        let (array, threshold) = as_bytes(array, threshold)?;
-        let index = device_index(&array)?;
-        let stream = Foreign::current(&array, index)?;
-        let handle = stream.handle();
-        let place = place(py, index, stream)?;
-        let has_interface = array.hasattr(intern!(py, "__cuda_array_interface__"))?;
-        let (array, layout, kept) = if has_interface {
-            let layout = from_interface(&array, &place.stream)?;
-            let is_usable = rows(&layout).is_some();
-            let (array, layout) = match is_usable {
-                true => (array, layout),
-                false => {
-                    let copy = contiguous(&array, &layout)?;
-                    let layout = from_interface(&copy, &place.stream)?;
-                    (copy, layout)
-                }
-            };
-            (array.clone(), layout, Kept::Array(array))
+        let library = Library::of(array)?;
+        let (array, threshold) = as_bytes(array, library, threshold)?;
+        let place = place(py, library, device_index(&array, library)?)?;
+        let by_dlpack =
+            library == Library::Other && !array.hasattr(intern!(py, "__cuda_array_interface__"))?;
+        let (layout, kept) = if by_dlpack {
+            let (layout, tensor) = from_dlpack(&array, &place.stream)?;
+            (layout, Kept::Tensor(tensor))
         } else {
-            let (layout, tensor) = from_dlpack(&array, &place.stream, handle)?;
-            (array, layout, Kept::Tensor(tensor))
+            let layout = layout(&array, library, &place.stream)?;
+            match rows(&layout) {
+                Some(_) => (layout, Kept::Array(array)),
+                None => {
+                    let copy = contiguous(&array, library, &layout)?;
+                    (
+                        self::layout(&copy, library, &place.stream)?,
+                        Kept::Array(copy),
+                    )
+                }
+            }
         };
         let Some((images, height, width, pitch)) = rows(&layout) else {
-            return Err(refused(&array, &layout));
+            return Err(refused(&layout));
         };
         let side = |side: usize| u32::try_from(side).unwrap_or(u32::MAX);
         Ok(Self {
@@ -90,6 +91,7 @@ impl<'py> Input<'py> {
             address: layout.address,
             pitch,
             threshold,
+            library,
             kept,
         })
     }
@@ -113,6 +115,29 @@ impl<'py> Input<'py> {
         // the stream before, or the stream waits for it; what it queues on the stream from now on
         // comes after.
         unsafe { DeviceImage::pack_pitched(gpu, width, height, self.bytes(), pitch, threshold) }
+    }
+
+    /// The array's memory as a buffer, if it can be labelled as it lies by one kernel: see
+    /// [`DeviceLabeler::label_bytes`](trazar::DeviceLabeler::label_bytes).
+    pub(crate) fn buffer(&self) -> trazar::Result<Option<DeviceBuffer<u8>>> {
+        let is_dense = self.pitch == self.width as usize && self.width.is_multiple_of(16);
+        // As a `Gpu`'s memory starts.
+        if !is_dense || !self.address.is_multiple_of(256) || self.images.is_some() {
+            return Ok(None);
+        }
+        let raw = RawBuffer {
+            address: self.address,
+            len: self.width as usize * self.height as usize,
+            stream: self.place.stream.clone(),
+            release: Release::InOrder(Owner::none()),
+        };
+        // SAFETY: as in `pack`.
+        Ok(Some(unsafe { DeviceBuffer::from_raw(raw) }?))
+    }
+
+    /// The largest value that is background.
+    pub(crate) fn threshold(&self) -> u8 {
+        self.threshold
     }
 
     /// The images, packed.
@@ -148,10 +173,7 @@ impl<'py> Input<'py> {
     /// allocated on that; whoever uses several streams orders them, as for their own operations. Of
     /// other libraries nothing is known, so the host waits.
     pub(crate) fn finish(self) -> PyResult<()> {
-        let Kept::Array(array) = &self.kept else {
-            return Ok(());
-        };
-        if matches!(library(array)?.as_str(), "torch" | "cupy") {
+        if self.library != Library::Other || matches!(self.kept, Kept::Tensor(_)) {
             return Ok(());
         }
         let stream = &self.place.stream;
@@ -164,21 +186,28 @@ impl<'py> Input<'py> {
 /// largest byte that is background.
 fn as_bytes<'py>(
     array: &Bound<'py, PyAny>,
+    library: Library,
     threshold: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<(Bound<'py, PyAny>, u8)> {
     let py = array.py();
-    let dtype = match array.getattr_opt(intern!(py, "dtype"))? {
-        Some(dtype) => dtype.str()?.to_string(),
-        None => array
-            .getattr(intern!(py, "__cuda_array_interface__"))?
-            .get_item("typestr")?
-            .to_string(),
+    let (is_byte, is_mask) = match array.getattr_opt(intern!(py, "dtype"))? {
+        Some(dtype) if library == Library::Torch => {
+            let torch = py.import(intern!(py, "torch"))?;
+            (
+                dtype.is(torch.getattr(intern!(py, "uint8"))?),
+                dtype.is(torch.getattr(intern!(py, "bool"))?),
+            )
+        }
+        Some(dtype) => {
+            let name = dtype.str()?;
+            (name.to_str()? == "uint8", name.to_str()? == "bool")
+        }
+        None => {
+            let interface = array.getattr(intern!(py, "__cuda_array_interface__"))?;
+            let name: String = interface.get_item("typestr")?.extract()?;
+            (name == "|u1", name == "|b1")
+        }
     };
-    let name = dtype.rsplit('.').next().unwrap_or_default();
-    let (is_byte, is_mask) = (
-        matches!(name, "uint8" | "|u1"),
-        matches!(name, "bool" | "|b1"),
-    );
     match threshold {
         None if is_byte || is_mask => return Ok((array.clone(), 0)),
         Some(threshold) if is_byte => {
@@ -195,13 +224,31 @@ fn as_bytes<'py>(
     Ok((mask, 0))
 }
 
-/// The index of the device that the array says it is on; 0 if it does not say.
-fn device_index(array: &Bound<'_, PyAny>) -> PyResult<u32> {
-    let Some(device) = array.getattr_opt(intern!(array.py(), "__dlpack_device__"))? else {
+/// The index of the device that the array is on; 0 if it does not say.
+fn device_index(array: &Bound<'_, PyAny>, library: Library) -> PyResult<u32> {
+    let py = array.py();
+    if library == Library::Torch {
+        return array.call_method0(intern!(py, "get_device"))?.extract();
+    }
+    let Some(device) = array.getattr_opt(intern!(py, "__dlpack_device__"))? else {
         return Ok(0);
     };
     let (_, index): (i32, u32) = device.call0()?.extract()?;
     Ok(index)
+}
+
+/// Where the elements of an array of bytes are.
+fn layout(array: &Bound<'_, PyAny>, library: Library, stream: &Stream) -> PyResult<Layout> {
+    let py = array.py();
+    if library != Library::Torch {
+        return from_interface(array, stream);
+    }
+    // PyTorch makes the entries of `__cuda_array_interface__` of these, in ten times the time.
+    Ok(Layout {
+        address: array.call_method0(intern!(py, "data_ptr"))?.extract()?,
+        shape: array.getattr(intern!(py, "shape"))?.extract()?,
+        strides: Some(array.call_method0(intern!(py, "stride"))?.extract()?),
+    })
 }
 
 /// The entries of `__cuda_array_interface__`. `stream` waits for the stream that they name.
@@ -248,15 +295,11 @@ fn from_interface(array: &Bound<'_, PyAny>, stream: &Stream) -> PyResult<Layout>
     })
 }
 
-/// The array's tensor by DLPack, for use on `stream`, whose handle is `handle`.
-fn from_dlpack(
-    array: &Bound<'_, PyAny>,
-    stream: &Stream,
-    handle: usize,
-) -> PyResult<(Layout, Imported<u8>)> {
+/// The tensor of an array of an unknown library by DLPack, for use on `stream`, the default one.
+fn from_dlpack(array: &Bound<'_, PyAny>, stream: &Stream) -> PyResult<(Layout, Imported<u8>)> {
     let py = array.py();
     let arguments = PyDict::new(py);
-    arguments.set_item("stream", handle)?;
+    arguments.set_item("stream", LEGACY)?;
     arguments.set_item("max_version", (1, 0))?;
     let export = intern!(py, "__dlpack__");
     let capsule = match array.call_method(export, (), Some(&arguments)) {
@@ -342,29 +385,56 @@ fn rows(layout: &Layout) -> Option<(usize, usize, usize, usize)> {
 }
 
 /// A copy of the array in C's order, by its own library.
-fn contiguous<'py>(array: &Bound<'py, PyAny>, layout: &Layout) -> PyResult<Bound<'py, PyAny>> {
+fn contiguous<'py>(
+    array: &Bound<'py, PyAny>,
+    library: Library,
+    layout: &Layout,
+) -> PyResult<Bound<'py, PyAny>> {
     let py = array.py();
-    match library(array)?.as_str() {
-        _ if !matches!(layout.shape.len(), 2 | 3) => Err(refused(array, layout)),
-        "torch" => array.call_method0(intern!(py, "contiguous")),
-        "cupy" => py
+    match library {
+        _ if !matches!(layout.shape.len(), 2 | 3) => Err(refused(layout)),
+        Library::Torch => array.call_method0(intern!(py, "contiguous")),
+        Library::Cupy => py
             .import(intern!(py, "cupy"))?
             .call_method1(intern!(py, "ascontiguousarray"), (array,)),
-        _ => Err(refused(array, layout)),
+        Library::Other => Err(refused(layout)),
     }
 }
 
-fn refused(array: &Bound<'_, PyAny>, layout: &Layout) -> PyErr {
+fn refused(layout: &Layout) -> PyErr {
     let (shape, strides) = (&layout.shape, layout.strides.as_deref().unwrap_or_default());
     if matches!(shape.len(), 2 | 3) {
-        let library = library(array).unwrap_or_default();
         errors::input(format!(
-            "an array of {library} of shape {shape:?} and strides {strides:?}: each row's bytes \
-             must follow each other, and rows be at one distance; make it contiguous"
+            "an array of shape {shape:?} and strides {strides:?}: each row's bytes must follow \
+             each other, and rows be at one distance; make it contiguous"
         ))
     } else {
         errors::input(format!(
             "an array of shape {shape:?} is no image: (H, W) is one, (N, H, W) is N of them"
         ))
+    }
+}
+
+/// Whether an array lies in the memory of an NVIDIA GPU.
+#[pyfunction]
+pub(crate) fn is_on_gpu(array: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = array.py();
+    if array.is_instance_of::<numpy::PyUntypedArray>() {
+        return Ok(false);
+    }
+    match Library::of(array)? {
+        Library::Torch => return array.getattr(intern!(py, "is_cuda"))?.extract(),
+        Library::Cupy => return Ok(true),
+        Library::Other => {}
+    }
+    if array.hasattr(intern!(py, "__cuda_array_interface__"))? {
+        return Ok(true);
+    }
+    match array.getattr_opt(intern!(py, "__dlpack_device__"))? {
+        Some(device) => {
+            let (kind, _): (i32, i32) = device.call0()?.extract()?;
+            Ok(kind == dlpack::DLDevice::CUDA)
+        }
+        None => Ok(false),
     }
 }

@@ -2,8 +2,8 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use trazar::Component;
-use trazar::cuda::DeviceBuffer;
+use trazar::cuda::{DeviceBuffer, Queue};
+use trazar::{Component, DeviceBytes, DeviceLabels};
 
 use super::array::{DeviceArray, Kind};
 use super::input::Input;
@@ -28,17 +28,28 @@ pub(crate) fn device_label<'py>(
     let input = Input::new(image, threshold)?;
     let (width, height) = (input.width as usize, input.height as usize);
     let labeler = &input.place.labeler;
-    let single = |packed: trazar::Result<_>| -> trazar::Result<Labelled> {
-        let labels = labeler.label(&packed?, &options)?;
+    let parts = |labels: DeviceLabels<Queue>| -> Labelled {
         let components = labels.components().map(<[Component]>::to_vec);
         let (labels, count) = labels.into_labels_and_count();
-        Ok((labels, count, components.into_iter().collect()))
+        (labels, count, components.into_iter().collect())
+    };
+    let single = |packed: trazar::Result<_>| -> trazar::Result<Labelled> {
+        Ok(parts(labeler.label(&packed?, &options)?))
     };
     let labelled = match input.images {
-        None => {
-            let packed = input.pack();
-            py.detach(|| single(packed))
-        }
+        None => match input.buffer().map_err(errors::from_library)? {
+            Some(values) => {
+                let (width, height, threshold) = (input.width, input.height, input.threshold());
+                py.detach(|| {
+                    let bytes = DeviceBytes::new(width, height, &values, threshold)?;
+                    Ok(parts(labeler.label_bytes(&bytes, &options)?.1))
+                })
+            }
+            None => {
+                let packed = input.pack();
+                py.detach(|| single(packed))
+            }
+        },
         Some(images) => {
             let mut packed = (0..images).map(|index| input.pack_one(index));
             let pixels = width * height;

@@ -19,4 +19,5 @@ mod place;
 
 pub(crate) use array::DeviceArray;
 pub(crate) use contours::{DeviceContours, device_find_contours, device_trace};
+pub(crate) use input::is_on_gpu;
 pub(crate) use labels::device_label;

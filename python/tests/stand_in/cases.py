@@ -54,11 +54,28 @@ class Array:
         return type(self)(self.array > other)
 
 
+UINT8, BOOL = object(), object()
+
+
 class TorchArray(Array):
     """The same, of a library called torch."""
 
     __module__ = "torch"
     contiguous_calls = 0
+    is_cuda = True
+
+    def __init__(self, array, stream=None):
+        super().__init__(array, stream)
+        self.dtype = {np.dtype(np.uint8): UINT8, np.dtype(bool): BOOL}.get(array.dtype, array.dtype)
+
+    def data_ptr(self):
+        return self.array.ctypes.data
+
+    def stride(self):
+        return tuple(step // self.array.itemsize for step in self.array.strides)
+
+    def get_device(self):
+        return 0
 
     def contiguous(self):
         TorchArray.contiguous_calls += 1
@@ -74,7 +91,10 @@ class Stream:
 def torch(monkeypatch):
     """Modules as PyTorch has them, with one current stream."""
     module, cuda = types.ModuleType("torch"), types.ModuleType("torch.cuda")
-    module.cuda = cuda
+    module.cuda, module._C = cuda, types.ModuleType("torch._C")
+    module.uint8, module.bool = UINT8, BOOL
+    module._C._cuda_getCurrentRawStream = lambda index: cuda.stream.cuda_stream
+    monkeypatch.setitem(sys.modules, "torch._C", module._C)
     cuda.stream = Stream(0x7700)
     cuda.current_stream = lambda index: cuda.stream
     monkeypatch.setitem(sys.modules, "torch", module)
