@@ -43,7 +43,7 @@ use trace::Trace;
 /// Runs the command with these arguments, the first of which is the program's name, and returns the
 /// exit status. It reads standard input, writes to standard output and standard error, and sets how
 /// the process takes signals: call it once, as the last thing that a process does.
-pub fn run(args: Vec<OsString>) -> u8 {
+pub fn run(args: &[OsString]) -> u8 {
     #[cfg(unix)]
     // SAFETY: ignoring a signal runs no code when it comes.
     unsafe {
@@ -58,7 +58,7 @@ pub fn run(args: Vec<OsString>) -> u8 {
     }
 }
 
-fn run_command(args: Vec<OsString>) -> Result<(), Failure> {
+fn run_command(args: &[OsString]) -> Result<(), Failure> {
     let Some(args) = usage::read(args)? else {
         return Ok(());
     };

@@ -3,5 +3,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    trazar_cli::run(std::env::args_os().collect()).into()
+    let args: Vec<_> = std::env::args_os().collect();
+    trazar_cli::run(&args).into()
 }

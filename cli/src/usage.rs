@@ -13,8 +13,8 @@ use crate::stdout;
 
 /// The arguments of the command line `line`, which starts with the program's name; `None` if it asked
 /// for help or the version, which are printed.
-pub(crate) fn read(line: Vec<OsString>) -> Result<Option<Args>, Failure> {
-    let error = match Args::try_parse_from(&line) {
+pub(crate) fn read(line: &[OsString]) -> Result<Option<Args>, Failure> {
+    let error = match Args::try_parse_from(line) {
         Ok(args) => return Ok(Some(args)),
         Err(error) => error,
     };

@@ -8,5 +8,5 @@ use pyo3::prelude::*;
 /// status.
 #[pyfunction]
 pub(crate) fn command(py: Python<'_>, args: Vec<OsString>) -> u8 {
-    py.detach(|| trazar_cli::run(args))
+    py.detach(|| trazar_cli::run(&args))
 }

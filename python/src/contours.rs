@@ -184,7 +184,6 @@ fn in_opencv_form(
 
 /// Traces each image; the result is a [`HostContours`], of a batch a list of them.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "the Python function has them")]
 pub(crate) fn trace<'py>(
     image: &Bound<'py, PyAny>,
     retrieval: &str,

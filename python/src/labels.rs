@@ -47,6 +47,13 @@ pub(crate) fn options(
         .algorithm(algorithm))
 }
 
+/// Labels, their number, and columns of measures.
+type Labelled<'py> = (
+    Bound<'py, PyAny>,
+    Bound<'py, PyAny>,
+    Option<Bound<'py, PyDict>>,
+);
+
 /// Labels each image: an `int32` array of the image's shape, the number of components (of a batch a
 /// list of numbers), and if asked for the components' measures as columns.
 #[pyfunction]
@@ -57,11 +64,7 @@ pub(crate) fn label<'py>(
     statistics: bool,
     threshold: Option<&Bound<'py, PyAny>>,
     device: Device,
-) -> PyResult<(
-    Bound<'py, PyAny>,
-    Bound<'py, PyAny>,
-    Option<Bound<'py, PyDict>>,
-)> {
+) -> PyResult<Labelled<'py>> {
     let py = image.py();
     let options = options(connectivity, algorithm, statistics)?;
     let input = image::read(image, threshold, true)?;

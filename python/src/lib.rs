@@ -13,6 +13,11 @@
 //!
 //! Names, defaults, documentation and whatever is not work are in the Python files.
 
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "functions get their arguments from Python by value"
+)]
+
 mod arrays;
 mod command;
 mod contours;
