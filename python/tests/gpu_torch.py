@@ -256,5 +256,12 @@ def test_numpy_arrays_on_the_gpu():
         assert len(contours) == len(on_cpu) and all(map(np.array_equal, contours, on_cpu))
 
 
+def test_the_example_for_sam_2():
+    sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
+    import sam2_connected_components
+
+    sam2_connected_components.main()
+
+
 if __name__ == "__main__":
     run_all(globals())
