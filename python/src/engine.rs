@@ -88,7 +88,7 @@ fn cuda() -> trazar::Result<Engine> {
     if let Found::Gpu(engine) = &*found {
         return Ok(engine.clone());
     }
-    match Engine::cuda() {
+    match open_gpu() {
         Ok(engine) => {
             *found = Found::Gpu(engine.clone());
             Ok(engine)
@@ -98,4 +98,15 @@ fn cuda() -> trazar::Result<Engine> {
             Err(error)
         }
     }
+}
+
+/// An engine on the first GPU, with the kernels that arrays on the GPU are worked on with too.
+#[cfg(not(target_os = "macos"))]
+fn open_gpu() -> trazar::Result<Engine> {
+    Ok(Engine::on(crate::device::queue()?))
+}
+
+#[cfg(target_os = "macos")]
+fn open_gpu() -> trazar::Result<Engine> {
+    Engine::cuda()
 }

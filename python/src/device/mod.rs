@@ -21,3 +21,4 @@ pub(crate) use array::DeviceArray;
 pub(crate) use contours::{DeviceContours, device_find_contours, device_trace};
 pub(crate) use input::is_on_gpu;
 pub(crate) use labels::device_label;
+pub(crate) use place::queue;

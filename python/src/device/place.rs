@@ -121,14 +121,8 @@ pub(crate) fn place(py: Python<'_>, library: Library, index: u32) -> PyResult<Pl
     let owner = library.owner(py, index, handle)?;
     py.detach(|| {
         let mut open = lock();
-        let at = match open.iter().position(|on| on.is(index)) {
-            Some(at) => at,
-            None => {
-                open.push(Open::new(index).map_err(|error| errors::from_library(error.into()))?);
-                open.len() - 1
-            }
-        };
-        let on = &mut open[at];
+        let on = opened(&mut open, index);
+        let on = on.map_err(|error| errors::from_library(error.into()))?;
         // SAFETY: the library has just named its current stream, which its object keeps.
         let stream = unsafe { adopt(&on.device, handle, owner) }?;
         let queue = Queue::new(&stream, &on.kernels);
@@ -142,6 +136,25 @@ pub(crate) fn place(py: Python<'_>, library: Library, index: u32) -> PyResult<Pl
         on.places.truncate(PLACES);
         Ok(place)
     })
+}
+
+/// A stream of its own on the first device, with the kernels, for arrays in the host's memory.
+pub(crate) fn queue() -> CudaResult<Queue> {
+    let mut open = lock();
+    let on = opened(&mut open, 0)?;
+    Queue::new(&on.device.stream()?, &on.kernels)
+}
+
+/// The device with this index, which is opened if it is not yet.
+fn opened(open: &mut Vec<Open>, index: u32) -> CudaResult<&mut Open> {
+    let at = match open.iter().position(|on| on.is(index)) {
+        Some(at) => at,
+        None => {
+            open.push(Open::new(index)?);
+            open.len() - 1
+        }
+    };
+    Ok(&mut open[at])
 }
 
 fn lock() -> MutexGuard<'static, Vec<Open>> {

@@ -125,6 +125,15 @@ def test_info():
     assert gpu["name"] == "stand-in" and trazar.info()["no_gpu"] is None
 
 
+def test_arrays_of_the_host_are_worked_on_in_a_stream_of_ones_own():
+    labels, count = trazar.label(np.ones((20, 48)), device="cuda")
+    lines = log()
+    [stream] = {line[1] for line in launches(lines)}
+    assert int(stream) > 2 and ["synchronize", stream] in lines
+    assert isinstance(labels, np.ndarray) and labels.shape == (20, 48) and count == 0
+    assert trazar.find_contours(np.ones((20, 48)), device="cuda") == ((), None)
+
+
 def test_labels_lie_on_the_device():
     labels, count = trazar.label(Array(image(20, 48)))
     assert isinstance(labels, trazar.DeviceArray)
