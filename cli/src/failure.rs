@@ -2,7 +2,6 @@
 
 use std::io;
 use std::path::Path;
-use std::process::ExitCode;
 
 use trazar::Error;
 
@@ -38,18 +37,18 @@ impl Failure {
     }
 
     /// Prints on standard error what went wrong, and returns the exit status.
-    pub(crate) fn report(self) -> ExitCode {
+    pub(crate) fn report(self) -> u8 {
         let (message, status) = match self {
             Self::Usage(message) => (message, 2),
             Self::Failed(message) => (message, 1),
             Self::Arguments(lines) => {
                 stderr::say(lines.join("\n"));
-                return ExitCode::from(2);
+                return 2;
             }
-            Self::Closed => return ExitCode::from(141),
+            Self::Closed => return 141,
         };
         stderr::say(format_args!("error: {}", printable(&message)));
-        ExitCode::from(status)
+        status
     }
 }
 

@@ -11,9 +11,10 @@ use crate::failure::Failure;
 use crate::printable::printable;
 use crate::stdout;
 
-/// The command line's arguments; `None` if it asked for help or the version, which are printed.
-pub(crate) fn read() -> Result<Option<Args>, Failure> {
-    let error = match Args::try_parse() {
+/// The arguments of the command line `line`, which starts with the program's name; `None` if it asked
+/// for help or the version, which are printed.
+pub(crate) fn read(line: &[OsString]) -> Result<Option<Args>, Failure> {
+    let error = match Args::try_parse_from(line) {
         Ok(args) => return Ok(Some(args)),
         Err(error) => error,
     };
@@ -27,7 +28,7 @@ pub(crate) fn read() -> Result<Option<Args>, Failure> {
         return Ok(None);
     }
     // The message quotes arguments: it is made again from arguments that can be printed.
-    let shown = std::env::args_os().map(|argument| {
+    let shown = line.iter().map(|argument| {
         let text = argument.to_string_lossy();
         OsString::from(printable(&text).as_ref())
     });

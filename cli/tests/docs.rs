@@ -6,6 +6,7 @@
 //! | `console` | the lines behind `$` run likewise, and must print what follows them |
 //! | `toml` | Cargo must be able to read it as part of a manifest |
 //! | `json` | is parsed |
+//! | `python` | examples with prompts: `python/tests/test_docs.py` |
 //! | `rust` | doc tests of the package `trazar-test-docs` |
 //! | `text` | is no code, and has no test |
 //!
@@ -24,7 +25,7 @@ use std::process::{Command, Output};
 use common::Folder;
 
 /// Commands that do not run here, by how they start, and why.
-const NOT_RUN: [(&str, &str); 17] = [
+const NOT_RUN: [(&str, &str); 20] = [
     ("cargo test", "this is one of the tests; CI runs them all"),
     ("cargo fmt", "CI runs it"),
     ("cargo clippy", "CI runs it"),
@@ -40,6 +41,9 @@ const NOT_RUN: [(&str, &str); 17] = [
     ),
     ("cargo run --example race", "runs there"),
     ("git clone", "downloads"),
+    ("maturin", "builds the Python package; CI does"),
+    ("pip install", "downloads; CI installs what it has built"),
+    ("pytest", "tests the Python package; CI runs it"),
     ("rustup", "downloads"),
     (
         "python3 benches/",
@@ -281,7 +285,7 @@ fn other_blocks_can_be_read() {
     for block in blocks() {
         let text = block.lines.join("\n");
         let fault = match block.language.as_str() {
-            "sh" | "console" | "text" | "rust" => None,
+            "sh" | "console" | "text" | "rust" | "python" => None,
             // Compared with the sources by `cuda_builder/tests/race_page.rs`.
             "diff" if block.place.starts_with("docs/a-race-in-ten-lines.md") => None,
             "json" => serde_json::from_str::<serde_json::Value>(&text)

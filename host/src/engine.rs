@@ -173,6 +173,23 @@ impl Engine {
     }
 
     /// Reports progress to `report`, as the share of the work that is done, from 0 to 1.
+    ///
+    /// A report that panics ends the job: the panic unwinds from the job's call, on the thread that
+    /// called it. So a program can end work that takes too long, with
+    /// [`resume_unwind`](std::panic::resume_unwind) in the report and
+    /// [`catch_unwind`](std::panic::catch_unwind) around the call. The engine can be used further.
+    ///
+    /// ```
+    /// use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+    /// use trazar::{BinaryImage, Engine, TraceOptions};
+    ///
+    /// let engine = Engine::cpu().with_progress(|_| resume_unwind(Box::new("enough")));
+    /// let image = BinaryImage::from_art("##.#")?;
+    /// let options = TraceOptions::default();
+    /// let traced = catch_unwind(AssertUnwindSafe(|| engine.trace(&image, &options)));
+    /// assert_eq!(traced.unwrap_err().downcast_ref(), Some(&"enough"));
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
     #[must_use]
     pub fn with_progress(mut self, report: impl Fn(f64) + Send + Sync + 'static) -> Self {
         self.progress = Some(Arc::new(report));

@@ -162,6 +162,11 @@ impl Distances {
     pub fn as_slice(&self) -> &[u64] {
         &self.by_cell
     }
+
+    /// The same as a vector.
+    pub fn into_vec(self) -> Vec<u64> {
+        self.by_cell
+    }
 }
 
 /// How to compute distances.

@@ -5,13 +5,14 @@ use glam::{DVec2, IVec2};
 use super::Geometry;
 use crate::geometry::{self, BoundingBox, Location};
 
-/// Which side of its component a border is.
+/// Which side of its component a border is. As a byte it is 0 or 1, as on a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
 pub enum BorderKind {
     /// The outside of a foreground component; runs counter-clockwise on the screen.
-    Outer,
+    Outer = 0,
     /// The rim of a hole, on the foreground pixels around it; runs clockwise on the screen.
-    Hole,
+    Hole = 1,
 }
 
 /// A contour's neighbours in the hierarchy, by index into its [`Contours`].
@@ -81,7 +82,40 @@ pub struct Contours {
     pub(crate) hierarchy: Vec<HierarchyRow>,
 }
 
+/// The arrays of a [`Contours`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ContourParts {
+    /// As [`Contours::points`].
+    pub points: Vec<IVec2>,
+    /// As [`Contours::offsets`].
+    pub offsets: Vec<usize>,
+    /// As [`Contours::kinds`].
+    pub kinds: Vec<BorderKind>,
+    /// As [`Contours::hierarchy`].
+    pub hierarchy: Vec<HierarchyRow>,
+}
+
 impl Contours {
+    /// Gives the arrays away.
+    ///
+    /// ```
+    /// use trazar::{BinaryImage, Engine, TraceOptions};
+    ///
+    /// let image = BinaryImage::from_art("##.#")?;
+    /// let parts = Engine::cpu().trace(&image, &TraceOptions::default())?.into_parts();
+    /// assert_eq!(parts.offsets, [0, 1, 3]);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    pub fn into_parts(self) -> ContourParts {
+        ContourParts {
+            points: self.points,
+            offsets: self.offsets,
+            kinds: self.kinds,
+            hierarchy: self.hierarchy,
+        }
+    }
+
     /// Width of the image that was traced.
     pub fn width(&self) -> u32 {
         self.width

@@ -21,7 +21,7 @@ pub(crate) mod cpu;
 pub(crate) mod gpu;
 mod source;
 
-pub use contours::{BorderKind, Contour, Contours, HierarchyRow, Links};
+pub use contours::{BorderKind, Contour, ContourParts, Contours, HierarchyRow, Links};
 pub use cpu::parts::{Band, BandTracer, ContourPart, StoredContours};
 pub use gpu::{ContourBuffers, DeviceContourBatch, DeviceContours, DeviceTracer};
 pub use source::ContourSource;

@@ -1,13 +1,14 @@
 //! From one byte per pixel to one bit per pixel.
 
-use cuda_std::View;
+use cuda_std::{View, ViewMut};
 use trazar_kernels::image::pack::{self, pack_bytes};
 use trazar_kernels::image::{ByteImage, row_words};
 
-use super::DeviceImage;
 use super::bytes::{DeviceBytes, check_pitch};
+use super::{DeviceImage, DeviceImageBatch};
 use crate::error::{Error, Result};
 use crate::gpu::{Gpu, GpuBuffer};
+use crate::image::check_size;
 
 impl<G: Gpu> DeviceImage<G> {
     /// Packs an image of one byte per pixel.
@@ -45,13 +46,7 @@ impl<G: Gpu> DeviceImage<G> {
         threshold: u8,
     ) -> Result<Self> {
         let pitch = check_pitch(width, height, pitch, bytes.len())?;
-        if u64::from(width) * u64::from(height) > u32::MAX.into() {
-            return Err(Error::ImageTooLarge {
-                width: width.into(),
-                height: height.into(),
-                limit: "on the GPU, pixels are numbered with 32 bits; pack it in parts",
-            });
-        }
+        check_pixels(width, height)?;
         let mut words = gpu.alloc::<u64>(row_words(width) as usize * height as usize)?;
         let threads = pack::threads(width, height);
         let image = ByteImage {
@@ -71,5 +66,116 @@ impl<G: Gpu> DeviceImage<G> {
             height,
             words,
         })
+    }
+}
+
+impl<G: Gpu> DeviceImageBatch<G> {
+    /// Packs images of one byte per pixel that lie one after the other anywhere in the GPU's
+    /// memory, as [`DeviceImage::pack_pitched`] packs one: row `y` of image `i` starts at byte
+    /// `(i * height + y) * pitch`. One launch per image.
+    ///
+    /// # Errors
+    /// Those of [`DeviceImageBatch::from_words`] and [`DeviceImage::pack_pitched`], where all
+    /// images count as one.
+    ///
+    /// # Safety
+    /// Until the work queued on `gpu` so far is done, the bytes exist and nothing writes them.
+    pub unsafe fn pack_pitched(
+        gpu: &G,
+        width: u32,
+        height: u32,
+        images: u32,
+        bytes: View<'_, u8>,
+        pitch: usize,
+        threshold: u8,
+    ) -> Result<Self> {
+        check_size(width.into(), u64::from(height) * u64::from(images.max(1)))?;
+        let all_rows = height * images;
+        if images > 0 {
+            check_pitch(width, all_rows, pitch, bytes.len())?;
+            check_pixels(width, all_rows)?;
+        }
+        let row = row_words(width) as usize;
+        let image_words = row * height as usize;
+        let mut words = gpu.alloc_zeroed::<u64>((image_words + row) * images as usize)?;
+        let threads = pack::threads(width, height);
+        for i in 0..images as usize {
+            let start = bytes.as_ptr().wrapping_add(i * height as usize * pitch);
+            let length = pitch * (height as usize - 1) + width as usize;
+            let bits = words.view_mut_as::<u16>().as_mut_ptr();
+            let bits = bits.wrapping_add(i * (image_words + row) * 4);
+            // SAFETY: the bytes of image `i` are within `bytes`, whose length was checked, and its
+            // words within `words`, which only these launches use. The sizes are those that the
+            // kernel asks for. The caller vouches for the bytes.
+            unsafe {
+                let image = ByteImage {
+                    values: View::from_raw_parts(start, length),
+                    width,
+                    height,
+                    pitch: pitch as u32,
+                    threshold: threshold.into(),
+                };
+                let bits = ViewMut::from_raw_parts(bits, image_words * 4);
+                pack_bytes::launch_threads(&gpu.launcher(), threads, image, bits)?;
+            }
+        }
+        // SAFETY: the kernel leaves the bits past the width 0, and the rows after the images are
+        // zeroed.
+        unsafe { Self::from_words(width, height, images, words) }
+    }
+}
+
+/// Refuses more pixels than the kernel numbers.
+fn check_pixels(width: u32, height: u32) -> Result<()> {
+    if u64::from(width) * u64::from(height) > u32::MAX.into() {
+        return Err(Error::ImageTooLarge {
+            width: width.into(),
+            height: height.into(),
+            limit: "on the GPU, pixels are numbered with 32 bits; pack it in parts",
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emulator::Emulator;
+    use crate::image::BinaryImage;
+
+    /// With rows that start anywhere, and rows of whole words.
+    #[test]
+    fn batches_of_bytes_are_packed_image_by_image() -> Result<()> {
+        for (width, pitch) in [(3, 5), (64, 64), (70, 80), (80, 96)] {
+            let (height, images) = (3u32, 4u32);
+            let byte = |i: usize| (i * 37 % 251) as u8;
+            let bytes: Vec<u8> = (0..pitch * (height * images) as usize).map(byte).collect();
+            let expected: Vec<BinaryImage> = (0..images)
+                .map(|i| {
+                    BinaryImage::from_fn(width, height, |x, y| {
+                        bytes[(i * height + y) as usize * pitch + x as usize] > 100
+                    })
+                })
+                .collect::<Result<_>>()?;
+            let gpu = Emulator::new(0);
+            let values = gpu.upload(&bytes)?;
+            let lent = gpu.using(&values)?;
+            // SAFETY: `lent` keeps the bytes until the batch has been read.
+            let batch = unsafe {
+                DeviceImageBatch::pack_pitched(&gpu, width, height, images, lent.view(), pitch, 100)
+            }?;
+            assert_eq!(batch.to_host()?, expected);
+            lent.finish()?;
+        }
+        let gpu = Emulator::new(0);
+        let values = gpu.upload(&[0u8; 12])?;
+        for (images, pitch) in [(0, 4), (4, 4), (1, 2)] {
+            // SAFETY: nothing is launched.
+            let refused = unsafe {
+                DeviceImageBatch::pack_pitched(&gpu, 3, 3, images, values.view(), pitch, 0)
+            };
+            assert!(refused.is_err(), "{images} images, {pitch} bytes per row");
+        }
+        Ok(())
     }
 }

@@ -55,6 +55,14 @@ impl<G: Gpu> DeviceLabels<G> {
         self.labels
     }
 
+    /// Gives the labels and their number away, without waiting: as [`into_labels`], and an array of
+    /// one element that is the number of components.
+    ///
+    /// [`into_labels`]: Self::into_labels
+    pub fn into_labels_and_count(self) -> (G::Buffer<u32>, G::Buffer<u32>) {
+        (self.labels, self.total)
+    }
+
     /// The number of components. The first call waits for the labels and copies the number.
     ///
     /// # Errors

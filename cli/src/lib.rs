@@ -1,0 +1,80 @@
+//! The command `trazar`: label, trace and route from the shell.
+//!
+//! [`run`] is the whole command, for the binary and for the Python package, which has the command
+//! too.
+
+// These macros panic if the output cannot be written.
+#![deny(clippy::print_stderr, clippy::print_stdout)]
+
+mod args;
+mod completions;
+mod facts;
+mod failure;
+mod gds;
+mod generate;
+mod image;
+mod info;
+mod job;
+mod label;
+mod label_bands;
+mod man;
+mod output;
+mod paths;
+mod printable;
+mod progress;
+mod repeat;
+mod route;
+#[cfg(unix)]
+mod signals;
+mod start;
+mod stderr;
+mod stdout;
+mod summary;
+mod trace;
+mod trace_bands;
+mod usage;
+
+use std::ffi::OsString;
+
+use args::Command;
+use failure::Failure;
+use label::Label;
+use route::RouteNets;
+use trace::Trace;
+use trace_bands::TraceBands;
+
+/// Runs the command with these arguments, the first of which is the program's name, and returns the
+/// exit status. It reads standard input, writes to standard output and standard error, and sets how
+/// the process takes signals: call it once, as the last thing that a process does.
+pub fn run(args: &[OsString]) -> u8 {
+    #[cfg(unix)]
+    // SAFETY: ignoring a signal runs no code when it comes.
+    unsafe {
+        // A file that grows past its limit is an error to report, not a reason to be killed.
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+    }
+    #[cfg(unix)]
+    signals::clean_up_at_the_end();
+    match run_command(args) {
+        Ok(()) => 0,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn run_command(args: &[OsString]) -> Result<(), Failure> {
+    let Some(args) = usage::read(args)? else {
+        return Ok(());
+    };
+    match args.command {
+        Command::Trace(args) => match args.input.memory {
+            Some(memory) => job::run(&TraceBands::new(&args, memory)?),
+            None => job::run(&Trace::new(&args)?),
+        },
+        Command::Label(args) => Label::new(&args)?.run(),
+        Command::Route(args) => job::run(&RouteNets::new(&args)?),
+        Command::Generate(args) => generate::run(&args),
+        Command::Info(args) => info::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
+    }
+}

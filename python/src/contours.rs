@@ -1,0 +1,458 @@
+//! Contours of arrays in this machine's memory.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use numpy::{IntoPyArray, PyArray1, PyArray2};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyTuple};
+use rayon::prelude::*;
+use trazar::formats::{self, GdsOptions};
+use trazar::{
+    Approximation, Backend, BorderKind, Contour, Contours, Engine, Geometry, Job, Retrieval,
+    TraceAlgorithm, TraceOptions, glam::IVec2,
+};
+
+use crate::arrays::{borrowed, contour_views, owned};
+use crate::engine::Device;
+use crate::errors;
+use crate::image::{self, Input};
+use crate::work;
+
+/// The options that OpenCV's constants stand for.
+pub(crate) fn opencv_options(mode: i64, method: i64) -> PyResult<TraceOptions> {
+    let retrieval = match mode {
+        0 => Retrieval::External,
+        1 => Retrieval::List,
+        2 => Retrieval::Ccomp,
+        3 => Retrieval::Tree,
+        _ => {
+            return Err(errors::input(format!(
+                "mode={mode}: it is RETR_EXTERNAL (0), RETR_LIST (1), RETR_CCOMP (2) or RETR_TREE \
+                 (3)"
+            )));
+        }
+    };
+    let approximation = match method {
+        1 => Approximation::None,
+        2 => Approximation::Simple,
+        3 => Approximation::TehChinL1,
+        4 => Approximation::TehChinKCos,
+        _ => {
+            return Err(errors::input(format!(
+                "method={method}: it is CHAIN_APPROX_NONE (1), CHAIN_APPROX_SIMPLE (2), \
+                 CHAIN_APPROX_TC89_L1 (3) or CHAIN_APPROX_TC89_KCOS (4)"
+            )));
+        }
+    };
+    Ok(TraceOptions::default()
+        .retrieval(retrieval)
+        .approximation(approximation))
+}
+
+/// The value that an option's name stands for.
+fn named<T: Copy>(option: &str, name: &str, values: &[(&str, T)]) -> PyResult<T> {
+    let found = values.iter().find(|(known, _)| *known == name);
+    found.map(|&(_, value)| value).ok_or_else(|| {
+        let names: Vec<_> = values.iter().map(|(known, _)| *known).collect();
+        errors::input(format!(
+            "{option}={name:?}: it is one of {}",
+            names.join(", ")
+        ))
+    })
+}
+
+/// The options that names stand for.
+pub(crate) fn named_options(
+    retrieval: &str,
+    approximation: &str,
+    geometry: &str,
+    algorithm: Option<&str>,
+) -> PyResult<TraceOptions> {
+    let algorithms = [
+        TraceAlgorithm::Suzuki,
+        TraceAlgorithm::Fragments,
+        TraceAlgorithm::Tiles,
+        TraceAlgorithm::Components,
+    ]
+    .map(|algorithm| (algorithm.name(), algorithm));
+    let options = TraceOptions::default()
+        .retrieval(named(
+            "retrieval",
+            retrieval,
+            &[
+                ("external", Retrieval::External),
+                ("list", Retrieval::List),
+                ("ccomp", Retrieval::Ccomp),
+                ("tree", Retrieval::Tree),
+            ],
+        )?)
+        .approximation(named(
+            "approximation",
+            approximation,
+            &[
+                ("none", Approximation::None),
+                ("simple", Approximation::Simple),
+                ("tc89-l1", Approximation::TehChinL1),
+                ("tc89-kcos", Approximation::TehChinKCos),
+            ],
+        )?)
+        .geometry(named(
+            "geometry",
+            geometry,
+            &[("centers", Geometry::Centers), ("edges", Geometry::Edges)],
+        )?)
+        .algorithm(
+            algorithm
+                .map(|name| named("algorithm", name, &algorithms))
+                .transpose()?,
+        );
+    options.validate().map_err(errors::from_library)?;
+    Ok(options)
+}
+
+/// The contours of each image.
+fn trace_all(
+    py: Python<'_>,
+    input: Input,
+    options: TraceOptions,
+    device: Device,
+) -> PyResult<Vec<Contours>> {
+    let Some(first) = input.images.first() else {
+        return Ok(Vec::new());
+    };
+    let runs = u32::try_from(input.images.len()).unwrap_or(u32::MAX);
+    let engine = device.engine(py, || Job::trace(first), runs)?;
+    let size = input.pixels();
+    work::run(py, engine, size, move |engine: &Engine| {
+        let trace = |image| engine.trace(image, &options);
+        match (&input.images[..], engine.backend()) {
+            ([image], _) => Ok(vec![trace(image)?]),
+            (images, Backend::Cpu) => images.par_iter().map(trace).collect(),
+            (images, _) => images.iter().map(trace).collect(),
+        }
+    })
+}
+
+/// `cv2.findContours`: for each image a tuple of arrays, and the hierarchy.
+#[pyfunction]
+pub(crate) fn find_contours<'py>(
+    image: &Bound<'py, PyAny>,
+    mode: i64,
+    method: i64,
+    offset: (i32, i32),
+    threshold: Option<&Bound<'py, PyAny>>,
+    device: Device,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = image.py();
+    let options = opencv_options(mode, method)?;
+    let input = image::read(image, threshold, false)?;
+    let is_batch = input.is_batch;
+    let mut found = Vec::new();
+    for contours in trace_all(py, input, options, device)? {
+        found.push(in_opencv_form(py, contours, offset)?);
+    }
+    match found.pop() {
+        Some(single) if !is_batch => Ok(single.into_any()),
+        last => Ok(PyList::new(py, found.into_iter().chain(last))?.into_any()),
+    }
+}
+
+/// What `cv2.findContours` returns. The arrays of points are views of one array.
+fn in_opencv_form(
+    py: Python<'_>,
+    contours: Contours,
+    (x, y): (i32, i32),
+) -> PyResult<Bound<'_, PyTuple>> {
+    let count = contours.len();
+    let mut parts = contours.into_parts();
+    if (x, y) != (0, 0) {
+        let offset = IVec2::new(x, y);
+        for point in &mut parts.points {
+            *point = point.wrapping_add(offset);
+        }
+    }
+    let coordinates: Vec<i32> = bytemuck::allocation::cast_vec(parts.points);
+    let views = contour_views(&coordinates.into_pyarray(py), &parts.offsets)?;
+    let rows = parts.hierarchy.into_flattened();
+    let hierarchy = match count {
+        0 => py.None().into_bound(py),
+        _ => owned(py, (1, count, 4), rows)?.into_any(),
+    };
+    (views, hierarchy).into_pyobject(py)
+}
+
+/// Traces each image; the result is a [`HostContours`], of a batch a list of them.
+#[pyfunction]
+pub(crate) fn trace<'py>(
+    image: &Bound<'py, PyAny>,
+    retrieval: &str,
+    approximation: &str,
+    geometry: &str,
+    algorithm: Option<&str>,
+    threshold: Option<&Bound<'py, PyAny>>,
+    device: Device,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = image.py();
+    let options = named_options(retrieval, approximation, geometry, algorithm)?;
+    let input = image::read(image, threshold, false)?;
+    let is_batch = input.is_batch;
+    let mut traced = Vec::new();
+    for contours in trace_all(py, input, options, device)? {
+        traced.push(Bound::new(py, HostContours { contours })?);
+    }
+    match traced.pop() {
+        Some(single) if !is_batch => Ok(single.into_any()),
+        last => Ok(PyList::new(py, traced.into_iter().chain(last))?.into_any()),
+    }
+}
+
+/// Contours in this machine's memory.
+#[pyclass(frozen, module = "trazar._trazar")]
+pub(crate) struct HostContours {
+    pub(crate) contours: Contours,
+}
+
+/// The files that contours are written to.
+#[derive(Clone)]
+enum Format {
+    Svg,
+    GeoJson,
+    Json,
+    Gds(GdsOptions),
+}
+
+impl Format {
+    fn write(&self, contours: &Contours, out: impl Write) -> trazar::Result<()> {
+        match self {
+            Self::Svg => formats::write_svg(contours, out),
+            Self::GeoJson => formats::write_geojson(contours, out),
+            Self::Json => formats::write_json(contours, out),
+            Self::Gds(options) => formats::write_gds(contours, options, out),
+        }
+    }
+}
+
+impl HostContours {
+    /// A column with one value per contour.
+    fn column<'py, T: numpy::Element + Send>(
+        &self,
+        py: Python<'py>,
+        value: impl Fn(Contour<'_>) -> T + Sync + Send,
+    ) -> Bound<'py, PyArray1<T>> {
+        let values: Vec<T> = py.detach(|| {
+            work::in_pool(|| {
+                let indices = (0..self.contours.len()).into_par_iter().with_min_len(256);
+                indices
+                    .filter_map(|index| self.contours.get(index))
+                    .map(value)
+                    .collect()
+            })
+        });
+        values.into_pyarray(py)
+    }
+
+    /// A table with one row per contour.
+    fn table<'py, T: numpy::Element + Send, const N: usize>(
+        &self,
+        py: Python<'py>,
+        row: impl Fn(Contour<'_>) -> [T; N] + Sync + Send,
+    ) -> PyResult<Bound<'py, PyArray2<T>>> {
+        let rows: Vec<[T; N]> = py.detach(|| {
+            work::in_pool(|| {
+                let indices = (0..self.contours.len()).into_par_iter().with_min_len(256);
+                indices
+                    .filter_map(|index| self.contours.get(index))
+                    .map(row)
+                    .collect()
+            })
+        });
+        owned(py, (rows.len(), N), rows.into_flattened())
+    }
+}
+
+#[pymethods]
+impl HostContours {
+    #[getter]
+    fn width(&self) -> u32 {
+        self.contours.width()
+    }
+
+    #[getter]
+    fn height(&self) -> u32 {
+        self.contours.height()
+    }
+
+    #[getter]
+    fn geometry(&self) -> &'static str {
+        match self.contours.geometry() {
+            Geometry::Edges => "edges",
+            _ => "centers",
+        }
+    }
+
+    fn __len__(&self) -> usize {
+        self.contours.len()
+    }
+
+    #[getter]
+    fn points<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray2<i32>>> {
+        let points = this.get().contours.points();
+        let coordinates: &[i32] = bytemuck::cast_slice(points);
+        // SAFETY: the object is frozen and keeps its contours, which have no interior mutability.
+        unsafe { borrowed(this.clone().into_any(), (points.len(), 2), coordinates) }
+    }
+
+    #[getter]
+    fn offsets<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray1<isize>>> {
+        let offsets: &[isize] = bytemuck::cast_slice(this.get().contours.offsets());
+        // SAFETY: as for the points.
+        unsafe { borrowed(this.clone().into_any(), offsets.len(), offsets) }
+    }
+
+    #[getter]
+    fn kinds<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray1<u8>>> {
+        let kinds: &[BorderKind] = this.get().contours.kinds();
+        // SAFETY: a `BorderKind` is a byte.
+        let kinds = unsafe { std::slice::from_raw_parts(kinds.as_ptr().cast::<u8>(), kinds.len()) };
+        // SAFETY: as for the points.
+        unsafe { borrowed(this.clone().into_any(), kinds.len(), kinds) }
+    }
+
+    #[getter]
+    fn hierarchy<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray2<i32>>> {
+        let rows = this.get().contours.hierarchy();
+        let links: &[i32] = bytemuck::cast_slice(rows);
+        // SAFETY: as for the points.
+        unsafe { borrowed(this.clone().into_any(), (rows.len(), 4), links) }
+    }
+
+    fn areas<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.column(py, |contour| contour.area())
+    }
+
+    fn perimeters<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.column(py, |contour| contour.perimeter())
+    }
+
+    fn bounding_boxes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i32>>> {
+        self.table(py, |contour| {
+            let bounds = contour.bounding_box();
+            [bounds.min.x, bounds.min.y, bounds.max.x, bounds.max.y]
+        })
+    }
+
+    fn centroids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        self.table(py, |contour| contour.centroid().to_array())
+    }
+
+    /// The rings of polygons, for `shapely.from_ragged_array`: closed rings' coordinates, where
+    /// each ring's begin, and where each polygon's rings begin. A ring of fewer than three points
+    /// has its last one repeated, since shapely takes no ring of fewer than four coordinates.
+    #[expect(clippy::type_complexity, reason = "three arrays")]
+    fn rings<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(
+        Bound<'py, PyArray2<f64>>,
+        Bound<'py, PyArray1<i64>>,
+        Bound<'py, PyArray1<i64>>,
+    )> {
+        let (coordinates, rings, polygons) = py.detach(|| {
+            let (mut coordinates, mut rings, mut polygons) = (Vec::<f64>::new(), vec![0], vec![0]);
+            let mut add = |points: &[IVec2], rings: &mut Vec<i64>| {
+                let Some((first, last)) = points.first().zip(points.last()) else {
+                    return;
+                };
+                let repeated = 3usize.saturating_sub(points.len());
+                let padding = std::iter::repeat_n(last, repeated);
+                for point in points.iter().chain(padding).chain([first]) {
+                    coordinates.extend([f64::from(point.x), f64::from(point.y)]);
+                }
+                rings.push(coordinates.len() as i64 / 2);
+            };
+            let all = self.contours.iter();
+            for outer in all.filter(|contour| contour.kind() == BorderKind::Outer) {
+                add(outer.points(), &mut rings);
+                for hole in outer.children() {
+                    add(hole.points(), &mut rings);
+                }
+                polygons.push(rings.len() as i64 - 1);
+            }
+            (coordinates, rings, polygons)
+        });
+        Ok((
+            owned(py, (coordinates.len() / 2, 2), coordinates)?,
+            rings.into_pyarray(py),
+            polygons.into_pyarray(py),
+        ))
+    }
+
+    /// Writes a file that appears complete or not at all, or returns its bytes.
+    fn write<'py>(
+        &self,
+        py: Python<'py>,
+        format: &str,
+        path: Option<PathBuf>,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let format = named("format", format, &[("svg", 0), ("geojson", 1), ("json", 2)])?;
+        let format = match format {
+            0 => Format::Svg,
+            1 => Format::GeoJson,
+            _ => Format::Json,
+        };
+        self.write_as(py, &format, path)
+    }
+
+    /// As `write`, for GDSII.
+    #[expect(clippy::too_many_arguments, reason = "the Python function has them")]
+    fn write_gds<'py>(
+        &self,
+        py: Python<'py>,
+        path: Option<PathBuf>,
+        pixel_size: u32,
+        database_unit: f64,
+        user_unit: f64,
+        layer: u16,
+        datatype: u16,
+        max_vertices: u16,
+        cell: &str,
+        library: &str,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let options = GdsOptions::default()
+            .pixel_size(pixel_size)
+            .database_unit(database_unit)
+            .user_unit(user_unit)
+            .layer(layer)
+            .datatype(datatype)
+            .max_vertices(max_vertices)
+            .cell(cell)
+            .library(library);
+        self.write_as(py, &Format::Gds(options), path)
+    }
+}
+
+impl HostContours {
+    fn write_as<'py>(
+        &self,
+        py: Python<'py>,
+        format: &Format,
+        path: Option<PathBuf>,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let Some(path) = path else {
+            let written = py.detach(|| {
+                let mut bytes = Vec::new();
+                format.write(&self.contours, &mut bytes).map(|()| bytes)
+            });
+            let bytes = written.map_err(errors::from_library)?;
+            return Ok(Some(PyBytes::new(py, &bytes)));
+        };
+        let written = py.detach(|| {
+            let mut output = formats::Output::create(path)?;
+            output.fill(|out| format.write(&self.contours, out))?;
+            output.commit()
+        });
+        written.map_err(errors::from_library)?;
+        Ok(None)
+    }
+}

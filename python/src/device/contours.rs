@@ -1,0 +1,216 @@
+//! Contours in a GPU's memory.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+use trazar::Geometry;
+use trazar::cuda::Queue;
+use trazar::{DeviceContourBatch, DeviceContours as LibraryContours, TraceOptions};
+
+use super::array::{DeviceArray, Kind};
+use super::input::Input;
+use crate::contours::{HostContours, named_options, opencv_options};
+use crate::errors;
+
+/// What was traced.
+enum Traced {
+    Image(LibraryContours<Queue>),
+    Batch(DeviceContourBatch<Queue>),
+}
+
+impl Traced {
+    fn contours(&self) -> &LibraryContours<Queue> {
+        match self {
+            Self::Image(contours) => contours,
+            Self::Batch(batch) => batch.contours(),
+        }
+    }
+}
+
+/// Contours in a GPU's memory.
+#[pyclass(frozen, module = "trazar._trazar")]
+pub(crate) struct DeviceContours {
+    traced: Arc<Traced>,
+}
+
+/// Traces `array` on the stream that its library has as its current one.
+fn traced<'py>(
+    array: &Bound<'py, PyAny>,
+    threshold: Option<&Bound<'py, PyAny>>,
+    options: &TraceOptions,
+) -> PyResult<Traced> {
+    let py = array.py();
+    let input = Input::new(array, threshold)?;
+    let traced = {
+        let tracer = &input.place.tracer;
+        let image = |image: trazar::Result<_>| -> trazar::Result<Traced> {
+            Ok(Traced::Image(tracer.trace(&image?, options)?))
+        };
+        let batch = |batch: trazar::Result<_>| -> trazar::Result<Traced> {
+            Ok(Traced::Batch(tracer.trace_batch(&batch?, options)?))
+        };
+        match input.images {
+            None => {
+                let packed = input.pack();
+                py.detach(|| image(packed))
+            }
+            Some(_) => {
+                let packed = input.pack_batch();
+                py.detach(|| batch(packed))
+            }
+        }
+    };
+    let traced = traced.map_err(errors::from_library)?;
+    input.finish()?;
+    Ok(traced)
+}
+
+/// [`trace`](crate::contours::trace) of an array in a GPU's memory.
+#[pyfunction]
+pub(crate) fn device_trace<'py>(
+    image: &Bound<'py, PyAny>,
+    retrieval: &str,
+    approximation: &str,
+    geometry: &str,
+    algorithm: Option<&str>,
+    threshold: Option<&Bound<'py, PyAny>>,
+) -> PyResult<DeviceContours> {
+    let options = named_options(retrieval, approximation, geometry, algorithm)?;
+    let traced = Arc::new(traced(image, threshold, &options)?);
+    Ok(DeviceContours { traced })
+}
+
+/// `cv2.findContours` of an array in a GPU's memory, to arrays there. Waits for the numbers of
+/// points.
+#[pyfunction]
+pub(crate) fn device_find_contours<'py>(
+    image: &Bound<'py, PyAny>,
+    mode: i64,
+    method: i64,
+    offset: (i32, i32),
+    threshold: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let py = image.py();
+    if offset != (0, 0) {
+        return Err(errors::input("offset= is for images on the host"));
+    }
+    let traced = Arc::new(traced(image, threshold, &opencv_options(mode, method)?)?);
+    let found = DeviceContours {
+        traced: Arc::clone(&traced),
+    };
+    let offsets = py.detach(|| traced.contours().offsets().to_vec());
+    let offsets = offsets.map_err(|error| errors::from_library(error.into()))?;
+    let points = found.points();
+    let contours = offsets.windows(2).map(|range| {
+        let [begin, end] = [range[0] as usize, range[1] as usize];
+        points.rows(begin, end, vec![end - begin, 1, 2])
+    });
+    let contours: Vec<_> = contours
+        .map(|view| Bound::new(py, view))
+        .collect::<PyResult<_>>()?;
+    let count = contours.len();
+    let contours = PyTuple::new(py, contours)?;
+    let hierarchy = match count {
+        0 => py.None().into_bound(py),
+        _ => Bound::new(py, found.hierarchy().reshaped(vec![1, count, 4]))?.into_any(),
+    };
+    (contours, hierarchy).into_pyobject(py)
+}
+
+#[pymethods]
+impl DeviceContours {
+    #[getter]
+    fn width(&self) -> u32 {
+        self.traced.contours().width()
+    }
+
+    #[getter]
+    fn height(&self) -> u32 {
+        self.traced.contours().height()
+    }
+
+    #[getter]
+    fn geometry(&self) -> &'static str {
+        match self.traced.contours().geometry() {
+            Geometry::Edges => "edges",
+            _ => "centers",
+        }
+    }
+
+    #[getter]
+    fn device(&self) -> String {
+        let stream = self.traced.contours().points().stream();
+        format!("cuda:{}", stream.device().info().index)
+    }
+
+    /// The number of contours before each image, and that of all.
+    #[getter]
+    fn image_offsets(&self) -> Vec<u32> {
+        match &*self.traced {
+            Traced::Image(contours) => vec![0, contours.len() as u32],
+            Traced::Batch(batch) => batch.image_offsets().to_vec(),
+        }
+    }
+
+    fn __len__(&self) -> usize {
+        self.traced.contours().len()
+    }
+
+    #[getter]
+    fn points(&self) -> DeviceArray {
+        let contours = self.traced.contours();
+        let shape = vec![contours.point_count(), 2];
+        DeviceArray::new(contours.points(), Kind::Int32, shape, self.traced.clone())
+    }
+
+    #[getter]
+    fn offsets(&self) -> DeviceArray {
+        let offsets = self.traced.contours().offsets();
+        DeviceArray::new(
+            offsets,
+            Kind::Int32,
+            vec![offsets.len()],
+            self.traced.clone(),
+        )
+    }
+
+    #[getter]
+    fn kinds(&self) -> DeviceArray {
+        let kinds = self.traced.contours().kinds();
+        DeviceArray::new(kinds, Kind::Uint8, vec![kinds.len()], self.traced.clone())
+    }
+
+    #[getter]
+    fn hierarchy(&self) -> DeviceArray {
+        let contours = self.traced.contours();
+        let shape = vec![contours.len(), 4];
+        DeviceArray::new(
+            contours.hierarchy(),
+            Kind::Int32,
+            shape,
+            self.traced.clone(),
+        )
+    }
+
+    /// The contours on the host, of a batch one after the other.
+    fn to_host(&self, py: Python<'_>) -> PyResult<HostContours> {
+        let contours = py.detach(|| self.traced.contours().to_host());
+        let contours = contours.map_err(errors::from_library)?;
+        Ok(HostContours { contours })
+    }
+
+    /// The contours of each image on the host.
+    fn images<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let images = py.detach(|| match &*self.traced {
+            Traced::Image(contours) => Ok(vec![contours.to_host()?]),
+            Traced::Batch(batch) => batch.to_host(),
+        });
+        let images = images.map_err(errors::from_library)?;
+        let images = images.into_iter().map(|contours| HostContours { contours });
+        let images: Vec<_> = images
+            .map(|each| Bound::new(py, each))
+            .collect::<PyResult<_>>()?;
+        PyList::new(py, images)
+    }
+}

@@ -1,0 +1,440 @@
+//! Arrays of other libraries in a GPU's memory, used where they lie.
+
+use std::ptr::{NonNull, without_provenance};
+
+use pyo3::basic::CompareOp;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict};
+use trazar::cuda::dlpack::{self, DLManagedTensor, DLManagedTensorVersioned, Imported};
+use trazar::cuda::{DeviceBuffer, Owner, Queue, RawBuffer, Release, Stream};
+use trazar::gpu::View;
+use trazar::{DeviceImage, DeviceImageBatch};
+
+use super::array::{UNVERSIONED, VERSIONED, tensor_error};
+use super::place::{LEGACY, Library, Place, place};
+use crate::errors;
+
+/// One image, or images of one size one after the other, of one byte per pixel.
+pub(crate) struct Input<'py> {
+    py: Python<'py>,
+    pub(crate) place: Place,
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    /// The number of images of an array of three dimensions.
+    pub(crate) images: Option<u32>,
+    address: u64,
+    /// Bytes from row to row, from image to image too.
+    pitch: usize,
+    /// The largest value that is background.
+    threshold: u8,
+    library: Library,
+    /// Keeps the memory: the array, or the tensor that it gave.
+    kept: Kept<'py>,
+}
+
+#[expect(dead_code, reason = "only dropped")]
+enum Kept<'py> {
+    Array(Bound<'py, PyAny>),
+    /// Waits for the stream when it is dropped.
+    Tensor(Imported<u8>),
+}
+
+/// Where an array's elements are.
+struct Layout {
+    address: u64,
+    shape: Vec<usize>,
+    /// In bytes; `None` is contiguous, in C's order.
+    strides: Option<Vec<isize>>,
+}
+
+impl<'py> Input<'py> {
+    /// An array of shape (H, W) or (N, H, W) in a GPU's memory. Foreground is `value > threshold`,
+    /// or without a threshold what is not 0. Elements other than bytes are compared by the array's
+    /// own library, into a mask that is used in the array's place.
+    pub(crate) fn new(
+        array: &Bound<'py, PyAny>,
+        threshold: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Self> {
+        let py = array.py();
+        let library = Library::of(array)?;
+        let (array, threshold) = as_bytes(array, library, threshold)?;
+        let place = place(py, library, device_index(&array, library)?)?;
+        let by_dlpack =
+            library == Library::Other && !array.hasattr(intern!(py, "__cuda_array_interface__"))?;
+        let (layout, kept) = if by_dlpack {
+            let (layout, tensor) = from_dlpack(&array, &place.stream)?;
+            (layout, Kept::Tensor(tensor))
+        } else {
+            let layout = layout(&array, library, &place.stream)?;
+            match rows(&layout) {
+                Some(_) => (layout, Kept::Array(array)),
+                None => {
+                    let copy = contiguous(&array, library, &layout)?;
+                    (
+                        self::layout(&copy, library, &place.stream)?,
+                        Kept::Array(copy),
+                    )
+                }
+            }
+        };
+        let Some((images, height, width, pitch)) = rows(&layout) else {
+            return Err(refused(&layout));
+        };
+        let side = |side: usize| u32::try_from(side).unwrap_or(u32::MAX);
+        Ok(Self {
+            py,
+            place,
+            width: side(width),
+            height: side(height),
+            images: (layout.shape.len() == 3).then(|| side(images)),
+            address: layout.address,
+            pitch,
+            threshold,
+            library,
+            kept,
+        })
+    }
+
+    /// The bytes of all images.
+    fn bytes(&self) -> View<'_, u8> {
+        let rows = u64::from(self.height) * u64::from(self.images.unwrap_or(1));
+        let length = match rows {
+            0 => 0,
+            _ => (rows - 1) * self.pitch as u64 + u64::from(self.width),
+        };
+        // SAFETY: the array says so of its memory, which it keeps until `finish`.
+        unsafe { View::from_raw_parts(without_provenance(self.address as usize), length as usize) }
+    }
+
+    /// The image, packed by work on the stream.
+    pub(crate) fn pack(&self) -> trazar::Result<DeviceImage<Queue>> {
+        let (gpu, pitch) = (self.place.tracer.gpu(), self.pitch);
+        let (width, height, threshold) = (self.width, self.height, self.threshold);
+        // SAFETY: `finish` says how long the bytes exist. Their library's work so far was queued on
+        // the stream before, or the stream waits for it; what it queues on the stream from now on
+        // comes after.
+        unsafe { DeviceImage::pack_pitched(gpu, width, height, self.bytes(), pitch, threshold) }
+    }
+
+    /// The array's memory as a buffer, if it can be labelled as it lies by one kernel: see
+    /// [`DeviceLabeler::label_bytes`](trazar::DeviceLabeler::label_bytes).
+    pub(crate) fn buffer(&self) -> trazar::Result<Option<DeviceBuffer<u8>>> {
+        let is_dense = self.pitch == self.width as usize && self.width.is_multiple_of(16);
+        // As a `Gpu`'s memory starts.
+        if !is_dense || !self.address.is_multiple_of(256) || self.images.is_some() {
+            return Ok(None);
+        }
+        let raw = RawBuffer {
+            address: self.address,
+            len: self.width as usize * self.height as usize,
+            stream: self.place.stream.clone(),
+            release: Release::InOrder(Owner::none()),
+        };
+        // SAFETY: as in `pack`.
+        Ok(Some(unsafe { DeviceBuffer::from_raw(raw) }?))
+    }
+
+    /// The largest value that is background.
+    pub(crate) fn threshold(&self) -> u8 {
+        self.threshold
+    }
+
+    /// The images, packed.
+    pub(crate) fn pack_batch(&self) -> trazar::Result<DeviceImageBatch<Queue>> {
+        let (gpu, pitch) = (self.place.tracer.gpu(), self.pitch);
+        let (width, height, threshold) = (self.width, self.height, self.threshold);
+        let images = self.images.unwrap_or(1);
+        let bytes = self.bytes();
+        // SAFETY: as in `pack`.
+        unsafe {
+            DeviceImageBatch::pack_pitched(gpu, width, height, images, bytes, pitch, threshold)
+        }
+    }
+
+    /// Image `index` of a batch, packed.
+    pub(crate) fn pack_one(&self, index: u32) -> trazar::Result<DeviceImage<Queue>> {
+        let image = self.pitch * self.height as usize;
+        let bytes = self.bytes();
+        let start = bytes.as_ptr().wrapping_add(index as usize * image);
+        let length = image - self.pitch + self.width as usize;
+        let (gpu, pitch) = (self.place.tracer.gpu(), self.pitch);
+        let (width, height, threshold) = (self.width, self.height, self.threshold);
+        // SAFETY: these are bytes of `bytes`. The rest as in `pack`.
+        unsafe {
+            let bytes = View::from_raw_parts(start, length);
+            DeviceImage::pack_pitched(gpu, width, height, bytes, pitch, threshold)
+        }
+    }
+
+    /// Gives up the array's memory, after the last work that uses it was queued.
+    ///
+    /// PyTorch and CuPy free memory in the order of their current stream, as long as it was
+    /// allocated on that; whoever uses several streams orders them, as for their own operations. Of
+    /// other libraries nothing is known, so the host waits.
+    pub(crate) fn finish(self) -> PyResult<()> {
+        if self.library != Library::Other || matches!(self.kept, Kept::Tensor(_)) {
+            return Ok(());
+        }
+        let stream = &self.place.stream;
+        let waited = self.py.detach(|| stream.synchronize());
+        waited.map_err(|error| errors::from_library(error.into()))
+    }
+}
+
+/// The array if its elements are bytes or booleans, else a mask made by its own library; and the
+/// largest byte that is background.
+fn as_bytes<'py>(
+    array: &Bound<'py, PyAny>,
+    library: Library,
+    threshold: Option<&Bound<'py, PyAny>>,
+) -> PyResult<(Bound<'py, PyAny>, u8)> {
+    let py = array.py();
+    let (is_byte, is_mask) = match array.getattr_opt(intern!(py, "dtype"))? {
+        Some(dtype) if library == Library::Torch => {
+            let torch = py.import(intern!(py, "torch"))?;
+            (
+                dtype.is(torch.getattr(intern!(py, "uint8"))?),
+                dtype.is(torch.getattr(intern!(py, "bool"))?),
+            )
+        }
+        Some(dtype) => {
+            let name = dtype.str()?;
+            (name.to_str()? == "uint8", name.to_str()? == "bool")
+        }
+        None => {
+            let interface = array.getattr(intern!(py, "__cuda_array_interface__"))?;
+            let name: String = interface.get_item("typestr")?.extract()?;
+            (name == "|u1", name == "|b1")
+        }
+    };
+    match threshold {
+        None if is_byte || is_mask => return Ok((array.clone(), 0)),
+        Some(threshold) if is_byte => {
+            if let Ok(threshold) = threshold.extract::<u8>() {
+                return Ok((array.clone(), threshold));
+            }
+        }
+        _ => {}
+    }
+    let mask = match threshold {
+        Some(threshold) => array.rich_compare(threshold, CompareOp::Gt)?,
+        None => array.rich_compare(0, CompareOp::Ne)?,
+    };
+    Ok((mask, 0))
+}
+
+/// The index of the device that the array is on; 0 if it does not say.
+fn device_index(array: &Bound<'_, PyAny>, library: Library) -> PyResult<u32> {
+    let py = array.py();
+    if library == Library::Torch {
+        return array.call_method0(intern!(py, "get_device"))?.extract();
+    }
+    let Some(device) = array.getattr_opt(intern!(py, "__dlpack_device__"))? else {
+        return Ok(0);
+    };
+    let (_, index): (i32, u32) = device.call0()?.extract()?;
+    Ok(index)
+}
+
+/// Where the elements of an array of bytes are.
+fn layout(array: &Bound<'_, PyAny>, library: Library, stream: &Stream) -> PyResult<Layout> {
+    let py = array.py();
+    if library != Library::Torch {
+        return from_interface(array, stream);
+    }
+    // PyTorch makes the entries of `__cuda_array_interface__` of these, in ten times the time.
+    Ok(Layout {
+        address: array.call_method0(intern!(py, "data_ptr"))?.extract()?,
+        shape: array.getattr(intern!(py, "shape"))?.extract()?,
+        strides: Some(array.call_method0(intern!(py, "stride"))?.extract()?),
+    })
+}
+
+/// The entries of `__cuda_array_interface__`. `stream` waits for the stream that they name.
+fn from_interface(array: &Bound<'_, PyAny>, stream: &Stream) -> PyResult<Layout> {
+    let py = array.py();
+    let interface = array.getattr(intern!(py, "__cuda_array_interface__"))?;
+    let interface = interface.cast::<PyDict>()?;
+    let entry = |name: &str| -> PyResult<Option<Bound<'_, PyAny>>> {
+        Ok(interface.get_item(name)?.filter(|entry| !entry.is_none()))
+    };
+    let needed = |name: &str| -> PyResult<Bound<'_, PyAny>> {
+        entry(name)?.ok_or_else(|| {
+            errors::input(format!(
+                "__cuda_array_interface__ of the array has no {name:?}"
+            ))
+        })
+    };
+    let typestr: String = needed("typestr")?.extract()?;
+    if !matches!(typestr.as_str(), "|u1" | "|b1") {
+        return Err(errors::input(format!(
+            "an array of {typestr} on a GPU is no image: compare it there, to booleans"
+        )));
+    }
+    if entry("mask")?.is_some() {
+        return Err(errors::input(
+            "a masked array has pixels that are neither foreground nor background: fill them",
+        ));
+    }
+    if let Some(producer) = entry("stream")? {
+        let handle = std::ptr::without_provenance_mut(producer.extract::<usize>()?);
+        // SAFETY: the array names the stream, which is used here only.
+        let producer = unsafe { Stream::from_raw(stream.device(), handle, Owner::none()) };
+        producer
+            .and_then(|producer| stream.wait_for(&producer))
+            .map_err(|error| errors::from_library(error.into()))?;
+    }
+    let (address, _): (u64, bool) = needed("data")?.extract()?;
+    Ok(Layout {
+        address,
+        shape: needed("shape")?.extract()?,
+        strides: entry("strides")?
+            .map(|strides| strides.extract())
+            .transpose()?,
+    })
+}
+
+/// The tensor of an array of an unknown library by DLPack, for use on `stream`, the default one.
+fn from_dlpack(array: &Bound<'_, PyAny>, stream: &Stream) -> PyResult<(Layout, Imported<u8>)> {
+    let py = array.py();
+    let arguments = PyDict::new(py);
+    arguments.set_item("stream", LEGACY)?;
+    arguments.set_item("max_version", (1, 0))?;
+    let export = intern!(py, "__dlpack__");
+    let capsule = match array.call_method(export, (), Some(&arguments)) {
+        // A library from before version 1.
+        Err(error) if error.is_instance_of::<pyo3::exceptions::PyTypeError>(py) => {
+            arguments.del_item("max_version")?;
+            array.call_method(export, (), Some(&arguments))?
+        }
+        exported => exported?,
+    };
+    let capsule = capsule.cast_into::<PyCapsule>()?;
+    let imported = if capsule.is_valid_checked(Some(VERSIONED)) {
+        let pointer = capsule.pointer_checked(Some(VERSIONED))?;
+        take(
+            &capsule,
+            pointer.cast::<DLManagedTensorVersioned>(),
+            stream,
+            c"used_dltensor_versioned",
+        )
+    } else {
+        let pointer = capsule.pointer_checked(Some(UNVERSIONED))?;
+        take(
+            &capsule,
+            pointer.cast::<DLManagedTensor>(),
+            stream,
+            c"used_dltensor",
+        )
+    }?;
+    let layout = Layout {
+        address: imported.buffer().as_ptr().addr() as u64,
+        shape: imported.shape().to_vec(),
+        strides: None,
+    };
+    Ok((layout, imported))
+}
+
+/// Takes the tensor of a capsule, which is called `used` from then on.
+fn take<M: dlpack::Managed + 'static>(
+    capsule: &Bound<'_, PyCapsule>,
+    tensor: NonNull<M>,
+    stream: &Stream,
+    used: &'static std::ffi::CStr,
+) -> PyResult<Imported<u8>> {
+    // SAFETY: the capsule's name says that it has such a tensor, which nobody has taken. The
+    // producer was told the stream.
+    let imported = unsafe { dlpack::import::<u8, M>(tensor, stream) }.map_err(tensor_error)?;
+    // SAFETY: the capsule is alive, and the name lives for ever.
+    if unsafe { pyo3::ffi::PyCapsule_SetName(capsule.as_ptr(), used.as_ptr()) } != 0 {
+        let error = PyErr::fetch(capsule.py());
+        // The capsule still deletes the tensor.
+        std::mem::forget(imported);
+        return Err(error);
+    }
+    Ok(imported)
+}
+
+/// The number of images, their height and width, and the bytes from row to row, if the rows' bytes
+/// follow each other and all rows are at one distance.
+fn rows(layout: &Layout) -> Option<(usize, usize, usize, usize)> {
+    let (images, height, width) = match layout.shape[..] {
+        [height, width] => (1, height, width),
+        [images, height, width] => (images, height, width),
+        _ => return None,
+    };
+    let Some(strides) = &layout.strides else {
+        return Some((images, height, width, width));
+    };
+    let (plane, row, column) = match strides[..] {
+        [row, column] => (None, row, column),
+        [plane, row, column] => (Some(plane), row, column),
+        _ => return None,
+    };
+    // Steps of axes with one element do not matter.
+    let plane = plane.filter(|_| images > 1);
+    let pitch = match (height > 1, plane) {
+        (true, _) => usize::try_from(row).ok()?,
+        (false, Some(plane)) => usize::try_from(plane).ok()?,
+        (false, None) => width,
+    };
+    let follows = width <= 1 || column == 1;
+    let continues = plane.is_none_or(|plane| usize::try_from(plane) == Ok(pitch * height));
+    (follows && continues && pitch >= width).then_some((images, height, width, pitch))
+}
+
+/// A copy of the array in C's order, by its own library.
+fn contiguous<'py>(
+    array: &Bound<'py, PyAny>,
+    library: Library,
+    layout: &Layout,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = array.py();
+    match library {
+        _ if !matches!(layout.shape.len(), 2 | 3) => Err(refused(layout)),
+        Library::Torch => array.call_method0(intern!(py, "contiguous")),
+        Library::Cupy => py
+            .import(intern!(py, "cupy"))?
+            .call_method1(intern!(py, "ascontiguousarray"), (array,)),
+        Library::Other => Err(refused(layout)),
+    }
+}
+
+fn refused(layout: &Layout) -> PyErr {
+    let (shape, strides) = (&layout.shape, layout.strides.as_deref().unwrap_or_default());
+    if matches!(shape.len(), 2 | 3) {
+        errors::input(format!(
+            "an array of shape {shape:?} and strides {strides:?}: each row's bytes must follow \
+             each other, and rows be at one distance; make it contiguous"
+        ))
+    } else {
+        errors::input(format!(
+            "an array of shape {shape:?} is no image: (H, W) is one, (N, H, W) is N of them"
+        ))
+    }
+}
+
+/// Whether an array lies in the memory of an NVIDIA GPU.
+#[pyfunction]
+pub(crate) fn is_on_gpu(array: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = array.py();
+    if array.is_instance_of::<numpy::PyUntypedArray>() {
+        return Ok(false);
+    }
+    match Library::of(array)? {
+        Library::Torch => return array.getattr(intern!(py, "is_cuda"))?.extract(),
+        Library::Cupy => return Ok(true),
+        Library::Other => {}
+    }
+    if array.hasattr(intern!(py, "__cuda_array_interface__"))? {
+        return Ok(true);
+    }
+    match array.getattr_opt(intern!(py, "__dlpack_device__"))? {
+        Some(device) => {
+            let (kind, _): (i32, i32) = device.call0()?.extract()?;
+            Ok(kind == dlpack::DLDevice::CUDA)
+        }
+        None => Ok(false),
+    }
+}

@@ -1,0 +1,24 @@
+//! The jobs on arrays in a GPU's memory, which stay there.
+//!
+//! | file | what |
+//! |---|---|
+//! | `place.rs` | devices, the caller's current stream, and the kernels there |
+//! | `input.rs` | arrays of other libraries, used where they lie |
+//! | `array.rs` | results, for other libraries to use |
+//! | `contours.rs`, `labels.rs` | the jobs |
+//!
+//! # Order of work
+//! All work is queued on the stream that the array's library has as its current one, and so is the
+//! freeing of results. Nothing waits on the host but for sizes of results.
+
+mod array;
+mod contours;
+mod input;
+mod labels;
+mod place;
+
+pub(crate) use array::DeviceArray;
+pub(crate) use contours::{DeviceContours, device_find_contours, device_trace};
+pub(crate) use input::is_on_gpu;
+pub(crate) use labels::device_label;
+pub(crate) use place::queue;

@@ -1,0 +1,215 @@
+//! Devices, streams of other libraries, and the library's kernels on them.
+
+use std::collections::VecDeque;
+use std::ptr::without_provenance_mut;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+use trazar::cuda::{CudaResult, Device, Kernels, Owner, Queue, Stream};
+use trazar::{DeviceLabeler, DeviceTracer};
+
+use crate::errors;
+
+/// A stream, and what works on it.
+#[derive(Clone)]
+pub(crate) struct Place {
+    pub(crate) stream: Stream,
+    pub(crate) labeler: DeviceLabeler<Queue>,
+    pub(crate) tracer: DeviceTracer<Queue>,
+}
+
+/// A device and the kernels on it, once a call has needed them.
+struct Open {
+    device: Device,
+    kernels: Kernels,
+    /// The streams used last, the latest first, each with the memory in which its tracer works.
+    places: VecDeque<Place>,
+}
+
+static OPEN: Mutex<Vec<Open>> = Mutex::new(Vec::new());
+
+/// The number of streams per device whose tracers are kept.
+const PLACES: usize = 4;
+
+/// A library of arrays, as far as it matters here.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Library {
+    Torch,
+    Cupy,
+    /// One of which nothing is known but its arrays' protocols.
+    Other,
+}
+
+impl Library {
+    /// The library that an array is of, or that it derives its class from.
+    pub(crate) fn of(array: &Bound<'_, PyAny>) -> PyResult<Self> {
+        for class in array.get_type().mro() {
+            let module = class.cast::<PyType>()?.module()?;
+            match module.to_str()?.split('.').next() {
+                Some("torch") => return Ok(Self::Torch),
+                Some("cupy") => return Ok(Self::Cupy),
+                _ => {}
+            }
+        }
+        Ok(Self::Other)
+    }
+
+    /// The driver's handle of the library's current stream on the device with this index; of an
+    /// unknown library the legacy default stream, which every library waits for that names none.
+    fn current_handle(self, py: Python<'_>, index: u32) -> PyResult<usize> {
+        let handle = match self {
+            Self::Torch => {
+                // The number alone takes a tenth of the time of the object.
+                let module = py.import(intern!(py, "torch._C"))?;
+                match module.getattr_opt(intern!(py, "_cuda_getCurrentRawStream"))? {
+                    Some(function) => function.call1((index,))?,
+                    None => self
+                        .current_stream(py, index)?
+                        .getattr(intern!(py, "cuda_stream"))?,
+                }
+            }
+            Self::Cupy => self
+                .current_stream(py, index)?
+                .getattr(intern!(py, "ptr"))?,
+            Self::Other => return Ok(LEGACY),
+        };
+        // 0 is the driver's other name of the legacy default stream.
+        Ok(handle.extract::<usize>()?.max(LEGACY))
+    }
+
+    /// The library's object of its current stream.
+    fn current_stream<'py>(self, py: Python<'py>, index: u32) -> PyResult<Bound<'py, PyAny>> {
+        let (module, function) = match self {
+            Self::Torch => (intern!(py, "torch.cuda"), intern!(py, "current_stream")),
+            _ => (intern!(py, "cupy.cuda"), intern!(py, "get_current_stream")),
+        };
+        py.import(module)?.call_method1(function, (index,))
+    }
+
+    /// What keeps the library's current stream: its object. A default stream needs nothing.
+    fn owner(self, py: Python<'_>, index: u32, handle: usize) -> PyResult<Owner> {
+        if handle == LEGACY || self == Self::Other {
+            return Ok(Owner::none());
+        }
+        Ok(Owner::new(self.current_stream(py, index)?.unbind()))
+    }
+}
+
+/// The legacy default stream's handle, also for DLPack and `__cuda_array_interface__`.
+pub(crate) const LEGACY: usize = 1;
+
+/// The stream with this handle.
+///
+/// # Safety
+/// It is a default stream, or one that `owner` keeps.
+unsafe fn adopt(device: &Device, handle: usize, owner: Owner) -> PyResult<Stream> {
+    // SAFETY: the caller's promise.
+    unsafe { Stream::from_raw(device, without_provenance_mut(handle), owner) }
+        .map_err(|error| errors::from_library(error.into()))
+}
+
+/// What works on the current stream of a library, on the device with this index. The first call for
+/// a device opens it, and has the driver compile the kernels.
+pub(crate) fn place(py: Python<'_>, library: Library, index: u32) -> PyResult<Place> {
+    let handle = library.current_handle(py, index)?;
+    let known = py.detach(|| lock().iter_mut().find_map(|on| on.known(index, handle)));
+    if let Some(place) = known {
+        return Ok(place);
+    }
+    let owner = library.owner(py, index, handle)?;
+    py.detach(|| {
+        let mut open = lock();
+        let on = opened(&mut open, index);
+        let on = on.map_err(|error| errors::from_library(error.into()))?;
+        // SAFETY: the library has just named its current stream, which its object keeps.
+        let stream = unsafe { adopt(&on.device, handle, owner) }?;
+        let queue = Queue::new(&stream, &on.kernels);
+        let queue = queue.map_err(|error| errors::from_library(error.into()))?;
+        let place = Place {
+            stream,
+            labeler: DeviceLabeler::on(queue.clone()),
+            tracer: DeviceTracer::on(queue),
+        };
+        on.places.push_front(place.clone());
+        on.places.truncate(PLACES);
+        Ok(place)
+    })
+}
+
+/// A stream of its own on the first device, with the kernels, for arrays in the host's memory.
+pub(crate) fn queue() -> CudaResult<Queue> {
+    let mut open = lock();
+    let on = opened(&mut open, 0)?;
+    Queue::new(&on.device.stream()?, &on.kernels)
+}
+
+/// The device with this index, which is opened if it is not yet.
+fn opened(open: &mut Vec<Open>, index: u32) -> CudaResult<&mut Open> {
+    let at = match open.iter().position(|on| on.is(index)) {
+        Some(at) => at,
+        None => {
+            open.push(Open::new(index)?);
+            open.len() - 1
+        }
+    };
+    Ok(&mut open[at])
+}
+
+fn lock() -> MutexGuard<'static, Vec<Open>> {
+    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Open {
+    fn new(index: u32) -> CudaResult<Self> {
+        let device = Device::open(index)?;
+        let kernels = Kernels::load(&device)?;
+        Ok(Self {
+            device,
+            kernels,
+            places: VecDeque::new(),
+        })
+    }
+
+    fn is(&self, index: u32) -> bool {
+        self.device.info().index == index
+    }
+
+    /// The place with this handle. A stream that is kept here does not end, so that its handle is
+    /// no other stream's. (The default stream of a thread has one handle on all threads.)
+    fn known(&mut self, index: u32, handle: usize) -> Option<Place> {
+        if !self.is(index) || without_provenance_mut(handle) == Stream::PER_THREAD {
+            return None;
+        }
+        let mut places = self.places.iter();
+        let at = places.position(|place| place.stream.as_raw().addr() == handle)?;
+        if at > 0 {
+            let place = self.places.remove(at)?;
+            self.places.push_front(place);
+        }
+        self.places.front().cloned()
+    }
+}
+
+/// A stream of a library that takes a result: `handle` is what it passed to `__dlpack__`. None if
+/// no one keeps the stream as long as the result may be used.
+pub(crate) fn consumer(py: Python<'_>, device: &Device, handle: usize) -> PyResult<Option<Stream>> {
+    if handle == LEGACY {
+        // SAFETY: a default stream.
+        return unsafe { adopt(device, handle, Owner::none()) }.map(Some);
+    }
+    // The libraries that are loaded know whether it is their current one.
+    let modules = py
+        .import(intern!(py, "sys"))?
+        .getattr(intern!(py, "modules"))?;
+    let index = device.info().index;
+    for (module, library) in [("torch.cuda", Library::Torch), ("cupy.cuda", Library::Cupy)] {
+        if modules.contains(module)? && library.current_handle(py, index)? == handle {
+            let owner = library.owner(py, index, handle)?;
+            // SAFETY: the library's current stream, which its object keeps.
+            return unsafe { adopt(device, handle, owner) }.map(Some);
+        }
+    }
+    Ok(None)
+}

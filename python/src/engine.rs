@@ -1,0 +1,112 @@
+//! The device that a call runs on.
+
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread;
+
+use pyo3::prelude::*;
+use trazar::{Backend, Engine, Job};
+
+use crate::errors;
+
+/// What `device=` takes.
+#[derive(Clone, Copy)]
+pub(crate) enum Device {
+    /// The one that is faster for the job.
+    Auto,
+    Cpu,
+    Cuda,
+    Emulator,
+}
+
+impl<'py> FromPyObject<'_, 'py> for Device {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match &*object.extract::<String>()? {
+            "auto" => Ok(Self::Auto),
+            "cpu" => Ok(Self::Cpu),
+            "cuda" => Ok(Self::Cuda),
+            "emulator" => Ok(Self::Emulator),
+            other => Err(errors::input(format!(
+                "device={other:?}: it is 'auto', 'cpu', 'cuda' or 'emulator'"
+            ))),
+        }
+    }
+}
+
+/// The engine of the first GPU, once a call has needed it.
+static CUDA: Mutex<Found> = Mutex::new(Found::NotLooked);
+
+enum Found {
+    NotLooked,
+    /// There is no GPU that can be used; asking again takes as long as the first time.
+    None,
+    Gpu(Engine),
+}
+
+impl Device {
+    /// The engine for `runs` jobs like `job`. A GPU, once opened, stays open.
+    pub(crate) fn engine(
+        self,
+        py: Python<'_>,
+        job: impl FnOnce() -> Job + Send,
+        runs: u32,
+    ) -> PyResult<Engine> {
+        match self {
+            Self::Cpu => Ok(Engine::cpu()),
+            Self::Emulator => Ok(Engine::emulator(0)),
+            // Opening a GPU takes long, and so may measuring a job.
+            Self::Cuda => py.detach(cuda).map_err(errors::from_library),
+            Self::Auto => Ok(py.detach(|| faster(job, runs))),
+        }
+    }
+}
+
+/// The engine that is faster for `runs` jobs like `job`.
+fn faster(job: impl FnOnce() -> Job, runs: u32) -> Engine {
+    // Finding out whether there is a GPU takes half as long as opening it.
+    let may_have_gpu = cfg!(not(target_os = "macos")) && !has_no_gpu();
+    if !may_have_gpu {
+        return Engine::cpu();
+    }
+    // The system takes 20 µs to say.
+    static CORES: OnceLock<usize> = OnceLock::new();
+    let cores = *CORES.get_or_init(|| thread::available_parallelism().map_or(1, usize::from));
+    match job().backend(cores, true, runs) {
+        Backend::Cuda => cuda().unwrap_or_else(|_| Engine::cpu()),
+        _ => Engine::cpu(),
+    }
+}
+
+fn has_no_gpu() -> bool {
+    let found = CUDA.lock().unwrap_or_else(PoisonError::into_inner);
+    matches!(*found, Found::None)
+}
+
+fn cuda() -> trazar::Result<Engine> {
+    let mut found = CUDA.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Found::Gpu(engine) = &*found {
+        return Ok(engine.clone());
+    }
+    match open_gpu() {
+        Ok(engine) => {
+            *found = Found::Gpu(engine.clone());
+            Ok(engine)
+        }
+        Err(error) => {
+            *found = Found::None;
+            Err(error)
+        }
+    }
+}
+
+/// An engine on the first GPU, with the kernels that arrays on the GPU are worked on with too.
+#[cfg(not(target_os = "macos"))]
+fn open_gpu() -> trazar::Result<Engine> {
+    Ok(Engine::on(crate::device::queue()?))
+}
+
+#[cfg(target_os = "macos")]
+fn open_gpu() -> trazar::Result<Engine> {
+    Engine::cuda()
+}

@@ -1,0 +1,60 @@
+//! The extension module of the Python package `trazar`, below its Python files.
+//!
+//! | file | what |
+//! |---|---|
+//! | `image.rs` | arrays to binary images |
+//! | `arrays.rs` | vectors to NumPy arrays, without a copy |
+//! | `engine.rs` | the device that a call runs on |
+//! | `work.rs` | runs a job without the GIL, and ends it at Ctrl-C |
+//! | `contours.rs`, `labels.rs`, `routes.rs` | the jobs |
+//! | `device/` | the same on arrays in a GPU's memory |
+//! | `errors.rs` | the library's errors as Python's exceptions |
+//! | `info.rs`, `command.rs` | what there is, and the command `trazar` |
+//!
+//! Names, defaults, documentation and whatever is not work are in the Python files.
+
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "functions get their arguments from Python by value"
+)]
+
+mod arrays;
+mod command;
+mod contours;
+
+#[cfg(not(target_os = "macos"))]
+mod device;
+mod engine;
+mod errors;
+mod image;
+mod info;
+mod labels;
+mod routes;
+mod work;
+
+use pyo3::prelude::*;
+
+/// The module `trazar._trazar`.
+#[pymodule]
+mod _trazar {
+    #[pymodule_export]
+    use super::command::command;
+    #[pymodule_export]
+    use super::contours::{HostContours, find_contours, trace};
+    #[cfg(not(target_os = "macos"))]
+    #[pymodule_export]
+    use super::device::{
+        DeviceArray, DeviceContours, device_find_contours, device_label, device_trace, is_on_gpu,
+    };
+    #[pymodule_export]
+    use super::info::info;
+    #[pymodule_export]
+    use super::labels::label;
+    #[pymodule_export]
+    use super::routes::{Grid, distances, route};
+
+    /// The package's version.
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "Python's name")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

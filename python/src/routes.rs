@@ -1,0 +1,238 @@
+//! Routes on grids.
+
+use std::sync::Arc;
+
+use numpy::ndarray::IxDyn;
+use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use trazar::route::{DistanceOptions, Route};
+use trazar::{Cell, Engine, Job, Net, Pin, RouteAlgorithm, RouteOptions, RoutingGrid, TreeKind};
+
+use crate::arrays::owned;
+use crate::engine::Device;
+use crate::errors;
+use crate::work;
+
+/// A routing grid.
+#[pyclass(frozen, module = "trazar._trazar")]
+pub(crate) struct Grid {
+    grid: Arc<RoutingGrid>,
+}
+
+#[pymethods]
+impl Grid {
+    /// From weights of shape (L, H, W - 1), (L, H - 1, W) and (L - 1, H, W), contiguous.
+    #[new]
+    fn new(
+        right: PyReadonlyArrayDyn<'_, u32>,
+        down: PyReadonlyArrayDyn<'_, u32>,
+        via: PyReadonlyArrayDyn<'_, u32>,
+    ) -> PyResult<Self> {
+        let (right, down, via) = (right.as_array(), down.as_array(), via.as_array());
+        let &[layers, height, columns] = right.shape() else {
+            return Err(errors::input(
+                "weights to the right of shape (L, H, W - 1) are needed",
+            ));
+        };
+        let width = columns + 1;
+        let fits = |shape: &[usize], needed: [usize; 3]| shape == needed;
+        if layers == 0
+            || !fits(down.shape(), [layers, height.saturating_sub(1), width])
+            || !fits(via.shape(), [layers - 1, height, width])
+        {
+            return Err(errors::input(format!(
+                "weights of shapes {:?} to the right, {:?} down and {:?} for vias are not those of \
+                 one grid: (L, H, W - 1), (L, H - 1, W) and (L - 1, H, W) are",
+                right.shape(),
+                down.shape(),
+                via.shape()
+            )));
+        }
+        let side = |side: usize| u32::try_from(side).unwrap_or(u32::MAX);
+        let values = |of: &numpy::ndarray::ArrayViewD<'_, u32>| -> PyResult<Vec<u32>> {
+            Ok(of.iter().copied().collect())
+        };
+        let (right, down) = (values(&right)?, values(&down)?);
+        let (to_right, downs) = (height * columns, height.saturating_sub(1) * width);
+        let layer = |layer: usize| {
+            RoutingGrid::from_edges(
+                side(width),
+                side(height),
+                &right[layer * to_right..][..to_right],
+                &down[layer * downs..][..downs],
+            )
+        };
+        let grid = match layers {
+            1 => layer(0),
+            _ => (0..layers)
+                .map(layer)
+                .collect::<trazar::Result<Vec<_>>>()
+                .and_then(|layers| {
+                    let vias: Vec<u32> = via.iter().copied().collect();
+                    RoutingGrid::stack(&layers, &vias)
+                }),
+        };
+        let grid = Arc::new(grid.map_err(errors::from_library)?);
+        Ok(Self { grid })
+    }
+
+    /// Layers, height, width.
+    #[getter]
+    fn shape(&self) -> (u32, u32, u32) {
+        let grid = &self.grid;
+        (grid.layers(), grid.height(), grid.width())
+    }
+}
+
+/// Cells of rows (layer, row, column).
+fn cells(of: &PyReadonlyArray2<'_, u32>) -> Vec<Cell> {
+    let rows = of.as_array();
+    rows.rows()
+        .into_iter()
+        .map(|row| Cell {
+            layer: row[0],
+            y: row[1],
+            x: row[2],
+        })
+        .collect()
+}
+
+/// Joins the pins of nets: net `i` has the pins from `nets[i]` to before `nets[i + 1]`, and pin `j`
+/// the cells from `pins[j]` to before `pins[j + 1]`. Returns the parts of a `trazar.Route` for each
+/// net.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "the Python function has them")]
+pub(crate) fn route<'py>(
+    grid: &Bound<'py, Grid>,
+    pin_cells: PyReadonlyArray2<'py, u32>,
+    pins: PyReadonlyArray1<'py, i64>,
+    nets: PyReadonlyArray1<'py, i64>,
+    improved: bool,
+    turn_cost: u32,
+    algorithm: Option<&str>,
+    device: Device,
+) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    let py = grid.py();
+    let options = RouteOptions::default()
+        .tree(if improved {
+            TreeKind::Improved
+        } else {
+            TreeKind::Nearest
+        })
+        .turn_cost(turn_cost)
+        .algorithm(named_algorithm(algorithm)?);
+    let cells = cells(&pin_cells);
+    let pins = pins.as_slice()?;
+    let pins: Vec<Pin> = pins
+        .windows(2)
+        .map(|range| Pin::new(cells[range[0] as usize..range[1] as usize].iter().copied()))
+        .collect();
+    let nets: Vec<Net> = nets
+        .as_slice()?
+        .windows(2)
+        .map(|range| Net::new(pins[range[0] as usize..range[1] as usize].iter().cloned()))
+        .collect();
+    let grid = Arc::clone(&grid.get().grid);
+    let engine = device.engine(py, || Job::route(&grid, &nets), 1)?;
+    let (size, has_layers) = (u64::from(grid.cell_count()), grid.layers() > 1);
+    let routes = work::run(py, engine, size, move |engine: &Engine| {
+        engine.route(&grid, &nets, &options)
+    })?;
+    routes
+        .iter()
+        .map(|route| describe(py, route, has_layers))
+        .collect()
+}
+
+/// The algorithm with a name.
+fn named_algorithm(name: Option<&str>) -> PyResult<Option<RouteAlgorithm>> {
+    const ALL: [RouteAlgorithm; 9] = [
+        RouteAlgorithm::Dijkstra,
+        RouteAlgorithm::Sweep,
+        RouteAlgorithm::SweepParallel,
+        RouteAlgorithm::Bfs,
+        RouteAlgorithm::DivideConquer,
+        RouteAlgorithm::Prefix,
+        RouteAlgorithm::PrefixFused,
+        RouteAlgorithm::Tiles,
+        RouteAlgorithm::Fields,
+    ];
+    let Some(name) = name else {
+        return Ok(None);
+    };
+    match ALL.into_iter().find(|known| known.name() == name) {
+        None => Err(errors::input(format!(
+            "algorithm={name:?}: it is one of {}",
+            ALL.map(RouteAlgorithm::name).join(", ")
+        ))),
+        known => Ok(known),
+    }
+}
+
+/// The parts of a `trazar.Route`.
+fn describe<'py>(py: Python<'py>, route: &Route, has_layers: bool) -> PyResult<Bound<'py, PyDict>> {
+    let mut path_cells = Vec::new();
+    let (mut offsets, mut pins, mut costs) = (vec![0i64], Vec::new(), Vec::new());
+    for path in route.connections() {
+        path_cells.extend_from_slice(path.cells);
+        offsets.push(path_cells.len() as i64);
+        pins.push(path.pin as i64);
+        costs.push(path.cost);
+    }
+    let unreached: Vec<i64> = route.unreached().iter().map(|&pin| pin as i64).collect();
+    let parts = PyDict::new(py);
+    parts.set_item("cost", route.cost())?;
+    parts.set_item("turn_cost", route.turn_cost())?;
+    parts.set_item("cells", rows(py, &route.cells(), has_layers)?)?;
+    parts.set_item("unreached", unreached.into_pyarray(py))?;
+    parts.set_item("path_pins", pins.into_pyarray(py))?;
+    parts.set_item("path_costs", costs.into_pyarray(py))?;
+    parts.set_item("path_offsets", offsets.into_pyarray(py))?;
+    parts.set_item("path_cells", rows(py, &path_cells, has_layers)?)?;
+    Ok(parts)
+}
+
+/// Cells as rows (row, column), with layers (layer, row, column).
+fn rows<'py>(
+    py: Python<'py>,
+    cells: &[Cell],
+    has_layers: bool,
+) -> PyResult<Bound<'py, PyArray2<i64>>> {
+    let skipped = usize::from(!has_layers);
+    let values = cells.iter().flat_map(|cell| {
+        let row = [cell.layer, cell.y, cell.x].map(i64::from);
+        row.into_iter().skip(skipped)
+    });
+    let values: Vec<i64> = values.collect();
+    owned(py, (cells.len(), 3 - skipped), values)
+}
+
+/// The cost of the cheapest path to each cell, of shape (H, W), with layers (L, H, W).
+#[pyfunction]
+pub(crate) fn distances<'py>(
+    grid: &Bound<'py, Grid>,
+    sources: PyReadonlyArray2<'py, u32>,
+    algorithm: Option<&str>,
+    device: Device,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = grid.py();
+    let options = DistanceOptions::default().algorithm(named_algorithm(algorithm)?);
+    let sources = cells(&sources);
+    let grid = Arc::clone(&grid.get().grid);
+    let (layers, height, width) = (grid.layers(), grid.height(), grid.width());
+    // As the job of a net that reaches everywhere.
+    let net = Net::new([Pin::new(sources.iter().copied())]);
+    let engine = device.engine(py, || Job::route(&grid, std::slice::from_ref(&net)), 1)?;
+    let size = grid.cell_count().into();
+    let distances = work::run(py, engine, size, move |engine: &Engine| {
+        engine.distances(&grid, &sources, &options)
+    })?;
+    let shape = [layers, height, width].map(|side| side as usize);
+    let shape = if layers == 1 {
+        IxDyn(&shape[1..])
+    } else {
+        IxDyn(&shape)
+    };
+    Ok(owned(py, shape, distances.into_vec())?.into_any())
+}

@@ -1,0 +1,110 @@
+//! Runs jobs without the GIL, and ends long ones at Ctrl-C.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use trazar::{Backend, Engine, Result};
+
+use crate::errors;
+
+/// Work on this many pixels or cells takes milliseconds, so that starting a thread for it does not
+/// count, and may take seconds.
+const LONG: u64 = 1 << 21;
+
+/// How often a thread that waits for long work looks for signals.
+const SIGNALS: Duration = Duration::from_millis(50);
+
+/// Runs `work` on `engine`, without the GIL. `size` is the number of pixels or cells.
+///
+/// Python handles signals on its main thread only, so long work gets a thread of its own, and this
+/// one waits. After a signal that raises an exception, such as KeyboardInterrupt, the exception is
+/// returned at once. The work ends when it reports progress next; work that does not report any,
+/// by the emulator or of distances, ends by itself.
+pub(crate) fn run<R: Send + 'static>(
+    py: Python<'_>,
+    engine: Engine,
+    size: u64,
+    work: impl FnOnce(&Engine) -> Result<R> + Send + 'static,
+) -> PyResult<R> {
+    let is_long = match engine.backend() {
+        Backend::Cpu => size >= LONG,
+        Backend::Cuda => false,
+        _ => true,
+    };
+    if !is_long {
+        let done = py.detach(|| in_pool(|| work(&engine)));
+        return done.map_err(errors::from_library);
+    }
+    /// What a job unwinds with after an interrupt.
+    struct Interrupted;
+
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let interrupted = Arc::clone(&interrupt);
+    let engine = engine.with_progress(move |_| {
+        if interrupted.load(Ordering::Relaxed) {
+            resume_unwind(Box::new(Interrupted));
+        }
+    });
+    let (sender, mut receiver) = mpsc::channel();
+    let worker = move || {
+        let done = catch_unwind(AssertUnwindSafe(|| in_pool(|| work(&engine))));
+        // Nobody receives it after an interrupt.
+        let _ = sender.send(done);
+    };
+    std::thread::Builder::new()
+        .name("trazar".into())
+        .spawn(worker)?;
+    loop {
+        let received;
+        (receiver, received) = py.detach(move || {
+            let received = receiver.recv_timeout(SIGNALS);
+            (receiver, received)
+        });
+        match received {
+            Ok(Ok(done)) => return done.map_err(errors::from_library),
+            Ok(Err(panic)) => resume_unwind(panic),
+            // The worker always sends something.
+            Err(_) => {}
+        }
+        if let Err(exception) = py.check_signals() {
+            interrupt.store(true, Ordering::Relaxed);
+            return Err(exception);
+        }
+    }
+}
+
+/// Runs `work` where rayon has threads: in a process that was forked from one that had used them,
+/// the shared pool has none left, and work would wait for them for ever. Such a process gets a pool
+/// of its own.
+pub(crate) fn in_pool<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    /// The process that the shared pool belongs to; 0 before the first use.
+    static FIRST: AtomicU32 = AtomicU32::new(0);
+    static FORKED: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
+
+    let process = std::process::id();
+    let first = FIRST.compare_exchange(0, process, Ordering::Relaxed, Ordering::Relaxed);
+    if first.is_ok() || first == Err(process) {
+        return work();
+    }
+    let pool = {
+        let mut forked = FORKED.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*forked {
+            Some((owner, pool)) if *owner == process => Some(Arc::clone(pool)),
+            _ => ThreadPoolBuilder::new().build().ok().map(|pool| {
+                let pool = Arc::new(pool);
+                // That of the parent has no threads that could be ended.
+                std::mem::forget(forked.replace((process, Arc::clone(&pool))));
+                pool
+            }),
+        }
+    };
+    match pool {
+        Some(pool) => pool.install(work),
+        // The system gives no threads.
+        None => work(),
+    }
+}

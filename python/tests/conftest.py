@@ -1,0 +1,42 @@
+"""What tests share: random images of many kinds, and how many of them."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+#: A nightly run sets it to 10000.
+IMAGES = int(os.environ.get("TRAZAR_IMAGES", "500"))
+#: Another seed draws other images.
+SEED = int(os.environ.get("TRAZAR_SEED", "0"))
+
+
+def random_image(rng: np.random.Generator, largest: int = 40) -> np.ndarray:
+    """Noise of any density, noise of blocks, nested frames, or lines; bytes 0 and others."""
+    height, width = rng.integers(1, largest + 1, 2)
+    kind = rng.integers(4)
+    if kind == 0:
+        image = rng.random((height, width)) < rng.random()
+    elif kind == 1:
+        side = int(rng.integers(2, 6))
+        blocks = rng.random((height // side + 1, width // side + 1)) < rng.random()
+        image = np.kron(blocks, np.ones((side, side), bool))[:height, :width]
+    elif kind == 2:
+        y, x = np.mgrid[:height, :width]
+        y, x = np.minimum(y, height - 1 - y), np.minimum(x, width - 1 - x)
+        image = np.minimum(y, x) // int(rng.integers(1, 3)) % 2 == rng.integers(2)
+    else:
+        image = np.zeros((height, width), bool)
+        for _ in range(int(rng.integers(1, 6))):
+            if rng.random() < 0.5:
+                image[rng.integers(height)] ^= True
+            else:
+                image[:, rng.integers(width)] ^= True
+    return image.astype(np.uint8) * np.uint8(rng.integers(1, 256))
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(SEED)

@@ -1,0 +1,68 @@
+"""Every public name has a docstring with an example, and all examples hold."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trazar
+
+REPOSITORY = Path(__file__).parents[2]
+PAGES = ["docs/python.md", "python/README.md", "README.md"]
+
+
+def documented():
+    """Names and docstrings of all that is public."""
+    yield "trazar", trazar.__doc__
+    for name in trazar.__all__:
+        value = getattr(trazar, name)
+        if name == "DeviceArray" or not (inspect.isclass(value) or inspect.isroutine(value)):
+            continue
+        yield name, value.__doc__
+        if inspect.isclass(value) and not issubclass(value, Exception):
+            for attribute, member in vars(value).items():
+                if attribute.startswith("_"):
+                    continue
+                if isinstance(member, (staticmethod, classmethod)):
+                    member = member.__func__
+                if inspect.isroutine(member) or isinstance(member, property):
+                    yield f"{name}.{attribute}", member.__doc__
+
+
+def run(name: str, text: str) -> int:
+    parser = doctest.DocTestParser()
+    test = parser.get_doctest(text, {}, name, name, 0)
+    runner = doctest.DocTestRunner(
+        optionflags=doctest.IGNORE_EXCEPTION_DETAIL | doctest.NORMALIZE_WHITESPACE
+    )
+    with np.printoptions(legacy=False):
+        result = runner.run(test)
+    assert result.failed == 0, name
+    return result.attempted
+
+
+@pytest.mark.parametrize(("name", "text"), list(documented()), ids=lambda value: str(value)[:40])
+def test_examples_hold(name, text):
+    assert text, f"{name} has no docstring"
+    attempted = run(name, text)
+    assert attempted or name == "trazar", f"{name} has no example"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_hold(page, tmp_path, monkeypatch):
+    path = REPOSITORY / page
+    if not path.exists():
+        pytest.skip("only in the repository")
+    monkeypatch.chdir(tmp_path)
+    assert run(page, path.read_text()) > 0 or page == "README.md"
+
+
+@pytest.mark.parametrize("name", ["trazar", *trazar.__all__])
+def test_lines_are_short(name):
+    value = trazar if name == "trazar" else getattr(trazar, name)
+    for line in (value.__doc__ or "").splitlines() if not isinstance(value, int) else ():
+        assert len(line) <= 100, line

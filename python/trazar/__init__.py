@@ -1,0 +1,106 @@
+"""Contours, labels and routes of very large binary images and grids, on the GPU and on the CPU.
+
+=====================  ===========================================================================
+:func:`find_contours`  the borders of a binary image, as ``cv2.findContours`` returns them
+:func:`trace`          the same as arrays of all points, with measures, polygons and files
+:func:`label`          connected components, as ``scipy.ndimage.label`` numbers them
+:func:`label_stats`    the same, with areas, boxes and centroids
+:func:`route`          trees that join pins on a grid of weighted edges
+:func:`distances`      the costs of cheapest paths on such a grid
+:func:`info`           versions and devices
+=====================  ===========================================================================
+
+``find_contours``, ``trace``, ``label`` and ``label_stats`` have a second form for N images of one
+size, such as :func:`find_contours_batch`.
+
+Images are arrays of shape (H, W): NumPy's, or arrays in a GPU's memory of any library that knows
+DLPack or ``__cuda_array_interface__``. The results are where the image is. Foreground is what is
+not 0, or with ``threshold=t`` what is greater than t.
+
+Functions release the GIL. Ctrl-C ends those that take long.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from trazar import _trazar
+from trazar._contours import Contours
+from trazar._errors import DeviceError, Error, InputError, OutOfMemoryError
+from trazar._labels import label, label_batch, label_stats, label_stats_batch
+from trazar._routes import BLOCKED, UNREACHED, Grid, Route, distances, route
+from trazar._tracing import (
+    CHAIN_APPROX_NONE,
+    CHAIN_APPROX_SIMPLE,
+    CHAIN_APPROX_TC89_KCOS,
+    CHAIN_APPROX_TC89_L1,
+    RETR_CCOMP,
+    RETR_EXTERNAL,
+    RETR_LIST,
+    RETR_TREE,
+    find_contours,
+    find_contours_batch,
+    trace,
+    trace_batch,
+)
+
+if TYPE_CHECKING:
+    from trazar._trazar import DeviceArray
+else:
+    # macOS has none.
+    DeviceArray = getattr(_trazar, "DeviceArray", None)
+
+__version__: str = _trazar.__version__
+
+__all__ = [
+    "BLOCKED",
+    "CHAIN_APPROX_NONE",
+    "CHAIN_APPROX_SIMPLE",
+    "CHAIN_APPROX_TC89_KCOS",
+    "CHAIN_APPROX_TC89_L1",
+    "RETR_CCOMP",
+    "RETR_EXTERNAL",
+    "RETR_LIST",
+    "RETR_TREE",
+    "UNREACHED",
+    "Contours",
+    "DeviceArray",
+    "DeviceError",
+    "Error",
+    "Grid",
+    "InputError",
+    "OutOfMemoryError",
+    "Route",
+    "distances",
+    "find_contours",
+    "find_contours_batch",
+    "info",
+    "label",
+    "label_batch",
+    "label_stats",
+    "label_stats_batch",
+    "route",
+    "trace",
+    "trace_batch",
+]
+
+
+def info() -> dict[str, Any]:
+    """Say what there is: versions and devices.
+
+    Returns
+    -------
+    dict
+        ``version``: this package's; ``threads``: the number of hardware threads;
+        ``architecture``: the processor's; ``gpus``: one dict per NVIDIA GPU, with its ``index``,
+        ``name``, ``compute_capability``, ``memory`` in bytes and ``driver``, the CUDA version;
+        ``no_gpu``: why there is none, or None; ``kernels``: a hash of the kernels' sources.
+
+    Examples
+    --------
+    >>> import trazar
+    >>> facts = trazar.info()
+    >>> facts["version"] == trazar.__version__, facts["threads"] >= 1
+    (True, True)
+    """
+    return _trazar.info()

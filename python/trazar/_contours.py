@@ -1,0 +1,459 @@
+"""The result of tracing."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, overload
+
+from trazar import _trazar
+from trazar._errors import InputError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    PathLike = str | os.PathLike[str]
+
+
+class Contours:
+    """The contours of an image: what :func:`trace` returns.
+
+    Contour ``i`` has the points ``points[offsets[i]:offsets[i + 1]]``, which are ``contours[i]``.
+    The order is that of ``cv2.findContours``: the hierarchy in pre-order, siblings last first.
+
+    On the host, all arrays are NumPy's, read-only, and lie in the result's own memory. On a GPU
+    they are :class:`trazar.DeviceArray`; methods that measure or write copy the contours to the
+    host first, once.
+
+    Examples
+    --------
+    >>> import numpy as np, trazar
+    >>> contours = trazar.trace(np.eye(3, dtype=bool))
+    >>> len(contours), contours
+    (1, Contours(1 contours, 2 points, 3 × 3 pixels, cpu))
+    """
+
+    __slots__ = ("_host", "_raw")
+
+    def __init__(self, raw: _trazar.HostContours | _trazar.DeviceContours) -> None:
+        self._raw = raw
+        self._host: _trazar.HostContours | None = None
+
+    def _on_host(self) -> _trazar.HostContours:
+        raw = self._raw
+        if isinstance(raw, _trazar.HostContours):
+            return raw
+        if self._host is None:
+            self._host = raw.to_host()
+        return self._host
+
+    def _single(self) -> _trazar.HostContours:
+        """On the host, for what follows the hierarchy."""
+        if len(self.image_offsets) != 2:
+            raise InputError("contours of several images: take those of images() one by one")
+        return self._on_host()
+
+    @property
+    def width(self) -> int:
+        """The image's width in pixels.
+
+        Examples
+        --------
+        >>> import trazar
+        >>> trazar.trace([[0, 1, 1]]).width
+        3
+        """
+        return self._raw.width
+
+    @property
+    def height(self) -> int:
+        """The image's height in pixels.
+
+        Examples
+        --------
+        >>> import trazar
+        >>> trazar.trace([[0, 1, 1]]).height
+        1
+        """
+        return self._raw.height
+
+    @property
+    def geometry(self) -> str:
+        """What the points are: ``"centers"`` of pixels or corners along ``"edges"``.
+
+        Examples
+        --------
+        >>> import trazar
+        >>> trazar.trace([[1]]).geometry
+        'centers'
+        """
+        return self._raw.geometry
+
+    @property
+    def device(self) -> str:
+        """Where the arrays lie: ``"cpu"``, or ``"cuda:0"`` and so on.
+
+        Examples
+        --------
+        >>> import trazar
+        >>> trazar.trace([[1]]).device
+        'cpu'
+        """
+        return "cpu" if isinstance(self._raw, _trazar.HostContours) else self._raw.device
+
+    @property
+    def points(self) -> NDArray[np.int32]:
+        """All contours' points (x, y): int32 of shape (P, 2), in pixels, x right and y down.
+
+        Examples
+        --------
+        >>> import trazar
+        >>> trazar.trace([[0, 1, 1]]).points.tolist()
+        [[1, 0], [2, 0]]
+        """
+        return self._raw.points
+
+    @property
+    def offsets(self) -> NDArray[np.intp]:
+        """Where each contour's points begin, and the number of points: shape (len + 1,).
+
+        intp on the host, int32 on a GPU.
+
+        Examples
+        --------
+        >>> import trazar
+        >>> trazar.trace([[1, 0, 1, 1]]).offsets.tolist()
+        [0, 2, 3]
+        """
+        return self._raw.offsets
+
+    @property
+    def kinds(self) -> NDArray[np.uint8]:
+        """Each contour's kind: uint8 of shape (len,), 0 for an outer border, 1 for a hole's.
+
+        Examples
+        --------
+        >>> import trazar
+        >>> trazar.trace([[1, 0, 1]]).kinds.tolist()
+        [0, 0]
+        """
+        return self._raw.kinds
+
+    @property
+    def hierarchy(self) -> NDArray[np.int32]:
+        """Each contour's next, previous, first child and parent: int32 of shape (len, 4).
+
+        -1 stands for none.
+
+        Examples
+        --------
+        >>> import trazar
+        >>> trazar.trace([[1, 0, 1]]).hierarchy.tolist()
+        [[1, -1, -1, -1], [-1, 0, -1, -1]]
+        """
+        return self._raw.hierarchy
+
+    @property
+    def image_offsets(self) -> NDArray[np.intp]:
+        """Where each image's contours begin, and the number of all: shape (N + 1,), on the host.
+
+        Of a batch on a GPU. The hierarchy counts contours from the first one of their image.
+
+        Examples
+        --------
+        >>> import trazar
+        >>> trazar.trace([[1, 0, 1]]).image_offsets.tolist()
+        [0, 2]
+        """
+        import numpy as np
+
+        if isinstance(self._raw, _trazar.HostContours):
+            return np.array([0, len(self._raw)], np.intp)
+        return np.array(self._raw.image_offsets, np.intp)
+
+    def __len__(self) -> int:
+        return len(self._raw)
+
+    def __getitem__(self, index: int) -> NDArray[np.int32]:
+        count = len(self)
+        if not -count <= index < count:
+            raise IndexError(f"contour {index} of {count}")
+        index %= count
+        host = self._on_host()
+        offsets = host.offsets
+        return host.points[offsets[index] : offsets[index + 1]]
+
+    def __iter__(self) -> Iterator[NDArray[np.int32]]:
+        host = self._on_host()
+        points, offsets = host.points, host.offsets.tolist()
+        return (points[a:b] for a, b in itertools.pairwise(offsets))
+
+    def __repr__(self) -> str:
+        return (
+            f"Contours({len(self)} contours, {self._raw.points.shape[0]} points, "
+            f"{self.width} × {self.height} pixels, {self.device})"
+        )
+
+    def to_host(self) -> Contours:
+        """Copy contours on a GPU to the host, and wait for them; on the host, return them.
+
+        Examples
+        --------
+        >>> import trazar
+        >>> trazar.trace([[1]]).to_host().device
+        'cpu'
+        """
+        if isinstance(self._raw, _trazar.HostContours):
+            return self
+        return Contours(self._on_host())
+
+    def images(self) -> list[Contours]:
+        """Return the contours of each image of a batch, on the host.
+
+        Examples
+        --------
+        >>> import trazar
+        >>> trazar.trace([[1]]).images()
+        [Contours(1 contours, 1 points, 1 × 1 pixels, cpu)]
+        """
+        if isinstance(self._raw, _trazar.HostContours):
+            return [self]
+        return [Contours(each) for each in self._raw.images()]
+
+    def areas(self) -> NDArray[np.float64]:
+        """Return the areas of the polygons through the points, in pixels: shape (len,).
+
+        Never negative; as ``cv2.contourArea``. Holes are not subtracted.
+
+        Examples
+        --------
+        >>> import numpy as np, trazar
+        >>> trazar.trace(np.ones((3, 4))).areas().tolist()
+        [6.0]
+        """
+        return self._on_host().areas()
+
+    def perimeters(self) -> NDArray[np.float64]:
+        """Return the lengths of the closed polygons, in pixels: shape (len,).
+
+        Examples
+        --------
+        >>> import numpy as np, trazar
+        >>> trazar.trace(np.ones((3, 4))).perimeters().tolist()
+        [10.0]
+        """
+        return self._on_host().perimeters()
+
+    def bounding_boxes(self) -> NDArray[np.int32]:
+        """Return the smallest and largest x and y of each contour: int32 of shape (len, 4).
+
+        The columns are x and y of the upper left point, and x and y of the lower right one.
+
+        Examples
+        --------
+        >>> import numpy as np, trazar
+        >>> trazar.trace(np.ones((3, 4))).bounding_boxes().tolist()
+        [[0, 0, 3, 2]]
+        """
+        return self._on_host().bounding_boxes()
+
+    def centroids(self) -> NDArray[np.float64]:
+        """Return the centroids (x, y) of the polygons' areas: float64 of shape (len, 2).
+
+        Of the line, where there is no area.
+
+        Examples
+        --------
+        >>> import numpy as np, trazar
+        >>> trazar.trace(np.ones((3, 4))).centroids().tolist()
+        [[1.5, 1.0]]
+        """
+        return self._on_host().centroids()
+
+    def polygons(self) -> NDArray[np.object_]:
+        """Return shapely polygons: one per outer border, with the holes directly inside it.
+
+        Holes are found by the hierarchy of ``retrieval="tree"`` or ``"ccomp"``. With
+        ``geometry="edges"`` all polygons are valid, and their areas sum up to the number of
+        foreground pixels. With ``"centers"``, contours of one or two points make polygons without
+        an area, which are not valid.
+
+        Returns
+        -------
+        array of shapely.Polygon
+
+        Raises
+        ------
+        ImportError
+            If shapely is not installed.
+
+        Examples
+        --------
+        >>> import numpy as np, trazar
+        >>> image = np.array([[1, 1, 1], [1, 0, 1], [1, 1, 1]])
+        >>> polygons = trazar.trace(image, geometry="edges").polygons()
+        >>> [polygon.area for polygon in polygons]
+        [8.0]
+        """
+        import shapely
+
+        coordinates, rings, polygons = self._single().rings()
+        made: NDArray[np.object_] = shapely.from_ragged_array(
+            shapely.GeometryType.POLYGON, coordinates, (rings, polygons)
+        )
+        return made
+
+    @overload
+    def to_svg(self, path: PathLike) -> None: ...
+    @overload
+    def to_svg(self, path: None = None) -> str: ...
+    def to_svg(self, path: PathLike | None = None) -> str | None:
+        """Write an SVG picture, or return its text without a path.
+
+        The file appears complete or not at all.
+
+        Raises
+        ------
+        OSError
+
+        Examples
+        --------
+        >>> import trazar
+        >>> trazar.trace([[1, 1]]).to_svg().startswith("<svg")
+        True
+        """
+        return _text(self._single().write("svg", path))
+
+    @overload
+    def to_geojson(self, path: PathLike) -> None: ...
+    @overload
+    def to_geojson(self, path: None = None) -> str: ...
+    def to_geojson(self, path: PathLike | None = None) -> str | None:
+        """Write a GeoJSON FeatureCollection of polygons, or return its text without a path.
+
+        Coordinates are pixels, y up, as the format's polygons turn. Trace with
+        ``geometry="edges"`` for valid polygons.
+
+        Raises
+        ------
+        OSError
+
+        Examples
+        --------
+        >>> import json, trazar
+        >>> text = trazar.trace([[1, 1]], geometry="edges").to_geojson()
+        >>> json.loads(text)["features"][0]["geometry"]["type"]
+        'Polygon'
+        """
+        return _text(self._single().write("geojson", path))
+
+    @overload
+    def to_json(self, path: PathLike) -> None: ...
+    @overload
+    def to_json(self, path: None = None) -> str: ...
+    def to_json(self, path: PathLike | None = None) -> str | None:
+        """Write size, points and hierarchy as JSON, or return the text without a path.
+
+        Raises
+        ------
+        OSError
+
+        Examples
+        --------
+        >>> import json, trazar
+        >>> json.loads(trazar.trace([[1, 1]]).to_json())["contours"]
+        [[[0, 0], [1, 0]]]
+        """
+        return _text(self._single().write("json", path))
+
+    @overload
+    def to_gds(
+        self,
+        path: PathLike,
+        *,
+        pixel_size: int = ...,
+        database_unit: float = ...,
+        user_unit: float = ...,
+        layer: int = ...,
+        datatype: int = ...,
+        max_vertices: int = ...,
+        cell: str = ...,
+        library: str = ...,
+    ) -> None: ...
+    @overload
+    def to_gds(
+        self,
+        path: None = None,
+        *,
+        pixel_size: int = ...,
+        database_unit: float = ...,
+        user_unit: float = ...,
+        layer: int = ...,
+        datatype: int = ...,
+        max_vertices: int = ...,
+        cell: str = ...,
+        library: str = ...,
+    ) -> bytes: ...
+    def to_gds(
+        self,
+        path: PathLike | None = None,
+        *,
+        pixel_size: int = 1,
+        database_unit: float = 1e-9,
+        user_unit: float = 1e-6,
+        layer: int = 1,
+        datatype: int = 0,
+        max_vertices: int = 4094,
+        cell: str = "TOP",
+        library: str = "TRAZAR",
+    ) -> bytes | None:
+        """Write a GDSII layout of contours along edges, or return its bytes without a path.
+
+        One boundary per outer border, y up, with its holes joined to it by cut lines.
+
+        Parameters
+        ----------
+        path : path, optional
+        pixel_size : int
+            The side of a pixel in database units.
+        database_unit, user_unit : float
+            In metres.
+        layer, datatype : int
+            0 to 32767.
+        max_vertices : int
+            Boundaries of more are divided, exactly; 4 to 8190. Older programs take 4094.
+        cell, library : str
+            The names of the only cell and of the library.
+
+        Raises
+        ------
+        InputError
+            For contours of ``geometry="centers"``, or without a hierarchy, and for values that
+            GDSII does not take.
+        OSError
+
+        Examples
+        --------
+        >>> import trazar
+        >>> contours = trazar.trace([[1, 1]], geometry="edges")
+        >>> contours.to_gds(pixel_size=5)[:4].hex()
+        '00060002'
+        """
+        return self._single().write_gds(
+            path,
+            pixel_size,
+            database_unit,
+            user_unit,
+            layer,
+            datatype,
+            max_vertices,
+            cell,
+            library,
+        )
+
+
+def _text(written: bytes | None) -> str | None:
+    return None if written is None else written.decode()

@@ -1,0 +1,335 @@
+"""Routes: trees of small cost that join pins on a grid of weighted edges."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from trazar import _trazar
+from trazar._errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    from trazar._arrays import Device
+
+    Algorithm = Literal[
+        "dijkstra",
+        "sweep",
+        "sweep-parallel",
+        "bfs",
+        "divide-conquer",
+        "prefix",
+        "prefix-fused",
+        "tiles",
+        "fields",
+    ]
+
+#: The weight of an edge that no path may take.
+BLOCKED = 2**32 - 1
+
+#: The distance of a cell that no path reaches.
+UNREACHED = 2**64 - 1
+
+
+class Grid:
+    """A grid of cells in one or more layers, whose neighbours are joined by weighted edges.
+
+    Parameters
+    ----------
+    right : array of integers of shape (H, W - 1), or (L, H, W - 1)
+        The weight of the edge between cell (row, column) and (row, column + 1).
+    down : array of integers of shape (H - 1, W), or (L, H - 1, W)
+        Between (row, column) and (row + 1, column).
+    via : array of integers of shape (L - 1, H, W), optional
+        Between (layer, row, column) and (layer + 1, row, column).
+
+    Raises
+    ------
+    InputError
+        For shapes that do not fit each other, more than 16 layers, and weights that are no whole
+        numbers from 0 to 2³² - 2, or :data:`BLOCKED`.
+    OutOfMemoryError
+
+    Examples
+    --------
+    >>> import numpy as np, trazar
+    >>> grid = trazar.Grid(np.full((3, 3), 5), np.full((2, 4), 5))
+    >>> grid, grid.shape
+    (Grid(1 layers, 3 × 4 cells), (1, 3, 4))
+    """
+
+    __slots__ = ("_raw",)
+
+    def __init__(self, right: ArrayLike, down: ArrayLike, via: ArrayLike | None = None) -> None:
+        import numpy as np
+
+        to_right, downs = _weights("right", right), _weights("down", down)
+        layers, height, columns = to_right.shape
+        if via is None:
+            if layers != 1:
+                raise InputError(f"a grid of {layers} layers needs the weights of vias")
+            vias = np.zeros((0, height, columns + 1), np.uint32)
+        else:
+            vias = _weights("via", via)
+        self._raw = _trazar.Grid(to_right, downs, vias)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """The numbers of layers, rows and columns.
+
+        Examples
+        --------
+        >>> import trazar
+        >>> trazar.Grid([[1, 1]], trazar.Grid.no_edges(0, 3)).shape
+        (1, 1, 3)
+        """
+        return self._raw.shape
+
+    @staticmethod
+    def no_edges(rows: int, columns: int) -> NDArray[np.uint32]:
+        """Return an empty array of weights, for a grid of one row or column.
+
+        Examples
+        --------
+        >>> import trazar
+        >>> trazar.Grid.no_edges(0, 3).shape
+        (0, 3)
+        """
+        import numpy as np
+
+        return np.zeros((rows, columns), np.uint32)
+
+    def __repr__(self) -> str:
+        layers, height, width = self.shape
+        return f"Grid({layers} layers, {height} × {width} cells)"
+
+
+class Route:
+    """The tree that joins a net's pins: what :func:`route` returns for each net.
+
+    Cells are rows (row, column) of int64 arrays; on grids of several layers (layer, row, column).
+
+    Attributes
+    ----------
+    cost : int
+        The sum of the weights of all edges, and what the turns cost.
+    turn_cost : int
+        What the turns cost.
+    cells : int64 array of shape (n, 2) or (n, 3)
+        The tree's cells, each once, by layer, row and column.
+    unreached : int64 array
+        The pins, by index, that no path reaches.
+    path_pins : int64 array
+        The pins in the order in which they were joined; the first pin of the net is not among
+        them.
+    path_costs : uint64 array
+        What each path costs.
+
+    Examples
+    --------
+    >>> import numpy as np, trazar
+    >>> [tree] = trazar.route(trazar.Grid(np.ones((3, 2)), np.ones((2, 3))), [[(0, 0), (0, 2)]])
+    >>> tree.cost, tree.cells.tolist()
+    (2, [[0, 0], [0, 1], [0, 2]])
+    """
+
+    __slots__ = (
+        "_path_cells",
+        "_path_offsets",
+        "cells",
+        "cost",
+        "path_costs",
+        "path_pins",
+        "turn_cost",
+        "unreached",
+    )
+
+    def __init__(self, parts: dict[str, Any]) -> None:
+        self.cost: int = parts["cost"]
+        self.turn_cost: int = parts["turn_cost"]
+        self.cells: NDArray[np.int64] = parts["cells"]
+        self.unreached: NDArray[np.int64] = parts["unreached"]
+        self.path_pins: NDArray[np.int64] = parts["path_pins"]
+        self.path_costs: NDArray[np.uint64] = parts["path_costs"]
+        self._path_cells: NDArray[np.int64] = parts["path_cells"]
+        self._path_offsets: NDArray[np.int64] = parts["path_offsets"]
+
+    def paths(self) -> list[NDArray[np.int64]]:
+        """Return each path's cells from its pin to the tree, both ends included.
+
+        Examples
+        --------
+        >>> import numpy as np, trazar
+        >>> grid = trazar.Grid(np.ones((3, 2)), np.ones((2, 3)))
+        >>> trazar.route(grid, [[(0, 0), (0, 2)]])[0].paths()[0].tolist()
+        [[0, 2], [0, 1], [0, 0]]
+        """
+        offsets = self._path_offsets.tolist()
+        return [self._path_cells[a:b] for a, b in itertools.pairwise(offsets)]
+
+    def __repr__(self) -> str:
+        return f"Route(cost {self.cost}, {len(self.cells)} cells, {len(self.unreached)} unreached)"
+
+
+def route(
+    grid: Grid | tuple[ArrayLike, ArrayLike],
+    nets: Sequence[Any],
+    *,
+    tree: Literal["nearest", "improved"] = "nearest",
+    turn_cost: int = 0,
+    algorithm: Algorithm | None = None,
+    device: Device = "auto",
+) -> list[Route]:
+    """Join the pins of each net by a tree. Nets do not influence each other.
+
+    A tree starts as the first pin; then, until all pins are joined, the pin nearest to it is joined
+    by a shortest path. It is the same on every device, cell by cell.
+
+    Parameters
+    ----------
+    grid : Grid, or the arrays (right, down) of one
+    nets : sequence of nets
+        A net is a sequence of pins. A pin is a cell (row, column), on grids of several layers
+        (layer, row, column); or an array of several such cells, which count as joined.
+    tree : {"nearest", "improved"}
+        The tree described above, or a cheaper one if there is one, which takes several times as
+        long.
+    turn_cost : int
+        The cost of each cell at which a tree turns or branches, on grids of one layer.
+    algorithm : str, optional
+        "dijkstra", "sweep", "sweep-parallel" or "bfs" (which is not exact) on the processor,
+        "fields", "tiles", "divide-conquer", "prefix" or "prefix-fused" on a GPU.
+    device : {"auto", "cpu", "cuda", "emulator"}
+
+    Returns
+    -------
+    list of Route
+        One for each net.
+
+    Raises
+    ------
+    InputError
+        For pins that are not on the grid, and values that an argument does not take.
+    OutOfMemoryError, DeviceError
+
+    Examples
+    --------
+    >>> import numpy as np, trazar
+    >>> right = np.array([[24, 26], [47, 13], [70, 2]])
+    >>> down = np.array([[33, 68, 51], [80, 24, 77]])
+    >>> [tree] = trazar.route((right, down), [[(1, 1), (0, 2)]])
+    >>> tree.cost, tree.cells.tolist()
+    (64, [[0, 2], [1, 1], [1, 2]])
+    """
+    import numpy as np
+
+    if not isinstance(grid, Grid):
+        grid = Grid(*grid)
+    if tree not in ("nearest", "improved"):
+        raise InputError(f"tree={tree!r}: it is 'nearest' or 'improved'")
+    cells: list[NDArray[np.uint32]] = []
+    pin_offsets, net_offsets = [0], [0]
+    has_layers = grid.shape[0] > 1
+    for net in nets:
+        for pin in net:
+            cells.append(_cells(pin, has_layers))
+            pin_offsets.append(pin_offsets[-1] + len(cells[-1]))
+        net_offsets.append(len(pin_offsets) - 1)
+    parts = _trazar.route(
+        grid._raw,
+        np.concatenate(cells) if cells else np.zeros((0, 3), np.uint32),
+        np.array(pin_offsets, np.int64),
+        np.array(net_offsets, np.int64),
+        tree == "improved",
+        turn_cost,
+        algorithm,
+        device,
+    )
+    return [Route(each) for each in parts]
+
+
+def distances(
+    grid: Grid | tuple[ArrayLike, ArrayLike],
+    sources: ArrayLike,
+    *,
+    algorithm: Algorithm | None = None,
+    device: Device = "auto",
+) -> NDArray[np.uint64]:
+    """Compute the cost of the cheapest path to each cell from any of the sources.
+
+    Parameters
+    ----------
+    grid : Grid, or the arrays (right, down) of one
+    sources : array of shape (n, 2), or (n, 3) on grids of several layers
+        Cells (row, column) or (layer, row, column); or one such cell.
+    algorithm : {"dijkstra", "sweep", "sweep-parallel", "tiles"}, optional
+        The last one on a GPU, the others on the processor.
+    device : {"auto", "cpu", "cuda", "emulator"}
+
+    Returns
+    -------
+    uint64 array of shape (H, W), or (L, H, W) on grids of several layers
+        :data:`UNREACHED` where there is no path.
+
+    Raises
+    ------
+    InputError
+        For cells that are not on the grid, and values that an argument does not take.
+    OutOfMemoryError, DeviceError
+
+    Examples
+    --------
+    >>> import numpy as np, trazar
+    >>> trazar.distances((np.full((2, 3), 5), np.full((1, 4), 5)), (0, 0))
+    array([[ 0,  5, 10, 15],
+           [ 5, 10, 15, 20]], dtype=uint64)
+    """
+    if not isinstance(grid, Grid):
+        grid = Grid(*grid)
+    return _trazar.distances(grid._raw, _cells(sources, grid.shape[0] > 1), algorithm, device)
+
+
+def _weights(name: str, values: ArrayLike) -> NDArray[np.uint32]:
+    """Weights of shape (L, rows, columns) as uint32."""
+    import numpy as np
+
+    given = np.asarray(values)
+    if given.ndim == 2:
+        given = given[np.newaxis]
+    if given.ndim != 3:
+        raise InputError(f"{name} of shape {given.shape}: (rows, columns) or with layers before")
+    return _integers(name, given, "weights")
+
+
+def _cells(values: ArrayLike, has_layers: bool) -> NDArray[np.uint32]:
+    """Cells as rows (layer, row, column) of uint32."""
+    import numpy as np
+
+    given = np.asarray(values)
+    if given.ndim == 1:
+        given = given[np.newaxis]
+    coordinates = 3 if has_layers else 2
+    if given.ndim != 2 or given.shape[1] != coordinates:
+        form = "(layer, row, column)" if has_layers else "(row, column)"
+        raise InputError(f"cells of shape {given.shape}: each is {form}")
+    cells = _integers("cells", given, "coordinates")
+    if has_layers:
+        return cells
+    return np.insert(cells, 0, 0, axis=1)
+
+
+def _integers(name: str, given: NDArray[Any], what: str) -> NDArray[np.uint32]:
+    import numpy as np
+
+    if given.dtype == np.uint32:
+        return given
+    if given.size and (
+        given.dtype.kind not in "iuf"
+        or not (given.min() >= 0 and given.max() <= BLOCKED)
+        or (given.dtype.kind == "f" and not (given == np.floor(given)).all())
+    ):
+        raise InputError(f"{name}: {what} are whole numbers from 0 to {BLOCKED}")
+    return given.astype(np.uint32)

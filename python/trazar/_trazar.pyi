@@ -1,0 +1,195 @@
+"""The extension module, which the other modules of the package document."""
+
+import os
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Path = str | os.PathLike[str]
+_Found = tuple[tuple[NDArray[np.int32], ...], NDArray[np.int32] | None]
+
+__all__ = [
+    "DeviceArray",
+    "DeviceContours",
+    "Grid",
+    "HostContours",
+    "__version__",
+    "command",
+    "device_find_contours",
+    "device_label",
+    "device_trace",
+    "distances",
+    "find_contours",
+    "info",
+    "is_on_gpu",
+    "label",
+    "route",
+    "trace",
+]
+
+__version__: str
+
+def command(args: Sequence[str]) -> int: ...
+def is_on_gpu(array: Any) -> bool: ...
+def info() -> dict[str, Any]: ...
+def find_contours(
+    image: Any,
+    mode: int,
+    method: int,
+    offset: tuple[int, int],
+    threshold: float | None,
+    device: str,
+) -> _Found | list[_Found]: ...
+def device_find_contours(
+    image: Any, mode: int, method: int, offset: tuple[int, int], threshold: float | None
+) -> _Found: ...
+def trace(
+    image: Any,
+    retrieval: str,
+    approximation: str,
+    geometry: str,
+    algorithm: str | None,
+    threshold: float | None,
+    device: str,
+) -> HostContours | list[HostContours]: ...
+def device_trace(
+    image: Any,
+    retrieval: str,
+    approximation: str,
+    geometry: str,
+    algorithm: str | None,
+    threshold: float | None,
+) -> DeviceContours: ...
+def label(
+    image: Any,
+    connectivity: int,
+    algorithm: str | None,
+    statistics: bool,
+    threshold: float | None,
+    device: str,
+) -> tuple[NDArray[np.int32], Any, dict[str, NDArray[Any]] | None]: ...
+def device_label(
+    image: Any,
+    connectivity: int,
+    algorithm: str | None,
+    statistics: bool,
+    threshold: float | None,
+) -> tuple[Any, Any, dict[str, NDArray[Any]] | None]: ...
+def route(
+    grid: Grid,
+    pin_cells: NDArray[np.uint32],
+    pins: NDArray[np.int64],
+    nets: NDArray[np.int64],
+    improved: bool,
+    turn_cost: int,
+    algorithm: str | None,
+    device: str,
+) -> list[dict[str, Any]]: ...
+def distances(
+    grid: Grid, sources: NDArray[np.uint32], algorithm: str | None, device: str
+) -> NDArray[np.uint64]: ...
+
+@final
+class Grid:
+    def __new__(
+        cls, right: NDArray[np.uint32], down: NDArray[np.uint32], via: NDArray[np.uint32]
+    ) -> Grid: ...
+    @property
+    def shape(self) -> tuple[int, int, int]: ...
+
+@final
+class HostContours:
+    @property
+    def width(self) -> int: ...
+    @property
+    def height(self) -> int: ...
+    @property
+    def geometry(self) -> str: ...
+    @property
+    def points(self) -> NDArray[np.int32]: ...
+    @property
+    def offsets(self) -> NDArray[np.intp]: ...
+    @property
+    def kinds(self) -> NDArray[np.uint8]: ...
+    @property
+    def hierarchy(self) -> NDArray[np.int32]: ...
+    def __len__(self) -> int: ...
+    def areas(self) -> NDArray[np.float64]: ...
+    def perimeters(self) -> NDArray[np.float64]: ...
+    def bounding_boxes(self) -> NDArray[np.int32]: ...
+    def centroids(self) -> NDArray[np.float64]: ...
+    def rings(self) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]: ...
+    def write(self, format: str, path: _Path | None) -> bytes | None: ...
+    def write_gds(
+        self,
+        path: _Path | None,
+        pixel_size: int,
+        database_unit: float,
+        user_unit: float,
+        layer: int,
+        datatype: int,
+        max_vertices: int,
+        cell: str,
+        library: str,
+    ) -> bytes | None: ...
+
+@final
+class DeviceContours:
+    @property
+    def width(self) -> int: ...
+    @property
+    def height(self) -> int: ...
+    @property
+    def geometry(self) -> str: ...
+    @property
+    def device(self) -> str: ...
+    @property
+    def image_offsets(self) -> list[int]: ...
+    @property
+    def points(self) -> Any: ...
+    @property
+    def offsets(self) -> Any: ...
+    @property
+    def kinds(self) -> Any: ...
+    @property
+    def hierarchy(self) -> Any: ...
+    def __len__(self) -> int: ...
+    def to_host(self) -> HostContours: ...
+    def images(self) -> list[HostContours]: ...
+
+@final
+class DeviceArray:
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    @property
+    def ndim(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def device(self) -> str: ...
+    @property
+    def stream(self) -> int: ...
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+    def __len__(self) -> int: ...
+    def __int__(self) -> int: ...
+    def __index__(self) -> int: ...
+    def __bool__(self) -> bool: ...
+    def __getitem__(self, key: int, /) -> DeviceArray: ...
+    def get(self) -> NDArray[Any]: ...
+    def item(self) -> int: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any: ...
