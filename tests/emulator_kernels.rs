@@ -65,6 +65,12 @@ fn every_kernel_of_the_ptx_is_emulated() {
             tracer.trace(&on_device, &options).unwrap();
         }
     }
+    // More tiles than are resident at once.
+    let small = Emulator::new(1).with_resident_blocks(1);
+    let on_small = DeviceImage::upload(&small, &image).unwrap();
+    DeviceTracer::on(small)
+        .trace(&on_small, &TraceOptions::default())
+        .unwrap();
     for approximation in TEH_CHIN {
         let options = TraceOptions::default().approximation(approximation);
         tracer.trace(&on_device, &options).unwrap();

@@ -80,10 +80,11 @@ impl Steps for TraceBands<'_> {
         if self.trace.format == Some(ContourFormat::Gds) {
             self.trace.gds.check_fits(file.width(), file.height())?;
         }
-        let memory = self.memory.saturating_sub(file.decoding_bytes());
+        let (width, height) = (file.width(), file.height());
+        let rows = BandTracer::rows_within(width, height, self.memory, file.decoding_bytes())
+            .map_err(|error| Failure::about(&input.image, error))?;
         Ok(Bands {
-            rows: BandTracer::rows_within(file.width(), file.height(), memory)
-                .map_err(|error| Failure::about(&input.image, error))?,
+            rows,
             file: RefCell::new(file),
             foreground: Cell::new(0),
         })

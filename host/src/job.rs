@@ -108,14 +108,17 @@ impl Job {
         }
     }
 
-    /// Time on the processor, by the algorithm that its engine chooses. Only labelling uses more
-    /// than one core.
+    /// Time on the processor, by the algorithm that its engine chooses. Routing uses one core.
     fn cpu_nanoseconds(self, cores: usize) -> f64 {
         match self {
             // 16384² blobs: 390 ms on one core, 47 on 16.
             Self::Label { pixels } => 1.5 * pixels as f64 / cores.clamp(1, 8) as f64,
-            // 32 to 67 on masks, blobs and noise.
-            Self::Trace { pixels, sides } => 40.0 * sides as f64 + 0.1 * pixels as f64,
+            // One core: 41 to 54 on masks, blobs and noise. 16 cores: 2.5 times as fast on blobs of
+            // 1024², 5.4 on those of 4096², 9.8 on those of 16384², 4.5 on noise.
+            Self::Trace { pixels, sides } => {
+                let one_core = 40.0 * sides as f64 + 0.1 * pixels as f64;
+                one_core / (cores.clamp(1, 16) as f64).powf(0.6)
+            }
             // 65 to 120 per cell for 16 pins or more; 10,000 pins on 256² cells take 2 µs each.
             Self::Route { searched, pins, .. } => 80.0 * searched as f64 + 1500.0 * pins as f64,
         }
@@ -124,11 +127,13 @@ impl Job {
     /// Time on a GPU, with the copies to and from it.
     fn gpu_nanoseconds(self) -> f64 {
         match self {
-            // 16384² blobs: 260 ms.
-            Self::Label { pixels } => LAUNCHES + pixels as f64,
-            // A side makes 6 to 10 bytes of points, which are copied back at 4 GB/s. Finding them
-            // takes a tenth of that time.
-            Self::Trace { pixels, sides } => LAUNCHES + 2.5 * sides as f64 + 0.01 * pixels as f64,
+            // 16384² blobs: 83 ms; 4096²: 4.2 ms.
+            Self::Label { pixels } => IMAGE_LAUNCHES + 0.3 * pixels as f64,
+            // 0.9 to 1.5 on blobs and masks, 3.9 on noise, which has many short contours. Finding
+            // them takes a tenth of that time, copies and the host's arrays the rest.
+            Self::Trace { pixels, sides } => {
+                IMAGE_LAUNCHES + 2.0 * sides as f64 + 0.01 * pixels as f64
+            }
             Self::Route {
                 cells,
                 layers,
@@ -171,6 +176,9 @@ const OPENING: f64 = 200e6;
 /// Launches and waits for counts take this long, however small the work is.
 const LAUNCHES: f64 = 0.4e6;
 
+/// The same for labels and contours, which wait once.
+const IMAGE_LAUNCHES: f64 = 0.1e6;
+
 /// The number of changes between background and foreground along a row. Beside the row there is
 /// background.
 fn sides(row: &[u64]) -> u64 {
@@ -198,8 +206,8 @@ mod tests {
         }
     }
 
-    /// Milliseconds, as `docs/performance.md` has them for jobs on one core and on an open GPU; of
-    /// contours on a GPU, with 2 ms more for each 8 MB of points, since they come to the host here.
+    /// Milliseconds, as `docs/performance.md` has them for jobs on the processor and on an open
+    /// GPU; labels and contours from host to host.
     #[test]
     fn the_faster_device_is_that_of_the_figures() {
         let routes = [
@@ -225,13 +233,16 @@ mod tests {
         };
         let pixels = 1 << 28;
         let others = [
-            (Job::Label { pixels }, 16, 47.0, 260.0),
-            (Job::Label { pixels }, 1, 390.0, 260.0),
-            (trace(4096, 398_594), 16, 16.2, 0.54 + 0.57),
-            (trace(16384, 6_400_000), 16, 429.0, 2.28 + 9.1),
-            (trace(4096, 8_400_000), 16, 362.0, 3.24 + 21.0),
-            (trace(16384, 134_000_000), 16, 7159.0, 47.5 + 337.0),
-            (trace(2550, 301_320), 16, 10.6, 0.57 + 0.4),
+            (Job::Label { pixels }, 16, 47.0, 83.0),
+            (Job::Label { pixels }, 1, 390.0, 83.0),
+            (trace(1024, 23_000), 16, 0.37, 0.173),
+            (trace(4096, 398_594), 1, 16.8, 0.60),
+            (trace(4096, 398_594), 16, 3.11, 0.60),
+            (trace(16384, 6_400_000), 1, 281.0, 8.67),
+            (trace(16384, 6_400_000), 16, 28.7, 8.67),
+            (trace(4096, 8_400_000), 1, 453.0, 33.1),
+            (trace(4096, 8_400_000), 16, 102.0, 33.1),
+            (trace(2550, 301_320), 1, 10.3, 0.58),
         ];
         for (job, cores, cpu, gpu) in routes.into_iter().chain(others) {
             // So many runs that the time of opening the GPU does not matter; and one run.

@@ -237,8 +237,8 @@ impl Join<'_> {
         self.border_of(node)
     }
 
-    /// The nodes of the word with pixel `(x, y)` that its tile has listed, and those that it has not
-    /// because they are passed straight on.
+    /// The nodes of the word with pixel `(x, y)` that its tile has listed, and those that it has
+    /// left out because they are passed straight on.
     #[inline(always)]
     fn nodes(&self, x: u32, y: u32) -> (NodeBits, NodeBits) {
         let around = self.image.pixels.around(x / 64, y);

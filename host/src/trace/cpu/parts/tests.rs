@@ -357,7 +357,7 @@ fn long_contours_are_visited_in_pieces() {
 #[test]
 fn bands_are_as_high_as_the_memory_allows() {
     alone(|| {
-        let rows = |width, height, memory| BandTracer::rows_within(width, height, memory).ok();
+        let rows = |width, height, memory| BandTracer::rows_within(width, height, memory, 0).ok();
         let gibibyte = 1 << 30;
         assert_eq!(rows(1000, 1000, gibibyte), Some(1000));
         let tall = rows(100_000, 100_000, 2 * gibibyte).unwrap();
@@ -366,7 +366,7 @@ fn bands_are_as_high_as_the_memory_allows() {
         assert_eq!(rows(100, 3, 1 << 20), None);
         assert_eq!(rows(100, 3, 1 << 26), Some(3));
         // With the memory that the error names there are bands.
-        let refused = BandTracer::rows_within(100_000, 20, 1)
+        let refused = BandTracer::rows_within(100_000, 20, 1, 0)
             .unwrap_err()
             .to_string();
         let needed = refused.split("give ").nth(1).unwrap();

@@ -110,17 +110,20 @@ impl BandTracer {
 
     /// The number of rows per band with which tracing an image of this size takes about `memory`
     /// bytes at most: half of it for bands whose borders are as long as those of noise, and half
-    /// for the borders that are kept. Large images with more borders than these take more.
+    /// for the borders that are kept. Large images with more borders than these take more. Of the
+    /// memory, `reserved` bytes are for other uses, as for reading the image
+    /// (`ImageBands::decoding_bytes`).
     ///
     /// # Errors
     /// [`Error::InvalidOption`] if that is less than 16 rows, with the memory that is needed.
-    pub fn rows_within(width: u32, height: u32, memory: u64) -> Result<u32> {
-        let fixed = FIXED + FIXED_PER_THREAD * rayon::current_num_threads() as u64;
+    pub fn rows_within(width: u32, height: u32, memory: u64, reserved: u64) -> Result<u32> {
+        let own = FIXED + FIXED_PER_THREAD * rayon::current_num_threads() as u64;
+        let fixed = own.saturating_add(reserved);
         let per_row = u64::from(width.max(1)) * BYTES_PER_PIXEL;
         let rows = memory.saturating_sub(fixed) / 2 / per_row;
         let least = LEAST_ROWS.min(height);
         if rows < least.into() {
-            let needed = fixed + 2 * u64::from(least) * per_row;
+            let needed = fixed.saturating_add(2 * u64::from(least) * per_row);
             return Err(Error::option(
                 "memory",
                 OptionProblem::OutOfRange,

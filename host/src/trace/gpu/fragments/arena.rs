@@ -2,7 +2,7 @@
 
 use trazar_kernels::primitives::grid::GridBarrier;
 use trazar_kernels::trace::borders::{FoundBorders, Stack};
-use trazar_kernels::trace::fragments::follow::tile_record;
+use trazar_kernels::trace::fragments::follow::{follow_few_tiles, tile_record};
 use trazar_kernels::trace::fragments::join::{Chains, join_fragments};
 use trazar_kernels::trace::fragments::{Parts, TILE_HEIGHT, TILE_WIDTH, counter, tiles};
 use trazar_kernels::trace::pixels::Raster;
@@ -90,6 +90,8 @@ pub(in crate::trace::gpu) struct Arena<G: Gpu> {
     pub(super) capacities: Capacities,
     /// Blocks of the cooperative launch.
     pub(super) blocks: u32,
+    /// Whether the tiles are so few that two warps take each.
+    pub(super) few_tiles: bool,
     /// All 0 at first.
     pub(super) counters: G::Buffer<u32>,
     found: Found<G>,
@@ -151,6 +153,10 @@ impl<G: Gpu> Arena<G> {
         } = capacities;
         let words = raster.words() as usize;
         let tiles = tiles(raster) as usize;
+        // About as many as are resident at once.
+        let few = gpu
+            .resident_blocks(&follow_few_tiles::SPEC, 0)?
+            .saturating_mul(2);
         let resident = gpu.resident_blocks(&join_fragments::SPEC, 0)?;
         let blocks = cooperative_blocks(gpu, resident, raster);
         let borders = capacities.borders();
@@ -160,6 +166,7 @@ impl<G: Gpu> Arena<G> {
             images,
             capacities,
             blocks,
+            few_tiles: tiles <= few as usize,
             counters: gpu.alloc_zeroed(counter::COUNT as usize)?,
             found: Found::new(gpu, borders)?,
             arranger: Arranger::new(gpu, raster, borders, images.count)?,

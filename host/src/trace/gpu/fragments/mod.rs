@@ -76,18 +76,17 @@ fn find<G: Gpu>(
 ) -> Result<()> {
     /// Blocks of tiles with many nodes that a multiprocessor holds, by their shared memory.
     const DENSE_BLOCKS: u32 = 5;
-    /// The most tiles per multiprocessor that are few: about as many as it holds at once.
-    const FEW_TILES: u32 = 32;
     let Work { gpu, raster, .. } = *work;
     let on = &gpu.launcher();
     let all = tiles(raster);
     let dense = all.min(gpu.multiprocessors() * DENSE_BLOCKS);
     let (image, approximation) = (work.image(), work.approximation);
+    let few_tiles = memory.few_tiles;
     // SAFETY: the arena has the lengths that the kernels ask for, which run in their order; the
     // image is acquired.
     unsafe {
         let parts = memory.views().parts;
-        if all / gpu.multiprocessors() < FEW_TILES {
+        if few_tiles {
             follow_few_tiles::launch(on, all, image, approximation, parts)?;
         } else {
             follow_tiles::launch(on, all, image, approximation, parts)?;
