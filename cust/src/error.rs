@@ -155,6 +155,12 @@ pub enum CudaError {
         /// Bytes asked for.
         requested: usize,
     },
+    /// Not enough host memory for a copy of a buffer.
+    #[error("out of host memory: {requested} bytes requested for a copy of a device buffer")]
+    OutOfHostMemory {
+        /// Bytes asked for.
+        requested: usize,
+    },
     /// More elements than the address space holds.
     #[error("a buffer of {len} elements of {size} bytes exceeds the address space")]
     TooLarge {

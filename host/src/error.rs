@@ -389,7 +389,8 @@ impl Error {
             #[cfg(feature = "cuda")]
             Self::Cuda(
                 crate::cuda::CudaError::OutOfMemory { .. }
-                | crate::cuda::CudaError::OutOfLockedMemory { .. },
+                | crate::cuda::CudaError::OutOfLockedMemory { .. }
+                | crate::cuda::CudaError::OutOfHostMemory { .. },
             ) => true,
             _ => false,
         }

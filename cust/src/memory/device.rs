@@ -331,9 +331,13 @@ impl<T: Pod> DeviceBuffer<T> {
     /// All elements, in a new vector.
     ///
     /// # Errors
-    /// [`CudaError::Execution`] if a kernel has crashed.
+    /// [`CudaError::OutOfHostMemory`]; [`CudaError::Execution`] if a kernel has crashed.
     pub fn to_vec(&self) -> CudaResult<Vec<T>> {
-        let mut values = Vec::with_capacity(self.len);
+        let mut values = Vec::new();
+        let requested = size_of::<T>() * self.len;
+        values
+            .try_reserve_exact(self.len)
+            .map_err(|_| CudaError::OutOfHostMemory { requested })?;
         huge_pages::advise(values.spare_capacity_mut());
         self.read_uninit(&mut values.spare_capacity_mut()[..self.len])?;
         // SAFETY: `read_uninit` has written all elements.

@@ -2,7 +2,7 @@
 //!
 //! The driver copies to ordinary memory on one thread, at 4 GB/s where the memory is new, so that
 //! each of its pages has to be provided first. Here the GPU writes some chunks to page-locked
-//! memory while all threads copy the chunks before to where they belong.
+//! memory while all threads copy the previous chunks to where they belong.
 
 use std::mem::MaybeUninit;
 
@@ -15,7 +15,8 @@ use crate::event::Event;
 use crate::stream::Stream;
 use crate::sys::{self, CUdeviceptr};
 
-/// The number of chunks that all threads copy together. The more, the less often they meet.
+/// The number of chunks that all threads copy together: the more, the less often they wait for each
+/// other.
 const GROUP: usize = 4;
 /// The number of groups under way at the same time.
 const GROUPS: usize = 3;
@@ -77,6 +78,9 @@ unsafe fn copy_in_groups(
         if let Some(&size) = sizes.get(i) {
             let mut at = 0;
             for (chunk, copied) in group(copy, i) {
+                if at == size {
+                    break;
+                }
                 let part = CHUNK.min(size - at);
                 let address = from + (i * GROUP * CHUNK + at) as u64;
                 // SAFETY: the caller's promise for the source. The chunk's last content has been

@@ -2,8 +2,8 @@
 
 use std::mem::MaybeUninit;
 
-/// Asks the system to provide new memory in large pages, so that it is provided sooner: page by
-/// page of 4 KiB, that takes longer than the bus takes to fill it. The system may leave it.
+/// Advises the system to back new memory with large pages: in pages of 4 KiB, providing the memory
+/// takes longer than the bus takes to fill it. The system may ignore the advice.
 pub(crate) fn advise<T>(memory: &mut [MaybeUninit<T>]) {
     #[cfg(target_os = "linux")]
     {

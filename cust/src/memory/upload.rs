@@ -39,6 +39,23 @@ pub(crate) unsafe fn copy_staged(
     let Some(mut copy) = StagedCopy::begin(stream, bytes.len(), CHUNKS)? else {
         return Ok(false);
     };
+    // SAFETY: the caller's promise.
+    let copied = unsafe { copy_in_chunks(stream, to, bytes, &mut copy) };
+    // The chunks are read no more when they are given back, also on an error.
+    let done = stream.synchronize();
+    copied.and(done).map(|()| true)
+}
+
+/// Queues the copies of all chunks of `bytes`. The stream may still read those of `copy`.
+///
+/// # Safety
+/// The device memory at `to` holds as many bytes.
+unsafe fn copy_in_chunks(
+    stream: &Stream,
+    to: CUdeviceptr,
+    bytes: &[u8],
+    copy: &mut StagedCopy<'_>,
+) -> CudaResult<()> {
     let threads = copy.threads;
     for (i, from) in bytes.chunks(CHUNK).enumerate() {
         let (chunk, copied) = &mut copy.chunks()[i % CHUNKS];
@@ -51,15 +68,10 @@ pub(crate) unsafe fn copy_staged(
                 .for_each(|(chunk, from)| chunk.copy_from_slice(from));
         });
         // SAFETY: the caller's promise for the destination. The chunk is neither written nor freed
-        // before `copied` is reached: it is waited for before the next write, and the stream is
-        // below, also on an error.
-        let queued = unsafe { queue_copy(stream, to + (i * CHUNK) as u64, chunk) };
-        let queued = queued.and_then(|()| stream.record_into(copied));
-        if let Err(error) = queued {
-            let _ = stream.synchronize();
-            return Err(error);
-        }
+        // before `copied` is reached, which is waited for before the next write, or the stream has
+        // been waited for.
+        unsafe { queue_copy(stream, to + (i * CHUNK) as u64, chunk) }?;
+        stream.record_into(copied)?;
     }
-    stream.synchronize()?;
-    Ok(true)
+    Ok(())
 }
