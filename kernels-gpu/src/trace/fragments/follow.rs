@@ -1,7 +1,7 @@
 //! Fragments and closed borders of each tile, by list ranking in shared memory.
 //!
 //! One block per tile. Its nodes are listed, W and E nodes in raster order before the others, and
-//! each finds its successor. [List ranking](super::rank) then tells each node its place on its
+//! each finds its successor. List ranking (`rank.rs`) then tells each node its place on its
 //! fragment or closed border, and so which points lie before its own.
 //!
 //! What is found goes to global memory in any order of tiles: a tile takes the next free elements
