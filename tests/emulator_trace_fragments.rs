@@ -211,6 +211,17 @@ fn more_rings_in_a_tile_than_a_block_keeps_in_mind() {
     }
 }
 
+/// So many words and borders that several blocks join and arrange them, and fewer than there are:
+/// squares, many of them on the rims of tiles.
+#[test]
+fn many_blocks() {
+    let image = BinaryImage::from_fn(130, 1500, |x, y| x % 9 < 7 && y % 9 < 7).unwrap();
+    for index in 0..2 {
+        let emulator = emulator_of(seed() + index).with_multiprocessors(16);
+        assert_same("many blocks", &DeviceTracer::on(emulator), &image, index);
+    }
+}
+
 /// Borders that run through many tiles.
 #[test]
 fn rings_and_spirals_over_several_tiles() {
