@@ -205,7 +205,12 @@ pub(crate) fn consumer(py: Python<'_>, device: &Device, handle: usize) -> PyResu
         .getattr(intern!(py, "modules"))?;
     let index = device.info().index;
     for (module, library) in [("torch.cuda", Library::Torch), ("cupy.cuda", Library::Cupy)] {
-        if modules.contains(module)? && library.current_handle(py, index)? == handle {
+        // A library without CUDA, as PyTorch for the CPU alone, raises: it is not the consumer.
+        let is_current = || {
+            let current = library.current_handle(py, index);
+            current.is_ok_and(|current| current == handle)
+        };
+        if modules.contains(module)? && is_current() {
             let owner = library.owner(py, index, handle)?;
             // SAFETY: the library's current stream, which its object keeps.
             return unsafe { adopt(device, handle, owner) }.map(Some);
