@@ -69,17 +69,20 @@ pub(crate) fn device_label<'py>(
             batch()
         }
     };
+    let images = input.images;
+    // Before an error is returned too: what was queued may still read the array.
+    let finished = input.finish();
     let (labels, counts, measured) = labelled.map_err(errors::from_library)?;
-    let (shape, of_counts) = match input.images {
+    finished?;
+    let (shape, of_counts) = match images {
         None => (vec![height, width], vec![]),
         Some(images) => (vec![images as usize, height, width], vec![images as usize]),
     };
     let columns = statistics.then(|| {
         let measured: Vec<&[Component]> = measured.iter().map(Vec::as_slice).collect();
-        columns(py, &measured, input.images.is_some())
+        columns(py, &measured, images.is_some())
     });
     let columns = columns.transpose()?;
-    input.finish()?;
     Ok((
         DeviceArray::owning(labels, Kind::Int32, shape),
         DeviceArray::owning(counts, Kind::Int32, of_counts),
