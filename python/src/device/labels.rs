@@ -51,22 +51,22 @@ pub(crate) fn device_label<'py>(
             }
         },
         Some(images) => {
-            let mut packed = (0..images).map(|index| input.pack_one(index));
+            // All are packed first: `input` is used with the GIL.
+            let packed: Vec<_> = (0..images).map(|index| input.pack_one(index)).collect();
             let pixels = width * height;
             let stream = &input.place.stream;
-            let mut batch = || -> trazar::Result<Labelled> {
+            py.detach(|| {
                 let mut all = stream.alloc::<u32>(pixels * images as usize)?;
                 let mut counts = stream.alloc::<u32>(images as usize)?;
                 let mut measured = Vec::new();
-                for (index, packed) in packed.by_ref().enumerate() {
+                for (index, packed) in packed.into_iter().enumerate() {
                     let (labels, count, components) = single(packed)?;
                     all.copy_from(index * pixels, &labels, 0..pixels)?;
                     counts.copy_from(index, &count, 0..1)?;
                     measured.extend(components);
                 }
                 Ok((all, counts, measured))
-            };
-            batch()
+            })
         }
     };
     let images = input.images;
