@@ -105,13 +105,13 @@ impl<'py> Input<'py> {
     /// The number of bytes from the first pixel of all images to the last.
     fn len(&self) -> usize {
         let rows = self.height as usize * self.images.unwrap_or(1) as usize;
-        match rows {
-            0 => 0,
-            // More than there is memory is refused where the address is checked.
-            _ => (rows - 1)
-                .saturating_mul(self.pitch)
-                .saturating_add(self.width as usize),
+        if rows == 0 || self.width == 0 {
+            return 0;
         }
+        // More than there is memory is refused where the address is checked.
+        (rows - 1)
+            .saturating_mul(self.pitch)
+            .saturating_add(self.width as usize)
     }
 
     /// The bytes of all images.
@@ -400,8 +400,10 @@ fn rows(layout: &Layout) -> Option<(usize, usize, usize, usize)> {
         (false, None) => width,
     };
     let follows = width <= 1 || column == 1;
-    let continues =
-        plane.is_none_or(|plane| pitch.checked_mul(height) == usize::try_from(plane).ok());
+    let continues = plane.is_none_or(|plane| {
+        let next = pitch.checked_mul(height);
+        next.is_some_and(|next| usize::try_from(plane) == Ok(next))
+    });
     (follows && continues && pitch >= width).then_some((images, height, width, pitch))
 }
 
