@@ -180,7 +180,8 @@ impl Open {
     }
 
     /// The place with this handle. A stream that is kept here does not end (see `place`), so that
-    /// its handle is no other stream's. (The default stream of a thread has one handle on all threads.)
+    /// its handle is no other stream's. (The default stream of a thread has one handle on all
+    /// threads.)
     fn known(&mut self, index: u32, handle: usize) -> Option<Place> {
         if !self.is(index) || without_provenance_mut(handle) == Stream::PER_THREAD {
             return None;
