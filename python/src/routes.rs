@@ -135,7 +135,9 @@ pub(crate) fn route<'py>(
         .collect();
     let grid = Arc::clone(&grid.get().grid);
     let engine = device.engine(py, || Job::route(&grid, &nets), 1)?;
-    let (size, has_layers) = (u64::from(grid.cell_count()), grid.layers() > 1);
+    // Each net may take a search of the whole grid.
+    let size = u64::from(grid.cell_count()).saturating_mul(nets.len() as u64);
+    let has_layers = grid.layers() > 1;
     let routes = work::run(py, engine, size, move |engine: &Engine| {
         engine.route(&grid, &nets, &options)
     })?;

@@ -18,7 +18,8 @@ const LONG: u64 = 1 << 21;
 /// How often a thread that waits for long work looks for signals.
 const SIGNALS: Duration = Duration::from_millis(50);
 
-/// Runs `work` on `engine`, without the GIL. `size` is the number of pixels or cells.
+/// Runs `work` on `engine`, without the GIL. `size` is the number of pixels, or of cells times
+/// nets.
 ///
 /// Python handles signals on its main thread only, so long work gets a thread of its own, and this
 /// one waits. After a signal that raises an exception, such as KeyboardInterrupt, the exception is

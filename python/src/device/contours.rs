@@ -61,8 +61,10 @@ fn traced<'py>(
             }
         }
     };
+    // Before an error is returned too: what was queued may still read the array.
+    let finished = input.finish();
     let traced = traced.map_err(errors::from_library)?;
-    input.finish()?;
+    finished?;
     Ok(traced)
 }
 

@@ -7,7 +7,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use trazar::cuda::dlpack::{self, DLManagedTensor, DLManagedTensorVersioned, Imported};
-use trazar::cuda::{DeviceBuffer, Owner, Queue, RawBuffer, Release, Stream};
+use trazar::cuda::{CudaResult, DeviceBuffer, Owner, Queue, RawBuffer, Release, Stream};
 use trazar::gpu::View;
 use trazar::{DeviceImage, DeviceImageBatch};
 
@@ -82,7 +82,7 @@ impl<'py> Input<'py> {
             return Err(refused(&layout));
         };
         let side = |side: usize| u32::try_from(side).unwrap_or(u32::MAX);
-        Ok(Self {
+        let input = Self {
             py,
             place,
             width: side(width),
@@ -93,18 +93,45 @@ impl<'py> Input<'py> {
             threshold,
             library,
             kept,
-        })
+        };
+        if library == Library::Other && !by_dlpack {
+            // Such an array need not say which device it is on, and its address may be wrong.
+            let checked = input.adopted(input.len());
+            checked.map_err(|error| errors::from_library(error.into()))?;
+        }
+        Ok(input)
+    }
+
+    /// The number of bytes from the first pixel of all images to the last.
+    fn len(&self) -> usize {
+        let rows = self.height as usize * self.images.unwrap_or(1) as usize;
+        if rows == 0 || self.width == 0 {
+            return 0;
+        }
+        // More than there is memory is refused where the address is checked.
+        (rows - 1)
+            .saturating_mul(self.pitch)
+            .saturating_add(self.width as usize)
     }
 
     /// The bytes of all images.
     fn bytes(&self) -> View<'_, u8> {
-        let rows = u64::from(self.height) * u64::from(self.images.unwrap_or(1));
-        let length = match rows {
-            0 => 0,
-            _ => (rows - 1) * self.pitch as u64 + u64::from(self.width),
+        // SAFETY: the array says so of its memory, which it keeps until `finish`; `new` checks the
+        // memory of an unknown library.
+        unsafe { View::from_raw_parts(without_provenance(self.address as usize), self.len()) }
+    }
+
+    /// The first `len` bytes as a buffer, once the driver has said that they are memory of the
+    /// stream's device.
+    fn adopted(&self, len: usize) -> CudaResult<DeviceBuffer<u8>> {
+        let raw = RawBuffer {
+            address: self.address,
+            len,
+            stream: self.place.stream.clone(),
+            release: Release::InOrder(Owner::none()),
         };
-        // SAFETY: the array says so of its memory, which it keeps until `finish`.
-        unsafe { View::from_raw_parts(without_provenance(self.address as usize), length as usize) }
+        // SAFETY: as in `pack`.
+        unsafe { DeviceBuffer::from_raw(raw) }
     }
 
     /// The image, packed by work on the stream.
@@ -125,14 +152,7 @@ impl<'py> Input<'py> {
         if !is_dense || !self.address.is_multiple_of(256) || self.images.is_some() {
             return Ok(None);
         }
-        let raw = RawBuffer {
-            address: self.address,
-            len: self.width as usize * self.height as usize,
-            stream: self.place.stream.clone(),
-            release: Release::InOrder(Owner::none()),
-        };
-        // SAFETY: as in `pack`.
-        Ok(Some(unsafe { DeviceBuffer::from_raw(raw) }?))
+        Ok(Some(self.adopted(self.len())?))
     }
 
     /// The largest value that is background.
@@ -380,7 +400,10 @@ fn rows(layout: &Layout) -> Option<(usize, usize, usize, usize)> {
         (false, None) => width,
     };
     let follows = width <= 1 || column == 1;
-    let continues = plane.is_none_or(|plane| usize::try_from(plane) == Ok(pitch * height));
+    let continues = plane.is_none_or(|plane| {
+        let next = pitch.checked_mul(height);
+        next.is_some_and(|next| usize::try_from(plane) == Ok(next))
+    });
     (follows && continues && pitch >= width).then_some((images, height, width, pitch))
 }
 

@@ -51,35 +51,38 @@ pub(crate) fn device_label<'py>(
             }
         },
         Some(images) => {
-            let mut packed = (0..images).map(|index| input.pack_one(index));
+            // All are packed first: `input` is used with the GIL.
+            let packed: Vec<_> = (0..images).map(|index| input.pack_one(index)).collect();
             let pixels = width * height;
             let stream = &input.place.stream;
-            let mut batch = || -> trazar::Result<Labelled> {
+            py.detach(|| {
                 let mut all = stream.alloc::<u32>(pixels * images as usize)?;
                 let mut counts = stream.alloc::<u32>(images as usize)?;
                 let mut measured = Vec::new();
-                for (index, packed) in packed.by_ref().enumerate() {
+                for (index, packed) in packed.into_iter().enumerate() {
                     let (labels, count, components) = single(packed)?;
                     all.copy_from(index * pixels, &labels, 0..pixels)?;
                     counts.copy_from(index, &count, 0..1)?;
                     measured.extend(components);
                 }
                 Ok((all, counts, measured))
-            };
-            batch()
+            })
         }
     };
+    let images = input.images;
+    // Before an error is returned too: what was queued may still read the array.
+    let finished = input.finish();
     let (labels, counts, measured) = labelled.map_err(errors::from_library)?;
-    let (shape, of_counts) = match input.images {
+    finished?;
+    let (shape, of_counts) = match images {
         None => (vec![height, width], vec![]),
         Some(images) => (vec![images as usize, height, width], vec![images as usize]),
     };
     let columns = statistics.then(|| {
         let measured: Vec<&[Component]> = measured.iter().map(Vec::as_slice).collect();
-        columns(py, &measured, input.images.is_some())
+        columns(py, &measured, images.is_some())
     });
     let columns = columns.transpose()?;
-    input.finish()?;
     Ok((
         DeviceArray::owning(labels, Kind::Int32, shape),
         DeviceArray::owning(counts, Kind::Int32, of_counts),

@@ -88,7 +88,8 @@ impl Library {
         py.import(module)?.call_method1(function, (index,))
     }
 
-    /// What keeps the library's current stream: its object. A default stream needs nothing.
+    /// What keeps the library's current stream: its object, or of an external stream whoever made
+    /// it, as the page on Python says. A default stream needs nothing.
     fn owner(self, py: Python<'_>, index: u32, handle: usize) -> PyResult<Owner> {
         if handle == LEGACY || self == Self::Other {
             return Ok(Owner::none());
@@ -103,7 +104,7 @@ pub(crate) const LEGACY: usize = 1;
 /// The stream with this handle.
 ///
 /// # Safety
-/// It is a default stream, or one that `owner` keeps.
+/// It is a default stream, or one that exists as long as `owner` is kept.
 unsafe fn adopt(device: &Device, handle: usize, owner: Owner) -> PyResult<Stream> {
     // SAFETY: the caller's promise.
     unsafe { Stream::from_raw(device, without_provenance_mut(handle), owner) }
@@ -123,7 +124,9 @@ pub(crate) fn place(py: Python<'_>, library: Library, index: u32) -> PyResult<Pl
         let mut open = lock();
         let on = opened(&mut open, index);
         let on = on.map_err(|error| errors::from_library(error.into()))?;
-        // SAFETY: the library has just named its current stream, which its object keeps.
+        // SAFETY: the library has just named its current stream. PyTorch's own streams exist until
+        // the process ends, and CuPy's as long as their objects; an external stream exists as long
+        // as the user keeps it, who is told to do so until the process ends.
         let stream = unsafe { adopt(&on.device, handle, owner) }?;
         let queue = Queue::new(&stream, &on.kernels);
         let queue = queue.map_err(|error| errors::from_library(error.into()))?;
@@ -176,8 +179,9 @@ impl Open {
         self.device.info().index == index
     }
 
-    /// The place with this handle. A stream that is kept here does not end, so that its handle is
-    /// no other stream's. (The default stream of a thread has one handle on all threads.)
+    /// The place with this handle. A stream that is kept here does not end (see `place`), so that
+    /// its handle is no other stream's. (The default stream of a thread has one handle on all
+    /// threads.)
     fn known(&mut self, index: u32, handle: usize) -> Option<Place> {
         if !self.is(index) || without_provenance_mut(handle) == Stream::PER_THREAD {
             return None;
@@ -205,9 +209,14 @@ pub(crate) fn consumer(py: Python<'_>, device: &Device, handle: usize) -> PyResu
         .getattr(intern!(py, "modules"))?;
     let index = device.info().index;
     for (module, library) in [("torch.cuda", Library::Torch), ("cupy.cuda", Library::Cupy)] {
-        if modules.contains(module)? && library.current_handle(py, index)? == handle {
+        // A library without CUDA, as PyTorch for the CPU alone, raises: it is not the consumer.
+        let is_current = || {
+            let current = library.current_handle(py, index);
+            current.is_ok_and(|current| current == handle)
+        };
+        if modules.contains(module)? && is_current() {
             let owner = library.owner(py, index, handle)?;
-            // SAFETY: the library's current stream, which its object keeps.
+            // SAFETY: the library's current stream: as in `place`.
             return unsafe { adopt(device, handle, owner) }.map(Some);
         }
     }
