@@ -254,6 +254,7 @@ impl BinaryImage {
     }
 
     /// The words of all rows, mutable. Not public, because bits past the width must stay 0.
+    #[cfg(feature = "formats")]
     pub(crate) fn words_mut(&mut self) -> &mut [u64] {
         &mut self.words
     }
