@@ -26,8 +26,9 @@ use crate::trace::{Geometry, TraceOptions};
 /// [`BandTracer::finish`](super::BandTracer::finish) gives them. Steps are read from where they are
 /// kept, many contours at a time, and turned into points on all threads.
 ///
-/// Memory: 41 bytes per contour, 16 for each part of the image that a border passes through, and 16
-/// per point of those contours that were read last, which are a million points or one contour.
+/// Memory: 41 bytes per contour; 16 or 32 for each time that a border passes through one of the
+/// parts that were joined, if it lies in several; and 16 per point of those contours that were read
+/// last, which are a million points or one contour.
 #[derive(Debug)]
 pub struct StoredContours {
     width: u32,

@@ -34,12 +34,12 @@ const LEAST_ROWS: u32 = 16;
 /// | 0.25 | pixel of a band | the last band and the one before |
 /// | 1 | step of a border in a band | while the band is traced |
 /// | 48 | border | at most 110 while the result is put into order |
-/// | 16 | band that a border passes through | of borders that lie in several bands |
+/// | 24 to 40 | pass of a border through a band | of borders in several bands, complete or not |
 /// | 64 | fragment: part of a border that is not complete yet | |
 ///
 /// and with [`Geometry::Edges`](crate::Geometry::Edges) 4 bytes more per run of foreground in a row
-/// of a band. In the file a border takes at most a byte per step, and a few bytes per straight
-/// line.
+/// of a band, and 24 bytes and two fragments per saddle that is not decided yet. In the file a
+/// border takes at most a byte per step, and a few bytes per straight line.
 ///
 /// ```
 /// use trazar::trace::BandTracer;
