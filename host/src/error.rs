@@ -102,6 +102,23 @@ pub enum Error {
         last_row: u32,
     },
 
+    /// A source of bands that gave another image in a later pass than in the first one.
+    #[error(
+        "the image has changed between two passes over it: from row {first_row} on, it had \
+         {before} {unit}, and has {now}"
+    )]
+    #[non_exhaustive]
+    ImageChanged {
+        /// The first row of the band where that was noticed.
+        first_row: u32,
+        /// What is counted: `"rows"` or `"components"`, of that band.
+        unit: &'static str,
+        /// Their number in the first pass.
+        before: u64,
+        /// Their number in the later pass.
+        now: u64,
+    },
+
     /// An array of another length than is needed.
     #[error("an array of {needed} elements is needed, but one of {given} was given")]
     #[non_exhaustive]

@@ -22,6 +22,8 @@ pub trait BandSource {
     fn height(&self) -> u32;
     /// The next `rows` rows, fewer at the image's end; `None` behind the last one.
     ///
+    /// Every pass must give the same bands.
+    ///
     /// # Errors
     /// Those of the source.
     fn next_band(&mut self, rows: u32) -> Result<Option<BinaryImage>>;
@@ -132,8 +134,9 @@ impl<S: BandSource> BandLabeller<S> {
     /// Memory is estimated for the worst image of the size: mostly, less is taken.
     ///
     /// # Errors
-    /// [`Error::InvalidOption`] for too little memory; those of [`label_part`](super::label_part)
-    /// and of the source.
+    /// [`Error::InvalidOption`] for too little memory; [`Error::SizeMismatch`] if the source gives
+    /// a band of more rows than it was asked for, or of another width; those of
+    /// [`label_part`](super::label_part) and of the source.
     pub fn new(source: S, options: &LabelOptions, memory: u64) -> Result<Self> {
         Self::start(source, options, memory, None)
     }
@@ -177,6 +180,7 @@ impl<S: BandSource> BandLabeller<S> {
         let mut joined: Option<LabelPart> = None;
         let (mut first_row, mut foreground) = (0, 0);
         while let Some(band) = source.next_band(rows)? {
+            check_size(&band, width, rows)?;
             let (part, _) = share(
                 report.as_deref(),
                 0,
@@ -256,25 +260,38 @@ impl<S: BandSource> BandLabeller<S> {
     /// behind the last one.
     ///
     /// # Errors
-    /// [`Error::TooMany`] if there are more components than `T` can count; those of
-    /// [`Engine::label`](crate::Engine::label) and of the source. The labeller is of no use after
-    /// an error.
+    /// [`Error::TooMany`] if there are more components than `T` can count;
+    /// [`Error::ImageChanged`] if the source gives a band of other rows, or with another number of
+    /// components, than in the first pass; those of [`Engine::label`](crate::Engine::label) and of
+    /// the source. The labeller is of no use after an error.
     pub fn next_band<T: LabelNumber>(&mut self) -> Result<Option<LabelledBand<'_, T>>> {
         self.table.check_fits::<T>()?;
         let band = match &mut self.held {
             Some(held) => held.pop_front(),
             None => self.source.next_band(self.rows)?,
         };
-        let Some(band) = band else {
+        let height = self.source.height();
+        let own = self.table.band(self.given);
+        let first_row = own.map_or(height, |own| own.rows.start);
+        let changed = |unit, before: u32, now: u32| Error::ImageChanged {
+            first_row,
+            unit,
+            before: before.into(),
+            now: now.into(),
+        };
+        let rows_before = own.map_or(0, |own| own.rows.len() as u32);
+        let rows_now = band.as_ref().map_or(0, BinaryImage::height);
+        if rows_before != rows_now {
+            return Err(changed("rows", rows_before, rows_now));
+        }
+        let (Some(band), Some(own)) = (band, own) else {
             return Ok(None);
         };
+        check_size(&band, self.source.width(), self.rows)?;
         let pixels = band.pixel_count() as usize;
-        let first_row = self.given as u32 * self.rows;
-        let height = self.source.height();
         self.components = Vec::new();
         let labels = &mut self.labels[..pixels];
         labels.par_chunks_mut(CHUNK).for_each(|chunk| chunk.fill(0));
-        let own = self.table.band(self.given);
         let statistics = self.options.statistics;
         let is_wide = size_of::<T>() > size_of::<u32>();
         let connectivity = self.options.connectivity;
@@ -287,6 +304,9 @@ impl<S: BandSource> BandLabeller<S> {
             |progress| {
                 let meter = Meter::new(&band, progress);
                 let mut numbered = Numbered::of(&band, connectivity, Some(&mut *labels), &meter)?;
+                if numbered.count != own.count {
+                    return Err(changed("components", own.count, numbered.count));
+                }
                 let mut numbers: Vec<T> = Vec::new();
                 let mut measures = Vec::new();
                 if statistics || is_wide {
@@ -353,6 +373,26 @@ impl<S: BandSource> BandLabeller<S> {
             components: statistics.then_some(&self.components[..]),
         }))
     }
+}
+
+/// Refuses a band that is not of the image's width, or has more than the `rows` rows that were
+/// asked for.
+fn check_size(band: &BinaryImage, width: u32, rows: u32) -> Result<()> {
+    for (unit, needed, given, fits) in [
+        ("columns", width, band.width(), band.width() == width),
+        ("rows", rows, band.height(), band.height() <= rows),
+    ] {
+        if !fits {
+            return Err(Error::SizeMismatch {
+                width,
+                height: rows,
+                needed: needed.into(),
+                given: given.into(),
+                unit,
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Labels that are cleared at once by one thread.

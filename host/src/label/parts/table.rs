@@ -9,7 +9,7 @@ use crate::memory::{reserve, zeroed_vec};
 
 /// The final numbers of an image's components, which [`LabelPart::finish`] gives.
 ///
-/// Memory: 12 bytes per component on the first or last row of a band, and the statistics.
+/// Memory: 16 bytes per component on the first or last row of a band, and the statistics.
 #[derive(Clone, Debug)]
 pub struct LabelTable {
     count: u64,
@@ -22,7 +22,7 @@ pub struct LabelTable {
 pub(super) struct Final {
     pub(super) rows: Range<u32>,
     /// The number of components that the band has for itself.
-    count: u32,
+    pub(super) count: u32,
     /// The number of the image's components that start above the band.
     pub(super) before: u64,
     /// Those on its first or last row, in their order.
@@ -149,8 +149,9 @@ impl LabelTable {
         })
     }
 
-    pub(super) fn band(&self, index: usize) -> &Final {
-        &self.bands[index]
+    /// The band with that index, counted from the top; `None` behind the last one.
+    pub(super) fn band(&self, index: usize) -> Option<&Final> {
+        self.bands.get(index)
     }
 }
 

@@ -258,6 +258,104 @@ fn parts_that_do_not_go_together() {
     ));
 }
 
+/// A source whose second pass gives another image, or whose bands have more rows than asked for.
+struct Changing {
+    passes: Vec<InMemory>,
+    more_rows: u32,
+}
+
+impl BandSource for Changing {
+    fn width(&self) -> u32 {
+        5
+    }
+    fn height(&self) -> u32 {
+        6
+    }
+    fn next_band(&mut self, rows: u32) -> Result<Option<BinaryImage>> {
+        self.passes[0].next_band(rows + self.more_rows)
+    }
+    fn rewind(&mut self) -> Result<()> {
+        self.passes.remove(0);
+        Ok(())
+    }
+}
+
+#[test]
+fn sources_that_change_between_the_passes_are_refused() {
+    let first = "#.#.#\n#.#.#\n.....\n..#..\n.....\n.....\n";
+    let plan = Plan {
+        rows: 2,
+        hold: false,
+    };
+    let changing = |arts: &[&str], more_rows| Changing {
+        passes: arts
+            .iter()
+            .map(|art| InMemory {
+                image: BinaryImage::from_art(art).unwrap(),
+                next: 0,
+            })
+            .collect(),
+        more_rows,
+    };
+    fn all<T: LabelNumber>(labeller: &mut BandLabeller<Changing>) -> Result<u32> {
+        let mut bands = 0;
+        while labeller.next_band::<T>()?.is_some() {
+            bands += 1;
+        }
+        Ok(bands)
+    }
+    let more = "#.#.#\n#.#.#\n#.#.#\n..#..\n.....\n.....\n";
+    let fewer = "#.###\n#.#.#\n.....\n..#..\n.....\n.....\n";
+    let shorter = "#.#.#\n#.#.#\n.....\n..#..\n";
+    let odd = "#.#.#\n#.#.#\n.....\n..#..\n.....\n";
+    let longer = "#.#.#\n#.#.#\n.....\n..#..\n.....\n.....\n#####";
+    let narrower = "#.#.\n#.#.\n....\n..#.\n....\n....\n";
+    for statistics in [false, true] {
+        let options = options(Connectivity::Four, statistics);
+        let labeller = |second| {
+            let source = changing(&[first, second], 0);
+            BandLabeller::in_bands(source, &options, plan, None).unwrap()
+        };
+        assert_eq!(all::<u32>(&mut labeller(first)).unwrap(), 3);
+        for (second, row, what, numbers) in [
+            (more, 2, "components", (1, 3)),
+            (fewer, 0, "components", (3, 2)),
+            (shorter, 4, "rows", (2, 0)),
+            (odd, 4, "rows", (2, 1)),
+            (longer, 6, "rows", (0, 1)),
+        ] {
+            for result in [
+                all::<u32>(&mut labeller(second)),
+                all::<u64>(&mut labeller(second)),
+            ] {
+                match result {
+                    Err(Error::ImageChanged {
+                        first_row,
+                        unit,
+                        before,
+                        now,
+                    }) => assert_eq!((first_row, unit, (before, now)), (row, what, numbers)),
+                    other => panic!("{other:?} for {second}"),
+                }
+            }
+        }
+        assert!(matches!(
+            all::<u32>(&mut labeller(narrower)),
+            Err(Error::SizeMismatch {
+                unit: "columns",
+                ..
+            })
+        ));
+        for (source, what) in [
+            (changing(&[first], 1), "rows"),
+            (changing(&[narrower], 0), "columns"),
+        ] {
+            let refused = BandLabeller::in_bands(source, &options, plan, None);
+            assert!(matches!(refused, Err(Error::SizeMismatch { unit, .. }) if unit == what));
+        }
+    }
+}
+
 #[test]
 fn plans_keep_to_the_memory() {
     let source = |width, height| InMemory {

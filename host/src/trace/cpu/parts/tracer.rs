@@ -117,6 +117,7 @@ impl BandTracer {
     /// # Errors
     /// [`Error::InvalidOption`] if that is less than 16 rows, with the memory that is needed.
     pub fn rows_within(width: u32, height: u32, memory: u64, reserved: u64) -> Result<u32> {
+        crate::threads::ensure();
         let own = FIXED + FIXED_PER_THREAD * rayon::current_num_threads() as u64;
         let fixed = own.saturating_add(reserved);
         let per_row = u64::from(width.max(1)) * BYTES_PER_PIXEL;
