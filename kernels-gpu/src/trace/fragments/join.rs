@@ -19,14 +19,14 @@ use cuda_std::warp::WARP_SIZE;
 
 use super::crossings::{neighbour_of, opposite};
 use super::follow::tile_record;
-use super::tile::{TILE_HEIGHT, TILE_WIDTH, straight_inside};
+use super::tile::{TILE_HEIGHT, TILE_WIDTH, listed_nodes};
 use super::{Parts, counter};
 use crate::primitives::grid::{Grid, GridBarrier, ScanMemory};
 use crate::primitives::quotient;
 use crate::trace::borders::{FoundBorders, NO_BORDER, count};
 use crate::trace::components::walk::{NamedNode, NodeWalk};
 use crate::trace::node_bits::{Kind, NodeBits};
-use crate::trace::options::{Approximation, Geometry};
+use crate::trace::options::Approximation;
 use crate::trace::pixels::{Raster, TracedImage};
 
 /// Threads per block.
@@ -242,13 +242,8 @@ impl Join<'_> {
     #[inline(always)]
     fn nodes(&self, x: u32, y: u32) -> (NodeBits, NodeBits) {
         let around = self.image.pixels.around(x / 64, y);
-        let all = match self.image.geometry {
-            Geometry::Centers => around.gaps(),
-            Geometry::Edges => around.sides(),
-        };
-        let (geometry, in_tile) = (self.image.geometry, y % TILE_HEIGHT);
-        let straight = straight_inside(around, geometry, self.approximation, in_tile);
-        (all.without(straight), straight)
+        let geometry = self.image.geometry;
+        listed_nodes(around, geometry, self.approximation, y % TILE_HEIGHT)
     }
 
     /// The border that a W or E node belongs to.

@@ -11,7 +11,7 @@ use crate::trace::node_bits::Kind;
 /// | low | 0–11 | `next`: that node; on a fragment in the end, the last one |
 /// | low | 12–23 | `first`: the node with the lowest index of those after this one up to `next` |
 /// | low | 24–31 | the node's column and kind |
-/// | high | 0–11 | `points`: of the nodes from this one to before `next`; to the end, once it is reached |
+/// | high | 0–11 | `points`: of this node up to before `next`; to the end, once it is reached |
 /// | high | 12–23 | `to_first`: those of the nodes from this one to before `first` |
 /// | high | 24–28 | the node's row |
 /// | high | 29 | whether the end of a fragment is reached |

@@ -96,8 +96,7 @@ impl TilePixels<'_> {
         }
     }
 
-    /// The nodes of row `y`, but for those that are passed [straight on](straight_inside); and
-    /// these.
+    /// The nodes of row `y` that are listed, and those that are not.
     #[inline(always)]
     pub(super) fn nodes(&self, y: u32) -> (NodeBits, NodeBits) {
         let around = Around::new(
@@ -105,12 +104,7 @@ impl TilePixels<'_> {
             self.beside(y),
             self.beside(y + 1),
         );
-        let all = match self.image.geometry {
-            Geometry::Centers => around.gaps(),
-            Geometry::Edges => around.sides(),
-        };
-        let straight = straight_inside(around, self.image.geometry, self.approximation, y);
-        (all.without(straight), straight)
+        listed_nodes(around, self.image.geometry, self.approximation, y)
     }
 
     /// Keeps what [`nodes`](Self::nodes) has found to be straight in row `y`.
@@ -272,11 +266,28 @@ impl TilePixels<'_> {
     }
 }
 
+/// The nodes of a tile's row `y` that are listed, and those that are left out because borders pass
+/// them [straight on](straight_inside).
+#[inline(always)]
+pub(super) const fn listed_nodes(
+    around: Around,
+    geometry: Geometry,
+    approximation: Approximation,
+    y: u32,
+) -> (NodeBits, NodeBits) {
+    let all = match geometry {
+        Geometry::Centers => around.gaps(),
+        Geometry::Edges => around.sides(),
+    };
+    let straight = straight_inside(around, geometry, approximation, y);
+    (all.without(straight), straight)
+}
+
 /// The nodes that borders pass straight on inside a tile, in its row `y`: those on horizontal
 /// sides in its inner columns, and those on vertical sides in its inner rows. At the rim, fragments
 /// begin and end.
 #[inline(always)]
-pub(super) const fn straight_inside(
+const fn straight_inside(
     around: Around,
     geometry: Geometry,
     approximation: Approximation,
