@@ -72,24 +72,17 @@ unsafe fn copy_in_groups(
     copy: &mut StagedCopy<'_>,
 ) -> CudaResult<()> {
     let threads = copy.threads;
-    let sizes: Vec<usize> = bytes.chunks(GROUP * CHUNK).map(<[_]>::len).collect();
+    let len = bytes.len();
     let mut destinations = bytes.chunks_mut(GROUP * CHUNK);
-    for i in 0..sizes.len() + GROUPS - 1 {
-        if let Some(&size) = sizes.get(i) {
-            let mut at = 0;
-            for (chunk, copied) in group(copy, i) {
-                if at == size {
-                    break;
-                }
-                let part = CHUNK.min(size - at);
-                let address = from + (i * GROUP * CHUNK + at) as u64;
-                // SAFETY: the caller's promise for the source. The chunk's last content has been
-                // read, and it is neither read nor freed before `copied` is reached, or the stream
-                // has been waited for.
-                unsafe { queue_copy(stream, address, chunk.as_mut_ptr(), part) }?;
-                stream.record_into(copied)?;
-                at += part;
-            }
+    for i in 0..len.div_ceil(GROUP * CHUNK) + GROUPS - 1 {
+        let starts = (i * GROUP * CHUNK..len).step_by(CHUNK);
+        for ((chunk, copied), at) in group(copy, i).iter_mut().zip(starts) {
+            let part = CHUNK.min(len - at);
+            // SAFETY: the caller's promise for the source. The chunk's last content has been read,
+            // and it is neither read nor freed before `copied` is reached, or the stream has been
+            // waited for.
+            unsafe { queue_copy(stream, from + at as u64, chunk.as_mut_ptr(), part) }?;
+            stream.record_into(copied)?;
         }
         // The group that was queued the longest ago.
         let Some(i) = (i + 1).checked_sub(GROUPS) else {
