@@ -11,8 +11,8 @@ use crate::failure::Failure;
 use crate::printable::printable;
 use crate::stdout;
 
-/// The arguments of the command line `line`, which starts with the program's name; `None` if it asked
-/// for help or the version, which are printed.
+/// The arguments of the command line `line`, which starts with the program's name; `None` if it
+/// asked for help or the version, which are printed.
 pub(crate) fn read(line: &[OsString]) -> Result<Option<Args>, Failure> {
     let error = match Args::try_parse_from(line) {
         Ok(args) => return Ok(Some(args)),

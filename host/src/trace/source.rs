@@ -54,7 +54,9 @@ pub trait ContourSource {
         &self,
         index: usize,
         visit: &mut dyn FnMut(&[IVec2]) -> Result<()>,
-    ) -> Result<()>;
+    ) -> Result<()> {
+        visit(self.points_of(index, &mut Vec::new())?)
+    }
 
     /// The number of contours.
     fn len(&self) -> usize {
@@ -114,13 +116,5 @@ impl ContourSource for Contours {
 
     fn points_of<'a>(&'a self, index: usize, _: &'a mut Vec<IVec2>) -> Result<&'a [IVec2]> {
         Ok(&self.points[self.offsets[index]..self.offsets[index + 1]])
-    }
-
-    fn visit_points(
-        &self,
-        index: usize,
-        visit: &mut dyn FnMut(&[IVec2]) -> Result<()>,
-    ) -> Result<()> {
-        visit(&self.points[self.offsets[index]..self.offsets[index + 1]])
     }
 }

@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use super::bands::Plan;
 use super::*;
 use crate::generate::{self, Pattern};
+use crate::seeds::Random;
 use crate::{Engine, LabelAlgorithm, Labels};
 
 /// An image in memory as a source of bands.
@@ -41,23 +42,11 @@ fn options(connectivity: Connectivity, statistics: bool) -> LabelOptions {
         .statistics(statistics)
 }
 
-/// A sequence of numbers that only `seed` decides (a xorshift).
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
-    }
-}
-
 /// The first rows of random bands of at most `most` rows.
-fn divide(height: u32, most: u32, numbers: &mut Numbers) -> Vec<u32> {
+fn divide(height: u32, most: u32, numbers: &mut Random) -> Vec<u32> {
     let mut starts = vec![0];
     loop {
-        let next = starts[starts.len() - 1] + 1 + numbers.below(most.into()) as u32;
+        let next = starts[starts.len() - 1] + 1 + numbers.below(most);
         if next >= height {
             return starts;
         }
@@ -67,7 +56,7 @@ fn divide(height: u32, most: u32, numbers: &mut Numbers) -> Vec<u32> {
 
 /// Labels in bands, merges them in a random order, and compares with the whole image's labels.
 fn check(image: &BinaryImage, whole: &Labels, options: &LabelOptions, most: u32, seed: u64) {
-    let mut numbers = Numbers(seed | 1);
+    let mut numbers = Random::new(seed);
     let starts = divide(image.height(), most, &mut numbers);
     let ends = starts.iter().skip(1).copied().chain([image.height()]);
     let bands: Vec<(u32, BinaryImage)> = starts
@@ -80,7 +69,7 @@ fn check(image: &BinaryImage, whole: &Labels, options: &LabelOptions, most: u32,
         .map(|(start, band)| label_part(band, *start, options).unwrap())
         .collect();
     while parts.len() > 1 {
-        let at = numbers.below(parts.len() as u64 - 1) as usize;
+        let at = numbers.below(parts.len() as u32 - 1) as usize;
         let lower = parts.remove(at + 1);
         let upper = parts.remove(at);
         parts.insert(at, LabelPart::merge(upper, lower).unwrap());

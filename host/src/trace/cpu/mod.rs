@@ -25,6 +25,8 @@ mod saddles;
 mod sides;
 mod suzuki;
 mod teh_chin;
+#[cfg(test)]
+mod test_cases;
 mod tiles;
 mod walk;
 

@@ -2,37 +2,10 @@
 
 use proptest::prelude::*;
 
+use super::super::test_cases::{all_options, alone, images};
 use super::*;
 use crate::generate::Pattern;
 use crate::trace::{Retrieval, TraceAlgorithm};
-
-/// Options with every combination of retrieval, geometry and approximation.
-fn all_options() -> Vec<TraceOptions> {
-    let mut all = Vec::new();
-    for retrieval in [
-        Retrieval::External,
-        Retrieval::List,
-        Retrieval::Ccomp,
-        Retrieval::Tree,
-    ] {
-        for (geometry, approximation) in [
-            (Geometry::Centers, Approximation::None),
-            (Geometry::Centers, Approximation::Simple),
-            (Geometry::Centers, Approximation::TehChinL1),
-            (Geometry::Centers, Approximation::TehChinKCos),
-            (Geometry::Edges, Approximation::None),
-            (Geometry::Edges, Approximation::Simple),
-        ] {
-            all.push(TraceOptions {
-                retrieval,
-                geometry,
-                approximation,
-                ..TraceOptions::default()
-            });
-        }
-    }
-    all
-}
 
 /// Those under which a mistake in any stage shows.
 fn main_options() -> Vec<TraceOptions> {
@@ -62,12 +35,6 @@ fn check(image: &BinaryImage, options: &[TraceOptions], heights: &[u32]) {
     }
 }
 
-fn images() -> impl Strategy<Value = BinaryImage> {
-    (1..140u32, 1..70u32, 0.0..1.0, any::<u64>()).prop_map(|(width, height, density, seed)| {
-        crate::generate::noise(width, height, density, seed).unwrap()
-    })
-}
-
 proptest! {
     #![proptest_config(crate::seeds::config(600, 15))]
 
@@ -79,10 +46,7 @@ proptest! {
 
 #[test]
 fn every_image_of_few_pixels_matches() {
-    // On this thread alone: waking others would take longer than the work.
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(1);
-    let pool = pool.use_current_thread().build().unwrap();
-    pool.install(|| {
+    alone(|| {
         for (width, height) in [(3, 5), (5, 3), (1, 9), (2, 7)] {
             for bits in 0..1u32 << (width * height) {
                 let image =

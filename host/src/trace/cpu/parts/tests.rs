@@ -5,27 +5,16 @@ use std::ops::Range;
 use proptest::prelude::*;
 
 use super::super::fragments::trace_band_in_strips;
+use super::super::test_cases::{all_options, alone, images};
 use super::*;
 use crate::error::Error;
 use crate::generate::Pattern;
 use crate::image::BinaryImage;
 use crate::progress::Progress;
+use crate::seeds::Random;
 use crate::trace::{
     Approximation, ContourSource, Geometry, Retrieval, TraceAlgorithm, TraceOptions,
 };
-
-/// Numbers without a pattern.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ mixed >> 31) % end
-    }
-}
 
 fn options(geometry: Geometry, approximation: Approximation, retrieval: Retrieval) -> TraceOptions {
     TraceOptions::default()
@@ -41,27 +30,6 @@ fn main_options() -> [TraceOptions; 3] {
         options(Geometry::Centers, Approximation::Simple, Retrieval::Tree),
         options(Geometry::Edges, Approximation::None, Retrieval::Tree),
     ]
-}
-
-fn all_options() -> Vec<TraceOptions> {
-    let retrievals = [
-        Retrieval::External,
-        Retrieval::List,
-        Retrieval::Ccomp,
-        Retrieval::Tree,
-    ];
-    let kinds = [
-        (Geometry::Centers, Approximation::None),
-        (Geometry::Centers, Approximation::Simple),
-        (Geometry::Centers, Approximation::TehChinL1),
-        (Geometry::Centers, Approximation::TehChinKCos),
-        (Geometry::Edges, Approximation::None),
-        (Geometry::Edges, Approximation::Simple),
-    ];
-    let all = retrievals.iter().flat_map(|&retrieval| {
-        kinds.map(|(geometry, approximation)| options(geometry, approximation, retrieval))
-    });
-    all.collect()
 }
 
 fn rows_of(image: &BinaryImage, rows: Range<u32>) -> BinaryImage {
@@ -85,13 +53,13 @@ fn part(image: &BinaryImage, rows: Range<u32>, strip: u32, options: &TraceOption
 
 /// Divides an image into bands of 1 to `most` rows, and joins their parts in a random tree.
 fn joined(image: &BinaryImage, most: u32, options: &TraceOptions, seed: u64) -> ContourPart {
-    let mut numbers = Numbers(seed);
+    let mut numbers = Random::new(seed);
     let mut parts = Vec::new();
     let mut first = 0;
     while first < image.height() {
-        let rows = 1 + numbers.below(most.into()) as u32;
+        let rows = 1 + numbers.below(most);
         let end = image.height().min(first + rows);
-        let strip = 1 + numbers.below(u64::from(rows) * 2) as u32;
+        let strip = 1 + numbers.below(rows * 2);
         parts.push(part(image, first..end, strip, options));
         first = end;
     }
@@ -100,7 +68,7 @@ fn joined(image: &BinaryImage, most: u32, options: &TraceOptions, seed: u64) -> 
             // From the top, and from the bottom.
             0 => 0,
             1 => parts.len() - 2,
-            _ => numbers.below(parts.len() as u64 - 1) as usize,
+            _ => numbers.below(parts.len() as u32 - 1) as usize,
         };
         let lower = parts.remove(at + 1);
         let upper = parts.remove(at);
@@ -126,19 +94,6 @@ fn check(image: &BinaryImage, options: &[TraceOptions], most: &[u32], seed: u64)
             }
         }
     }
-}
-
-/// On this thread alone: waking others would take longer than the work.
-fn alone(work: impl FnOnce() + Send) {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(1);
-    let pool = pool.use_current_thread().build().unwrap();
-    pool.install(work);
-}
-
-fn images() -> impl Strategy<Value = BinaryImage> {
-    (1..140u32, 1..70u32, 0.0..1.0, any::<u64>()).prop_map(|(width, height, density, seed)| {
-        crate::generate::noise(width, height, density, seed).unwrap()
-    })
 }
 
 proptest! {
