@@ -89,6 +89,14 @@ pub struct ScanMemory<'a> {
     pub warp_sums: SharedView<u32>,
 }
 
+/// Calls `work` for each of four things.
+#[inline(always)]
+#[must_use]
+pub fn each<A: Copy, B>(things: [A; 4], work: impl Fn(A) -> B) -> [B; 4] {
+    let [a, b, c, d] = things;
+    [work(a), work(b), work(c), work(d)]
+}
+
 impl<'a, const THREADS: u32> Grid<'a, THREADS> {
     /// Elements that a block scans at a time, 4 per thread.
     const ROW: u32 = THREADS * 4;
@@ -142,6 +150,45 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
         while i < count {
             work(i);
             i += self.blocks * THREADS;
+        }
+    }
+
+    /// Calls `work` for each index below `count` with what `load` gives for it, one thread each.
+    ///
+    /// A thread hands four indices to `load` at a time, so that what it loads for them is in flight
+    /// at once. The first takes the place of those past the last index. Of what `work` writes,
+    /// `load` reads at most what belongs to its own index.
+    #[inline(always)]
+    pub fn for_each_loaded<T: Copy>(
+        self,
+        count: u32,
+        load: impl Fn([u32; 4]) -> [T; 4],
+        mut work: impl FnMut(u32, T),
+    ) {
+        let stride = self.blocks * THREADS;
+        let mut i = self.block() * THREADS + thread::thread_idx_x();
+        while i < count {
+            let last = count - 1;
+            // No index wraps around: the distance to the last one is what is compared.
+            let ahead = |by: u32| if last - i < by { i } else { i + by };
+            let loaded = load([i, ahead(stride), ahead(2 * stride), ahead(3 * stride)]);
+            work(i, loaded[0]);
+            if last - i < stride {
+                return;
+            }
+            work(i + stride, loaded[1]);
+            if last - i < 2 * stride {
+                return;
+            }
+            work(i + 2 * stride, loaded[2]);
+            if last - i < 3 * stride {
+                return;
+            }
+            work(i + 3 * stride, loaded[3]);
+            if last - i < 4 * stride {
+                return;
+            }
+            i += 4 * stride;
         }
     }
 

@@ -56,7 +56,13 @@ pub const fn rounds(n: u32) -> u32 {
 #[inline(always)]
 #[must_use]
 pub fn jumped(list: View<'_, u64>, i: u32) -> u64 {
-    let here = list.ld(i);
+    jumped_from(list.ld(i), list)
+}
+
+/// An element of `list` after one round of pointer jumping.
+#[inline(always)]
+#[must_use]
+pub fn jumped_from(here: u64, list: View<'_, u64>) -> u64 {
     if next(here) == END {
         return here;
     }

@@ -83,6 +83,19 @@ impl Pairs<'_> {
             counts: self.counts,
         }
     }
+
+    /// The pairs as [`sort_pairs`] has left them with this largest key: `keys` and `values` are
+    /// sorted.
+    #[inline(always)]
+    #[must_use]
+    pub const fn sorted(self, largest: u32) -> Self {
+        // planted: sort-parity
+        if passes(largest) % 2 == 0 {
+            self
+        } else {
+            self.swapped()
+        }
+    }
 }
 
 /// The shared memory that a block sorts in.
@@ -96,19 +109,18 @@ pub struct SortMemory<'a> {
 }
 
 /// Sorts the first `n` pairs by their keys, which are at most `largest`. Pairs with the same key
-/// keep their order. Returns where they are then: `keys` and `values` of the result.
+/// keep their order. [`Pairs::sorted`] says where they are then.
 ///
 /// All threads of a cooperative grid call it, after a barrier that comes after the last write to
 /// the pairs. There is a barrier after the last write to the result.
 #[inline(always)]
-#[must_use]
-pub fn sort_pairs<'a>(
+pub fn sort_pairs(
     grid: Grid<'_, BLOCK>,
-    pairs: Pairs<'a>,
+    pairs: Pairs<'_>,
     n: u32,
     largest: u32,
     memory: SortMemory<'_>,
-) -> Pairs<'a> {
+) {
     let tiles = tiles(n);
     let mut pairs = pairs;
     let mut pass = 0;
@@ -135,7 +147,18 @@ pub fn sort_pairs<'a>(
         // planted: sort-passes
         pass += 1;
     }
-    pairs
+}
+
+/// The elements `first`, `first + stride` and so on, one per round; 0 past the last of `n`. All
+/// loads are in flight at once.
+#[inline(always)]
+fn load(values: ViewMut<'_, u32>, n: u32, first: u32, stride: u32) -> [u32; ROUNDS as usize] {
+    let at = |round: u32| {
+        let i = first + round * stride;
+        if i < n { values.ld(i) } else { 0 }
+    };
+    const { assert!(ROUNDS == 8) };
+    [at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)]
 }
 
 /// Counts each digit in a tile: `counts[digit * tiles + tile]`.
@@ -143,15 +166,16 @@ pub fn sort_pairs<'a>(
 fn count_digits(pairs: Pairs<'_>, n: u32, shift: u32, tile: u32, memory: SortMemory<'_>) {
     let sums = memory.warps;
     let t = thread::thread_idx_x();
+    let first = tile * TILE + t;
+    let keys = load(pairs.keys, n, first, DIGITS);
     sums.st(t, 0);
     // planted: sort-zero-barrier
     thread::sync_threads();
     let mut round = 0;
     while round < ROUNDS {
-        let i = tile * TILE + round * DIGITS + t;
-        if i < n {
+        if first + round * DIGITS < n {
             // planted: sort-plain-count
-            sums.atomic_add(digit(pairs.keys.ld(i), shift), 1);
+            sums.atomic_add(digit(keys[round as usize], shift), 1);
         }
         round += 1;
     }
@@ -185,6 +209,8 @@ fn scatter(pairs: Pairs<'_>, n: u32, shift: u32, tile: u32, memory: SortMemory<'
     let (warp, lane) = (t / WARP_SIZE, t % WARP_SIZE);
     let first = tile * TILE + warp * WARP_PAIRS + lane;
     let mine = warp * DIGITS;
+    let keys = load(pairs.keys, n, first, WARP_SIZE);
+    let values = load(pairs.values, n, first, WARP_SIZE);
     let mut other = 0;
     while other < WARPS {
         warps.st(other * DIGITS + t, 0);
@@ -193,9 +219,8 @@ fn scatter(pairs: Pairs<'_>, n: u32, shift: u32, tile: u32, memory: SortMemory<'
     thread::sync_threads();
     let mut round = 0;
     while round < ROUNDS {
-        let i = first + round * WARP_SIZE;
-        if i < n {
-            warps.atomic_add(mine + digit(pairs.keys.ld(i), shift), 1);
+        if first + round * WARP_SIZE < n {
+            warps.atomic_add(mine + digit(keys[round as usize], shift), 1);
         }
         round += 1;
     }
@@ -212,7 +237,7 @@ fn scatter(pairs: Pairs<'_>, n: u32, shift: u32, tile: u32, memory: SortMemory<'
     round = 0;
     while round < ROUNDS {
         let i = first + round * WARP_SIZE;
-        let key = if i < n { pairs.keys.ld(i) } else { 0 };
+        let key = keys[round as usize];
         // Lanes past the end have a digit of their own.
         let own = if i < n { digit(key, shift) } else { DIGITS };
         let peers = warp::warp_match_any_32(FULL_MASK, own);
@@ -221,7 +246,7 @@ fn scatter(pairs: Pairs<'_>, n: u32, shift: u32, tile: u32, memory: SortMemory<'
         if i < n {
             let at = warps.ld(mine + own) + before;
             pairs.other_keys.st(at, key);
-            pairs.other_values.st(at, pairs.values.ld(i));
+            pairs.other_values.st(at, values[round as usize]);
         }
         // planted: sort-read-sync
         warp::sync_warp(FULL_MASK);

@@ -9,17 +9,19 @@
 //!
 //! 1. Each border finds its parent, over siblings that were discovered before it. Borders are
 //!    listed, the last discovered first.
-//! 2. They are sorted by the parents that count: siblings then stand together, in their order.
-//! 3. Siblings are linked.
+//! 2. They are sorted by the parents that count: siblings then stand together, in their order. A
+//!    border's index among the sorted ones is its **rank**.
+//! 3. Each border learns its parent's rank. From here on, what is known of borders is kept by rank,
+//!    so that borders that are worked on together lie together.
 //! 4. Each border counts the borders below it: in round `k`, a border tells its ancestor 2ᵏ levels
 //!    up how many borders it has found within 2ᵏ levels.
-//! 5. A scan of these sizes over the sorted borders says how many borders stand between a parent
-//!    and each of its children, and
+//! 5. A scan of these sizes over the ranks says how many borders stand between a parent and each of
+//!    its children, and
 //! 6. pointer jumping from parent to parent adds these numbers up: the border's place.
 //! 7. Lengths are scanned in the order of places.
 //!
 //! The rounds of 4 and 6 are as many as the logarithm of the depth of nesting. Without parents, the
-//! sorted order is the result's.
+//! ranks are the places.
 //!
 //! [`write_rows`](fn@write_rows) then writes the rows of the result.
 
@@ -28,8 +30,8 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::borders::{FoundBorders, NO_BORDER, Stack, count};
 use super::options::Levels;
-use crate::primitives::grid::{Grid, GridBarrier, ScanMemory};
-use crate::primitives::list_ranking::{END, element, jumped, next, weight};
+use crate::primitives::grid::{Grid, GridBarrier, ScanMemory, each};
+use crate::primitives::list_ranking::{END, element, jumped_from, next, weight};
 use crate::primitives::sort::{self, Pairs, SortMemory, sort_pairs};
 use crate::primitives::warp::inclusive_sum;
 
@@ -49,26 +51,24 @@ pub struct Arrangement<'a> {
     pub block_sums: ViewMut<'a, u32>,
     /// Parents as keys, and borders.
     pub pairs: Pairs<'a>,
-    /// The parent of each border, or [`NO_BORDER`].
+    /// By rank, the rank of each border's parent, or [`NO_BORDER`].
     pub parents: ViewMut<'a, u32>,
-    /// The first child of each border, or [`NO_BORDER`], and after those of all borders the first
-    /// border without a parent of each image: one more element per image.
+    /// By rank, the rank of each border's first child, or [`NO_BORDER`]; and after those of all
+    /// borders that of the first border without a parent of each image: one more element per image.
     pub first_children: ViewMut<'a, u32>,
-    /// The sibling after each border, or [`NO_BORDER`].
-    pub next: ViewMut<'a, u32>,
-    /// The sibling before each border, or [`NO_BORDER`].
-    pub previous: ViewMut<'a, u32>,
-    /// The number of borders in each one's part of the forest, as far as it is known.
+    /// By rank, the number of borders in each one's part of the forest, as far as it is known.
     pub sizes: ViewMut<'a, u32>,
-    /// What borders were told in the last rounds: three elements per border.
+    /// By rank, what borders were told in the last rounds: three elements per border.
     pub told: ViewMut<'a, u32>,
-    /// Sizes by sorted order, and the sums of those before. Starts at a multiple of 16 bytes.
+    /// By rank, the sums of the sizes before each. Starts at a multiple of 16 bytes.
     pub before: ViewMut<'a, u32>,
-    /// Elements of lists.
+    /// By rank, elements of lists.
     pub list: ViewMut<'a, u64>,
     /// The same once more.
     pub other_list: ViewMut<'a, u64>,
-    /// Each border's place in the result, or [`NO_BORDER`].
+    /// By rank, each border's place in the result.
+    pub ranked_places: ViewMut<'a, u32>,
+    /// Each border's place in the result, or [`NO_BORDER`]; before that, its rank.
     pub places: ViewMut<'a, u32>,
     /// For each place, the number of points before it: one more element. Starts at a multiple of 16
     /// bytes.
@@ -85,6 +85,27 @@ struct Borders<'a> {
     to: Arrangement<'a>,
 }
 
+/// A border's previous one in its row, or an earlier sibling of it.
+#[derive(Clone, Copy)]
+struct Previous {
+    /// The border's own kind.
+    kind: u8,
+    /// The previous border, or [`NO_BORDER`].
+    border: u32,
+    kind_of_it: u8,
+    before_it: u32,
+}
+
+/// What a border knows of those below it and above it.
+#[derive(Clone, Copy)]
+struct Known {
+    size: u32,
+    /// The ancestor that it tells its size, or [`END`].
+    ancestor: u32,
+    /// The link after one more round.
+    jumped: u64,
+}
+
 impl Borders<'_> {
     /// The key of an image's borders without a parent that counts; the others' is their parent.
     #[inline(always)]
@@ -98,29 +119,72 @@ impl Borders<'_> {
         self.count + self.stack.images
     }
 
+    /// Whether borders have to be sorted: otherwise they are listed in their order.
+    #[inline(always)]
+    fn are_sorted(&self) -> bool {
+        self.levels != Levels::List || self.stack.images > 1
+    }
+
+    /// The borders by rank, once they are sorted.
+    #[inline(always)]
+    fn in_order(&self) -> Pairs<'_> {
+        if self.are_sorted() {
+            self.to.pairs.sorted(self.left_out())
+        } else {
+            self.to.pairs
+        }
+    }
+
+    /// What is known of a border's previous one.
+    #[inline(always)]
+    fn previous(&self, border: u32) -> Previous {
+        let (kinds, previous) = (self.found.kinds, self.found.previous_in_row);
+        let (kind, border) = (kinds.ld(border), previous.ld_relaxed(border, Device));
+        Previous {
+            kind,
+            border,
+            kind_of_it: kind,
+            before_it: NO_BORDER,
+        }
+    }
+
+    /// With what is known of that one.
+    #[inline(always)]
+    fn looked_up(&self, known: Previous) -> Previous {
+        let (kinds, previous) = (self.found.kinds, self.found.previous_in_row);
+        if known.border == NO_BORDER {
+            return known;
+        }
+        Previous {
+            kind_of_it: kinds.ld(known.border),
+            before_it: previous.ld_relaxed(known.border, Device),
+            ..known
+        }
+    }
+
     /// A border's parent, or [`NO_BORDER`]. Replaces its previous border, and those of its siblings
     /// on the way, by earlier ones.
     #[inline(always)]
-    fn parent(&self, border: u32) -> u32 {
-        let (previous, kinds) = (self.found.previous_in_row, self.found.kinds);
-        let kind = kinds.ld(border);
-        let mut at = previous.ld_relaxed(border, Device);
+    fn parent(&self, border: u32, known: Previous) -> u32 {
+        let previous = self.found.previous_in_row;
+        let mut known = known;
         // planted: siblings-parents
-        while at != NO_BORDER && kinds.ld(at) == kind {
+        while known.border != NO_BORDER && known.kind_of_it == known.kind {
             // What the sibling has, however far it has come: one discovered before it, or the
             // parent.
-            at = previous.ld_relaxed(at, Device);
+            known.border = known.before_it;
             // planted: links-plain-store
-            previous.st_relaxed(border, at, Device);
+            previous.st_relaxed(border, known.border, Device);
+            known = self.looked_up(known);
         }
-        at
+        known.border
     }
 
     /// Lists a border, the last discovered first, by its parent, if that counts.
     #[inline(always)]
-    fn list(&self, border: u32, parent: u32) {
+    fn list(&self, border: u32, kind: u8, parent: u32) {
         let levels = self.levels;
-        let is_hole = self.found.kinds.ld(border) != 0;
+        let is_hole = kind != 0;
         // planted: ccomp-parents
         let counts = levels == Levels::Tree || levels == Levels::Ccomp && is_hole;
         let key = if levels == Levels::External && parent != NO_BORDER {
@@ -135,71 +199,95 @@ impl Borders<'_> {
         self.to.pairs.values.st(at, border);
     }
 
-    /// Links the border at index `i` of the sorted ones with its siblings and its parent. Its place
-    /// is `i` if no border has a parent.
+    /// Notes the rank `i` of a border.
     #[inline(always)]
-    fn link_siblings(&self, sorted: Pairs<'_>, i: u32, counters: ViewMut<'_, u32>) {
+    fn rank(&self, sorted: Pairs<'_>, i: u32, counters: ViewMut<'_, u32>) {
         let (key, border) = (sorted.keys.ld(i), sorted.values.ld(i));
-        let after = if i + 1 < self.count {
-            sorted.keys.ld(i + 1)
-        } else {
-            self.left_out()
-        };
         if key == self.left_out() {
             self.to.places.st(border, NO_BORDER);
             return;
         }
-        if after == self.left_out() {
+        if i + 1 == self.count || sorted.keys.ld(i + 1) == self.left_out() {
             // planted: hierarchy-kept
             counters.st(count::KEPT, i + 1);
         }
-        let parent = if key >= self.count { NO_BORDER } else { key };
-        self.to.parents.st(border, parent);
-        let mut sibling = NO_BORDER;
-        if after == key {
-            sibling = sorted.values.ld(i + 1);
-        }
-        self.to.next.st(border, sibling);
-        // planted: first-sibling
-        if i > 0 && sorted.keys.ld(i - 1) == key {
-            self.to.previous.st(border, sorted.values.ld(i - 1));
-        } else {
-            self.to.previous.st(border, NO_BORDER);
-            self.to.first_children.st(key, border);
-        }
         self.to.places.st(border, i);
-        let up = if parent == NO_BORDER { END } else { parent };
-        self.to.list.st(border, element(up, 0));
-        self.to.sizes.st(border, 1);
-        self.to.told.st(border, 0);
-        self.to.told.st(self.count + border, 0);
-        self.to.told.st(2 * self.count + border, 0);
     }
 
-    /// One round of counting the borders below the border at index `i` of the sorted ones. `list`
-    /// has links to the ancestors 2ᵏ levels up, and `to` gets those twice as far. Whether there are
-    /// any of these. Called by all lanes of a warp, also with indices past the last one.
+    /// The key of the border with rank `i`, that of the one before it, and the rank of its parent.
+    /// The key before the first one is that of borders that are not kept.
     #[inline(always)]
-    fn tell(
-        &self,
-        sorted: Pairs<'_>,
-        i: u32,
-        round: u32,
-        list: ViewMut<'_, u64>,
-        to: ViewMut<'_, u64>,
-    ) -> bool {
-        let mut goes_on = false;
-        let (mut ancestor, mut size) = (END, 0);
+    fn parent_rank(&self, sorted: Pairs<'_>, i: u32) -> (u32, u32, u32) {
+        let key = sorted.keys.ld(i);
+        // planted: first-sibling
+        let before = if i > 0 {
+            sorted.keys.ld(i - 1)
+        } else {
+            self.left_out()
+        };
+        let parent = if key < self.count {
+            self.to.places.ld(key)
+        } else {
+            NO_BORDER
+        };
+        (key, before, parent)
+    }
+
+    /// Links the border with rank `i` with its parent, which gets it as a child if it is the first.
+    #[inline(always)]
+    fn link(&self, i: u32, (key, before, parent): (u32, u32, u32)) {
+        if key == self.left_out() {
+            return;
+        }
+        self.to.parents.st(i, parent);
+        let (above, up) = if parent == NO_BORDER {
+            (key, END)
+        } else {
+            (parent, parent)
+        };
+        if before != key {
+            self.to.first_children.st(above, i);
+        }
+        self.to.list.st(i, element(up, 0));
+        self.to.sizes.st(i, 1);
+        self.to.told.st(i, 0);
+        self.to.told.st(self.count + i, 0);
+        self.to.told.st(2 * self.count + i, 0);
+    }
+
+    /// What the borders with four ranks, or past the last one, know before a round. `list` has
+    /// links to the ancestors 2ᵏ levels up.
+    #[inline(always)]
+    fn known(&self, ranks: [u32; 4], round: u32, list: ViewMut<'_, u64>) -> [Known; 4] {
+        let known = each(ranks, |i| {
+            if i < self.count {
+                (self.size(i, round), list.ld(i))
+            } else {
+                (0, element(END, 0))
+            }
+        });
+        each(known, |(size, link)| Known {
+            size,
+            ancestor: next(link),
+            jumped: jumped_from(link, list.as_view()),
+        })
+    }
+
+    /// One round of counting the borders below the border with rank `i`. `to` gets links twice as
+    /// far as those before. Whether there are any of these. Called by all lanes of a warp, also
+    /// with ranks past the last one.
+    #[inline(always)]
+    fn tell(&self, i: u32, known: Known, round: u32, to: ViewMut<'_, u64>) -> bool {
+        let Known {
+            size,
+            ancestor,
+            jumped,
+        } = known;
         if i < self.count {
-            let border = sorted.values.ld(i);
-            size = self.size(border, round);
-            self.to.sizes.st(border, size);
+            self.to.sizes.st(i, size);
             // planted: hierarchy-told-zero
-            self.to.told.st((round + 1) % 3 * self.count + border, 0);
-            ancestor = next(list.ld(border));
-            let link = jumped(list.as_view(), border);
-            to.st(border, link);
-            goes_on = next(link) != END;
+            self.to.told.st((round + 1) % 3 * self.count + i, 0);
+            to.st(i, jumped);
         }
         // Siblings lie side by side, and thousands may have one parent: each run of lanes with the
         // same ancestor tells it once.
@@ -217,15 +305,15 @@ impl Borders<'_> {
             // planted: sizes-plain-add
             self.to.told.atomic_add(to, through - at_first);
         }
-        goes_on
+        next(jumped) != END
     }
 
-    /// The number of borders in a border's part of the forest, as far as it is known before a
-    /// round.
+    /// The number of borders in the part of the forest of the border with rank `i`, as far as it is
+    /// known before a round.
     #[inline(always)]
-    fn size(&self, border: u32, round: u32) -> u32 {
+    fn size(&self, i: u32, round: u32) -> u32 {
         // With what was told in the round before.
-        self.to.sizes.ld(border) + self.to.told.ld((round + 2) % 3 * self.count + border)
+        self.to.sizes.ld(i) + self.to.told.ld((round + 2) % 3 * self.count + i)
     }
 
     /// The number of borders that are kept in the images before one.
@@ -251,23 +339,57 @@ impl Borders<'_> {
         first
     }
 
-    /// The number of borders between the parent of the border at index `i` of the sorted ones and
-    /// itself, with a link to the parent.
+    /// Writes the places of all borders that are kept, from their ranks, and their lengths in the
+    /// order of places.
     #[inline(always)]
-    fn link_to_parent(&self, sorted: Pairs<'_>, i: u32) {
-        let (key, border) = (sorted.keys.ld(i), sorted.values.ld(i));
-        let first = self.to.first_children.ld(key);
-        // Where the first sibling stands among the sorted borders; places are these as yet.
-        let first = self.to.places.ld(first);
-        // planted: hierarchy-steps
-        let mut steps = self.to.before.ld(i) - self.to.before.ld(first) + 1;
-        let mut up = key;
-        if key >= self.count {
-            up = END;
-            // planted: batch-places
-            steps += self.stack.borders_before(key - self.count);
-        }
-        self.to.list.st(border, element(up, steps));
+    fn place(
+        &self,
+        grid: Grid<'_, BLOCK>,
+        sorted: Pairs<'_>,
+        kept: u32,
+        place: impl Fn(u32) -> u32,
+    ) {
+        let (to, lengths) = (self.to, self.found.lengths);
+        let placed = |ranks| {
+            let placed = each(ranks, |i| (place(i), sorted.values.ld(i)));
+            each(placed, |(place, border)| {
+                (place, border, lengths.ld(border))
+            })
+        };
+        grid.for_each_loaded(kept, placed, |i, (place, border, length)| {
+            to.ranked_places.st(i, place);
+            to.places.st(border, place);
+            to.offsets.st(place, length);
+        });
+    }
+
+    /// For the borders with four ranks, the links to their parents, weighted with the number of
+    /// borders from the parent up to the border.
+    #[inline(always)]
+    fn links_to_parents(&self, sorted: Pairs<'_>, ranks: [u32; 4]) -> [u64; 4] {
+        let siblings = each(ranks, |i| {
+            let (parent, before) = (self.to.parents.ld(i), self.to.before.ld(i));
+            let above = if parent == NO_BORDER {
+                sorted.keys.ld(i)
+            } else {
+                parent
+            };
+            (parent, above, before)
+        });
+        let siblings = each(siblings, |(parent, above, before)| {
+            (parent, above, before, self.to.first_children.ld(above))
+        });
+        each(siblings, |(parent, above, before, first)| {
+            // planted: hierarchy-steps
+            let mut steps = before - self.to.before.ld(first) + 1;
+            let mut up = parent;
+            if parent == NO_BORDER {
+                up = END;
+                // planted: batch-places
+                steps += self.stack.borders_before(above - self.count);
+            }
+            element(up, steps)
+        })
     }
 }
 
@@ -283,7 +405,7 @@ impl Borders<'_> {
 /// more than there are images, if there are several. The elements of `found` and `arrangement` are
 /// for at least the number of borders there, which is below 2³¹ - 1. The previous border of each is
 /// one discovered earlier, or [`NO_BORDER`]. Nothing else uses the three meanwhile.
-#[kernel(block = BLOCK, min_blocks = 3, cooperative)]
+#[kernel(block = BLOCK, min_blocks = 2, cooperative)]
 pub unsafe fn arrange_borders(
     counters: ViewMut<'_, u32>,
     stack: Stack<'_>,
@@ -320,25 +442,32 @@ pub unsafe fn arrange_borders(
         found,
         to,
     };
-    grid.for_each(n, |border| {
-        let parent = borders.parent(border);
-        borders.list(border, parent);
+    let previous = |at| {
+        let known = each(at, |border| borders.previous(border));
+        each(known, |known| borders.looked_up(known))
+    };
+    grid.for_each_loaded(n, previous, |border, known| {
+        let parent = borders.parent(border, known);
+        borders.list(border, known.kind, parent);
         // planted: first-child-fill
         to.first_children.st(border, NO_BORDER);
     });
     grid.sync();
-    let sorted = if levels == Levels::List && stack.images == 1 {
-        to.pairs
-    } else {
-        sort_pairs(grid, to.pairs, n, borders.left_out(), memory)
-    };
+    if borders.are_sorted() {
+        sort_pairs(grid, to.pairs, n, borders.left_out(), memory);
+    }
+    let sorted = borders.in_order();
     if stack.images > 1 {
         grid.for_each(stack.images + 1, |image| {
             let before = borders.kept_before(sorted, image);
             stack.offsets.st(image, before);
         });
     }
-    grid.for_each(n, |i| borders.link_siblings(sorted, i, counters));
+    grid.for_each(n, |i| borders.rank(sorted, i, counters));
+    // planted: hierarchy-ranks-barrier
+    grid.sync();
+    let parents = |ranks| each(ranks, |i| borders.parent_rank(sorted, i));
+    grid.for_each_loaded(n, parents, |i, parent| borders.link(i, parent));
     // planted: hierarchy-siblings-barrier
     grid.sync();
 
@@ -357,8 +486,9 @@ pub unsafe fn arrange_borders(
         let mut round = 0;
         loop {
             let mut some = false;
-            grid.for_each(n.next_multiple_of(WARP_SIZE), |i| {
-                some |= borders.tell(sorted, i, round, list, other);
+            let known = |ranks| borders.known(ranks, round, list);
+            grid.for_each_loaded(n.next_multiple_of(WARP_SIZE), known, |i, known| {
+                some |= borders.tell(i, known, round, other);
             });
             (list, other) = (other, list);
             round += 1;
@@ -366,19 +496,23 @@ pub unsafe fn arrange_borders(
                 break;
             }
         }
-        let size = |i| borders.size(sorted.values.ld(i), round);
+        let size = |i| borders.size(i, round);
         grid.scan_of(size, to.before, n, (to.offsets, 0), memory.scan);
         grid.sync();
-        grid.for_each(n, |i| borders.link_to_parent(sorted, i));
+        let links = |ranks| borders.links_to_parents(sorted, ranks);
+        grid.for_each_loaded(n, links, |i, link| to.list.st(i, link));
         grid.sync();
         let (mut list, mut other) = (to.list, to.other_list);
         let mut round = MOST_ROUNDS;
         loop {
             let mut some = false;
-            grid.for_each(n, |border| {
-                let element = jumped(list.as_view(), border);
+            let jump = |ranks| {
+                let elements = each(ranks, |i| list.ld(i));
+                each(elements, |element| jumped_from(element, list.as_view()))
+            };
+            grid.for_each_loaded(n, jump, |i, element| {
                 some |= next(element) != END;
-                other.st(border, element);
+                other.st(i, element);
             });
             (list, other) = (other, list);
             round += 1;
@@ -386,18 +520,15 @@ pub unsafe fn arrange_borders(
                 break;
             }
         }
-        grid.for_each(n, |border| {
-            let place = weight(list.ld(border)) - 1;
-            to.places.st(border, place);
-            to.offsets.st(place, found.lengths.ld(border));
-        });
+        let place = |i| weight(list.ld(i)) - 1;
+        borders.place(grid, sorted, n, place);
     } else {
-        grid.for_each(n, |border| {
-            let place = to.places.ld(border);
-            if place != NO_BORDER {
-                to.offsets.st(place, found.lengths.ld(border));
-            }
-        });
+        borders.place(
+            grid,
+            sorted,
+            counters.ld_relaxed(count::KEPT, Device),
+            |i| i,
+        );
     }
     grid.sync();
     let kept = counters.ld(count::KEPT);
@@ -417,61 +548,72 @@ pub struct Rows<'a> {
     pub offsets: ViewMut<'a, u32>,
 }
 
-/// Writes each border's row to its place. Launch: one thread per border of `count`, or one. Reads
-/// 33 bytes per border and writes 21.
+/// Writes the row of each border that is kept to its place. Launch: one thread per such border, or
+/// one. Reads 49 bytes per border and writes 21.
 ///
 /// # Safety
 ///
-/// [`arrange_borders`](fn@arrange_borders) has made `counters` and `arrangement` of `found`, which
-/// has `count` borders. `rows` has one element per border that is kept, or as many as its fields
-/// say, and nothing else uses it meanwhile.
+/// [`arrange_borders`](fn@arrange_borders) has made `counters` and `arrangement` of `found`, with
+/// these `levels`. `rows` has one element per border that is kept, or as many as its fields say,
+/// and nothing else uses it meanwhile.
 #[kernel(block = BLOCK)]
 pub unsafe fn write_rows(
     counters: View<'_, u32>,
     stack: Stack<'_>,
     found: FoundBorders<'_>,
     arrangement: Arrangement<'_>,
+    levels: Levels,
     rows: Rows<'_>,
-    count: u32,
 ) {
     let i = thread::index_1d();
     let to = arrangement;
+    let kept = counters.ldg(count::KEPT);
     if i == 0 {
-        let kept = counters.ldg(count::KEPT);
         // planted: offsets-end
         rows.offsets.st(kept, counters.ldg(count::POINTS));
     }
-    if i >= count {
+    if i >= kept {
         return;
     }
-    let place = to.places.ld(i);
-    if place == NO_BORDER {
-        return;
-    }
+    let borders = Borders {
+        count: counters.ldg(count::BORDERS),
+        levels,
+        stack,
+        found,
+        to,
+    };
+    let sorted = borders.in_order();
+    let (key, border) = (sorted.keys.ld(i), sorted.values.ld(i));
     // Rows count from their image's first.
     let first = if stack.images == 1 {
         0
     } else {
-        stack.offsets.ld(stack.image_of(i))
+        stack.offsets.ld(stack.image_of(border))
     };
-    let link = |border: u32| {
-        if border == NO_BORDER {
+    let link = |rank: u32| {
+        if rank == NO_BORDER {
             -1
         } else {
-            (to.places.ld(border) - first).cast_signed()
+            (to.ranked_places.ld(rank) - first).cast_signed()
         }
     };
-    // A first child counts only where it is kept as one: first children of borders are set for
-    // those alone.
+    let sibling = |is_there: bool, rank: u32| {
+        if is_there && sorted.keys.ld(rank) == key {
+            rank
+        } else {
+            NO_BORDER
+        }
+    };
     let row = [
         // planted: row-order.1
-        link(to.next.ld(i)),
+        link(sibling(i + 1 < kept, i + 1)),
         // planted: row-order.2
-        link(to.previous.ld(i)),
+        link(sibling(i > 0, i.wrapping_sub(1))),
         link(to.first_children.ld(i)),
         link(to.parents.ld(i)),
     ];
-    rows.kinds.st(place, found.kinds.ld(i));
+    let place = to.ranked_places.ld(i);
+    rows.kinds.st(place, found.kinds.ld(border));
     rows.links.st_vector(place as usize * 4, row);
     rows.offsets.st(place, to.offsets.ld(place));
 }

@@ -26,13 +26,12 @@ pub(super) struct Arranger<G: Gpu> {
     counts: G::Buffer<u32>,
     parents: G::Buffer<u32>,
     first_children: G::Buffer<u32>,
-    next: G::Buffer<u32>,
-    previous: G::Buffer<u32>,
     sizes: G::Buffer<u32>,
     told: G::Buffer<u32>,
     before: G::Buffer<u32>,
     list: G::Buffer<u64>,
     other_list: G::Buffer<u64>,
+    ranked_places: G::Buffer<u32>,
     pub(super) places: G::Buffer<u32>,
     offsets: G::Buffer<u32>,
 }
@@ -40,12 +39,22 @@ pub(super) struct Arranger<G: Gpu> {
 /// The number of blocks of a cooperative launch, of which `resident` fit, for an image: the more
 /// blocks, the longer they take to meet. The kernels use as many of them as there is work for.
 pub(super) fn cooperative_blocks<G: Gpu>(gpu: &G, resident: u32, raster: Raster) -> u32 {
-    const MOST_WORDS_PER_BLOCK: u32 = 8192;
+    const MOST_WORDS_PER_BLOCK: u32 = 1024;
     let wanted = gpu
         .multiprocessors()
         .max(raster.words() / MOST_WORDS_PER_BLOCK);
     // planted: cooperative-blocks
     resident.min(wanted)
+}
+
+/// The levels of the result.
+const fn levels(retrieval: Retrieval) -> Levels {
+    match retrieval {
+        Retrieval::External => Levels::External,
+        Retrieval::List => Levels::List,
+        Retrieval::Ccomp => Levels::Ccomp,
+        Retrieval::Tree => Levels::Tree,
+    }
 }
 
 impl<G: Gpu> Arranger<G> {
@@ -65,13 +74,12 @@ impl<G: Gpu> Arranger<G> {
             counts: gpu.alloc(sort::counts_len(most) as usize + 1)?,
             parents: gpu.alloc(n)?,
             first_children: gpu.alloc(n + images as usize)?,
-            next: gpu.alloc(n)?,
-            previous: gpu.alloc(n)?,
             sizes: gpu.alloc(n)?,
             told: gpu.alloc(3 * n)?,
             before: gpu.alloc(n)?,
             list: gpu.alloc(n)?,
             other_list: gpu.alloc(n)?,
+            ranked_places: gpu.alloc(n)?,
             places: gpu.alloc(n)?,
             offsets: gpu.alloc(n + 1)?,
         })
@@ -93,13 +101,12 @@ impl<G: Gpu> Arranger<G> {
             },
             parents: self.parents.view_mut(),
             first_children: self.first_children.view_mut(),
-            next: self.next.view_mut(),
-            previous: self.previous.view_mut(),
             sizes: self.sizes.view_mut(),
             told: self.told.view_mut(),
             before: self.before.view_mut(),
             list: self.list.view_mut(),
             other_list: self.other_list.view_mut(),
+            ranked_places: self.ranked_places.view_mut(),
             places: self.places.view_mut(),
             offsets: self.offsets.view_mut(),
         }
@@ -115,12 +122,6 @@ impl<G: Gpu> Arranger<G> {
         found: FoundBorders<'_>,
         retrieval: Retrieval,
     ) -> Result<()> {
-        let levels = match retrieval {
-            Retrieval::External => Levels::External,
-            Retrieval::List => Levels::List,
-            Retrieval::Ccomp => Levels::Ccomp,
-            Retrieval::Tree => Levels::Tree,
-        };
         let blocks = self.blocks;
         // SAFETY: lengths are those that the kernel asks for, and there are fewer than 2³¹ - 1
         // borders, because each has a node of its own.
@@ -132,13 +133,13 @@ impl<G: Gpu> Arranger<G> {
                 stack,
                 found,
                 self.view(),
-                levels,
+                levels(retrieval),
             )
         }
     }
 
     /// Writes the rows of the result. `counts` is what `counters` has, which
-    /// [`arrange`](Self::arrange) has set.
+    /// [`arrange`](Self::arrange) has set for the same `retrieval`.
     pub(super) fn finish(
         &mut self,
         gpu: &G,
@@ -146,9 +147,11 @@ impl<G: Gpu> Arranger<G> {
         counts: &[u32],
         stack: Stack<'_>,
         found: FoundBorders<'_>,
+        retrieval: Retrieval,
     ) -> Result<Arranged<G>> {
-        let borders = counts[count::BORDERS as usize];
-        let kept = counts[count::KEPT as usize] as usize;
+        let kept = counts[count::KEPT as usize];
+        let threads = kept.max(1);
+        let kept = kept as usize;
         let mut kinds = gpu.alloc(kept)?;
         let mut hierarchy = gpu.alloc(4 * kept)?;
         let mut offsets = gpu.alloc(kept + 1)?;
@@ -156,17 +159,17 @@ impl<G: Gpu> Arranger<G> {
         unsafe {
             write_rows::launch_threads(
                 &gpu.launcher(),
-                borders.max(1),
+                threads,
                 counters.view(),
                 stack,
                 found,
                 self.view(),
+                levels(retrieval),
                 Rows {
                     kinds: kinds.view_mut(),
                     links: hierarchy.view_mut(),
                     offsets: offsets.view_mut(),
                 },
-                borders,
             )?;
         }
         Ok(Arranged {
@@ -199,6 +202,6 @@ pub(super) fn arrange<G: Gpu>(
     };
     arranger.arrange(gpu, &mut counters, stack, found.view_mut(), retrieval)?;
     counters.read(&mut counts)?;
-    let arranged = arranger.finish(gpu, &counters, &counts, stack, found.view_mut())?;
+    let arranged = arranger.finish(gpu, &counters, &counts, stack, found.view_mut(), retrieval)?;
     Ok((arranger, arranged))
 }

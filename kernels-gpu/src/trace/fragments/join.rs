@@ -21,7 +21,7 @@ use super::crossings::{neighbour_of, opposite};
 use super::follow::tile_record;
 use super::tile::{TILE_HEIGHT, TILE_WIDTH, listed_nodes};
 use super::{Parts, counter};
-use crate::primitives::grid::{Grid, GridBarrier, ScanMemory};
+use crate::primitives::grid::{Grid, GridBarrier, ScanMemory, each};
 use crate::primitives::quotient;
 use crate::trace::borders::{FoundBorders, NO_BORDER, count};
 use crate::trace::components::walk::{NamedNode, NodeWalk};
@@ -345,9 +345,12 @@ pub unsafe fn join_fragments(
                 break;
             }
             let mut learned = false;
-            grid.for_each(fragments, |fragment| {
-                let link = Link::load(links, fragment);
-                let jumped = link.jumped(Link::load(links, link.next));
+            let jump = |at| {
+                let here = each(at, |fragment| Link::load(links, fragment));
+                each(here, |link| (link, Link::load(links, link.next)))
+            };
+            grid.for_each_loaded(fragments, jump, |fragment, (link, ahead)| {
+                let jumped = link.jumped(ahead);
                 jumped.store(others, fragment);
                 learned |= jumped.key != link.key;
             });

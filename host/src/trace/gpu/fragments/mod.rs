@@ -54,7 +54,7 @@ pub(super) fn trace<G: Gpu>(
         if needed.fit(&memory.capacities) {
             queued("order and hierarchy")?;
             let image_offsets = memory.image_offsets.to_vec()?;
-            let (arranged, points) = write(work, &mut memory, &counts)?;
+            let (arranged, points) = write(work, &mut memory, &counts, retrieval)?;
             queued("points")?;
             return Ok(Traced {
                 arranged,
@@ -117,9 +117,10 @@ fn write<G: Gpu>(
     work: &Work<'_, G>,
     memory: &mut Arena<G>,
     counts: &[u32],
+    retrieval: Retrieval,
 ) -> Result<(Arranged<G>, G::Buffer<i32>)> {
     let gpu = work.gpu;
-    let arranged = memory.finish(gpu, counts)?;
+    let arranged = memory.finish(gpu, counts, retrieval)?;
     let mut points = gpu.alloc(arranged.points as usize * 2)?;
     if arranged.points > 0 {
         let views = memory.views();
