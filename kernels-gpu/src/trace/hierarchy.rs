@@ -171,9 +171,9 @@ impl Borders<'_> {
         let up = if parent == NO_BORDER { END } else { parent };
         self.to.list.st(border, element(up, 0));
         self.to.sizes.st(border, 1);
-        self.to.told.st(border, 0);
-        self.to.told.st(self.count + border, 0);
-        self.to.told.st(2 * self.count + border, 0);
+        self.to.told.st(self.told_in(0, border), 0);
+        self.to.told.st(self.told_in(1, border), 0);
+        self.to.told.st(self.told_in(2, border), 0);
     }
 
     /// One round of counting the borders below the border at index `i` of the sorted ones. `list`
@@ -195,7 +195,7 @@ impl Borders<'_> {
             size = self.size(border, round);
             self.to.sizes.st(border, size);
             // planted: hierarchy-told-zero
-            self.to.told.st((round + 1) % 3 * self.count + border, 0);
+            self.to.told.st(self.told_in(round + 1, border), 0);
             ancestor = next(list.ld(border));
             let link = jumped(list.as_view(), border);
             to.st(border, link);
@@ -213,7 +213,7 @@ impl Borders<'_> {
         let (at_first, _) = warp::warp_shuffle_idx(FULL_MASK, through - size, first, WARP_SIZE);
         let ends = lane == WARP_SIZE - 1 || first_lanes >> (lane + 1) & 1 != 0;
         if ends && ancestor != END {
-            let to = round % 3 * self.count + ancestor;
+            let to = self.told_in(round, ancestor);
             // planted: sizes-plain-add
             self.to.told.atomic_add(to, through - at_first);
         }
@@ -225,7 +225,13 @@ impl Borders<'_> {
     #[inline(always)]
     fn size(&self, border: u32, round: u32) -> u32 {
         // With what was told in the round before.
-        self.to.sizes.ld(border) + self.to.told.ld((round + 2) % 3 * self.count + border)
+        self.to.sizes.ld(border) + self.to.told.ld(self.told_in(round + 2, border))
+    }
+
+    /// Where a border is told something in a round.
+    #[inline(always)]
+    fn told_in(&self, round: u32, border: u32) -> usize {
+        (round % 3) as usize * self.count as usize + border as usize
     }
 
     /// The number of borders that are kept in the images before one.
