@@ -2,8 +2,8 @@
 //! hierarchy; the median of several runs by the host's clock, from the call to the last point.
 //! `cargo bench -p trazar-benches --bench gpu_trace`
 //!
-//! Every result that is timed is first compared with the CPU's, which is timed too (one thread,
-//! `suzuki`).
+//! Every result that is timed is first compared with the CPU's, which is timed too: one thread,
+//! `suzuki`; past 2³⁰ pixels all threads, `fragments`. What the GPU cannot number is left out.
 //!
 //! | variable | what it chooses |
 //! |---|---|
@@ -25,8 +25,8 @@ use criterion::{BenchmarkId, Criterion};
 use trazar::cuda::{Device, Queue};
 use trazar::generate::{self, Pattern};
 use trazar::{
-    Approximation, BinaryImage, DeviceImage, DeviceImageBatch, DeviceTracer, Engine, Geometry,
-    Result, TraceAlgorithm, TraceOptions,
+    Approximation, BinaryImage, DeviceImage, DeviceImageBatch, DeviceTracer, Engine, Error,
+    Geometry, Result, TraceAlgorithm, TraceOptions,
 };
 use trazar_bench_support::images;
 use trazar_bench_support::settings::{is_wanted, list};
@@ -109,11 +109,21 @@ fn bench(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryImage) -> Resul
             .geometry(geometry)
             .approximation(approximation)
             .algorithm(algorithm);
+        let found = match tracer.trace(&on_device, &options) {
+            Err(refused @ (Error::ImageTooLarge { .. } | Error::TooMany { .. })) => {
+                println!("  {kind:<17} {refused}");
+                continue;
+            }
+            found => found?.to_host()?,
+        };
         let started = Instant::now();
-        let sequential = options.algorithm(TraceAlgorithm::Suzuki);
-        let expected = Engine::cpu().trace(image, &sequential)?;
+        let (reference, cores) = if image.pixel_count() <= 1 << 30 {
+            (TraceAlgorithm::Suzuki, "one core")
+        } else {
+            (Fragments, "all cores")
+        };
+        let expected = Engine::cpu().trace(image, &options.algorithm(reference))?;
         let cpu_ms = started.elapsed().as_secs_f64() * MS_PER_S;
-        let found = tracer.trace(&on_device, &options)?.to_host()?;
         assert!(found == expected, "wrong contours: {name}, {options:?}");
         let (count, points) = (found.len(), found.points().len());
         drop((found, expected));
@@ -125,7 +135,7 @@ fn bench(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryImage) -> Resul
         })?;
         println!(
             "  {kind:<17} {count:>8} contours {points:>10} points {ms:>9.3} ms {:>7.1} Gpixel/s \
-             {:>7.1} Mpoint/s   one core {cpu_ms:>8.1} ms",
+             {:>7.1} Mpoint/s   {cores} {cpu_ms:>8.1} ms",
             image.pixel_count() as f64 / 1e6 / ms,
             points as f64 / 1e3 / ms
         );

@@ -65,6 +65,12 @@ fn every_kernel_of_the_ptx_is_emulated() {
             tracer.trace(&on_device, &options).unwrap();
         }
     }
+    // As the largest images.
+    tracer
+        .clone()
+        .with_wide_keys()
+        .trace(&on_device, &TraceOptions::default())
+        .unwrap();
     // More tiles than are resident at once.
     let small = Emulator::new(1).with_resident_blocks(1);
     let on_small = DeviceImage::upload(&small, &image).unwrap();

@@ -338,8 +338,14 @@ fn pitched_images_are_packed_where_they_lie() {
 #[test]
 fn images_whose_nodes_have_no_numbers_are_refused() {
     let image = BinaryImage::new(1 << 16, (1 << 14) + 1).unwrap();
-    let refused = Engine::on(emulator_of(0)).trace(&image, &TraceOptions::default());
-    assert!(matches!(refused, Err(Error::ImageTooLarge { .. })));
+    for algorithm in [TraceAlgorithm::Components, TraceAlgorithm::Tiles] {
+        let options = TraceOptions::default().algorithm(algorithm);
+        let refused = Engine::on(emulator_of(0)).trace(&image, &options);
+        let Err(Error::ImageTooLarge { limit, .. }) = refused else {
+            panic!("{algorithm:?}: {refused:?}");
+        };
+        assert!(limit.contains("by fragments"), "{limit}");
+    }
 }
 
 /// Components in holes with walls that are several words away on both sides: the border around a

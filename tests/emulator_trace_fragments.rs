@@ -12,6 +12,9 @@ use trazar::{
 };
 use trazar_test_support::contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, compare};
 use trazar_test_support::emulators::{check, emulator, emulator_of, say, seed, small_emulator};
+use trazar_test_support::kernels::fragments::{self, Parts, counter, follow};
+use trazar_test_support::kernels::options as kernel_options;
+use trazar_test_support::kernels::pixels::{Pixels, Raster, TracedImage};
 use trazar_test_support::seeds::Random;
 
 /// The sides of a tile.
@@ -351,4 +354,98 @@ fn two_threads_share_a_tracer() {
             });
         }
     });
+}
+
+/// Small images by the kernels of the largest ones, whose keys have 64 bits.
+#[test]
+fn wide_keys() {
+    check(
+        "wide keys",
+        20,
+        &(noise_at_rims(), emulator(), 0..16u64),
+        |(image, emulator, index)| {
+            let tracer = DeviceTracer::on(emulator).with_wide_keys();
+            compare(&tracer, &image, &options(index))
+        },
+    );
+    // Memory that was made for narrow keys is not used for wide ones.
+    let narrow = DeviceTracer::on(small_emulator(seed()));
+    let wide = narrow.clone().with_wide_keys();
+    for (index, tracer) in [&narrow, &wide, &narrow, &wide].into_iter().enumerate() {
+        let index = index as u64;
+        let image = generate::noise(200, 70, 0.3, seed() + index).unwrap();
+        assert_same("narrow and wide", tracer, &image, index);
+    }
+}
+
+/// A counter that passes 2³² leaves a mark, whichever it is, and nothing is written where its
+/// numbers begin again.
+#[test]
+fn counters_that_wrap_around_are_noticed() {
+    let gpu = small_emulator(seed());
+    let image = generate::noise(130, 40, 0.3, seed()).unwrap();
+    let raster = Raster::new(image.width(), image.height()).unwrap();
+    let (tiles, words) = (fragments::tiles(raster) as usize, raster.words() as usize);
+    let uploaded = gpu.upload(image.words()).unwrap();
+    let labels = gpu.alloc(0).unwrap();
+    let run = |preset: &[(u32, u32)]| -> Vec<u32> {
+        let mut counters = vec![0; counter::COUNT as usize];
+        for &(counter, value) in preset {
+            counters[counter as usize] = value;
+        }
+        let mut counters = gpu.upload(&counters).unwrap();
+        let mut records = gpu
+            .alloc(tiles * follow::tile_record::WORDS as usize)
+            .unwrap();
+        let mut dense = gpu.alloc(tiles).unwrap();
+        let mut rows = gpu.alloc(tiles * fragments::TILE_HEIGHT as usize).unwrap();
+        let mut starts = gpu.alloc(tiles * fragments::TILE_HEIGHT as usize).unwrap();
+        let mut starts_before = gpu.alloc(words).unwrap();
+        let (mut found, mut closed) = (gpu.alloc(0).unwrap(), gpu.alloc(0).unwrap());
+        let (mut sides, mut points) = (gpu.alloc(0).unwrap(), gpu.alloc(0).unwrap());
+        let image = TracedImage {
+            pixels: Pixels {
+                words: uploaded.view(),
+                raster,
+            },
+            labels: labels.view(),
+            geometry: kernel_options::Geometry::Centers,
+        };
+        let parts = Parts {
+            counters: counters.view_mut(),
+            tiles: records.view_mut(),
+            dense: dense.view_mut(),
+            rows: rows.view_mut(),
+            starts: starts.view_mut(),
+            starts_before: starts_before.view_mut(),
+            fragments: found.view_mut(),
+            closed: closed.view_mut(),
+            sides: sides.view_mut(),
+            points: points.view_mut(),
+        };
+        let approximation = kernel_options::Approximation::Simple;
+        // SAFETY: lengths as the kernel asks for; those with capacities may have any.
+        unsafe {
+            follow::follow_few_tiles::launch(&gpu, tiles as u32, image, approximation, parts)
+        }
+        .unwrap();
+        counters.to_vec().unwrap()
+    };
+    let counted = run(&[]);
+    assert_eq!(counted[counter::WRAPPED as usize], 0);
+    for counter in [
+        counter::FRAGMENTS,
+        counter::CLOSED,
+        counter::POINTS,
+        counter::SIDES,
+    ] {
+        let count = counted[counter as usize];
+        assert!(count > 2, "{counter}");
+        for (before, wraps) in [(0, false), (1, true), (count - 1, true)] {
+            let counts = run(&[(counter, u32::MAX - count + before)]);
+            assert_eq!(counts[counter as usize], u32::MAX.wrapping_add(before));
+            let wrapped = counts[counter::WRAPPED as usize] != 0;
+            assert_eq!(wrapped, wraps, "not the CPU's sum: counter {counter}");
+        }
+    }
 }

@@ -223,8 +223,9 @@ impl Engine {
     /// - [`Error::TooMany`](crate::Error::TooMany) for more than 2³¹ - 1 borders, or more than
     ///   2³² - 1 pieces of borders in tiles or steps by components;
     /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory);
-    /// - by kernels, [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for more than 2³⁰
-    ///   pixels, and `Error::Cuda` or [`Error::Emulator`](crate::Error::Emulator).
+    /// - by kernels, [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for more pixels than
+    ///   [`DeviceTracer::trace`](crate::DeviceTracer::trace) takes, and `Error::Cuda` or
+    ///   [`Error::Emulator`](crate::Error::Emulator).
     pub fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours> {
         options.validate()?;
         let algorithm = self.trace_algorithm(options);

@@ -164,7 +164,9 @@ impl Job {
     fn fits_kernels(self) -> bool {
         match self {
             Self::Label { pixels } => pixels < 1 << 32,
-            Self::Trace { pixels, .. } => pixels <= 1 << 30,
+            // Along edges there are labels. A side has a point or two, of which there are to be less
+            // than 2³².
+            Self::Trace { pixels, sides } => pixels < 1 << 32 && sides < 1 << 31,
             Self::Route { .. } => true,
         }
     }
@@ -288,12 +290,12 @@ mod tests {
     #[test]
     fn what_kernels_cannot_hold_is_for_the_processor() {
         let huge = Job::Trace {
-            pixels: (1 << 30) + 1,
+            pixels: 1 << 32,
             sides: 1 << 29,
         };
         assert_eq!(huge.backend(1, true, 1), Backend::Cpu);
         let fits = Job::Trace {
-            pixels: 1 << 30,
+            pixels: (1 << 32) - 1,
             sides: 1 << 29,
         };
         assert_eq!(fits.backend(1, true, 1), Backend::Cuda);

@@ -250,9 +250,9 @@ impl Borders<'_> {
         }
         self.to.list.st(i, element(up, 0));
         self.to.sizes.st(i, 1);
-        self.to.told.st(i, 0);
-        self.to.told.st(self.count + i, 0);
-        self.to.told.st(2 * self.count + i, 0);
+        self.to.told.st(self.told_in(0, i), 0);
+        self.to.told.st(self.told_in(1, i), 0);
+        self.to.told.st(self.told_in(2, i), 0);
     }
 
     /// What the borders with four ranks, or past the last one, know before a round. `list` has
@@ -286,7 +286,7 @@ impl Borders<'_> {
         if i < self.count {
             self.to.sizes.st(i, size);
             // planted: hierarchy-told-zero
-            self.to.told.st((round + 1) % 3 * self.count + i, 0);
+            self.to.told.st(self.told_in(round + 1, i), 0);
             to.st(i, jumped);
         }
         // Siblings lie side by side, and thousands may have one parent: each run of lanes with the
@@ -301,7 +301,7 @@ impl Borders<'_> {
         let (at_first, _) = warp::warp_shuffle_idx(FULL_MASK, through - size, first, WARP_SIZE);
         let ends = lane == WARP_SIZE - 1 || first_lanes >> (lane + 1) & 1 != 0;
         if ends && ancestor != END {
-            let to = round % 3 * self.count + ancestor;
+            let to = self.told_in(round, ancestor);
             // planted: sizes-plain-add
             self.to.told.atomic_add(to, through - at_first);
         }
@@ -313,7 +313,13 @@ impl Borders<'_> {
     #[inline(always)]
     fn size(&self, i: u32, round: u32) -> u32 {
         // With what was told in the round before.
-        self.to.sizes.ld(i) + self.to.told.ld((round + 2) % 3 * self.count + i)
+        self.to.sizes.ld(i) + self.to.told.ld(self.told_in(round + 2, i))
+    }
+
+    /// Where the border with rank `i` is told something in a round.
+    #[inline(always)]
+    fn told_in(&self, round: u32, i: u32) -> usize {
+        (round % 3) as usize * self.count as usize + i as usize
     }
 
     /// The number of borders that are kept in the images before one.

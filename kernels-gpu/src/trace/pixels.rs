@@ -20,18 +20,19 @@ pub struct Raster {
 }
 
 impl Raster {
-    /// The most pixels for which a node fits a word: its pixel's index and two bits.
-    pub const MOST_PIXELS: u64 = 1 << 30;
+    /// The most words, in whole tiles of rows: so that all indices of words and rows of tiles fit
+    /// 32 bits.
+    pub const MOST_WORDS: u64 = 1 << 31;
+    /// The most pixels for which a node fits 32 bits as its pixel's index and two bits, and the
+    /// most words of such an image.
+    pub const MOST_NUMBERED: u64 = 1 << 30;
 
     /// The size of an image of `width × height` pixels; none if it has more than
-    /// [`MOST_PIXELS`](Self::MOST_PIXELS).
+    /// [`MOST_WORDS`](Self::MOST_WORDS).
     #[must_use]
     pub const fn new(width: u32, height: u32) -> Option<Self> {
         let row_words = width.div_ceil(64);
-        // The second limit is for twice the number of words.
-        if width as u64 * height as u64 > Self::MOST_PIXELS
-            || row_words as u64 * height as u64 > Self::MOST_PIXELS
-        {
+        if row_words as u64 * (height as u64).next_multiple_of(64) > Self::MOST_WORDS {
             return None;
         }
         Some(Self {
@@ -41,16 +42,35 @@ impl Raster {
         })
     }
 
+    /// Pixels of the image.
+    #[must_use]
+    pub const fn pixels(self) -> u64 {
+        self.width as u64 * self.height as u64
+    }
+
+    /// Whether there are at most [`MOST_NUMBERED`](Self::MOST_NUMBERED) pixels, and as many words.
+    #[must_use]
+    pub const fn are_nodes_numbered(self) -> bool {
+        self.pixels() <= Self::MOST_NUMBERED && self.words() as u64 <= Self::MOST_NUMBERED
+    }
+
     /// Words of the image.
     #[must_use]
     pub const fn words(self) -> u32 {
         self.row_words * self.height
     }
 
-    /// The index of pixel `(x, y)`, row by row. Wraps around where there is no such pixel.
+    /// The index of pixel `(x, y)`, row by row, of an image whose
+    /// [nodes are numbered](Self::are_nodes_numbered). Wraps around where there is no such pixel.
     #[inline(always)]
     pub(super) const fn pixel(self, x: u32, y: u32) -> u32 {
         y.wrapping_mul(self.width).wrapping_add(x)
+    }
+
+    /// The index of pixel `(x, y)` of any image.
+    #[inline(always)]
+    pub(super) const fn wide_pixel(self, x: u32, y: u32) -> u64 {
+        y as u64 * self.width as u64 + x as u64
     }
 
     /// The column and the row of the pixel at an index.
@@ -58,6 +78,13 @@ impl Raster {
     pub(super) fn split(self, pixel: u32) -> (u32, u32) {
         let y = quotient(pixel, self.width);
         (pixel - y * self.width, y)
+    }
+
+    /// The column and the row of the pixel at a bit of a word.
+    #[inline(always)]
+    pub(super) fn pixel_of_word(self, word: u32, bit: u32) -> (u32, u32) {
+        let y = quotient(word, self.row_words);
+        ((word - y * self.row_words) * 64 + bit, y)
     }
 }
 
@@ -89,9 +116,9 @@ impl TracedImage<'_> {
     /// component.
     #[inline(always)]
     pub(super) fn joined(&self, x: u32, y: u32, u: u32, v: u32) -> bool {
-        let raster = self.pixels.raster;
+        let at = |x, y| self.pixels.raster.wide_pixel(x, y) as usize;
         // planted: saddle
-        self.labels.ldg(raster.pixel(x, y)) == self.labels.ldg(raster.pixel(u, v))
+        self.labels.ldg(at(x, y)) == self.labels.ldg(at(u, v))
     }
 }
 
@@ -159,5 +186,22 @@ impl Pixels<'_> {
         let here = self.word(word_x, y);
         let left = self.word(word_x.wrapping_sub(1), y);
         BesideBits::new(left, here, self.word(word_x + 1, y)).vertical_sides()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Raster;
+
+    #[test]
+    fn the_largest_rasters() {
+        assert!(Raster::new(i32::MAX as u32, 64).is_some());
+        assert!(Raster::new(64, 1 << 31).is_some());
+        assert!(Raster::new(65, 1 << 31).is_none());
+        assert!(Raster::new(65, 1 << 30).is_some());
+        let numbered = |width, height| Raster::new(width, height).unwrap().are_nodes_numbered();
+        assert!(numbered(1 << 15, 1 << 15));
+        assert!(!numbered(1 << 15, (1 << 15) + 1));
+        assert!(!numbered(1, (1 << 30) + 1));
     }
 }

@@ -3,3 +3,4 @@
 pub use trazar_kernels::PTX;
 pub use trazar_kernels::primitives::scan;
 pub use trazar_kernels::route::sweep::CHUNK as SWEEP_CHUNK;
+pub use trazar_kernels::trace::{fragments, options, pixels};

@@ -20,7 +20,7 @@
 //! | 8 | point of the result | |
 //! | 110 | border | |
 //! | 0.4 | pixel | by fragments |
-//! | 56 | fragment | by fragments |
+//! | 56 | fragment | by fragments; 88 from 2³¹ pixels in whole words on |
 //! | 12 | border inside one tile | by fragments |
 //! | 4 | point | by fragments |
 //! | 2 | west or east side | by fragments |
@@ -81,6 +81,8 @@ pub struct DeviceTracer<G: Gpu> {
     gpu: G,
     /// What the algorithm by fragments works in, between two images.
     arena: Arc<Mutex<Option<Arena<G>>>>,
+    /// Whether small images are traced as the largest ones are.
+    wide_keys: bool,
 }
 
 #[cfg(feature = "cuda")]
@@ -103,6 +105,8 @@ struct Work<'a, G: Gpu> {
     raster: Raster,
     geometry: kernel_options::Geometry,
     approximation: kernel_options::Approximation,
+    /// Whether starts of borders have keys of 64 bits in any case.
+    wide_keys: bool,
 }
 
 impl<G: Gpu> Work<'_, G> {
@@ -180,6 +184,17 @@ impl<G: Gpu> DeviceTracer<G> {
         Self {
             gpu,
             arena: Arc::default(),
+            wide_keys: false,
+        }
+    }
+
+    /// The same tracer, which traces images of any size as those of 2³¹ pixels and more: for tests.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_wide_keys(self) -> Self {
+        Self {
+            wide_keys: true,
+            ..self
         }
     }
 
@@ -200,7 +215,8 @@ impl<G: Gpu> DeviceTracer<G> {
         options: &TraceOptions,
     ) -> Result<Contours> {
         // Before it is copied.
-        raster(image.width(), image.height())?;
+        let algorithm = options.algorithm_on(G::BACKEND);
+        raster(image.width(), image.height(), algorithm)?;
         let image = DeviceImage::upload(self.gpu(), image)?;
         self.trace(&image, options)?.to_host()
     }
@@ -211,7 +227,10 @@ impl<G: Gpu> DeviceTracer<G> {
     /// # Errors
     /// [`Error::InvalidOption`] for options that do not go together, or more tiles than pixels
     /// along a side; [`Error::Unavailable`] for an algorithm of the processor;
-    /// [`Error::ImageTooLarge`] past 2³⁰ pixels; `Error::Cuda`, [`Error::Emulator`].
+    /// [`Error::ImageTooLarge`] past 2³¹ words of 64 pixels in whole rows, by components and in
+    /// tiles past 2³⁰ pixels, and along edges past the 2³² - 1 pixels whose labels there can be;
+    /// [`Error::TooMany`] for more than 2³¹ - 2 borders, or about 2³² points, fragments or vertical
+    /// sides of borders; `Error::Cuda`, [`Error::Emulator`].
     pub fn trace(
         &self,
         image: &DeviceImage<G>,
@@ -307,7 +326,7 @@ impl<G: Gpu> DeviceTracer<G> {
         let algorithm = options.algorithm_on(G::BACKEND);
         algorithm.check_runs_on(G::BACKEND)?;
         let (width, height) = (image.width(), image.height());
-        let raster = raster(width, height)?;
+        let raster = raster(width, height, algorithm)?;
         let curvature = match options.approximation {
             Approximation::None | Approximation::Simple => None,
             Approximation::TehChinL1 => Some(Curvature::L1),
@@ -343,6 +362,7 @@ impl<G: Gpu> DeviceTracer<G> {
                 Geometry::Edges => kernel_options::Geometry::Edges,
             },
             approximation,
+            wide_keys: self.wide_keys,
         };
         let arrange = |found: &mut Found<G>, queued: &mut dyn FnMut(&'static str) -> _| {
             let arranged = hierarchy::arrange(gpu, raster, found, options.retrieval)?;
@@ -392,12 +412,23 @@ impl<G: Gpu> DeviceTracer<G> {
     }
 }
 
-/// The size of an image whose nodes can be numbered.
-fn raster(width: u32, height: u32) -> Result<Raster> {
-    Raster::new(width, height).ok_or(Error::ImageTooLarge {
+/// The size of an image that an algorithm's kernels can number.
+fn raster(width: u32, height: u32, algorithm: TraceAlgorithm) -> Result<Raster> {
+    let too_large = |limit| Error::ImageTooLarge {
         width: width.into(),
         height: height.into(),
-        limit: "on the GPU, an image to trace has at most 2³⁰ pixels; trace it on the CPU, or in \
-                parts",
-    })
+        limit,
+    };
+    let raster = Raster::new(width, height).ok_or_else(|| {
+        too_large(
+            "on the GPU, an image to trace has at most 2³¹ words of 64 pixels; trace it in parts",
+        )
+    })?;
+    if algorithm != TraceAlgorithm::Fragments && !raster.are_nodes_numbered() {
+        return Err(too_large(
+            "on the GPU, an image to trace by components or in tiles has at most 2³⁰ pixels; trace \
+             it by fragments, on the CPU, or in parts",
+        ));
+    }
+    Ok(raster)
 }

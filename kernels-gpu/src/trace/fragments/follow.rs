@@ -22,7 +22,7 @@ use crate::primitives::quotient;
 use crate::primitives::warp::sum_of_lanes;
 use crate::trace::node_bits::Kind;
 use crate::trace::options::Approximation;
-use crate::trace::pixels::TracedImage;
+use crate::trace::pixels::{Raster, TracedImage};
 
 /// Threads per block of [`follow_tiles`](fn@follow_tiles).
 pub const BLOCK: u32 = 32;
@@ -82,6 +82,24 @@ pub(super) struct Tile<'a, const THREADS: u32> {
     found: SharedView<u32>,
     /// The indices of the tile's first fragment, closed border, point and side.
     firsts: SharedView<u32>,
+}
+
+/// Where a key has the index of the word of the image; below are the pixel's bit of the word, and 1
+/// for a node of kind E.
+pub(super) const KEY_WORD: u32 = 7;
+/// Where a key's bits from the 33rd on are in the last word of a fragment's or closed border's
+/// record.
+pub(super) const KEY_SHIFT: u32 = 24;
+
+/// The highest key.
+const NO_KEY: [u32; 2] = [u32::MAX, u32::MAX >> KEY_SHIFT];
+
+/// The key of a W or E node at a bit of a word of the image: its low 32 bits, and those above.
+#[inline(always)]
+pub(super) const fn key_in_word(word: u32, bit: u32, east: bool) -> [u32; 2] {
+    const { assert!(Raster::MOST_WORDS << KEY_WORD <= 1 << (64 - KEY_SHIFT)) };
+    let low = word << KEY_WORD | bit << 1 | east as u32;
+    [low, word >> (u32::BITS - KEY_WORD)]
 }
 
 /// Words of 32 bits per row for starts.
@@ -283,17 +301,18 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
         }
     }
 
-    /// A node's key: the order of nodes in the image; `u32::MAX` for N and S nodes.
+    /// A node's key: the order of nodes in the image; the highest one for N and S nodes. The bits
+    /// from the 33rd on are the second word.
     #[inline(always)]
-    fn key(&self, node: TileNode) -> u32 {
+    fn key(&self, node: TileNode) -> [u32; 2] {
         let TileNode { x, y, kind } = node;
         let raster = self.pixels.image.pixels.raster;
         match kind {
             Kind::W | Kind::E => {
-                let pixel = raster.pixel(self.pixels.left + x, self.pixels.top + y);
-                pixel << 1 | u32::from(kind == Kind::E)
+                let word = (self.pixels.top + y) * raster.row_words + self.pixels.left / 64;
+                key_in_word(word, x, kind == Kind::E)
             }
-            Kind::N | Kind::S => u32::MAX,
+            Kind::N | Kind::S => NO_KEY,
         }
     }
 }
@@ -353,7 +372,7 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
             } else {
                 (self.found.ld(found::POINTS), counter::POINTS)
             };
-            let first = parts.counters.atomic_add(counter, count);
+            let first = parts.take(counter, count);
             self.firsts.st(tile_record::FIRST_CLOSED + self.t, first);
         }
         self.sync();
@@ -457,8 +476,7 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
                 } else {
                     (side_count, counter::SIDES, tile_record::FIRST_SIDE)
                 };
-                self.firsts
-                    .st(first, parts.counters.atomic_add(counter, count));
+                self.firsts.st(first, parts.take(counter, count));
             }
         }
         if warp == THREADS / WARP_SIZE - 1 {
@@ -488,11 +506,12 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
             let before = points - lowest.points();
             let at = first_fragment as usize + id as usize;
             if at < parts.fragments.len() / 4 {
+                let [key, key_high] = self.key(lowest.node());
                 let record = [
                     self.index,
-                    self.key(lowest.node()),
+                    key,
                     points | before << 12 | exit << 24,
-                    start & FIELD | neighbour << 12,
+                    start & FIELD | neighbour << 12 | key_high << KEY_SHIFT,
                 ];
                 parts.fragments.st_vector(at * 4, record);
             }
@@ -606,7 +625,8 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
                 left = place.points();
                 if closed_fit {
                     let start = end.wrapping_sub(left) & FIELD;
-                    let words = [self.key(place.node()), left | start << 12];
+                    let [key, high] = self.key(place.node());
+                    let words = [key, left | start << 12 | high << KEY_SHIFT];
                     let at = first_closed + id - fragments;
                     parts.closed.st_vector(at as usize * 2, words);
                 }

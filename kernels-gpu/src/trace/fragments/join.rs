@@ -14,11 +14,13 @@
 //! lowest start is never above that of the fragment which follows the last one that it knows of,
 //! and so on around the cycle, then all of them are the same.
 
+use core::marker::PhantomData;
+
 use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
 
-use super::crossings::{neighbour_of, opposite};
-use super::follow::tile_record;
+use super::crossings::{NEIGHBOURS, neighbour_of, opposite};
+use super::follow::{KEY_SHIFT, KEY_WORD, tile_record};
 use super::tile::{TILE_HEIGHT, TILE_WIDTH, listed_nodes};
 use super::{Parts, counter};
 use crate::primitives::grid::{Grid, GridBarrier, ScanMemory, each};
@@ -36,6 +38,9 @@ const WARPS: u32 = BLOCK / WARP_SIZE;
 /// Bits of the number of points of a fragment.
 const POINT_BITS: u32 = 12;
 const POINT_MASK: u32 = (1 << POINT_BITS) - 1;
+/// Words per fragment that [`join_wide_fragments`](fn@join_wide_fragments) links, so that a link
+/// lies in one sector of 32 bytes.
+pub const WIDE_LINK_WORDS: usize = 8;
 /// Set in the turn of an outer border.
 const OUTER: u32 = 1 << 31;
 
@@ -47,7 +52,8 @@ pub struct Chains<'a> {
     pub barrier: GridBarrier<'a>,
     /// One element per block of the grid.
     pub block_sums: ViewMut<'a, u32>,
-    /// 4 words per fragment. Starts at a multiple of 16 bytes.
+    /// 4 words per fragment, or [`WIDE_LINK_WORDS`] for
+    /// [`join_wide_fragments`](fn@join_wide_fragments). Starts at a multiple of 16 bytes.
     pub links: ViewMut<'a, u32>,
     /// The same once more.
     pub other_links: ViewMut<'a, u32>,
@@ -63,24 +69,45 @@ pub struct Chains<'a> {
     pub turns: ViewMut<'a, u32>,
 }
 
-/// What a fragment knows of those that follow it on its border.
-#[derive(Clone, Copy)]
-struct Link {
-    /// A fragment after it.
-    next: u32,
-    /// The number of points from its first to the first of `next`.
-    points: u32,
-    /// The lowest start in the fragments after it, up to `next`.
-    key: u32,
-    /// The number of points from its first to the first of the fragment with that start.
-    points_to_key: u32,
+/// Where a border starts, as a number in raster order ([`KEY_WORD`]): of 32 bits for
+/// [images](is_wide) in which that fits, of 64 for others.
+trait Key: Copy + PartialOrd {
+    /// From the low 32 bits, and the word of a record that has the others.
+    fn of_record(low: u32, last: u32) -> Self;
+    /// The lowest key of a fragment.
+    fn of_fragment(fragments: ViewMut<'_, u32>, fragment: u32) -> Self;
+    /// The column and the row of the pixel.
+    fn pixel(self, raster: Raster) -> (u32, u32);
+    fn is_outer(self) -> bool;
+    fn load(links: ViewMut<'_, u32>, fragment: u32) -> Link<Self>;
+    fn store(link: Link<Self>, links: ViewMut<'_, u32>, fragment: u32);
 }
 
-impl Link {
+impl Key for u32 {
     #[inline(always)]
-    fn load(links: ViewMut<'_, u32>, fragment: u32) -> Self {
+    fn of_record(low: u32, _: u32) -> Self {
+        low
+    }
+
+    #[inline(always)]
+    fn of_fragment(fragments: ViewMut<'_, u32>, fragment: u32) -> Self {
+        fragments.ld(fragment as usize * 4 + 1)
+    }
+
+    #[inline(always)]
+    fn pixel(self, raster: Raster) -> (u32, u32) {
+        raster.pixel_of_word(self >> KEY_WORD, self >> 1 & 63)
+    }
+
+    #[inline(always)]
+    fn is_outer(self) -> bool {
+        self & 1 == 0
+    }
+
+    #[inline(always)]
+    fn load(links: ViewMut<'_, u32>, fragment: u32) -> Link<Self> {
         let [next, points, key, points_to_key] = links.ld_vector(fragment as usize * 4);
-        Self {
+        Link {
             next,
             points,
             key,
@@ -89,14 +116,75 @@ impl Link {
     }
 
     #[inline(always)]
-    fn store(self, links: ViewMut<'_, u32>, fragment: u32) {
-        let words = [self.next, self.points, self.key, self.points_to_key];
+    fn store(link: Link<Self>, links: ViewMut<'_, u32>, fragment: u32) {
+        let words = [link.next, link.points, link.key, link.points_to_key];
         links.st_vector(fragment as usize * 4, words);
     }
+}
 
+impl Key for u64 {
+    #[inline(always)]
+    fn of_record(low: u32, last: u32) -> Self {
+        // planted: join-wide-high
+        Self::from(last >> KEY_SHIFT) << 32 | Self::from(low)
+    }
+
+    #[inline(always)]
+    fn of_fragment(fragments: ViewMut<'_, u32>, fragment: u32) -> Self {
+        let [_, low, _, last] = fragments.ld_vector(fragment as usize * 4);
+        Self::of_record(low, last)
+    }
+
+    #[inline(always)]
+    fn pixel(self, raster: Raster) -> (u32, u32) {
+        raster.pixel_of_word((self >> KEY_WORD) as u32, self as u32 >> 1 & 63)
+    }
+
+    #[inline(always)]
+    fn is_outer(self) -> bool {
+        self & 1 == 0
+    }
+
+    #[inline(always)]
+    fn load(links: ViewMut<'_, u32>, fragment: u32) -> Link<Self> {
+        let at = fragment as usize * WIDE_LINK_WORDS;
+        let [next, points, points_to_key, low] = links.ld_vector(at);
+        let high = links.ld(at + 4);
+        Link {
+            next,
+            points,
+            // planted: join-wide-halves
+            key: Self::from(high) << 32 | Self::from(low),
+            points_to_key,
+        }
+    }
+
+    #[inline(always)]
+    fn store(link: Link<Self>, links: ViewMut<'_, u32>, fragment: u32) {
+        let at = fragment as usize * WIDE_LINK_WORDS;
+        let words = [link.next, link.points, link.points_to_key, link.key as u32];
+        links.st_vector(at, words);
+        links.st(at + 4, (link.key >> 32) as u32);
+    }
+}
+
+/// What a fragment knows of those that follow it on its border.
+#[derive(Clone, Copy)]
+struct Link<K> {
+    /// A fragment after it.
+    next: u32,
+    /// The number of points from its first to the first of `next`.
+    points: u32,
+    /// The lowest start in the fragments after it, up to `next`.
+    key: K,
+    /// The number of points from its first to the first of the fragment with that start.
+    points_to_key: u32,
+}
+
+impl<K: Key> Link<K> {
     /// After one more round. Sums wrap around only past the start.
     #[inline(always)]
-    const fn jumped(self, ahead: Self) -> Self {
+    fn jumped(self, ahead: Self) -> Self {
         let (key, points_to_key) = if ahead.key < self.key {
             (ahead.key, self.points.wrapping_add(ahead.points_to_key))
         } else {
@@ -109,6 +197,12 @@ impl Link {
             points_to_key,
         }
     }
+}
+
+/// Whether keys of an image's nodes take more than 32 bits. `u32::MAX` is none.
+#[must_use]
+pub const fn is_wide(raster: Raster) -> bool {
+    raster.words() >= 1 << (u32::BITS - KEY_WORD)
 }
 
 /// Where a border starts.
@@ -124,27 +218,35 @@ struct Start {
 
 /// What [`join_fragments`](fn@join_fragments) works on.
 #[derive(Clone, Copy)]
-struct Join<'a> {
+struct Join<'a, K> {
     image: TracedImage<'a>,
     approximation: Approximation,
     walk: NodeWalk<'a>,
     raster: Raster,
     parts: Parts<'a>,
     chains: Chains<'a>,
+    keys: PhantomData<K>,
 }
 
-impl Join<'_> {
+impl<K: Key> Join<'_, K> {
     /// The start of a fragment's border if it lies in the fragment, else a higher one.
     #[inline(always)]
-    fn key(&self, fragment: u32) -> u32 {
-        self.parts.fragments.ld(fragment * 4 + 1)
+    fn key(&self, fragment: u32) -> K {
+        K::of_fragment(self.parts.fragments, fragment)
+    }
+
+    /// The start of a closed border, and the last word of its record.
+    #[inline(always)]
+    fn closed(&self, i: u32) -> (K, u32) {
+        let [low, last] = self.parts.closed.ld_vector(i as usize * 2);
+        (K::of_record(low, last), last)
     }
 
     /// Finds the successor of a fragment.
     #[inline(always)]
     fn link(&self, fragment: u32) {
         let [tile, _, third, fourth] = self.parts.fragments.ld_vector(fragment as usize * 4);
-        let neighbour = fourth >> POINT_BITS;
+        let neighbour = fourth >> POINT_BITS & (NEIGHBOURS - 1);
         let row = quotient(tile, self.raster.row_words);
         let (column, row) = neighbour_of(tile - row * self.raster.row_words, row, neighbour);
         let record = (row * self.raster.row_words + column) * tile_record::WORDS;
@@ -168,13 +270,13 @@ impl Join<'_> {
             key: self.key(next),
             points_to_key: points,
         };
-        link.store(self.chains.links, fragment);
+        K::store(link, self.chains.links, fragment);
     }
 
     /// Where a border starts.
     #[inline(always)]
-    fn place(&self, key: u32) -> Start {
-        let (x, y) = self.raster.split(key >> 1);
+    fn place(&self, key: K) -> Start {
+        let (x, y) = key.pixel(self.raster);
         let tile = y / TILE_HEIGHT * self.raster.row_words + x / TILE_WIDTH;
         Start {
             word: y * self.raster.row_words + x / 64,
@@ -185,7 +287,7 @@ impl Join<'_> {
 
     /// Marks a start.
     #[inline(always)]
-    fn mark(&self, key: u32) {
+    fn mark(&self, key: K) {
         let start = self.place(key);
         // planted: join-mark-plain
         self.parts.starts.atomic_or(start.tile_row, 1 << start.bit);
@@ -195,7 +297,7 @@ impl Join<'_> {
 
     /// The number of starts before one.
     #[inline(always)]
-    fn number(&self, key: u32) -> u32 {
+    fn number(&self, key: K) -> u32 {
         let start = self.place(key);
         // No two borders start at one pixel: above a hole's first pixel is foreground of the hole's
         // component, so that no outer border starts there.
@@ -206,9 +308,9 @@ impl Join<'_> {
 
     /// Writes what is known of a border: the number of its points, and those before its start.
     #[inline(always)]
-    fn describe(&self, borders: FoundBorders<'_>, key: u32, length: u32, before: u32) -> u32 {
+    fn describe(&self, borders: FoundBorders<'_>, key: K, length: u32, before: u32) -> u32 {
         let number = self.number(key);
-        let is_outer = key & 1 == 0;
+        let is_outer = key.is_outer();
         borders.kinds.st(number, u8::from(!is_outer));
         borders.lengths.st(number, length);
         let turn = before | if is_outer { OUTER } else { 0 };
@@ -218,9 +320,9 @@ impl Join<'_> {
 
     /// The border that passes the last vertical side before a start.
     #[inline(always)]
-    fn previous(&self, key: u32) -> u32 {
-        let (x, y) = self.raster.split(key >> 1);
-        let node = if key & 1 == 0 {
+    fn previous(&self, key: K) -> u32 {
+        let (x, y) = key.pixel(self.raster);
+        let node = if key.is_outer() {
             match self.walk.last_before(x, y) {
                 Some(x) => self.walk.at_east_side(x, y),
                 None => return NO_BORDER,
@@ -289,7 +391,8 @@ impl Join<'_> {
     }
 }
 
-/// Joins fragments to borders, and puts all borders into order of discovery.
+/// Joins fragments to borders, and puts all borders into order of discovery, of an image that is
+/// not [wide](is_wide).
 ///
 /// Launch: cooperative, as many blocks as are resident together, or fewer. Reads and writes 48
 /// bytes per fragment and round, 4 bytes per word of the image three times, and some 60 bytes per
@@ -309,16 +412,50 @@ pub unsafe fn join_fragments(
     borders: FoundBorders<'_>,
 ) {
     let warp_sums = shared_array![u32; WARPS as usize];
+    join::<u32>(image, approximation, parts, chains, borders, warp_sums);
+}
+
+/// What [`join_fragments`](fn@join_fragments) does, of an image of any size.
+///
+/// Launch: as [`join_fragments`](fn@join_fragments). Reads and writes 80 bytes per fragment and
+/// round.
+///
+/// # Safety
+///
+/// That of [`join_fragments`](fn@join_fragments).
+#[kernel(block = BLOCK, cooperative)]
+pub unsafe fn join_wide_fragments(
+    image: TracedImage<'_>,
+    approximation: Approximation,
+    parts: Parts<'_>,
+    chains: Chains<'_>,
+    borders: FoundBorders<'_>,
+) {
+    let warp_sums = shared_array![u32; WARPS as usize];
+    join::<u64>(image, approximation, parts, chains, borders, warp_sums);
+}
+
+/// Joins fragments, with keys of type `K`.
+#[inline(always)]
+fn join<K: Key>(
+    image: TracedImage<'_>,
+    approximation: Approximation,
+    parts: Parts<'_>,
+    chains: Chains<'_>,
+    borders: FoundBorders<'_>,
+    warp_sums: SharedView<u32>,
+) {
     if !parts.fits() {
         return;
     }
-    let join = Join {
+    let join = Join::<K> {
         image,
         approximation,
         walk: NodeWalk::new(image),
         raster: image.pixels.raster,
         parts,
         chains,
+        keys: PhantomData,
     };
     let fragments = parts.counters.ld(counter::FRAGMENTS);
     let closed = parts.counters.ld(counter::CLOSED);
@@ -346,12 +483,12 @@ pub unsafe fn join_fragments(
             }
             let mut learned = false;
             let jump = |at| {
-                let here = each(at, |fragment| Link::load(links, fragment));
-                each(here, |link| (link, Link::load(links, link.next)))
+                let here = each(at, |fragment| K::load(links, fragment));
+                each(here, |link| (link, K::load(links, link.next)))
             };
             grid.for_each_loaded(fragments, jump, |fragment, (link, ahead)| {
                 let jumped = link.jumped(ahead);
-                jumped.store(others, fragment);
+                K::store(jumped, others, fragment);
                 learned |= jumped.key != link.key;
             });
             if thread::sync_threads_or(learned) && thread::thread_idx_x() == 0 {
@@ -364,7 +501,7 @@ pub unsafe fn join_fragments(
             round += 1;
         }
         grid.for_each(fragments, |fragment| {
-            let key = Link::load(links, fragment).key;
+            let key = K::load(links, fragment).key;
             if key == join.key(fragment) {
                 join.mark(key);
             }
@@ -380,9 +517,9 @@ pub unsafe fn join_fragments(
     grid.sync();
 
     grid.for_each(fragments, |fragment| {
-        let link = Link::load(links, fragment);
+        let link = K::load(links, fragment);
         let number = if link.key == join.key(fragment) {
-            let before = parts.fragments.ld(fragment * 4 + 2) >> POINT_BITS & POINT_MASK;
+            let before = parts.fragments.ld(fragment as usize * 4 + 2) >> POINT_BITS & POINT_MASK;
             join.describe(borders, link.key, link.points_to_key, before)
         } else {
             join.number(link.key)
@@ -391,7 +528,7 @@ pub unsafe fn join_fragments(
         chains.fragment_points_left.st(fragment, link.points_to_key);
     });
     grid.for_each(closed, |i| {
-        let [key, points] = parts.closed.ld_vector(i as usize * 2);
+        let (key, points) = join.closed(i);
         let number = join.describe(borders, key, points & POINT_MASK, 0);
         chains.closed_borders.st(i, number);
     });
@@ -399,13 +536,13 @@ pub unsafe fn join_fragments(
 
     grid.for_each(fragments, |fragment| {
         let key = join.key(fragment);
-        if key == Link::load(links, fragment).key {
+        if key == K::load(links, fragment).key {
             let number = chains.fragment_borders.ld(fragment);
             borders.previous_in_row.st(number, join.previous(key));
         }
     });
     grid.for_each(closed, |i| {
-        let key = parts.closed.ld(i * 2);
+        let (key, _) = join.closed(i);
         let number = chains.closed_borders.ld(i);
         borders.previous_in_row.st(number, join.previous(key));
     });
@@ -433,4 +570,41 @@ pub(super) const fn first_point(
         at += 1;
     }
     if at >= length { at - length } else { at }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::follow::key_in_word;
+    use super::*;
+
+    #[test]
+    fn wide_keys_name_the_pixels_of_large_images() {
+        for (width, height) in [
+            (100_000, 100_000),
+            (64, 1 << 31),
+            (2_000_000_000, 63),
+            (1 << 15, 1 << 15),
+        ] {
+            let raster = Raster::new(width, height).unwrap();
+            let ends = |side: u32| [0, 1, side / 2, side - 1];
+            let mut last = None;
+            for (y, x) in ends(height)
+                .into_iter()
+                .flat_map(|y| ends(width).map(|x| (y, x)))
+            {
+                for east in [false, true] {
+                    let word = y * raster.row_words + x / 64;
+                    let [low, high] = key_in_word(word, x % 64, east);
+                    let read = u64::of_record(low, high << KEY_SHIFT | 0xff_ffff);
+                    assert_eq!(read.pixel(raster), (x, y));
+                    assert_eq!(read.is_outer(), !east);
+                    if !is_wide(raster) {
+                        assert_eq!(u64::from(u32::of_record(low, 0)), read);
+                    }
+                    assert!(last < Some(read));
+                    last = Some(read);
+                }
+            }
+        }
+    }
 }

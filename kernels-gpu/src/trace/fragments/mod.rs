@@ -48,6 +48,10 @@ pub const fn tiles(raster: Raster) -> u32 {
     raster.row_words * raster.height.div_ceil(TILE_HEIGHT)
 }
 
+/// The most fragments, closed borders, points or sides: so that a persistent grid's last step past
+/// them does not wrap around, nor does an index of a fragment's point past its border's last one.
+pub const MOST: u32 = u32::MAX - (1 << 24);
+
 /// Counters, each an index into [`Parts::counters`], after those of
 /// [all ways to find borders](crate::trace::borders::count).
 pub mod counter {
@@ -68,12 +72,14 @@ pub mod counter {
     pub const ROUNDS: u32 = FRAGMENTS + 5;
     /// The number of these: each fragment knows of twice as many others after a round.
     pub const COUNT_OF_ROUNDS: u32 = 33;
+    /// Not 0 if one of the others before [`DENSE`] has wrapped around.
+    pub const WRAPPED: u32 = ROUNDS + COUNT_OF_ROUNDS;
     /// The number of counters.
-    pub const COUNT: u32 = ROUNDS + COUNT_OF_ROUNDS;
+    pub const COUNT: u32 = WRAPPED + 1;
 }
 
 /// What the stages hand on. Where a capacity is exceeded, counters still count what there is, and
-/// the stages after [`follow`] do nothing.
+/// the stages after [`follow`] do nothing. No capacity exceeds [`MOST`].
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct Parts<'a> {
@@ -100,11 +106,23 @@ pub struct Parts<'a> {
 }
 
 impl Parts<'_> {
+    /// Takes `count` elements: adds to their counter. Returns the index of the first one.
+    #[inline(always)]
+    fn take(&self, counter: u32, count: u32) -> u32 {
+        let first = self.counters.atomic_add(counter, count);
+        // planted: fragment-wrapped
+        if first > u32::MAX - count {
+            self.counters.st_relaxed(counter::WRAPPED, 1, Device);
+        }
+        first
+    }
+
     /// Whether all that was found fits.
     #[inline(always)]
     fn fits(&self) -> bool {
         let fits = |counter, words: usize, each| self.counters.ld(counter) as usize * each <= words;
-        fits(counter::FRAGMENTS, self.fragments.len(), 4)
+        self.counters.ld(counter::WRAPPED) == 0
+            && fits(counter::FRAGMENTS, self.fragments.len(), 4)
             && fits(counter::CLOSED, self.closed.len(), 2)
             && fits(counter::SIDES, self.sides.len(), 1)
             && fits(counter::POINTS, self.points.len(), 1)

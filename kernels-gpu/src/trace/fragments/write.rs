@@ -67,12 +67,12 @@ pub unsafe fn place_points(
                 let at = first_fragment + id;
                 border = chains.fragment_borders.ld(at);
                 points_left = Some(chains.fragment_points_left.ld(at));
-                start = parts.fragments.ld(at * 4 + 3) & 0xfff;
+                start = parts.fragments.ld(at as usize * 4 + 3) & 0xfff;
             } else {
                 let at = first_closed + id - fragments;
                 border = chains.closed_borders.ld(at);
                 points_left = None;
-                start = parts.closed.ld(at * 2 + 1) >> 12;
+                start = parts.closed.ld(at as usize * 2 + 1) >> 12 & 0xfff;
             }
             let place = destination.places.ldg(border);
             let mut length = 0;

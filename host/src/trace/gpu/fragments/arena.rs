@@ -3,15 +3,20 @@
 use trazar_kernels::primitives::grid::GridBarrier;
 use trazar_kernels::trace::borders::{FoundBorders, Stack};
 use trazar_kernels::trace::fragments::follow::{follow_few_tiles, tile_record};
-use trazar_kernels::trace::fragments::join::{Chains, join_fragments};
-use trazar_kernels::trace::fragments::{Parts, TILE_HEIGHT, TILE_WIDTH, counter, tiles};
+use trazar_kernels::trace::fragments::join::{
+    Chains, WIDE_LINK_WORDS, join_fragments, join_wide_fragments,
+};
+use trazar_kernels::trace::fragments::{MOST, Parts, TILE_HEIGHT, TILE_WIDTH, counter, tiles};
 use trazar_kernels::trace::pixels::Raster;
 
-use crate::Result;
+use crate::error::{Error, Result};
 use crate::gpu::{Gpu, GpuBuffer, View};
 use crate::trace::Retrieval;
 use crate::trace::gpu::hierarchy::{Arranger, cooperative_blocks};
 use crate::trace::gpu::{Arranged, Found};
+
+/// The most borders: rows of the hierarchy are of `i32`.
+const MOST_BORDERS: u32 = i32::MAX as u32 - 1;
 
 /// Numbers of elements for which there is memory, or of those that were found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,9 +31,9 @@ impl Capacities {
     /// What will do for most images.
     pub(super) fn guess(raster: Raster) -> Self {
         // By pixels, because most of a tile lies outside a narrow image.
-        let pixels = raster.width * raster.height;
-        let tiles = pixels.div_ceil(TILE_WIDTH * TILE_HEIGHT).max(16);
-        let each = |per_tile: u32| tiles * per_tile;
+        let pixels = raster.pixels();
+        let tiles = pixels.div_ceil((TILE_WIDTH * TILE_HEIGHT).into()).max(16);
+        let each = |per_tile: u64| (tiles * per_tile).min(MOST.into()) as u32;
         Self {
             fragments: each(24),
             closed: each(16),
@@ -37,15 +42,34 @@ impl Capacities {
         }
     }
 
-    /// What an image needs, by its counters.
-    pub(super) fn needed(counts: &[u32]) -> Self {
+    /// What an image needs, by its counters, or that it is more than kernels can number.
+    pub(super) fn needed(counts: &[u32]) -> Result<Self> {
         let count = |counter: u32| counts[counter as usize];
-        Self {
+        let needed = Self {
             fragments: count(counter::FRAGMENTS),
             closed: count(counter::CLOSED),
             sides: count(counter::SIDES),
             points: count(counter::POINTS),
+        };
+        for (found, what) in [
+            (needed.points, "points of borders in all"),
+            (needed.sides, "vertical sides of pixels at borders"),
+            (needed.fragments, "pieces of borders in tiles"),
+            (needed.closed, "borders inside tiles"),
+        ] {
+            // Which one has wrapped around is not known: points are first, which are the most.
+            if found > MOST || count(counter::WRAPPED) != 0 {
+                let limit = MOST.into();
+                return Err(Error::TooMany { what, limit });
+            }
         }
+        if needed.borders() > MOST_BORDERS {
+            return Err(Error::TooMany {
+                what: "borders",
+                limit: MOST_BORDERS.into(),
+            });
+        }
+        Ok(needed)
     }
 
     /// The larger of both, each by itself.
@@ -87,6 +111,8 @@ pub(in crate::trace::gpu) struct Images {
 pub(in crate::trace::gpu) struct Arena<G: Gpu> {
     raster: Raster,
     images: Images,
+    /// Whether keys of borders' starts take 64 bits.
+    pub(super) wide: bool,
     pub(super) capacities: Capacities,
     /// Blocks of the cooperative launch.
     pub(super) blocks: u32,
@@ -133,12 +159,13 @@ impl<G: Gpu> Arena<G> {
         gpu: &G,
         raster: Raster,
         images: Images,
+        wide: bool,
         capacities: Capacities,
         old: Option<Self>,
     ) -> Result<Self> {
         if let Some(mut old) = old
             // planted: arena-size
-            && (old.raster, old.images) == (raster, images)
+            && (old.raster, old.images, old.wide) == (raster, images, wide)
             && capacities.fit(&old.capacities)
         {
             // planted: arena-counters
@@ -157,13 +184,19 @@ impl<G: Gpu> Arena<G> {
         let few = gpu
             .resident_blocks(&follow_few_tiles::SPEC, 0)?
             .saturating_mul(2);
-        let resident = gpu.resident_blocks(&join_fragments::SPEC, 0)?;
+        let (join, link_words) = if wide {
+            (&join_wide_fragments::SPEC, WIDE_LINK_WORDS)
+        } else {
+            (&join_fragments::SPEC, 4)
+        };
+        let resident = gpu.resident_blocks(join, 0)?;
         let blocks = cooperative_blocks(gpu, resident, raster);
         let borders = capacities.borders();
         let (fragments, closed) = (fragments as usize, closed as usize);
         Ok(Self {
             raster,
             images,
+            wide,
             capacities,
             blocks,
             few_tiles: tiles <= few as usize,
@@ -186,8 +219,8 @@ impl<G: Gpu> Arena<G> {
             closed: gpu.alloc(2 * closed)?,
             sides: gpu.alloc(sides as usize)?,
             points: gpu.alloc(points as usize)?,
-            links: gpu.alloc(4 * fragments)?,
-            other_links: gpu.alloc(4 * fragments)?,
+            links: gpu.alloc(link_words * fragments)?,
+            other_links: gpu.alloc(link_words * fragments)?,
             fragment_borders: gpu.alloc(fragments)?,
             fragment_points_left: gpu.alloc(fragments)?,
             closed_borders: gpu.alloc(closed)?,

@@ -13,7 +13,7 @@ use trazar_kernels::trace::borders::Destination;
 use trazar_kernels::trace::fragments::follow::{
     follow_dense_tiles, follow_few_tiles, follow_tiles,
 };
-use trazar_kernels::trace::fragments::join::join_fragments;
+use trazar_kernels::trace::fragments::join::{is_wide, join_fragments, join_wide_fragments};
 use trazar_kernels::trace::fragments::tiles;
 use trazar_kernels::trace::fragments::write::place_points;
 
@@ -22,8 +22,8 @@ use crate::Result;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::trace::Retrieval;
 
-use arena::Capacities;
 pub(super) use arena::{Arena, Images};
+use arena::{Capacities, Views};
 
 /// The result, and the memory that it was found in.
 pub(super) struct Traced<G: Gpu> {
@@ -43,13 +43,14 @@ pub(super) fn trace<G: Gpu>(
     queued: &mut dyn FnMut(&'static str) -> Result<()>,
 ) -> Result<Traced<G>> {
     let Work { gpu, raster, .. } = *work;
+    let wide = work.wide_keys || is_wide(raster);
     let mut capacities = Capacities::guess(raster);
     let mut arena = arena;
     loop {
-        let mut memory = Arena::ready(gpu, raster, images, capacities, arena.take())?;
+        let mut memory = Arena::ready(gpu, raster, images, wide, capacities, arena.take())?;
         find(work, retrieval, &mut memory, queued)?;
         let counts = memory.counters.to_vec()?;
-        let needed = Capacities::needed(&counts);
+        let needed = Capacities::needed(&counts)?;
         // planted: arena-second-run
         if needed.fit(&memory.capacities) {
             queued("order and hierarchy")?;
@@ -94,17 +95,23 @@ fn find<G: Gpu>(
         follow_dense_tiles::launch(on, dense, image, approximation, parts)?;
     }
     queued("fragments")?;
-    let blocks = memory.blocks;
+    let (blocks, wide) = (memory.blocks, memory.wide);
     let views = memory.views();
     // SAFETY: as above.
     unsafe {
-        join_fragments::launch(
+        let join = if wide {
+            join_wide_fragments::launch
+        } else {
+            join_fragments::launch
+        };
+        let Views { parts, chains, .. } = views;
+        join(
             on,
             blocks,
             image,
             approximation,
-            views.parts,
-            views.chains,
+            parts,
+            chains,
             views.borders,
         )?;
     }
