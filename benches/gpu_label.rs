@@ -311,14 +311,19 @@ fn bench_gpus(side: u32) -> Result<()> {
     drop(images);
 
     let image = Tiling::new(side, side).image();
-    for gpus in [1, count as usize] {
-        let engine = Engine::on_all(queues[..gpus].iter().cloned())?;
+    // Also in bands on several queues of one GPU, to compare with one copy after the other.
+    for (what, gpus) in [
+        ("one GPU", queues[..1].to_vec()),
+        ("one GPU, in bands", vec![queues[0].clone(); 2]),
+        ("all GPUs", queues),
+    ] {
+        let engine = Engine::on_all(gpus)?;
         let ms = median_wall_ms(|| {
             let labels = engine.label(&image, &options)?;
             assert_eq!(u64::from(labels.count()), Tiling::new(side, side).count());
             Ok(())
         })?;
-        println!("  from host to host, {gpus} GPUs: {ms:>10.2} ms");
+        println!("  from host to host, {what}: {ms:>10.2} ms");
     }
     Ok(())
 }

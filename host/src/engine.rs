@@ -114,7 +114,10 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Several<G> {
     }
 
     fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels> {
-        label::label_host(&self.all, image, options)
+        match &self.all[..] {
+            [only] => only.label(image, options),
+            all => label::label_host(all, image, options),
+        }
     }
 
     fn label_workers(&self, options: &LabelOptions) -> Result<Workers> {
@@ -212,13 +215,17 @@ impl Engine {
     /// Those of [`cuda`](Self::cuda), of any of the GPUs.
     #[cfg(feature = "cuda")]
     pub fn cuda_all() -> Result<Self> {
-        let mut gpus = Vec::new();
-        // Without a GPU, the first one's error says why.
-        for number in 0..crate::cuda::Device::count()?.max(1) {
+        use rayon::prelude::*;
+
+        let count = crate::cuda::Device::count()?;
+        crate::threads::ensure();
+        // At the same time: opening one takes long.
+        let open = |number| -> Result<_> {
             let device = crate::cuda::Device::open(number)?;
-            gpus.push(crate::cuda::Queue::open(&device)?);
-        }
-        Self::on_all(gpus)
+            Ok(crate::cuda::Queue::open(&device)?)
+        };
+        let gpus: Result<Vec<_>> = (0..count).into_par_iter().map(open).collect();
+        Self::on_all(gpus?)
     }
 
     /// An engine on all NVIDIA GPUs: not in this build.
@@ -361,8 +368,8 @@ impl Engine {
     /// - [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of another backend;
     /// - [`Error::TooMany`](crate::Error::TooMany) for more than 2³² - 1 provisional labels;
     /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory);
-    /// - by kernels, [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for more than 2³² - 1
-    ///   pixels in a row, and `Error::Cuda` or [`Error::Emulator`](crate::Error::Emulator).
+    /// - by kernels, [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for rows of more than
+    ///   2²⁷ pixels, and `Error::Cuda` or [`Error::Emulator`](crate::Error::Emulator).
     pub fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels> {
         let algorithm = self.label_algorithm(options);
         algorithm.check_runs_on(self.backend())?;
