@@ -171,7 +171,7 @@ impl RimRow {
     pub(super) fn of_labels(bits: Vec<u64>, labels: &[u32]) -> Self {
         let mut numbers = Vec::new();
         for (word, first) in Word::of_row(&bits).zip((0..).step_by(64)) {
-            numbers.extend(places(word.starts()).map(|place| labels[first + place as usize]));
+            numbers.extend(places(word.starts()).map(|place| labels[first + place]));
         }
         Self { bits, numbers }
     }
