@@ -71,7 +71,7 @@ impl DeviceLabeler<Queue> {
     /// Compiles the kernels for `device`, and creates a stream.
     ///
     /// # Errors
-    /// [`Error::Cuda`].
+    /// [`Error::Cuda`](crate::Error::Cuda).
     pub fn new(device: &Device) -> Result<Self> {
         Ok(Self::on(Queue::open(device)?))
     }
