@@ -88,6 +88,27 @@ fn failures_release_their_inputs() -> trazar::Result<()> {
     Ok(())
 }
 
+/// An image that 32 bits index pays nothing for those that they don't: five launches, no copy and no
+/// wait.
+#[test]
+fn a_whole_image_takes_five_launches() -> trazar::Result<()> {
+    let driver = stand_in();
+    let labeler = DeviceLabeler::new(&Device::open(0)?)?;
+    let image = DeviceImage::upload(labeler.gpu(), &BinaryImage::new(300, 200)?)?;
+    let before = driver.log().len();
+    let labels = labeler.label(&image, &LabelOptions::default())?;
+    let log = driver.log();
+    let stream = handle_of(labeler.gpu().stream());
+    let launches = log[before..].iter();
+    let launches = launches.filter(|&entry| *entry == Entry::Launch { stream });
+    assert_eq!(launches.count(), 5);
+    for other in [Entry::Synchronize { stream }, Entry::Copy { stream }] {
+        assert!(!log[before..].contains(&other), "{other:?}");
+    }
+    drop(labels);
+    Ok(())
+}
+
 /// The threads of all GPUs end with the first error, which is returned.
 #[test]
 fn failures_of_one_gpu_of_several_are_returned() -> trazar::Result<()> {
