@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use trazar::formats::{self, ImageBands, ReadOptions};
 use trazar::label::parts::{BandLabeller, BandSource, LabelNumber};
-use trazar::{BinaryImage, Job, LabelAlgorithm, LabelOptions};
+use trazar::{BinaryImage, Engine, Job, LabelAlgorithm, LabelOptions};
 
-use crate::args::{LabelArgs, LabelFormat};
+use crate::args::{Device, LabelArgs, LabelFormat};
 use crate::facts::{Facts, count};
 use crate::failure::Failure;
 use crate::image::{self, Described};
@@ -42,7 +42,12 @@ pub(crate) fn run(
     };
     let size = (bands.width(), bands.height());
     let pixels = u64::from(size.0) * u64::from(size.1);
-    let (engine, start_seconds) = start.finish(|| Job::Label { pixels });
+    let (mut engine, start_seconds) = start.finish(|| Job::Label { pixels });
+    // What is chosen here may need more memory than the processor does.
+    let is_chosen = args.run.device == Device::Auto && options.algorithm.is_none();
+    if is_chosen && BandLabeller::rows_within(&engine, &bands, options, memory).is_err() {
+        engine = Engine::cpu();
+    }
     let mut outputs = Vec::new();
     for (output, path) in [
         (Output::Labels, args.output.as_deref()),

@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::first_pass::{CHUNK, FirstPass, check_size, share};
 use super::plan::Plan;
 use super::table::Final;
 use super::workers::{LabelTask, Task, Workers};
-use super::{LabelNumber, LabelPart, LabelTable, Numbered, part_of};
+use super::{LabelNumber, LabelTable, Numbered};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::image::BinaryImage;
 use crate::label::cpu::Meter;
 use crate::label::{Component, LabelOptions};
-use crate::memory::{advise_large_pages, zeroed_vec};
-use crate::progress::{Progress, ProgressFn};
+use crate::memory::zeroed_vec;
+use crate::progress::ProgressFn;
 
 /// An image that is given in bands of rows, from the first to the last, and more than once.
 ///
@@ -137,6 +138,22 @@ impl<'a, T> LabelledBand<'a, T> {
 }
 
 impl<S: BandSource> BandLabeller<S> {
+    /// The number of rows of a band that `memory` bytes of memory allow on the device of `engine`.
+    /// GPUs, which work on several bands at a time, need more of the host's memory than the
+    /// processor.
+    ///
+    /// # Errors
+    /// As [`on`](Self::on), for too little memory or an algorithm of another device.
+    pub fn rows_within(
+        engine: &Engine,
+        source: &S,
+        options: &LabelOptions,
+        memory: u64,
+    ) -> Result<u32> {
+        let (plan, _) = Self::plan(engine, source, options, memory)?;
+        Ok(plan.rows)
+    }
+
     /// Plans bands for `memory` bytes of memory, and takes the first pass over `source`, on all
     /// cores.
     ///
@@ -150,8 +167,8 @@ impl<S: BandSource> BandLabeller<S> {
         Self::start(&Engine::cpu(), source, options, memory, None)
     }
 
-    /// The same on the device of `engine`, which may be several GPUs. What its progress reports to
-    /// is not called.
+    /// The same on the device of `engine`, which may be several GPUs. Progress is not reported to
+    /// the engine's receiver: [`with_progress`](Self::with_progress) takes one.
     ///
     /// A GPU works on two bands at a time: while the labels of one come down, the next one is
     /// copied up and labelled. `memory` is that of the host. A GPU takes at most 3 GiB, and with
@@ -205,14 +222,24 @@ impl<S: BandSource> BandLabeller<S> {
         memory: u64,
         report: Option<Box<ProgressFn>>,
     ) -> Result<Self> {
+        let (plan, workers) = Self::plan(engine, &source, options, memory)?;
+        Self::in_bands(source, options, plan, workers, report)
+    }
+
+    fn plan(
+        engine: &Engine,
+        source: &S,
+        options: &LabelOptions,
+        memory: u64,
+    ) -> Result<(Plan, Option<Workers>)> {
         let algorithm = engine.label_algorithm(options);
         algorithm.check_runs_on(engine.backend())?;
         let workers = engine.label_workers(options)?;
         let plan = match &workers {
-            None => Plan::new(&source, options, memory)?,
-            Some(workers) => Plan::on_gpus(&source, options, memory, workers.len())?,
+            None => Plan::new(source, options, memory)?,
+            Some(workers) => Plan::on_gpus(source, options, memory, workers.len())?,
         };
-        Self::in_bands(source, options, plan, workers, report)
+        Ok((plan, workers))
     }
 
     pub(super) fn in_bands(
@@ -313,15 +340,13 @@ impl<S: BandSource> BandLabeller<S> {
     pub fn next_band<T: LabelNumber>(&mut self) -> Result<Option<LabelledBand<'_, T>>> {
         self.table.check_fits::<T>()?;
         self.components = Vec::new();
-        let labelled = match self.workers.take() {
-            None => self.label_here::<T>()?,
-            Some(mut workers) => {
-                let labelled = self.label_there::<T>(&mut workers)?;
-                self.workers = Some(workers);
-                labelled
-            }
+        let mut workers = self.workers.take();
+        let labelled = match &mut workers {
+            None => self.label_here::<T>(),
+            Some(workers) => self.label_there::<T>(workers),
         };
-        if !labelled {
+        self.workers = workers;
+        if !labelled? {
             return Ok(None);
         }
         let table = Arc::clone(&self.table);
@@ -385,7 +410,7 @@ impl<S: BandSource> BandLabeller<S> {
         let statistics = self.options.statistics;
         let is_wide = is_wide::<T>();
         let connectivity = self.options.connectivity;
-        let (numbers, measures) = share(
+        let measures = share(
             self.report.as_deref(),
             1,
             first_row,
@@ -395,19 +420,17 @@ impl<S: BandSource> BandLabeller<S> {
                 let meter = Meter::new(&band, progress);
                 let mut numbered = Numbered::of(&band, connectivity, Some(&mut *labels), &meter)?;
                 check_count(own, numbered.count)?;
-                let mut numbers: Vec<T> = Vec::new();
-                let mut measures = Vec::new();
-                if statistics || is_wide {
-                    numbered.fill(labels, |number| number, &meter);
-                } else {
-                    numbers = own.numbers()?;
-                    let numbers: &[u32] = bytemuck::cast_slice(&numbers);
+                if !statistics && !is_wide {
+                    let numbers: Vec<u32> = own.numbers()?;
                     numbered.fill(labels, |number| numbers[number as usize], &meter);
+                    return Ok(Vec::new());
                 }
+                numbered.fill(labels, |number| number, &meter);
+                let mut measures = Vec::new();
                 if statistics {
                     (measures, _) = numbered.measure_part(first_row, labels, &[])?;
                 }
-                Ok((numbers, measures))
+                Ok(measures)
             },
         )?;
         if statistics {
@@ -416,11 +439,7 @@ impl<S: BandSource> BandLabeller<S> {
         if is_wide {
             self.widen::<T>(own, pixels)?;
         } else if statistics {
-            let numbers: Vec<T> = match numbers.is_empty() {
-                true => own.numbers()?,
-                false => numbers,
-            };
-            let numbers: &[u32] = bytemuck::cast_slice(&numbers);
+            let numbers: Vec<u32> = own.numbers()?;
             self.labels[..pixels]
                 .par_iter_mut()
                 .for_each(|label| *label = numbers[*label as usize]);
@@ -506,89 +525,6 @@ impl<S: BandSource> BandLabeller<S> {
     }
 }
 
-/// The first pass over an image.
-struct FirstPass<'a, S> {
-    source: S,
-    /// The number of rows of a band.
-    rows: u32,
-    /// The part of the bands so far.
-    joined: Option<LabelPart>,
-    foreground: u64,
-    /// The first row of the next band.
-    first_row: u32,
-    held: Option<VecDeque<BinaryImage>>,
-    report: Option<&'a ProgressFn>,
-}
-
-impl<S: BandSource> FirstPass<'_, S> {
-    /// Labels all bands on the processor. Returns the memory for a band's labels.
-    fn on_processor(&mut self, options: &LabelOptions) -> Result<Vec<u32>> {
-        let (width, height) = (self.source.width(), self.source.height());
-        let mut labels = zeroed_vec(self.rows as usize * width as usize, "labels")?;
-        advise_large_pages(&mut labels);
-        while let Some(band) = self.source.next_band(self.rows)? {
-            check_size(&band, width, self.rows)?;
-            let first_row = self.first_row;
-            let work = |progress: &Progress<'_>| {
-                let labels = &mut labels[..band.pixel_count() as usize];
-                if options.statistics && first_row > 0 {
-                    labels.par_chunks_mut(CHUNK).for_each(|chunk| chunk.fill(0));
-                }
-                part_of(&band, first_row, options, labels, progress)
-            };
-            let rows = band.height();
-            let (part, _) = share(self.report, 0, first_row, rows, height, work)?;
-            self.first_row += rows;
-            self.add(band, part)?;
-        }
-        Ok(labels)
-    }
-
-    /// Labels all bands by workers.
-    fn on_workers(&mut self, workers: &mut Workers) -> Result<()> {
-        let (width, height) = (self.source.width(), self.source.height());
-        let mut is_read = false;
-        loop {
-            while !is_read && !workers.all_busy() {
-                let Some(band) = self.source.next_band(self.rows)? else {
-                    is_read = true;
-                    break;
-                };
-                check_size(&band, width, self.rows)?;
-                let first_row = self.first_row;
-                self.first_row += band.height();
-                workers.start(Task {
-                    band,
-                    first_row,
-                    labels: None,
-                });
-            }
-            let Some(found) = workers.finish() else {
-                return Ok(());
-            };
-            let found = found?;
-            let end = found.part.rows().end;
-            self.add(found.band, found.part)?;
-            if let Some(report) = self.report {
-                report(f64::from(end) / (2.0 * f64::from(height)));
-            }
-        }
-    }
-
-    /// Joins the next band's part to those before.
-    fn add(&mut self, band: BinaryImage, part: LabelPart) -> Result<()> {
-        self.joined = Some(match self.joined.take() {
-            Some(upper) => LabelPart::merge(upper, part)?,
-            None => part,
-        });
-        self.foreground += band.count_foreground();
-        if let Some(held) = &mut self.held {
-            held.push_back(band);
-        }
-        Ok(())
-    }
-}
-
 /// Whether labels of the type `T` have 64 bits.
 const fn is_wide<T: LabelNumber>() -> bool {
     size_of::<T>() > size_of::<u32>()
@@ -605,50 +541,6 @@ fn check_count(own: &Final, count: u32) -> Result<()> {
         before: own.count.into(),
         now: count.into(),
     })
-}
-
-/// Refuses a band that is not of the image's width, or has more than the `rows` rows that were
-/// asked for.
-fn check_size(band: &BinaryImage, width: u32, rows: u32) -> Result<()> {
-    for (unit, needed, given, fits) in [
-        ("columns", width, band.width(), band.width() == width),
-        ("rows", rows, band.height(), band.height() <= rows),
-    ] {
-        if !fits {
-            return Err(Error::SizeMismatch {
-                width,
-                height: rows,
-                needed: needed.into(),
-                given: given.into(),
-                unit,
-            });
-        }
-    }
-    Ok(())
-}
-
-/// Labels that are cleared at once by one thread.
-const CHUNK: usize = 1 << 18;
-
-/// Runs `work` on the band of `rows` rows from `first_row` on, in one of two passes over an image
-/// of `height` rows, with the band's progress as a share of all.
-fn share<T>(
-    report: Option<&ProgressFn>,
-    pass: u32,
-    first_row: u32,
-    rows: u32,
-    height: u32,
-    work: impl FnOnce(&Progress<'_>) -> Result<T>,
-) -> Result<T> {
-    let Some(report) = report else {
-        return work(&Progress::SILENT);
-    };
-    let (rows, height) = (f64::from(rows), f64::from(height));
-    let before = f64::from(pass) * height + f64::from(first_row);
-    let of_band = |share: f64| report((before + share * rows) / (2.0 * height));
-    let result = work(&Progress(Some(&of_band)))?;
-    of_band(1.0);
-    Ok(result)
 }
 
 impl<S: BandSource> std::fmt::Debug for BandLabeller<S> {

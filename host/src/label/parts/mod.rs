@@ -29,6 +29,7 @@
 //! ```
 
 mod bands;
+mod first_pass;
 mod plan;
 mod table;
 #[cfg(test)]

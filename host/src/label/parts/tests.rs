@@ -273,6 +273,16 @@ fn errors_of_gpus_are_returned() {
     };
     let refused = BandLabeller::on(&engine, source(), &plain, 64 << 20);
     assert!(matches!(refused, Err(Error::Emulator(_))));
+    // Two bands at a time take more memory than one.
+    let rows_within =
+        |engine: &Engine, memory| BandLabeller::rows_within(engine, &source(), &plain, memory);
+    let base = 32 << 20;
+    let least = |engine| {
+        (base..base << 1)
+            .step_by(1024)
+            .find(|&memory| rows_within(engine, memory).is_ok())
+    };
+    assert!(least(&Engine::cpu()).unwrap() < least(&engine).unwrap());
     let sequential = plain.algorithm(LabelAlgorithm::Sequential);
     let refused = BandLabeller::on(&engine, source(), &sequential, 64 << 20);
     assert!(matches!(refused, Err(Error::Unavailable(_))));
