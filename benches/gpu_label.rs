@@ -10,9 +10,9 @@
 //!
 //! | variable | what it chooses |
 //! |---|---|
-//! | `TRAZAR_BENCH_SIDES=512,4096` | the sizes |
+//! | `TRAZAR_BENCH_SIDES=512,4096` | the sizes; from 65536 on, a tiling with known labels in place of the images |
 //! | `TRAZAR_BENCH_IMAGES=blobs,noise:0.5` | the images |
-//! | `TRAZAR_BENCH_ONLY=tiles` | what is timed: `tiles`, `bytes`, `direct`, `host`, `scan`, `load` |
+//! | `TRAZAR_BENCH_ONLY=tiles` | what is timed: `tiles`, `bytes`, `direct`, `host`, `scan`, `load`; `gpus` for all GPUs against one, on that tiling |
 //! | `TRAZAR_BENCH_PTX=FILE` | other kernels than the built-in ones, to compare variants |
 //!
 //! Without a GPU the bench says so and ends.
@@ -22,12 +22,14 @@ use std::time::Instant;
 use trazar::cuda::{Device, DeviceBuffer, Module, Queue, Stream};
 use trazar::generate::Pattern;
 use trazar::gpu::Scanner;
+use trazar::label::MultiLabeler;
 use trazar::{
     BinaryImage, Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, Engine, LabelAlgorithm,
     LabelOptions, Result,
 };
 use trazar_bench_support::images;
 use trazar_bench_support::settings::list;
+use trazar_test_support::tilings::{Tiling, check_measures, check_rows};
 
 const MS_PER_S: f64 = 1e3;
 
@@ -204,6 +206,128 @@ fn bench_host(
     Ok(())
 }
 
+/// The smallest side that takes the tiling.
+const LARGE: u32 = 65536;
+
+/// The median wall time of `work` in milliseconds, after one run that does not count.
+fn median_wall_ms(mut work: impl FnMut() -> Result<()>) -> Result<f64> {
+    work()?;
+    let mut times = Vec::new();
+    for _ in 0..5 {
+        let started = Instant::now();
+        work()?;
+        times.push(started.elapsed().as_secs_f64() * MS_PER_S);
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times[times.len() / 2])
+}
+
+/// The tiling of `side` by `side` pixels, whole in the GPU's memory: 4.125 bytes per pixel, and
+/// 1.3 GB while it works. Labels and measures are compared with what is known of them.
+fn bench_large(labeler: &DeviceLabeler<Queue>, side: u32, only: &[String]) -> Result<()> {
+    if !only.iter().any(|item| item == "tiles") {
+        return Ok(());
+    }
+    let pixels = f64::from(side) * f64::from(side);
+    let memory = labeler.stream().device().memory()?;
+    println!("tiling {side} x {side}");
+    if (memory.free as f64) < 4.2 * pixels + 4e9 {
+        println!(
+            "  skipped: {:.1} GB of memory are free",
+            memory.free as f64 / 1e9
+        );
+        return Ok(());
+    }
+    let tiling = Tiling::new(side, side);
+    let started = Instant::now();
+    let image = DeviceImage::upload(labeler.gpu(), &tiling.image())?;
+    let upload = started.elapsed().as_secs_f64() * MS_PER_S;
+    println!("  made and copied up in {upload:.0} ms");
+    for connectivity in [Connectivity::Eight, Connectivity::Four] {
+        let options = LabelOptions::default().connectivity(connectivity);
+        let labels = labeler.label(&image, &options)?;
+        assert_eq!(u64::from(labels.count()?), tiling.count());
+        check_rows(tiling, |y, row| {
+            let start = y as usize * side as usize;
+            labels.labels().read_at(start, row).expect("a row");
+        });
+        check_measures(tiling, &labeler.measure(&image, &labels)?);
+        let mut filled = labels.into_labels();
+        let fill = median_wall_ms(|| {
+            filled.fill(1)?;
+            Ok(labeler.stream().synchronize()?)
+        })?;
+        drop(filled);
+        let ms = median_wall_ms(|| {
+            labeler.label(&image, &options)?;
+            Ok(labeler.stream().synchronize()?)
+        })?;
+        let kind = format!("{connectivity:?}").to_lowercase();
+        println!("  fill of the labels           {fill:>10.2} ms");
+        println!(
+            "  tiles, {kind:<6} from bits     {ms:>10.2} ms {:>8.0} GB/s, {} components",
+            pixels * 4.125 / 1e9 / (ms / MS_PER_S),
+            tiling.count()
+        );
+    }
+    Ok(())
+}
+
+/// All GPUs against the first: each holds `side` rows of the tiling and its labels; and from host
+/// to host, the tiling of `side` by `side` pixels.
+fn bench_gpus(side: u32) -> Result<()> {
+    let count = Device::count()?;
+    let tiling = Tiling::new(side, side * count);
+    let mut queues = Vec::new();
+    for number in 0..count {
+        queues.push(Queue::open(&Device::open(number)?)?);
+    }
+    println!("tiling of {side} x {side} per GPU");
+    let images: Result<Vec<_>> = (0..count)
+        .zip(&queues)
+        .map(|(i, gpu)| DeviceImage::upload(gpu, &tiling.rows(i * side, (i + 1) * side)))
+        .collect();
+    let images = images?;
+    let options = LabelOptions::default();
+    let mut times = Vec::new();
+    for gpus in [1, count as usize] {
+        let labeler = MultiLabeler::on(queues[..gpus].iter().cloned());
+        let ms = median_wall_ms(|| {
+            let labels = labeler.label(&images[..gpus], &options)?;
+            for gpu in labeler.gpus() {
+                gpu.stream().synchronize()?;
+            }
+            assert_eq!(
+                labels.count(),
+                Tiling::new(side, side * gpus as u32).count()
+            );
+            Ok(())
+        })?;
+        println!("  in their memory, {gpus} GPUs: {ms:>10.2} ms");
+        times.push(ms);
+    }
+    let faster = f64::from(count) * times[0] / times[1];
+    println!("  pixels per second, {count} GPUs against one: {faster:.2}");
+    drop(images);
+
+    let image = Tiling::new(side, side).image();
+    // Also in bands on several queues of one GPU, to compare with one copy after the other.
+    for (what, gpus) in [
+        ("one GPU", queues[..1].to_vec()),
+        ("one GPU, in bands", vec![queues[0].clone(); 2]),
+        ("all GPUs", queues),
+    ] {
+        let engine = Engine::on_all(gpus)?;
+        let ms = median_wall_ms(|| {
+            let labels = engine.label(&image, &options)?;
+            assert_eq!(u64::from(labels.count()), Tiling::new(side, side).count());
+            Ok(())
+        })?;
+        println!("  from host to host, {what}: {ms:>10.2} ms");
+    }
+    Ok(())
+}
+
 fn bench_scan(labeler: &DeviceLabeler<Queue>) -> Result<()> {
     let stream = labeler.stream();
     for log2 in [20, 24, 28] {
@@ -271,6 +395,15 @@ fn main() -> Result<()> {
         bench_scan(&labeler)?;
     }
     for side in list("TRAZAR_BENCH_SIDES", "512,1024,2048,4096,8192,16384") {
+        if let Ok(side) = side.parse()
+            && only.iter().any(|item| item == "gpus")
+        {
+            bench_gpus(side)?;
+        }
+        if let Ok(side @ LARGE..) = side.parse() {
+            bench_large(&labeler, side, &only)?;
+            continue;
+        }
         for name in list("TRAZAR_BENCH_IMAGES", "blobs,noise:0.1,noise:0.5,noise:0.9") {
             if let Ok(side) = side.parse() {
                 bench_image(&labeler, &name, side, &only)?;

@@ -38,6 +38,10 @@ fn every_kernel_of_the_ptx_is_emulated() {
             .unwrap();
         labeler.measure(&on_device, &labels).unwrap();
     }
+    let in_bands = labeler.clone().with_band_pixels(272 * 64);
+    in_bands
+        .label(&on_device, &LabelOptions::default())
+        .unwrap();
     let bytes: Vec<u8> = (0..272 * 80u32).map(|i| ((i * i) >> 4) as u8).collect();
     let bytes = emulator.upload(&bytes).unwrap();
     DeviceImage::pack(

@@ -9,12 +9,13 @@ use proptest::test_runner::TestCaseError;
 use trazar::emulator::Emulator;
 use trazar::generate::{self, Pattern};
 use trazar::gpu::Scanner;
+use trazar::label::parts::LabelPart;
 use trazar::{
     Backend, BinaryImage, Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, Engine, Error,
     LabelAlgorithm, LabelOptions, Samples,
 };
 use trazar_test_support::emulators::{check, emulator, emulator_of, say, seed};
-use trazar_test_support::images::{image, side};
+use trazar_test_support::images::{image, noise_or_pattern, side};
 use trazar_test_support::kernels::scan::{self, ScanState, TILE};
 use trazar_test_support::labels::{ALGORITHMS, CONNECTIVITIES, difference, options};
 
@@ -151,6 +152,155 @@ fn labels_of_as_many_runs_as_a_band_holds() {
             same.unwrap_or_else(|error| panic!("{runs} runs, seed {}: {error}", seed()));
         }
     }
+}
+
+/// Images that are divided into bands of rows, as those are that 32 bits can't index.
+#[test]
+fn labels_in_bands() {
+    let bands = (
+        select(&[1u32, 5_000, 20_000, 40_000][..]),
+        side(300),
+        64..400u32,
+        noise_or_pattern(),
+        any::<u64>(),
+    );
+    let run = (
+        emulator(),
+        select(&CONNECTIVITIES[..]),
+        select(&ALGORITHMS[..]),
+        any::<bool>(),
+    );
+    check(
+        "labels in bands",
+        40,
+        &(bands, run),
+        |(
+            (most, width, height, pattern, seed),
+            (emulator, connectivity, algorithm, statistics),
+        )| {
+            let image = pattern.generate(width, height, seed).unwrap();
+            let expected = options(connectivity, LabelAlgorithm::Sequential, true);
+            let expected = Engine::cpu().label(&image, &expected).unwrap();
+            let labeler = DeviceLabeler::on(emulator).with_band_pixels(most);
+            let on_device = DeviceImage::upload(labeler.gpu(), &image)?;
+            let found = labeler.label(&on_device, &options(connectivity, algorithm, statistics))?;
+            prop_assert_eq!(found.count()?, expected.count(), "not the CPU's number");
+            let measures = match found.components() {
+                Some(measures) => measures.to_vec(),
+                None => labeler.measure(&on_device, &found)?,
+            };
+            prop_assert!(
+                Some(&measures[..]) == expected.components(),
+                "not the CPU's measures"
+            );
+            let found = found.to_host()?.into_vec();
+            prop_assert!(found == expected.as_slice(), "not the CPU's labels");
+            Ok(())
+        },
+    );
+}
+
+/// Components in the shapes of U, of Ω and of spirals go through all seams and back: numbers of
+/// bands below join components of bands above.
+#[test]
+fn labels_of_every_pattern_in_bands() {
+    let mut order = seed();
+    for pattern in Pattern::ALL {
+        // Widths with vector accesses, and without.
+        for width in [68, 131] {
+            let image = pattern.generate(width, 3 * 64 + 7, seed()).unwrap();
+            for connectivity in CONNECTIVITIES {
+                order += 1;
+                let labeler = DeviceLabeler::on(emulator_of(order)).with_band_pixels(64);
+                let on_device = DeviceImage::upload(labeler.gpu(), &image).unwrap();
+                let run = options(connectivity, LabelAlgorithm::Tiles, true);
+                let found = labeler.label(&on_device, &run).unwrap().to_host().unwrap();
+                let expected = options(connectivity, LabelAlgorithm::Sequential, true);
+                let expected = Engine::cpu().label(&image, &expected).unwrap();
+                let difference = difference(&found, &expected);
+                assert_eq!(difference, None, "not the CPU's: {pattern:?}, seed {order}");
+            }
+        }
+    }
+}
+
+/// Parts of an image on several GPUs, each of which may divide its rows further.
+#[test]
+fn labels_of_parts_on_several_gpus() {
+    let cases = (
+        noise_or_pattern(),
+        1..200u32,
+        proptest::collection::vec(1..150u32, 1..4),
+        select(&[None, Some(64u32)][..]),
+        select(&CONNECTIVITIES[..]),
+        any::<u64>(),
+    );
+    check(
+        "labels of parts on several GPUs",
+        30,
+        &cases,
+        |(pattern, width, heights, most, connectivity, seed)| {
+            let image = pattern.generate(width, heights.iter().sum(), seed).unwrap();
+            let expected = options(connectivity, LabelAlgorithm::Sequential, true);
+            let expected = Engine::cpu().label(&image, &expected).unwrap();
+            let run = options(connectivity, LabelAlgorithm::Tiles, true);
+            let mut joined: Option<LabelPart> = None;
+            let mut parts = Vec::new();
+            let mut first_row = 0;
+            for (&height, order) in heights.iter().zip(seed..) {
+                let mut labeler = DeviceLabeler::on(emulator_of(order));
+                if let Some(most) = most {
+                    labeler = labeler.with_band_pixels(most);
+                }
+                let rows = (first_row..first_row + height).flat_map(|y| image.row(y).to_vec());
+                let rows = BinaryImage::from_words(width, height, rows.collect()).unwrap();
+                let rows = DeviceImage::upload(labeler.gpu(), &rows)?;
+                let (labels, part) = labeler.label_part(&rows, first_row, &run)?;
+                parts.push((labeler, labels));
+                joined = Some(match joined {
+                    Some(upper) => LabelPart::merge(upper, part)?,
+                    None => part,
+                });
+                first_row += height;
+            }
+            let table = joined.unwrap().finish()?;
+            prop_assert!(
+                table.components() == expected.components(),
+                "not the CPU's measures"
+            );
+            let mut found = Vec::new();
+            for (labeler, labels) in parts {
+                let labels = labeler.finish_part(labels, &table)?;
+                prop_assert_eq!(labels.count()?, expected.count());
+                found.extend(labels.to_host()?.into_vec());
+            }
+            prop_assert!(found == expected.as_slice(), "not the CPU's labels");
+            Ok(())
+        },
+    );
+}
+
+#[test]
+fn parts_of_other_images_are_refused() {
+    let labeler = DeviceLabeler::on(emulator_of(seed()));
+    let part = |art| {
+        let image = BinaryImage::from_art(art).unwrap();
+        let image = DeviceImage::upload(labeler.gpu(), &image).unwrap();
+        labeler
+            .label_part(&image, 0, &LabelOptions::default())
+            .unwrap()
+    };
+    let (labels, _) = part("#.#");
+    let (_, other) = part("###");
+    let refused = labeler.finish_part(labels, &other.finish().unwrap());
+    let Err(Error::PartsDiffer { upper, lower, .. }) = refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!([upper, lower], ["2 in 1 rows", "1 in 1 rows"]);
+    let (labels, _) = part("#.#");
+    let (_, other) = part("#.#\n...");
+    let refused = labeler.finish_part(labels, &other.finish().unwrap());
+    assert!(matches!(refused, Err(Error::PartsDiffer { .. })));
 }
 
 #[test]

@@ -7,12 +7,15 @@
 
 use trazar::cuda::{Device, Queue};
 use trazar::generate::{self, Pattern};
+use trazar::label::MultiLabeler;
+use trazar::label::parts::{BandLabeller, BandSource};
 use trazar::{
     BinaryImage, Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, Engine, Error,
     LabelAlgorithm, LabelOptions,
 };
 use trazar_test_support::labels::{ALGORITHMS, CONNECTIVITIES, difference, options};
 use trazar_test_support::optional;
+use trazar_test_support::tilings::{Tiling, check_measures, check_rows};
 
 /// The GPU; `None`, with a line that says so, if there is none.
 fn gpu(test: &str) -> Option<Engine> {
@@ -316,6 +319,169 @@ fn labels_stay_on_the_device() {
         .unwrap();
     assert_eq!(labels.count().unwrap(), expected.count());
     assert_eq!(difference(&labels.to_host().unwrap(), &expected), None);
+}
+
+/// Images in bands of rows, as those are that 32 bits can't index.
+#[test]
+fn labels_in_bands() {
+    let Some(device) = optional::on_gpu("labels_in_bands", Device::open(0).map_err(Into::into))
+    else {
+        return;
+    };
+    let labeler = DeviceLabeler::new(&device).unwrap();
+    let images = Pattern::ALL.into_iter().zip(1..).map(|(pattern, seed)| {
+        let (width, height) = (1500 + 17 * seed, 1100 + 3 * seed);
+        (
+            pattern,
+            pattern.generate(width, height, seed.into()).unwrap(),
+        )
+    });
+    for (pattern, image) in images {
+        for (connectivity, algorithm) in CONNECTIVITIES.into_iter().zip(ALGORITHMS) {
+            let expected = options(connectivity, LabelAlgorithm::Parallel, true);
+            let expected = Engine::cpu().label(&image, &expected).unwrap();
+            let on_device = DeviceImage::upload(labeler.gpu(), &image).unwrap();
+            for most in [64, 300_000, 1_000_000] {
+                let labeler = labeler.clone().with_band_pixels(most);
+                let run = options(connectivity, algorithm, true);
+                let found = labeler.label(&on_device, &run).unwrap().to_host().unwrap();
+                assert_eq!(difference(&found, &expected), None, "{pattern:?}, {most}");
+            }
+        }
+    }
+}
+
+/// An image in memory, in bands.
+struct InMemory<'a> {
+    image: &'a BinaryImage,
+    next: u32,
+}
+
+impl BandSource for InMemory<'_> {
+    fn width(&self) -> u32 {
+        self.image.width()
+    }
+    fn height(&self) -> u32 {
+        self.image.height()
+    }
+    fn next_band(&mut self, rows: u32) -> trazar::Result<Option<BinaryImage>> {
+        let end = self.image.height().min(self.next + rows);
+        let words = (self.next..end).flat_map(|y| self.image.row(y).to_vec());
+        let rows = end - self.next;
+        self.next = end;
+        match rows {
+            0 => Ok(None),
+            rows => BinaryImage::from_words(self.image.width(), rows, words.collect()).map(Some),
+        }
+    }
+    fn rewind(&mut self) -> trazar::Result<()> {
+        self.next = 0;
+        Ok(())
+    }
+}
+
+/// Labels and measures of `image` on all GPUs of `engine`: at once, and in bands.
+fn check_several(engine: &Engine, image: &BinaryImage) {
+    for connectivity in CONNECTIVITIES {
+        let run = LabelOptions::default()
+            .connectivity(connectivity)
+            .statistics(true);
+        let expected = Engine::cpu().label(image, &run).unwrap();
+        let found = engine.label(image, &run).unwrap();
+        assert_eq!(difference(&found, &expected), None);
+        let source = InMemory { image, next: 0 };
+        let mut labeller = BandLabeller::on(engine, source, &run, 1 << 30).unwrap();
+        let (mut labels, mut measures) = (Vec::new(), Vec::new());
+        while let Some(band) = labeller.next_band::<u32>().unwrap() {
+            labels.extend_from_slice(band.labels());
+            measures.extend_from_slice(band.components().unwrap());
+        }
+        assert!(labels == expected.as_slice(), "{connectivity:?}, in bands");
+        assert!(
+            Some(&measures[..]) == expected.components(),
+            "{connectivity:?}, in bands"
+        );
+    }
+}
+
+/// One GPU opened twice stands for two.
+#[test]
+fn labels_on_several_gpus() {
+    let Some(device) = optional::on_gpu(
+        "labels_on_several_gpus",
+        Device::open(0).map_err(Into::into),
+    ) else {
+        return;
+    };
+    let gpus = || [0; 2].map(|_| Queue::open(&Device::open(0).unwrap()).unwrap());
+    let twice = Engine::on_all(gpus()).unwrap();
+    for (name, width, height) in [
+        ("noise:0.4", 3001, 2500),
+        ("spiral", 2048, 3000),
+        ("blobs", 70, 9),
+    ] {
+        let image = name
+            .parse::<Pattern>()
+            .unwrap()
+            .generate(width, height, 3)
+            .unwrap();
+        check_several(&twice, &image);
+        check_several(&Engine::cuda_all().unwrap(), &image);
+        check_several(&Engine::cuda_device(0).unwrap(), &image);
+    }
+    drop(device);
+    // Each GPU holds its rows.
+    let tiling = Tiling::new(5000, 6100);
+    let labeler = MultiLabeler::on(gpus());
+    let halves = [tiling.rows(0, 3333), tiling.rows(3333, 6100)];
+    let images: Vec<_> = labeler
+        .gpus()
+        .zip(&halves)
+        .map(|(gpu, rows)| DeviceImage::upload(gpu, rows).unwrap())
+        .collect();
+    let run = LabelOptions::default().statistics(true);
+    let labels = labeler.label(&images, &run).unwrap();
+    assert_eq!(labels.count(), tiling.count());
+    check_measures(tiling, labels.components().unwrap());
+    check_rows(tiling, |y, row| {
+        let (band, y) = if y < 3333 { (0, y) } else { (1, y - 3333) };
+        let labels = labels.bands()[band].labels();
+        labels.read_at(y as usize * 5000, row).unwrap();
+    });
+}
+
+/// More pixels than 32 bits can index, in the GPU's memory.
+#[test]
+fn labels_of_more_than_32_bits_of_pixels() {
+    if !optional::large("labels_of_more_than_32_bits_of_pixels") {
+        return;
+    }
+    let opened = Device::open(0).map_err(Into::into);
+    let Some(device) = optional::on_gpu("labels_of_more_than_32_bits_of_pixels", opened) else {
+        return;
+    };
+    let labeler = DeviceLabeler::new(&device).unwrap();
+    for side in [65_600u32, 100_000] {
+        let bytes = 4.2 * f64::from(side) * f64::from(side) + 5e9;
+        if (device.memory().unwrap().free as f64) < bytes {
+            optional::skipped("labels_of_more_than_32_bits_of_pixels", "not enough memory");
+            continue;
+        }
+        let tiling = Tiling::new(side, side);
+        let image = DeviceImage::upload(labeler.gpu(), &tiling.image()).unwrap();
+        for connectivity in CONNECTIVITIES {
+            let run = options(connectivity, LabelAlgorithm::Tiles, true);
+            let labels = labeler.label(&image, &run).unwrap();
+            assert_eq!(u64::from(labels.count().unwrap()), tiling.count());
+            check_measures(tiling, labels.components().unwrap());
+            check_rows(tiling, |y, row| {
+                labels
+                    .labels()
+                    .read_at(y as usize * side as usize, row)
+                    .unwrap();
+            });
+        }
+    }
 }
 
 #[test]

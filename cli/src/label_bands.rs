@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use trazar::formats::{self, ImageBands, ReadOptions};
 use trazar::label::parts::{BandLabeller, BandSource, LabelNumber};
-use trazar::{BinaryImage, LabelAlgorithm, LabelOptions};
+use trazar::{BinaryImage, Engine, Job, LabelAlgorithm, LabelOptions};
 
 use crate::args::{Device, LabelArgs, LabelFormat};
 use crate::facts::{Facts, count};
@@ -14,6 +14,7 @@ use crate::image::{self, Described};
 use crate::output::Destination;
 use crate::paths::source;
 use crate::progress::Progress;
+use crate::start::Start;
 use crate::summary::{Seconds, Summary};
 
 /// Labels the image that `args`, which are checked, name.
@@ -29,13 +30,24 @@ pub(crate) fn run(
     let read = ReadOptions::default()
         .threshold(input.threshold)
         .invert(input.invert);
+    let start = Start::begin(&args.run, options.algorithm.map(LabelAlgorithm::backends))?;
     let started = Instant::now();
     let bands = ImageBands::open(source(&input.image), &read).map_err(about)?;
+    // A pipe has been read to its end.
+    let opening = started.elapsed();
     let bands = Timed {
         bands,
-        spent: started.elapsed(),
+        spent: opening,
         only_below: false,
     };
+    let size = (bands.width(), bands.height());
+    let pixels = u64::from(size.0) * u64::from(size.1);
+    let (mut engine, start_seconds) = start.finish(|| Job::Label { pixels });
+    // What is chosen here may need more memory than the processor does.
+    let is_chosen = args.run.device == Device::Auto && options.algorithm.is_none();
+    if is_chosen && BandLabeller::rows_within(&engine, &bands, options, memory).is_err() {
+        engine = Engine::cpu();
+    }
     let mut outputs = Vec::new();
     for (output, path) in [
         (Output::Labels, args.output.as_deref()),
@@ -50,8 +62,8 @@ pub(crate) fn run(
     let progress = Progress::new("label", quiet);
     let started = Instant::now();
     let labeller = match progress.share() {
-        Some(report) => BandLabeller::with_progress(bands, options, memory, report),
-        None => BandLabeller::new(bands, options, memory),
+        Some(report) => BandLabeller::with_progress(&engine, bands, options, memory, report),
+        None => BandLabeller::on(&engine, bands, options, memory),
     };
     let mut labeller = labeller.map_err(about)?;
     let (components, foreground) = (labeller.count(), labeller.foreground());
@@ -79,7 +91,7 @@ pub(crate) fn run(
             Failed::Writing(failure) => failure,
         })?;
     }
-    let all = started.elapsed();
+    let all = opening + started.elapsed();
     drop(progress);
     let reading = labeller.source().spent;
 
@@ -90,8 +102,8 @@ pub(crate) fn run(
     }
     Summary {
         job: "label",
-        device: "cpu",
-        algorithm: LabelAlgorithm::Parallel.name(),
+        device: engine.backend().name(),
+        algorithm: engine.label_algorithm(options).name(),
         input: described.facts(input),
         found: Facts {
             text: format!(
@@ -103,7 +115,7 @@ pub(crate) fn run(
         },
         list: None::<(&str, ())>,
         seconds: Seconds {
-            start: 0.0,
+            start: start_seconds,
             read: reading.as_secs_f64(),
             work: all.saturating_sub(reading + writing).as_secs_f64(),
             write: writing.as_secs_f64(),
@@ -186,14 +198,9 @@ fn check(
     format: Option<LabelFormat>,
     options: &LabelOptions,
 ) -> Result<(), Failure> {
-    if !matches!(args.run.device, Device::Auto | Device::Cpu) {
+    if options.algorithm == Some(LabelAlgorithm::Sequential) {
         return Err(Failure::usage(
-            "--memory labels on the processor: leave --device out, or use cpu",
-        ));
-    }
-    if !matches!(options.algorithm, None | Some(LabelAlgorithm::Parallel)) {
-        return Err(Failure::usage(
-            "--memory labels by the algorithm parallel: leave --algorithm out",
+            "--memory labels on all cores, or on a GPU: leave --algorithm out",
         ));
     }
     if args.run.repeat.get() > 1 {

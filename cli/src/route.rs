@@ -121,6 +121,7 @@ impl Steps for RouteNets<'_> {
 /// Refuses options that do not go together.
 fn check(args: &RouteArgs) -> Result<(), Failure> {
     args.run.check()?;
+    args.run.check_one_gpu("route")?;
     output::check_not_beside_json(args.output.as_deref(), &args.run)?;
     let inputs = args.input.files();
     let from_stdin = inputs

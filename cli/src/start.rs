@@ -22,6 +22,8 @@ impl Start {
         let engine = match run.device {
             args::Device::Cpu => Some(Engine::cpu()),
             args::Device::Cuda => Some(Engine::cuda()?),
+            args::Device::CudaAll => Some(Engine::cuda_all()?),
+            args::Device::CudaNumber(number) => Some(Engine::cuda_device(number)?),
             args::Device::Emulator => Some(Engine::emulator(run.seed.unwrap_or(0))),
             args::Device::Auto if without(Backend::Cuda) => Some(Engine::cpu()),
             args::Device::Auto if without(Backend::Cpu) => Some(Engine::cuda()?),

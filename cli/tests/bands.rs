@@ -193,7 +193,8 @@ fn what_is_not_done_in_bands_is_refused() {
     label(&["1MiB"]).failed(2, &["1048576 bytes of memory", "MiB or more"]);
     label(&["64 MiBs"]).refused(&["memory", "512MiB"]);
     label(&["64MiB", "-o", "a.png"]).failed(2, &["--memory", ".npy"]);
-    label(&["64MiB", "--device", "emulator"]).failed(2, &["--memory", "--device"]);
+    label(&["64MiB", "--device", "emulator"]).succeeded();
+    label(&["64MiB", "--device", "cpu", "--algorithm", "tiles"]).failed(1, &["tiles", "cuda"]);
     label(&["64MiB", "--algorithm", "sequential"]).failed(2, &["--memory", "--algorithm"]);
     label(&["64MiB", "--repeat", "2"]).failed(2, &["--repeat"]);
     label(&["64MiB", "-o", "-", "--format", "npy", "--json"]).failed(2, &["--json"]);
@@ -248,4 +249,63 @@ fn a_full_disk_and_a_killed_run_leave_nothing() {
     child.wait().unwrap();
     assert_eq!(folder.names(), ["mask.png", "old.npy"]);
     assert_eq!(fs::read(old).unwrap(), b"old");
+}
+
+/// The emulated GPU labels in bands too, and its labels and statistics are the processor's.
+#[test]
+fn a_gpu_labels_in_bands() {
+    let folder = Folder::new();
+    let image = folder.at("mask.png");
+    let path = image.to_str().unwrap();
+    let size = ["--size", "300x201"];
+    run([&["generate", "mask", "noise:0.4", "-o", path][..], &size].concat()).succeeded();
+    let label = |name: &str, more: &[&str]| {
+        let (labels, stats) = (
+            folder.at(&format!("{name}.npy")),
+            folder.at(&format!("{name}.csv")),
+        );
+        let files = [
+            "-o",
+            labels.to_str().unwrap(),
+            "--stats",
+            stats.to_str().unwrap(),
+        ];
+        let said = run([&["label", path, "--json"], &files[..], more].concat());
+        let said = said.succeeded().json();
+        (said, fs::read(&labels).unwrap(), fs::read(&stats).unwrap())
+    };
+    for connectivity in [["--connectivity", "4"], ["--connectivity", "8"]] {
+        let (_, labels, stats) = label("cpu", &connectivity);
+        let bands = ["--device", "emulator", "--seed", "3", "--memory", "40MiB"];
+        let (said, found, measures) = label("gpu", &[&bands[..], &connectivity].concat());
+        assert_eq!(said["device"], "emulator");
+        assert_eq!(said["algorithm"], "tiles");
+        assert!(said["rows_of_band"].as_u64().unwrap() > 0, "{said}");
+        assert!(found == labels && measures == stats, "{connectivity:?}");
+    }
+}
+
+/// The time in which a pipe gives its content is time of reading.
+#[cfg(unix)]
+#[test]
+fn a_slow_pipe_is_time_of_reading() {
+    let mut child = command()
+        .args([
+            "label", "-", "--memory", "64MiB", "--json", "--device", "cpu",
+        ])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    std::io::Write::write_all(&mut input, b"P1\n4 4\n").unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    std::io::Write::write_all(&mut input, b"1100 0000 0110 0000\n").unwrap();
+    drop(input);
+    let out = child.wait_with_output().unwrap();
+    let said = Run::of(out).succeeded().json();
+    assert_eq!(said["components"], 1);
+    let seconds = |what: &str| said["seconds"][what].as_f64().unwrap();
+    assert!(seconds("read") > 0.2, "{said}");
+    assert!(seconds("label") < 0.2, "{said}");
 }

@@ -122,6 +122,44 @@ fn without_a_gpu_the_reason_is_given() {
 }
 
 #[test]
+fn gpus_by_number_and_all() {
+    let folder = Folder::new();
+    let image = folder.ring("ring.png");
+    let image = image.to_str().unwrap();
+    for device in [
+        "cuda:",
+        "cuda:x",
+        "cuda:-1",
+        "cuda:+1",
+        "cuda:4294967296",
+        "gpu",
+    ] {
+        for command in ["label", "trace"] {
+            let refused = run([command, image, "--device", device]);
+            refused.refused(&[device, "cuda:all", "emulator"]);
+        }
+    }
+    let refused = run(["trace", image, "--device", "cuda:all"]);
+    refused.failed(2, &["cuda:all", "trace", "label", "cuda:N"]);
+    // A number that no GPU has.
+    run(["label", image, "--device", "cuda:999"]).failed(1, &[""]);
+    let all = ["label", image, "--device", "cuda:all", "--json"];
+    match info()["no_gpu"].as_str() {
+        Some(reason) => {
+            run(all).failed(1, &[reason]);
+            run(["trace", image, "--device", "cuda:0"]).failed(1, &[reason]);
+        }
+        None => {
+            assert_eq!(run(all).succeeded().json()["components"], 1);
+            let bands = [&all[..], &["--memory", "64MiB"]].concat();
+            assert_eq!(run(bands).succeeded().json()["components"], 1);
+            let first = run(["trace", image, "--device", "cuda:0", "--json"]);
+            assert_eq!(first.succeeded().json()["device"], "cuda");
+        }
+    }
+}
+
+#[test]
 fn a_seed_is_the_emulators() {
     let folder = Folder::new();
     let image = folder.ring("ring.png");

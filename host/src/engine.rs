@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use crate::backend::Backend;
 use crate::emulator::Emulator;
-use crate::error::Result;
+use crate::error::{Error, OptionProblem, Result};
 use crate::geometry::Cell;
 use crate::gpu::Gpu;
 use crate::image::BinaryImage;
 use crate::job::Job;
+use crate::label::parts::Workers;
 use crate::label::{self, DeviceLabeler, LabelAlgorithm, LabelOptions, Labels};
 use crate::progress::{Progress, ProgressFn};
 use crate::route::{
@@ -43,6 +44,9 @@ trait DeviceJobs: Send + Sync {
 
     fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels>;
 
+    /// What labels bands for a [`BandLabeller`](crate::label::parts::BandLabeller).
+    fn label_workers(&self, options: &LabelOptions) -> Result<Workers>;
+
     fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours>;
 
     fn route(
@@ -61,13 +65,17 @@ trait DeviceJobs: Send + Sync {
     ) -> Result<Distances>;
 }
 
-impl<G: Gpu + Send + Sync> DeviceJobs for G {
+impl<G: Gpu + Send + Sync + 'static> DeviceJobs for G {
     fn backend(&self) -> Backend {
         G::BACKEND
     }
 
     fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels> {
         DeviceLabeler::on(self.clone()).label_host(image, options)
+    }
+
+    fn label_workers(&self, options: &LabelOptions) -> Result<Workers> {
+        Workers::on(std::slice::from_ref(self), options)
     }
 
     fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours> {
@@ -91,6 +99,52 @@ impl<G: Gpu + Send + Sync> DeviceJobs for G {
         options: &DistanceOptions,
     ) -> Result<Distances> {
         DeviceRouter::on(self.clone()).distances_host(grid, sources, options)
+    }
+}
+
+/// Several GPUs: labels on all of them, other jobs on the first.
+struct Several<G> {
+    first: G,
+    all: Vec<G>,
+}
+
+impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Several<G> {
+    fn backend(&self) -> Backend {
+        G::BACKEND
+    }
+
+    fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels> {
+        match &self.all[..] {
+            [only] => only.label(image, options),
+            all => label::label_host(all, image, options),
+        }
+    }
+
+    fn label_workers(&self, options: &LabelOptions) -> Result<Workers> {
+        Workers::on(&self.all, options)
+    }
+
+    fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours> {
+        self.first.trace(image, options)
+    }
+
+    fn route(
+        &self,
+        grid: &RoutingGrid,
+        nets: &[Net],
+        algorithm: RouteAlgorithm,
+        progress: &Progress<'_>,
+    ) -> Result<Vec<Route>> {
+        self.first.route(grid, nets, algorithm, progress)
+    }
+
+    fn distances(
+        &self,
+        grid: &RoutingGrid,
+        sources: &[Cell],
+        options: &DistanceOptions,
+    ) -> Result<Distances> {
+        self.first.distances(grid, sources, options)
     }
 }
 
@@ -128,18 +182,58 @@ impl Engine {
     /// # Errors
     /// `Error::Cuda` with the reason why there is no GPU,
     /// [`Error::Unavailable`](crate::Error::Unavailable) if this build does not use GPUs.
-    #[cfg(feature = "cuda")]
     pub fn cuda() -> Result<Self> {
-        let device = crate::cuda::Device::open(0)?;
+        Self::cuda_device(0)
+    }
+
+    /// An engine on the NVIDIA GPU with that number, from 0.
+    ///
+    /// # Errors
+    /// Those of [`cuda`](Self::cuda).
+    #[cfg(feature = "cuda")]
+    pub fn cuda_device(number: u32) -> Result<Self> {
+        let device = crate::cuda::Device::open(number)?;
         Ok(Self::on(crate::cuda::Queue::open(&device)?))
     }
 
-    /// An engine on the first NVIDIA GPU: not in this build.
+    /// An engine on an NVIDIA GPU: not in this build.
     ///
     /// # Errors
     /// [`Error::Unavailable`](crate::Error::Unavailable).
     #[cfg(not(feature = "cuda"))]
-    pub fn cuda() -> Result<Self> {
+    pub fn cuda_device(_number: u32) -> Result<Self> {
+        Err(crate::error::Unavailable::GpuSupport.into())
+    }
+
+    /// An engine on all NVIDIA GPUs that this process sees (`CUDA_VISIBLE_DEVICES`).
+    ///
+    /// [`label`](Self::label) divides the image into bands of rows, which the GPUs label at the
+    /// same time, and so does [`BandLabeller`](crate::label::parts::BandLabeller). All other jobs
+    /// run on the first GPU: contours and routes are not yet spread over several.
+    ///
+    /// # Errors
+    /// Those of [`cuda`](Self::cuda), of any of the GPUs.
+    #[cfg(feature = "cuda")]
+    pub fn cuda_all() -> Result<Self> {
+        use rayon::prelude::*;
+
+        let count = crate::cuda::Device::count()?;
+        crate::threads::ensure();
+        // At the same time: opening one takes long.
+        let open = |number| -> Result<_> {
+            let device = crate::cuda::Device::open(number)?;
+            Ok(crate::cuda::Queue::open(&device)?)
+        };
+        let gpus: Result<Vec<_>> = (0..count).into_par_iter().map(open).collect();
+        Self::on_all(gpus?)
+    }
+
+    /// An engine on all NVIDIA GPUs: not in this build.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`](crate::Error::Unavailable).
+    #[cfg(not(feature = "cuda"))]
+    pub fn cuda_all() -> Result<Self> {
         Err(crate::error::Unavailable::GpuSupport.into())
     }
 
@@ -158,6 +252,37 @@ impl Engine {
             device: Some(Arc::new(gpu)),
             progress: None,
         }
+    }
+
+    /// An engine on several GPUs or emulators that are set up already: labels on all of them, as
+    /// `cuda_all` says, and other jobs on the first. They may be of one device.
+    ///
+    /// ```
+    /// use trazar::emulator::Emulator;
+    /// use trazar::{BinaryImage, Engine, LabelOptions};
+    ///
+    /// let engine = Engine::on_all([Emulator::new(0), Emulator::new(1)])?;
+    /// let image = BinaryImage::from_art("##.#\n...#")?;
+    /// let labels = engine.label(&image, &LabelOptions::default())?;
+    /// assert_eq!(labels.as_slice(), [1, 1, 0, 2, 0, 0, 0, 2]);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`](crate::Error::InvalidOption) for no GPU.
+    pub fn on_all<G>(gpus: impl IntoIterator<Item = G>) -> Result<Self>
+    where
+        G: Gpu + Send + Sync + 'static,
+    {
+        let all: Vec<G> = gpus.into_iter().collect();
+        let Some(first) = all.first().cloned() else {
+            let why = "an engine on several GPUs has at least one".to_owned();
+            return Err(Error::option("gpus", OptionProblem::OutOfRange, why));
+        };
+        Ok(Self {
+            device: Some(Arc::new(Several { first, all })),
+            progress: None,
+        })
     }
 
     /// An engine that runs the GPU's kernels on this machine's processor, thread by thread, in an
@@ -244,8 +369,8 @@ impl Engine {
     /// - [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of another backend;
     /// - [`Error::TooMany`](crate::Error::TooMany) for more than 2³² - 1 provisional labels;
     /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory);
-    /// - by kernels, [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for more than 2³² - 1
-    ///   pixels, and `Error::Cuda` or [`Error::Emulator`](crate::Error::Emulator).
+    /// - by kernels, [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for rows of more than
+    ///   2²⁷ pixels, and `Error::Cuda` or [`Error::Emulator`](crate::Error::Emulator).
     pub fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels> {
         let algorithm = self.label_algorithm(options);
         algorithm.check_runs_on(self.backend())?;
@@ -345,6 +470,14 @@ impl Engine {
     ) -> Result<Route> {
         let routes = self.route(grid, std::slice::from_ref(net), options)?;
         Ok(routes.into_iter().next().unwrap_or_default())
+    }
+
+    /// What labels bands on the engine's GPUs; `None` if the processor does.
+    pub(crate) fn label_workers(&self, options: &LabelOptions) -> Result<Option<Workers>> {
+        let device = self.device.as_ref();
+        device
+            .map(|device| device.label_workers(options))
+            .transpose()
     }
 
     fn progress(&self) -> Progress<'_> {

@@ -81,7 +81,7 @@ pub enum Error {
     #[non_exhaustive]
     PartsDiffer {
         /// In what they differ: `"width"`, `"connectivity"`, `"statistics"`, `"options"`,
-        /// `"the rows at their seam"`.
+        /// `"number of components"`, `"the rows at their seam"`.
         what: &'static str,
         /// That of the upper part.
         upper: String,

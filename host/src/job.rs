@@ -96,7 +96,8 @@ impl Job {
     /// this machine's processor with `cores` cores, or a GPU, which has to be opened first. `gpu`
     /// says whether there is one.
     ///
-    /// Work that is too large for the kernels is for the processor.
+    /// Work that is too large for the kernels, which is contours of more than 2³⁰ pixels, is for
+    /// the processor.
     pub fn backend(self, cores: usize, gpu: bool, runs: u32) -> Backend {
         let runs = f64::from(runs);
         let on_cpu = runs * self.cpu_nanoseconds(cores);
@@ -163,7 +164,8 @@ impl Job {
 
     fn fits_kernels(self) -> bool {
         match self {
-            Self::Label { pixels } => pixels < 1 << 32,
+            // Bands of rows go to the GPU one after the other.
+            Self::Label { .. } => true,
             // Along edges there are labels. A side has a point or two, of which there are to be less
             // than 2³².
             Self::Trace { pixels, sides } => pixels < 1 << 32 && sides < 1 << 31,
@@ -299,9 +301,8 @@ mod tests {
             sides: 1 << 29,
         };
         assert_eq!(fits.backend(1, true, 1), Backend::Cuda);
-        let pixels = 1 << 32;
-        assert_eq!(Job::Label { pixels }.backend(1, true, 9), Backend::Cpu);
-        let pixels = pixels - 1;
+        // Labels have no such limit.
+        let pixels = 1 << 34;
         assert_eq!(Job::Label { pixels }.backend(1, true, 9), Backend::Cuda);
         let nothing = Job::Route {
             cells: 0,

@@ -8,8 +8,8 @@ use stand_in::{Entry, stand_in};
 use trazar::cuda::{CudaError, Device, DeviceBuffer, Owner, RawBuffer, Release, Stream};
 use trazar::gpu::{Gpu, Scanner};
 use trazar::{
-    BinaryImage, Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, DeviceTracer, Error,
-    LabelAlgorithm, LabelOptions, TraceOptions,
+    BinaryImage, Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, DeviceTracer, Engine,
+    Error, LabelAlgorithm, LabelOptions, TraceOptions,
 };
 
 /// The stream's handle, as in the log.
@@ -43,12 +43,15 @@ fn failures_release_their_inputs() -> trazar::Result<()> {
     let inputs = labeler.gpu().on_stream(&device.stream()?)?;
     let image = DeviceImage::upload(&inputs, &BinaryImage::from_art("##.#")?)?;
     let bytes = inputs.upload(&[200u8; 16])?;
+    // Two bands of rows.
+    let tall = DeviceImage::upload(&inputs, &BinaryImage::new(3, 70)?)?;
+    let in_bands = labeler.clone().with_band_pixels(64);
     let mut values = inputs.upload(&[1u32; 100])?;
     let mut scanner = Scanner::new(labeler.gpu(), 100)?;
     let mut failed = 0;
     for call in ["cuLaunchKernel", "cuMemAllocAsync"] {
         for successes in 0..12 {
-            for job in 0..5 {
+            for job in 0..6 {
                 driver.fail(call, successes, 987);
                 let result = match job {
                     0 => labeler
@@ -68,7 +71,8 @@ fn failures_release_their_inputs() -> trazar::Result<()> {
                         &DeviceBytes::new(16, 1, &bytes, 127).unwrap(),
                     )
                     .map(drop),
-                    3 => tracer.trace(&image, &TraceOptions::default()).map(drop),
+                    3 => in_bands.label(&tall, &LabelOptions::default()).map(drop),
+                    4 => tracer.trace(&image, &TraceOptions::default()).map(drop),
                     _ => scanner.scan_in_place(&mut values),
                 };
                 driver.recover();
@@ -81,6 +85,54 @@ fn failures_release_their_inputs() -> trazar::Result<()> {
         }
     }
     assert!(failed > 30, "{failed}");
+    Ok(())
+}
+
+/// An image that 32 bits index pays nothing for those that they don't: five launches, no copy and no
+/// wait.
+#[test]
+fn a_whole_image_takes_five_launches() -> trazar::Result<()> {
+    let driver = stand_in();
+    let labeler = DeviceLabeler::new(&Device::open(0)?)?;
+    let image = DeviceImage::upload(labeler.gpu(), &BinaryImage::new(300, 200)?)?;
+    let before = driver.log().len();
+    let labels = labeler.label(&image, &LabelOptions::default())?;
+    let log = driver.log();
+    let stream = handle_of(labeler.gpu().stream());
+    let launches = log[before..].iter();
+    let launches = launches.filter(|&entry| *entry == Entry::Launch { stream });
+    assert_eq!(launches.count(), 5);
+    for other in [Entry::Synchronize { stream }, Entry::Copy { stream }] {
+        assert!(!log[before..].contains(&other), "{other:?}");
+    }
+    drop(labels);
+    Ok(())
+}
+
+/// The threads of all GPUs end with the first error, which is returned.
+#[test]
+fn failures_of_one_gpu_of_several_are_returned() -> trazar::Result<()> {
+    let driver = stand_in();
+    let engine = Engine::cuda_all()?;
+    let image = BinaryImage::new(3, 1000)?;
+    let options = LabelOptions::default();
+    assert_eq!(engine.label(&image, &options)?.count(), 0);
+    for call in [
+        "cuLaunchKernel",
+        "cuMemAllocAsync",
+        "cuMemcpyHtoDAsync_v2",
+        "cuMemcpyDtoHAsync_v2",
+    ] {
+        for successes in [0, 3, 11] {
+            driver.fail(call, successes, 987);
+            let result = engine.label(&image, &options);
+            driver.recover();
+            let Err(Error::Cuda(_)) = result else {
+                panic!("{call} after {successes}: {result:?}");
+            };
+        }
+    }
+    assert_eq!(engine.label(&image, &options)?.count(), 0);
     Ok(())
 }
 

@@ -1,8 +1,10 @@
 //! How a job runs, and what it says.
 
+use std::ffi::OsStr;
 use std::num::NonZeroU32;
 
-use clap::ValueEnum;
+use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
+use clap::{Arg, Command, ValueEnum};
 
 use crate::failure::Failure;
 use crate::stdout;
@@ -11,7 +13,7 @@ use crate::stdout;
 #[derive(Debug, clap::Args)]
 pub(crate) struct RunArgs {
     /// Where to run
-    #[arg(long, value_name = "D", default_value = "auto")]
+    #[arg(long, value_name = "D", default_value = "auto", value_parser = DeviceParser)]
     pub(crate) device: Device,
 
     /// Seed of the order in which the emulator runs threads [default: 0]
@@ -39,13 +41,56 @@ pub(crate) enum Device {
     Auto,
     /// This machine's processor
     Cpu,
-    /// The first NVIDIA GPU
+    /// The first NVIDIA GPU; cuda:N is the one with the number N, from 0
     Cuda,
+    /// All NVIDIA GPUs together, for labels
+    #[value(name = "cuda:all")]
+    CudaAll,
+    /// The NVIDIA GPU with that number.
+    #[value(skip)]
+    CudaNumber(u32),
     /// The GPU's kernels on the processor, checked and slow: for small images
     Emulator,
 }
 
+/// Reads a device: one of the listed values, or `cuda:N`.
+#[derive(Clone)]
+struct DeviceParser;
+
+impl TypedValueParser for DeviceParser {
+    type Value = Device;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<Device, clap::Error> {
+        let number = value.to_str().and_then(|text| text.strip_prefix("cuda:"));
+        let digits = number.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+        match digits.and_then(|digits| digits.parse().ok()) {
+            Some(number) => Ok(Device::CudaNumber(number)),
+            None => EnumValueParser::new().parse_ref(command, arg, value),
+        }
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let values = Device::value_variants().iter();
+        Some(Box::new(values.filter_map(Device::to_possible_value)))
+    }
+}
+
 impl RunArgs {
+    /// Refuses several GPUs, for a job that runs on one.
+    pub(crate) fn check_one_gpu(&self, job: &str) -> Result<(), Failure> {
+        if self.device == Device::CudaAll {
+            return Err(Failure::usage(format!(
+                "--device cuda:all is for label: {job} runs on one GPU, cuda or cuda:N"
+            )));
+        }
+        Ok(())
+    }
+
     /// Refuses options that do not go together.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         if self.seed.is_some() && self.device != Device::Emulator {

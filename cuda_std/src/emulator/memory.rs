@@ -323,19 +323,37 @@ impl<T: Pod> Buffer<T> {
     /// [`EmulatorError::StreamOrder`].
     pub fn read(&self, values: &mut [T]) -> Result<(), EmulatorError> {
         self.check_len(values.len())?;
+        self.read_at(0, values)
+    }
+
+    /// Copies the elements from `start` on to `values`.
+    ///
+    /// # Errors
+    ///
+    /// [`EmulatorError::WrongLength`] if the buffer has fewer elements;
+    /// [`EmulatorError::ReadUninitialised`] if nothing has written some of them;
+    /// [`EmulatorError::StreamOrder`].
+    pub fn read_at(&self, start: usize, values: &mut [T]) -> Result<(), EmulatorError> {
+        let end = start.saturating_add(values.len());
+        if end > self.len {
+            self.check_len(end)?;
+        }
         let mut memory = lock(&self.memory);
         self.note(&mut memory, QueueWork::Read)?;
-        if let Some(byte) = memory.region(self.region).shadow.first_unwritten() {
+        let size = size_of::<T>();
+        let bytes = start * size..end * size;
+        if let Some(byte) = memory.region(self.region).shadow.first_unwritten(bytes) {
             return Err(EmulatorError::ReadUninitialised {
-                index: byte / size_of::<T>().max(1),
+                index: byte / size.max(1),
                 len: self.len,
             });
         }
-        // SAFETY: `len` elements on both sides; under the lock, no kernel runs.
+        // SAFETY: as many elements on both sides: `end` is at most `len`. Under the lock, no kernel
+        // runs.
         unsafe {
             values
                 .as_mut_ptr()
-                .copy_from_nonoverlapping(self.start, self.len);
+                .copy_from_nonoverlapping(self.start.add(start), values.len());
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 //! threads accessed it last.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::clocks::{Clocks, LANES};
 use super::event::{Source, Touch};
@@ -238,13 +239,18 @@ impl Shadow {
         }
     }
 
-    /// The first byte of memory that nothing has written.
-    pub(super) fn first_unwritten(&self) -> Option<usize> {
-        if self.granule == 0 {
-            return (!self.written && self.bytes > 0).then_some(0);
+    /// The first of these bytes of the memory that nothing has written.
+    pub(super) fn first_unwritten(&self, bytes: Range<usize>) -> Option<usize> {
+        if bytes.is_empty() {
+            return None;
         }
-        let unwritten = self.cells.iter().position(|cell| !cell.written)?;
-        Some(unwritten * self.granule)
+        if self.granule == 0 {
+            return (!self.written).then_some(bytes.start);
+        }
+        let cells = bytes.start / self.granule..bytes.end.div_ceil(self.granule);
+        let first = cells.start;
+        let unwritten = self.cells[cells].iter().position(|cell| !cell.written)?;
+        Some((first + unwritten) * self.granule)
     }
 
     /// Who wrote the byte at `offset` last, in the launch of `generation`.

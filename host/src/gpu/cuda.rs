@@ -30,6 +30,11 @@ unsafe impl Gpu for Queue {
         Ok(self.stream().upload(values)?)
     }
 
+    fn overlapping_queue(&self) -> Result<Option<Self>> {
+        let stream = self.stream().device().stream()?;
+        Ok(Some(self.on_stream(&stream)?))
+    }
+
     fn multiprocessors(&self) -> u32 {
         self.stream().device().info().multiprocessors
     }
@@ -87,6 +92,10 @@ impl<T: Pod> GpuBuffer<T> for DeviceBuffer<T> {
 
     fn read(&self, values: &mut [T]) -> Result<()> {
         Ok(self.read(values)?)
+    }
+
+    fn read_at(&self, start: usize, values: &mut [T]) -> Result<()> {
+        Ok(self.read_at(start, values)?)
     }
 
     fn to_vec(&self) -> Result<Vec<T>> {

@@ -66,6 +66,10 @@ impl<T: Pod> GpuBuffer<T> for Buffer<T> {
         Ok(self.read(values)?)
     }
 
+    fn read_at(&self, start: usize, values: &mut [T]) -> Result<()> {
+        Ok(self.read_at(start, values)?)
+    }
+
     fn to_vec(&self) -> Result<Vec<T>> {
         Ok(self.to_vec()?)
     }

@@ -32,7 +32,7 @@ mod scan;
 
 use std::ffi::c_void;
 use std::fmt;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 
 pub use cuda_std::launch::{KernelSpec, LaunchConfig, Launcher};
 pub use cuda_std::{Pod, View, ViewMut};
@@ -85,6 +85,15 @@ pub unsafe trait Gpu: Launcher<Error: Into<Error>> + Clone + fmt::Debug {
     /// # Errors
     /// Those of [`alloc`](Self::alloc).
     fn upload<T: Pod>(&self, values: &[T]) -> Result<Self::Buffer<T>>;
+
+    /// Another queue of the same GPU, whose copies and launches overlap with those of this one.
+    /// `None` if there is no such thing: the emulator does one thing after the other.
+    ///
+    /// # Errors
+    /// An earlier kernel's failure.
+    fn overlapping_queue(&self) -> Result<Option<Self>> {
+        Ok(None)
+    }
 
     /// The number of multiprocessors, by which grids of persistent blocks are sized.
     fn multiprocessors(&self) -> u32;
@@ -164,6 +173,29 @@ pub trait GpuBuffer<T: Pod>: fmt::Debug {
     /// The elements, for a kernel to write.
     fn view_mut(&mut self) -> ViewMut<'_, T>;
 
+    /// The elements of `range`, for a kernel to read.
+    ///
+    /// # Panics
+    /// If the buffer does not have them.
+    fn view_of(&self, range: Range<usize>) -> View<'_, T> {
+        let view = self.view();
+        check_range(&range, view.len());
+        // SAFETY: elements of `view`, and the buffer stays borrowed.
+        unsafe { View::from_raw_parts(view.as_ptr().wrapping_add(range.start), range.len()) }
+    }
+
+    /// The elements of `range`, for a kernel to write.
+    ///
+    /// # Panics
+    /// If the buffer does not have them.
+    fn view_mut_of(&mut self, range: Range<usize>) -> ViewMut<'_, T> {
+        let view = self.view_mut();
+        check_range(&range, view.len());
+        let start = view.as_mut_ptr().wrapping_add(range.start);
+        // SAFETY: elements of `view`, and the buffer stays mutably borrowed.
+        unsafe { ViewMut::from_raw_parts(start, range.len()) }
+    }
+
     /// The same memory as smaller elements, for a kernel to write: each `T` as one or more `U`.
     fn view_mut_as<U: Pod>(&mut self) -> ViewMut<'_, U> {
         const {
@@ -182,6 +214,12 @@ pub trait GpuBuffer<T: Pod>: fmt::Debug {
     /// # Errors
     /// Different lengths; an earlier kernel's failure.
     fn read(&self, values: &mut [T]) -> Result<()>;
+
+    /// Copies the elements from `start` on to `values`. Waits until that is done.
+    ///
+    /// # Errors
+    /// Fewer elements than that; an earlier kernel's failure.
+    fn read_at(&self, start: usize, values: &mut [T]) -> Result<()>;
 
     /// Copies all elements to a new vector. Waits until that is done.
     ///
@@ -202,6 +240,13 @@ pub trait GpuBuffer<T: Pod>: fmt::Debug {
     fn fill(&mut self, value: T) -> Result<()>
     where
         T: FillValue;
+}
+
+fn check_range(range: &Range<usize>, len: usize) {
+    assert!(
+        range.start <= range.end && range.end <= len,
+        "elements {range:?} of {len}"
+    );
 }
 
 /// A number that [`GpuBuffer::fill`] can repeat: 8, 16 or 32 bits.

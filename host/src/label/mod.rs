@@ -15,7 +15,8 @@ use glam::DVec2;
 #[doc(inline)]
 pub use trazar_kernels::label::Connectivity;
 
-pub use gpu::{DeviceLabeler, DeviceLabels};
+pub(crate) use gpu::label_host;
+pub use gpu::{DeviceLabeler, DeviceLabels, MultiLabeler, MultiLabels, PartLabels};
 
 use crate::backend::Backend;
 use crate::error::Result;

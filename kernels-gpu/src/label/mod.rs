@@ -8,10 +8,12 @@
 //! | [`tiles`] | joins runs in tiles in shared memory, then along the tiles' borders; writes the labels |
 //! | [`direct`] | joins pixels in global memory, one thread per pixel; writes the labels |
 //! | [`number`] | numbers components by the bits of their roots, for both |
+//! | [`renumber`] | from the numbers of a band's components to those in the whole image |
 //! | [`statistics`] | area, bounding box and coordinate sums of each component |
 
 pub mod direct;
 pub mod number;
+pub mod renumber;
 pub mod statistics;
 pub mod tiles;
 

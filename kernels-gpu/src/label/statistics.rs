@@ -102,7 +102,8 @@ impl Tally {
     }
 }
 
-/// Adds up the measures of every component.
+/// Adds up the measures of every component. The first row of `image` has the coordinate
+/// `first_row`.
 ///
 /// # Safety
 ///
@@ -110,7 +111,12 @@ impl Tally {
 /// `measures`, which have the values that they start as. Nothing else uses `measures` meanwhile.
 /// The launch has [`threads`] threads.
 #[kernel(block = BLOCK)]
-pub unsafe fn measure(image: BitImage<'_>, labels: View<'_, u32>, measures: ComponentMeasures<'_>) {
+pub unsafe fn measure(
+    image: BitImage<'_>,
+    labels: View<'_, u32>,
+    first_row: u32,
+    measures: ComponentMeasures<'_>,
+) {
     let BitImage {
         words,
         width,
@@ -145,7 +151,8 @@ pub unsafe fn measure(image: BitImage<'_>, labels: View<'_, u32>, measures: Comp
                 current = label;
                 tally = Tally::NOTHING;
             }
-            tally.add_run(y, start, end);
+            // planted: measure-first-row
+            tally.add_run(first_row + y, start, end);
         }
         y += 1;
     }

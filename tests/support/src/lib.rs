@@ -6,6 +6,7 @@
 //! | [`images`], [`grids`] | random inputs |
 //! | [`border_oracle`], [`route_oracle`] | plain, slow algorithms, without the library's code |
 //! | [`contours`], [`labels`], [`routes`], [`tracers`] | options, and comparisons of results |
+//! | [`tilings`] | images of any size whose labels are known |
 //! | [`emulators`] | emulators, and random cases that run on them |
 //! | [`kernels`] | what tests use of the kernels' crate |
 //! | [`optional`] | what not every machine has: a GPU, time, real images |
@@ -20,6 +21,7 @@ pub mod labels;
 pub mod optional;
 pub mod route_oracle;
 pub mod routes;
+pub mod tilings;
 pub mod tracers;
 
 pub use trazar_test_seeds as seeds;

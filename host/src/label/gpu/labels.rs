@@ -2,8 +2,6 @@
 
 use std::sync::OnceLock;
 
-use trazar_kernels::label::tiles::layout::TileLayout;
-
 use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::label::{Component, Labels};
@@ -22,10 +20,14 @@ pub struct DeviceLabels<G: Gpu> {
 
 impl<G: Gpu> DeviceLabels<G> {
     /// Labels that the work queued so far writes, and the array of one element for their number.
-    pub(super) fn new(layout: TileLayout, labels: G::Buffer<u32>, total: G::Buffer<u32>) -> Self {
+    pub(super) fn new(
+        (width, height): (u32, u32),
+        labels: G::Buffer<u32>,
+        total: G::Buffer<u32>,
+    ) -> Self {
         Self {
-            width: layout.width,
-            height: layout.height,
+            width,
+            height,
             labels,
             total,
             count: OnceLock::new(),

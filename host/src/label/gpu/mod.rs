@@ -5,29 +5,41 @@
 //! | [`LabelAlgorithm::Tiles`] | `tiles.rs` | `tiles_label` (or `tiles_label_bytes`), `tiles_merge`, `tiles_flatten`, scan, `tiles_write` |
 //! | [`LabelAlgorithm::Direct`] | `direct.rs` | `direct_start`, `direct_join`, `direct_flatten`, `count_roots`, scan, `direct_write` |
 //!
-//! `number.rs` numbers the components of both, and `statistics.rs` measures them.
+//! `number.rs` numbers the components of both, and `statistics.rs` measures them. `bands.rs`
+//! divides images that 32 bits can't index into bands of rows, labels these with the same kernels,
+//! and joins them. `spread.rs` labels an image in the host's memory on several queues or GPUs,
+//! `multi.rs` one that several GPUs hold.
 //!
 //! # Memory
 //! On the GPU, in bytes per pixel: 1/8 for the image, 4 for the labels. `Tiles` needs 1.2 more
 //! while it works: 1 of them is for as many runs as tiles can have, and only the runs that there
-//! are get touched. `Direct` needs 0.2 more.
+//! are get touched. `Direct` needs 0.2 more. Of images that 32 bits can't index, this is per pixel
+//! of a band of 2³⁰ pixels; and there are 4 bytes per component of a band.
 
+mod bands;
 mod direct;
 mod labels;
+mod multi;
 mod number;
+mod spread;
 mod statistics;
 mod tiles;
 
+use cuda_std::{View, ViewMut};
 use trazar_kernels::label::tiles::layout::TileLayout;
 
 use super::{LabelAlgorithm, LabelOptions, Labels};
 #[cfg(feature = "cuda")]
 use crate::cuda::{Device, Queue, Stream};
-use crate::error::{Error, Result};
-use crate::gpu::Gpu;
+use crate::error::Result;
+use crate::gpu::{Gpu, GpuBuffer};
 use crate::image::BinaryImage;
 use crate::image::gpu::{DeviceBytes, DeviceImage};
+pub use bands::PartLabels;
+use bands::{Division, elements};
 pub use labels::DeviceLabels;
+pub use multi::{MultiLabeler, MultiLabels};
+pub(crate) use spread::label_host;
 use tiles::Tiles;
 
 /// Labels images on one GPU. Clones work on the same queue.
@@ -50,6 +62,8 @@ use tiles::Tiles;
 #[derive(Clone, Debug)]
 pub struct DeviceLabeler<G: Gpu> {
     gpu: G,
+    /// The largest number of pixels of a band; `None` leaves it to the labeler.
+    band_pixels: Option<u32>,
 }
 
 #[cfg(feature = "cuda")]
@@ -57,7 +71,7 @@ impl DeviceLabeler<Queue> {
     /// Compiles the kernels for `device`, and creates a stream.
     ///
     /// # Errors
-    /// [`Error::Cuda`].
+    /// [`Error::Cuda`](crate::Error::Cuda).
     pub fn new(device: &Device) -> Result<Self> {
         Ok(Self::on(Queue::open(device)?))
     }
@@ -71,7 +85,21 @@ impl DeviceLabeler<Queue> {
 impl<G: Gpu> DeviceLabeler<G> {
     /// Labels on `gpu`.
     pub fn on(gpu: G) -> Self {
-        Self { gpu }
+        Self {
+            gpu,
+            band_pixels: None,
+        }
+    }
+
+    /// Labels images of more than `pixels` pixels in bands of at most as many, but at least 64
+    /// rows. The result is the same; with small bands it takes longer, and less memory besides the
+    /// labels.
+    ///
+    /// Otherwise, only images that 32 bits can't index are divided, into bands of 2³⁰ pixels.
+    #[must_use]
+    pub fn with_band_pixels(mut self, pixels: u32) -> Self {
+        self.band_pixels = Some(pixels);
+        self
     }
 
     /// The GPU that it works on.
@@ -80,32 +108,57 @@ impl<G: Gpu> DeviceLabeler<G> {
     }
 
     /// Labels `image`. On an NVIDIA GPU, this queues the work and returns before it is done;
-    /// [`statistics`](field@LabelOptions::statistics) are waited for.
+    /// [`statistics`](field@LabelOptions::statistics) are waited for, and images of 2³² pixels or
+    /// more, whose bands are joined on the host.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] for an algorithm of the processor, [`Error::ImageTooLarge`] for more
-    /// than 2³² - 1 pixels; `Error::Cuda`, [`Error::Emulator`].
+    /// [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of the processor;
+    /// [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) if 64 rows have more than 2³² - 1
+    /// pixels; [`Error::TooMany`](crate::Error::TooMany) for more than 2³² - 1 components;
+    /// `Error::Cuda`, [`Error::Emulator`](crate::Error::Emulator).
     pub fn label(&self, image: &DeviceImage<G>, options: &LabelOptions) -> Result<DeviceLabels<G>> {
-        let layout = tile_layout(image.width(), image.height())?;
-        let algorithm = options.algorithm_on(G::BACKEND);
-        algorithm.check_runs_on(G::BACKEND)?;
+        let (width, height) = (image.width(), image.height());
+        let division = Division::new(width, height, self.band_pixels)?;
+        options.algorithm_on(G::BACKEND).check_runs_on(G::BACKEND)?;
+        let Some(layout) = division.whole() else {
+            return self.label_in_bands(image, options);
+        };
         // If the image is dropped before the work is done, its memory is freed only afterwards.
         let words = self.gpu.using(image.words())?;
-        let labels = match algorithm {
-            LabelAlgorithm::Direct => {
-                direct::label(&self.gpu, &words, layout, options.connectivity)?
-            }
-            _ => {
-                let mut tiles = Tiles::new(&self.gpu, layout, options.connectivity)?;
-                // SAFETY: the image is of the layout's size, and `gpu` has acquired it.
-                unsafe {
-                    tiles.label(&self.gpu, &words)?;
-                    tiles.finish(&self.gpu, &words)?
+        let mut labels = self.gpu.alloc(elements(&(0..height), width).len())?;
+        // SAFETY: the image is of the layout's size, and `gpu` has acquired it.
+        let total = unsafe { self.label_view(words.view(), labels.view_mut(), layout, options) }?;
+        words.finish()?;
+        let labels = DeviceLabels::new((width, height), labels, total);
+        self.with_statistics(image, labels, options)
+    }
+
+    /// Queues the labelling of an image, and returns the number of its components.
+    ///
+    /// # Safety
+    /// `words` has the layout's words, and `labels` one element per pixel, from a multiple of 16
+    /// bytes on; `gpu` has acquired both.
+    unsafe fn label_view(
+        &self,
+        words: View<'_, u64>,
+        labels: ViewMut<'_, u32>,
+        layout: TileLayout,
+        options: &LabelOptions,
+    ) -> Result<G::Buffer<u32>> {
+        let gpu = &self.gpu;
+        // SAFETY: the caller's promise.
+        unsafe {
+            match options.algorithm_on(G::BACKEND) {
+                LabelAlgorithm::Direct => {
+                    direct::label(gpu, words, labels, layout, options.connectivity)
+                }
+                _ => {
+                    let mut tiles = Tiles::new(gpu, layout, options.connectivity)?;
+                    tiles.label(gpu, words, labels)?;
+                    tiles.finish(gpu, words, labels)
                 }
             }
-        };
-        words.finish()?;
-        self.with_statistics(image, labels, options)
+        }
     }
 
     /// Labels an image of one byte per pixel. Also returns the image of bits.
@@ -123,22 +176,26 @@ impl<G: Gpu> DeviceLabeler<G> {
     ) -> Result<(DeviceImage<G>, DeviceLabels<G>)> {
         let (width, height) = (bytes.width(), bytes.height());
         let is_dense = bytes.pitch() == width && width.is_multiple_of(16);
-        if !is_dense || options.algorithm_on(G::BACKEND) != LabelAlgorithm::Tiles {
+        let is_tiles = options.algorithm_on(G::BACKEND) == LabelAlgorithm::Tiles;
+        let whole = Division::new(width, height, self.band_pixels)?.whole();
+        let Some(layout) = whole.filter(|_| is_dense && is_tiles) else {
             let image = DeviceImage::pack(&self.gpu, bytes)?;
             let labels = self.label(&image, options)?;
             return Ok((image, labels));
-        }
-        let layout = tile_layout(width, height)?;
+        };
         let values = self.gpu.using(bytes.values())?;
         let mut words = self.gpu.alloc(layout.words() as usize)?;
+        let mut labels = self.gpu.alloc(elements(&(0..height), width).len())?;
         let mut tiles = Tiles::new(&self.gpu, layout, options.connectivity)?;
         // SAFETY: `DeviceBytes` has checked that there is one byte per pixel, the other sizes are
         // the layout's, and `gpu` has acquired the bytes.
-        let labels = unsafe {
-            tiles.label_bytes(&self.gpu, &values, bytes.threshold(), &mut words)?;
-            tiles.finish(&self.gpu, &words)?
+        let total = unsafe {
+            let labels = labels.view_mut();
+            tiles.label_bytes(&self.gpu, &values, bytes.threshold(), &mut words, labels)?;
+            tiles.finish(&self.gpu, words.view(), labels)?
         };
         values.finish()?;
+        let labels = DeviceLabels::new((width, height), labels, total);
         let image = DeviceImage::of(width, height, words);
         let labels = self.with_statistics(&image, labels, options)?;
         Ok((image, labels))
@@ -157,21 +214,16 @@ impl<G: Gpu> DeviceLabeler<G> {
         Ok(labels)
     }
 
-    /// Labels an image in the host's memory.
-    pub(crate) fn label_host(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels> {
+    /// Labels an image in the host's memory. One that 32 bits can't index is never whole in the
+    /// GPU's memory.
+    pub(crate) fn label_host(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels>
+    where
+        G: Send + Sync,
+    {
+        if !Division::is_whole(image.width(), image.height()) {
+            return spread::label_host(std::slice::from_ref(&self.gpu), image, options);
+        }
         let image = DeviceImage::upload(&self.gpu, image)?;
         self.label(&image, options)?.to_host()
     }
-}
-
-/// The tiles of an image.
-///
-/// # Errors
-/// [`Error::ImageTooLarge`] if 32 bits can't index its pixels.
-fn tile_layout(width: u32, height: u32) -> Result<TileLayout> {
-    TileLayout::new(width, height).ok_or(Error::ImageTooLarge {
-        width: width.into(),
-        height: height.into(),
-        limit: "on the GPU, pixels are numbered with 32 bits; label it on the CPU, or in parts",
-    })
 }

@@ -1,15 +1,128 @@
 //! The components' measures.
 
+use cuda_std::View;
 use trazar_kernels::image::{BitImage, row_words};
 use trazar_kernels::label::statistics::{self, ComponentMeasures};
 
 use super::DeviceLabeler;
+use super::bands::{Division, elements};
 use super::labels::DeviceLabels;
 use crate::error::{Error, Result};
-use crate::geometry::BoundingBox;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::image::gpu::DeviceImage;
 use crate::label::Component;
+use crate::label::cpu::{Tally, sums_fit_64_bits};
+
+/// The arrays of [`ComponentMeasures`].
+pub(super) struct MeasureBuffers<G: Gpu> {
+    area: G::Buffer<u64>,
+    sum_x: G::Buffer<u64>,
+    sum_y: G::Buffer<u64>,
+    min_x: G::Buffer<u32>,
+    min_y: G::Buffer<u32>,
+    max_x: G::Buffer<u32>,
+    max_y: G::Buffer<u32>,
+}
+
+impl<G: Gpu> MeasureBuffers<G> {
+    /// For `count` components, of which nothing is measured yet.
+    pub(super) fn new(gpu: &G, count: u32) -> Result<Self> {
+        let count = count as usize;
+        let mut buffers = Self {
+            area: gpu.alloc_zeroed::<u64>(count)?,
+            sum_x: gpu.alloc_zeroed::<u64>(count)?,
+            sum_y: gpu.alloc_zeroed::<u64>(count)?,
+            min_x: gpu.alloc::<u32>(count)?,
+            min_y: gpu.alloc::<u32>(count)?,
+            // planted: measure-zero
+            max_x: gpu.alloc_zeroed::<u32>(count)?,
+            max_y: gpu.alloc_zeroed::<u32>(count)?,
+        };
+        buffers.min_x.fill(u32::MAX)?;
+        buffers.min_y.fill(u32::MAX)?;
+        Ok(buffers)
+    }
+
+    /// Adds the pixels of an image of `width` by `height` pixels, whose first row has the
+    /// coordinate `first_row`.
+    ///
+    /// # Safety
+    /// `words` are the image's words, and `labels` has one element per pixel, none of which is
+    /// larger than the number of components. `gpu` has acquired both.
+    pub(super) unsafe fn add(
+        &mut self,
+        gpu: &G,
+        words: View<'_, u64>,
+        labels: View<'_, u32>,
+        (width, height): (u32, u32),
+        first_row: u32,
+    ) -> Result<()> {
+        if self.area.is_empty() {
+            return Ok(());
+        }
+        let row_words = row_words(width);
+        let image = BitImage {
+            words,
+            width,
+            height,
+            row_words,
+        };
+        let measures = ComponentMeasures {
+            area: self.area.view_mut(),
+            sum_x: self.sum_x.view_mut(),
+            sum_y: self.sum_y.view_mut(),
+            min_x: self.min_x.view_mut(),
+            min_y: self.min_y.view_mut(),
+            max_x: self.max_x.view_mut(),
+            max_y: self.max_y.view_mut(),
+        };
+        // SAFETY: the caller's promise. The arrays of measures have one element per component, and
+        // the values that they start as, or those of other rows.
+        unsafe {
+            statistics::measure::launch_threads(
+                &gpu.launcher(),
+                statistics::threads(row_words, height),
+                image,
+                labels,
+                first_row,
+                measures,
+            )
+        }
+    }
+
+    /// The measures; waits for them.
+    pub(super) fn tallies(&self) -> Result<Vec<Tally<u64>>> {
+        let (area, sum_x, sum_y) = (
+            self.area.to_vec()?,
+            self.sum_x.to_vec()?,
+            self.sum_y.to_vec()?,
+        );
+        let (min_x, min_y) = (self.min_x.to_vec()?, self.min_y.to_vec()?);
+        let (max_x, max_y) = (self.max_x.to_vec()?, self.max_y.to_vec()?);
+        let corner = |x: u32, y: u32| glam::IVec2::new(x as i32, y as i32);
+        Ok((0..area.len())
+            .map(|i| Tally {
+                area: area[i],
+                min: corner(min_x[i], min_y[i]),
+                max: corner(max_x[i], max_y[i]),
+                sum_x: sum_x[i],
+                sum_y: sum_y[i],
+            })
+            .collect())
+    }
+}
+
+/// Refuses images the sums of whose coordinates may not fit into 64 bits.
+pub(super) fn check_sums(width: u32, height: u32) -> Result<()> {
+    if sums_fit_64_bits(u64::from(width) * u64::from(height), width.max(height)) {
+        return Ok(());
+    }
+    Err(Error::ImageTooLarge {
+        width: width.into(),
+        height: height.into(),
+        limit: "on the GPU, sums of coordinates have 64 bits; measure its components on the CPU",
+    })
+}
 
 impl<G: Gpu> DeviceLabeler<G> {
     /// Measures the components of `image`, whose labels are `labels`: element `i` is component
@@ -19,85 +132,44 @@ impl<G: Gpu> DeviceLabeler<G> {
     /// With the labels of another image, the measures mean nothing.
     ///
     /// # Errors
-    /// [`Error::SizeMismatch`] if image and labels differ in size; `Error::Cuda`,
-    /// [`Error::Emulator`].
+    /// [`Error::SizeMismatch`] if image and labels differ in size; [`Error::ImageTooLarge`] if
+    /// sums of coordinates may not fit into 64 bits; `Error::Cuda`, [`Error::Emulator`].
     pub fn measure(
         &self,
         image: &DeviceImage<G>,
         labels: &DeviceLabels<G>,
     ) -> Result<Vec<Component>> {
-        if (image.width(), image.height()) != (labels.width(), labels.height()) {
+        let (width, height) = (image.width(), image.height());
+        if (width, height) != (labels.width(), labels.height()) {
             return Err(Error::SizeMismatch {
-                width: image.width(),
-                height: image.height(),
-                needed: u64::from(image.width()) * u64::from(image.height()),
+                width,
+                height,
+                needed: u64::from(width) * u64::from(height),
                 given: u64::from(labels.width()) * u64::from(labels.height()),
                 unit: "labels",
             });
         }
-        let count = labels.count()? as usize;
-        if count == 0 {
-            return Ok(Vec::new());
-        }
+        check_sums(width, height)?;
         let gpu = &self.gpu;
-        let mut area = gpu.alloc_zeroed::<u64>(count)?;
-        let mut sum_x = gpu.alloc_zeroed::<u64>(count)?;
-        let mut sum_y = gpu.alloc_zeroed::<u64>(count)?;
-        let mut min_x = gpu.alloc::<u32>(count)?;
-        let mut min_y = gpu.alloc::<u32>(count)?;
-        min_x.fill(u32::MAX)?;
-        min_y.fill(u32::MAX)?;
-        // planted: measure-zero
-        let mut max_x = gpu.alloc_zeroed::<u32>(count)?;
-        let mut max_y = gpu.alloc_zeroed::<u32>(count)?;
+        let mut measures = MeasureBuffers::new(gpu, labels.count()?)?;
         let words = gpu.using(image.words())?;
         let by_pixel = gpu.using(labels.labels())?;
-        let row_words = row_words(image.width());
-        let bits = BitImage {
-            words: words.view(),
-            width: image.width(),
-            height: image.height(),
-            row_words,
-        };
-        let measures = ComponentMeasures {
-            area: area.view_mut(),
-            sum_x: sum_x.view_mut(),
-            sum_y: sum_y.view_mut(),
-            min_x: min_x.view_mut(),
-            min_y: min_y.view_mut(),
-            max_x: max_x.view_mut(),
-            max_y: max_y.view_mut(),
-        };
-        // SAFETY: there is one label per pixel. The arrays of measures have one element per
-        // component, and the values that they start as. No label is larger than the number of
-        // components: only the kernels that count them write `DeviceLabels`.
-        unsafe {
-            statistics::measure::launch_threads(
-                &gpu.launcher(),
-                statistics::threads(row_words, image.height()),
-                bits,
-                by_pixel.view(),
-                measures,
-            )?;
+        for rows in Division::new(width, height, self.band_pixels)?.rows() {
+            // SAFETY: these are the band's words and labels, which `gpu` has acquired. No label is
+            // larger than the number of components: only the kernels that count them write
+            // `DeviceLabels`.
+            unsafe {
+                measures.add(
+                    gpu,
+                    words.view_of(elements(&rows, row_words(width))),
+                    by_pixel.view_of(elements(&rows, width)),
+                    (width, rows.end - rows.start),
+                    rows.start,
+                )?;
+            }
         }
         words.finish()?;
         by_pixel.finish()?;
-        let (area, sum_x, sum_y) = (area.to_vec()?, sum_x.to_vec()?, sum_y.to_vec()?);
-        let (min_x, min_y) = (min_x.to_vec()?, min_y.to_vec()?);
-        let (max_x, max_y) = (max_x.to_vec()?, max_y.to_vec()?);
-        let corner = |x: u32, y: u32| glam::IVec2::new(x as i32, y as i32);
-        Ok((0..count)
-            .map(|i| Component {
-                area: area[i],
-                bounding_box: BoundingBox {
-                    min: corner(min_x[i], min_y[i]),
-                    max: corner(max_x[i], max_y[i]),
-                },
-                centroid: glam::DVec2::new(
-                    sum_x[i] as f64 / area[i] as f64,
-                    sum_y[i] as f64 / area[i] as f64,
-                ),
-            })
-            .collect())
+        Ok(measures.tallies()?.into_iter().map(Tally::finish).collect())
     }
 }

@@ -1,5 +1,6 @@
 //! Labelling in tiles: [`LabelAlgorithm::Tiles`](crate::LabelAlgorithm::Tiles).
 
+use cuda_std::{View, ViewMut};
 use trazar_kernels::image::ByteImage;
 use trazar_kernels::label::tiles::flatten::tiles_flatten;
 use trazar_kernels::label::tiles::label::{tiles_label, tiles_label_bytes};
@@ -9,18 +10,18 @@ use trazar_kernels::label::tiles::runs::{TileComponents, TileRuns, TileRunsMut};
 use trazar_kernels::label::tiles::write::tiles_write;
 use trazar_kernels::primitives::scan::ScanState;
 
-use super::labels::DeviceLabels;
 use super::number::NumberingBuffers;
 use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::label::Connectivity;
 
-/// The arrays of one labelling in tiles. Either [`label`](Self::label) or
-/// [`label_bytes`](Self::label_bytes) comes first, then [`finish`](Self::finish).
+/// The arrays of one labelling in tiles, besides the image and the labels. Either
+/// [`label`](Self::label) or [`label_bytes`](Self::label_bytes) comes first, then
+/// [`finish`](Self::finish), with the same labels: one element per pixel, from a multiple of 16
+/// bytes on.
 pub(super) struct Tiles<G: Gpu> {
     layout: TileLayout,
     connectivity: Connectivity,
-    labels: G::Buffer<u32>,
     numbering: NumberingBuffers<G>,
     firsts: G::Buffer<u16>,
     offsets: G::Buffer<u16>,
@@ -32,7 +33,6 @@ impl<G: Gpu> Tiles<G> {
         Ok(Self {
             layout,
             connectivity,
-            labels: gpu.alloc(layout.width as usize * layout.height as usize)?,
             numbering: NumberingBuffers::new(gpu, layout.words())?,
             firsts: gpu.alloc(layout.firsts_len())?,
             offsets: gpu.alloc(layout.offsets_len())?,
@@ -41,14 +41,17 @@ impl<G: Gpu> Tiles<G> {
     }
 
     /// What the kernels that label tiles write.
-    fn outputs(&mut self) -> (TileRunsMut<'_>, TileComponents<'_>, ScanState<'_>) {
+    fn outputs<'a>(
+        &'a mut self,
+        labels: ViewMut<'a, u32>,
+    ) -> (TileRunsMut<'a>, TileComponents<'a>, ScanState<'a>) {
         let runs = TileRunsMut {
             firsts: self.firsts.view_mut(),
             offsets: self.offsets.view_mut(),
             sides: self.sides.view_mut(),
         };
         let components = TileComponents {
-            parents: self.labels.view_mut(),
+            parents: labels,
             roots: self.numbering.roots.view_mut(),
         };
         (runs, components, self.numbering.scan.state())
@@ -57,10 +60,15 @@ impl<G: Gpu> Tiles<G> {
     /// Labels each tile of `image`.
     ///
     /// # Safety
-    /// `image` has the layout's words, and `gpu` has acquired it.
-    pub(super) unsafe fn label(&mut self, gpu: &G, image: &G::Buffer<u64>) -> Result<()> {
+    /// `image` has the layout's words and `labels` one element per pixel; `gpu` has acquired both.
+    pub(super) unsafe fn label(
+        &mut self,
+        gpu: &G,
+        image: View<'_, u64>,
+        labels: ViewMut<'_, u32>,
+    ) -> Result<()> {
         let (on, layout, connectivity) = (&gpu.launcher(), self.layout, self.connectivity);
-        let (runs, components, scan) = self.outputs();
+        let (runs, components, scan) = self.outputs(labels);
         let tiles = layout.tiles();
         // SAFETY: all arrays have the lengths that the kernel asks for, and only this queue uses
         // them.
@@ -69,7 +77,7 @@ impl<G: Gpu> Tiles<G> {
                 on,
                 tiles,
                 run_bytes(connectivity),
-                image.view(),
+                image,
                 runs,
                 components,
                 scan,
@@ -83,16 +91,17 @@ impl<G: Gpu> Tiles<G> {
     ///
     /// # Safety
     /// `bytes` has one value per pixel, in rows of a multiple of 16, and `gpu` has acquired it.
-    /// `image` has the layout's words and belongs to `gpu`.
+    /// `image` has the layout's words and `labels` one element per pixel; both belong to `gpu`.
     pub(super) unsafe fn label_bytes(
         &mut self,
         gpu: &G,
         bytes: &G::Buffer<u8>,
         threshold: u8,
         image: &mut G::Buffer<u64>,
+        labels: ViewMut<'_, u32>,
     ) -> Result<()> {
         let (on, layout, connectivity) = (&gpu.launcher(), self.layout, self.connectivity);
-        let (runs, components, scan) = self.outputs();
+        let (runs, components, scan) = self.outputs(labels);
         let bytes = ByteImage {
             values: bytes.view(),
             width: layout.width,
@@ -119,15 +128,17 @@ impl<G: Gpu> Tiles<G> {
         }
     }
 
-    /// Joins the tiles' components and writes the labels.
+    /// Joins the tiles' components and writes the labels. Returns the number of components.
     ///
     /// # Safety
-    /// `image` is the image whose tiles the launch before on `gpu` has labelled.
+    /// `image` is the image whose tiles the launch before on `gpu` has labelled, and `labels` are
+    /// those of that launch.
     pub(super) unsafe fn finish(
         mut self,
         gpu: &G,
-        image: &G::Buffer<u64>,
-    ) -> Result<DeviceLabels<G>> {
+        image: View<'_, u64>,
+        labels: ViewMut<'_, u32>,
+    ) -> Result<G::Buffer<u32>> {
         let (on, layout, connectivity) = (&gpu.launcher(), self.layout, self.connectivity);
         let runs = TileRuns {
             firsts: self.firsts.view(),
@@ -141,27 +152,26 @@ impl<G: Gpu> Tiles<G> {
                 on,
                 // planted: merge-grid
                 layout.merge_threads(),
-                image.view(),
+                image,
                 runs,
-                self.labels.view_mut(),
+                labels,
                 layout,
                 connectivity,
             )?;
             let components = TileComponents {
-                parents: self.labels.view_mut(),
+                parents: labels,
                 roots: self.numbering.roots.view_mut(),
             };
             let counts = self.numbering.counts.views_mut();
             tiles_flatten::launch_threads(on, layout.words(), components, counts, layout)?;
             self.numbering.scan_chunks(gpu)?;
             let numbering = self.numbering.numbering(layout);
-            let labels = self.labels.view_mut();
             let tiles = layout.tiles();
             tiles_write::launch_with_shared(
                 on,
                 tiles,
                 run_bytes(connectivity),
-                image.view(),
+                image,
                 runs,
                 numbering,
                 labels,
@@ -169,6 +179,6 @@ impl<G: Gpu> Tiles<G> {
                 connectivity,
             )?;
         }
-        Ok(DeviceLabels::new(layout, self.labels, self.numbering.total))
+        Ok(self.numbering.total)
     }
 }

@@ -1,16 +1,22 @@
 //! [`BandLabeller`]: labels an image that is larger than the memory.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::{LabelNumber, LabelPart, LabelTable, Numbered, part_of};
-use crate::error::{Error, OptionProblem, Result};
+use super::first_pass::{CHUNK, FirstPass, check_size, share};
+use super::plan::Plan;
+use super::table::Final;
+use super::workers::{LabelTask, Task, Workers};
+use super::{LabelNumber, LabelTable, Numbered};
+use crate::engine::Engine;
+use crate::error::{Error, Result};
 use crate::image::BinaryImage;
-use crate::label::cpu::{Meter, sums_fit_64_bits};
-use crate::label::{Component, Connectivity, LabelOptions};
-use crate::memory::{advise_large_pages, zeroed_vec};
-use crate::progress::{Progress, ProgressFn};
+use crate::label::cpu::Meter;
+use crate::label::{Component, LabelOptions};
+use crate::memory::zeroed_vec;
+use crate::progress::ProgressFn;
 
 /// An image that is given in bands of rows, from the first to the last, and more than once.
 ///
@@ -68,10 +74,14 @@ pub struct BandLabeller<S> {
     source: S,
     options: LabelOptions,
     rows: u32,
-    table: LabelTable,
+    table: Arc<LabelTable>,
+    /// The GPUs that label; without them, the processor does.
+    workers: Option<Workers>,
     foreground: u64,
     /// The bands that the second pass need not read again.
     held: Option<VecDeque<BinaryImage>>,
+    /// The number of bands that the second pass has read.
+    read: usize,
     /// The number of bands that the second pass has given.
     given: usize,
     /// The number of components on the bands' rims whose measures it has given.
@@ -128,6 +138,22 @@ impl<'a, T> LabelledBand<'a, T> {
 }
 
 impl<S: BandSource> BandLabeller<S> {
+    /// The number of rows of a band that `memory` bytes of memory allow on the device of `engine`.
+    /// GPUs, which work on several bands at a time, need more of the host's memory than the
+    /// processor.
+    ///
+    /// # Errors
+    /// As [`on`](Self::on), for too little memory or an algorithm of another device.
+    pub fn rows_within(
+        engine: &Engine,
+        source: &S,
+        options: &LabelOptions,
+        memory: u64,
+    ) -> Result<u32> {
+        let (plan, _) = Self::plan(engine, source, options, memory)?;
+        Ok(plan.rows)
+    }
+
     /// Plans bands for `memory` bytes of memory, and takes the first pass over `source`, on all
     /// cores.
     ///
@@ -138,73 +164,118 @@ impl<S: BandSource> BandLabeller<S> {
     /// a band of more rows than it was asked for, or of another width; those of
     /// [`label_part`](super::label_part) and of the source.
     pub fn new(source: S, options: &LabelOptions, memory: u64) -> Result<Self> {
-        Self::start(source, options, memory, None)
+        Self::start(&Engine::cpu(), source, options, memory, None)
+    }
+
+    /// The same on the device of `engine`, which may be several GPUs. Progress is not reported to
+    /// the engine's receiver: [`with_progress`](Self::with_progress) takes one.
+    ///
+    /// A GPU works on two bands at a time: while the labels of one come down, the next one is
+    /// copied up and labelled. `memory` is that of the host. A GPU takes at most 3 GiB, and with
+    /// statistics up to 88 bytes more per component of a band; a band has at most 2²⁸ pixels.
+    ///
+    /// ```
+    /// use trazar::formats::{ImageBands, ReadOptions};
+    /// use trazar::label::parts::BandLabeller;
+    /// use trazar::{Engine, LabelOptions};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("a.pbm");
+    /// std::fs::write(&path, "P1\n3 2\n010 111\n").unwrap();
+    /// let bands = ImageBands::open(&path, &ReadOptions::default())?;
+    /// // On NVIDIA GPUs: `Engine::cuda()?`, or `Engine::cuda_all()?`.
+    /// let engine = Engine::emulator(0);
+    /// let mut labeller = BandLabeller::on(&engine, bands, &LabelOptions::default(), 64 << 20)?;
+    /// let mut labels = Vec::new();
+    /// while let Some(band) = labeller.next_band::<u32>()? {
+    ///     labels.extend_from_slice(band.labels());
+    /// }
+    /// assert_eq!(labels, [1, 0, 2, 0, 0, 0]);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new) and of [`DeviceLabeler::label`](crate::DeviceLabeler::label).
+    pub fn on(engine: &Engine, source: S, options: &LabelOptions, memory: u64) -> Result<Self> {
+        Self::start(engine, source, options, memory, None)
     }
 
     /// The same with `report`, which is called from time to time with the share of the work of both
     /// passes that is done, from 0 to 1.
     ///
     /// # Errors
-    /// Those of [`new`](Self::new).
+    /// Those of [`on`](Self::on).
     pub fn with_progress(
+        engine: &Engine,
         source: S,
         options: &LabelOptions,
         memory: u64,
         report: impl Fn(f64) + Send + Sync + 'static,
     ) -> Result<Self> {
-        Self::start(source, options, memory, Some(Box::new(report)))
+        Self::start(engine, source, options, memory, Some(Box::new(report)))
     }
 
     fn start(
+        engine: &Engine,
         source: S,
         options: &LabelOptions,
         memory: u64,
         report: Option<Box<ProgressFn>>,
     ) -> Result<Self> {
-        let plan = Plan::new(&source, options, memory)?;
-        Self::in_bands(source, options, plan, report)
+        let (plan, workers) = Self::plan(engine, &source, options, memory)?;
+        Self::in_bands(source, options, plan, workers, report)
+    }
+
+    fn plan(
+        engine: &Engine,
+        source: &S,
+        options: &LabelOptions,
+        memory: u64,
+    ) -> Result<(Plan, Option<Workers>)> {
+        let algorithm = engine.label_algorithm(options);
+        algorithm.check_runs_on(engine.backend())?;
+        let workers = engine.label_workers(options)?;
+        let plan = match &workers {
+            None => Plan::new(source, options, memory)?,
+            Some(workers) => Plan::on_gpus(source, options, memory, workers.len())?,
+        };
+        Ok((plan, workers))
     }
 
     pub(super) fn in_bands(
-        mut source: S,
+        source: S,
         options: &LabelOptions,
         plan: Plan,
+        workers: Option<Workers>,
         report: Option<Box<ProgressFn>>,
     ) -> Result<Self> {
-        let (width, height) = (source.width(), source.height());
-        let rows = plan.rows.min(height);
-        let band_pixels = rows as usize * width as usize;
-        let mut labels = zeroed_vec(band_pixels, "labels")?;
-        advise_large_pages(&mut labels);
-        let mut held = plan.hold.then(VecDeque::new);
-        let mut joined: Option<LabelPart> = None;
-        let (mut first_row, mut foreground) = (0, 0);
-        while let Some(band) = source.next_band(rows)? {
-            check_size(&band, width, rows)?;
-            let (part, _) = share(
-                report.as_deref(),
-                0,
-                first_row,
-                band.height(),
-                height,
-                |progress| {
-                    let labels = &mut labels[..band.pixel_count() as usize];
-                    if options.statistics && first_row > 0 {
-                        labels.par_chunks_mut(CHUNK).for_each(|chunk| chunk.fill(0));
-                    }
-                    part_of(&band, first_row, options, labels, progress)
-                },
-            )?;
-            joined = Some(match joined.take() {
-                Some(upper) => LabelPart::merge(upper, part)?,
-                None => part,
-            });
-            foreground += band.count_foreground();
-            first_row += band.height();
-            if let Some(held) = &mut held {
-                held.push_back(band);
+        let rows = plan.rows.min(source.height());
+        let mut first = FirstPass {
+            source,
+            rows,
+            joined: None,
+            foreground: 0,
+            first_row: 0,
+            held: plan.hold.then(VecDeque::new),
+            report: report.as_deref(),
+        };
+        let mut workers = workers;
+        let labels = match &mut workers {
+            None => first.on_processor(options)?,
+            Some(workers) => {
+                first.on_workers(workers)?;
+                Vec::new()
             }
-        }
+        };
+        let FirstPass {
+            mut source,
+            joined,
+            foreground,
+            first_row,
+            held,
+            ..
+        } = first;
+        let (width, height) = (source.width(), source.height());
         let table = match joined {
             Some(part) if first_row == height => part.finish()?,
             _ => {
@@ -224,9 +295,11 @@ impl<S: BandSource> BandLabeller<S> {
             source,
             options: *options,
             rows,
-            table,
+            table: Arc::new(table),
+            workers,
             foreground,
             held,
+            read: 0,
             given: 0,
             given_components: 0,
             labels,
@@ -266,229 +339,208 @@ impl<S: BandSource> BandLabeller<S> {
     /// the source. The labeller is of no use after an error.
     pub fn next_band<T: LabelNumber>(&mut self) -> Result<Option<LabelledBand<'_, T>>> {
         self.table.check_fits::<T>()?;
-        let band = match &mut self.held {
-            Some(held) => held.pop_front(),
-            None => self.source.next_band(self.rows)?,
+        self.components = Vec::new();
+        let mut workers = self.workers.take();
+        let labelled = match &mut workers {
+            None => self.label_here::<T>(),
+            Some(workers) => self.label_there::<T>(workers),
         };
-        let height = self.source.height();
-        let own = self.table.band(self.given);
-        let first_row = own.map_or(height, |own| own.rows.start);
-        let changed = |unit, before: u32, now: u32| Error::ImageChanged {
-            first_row,
-            unit,
-            before: before.into(),
-            now: now.into(),
-        };
-        let rows_before = own.map_or(0, |own| own.rows.len() as u32);
-        let rows_now = band.as_ref().map_or(0, BinaryImage::height);
-        if rows_before != rows_now {
-            return Err(changed("rows", rows_before, rows_now));
+        self.workers = workers;
+        if !labelled? {
+            return Ok(None);
         }
-        let (Some(band), Some(own)) = (band, own) else {
+        let table = Arc::clone(&self.table);
+        let Some(own) = table.band(self.given) else {
             return Ok(None);
         };
-        check_size(&band, self.source.width(), self.rows)?;
-        let pixels = band.pixel_count() as usize;
-        self.components = Vec::new();
-        let labels = &mut self.labels[..pixels];
-        labels.par_chunks_mut(CHUNK).for_each(|chunk| chunk.fill(0));
-        let statistics = self.options.statistics;
-        let is_wide = size_of::<T>() > size_of::<u32>();
-        let connectivity = self.options.connectivity;
-        let (numbers, mut measures) = share(
-            self.report.as_deref(),
-            1,
-            first_row,
-            band.height(),
-            height,
-            |progress| {
-                let meter = Meter::new(&band, progress);
-                let mut numbered = Numbered::of(&band, connectivity, Some(&mut *labels), &meter)?;
-                if numbered.count != own.count {
-                    return Err(changed("components", own.count, numbered.count));
-                }
-                let mut numbers: Vec<T> = Vec::new();
-                let mut measures = Vec::new();
-                if statistics || is_wide {
-                    numbered.fill(labels, |number| number, &meter);
-                } else {
-                    numbers = own.numbers()?;
-                    let numbers: &[u32] = bytemuck::cast_slice(&numbers);
-                    numbered.fill(labels, |number| numbers[number as usize], &meter);
-                }
-                if statistics {
-                    (measures, _) = numbered.measure_part(first_row, labels, &[])?;
-                }
-                Ok((numbers, measures))
-            },
-        )?;
-        if statistics {
-            let on_rims = self.table.components().unwrap_or_default();
-            let mut on_rims = on_rims[self.given_components..].iter();
-            // Those that start in the band move to the front.
-            let mut starting = 0;
-            for (number, on_rim) in own.starting() {
-                let inside = measures[number as usize - 1];
-                measures[starting] = match on_rim {
-                    true => on_rims.next().copied().unwrap_or(inside),
-                    false => inside,
-                };
-                starting += 1;
-                self.given_components += usize::from(on_rim);
-            }
-            measures.truncate(starting);
-            self.components = measures;
-        }
-        if is_wide || statistics {
-            let numbers: Vec<T> = if numbers.is_empty() {
-                own.numbers()?
-            } else {
-                numbers
-            };
-            if is_wide {
-                if self.wide.len() < pixels {
-                    self.wide = zeroed_vec(pixels, "labels")?;
-                }
-                let numbers: &[u64] = bytemuck::cast_slice(&numbers);
-                let wide = self.wide[..pixels].par_iter_mut().zip(&*labels);
-                wide.for_each(|(wide, &label)| *wide = numbers[label as usize]);
-            } else {
-                let numbers: &[u32] = bytemuck::cast_slice(&numbers);
-                labels
-                    .par_iter_mut()
-                    .for_each(|label| *label = numbers[*label as usize]);
-            }
-        }
         self.given += 1;
-        let labels: &[T] = match is_wide {
+        let (width, height) = (self.source.width(), self.source.height());
+        let pixels = own.rows.len() * width as usize;
+        let labels: &[T] = match is_wide::<T>() {
             true => bytemuck::cast_slice(&self.wide[..pixels]),
             false => bytemuck::cast_slice(&self.labels[..pixels]),
         };
         Ok(Some(LabelledBand {
-            width: band.width(),
+            width,
             height,
-            first_row,
+            first_row: own.rows.start,
             first_component: own.before + 1,
             labels,
-            components: statistics.then_some(&self.components[..]),
+            components: self.options.statistics.then_some(&self.components[..]),
         }))
     }
-}
 
-/// Refuses a band that is not of the image's width, or has more than the `rows` rows that were
-/// asked for.
-fn check_size(band: &BinaryImage, width: u32, rows: u32) -> Result<()> {
-    for (unit, needed, given, fits) in [
-        ("columns", width, band.width(), band.width() == width),
-        ("rows", rows, band.height(), band.height() <= rows),
-    ] {
-        if !fits {
-            return Err(Error::SizeMismatch {
-                width,
-                height: rows,
-                needed: needed.into(),
-                given: given.into(),
-                unit,
+    /// Reads the next band of the second pass, and compares its rows with those of the first one.
+    fn read_band(&mut self) -> Result<Option<BinaryImage>> {
+        let band = match &mut self.held {
+            Some(held) => held.pop_front(),
+            None => self.source.next_band(self.rows)?,
+        };
+        let own = self.table.band(self.read);
+        let rows_before = own.map_or(0, |own| own.rows.len() as u32);
+        let rows_now = band.as_ref().map_or(0, BinaryImage::height);
+        if rows_before != rows_now {
+            return Err(Error::ImageChanged {
+                first_row: own.map_or(self.source.height(), |own| own.rows.start),
+                unit: "rows",
+                before: rows_before.into(),
+                now: rows_now.into(),
             });
         }
-    }
-    Ok(())
-}
-
-/// Labels that are cleared at once by one thread.
-const CHUNK: usize = 1 << 18;
-
-/// Runs `work` on the band of `rows` rows from `first_row` on, in one of two passes over an image
-/// of `height` rows, with the band's progress as a share of all.
-fn share<T>(
-    report: Option<&ProgressFn>,
-    pass: u32,
-    first_row: u32,
-    rows: u32,
-    height: u32,
-    work: impl FnOnce(&Progress<'_>) -> Result<T>,
-) -> Result<T> {
-    let Some(report) = report else {
-        return work(&Progress::SILENT);
-    };
-    let (rows, height) = (f64::from(rows), f64::from(height));
-    let before = f64::from(pass) * height + f64::from(first_row);
-    let of_band = |share: f64| report((before + share * rows) / (2.0 * height));
-    let result = work(&Progress(Some(&of_band)))?;
-    of_band(1.0);
-    Ok(result)
-}
-
-/// The height of the bands, and whether all of them are kept between the passes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Plan {
-    pub(super) rows: u32,
-    pub(super) hold: bool,
-}
-
-/// What a program and its threads take besides.
-const BASE: f64 = (32 << 20) as f64;
-
-impl Plan {
-    pub(super) fn new(
-        source: &impl BandSource,
-        options: &LabelOptions,
-        memory: u64,
-    ) -> Result<Self> {
-        let (width, height) = (f64::from(source.width()), f64::from(source.height()));
-        // The largest number of components, or of provisional labels, per pixel.
-        let components: f64 = match options.connectivity {
-            Connectivity::Four => 0.5,
-            Connectivity::Eight => 0.25,
-        };
-        let is_wide = components * width * height > f64::from(u32::MAX);
-        let sums_fit = sums_fit_64_bits(
-            u64::from(source.width()) * u64::from(source.height()),
-            source.width().max(source.height()),
-        );
-        // The band's bits and labels; per component, its forest, which grows by doubling, its
-        // number, and its measures, with tallies before them if they do not take the same place.
-        let measures = match (options.statistics, sums_fit) {
-            (false, _) => 0.0,
-            (true, true) => 40.0,
-            (true, false) => 104.0,
-        };
-        let number = if is_wide { 8.0 } else { 4.0 };
-        let per_component = 8.0 + number + measures;
-        let per_pixel = 4.125 + if is_wide { 8.0 } else { 0.0 } + components * per_component;
-        // A component per pixel of two rows has its node, its place in the table, and its tally.
-        let per_rim = width * if options.statistics { 144.0 } else { 40.0 };
-        let fixed = BASE + source.decoding_bytes() as f64;
-        let free = memory as f64 - fixed;
-        let row = width * per_pixel;
-        // Bands of `rows` rows take rows · row + height / rows · per_rim: the most rows for which
-        // that is at most `free`.
-        let rows = |free: f64| {
-            let square = free * free - 4.0 * row * height * per_rim;
-            let rows = ((free + square.sqrt()) / (2.0 * row)).floor();
-            (free > 0.0 && rows >= 1.0).then(|| rows.min(height) as u32)
-        };
-        let bits = width * height / 8.0;
-        if bits <= free / 3.0
-            && let Some(rows) = rows(free - bits)
-        {
-            return Ok(Self { rows, hold: true });
+        if let Some(band) = &band {
+            check_size(band, self.source.width(), self.rows)?;
+            self.read += 1;
         }
-        if let Some(rows) = rows(free) {
-            return Ok(Self { rows, hold: false });
-        }
-        let best = (height * per_rim / row).sqrt().clamp(1.0, height);
-        let least = (best + 1.0) * row + height / best * per_rim;
-        let mebibytes = ((fixed + least) / f64::from(1 << 20)).ceil();
-        Err(Error::option(
-            "memory",
-            OptionProblem::OutOfRange,
-            format!(
-                "{memory} bytes of memory are too little for the bands of an image of {width} × \
-                 {height} pixels: give {mebibytes} MiB or more"
-            ),
-        ))
+        Ok(band)
     }
+
+    /// Labels the next band on the processor; false behind the last one.
+    fn label_here<T: LabelNumber>(&mut self) -> Result<bool> {
+        let Some(band) = self.read_band()? else {
+            return Ok(false);
+        };
+        let table = Arc::clone(&self.table);
+        let Some(own) = table.band(self.given) else {
+            return Ok(false);
+        };
+        let first_row = own.rows.start;
+        let pixels = band.pixel_count() as usize;
+        let labels = &mut self.labels[..pixels];
+        labels.par_chunks_mut(CHUNK).for_each(|chunk| chunk.fill(0));
+        let statistics = self.options.statistics;
+        let is_wide = is_wide::<T>();
+        let connectivity = self.options.connectivity;
+        let measures = share(
+            self.report.as_deref(),
+            1,
+            first_row,
+            band.height(),
+            self.source.height(),
+            |progress| {
+                let meter = Meter::new(&band, progress);
+                let mut numbered = Numbered::of(&band, connectivity, Some(&mut *labels), &meter)?;
+                check_count(own, numbered.count)?;
+                if !statistics && !is_wide {
+                    let numbers: Vec<u32> = own.numbers()?;
+                    numbered.fill(labels, |number| numbers[number as usize], &meter);
+                    return Ok(Vec::new());
+                }
+                numbered.fill(labels, |number| number, &meter);
+                let mut measures = Vec::new();
+                if statistics {
+                    (measures, _) = numbered.measure_part(first_row, labels, &[])?;
+                }
+                Ok(measures)
+            },
+        )?;
+        if statistics {
+            self.keep_starting(own, measures);
+        }
+        if is_wide {
+            self.widen::<T>(own, pixels)?;
+        } else if statistics {
+            let numbers: Vec<u32> = own.numbers()?;
+            self.labels[..pixels]
+                .par_iter_mut()
+                .for_each(|label| *label = numbers[*label as usize]);
+        }
+        Ok(true)
+    }
+
+    /// Takes the next band's labels from the workers, after giving tasks to those that have none;
+    /// false behind the last band.
+    fn label_there<T: LabelNumber>(&mut self, workers: &mut Workers) -> Result<bool> {
+        // The labels that were given last go to the next task.
+        let mut buffer = std::mem::take(&mut self.labels);
+        while !workers.all_busy() {
+            let first_row = self.table.band(self.read).map(|own| own.rows.start);
+            let (Some(band), Some(first_row)) = (self.read_band()?, first_row) else {
+                break;
+            };
+            let most = self.rows as usize * band.width() as usize;
+            workers.start(Task {
+                band,
+                first_row,
+                labels: Some(LabelTask {
+                    table: Arc::clone(&self.table),
+                    buffer: std::mem::take(&mut buffer),
+                    most,
+                    is_final: !is_wide::<T>(),
+                }),
+            });
+        }
+        let Some(found) = workers.finish() else {
+            return Ok(false);
+        };
+        let found = found?;
+        let table = Arc::clone(&self.table);
+        let Some(own) = table.band(self.given) else {
+            return Ok(false);
+        };
+        check_count(own, found.part.count())?;
+        self.labels = found.labels;
+        if self.options.statistics {
+            self.keep_starting(own, found.measures);
+        }
+        if is_wide::<T>() {
+            self.widen::<T>(own, found.band.pixel_count() as usize)?;
+        }
+        if let Some(report) = &self.report {
+            let height = f64::from(self.source.height());
+            report((height + f64::from(own.rows.end)) / (2.0 * height));
+        }
+        Ok(true)
+    }
+
+    /// Keeps, of the measures of all components of the band `own`, those of components that start
+    /// in it, with what they have in other bands.
+    fn keep_starting(&mut self, own: &Final, mut measures: Vec<Component>) {
+        let on_rims = self.table.components().unwrap_or_default();
+        let mut on_rims = on_rims[self.given_components..].iter();
+        // Those that start in the band move to the front.
+        let mut starting = 0;
+        for (number, on_rim) in own.starting() {
+            let inside = measures[number as usize - 1];
+            measures[starting] = match on_rim {
+                true => on_rims.next().copied().unwrap_or(inside),
+                false => inside,
+            };
+            starting += 1;
+            self.given_components += usize::from(on_rim);
+        }
+        measures.truncate(starting);
+        self.components = measures;
+    }
+
+    /// Writes 64-bit labels, from those that the band `own` of `pixels` pixels has for itself.
+    fn widen<T: LabelNumber>(&mut self, own: &Final, pixels: usize) -> Result<()> {
+        if self.wide.len() < pixels {
+            self.wide = zeroed_vec(pixels, "labels")?;
+        }
+        let numbers: Vec<T> = own.numbers()?;
+        let numbers: &[u64] = bytemuck::cast_slice(&numbers);
+        let wide = self.wide[..pixels].par_iter_mut().zip(&self.labels);
+        wide.for_each(|(wide, &label)| *wide = numbers[label as usize]);
+        Ok(())
+    }
+}
+
+/// Whether labels of the type `T` have 64 bits.
+const fn is_wide<T: LabelNumber>() -> bool {
+    size_of::<T>() > size_of::<u32>()
+}
+
+/// Refuses a band that has another number of components than `own`, which it had in the first pass.
+fn check_count(own: &Final, count: u32) -> Result<()> {
+    if own.count == count {
+        return Ok(());
+    }
+    Err(Error::ImageChanged {
+        first_row: own.rows.start,
+        unit: "components",
+        before: own.count.into(),
+        now: count.into(),
+    })
 }
 
 impl<S: BandSource> std::fmt::Debug for BandLabeller<S> {

@@ -29,14 +29,18 @@
 //! ```
 
 mod bands;
+mod first_pass;
+mod plan;
 mod table;
 #[cfg(test)]
 mod tests;
+mod workers;
 
 use std::ops::Range;
 
 pub use bands::{BandLabeller, BandSource, LabelledBand};
 pub use table::{LabelNumber, LabelTable};
+pub(crate) use workers::Workers;
 
 use super::cpu::{Meter, Numbered, Tally, Word, places, touching};
 use super::{Component, Connectivity, LabelOptions};
@@ -110,15 +114,10 @@ pub fn label_part(band: &BinaryImage, first_row: u32, options: &LabelOptions) ->
         true => zeroed_vec(band.pixel_count() as usize, "labels")?,
         false => Vec::new(),
     };
-    let (mut part, mut inside) = part_of(band, first_row, options, &mut labels, &Progress::SILENT)?;
-    let mut nodes = part.nodes.number.iter().peekable();
-    let mut number = 0;
-    inside.retain(|_| {
-        number += 1;
-        nodes.next_if(|&&node| node == number).is_none()
-    });
-    inside.shrink_to_fit();
-    part.bands[0].inside = inside;
+    let (mut part, measures) = part_of(band, first_row, options, &mut labels, &Progress::SILENT)?;
+    if options.statistics {
+        part.set_inside(measures);
+    }
     Ok(part)
 }
 
@@ -142,55 +141,113 @@ fn part_of(
     let meter = Meter::new(band, progress);
     let of_pixels = options.statistics.then_some(&mut *labels);
     let mut numbered = Numbered::of(band, options.connectivity, of_pixels, &meter)?;
-    let (first, last) = (numbered.first_row(), numbered.last_row());
-    let mut number = Vec::new();
-    reserve(&mut number, first.len() + last.len(), RIMS)?;
-    number.extend(first.iter().chain(&last));
-    number.sort_unstable();
-    number.dedup();
-    let count = number.len() as u32;
+    let rim = |y: u32, numbers: Vec<u32>| RimRow {
+        bits: band.row(y).to_vec(),
+        numbers,
+    };
+    let top = rim(0, numbered.first_row());
+    let bottom = rim(height - 1, numbered.last_row());
+    let rows = first_row..end;
+    let mut part = LabelPart::of_band(width, rows, options, numbered.count, top, bottom)?;
     let mut measures = Vec::new();
-    let mut tally = Vec::new();
     if options.statistics {
         numbered.fill(labels, |number| number, &meter);
-        (measures, tally) = numbered.measure_part(first_row, labels, &number)?;
+        let number = &part.nodes.number;
+        (measures, part.nodes.tally) = numbered.measure_part(first_row, labels, number)?;
     }
-    let nodes = Nodes {
-        number,
-        parent: (0..count).collect(),
-        tally,
-    };
-    let rim = |y: u32, numbers: Vec<u32>| Rim {
-        bits: band.row(y).to_vec(),
-        nodes: numbers
-            .into_iter()
-            .map(|number| nodes.number.partition_point(|&other| other < number) as u32)
-            .collect(),
-    };
-    let (top, bottom) = (rim(0, first), rim(height - 1, last));
-    let rows = first_row..end;
-    let part = LabelPart {
-        width,
-        rows: rows.clone(),
-        connectivity: options.connectivity,
-        statistics: options.statistics,
-        bands: vec![Band {
-            rows,
-            count: numbered.count,
-            nodes: count,
-            inside: Vec::new(),
-        }],
-        nodes,
-        top,
-        bottom,
-    };
     Ok((part, measures))
 }
 
 /// What memory is for, in errors.
 const RIMS: &str = "the components on the bands' rims";
 
+/// The first or the last row of a band, and the numbers that its runs' components have in the band.
+pub(super) struct RimRow {
+    bits: Vec<u64>,
+    numbers: Vec<u32>,
+}
+
+impl RimRow {
+    /// A row with one label per pixel.
+    pub(super) fn of_labels(bits: Vec<u64>, labels: &[u32]) -> Self {
+        let mut numbers = Vec::new();
+        for (word, first) in Word::of_row(&bits).zip((0..).step_by(64)) {
+            numbers.extend(places(word.starts()).map(|place| labels[first + place]));
+        }
+        Self { bits, numbers }
+    }
+}
+
 impl LabelPart {
+    /// The part of a band with `count` components, without their measures.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub(super) fn of_band(
+        width: u32,
+        rows: Range<u32>,
+        options: &LabelOptions,
+        count: u32,
+        top: RimRow,
+        bottom: RimRow,
+    ) -> Result<Self> {
+        let mut number = Vec::new();
+        reserve(&mut number, top.numbers.len() + bottom.numbers.len(), RIMS)?;
+        number.extend(top.numbers.iter().chain(&bottom.numbers));
+        number.sort_unstable();
+        number.dedup();
+        let nodes = number.len() as u32;
+        let rim = |row: RimRow| Rim {
+            bits: row.bits,
+            nodes: row
+                .numbers
+                .into_iter()
+                .map(|own| number.partition_point(|&other| other < own) as u32)
+                .collect(),
+        };
+        let (top, bottom) = (rim(top), rim(bottom));
+        Ok(Self {
+            width,
+            rows: rows.clone(),
+            connectivity: options.connectivity,
+            statistics: options.statistics,
+            bands: vec![Band {
+                rows,
+                count,
+                nodes,
+                inside: Vec::new(),
+            }],
+            nodes: Nodes {
+                number,
+                parent: (0..nodes).collect(),
+                tally: Vec::new(),
+            },
+            top,
+            bottom,
+        })
+    }
+
+    /// Sets the tallies of the nodes of a part of one band; element `i` of `all` is that of the
+    /// band's component `i + 1`.
+    pub(super) fn set_tallies(&mut self, all: &[Tally<u64>]) {
+        let number = &self.nodes.number;
+        let tallies = number.iter().map(|&own| all[own as usize - 1].widened());
+        self.nodes.tally = tallies.collect();
+    }
+
+    /// Keeps, of the measures of all components of a part of one band, those of components that are
+    /// no nodes.
+    pub(super) fn set_inside(&mut self, mut measures: Vec<Component>) {
+        let mut nodes = self.nodes.number.iter().peekable();
+        let mut number = 0;
+        measures.retain(|_| {
+            number += 1;
+            nodes.next_if(|&&node| node == number).is_none()
+        });
+        measures.shrink_to_fit();
+        self.bands[0].inside = measures;
+    }
+
     /// Width in pixels.
     pub fn width(&self) -> u32 {
         self.width
@@ -199,6 +256,11 @@ impl LabelPart {
     /// The image's rows that it is of.
     pub fn rows(&self) -> Range<u32> {
         self.rows.clone()
+    }
+
+    /// The number of components that its first band has for itself.
+    fn count(&self) -> u32 {
+        self.bands.first().map_or(0, |band| band.count)
     }
 
     /// Joins two parts of an image, of which `lower` starts in the row below `upper`.

@@ -19,12 +19,12 @@ pub struct LabelTable {
 
 /// A band's components.
 #[derive(Clone, Debug)]
-pub(super) struct Final {
-    pub(super) rows: Range<u32>,
+pub(in crate::label) struct Final {
+    pub(in crate::label) rows: Range<u32>,
     /// The number of components that the band has for itself.
-    pub(super) count: u32,
+    pub(in crate::label) count: u32,
     /// The number of the image's components that start above the band.
-    pub(super) before: u64,
+    pub(in crate::label) before: u64,
     /// Those on its first or last row, in their order.
     nodes: Vec<FinalNode>,
 }
@@ -124,22 +124,35 @@ impl LabelTable {
     /// [`Error::InvalidOption`] if no band starts there; [`Error::TooMany`] if the image has more
     /// components than `T` can count; [`Error::OutOfMemory`].
     pub fn numbers<T: LabelNumber>(&self, first_row: u32) -> Result<Vec<T>> {
+        let band = self.band_at(first_row)?;
+        self.check_fits::<T>()?;
+        band.numbers()
+    }
+
+    /// The band that starts in row `first_row`.
+    pub(in crate::label) fn band_at(&self, first_row: u32) -> Result<&Final> {
         let band = self
             .bands
             .binary_search_by_key(&first_row, |band| band.rows.start);
-        let Ok(band) = band else {
-            return Err(Error::option(
+        match band {
+            Ok(band) => Ok(&self.bands[band]),
+            Err(_) => Err(Error::option(
                 "first_row",
                 OptionProblem::OutOfRange,
                 format!("no band starts in row {first_row}"),
-            ));
-        };
-        self.check_fits::<T>()?;
-        self.bands[band].numbers()
+            )),
+        }
+    }
+
+    /// Whether the table has a band of the rows of `part`, which has one band, with as many
+    /// components.
+    pub(super) fn matches(&self, part: &LabelPart) -> bool {
+        let band = self.band_at(part.rows.start);
+        band.is_ok_and(|band| band.rows == part.rows && band.count == part.count())
     }
 
     /// Refuses more components than `T` can count.
-    pub(super) fn check_fits<T: LabelNumber>(&self) -> Result<()> {
+    pub(in crate::label) fn check_fits<T: LabelNumber>(&self) -> Result<()> {
         if self.count <= T::MOST {
             return Ok(());
         }
@@ -177,6 +190,13 @@ impl Final {
             });
         }
         Ok(numbers)
+    }
+
+    /// The components on the rim that start above the band, in their order: each one's number in
+    /// the band, and in the image.
+    pub(in crate::label) fn absorbed(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
+        let absorbed = self.nodes.iter().filter(|node| !node.starts);
+        absorbed.map(|node| (node.own, node.number))
     }
 
     /// The components that start in the band, in their order: each one's number in the band, and

@@ -1,7 +1,8 @@
 use proptest::prelude::*;
 
-use super::bands::Plan;
+use super::plan::Plan;
 use super::*;
+use crate::emulator::Emulator;
 use crate::generate::{self, Pattern};
 use crate::seeds::Random;
 use crate::{Engine, LabelAlgorithm, Labels};
@@ -108,13 +109,21 @@ fn check(image: &BinaryImage, whole: &Labels, options: &LabelOptions, most: u32,
 }
 
 /// Labels band by band, and compares with the whole image's labels.
-fn check_labeller(image: &BinaryImage, whole: &Labels, options: &LabelOptions, plan: Plan) {
+/// On the processor, or on emulators if there are any.
+fn check_labeller(
+    image: &BinaryImage,
+    whole: &Labels,
+    options: &LabelOptions,
+    plan: Plan,
+    emulators: &[Emulator],
+) {
     let labeller = || {
         let source = InMemory {
             image: image.clone(),
             next: 0,
         };
-        BandLabeller::in_bands(source, options, plan, None).unwrap()
+        let workers = (!emulators.is_empty()).then(|| Workers::on(emulators, options).unwrap());
+        BandLabeller::in_bands(source, options, plan, workers, None).unwrap()
     };
     let mut narrow = labeller();
     assert_eq!(narrow.count(), u64::from(whole.count()));
@@ -158,7 +167,7 @@ fn check_all(image: &BinaryImage, seed: u64) {
             }
             let hold = seed.is_multiple_of(2);
             for rows in [1, 5, 64, image.height()] {
-                check_labeller(image, &whole, &options, Plan { rows, hold });
+                check_labeller(image, &whole, &options, Plan { rows, hold }, &[]);
             }
         }
     }
@@ -213,6 +222,70 @@ fn shapes_that_cross_all_seams() {
         image.invert();
         check_all(&image, 4 + i as u64);
     }
+}
+
+/// Bands on one emulator and on several, with more bands than emulators, and fewer.
+#[test]
+fn bands_on_several_gpus() {
+    for (i, pattern) in Pattern::ALL.into_iter().enumerate() {
+        let image = pattern.generate(67, 41, 5).unwrap();
+        let emulators: Vec<Emulator> = (0..1 + i as u64 % 3).map(Emulator::new).collect();
+        let connectivity = [Connectivity::Four, Connectivity::Eight][i / 2 % 2];
+        let options = options(connectivity, i.is_multiple_of(2));
+        let whole = Engine::cpu().label(&image, &options).unwrap();
+        for (rows, hold) in [(41, true), (20, false), (9, i.is_multiple_of(3))] {
+            let plan = Plan { rows, hold };
+            check_labeller(&image, &whole, &options, plan, &emulators);
+        }
+    }
+}
+
+/// A whole image, from the host's memory and back.
+#[test]
+fn images_on_several_gpus() {
+    for (i, pattern) in Pattern::ALL.into_iter().enumerate() {
+        // Bands of 64 rows: four for each of up to three.
+        let image = pattern.generate(37, 64 * (i as u32 % 5) + 31, 5).unwrap();
+        let options = options(Connectivity::Eight, true);
+        let whole = Engine::cpu().label(&image, &options).unwrap();
+        let engine = Engine::on_all((0..1 + i as u64 % 3).map(Emulator::new)).unwrap();
+        assert_eq!(
+            engine.label(&image, &options).unwrap(),
+            whole,
+            "{pattern:?}"
+        );
+    }
+    assert!(Engine::on_all([] as [Emulator; 0]).is_err());
+}
+
+/// A fault of a kernel comes from the thread of the GPU to whoever asked for labels.
+#[test]
+fn errors_of_gpus_are_returned() {
+    let image = generate::noise(64, 200, 0.5, 1).unwrap();
+    let gpus = || (0..2).map(|seed| Emulator::new(seed).with_step_limit(10));
+    let engine = Engine::on_all(gpus()).unwrap();
+    let plain = LabelOptions::default();
+    let refused = engine.label(&image, &plain);
+    assert!(matches!(refused, Err(Error::Emulator(_))), "{refused:?}");
+    let source = || InMemory {
+        image: image.clone(),
+        next: 0,
+    };
+    let refused = BandLabeller::on(&engine, source(), &plain, 64 << 20);
+    assert!(matches!(refused, Err(Error::Emulator(_))));
+    // Two bands at a time take more memory than one.
+    let rows_within =
+        |engine: &Engine, memory| BandLabeller::rows_within(engine, &source(), &plain, memory);
+    let base = 32 << 20;
+    let least = |engine| {
+        (base..base << 1)
+            .step_by(1024)
+            .find(|&memory| rows_within(engine, memory).is_ok())
+    };
+    assert!(least(&Engine::cpu()).unwrap() < least(&engine).unwrap());
+    let sequential = plain.algorithm(LabelAlgorithm::Sequential);
+    let refused = BandLabeller::on(&engine, source(), &sequential, 64 << 20);
+    assert!(matches!(refused, Err(Error::Unavailable(_))));
 }
 
 #[test]
@@ -301,45 +374,49 @@ fn sources_that_change_between_the_passes_are_refused() {
     let narrower = "#.#.\n#.#.\n....\n..#.\n....\n....\n";
     for statistics in [false, true] {
         let options = options(Connectivity::Four, statistics);
-        let labeller = |second| {
-            let source = changing(&[first, second], 0);
-            BandLabeller::in_bands(source, &options, plan, None).unwrap()
-        };
-        assert_eq!(all::<u32>(&mut labeller(first)).unwrap(), 3);
-        for (second, row, what, numbers) in [
-            (more, 2, "components", (1, 3)),
-            (fewer, 0, "components", (3, 2)),
-            (shorter, 4, "rows", (2, 0)),
-            (odd, 4, "rows", (2, 1)),
-            (longer, 6, "rows", (0, 1)),
-        ] {
-            for result in [
-                all::<u32>(&mut labeller(second)),
-                all::<u64>(&mut labeller(second)),
+        for on_gpus in [false, true] {
+            let labeller = |second| {
+                let source = changing(&[first, second], 0);
+                let emulators = [Emulator::new(1), Emulator::new(2)];
+                let workers = on_gpus.then(|| Workers::on(&emulators, &options).unwrap());
+                BandLabeller::in_bands(source, &options, plan, workers, None).unwrap()
+            };
+            assert_eq!(all::<u32>(&mut labeller(first)).unwrap(), 3);
+            for (second, row, what, numbers) in [
+                (more, 2, "components", (1, 3)),
+                (fewer, 0, "components", (3, 2)),
+                (shorter, 4, "rows", (2, 0)),
+                (odd, 4, "rows", (2, 1)),
+                (longer, 6, "rows", (0, 1)),
             ] {
-                match result {
-                    Err(Error::ImageChanged {
-                        first_row,
-                        unit,
-                        before,
-                        now,
-                    }) => assert_eq!((first_row, unit, (before, now)), (row, what, numbers)),
-                    other => panic!("{other:?} for {second}"),
+                for result in [
+                    all::<u32>(&mut labeller(second)),
+                    all::<u64>(&mut labeller(second)),
+                ] {
+                    match result {
+                        Err(Error::ImageChanged {
+                            first_row,
+                            unit,
+                            before,
+                            now,
+                        }) => assert_eq!((first_row, unit, (before, now)), (row, what, numbers)),
+                        other => panic!("{other:?} for {second}"),
+                    }
                 }
             }
+            assert!(matches!(
+                all::<u32>(&mut labeller(narrower)),
+                Err(Error::SizeMismatch {
+                    unit: "columns",
+                    ..
+                })
+            ));
         }
-        assert!(matches!(
-            all::<u32>(&mut labeller(narrower)),
-            Err(Error::SizeMismatch {
-                unit: "columns",
-                ..
-            })
-        ));
         for (source, what) in [
             (changing(&[first], 1), "rows"),
             (changing(&[narrower], 0), "columns"),
         ] {
-            let refused = BandLabeller::in_bands(source, &options, plan, None);
+            let refused = BandLabeller::in_bands(source, &options, plan, None, None);
             assert!(matches!(refused, Err(Error::SizeMismatch { unit, .. }) if unit == what));
         }
     }
@@ -365,6 +442,11 @@ fn plans_keep_to_the_memory() {
     assert!(half.hold && (1000..4000).contains(&half.rows), "{half:?}");
     let small = Plan::new(&huge, &plain, 160 << 20).unwrap();
     assert!(!small.hold && small.rows < half.rows, "{small:?}");
+    // Two bands at a time.
+    let on_gpu = Plan::on_gpus(&huge, &plain, 400 << 20, 2).unwrap();
+    assert!(on_gpu.hold && on_gpu.rows < half.rows, "{on_gpu:?}");
+    let with = Plan::on_gpus(&huge, &plain.statistics(true), 800 << 20, 2).unwrap();
+    assert!(with.rows < on_gpu.rows, "{with:?}");
     let with = Plan::new(&huge, &plain.statistics(true), 800 << 20).unwrap();
     assert!(with.rows < half.rows, "{with:?}");
     match Plan::new(&huge, &plain, 40 << 20) {
@@ -385,5 +467,33 @@ fn plans_keep_to_the_memory() {
             );
         }
         other => panic!("{other:?}"),
+    }
+}
+
+/// However much memory there is, 32 bits number the components of a band, and index the pixels of
+/// one on a GPU.
+#[test]
+fn plans_keep_to_32_bits() {
+    struct Huge;
+    impl BandSource for Huge {
+        fn width(&self) -> u32 {
+            100_000
+        }
+        fn height(&self) -> u32 {
+            1_000_000
+        }
+        fn next_band(&mut self, _: u32) -> Result<Option<BinaryImage>> {
+            Ok(None)
+        }
+        fn rewind(&mut self) -> Result<()> {
+            Ok(())
+        }
+    }
+    for connectivity in [Connectivity::Four, Connectivity::Eight] {
+        let options = options(connectivity, false);
+        let plan = Plan::new(&Huge, &options, 1 << 50).unwrap();
+        assert!((80_000..85_900).contains(&plan.rows), "{plan:?}");
+        let plan = Plan::on_gpus(&Huge, &options, 1 << 50, 2).unwrap();
+        assert!((2_600..2_685).contains(&plan.rows), "{plan:?}");
     }
 }

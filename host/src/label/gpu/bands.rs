@@ -1,0 +1,339 @@
+//! Images in bands of rows that 32 bits index.
+//!
+//! One buffer has the labels of all bands. The kernels label each band as an image of its own; all
+//! of this is queued at once. Then the bands' rims come to the host, where
+//! [`LabelPart::merge`] joins them, and the kernels of `renumber` give the labels their final
+//! numbers. A band has a multiple of 64 rows, so that its words and its labels start at addresses
+//! that kernels can use.
+
+use std::ops::Range;
+
+use trazar_kernels::image::row_words;
+use trazar_kernels::label::renumber::{self, Absorbed, renumber_table};
+use trazar_kernels::label::tiles::layout::TileLayout;
+
+use super::DeviceLabeler;
+use super::labels::DeviceLabels;
+use super::statistics::{MeasureBuffers, check_sums};
+use crate::error::{Error, Result};
+use crate::gpu::{Gpu, GpuBuffer, read_first};
+use crate::image::MAX_SIDE;
+use crate::image::gpu::DeviceImage;
+use crate::label::parts::{LabelPart, LabelTable, RimRow};
+use crate::label::{Component, LabelOptions};
+use crate::memory::reserve;
+
+/// What the rows of a band are a multiple of: the height of a tile.
+const ROWS: u32 = 64;
+
+/// The largest number of pixels of a band of an image that has to be divided: as many as keep the
+/// GPU busy, and few enough that the memory for labelling a band is small beside the labels.
+const BAND_PIXELS: u32 = 1 << 30;
+
+/// The bands of an image.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Division {
+    width: u32,
+    height: u32,
+    /// The number of rows of all bands but the last one.
+    rows: u32,
+}
+
+impl Division {
+    /// Divides an image into bands of at most `most` pixels, but at least 64 rows; without `most`,
+    /// only if 32 bits can't index the whole image.
+    ///
+    /// # Errors
+    /// [`Error::ImageTooLarge`] if 32 bits can't index the pixels of 64 rows.
+    pub(super) fn new(width: u32, height: u32, most: Option<u32>) -> Result<Self> {
+        let fits = |rows: u32| TileLayout::new(width, rows.min(height)).is_some();
+        let mut rows = match most {
+            None if fits(height) => height,
+            most => (most.unwrap_or(BAND_PIXELS) / width / ROWS).max(1) * ROWS,
+        };
+        while !fits(rows) {
+            if rows <= ROWS {
+                return Err(Error::ImageTooLarge {
+                    width: width.into(),
+                    height: height.into(),
+                    limit: "on the GPU, 32 bits index the pixels of 64 rows; label it on the CPU",
+                });
+            }
+            rows = (rows / 2).next_multiple_of(ROWS);
+        }
+        Ok(Self {
+            width,
+            height,
+            rows,
+        })
+    }
+
+    /// Whether 32 bits index an image of that size.
+    pub(super) fn is_whole(width: u32, height: u32) -> bool {
+        TileLayout::new(width, height).is_some()
+    }
+
+    /// The tiles of the whole image, if there is one band.
+    pub(super) fn whole(self) -> Option<TileLayout> {
+        let one_band = self.rows >= self.height;
+        one_band.then(|| TileLayout::new(self.width, self.height))?
+    }
+
+    /// The bands' rows, and their tiles.
+    fn bands(self) -> impl Iterator<Item = (Range<u32>, TileLayout)> {
+        let starts = (0..self.height).step_by(self.rows as usize);
+        starts.filter_map(move |start| {
+            let rows = start..self.height.min(start + self.rows);
+            Some((
+                rows.clone(),
+                TileLayout::new(self.width, rows.end - rows.start)?,
+            ))
+        })
+    }
+
+    /// The rows of the bands.
+    pub(super) fn rows(self) -> impl Iterator<Item = Range<u32>> {
+        self.bands().map(|(rows, _)| rows)
+    }
+}
+
+/// The elements of `rows` in an array of `per_row` elements per row.
+pub(super) fn elements(rows: &Range<u32>, per_row: u32) -> Range<usize> {
+    let at = |row: u32| row as usize * per_row as usize;
+    at(rows.start)..at(rows.end)
+}
+
+/// Labels of some rows of an image in a GPU's memory, before [`DeviceLabeler::finish_part`] gives
+/// them the numbers that components have in the image.
+#[derive(Debug)]
+pub struct PartLabels<G: Gpu> {
+    width: u32,
+    /// The image's row that is the first.
+    first_row: u32,
+    height: u32,
+    /// Rows within the part, and the number of components that the band has for itself.
+    bands: Vec<(Range<u32>, u32)>,
+    /// Per pixel: the component's number in its band.
+    labels: G::Buffer<u32>,
+}
+
+impl<G: Gpu> PartLabels<G> {
+    /// Per pixel: the number that its component has in its band.
+    pub(in crate::label) fn own_labels(&self) -> &G::Buffer<u32> {
+        &self.labels
+    }
+}
+
+impl<G: Gpu> DeviceLabeler<G> {
+    /// Labels some rows of an image, the first of which is the image's row `first_row`. Waits for
+    /// the work.
+    ///
+    /// The [`LabelPart`] is joined to those of the other rows, which may have been labelled
+    /// anywhere. From all of them comes the [`LabelTable`] for [`finish_part`](Self::finish_part).
+    ///
+    /// ```
+    /// use trazar::emulator::Emulator;
+    /// use trazar::label::parts::LabelPart;
+    /// use trazar::{BinaryImage, DeviceImage, DeviceLabeler, LabelOptions};
+    ///
+    /// // Each half of the image on a GPU of its own.
+    /// let gpus = [Emulator::new(0), Emulator::new(1)].map(DeviceLabeler::on);
+    /// let upper = DeviceImage::upload(gpus[0].gpu(), &BinaryImage::from_art("#.#\n#.#")?)?;
+    /// let lower = DeviceImage::upload(gpus[1].gpu(), &BinaryImage::from_art("###\n...")?)?;
+    /// let options = LabelOptions::default();
+    /// let (above, upper) = gpus[0].label_part(&upper, 0, &options)?;
+    /// let (below, lower) = gpus[1].label_part(&lower, 2, &options)?;
+    /// let table = LabelPart::merge(upper, lower)?.finish()?;
+    /// let above = gpus[0].finish_part(above, &table)?.to_host()?;
+    /// assert_eq!(above.as_slice(), [1, 0, 1, 1, 0, 1]);
+    /// let below = gpus[1].finish_part(below, &table)?.to_host()?;
+    /// assert_eq!(below.as_slice(), [1, 1, 1, 0, 0, 0]);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`label`](Self::label); [`Error::ImageTooLarge`] if a row lies below the last one
+    /// that an image can have; [`Error::OutOfMemory`].
+    pub fn label_part(
+        &self,
+        image: &DeviceImage<G>,
+        first_row: u32,
+        options: &LabelOptions,
+    ) -> Result<(PartLabels<G>, LabelPart)> {
+        let (labels, part, _) = self.label_rows(image, first_row, options, true)?;
+        Ok((labels, part))
+    }
+
+    /// As [`label_part`](Self::label_part). With statistics, the part has the measures of the
+    /// components inside the bands only if `keep_inside`; otherwise the measures of all of them are
+    /// returned, band after band.
+    pub(in crate::label) fn label_rows(
+        &self,
+        image: &DeviceImage<G>,
+        first_row: u32,
+        options: &LabelOptions,
+        keep_inside: bool,
+    ) -> Result<(PartLabels<G>, LabelPart, Vec<Component>)> {
+        let (width, height) = (image.width(), image.height());
+        let division = Division::new(width, height, self.band_pixels)?;
+        let algorithm = options.algorithm_on(G::BACKEND);
+        algorithm.check_runs_on(G::BACKEND)?;
+        let end = u64::from(first_row) + u64::from(height);
+        if end > MAX_SIDE.into() {
+            return Err(Error::ImageTooLarge {
+                width: width.into(),
+                height: end,
+                limit: "a side is at most 2147483646 pixels",
+            });
+        }
+        let per_row = row_words(width);
+        let gpu = &self.gpu;
+        let words = gpu.using(image.words())?;
+        let mut labels = gpu.alloc::<u32>(elements(&(0..height), width).len())?;
+        let mut totals = Vec::new();
+        for (rows, layout) in division.bands() {
+            let bits = words.view_of(elements(&rows, per_row));
+            let labels = labels.view_mut_of(elements(&rows, width));
+            // SAFETY: these are the band's words and labels. The labels belong to `gpu`, which has
+            // acquired the words.
+            totals.push(unsafe { self.label_view(bits, labels, layout, options) }?);
+        }
+        let mut bands = Vec::with_capacity(totals.len());
+        let mut joined: Option<LabelPart> = None;
+        let mut all = Vec::new();
+        for (rows, total) in division.rows().zip(&totals) {
+            let count = read_first(total)?;
+            let row = |y: u32| -> Result<RimRow> {
+                let mut bits = Vec::new();
+                let mut labels_of_row = Vec::new();
+                reserve(&mut bits, per_row as usize, "a row")?;
+                reserve(&mut labels_of_row, width as usize, "a row")?;
+                bits.resize(per_row as usize, 0);
+                labels_of_row.resize(width as usize, 0);
+                words.read_at(elements(&(y..y + 1), per_row).start, &mut bits)?;
+                labels.read_at(elements(&(y..y + 1), width).start, &mut labels_of_row)?;
+                Ok(RimRow::of_labels(bits, &labels_of_row))
+            };
+            let in_image = first_row + rows.start..first_row + rows.end;
+            let first_of_band = in_image.start;
+            let (top, bottom) = (row(rows.start)?, row(rows.end - 1)?);
+            let mut part = LabelPart::of_band(width, in_image, options, count, top, bottom)?;
+            if options.statistics {
+                check_sums(width, first_row + height)?;
+                let mut measures = MeasureBuffers::new(gpu, count)?;
+                // SAFETY: these are the band's words and labels, none of which is larger than the
+                // number of its components. `gpu` has acquired the words.
+                unsafe {
+                    measures.add(
+                        gpu,
+                        words.view_of(elements(&rows, per_row)),
+                        labels.view_of(elements(&rows, width)),
+                        (width, rows.end - rows.start),
+                        first_of_band,
+                    )?;
+                }
+                let tallies = measures.tallies()?;
+                part.set_tallies(&tallies);
+                let measures = tallies.into_iter().map(|tally| tally.finish()).collect();
+                if keep_inside {
+                    part.set_inside(measures);
+                } else {
+                    reserve(&mut all, measures.len(), "the components' measures")?;
+                    all.extend(measures);
+                }
+            }
+            joined = Some(match joined.take() {
+                Some(upper) => LabelPart::merge(upper, part)?,
+                None => part,
+            });
+            bands.push((rows, count));
+        }
+        words.finish()?;
+        let labels = PartLabels {
+            width,
+            first_row,
+            height,
+            bands,
+            labels,
+        };
+        match joined {
+            Some(part) => Ok((labels, part, all)),
+            // An image has at least one row, and so one band.
+            None => Err(Error::EmptyImage {
+                width: width.into(),
+                height: height.into(),
+            }),
+        }
+    }
+
+    /// Gives the labels of a part the numbers of `table`, which comes from the parts of all rows of
+    /// the image. On an NVIDIA GPU, this queues the work and returns before it is done.
+    ///
+    /// The result's [`count`](DeviceLabels::count) is that of the image.
+    ///
+    /// # Errors
+    /// [`Error::TooMany`] for more than 2³² - 1 components; [`Error::PartsDiffer`] if `table` is
+    /// not of an image of which these are rows; `Error::Cuda`, [`Error::Emulator`].
+    pub fn finish_part(&self, part: PartLabels<G>, table: &LabelTable) -> Result<DeviceLabels<G>> {
+        table.check_fits::<u32>()?;
+        let gpu = &self.gpu;
+        let (mut own, mut numbers) = (Vec::new(), Vec::new());
+        let mut bands = Vec::with_capacity(part.bands.len());
+        for (rows, count) in part.bands {
+            let band = table.band_at(part.first_row + rows.start)?;
+            if band.count != count || band.rows.len() != rows.len() {
+                let said = |rows: usize, count| format!("{count} in {rows} rows");
+                return Err(Error::PartsDiffer {
+                    what: "number of components",
+                    upper: said(rows.len(), count),
+                    lower: said(band.rows.len(), band.count),
+                });
+            }
+            let first = own.len();
+            for (number, in_image) in band.absorbed() {
+                own.push(number);
+                numbers.push(in_image as u32);
+            }
+            bands.push((rows, count, band.before as u32, first..own.len()));
+        }
+        let (own, numbers) = (gpu.upload(&own)?, gpu.upload(&numbers)?);
+        let mut labels = part.labels;
+        let mut used = gpu.using(&mut labels)?;
+        for (rows, count, before, absorbed) in bands {
+            if before == 0 && absorbed.is_empty() {
+                continue;
+            }
+            let absorbed = Absorbed {
+                own: own.view_of(absorbed.clone()),
+                numbers: numbers.view_of(absorbed),
+            };
+            let on = &gpu.launcher();
+            let mut numbers = gpu.alloc::<u32>(count as usize + 1)?;
+            let labels = used.view_mut_of(elements(&rows, part.width));
+            // SAFETY: the table has one element per component of the band and one for background;
+            // no label of the band is larger than the number of its components. The band has fewer
+            // than 2³² pixels, and starts at a multiple of 64 rows.
+            unsafe {
+                let table = numbers.view_mut();
+                renumber_table::launch_threads(on, table.len() as u64, absorbed, before, table)?;
+                let threads = renumber::threads(labels.len() as u32);
+                renumber::renumber::launch_threads(on, threads, numbers.view(), labels)?;
+            }
+        }
+        used.finish()?;
+        let total = gpu.upload(&[table.count() as u32])?;
+        Ok(DeviceLabels::new((part.width, part.height), labels, total))
+    }
+
+    /// Labels an image in bands, of which there are several.
+    pub(super) fn label_in_bands(
+        &self,
+        image: &DeviceImage<G>,
+        options: &LabelOptions,
+    ) -> Result<DeviceLabels<G>> {
+        // The whole image is measured at the end, so that no measures have to be joined.
+        let (labels, part) = self.label_part(image, 0, &options.statistics(false))?;
+        let labels = self.finish_part(labels, &part.finish()?)?;
+        self.with_statistics(image, labels, options)
+    }
+}

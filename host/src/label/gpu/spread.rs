@@ -1,0 +1,211 @@
+//! One image on several queues: of one GPU, whose copies and launches overlap, or of several GPUs.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use trazar_kernels::image::row_words;
+
+use super::DeviceLabeler;
+use super::bands::{Division, elements};
+use crate::error::{Error, Result};
+use crate::gpu::{Gpu, GpuBuffer};
+use crate::image::BinaryImage;
+use crate::image::gpu::DeviceImage;
+use crate::label::parts::{LabelPart, LabelTable};
+use crate::label::{LabelOptions, Labels};
+use crate::memory::{advise_large_pages, zeroed_vec};
+
+/// The largest number of pixels of a band: few enough that a GPU with little memory has room for
+/// two, and enough that the copies of its labels take long beside all that is done once per band.
+const BAND_PIXELS: u32 = 1 << 28;
+
+/// Labels an image in the host's memory on `gpus`, each with another queue if it has overlapping
+/// ones: bands of rows are copied up, labelled and joined, and then labelled again with the numbers
+/// of the image. Labelling takes a small part of the time in which a band's labels are copied down.
+///
+/// Memory on each GPU: 11 bytes per pixel of a band, of at most 2²⁸ pixels; and with statistics 44
+/// bytes per component of two bands.
+pub(crate) fn label_host<G: Gpu + Send + Sync>(
+    gpus: &[G],
+    image: &BinaryImage,
+    options: &LabelOptions,
+) -> Result<Labels> {
+    options.algorithm_on(G::BACKEND).check_runs_on(G::BACKEND)?;
+    let mut queues = gpus.to_vec();
+    for gpu in gpus {
+        queues.extend(gpu.overlapping_queue()?);
+    }
+    let labelers: Vec<_> = queues.into_iter().map(DeviceLabeler::on).collect();
+    let rows = rows_of_bands(image, labelers.len());
+    let bands = Bands { image, rows };
+    let count = bands.count();
+
+    let parts: Mutex<Vec<Option<LabelPart>>> = Mutex::new((0..count).map(|_| None).collect());
+    for_each_band(&labelers, count, |labeler, i| {
+        let rows = bands.rows_of(i);
+        let on_device = bands.upload(labeler, &rows)?;
+        let (_, part) = labeler.label_part(&on_device, rows.start, options)?;
+        parts.lock().unwrap_or_else(PoisonError::into_inner)[i] = Some(part);
+        Ok(())
+    })?;
+    let parts = parts.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let table = join(parts.into_iter().flatten())?;
+    table.check_fits::<u32>()?;
+
+    let (width, height) = (image.width(), image.height());
+    let mut labels: Vec<u32> = zeroed_vec(elements(&(0..height), width).len(), "labels")?;
+    advise_large_pages(&mut labels);
+    let places = labels.chunks_mut(elements(&(0..rows), width).len());
+    let places: Vec<_> = places.map(|place| Mutex::new(Some(place))).collect();
+    let without = options.statistics(false);
+    for_each_band(&labelers, count, |labeler, i| {
+        let rows = bands.rows_of(i);
+        let on_device = bands.upload(labeler, &rows)?;
+        let (own, _) = labeler.label_part(&on_device, rows.start, &without)?;
+        let finished = labeler.finish_part(own, &table)?;
+        let mut place = places[i].lock().unwrap_or_else(PoisonError::into_inner);
+        match place.take() {
+            Some(place) => finished.labels().read(place),
+            None => Ok(()),
+        }
+    })?;
+    drop(places);
+    Ok(Labels {
+        width,
+        height,
+        labels,
+        count: table.count() as u32,
+        components: table.components().map(<[_]>::to_vec),
+    })
+}
+
+/// The number of rows of a band: several bands for each queue, so that all end at about the same
+/// time.
+fn rows_of_bands(image: &BinaryImage, queues: usize) -> u32 {
+    const BANDS_PER_QUEUE: u32 = 4;
+    const ROWS: u32 = 64;
+    let shared = image.height().div_ceil(queues as u32 * BANDS_PER_QUEUE);
+    let most = (BAND_PIXELS / image.width()).max(1);
+    let rows = shared.next_multiple_of(ROWS).min(most);
+    // Of narrow images, 32 bits may not index the tiles of as many rows.
+    let mut rows = rows.max(ROWS.min(most));
+    while rows > 1 && !Division::is_whole(image.width(), rows) {
+        rows = rows.div_ceil(2);
+    }
+    rows
+}
+
+/// The bands of an image in the host's memory.
+struct Bands<'a> {
+    image: &'a BinaryImage,
+    rows: u32,
+}
+
+impl Bands<'_> {
+    fn count(&self) -> usize {
+        self.image.height().div_ceil(self.rows) as usize
+    }
+
+    fn rows_of(&self, band: usize) -> Range<u32> {
+        let start = band as u32 * self.rows;
+        start..self.image.height().min(start.saturating_add(self.rows))
+    }
+
+    /// The rows `rows` on the GPU of `labeler`.
+    fn upload<G: Gpu>(
+        &self,
+        labeler: &DeviceLabeler<G>,
+        rows: &Range<u32>,
+    ) -> Result<DeviceImage<G>> {
+        let width = self.image.width();
+        let words = &self.image.words()[elements(rows, row_words(width))];
+        let words = labeler.gpu().upload(words)?;
+        Ok(DeviceImage::of(width, rows.end - rows.start, words))
+    }
+}
+
+/// Calls `work` for each of `count` bands, on one thread per labeler. Returns the first error; the
+/// bands that no thread has begun are then left out.
+fn for_each_band<G: Gpu + Send + Sync>(
+    labelers: &[DeviceLabeler<G>],
+    count: usize,
+    work: impl Fn(&DeviceLabeler<G>, usize) -> Result<()> + Sync,
+) -> Result<()> {
+    let next = AtomicUsize::new(0);
+    let serve = |labeler: &DeviceLabeler<G>| -> Result<()> {
+        loop {
+            let band = next.fetch_add(1, Ordering::Relaxed);
+            if band >= count {
+                return Ok(());
+            }
+            work(labeler, band).inspect_err(|_| next.store(count, Ordering::Relaxed))?;
+        }
+    };
+    on_each(labelers, |labeler, _| serve(labeler)).map(drop)
+}
+
+/// What `work` gives for each labeler and its index, on one thread per labeler.
+///
+/// # Errors
+/// The first labeler's error that `work` gives; [`Error::OutOfMemory`] if the system provides no
+/// thread.
+pub(super) fn on_each<G, T>(
+    labelers: &[DeviceLabeler<G>],
+    work: impl Fn(&DeviceLabeler<G>, usize) -> Result<T> + Sync,
+) -> Result<Vec<T>>
+where
+    G: Gpu + Send + Sync,
+    T: Send,
+{
+    if let [only] = labelers {
+        return Ok(vec![work(only, 0)?]);
+    }
+    const STACK: usize = 2 << 20;
+    thread::scope(|scope| {
+        let work = &work;
+        let threads: Vec<_> = labelers
+            .iter()
+            .enumerate()
+            .map(|(i, labeler)| {
+                let builder = thread::Builder::new()
+                    .name("labels".into())
+                    .stack_size(STACK);
+                builder
+                    .spawn_scoped(scope, move || work(labeler, i))
+                    .map_err(|_| Error::OutOfMemory {
+                        what: "a thread for a GPU",
+                        bytes: STACK as u64,
+                    })
+            })
+            .collect();
+        // All are waited for before the first error is returned.
+        let results: Vec<Result<T>> = threads
+            .into_iter()
+            .map(|thread| match thread?.join() {
+                Ok(result) => result,
+                Err(panic) => std::panic::resume_unwind(panic),
+            })
+            .collect();
+        results.into_iter().collect()
+    })
+}
+
+/// Joins the parts of consecutive bands, and numbers their components.
+pub(super) fn join(parts: impl Iterator<Item = LabelPart>) -> Result<LabelTable> {
+    let mut joined: Option<LabelPart> = None;
+    for part in parts {
+        joined = Some(match joined {
+            Some(upper) => LabelPart::merge(upper, part)?,
+            None => part,
+        });
+    }
+    match joined {
+        Some(part) => part.finish(),
+        None => Err(Error::EmptyImage {
+            width: 0,
+            height: 0,
+        }),
+    }
+}

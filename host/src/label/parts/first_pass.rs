@@ -1,0 +1,140 @@
+//! The first pass over an image in bands: which components of the bands belong together.
+
+use std::collections::VecDeque;
+
+use rayon::prelude::*;
+
+use super::workers::{Task, Workers};
+use super::{BandSource, LabelPart, part_of};
+use crate::error::{Error, Result};
+use crate::image::BinaryImage;
+use crate::label::LabelOptions;
+use crate::memory::{advise_large_pages, zeroed_vec};
+use crate::progress::{Progress, ProgressFn};
+
+/// The first pass over an image.
+pub(super) struct FirstPass<'a, S> {
+    pub(super) source: S,
+    /// The number of rows of a band.
+    pub(super) rows: u32,
+    /// The part of the bands so far.
+    pub(super) joined: Option<LabelPart>,
+    pub(super) foreground: u64,
+    /// The first row of the next band.
+    pub(super) first_row: u32,
+    pub(super) held: Option<VecDeque<BinaryImage>>,
+    pub(super) report: Option<&'a ProgressFn>,
+}
+
+impl<S: BandSource> FirstPass<'_, S> {
+    /// Labels all bands on the processor. Returns the memory for a band's labels.
+    pub(super) fn on_processor(&mut self, options: &LabelOptions) -> Result<Vec<u32>> {
+        let (width, height) = (self.source.width(), self.source.height());
+        let mut labels = zeroed_vec(self.rows as usize * width as usize, "labels")?;
+        advise_large_pages(&mut labels);
+        while let Some(band) = self.source.next_band(self.rows)? {
+            check_size(&band, width, self.rows)?;
+            let first_row = self.first_row;
+            let work = |progress: &Progress<'_>| {
+                let labels = &mut labels[..band.pixel_count() as usize];
+                if options.statistics && first_row > 0 {
+                    labels.par_chunks_mut(CHUNK).for_each(|chunk| chunk.fill(0));
+                }
+                part_of(&band, first_row, options, labels, progress)
+            };
+            let rows = band.height();
+            let (part, _) = share(self.report, 0, first_row, rows, height, work)?;
+            self.first_row += rows;
+            self.add(band, part)?;
+        }
+        Ok(labels)
+    }
+
+    /// Labels all bands by workers.
+    pub(super) fn on_workers(&mut self, workers: &mut Workers) -> Result<()> {
+        let (width, height) = (self.source.width(), self.source.height());
+        let mut is_read = false;
+        loop {
+            while !is_read && !workers.all_busy() {
+                let Some(band) = self.source.next_band(self.rows)? else {
+                    is_read = true;
+                    break;
+                };
+                check_size(&band, width, self.rows)?;
+                let first_row = self.first_row;
+                self.first_row = first_row.saturating_add(band.height());
+                workers.start(Task {
+                    band,
+                    first_row,
+                    labels: None,
+                });
+            }
+            let Some(found) = workers.finish() else {
+                return Ok(());
+            };
+            let found = found?;
+            let end = found.part.rows().end;
+            self.add(found.band, found.part)?;
+            if let Some(report) = self.report {
+                report(f64::from(end) / (2.0 * f64::from(height)));
+            }
+        }
+    }
+
+    /// Joins the next band's part to those before.
+    fn add(&mut self, band: BinaryImage, part: LabelPart) -> Result<()> {
+        self.joined = Some(match self.joined.take() {
+            Some(upper) => LabelPart::merge(upper, part)?,
+            None => part,
+        });
+        self.foreground += band.count_foreground();
+        if let Some(held) = &mut self.held {
+            held.push_back(band);
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a band that is not of the image's width, or has more than the `rows` rows that were
+/// asked for.
+pub(super) fn check_size(band: &BinaryImage, width: u32, rows: u32) -> Result<()> {
+    for (unit, needed, given, fits) in [
+        ("columns", width, band.width(), band.width() == width),
+        ("rows", rows, band.height(), band.height() <= rows),
+    ] {
+        if !fits {
+            return Err(Error::SizeMismatch {
+                width,
+                height: rows,
+                needed: needed.into(),
+                given: given.into(),
+                unit,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Labels that are cleared at once by one thread.
+pub(super) const CHUNK: usize = 1 << 18;
+
+/// Runs `work` on the band of `rows` rows from `first_row` on, in one of two passes over an image
+/// of `height` rows, with the band's progress as a share of all.
+pub(super) fn share<T>(
+    report: Option<&ProgressFn>,
+    pass: u32,
+    first_row: u32,
+    rows: u32,
+    height: u32,
+    work: impl FnOnce(&Progress<'_>) -> Result<T>,
+) -> Result<T> {
+    let Some(report) = report else {
+        return work(&Progress::SILENT);
+    };
+    let (rows, height) = (f64::from(rows), f64::from(height));
+    let before = f64::from(pass) * height + f64::from(first_row);
+    let of_band = |share: f64| report((before + share * rows) / (2.0 * height));
+    let result = work(&Progress(Some(&of_band)))?;
+    of_band(1.0);
+    Ok(result)
+}

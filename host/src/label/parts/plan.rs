@@ -1,0 +1,167 @@
+//! The height of the bands that a bound on the memory allows.
+
+use super::BandSource;
+use crate::error::{Error, OptionProblem, Result};
+use crate::label::cpu::sums_fit_64_bits;
+use crate::label::{Connectivity, LabelOptions};
+
+/// The height of the bands, and whether all of them are kept between the passes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Plan {
+    pub(super) rows: u32,
+    pub(super) hold: bool,
+}
+
+/// What a program and its threads take besides.
+const BASE: f64 = (32 << 20) as f64;
+
+/// The largest number of pixels of a band on a GPU: enough that the copies of its labels take long
+/// beside all that is done once per band.
+const GPU_BAND_PIXELS: u64 = 1 << 28;
+
+/// The memory in bytes that labelling takes.
+struct Needs {
+    /// Per pixel of a band.
+    per_pixel: f64,
+    /// Per row on a band's rim.
+    per_rim: f64,
+    /// The largest number of rows of a band that is possible.
+    most_rows: u64,
+}
+
+impl Plan {
+    /// For the processor.
+    pub(super) fn new(
+        source: &impl BandSource,
+        options: &LabelOptions,
+        memory: u64,
+    ) -> Result<Self> {
+        let worst = Worst::of(source, options);
+        // The band's bits and labels; per component, its forest, which grows by doubling, its
+        // number, and its measures, with tallies before them if they do not take the same place.
+        let measures = match (options.statistics, worst.sums_fit) {
+            (false, _) => 0.0,
+            (true, true) => 40.0,
+            (true, false) => 104.0,
+        };
+        let per_component = 8.0 + worst.number + measures;
+        let needs = Needs {
+            per_pixel: 4.125 + worst.wide_label + worst.components * per_component,
+            per_rim: worst.per_rim,
+            most_rows: worst.most_rows,
+        };
+        needs.plan(source, memory)
+    }
+
+    /// For GPUs, on which `workers` bands are labelled at the same time.
+    pub(super) fn on_gpus(
+        source: &impl BandSource,
+        options: &LabelOptions,
+        memory: u64,
+        workers: usize,
+    ) -> Result<Self> {
+        let worst = Worst::of(source, options);
+        let workers = workers as f64;
+        // Each worker has a band's bits and labels, and the caller has the labels of another band.
+        // Per component, the measures come as arrays and become tallies and components; the caller
+        // has those of another band, and 64-bit numbers.
+        let (of_worker, of_caller) = match options.statistics {
+            false => (0.0, 0.0),
+            true => (136.0, 40.0),
+        };
+        let wide = worst.wide_label + worst.components * (worst.number - 4.0);
+        let per_pixel = workers * (4.125 + worst.components * of_worker)
+            + 4.0
+            + worst.components * of_caller
+            + wide;
+        let pixels = GPU_BAND_PIXELS / u64::from(source.width());
+        let needs = Needs {
+            per_pixel,
+            // And the labels of both rows, as they come from the GPU.
+            per_rim: worst.per_rim + 8.0 * f64::from(source.width()),
+            most_rows: worst.most_rows.min(pixels).max(1),
+        };
+        needs.plan(source, memory)
+    }
+}
+
+/// What the worst image of a size needs.
+struct Worst {
+    /// The largest number of components, or of provisional labels, per pixel.
+    components: f64,
+    /// Whether sums of coordinates fit into 64 bits.
+    sums_fit: bool,
+    /// The bytes of a component's number.
+    number: f64,
+    /// The bytes per pixel of 64-bit labels, if there may be any.
+    wide_label: f64,
+    /// The bytes per row on a band's rim.
+    per_rim: f64,
+    /// The number of rows whose components 32 bits can number.
+    most_rows: u64,
+}
+
+impl Worst {
+    fn of(source: &impl BandSource, options: &LabelOptions) -> Self {
+        let (width, height) = (u64::from(source.width()), u64::from(source.height()));
+        let components: f64 = match options.connectivity {
+            Connectivity::Four => 0.5,
+            Connectivity::Eight => 0.25,
+        };
+        let is_wide = components * width as f64 * height as f64 > f64::from(u32::MAX);
+        Self {
+            components,
+            sums_fit: sums_fit_64_bits(width * height, source.width().max(source.height())),
+            number: if is_wide { 8.0 } else { 4.0 },
+            wide_label: if is_wide { 8.0 } else { 0.0 },
+            // A component per pixel of two rows has its node, its place in the table, and its
+            // tally.
+            per_rim: width as f64 * if options.statistics { 144.0 } else { 40.0 },
+            // A row has at most one component per two pixels that no row above has.
+            most_rows: (u64::from(u32::MAX) / width.div_ceil(2)).max(1),
+        }
+    }
+}
+
+impl Needs {
+    fn plan(&self, source: &impl BandSource, memory: u64) -> Result<Plan> {
+        let (width, height) = (f64::from(source.width()), f64::from(source.height()));
+        let most_rows = height.min(self.most_rows as f64);
+        let fixed = BASE + source.decoding_bytes() as f64;
+        let free = memory as f64 - fixed;
+        let (row, per_rim) = (width * self.per_pixel, self.per_rim);
+        // Bands of `rows` rows take rows · row + height / rows · per_rim: the most rows for which
+        // that is at most `free`.
+        let rows = |free: f64| {
+            let square = free * free - 4.0 * row * height * per_rim;
+            let rows = ((free + square.sqrt()) / (2.0 * row))
+                .floor()
+                .min(most_rows);
+            // The rims of lower bands than that may take more.
+            let fits = rows * row + height / rows * per_rim <= free;
+            (free > 0.0 && rows >= 1.0 && fits).then_some(rows as u32)
+        };
+        let bits = width * height / 8.0;
+        if bits <= free / 3.0
+            && let Some(rows) = rows(free - bits)
+        {
+            return Ok(Plan { rows, hold: true });
+        }
+        if let Some(rows) = rows(free) {
+            return Ok(Plan { rows, hold: false });
+        }
+        let best = (height * per_rim / row).sqrt().clamp(1.0, most_rows);
+        let least = (best + 1.0) * row + height / best * per_rim;
+        let mebibytes = ((fixed + least) / f64::from(1 << 20)).ceil();
+        Err(Error::option(
+            "memory",
+            OptionProblem::OutOfRange,
+            format!(
+                "{memory} bytes of memory are too little for the bands of an image of {} × {} \
+                 pixels: give {mebibytes} MiB or more",
+                source.width(),
+                source.height()
+            ),
+        ))
+    }
+}

@@ -1,0 +1,209 @@
+//! GPUs that label the bands of an image for [`BandLabeller`](super::BandLabeller).
+//!
+//! Each worker is a thread with a queue of a GPU. It takes one band at a time: copies its bits
+//! there, labels them, and copies back what is asked for. There are two workers per GPU if the GPU
+//! has queues that overlap: while the labels of one band come down, the next one is copied up and
+//! labelled. Bands go to the workers in turn, so that results come in the order of the bands.
+
+use std::collections::VecDeque;
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{Builder, JoinHandle};
+
+use super::{LabelPart, LabelTable};
+use crate::error::{Error, Result};
+use crate::gpu::{Gpu, GpuBuffer};
+use crate::image::BinaryImage;
+use crate::image::gpu::DeviceImage;
+use crate::label::{Component, DeviceLabeler, LabelOptions};
+use crate::memory::{advise_large_pages, zeroed_vec};
+
+/// What a worker is to do with a band.
+pub(super) struct Task {
+    pub(super) band: BinaryImage,
+    /// The image's row that is the band's first.
+    pub(super) first_row: u32,
+    /// In the second pass, what the labels are for.
+    pub(super) labels: Option<LabelTask>,
+}
+
+/// The labels that the second pass asks for.
+pub(super) struct LabelTask {
+    pub(super) table: Arc<LabelTable>,
+    /// Where the labels go: an array of the number of pixels of the largest band, or more; if it is
+    /// empty, the worker makes one of `most` elements.
+    pub(super) buffer: Vec<u32>,
+    pub(super) most: usize,
+    /// Whether the labels are to have the numbers of the image, in place of those of the band.
+    pub(super) is_final: bool,
+}
+
+/// What a worker has found in a band.
+pub(super) struct Found {
+    pub(super) band: BinaryImage,
+    /// The part, with statistics without the measures of the components inside.
+    pub(super) part: LabelPart,
+    /// In the second pass, the labels of the band's pixels, and further elements.
+    pub(super) labels: Vec<u32>,
+    /// With statistics, the measures of all components of the band.
+    pub(super) measures: Vec<Component>,
+}
+
+/// Workers, and the tasks that they have.
+pub(crate) struct Workers {
+    workers: Vec<Worker>,
+    /// The index of the worker that gets the next task.
+    next: usize,
+    /// The workers that have tasks, in the order of these.
+    busy: VecDeque<usize>,
+}
+
+struct Worker {
+    /// `None` once there are no more tasks.
+    tasks: Option<Sender<Task>>,
+    results: Receiver<Result<Found>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Workers {
+    /// Workers on `gpus`, each with another queue of the GPU if it has overlapping ones.
+    ///
+    /// # Errors
+    /// Those of [`Gpu::overlapping_queue`]; [`Error::OutOfMemory`] if the system provides no
+    /// thread.
+    pub(crate) fn on<G>(gpus: &[G], options: &LabelOptions) -> Result<Self>
+    where
+        G: Gpu + Send + Sync + 'static,
+    {
+        options.algorithm_on(G::BACKEND).check_runs_on(G::BACKEND)?;
+        let mut queues = gpus.to_vec();
+        for gpu in gpus {
+            queues.extend(gpu.overlapping_queue()?);
+        }
+        let mut workers = Vec::with_capacity(queues.len());
+        for queue in queues {
+            let (tasks, received) = channel::<Task>();
+            let (sender, results) = channel();
+            let labeler = DeviceLabeler::on(queue);
+            let options = *options;
+            let serve = move || {
+                // Ends when no more tasks can come, or nobody waits for results.
+                while let Ok(task) = received.recv() {
+                    if sender.send(do_task(&labeler, task, &options)).is_err() {
+                        break;
+                    }
+                }
+            };
+            const STACK: usize = 2 << 20;
+            let builder = Builder::new().name("labels".into()).stack_size(STACK);
+            let thread = builder.spawn(serve).map_err(|_| Error::OutOfMemory {
+                what: "a thread for a GPU",
+                bytes: STACK as u64,
+            })?;
+            workers.push(Worker {
+                tasks: Some(tasks),
+                results,
+                thread: Some(thread),
+            });
+        }
+        Ok(Self {
+            workers,
+            next: 0,
+            busy: VecDeque::new(),
+        })
+    }
+
+    /// The number of workers.
+    pub(super) fn len(&self) -> usize {
+        self.workers.len()
+    }
+
+    /// Whether every worker has a task.
+    pub(super) fn all_busy(&self) -> bool {
+        self.busy.len() >= self.workers.len()
+    }
+
+    /// Gives the next worker a task.
+    pub(super) fn start(&mut self, task: Task) {
+        let worker = &mut self.workers[self.next];
+        let sent = worker.tasks.as_ref().map(|tasks| tasks.send(task));
+        if !matches!(sent, Some(Ok(()))) {
+            worker.fail();
+        }
+        self.busy.push_back(self.next);
+        self.next = (self.next + 1) % self.workers.len();
+    }
+
+    /// Waits for the result of the oldest task; `None` if there is none.
+    pub(super) fn finish(&mut self) -> Option<Result<Found>> {
+        let worker = &mut self.workers[self.busy.pop_front()?];
+        match worker.results.recv() {
+            Ok(result) => Some(result),
+            Err(_) => worker.fail(),
+        }
+    }
+}
+
+impl Worker {
+    /// Passes on the panic that has ended the thread.
+    fn fail(&mut self) -> ! {
+        self.tasks = None;
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Err(panic)) => resume_unwind(panic),
+            _ => panic!("a thread that labels has ended before its tasks"),
+        }
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        for worker in &mut self.workers {
+            worker.tasks = None;
+        }
+        for worker in &mut self.workers {
+            if let Some(thread) = worker.thread.take() {
+                // A panic was passed on where its result was waited for, or concerns nobody.
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+/// Labels a band.
+fn do_task<G: Gpu>(
+    labeler: &DeviceLabeler<G>,
+    task: Task,
+    options: &LabelOptions,
+) -> Result<Found> {
+    let Task {
+        band,
+        first_row,
+        labels: wanted,
+    } = task;
+    let image = DeviceImage::upload(labeler.gpu(), &band)?;
+    let (on_device, part, measures) = labeler.label_rows(&image, first_row, options, false)?;
+    let mut labels = Vec::new();
+    if let Some(wanted) = wanted {
+        labels = wanted.buffer;
+        if labels.is_empty() {
+            labels = zeroed_vec(wanted.most, "labels")?;
+            advise_large_pages(&mut labels);
+        }
+        let of_band = &mut labels[..band.pixel_count() as usize];
+        // A band that is not the one of the first pass has no place in the table; whoever compares
+        // the numbers of components says so.
+        if wanted.is_final && wanted.table.matches(&part) {
+            let finished = labeler.finish_part(on_device, &wanted.table)?;
+            finished.labels().read(of_band)?;
+        } else {
+            on_device.own_labels().read(of_band)?;
+        }
+    }
+    Ok(Found {
+        band,
+        part,
+        labels,
+        measures,
+    })
+}
