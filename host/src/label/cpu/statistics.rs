@@ -157,15 +157,15 @@ impl Sum for u128 {
 /// The measures of some pixels of one component.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::label) struct Tally<S> {
-    area: u64,
-    min: IVec2,
-    max: IVec2,
-    sum_x: S,
-    sum_y: S,
+    pub(in crate::label) area: u64,
+    pub(in crate::label) min: IVec2,
+    pub(in crate::label) max: IVec2,
+    pub(in crate::label) sum_x: S,
+    pub(in crate::label) sum_y: S,
 }
 
 impl<S: Sum> Tally<S> {
-    const NOTHING: Self = Self {
+    pub(in crate::label) const NOTHING: Self = Self {
         area: 0,
         min: IVec2::MAX,
         max: IVec2::MIN,

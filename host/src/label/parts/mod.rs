@@ -29,6 +29,8 @@
 //! ```
 
 mod bands;
+mod bytes;
+mod numbers;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -36,6 +38,8 @@ mod tests;
 use std::ops::Range;
 
 pub use bands::{BandLabeller, BandSource, LabelledBand};
+pub use bytes::{components_from_bytes, components_to_bytes};
+pub use numbers::BandNumbers;
 pub use table::{LabelNumber, LabelTable};
 
 use super::cpu::{Meter, Numbered, Tally, Word, places, touching};

@@ -1,6 +1,8 @@
 //! Parts of an image, traced apart and joined.
 
 mod band;
+mod bytes;
+mod check;
 mod components;
 mod contours;
 mod part;
@@ -14,5 +16,7 @@ pub use contours::StoredContours;
 pub use part::ContourPart;
 pub use tracer::BandTracer;
 
+#[cfg(test)]
+mod bytes_tests;
 #[cfg(test)]
 mod tests;
