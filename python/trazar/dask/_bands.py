@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import dask.array as da
 import numpy as np
+from dask import config
 from dask.base import tokenize
+from dask.delayed import Delayed
+from dask.highlevelgraph import HighLevelGraph
+from dask.utils import parse_bytes
 
 from trazar import _trazar
 from trazar._errors import InputError
@@ -16,6 +20,7 @@ from trazar._errors import InputError
 if TYPE_CHECKING:
     from typing import TypeAlias
 
+    Key: TypeAlias = str | tuple[Any, ...]
     #: Tasks by their keys.
     Tasks: TypeAlias = dict[Any, Any]
 
@@ -49,10 +54,7 @@ def in_bands(array: Any, threshold: float | None, rows: int | str | None) -> Any
 
 
 def _bytes_per_chunk() -> int:
-    import dask
-    from dask.utils import parse_bytes
-
-    return int(parse_bytes(dask.config.get("array.chunk-size")))
+    return int(parse_bytes(config.get("array.chunk-size")))
 
 
 def _foreground(block: Any, threshold: float | None, block_info: Any = None) -> Any:
@@ -110,19 +112,27 @@ class Bands:
         """Return the first part of keys, which tells users what the tasks do."""
         return f"trazar-{what}-{self.token}"
 
-    def each(self, what: str, task: Callable[[int], tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    def each(self, what: str, task: Callable[[int], tuple[Any, ...]]) -> list[Key]:
         """Add a task for each band, and return their keys."""
         name = self.name(what)
-        keys: list[tuple[Any, ...]] = [(name, index) for index in range(len(self))]
+        keys: list[Key] = [(name, index) for index in range(len(self))]
         self.tasks.update((key, task(index)) for index, key in enumerate(keys))
         return keys
 
-    def pack(self, image: Any = None, what: str = "pack") -> list[tuple[Any, ...]]:
+    def pack(self) -> list[Key]:
         """Pack each band."""
-        source = (self.image if image is None else image).name
-        return self.each(what, lambda index: (pack, (source, index, 0)))
+        name = self.image.name
+        return self.each("pack", lambda index: (pack, (name, index, 0)))
 
-    def join(self, parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    def over(self, what: str, tasks: Tasks, *below: Any) -> HighLevelGraph:
+        """Return a graph of tasks that need those of ``below``."""
+        return HighLevelGraph.from_collections(self.name(what), tasks, dependencies=below)
+
+    def first_pass(self, what: str) -> Delayed:
+        """Return the tasks so far as something that others are built on."""
+        return layer(self.name(what), self.over(what, self.tasks, self.image))
+
+    def join(self, parts: list[Key]) -> Key:
         """Join parts pairwise, as a tree; return the key of the last."""
         name = self.name("join")
         level = 0
@@ -152,6 +162,11 @@ _P = TypeVar("_P", bound=Part)
 def join(upper: _P, lower: _P) -> _P:
     """Join two parts of which the second is below the first."""
     return upper.join(lower)
+
+
+def layer(name: str, graph: HighLevelGraph) -> Delayed:
+    """Return a layer of a graph as a collection, which layers above it name as what they need."""
+    return Delayed(name, graph, layer=name)
 
 
 item = operator.getitem

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 import dask.array as da
 import numpy as np
 from dask.delayed import Delayed, delayed
-from dask.graph_manipulation import clone
-from dask.highlevelgraph import HighLevelGraph
+from dask.graph_manipulation import bind
 
 from trazar import _trazar
 from trazar._errors import InputError
 from trazar._labels import _neighbours
-from trazar.dask._bands import Bands, in_bands, item
+from trazar.dask._bands import Bands, in_bands, item, layer, pack
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -174,41 +173,89 @@ def _label(
     pairs = bands.each(
         "label-part", lambda i: (_part, packed[i], first_rows[i], neighbours, statistics)
     )
-    parts = bands.each("label-rims", lambda i: (item, pairs[i], 0))
     table = bands.name("label-table")
-    bands.tasks[table] = (_finish, bands.join(parts))
+    last = bands.join(bands.each("label-rims", lambda i: (item, pairs[i], 0)))
+    bands.tasks[table] = (_finish, last)
     numbers = bands.each("label-numbers", lambda i: (item, table, i))
     count = bands.name("label-count")
     bands.tasks[count] = (_count, numbers[0])
-    first_pass = HighLevelGraph.from_collections(table, bands.tasks, dependencies=[image])
+    first = bands.first_pass("label-table")
 
     columns = {}
     if statistics:
         measures = bands.name("label-measures")
-        tasks: dict[Any, Any] = {
+        tasks = {
             (measures, i): (_columns, numbers[i], pairs[i], wide) for i in range(len(bands))
         }
+        measured = layer(measures, bands.over("label-measures", tasks, first))
         for name, of in types.items():
             key = bands.name(f"label-{name}")
             column = {(key, i): (item, (measures, i), name) for i in range(len(bands))}
-            graph = _above(first_pass, table, key, {**tasks, **column})
-            chunks = ((np.nan,) * len(bands),)
-            columns[name] = da.Array(graph, key, chunks, dtype=of)
+            graph = bands.over(f"label-{name}", column, measured)
+            columns[name] = da.Array(graph, key, ((np.nan,) * len(bands),), dtype=of)
 
-    second = {}
-    sources = [table]
-    again = first_pass
-    if not keep:
-        # Other keys, so that no chunk waits for the second pass.
-        source = clone(image)
-        again = HighLevelGraph.merge(first_pass, source.__dask_graph__())
-        sources += source.__dask_layers__()
-        name = bands.name("pack-again")
-        packed = [(name, i) for i in range(len(bands))]
-        second.update(_packing(name, source.name, len(bands)))
     key = bands.name("label")
-    for i in range(len(bands)):
-        second[key, i, 0] = (_renumber, numbers[i], packed[i], neighbours, wide)
-    graph = _above(again, sources, key, second)
+    if keep:
+        relabel = {
+            (key, i, 0): (_label_again, numbers[i], packed[i], neighbours, wide)
+            for i in range(len(bands))
+        }
+        graph = bands.over("label", relabel, first)
+    else:
+        # Other keys, so that no chunk waits for the second pass; and the second pass for the first.
+        again = bind(image, first)
+        relabel = {
+            (key, i, 0): (_pack_and_label, numbers[i], (again.name, i, 0), neighbours, wide)
+            for i in range(len(bands))
+        }
+        graph = bands.over("label", relabel, first, again)
     labels = da.Array(graph, key, image.chunks, dtype=chosen)
-    return labels, Delayed(count, first_pass, layer=table), columns
+    return labels, Delayed(count, first.dask, layer=table), columns
+
+
+def _dtype(shape: tuple[int, int], neighbours: int, dtype: DTypeLike | None) -> np.dtype[Any]:
+    """Return the labels' type."""
+    if dtype is None:
+        # Of 4 neighbours, every second pixel can be a component; of 8, one of four.
+        most = (shape[0] * shape[1] + 1) // 2
+        if neighbours == 8:
+            most = ((shape[0] + 1) // 2) * ((shape[1] + 1) // 2)
+        return np.dtype(np.int32 if most <= np.iinfo(np.int32).max else np.int64)
+    chosen = np.dtype(dtype)
+    if chosen not in (np.int32, np.int64):
+        raise InputError(f"dtype={chosen}: labels are int32 or int64")
+    return chosen
+
+
+def _part(
+    mask: _trazar.Mask, first_row: int, neighbours: int, statistics: bool
+) -> tuple[_trazar.LabelPart, _trazar.Measures]:
+    return _trazar.label_part(mask, first_row, neighbours, statistics)
+
+
+def _finish(part: _trazar.LabelPart) -> list[_trazar.BandNumbers]:
+    return part.finish()
+
+
+def _count(numbers: _trazar.BandNumbers) -> int:
+    return numbers.count
+
+
+def _columns(
+    numbers: _trazar.BandNumbers,
+    pair: tuple[_trazar.LabelPart, _trazar.Measures],
+    wide: bool,
+) -> dict[str, NDArray[Any]]:
+    return numbers.columns(pair[1], wide)
+
+
+def _label_again(
+    numbers: _trazar.BandNumbers, mask: _trazar.Mask, neighbours: int, wide: bool
+) -> NDArray[Any]:
+    return numbers.label(mask, neighbours, wide)
+
+
+def _pack_and_label(
+    numbers: _trazar.BandNumbers, band: Any, neighbours: int, wide: bool
+) -> NDArray[Any]:
+    return numbers.label(pack(band), neighbours, wide)
