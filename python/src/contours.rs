@@ -19,6 +19,7 @@ use crate::arrays::{borrowed, contour_views, owned};
 use crate::engine::Device;
 use crate::errors;
 use crate::image::{self, Input};
+use crate::parts::{Reduced, detached, reduced};
 use crate::work;
 
 /// The options that OpenCV's constants stand for.
@@ -295,6 +296,23 @@ impl HostContours {
 
     fn __len__(&self) -> usize {
         self.contours.len()
+    }
+
+    fn __sizeof__(&self) -> usize {
+        let contours = &self.contours;
+        size_of_val(contours.points()) + 25 * contours.len()
+    }
+
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
+        let contours = detached(py, || Contours::from_bytes(bytes))?;
+        Ok(Self { contours })
+    }
+
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        let contours = &this.get().contours;
+        let bytes = detached(this.py(), || contours.to_bytes())?;
+        reduced(this.get_type(), &bytes)
     }
 
     #[getter]

@@ -23,18 +23,18 @@ use crate::image;
 use crate::labels;
 use crate::work::in_pool;
 
+/// A function and its arguments, by which an object is pickled.
+pub(crate) type Reduced<'py> = (Bound<'py, PyAny>, Bound<'py, PyTuple>);
+
 /// The function and its arguments that make an object of this class again.
-fn reduced<'py>(
-    class: Bound<'py, PyType>,
-    bytes: &[u8],
-) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+pub(crate) fn reduced<'py>(class: Bound<'py, PyType>, bytes: &[u8]) -> PyResult<Reduced<'py>> {
     let py = class.py();
     let from_bytes = class.getattr(intern!(py, "from_bytes"))?;
     Ok((from_bytes, PyTuple::new(py, [PyBytes::new(py, bytes)])?))
 }
 
 /// Runs `work` without the GIL, where rayon has threads.
-fn detached<R: Send>(
+pub(crate) fn detached<R: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> trazar::Result<R> + Send,
 ) -> PyResult<R> {
@@ -105,9 +105,7 @@ impl Mask {
         Ok(Self { image })
     }
 
-    fn __reduce__<'py>(
-        this: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         let image = &this.get().image;
         let mut bytes = Vec::with_capacity(8 + size_of_val(image.words()));
         bytes.extend_from_slice(&image.width().to_le_bytes());
@@ -186,9 +184,7 @@ impl LabelPart {
         Ok(Self { part })
     }
 
-    fn __reduce__<'py>(
-        this: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         let part = &this.get().part;
         let bytes = detached(this.py(), || part.to_bytes())?;
         reduced(this.get_type(), &bytes)
@@ -211,9 +207,7 @@ impl Measures {
         Ok(Self { components })
     }
 
-    fn __reduce__<'py>(
-        this: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         let components = &this.get().components;
         let bytes = detached(this.py(), || parts::components_to_bytes(components))?;
         reduced(this.get_type(), &bytes)
@@ -283,9 +277,7 @@ impl BandNumbers {
         Ok(Self { numbers })
     }
 
-    fn __reduce__<'py>(
-        this: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         let numbers = &this.get().numbers;
         let bytes = detached(this.py(), || numbers.to_bytes())?;
         reduced(this.get_type(), &bytes)
@@ -487,9 +479,7 @@ impl ContourPart {
         Ok(Self::new(part))
     }
 
-    fn __reduce__<'py>(
-        this: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         let part = &this.get().part;
         let bytes = detached(this.py(), || part.to_bytes())?;
         reduced(this.get_type(), &bytes)

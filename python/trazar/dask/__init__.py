@@ -42,9 +42,7 @@ from __future__ import annotations
 try:
     import dask.array
 except ImportError as missing:
-    raise ImportError(
-        "trazar.dask needs Dask with arrays: pip install 'trazar[dask]'"
-    ) from missing
+    raise ImportError("trazar.dask needs Dask with arrays: pip install 'trazar[dask]'") from missing
 
 from trazar.dask._contours import LazyContours, find_contours, trace
 from trazar.dask._labels import label, label_stats

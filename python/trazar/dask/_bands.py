@@ -137,9 +137,9 @@ class Bands:
         name = self.name("join")
         level = 0
         while len(parts) > 1:
-            joined = []
+            joined: list[Key] = []
             for index in range(0, len(parts) - 1, 2):
-                key = (name, level, index // 2)
+                key: Key = (name, level, index // 2)
                 self.tasks[key] = (join, parts[index], parts[index + 1])
                 joined.append(key)
             if len(parts) % 2:

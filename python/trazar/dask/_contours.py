@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from dask.array.optimization import optimize
 from dask.base import DaskMethodsMixin, tokenize
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
@@ -66,6 +67,7 @@ class LazyContours(DaskMethodsMixin):  # type: ignore[misc]
         return self._key
 
     __dask_scheduler__ = staticmethod(threaded_get)
+    __dask_optimize__ = staticmethod(optimize)
 
     def __dask_postcompute__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return _finish, ()
@@ -294,9 +296,7 @@ def trace(
     image = in_bands(array, threshold, rows)
     height, width = image.shape
     if 0 in image.shape:
-        raise InputError(
-            f"the image is {width} × {height} pixels: both sides must be at least 1"
-        )
+        raise InputError(f"the image is {width} × {height} pixels: both sides must be at least 1")
     bands = Bands(image, "contours", *options)
     packed = bands.pack()
     edges = bands.each("edges", lambda i: (_edges, packed[i]))
@@ -429,9 +429,7 @@ def _write_parquet(part: _trazar.ContourPart, index: int, count: int, path: str)
     import shapely
 
     contours, (coordinates, rings, polygons) = part.polygons(index, count)
-    made = shapely.from_ragged_array(
-        shapely.GeometryType.POLYGON, coordinates, (rings, polygons)
-    )
+    made = shapely.from_ragged_array(shapely.GeometryType.POLYGON, coordinates, (rings, polygons))
     columns = {"contour": contours, "area": shapely.area(made)}
     frame = geopandas.GeoDataFrame(columns, geometry=geopandas.GeoSeries(made))
     # A file appears complete or not at all.

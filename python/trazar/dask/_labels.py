@@ -17,6 +17,8 @@ from trazar.dask._bands import Bands, in_bands, item, layer, pack
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+    from trazar.dask._bands import Tasks
+
 #: The columns of measures, and their types; that of labels is the labels'.
 _COLUMNS: dict[str, type[np.generic]] = {
     "label": np.int64,
@@ -184,9 +186,7 @@ def _label(
     columns = {}
     if statistics:
         measures = bands.name("label-measures")
-        tasks = {
-            (measures, i): (_columns, numbers[i], pairs[i], wide) for i in range(len(bands))
-        }
+        tasks = {(measures, i): (_columns, numbers[i], pairs[i], wide) for i in range(len(bands))}
         measured = layer(measures, bands.over("label-measures", tasks, first))
         for name, of in types.items():
             key = bands.name(f"label-{name}")
@@ -195,6 +195,7 @@ def _label(
             columns[name] = da.Array(graph, key, ((np.nan,) * len(bands),), dtype=of)
 
     key = bands.name("label")
+    relabel: Tasks
     if keep:
         relabel = {
             (key, i, 0): (_label_again, numbers[i], packed[i], neighbours, wide)

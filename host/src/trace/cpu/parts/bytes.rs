@@ -212,7 +212,7 @@ const APPROXIMATIONS: [Approximation; 4] = [
 ];
 const GEOMETRIES: [Geometry; 2] = [Geometry::Centers, Geometry::Edges];
 
-fn number_of<T: PartialEq>(value: T, values: &[T]) -> u8 {
+fn number_of<T: Copy + PartialEq>(value: T, values: &[T]) -> u8 {
     let found = values.iter().position(|known| *known == value);
     found.map_or(u8::MAX, |number| number as u8)
 }

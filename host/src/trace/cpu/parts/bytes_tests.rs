@@ -10,7 +10,8 @@ use crate::generate::Pattern;
 use crate::image::BinaryImage;
 use crate::progress::Progress;
 use crate::seeds::Random;
-use crate::trace::{TraceAlgorithm, TraceOptions};
+use crate::trace::cpu::trace;
+use crate::trace::{Contours, TraceAlgorithm, TraceOptions};
 
 fn again(part: &ContourPart) -> ContourPart {
     let bytes = part.to_bytes().unwrap();
@@ -40,7 +41,7 @@ fn check(image: &BinaryImage, rows: u32, options: &TraceOptions) {
         }
         level = next;
     }
-    let whole = crate::trace::cpu::trace(image, options, TraceAlgorithm::Suzuki, &Progress::SILENT);
+    let whole = trace(image, options, TraceAlgorithm::Suzuki, &Progress::SILENT);
     let found = again(&level[0]).finish().unwrap();
     assert!(
         found == whole.unwrap(),
@@ -160,6 +161,46 @@ fn forged_bytes_do_no_harm() {
         read > 300 && joined > 100 && finished > 20,
         "{read} {joined} {finished}"
     );
+}
+
+#[test]
+fn contours_come_back() {
+    for pattern in Pattern::ALL {
+        let image = pattern.generate(131, 97, 3).unwrap();
+        for options in all_options() {
+            let found = trace(&image, &options, TraceAlgorithm::Suzuki, &Progress::SILENT).unwrap();
+            let bytes = found.to_bytes().unwrap();
+            assert_eq!(Contours::from_bytes(&bytes).unwrap(), found);
+        }
+    }
+}
+
+#[test]
+fn forged_contours_are_within_their_image() {
+    let mut numbers = Random::new(3);
+    let image = Pattern::Noise { density: 0.5 }.generate(20, 9, 1).unwrap();
+    let found = trace(
+        &image,
+        &main_options()[2],
+        TraceAlgorithm::Suzuki,
+        &Progress::SILENT,
+    );
+    let bytes = found.unwrap().to_bytes().unwrap();
+    let mut read = 0;
+    for _ in 0..4000 {
+        let mut forged = bytes.clone();
+        let at = numbers.below(bytes.len() as u32) as usize;
+        forged[at] ^= 1 << numbers.below(8);
+        assert!(Contours::from_bytes(&forged).is_err());
+        let Ok(contours) = Contours::from_bytes(&with_hash(forged)) else {
+            continue;
+        };
+        read += 1;
+        for contour in contours.iter() {
+            let _ = (contour.area(), contour.children().count());
+        }
+    }
+    assert!(read > 100, "{read}");
 }
 
 proptest! {

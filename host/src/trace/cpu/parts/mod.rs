@@ -10,6 +10,7 @@ pub(super) mod pool;
 pub(super) mod runs;
 pub(super) mod store;
 mod tracer;
+mod whole;
 
 pub use band::Band;
 pub use contours::StoredContours;
