@@ -155,7 +155,8 @@ def test_kinds_of_arrays(rng):
         array = da.from_array(image, chunks=(13, 21))
         for threshold in (None, 1) if dtype is not bool else (None,):
             labels, _ = trazar.dask.label(array, threshold=threshold)
-            assert np.array_equal(labels, trazar.label(image, threshold=threshold)[0])
+            expected, _ = trazar.label(image, threshold=threshold)
+            assert np.array_equal(labels.compute(), expected)
             contours = trazar.dask.trace(array, threshold=threshold).compute()
             assert_same(contours, trazar.trace(image, threshold=threshold))
     labels, count = trazar.dask.label([[1, 0, 1]])
@@ -280,7 +281,7 @@ def test_graphs_are_linear_in_the_chunks():
         source = sizes[-1][0]
         # Packing, part, rims, numbers, labels; edges, tracing; and a join less than there are.
         assert sizes[-1][1] - source <= 6 * count + 2
-        assert sizes[-1][2] <= 2 * source + 8 * count
+        assert sizes[-1][2] - source <= 2 * count + 2
         assert sizes[-1][3] - source <= 7 * count + 2
         assert sizes[-1][4] - source <= 4 * count
     for before, after in itertools.pairwise(sizes):
@@ -410,7 +411,9 @@ def test_persisted_and_computed_together(rng):
     contours, labels, count = dask.compute(persisted, labels, count)
     assert_same(contours, trazar.trace(image))
     assert np.array_equal(labels, trazar.label(image)[0]) and count == labels.max()
-    cloned = dask.graph_manipulation.clone(lazy)
+    from dask.graph_manipulation import clone
+
+    cloned = clone(lazy)
     assert cloned.__dask_keys__() != lazy.__dask_keys__()
     assert_same(cloned.compute(), contours)
 

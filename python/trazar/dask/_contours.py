@@ -40,7 +40,7 @@ class LazyContours(DaskMethodsMixin):  # type: ignore[misc]
     --------
     >>> import dask.array as da, trazar.dask
     >>> trazar.dask.trace(da.ones((3, 4), chunks=2)).compute()
-    Contours(1 contours, 4 points, 3 × 4 pixels, cpu)
+    Contours(1 contours, 4 points, 4 × 3 pixels, cpu)
     """
 
     __slots__ = ("_graph", "_key", "_layer", "_shape", "_shares")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import dask.array as da
 import numpy as np
+from dask.base import persist
 from dask.delayed import Delayed, delayed
-from dask.graph_manipulation import bind
 
 from trazar import _trazar
 from trazar._errors import InputError
@@ -61,8 +61,9 @@ def label(
         The rows of a band: see :mod:`trazar.dask`.
     keep : bool
         There are two passes. Between them, workers keep the image's bits, 1/8 byte per pixel, and
-        the array is computed once. With False, they keep nothing, and the array is computed for
-        each pass: it must be the same each time, or there is an error.
+        the array is computed once. With False, nothing of the image is kept: the first pass is
+        taken at once, by this call, and the array is computed again for the labels. It must be the
+        same then, or there is an error.
 
     Returns
     -------
@@ -182,12 +183,20 @@ def _label(
     count = bands.name("label-count")
     bands.tasks[count] = (_count, numbers[0])
     first = bands.first_pass("label-table")
+    # What further tasks need.
+    below = [first]
+    if not keep:
+        needed = [table, *pairs] if statistics else [table]
+        below = list(persist(*(Delayed(key, first.dask, layer=table) for key in needed)))
+        tasks: Tasks = {key: (item, table, i) for i, key in enumerate(numbers)}
+        tasks[count] = (_count, numbers[0])
+        below = [layer(bands.name("label-again"), bands.over("label-again", tasks, *below))]
 
     columns = {}
     if statistics:
         measures = bands.name("label-measures")
         tasks = {(measures, i): (_columns, numbers[i], pairs[i], wide) for i in range(len(bands))}
-        measured = layer(measures, bands.over("label-measures", tasks, first))
+        measured = layer(measures, bands.over("label-measures", tasks, *below))
         for name, of in types.items():
             key = bands.name(f"label-{name}")
             column = {(key, i): (item, (measures, i), name) for i in range(len(bands))}
@@ -195,23 +204,14 @@ def _label(
             columns[name] = da.Array(graph, key, ((np.nan,) * len(bands),), dtype=of)
 
     key = bands.name("label")
-    relabel: Tasks
-    if keep:
-        relabel = {
-            (key, i, 0): (_label_again, numbers[i], packed[i], neighbours, wide)
-            for i in range(len(bands))
-        }
-        graph = bands.over("label", relabel, first)
-    else:
-        # Other keys, so that no chunk waits for the second pass; and the second pass for the first.
-        again = bind(image, first)
-        relabel = {
-            (key, i, 0): (_pack_and_label, numbers[i], (again.name, i, 0), neighbours, wide)
-            for i in range(len(bands))
-        }
-        graph = bands.over("label", relabel, first, again)
+    work = _label_again if keep else _pack_and_label
+    source = packed if keep else [(image.name, i, 0) for i in range(len(bands))]
+    relabel = {
+        (key, i, 0): (work, numbers[i], source[i], neighbours, wide) for i in range(len(bands))
+    }
+    graph = bands.over("label", relabel, *below, *(() if keep else (image,)))
     labels = da.Array(graph, key, image.chunks, dtype=chosen)
-    return labels, Delayed(count, first.dask, layer=table), columns
+    return labels, Delayed(count, below[0].dask, layer=below[0].__dask_layers__()[0]), columns
 
 
 def _dtype(shape: tuple[int, int], neighbours: int, dtype: DTypeLike | None) -> np.dtype[Any]:
