@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import logging
 import os
 import shutil
 import tempfile
@@ -150,11 +151,12 @@ def run(args: argparse.Namespace, folder: Path) -> list[dict]:
 
     environment = {"RAYON_NUM_THREADS": str(args.threads)}
     limit = {"nthreads": args.threads, "memory_limit": MEMORY_LIMIT // args.workers}
-    nanny = {"cls": Nanny, "options": {"env": environment, **limit}}
-    scheduler = {"cls": Scheduler, "options": {"dashboard_address": None}}
+    quiet = {"silence_logs": logging.WARNING}
+    nanny = {"cls": Nanny, "options": {"env": environment, **limit, **quiet}}
+    scheduler = {"cls": Scheduler, "options": {"dashboard": False, "dashboard_address": ":0"}}
     # The scheduler is in this process: what it takes is the difference to before.
     with (
-        SpecCluster(dict.fromkeys(range(args.workers), nanny), scheduler) as cluster,
+        SpecCluster(dict.fromkeys(range(args.workers), nanny), scheduler, **quiet) as cluster,
         Client(cluster) as client,
     ):
         client.wait_for_workers(args.workers)

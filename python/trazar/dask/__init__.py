@@ -18,9 +18,9 @@ Bands
 -----
 All functions take ``rows``: the number of rows of a band. An array that is chunked in both
 directions is rechunked to bands by Dask, and one that does not consist of booleans or bytes is
-compared to booleans before, chunk by chunk. Bands are cut and joined so that four bytes per pixel
-fit Dask's setting ``array.chunk-size`` (128 MiB unless set) with ``"auto"``; with ``None`` a band
-has the rows of a chunk.
+compared to booleans before, chunk by chunk. With ``None``, a band has the rows of a chunk. With
+``"auto"`` it has too, unless four bytes per pixel of it are more than Dask's setting
+``array.chunk-size`` (128 MiB unless set), or less than a sixteenth: then it is divided or joined.
 
 A band takes at most, per pixel, while one thread works on it:
 

@@ -45,12 +45,18 @@ def in_bands(array: Any, threshold: float | None, rows: int | str | None) -> Any
     if 0 in array.shape:
         return array
     if rows == "auto":
-        return array.rechunk(
-            {0: "auto", 1: -1},
-            # Labels are of four bytes.
-            block_size_limit=max(1, _bytes_per_chunk() // 4),
-        )
+        # Of labels, which are of four bytes.
+        most = _bytes_per_chunk()
+        largest = 4 * max(array.chunks[0]) * array.shape[1]
+        if not most // SMALL <= largest <= most:
+            most = most if largest > most else most // SMALL
+            return array.rechunk({0: "auto", 1: -1}, block_size_limit=max(1, most // 4))
+        rows = None
     return array.rechunk({0: array.chunks[0] if rows is None else rows, 1: -1})
+
+
+#: Bands of less than this share of the largest are joined.
+SMALL = 16
 
 
 def _bytes_per_chunk() -> int:
