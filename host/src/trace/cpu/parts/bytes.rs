@@ -190,10 +190,11 @@ impl ContourPart {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn try_clone(&self) -> Result<Self> {
-        let copy = Self::from_bytes(&self.to_bytes()?)?;
         Ok(Self {
-            is_foreign: self.is_foreign,
-            ..copy
+            rows: self.rows.clone(),
+            pool: self.pool.try_clone()?,
+            outline: self.outline.clone(),
+            ..*self
         })
     }
 }

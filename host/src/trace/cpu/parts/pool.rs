@@ -175,6 +175,24 @@ impl Pool {
         }
     }
 
+    /// A copy, with the steps in memory.
+    pub(super) fn try_clone(&self) -> Result<Self> {
+        fn copy<T: Copy>(values: &[T]) -> Result<Vec<T>> {
+            let mut copy = Vec::new();
+            reserve(&mut copy, values.len(), "the borders")?;
+            copy.extend_from_slice(values);
+            Ok(copy)
+        }
+        Ok(Self {
+            borders: copy(&self.borders)?,
+            fragments: copy(&self.fragments)?,
+            free: copy(&self.free)?,
+            fates: copy(&self.fates)?,
+            pieces: copy(&self.pieces)?,
+            store: self.store.try_clone()?,
+        })
+    }
+
     /// The number of fragments.
     pub(super) fn open(&self) -> usize {
         self.fragments.len() - self.free.len()

@@ -59,6 +59,32 @@ impl Store {
         matches!(self, Self::Memory(_))
     }
 
+    /// A copy in memory.
+    pub(super) fn try_clone(&self) -> Result<Self> {
+        let mut copy = Self::in_memory();
+        match self {
+            Self::Memory(segments) => {
+                let mut all = Vec::new();
+                segments.read(0, segments.end as usize, &mut all)?;
+                copy.push(all)?;
+            }
+            #[cfg(feature = "formats")]
+            Self::File(spill) => {
+                let own = spill.file.try_clone();
+                let own = own.map_err(|source| in_folder(&spill.folder, &source))?;
+                let mut all = Vec::new();
+                Spill {
+                    file: own,
+                    folder: spill.folder.clone(),
+                    end: spill.end,
+                }
+                .read(0, spill.end as usize, &mut all)?;
+                copy.push(all)?;
+            }
+        }
+        Ok(copy)
+    }
+
     /// The bytes, if they are in memory.
     pub(super) fn segments(&self) -> Option<&Segments> {
         match self {
