@@ -38,6 +38,7 @@
 //! - `cuda`: kernels on an NVIDIA GPU, on Linux.
 
 mod backend;
+mod bytes;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 

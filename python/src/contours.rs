@@ -1,6 +1,7 @@
 //! Contours of arrays in this machine's memory.
 
 use std::io::Write;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use numpy::{IntoPyArray, PyArray1, PyArray2};
@@ -8,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 use rayon::prelude::*;
 use trazar::formats::{self, GdsOptions};
+use trazar::trace::ContourSource;
 use trazar::{
     Approximation, Backend, BorderKind, Contour, Contours, Engine, Geometry, Job, Retrieval,
     TraceAlgorithm, TraceOptions, glam::IVec2,
@@ -17,6 +19,7 @@ use crate::arrays::{borrowed, contour_views, owned};
 use crate::engine::Device;
 use crate::errors;
 use crate::image::{self, Input};
+use crate::parts::{Reduced, detached, reduced};
 use crate::work;
 
 /// The options that OpenCV's constants stand for.
@@ -295,6 +298,23 @@ impl HostContours {
         self.contours.len()
     }
 
+    fn __sizeof__(&self) -> usize {
+        let contours = &self.contours;
+        size_of_val(contours.points()) + 25 * contours.len()
+    }
+
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
+        let contours = detached(py, || Contours::from_bytes(bytes))?;
+        Ok(Self { contours })
+    }
+
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        let contours = &this.get().contours;
+        let bytes = detached(this.py(), || contours.to_bytes())?;
+        reduced(this.get_type(), &bytes)
+    }
+
     #[getter]
     fn points<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray2<i32>>> {
         let points = this.get().contours.points();
@@ -346,46 +366,10 @@ impl HostContours {
         self.table(py, |contour| contour.centroid().to_array())
     }
 
-    /// The rings of polygons, for `shapely.from_ragged_array`: closed rings' coordinates, where
-    /// each ring's begin, and where each polygon's rings begin. A ring of fewer than three points
-    /// has its last one repeated, since shapely takes no ring of fewer than four coordinates.
-    #[expect(clippy::type_complexity, reason = "three arrays")]
-    fn rings<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(
-        Bound<'py, PyArray2<f64>>,
-        Bound<'py, PyArray1<i64>>,
-        Bound<'py, PyArray1<i64>>,
-    )> {
-        let (coordinates, rings, polygons) = py.detach(|| {
-            let (mut coordinates, mut rings, mut polygons) = (Vec::<f64>::new(), vec![0], vec![0]);
-            let mut add = |points: &[IVec2], rings: &mut Vec<i64>| {
-                let Some((first, last)) = points.first().zip(points.last()) else {
-                    return;
-                };
-                let repeated = 3usize.saturating_sub(points.len());
-                let padding = std::iter::repeat_n(last, repeated);
-                for point in points.iter().chain(padding).chain([first]) {
-                    coordinates.extend([f64::from(point.x), f64::from(point.y)]);
-                }
-                rings.push(coordinates.len() as i64 / 2);
-            };
-            let all = self.contours.iter();
-            for outer in all.filter(|contour| contour.kind() == BorderKind::Outer) {
-                add(outer.points(), &mut rings);
-                for hole in outer.children() {
-                    add(hole.points(), &mut rings);
-                }
-                polygons.push(rings.len() as i64 - 1);
-            }
-            (coordinates, rings, polygons)
-        });
-        Ok((
-            owned(py, (coordinates.len() / 2, 2), coordinates)?,
-            rings.into_pyarray(py),
-            polygons.into_pyarray(py),
-        ))
+    /// The rings of polygons, for `shapely.from_ragged_array`: see [`rings`].
+    fn rings<'py>(&self, py: Python<'py>) -> PyResult<Rings<'py>> {
+        let contours = &self.contours;
+        rings(py, contours, 0..contours.len())
     }
 
     /// Writes a file that appears complete or not at all, or returns its bytes.
@@ -430,6 +414,57 @@ impl HostContours {
             .library(library);
         self.write_as(py, &Format::Gds(options), path)
     }
+}
+
+/// Closed rings' coordinates, where each ring's begin, and where each polygon's rings begin.
+pub(crate) type Rings<'py> = (
+    Bound<'py, PyArray2<f64>>,
+    Bound<'py, PyArray1<i64>>,
+    Bound<'py, PyArray1<i64>>,
+);
+
+/// The rings of the outer borders among some contours, each with the holes directly inside it, for
+/// `shapely.from_ragged_array`. A ring of fewer than three points has its last one repeated, since
+/// shapely takes no ring of fewer than four coordinates.
+pub(crate) fn rings<'py>(
+    py: Python<'py>,
+    contours: &(impl ContourSource + Sync),
+    indices: Range<usize>,
+) -> PyResult<Rings<'py>> {
+    let made = py.detach(|| -> trazar::Result<_> {
+        let (mut coordinates, mut rings, mut polygons) = (Vec::<f64>::new(), vec![0], vec![0]);
+        let mut room = Vec::new();
+        let mut add = |index: usize, rings: &mut Vec<i64>| -> trazar::Result<()> {
+            let points = contours.points_of(index, &mut room)?;
+            let Some((first, last)) = points.first().zip(points.last()) else {
+                return Ok(());
+            };
+            let repeated = 3usize.saturating_sub(points.len());
+            let padding = std::iter::repeat_n(last, repeated);
+            for point in points.iter().chain(padding).chain([first]) {
+                coordinates.extend([f64::from(point.x), f64::from(point.y)]);
+            }
+            rings.push(coordinates.len() as i64 / 2);
+            Ok(())
+        };
+        for outer in indices {
+            if contours.kinds()[outer] != BorderKind::Outer {
+                continue;
+            }
+            add(outer, &mut rings)?;
+            for inside in contours.children(outer) {
+                add(inside, &mut rings)?;
+            }
+            polygons.push(rings.len() as i64 - 1);
+        }
+        Ok((coordinates, rings, polygons))
+    });
+    let (coordinates, rings, polygons) = made.map_err(errors::from_library)?;
+    Ok((
+        owned(py, (coordinates.len() / 2, 2), coordinates)?,
+        rings.into_pyarray(py),
+        polygons.into_pyarray(py),
+    ))
 }
 
 impl HostContours {

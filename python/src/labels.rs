@@ -149,7 +149,6 @@ pub(crate) fn columns<'py>(
     is_batch: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);
-    let all = || images.iter().copied().flatten();
     if is_batch {
         let index = (0i64..).zip(images);
         let index: Vec<i64> = index
@@ -162,6 +161,14 @@ pub(crate) fn columns<'py>(
         .flat_map(|components| 1..=components.len() as i32)
         .collect();
     columns.set_item("label", labels.into_pyarray(py))?;
+    measures(&columns, images)?;
+    Ok(columns)
+}
+
+/// Adds the columns of the measures themselves.
+pub(crate) fn measures(columns: &Bound<'_, PyDict>, images: &[&[Component]]) -> PyResult<()> {
+    let py = columns.py();
+    let all = || images.iter().copied().flatten();
     let integers = |value: fn(&Component) -> i64| {
         let values: Vec<i64> = all().map(value).collect();
         values.into_pyarray(py)
@@ -177,5 +184,5 @@ pub(crate) fn columns<'py>(
     columns.set_item("bbox-3", integers(|c| i64::from(c.bounding_box.max.x) + 1))?;
     columns.set_item("centroid-0", floats(|component| component.centroid.y))?;
     columns.set_item("centroid-1", floats(|component| component.centroid.x))?;
-    Ok(columns)
+    Ok(())
 }

@@ -7,6 +7,7 @@
 //! | `engine.rs` | the device that a call runs on |
 //! | `work.rs` | runs a job without the GIL, and ends it at Ctrl-C |
 //! | `contours.rs`, `labels.rs`, `routes.rs` | the jobs |
+//! | `parts.rs` | the jobs on bands of an image, for `trazar.dask` |
 //! | `device/` | the same on arrays in a GPU's memory |
 //! | `errors.rs` | the library's errors as Python's exceptions |
 //! | `info.rs`, `command.rs` | what there is, and the command `trazar` |
@@ -29,6 +30,7 @@ mod errors;
 mod image;
 mod info;
 mod labels;
+mod parts;
 mod routes;
 mod work;
 
@@ -50,6 +52,10 @@ mod _trazar {
     use super::info::info;
     #[pymodule_export]
     use super::labels::label;
+    #[pymodule_export]
+    use super::parts::{
+        BandNumbers, ContourPart, LabelPart, Mask, Measures, label_part, pack, trace_part,
+    };
     #[pymodule_export]
     use super::routes::{Grid, distances, route};
 

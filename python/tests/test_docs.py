@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import importlib.util
 import inspect
 from pathlib import Path
 
@@ -15,13 +16,27 @@ REPOSITORY = Path(__file__).parents[2]
 PAGES = ["docs/python.md", "python/README.md", "README.md"]
 
 
+if importlib.util.find_spec("dask"):
+    import trazar.dask
+
+    MODULES = [trazar, trazar.dask]
+else:
+    MODULES = [trazar]
+
+
 def documented():
     """Names and docstrings of all that is public."""
-    yield "trazar", trazar.__doc__
-    for name in trazar.__all__:
-        value = getattr(trazar, name)
+    for module in MODULES:
+        yield module.__name__, module.__doc__
+        yield from documented_in(module)
+
+
+def documented_in(module):
+    for name in module.__all__:
+        value = getattr(module, name)
         if name == "DeviceArray" or not (inspect.isclass(value) or inspect.isroutine(value)):
             continue
+        name = f"{module.__name__}.{name}".removeprefix("trazar.")
         yield name, value.__doc__
         if inspect.isclass(value) and not issubclass(value, Exception):
             for attribute, member in vars(value).items():
@@ -49,7 +64,7 @@ def run(name: str, text: str) -> int:
 def test_examples_hold(name, text):
     assert text, f"{name} has no docstring"
     attempted = run(name, text)
-    assert attempted or name == "trazar", f"{name} has no example"
+    assert attempted or name in ("trazar", "trazar.dask"), f"{name} has no example"
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -61,8 +76,11 @@ def test_pages_hold(page, tmp_path, monkeypatch):
     assert run(page, path.read_text()) > 0 or page == "README.md"
 
 
-@pytest.mark.parametrize("name", ["trazar", *trazar.__all__])
-def test_lines_are_short(name):
-    value = trazar if name == "trazar" else getattr(trazar, name)
+@pytest.mark.parametrize(
+    "value",
+    [*MODULES, *(getattr(module, name) for module in MODULES for name in module.__all__)],
+    ids=lambda value: getattr(value, "__name__", str(value)),
+)
+def test_lines_are_short(value):
     for line in (value.__doc__ or "").splitlines() if not isinstance(value, int) else ():
         assert len(line) <= 100, line

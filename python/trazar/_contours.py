@@ -42,6 +42,10 @@ class Contours:
         self._raw = raw
         self._host: _trazar.HostContours | None = None
 
+    def __reduce__(self) -> tuple[type[Contours], tuple[_trazar.HostContours]]:
+        # Pickled, they come back on the host.
+        return Contours, (self._single(),)
+
     def _on_host(self) -> _trazar.HostContours:
         raw = self._raw
         if isinstance(raw, _trazar.HostContours):

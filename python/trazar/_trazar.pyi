@@ -11,10 +11,15 @@ _Path = str | os.PathLike[str]
 _Found = tuple[tuple[NDArray[np.int32], ...], NDArray[np.int32] | None]
 
 __all__ = [
+    "BandNumbers",
+    "ContourPart",
     "DeviceArray",
     "DeviceContours",
     "Grid",
     "HostContours",
+    "LabelPart",
+    "Mask",
+    "Measures",
     "__version__",
     "command",
     "device_find_contours",
@@ -25,8 +30,11 @@ __all__ = [
     "info",
     "is_on_gpu",
     "label",
+    "label_part",
+    "pack",
     "route",
     "trace",
+    "trace_part",
 ]
 
 __version__: str
@@ -77,6 +85,19 @@ def device_label(
     statistics: bool,
     threshold: float | None,
 ) -> tuple[Any, Any, dict[str, NDArray[Any]] | None]: ...
+def pack(image: Any, threshold: float | None) -> Mask: ...
+def label_part(
+    mask: Mask, first_row: int, connectivity: int, statistics: bool
+) -> tuple[LabelPart, Measures]: ...
+def trace_part(
+    mask: Mask,
+    first_row: int,
+    above: Mask | None,
+    below: Mask | None,
+    retrieval: str,
+    approximation: str,
+    geometry: str,
+) -> ContourPart: ...
 def route(
     grid: Grid,
     pin_cells: NDArray[np.uint32],
@@ -100,6 +121,58 @@ class Grid:
     def shape(self) -> tuple[int, int, int]: ...
 
 @final
+class Mask:
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @property
+    def nbytes(self) -> int: ...
+    def edges(self) -> tuple[Mask, Mask]: ...
+    @staticmethod
+    def from_bytes(bytes: bytes) -> Mask: ...
+
+@final
+class LabelPart:
+    @property
+    def rows(self) -> tuple[int, int]: ...
+    def join(self, lower: LabelPart) -> LabelPart: ...
+    def finish(self) -> list[BandNumbers]: ...
+    @staticmethod
+    def from_bytes(bytes: bytes) -> LabelPart: ...
+
+@final
+class Measures:
+    def __len__(self) -> int: ...
+    @staticmethod
+    def from_bytes(bytes: bytes) -> Measures: ...
+
+@final
+class BandNumbers:
+    @property
+    def count(self) -> int: ...
+    def label(self, mask: Mask, connectivity: int, wide: bool) -> NDArray[Any]: ...
+    def columns(self, measures: Measures, wide: bool) -> dict[str, NDArray[Any]]: ...
+    @staticmethod
+    def from_bytes(bytes: bytes) -> BandNumbers: ...
+
+@final
+class ContourPart:
+    @property
+    def rows(self) -> tuple[int, int]: ...
+    @property
+    def borders(self) -> tuple[int, int]: ...
+    def join(self, lower: ContourPart) -> ContourPart: ...
+    def finish(self) -> HostContours: ...
+    def count(self) -> int: ...
+    def write_lines(self, index: int, count: int, path: _Path) -> None: ...
+    def polygons(
+        self, index: int, count: int
+    ) -> tuple[
+        NDArray[np.int64], tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
+    ]: ...
+    @staticmethod
+    def from_bytes(bytes: bytes) -> ContourPart: ...
+
+@final
 class HostContours:
     @property
     def width(self) -> int: ...
@@ -115,6 +188,8 @@ class HostContours:
     def kinds(self) -> NDArray[np.uint8]: ...
     @property
     def hierarchy(self) -> NDArray[np.int32]: ...
+    @staticmethod
+    def from_bytes(bytes: bytes) -> HostContours: ...
     def __len__(self) -> int: ...
     def areas(self) -> NDArray[np.float64]: ...
     def perimeters(self) -> NDArray[np.float64]: ...

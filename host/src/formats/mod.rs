@@ -5,7 +5,7 @@
 //! | in | PNG, PBM/PGM/PPM/PAM, BMP, TIFF, `.npy` | [`read_image`]; band by band, [`ImageBands`] |
 //! | out, contours | JSON | [`write_json`] |
 //! | | SVG | [`write_svg`] |
-//! | | GeoJSON | [`write_geojson`] |
+//! | | GeoJSON | [`write_geojson`], [`write_geojson_lines`] |
 //! | | GDSII | [`write_gds`] |
 //! | | PNG, drawn over the image | [`write_overlay`] |
 //! | out, labels | `.npy` | [`write_labels_npy`] |
@@ -52,7 +52,7 @@ mod test_file;
 mod text;
 
 pub use self::contours::{
-    GdsOptions, write_gds, write_geojson, write_json, write_overlay, write_svg,
+    GdsOptions, write_gds, write_geojson, write_geojson_lines, write_json, write_overlay, write_svg,
 };
 pub use self::image::{
     GreyImage, ImageBands, Note, ReadImage, ReadOptions, SampleKind, read_image, write_image_npy,

@@ -1,6 +1,7 @@
 //! Contours as GeoJSON.
 
 use std::io::Write;
+use std::ops::Range;
 
 use glam::IVec2;
 
@@ -30,9 +31,53 @@ use crate::{BorderKind, Result};
 pub fn write_geojson(contours: &impl ContourSource, out: impl Write) -> Result<()> {
     let mut text = Text::new(out);
     text.put("{ \"type\": \"FeatureCollection\", \"features\": [");
-    let mut between = "";
+    write_features(contours, 0..contours.len(), &mut text, ["", ",", ""])?;
+    text.put("]}");
+    text.finish()
+}
+
+/// Writes GeoJSON features one per line, as [`write_geojson`] has them in a collection: those of
+/// the contours with an index in `indices`. So several files, or processes, can have a share each.
+///
+/// A hole goes with its outer border, wherever its own index lies.
+///
+/// # Errors
+/// As [`write_geojson`].
+///
+/// # Panics
+/// If there are not that many contours.
+///
+/// ```
+/// use trazar::formats::write_geojson_lines;
+/// use trazar::{BinaryImage, Engine, TraceOptions};
+///
+/// let image = BinaryImage::from_art("#.#\n#.#")?;
+/// let contours = Engine::cpu().trace(&image, &TraceOptions::default())?;
+/// let mut lines = Vec::new();
+/// write_geojson_lines(&contours, 1..2, &mut lines)?;
+/// assert!(lines.starts_with(b"{\"type\":\"Feature\",") && lines.ends_with(b"}\n"));
+/// # Ok::<(), trazar::Error>(())
+/// ```
+pub fn write_geojson_lines(
+    contours: &impl ContourSource,
+    indices: Range<usize>,
+    out: impl Write,
+) -> Result<()> {
+    let mut text = Text::new(out);
+    write_features(contours, indices, &mut text, ["", "", "\n"])?;
+    text.finish()
+}
+
+/// Writes the features of some contours, with texts before the first one, before each other one,
+/// and after each.
+fn write_features(
+    contours: &impl ContourSource,
+    indices: Range<usize>,
+    text: &mut Text<impl Write>,
+    [mut before, between, after]: [&str; 3],
+) -> Result<()> {
     let mut component = Component::default();
-    for index in 0..contours.len() {
+    for index in indices {
         let kind = contours.kinds()[index];
         if kind == BorderKind::Hole && contours.links(index).parent.is_some() {
             // It is written with its outer border.
@@ -55,14 +100,15 @@ pub fn write_geojson(contours: &impl ContourSource, out: impl Write) -> Result<(
                 }
             }
         }
-        write_feature(text.put(between), kind, outer, &holes)?;
-        between = ",";
+        write_feature(text.put(before), kind, outer, &holes)?;
+        text.put(after);
+        before = between;
         for hole in flat {
-            write_feature(text.put(between), BorderKind::Hole, hole, &[])?;
+            write_feature(text.put(before), BorderKind::Hole, hole, &[])?;
+            text.put(after);
         }
     }
-    text.put("]}");
-    text.finish()
+    Ok(())
 }
 
 fn write_feature(

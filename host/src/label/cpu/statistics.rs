@@ -165,7 +165,7 @@ pub(in crate::label) struct Tally<S> {
 }
 
 impl<S: Sum> Tally<S> {
-    const NOTHING: Self = Self {
+    pub(in crate::label) const NOTHING: Self = Self {
         area: 0,
         min: IVec2::MAX,
         max: IVec2::MIN,

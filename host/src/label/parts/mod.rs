@@ -29,7 +29,9 @@
 //! ```
 
 mod bands;
+mod bytes;
 mod first_pass;
+mod numbers;
 mod plan;
 mod table;
 #[cfg(test)]
@@ -39,6 +41,8 @@ mod workers;
 use std::ops::Range;
 
 pub use bands::{BandLabeller, BandSource, LabelledBand};
+pub use bytes::{components_from_bytes, components_to_bytes};
+pub use numbers::BandNumbers;
 pub use table::{LabelNumber, LabelTable};
 pub(crate) use workers::Workers;
 

@@ -12,13 +12,13 @@ use crate::memory::{reserve, zeroed_vec};
 /// Memory: 16 bytes per component on the first or last row of a band, and the statistics.
 #[derive(Clone, Debug)]
 pub struct LabelTable {
-    count: u64,
-    bands: Vec<Final>,
-    components: Option<Vec<Component>>,
+    pub(super) count: u64,
+    pub(super) bands: Vec<Final>,
+    pub(super) components: Option<Vec<Component>>,
 }
 
 /// A band's components.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(in crate::label) struct Final {
     pub(in crate::label) rows: Range<u32>,
     /// The number of components that the band has for itself.
@@ -26,18 +26,18 @@ pub(in crate::label) struct Final {
     /// The number of the image's components that start above the band.
     pub(in crate::label) before: u64,
     /// Those on its first or last row, in their order.
-    nodes: Vec<FinalNode>,
+    pub(super) nodes: Vec<FinalNode>,
 }
 
 /// A component on the first or last row of a band.
-#[derive(Clone, Copy, Debug)]
-struct FinalNode {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct FinalNode {
     /// Its number in the band.
-    own: u32,
+    pub(super) own: u32,
     /// Its number in the image.
-    number: u64,
+    pub(super) number: u64,
     /// Whether the component starts in the band with this node.
-    starts: bool,
+    pub(super) starts: bool,
 }
 
 /// An integer that holds the number of a component: `u32` or `u64`.

@@ -39,7 +39,7 @@ pub(in super::super) struct BandBorders {
 }
 
 /// The fragments that cross a rim.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(in super::super) struct Crossings {
     /// Those that enter, in their order.
     pub(in super::super) entries: Vec<Name>,

@@ -1,6 +1,8 @@
 //! Parts of an image, traced apart and joined.
 
 mod band;
+mod bytes;
+mod check;
 mod components;
 mod contours;
 mod part;
@@ -8,11 +10,14 @@ pub(super) mod pool;
 pub(super) mod runs;
 pub(super) mod store;
 mod tracer;
+mod whole;
 
 pub use band::Band;
 pub use contours::StoredContours;
 pub use part::ContourPart;
 pub use tracer::BandTracer;
 
+#[cfg(test)]
+mod bytes_tests;
 #[cfg(test)]
 mod tests;

@@ -44,51 +44,53 @@ use crate::trace::contours::Contours;
 /// ```
 #[derive(Debug)]
 pub struct ContourPart {
-    width: u32,
-    rows: Range<u32>,
-    options: TraceOptions,
-    pool: Pool,
-    outline: Outline,
+    pub(super) width: u32,
+    pub(super) rows: Range<u32>,
+    pub(super) options: TraceOptions,
+    pub(super) pool: Pool,
+    pub(super) outline: Outline,
     /// The number of 4-connected components that go on beyond the part; only for saddles.
-    components: u32,
+    pub(super) components: u32,
+    /// Whether any of it was read from bytes: then borders are checked before they are used.
+    pub(super) is_foreign: bool,
 }
 
 /// Where the part is not complete.
-#[derive(Debug)]
-struct Outline {
+#[derive(Clone, Debug)]
+pub(super) struct Outline {
     /// The upper and the lower rim, where there are rows beyond.
-    rims: [Option<Rim>; 2],
+    pub(super) rims: [Option<Rim>; 2],
     /// The open saddles between two rows of the part.
-    saddles: Vec<OpenSaddle>,
+    pub(super) saddles: Vec<OpenSaddle>,
 }
 
-const SADDLES: &str = "the open saddles";
+pub(super) const SADDLES: &str = "the open saddles";
 
 /// What crosses a rim.
-#[derive(Debug)]
-struct Rim {
+#[derive(Clone, Debug)]
+pub(super) struct Rim {
     /// Of the row on this side and the row beyond.
-    rows_hash: u64,
-    crossings: Crossings,
+    pub(super) rows_hash: u64,
+    pub(super) crossings: Crossings,
     /// The open saddles between the two rows, from left to right.
-    halves: Vec<Half>,
+    pub(super) halves: Vec<Half>,
     /// The runs that touch foreground beyond, from left to right; only for saddles.
-    runs: Vec<RimRun>,
+    pub(super) runs: Vec<RimRun>,
 }
 
 /// One of the two foreground pixels of an open saddle.
 #[derive(Clone, Copy, Debug)]
-struct Half {
+pub(super) struct Half {
     /// Its 4-connected component, or [`ENDED`].
-    component: u32,
+    pub(super) component: u32,
     /// The fragment that ends at the saddle along this pixel, and the one that begins there.
-    end: Name,
-    begin: Name,
+    pub(super) end: Name,
+    pub(super) begin: Name,
 }
 
 /// An open saddle: its upper and its lower foreground pixel.
 #[derive(Clone, Copy, Debug)]
-struct OpenSaddle([Half; 2]);
+pub(super) struct OpenSaddle(pub(super) [Half; 2]);
 
 impl ContourPart {
     /// Traces a band, on all threads of the current rayon pool.
@@ -173,6 +175,7 @@ impl ContourPart {
             pool,
             outline: Outline { rims, saddles },
             components: found_saddles.components,
+            is_foreign: false,
         })
     }
 
@@ -196,6 +199,19 @@ impl ContourPart {
         self.pool.open()
     }
 
+    /// About the number of bytes of memory that it takes.
+    pub fn memory(&self) -> usize {
+        let (pool, rims) = (&self.pool, self.outline.rims.iter().flatten());
+        let runs: usize = rims.map(|rim| rim.runs.len()).sum();
+        size_of_val(&pool.borders[..])
+            + size_of_val(&pool.fragments[..])
+            + size_of_val(&pool.fates[..])
+            + size_of_val(&pool.pieces[..])
+            + size_of_val(&self.outline.saddles[..])
+            + runs * size_of::<RimRun>()
+            + pool.store.end() as usize
+    }
+
     /// Whether it is the part of all rows of the image.
     pub fn is_whole(&self) -> bool {
         self.outline.rims.iter().all(Option::is_none)
@@ -213,6 +229,7 @@ impl ContourPart {
     pub fn join(upper: Self, lower: Self) -> Result<Self> {
         check(&upper, &lower)?;
         let (width, options) = (upper.width, upper.options);
+        let is_foreign = upper.is_foreign || lower.is_foreign;
         let rows = upper.rows.start..lower.rows.end;
 
         // The smaller pool goes to the larger one. Its names change, and the lower part's
@@ -297,6 +314,7 @@ impl ContourPart {
             pool,
             outline: Outline { rims, saddles },
             components: components.count(),
+            is_foreign,
         })
     }
 
@@ -306,16 +324,22 @@ impl ContourPart {
     /// [`Error::PartNotWhole`] if there are rows above or below the part; [`Error::TooMany`];
     /// [`Error::OutOfMemory`].
     pub fn finish(self) -> Result<Contours> {
-        self.store()?.into_contours()
+        self.finish_stored()?.into_contours()
     }
 
-    /// The contours, left where they are stored.
-    pub(super) fn store(self) -> Result<StoredContours> {
+    /// The contours, with points that are made when they are asked for.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn finish_stored(mut self) -> Result<StoredContours> {
         if !self.is_whole() {
             return Err(Error::PartNotWhole {
                 first_row: self.rows.start,
                 last_row: self.rows.end - 1,
             });
+        }
+        if self.is_foreign {
+            self.check_borders()?;
         }
         StoredContours::new(self.pool, (self.width, self.rows.end), self.options)
     }
@@ -387,6 +411,19 @@ fn check(upper: &ContourPart, lower: &ContourPart) -> Result<()> {
             None => "there is no row below".into(),
         });
         return differ("the rows at their seam", upper, lower);
+    }
+    // Follows from the rows, unless somebody has made a part by hand.
+    if let (Some(above), Some(below)) = (above, below) {
+        let counts = |from: &Rim, to: &Rim| {
+            let crossings = (from.crossings.exits.len(), to.crossings.entries.len());
+            (crossings.0 == crossings.1, crossings)
+        };
+        let (down, up) = (counts(above, below), counts(below, above));
+        if !down.0 || !up.0 || above.halves.len() != below.halves.len() {
+            let [upper, lower] = [(down.1.0, up.1.1), (down.1.1, up.1.0)]
+                .map(|(down, up)| format!("{down} borders down and {up} up"));
+            return differ("what crosses their seam", upper, lower);
+        }
     }
     Ok(())
 }

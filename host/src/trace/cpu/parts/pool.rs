@@ -45,13 +45,13 @@ pub(in super::super) type Name = u32;
 pub(in super::super) type Item = u32;
 
 /// Marks a border among items.
-const BORDER: Item = 1 << 31;
+pub(super) const BORDER: Item = 1 << 31;
 
 /// No item.
 pub(in super::super) const NO_ITEM: Item = Item::MAX;
 
 /// The most borders, and the most names, that items tell apart.
-const MOST: usize = (BORDER - 1) as usize;
+pub(super) const MOST: usize = (BORDER - 1) as usize;
 
 const FRAGMENTS: &str = "fragments of borders";
 
@@ -62,7 +62,7 @@ pub(in super::super) fn border_item(index: u32) -> Item {
 
 /// The number of a border's points, and the direction of the step to its first one.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) struct Length(u64);
+pub(in super::super) struct Length(pub(super) u64);
 
 impl Length {
     pub(in super::super) fn new(points: u64, step_in: Direction) -> Self {
@@ -108,8 +108,8 @@ pub(in super::super) struct Fragment {
 /// Pieces one after the other.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct List {
-    first: u32,
-    last: u32,
+    pub(super) first: u32,
+    pub(super) last: u32,
 }
 
 impl List {
@@ -173,6 +173,24 @@ impl Pool {
             pieces: Vec::new(),
             store,
         }
+    }
+
+    /// A copy, with the steps in memory.
+    pub(super) fn try_clone(&self) -> Result<Self> {
+        fn copy<T: Copy>(values: &[T]) -> Result<Vec<T>> {
+            let mut copy = Vec::new();
+            reserve(&mut copy, values.len(), "the borders")?;
+            copy.extend_from_slice(values);
+            Ok(copy)
+        }
+        Ok(Self {
+            borders: copy(&self.borders)?,
+            fragments: copy(&self.fragments)?,
+            free: copy(&self.free)?,
+            fates: copy(&self.fates)?,
+            pieces: copy(&self.pieces)?,
+            store: self.store.try_clone()?,
+        })
     }
 
     /// The number of fragments.
@@ -262,7 +280,7 @@ impl Pool {
     }
 
     /// The name that leads to the same and whose fate is no other name.
-    fn find(&mut self, mut name: Name) -> Name {
+    pub(super) fn find(&mut self, mut name: Name) -> Name {
         loop {
             let Fate::Name(next) = self.fates[name as usize] else {
                 return name;

@@ -97,13 +97,14 @@ impl Iterator for Runs<'_> {
         let (mut excess, mut shift) = (0, 0);
         while let Some((&byte, rest)) = self.0.split_first() {
             self.0 = rest;
-            excess |= usize::from(byte & 0x7f) << shift;
+            let seven = usize::from(byte & 0x7f);
+            excess |= seven.checked_shl(shift).unwrap_or(0);
             shift += 7;
             if byte & 0x80 == 0 {
                 break;
             }
         }
-        Some((direction, LONG + excess))
+        Some((direction, LONG.saturating_add(excess)))
     }
 }
 

@@ -21,7 +21,7 @@ pub(in super::super) enum Store {
 }
 
 /// Bytes in memory.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(in super::super) struct Segments {
     /// Each with the offset of its first byte.
     segments: Vec<(u64, Vec<u8>)>,
@@ -57,6 +57,41 @@ impl Store {
     /// Whether it is in memory.
     pub(super) fn is_memory(&self) -> bool {
         matches!(self, Self::Memory(_))
+    }
+
+    /// A copy in memory.
+    pub(super) fn try_clone(&self) -> Result<Self> {
+        let mut copy = Self::in_memory();
+        match self {
+            Self::Memory(segments) => {
+                let mut all = Vec::new();
+                segments.read(0, segments.end as usize, &mut all)?;
+                copy.push(all)?;
+            }
+            #[cfg(feature = "formats")]
+            Self::File(spill) => {
+                let own = spill.file.try_clone();
+                let own = own.map_err(|source| in_folder(&spill.folder, &source))?;
+                let mut all = Vec::new();
+                Spill {
+                    file: own,
+                    folder: spill.folder.clone(),
+                    end: spill.end,
+                }
+                .read(0, spill.end as usize, &mut all)?;
+                copy.push(all)?;
+            }
+        }
+        Ok(copy)
+    }
+
+    /// The bytes, if they are in memory.
+    pub(super) fn segments(&self) -> Option<&Segments> {
+        match self {
+            Self::Memory(segments) => Some(segments),
+            #[cfg(feature = "formats")]
+            Self::File(_) => None,
+        }
     }
 
     /// The offset of the next byte.
@@ -123,7 +158,8 @@ impl Segments {
         Ok(())
     }
 
-    fn read(&self, mut offset: u64, len: usize, to: &mut Vec<u8>) -> Result<()> {
+    /// Appends `len` bytes from an offset on to `to`.
+    pub(super) fn read(&self, mut offset: u64, len: usize, to: &mut Vec<u8>) -> Result<()> {
         reserve(to, len, "the chain codes of borders")?;
         let mut left = len;
         let mut at = self.segments.partition_point(|&(first, _)| first <= offset);

@@ -16,7 +16,11 @@ use crate::trace::{
     Approximation, ContourSource, Geometry, Retrieval, TraceAlgorithm, TraceOptions,
 };
 
-fn options(geometry: Geometry, approximation: Approximation, retrieval: Retrieval) -> TraceOptions {
+pub(super) fn options(
+    geometry: Geometry,
+    approximation: Approximation,
+    retrieval: Retrieval,
+) -> TraceOptions {
     TraceOptions::default()
         .geometry(geometry)
         .approximation(approximation)
@@ -24,7 +28,7 @@ fn options(geometry: Geometry, approximation: Approximation, retrieval: Retrieva
 }
 
 /// Options under which a mistake in any stage shows.
-fn main_options() -> [TraceOptions; 3] {
+pub(super) fn main_options() -> [TraceOptions; 3] {
     [
         options(Geometry::Centers, Approximation::None, Retrieval::Tree),
         options(Geometry::Centers, Approximation::Simple, Retrieval::Tree),
@@ -38,7 +42,12 @@ fn rows_of(image: &BinaryImage, rows: Range<u32>) -> BinaryImage {
 }
 
 /// The part of some rows, followed in strips of `strip` rows.
-fn part(image: &BinaryImage, rows: Range<u32>, strip: u32, options: &TraceOptions) -> ContourPart {
+pub(super) fn part(
+    image: &BinaryImage,
+    rows: Range<u32>,
+    strip: u32,
+    options: &TraceOptions,
+) -> ContourPart {
     let own = rows_of(image, rows.clone());
     let mut band = Band::new(&own, rows.start);
     if rows.start > 0 {

@@ -198,7 +198,7 @@ impl BandTracer {
     pub fn finish(mut self) -> Result<StoredContours> {
         self.trace_last(None)?;
         match self.part {
-            Some(part) => part.store(),
+            Some(part) => part.finish_stored(),
             None => Err(Error::EmptyImage {
                 width: 0,
                 height: 0,

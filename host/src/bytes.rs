@@ -1,0 +1,213 @@
+//! Values as bytes that are sent or kept, and read back with care.
+//!
+//! A form begins with four letters and a version, and ends with a hash of all before it. Numbers
+//! are little-endian; lists begin with their length, in 64 bits. The hash finds damage; readers
+//! check besides whatever later code relies on, since anyone can write bytes with a right hash.
+
+use crate::error::{Error, OptionProblem, Result};
+use crate::memory::reserve;
+
+/// A number with a form in bytes.
+pub(crate) trait Number: Copy {
+    const SIZE: usize;
+    fn put(self, to: &mut Vec<u8>);
+    /// From the first [`SIZE`](Self::SIZE) bytes.
+    fn get(from: &[u8]) -> Self;
+}
+
+macro_rules! numbers {
+    ($($t:ty),*) => {$(
+        impl Number for $t {
+            const SIZE: usize = size_of::<Self>();
+            #[inline]
+            fn put(self, to: &mut Vec<u8>) {
+                to.extend_from_slice(&self.to_le_bytes());
+            }
+            #[inline]
+            fn get(from: &[u8]) -> Self {
+                let mut bytes = [0; size_of::<Self>()];
+                bytes.copy_from_slice(&from[..size_of::<Self>()]);
+                Self::from_le_bytes(bytes)
+            }
+        }
+    )*};
+}
+numbers!(u8, u32, i32, u64, u128, f64);
+
+/// Writes a form.
+pub(crate) struct Writer {
+    bytes: Vec<u8>,
+    what: &'static str,
+}
+
+impl Writer {
+    /// `what` names the form in errors; `room` is about the number of bytes.
+    pub(crate) fn new(
+        letters: [u8; 4],
+        version: u8,
+        room: usize,
+        what: &'static str,
+    ) -> Result<Self> {
+        let mut writer = Self {
+            bytes: Vec::new(),
+            what,
+        };
+        writer.reserve(room)?;
+        writer.bytes.extend_from_slice(&letters);
+        writer.bytes.push(version);
+        Ok(writer)
+    }
+
+    pub(crate) fn reserve(&mut self, bytes: usize) -> Result<()> {
+        // The hash follows.
+        reserve(&mut self.bytes, bytes + 8, self.what)
+    }
+
+    pub(crate) fn put<T: Number>(&mut self, value: T) {
+        value.put(&mut self.bytes);
+    }
+
+    /// A list with its length.
+    pub(crate) fn list<T: Number>(
+        &mut self,
+        values: impl ExactSizeIterator<Item = T>,
+    ) -> Result<()> {
+        self.reserve(8 + values.len() * T::SIZE)?;
+        self.put(values.len() as u64);
+        values.for_each(|value| value.put(&mut self.bytes));
+        Ok(())
+    }
+
+    /// What has been written, to append bytes that a list's length counts already.
+    pub(crate) fn bytes(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    pub(crate) fn finish(mut self) -> Result<Vec<u8>> {
+        self.reserve(0)?;
+        let hash = hash(&self.bytes);
+        self.put(hash);
+        Ok(self.bytes)
+    }
+}
+
+/// Reads a form.
+pub(crate) struct Reader<'a> {
+    rest: &'a [u8],
+    what: &'static str,
+}
+
+impl<'a> Reader<'a> {
+    /// Refuses bytes of another form or version, and damaged ones.
+    pub(crate) fn new(
+        bytes: &'a [u8],
+        letters: [u8; 4],
+        version: u8,
+        what: &'static str,
+    ) -> Result<Self> {
+        let reader = Self { rest: bytes, what };
+        if bytes.len() < 13 || bytes[..4] != letters {
+            return Err(reader.refusal("they are none"));
+        }
+        if bytes[4] != version {
+            return Err(reader.refusal(format!(
+                "they are of version {}, and this release reads version {version}",
+                bytes[4]
+            )));
+        }
+        let (body, end) = bytes.split_at(bytes.len() - 8);
+        if hash(body) != u64::get(end) {
+            return Err(reader.refusal("they do not match their hash"));
+        }
+        Ok(Self {
+            rest: &body[5..],
+            what,
+        })
+    }
+
+    /// The error for bytes that are not what they should be.
+    pub(crate) fn refusal(&self, reason: impl std::fmt::Display) -> Error {
+        damaged(self.what, reason)
+    }
+
+    /// Refuses the bytes unless something holds.
+    pub(crate) fn check(&self, holds: bool, reason: &str) -> Result<()> {
+        match holds {
+            true => Ok(()),
+            false => Err(self.refusal(reason)),
+        }
+    }
+
+    pub(crate) fn get<T: Number>(&mut self) -> Result<T> {
+        match self.rest.split_at_checked(T::SIZE) {
+            Some((value, rest)) => {
+                self.rest = rest;
+                Ok(T::get(value))
+            }
+            None => Err(self.refusal("they end too early")),
+        }
+    }
+
+    /// A list with its length. No memory is taken for more elements than there are.
+    pub(crate) fn list<T: Number>(&mut self) -> Result<Vec<T>> {
+        let len = self.length(T::SIZE)?;
+        let mut values = Vec::new();
+        reserve(&mut values, len, self.what)?;
+        let (own, rest) = self.rest.split_at(len * T::SIZE);
+        values.extend(own.chunks_exact(T::SIZE).map(T::get));
+        self.rest = rest;
+        Ok(values)
+    }
+
+    /// The length of a list of elements of `size` bytes, as many of which there are.
+    pub(crate) fn length(&mut self, size: usize) -> Result<usize> {
+        let len: u64 = self.get()?;
+        let most = self.rest.len() / size;
+        self.check(len <= most as u64, "a list is longer than they are")?;
+        Ok(len as usize)
+    }
+
+    /// Bytes with their number.
+    pub(crate) fn raw(&mut self) -> Result<&'a [u8]> {
+        let len = self.length(1)?;
+        let (own, rest) = self.rest.split_at(len);
+        self.rest = rest;
+        Ok(own)
+    }
+
+    /// Refuses what is left over.
+    pub(crate) fn end(&self) -> Result<()> {
+        self.check(self.rest.is_empty(), "there is more behind their end")
+    }
+}
+
+/// The error for bytes that are not `what` they should be.
+pub(crate) fn damaged(what: &'static str, reason: impl std::fmt::Display) -> Error {
+    let reason = format!("the bytes are not those of {what}: {reason}");
+    Error::option("bytes", OptionProblem::Malformed, reason)
+}
+
+/// A hash that differs for bytes of one length that differ in eight neighbouring bytes at most.
+fn hash(bytes: &[u8]) -> u64 {
+    let mut hash = bytes.len() as u64;
+    let mut add = |word: u64| {
+        // The golden ratio's bits: odd, and without a pattern.
+        hash = (hash.rotate_left(25) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    };
+    let (words, rest) = bytes.as_chunks::<8>();
+    words.iter().for_each(|&word| add(u64::from_le_bytes(word)));
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    add(u64::from_le_bytes(last));
+    hash
+}
+
+/// For tests: the bytes with the right hash.
+#[cfg(test)]
+pub(crate) fn with_hash(mut bytes: Vec<u8>) -> Vec<u8> {
+    if let Some(body) = bytes.len().checked_sub(8) {
+        let hash = hash(&bytes[..body]);
+        bytes[body..].copy_from_slice(&hash.to_le_bytes());
+    }
+    bytes
+}

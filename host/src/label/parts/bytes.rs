@@ -1,0 +1,606 @@
+//! Parts and numbers as bytes, to be sent to other processes.
+
+use glam::{DVec2, IVec2};
+
+use super::table::{Final, FinalNode};
+use super::{Band, BandNumbers, LabelPart, Nodes, Rim};
+use crate::bytes::{Reader, Writer};
+use crate::error::Result;
+use crate::geometry::BoundingBox;
+use crate::image::{MAX_SIDE, WORD_BITS};
+use crate::label::cpu::{Tally, Word};
+use crate::label::{Component, Connectivity};
+use crate::memory::reserve;
+
+const PART: &str = "a label part";
+const NUMBERS: &str = "a band's numbers";
+const COMPONENTS: &str = "components' measures";
+const VERSION: u8 = 1;
+
+/// The bytes of a [`Component`].
+const COMPONENT: usize = 40;
+
+impl LabelPart {
+    /// The part as bytes, which other processes and machines read by
+    /// [`from_bytes`](Self::from_bytes).
+    ///
+    /// They are about as many as the part's memory, and end with a hash of all others.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let room = 64 + 8 * self.nodes.number.len() + 24 * self.top.bits.len();
+        let mut to = Writer::new(*b"TZLP", VERSION, room, PART)?;
+        to.put(self.width);
+        to.put(self.rows.start);
+        to.put(self.rows.end);
+        to.put(connectivity_number(self.connectivity));
+        to.put(u8::from(self.statistics));
+        to.put(u8::from(
+            self.bands.iter().any(|band| !band.inside.is_empty()),
+        ));
+        to.list(self.bands.iter().map(|band| band.rows.len() as u32))?;
+        to.list(self.bands.iter().map(|band| band.count))?;
+        to.list(self.bands.iter().map(|band| band.nodes))?;
+        for band in &self.bands {
+            put_components(&mut to, &band.inside)?;
+        }
+        to.list(self.nodes.number.iter().copied())?;
+        to.list(self.nodes.roots()?.into_iter())?;
+        to.reserve(COMPONENT * self.nodes.tally.len())?;
+        for (i, tally) in (0..).zip(&self.nodes.tally) {
+            if self.nodes.parent[i as usize] == i {
+                put_tally(&mut to, tally);
+            }
+        }
+        for rim in [&self.top, &self.bottom] {
+            to.list(rim.bits.iter().copied())?;
+            to.list(rim.nodes.iter().copied())?;
+        }
+        to.finish()
+    }
+
+    /// About the number of bytes of memory that it takes.
+    pub fn memory(&self) -> usize {
+        let inside: usize = self
+            .bands
+            .iter()
+            .map(|band| size_of_val(&band.inside[..]))
+            .sum();
+        let rim = |rim: &Rim| size_of_val(&rim.bits[..]) + size_of_val(&rim.nodes[..]);
+        inside
+            + size_of_val(&self.bands[..])
+            + 2 * size_of_val(&self.nodes.number[..])
+            + size_of_val(&self.nodes.tally[..])
+            + rim(&self.top)
+            + rim(&self.bottom)
+    }
+
+    /// The part that [`to_bytes`](Self::to_bytes) has written, in this version of the library or
+    /// in another one with the same form.
+    ///
+    /// The bytes are checked: whatever they are, what is read can be merged and finished. Only
+    /// whether they tell the truth about an image is not known.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`](crate::Error::InvalidOption) for bytes that are damaged, or not of
+    /// a part; [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    ///
+    /// ```
+    /// use trazar::label::parts::{LabelPart, label_part};
+    /// use trazar::{BinaryImage, LabelOptions};
+    ///
+    /// let image = BinaryImage::from_art("#.#\n#.#")?;
+    /// let part = label_part(&image, 0, &LabelOptions::default())?;
+    /// let mut bytes = part.to_bytes()?;
+    /// assert_eq!(LabelPart::from_bytes(&bytes)?.finish()?.count(), 2);
+    /// bytes[20] ^= 1;
+    /// assert!(LabelPart::from_bytes(&bytes).is_err());
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let mut from = Reader::new(bytes, *b"TZLP", VERSION, PART)?;
+        let width: u32 = from.get()?;
+        let rows: std::ops::Range<u32> = from.get()?..from.get()?;
+        let sides = 1..=MAX_SIDE;
+        let is_image = sides.contains(&width) && rows.start < rows.end && rows.end <= MAX_SIDE;
+        from.check(is_image, "they are of no rows of an image")?;
+        let connectivity = get_connectivity(&mut from)?;
+        let statistics = get_flag(&mut from)?;
+        let has_inside = get_flag(&mut from)?;
+        let pixels = |rows: u32| u64::from(width) * u64::from(rows);
+
+        let heights: Vec<u32> = from.list()?;
+        let counts: Vec<u32> = from.list()?;
+        let node_counts: Vec<u32> = from.list()?;
+        let same = heights.len() == counts.len() && counts.len() == node_counts.len();
+        from.check(same && !heights.is_empty(), "the bands do not fit the rows")?;
+        let mut bands = Vec::new();
+        reserve(&mut bands, heights.len(), "bands")?;
+        let (mut first_row, mut node_count) = (rows.start, 0u64);
+        for ((height, count), nodes) in heights.into_iter().zip(counts).zip(node_counts) {
+            let end = first_row.checked_add(height).filter(|&end| end <= rows.end);
+            let fits = height > 0 && nodes <= count && u64::from(count) <= pixels(height);
+            let Some(end) = end.filter(|_| fits) else {
+                return Err(from.refusal("the bands do not fit the rows"));
+            };
+            let inside = get_components(&mut from)?;
+            let needed = if has_inside { count - nodes } else { 0 };
+            let right = inside.len() == needed as usize && (statistics || !has_inside);
+            from.check(right, "the measures are not those of the bands' components")?;
+            node_count += u64::from(nodes);
+            bands.push(Band {
+                rows: first_row..end,
+                count,
+                nodes,
+                inside,
+            });
+            first_row = end;
+        }
+        from.check(first_row == rows.end, "the bands do not fit the rows")?;
+
+        let nodes = read_nodes(&mut from, &bands, node_count, statistics, (width, rows.end))?;
+        let total: u128 = nodes.tally.iter().map(|tally| u128::from(tally.area)).sum();
+        let fits = total <= pixels(rows.end - rows.start).into();
+        from.check(fits, "the components have more pixels than the rows")?;
+        let top = read_rim(&mut from, width, node_count)?;
+        let bottom = read_rim(&mut from, width, node_count)?;
+        from.end()?;
+        Ok(Self {
+            width,
+            rows,
+            connectivity,
+            statistics,
+            bands,
+            nodes,
+            top,
+            bottom,
+        })
+    }
+}
+
+impl Nodes {
+    /// The root of each node.
+    fn roots(&self) -> Result<Vec<u32>> {
+        let mut roots: Vec<u32> = Vec::new();
+        reserve(&mut roots, self.parent.len(), super::RIMS)?;
+        for (i, &parent) in (0..).zip(&self.parent) {
+            // A parent comes first.
+            let root = roots.get(parent as usize).copied();
+            roots.push(root.unwrap_or(i));
+        }
+        Ok(roots)
+    }
+}
+
+fn read_nodes(
+    from: &mut Reader<'_>,
+    bands: &[Band],
+    count: u64,
+    statistics: bool,
+    size: (u32, u32),
+) -> Result<Nodes> {
+    let number: Vec<u32> = from.list()?;
+    let parent: Vec<u32> = from.list()?;
+    let right = number.len() as u64 == count && parent.len() as u64 == count;
+    from.check(
+        right,
+        "the components on the rims are not those of the bands",
+    )?;
+    let mut rest = &number[..];
+    for band in bands {
+        let own = rest.split_off(..band.nodes as usize).unwrap_or_default();
+        let in_order = own.is_sorted_by(|a, b| a < b);
+        let ends = own.first().zip(own.last());
+        let right = in_order && ends.is_none_or(|(&a, &b)| a > 0 && b <= band.count);
+        from.check(right, "the components on the rims are not in order")?;
+    }
+    let is_root =
+        |(node, &root): (u32, &u32)| root == node || root < node && parent[root as usize] == root;
+    let right = (0..).zip(&parent).all(is_root);
+    from.check(
+        right,
+        "the components on the rims are not joined to their first ones",
+    )?;
+    let mut tally = Vec::new();
+    if statistics {
+        reserve(&mut tally, parent.len(), super::RIMS)?;
+        for (node, &root) in (0..).zip(&parent) {
+            tally.push(match root == node {
+                true => get_tally(from, size)?,
+                false => Tally::NOTHING,
+            });
+        }
+    }
+    Ok(Nodes {
+        number,
+        parent,
+        tally,
+    })
+}
+
+fn read_rim(from: &mut Reader<'_>, width: u32, node_count: u64) -> Result<Rim> {
+    let bits: Vec<u64> = from.list()?;
+    let nodes: Vec<u32> = from.list()?;
+    let past = width as usize % WORD_BITS;
+    let is_row = bits.len() == (width as usize).div_ceil(WORD_BITS)
+        && (past == 0 || bits[bits.len() - 1] >> past == 0);
+    from.check(is_row, "a rim is no row of the image")?;
+    let runs: u64 = Word::of_row(&bits)
+        .map(|word| u64::from(word.starts().count_ones()))
+        .sum();
+    let fits = nodes.len() as u64 == runs && nodes.iter().all(|&node| u64::from(node) < node_count);
+    from.check(fits, "the runs of a rim have no components")?;
+    Ok(Rim { bits, nodes })
+}
+
+fn put_tally(to: &mut Writer, tally: &Tally<u128>) {
+    to.put(tally.area);
+    for at in [tally.min, tally.max] {
+        to.put(at.x);
+        to.put(at.y);
+    }
+    to.put(tally.sum_x);
+    to.put(tally.sum_y);
+}
+
+/// A tally of pixels of an image of that size, whose numbers can be added up without overflow.
+fn get_tally(from: &mut Reader<'_>, (width, height): (u32, u32)) -> Result<Tally<u128>> {
+    let tally = Tally {
+        area: from.get()?,
+        min: get_point(from)?,
+        max: get_point(from)?,
+        sum_x: from.get()?,
+        sum_y: from.get()?,
+    };
+    let area = u128::from(tally.area);
+    let is_inside = is_box(tally.min, tally.max, (width, height));
+    let right = area > 0
+        && is_inside
+        && tally.sum_x <= area * u128::from(width)
+        && tally.sum_y <= area * u128::from(height);
+    from.check(
+        right,
+        "a component's measures are not of pixels of the image",
+    )?;
+    Ok(tally)
+}
+
+fn get_point(from: &mut Reader<'_>) -> Result<IVec2> {
+    Ok(IVec2::new(from.get()?, from.get()?))
+}
+
+fn is_box(min: IVec2, max: IVec2, (width, height): (u32, u32)) -> bool {
+    let end = IVec2::new(width as i32, height as i32);
+    min.cmpge(IVec2::ZERO).all() && min.cmple(max).all() && max.cmplt(end).all()
+}
+
+fn put_components(to: &mut Writer, components: &[Component]) -> Result<()> {
+    to.reserve(8 + COMPONENT * components.len())?;
+    to.put(components.len() as u64);
+    for component in components {
+        to.put(component.area);
+        for at in [component.bounding_box.min, component.bounding_box.max] {
+            to.put(at.x);
+            to.put(at.y);
+        }
+        to.put(component.centroid.x);
+        to.put(component.centroid.y);
+    }
+    Ok(())
+}
+
+fn get_components(from: &mut Reader<'_>) -> Result<Vec<Component>> {
+    let len = from.length(COMPONENT)?;
+    let mut components = Vec::new();
+    reserve(&mut components, len, COMPONENTS)?;
+    for _ in 0..len {
+        let component = Component {
+            area: from.get()?,
+            bounding_box: BoundingBox {
+                min: get_point(from)?,
+                max: get_point(from)?,
+            },
+            centroid: DVec2::new(from.get()?, from.get()?),
+        };
+        let bounds = component.bounding_box;
+        let size = (MAX_SIDE, MAX_SIDE);
+        let right = component.area > 0 && is_box(bounds.min, bounds.max, size);
+        from.check(
+            right,
+            "a component's measures are not of pixels of an image",
+        )?;
+        components.push(component);
+    }
+    Ok(components)
+}
+
+/// Components' measures as bytes, for what [`LabelPart::take_inside`] gives.
+///
+/// # Errors
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+pub fn components_to_bytes(components: &[Component]) -> Result<Vec<u8>> {
+    let mut to = Writer::new(*b"TZCM", VERSION, 16, COMPONENTS)?;
+    put_components(&mut to, components)?;
+    to.finish()
+}
+
+/// The measures that [`components_to_bytes`] has written.
+///
+/// # Errors
+/// As [`LabelPart::from_bytes`].
+pub fn components_from_bytes(bytes: &[u8]) -> Result<Vec<Component>> {
+    let mut from = Reader::new(bytes, *b"TZCM", VERSION, COMPONENTS)?;
+    let components = get_components(&mut from)?;
+    from.end()?;
+    Ok(components)
+}
+
+impl BandNumbers {
+    /// As [`LabelPart::to_bytes`].
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let band = &self.band;
+        let room = 80 + 16 * band.nodes.len();
+        let mut to = Writer::new(*b"TZBN", VERSION, room, NUMBERS)?;
+        to.put(band.rows.start);
+        to.put(band.rows.end);
+        to.put(band.count);
+        to.put(band.before);
+        to.put(self.total);
+        to.list(band.nodes.iter().map(|node| node.own))?;
+        to.list(band.nodes.iter().map(|node| node.number))?;
+        to.list(band.nodes.iter().map(|node| u8::from(node.starts)))?;
+        to.put(u8::from(self.on_rim.is_some()));
+        put_components(&mut to, self.on_rim.as_deref().unwrap_or_default())?;
+        to.finish()
+    }
+
+    /// The numbers that [`to_bytes`](Self::to_bytes) has written.
+    ///
+    /// # Errors
+    /// As [`LabelPart::from_bytes`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let mut from = Reader::new(bytes, *b"TZBN", VERSION, NUMBERS)?;
+        let rows: std::ops::Range<u32> = from.get()?..from.get()?;
+        let right = rows.start < rows.end && rows.end <= MAX_SIDE;
+        from.check(right, "they are of no rows of an image")?;
+        let (count, before, total): (u32, u64, u64) = (from.get()?, from.get()?, from.get()?);
+        let own: Vec<u32> = from.list()?;
+        let number: Vec<u64> = from.list()?;
+        let starts: Vec<u8> = from.list()?;
+        let has_measures = get_flag(&mut from)?;
+        let on_rim = get_components(&mut from)?;
+        from.end()?;
+
+        let absorbed = starts.iter().filter(|&&starts| starts == 0).count();
+        let same = own.len() == number.len() && number.len() == starts.len();
+        let in_order = own.is_sorted_by(|a, b| a < b)
+            && own.first().is_none_or(|&own| own > 0)
+            && own.last().is_none_or(|&own| own <= count);
+        let flags = starts.iter().all(|&starts| starts <= 1);
+        from.check(same && in_order && flags, "the components are not in order")?;
+        // In order, so that there are no more of them than components.
+        let starting = u64::from(count) - absorbed as u64;
+        let end = before.checked_add(starting).filter(|&end| end <= total);
+        let counted = number.iter().all(|number| (1..=total).contains(number));
+        from.check(
+            end.is_some() && counted,
+            "there are not that many components",
+        )?;
+        let needed = if has_measures {
+            own.len() - absorbed
+        } else {
+            0
+        };
+        let right = on_rim.len() == needed;
+        from.check(right, "the measures are not those of the components")?;
+        let nodes = own.into_iter().zip(number).zip(starts);
+        Ok(Self {
+            band: Final {
+                rows,
+                count,
+                before,
+                nodes: nodes
+                    .map(|((own, number), starts)| FinalNode {
+                        own,
+                        number,
+                        starts: starts == 1,
+                    })
+                    .collect(),
+            },
+            total,
+            on_rim: has_measures.then_some(on_rim),
+        })
+    }
+}
+
+fn connectivity_number(connectivity: Connectivity) -> u8 {
+    match connectivity {
+        Connectivity::Four => 4,
+        Connectivity::Eight => 8,
+    }
+}
+
+fn get_connectivity(from: &mut Reader<'_>) -> Result<Connectivity> {
+    match from.get::<u8>()? {
+        4 => Ok(Connectivity::Four),
+        8 => Ok(Connectivity::Eight),
+        other => Err(from.refusal(format!("{other} is no connectivity"))),
+    }
+}
+
+fn get_flag(from: &mut Reader<'_>) -> Result<bool> {
+    match from.get::<u8>()? {
+        flag @ 0..=1 => Ok(flag == 1),
+        other => Err(from.refusal(format!("{other} is neither yes nor no"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::bytes::with_hash;
+    use crate::generate::Pattern;
+    use crate::label::parts::label_part;
+    use crate::seeds::Random;
+    use crate::{BinaryImage, Engine, LabelOptions};
+
+    fn noise(width: u32, height: u32, seed: u64) -> BinaryImage {
+        let mut numbers = Random::new(seed);
+        BinaryImage::from_fn(width, height, |_, _| numbers.below(5) < 2).unwrap()
+    }
+
+    fn options(seed: u64) -> LabelOptions {
+        let connectivity = match seed & 1 {
+            0 => Connectivity::Four,
+            _ => Connectivity::Eight,
+        };
+        LabelOptions::default()
+            .connectivity(connectivity)
+            .statistics(seed & 2 == 0)
+    }
+
+    fn again(part: &LabelPart) -> LabelPart {
+        LabelPart::from_bytes(&part.to_bytes().unwrap()).unwrap()
+    }
+
+    /// Labels in bands of `rows` rows that go through bytes at each step.
+    fn labelled(image: &BinaryImage, rows: u32, options: &LabelOptions, take: bool) -> Vec<u64> {
+        let bands: Vec<BinaryImage> = (0..image.height())
+            .step_by(rows as usize)
+            .map(|y| {
+                let end = image.height().min(y + rows);
+                let words = (y..end).flat_map(|y| image.row(y).to_vec()).collect();
+                BinaryImage::from_words(image.width(), end - y, words).unwrap()
+            })
+            .collect();
+        let mut insides = Vec::new();
+        let mut joined: Option<LabelPart> = None;
+        for (band, y) in bands.iter().zip((0..).step_by(rows as usize)) {
+            let mut part = again(&label_part(band, y, options).unwrap());
+            if take {
+                let inside = components_to_bytes(&part.take_inside()).unwrap();
+                insides.push(components_from_bytes(&inside).unwrap());
+            }
+            let part = again(&part);
+            joined = Some(match joined {
+                None => part,
+                Some(upper) => again(&LabelPart::merge(upper, part).unwrap()),
+            });
+        }
+        let table = joined.unwrap().finish().unwrap();
+        let whole = Engine::cpu().label(image, options).unwrap();
+        assert_eq!(table.count(), u64::from(whole.count()));
+        if !take {
+            assert_eq!(table.components(), whole.components());
+        }
+        let mut labels = Vec::new();
+        let mut components = Vec::new();
+        for (i, (numbers, band)) in table.into_bands().into_iter().zip(&bands).enumerate() {
+            let read = BandNumbers::from_bytes(&numbers.to_bytes().unwrap()).unwrap();
+            assert_eq!(read, numbers);
+            let of = numbers.numbers::<u64>().unwrap();
+            let own = Engine::cpu()
+                .label(band, &options.statistics(false))
+                .unwrap();
+            labels.extend(own.as_slice().iter().map(|&label| of[label as usize]));
+            if take && options.statistics {
+                assert_eq!(numbers.first_component(), components.len() as u64 + 1);
+                components.extend(numbers.components(&insides[i]).unwrap().unwrap());
+            }
+        }
+        if take && options.statistics {
+            assert_eq!(components, whole.components().unwrap());
+        }
+        assert!(
+            labels
+                .iter()
+                .zip(whole.as_slice())
+                .all(|(&a, &b)| a == u64::from(b))
+        );
+        labels
+    }
+
+    #[test]
+    fn parts_come_back() {
+        for seed in 0..24 {
+            let image = noise(1 + seed as u32 * 7, 40, seed);
+            for rows in [1, 3, 40] {
+                labelled(&image, rows, &options(seed), seed & 4 == 0);
+            }
+        }
+        for pattern in Pattern::ALL {
+            let image = pattern.generate(129, 50, 7).unwrap();
+            labelled(&image, 7, &options(1), true);
+        }
+    }
+
+    #[test]
+    fn damage_is_found() {
+        let part = label_part(&noise(70, 5, 1), 3, &options(0)).unwrap();
+        let bytes = part.to_bytes().unwrap();
+        for at in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1 << (at % 8);
+            assert!(LabelPart::from_bytes(&damaged).is_err(), "byte {at}");
+            assert!(LabelPart::from_bytes(&bytes[..at]).is_err(), "{at} bytes");
+        }
+    }
+
+    /// Bytes that somebody made, with the right hash: errors, but no panic, and none later.
+    #[test]
+    fn forged_bytes_do_no_harm() {
+        let mut numbers = Random::new(5);
+        let mut read = 0;
+        for seed in 0..4000u64 {
+            let upper = label_part(&noise(70, 3, seed), 0, &options(seed)).unwrap();
+            let lower = label_part(&noise(70, 2, seed + 1), 3, &options(seed)).unwrap();
+            let mut bytes = upper.to_bytes().unwrap();
+            for _ in 0..=numbers.below(3) {
+                let at = numbers.below(bytes.len() as u32) as usize;
+                bytes[at] = match numbers.below(3) {
+                    0 => bytes[at].wrapping_add(1),
+                    1 => bytes[at] ^ 1 << numbers.below(8),
+                    _ => numbers.below(256) as u8,
+                };
+            }
+            let Ok(part) = LabelPart::from_bytes(&with_hash(bytes)) else {
+                continue;
+            };
+            read += 1;
+            let Ok(merged) = LabelPart::merge(part, lower) else {
+                continue;
+            };
+            for band in merged.finish().unwrap().into_bands() {
+                let _ = band.numbers::<u32>();
+                let _ = band.components(&[]);
+                let mut bytes = band.to_bytes().unwrap();
+                let at = numbers.below(bytes.len() as u32) as usize;
+                bytes[at] ^= 1 << numbers.below(8);
+                if let Ok(band) = BandNumbers::from_bytes(&with_hash(bytes)) {
+                    // One that claims to have 2³² components has their numbers too.
+                    if band.own_count() < 1 << 16 {
+                        let _ = band.numbers::<u64>();
+                    }
+                }
+            }
+        }
+        assert!(read > 100, "{read}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_refused(mut bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            prop_assert!(LabelPart::from_bytes(&bytes).is_err());
+            if bytes.len() > 13 {
+                bytes[..5].copy_from_slice(b"TZLP\x01");
+                prop_assert!(LabelPart::from_bytes(&with_hash(bytes)).is_err());
+            }
+        }
+    }
+}

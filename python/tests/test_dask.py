@@ -1,0 +1,432 @@
+"""Dask arrays against the whole image: any chunks, bands and schedulers."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import pickle
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import IMAGES, SEED, random_image
+
+import trazar
+from trazar import _trazar
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+import trazar.dask  # noqa: E402
+
+#: Each image is labelled and traced in several ways.
+DASK_IMAGES = max(1, IMAGES // 6)
+ALL = np.ones((3, 3))
+OPTIONS = [
+    {},
+    {"geometry": "edges"},
+    {"approximation": "none", "retrieval": "ccomp"},
+    {"approximation": "tc89-l1", "retrieval": "list"},
+    {"approximation": "tc89-kcos", "retrieval": "external"},
+    {"geometry": "edges", "retrieval": "external"},
+]
+
+
+def random_parts(rng: np.random.Generator, side: int) -> tuple[int, ...]:
+    """A side divided into random lengths."""
+    cuts = rng.integers(1, side, rng.integers(0, 5)) if side > 1 else []
+    ends = sorted({*map(int, cuts), side})
+    return tuple(end - begin for begin, end in zip([0, *ends], ends))
+
+
+def in_chunks(rng: np.random.Generator, image: np.ndarray) -> da.Array:
+    return da.from_array(image, chunks=tuple(random_parts(rng, side) for side in image.shape))
+
+
+def random_rows(rng: np.random.Generator) -> int | str | None:
+    return [None, "auto", int(rng.integers(1, 20))][rng.integers(3)]
+
+
+def assert_same(found: trazar.Contours, expected: trazar.Contours) -> None:
+    assert (found.width, found.height) == (expected.width, expected.height)
+    assert found.geometry == expected.geometry
+    for name in ("points", "offsets", "hierarchy", "kinds"):
+        assert np.array_equal(getattr(found, name), getattr(expected, name)), name
+
+
+def features(paths: list[str]) -> list[dict]:
+    """The features of files of GeoJSON lines."""
+    return [json.loads(line) for path in paths for line in Path(path).read_text().splitlines()]
+
+
+@pytest.fixture(params=["sync", "threads"])
+def scheduler(request):
+    with dask.config.set(scheduler=request.param):
+        yield
+
+
+@pytest.mark.parametrize("structure", [None, ALL])
+def test_labels_are_those_of_the_whole(rng, scheduler, structure):
+    for _ in range(DASK_IMAGES // 2):
+        image = random_image(rng, 90)
+        array, rows, keep = in_chunks(rng, image), random_rows(rng), bool(rng.integers(2))
+        labels, count = trazar.dask.label(array, structure, rows=rows, keep=keep)
+        assert labels.shape == image.shape and labels.dtype == np.int32
+        found, found_count = dask.compute(labels, count)
+        expected, expected_count = trazar.label(image, structure)
+        assert found.dtype == expected.dtype and np.array_equal(found, expected)
+        assert found_count == expected_count and isinstance(found_count, int)
+
+
+@pytest.mark.parametrize("connectivity", [4, 8])
+def test_columns_are_those_of_the_whole(rng, scheduler, connectivity):
+    for _ in range(DASK_IMAGES // 4):
+        image = random_image(rng, 60)
+        array, rows, keep = in_chunks(rng, image), random_rows(rng), bool(rng.integers(2))
+        options = {"connectivity": connectivity}
+        labels, columns = trazar.dask.label_stats(array, **options, rows=rows, keep=keep)
+        found, found_columns = dask.compute(labels, columns)
+        expected, expected_columns = trazar.label_stats(image, **options)
+        assert np.array_equal(found, expected)
+        assert list(found_columns) == list(expected_columns)
+        for name, column in expected_columns.items():
+            assert columns[name].dtype == found_columns[name].dtype == column.dtype, name
+            assert np.array_equal(found_columns[name], column), name
+
+
+def test_contours_are_those_of_the_whole(rng, scheduler):
+    for number in range(DASK_IMAGES // 2):
+        image = random_image(rng, 60)
+        options = OPTIONS[number % len(OPTIONS)]
+        lazy = trazar.dask.trace(in_chunks(rng, image), **options, rows=random_rows(rng))
+        assert_same(lazy.compute(), trazar.trace(image, **options))
+
+
+def test_find_contours_is_that_of_the_whole(rng):
+    for mode in (0, 1, 2, 3):
+        for method in (1, 2, 3, 4):
+            image = random_image(rng, 50)
+            lazy = trazar.dask.find_contours(
+                in_chunks(rng, image), mode, method, offset=(-3, 8), rows=random_rows(rng)
+            )
+            found, hierarchy = dask.compute(*lazy, scheduler="sync")
+            expected = trazar.find_contours(image, mode, method, offset=(-3, 8))
+            assert isinstance(found, tuple) and len(found) == len(expected[0])
+            for ours, whole in zip(found, expected[0]):
+                assert ours.dtype == whole.dtype and ours.shape == whole.shape
+                assert ours.flags.writeable and np.array_equal(ours, whole)
+            assert (hierarchy is None) == (expected[1] is None)
+            assert hierarchy is None or np.array_equal(hierarchy, expected[1])
+
+
+def test_processes(rng, tmp_path):
+    """On dask.distributed's workers, each a process: parts, masks and numbers are pickled."""
+    distributed = pytest.importorskip("distributed")
+    image = rng.random((230, 170)) < 0.55
+    array = da.from_array(image, chunks=(40, 60))
+    cluster = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    )
+    with cluster, distributed.Client(cluster) as client:
+        expected, expected_columns = trazar.label_stats(image)
+        for keep in (True, False):
+            labels, columns = trazar.dask.label_stats(array, rows=23, keep=keep)
+            found, columns = dask.compute(labels, columns)
+            assert np.array_equal(found, expected)
+            for name, column in expected_columns.items():
+                assert np.array_equal(columns[name], column), name
+        lazy = trazar.dask.trace(array, rows=23, geometry="edges")
+        whole = trazar.trace(image, geometry="edges")
+        persisted = lazy.persist()
+        assert isinstance(persisted, trazar.dask.LazyContours)
+        assert_same(persisted.compute(), whole)
+        assert_same(client.compute(persisted).result(), whole)
+        paths = persisted.to_geojson_lines(tmp_path)
+        assert features(paths) == json.loads(whole.to_geojson())["features"]
+
+
+def test_kinds_of_arrays(rng):
+    values = rng.normal(size=(40, 50))
+    for dtype in (bool, np.uint8, np.int16, np.float32, ">f8", np.uint64):
+        image = (values * 3).astype(dtype)
+        array = da.from_array(image, chunks=(13, 21))
+        for threshold in (None, 1) if dtype is not bool else (None,):
+            labels, _ = trazar.dask.label(array, threshold=threshold)
+            expected, _ = trazar.label(image, threshold=threshold)
+            assert np.array_equal(labels.compute(), expected)
+            contours = trazar.dask.trace(array, threshold=threshold).compute()
+            assert_same(contours, trazar.trace(image, threshold=threshold))
+    labels, count = trazar.dask.label([[1, 0, 1]])
+    assert labels.compute().tolist() == [[1, 0, 2]] and count.compute() == 2
+    assert labels.compute().flags.writeable
+
+
+def test_empty_arrays():
+    for shape in ((0, 5), (5, 0), (0, 0)):
+        labels, count = trazar.dask.label(da.zeros(shape))
+        assert labels.compute().shape == shape and labels.dtype == np.int32
+        assert count.compute() == 0
+        _, columns = trazar.dask.label_stats(da.zeros(shape))
+        expected = trazar.label_stats(np.zeros(shape))[1]
+        for name, column in expected.items():
+            assert columns[name].compute().shape == (0,) and columns[name].dtype == column.dtype
+        with pytest.raises(trazar.InputError, match="at least 1"):
+            trazar.dask.trace(da.zeros(shape))
+    labels, columns = trazar.dask.label_stats(da.zeros((7, 5), chunks=2), rows=2)
+    assert labels.compute().max() == 0 and columns["area"].compute().shape == (0,)
+    assert len(trazar.dask.trace(da.zeros((7, 5), chunks=2), rows=2).compute()) == 0
+
+
+def test_types_of_labels():
+    labels, count = trazar.dask.label(da.eye(6, chunks=2), dtype=np.int64, rows=2)
+    assert labels.dtype == labels.compute().dtype == np.int64
+    assert labels.compute().max() == count.compute() == 6
+    _, columns = trazar.dask.label_stats(da.eye(6, chunks=2), dtype="int64", rows=1)
+    assert columns["label"].dtype == columns["label"].compute().dtype == np.int64
+    # Nothing is computed.
+    large = da.zeros((1 << 17, 1 << 17), dtype=np.uint8, chunks=(1 << 12, 1 << 12))
+    assert trazar.dask.label(large)[0].dtype == np.int64
+    assert trazar.dask.label(large[:1000])[0].dtype == np.int32
+    with pytest.raises(trazar.InputError, match="int32 or int64"):
+        trazar.dask.label(large, dtype=np.uint8)
+
+
+def test_bands_have_the_rows_that_are_asked_for():
+    array = da.zeros((1000, 300), dtype=bool, chunks=(70, 100))
+    heights = trazar.dask.label(array, rows=None)[0].chunks[0]
+    assert heights == array.chunks[0]
+    assert trazar.dask.label(array, rows=400)[0].chunks == ((400, 400, 200), (300,))
+    # Bands are the chunks' rows, but divided if they are large, and joined if they are small.
+    for size, most, bands in [("1 MB", 70, 15), ("60 kB", 50, 20), ("64 MB", 1000, 1)]:
+        with dask.config.set({"array.chunk-size": size}):
+            labels = trazar.dask.label(array)[0]
+        assert labels.chunks[1] == (300,) and max(labels.chunks[0]) <= most
+        assert bands <= len(labels.chunks[0]) <= 2 * bands
+    for rows in (0, -1, "all", 1.5):
+        with pytest.raises(trazar.InputError, match="rows="):
+            trazar.dask.label(array, rows=rows)
+
+
+def test_what_is_no_image_is_refused():
+    unknown = da.zeros((5, 5))[da.zeros(5) == 0]
+    for array, message in [
+        (da.zeros(5), "no image"),
+        (da.zeros((2, 5, 5)), "no image"),
+        (unknown, "compute_chunk_sizes"),
+        (da.zeros((5, 5), dtype=complex), "complex128"),
+    ]:
+        for function in (trazar.dask.label, trazar.dask.label_stats, trazar.dask.trace):
+            with pytest.raises(trazar.InputError, match=message):
+                function(array)
+    array = da.zeros((5, 5))
+    with pytest.raises(trazar.InputError):
+        trazar.dask.label(array, connectivity=6)
+    for options in (
+        {"retrieval": "all"},
+        {"geometry": "edges", "approximation": "tc89-l1"},
+    ):
+        with pytest.raises(trazar.InputError):
+            trazar.dask.trace(array, **options)
+    with pytest.raises(trazar.InputError, match="mode=9"):
+        trazar.dask.find_contours(array, 9)
+    with pytest.raises(trazar.InputError, match="npartitions=0"):
+        trazar.dask.trace(array).to_geojson_lines("nowhere", npartitions=0)
+    assert not os.path.exists("nowhere")
+    values = np.zeros((30, 40))
+    values[17, 23] = np.nan
+    array = da.from_array(values, chunks=(10, 15))
+    with pytest.raises(trazar.InputError, match="x = 23, y = 17 is not a number"):
+        trazar.dask.label(array, threshold=0.5)[0].compute(scheduler="sync")
+    masked = da.ma.masked_equal(da.zeros((5, 5), chunks=3), 1)
+    with pytest.raises(trazar.InputError, match="masked"):
+        trazar.dask.label(masked)[0].compute(scheduler="sync")
+
+
+def test_an_array_that_changes_between_the_passes_is_refused():
+    calls = []
+
+    def block() -> np.ndarray:
+        calls.append(None)
+        return np.eye(8) if len(calls) % 2 else np.ones((8, 8))
+
+    array = da.from_delayed(dask.delayed(block, pure=False)(), (8, 8), float)
+    labels, _ = trazar.dask.label(array, keep=False)
+    with pytest.raises(trazar.InputError, match="changed between two passes"):
+        labels.compute(scheduler="sync")
+    calls.clear()
+    labels, _ = trazar.dask.label(array)
+    assert labels.compute(scheduler="sync").max() == 8 and len(calls) == 1
+
+
+def tasks(collection: object) -> int:
+    return len(dict(collection.__dask_graph__()))
+
+
+def test_graphs_are_linear_in_the_chunks():
+    """Twice the chunks have twice the tasks, and how many there are for a chunk is known."""
+    sizes = []
+    for count in (64, 128, 256):
+        array = da.zeros((4 * count, 8), dtype=np.uint8, chunks=(4, 4))
+        labels, columns = trazar.dask.label_stats(array, rows=4)
+        sizes.append(
+            [
+                tasks(array.rechunk((4, -1))),
+                tasks(labels),
+                tasks(trazar.dask.label(array, rows=4, keep=False)[0]),
+                tasks(columns["area"]),
+                tasks(trazar.dask.trace(array, rows=4)),
+            ]
+        )
+        source = sizes[-1][0]
+        # Packing, part, rims, numbers, labels; edges, tracing; and a join less than there are.
+        assert sizes[-1][1] - source <= 6 * count + 2
+        assert sizes[-1][2] - source <= 2 * count + 2
+        assert sizes[-1][3] - source <= 7 * count + 2
+        assert sizes[-1][4] - source <= 4 * count
+    for before, after in itertools.pairwise(sizes):
+        for small, large in zip(before, after):
+            assert 1.9 < large / small < 2.1
+
+
+def test_parts_are_joined_as_a_tree():
+    """The longest chain of joins grows by one with twice the bands."""
+    array = da.zeros((256, 8), dtype=np.uint8, chunks=(1, 8))
+    for lazy in (trazar.dask.trace(array, rows=None), trazar.dask.label(array, rows=None)[1]):
+        joins = [key for key in dict(lazy.__dask_graph__()) if "trazar-join" in str(key)]
+        assert len(joins) == 255
+        assert {key[1] for key in joins} == set(range(8))
+
+
+def test_equal_calls_have_equal_keys():
+    array = da.zeros((8, 8), chunks=4)
+    assert trazar.dask.label(array)[0].name == trazar.dask.label(array)[0].name
+    assert trazar.dask.label(array)[0].name != trazar.dask.label(array, ALL)[0].name
+    keys = [trazar.dask.trace(array, geometry=g).__dask_keys__() for g in ("edges", "centers")]
+    assert keys[0] != keys[1]
+
+
+def parts(rng: np.random.Generator) -> list[object]:
+    """An object of each class that workers exchange."""
+    mask = _trazar.pack(rng.random((9, 70)) < 0.5, None)
+    above, below = mask.edges()
+    part, measures = _trazar.label_part(mask, 5, 8, True)
+    whole, _ = _trazar.label_part(mask, 0, 4, True)
+    contours = _trazar.trace_part(mask, 5, above, below, "tree", "simple", "edges")
+    traced = trazar.trace(rng.random((9, 70)) < 0.5)
+    return [mask, part, measures, whole.finish()[0], contours, traced._raw]
+
+
+def test_parts_are_pickled(rng):
+    for part in parts(rng):
+        for protocol in (2, pickle.HIGHEST_PROTOCOL):
+            pickled = pickle.dumps(part, protocol)
+            again = pickle.loads(pickled)
+            assert type(again) is type(part) and pickle.dumps(again, protocol) == pickled
+        # So that Dask knows what workers hold.
+        assert sys.getsizeof(part) > 0
+    contours = trazar.trace(np.eye(5), geometry="edges")
+    assert_same(pickle.loads(pickle.dumps(contours)), contours)
+
+
+def test_bytes_that_are_damaged_or_forged_are_refused(rng):
+    numbers = random.Random(SEED)
+    for part in parts(rng):
+        from_bytes, (sent,) = part.__reduce__()
+        for other in (b"", b"TZLP", b"\0" * 40, sent[:-1], sent + b"\0", numbers.randbytes(99)):
+            with pytest.raises(trazar.InputError):
+                from_bytes(other)
+        if isinstance(part, _trazar.Mask):
+            # Any bits are an image.
+            continue
+        for _ in range(300):
+            damaged = bytearray(sent)
+            damaged[numbers.randrange(len(sent))] ^= 1 << numbers.randrange(8)
+            with pytest.raises(trazar.InputError, match="bytes are not those of"):
+                from_bytes(bytes(damaged))
+
+
+def test_parts_of_other_images_are_refused(rng):
+    first, second = (_trazar.pack(rng.random((4, 9)) < 0.5, None) for _ in range(2))
+    above, below = first.edges()
+    upper = _trazar.trace_part(first, 0, None, below, "tree", "simple", "centers")
+    lower = _trazar.trace_part(second, 4, above, None, "tree", "simple", "centers")
+    with pytest.raises(trazar.InputError, match="seam"):
+        upper.join(lower)
+    with pytest.raises(trazar.InputError, match="not all of the image"):
+        upper.finish()
+    labels = [_trazar.label_part(first, row, 4, False)[0] for row in (0, 5)]
+    with pytest.raises(trazar.InputError, match="lie one below the other"):
+        labels[0].join(labels[1])
+    assert labels[0].rows == (0, 4) and upper.rows == (0, 4)
+
+
+def test_labels_go_to_zarr(rng, tmp_path):
+    zarr = pytest.importorskip("zarr")
+    image = rng.random((60, 50)) < 0.5
+    labels, _ = trazar.dask.label(da.from_array(image, chunks=(16, 25)), rows=16)
+    labels.to_zarr(str(tmp_path / "labels.zarr"))
+    stored = zarr.open_array(str(tmp_path / "labels.zarr"))
+    assert np.array_equal(stored[:], trazar.label(image)[0])
+
+
+@pytest.mark.parametrize("options", [{}, {"geometry": "edges"}, {"retrieval": "list"}])
+def test_contours_go_to_files(rng, tmp_path, options):
+    image = rng.random((60, 50)) < 0.6
+    whole = trazar.trace(image, **options)
+    lazy = trazar.dask.trace(da.from_array(image, chunks=(16, 25)), rows=13, **options)
+    assert lazy.count().compute() == len(whole)
+    assert_same(lazy.to_delayed().compute(), whole)
+    expected = json.loads(whole.to_geojson())["features"]
+    for count in (None, 1, 200):
+        folder = tmp_path / str(count)
+        paths = lazy.to_geojson_lines(folder, npartitions=count)
+        assert len(paths) == (count or 5) == len(os.listdir(folder))
+        assert features(paths) == expected
+    later = lazy.to_geojson_lines(tmp_path / "later", compute=False)
+    assert os.listdir(tmp_path / "later") == [] and len(later.compute()) == 5
+
+
+def test_contours_go_to_geoparquet(rng, tmp_path):
+    geopandas = pytest.importorskip("geopandas")
+    pytest.importorskip("pyarrow")
+    image = rng.random((60, 50)) < 0.6
+    lazy = trazar.dask.trace(da.from_array(image, chunks=16), rows=13, geometry="edges")
+    paths = lazy.to_geoparquet(tmp_path / "polygons")
+    assert len(paths) == 5 == len(os.listdir(tmp_path / "polygons"))
+    whole = trazar.trace(image, geometry="edges")
+    frame = geopandas.read_parquet(tmp_path / "polygons").sort_values("contour")
+    assert frame["contour"].tolist() == np.flatnonzero(whole.kinds == 0).tolist()
+    assert list(frame.geometry) == list(whole.polygons())
+    assert frame["area"].sum() == image.sum() and frame.crs is None
+
+
+def test_persisted_and_computed_together(rng):
+    image = rng.random((60, 50)) < 0.6
+    array = da.from_array(image, chunks=16)
+    lazy = trazar.dask.trace(array, rows=13)
+    labels, count = trazar.dask.label(array, rows=13)
+    persisted, labels, count = dask.persist(lazy, labels, count)
+    assert tasks(persisted) == 1
+    contours, labels, count = dask.compute(persisted, labels, count)
+    assert_same(contours, trazar.trace(image))
+    assert np.array_equal(labels, trazar.label(image)[0]) and count == labels.max()
+
+
+def test_without_dask_there_is_a_clear_error():
+    program = """
+import sys
+import trazar
+assert "dask" not in sys.modules
+sys.modules["dask"] = None
+try:
+    import trazar.dask
+except ImportError as error:
+    print(error)
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert ended.stdout == "trazar.dask needs Dask with arrays: pip install 'trazar[dask]'\n"

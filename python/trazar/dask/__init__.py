@@ -1,0 +1,55 @@
+"""Labels, contours and statistics of Dask arrays, of any size and on any of Dask's schedulers.
+
+======================  ==========================================================================
+:func:`label`           connected components: a lazy array of labels, and their number
+:func:`label_stats`     the same, with areas, boxes and centroids as lazy columns
+:func:`trace`           the borders of an image: :class:`LazyContours`
+:func:`find_contours`   the same, as ``cv2.findContours`` returns them
+======================  ==========================================================================
+
+The results are those of :mod:`trazar`'s functions of these names for the whole image: the same
+numbers, points, order and hierarchy, whatever the chunks. No worker has the whole image. Workers
+work on bands of rows. What must be known of a band to join it to others, its part, is joined
+pairwise in a tree, and the number of tasks is proportional to the number of chunks.
+
+Needs Dask: ``pip install 'trazar[dask]'``.
+
+Bands
+-----
+All functions take ``rows``: the number of rows of a band. An array that is chunked in both
+directions is rechunked to bands by Dask, and one that does not consist of booleans or bytes is
+compared to booleans before, chunk by chunk. With ``None``, a band has the rows of a chunk. With
+``"auto"`` it has too, unless four bytes per pixel of it are more than Dask's setting
+``array.chunk-size`` (128 MiB unless set), or less than a sixteenth: then it is divided or joined.
+
+A band takes at most, per pixel, while one thread works on it:
+
+==========================  ====================================================================
+1 byte                      the band as booleans or bytes, until it is packed into bits
+1/8 byte                    its bits, which stay on the worker until the end
+4 bytes, or 12 for int64    its labels, and 2 to 4 per pixel for their forest, if it is noise
+up to 4 bytes               its borders, if it is noise
+==========================  ====================================================================
+
+Each task uses all threads of its process. With several processes per machine, set
+``RAYON_NUM_THREADS`` so that there are not more threads than cores::
+
+    dask.config.set({"distributed.nanny.pre-spawn-environ.RAYON_NUM_THREADS": "1"})
+"""
+
+from __future__ import annotations
+
+try:
+    import dask.array
+except ImportError as missing:
+    raise ImportError("trazar.dask needs Dask with arrays: pip install 'trazar[dask]'") from missing
+
+from trazar.dask._contours import LazyContours, find_contours, trace
+from trazar.dask._labels import label, label_stats
+
+__all__ = ["LazyContours", "find_contours", "label", "label_stats", "trace"]
+
+for _public in (LazyContours, find_contours, label, label_stats, trace):
+    _public.__module__ = "trazar.dask"
+
+del dask, _public

@@ -1,0 +1,439 @@
+"""Contours of Dask arrays."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from dask.array.optimization import optimize
+from dask.base import DaskMethodsMixin, tokenize
+from dask.delayed import Delayed
+from dask.highlevelgraph import HighLevelGraph
+from dask.threaded import get as threaded_get
+
+from trazar import _trazar
+from trazar._contours import Contours
+from trazar._errors import InputError
+from trazar._tracing import CHAIN_APPROX_SIMPLE, RETR_TREE
+from trazar.dask._bands import Bands, in_bands
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from trazar._tracing import Approximation, Geometry, Retrieval
+
+    PathLike = str | os.PathLike[str]
+
+
+class LazyContours(DaskMethodsMixin):  # type: ignore[misc]
+    """The contours of a Dask array, not traced yet: what :func:`trace` returns.
+
+    A Dask collection: ``compute()``, ``persist()``, ``visualize()`` and ``dask.compute`` take it.
+    Computed, it is a :class:`trazar.Contours`. Until then the contours are kept as steps, about a
+    byte or less per step and 40 per contour, which are joined on one worker; the points are made
+    where they are asked for.
+
+    Examples
+    --------
+    >>> import dask.array as da, trazar.dask
+    >>> trazar.dask.trace(da.ones((3, 4), chunks=2)).compute()
+    Contours(1 contours, 4 points, 4 × 3 pixels, cpu)
+    """
+
+    __slots__ = ("_graph", "_key", "_layer", "_shape", "_shares")
+
+    def __init__(
+        self, graph: Any, key: Any, layer: str, shape: tuple[int, int], shares: int
+    ) -> None:
+        self._graph = graph
+        self._key = key
+        self._layer = layer
+        self._shape = shape
+        self._shares = shares
+
+    def __dask_graph__(self) -> Any:
+        return self._graph
+
+    def __dask_keys__(self) -> list[Any]:
+        return [self._key]
+
+    def __dask_layers__(self) -> tuple[str, ...]:
+        return (self._layer,)
+
+    def __dask_tokenize__(self) -> Any:
+        return self._key
+
+    __dask_scheduler__ = staticmethod(threaded_get)
+    __dask_optimize__ = staticmethod(optimize)
+
+    def __dask_postcompute__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return _finish, ()
+
+    def __dask_postpersist__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return self._rebuilt, ()
+
+    def _rebuilt(self, graph: Any, *, rename: dict[str, str] | None = None) -> LazyContours:
+        key = self._key
+        if rename:
+            from dask.base import replace_name_in_key
+
+            key = replace_name_in_key(key, rename)
+        layer = self._layer
+        if isinstance(graph, HighLevelGraph):
+            (layer,) = [name for name in graph.layers if key in graph.layers[name]][:1] or [layer]
+        else:
+            layer = tokenize(key)
+            graph = HighLevelGraph.from_collections(layer, dict(graph))
+        return LazyContours(graph, key, layer, self._shape, self._shares)
+
+    def __repr__(self) -> str:
+        height, width = self._shape
+        return f"LazyContours({width} × {height} pixels)"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The image's height and width.
+
+        Examples
+        --------
+        >>> import dask.array as da, trazar.dask
+        >>> trazar.dask.trace(da.ones((3, 4))).shape
+        (3, 4)
+        """
+        return self._shape
+
+    def count(self) -> Any:
+        """Return the number of contours: a Delayed int.
+
+        Examples
+        --------
+        >>> import dask.array as da, trazar.dask
+        >>> trazar.dask.trace(da.eye(3)).count().compute()
+        1
+        """
+        return self._then("trazar-count", _count)
+
+    def to_delayed(self) -> Any:
+        """Return the contours as a Delayed :class:`trazar.Contours`, for tasks of one's own.
+
+        Examples
+        --------
+        >>> import dask.array as da, trazar.dask
+        >>> contours = trazar.dask.trace(da.ones((3, 4))).to_delayed()
+        >>> contours.areas().compute().tolist()
+        [6.0]
+        """
+        return self._then("trazar-contours", _contours)
+
+    def to_geojson_lines(
+        self, folder: PathLike, *, npartitions: int | None = None, compute: bool = True
+    ) -> Any:
+        """Write files of GeoJSON features, one per line: ``part.0.geojsonl`` and so on.
+
+        Each worker writes files of its own, into a folder that all workers share. A feature is an
+        outer border with the holes directly inside it, as :meth:`trazar.Contours.to_geojson` has
+        it; the files have the contours in their order. A file appears complete or not at all.
+
+        Parameters
+        ----------
+        folder : path
+            Made if it is not there. Files of other names stay.
+        npartitions : int, optional
+            The number of files, by default that of the bands.
+        compute : bool
+            Whether to write now, or to return a Delayed.
+
+        Returns
+        -------
+        list of str, or Delayed
+            The files' paths.
+
+        Raises
+        ------
+        InputError, OSError
+
+        Examples
+        --------
+        >>> import dask.array as da, tempfile, trazar.dask
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     paths = trazar.dask.trace(da.ones((3, 4))).to_geojson_lines(folder)
+        ...     len(open(paths[0]).readlines())
+        1
+        """
+        return self._write(folder, "geojsonl", _write_lines, npartitions, compute)
+
+    def to_geoparquet(
+        self, folder: PathLike, *, npartitions: int | None = None, compute: bool = True
+    ) -> Any:
+        """Write a GeoParquet dataset of polygons: ``part.0.parquet`` and so on.
+
+        Each worker writes files of its own, into a folder that all workers share. The columns are
+        ``contour``, the index of the outer border, ``area``, without holes, and ``geometry``, the
+        polygons of :meth:`trazar.Contours.polygons`, in pixels, y down and without a reference
+        system. ``geopandas.read_parquet(folder)`` and dask-geopandas read the folder.
+
+        Parameters
+        ----------
+        folder, npartitions, compute
+            As for :meth:`to_geojson_lines`.
+
+        Returns
+        -------
+        list of str, or Delayed
+            The files' paths.
+
+        Raises
+        ------
+        ImportError
+            If GeoPandas or PyArrow is not installed.
+        InputError, OSError
+
+        Examples
+        --------
+        >>> import dask.array as da, tempfile, trazar.dask
+        >>> contours = trazar.dask.trace(da.ones((3, 4)), geometry="edges")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     paths = contours.to_geoparquet(folder)      # doctest: +SKIP
+        """
+        try:
+            import geopandas  # noqa: F401
+            import pyarrow  # noqa: F401
+        except ImportError as missing:
+            raise ImportError(
+                "to_geoparquet needs GeoPandas and PyArrow: pip install geopandas pyarrow"
+            ) from missing
+        return self._write(folder, "parquet", _write_parquet, npartitions, compute)
+
+    def _then(self, name: str, function: Callable[..., Any], *args: Any) -> Any:
+        """Return a task on the part of the whole image."""
+        key = f"{name}-{tokenize(self._key, *args)}"
+        tasks = {key: (function, self._key, *args)}
+        return Delayed(key, HighLevelGraph.from_collections(key, tasks, dependencies=[self]))
+
+    def _write(
+        self,
+        folder: PathLike,
+        suffix: str,
+        write: Callable[..., str],
+        npartitions: int | None,
+        compute: bool,
+    ) -> Any:
+        count = self._shares if npartitions is None else npartitions
+        if not isinstance(count, int) or count < 1:
+            raise InputError(f"npartitions={npartitions!r}: it is a number of files, 1 at least")
+        folder = Path(folder).absolute()
+        folder.mkdir(parents=True, exist_ok=True)
+        name = f"trazar-write-{suffix}-{tokenize(self._key, str(folder), count)}"
+        tasks: dict[Any, Any] = {
+            (name, i): (write, self._key, i, count, str(folder / f"part.{i}.{suffix}"))
+            for i in range(count)
+        }
+        tasks[name] = (list, list(tasks))
+        graph = HighLevelGraph.from_collections(name, tasks, dependencies=[self])
+        written = Delayed(name, graph)
+        return written.compute() if compute else written
+
+
+def trace(
+    array: Any,
+    *,
+    retrieval: Retrieval = "tree",
+    approximation: Approximation = "simple",
+    geometry: Geometry = "centers",
+    threshold: float | None = None,
+    rows: int | str | None = "auto",
+) -> LazyContours:
+    """Trace the borders of a Dask array, with the points and hierarchy of :func:`trazar.trace`.
+
+    Parameters
+    ----------
+    array : dask.array.Array of shape (H, W)
+        Booleans or real numbers, in chunks of any sizes.
+    retrieval, approximation, geometry, threshold
+        As for :func:`trazar.trace`.
+    rows : int, "auto" or None
+        The rows of a band: see :mod:`trazar.dask`.
+
+    Returns
+    -------
+    LazyContours
+        Its ``compute()`` gives the :class:`trazar.Contours` of the whole image. They equal those of
+        :func:`trazar.trace`, in order and hierarchy, for any chunks.
+
+    Raises
+    ------
+    InputError
+        For an array of another shape, type or chunks of unknown sizes, or without pixels; for
+        options that contradict each other. When it is computed, for NaN with a threshold.
+
+    See Also
+    --------
+    trazar.trace : arrays in memory.
+
+    Notes
+    -----
+    A band is traced with the row above it and the row below it. A border that leaves a band is
+    fragments, which are linked when the bands' parts are joined, as a tree. The last part has all
+    borders of the image, as steps: it must fit one worker, and with ``compute()`` the client.
+
+    Examples
+    --------
+    >>> import dask.array as da, numpy as np, trazar, trazar.dask
+    >>> image = np.random.default_rng(0).random((300, 400)) < 0.6
+    >>> lazy = trazar.dask.trace(da.from_array(image, chunks=(100, 130)), rows=64)
+    >>> contours, expected = lazy.compute(), trazar.trace(image)
+    >>> np.array_equal(contours.points, expected.points)
+    True
+    >>> np.array_equal(contours.hierarchy, expected.hierarchy)
+    True
+    """
+    # Options that contradict each other are refused now.
+    options = (retrieval, approximation, geometry)
+    _trazar.trace([[0]], *options, None, None, "cpu")
+    image = in_bands(array, threshold, rows)
+    height, width = image.shape
+    if 0 in image.shape:
+        raise InputError(f"the image is {width} × {height} pixels: both sides must be at least 1")
+    bands = Bands(image, "contours", *options)
+    packed = bands.pack()
+    edges = bands.each("edges", lambda i: (_edges, packed[i]))
+    last = len(bands) - 1
+    parts = bands.each(
+        "trace",
+        lambda i: (
+            _part,
+            packed[i],
+            bands.first_rows[i],
+            edges[i - 1] if i > 0 else None,
+            edges[i + 1] if i < last else None,
+            *options,
+        ),
+    )
+    key = bands.join(parts)
+    layer = bands.name("contours")
+    graph = bands.over("contours", bands.tasks, image)
+    return LazyContours(graph, key, layer, (height, width), len(bands))
+
+
+_RETRIEVALS: dict[int, Retrieval] = {0: "external", 1: "list", 2: "ccomp", 3: "tree"}
+_APPROXIMATIONS: dict[int, Approximation] = {1: "none", 2: "simple", 3: "tc89-l1", 4: "tc89-kcos"}
+
+
+def find_contours(
+    array: Any,
+    mode: int = RETR_TREE,
+    method: int = CHAIN_APPROX_SIMPLE,
+    *,
+    offset: tuple[int, int] = (0, 0),
+    threshold: float | None = None,
+    rows: int | str | None = "auto",
+) -> Any:
+    """Find the contours of a Dask array, as ``cv2.findContours`` returns them for the whole image.
+
+    Parameters
+    ----------
+    array : dask.array.Array of shape (H, W)
+    mode, method, offset, threshold
+        As for :func:`trazar.find_contours`.
+    rows : int, "auto" or None
+        The rows of a band: see :mod:`trazar.dask`.
+
+    Returns
+    -------
+    dask.delayed.Delayed
+        Of two values: the contours and the hierarchy of :func:`trazar.find_contours`.
+
+    Raises
+    ------
+    InputError
+        As :func:`trace`.
+
+    Examples
+    --------
+    >>> import dask.array as da, trazar.dask
+    >>> contours, hierarchy = trazar.dask.find_contours(da.ones((3, 4), chunks=2)).compute()
+    >>> contours[0].tolist()
+    [[[0, 0]], [[0, 2]], [[3, 2]], [[3, 0]]]
+    >>> hierarchy.tolist()
+    [[[-1, -1, -1, -1]]]
+    """
+    if mode not in _RETRIEVALS or method not in _APPROXIMATIONS:
+        raise InputError(
+            f"mode={mode}, method={method}: they are of RETR_EXTERNAL (0), RETR_LIST (1), "
+            "RETR_CCOMP (2), RETR_TREE (3), and of CHAIN_APPROX_NONE (1), CHAIN_APPROX_SIMPLE (2), "
+            "CHAIN_APPROX_TC89_L1 (3), CHAIN_APPROX_TC89_KCOS (4)"
+        )
+    lazy = trace(
+        array,
+        retrieval=_RETRIEVALS[mode],
+        approximation=_APPROXIMATIONS[method],
+        threshold=threshold,
+        rows=rows,
+    )
+    x, y = offset
+    found = lazy._then("trazar-find-contours", _as_opencv, int(x), int(y))
+    return Delayed(found.key, found.dask, length=2)
+
+
+def _edges(mask: _trazar.Mask) -> tuple[_trazar.Mask, _trazar.Mask]:
+    return mask.edges()
+
+
+def _part(
+    mask: _trazar.Mask,
+    first_row: int,
+    above: tuple[_trazar.Mask, _trazar.Mask] | None,
+    below: tuple[_trazar.Mask, _trazar.Mask] | None,
+    retrieval: str,
+    approximation: str,
+    geometry: str,
+) -> _trazar.ContourPart:
+    """Trace a band, with the first and last rows of the bands above and below it."""
+    row_above, row_below = above and above[1], below and below[0]
+    return _trazar.trace_part(
+        mask, first_row, row_above, row_below, retrieval, approximation, geometry
+    )
+
+
+def _contours(part: _trazar.ContourPart) -> Contours:
+    return Contours(part.finish())
+
+
+def _finish(parts: list[_trazar.ContourPart]) -> Contours:
+    return _contours(parts[0])
+
+
+def _count(part: _trazar.ContourPart) -> int:
+    return part.count()
+
+
+def _as_opencv(
+    part: _trazar.ContourPart, x: int, y: int
+) -> tuple[tuple[NDArray[np.int32], ...], NDArray[np.int32] | None]:
+    found = part.finish()
+    points = (found.points + np.array([x, y], np.int32))[:, None, :]
+    contours = tuple(np.split(points, found.offsets[1:-1])) if len(found) else ()
+    return contours, found.hierarchy[None].copy() if len(found) else None
+
+
+def _write_lines(part: _trazar.ContourPart, index: int, count: int, path: str) -> str:
+    part.write_lines(index, count, path)
+    return path
+
+
+def _write_parquet(part: _trazar.ContourPart, index: int, count: int, path: str) -> str:
+    import geopandas
+    import shapely
+
+    contours, (coordinates, rings, polygons) = part.polygons(index, count)
+    made = shapely.from_ragged_array(shapely.GeometryType.POLYGON, coordinates, (rings, polygons))
+    columns = {"contour": contours, "area": shapely.area(made)}
+    frame = geopandas.GeoDataFrame(columns, geometry=geopandas.GeoSeries(made))
+    # A file appears complete or not at all.
+    partial = f"{path}.{os.getpid()}.partial"
+    frame.to_parquet(partial, index=False)
+    os.replace(partial, path)
+    return path

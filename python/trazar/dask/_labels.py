@@ -1,0 +1,262 @@
+"""Labels of Dask arrays, and measures of their components."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dask.array as da
+import numpy as np
+from dask.base import persist
+from dask.delayed import Delayed, delayed
+
+from trazar import _trazar
+from trazar._errors import InputError
+from trazar._labels import _neighbours
+from trazar.dask._bands import Bands, in_bands, item, layer, pack
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+    from trazar.dask._bands import Tasks
+
+#: The columns of measures, and their types; that of labels is the labels'.
+_COLUMNS: dict[str, type[np.generic]] = {
+    "label": np.int64,
+    "area": np.float64,
+    "bbox-0": np.int64,
+    "bbox-1": np.int64,
+    "bbox-2": np.int64,
+    "bbox-3": np.int64,
+    "centroid-0": np.float64,
+    "centroid-1": np.float64,
+}
+
+
+def label(
+    array: Any,
+    structure: ArrayLike | None = None,
+    *,
+    connectivity: int | None = None,
+    threshold: float | None = None,
+    dtype: DTypeLike | None = None,
+    rows: int | str | None = "auto",
+    keep: bool = True,
+) -> tuple[Any, Any]:
+    """Label the connected components of a Dask array, with the numbers of :func:`trazar.label`.
+
+    Parameters
+    ----------
+    array : dask.array.Array of shape (H, W)
+        Booleans or real numbers, in chunks of any sizes.
+    structure : array of shape (3, 3), optional
+        What is connected: a cross for 4 neighbours, which is the default, or all ones for 8.
+    connectivity : {4, 8, 1, 2}, optional
+        In the place of ``structure``: the number of neighbours, or of steps along axes.
+    threshold : number, optional
+        Foreground is ``array > threshold``; without it, what is not 0.
+    dtype : {int32, int64}, optional
+        The labels' type. Unless given, it is int32 if no image of that size has more components
+        than it counts, and int64 otherwise.
+    rows : int, "auto" or None
+        The rows of a band: see :mod:`trazar.dask`.
+    keep : bool
+        There are two passes. Between them, workers keep the image's bits, 1/8 byte per pixel, and
+        the array is computed once. With False, nothing of the image is kept: the first pass is
+        taken at once, by this call, and the array is computed again for the labels. It must be the
+        same then, or there is an error.
+
+    Returns
+    -------
+    labels : dask.array.Array of shape (H, W)
+        Lazy, in chunks that are bands: 0 for background, 1, 2, ... in raster order of the
+        components' first pixels. ``labels.to_zarr(...)`` writes them without having them all.
+    count : dask.delayed.Delayed
+        The number of components, an int. Compute it with the labels, by
+        ``dask.compute(labels, count)``, or the first pass is taken twice.
+
+    Raises
+    ------
+    InputError
+        For an array of another shape, type or chunks of unknown sizes. When it is computed: for NaN
+        with a threshold, more components than the type counts, and an array that has changed
+        between the passes.
+
+    See Also
+    --------
+    trazar.label : arrays in memory.
+
+    Notes
+    -----
+    The first pass finds the components of each band and keeps those that touch its first or last
+    row, at most 16 bytes each. These are joined as a tree, ending on one worker. The second pass
+    labels each band again, from its bits: its labels would take 32 times the memory, and finding
+    components without writing labels takes half of the time.
+
+    Examples
+    --------
+    >>> import dask, dask.array as da, numpy as np, trazar, trazar.dask
+    >>> image = np.random.default_rng(0).random((300, 400)) < 0.4
+    >>> labels, count = trazar.dask.label(da.from_array(image, chunks=(100, 130)))
+    >>> labels, count = dask.compute(labels, count)
+    >>> expected, expected_count = trazar.label(image)
+    >>> np.array_equal(labels, expected), count == expected_count
+    (True, True)
+    """
+    labels, count, _ = _label(array, structure, connectivity, threshold, dtype, rows, keep, False)
+    return labels, count
+
+
+def label_stats(
+    array: Any,
+    structure: ArrayLike | None = None,
+    *,
+    connectivity: int | None = None,
+    threshold: float | None = None,
+    dtype: DTypeLike | None = None,
+    rows: int | str | None = "auto",
+    keep: bool = True,
+) -> tuple[Any, dict[str, Any]]:
+    """Label a Dask array and measure its components, as :func:`trazar.label_stats` does.
+
+    Parameters
+    ----------
+    array, structure, connectivity, threshold, dtype, rows, keep
+        As for :func:`label`.
+
+    Returns
+    -------
+    labels : dask.array.Array of shape (H, W)
+        Those of :func:`label`.
+    columns : dict of dask.array.Array of shape (count,)
+        The columns of :func:`trazar.label_stats`, lazy. There is a chunk for each band, with the
+        components that start in it, whose number is not known before (``nan``). Measures of
+        components within one band never leave its worker. Columns that are computed without the
+        labels take the first pass only.
+
+    Raises
+    ------
+    InputError
+        As :func:`label`.
+
+    Examples
+    --------
+    >>> import dask, dask.array as da, trazar.dask
+    >>> image = da.from_array([[1, 1, 0], [0, 0, 0], [0, 1, 1]], chunks=(1, 2))
+    >>> labels, columns = trazar.dask.label_stats(image, rows=1)
+    >>> (columns,) = dask.compute(columns)
+    >>> columns["area"].tolist(), columns["bbox-0"].tolist(), columns["centroid-1"].tolist()
+    ([2.0, 2.0], [0, 2], [0.5, 1.5])
+    """
+    labels, _, columns = _label(array, structure, connectivity, threshold, dtype, rows, keep, True)
+    return labels, columns
+
+
+def _label(
+    array: Any,
+    structure: ArrayLike | None,
+    connectivity: int | None,
+    threshold: float | None,
+    dtype: DTypeLike | None,
+    rows: int | str | None,
+    keep: bool,
+    statistics: bool,
+) -> tuple[Any, Any, dict[str, Any]]:
+    neighbours = _neighbours(structure, connectivity)
+    image = in_bands(array, threshold, rows)
+    chosen = _dtype(image.shape, neighbours, dtype)
+    wide = chosen == np.int64
+    types = {**_COLUMNS, "label": chosen.type}
+    if 0 in image.shape:
+        columns = {name: da.zeros(0, dtype=of) for name, of in types.items() if statistics}
+        return da.zeros(image.shape, dtype=chosen, chunks=-1), delayed(0), columns
+
+    bands = Bands(image, neighbours, chosen, statistics, keep)
+    packed = bands.pack()
+    first_rows = bands.first_rows
+    pairs = bands.each(
+        "label-part", lambda i: (_part, packed[i], first_rows[i], neighbours, statistics)
+    )
+    table = bands.name("label-table")
+    last = bands.join(bands.each("label-rims", lambda i: (item, pairs[i], 0)))
+    bands.tasks[table] = (_finish, last)
+    numbers = bands.each("label-numbers", lambda i: (item, table, i))
+    count = bands.name("label-count")
+    bands.tasks[count] = (_count, numbers[0])
+    first = bands.first_pass("label-table")
+    # What further tasks need.
+    below = [first]
+    if not keep:
+        needed = [table, *pairs] if statistics else [table]
+        below = list(persist(*(Delayed(key, first.dask, layer=table) for key in needed)))
+        tasks: Tasks = {key: (item, table, i) for i, key in enumerate(numbers)}
+        tasks[count] = (_count, numbers[0])
+        below = [layer(bands.name("label-again"), bands.over("label-again", tasks, *below))]
+
+    columns = {}
+    if statistics:
+        measures = bands.name("label-measures")
+        tasks = {(measures, i): (_columns, numbers[i], pairs[i], wide) for i in range(len(bands))}
+        measured = layer(measures, bands.over("label-measures", tasks, *below))
+        for name, of in types.items():
+            key = bands.name(f"label-{name}")
+            column = {(key, i): (item, (measures, i), name) for i in range(len(bands))}
+            graph = bands.over(f"label-{name}", column, measured)
+            columns[name] = da.Array(graph, key, ((np.nan,) * len(bands),), dtype=of)
+
+    key = bands.name("label")
+    work = _label_again if keep else _pack_and_label
+    source = packed if keep else [(image.name, i, 0) for i in range(len(bands))]
+    relabel = {
+        (key, i, 0): (work, numbers[i], source[i], neighbours, wide) for i in range(len(bands))
+    }
+    graph = bands.over("label", relabel, *below, *(() if keep else (image,)))
+    labels = da.Array(graph, key, image.chunks, dtype=chosen)
+    return labels, Delayed(count, below[0].dask, layer=below[0].__dask_layers__()[0]), columns
+
+
+def _dtype(shape: tuple[int, int], neighbours: int, dtype: DTypeLike | None) -> np.dtype[Any]:
+    """Return the labels' type."""
+    if dtype is None:
+        # Of 4 neighbours, every second pixel can be a component; of 8, one of four.
+        most = (shape[0] * shape[1] + 1) // 2
+        if neighbours == 8:
+            most = ((shape[0] + 1) // 2) * ((shape[1] + 1) // 2)
+        return np.dtype(np.int32 if most <= np.iinfo(np.int32).max else np.int64)
+    chosen = np.dtype(dtype)
+    if chosen not in (np.int32, np.int64):
+        raise InputError(f"dtype={chosen}: labels are int32 or int64")
+    return chosen
+
+
+def _part(
+    mask: _trazar.Mask, first_row: int, neighbours: int, statistics: bool
+) -> tuple[_trazar.LabelPart, _trazar.Measures]:
+    return _trazar.label_part(mask, first_row, neighbours, statistics)
+
+
+def _finish(part: _trazar.LabelPart) -> list[_trazar.BandNumbers]:
+    return part.finish()
+
+
+def _count(numbers: _trazar.BandNumbers) -> int:
+    return numbers.count
+
+
+def _columns(
+    numbers: _trazar.BandNumbers,
+    pair: tuple[_trazar.LabelPart, _trazar.Measures],
+    wide: bool,
+) -> dict[str, NDArray[Any]]:
+    return numbers.columns(pair[1], wide)
+
+
+def _label_again(
+    numbers: _trazar.BandNumbers, mask: _trazar.Mask, neighbours: int, wide: bool
+) -> NDArray[Any]:
+    return numbers.label(mask, neighbours, wide)
+
+
+def _pack_and_label(
+    numbers: _trazar.BandNumbers, band: Any, neighbours: int, wide: bool
+) -> NDArray[Any]:
+    return numbers.label(pack(band), neighbours, wide)
