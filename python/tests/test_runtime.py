@@ -127,8 +127,9 @@ except KeyboardInterrupt:
 def test_ctrl_c_ends_long_work(setup, job):
     ended = run(INTERRUPTED.format(setup=setup, job=job), timeout=120)
     assert ended.returncode == 0, ended.stderr
-    # 0.5 until the signal; the rest is the time to notice it.
-    assert float(ended.stdout) < 3.0
+    # 0.5 s until the signal; the rest is the time to notice it, on a machine that may be busy. Work
+    # that does not look for signals never ends.
+    assert float(ended.stdout) < 60.0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
