@@ -70,7 +70,11 @@ impl Steps for TraceBands<'_> {
     }
 
     fn backends(&self) -> Option<&'static [Backend]> {
-        Some(&[Backend::Cpu])
+        // A GPU is taken only if it is asked for.
+        Some(match self.trace.args.run.device {
+            Device::Auto | Device::Cpu => &[Backend::Cpu],
+            _ => &[Backend::Cuda, Backend::Emulator],
+        })
     }
 
     fn read(&self) -> Result<Bands, Failure> {
@@ -81,8 +85,12 @@ impl Steps for TraceBands<'_> {
             self.trace.gds.check_fits(file.width(), file.height())?;
         }
         let (width, height) = (file.width(), file.height());
-        let rows = BandTracer::rows_within(width, height, self.memory, file.decoding_bytes())
-            .map_err(|error| Failure::about(&input.image, error))?;
+        let (memory, reserved) = (self.memory, file.decoding_bytes());
+        let rows = match self.trace.args.run.device {
+            Device::Auto | Device::Cpu => BandTracer::rows_within(width, height, memory, reserved),
+            _ => BandTracer::rows_within_on(width, height, memory, reserved, 1),
+        };
+        let rows = rows.map_err(|error| Failure::about(&input.image, error))?;
         Ok(Bands {
             rows,
             file: RefCell::new(file),
@@ -106,7 +114,7 @@ impl Steps for TraceBands<'_> {
         }
     }
 
-    fn work(&self, _: &Engine, input: &Bands) -> trazar::Result<Found> {
+    fn work(&self, engine: &Engine, input: &Bands) -> trazar::Result<Found> {
         let mut file = input.file.borrow_mut();
         if file.next_row() > 0 {
             file.rewind()?;
@@ -114,7 +122,8 @@ impl Steps for TraceBands<'_> {
         let run = self.run_args();
         let mut foreground = 0;
         let contours = Progress::reading(run.quiet, || {
-            BandTracer::in_file(&self.trace.options, &self.folder)?.trace(|| {
+            let tracer = BandTracer::in_file(&self.trace.options, &self.folder)?;
+            engine.trace_bands(tracer, || {
                 let band = file.next_band(input.rows)?;
                 foreground += band.as_ref().map_or(0, |band| band.count_foreground());
                 Ok(band)
@@ -184,13 +193,6 @@ fn check(trace: &Trace<'_>) -> Result<(), Failure> {
     if algorithm.is_some_and(|algorithm| algorithm != TraceAlgorithm::Fragments) {
         return Err(Failure::usage(
             "with --memory the algorithm is fragments: leave --algorithm out",
-        ));
-    }
-    let device = trace.args.run.device;
-    if !matches!(device, Device::Auto | Device::Cpu) {
-        return Err(Failure::usage(
-            "with --memory contours are traced by the processor: use --device cpu, or leave \
-             --device out",
         ));
     }
     Ok(())

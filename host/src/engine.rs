@@ -15,7 +15,9 @@ use crate::route::{
     self, DeviceRouter, DistanceOptions, Distances, Net, Route, RouteAlgorithm, RouteOptions,
     RoutingGrid, TreeKind,
 };
-use crate::trace::{self, Contours, DeviceTracer, TraceAlgorithm, TraceOptions};
+use crate::trace::{
+    self, BandTracer, Contours, DeviceTracer, StoredContours, TraceAlgorithm, TraceOptions,
+};
 
 /// Runs the work on a backend, and chooses the algorithm if the options do not.
 ///
@@ -37,6 +39,9 @@ pub struct Engine {
     progress: Option<Arc<ProgressFn>>,
 }
 
+/// Gives the bands of an image, from top to bottom.
+type NextBand<'a> = dyn FnMut() -> Result<Option<BinaryImage>> + 'a;
+
 /// The jobs on a [`Gpu`], with input and result in the host's memory.
 trait DeviceJobs: Send + Sync {
     fn backend(&self) -> Backend;
@@ -44,6 +49,8 @@ trait DeviceJobs: Send + Sync {
     fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels>;
 
     fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours>;
+
+    fn trace_bands(&self, tracer: BandTracer, next: &mut NextBand<'_>) -> Result<StoredContours>;
 
     fn route(
         &self,
@@ -72,6 +79,10 @@ impl<G: Gpu + Send + Sync> DeviceJobs for G {
 
     fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours> {
         DeviceTracer::on(self.clone()).trace_host(image, options)
+    }
+
+    fn trace_bands(&self, tracer: BandTracer, next: &mut NextBand<'_>) -> Result<StoredContours> {
+        tracer.trace_on(std::slice::from_ref(self), next)
     }
 
     fn route(
@@ -236,6 +247,33 @@ impl Engine {
         let contours = device.trace(image, options)?;
         self.progress().report(1, 1);
         Ok(contours)
+    }
+
+    /// Traces an image that comes in bands, by [`BandTracer::trace`] or [`BandTracer::trace_on`].
+    ///
+    /// ```
+    /// use trazar::trace::BandTracer;
+    /// use trazar::{BinaryImage, Engine, TraceOptions};
+    ///
+    /// let mut bands = [".####.\n.#..#.\n", ".#..#.\n.####.\n"].into_iter();
+    /// let next = || bands.next().map(BinaryImage::from_art).transpose();
+    /// let tracer = BandTracer::in_memory(&TraceOptions::default())?;
+    /// let contours = Engine::cpu().trace_bands(tracer, next)?.into_contours()?;
+    /// assert_eq!(contours.len(), 2);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of these functions.
+    pub fn trace_bands(
+        &self,
+        tracer: BandTracer,
+        mut next: impl FnMut() -> Result<Option<BinaryImage>>,
+    ) -> Result<StoredContours> {
+        match &self.device {
+            Some(device) => device.trace_bands(tracer, &mut next),
+            None => tracer.trace(next),
+        }
     }
 
     /// Labels the components of `image`.

@@ -164,8 +164,8 @@ impl Job {
     fn fits_kernels(self) -> bool {
         match self {
             Self::Label { pixels } => pixels < 1 << 32,
-            // Along edges there are labels. A side has a point or two, of which there are to be less
-            // than 2³².
+            // Along edges there are labels. A side has a point or two, of which there are less than
+            // 2³².
             Self::Trace { pixels, sides } => pixels < 1 << 32 && sides < 1 << 31,
             Self::Route { .. } => true,
         }
