@@ -14,6 +14,7 @@
 //! | `TRAZAR_BENCH_BATCHES=0` | leaves out the frame and the batches |
 //! | `TRAZAR_BENCH_HOST=0` | leaves out the times with the copies to the GPU and back |
 //! | `TRAZAR_BENCH_STAGES=0` | leaves out the stages |
+//! | `TRAZAR_BENCH_BANDS=0` | leaves out tracing in bands |
 //! | `TRAZAR_BENCH_TILES=0` | leaves out the table by number of tiles |
 //! | `TRAZAR_BENCH_CRITERION=0` | leaves out the measurements by criterion, which come last |
 //!
@@ -24,6 +25,7 @@ use std::time::Instant;
 use criterion::{BenchmarkId, Criterion};
 use trazar::cuda::{Device, Queue};
 use trazar::generate::{self, Pattern};
+use trazar::trace::{BandTracer, ContourSource};
 use trazar::{
     Approximation, BinaryImage, DeviceImage, DeviceImageBatch, DeviceTracer, Engine, Error,
     Geometry, Result, TraceAlgorithm, TraceOptions,
@@ -153,6 +155,36 @@ fn bench(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryImage) -> Resul
                 println!("    {stage:<22} {ms:>9.3} ms");
             }
         }
+    }
+    Ok(())
+}
+
+/// Bands of 4096 rows, from host to host: by the processor, and by one or two queues of one GPU.
+fn bench_bands(device: &Device, name: &str, image: &BinaryImage) -> Result<()> {
+    const ROWS: u32 = 4096;
+    let gpus = [Queue::open(device)?, Queue::open(device)?];
+    let options = TraceOptions::default();
+    let run = |gpus: &[Queue]| {
+        let mut firsts = (0..image.height()).step_by(ROWS as usize);
+        let bands = || {
+            let band = firsts.next().map(|first| {
+                let rows = ROWS.min(image.height() - first);
+                let words = (first..first + rows).flat_map(|y| image.row(y)).copied();
+                BinaryImage::from_words(image.width(), rows, words.collect())
+            });
+            band.transpose()
+        };
+        BandTracer::in_memory(&options)?.trace_on(gpus, bands)
+    };
+    let expected = run(&[])?.len();
+    for (who, gpus) in [
+        ("the processor", &gpus[..0]),
+        ("one queue", &gpus[..1]),
+        ("two queues", &gpus[..]),
+    ] {
+        assert!(run(gpus)?.len() == expected, "wrong contours: {name}");
+        let ms = median_ms(3, || run(gpus).map(drop))?;
+        println!("  in bands of {ROWS} rows by {who:<13} {expected:>8} contours {ms:>9.1} ms");
     }
     Ok(())
 }
@@ -304,7 +336,11 @@ fn main() -> Result<()> {
         for name in list("TRAZAR_BENCH_IMAGES", "blobs,noise:0.5,nested-rectangles") {
             if let Ok(side) = side.parse() {
                 let pattern: Pattern = name.parse()?;
-                bench(&tracer, &name, &pattern.generate(side, side, 1)?)?;
+                let image = pattern.generate(side, side, 1)?;
+                bench(&tracer, &name, &image)?;
+                if is_wanted("TRAZAR_BENCH_BANDS") && side > 4096 {
+                    bench_bands(&device, &name, &image)?;
+                }
             }
         }
     }

@@ -8,6 +8,7 @@ use trazar::gpu::Scanner;
 use trazar::route::{
     Cell, DeviceGrid, DeviceRouter, DistanceOptions, Net, RouteAlgorithm, RouteOptions, RoutingGrid,
 };
+use trazar::trace::{Band, ContourPart};
 use trazar::{
     Backend, Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, DeviceTracer, Engine, Geometry,
     LabelAlgorithm, LabelOptions, TraceAlgorithm, TraceOptions,
@@ -75,6 +76,10 @@ fn every_kernel_of_the_ptx_is_emulated() {
         .with_wide_keys()
         .trace(&on_device, &TraceOptions::default())
         .unwrap();
+    // Part of a larger image.
+    let below = image.row(0);
+    let band = Band::new(&image, 0).with_below(below);
+    ContourPart::trace_on(&tracer, band, &TraceOptions::default()).unwrap();
     // More tiles than are resident at once.
     let small = Emulator::new(1).with_resident_blocks(1);
     let on_small = DeviceImage::upload(&small, &image).unwrap();

@@ -12,6 +12,7 @@ use std::time::Instant;
 use glam::IVec2;
 use trazar::cuda::{Device, Queue};
 use trazar::generate::{self, Pattern};
+use trazar::trace::BandTracer;
 use trazar::{
     Approximation, BinaryImage, Contours, DeviceImage, DeviceImageBatch, DeviceTracer, Engine,
     Error, Geometry, Retrieval, TraceAlgorithm, TraceOptions,
@@ -478,6 +479,76 @@ fn known_answers_of_huge_images() {
             unreachable!()
         });
     }
+}
+
+/// The rows of an image in bands of `rows`, the last one of fewer.
+fn bands(image: &BinaryImage, rows: u32) -> impl Iterator<Item = BinaryImage> {
+    (0..image.height())
+        .step_by(rows as usize)
+        .map(move |first| {
+            let rows = rows.min(image.height() - first);
+            let row_words = image.words_per_row();
+            let begin = first as usize * row_words;
+            let words = image.words()[begin..][..rows as usize * row_words].to_vec();
+            BinaryImage::from_words(image.width(), rows, words).unwrap()
+        })
+}
+
+/// Traces an image in bands, by all of `gpus` at once.
+fn trace_in_bands(
+    gpus: &[Queue],
+    image: &BinaryImage,
+    rows: u32,
+    options: &TraceOptions,
+) -> Contours {
+    let mut bands = bands(image, rows);
+    let tracer = BandTracer::in_memory(options).unwrap();
+    let contours = tracer.trace_on(gpus, || Ok(bands.next())).unwrap();
+    contours.into_contours().unwrap()
+}
+
+/// One GPU that is opened twice traces what the processor does, whatever the bands.
+#[test]
+fn contours_in_bands() {
+    let test = "contours_in_bands";
+    let (Some(first), Some(second)) = (tracer(test), tracer(test)) else {
+        return;
+    };
+    let gpus = [first, second].map(|tracer| tracer.gpu().clone());
+    let mut random = Random::new(seed_or(1));
+    for i in 0..if optional::large(test) { 2000 } else { 200 } {
+        let image = draw(&mut random);
+        let options = TraceOptions::default()
+            .approximation(APPROXIMATIONS[i % 2])
+            .retrieval(RETRIEVALS[i / 2 % 4]);
+        let expected = Engine::cpu().trace(&image, &options).unwrap();
+        let rows = [32, 64, 33, 7][random.below(4) as usize];
+        let found = trace_in_bands(&gpus[..1 + i % 2], &image, rows, &options);
+        let difference = difference(&found, &expected);
+        assert!(difference.is_none(), "image {i}: {difference:?}");
+    }
+    for (name, side, rows) in [("blobs", 8192, 1024), ("noise:0.5", 2048, 512)] {
+        let pattern: Pattern = name.parse().unwrap();
+        let image = pattern.generate(side, side, 3).unwrap();
+        let options = TraceOptions::default();
+        let found = trace_in_bands(&gpus, &image, rows, &options);
+        assert!(found == Engine::cpu().trace(&image, &options).unwrap());
+    }
+    if !optional::large(test) {
+        return;
+    }
+    check_known_answers(65_536, &|image| {
+        let begin = Instant::now();
+        let found = trace_in_bands(&gpus, image, 4096, &TraceOptions::default());
+        println!(
+            "65536 x 65536 in bands of 4096 rows on one GPU opened twice, {} contours, {} points: \
+             {:.0} ms",
+            found.len(),
+            found.points().len(),
+            begin.elapsed().as_secs_f64() * 1e3
+        );
+        found
+    });
 }
 
 #[test]

@@ -155,7 +155,9 @@ pub(crate) fn found_facts(kinds: &[BorderKind], points: u64) -> Facts {
 /// Refuses options that do not go together.
 fn check(args: &TraceArgs, format: Option<ContourFormat>) -> Result<(), Failure> {
     args.run.check()?;
-    args.run.check_one_gpu("trace")?;
+    if args.input.memory.is_none() {
+        args.run.check_one_gpu("trace")?;
+    }
     output::check_not_beside_json(args.output.as_deref(), &args.run)?;
     check_distinct(
         &[("IMAGE", Some(&args.input.image))],

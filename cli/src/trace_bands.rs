@@ -30,8 +30,6 @@ pub(crate) struct TraceBands<'a> {
 /// The image, of which nothing but the header is read at first.
 pub(crate) struct Bands {
     file: RefCell<ImageBands>,
-    /// The number of rows of a band.
-    rows: u32,
     /// The number of foreground pixels, once all is read.
     foreground: Cell<u64>,
 }
@@ -57,6 +55,16 @@ impl<'a> TraceBands<'a> {
             folder: folder.unwrap_or_else(env::temp_dir),
         })
     }
+
+    /// The number of rows of a band, for as many GPUs or none.
+    fn rows(&self, file: &ImageBands, gpus: u32) -> trazar::Result<u32> {
+        let (width, height) = (file.width(), file.height());
+        let (memory, reserved) = (self.memory, file.decoding_bytes());
+        match gpus {
+            0 => BandTracer::rows_within(width, height, memory, reserved),
+            _ => BandTracer::rows_within_on(width, height, memory, reserved, gpus as usize),
+        }
+    }
 }
 
 impl Steps for TraceBands<'_> {
@@ -70,7 +78,11 @@ impl Steps for TraceBands<'_> {
     }
 
     fn backends(&self) -> Option<&'static [Backend]> {
-        Some(&[Backend::Cpu])
+        // A GPU is taken only if it is asked for.
+        Some(match self.trace.args.run.device {
+            Device::Auto | Device::Cpu => &[Backend::Cpu],
+            _ => &[Backend::Cuda, Backend::Emulator],
+        })
     }
 
     fn read(&self) -> Result<Bands, Failure> {
@@ -80,11 +92,10 @@ impl Steps for TraceBands<'_> {
         if self.trace.format == Some(ContourFormat::Gds) {
             self.trace.gds.check_fits(file.width(), file.height())?;
         }
-        let (width, height) = (file.width(), file.height());
-        let rows = BandTracer::rows_within(width, height, self.memory, file.decoding_bytes())
+        // Too little memory is said before anything is read.
+        self.rows(&file, u32::from(self.backends() != Some(&[Backend::Cpu])))
             .map_err(|error| Failure::about(&input.image, error))?;
         Ok(Bands {
-            rows,
             file: RefCell::new(file),
             foreground: Cell::new(0),
         })
@@ -106,16 +117,18 @@ impl Steps for TraceBands<'_> {
         }
     }
 
-    fn work(&self, _: &Engine, input: &Bands) -> trazar::Result<Found> {
+    fn work(&self, engine: &Engine, input: &Bands) -> trazar::Result<Found> {
         let mut file = input.file.borrow_mut();
         if file.next_row() > 0 {
             file.rewind()?;
         }
+        let rows = self.rows(&file, engine.gpus())?;
         let run = self.run_args();
         let mut foreground = 0;
         let contours = Progress::reading(run.quiet, || {
-            BandTracer::in_file(&self.trace.options, &self.folder)?.trace(|| {
-                let band = file.next_band(input.rows)?;
+            let tracer = BandTracer::in_file(&self.trace.options, &self.folder)?;
+            engine.trace_bands(tracer, || {
+                let band = file.next_band(rows)?;
                 foreground += band.as_ref().map_or(0, |band| band.count_foreground());
                 Ok(band)
             })
@@ -126,7 +139,7 @@ impl Steps for TraceBands<'_> {
         Ok(Found {
             contours,
             points,
-            rows: input.rows,
+            rows,
         })
     }
 
@@ -184,13 +197,6 @@ fn check(trace: &Trace<'_>) -> Result<(), Failure> {
     if algorithm.is_some_and(|algorithm| algorithm != TraceAlgorithm::Fragments) {
         return Err(Failure::usage(
             "with --memory the algorithm is fragments: leave --algorithm out",
-        ));
-    }
-    let device = trace.args.run.device;
-    if !matches!(device, Device::Auto | Device::Cpu) {
-        return Err(Failure::usage(
-            "with --memory contours are traced by the processor: use --device cpu, or leave \
-             --device out",
         ));
     }
     Ok(())

@@ -148,6 +148,8 @@ fn gpus_by_number_and_all() {
         Some(reason) => {
             run(all).failed(1, &[reason]);
             run(["trace", image, "--device", "cuda:0"]).failed(1, &[reason]);
+            let bands = ["trace", image, "--device", "cuda:all", "--memory", "64MiB"];
+            run(bands).failed(1, &[reason]);
         }
         None => {
             assert_eq!(run(all).succeeded().json()["components"], 1);

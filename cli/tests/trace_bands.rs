@@ -73,11 +73,6 @@ fn what_needs_the_whole_image_is_refused() {
             vec!["--algorithm", "suzuki"],
             ["fragments", "--algorithm"],
         ),
-        (
-            "a.json",
-            vec!["--device", "emulator"],
-            ["processor", "--device"],
-        ),
     ] {
         let mut options = options;
         if !options.contains(&"--memory") {
@@ -86,6 +81,41 @@ fn what_needs_the_whole_image_is_refused() {
         trace(&image, &folder.at(out), &options).failed(2, &words);
     }
     assert_eq!(folder.names(), ["ring.png"]);
+}
+
+/// The emulated GPU traces bands, and the files are the processor's.
+#[test]
+fn a_gpu_traces_in_bands() {
+    let folder = Folder::new();
+    let image = folder.at("mask.pbm");
+    let path = image.to_str().unwrap();
+    run([
+        "generate",
+        "mask",
+        "noise:0.4",
+        "--size",
+        "150x170",
+        "-o",
+        path,
+    ])
+    .succeeded();
+    for geometry in ["centers", "edges"] {
+        let (whole, bands) = (folder.at("whole"), folder.at("bands"));
+        let options = ["--format", "svg", "--json", "--geometry", geometry];
+        trace(&image, &whole, &options).succeeded();
+        let found = two_threads()
+            .args(["trace", path, "-o", bands.to_str().unwrap()])
+            .args(options)
+            .args([
+                "--device", "emulator", "--seed", "3", "--memory", "36500KiB",
+            ])
+            .output();
+        let found = Run::of(found.unwrap()).succeeded().json();
+        assert_eq!(found["device"], "emulator");
+        let rows = found["rows_of_band"].as_u64().unwrap();
+        assert!(rows < 170 && rows % 32 == 0, "{rows} rows");
+        assert!(fs::read(&bands).unwrap() == fs::read(&whole).unwrap());
+    }
 }
 
 #[test]

@@ -16,7 +16,9 @@ use crate::route::{
     self, DeviceRouter, DistanceOptions, Distances, Net, Route, RouteAlgorithm, RouteOptions,
     RoutingGrid, TreeKind,
 };
-use crate::trace::{self, Contours, DeviceTracer, TraceAlgorithm, TraceOptions};
+use crate::trace::{
+    self, BandTracer, Contours, DeviceTracer, StoredContours, TraceAlgorithm, TraceOptions,
+};
 
 /// Runs the work on a backend, and chooses the algorithm if the options do not.
 ///
@@ -38,9 +40,15 @@ pub struct Engine {
     progress: Option<Arc<ProgressFn>>,
 }
 
+/// Gives the bands of an image, from top to bottom.
+type NextBand<'a> = dyn FnMut() -> Result<Option<BinaryImage>> + 'a;
+
 /// The jobs on a [`Gpu`], with input and result in the host's memory.
 trait DeviceJobs: Send + Sync {
     fn backend(&self) -> Backend;
+
+    /// How many GPUs there are.
+    fn gpus(&self) -> u32;
 
     fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels>;
 
@@ -48,6 +56,8 @@ trait DeviceJobs: Send + Sync {
     fn label_workers(&self, options: &LabelOptions) -> Result<Workers>;
 
     fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours>;
+
+    fn trace_bands(&self, tracer: BandTracer, next: &mut NextBand<'_>) -> Result<StoredContours>;
 
     fn route(
         &self,
@@ -70,6 +80,10 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for G {
         G::BACKEND
     }
 
+    fn gpus(&self) -> u32 {
+        1
+    }
+
     fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels> {
         DeviceLabeler::on(self.clone()).label_host(image, options)
     }
@@ -80,6 +94,10 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for G {
 
     fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours> {
         DeviceTracer::on(self.clone()).trace_host(image, options)
+    }
+
+    fn trace_bands(&self, tracer: BandTracer, next: &mut NextBand<'_>) -> Result<StoredContours> {
+        tracer.trace_on(std::slice::from_ref(self), next)
     }
 
     fn route(
@@ -102,7 +120,8 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for G {
     }
 }
 
-/// Several GPUs: labels on all of them, other jobs on the first.
+/// Several GPUs: labels, and contours of an image in bands, on all of them; other jobs on the
+/// first.
 struct Several<G> {
     first: G,
     all: Vec<G>,
@@ -111,6 +130,10 @@ struct Several<G> {
 impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Several<G> {
     fn backend(&self) -> Backend {
         G::BACKEND
+    }
+
+    fn gpus(&self) -> u32 {
+        self.all.len() as u32
     }
 
     fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels> {
@@ -126,6 +149,10 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Several<G> {
 
     fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours> {
         self.first.trace(image, options)
+    }
+
+    fn trace_bands(&self, tracer: BandTracer, next: &mut NextBand<'_>) -> Result<StoredContours> {
+        tracer.trace_on(&self.all, next)
     }
 
     fn route(
@@ -208,8 +235,9 @@ impl Engine {
     /// An engine on all NVIDIA GPUs that this process sees (`CUDA_VISIBLE_DEVICES`).
     ///
     /// [`label`](Self::label) divides the image into bands of rows, which the GPUs label at the
-    /// same time, and so does [`BandLabeller`](crate::label::parts::BandLabeller). All other jobs
-    /// run on the first GPU: contours and routes are not yet spread over several.
+    /// same time, and so does [`BandLabeller`](crate::label::parts::BandLabeller).
+    /// [`trace_bands`](Self::trace_bands) gives each band to a GPU that is free. All other jobs run
+    /// on the first GPU: contours of whole images and routes are not spread over several.
     ///
     /// # Errors
     /// Those of [`cuda`](Self::cuda), of any of the GPUs.
@@ -361,6 +389,38 @@ impl Engine {
         let contours = device.trace(image, options)?;
         self.progress().report(1, 1);
         Ok(contours)
+    }
+
+    /// The number of GPUs, or emulators, that jobs run on; 0 for the processor.
+    pub fn gpus(&self) -> u32 {
+        self.device.as_ref().map_or(0, |device| device.gpus())
+    }
+
+    /// Traces an image that comes in bands, by [`BandTracer::trace`] or [`BandTracer::trace_on`].
+    ///
+    /// ```
+    /// use trazar::trace::BandTracer;
+    /// use trazar::{BinaryImage, Engine, TraceOptions};
+    ///
+    /// let mut bands = [".####.\n.#..#.\n", ".#..#.\n.####.\n"].into_iter();
+    /// let next = || bands.next().map(BinaryImage::from_art).transpose();
+    /// let tracer = BandTracer::in_memory(&TraceOptions::default())?;
+    /// let contours = Engine::cpu().trace_bands(tracer, next)?.into_contours()?;
+    /// assert_eq!(contours.len(), 2);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of these functions.
+    pub fn trace_bands(
+        &self,
+        tracer: BandTracer,
+        mut next: impl FnMut() -> Result<Option<BinaryImage>>,
+    ) -> Result<StoredContours> {
+        match &self.device {
+            Some(device) => device.trace_bands(tracer, &mut next),
+            None => tracer.trace(next),
+        }
     }
 
     /// Labels the components of `image`.

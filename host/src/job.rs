@@ -166,8 +166,8 @@ impl Job {
         match self {
             // Bands of rows go to the GPU one after the other.
             Self::Label { .. } => true,
-            // Along edges there are labels. A side has a point or two, of which there are to be less
-            // than 2³².
+            // Along edges there are labels. A side has a point or two, of which there are less than
+            // 2³².
             Self::Trace { pixels, sides } => pixels < 1 << 32 && sides < 1 << 31,
             Self::Route { .. } => true,
         }

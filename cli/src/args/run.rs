@@ -85,7 +85,8 @@ impl RunArgs {
     pub(crate) fn check_one_gpu(&self, job: &str) -> Result<(), Failure> {
         if self.device == Device::CudaAll {
             return Err(Failure::usage(format!(
-                "--device cuda:all is for label: {job} runs on one GPU, cuda or cuda:N"
+                "--device cuda:all is for label, and for trace with --memory: {job} runs on one GPU, \
+                 cuda or cuda:N"
             )));
         }
         Ok(())

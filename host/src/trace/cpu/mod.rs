@@ -16,7 +16,7 @@ mod chains;
 mod components;
 mod edges;
 mod forest;
-mod fragments;
+pub(super) mod fragments;
 mod hierarchy;
 mod neighbours;
 pub(crate) mod parts;

@@ -194,7 +194,7 @@ impl<G: Gpu> DeviceContourBatch<G> {
 }
 
 /// Points from their coordinates. In place where the vector's capacity allows it.
-fn pairs(coordinates: Vec<i32>) -> Vec<[i32; 2]> {
+pub(super) fn pairs(coordinates: Vec<i32>) -> Vec<[i32; 2]> {
     bytemuck::allocation::try_cast_vec(coordinates)
         .unwrap_or_else(|(_, coordinates)| bytemuck::cast_slice(&coordinates).to_vec())
 }

@@ -6,6 +6,7 @@
 //! | `hierarchy.rs` | order and hierarchy | `hierarchy` |
 //! | `teh_chin.rs` | the points that Teh and Chin's approximations keep | `teh_chin` |
 //! | `contours.rs` | the result | |
+//! | `band.rs` | the borders of part of a larger image | `fragments` |
 //!
 //! [`TraceAlgorithm::Components`] and [`TraceAlgorithm::Tiles`] find the borders and write their
 //! points with the files and the kernels of `components` and `tiles` instead. [`Geometry::Edges`]
@@ -36,6 +37,7 @@
 //! What fragments are found in belongs to the tracer, and serves its next image of that size; it
 //! grows where an image needs more, which is then traced once more.
 
+pub(super) mod band;
 mod components;
 mod contours;
 mod fragments;

@@ -11,6 +11,7 @@ use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::crossings::{CROSSING_WORDS, Crossing, CrossingSet, MOST_FRAGMENTS, NEIGHBOURS};
+use super::key::{KEY_SHIFT, NO_KEY, key_in_word};
 use super::place::{ENDED, FIELD, POINT, Place};
 use super::tile::{
     HALO_ROWS, MOST_NODES, NodeLinks, ROW_WORDS, STRAIGHT_WORDS, Successor, TILE_HEIGHT,
@@ -22,7 +23,7 @@ use crate::primitives::quotient;
 use crate::primitives::warp::sum_of_lanes;
 use crate::trace::node_bits::Kind;
 use crate::trace::options::Approximation;
-use crate::trace::pixels::{Raster, TracedImage};
+use crate::trace::pixels::TracedImage;
 
 /// Threads per block of [`follow_tiles`](fn@follow_tiles).
 pub const BLOCK: u32 = 32;
@@ -82,24 +83,6 @@ pub(super) struct Tile<'a, const THREADS: u32> {
     found: SharedView<u32>,
     /// The indices of the tile's first fragment, closed border, point and side.
     firsts: SharedView<u32>,
-}
-
-/// Where a key has the index of the word of the image; below are the pixel's bit of the word, and 1
-/// for a node of kind E.
-pub(super) const KEY_WORD: u32 = 7;
-/// Where a key's bits from the 33rd on are in the last word of a fragment's or closed border's
-/// record.
-pub(super) const KEY_SHIFT: u32 = 24;
-
-/// The highest key.
-const NO_KEY: [u32; 2] = [u32::MAX, u32::MAX >> KEY_SHIFT];
-
-/// The key of a W or E node at a bit of a word of the image: its low 32 bits, and those above.
-#[inline(always)]
-pub(super) const fn key_in_word(word: u32, bit: u32, east: bool) -> [u32; 2] {
-    const { assert!(Raster::MOST_WORDS << KEY_WORD <= 1 << (64 - KEY_SHIFT)) };
-    let low = word << KEY_WORD | bit << 1 | east as u32;
-    [low, word >> (u32::BITS - KEY_WORD)]
 }
 
 /// Words of 32 bits per row for starts.

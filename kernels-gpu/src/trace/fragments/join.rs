@@ -20,7 +20,8 @@ use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
 
 use super::crossings::{NEIGHBOURS, neighbour_of, opposite};
-use super::follow::{KEY_SHIFT, KEY_WORD, tile_record};
+use super::follow::tile_record;
+use super::key::{Key, Link};
 use super::tile::{TILE_HEIGHT, TILE_WIDTH, listed_nodes};
 use super::{Parts, counter};
 use crate::primitives::grid::{Grid, GridBarrier, ScanMemory, each};
@@ -38,9 +39,6 @@ const WARPS: u32 = BLOCK / WARP_SIZE;
 /// Bits of the number of points of a fragment.
 const POINT_BITS: u32 = 12;
 const POINT_MASK: u32 = (1 << POINT_BITS) - 1;
-/// Words per fragment that [`join_wide_fragments`](fn@join_wide_fragments) links, so that a link
-/// lies in one sector of 32 bytes.
-pub const WIDE_LINK_WORDS: usize = 8;
 /// Set in the turn of an outer border.
 const OUTER: u32 = 1 << 31;
 
@@ -52,7 +50,7 @@ pub struct Chains<'a> {
     pub barrier: GridBarrier<'a>,
     /// One element per block of the grid.
     pub block_sums: ViewMut<'a, u32>,
-    /// 4 words per fragment, or [`WIDE_LINK_WORDS`] for
+    /// 4 words per fragment, or [`WIDE_LINK_WORDS`](super::key::WIDE_LINK_WORDS) for
     /// [`join_wide_fragments`](fn@join_wide_fragments). Starts at a multiple of 16 bytes.
     pub links: ViewMut<'a, u32>,
     /// The same once more.
@@ -69,142 +67,6 @@ pub struct Chains<'a> {
     pub turns: ViewMut<'a, u32>,
 }
 
-/// Where a border starts, as a number in raster order ([`KEY_WORD`]): of 32 bits for
-/// [images](is_wide) in which that fits, of 64 for others.
-trait Key: Copy + PartialOrd {
-    /// From the low 32 bits, and the word of a record that has the others.
-    fn of_record(low: u32, last: u32) -> Self;
-    /// The lowest key of a fragment.
-    fn of_fragment(fragments: ViewMut<'_, u32>, fragment: u32) -> Self;
-    /// The column and the row of the pixel.
-    fn pixel(self, raster: Raster) -> (u32, u32);
-    fn is_outer(self) -> bool;
-    fn load(links: ViewMut<'_, u32>, fragment: u32) -> Link<Self>;
-    fn store(link: Link<Self>, links: ViewMut<'_, u32>, fragment: u32);
-}
-
-impl Key for u32 {
-    #[inline(always)]
-    fn of_record(low: u32, _: u32) -> Self {
-        low
-    }
-
-    #[inline(always)]
-    fn of_fragment(fragments: ViewMut<'_, u32>, fragment: u32) -> Self {
-        fragments.ld(fragment as usize * 4 + 1)
-    }
-
-    #[inline(always)]
-    fn pixel(self, raster: Raster) -> (u32, u32) {
-        raster.pixel_of_word(self >> KEY_WORD, self >> 1 & 63)
-    }
-
-    #[inline(always)]
-    fn is_outer(self) -> bool {
-        self & 1 == 0
-    }
-
-    #[inline(always)]
-    fn load(links: ViewMut<'_, u32>, fragment: u32) -> Link<Self> {
-        let [next, points, key, points_to_key] = links.ld_vector(fragment as usize * 4);
-        Link {
-            next,
-            points,
-            key,
-            points_to_key,
-        }
-    }
-
-    #[inline(always)]
-    fn store(link: Link<Self>, links: ViewMut<'_, u32>, fragment: u32) {
-        let words = [link.next, link.points, link.key, link.points_to_key];
-        links.st_vector(fragment as usize * 4, words);
-    }
-}
-
-impl Key for u64 {
-    #[inline(always)]
-    fn of_record(low: u32, last: u32) -> Self {
-        // planted: join-wide-high
-        Self::from(last >> KEY_SHIFT) << 32 | Self::from(low)
-    }
-
-    #[inline(always)]
-    fn of_fragment(fragments: ViewMut<'_, u32>, fragment: u32) -> Self {
-        let [_, low, _, last] = fragments.ld_vector(fragment as usize * 4);
-        Self::of_record(low, last)
-    }
-
-    #[inline(always)]
-    fn pixel(self, raster: Raster) -> (u32, u32) {
-        raster.pixel_of_word((self >> KEY_WORD) as u32, self as u32 >> 1 & 63)
-    }
-
-    #[inline(always)]
-    fn is_outer(self) -> bool {
-        self & 1 == 0
-    }
-
-    #[inline(always)]
-    fn load(links: ViewMut<'_, u32>, fragment: u32) -> Link<Self> {
-        let at = fragment as usize * WIDE_LINK_WORDS;
-        let [next, points, points_to_key, low] = links.ld_vector(at);
-        let high = links.ld(at + 4);
-        Link {
-            next,
-            points,
-            // planted: join-wide-halves
-            key: Self::from(high) << 32 | Self::from(low),
-            points_to_key,
-        }
-    }
-
-    #[inline(always)]
-    fn store(link: Link<Self>, links: ViewMut<'_, u32>, fragment: u32) {
-        let at = fragment as usize * WIDE_LINK_WORDS;
-        let words = [link.next, link.points, link.points_to_key, link.key as u32];
-        links.st_vector(at, words);
-        links.st(at + 4, (link.key >> 32) as u32);
-    }
-}
-
-/// What a fragment knows of those that follow it on its border.
-#[derive(Clone, Copy)]
-struct Link<K> {
-    /// A fragment after it.
-    next: u32,
-    /// The number of points from its first to the first of `next`.
-    points: u32,
-    /// The lowest start in the fragments after it, up to `next`.
-    key: K,
-    /// The number of points from its first to the first of the fragment with that start.
-    points_to_key: u32,
-}
-
-impl<K: Key> Link<K> {
-    /// After one more round. Sums wrap around only past the start.
-    #[inline(always)]
-    fn jumped(self, ahead: Self) -> Self {
-        let (key, points_to_key) = if ahead.key < self.key {
-            (ahead.key, self.points.wrapping_add(ahead.points_to_key))
-        } else {
-            (self.key, self.points_to_key)
-        };
-        Self {
-            next: ahead.next,
-            points: self.points.wrapping_add(ahead.points),
-            key,
-            points_to_key,
-        }
-    }
-}
-
-/// Whether keys of an image's nodes take more than 32 bits. `u32::MAX` is none.
-#[must_use]
-pub const fn is_wide(raster: Raster) -> bool {
-    raster.words() >= 1 << (u32::BITS - KEY_WORD)
-}
-
 /// Where a border starts.
 #[derive(Clone, Copy)]
 struct Start {
@@ -218,7 +80,7 @@ struct Start {
 
 /// What [`join_fragments`](fn@join_fragments) works on.
 #[derive(Clone, Copy)]
-struct Join<'a, K> {
+pub(super) struct Join<'a, K> {
     image: TracedImage<'a>,
     approximation: Approximation,
     walk: NodeWalk<'a>,
@@ -228,7 +90,25 @@ struct Join<'a, K> {
     keys: PhantomData<K>,
 }
 
-impl<K: Key> Join<'_, K> {
+impl<'a, K: Key> Join<'a, K> {
+    #[inline(always)]
+    pub(super) const fn new(
+        image: TracedImage<'a>,
+        approximation: Approximation,
+        parts: Parts<'a>,
+        chains: Chains<'a>,
+    ) -> Self {
+        Self {
+            image,
+            approximation,
+            walk: NodeWalk::new(image),
+            raster: image.pixels.raster,
+            parts,
+            chains,
+            keys: PhantomData,
+        }
+    }
+
     /// The start of a fragment's border if it lies in the fragment, else a higher one.
     #[inline(always)]
     fn key(&self, fragment: u32) -> K {
@@ -322,10 +202,28 @@ impl<K: Key> Join<'_, K> {
     #[inline(always)]
     fn previous(&self, key: K) -> u32 {
         let (x, y) = key.pixel(self.raster);
-        let node = if key.is_outer() {
+        let of_fragment = |i| self.chains.fragment_borders.ld(i);
+        let of_closed = |i| self.chains.closed_borders.ld(i);
+        self.passing_before(x, y, key.is_outer(), NO_BORDER, of_fragment, of_closed)
+    }
+
+    /// What passes the last vertical side before pixel `(x, y)` of its row, or of its run, where a
+    /// border starts: what one of the functions gives for the fragment's or closed border's index;
+    /// `none` if there is no side.
+    #[inline(always)]
+    pub(super) fn passing_before<R>(
+        &self,
+        x: u32,
+        y: u32,
+        is_outer: bool,
+        none: R,
+        fragment: impl FnOnce(u32) -> R,
+        closed: impl FnOnce(u32) -> R,
+    ) -> R {
+        let node = if is_outer {
             match self.walk.last_before(x, y) {
                 Some(x) => self.walk.at_east_side(x, y),
-                None => return NO_BORDER,
+                None => return none,
             }
         } else {
             // planted: join-run-start
@@ -336,7 +234,7 @@ impl<K: Key> Join<'_, K> {
                 kind: Kind::W,
             }
         };
-        self.border_of(node)
+        self.passing(node, fragment, closed)
     }
 
     /// The nodes of the word with pixel `(x, y)` that its tile has listed, and those that it has
@@ -348,9 +246,15 @@ impl<K: Key> Join<'_, K> {
         listed_nodes(around, geometry, self.approximation, y % TILE_HEIGHT)
     }
 
-    /// The border that a W or E node belongs to.
+    /// What a W or E node belongs to: what one of the functions gives for the index of the fragment
+    /// or closed border.
     #[inline(always)]
-    fn border_of(&self, node: NamedNode) -> u32 {
+    fn passing<R>(
+        &self,
+        node: NamedNode,
+        fragment: impl FnOnce(u32) -> R,
+        closed: impl FnOnce(u32) -> R,
+    ) -> R {
         let NamedNode { x, mut y, mut kind } = node;
         let tile = y / TILE_HEIGHT * self.raster.row_words + x / TILE_WIDTH;
         let bit = x % 64;
@@ -383,16 +287,16 @@ impl<K: Key> Join<'_, K> {
         let fragments = self.parts.tiles.ld(record + tile_record::ENTRIES) & 0xffff;
         if id < fragments {
             let first = self.parts.tiles.ld(record + tile_record::FIRST_FRAGMENT);
-            self.chains.fragment_borders.ld(first + id)
+            fragment(first + id)
         } else {
             let first = self.parts.tiles.ld(record + tile_record::FIRST_CLOSED);
-            self.chains.closed_borders.ld(first + id - fragments)
+            closed(first + id - fragments)
         }
     }
 }
 
 /// Joins fragments to borders, and puts all borders into order of discovery, of an image that is
-/// not [wide](is_wide).
+/// not [wide](super::key::is_wide).
 ///
 /// Launch: cooperative, as many blocks as are resident together, or fewer. Reads and writes 48
 /// bytes per fragment and round, 4 bytes per word of the image three times, and some 60 bytes per
@@ -448,15 +352,7 @@ fn join<K: Key>(
     if !parts.fits() {
         return;
     }
-    let join = Join::<K> {
-        image,
-        approximation,
-        walk: NodeWalk::new(image),
-        raster: image.pixels.raster,
-        parts,
-        chains,
-        keys: PhantomData,
-    };
+    let join = Join::<K>::new(image, approximation, parts, chains);
     let fragments = parts.counters.ld(counter::FRAGMENTS);
     let closed = parts.counters.ld(counter::CLOSED);
     let words = join.raster.words();
@@ -570,41 +466,4 @@ pub(super) const fn first_point(
         at += 1;
     }
     if at >= length { at - length } else { at }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::follow::key_in_word;
-    use super::*;
-
-    #[test]
-    fn wide_keys_name_the_pixels_of_large_images() {
-        for (width, height) in [
-            (100_000, 100_000),
-            (64, 1 << 31),
-            (2_000_000_000, 63),
-            (1 << 15, 1 << 15),
-        ] {
-            let raster = Raster::new(width, height).unwrap();
-            let ends = |side: u32| [0, 1, side / 2, side - 1];
-            let mut last = None;
-            for (y, x) in ends(height)
-                .into_iter()
-                .flat_map(|y| ends(width).map(|x| (y, x)))
-            {
-                for east in [false, true] {
-                    let word = y * raster.row_words + x / 64;
-                    let [low, high] = key_in_word(word, x % 64, east);
-                    let read = u64::of_record(low, high << KEY_SHIFT | 0xff_ffff);
-                    assert_eq!(read.pixel(raster), (x, y));
-                    assert_eq!(read.is_outer(), !east);
-                    if !is_wide(raster) {
-                        assert_eq!(u64::from(u32::of_record(low, 0)), read);
-                    }
-                    assert!(last < Some(read));
-                    last = Some(read);
-                }
-            }
-        }
-    }
 }

@@ -18,9 +18,11 @@
 //! | [`tile`] | the pixels of a tile, its nodes and their successors | |
 //! | [`crossings`] | the order of the crossings of a tile's rim | |
 //! | `place`, `rank` | list ranking of a tile's nodes | |
+//! | [`key`] | where borders start, as numbers | |
 //! | [`follow`] | fragments and closed borders of each tile | a few words per fragment, 4 bytes per point |
 //! | [`join`] | chains of fragments; starts; the borders in order of discovery | their kinds, lengths and previous borders |
 //! | [`mod@write`] | the points, at their final places | the result |
+//! | [`before`] | for parts of larger images: what passes the sides before given ones | |
 //!
 //! `docs/contours-by-fragments.md` argues why order, hierarchy and points are exactly those of a
 //! sequential walk.
@@ -28,9 +30,11 @@
 //! Along edges, the nodes are all four sides of pixels, W and E sides first: a side's successor is
 //! then never farther away than the next pixel.
 
+pub mod before;
 pub mod crossings;
 pub mod follow;
 pub mod join;
+pub mod key;
 mod place;
 mod rank;
 pub mod tile;

@@ -27,7 +27,7 @@ use crate::progress::Progress;
 use crate::trace::{Geometry, TraceOptions};
 
 /// What is found in a band.
-pub(in super::super) struct BandBorders {
+pub(in crate::trace) struct BandBorders {
     pub(in super::super) pool: Pool,
     /// The fragments that enter and leave over the upper and the lower rim.
     pub(in super::super) crossings: [Crossings; 2],

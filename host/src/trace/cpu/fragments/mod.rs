@@ -19,7 +19,8 @@
 //!    chain codes into points where they belong.
 //!
 //! A band of a larger image goes through stages 1 and 2 and becomes a part of the image's contours
-//! (`band.rs`), which is joined to others later.
+//! (`band.rs`), which is joined to others later. If a GPU has traced the band, its contours are cut
+//! instead where they leave the band (`cut.rs`, `assemble.rs`).
 //!
 //! A step of a border is kept as its direction, one byte, from stage 1 to 4. The planes of pixels
 //! and sides exist only while their strip is followed, and fit a core's cache.
@@ -39,7 +40,9 @@
 //! | 4 | run of foreground in a row | along edges, given back before the rest |
 //! | 0.125 | pixel | along edges |
 
+mod assemble;
 mod band;
+mod cut;
 mod entries;
 mod follow;
 mod halves;
@@ -49,9 +52,11 @@ mod number;
 mod tests;
 mod write;
 
+pub(in crate::trace) use band::BandBorders;
 #[cfg(test)]
 pub(super) use band::trace_band_in_strips;
-pub(super) use band::{BandBorders, Crossings, trace_band};
+pub(super) use band::{Crossings, trace_band};
+pub(in crate::trace) use cut::{Before, Cycles, NO_CONTOUR, cut};
 
 use super::approximate;
 use super::hierarchy;

@@ -22,6 +22,9 @@ use crate::image::{BinaryImage, MAX_SIDE, WORD_BITS};
 #[derive(Clone, Copy, Debug)]
 pub struct Band<'a> {
     image: &'a BinaryImage,
+    /// The rows of `image` that it consists of.
+    own: (u32, u32),
+    /// The larger image's row that is row 0 of `image`.
     first_row: u32,
     above: Option<&'a [u64]>,
     below: Option<&'a [u64]>,
@@ -33,6 +36,7 @@ impl<'a> Band<'a> {
     pub fn new(image: &'a BinaryImage, first_row: u32) -> Self {
         Self {
             image,
+            own: (0, image.height()),
             first_row,
             above: None,
             below: None,
@@ -55,6 +59,19 @@ impl<'a> Band<'a> {
         }
     }
 
+    /// The bands of its first `rows` rows and of the others, if there are any.
+    pub(super) fn split_at(self, rows: u32) -> [Option<Self>; 2] {
+        let (begin, end) = self.own;
+        let middle = begin + rows;
+        let part = |begin, end| {
+            (begin < end).then_some(Self {
+                own: (begin, end),
+                ..self
+            })
+        };
+        [part(begin, middle), part(middle, end)]
+    }
+
     /// All of an image.
     pub(in super::super) fn whole(image: &'a BinaryImage) -> Self {
         Self::new(image, 0)
@@ -67,12 +84,13 @@ impl<'a> Band<'a> {
 
     /// The number of rows.
     pub fn height(&self) -> u32 {
-        self.image.height()
+        self.own.1 - self.own.0
     }
 
     /// The larger image's rows that the band consists of.
     pub fn rows(&self) -> std::ops::Range<u32> {
-        self.first_row..self.first_row.saturating_add(self.height())
+        let row = |own| self.first_row.saturating_add(own);
+        row(self.own.0)..row(self.own.1)
     }
 
     /// Refuses rows that do not fit the band, and bands that no image can have.
@@ -114,26 +132,27 @@ impl<'a> Band<'a> {
 
     /// Whether there are rows above or below it.
     pub(in super::super) fn is_part(&self) -> bool {
-        self.above.is_some() || self.below.is_some()
+        self.row_above(0).is_some() || self.row_below(self.height() - 1).is_some()
     }
 
     /// Row `y` of the band.
-    pub(in super::super) fn row(&self, y: u32) -> &'a [u64] {
-        self.image.row(y)
+    pub(in crate::trace) fn row(&self, y: u32) -> &'a [u64] {
+        self.image.row(self.own.0 + y)
     }
 
     /// The row above row `y`.
-    pub(in super::super) fn row_above(&self, y: u32) -> Option<&'a [u64]> {
-        match y.checked_sub(1) {
+    pub(in crate::trace) fn row_above(&self, y: u32) -> Option<&'a [u64]> {
+        match (self.own.0 + y).checked_sub(1) {
             Some(above) => Some(self.image.row(above)),
             None => self.above,
         }
     }
 
     /// The row below row `y`.
-    pub(in super::super) fn row_below(&self, y: u32) -> Option<&'a [u64]> {
-        if y + 1 < self.height() {
-            Some(self.image.row(y + 1))
+    pub(in crate::trace) fn row_below(&self, y: u32) -> Option<&'a [u64]> {
+        let below = self.own.0 + y + 1;
+        if below < self.image.height() {
+            Some(self.image.row(below))
         } else {
             self.below
         }

@@ -10,9 +10,12 @@ use super::contours::StoredContours;
 use super::pool::{Name, Pool};
 use super::store::Store;
 use crate::error::{Error, Result};
+use crate::gpu::Gpu;
 use crate::memory::reserve;
-use crate::trace::TraceOptions;
 use crate::trace::contours::Contours;
+use crate::trace::gpu::DeviceTracer;
+use crate::trace::gpu::band::{BAND_ROWS, trace_band as trace_band_on};
+use crate::trace::{Geometry, TraceOptions};
 
 /// The borders of some rows of an image, and the fragments of borders that leave these rows.
 ///
@@ -114,6 +117,73 @@ impl ContourPart {
         crate::threads::ensure();
         let found = rayon::scope(|_| trace_band(band, &options))?;
         Self::of_band(band, options, found)
+    }
+
+    /// Traces a band on a GPU: the same part as [`trace`](Self::trace) gives.
+    ///
+    /// Kernels find the borders of the band's rows and the two beside it. The host cuts them where
+    /// they leave the band, and turns points into steps, on all threads of the current rayon pool.
+    /// Where there is a row below the band, kernels take as many of its rows as are a multiple of
+    /// 32, and the others are traced by the processor; so is all of the band along
+    /// [edges](Geometry::Edges), where rings depend on components that go on beyond the band.
+    ///
+    /// ```
+    /// use trazar::emulator::Emulator;
+    /// use trazar::trace::{Band, ContourPart};
+    /// use trazar::{DeviceTracer, Engine, TraceOptions, generate};
+    ///
+    /// // On an NVIDIA GPU: `DeviceTracer::new(&trazar::cuda::Device::open(0)?)?`.
+    /// let tracer = DeviceTracer::on(Emulator::new(0));
+    /// let [upper, lower] = [generate::noise(70, 32, 0.5, 1)?, generate::noise(70, 9, 0.5, 2)?];
+    /// let options = TraceOptions::default();
+    /// let upper_band = Band::new(&upper, 0).with_below(lower.row(0));
+    /// let lower_band = Band::new(&lower, 32).with_above(upper.row(31));
+    /// let upper_part = ContourPart::trace_on(&tracer, upper_band, &options)?;
+    /// let lower_part = ContourPart::trace(lower_band, &options)?;
+    /// let contours = ContourPart::join(upper_part, lower_part)?.finish()?;
+    /// # let rows = |x, y| if y < 32 { upper.get(x, y) } else { lower.get(x, y - 32) };
+    /// # let whole = trazar::BinaryImage::from_fn(70, 41, rows)?;
+    /// assert_eq!(contours, Engine::cpu().trace(&whole, &options)?);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`trace`](Self::trace) and of [`DeviceTracer::trace`].
+    pub fn trace_on<G: Gpu>(
+        tracer: &DeviceTracer<G>,
+        band: Band<'_>,
+        options: &TraceOptions,
+    ) -> Result<Self> {
+        let options = TraceOptions {
+            algorithm: None,
+            tiles: None,
+            ..*options
+        };
+        options.validate()?;
+        band.check()?;
+        if options.geometry == Geometry::Edges {
+            return Self::trace(band, &options);
+        }
+        crate::threads::ensure();
+        let height = band.height();
+        let rows = match band.row_below(height - 1) {
+            Some(_) => height / BAND_ROWS * BAND_ROWS,
+            None => height,
+        };
+        let [upper, lower] = band.split_at(rows);
+        let upper = upper.map(|band| {
+            let found = trace_band_on(tracer, band, &options)?;
+            Self::of_band(band, options, found)
+        });
+        let lower = lower.map(|band| {
+            let found = rayon::scope(|_| trace_band(band, &options))?;
+            Self::of_band(band, options, found)
+        });
+        match (upper, lower) {
+            (Some(upper), Some(lower)) => Self::join(upper?, lower?),
+            (Some(part), None) | (None, Some(part)) => part,
+            (None, None) => unreachable!("a band has a row"),
+        }
     }
 
     pub(super) fn of_band(

@@ -53,6 +53,31 @@ pub(in super::super) fn encode(steps: &[Direction], bytes: &mut Vec<u8>) -> Resu
     Ok(())
 }
 
+/// Appends a run of equal steps, if there are any.
+#[inline]
+pub(in super::super) fn encode_run(
+    direction: Direction,
+    length: usize,
+    bytes: &mut Vec<u8>,
+) -> Result<()> {
+    /// The bytes of the longest run.
+    const MOST: usize = 1 + usize::BITS.div_ceil(7) as usize;
+    if bytes.capacity() - bytes.len() < MOST {
+        reserve(bytes, MOST, "the chain codes of borders")?;
+    }
+    if length < LONG {
+        if length > 0 {
+            bytes.push(short(direction, length));
+        }
+        return Ok(());
+    }
+    let begin = bytes.len();
+    bytes.resize(begin + MOST, 0);
+    let count = put(&mut bytes[begin..], direction, length);
+    bytes.truncate(begin + count);
+    Ok(())
+}
+
 /// The byte of a short run.
 fn short(direction: Direction, length: usize) -> u8 {
     direction | (length as u8).wrapping_sub(1) << 3
@@ -201,6 +226,11 @@ mod tests {
                 let mut bytes = Vec::new();
                 encode(&steps, &mut bytes).unwrap();
                 assert_eq!(decode(&bytes), steps, "{length} after {before}");
+                bytes.clear();
+                for (direction, length) in [(3, before), (5, length), (0, 1)] {
+                    encode_run(direction, length, &mut bytes).unwrap();
+                }
+                assert_eq!(decode(&bytes), steps, "runs: {length} after {before}");
             }
         }
         assert!(decode(&[]).is_empty());

@@ -1,18 +1,29 @@
 //! [`BandTracer`]: an image traced band after band.
 
+use std::collections::BTreeMap;
+use std::mem::replace;
 #[cfg(feature = "formats")]
 use std::path::Path;
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::band::Band;
 use super::contours::StoredContours;
 use super::part::ContourPart;
 use super::store::Store;
 use crate::error::{Error, OptionProblem, Result};
+use crate::gpu::Gpu;
 use crate::image::BinaryImage;
 use crate::trace::TraceOptions;
+use crate::trace::gpu::DeviceTracer;
+use crate::trace::gpu::band::BAND_ROWS;
 
 /// What tracing takes per pixel of a band, if the band is noise.
 const BYTES_PER_PIXEL: u64 = 4;
+
+/// What it takes on a GPU, in the host's memory: the contours beside what is made of them, and the
+/// band twice.
+const BYTES_PER_PIXEL_ON_GPU: u64 = 12;
 
 /// What the program takes, and reading contours back.
 const FIXED: u64 = 32 << 20;
@@ -117,25 +128,24 @@ impl BandTracer {
     /// # Errors
     /// [`Error::InvalidOption`] if that is less than 16 rows, with the memory that is needed.
     pub fn rows_within(width: u32, height: u32, memory: u64, reserved: u64) -> Result<u32> {
-        crate::threads::ensure();
-        let own = FIXED + FIXED_PER_THREAD * rayon::current_num_threads() as u64;
-        let fixed = own.saturating_add(reserved);
-        let per_row = u64::from(width.max(1)) * BYTES_PER_PIXEL;
-        let rows = memory.saturating_sub(fixed) / 2 / per_row;
-        let least = LEAST_ROWS.min(height);
-        if rows < least.into() {
-            let needed = fixed.saturating_add(2 * u64::from(least) * per_row);
-            return Err(Error::option(
-                "memory",
-                OptionProblem::OutOfRange,
-                format!(
-                    "{memory} bytes of memory are too little for the bands of an image of {width} \
-                     × {height} pixels: give {} MiB or more",
-                    needed.div_ceil(1 << 20)
-                ),
-            ));
-        }
-        Ok(rows.min(height.into()) as u32)
+        rows_of(width, height, memory, reserved, (BYTES_PER_PIXEL, 1))
+    }
+
+    /// [`rows_within`](Self::rows_within) for bands that are traced [on](Self::trace_on) a number
+    /// of GPUs: a multiple of 32 rows, or all. The memory is the host's; a GPU takes about twice as
+    /// much as a band for it.
+    ///
+    /// # Errors
+    /// Those of [`rows_within`](Self::rows_within), if it is less than 32 rows.
+    pub fn rows_within_on(
+        width: u32,
+        height: u32,
+        memory: u64,
+        reserved: u64,
+        gpus: usize,
+    ) -> Result<u32> {
+        let per_pixel = BYTES_PER_PIXEL_ON_GPU.saturating_mul(gpus.max(1) as u64);
+        rows_of(width, height, memory, reserved, (per_pixel, BAND_ROWS))
     }
 
     /// The number of rows so far.
@@ -153,15 +163,7 @@ impl BandTracer {
     /// the temporary file. The tracer is of no use after an error.
     pub fn push(&mut self, band: BinaryImage) -> Result<()> {
         let first_row = self.rows();
-        if let Some((before, _)) = &self.band
-            && before.width() != band.width()
-        {
-            return Err(Error::PartsDiffer {
-                what: "width",
-                upper: format!("{} pixels", before.width()),
-                lower: format!("{} pixels", band.width()),
-            });
-        }
+        self.check_width(&band)?;
         self.trace_last(Some(band.row(0)))?;
         self.band = Some((band, first_row));
         Ok(())
@@ -189,6 +191,129 @@ impl BandTracer {
             band = after?;
         }
         self.finish()
+    }
+
+    /// Takes bands as [`trace`](Self::trace) does, and traces them on several GPUs, on each as
+    /// [`ContourPart::trace_on`]: whichever of them is free takes the next band, or the
+    /// [emulators](crate::emulator) in their place. Parts are joined in the order of their rows, on
+    /// this thread, which also calls `next`. Without a GPU it is [`trace`](Self::trace).
+    ///
+    /// Bands of a multiple of 32 rows are traced by kernels alone ([`rows_within_on`] gives such).
+    /// A GPU that is given twice works on two bands at a time: one is traced while the host cuts
+    /// the borders of the other.
+    ///
+    /// [`rows_within_on`]: Self::rows_within_on
+    ///
+    /// ```
+    /// use trazar::emulator::Emulator;
+    /// use trazar::trace::BandTracer;
+    /// use trazar::{Engine, TraceOptions, generate};
+    ///
+    /// // On NVIDIA GPUs: `trazar::cuda::Queue::open(&trazar::cuda::Device::open(0)?)?`, and so on.
+    /// let gpus = [Emulator::new(0), Emulator::new(1)];
+    /// let options = TraceOptions::default();
+    /// let image = generate::noise(40, 96, 0.5, 1)?;
+    /// let mut rows = (0..96).step_by(32);
+    /// let bands = || {
+    ///     let band = |first| trazar::BinaryImage::from_fn(40, 32, |x, y| image.get(x, first + y));
+    ///     rows.next().map(band).transpose()
+    /// };
+    /// let contours = BandTracer::in_memory(&options)?.trace_on(&gpus, bands)?.into_contours()?;
+    /// assert_eq!(contours, Engine::cpu().trace(&image, &options)?);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`trace`](Self::trace) and of [`ContourPart::trace_on`].
+    pub fn trace_on<G: Gpu + Send + Sync>(
+        mut self,
+        gpus: &[G],
+        mut next: impl FnMut() -> Result<Option<BinaryImage>>,
+    ) -> Result<StoredContours> {
+        if gpus.is_empty() {
+            return self.trace(next);
+        }
+        crate::threads::ensure();
+        std::thread::scope(|scope| {
+            // A band is given away only when a GPU is free for it.
+            let (give, jobs) = mpsc::sync_channel::<Job>(0);
+            let jobs = Arc::new(Mutex::new(jobs));
+            let (done, found) = mpsc::channel();
+            for gpu in gpus {
+                let (jobs, done, options) = (Arc::clone(&jobs), done.clone(), self.options);
+                scope.spawn(move || {
+                    let tracer = DeviceTracer::on(gpu.clone());
+                    while let Some(job) = take(&jobs) {
+                        let part = job.trace(&tracer, &options);
+                        if done.send((job.index, part)).is_err() {
+                            break;
+                        }
+                    }
+                });
+            }
+            drop((jobs, done));
+            let mut order = InOrder::default();
+            let mut index = 0;
+            loop {
+                let band = next()?;
+                let is_last = band.is_none();
+                if let Some(job) = self.job(band, index)? {
+                    index += 1;
+                    // It is not taken only if all workers have ended, after a panic.
+                    if give.send(job).is_err() {
+                        break;
+                    }
+                }
+                if is_last {
+                    break;
+                }
+                while let Ok((index, part)) = found.try_recv() {
+                    self.add_in_order(&mut order, index, part?)?;
+                }
+            }
+            drop(give);
+            for (index, part) in &found {
+                self.add_in_order(&mut order, index, part?)?;
+            }
+            match self.part.take() {
+                Some(part) => part.finish_stored(),
+                None => Err(Error::EmptyImage {
+                    width: 0,
+                    height: 0,
+                }),
+            }
+        })
+    }
+
+    /// The band before `next`, with the rows beside it, as a job; `next` waits in its place.
+    fn job(&mut self, next: Option<BinaryImage>, index: usize) -> Result<Option<Job>> {
+        let first_row = self.rows();
+        if let Some(next) = &next {
+            self.check_width(next)?;
+        }
+        let next = next.map(|band| (band, first_row));
+        let row = next.as_ref().map(|(band, _)| band.row(0).to_vec());
+        let Some((image, first_row)) = replace(&mut self.band, next) else {
+            return Ok(None);
+        };
+        let above = replace(&mut self.above, image.row(image.height() - 1).to_vec());
+        Ok(Some(Job {
+            index,
+            image,
+            first_row,
+            above,
+            below: row,
+        }))
+    }
+
+    /// Takes the part of the band with an index, and joins those whose turn it is.
+    fn add_in_order(&mut self, order: &mut InOrder, index: usize, part: ContourPart) -> Result<()> {
+        order.waiting.insert(index, part);
+        while let Some(part) = order.waiting.remove(&order.next) {
+            order.next += 1;
+            self.add(part)?;
+        }
+        Ok(())
     }
 
     /// Traces the last band and ends the image there.
@@ -222,6 +347,25 @@ impl BandTracer {
         self.above.clear();
         self.above.extend_from_slice(image.row(image.height() - 1));
         drop(image);
+        self.add(part)
+    }
+
+    /// Refuses a band that is not as wide as the one before.
+    fn check_width(&self, band: &BinaryImage) -> Result<()> {
+        if let Some((before, _)) = &self.band
+            && before.width() != band.width()
+        {
+            return Err(Error::PartsDiffer {
+                what: "width",
+                upper: format!("{} pixels", before.width()),
+                lower: format!("{} pixels", band.width()),
+            });
+        }
+        Ok(())
+    }
+
+    /// Joins a part to that of the rows above it.
+    fn add(&mut self, part: ContourPart) -> Result<()> {
         self.part = Some(match (self.part.take(), self.store.take()) {
             (Some(upper), _) => ContourPart::join(upper, part)?,
             (None, Some(store)) => part.with_store(store)?,
@@ -229,4 +373,80 @@ impl BandTracer {
         });
         Ok(())
     }
+}
+
+/// The number of rows of a band, a multiple of some unless it is all, with these bytes per pixel.
+fn rows_of(
+    width: u32,
+    height: u32,
+    memory: u64,
+    reserved: u64,
+    (per_pixel, multiple): (u64, u32),
+) -> Result<u32> {
+    crate::threads::ensure();
+    let own = FIXED + FIXED_PER_THREAD * rayon::current_num_threads() as u64;
+    let fixed = own.saturating_add(reserved);
+    let per_row = u64::from(width.max(1)) * per_pixel;
+    let rows = memory.saturating_sub(fixed) / 2 / per_row;
+    let least = LEAST_ROWS.max(multiple).min(height);
+    if rows < least.into() {
+        let needed = fixed.saturating_add(2 * u64::from(least) * per_row);
+        return Err(Error::option(
+            "memory",
+            OptionProblem::OutOfRange,
+            format!(
+                "{memory} bytes of memory are too little for the bands of an image of {width} \
+                 × {height} pixels: give {} MiB or more",
+                needed.div_ceil(1 << 20)
+            ),
+        ));
+    }
+    if rows >= height.into() {
+        return Ok(height);
+    }
+    let rows = rows as u32;
+    Ok(rows / multiple * multiple)
+}
+
+/// A band that a GPU is to trace.
+struct Job {
+    /// Its number.
+    index: usize,
+    image: BinaryImage,
+    first_row: u32,
+    /// The row above it, if it is not the first one, and the row below it, if there is one.
+    above: Vec<u64>,
+    below: Option<Vec<u64>>,
+}
+
+impl Job {
+    fn trace<G: Gpu>(
+        &self,
+        tracer: &DeviceTracer<G>,
+        options: &TraceOptions,
+    ) -> Result<ContourPart> {
+        let mut band = Band::new(&self.image, self.first_row);
+        if self.first_row > 0 {
+            band = band.with_above(&self.above);
+        }
+        if let Some(below) = &self.below {
+            band = band.with_below(below);
+        }
+        ContourPart::trace_on(tracer, band, options)
+    }
+}
+
+/// The next job; none when there are no more.
+fn take(jobs: &Mutex<Receiver<Job>>) -> Option<Job> {
+    // Nobody panics while holding it.
+    let jobs = jobs.lock().unwrap_or_else(PoisonError::into_inner);
+    jobs.recv().ok()
+}
+
+/// Parts that have been traced before those above them.
+#[derive(Default)]
+struct InOrder {
+    waiting: BTreeMap<usize, ContourPart>,
+    /// The index of the part that comes next.
+    next: usize,
 }

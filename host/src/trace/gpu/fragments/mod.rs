@@ -10,10 +10,12 @@
 mod arena;
 
 use trazar_kernels::trace::borders::Destination;
+use trazar_kernels::trace::fragments::before::find_sides_before;
 use trazar_kernels::trace::fragments::follow::{
     follow_dense_tiles, follow_few_tiles, follow_tiles,
 };
-use trazar_kernels::trace::fragments::join::{is_wide, join_fragments, join_wide_fragments};
+use trazar_kernels::trace::fragments::join::{join_fragments, join_wide_fragments};
+use trazar_kernels::trace::fragments::key::is_wide;
 use trazar_kernels::trace::fragments::tiles;
 use trazar_kernels::trace::fragments::write::place_points;
 
@@ -66,6 +68,48 @@ pub(super) fn trace<G: Gpu>(
         }
         capacities = capacities.max(needed);
     }
+}
+
+/// For each of some starts, the place of the border that passes the side before it, and which of
+/// its points comes first after it has come to that tile: see [`find_sides_before`]. `traced` is
+/// what has been found over centers, of which all borders are kept.
+pub(super) fn sides_before<G: Gpu>(
+    work: &Work<'_, G>,
+    traced: &mut Traced<G>,
+    starts: &[u64],
+) -> Result<Vec<u32>> {
+    if starts.is_empty() {
+        return Ok(Vec::new());
+    }
+    let gpu = work.gpu;
+    let uploaded = gpu.upload(starts)?;
+    let mut before = gpu.alloc(2 * starts.len())?;
+    let Views {
+        parts,
+        chains,
+        places,
+        ..
+    } = traced.arena.views();
+    let destination = Destination {
+        places,
+        offsets: traced.arranged.offsets.view(),
+        points: traced.points.view_mut(),
+    };
+    // SAFETY: the arena is as it was when the image was traced.
+    unsafe {
+        find_sides_before::launch_threads(
+            &gpu.launcher(),
+            starts.len() as u32,
+            work.image(),
+            work.approximation,
+            parts,
+            chains,
+            destination,
+            uploaded.view(),
+            before.view_mut(),
+        )?;
+    }
+    before.to_vec()
 }
 
 /// Finds all borders and arranges them, if what is found fits the arena.

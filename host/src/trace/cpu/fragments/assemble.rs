@@ -1,0 +1,248 @@
+//! A band's borders and fragments, put together from what has been [cut](super::cut) out of
+//! contours.
+
+use std::mem::take;
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::super::parts::Band;
+use super::super::parts::pool::{
+    Border, Fate, Fragment, Item, List, NO_ITEM, NO_PIECE, Name, Piece, Pool, border_item,
+};
+use super::super::parts::store::Store;
+use super::super::plane::{Plane, SPARE_ROWS};
+use super::super::saddles::OpenSaddles;
+use super::super::walk::{Centers, Rim};
+use super::band::{BandBorders, Crossings};
+use super::cut::{Before, Crossing, Cutter, Cycles, FRAGMENTS, NO_CONTOUR, Share, piece_of};
+use super::entries::Entries;
+use super::follow::check_count;
+use super::with_room;
+use crate::error::Result;
+use crate::memory::reserve;
+
+/// The band's result, as it is put together from what tasks have found.
+pub(super) struct Assembly {
+    pool: Pool,
+    rims: [RimEntries; 2],
+    crossings: [Crossings; 2],
+    /// By contours: the border, or [`NO_ITEM`].
+    borders: Vec<Item>,
+    /// By names.
+    paths: Vec<PathStart>,
+}
+
+/// Where a path is in its contour: see [`Path`](super::cut::Path).
+struct PathStart {
+    contour: u32,
+    origin: u32,
+    first: u32,
+    start: u64,
+}
+
+/// Those who come in over a rim, and those beyond who come from it.
+struct RimEntries {
+    to: Entries,
+    from: Entries,
+}
+
+impl Assembly {
+    /// Without anything yet, but with room for all that the tasks have found.
+    pub(super) fn new(band: Band<'_>, contours: usize, shares: &[Share]) -> Result<Self> {
+        let count = |of: fn(&Share) -> usize| shares.iter().map(of).sum::<usize>();
+        let borders = count(|share| share.borders.len());
+        let paths = count(|share| share.paths.len());
+        check_count(borders as u64)?;
+        check_count(paths as u64)?;
+        let mut pool = Pool::new(Store::in_memory());
+        reserve(&mut pool.borders, borders, "the borders")?;
+        reserve(&mut pool.fragments, paths, FRAGMENTS)?;
+        reserve(&mut pool.fates, paths, FRAGMENTS)?;
+        reserve(
+            &mut pool.pieces,
+            borders + 2 * paths,
+            "the pieces of borders",
+        )?;
+        let mut of_contours = with_room(contours, "the borders")?;
+        of_contours.resize(contours, NO_ITEM);
+        let last = band.height() - 1;
+        let above = band.row_above(0).map(|row| [row, band.row(0)]);
+        let below = band.row_below(last).map(|row| [band.row(last), row]);
+        let rims = [
+            RimEntries::new(band.width(), above, Rim::Above)?,
+            RimEntries::new(band.width(), below, Rim::Below)?,
+        ];
+        let none = |entries: &Entries| -> Result<Vec<Name>> {
+            let mut names = with_room(entries.count as usize, FRAGMENTS)?;
+            names.resize(entries.count as usize, Name::MAX);
+            Ok(names)
+        };
+        let crossings = |rim: &RimEntries| -> Result<Crossings> {
+            Ok(Crossings {
+                entries: none(&rim.to)?,
+                exits: none(&rim.from)?,
+            })
+        };
+        Ok(Self {
+            pool,
+            crossings: [crossings(&rims[0])?, crossings(&rims[1])?],
+            rims,
+            borders: of_contours,
+            paths: with_room(paths, FRAGMENTS)?,
+        })
+    }
+
+    /// Takes what a task has found.
+    pub(super) fn add(&mut self, share: Share, cutter: &Cutter<'_>) -> Result<()> {
+        let Self { pool, .. } = self;
+        let (first_byte, first_border) = (pool.store.end(), pool.borders.len() as u32);
+        let first_piece = pool.pieces.len() as u32;
+        for (border, contour) in (first_border..).zip(&share.contours) {
+            self.borders[*contour as usize] = border_item(border);
+        }
+        let named = |border: &Border| Border {
+            first_piece: match border.first_piece {
+                NO_PIECE => NO_PIECE,
+                piece => piece + first_piece,
+            },
+            ..*border
+        };
+        pool.borders.extend(share.borders.iter().map(named));
+        let moved = |piece: &Piece| Piece {
+            offset: piece.offset + first_byte,
+            ..*piece
+        };
+        pool.pieces.extend(share.pieces.iter().map(moved));
+        let mut pieces = take(&mut pool.pieces);
+        let mut piece = |bytes: Range<usize>| piece_of(&mut pieces, first_byte, bytes);
+        for path in share.paths {
+            let name = pool.fragments.len() as Name;
+            let [begin, start, end] = path.steps;
+            let mut list = |bytes| -> Result<List> {
+                Ok(match piece(bytes)? {
+                    NO_PIECE => List::EMPTY,
+                    piece => List::of(piece),
+                })
+            };
+            let (head, tail) = (list(begin..start)?, list(start..end)?);
+            pool.fates.push(Fate::Fragment(name));
+            pool.fragments.push(Fragment {
+                key: cutter.key(path.start),
+                before: NO_ITEM,
+                step_in: path.step_in,
+                points: path.points,
+                head,
+                tail,
+            });
+            let rim = |crossing: Crossing| match crossing.rim {
+                Rim::Above => 0,
+                Rim::Below => 1,
+            };
+            let index = |entries: &Entries, Crossing { x, back, .. }| {
+                entries.index(x as usize, back) as usize
+            };
+            let (entry, exit) = (rim(path.entry), rim(path.exit));
+            let at = index(&self.rims[entry].to, path.entry);
+            self.crossings[entry].entries[at] = name;
+            let at = index(&self.rims[exit].from, path.exit);
+            self.crossings[exit].exits[at] = name;
+            self.paths.push(PathStart {
+                contour: path.contour,
+                origin: path.origin,
+                first: path.first,
+                start: path.start,
+            });
+        }
+        pool.pieces = pieces;
+        pool.store.push(share.bytes)
+    }
+
+    /// Finds what comes before each start.
+    pub(super) fn finish(
+        mut self,
+        cutter: &Cutter<'_>,
+        before: impl FnOnce(&[u64]) -> Result<Vec<Before>>,
+    ) -> Result<BandBorders> {
+        let borders = self.pool.borders.len();
+        let own = |border: &Border| border.key.0.wrapping_sub(cutter.band_rows);
+        let mut starts: Vec<u64> = self.pool.borders.par_iter().map(own).collect();
+        starts.extend(self.paths.iter().map(|path| path.start));
+        let before = before(&starts)?;
+        let item = |before: Before| -> Item {
+            let Before { contour, point } = before;
+            if contour == NO_CONTOUR {
+                return NO_ITEM;
+            }
+            match self.borders[contour as usize] {
+                NO_ITEM => self.path_at(cutter.cycles, contour, point),
+                border => border,
+            }
+        };
+        let items: Vec<Item> = before.into_par_iter().map(item).collect();
+        let (of_borders, of_paths) = items.split_at(borders);
+        for (border, &item) in self.pool.borders.iter_mut().zip(of_borders) {
+            border.before = item;
+        }
+        for (path, &item) in self.pool.fragments.iter_mut().zip(of_paths) {
+            path.before = item;
+        }
+        let all = self.crossings.iter();
+        let mut names = all.flat_map(|rim| rim.entries.iter().chain(&rim.exits));
+        assert!(
+            names.all(|&name| name != Name::MAX),
+            "a border crosses a rim where no path does"
+        );
+        Ok(BandBorders {
+            pool: self.pool,
+            crossings: self.crossings,
+            saddles: OpenSaddles::default(),
+            begins: Vec::new(),
+            ends: Vec::new(),
+        })
+    }
+
+    /// The path of a contour that comes to a point, or ends before it.
+    fn path_at(&self, cycles: Cycles<'_>, contour: u32, point: u32) -> Name {
+        let of_contour = self.paths.partition_point(|path| path.contour < contour);
+        let origin = self.paths[of_contour].origin;
+        let offsets = &cycles.offsets[contour as usize..];
+        let count = offsets[1] - offsets[0];
+        // The first point lies beyond the band: it is the last path that ends before it.
+        let at = match (point + count - origin) % count {
+            0 => count,
+            at => at,
+        };
+        let paths = &self.paths[of_contour..];
+        let after = paths.partition_point(|path| path.contour == contour && path.first <= at);
+        (of_contour + after - 1) as Name
+    }
+}
+
+impl RimEntries {
+    /// Of a rim between two rows; none if there are no rows beyond.
+    fn new(width: u32, rows: Option<[&[u64]; 2]>, rim: Rim) -> Result<Self> {
+        let other = match rim {
+            Rim::Above => Rim::Below,
+            Rim::Below => Rim::Above,
+        };
+        let Some(rows) = rows else {
+            return Ok(Self {
+                to: Entries::none(rim),
+                from: Entries::none(other),
+            });
+        };
+        let mut plane = Plane::background(width, 2)?;
+        plane.set_row(SPARE_ROWS, rows[0]);
+        plane.set_row(SPARE_ROWS + 1, rows[1]);
+        let walk = Centers { plane: &plane };
+        let (own, beyond) = match rim {
+            Rim::Above => (SPARE_ROWS + 1, SPARE_ROWS),
+            Rim::Below => (SPARE_ROWS, SPARE_ROWS + 1),
+        };
+        Ok(Self {
+            to: Entries::of(&walk, &plane, own, rim)?,
+            from: Entries::of(&walk, &plane, beyond, other)?,
+        })
+    }
+}

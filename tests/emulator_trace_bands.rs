@@ -1,0 +1,171 @@
+//! Contours of images in bands that kernels trace, under the emulator: the CPU's of the whole image,
+//! whatever the bands are, whoever traces which of them, and on several emulators at once.
+//!
+//! Images, bands and orders follow one seed, which a failure names; `TRAZAR_SEED` replaces it.
+
+use trazar::emulator::Emulator;
+use trazar::generate::{self, Pattern};
+use trazar::trace::{Band, BandTracer, ContourPart};
+use trazar::{BinaryImage, Contours, DeviceTracer, Engine, Geometry, TraceAlgorithm, TraceOptions};
+use trazar_test_support::contours::{APPROXIMATIONS, RETRIEVALS, TEH_CHIN, difference};
+use trazar_test_support::emulators::{say, seed, small_emulator};
+use trazar_test_support::seeds::Random;
+
+/// Rows of bands: those that kernels take alone, and others.
+const ROWS: [u32; 10] = [32, 32, 32, 64, 96, 33, 40, 70, 1, 5];
+
+/// Noise in squares of up to 3 pixels, or a pattern; inverted or not.
+fn draw(random: &mut Random) -> BinaryImage {
+    let (width, height) = (1 + random.below(140), 33 + random.below(110));
+    let seed = u64::from(random.below(u32::MAX));
+    let mut image = match random.below(3) {
+        0 => {
+            let pattern = Pattern::ALL[random.below(Pattern::ALL.len() as u32) as usize];
+            pattern.generate(width, height, seed).unwrap()
+        }
+        _ => {
+            let scale = 1 + random.below(3);
+            let density = f64::from(1 + random.below(9)) / 10.0;
+            let (columns, rows) = (width.div_ceil(scale), height.div_ceil(scale));
+            let noise = generate::noise(columns, rows, density, seed).unwrap();
+            BinaryImage::from_fn(width, height, |x, y| noise.get(x / scale, y / scale)).unwrap()
+        }
+    };
+    if random.below(3) == 0 {
+        image.invert();
+    }
+    image
+}
+
+fn options(random: &mut Random) -> TraceOptions {
+    let approximation = match random.below(6) {
+        i @ 0..2 => TEH_CHIN[i as usize],
+        i => APPROXIMATIONS[i as usize % 2],
+    };
+    TraceOptions::default()
+        .approximation(approximation)
+        .retrieval(RETRIEVALS[random.below(4) as usize])
+}
+
+/// The rows of an image in bands.
+fn bands(random: &mut Random, image: &BinaryImage) -> Vec<BinaryImage> {
+    let mut bands = Vec::new();
+    let mut first = 0;
+    while first < image.height() {
+        let rows = ROWS[random.below(ROWS.len() as u32) as usize].min(image.height() - first);
+        let words = (first..first + rows).flat_map(|y| image.row(y)).copied();
+        bands.push(BinaryImage::from_words(image.width(), rows, words.collect()).unwrap());
+        first += rows;
+    }
+    bands
+}
+
+/// The contours of an image, by one thread of the processor.
+fn expected(image: &BinaryImage, options: &TraceOptions) -> Contours {
+    let options = options.algorithm(TraceAlgorithm::Suzuki);
+    Engine::cpu().trace(image, &options).unwrap()
+}
+
+fn assert_same(name: &str, found: &Contours, expected: &Contours) {
+    let difference = difference(found, expected);
+    assert!(
+        difference.is_none(),
+        "{name}: not the CPU's contours: {}",
+        difference.unwrap_or_default()
+    );
+}
+
+/// Each band is traced by kernels or by the processor, and parts are joined in any order.
+#[test]
+fn parts_of_bands() {
+    for run in 0..60 {
+        let mut random = Random::new(seed() << 32 | run);
+        let image = draw(&mut random);
+        let mut options = options(&mut random);
+        if run % 16 == 15 {
+            options = TraceOptions::default().geometry(Geometry::Edges);
+        }
+        let bands = bands(&mut random, &image);
+        let tracer = DeviceTracer::on(small_emulator(seed() + run));
+        let mut first_row = 0;
+        let mut parts = Vec::new();
+        for (i, own) in bands.iter().enumerate() {
+            let mut band = Band::new(own, first_row);
+            if first_row > 0 {
+                band = band.with_above(image.row(first_row - 1));
+            }
+            first_row += own.height();
+            if first_row < image.height() {
+                band = band.with_below(image.row(first_row));
+            }
+            let part = if i > 0 && random.below(4) == 0 {
+                ContourPart::trace(band, &options)
+            } else {
+                ContourPart::trace_on(&tracer, band, &options)
+            };
+            parts.push(part.unwrap());
+        }
+        while parts.len() > 1 {
+            let upper = random.below(parts.len() as u32 - 1) as usize;
+            let lower = parts.remove(upper + 1);
+            let joined = ContourPart::join(parts.remove(upper), lower).unwrap();
+            parts.insert(upper, joined);
+        }
+        let found = parts.remove(0).finish().unwrap();
+        let rows: Vec<_> = bands.iter().map(BinaryImage::height).collect();
+        let name = format!(
+            "run {run} of seed {}, {} × {rows:?}, {options:?}",
+            seed(),
+            image.width()
+        );
+        assert_same(&name, &found, &expected(&image, &options));
+    }
+    say("parts of bands", "60 images");
+}
+
+/// Bands on one to three emulators in the place of GPUs.
+#[test]
+fn bands_on_several_emulators() {
+    for run in 0..12 {
+        let mut random = Random::new(seed() << 32 | 1000 + run);
+        let image = draw(&mut random);
+        let options = options(&mut random);
+        let gpus: Vec<Emulator> = (0..run % 4)
+            .map(|i| small_emulator(4 * seed() + i))
+            .collect();
+        let mut bands = bands(&mut random, &image).into_iter();
+        let tracer = BandTracer::in_memory(&options).unwrap();
+        let found = tracer.trace_on(&gpus, || Ok(bands.next())).unwrap();
+        let found = found.into_contours().unwrap();
+        let name = format!("run {run} of seed {}, {options:?}", seed());
+        assert_same(&name, &found, &expected(&image, &options));
+    }
+}
+
+/// Errors come back, from reading and from bands that do not fit.
+#[test]
+fn errors_on_several_emulators() {
+    let gpus = [0, 1].map(|i| small_emulator(seed() + i));
+    let options = TraceOptions::default();
+    let band = |width| Ok(Some(BinaryImage::new(width, 32).unwrap()));
+    let run = |next: &mut dyn FnMut() -> trazar::Result<Option<BinaryImage>>| {
+        let tracer = BandTracer::in_memory(&options).unwrap();
+        tracer.trace_on(&gpus, next).unwrap_err().to_string()
+    };
+    assert!(run(&mut || Ok(None)).contains("0"));
+    let mut count = 0;
+    let failing = run(&mut || {
+        count += 1;
+        match count {
+            1..4 => band(7),
+            _ => BinaryImage::new(0, 0).map(Some),
+        }
+    });
+    assert_eq!(failing, BinaryImage::new(0, 0).unwrap_err().to_string());
+    let mut width = 7;
+    let differing = run(&mut || {
+        width += 1;
+        band(width)
+    });
+    assert!(differing.contains("width"), "{differing}");
+}
