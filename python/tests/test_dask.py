@@ -127,10 +127,15 @@ def test_processes(rng, tmp_path):
     distributed = pytest.importorskip("distributed")
     image = rng.random((230, 170)) < 0.55
     array = da.from_array(image, chunks=(40, 60))
-    cluster = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-    )
-    with cluster, distributed.Client(cluster) as client:
+    # For machines with much else to do.
+    patience = {"distributed.comm.timeouts.connect": "5m", "distributed.scheduler.worker-ttl": None}
+    with (
+        dask.config.set(patience),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster, timeout="5m") as client,
+    ):
         expected, expected_columns = trazar.label_stats(image)
         for keep in (True, False):
             labels, columns = trazar.dask.label_stats(array, rows=23, keep=keep)
