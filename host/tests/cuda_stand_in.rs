@@ -88,8 +88,8 @@ fn failures_release_their_inputs() -> trazar::Result<()> {
     Ok(())
 }
 
-/// An image that 32 bits index pays nothing for those that they don't: five launches, no copy and no
-/// wait.
+/// An image that 32 bits index pays nothing for those that they don't: five launches, no copy and
+/// no wait.
 #[test]
 fn a_whole_image_takes_five_launches() -> trazar::Result<()> {
     let driver = stand_in();
