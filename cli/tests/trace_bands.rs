@@ -106,7 +106,7 @@ fn a_gpu_traces_in_bands() {
         let found = two_threads()
             .args(["trace", path, "-o", bands.to_str().unwrap()])
             .args(options)
-            .args(["--device", "emulator", "--seed", "3", "--memory", "37MiB"])
+            .args(["--device", "emulator", "--seed", "3", "--memory", "38MiB"])
             .output();
         let found = Run::of(found.unwrap()).succeeded().json();
         assert_eq!(found["device"], "emulator");
