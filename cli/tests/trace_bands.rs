@@ -94,7 +94,7 @@ fn a_gpu_traces_in_bands() {
         "mask",
         "noise:0.4",
         "--size",
-        "150x170",
+        "300x170",
         "-o",
         path,
     ])
@@ -106,9 +106,7 @@ fn a_gpu_traces_in_bands() {
         let found = two_threads()
             .args(["trace", path, "-o", bands.to_str().unwrap()])
             .args(options)
-            .args([
-                "--device", "emulator", "--seed", "3", "--memory", "36500KiB",
-            ])
+            .args(["--device", "emulator", "--seed", "3", "--memory", "38MiB"])
             .output();
         let found = Run::of(found.unwrap()).succeeded().json();
         assert_eq!(found["device"], "emulator");

@@ -143,6 +143,7 @@ pub(super) struct Share {
     pub(super) paths: Vec<Path>,
 }
 
+/// What all tasks share.
 pub(super) struct Cutter<'a> {
     pub(super) cycles: Cycles<'a>,
     pub(super) kept: Kept,
@@ -325,7 +326,7 @@ impl Cutter<'_> {
                 && let Some(path) = open.take()
             {
                 let exit = self.crossing(to, to, direction);
-                self.close(contour, origin, path, exit, runs, share)?;
+                self.close(contour, origin, &path, exit, runs, share)?;
             }
         }
         Ok(())
@@ -349,7 +350,7 @@ impl Cutter<'_> {
         &self,
         contour: usize,
         origin: usize,
-        path: Open,
+        path: &Open,
         exit: Crossing,
         runs: &[(Direction, u32)],
         share: &mut Share,
