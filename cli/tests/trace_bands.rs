@@ -111,7 +111,7 @@ fn a_gpu_traces_in_bands() {
         let found = Run::of(found.unwrap()).succeeded().json();
         assert_eq!(found["device"], "emulator");
         let rows = found["rows_of_band"].as_u64().unwrap();
-        assert!(rows < 170 && rows % 32 == 0, "{rows} rows");
+        assert!(rows < 170 && rows.is_multiple_of(32), "{rows} rows");
         assert!(fs::read(&bands).unwrap() == fs::read(&whole).unwrap());
     }
 }

@@ -90,7 +90,7 @@ impl Pairs<'_> {
     #[must_use]
     pub const fn sorted(self, largest: u32) -> Self {
         // planted: sort-parity
-        if passes(largest) % 2 == 0 {
+        if passes(largest).is_multiple_of(2) {
             self
         } else {
             self.swapped()
