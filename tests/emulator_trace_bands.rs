@@ -127,7 +127,7 @@ fn parts_of_bands() {
 #[test]
 fn bands_on_several_emulators() {
     for run in 0..12 {
-        let mut random = Random::new(seed() << 32 | 1000 + run);
+        let mut random = Random::new((seed() << 32) | (1000 + run));
         let image = draw(&mut random);
         let options = options(&mut random);
         let gpus: Vec<Emulator> = (0..run % 4)
