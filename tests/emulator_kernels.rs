@@ -43,6 +43,13 @@ fn every_kernel_of_the_ptx_is_emulated() {
     in_bands
         .label(&on_device, &LabelOptions::default())
         .unwrap();
+    // This writes labels before bands are joined, and replaces them afterwards.
+    in_bands
+        .label(
+            &on_device,
+            &LabelOptions::default().algorithm(LabelAlgorithm::Direct),
+        )
+        .unwrap();
     let bytes: Vec<u8> = (0..272 * 80u32).map(|i| ((i * i) >> 4) as u8).collect();
     let bytes = emulator.upload(&bytes).unwrap();
     DeviceImage::pack(

@@ -3,12 +3,16 @@
 //!
 //! Images and orders follow one seed, which a failure names; `TRAZAR_SEED` replaces it.
 
+use std::ffi::c_void;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
 use trazar::emulator::Emulator;
 use trazar::generate::{self, Pattern};
-use trazar::gpu::Scanner;
+use trazar::gpu::{Gpu, KernelSpec, LaunchConfig, Launcher, Pod, Scanner};
 use trazar::label::parts::LabelPart;
 use trazar::{
     Backend, BinaryImage, Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, Engine, Error,
@@ -224,6 +228,99 @@ fn labels_of_every_pattern_in_bands() {
     }
 }
 
+/// The emulator, where every fourth allocation of 16-bit elements fails: a band makes three, so that
+/// no two bands have memory for their tiles at once.
+#[derive(Clone, Debug)]
+struct ShortOfMemory {
+    emulator: Emulator,
+    allocations: Arc<AtomicU32>,
+    refused: Arc<AtomicU32>,
+}
+
+impl Launcher for ShortOfMemory {
+    type Error = Error;
+
+    unsafe fn launch(
+        &self,
+        spec: &'static KernelSpec,
+        config: LaunchConfig,
+        args: &[*const c_void],
+    ) -> Result<(), Error> {
+        // SAFETY: the caller's promise, passed on.
+        Ok(unsafe { self.emulator.launch(spec, config, args) }?)
+    }
+}
+
+// SAFETY: buffers and launches are the emulator's.
+unsafe impl Gpu for ShortOfMemory {
+    type Buffer<T: Pod> = <Emulator as Gpu>::Buffer<T>;
+    const BACKEND: Backend = Backend::Emulator;
+
+    fn alloc<T: Pod>(&self, len: usize) -> Result<Self::Buffer<T>, Error> {
+        if size_of::<T>() == 2 && self.allocations.fetch_add(1, Ordering::Relaxed) % 4 == 3 {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            // Any error will do.
+            return Err(BinaryImage::new(0, 0).unwrap_err());
+        }
+        Gpu::alloc(&self.emulator, len)
+    }
+
+    fn alloc_zeroed<T: Pod>(&self, len: usize) -> Result<Self::Buffer<T>, Error> {
+        Gpu::alloc_zeroed(&self.emulator, len)
+    }
+
+    fn upload<T: Pod>(&self, values: &[T]) -> Result<Self::Buffer<T>, Error> {
+        Gpu::upload(&self.emulator, values)
+    }
+
+    fn multiprocessors(&self) -> u32 {
+        Gpu::multiprocessors(&self.emulator)
+    }
+
+    fn shared_per_block(&self) -> u32 {
+        Gpu::shared_per_block(&self.emulator)
+    }
+
+    fn resident_blocks(&self, spec: &'static KernelSpec, shared: u32) -> Result<u32, Error> {
+        Gpu::resident_blocks(&self.emulator, spec, shared)
+    }
+
+    fn acquire<T: Pod>(&self, buffer: &Self::Buffer<T>) -> Result<(), Error> {
+        Gpu::acquire(&self.emulator, buffer)
+    }
+
+    fn release<T: Pod>(&self, buffer: &Self::Buffer<T>) -> Result<(), Error> {
+        Gpu::release(&self.emulator, buffer)
+    }
+}
+
+/// Without memory to keep the tiles of several bands, labels are written twice.
+#[test]
+fn labels_in_bands_without_memory_to_wait() {
+    let image = Pattern::ALL[0].generate(131, 3 * 64 + 7, seed()).unwrap();
+    let noise = generate::noise(68, 4 * 64, 0.5, seed()).unwrap();
+    for (image, connectivity) in [&image, &noise].into_iter().zip(CONNECTIVITIES) {
+        let refused = Arc::new(AtomicU32::new(0));
+        let labeler = DeviceLabeler::on(ShortOfMemory {
+            emulator: emulator_of(seed()),
+            allocations: Arc::default(),
+            refused: refused.clone(),
+        });
+        let labeler = labeler.with_band_pixels(64);
+        let on_device = DeviceImage::upload(labeler.gpu(), image).unwrap();
+        let run = options(connectivity, LabelAlgorithm::Tiles, false);
+        let found = labeler.label(&on_device, &run).unwrap().to_host().unwrap();
+        let expected = options(connectivity, LabelAlgorithm::Sequential, false);
+        let expected = Engine::cpu().label(image, &expected).unwrap();
+        assert_eq!(difference(&found, &expected), None, "not the CPU's labels");
+        assert_eq!(
+            refused.load(Ordering::Relaxed),
+            3,
+            "one per band but the first"
+        );
+    }
+}
+
 /// Parts of an image on several GPUs, each of which may divide its rows further.
 #[test]
 fn labels_of_parts_on_several_gpus() {
@@ -233,19 +330,19 @@ fn labels_of_parts_on_several_gpus() {
         proptest::collection::vec(1..150u32, 1..4),
         select(&[None, Some(64u32)][..]),
         select(&CONNECTIVITIES[..]),
+        any::<bool>(),
         any::<u64>(),
     );
     check(
         "labels of parts on several GPUs",
         30,
         &cases,
-        |(pattern, width, heights, most, connectivity, seed)| {
+        |(pattern, width, heights, most, connectivity, statistics, seed)| {
             let image = pattern.generate(width, heights.iter().sum(), seed).unwrap();
-            let expected = options(connectivity, LabelAlgorithm::Sequential, true);
+            let expected = options(connectivity, LabelAlgorithm::Sequential, statistics);
             let expected = Engine::cpu().label(&image, &expected).unwrap();
-            let run = options(connectivity, LabelAlgorithm::Tiles, true);
-            let mut joined: Option<LabelPart> = None;
-            let mut parts = Vec::new();
+            let run = options(connectivity, LabelAlgorithm::Tiles, statistics);
+            let mut on_gpus = Vec::new();
             let mut first_row = 0;
             for (&height, order) in heights.iter().zip(seed..) {
                 let mut labeler = DeviceLabeler::on(emulator_of(order));
@@ -255,13 +352,18 @@ fn labels_of_parts_on_several_gpus() {
                 let rows = (first_row..first_row + height).flat_map(|y| image.row(y).to_vec());
                 let rows = BinaryImage::from_words(width, height, rows.collect()).unwrap();
                 let rows = DeviceImage::upload(labeler.gpu(), &rows)?;
-                let (labels, part) = labeler.label_part(&rows, first_row, &run)?;
+                on_gpus.push((labeler, rows, first_row));
+                first_row += height;
+            }
+            let mut joined: Option<LabelPart> = None;
+            let mut parts = Vec::new();
+            for (labeler, rows, first_row) in &on_gpus {
+                let (labels, part) = labeler.label_part(rows, *first_row, &run)?;
                 parts.push((labeler, labels));
                 joined = Some(match joined {
                     Some(upper) => LabelPart::merge(upper, part)?,
                     None => part,
                 });
-                first_row += height;
             }
             let table = joined.unwrap().finish()?;
             prop_assert!(
@@ -283,22 +385,24 @@ fn labels_of_parts_on_several_gpus() {
 #[test]
 fn parts_of_other_images_are_refused() {
     let labeler = DeviceLabeler::on(emulator_of(seed()));
-    let part = |art| {
+    let [image, other, higher] = ["#.#", "###", "#.#\n..."].map(|art| {
         let image = BinaryImage::from_art(art).unwrap();
-        let image = DeviceImage::upload(labeler.gpu(), &image).unwrap();
+        DeviceImage::upload(labeler.gpu(), &image).unwrap()
+    });
+    let part = |image| {
         labeler
-            .label_part(&image, 0, &LabelOptions::default())
+            .label_part(image, 0, &LabelOptions::default())
             .unwrap()
     };
-    let (labels, _) = part("#.#");
-    let (_, other) = part("###");
+    let (labels, _) = part(&image);
+    let (_, other) = part(&other);
     let refused = labeler.finish_part(labels, &other.finish().unwrap());
     let Err(Error::PartsDiffer { upper, lower, .. }) = refused else {
         panic!("{refused:?}")
     };
     assert_eq!([upper, lower], ["2 in 1 rows", "1 in 1 rows"]);
-    let (labels, _) = part("#.#");
-    let (_, other) = part("#.#\n...");
+    let (labels, _) = part(&image);
+    let (_, other) = part(&higher);
     let refused = labeler.finish_part(labels, &other.finish().unwrap());
     assert!(matches!(refused, Err(Error::PartsDiffer { .. })));
 }

@@ -4,9 +4,13 @@
 //! it in the image are **absorbed**: they have numbers of bands above. All others keep their order,
 //! and follow the components that start above the band.
 //!
+//! [`renumber`](fn@renumber) is for labels that are written already: those of
+//! [`direct`](super::direct), and those that were measured.
+//!
 //! | kernel | launch | moves |
 //! | --- | --- | --- |
 //! | [`renumber_table`](fn@renumber_table) | one thread per element of the table | reads the absorbed numbers by binary search; writes 4 bytes per component |
+//! | [`tiles_write_numbered`](fn@super::tiles::write::tiles_write_numbered) | one block per tile | writes the labels, the first time, with the table's numbers |
 //! | [`renumber`](fn@renumber) | [`threads`]: one per 4 pixels | reads 4 bytes per pixel and 4 per run; writes 4 per pixel of groups of 4 that have foreground |
 
 use cuda_std::prelude::*;

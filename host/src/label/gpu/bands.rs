@@ -1,26 +1,33 @@
 //! Images in bands of rows that 32 bits index.
 //!
-//! One buffer has the labels of all bands. The kernels label each band as an image of its own; all
-//! of this is queued at once. Then the bands' rims come to the host, where
-//! [`LabelPart::merge`] joins them, and the kernels of `renumber` give the labels their final
-//! numbers. A band has a multiple of 64 rows, so that its words and its labels start at addresses
-//! that kernels can use.
+//! One buffer has the labels of all bands. The kernels label each band as an image of its own, but
+//! do not write the labels; all of this is queued at once. Then the bands' rims come to the host,
+//! where [`LabelPart::merge`] joins them. `renumber_table` writes the final numbers of a band's
+//! components, and `tiles_write_numbered` the labels. A band has a multiple of 64 rows, so that its
+//! words and its labels start at addresses that kernels can use.
+//!
+//! Where the labels are needed before, with the band's own numbers, the kernel `renumber` replaces
+//! them afterwards: to measure the components, by the algorithm
+//! [`Direct`](LabelAlgorithm::Direct), and if there is too little memory to keep what the tiles'
+//! kernels found.
 
 use std::ops::Range;
 
 use trazar_kernels::image::row_words;
 use trazar_kernels::label::renumber::{self, Absorbed, renumber_table};
 use trazar_kernels::label::tiles::layout::TileLayout;
+use trazar_kernels::label::tiles::write::LARGEST_NUMBER;
 
 use super::DeviceLabeler;
 use super::labels::DeviceLabels;
 use super::statistics::{MeasureBuffers, check_sums};
+use super::tiles::Tiles;
 use crate::error::{Error, Result};
 use crate::gpu::{Gpu, GpuBuffer, read_first};
 use crate::image::MAX_SIDE;
 use crate::image::gpu::DeviceImage;
 use crate::label::parts::{LabelPart, LabelTable, RimRow};
-use crate::label::{Component, LabelOptions};
+use crate::label::{Component, LabelAlgorithm, LabelOptions};
 use crate::memory::reserve;
 
 /// What the rows of a band are a multiple of: the height of a tile.
@@ -106,27 +113,85 @@ pub(super) fn elements(rows: &Range<u32>, per_row: u32) -> Range<usize> {
 /// Labels of some rows of an image in a GPU's memory, before [`DeviceLabeler::finish_part`] gives
 /// them the numbers that components have in the image.
 #[derive(Debug)]
-pub struct PartLabels<G: Gpu> {
-    width: u32,
+pub struct PartLabels<'a, G: Gpu> {
+    /// The queue that labels them.
+    gpu: G,
+    image: &'a DeviceImage<G>,
     /// The image's row that is the first.
     first_row: u32,
-    height: u32,
-    /// Rows within the part, and the number of components that the band has for itself.
-    bands: Vec<(Range<u32>, u32)>,
-    /// Per pixel: the component's number in its band.
+    bands: Vec<Band<G>>,
+    /// Per pixel of the bands that are written: the component's number in its band.
     labels: G::Buffer<u32>,
 }
 
-impl<G: Gpu> PartLabels<G> {
+/// A band of [`PartLabels`].
+#[derive(Debug)]
+struct Band<G: Gpu> {
+    /// Its rows in the part.
+    rows: Range<u32>,
+    /// The number of components that it has for itself.
+    count: u32,
+    /// What the labels are written from; `None` if they are.
+    tiles: Option<Tiles<G>>,
+}
+
+/// A band whose kernels are queued.
+enum Queued<G: Gpu> {
+    /// The labels are written. One element: the number of components.
+    Written(G::Buffer<u32>),
+    /// The labels are to be written by [`Tiles::write`]. The numbers on the band's rim.
+    Joined(Tiles<G>, G::Buffer<u32>),
+}
+
+impl<G: Gpu> Queued<G> {
+    /// Writes the labels of the image's rows `rows` with the band's own numbers, if that is not
+    /// queued yet, so that the memory for it is given back.
+    ///
+    /// # Safety
+    /// The band was queued on `gpu` with these words and labels. `gpu` has acquired the words.
+    unsafe fn written(
+        self,
+        gpu: &G,
+        words: &G::Buffer<u64>,
+        labels: &mut G::Buffer<u32>,
+        (width, rows): (u32, Range<u32>),
+    ) -> Result<Self> {
+        let Self::Joined(tiles, _) = self else {
+            return Ok(self);
+        };
+        let bits = words.view_of(elements(&rows, row_words(width)));
+        let labels = labels.view_mut_of(elements(&rows, width));
+        // SAFETY: the caller's promise.
+        unsafe { tiles.write(gpu, bits, labels, None) }?;
+        Ok(Self::Written(tiles.into_total()))
+    }
+}
+
+impl<G: Gpu> PartLabels<'_, G> {
     /// Per pixel: the number that its component has in its band.
-    pub(in crate::label) fn own_labels(&self) -> &G::Buffer<u32> {
-        &self.labels
+    pub(in crate::label) fn own_labels(&mut self) -> Result<&G::Buffer<u32>> {
+        let (width, per_row) = (self.image.width(), row_words(self.image.width()));
+        let words = self.gpu.using(self.image.words())?;
+        for band in &mut self.bands {
+            if let Some(tiles) = band.tiles.take() {
+                let bits = words.view_of(elements(&band.rows, per_row));
+                let labels = self.labels.view_mut_of(elements(&band.rows, width));
+                // SAFETY: `tiles` joined these words and labels on `gpu`, which has acquired the
+                // words.
+                unsafe { tiles.write(&self.gpu, bits, labels, None) }?;
+            }
+        }
+        words.finish()?;
+        Ok(&self.labels)
     }
 }
 
 impl<G: Gpu> DeviceLabeler<G> {
     /// Labels some rows of an image, the first of which is the image's row `first_row`. Waits for
     /// the work.
+    ///
+    /// The labels are not written yet: `finish_part` writes them, once. Until then, 1.2 bytes per
+    /// pixel are needed besides them, if the GPU has as many.
     ///
     /// The [`LabelPart`] is joined to those of the other rows, which may have been labelled
     /// anywhere. From all of them comes the [`LabelTable`] for [`finish_part`](Self::finish_part).
@@ -154,12 +219,12 @@ impl<G: Gpu> DeviceLabeler<G> {
     /// # Errors
     /// Those of [`label`](Self::label); [`Error::ImageTooLarge`] if a row lies below the last one
     /// that an image can have; [`Error::OutOfMemory`].
-    pub fn label_part(
+    pub fn label_part<'a>(
         &self,
-        image: &DeviceImage<G>,
+        image: &'a DeviceImage<G>,
         first_row: u32,
         options: &LabelOptions,
-    ) -> Result<(PartLabels<G>, LabelPart)> {
+    ) -> Result<(PartLabels<'a, G>, LabelPart)> {
         let (labels, part, _) = self.label_rows(image, first_row, options, true)?;
         Ok((labels, part))
     }
@@ -167,13 +232,13 @@ impl<G: Gpu> DeviceLabeler<G> {
     /// As [`label_part`](Self::label_part). With statistics, the part has the measures of the
     /// components inside the bands only if `keep_inside`; otherwise the measures of all of them are
     /// returned, band after band.
-    pub(in crate::label) fn label_rows(
+    pub(in crate::label) fn label_rows<'a>(
         &self,
-        image: &DeviceImage<G>,
+        image: &'a DeviceImage<G>,
         first_row: u32,
         options: &LabelOptions,
         keep_inside: bool,
-    ) -> Result<(PartLabels<G>, LabelPart, Vec<Component>)> {
+    ) -> Result<(PartLabels<'a, G>, LabelPart, Vec<Component>)> {
         let (width, height) = (image.width(), image.height());
         let division = Division::new(width, height, self.band_pixels)?;
         let algorithm = options.algorithm_on(G::BACKEND);
@@ -190,19 +255,50 @@ impl<G: Gpu> DeviceLabeler<G> {
         let gpu = &self.gpu;
         let words = gpu.using(image.words())?;
         let mut labels = gpu.alloc::<u32>(elements(&(0..height), width).len())?;
-        let mut totals = Vec::new();
+        // Components are measured by the band's own numbers.
+        let is_deferred = algorithm == LabelAlgorithm::Tiles && !options.statistics;
+        let mut queued: Vec<Queued<G>> = Vec::new();
         for (rows, layout) in division.bands() {
-            let bits = words.view_of(elements(&rows, per_row));
-            let labels = labels.view_mut_of(elements(&rows, width));
-            // SAFETY: these are the band's words and labels. The labels belong to `gpu`, which has
-            // acquired the words.
-            totals.push(unsafe { self.label_view(bits, labels, layout, options) }?);
+            if is_deferred {
+                let mut tiles = match Tiles::new(gpu, layout, options.connectivity) {
+                    Ok(tiles) => tiles,
+                    Err(_) => {
+                        // There may be room without what is kept for the bands above.
+                        let above = std::mem::take(&mut queued);
+                        for (rows, band) in division.rows().zip(above) {
+                            let at = (width, rows);
+                            // SAFETY: these are the band's words and labels.
+                            queued.push(unsafe { band.written(gpu, &words, &mut labels, at) }?);
+                        }
+                        Tiles::new(gpu, layout, options.connectivity)?
+                    }
+                };
+                let bits = words.view_of(elements(&rows, per_row));
+                let by_pixel = labels.view_mut_of(elements(&rows, width));
+                // SAFETY: these are the band's words and labels. The labels belong to `gpu`, which
+                // has acquired the words.
+                let rim = unsafe {
+                    tiles.label(gpu, bits, by_pixel)?;
+                    tiles.join(gpu, bits, by_pixel)?;
+                    tiles.rim(gpu, bits, by_pixel.as_view())?
+                };
+                queued.push(Queued::Joined(tiles, rim));
+            } else {
+                let bits = words.view_of(elements(&rows, per_row));
+                let labels = labels.view_mut_of(elements(&rows, width));
+                // SAFETY: as above.
+                let total = unsafe { self.label_view(bits, labels, layout, options) }?;
+                queued.push(Queued::Written(total));
+            }
         }
-        let mut bands = Vec::with_capacity(totals.len());
+        let mut bands = Vec::with_capacity(queued.len());
         let mut joined: Option<LabelPart> = None;
         let mut all = Vec::new();
-        for (rows, total) in division.rows().zip(&totals) {
-            let count = read_first(total)?;
+        for (rows, band) in division.rows().zip(queued) {
+            let (count, tiles, rim) = match band {
+                Queued::Written(total) => (read_first(&total)?, None, None),
+                Queued::Joined(tiles, rim) => (tiles.count()?, Some(tiles), Some(rim)),
+            };
             let row = |y: u32| -> Result<RimRow> {
                 let mut bits = Vec::new();
                 let mut labels_of_row = Vec::new();
@@ -211,7 +307,15 @@ impl<G: Gpu> DeviceLabeler<G> {
                 bits.resize(per_row as usize, 0);
                 labels_of_row.resize(width as usize, 0);
                 words.read_at(elements(&(y..y + 1), per_row).start, &mut bits)?;
-                labels.read_at(elements(&(y..y + 1), width).start, &mut labels_of_row)?;
+                match &rim {
+                    None => {
+                        labels.read_at(elements(&(y..y + 1), width).start, &mut labels_of_row)?;
+                    }
+                    Some(rim) => {
+                        let start = if y == rows.start { 0 } else { width as usize };
+                        rim.read_at(start, &mut labels_of_row)?;
+                    }
+                }
                 Ok(RimRow::of_labels(bits, &labels_of_row))
             };
             let in_image = first_row + rows.start..first_row + rows.end;
@@ -246,13 +350,13 @@ impl<G: Gpu> DeviceLabeler<G> {
                 Some(upper) => LabelPart::merge(upper, part)?,
                 None => part,
             });
-            bands.push((rows, count));
+            bands.push(Band { rows, count, tiles });
         }
         words.finish()?;
         let labels = PartLabels {
-            width,
+            gpu: gpu.clone(),
+            image,
             first_row,
-            height,
             bands,
             labels,
         };
@@ -266,20 +370,26 @@ impl<G: Gpu> DeviceLabeler<G> {
         }
     }
 
-    /// Gives the labels of a part the numbers of `table`, which comes from the parts of all rows of
-    /// the image. On an NVIDIA GPU, this queues the work and returns before it is done.
+    /// Writes the labels of a part with the numbers of `table`, which comes from the parts of all
+    /// rows of the image. On an NVIDIA GPU, this queues the work and returns before it is done. The
+    /// queue is the one that labelled the part, whichever labeler is called.
     ///
     /// The result's [`count`](DeviceLabels::count) is that of the image.
     ///
     /// # Errors
     /// [`Error::TooMany`] for more than 2³² - 1 components; [`Error::PartsDiffer`] if `table` is
     /// not of an image of which these are rows; `Error::Cuda`, [`Error::Emulator`].
-    pub fn finish_part(&self, part: PartLabels<G>, table: &LabelTable) -> Result<DeviceLabels<G>> {
+    pub fn finish_part(
+        &self,
+        part: PartLabels<'_, G>,
+        table: &LabelTable,
+    ) -> Result<DeviceLabels<G>> {
         table.check_fits::<u32>()?;
-        let gpu = &self.gpu;
+        let gpu = &part.gpu;
         let (mut own, mut numbers) = (Vec::new(), Vec::new());
         let mut bands = Vec::with_capacity(part.bands.len());
-        for (rows, count) in part.bands {
+        for own_band in part.bands {
+            let (rows, count) = (&own_band.rows, own_band.count);
             let band = table.band_at(part.first_row + rows.start)?;
             if band.count != count || band.rows.len() != rows.len() {
                 let said = |rows: usize, count| format!("{count} in {rows} rows");
@@ -294,35 +404,57 @@ impl<G: Gpu> DeviceLabeler<G> {
                 own.push(number);
                 numbers.push(in_image as u32);
             }
-            bands.push((rows, count, band.before as u32, first..own.len()));
+            bands.push((own_band, band.before as u32, first..own.len()));
         }
         let (own, numbers) = (gpu.upload(&own)?, gpu.upload(&numbers)?);
+        let fits = table.count() <= LARGEST_NUMBER.into();
+        let (width, height) = (part.image.width(), part.image.height());
+        let words = gpu.using(part.image.words())?;
         let mut labels = part.labels;
-        let mut used = gpu.using(&mut labels)?;
-        for (rows, count, before, absorbed) in bands {
-            if before == 0 && absorbed.is_empty() {
-                continue;
+        for (Band { rows, count, tiles }, before, absorbed) in bands {
+            let bits = words.view_of(elements(&rows, row_words(width)));
+            let labels = labels.view_mut_of(elements(&rows, width));
+            let mut of_band = None;
+            if before != 0 || !absorbed.is_empty() {
+                let absorbed = Absorbed {
+                    own: own.view_of(absorbed.clone()),
+                    numbers: numbers.view_of(absorbed),
+                };
+                let of_band = of_band
+                    .insert(gpu.alloc::<u32>(count as usize + 1)?)
+                    .view_mut();
+                let threads = of_band.len() as u64;
+                // SAFETY: the table has one element per component of the band and one for
+                // background.
+                unsafe {
+                    renumber_table::launch_threads(
+                        &gpu.launcher(),
+                        threads,
+                        absorbed,
+                        before,
+                        of_band,
+                    )?;
+                }
             }
-            let absorbed = Absorbed {
-                own: own.view_of(absorbed.clone()),
-                numbers: numbers.view_of(absorbed),
-            };
-            let on = &gpu.launcher();
-            let mut numbers = gpu.alloc::<u32>(count as usize + 1)?;
-            let labels = used.view_mut_of(elements(&rows, part.width));
-            // SAFETY: the table has one element per component of the band and one for background;
-            // no label of the band is larger than the number of its components. The band has fewer
-            // than 2³² pixels, and starts at a multiple of 64 rows.
-            unsafe {
-                let table = numbers.view_mut();
-                renumber_table::launch_threads(on, table.len() as u64, absorbed, before, table)?;
+            let mut to_apply = of_band.as_ref().map(GpuBuffer::view);
+            if let Some(tiles) = tiles {
+                let at_once = if fits { to_apply.take() } else { None };
+                // SAFETY: `tiles` joined these words and labels on `gpu`, which has acquired the
+                // words. No number in the image is larger than the number of its components.
+                unsafe { tiles.write(gpu, bits, labels, at_once) }?;
+            }
+            if let Some(table) = to_apply {
                 let threads = renumber::threads(labels.len() as u32);
-                renumber::renumber::launch_threads(on, threads, numbers.view(), labels)?;
+                // SAFETY: no label of the band is larger than the number of its components. The
+                // band has fewer than 2³² pixels, and starts at a multiple of 64 rows.
+                unsafe {
+                    renumber::renumber::launch_threads(&gpu.launcher(), threads, table, labels)?;
+                }
             }
         }
-        used.finish()?;
+        words.finish()?;
         let total = gpu.upload(&[table.count() as u32])?;
-        Ok(DeviceLabels::new((part.width, part.height), labels, total))
+        Ok(DeviceLabels::new((width, height), labels, total))
     }
 
     /// Labels an image in bands, of which there are several.

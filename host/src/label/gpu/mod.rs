@@ -3,6 +3,7 @@
 //! | algorithm | file | kernels |
 //! |---|---|---|
 //! | [`LabelAlgorithm::Tiles`] | `tiles.rs` | `tiles_label` (or `tiles_label_bytes`), `tiles_merge`, `tiles_flatten`, scan, `tiles_write` |
+//! | [`LabelAlgorithm::Tiles`], in bands | `tiles.rs`, `bands.rs` | as above up to the scan, `tiles_rim`, `renumber_table`, `tiles_write_numbered` |
 //! | [`LabelAlgorithm::Direct`] | `direct.rs` | `direct_start`, `direct_join`, `direct_flatten`, `count_roots`, scan, `direct_write` |
 //!
 //! `number.rs` numbers the components of both, and `statistics.rs` measures them. `bands.rs`
@@ -14,7 +15,8 @@
 //! On the GPU, in bytes per pixel: 1/8 for the image, 4 for the labels. `Tiles` needs 1.2 more
 //! while it works: 1 of them is for as many runs as tiles can have, and only the runs that there
 //! are get touched. `Direct` needs 0.2 more. Of images that 32 bits can't index, this is per pixel
-//! of a band of 2³⁰ pixels; and there are 4 bytes per component of a band.
+//! of a band of 2³⁰ pixels; and there are 4 bytes per component of a band. With memory for the 1.2
+//! bytes of all bands at once, `Tiles` writes labels only once; without, twice.
 
 mod bands;
 mod direct;
@@ -93,7 +95,7 @@ impl<G: Gpu> DeviceLabeler<G> {
 
     /// Labels images of more than `pixels` pixels in bands of at most as many, but at least 64
     /// rows. The result is the same; with small bands it takes longer, and less memory besides the
-    /// labels.
+    /// labels suffices.
     ///
     /// Otherwise, only images that 32 bits can't index are divided, into bands of 2³⁰ pixels.
     #[must_use]

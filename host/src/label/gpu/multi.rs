@@ -68,8 +68,9 @@ impl<G: Gpu + Send + Sync> MultiLabeler<G> {
     /// [`DeviceLabeler::label_part`] and [`DeviceLabeler::finish_part`].
     pub fn label(&self, bands: &[DeviceImage<G>], options: &LabelOptions) -> Result<MultiLabels<G>>
     where
-        G::Buffer<u64>: Sync,
+        G::Buffer<u64>: Send + Sync,
         G::Buffer<u32>: Send,
+        G::Buffer<u16>: Send,
     {
         if bands.is_empty() || bands.len() != self.labelers.len() {
             let (bands, gpus) = (bands.len(), self.labelers.len());

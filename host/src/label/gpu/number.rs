@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer, ScanBuffers};
 
 /// The arrays by which both algorithms number components.
+#[derive(Debug)]
 pub(super) struct NumberingBuffers<G: Gpu> {
     /// Per word: the components' roots, one bit per pixel.
     pub(super) roots: G::Buffer<u64>,
@@ -20,6 +21,7 @@ pub(super) struct NumberingBuffers<G: Gpu> {
 }
 
 /// The arrays of [`RootCounts`].
+#[derive(Debug)]
 pub(super) struct CountBuffers<G: Gpu> {
     in_chunk: G::Buffer<u16>,
     chunks: G::Buffer<u32>,

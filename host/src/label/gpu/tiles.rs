@@ -6,19 +6,21 @@ use trazar_kernels::label::tiles::flatten::tiles_flatten;
 use trazar_kernels::label::tiles::label::{tiles_label, tiles_label_bytes};
 use trazar_kernels::label::tiles::layout::{TileLayout, run_bytes};
 use trazar_kernels::label::tiles::merge::tiles_merge;
+use trazar_kernels::label::tiles::rim::tiles_rim;
 use trazar_kernels::label::tiles::runs::{TileComponents, TileRuns, TileRunsMut};
-use trazar_kernels::label::tiles::write::tiles_write;
+use trazar_kernels::label::tiles::write::{tiles_write, tiles_write_numbered};
 use trazar_kernels::primitives::scan::ScanState;
 
 use super::number::NumberingBuffers;
 use crate::error::Result;
-use crate::gpu::{Gpu, GpuBuffer};
+use crate::gpu::{Gpu, GpuBuffer, read_first};
 use crate::label::Connectivity;
 
 /// The arrays of one labelling in tiles, besides the image and the labels. Either
 /// [`label`](Self::label) or [`label_bytes`](Self::label_bytes) comes first, then
-/// [`finish`](Self::finish), with the same labels: one element per pixel, from a multiple of 16
-/// bytes on.
+/// [`finish`](Self::finish), or [`join`](Self::join) and later [`write`](Self::write), with the same
+/// labels: one element per pixel, from a multiple of 16 bytes on.
+#[derive(Debug)]
 pub(super) struct Tiles<G: Gpu> {
     layout: TileLayout,
     connectivity: Connectivity,
@@ -131,20 +133,35 @@ impl<G: Gpu> Tiles<G> {
     /// Joins the tiles' components and writes the labels. Returns the number of components.
     ///
     /// # Safety
-    /// `image` is the image whose tiles the launch before on `gpu` has labelled, and `labels` are
-    /// those of that launch.
+    /// As for [`join`](Self::join).
     pub(super) unsafe fn finish(
         mut self,
         gpu: &G,
         image: View<'_, u64>,
         labels: ViewMut<'_, u32>,
     ) -> Result<G::Buffer<u32>> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.join(gpu, image, labels)?;
+            self.write(gpu, image, labels, None)?;
+        }
+        Ok(self.numbering.total)
+    }
+
+    /// Joins the tiles' components and numbers them. `labels` are not labels yet, and nothing but
+    /// [`rim`](Self::rim) and [`write`](Self::write) may use them.
+    ///
+    /// # Safety
+    /// `image` is the image whose tiles the launch before on `gpu` has labelled, and `labels` are
+    /// those of that launch.
+    pub(super) unsafe fn join(
+        &mut self,
+        gpu: &G,
+        image: View<'_, u64>,
+        labels: ViewMut<'_, u32>,
+    ) -> Result<()> {
         let (on, layout, connectivity) = (&gpu.launcher(), self.layout, self.connectivity);
-        let runs = TileRuns {
-            firsts: self.firsts.view(),
-            offsets: self.offsets.view(),
-            sides: self.sides.view(),
-        };
+        let runs = self.runs();
         // SAFETY: all arrays have the lengths that the kernels ask for, and only this queue uses
         // them. The launches are in the order that the kernels ask for.
         unsafe {
@@ -164,21 +181,104 @@ impl<G: Gpu> Tiles<G> {
             };
             let counts = self.numbering.counts.views_mut();
             tiles_flatten::launch_threads(on, layout.words(), components, counts, layout)?;
-            self.numbering.scan_chunks(gpu)?;
-            let numbering = self.numbering.numbering(layout);
-            let tiles = layout.tiles();
-            tiles_write::launch_with_shared(
-                on,
-                tiles,
-                run_bytes(connectivity),
+            self.numbering.scan_chunks(gpu)
+        }
+    }
+
+    /// What the tiles' kernels read of the runs.
+    fn runs(&self) -> TileRuns<'_> {
+        TileRuns {
+            firsts: self.firsts.view(),
+            offsets: self.offsets.view(),
+            sides: self.sides.view(),
+        }
+    }
+
+    /// The number of components, after [`join`](Self::join). Waits for it.
+    pub(super) fn count(&self) -> Result<u32> {
+        read_first(&self.numbering.total)
+    }
+
+    /// The array of one element that [`count`](Self::count) reads.
+    pub(super) fn into_total(self) -> G::Buffer<u32> {
+        self.numbering.total
+    }
+
+    /// The numbers of the components on the first and on the last row, one per pixel of the one row
+    /// and then of the other.
+    ///
+    /// # Safety
+    /// As for [`write`](Self::write).
+    pub(super) unsafe fn rim(
+        &self,
+        gpu: &G,
+        image: View<'_, u64>,
+        labels: View<'_, u32>,
+    ) -> Result<G::Buffer<u32>> {
+        let layout = self.layout;
+        let mut rim = gpu.alloc(2 * layout.width as usize)?;
+        // SAFETY: all arrays have the lengths that the kernel asks for, and `join` has launched the
+        // kernels that have to come before.
+        unsafe {
+            tiles_rim::launch_threads(
+                &gpu.launcher(),
+                layout.width,
                 image,
-                runs,
-                numbering,
+                self.runs(),
                 labels,
+                self.numbering.numbering(layout),
+                rim.view_mut(),
                 layout,
-                connectivity,
+                self.connectivity,
             )?;
         }
-        Ok(self.numbering.total)
+        Ok(rim)
+    }
+
+    /// Writes the labels: the components' numbers, or the elements of `table` that have these as
+    /// indices.
+    ///
+    /// # Safety
+    /// [`join`](Self::join) was called with `gpu`, `image` and `labels`, and nothing has been
+    /// written to them since. `table` is as
+    /// [`tiles_write_numbered`](fn@trazar_kernels::label::tiles::write::tiles_write_numbered) asks.
+    pub(super) unsafe fn write(
+        &self,
+        gpu: &G,
+        image: View<'_, u64>,
+        labels: ViewMut<'_, u32>,
+        table: Option<View<'_, u32>>,
+    ) -> Result<()> {
+        let (on, layout, connectivity) = (&gpu.launcher(), self.layout, self.connectivity);
+        let (tiles, shared) = (layout.tiles(), run_bytes(connectivity));
+        let (runs, numbering) = (self.runs(), self.numbering.numbering(layout));
+        // SAFETY: as in `rim`; the caller vouches for the table.
+        unsafe {
+            match table {
+                None => tiles_write::launch_with_shared(
+                    on,
+                    tiles,
+                    shared,
+                    image,
+                    runs,
+                    numbering,
+                    labels,
+                    layout,
+                    connectivity,
+                ),
+                Some(table) => tiles_write_numbered::launch_with_shared(
+                    on,
+                    tiles,
+                    shared,
+                    image,
+                    runs,
+                    numbering,
+                    table,
+                    labels,
+                    layout,
+                    connectivity,
+                ),
+            }
+        }
     }
 }

@@ -182,7 +182,7 @@ fn do_task<G: Gpu>(
         labels: wanted,
     } = task;
     let image = DeviceImage::upload(labeler.gpu(), &band)?;
-    let (on_device, part, measures) = labeler.label_rows(&image, first_row, options, false)?;
+    let (mut on_device, part, measures) = labeler.label_rows(&image, first_row, options, false)?;
     let mut labels = Vec::new();
     if let Some(wanted) = wanted {
         labels = wanted.buffer;
@@ -197,7 +197,7 @@ fn do_task<G: Gpu>(
             let finished = labeler.finish_part(on_device, &wanted.table)?;
             finished.labels().read(of_band)?;
         } else {
-            on_device.own_labels().read(of_band)?;
+            on_device.own_labels()?.read(of_band)?;
         }
     }
     Ok(Found {

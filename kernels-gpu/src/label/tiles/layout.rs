@@ -34,8 +34,10 @@ pub(super) const fn max_runs(connectivity: Connectivity) -> u32 {
 }
 
 /// Bytes of dynamic shared memory of [`tiles_label`](fn@super::label::tiles_label),
-/// [`tiles_label_bytes`](fn@super::label::tiles_label_bytes) and
-/// [`tiles_write`](fn@super::write::tiles_write): one `u32` per run that a tile can have.
+/// [`tiles_label_bytes`](fn@super::label::tiles_label_bytes),
+/// [`tiles_write`](fn@super::write::tiles_write) and
+/// [`tiles_write_numbered`](fn@super::write::tiles_write_numbered): one `u32` per run that a tile
+/// can have.
 #[must_use]
 pub const fn run_bytes(connectivity: Connectivity) -> u32 {
     4 * max_runs(connectivity)

@@ -12,19 +12,19 @@ use crate::primitives::union_find::union;
 /// Threads per block.
 const MERGE_BLOCK: u32 = 128;
 
-/// The arrays in which [`tiles_merge`](fn@tiles_merge) looks runs up.
+/// The arrays in which the nodes of pixels are looked up.
 #[derive(Clone, Copy)]
-struct Lookup<'a> {
-    image: View<'a, u64>,
-    runs: TileRuns<'a>,
-    layout: TileLayout,
-    connectivity: Connectivity,
+pub(super) struct Lookup<'a> {
+    pub(super) image: View<'a, u64>,
+    pub(super) runs: TileRuns<'a>,
+    pub(super) layout: TileLayout,
+    pub(super) connectivity: Connectivity,
 }
 
 impl Lookup<'_> {
     /// The word `word_x` of row `y`; 0 beside the image.
     #[inline(always)]
-    fn word(&self, word_x: u32, y: u32) -> u64 {
+    pub(super) fn word(&self, word_x: u32, y: u32) -> u64 {
         // Left of the image, `word_x` has wrapped around.
         if word_x < self.layout.row_words {
             self.image.ldg(y * self.layout.row_words + word_x)
@@ -45,7 +45,7 @@ impl Lookup<'_> {
 
     /// The node of the tile's component that foreground pixel `(x, y)` belongs to.
     #[inline(always)]
-    fn node(&self, x: u32, y: u32) -> u32 {
+    pub(super) fn node(&self, x: u32, y: u32) -> u32 {
         let layout = self.layout;
         let word_x = x / 64;
         let is_band = self.connectivity == Connectivity::Eight;

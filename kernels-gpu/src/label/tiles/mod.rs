@@ -7,9 +7,16 @@
 //! | [`flatten`] | [`tiles_flatten`](fn@flatten::tiles_flatten) | points each tile's components at their roots; counts roots | 1 bit per pixel, twice; 2 bytes per word |
 //! | [`write`](mod@write) | [`tiles_write`](fn@write::tiles_write) | writes every pixel's label | image, 2 bytes per run and per word; **4 bytes per pixel** |
 //!
-//! [`layout`] says how an image is cut into tiles, [`runs`] what is stored of them. Between the
-//! last two kernels, a scan of the chunks' counts numbers the roots ([`number`](super::number)).
-//! All kernels but `tiles_write` work on bits and runs, so that the labels are nearly all that is
+//! For a band of an image, two kernels more let the band's numbers wait for those of the image:
+//!
+//! | file | kernel | does | reads and writes |
+//! | --- | --- | --- | --- |
+//! | [`rim`] | [`tiles_rim`](fn@rim::tiles_rim) | numbers the components on the first and the last row, before labels are written | the runs, parents and roots of two rows; 4 bytes per pixel of them |
+//! | [`write`](mod@write) | [`tiles_write_numbered`](fn@write::tiles_write_numbered) | `tiles_write` with the numbers of a table | as `tiles_write`, and 4 bytes per component of a tile |
+//!
+//! [`layout`] says how an image is cut into tiles, [`runs`] what is stored of them. Before
+//! `tiles_write`, a scan of the chunks' counts numbers the roots ([`number`](super::number)). All
+//! kernels but those of `write` work on bits and runs, so that the labels are nearly all that is
 //! written to memory.
 //!
 //! # Tiles, runs, components
@@ -36,5 +43,6 @@ pub mod flatten;
 pub mod label;
 pub mod layout;
 pub mod merge;
+pub mod rim;
 pub mod runs;
 pub mod write;

@@ -10,9 +10,13 @@ use crate::label::number::Numbering;
 
 /// Halves of words per tile, and threads per block: one for each.
 const HALVES: u32 = ROWS * ROW_HALVES;
-/// `LINK + i` stands for the label of run `i - 1` of the tile. No label is larger than `LINK`: an
-/// image has fewer than 2³² pixels, and of two neighbours in a row at most one starts a component.
-const LINK: u32 = 1 << 31;
+/// `LINK + i` stands for the label of run `i - 1` of the tile. No number of the image's own is
+/// larger than `LINK`: an image has fewer than 2³² pixels, and of two neighbours in a row at most
+/// one starts a component.
+const LINK: u32 = LARGEST_NUMBER;
+
+/// The largest number that [`tiles_write_numbered`](fn@tiles_write_numbered) can write.
+pub const LARGEST_NUMBER: u32 = 1 << 31;
 
 /// The runs of a tile in shared memory, by halves of words.
 #[derive(Clone, Copy)]
@@ -39,16 +43,53 @@ impl HalfRuns {
 ///
 /// # Safety
 ///
-/// `image`, `runs`, `layout` and `connectivity` are those of [`tiles_label`](fn@super::label::tiles_label), and
-/// `numbering` is of the roots that [`tiles_flatten`](fn@super::flatten::tiles_flatten) has left.
-/// `labels` is its array `parents` and starts at a multiple of 16 bytes; nothing else uses it
-/// meanwhile. The launch has one block per tile, and [`run_bytes`](super::layout::run_bytes) of
-/// dynamic shared memory.
+/// `image`, `runs`, `layout` and `connectivity` are those of
+/// [`tiles_label`](fn@super::label::tiles_label), and `numbering` is of the roots that
+/// [`tiles_flatten`](fn@super::flatten::tiles_flatten) has left. `labels` is its array `parents`
+/// and starts at a multiple of 16 bytes; nothing else uses it meanwhile. The launch has one block
+/// per tile, and [`run_bytes`](super::layout::run_bytes) of dynamic shared memory.
 #[kernel(block = HALVES, min_blocks = 4)]
 pub unsafe fn tiles_write(
     image: View<'_, u64>,
     runs: TileRuns<'_>,
     numbering: Numbering<'_>,
+    labels: ViewMut<'_, u32>,
+    layout: TileLayout,
+    connectivity: Connectivity,
+) {
+    let number = |root| numbering.number(root);
+    write_tile(image, runs, number, labels, layout, connectivity);
+}
+
+/// [`tiles_write`](fn@tiles_write) with other numbers: a component whose number is `n` gets the
+/// label that is element `n` of `table`.
+///
+/// # Safety
+///
+/// As for [`tiles_write`](fn@tiles_write). `table` has one element more than there are components,
+/// and none but element 0 is 0 or larger than [`LARGEST_NUMBER`].
+#[kernel(block = HALVES, min_blocks = 4)]
+pub unsafe fn tiles_write_numbered(
+    image: View<'_, u64>,
+    runs: TileRuns<'_>,
+    numbering: Numbering<'_>,
+    table: View<'_, u32>,
+    labels: ViewMut<'_, u32>,
+    layout: TileLayout,
+    connectivity: Connectivity,
+) {
+    // planted: write-table
+    let number = |root| table.ldg(numbering.number(root));
+    write_tile(image, runs, number, labels, layout, connectivity);
+}
+
+/// Writes the labels of the block's tile; `number` gives the label of a root. Called by all threads
+/// of the block.
+#[inline(always)]
+fn write_tile(
+    image: View<'_, u64>,
+    runs: TileRuns<'_>,
+    number: impl Fn(u32) -> u32,
     labels: ViewMut<'_, u32>,
     layout: TileLayout,
     connectivity: Connectivity,
@@ -63,7 +104,7 @@ pub unsafe fn tiles_write(
         offsets: shared_array![u32; HALVES as usize],
     };
     let last_end = shared_array![u32; 1];
-    // SAFETY: the caller's promise.
+    // SAFETY: the kernels' callers promise it.
     let run_labels = unsafe { shared_runs(connectivity) };
 
     let t = thread::thread_idx_x();
@@ -138,7 +179,7 @@ pub unsafe fn tiles_write(
                 let label = if first_run == run {
                     // planted: write-read-only
                     let root = labels.ld(tile_pixel + row * layout.width + column);
-                    numbering.number(root)
+                    number(root)
                 } else {
                     LINK + 1 + first_run
                 };
