@@ -228,8 +228,8 @@ fn labels_of_every_pattern_in_bands() {
     }
 }
 
-/// The emulator, where every fourth allocation of 16-bit elements fails: a band makes three, so that
-/// no two bands have memory for their tiles at once.
+/// The emulator, where every fourth allocation of 16-bit elements fails: a band makes three, so
+/// that no two bands have memory for their tiles at once.
 #[derive(Clone, Debug)]
 struct ShortOfMemory {
     emulator: Emulator,

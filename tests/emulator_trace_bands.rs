@@ -1,5 +1,5 @@
-//! Contours of images in bands that kernels trace, under the emulator: the CPU's of the whole image,
-//! whatever the bands are, whoever traces which of them, and on several emulators at once.
+//! Contours of images in bands that kernels trace, under the emulator: the CPU's of the whole
+//! image, whatever the bands are, whoever traces which of them, and on several emulators at once.
 //!
 //! Images, bands and orders follow one seed, which a failure names; `TRAZAR_SEED` replaces it.
 

@@ -56,6 +56,11 @@ impl<'a> TraceBands<'a> {
         })
     }
 
+    /// Whether bands are traced on a GPU, which is taken only if it is asked for.
+    fn is_on_gpu(&self) -> bool {
+        !matches!(self.run_args().device, Device::Auto | Device::Cpu)
+    }
+
     /// The number of rows of a band, for as many GPUs or none.
     fn rows(&self, file: &ImageBands, gpus: u32) -> trazar::Result<u32> {
         let (width, height) = (file.width(), file.height());
@@ -78,10 +83,9 @@ impl Steps for TraceBands<'_> {
     }
 
     fn backends(&self) -> Option<&'static [Backend]> {
-        // A GPU is taken only if it is asked for.
-        Some(match self.trace.args.run.device {
-            Device::Auto | Device::Cpu => &[Backend::Cpu],
-            _ => &[Backend::Cuda, Backend::Emulator],
+        Some(match self.is_on_gpu() {
+            false => &[Backend::Cpu],
+            true => &[Backend::Cuda, Backend::Emulator],
         })
     }
 
@@ -93,7 +97,7 @@ impl Steps for TraceBands<'_> {
             self.trace.gds.check_fits(file.width(), file.height())?;
         }
         // Too little memory is said before anything is read.
-        self.rows(&file, u32::from(self.backends() != Some(&[Backend::Cpu])))
+        self.rows(&file, u32::from(self.is_on_gpu()))
             .map_err(|error| Failure::about(&input.image, error))?;
         Ok(Bands {
             file: RefCell::new(file),

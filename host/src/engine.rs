@@ -43,7 +43,7 @@ pub struct Engine {
 /// Gives the bands of an image, from top to bottom.
 type NextBand<'a> = dyn FnMut() -> Result<Option<BinaryImage>> + 'a;
 
-/// The jobs on a [`Gpu`], with input and result in the host's memory.
+/// The jobs on [`Gpus`], with input and result in the host's memory.
 trait DeviceJobs: Send + Sync {
     fn backend(&self) -> Backend;
 
@@ -75,59 +75,14 @@ trait DeviceJobs: Send + Sync {
     ) -> Result<Distances>;
 }
 
-impl<G: Gpu + Send + Sync + 'static> DeviceJobs for G {
-    fn backend(&self) -> Backend {
-        G::BACKEND
-    }
-
-    fn gpus(&self) -> u32 {
-        1
-    }
-
-    fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels> {
-        DeviceLabeler::on(self.clone()).label_host(image, options)
-    }
-
-    fn label_workers(&self, options: &LabelOptions) -> Result<Workers> {
-        Workers::on(std::slice::from_ref(self), options)
-    }
-
-    fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours> {
-        DeviceTracer::on(self.clone()).trace_host(image, options)
-    }
-
-    fn trace_bands(&self, tracer: BandTracer, next: &mut NextBand<'_>) -> Result<StoredContours> {
-        tracer.trace_on(std::slice::from_ref(self), next)
-    }
-
-    fn route(
-        &self,
-        grid: &RoutingGrid,
-        nets: &[Net],
-        algorithm: RouteAlgorithm,
-        progress: &Progress<'_>,
-    ) -> Result<Vec<Route>> {
-        DeviceRouter::on(self.clone()).route_host(grid, nets, algorithm, progress)
-    }
-
-    fn distances(
-        &self,
-        grid: &RoutingGrid,
-        sources: &[Cell],
-        options: &DistanceOptions,
-    ) -> Result<Distances> {
-        DeviceRouter::on(self.clone()).distances_host(grid, sources, options)
-    }
-}
-
-/// Several GPUs: labels, and contours of an image in bands, on all of them; other jobs on the
+/// One or more GPUs: labels, and contours of an image in bands, on all of them; other jobs on the
 /// first.
-struct Several<G> {
+struct Gpus<G> {
     first: G,
     all: Vec<G>,
 }
 
-impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Several<G> {
+impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
     fn backend(&self) -> Backend {
         G::BACKEND
     }
@@ -138,7 +93,7 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Several<G> {
 
     fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels> {
         match &self.all[..] {
-            [only] => only.label(image, options),
+            [only] => DeviceLabeler::on(only.clone()).label_host(image, options),
             all => label::label_host(all, image, options),
         }
     }
@@ -148,7 +103,7 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Several<G> {
     }
 
     fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours> {
-        self.first.trace(image, options)
+        DeviceTracer::on(self.first.clone()).trace_host(image, options)
     }
 
     fn trace_bands(&self, tracer: BandTracer, next: &mut NextBand<'_>) -> Result<StoredContours> {
@@ -162,7 +117,7 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Several<G> {
         algorithm: RouteAlgorithm,
         progress: &Progress<'_>,
     ) -> Result<Vec<Route>> {
-        self.first.route(grid, nets, algorithm, progress)
+        DeviceRouter::on(self.first.clone()).route_host(grid, nets, algorithm, progress)
     }
 
     fn distances(
@@ -171,7 +126,7 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Several<G> {
         sources: &[Cell],
         options: &DistanceOptions,
     ) -> Result<Distances> {
-        self.first.distances(grid, sources, options)
+        DeviceRouter::on(self.first.clone()).distances_host(grid, sources, options)
     }
 }
 
@@ -276,8 +231,9 @@ impl Engine {
     /// An engine on a GPU or an emulator that is set up already, such as a `cuda::Queue` or an
     /// [`Emulator`]. Clones of `gpu` are the same device.
     pub fn on(gpu: impl Gpu + Send + Sync + 'static) -> Self {
+        let all = vec![gpu.clone()];
         Self {
-            device: Some(Arc::new(gpu)),
+            device: Some(Arc::new(Gpus { first: gpu, all })),
             progress: None,
         }
     }
@@ -308,7 +264,7 @@ impl Engine {
             return Err(Error::option("gpus", OptionProblem::OutOfRange, why));
         };
         Ok(Self {
-            device: Some(Arc::new(Several { first, all })),
+            device: Some(Arc::new(Gpus { first, all })),
             progress: None,
         })
     }

@@ -43,7 +43,7 @@ pub(crate) enum Device {
     Cpu,
     /// The first NVIDIA GPU; cuda:N is the one with the number N, from 0
     Cuda,
-    /// All NVIDIA GPUs together, for labels
+    /// All NVIDIA GPUs together, for labels, and for contours with --memory
     #[value(name = "cuda:all")]
     CudaAll,
     /// The NVIDIA GPU with that number.
@@ -85,8 +85,8 @@ impl RunArgs {
     pub(crate) fn check_one_gpu(&self, job: &str) -> Result<(), Failure> {
         if self.device == Device::CudaAll {
             return Err(Failure::usage(format!(
-                "--device cuda:all is for label, and for trace with --memory: {job} runs on one GPU, \
-                 cuda or cuda:N"
+                "--device cuda:all is for label, and for trace with --memory: {job} runs on one \
+                 GPU, cuda or cuda:N"
             )));
         }
         Ok(())

@@ -24,9 +24,8 @@ use super::statistics::{MeasureBuffers, check_sums};
 use super::tiles::Tiles;
 use crate::error::{Error, Result};
 use crate::gpu::{Gpu, GpuBuffer, read_first};
-use crate::image::MAX_SIDE;
 use crate::image::gpu::DeviceImage;
-use crate::label::parts::{LabelPart, LabelTable, RimRow};
+use crate::label::parts::{LabelPart, LabelTable, RimRow, rows_in_image};
 use crate::label::{Component, LabelAlgorithm, LabelOptions};
 use crate::memory::reserve;
 
@@ -243,14 +242,7 @@ impl<G: Gpu> DeviceLabeler<G> {
         let division = Division::new(width, height, self.band_pixels)?;
         let algorithm = options.algorithm_on(G::BACKEND);
         algorithm.check_runs_on(G::BACKEND)?;
-        let end = u64::from(first_row) + u64::from(height);
-        if end > MAX_SIDE.into() {
-            return Err(Error::ImageTooLarge {
-                width: width.into(),
-                height: end,
-                limit: "a side is at most 2147483646 pixels",
-            });
-        }
+        rows_in_image(width, first_row, height)?;
         let per_row = row_words(width);
         let gpu = &self.gpu;
         let words = gpu.using(image.words())?;

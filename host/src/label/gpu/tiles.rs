@@ -18,8 +18,8 @@ use crate::label::Connectivity;
 
 /// The arrays of one labelling in tiles, besides the image and the labels. Either
 /// [`label`](Self::label) or [`label_bytes`](Self::label_bytes) comes first, then
-/// [`finish`](Self::finish), or [`join`](Self::join) and later [`write`](Self::write), with the same
-/// labels: one element per pixel, from a multiple of 16 bytes on.
+/// [`finish`](Self::finish), or [`join`](Self::join) and later [`write`](Self::write), with the
+/// same labels: one element per pixel, from a multiple of 16 bytes on.
 #[derive(Debug)]
 pub(super) struct Tiles<G: Gpu> {
     layout: TileLayout,

@@ -125,6 +125,24 @@ pub fn label_part(band: &BinaryImage, first_row: u32, options: &LabelOptions) ->
     Ok(part)
 }
 
+/// The rows of a band of `height` rows, the first of which is the image's row `first_row`.
+///
+/// # Errors
+/// [`Error::ImageTooLarge`] if one lies below the last row that an image can have.
+pub(in crate::label) fn rows_in_image(
+    width: u32,
+    first_row: u32,
+    height: u32,
+) -> Result<Range<u32>> {
+    let end = first_row.checked_add(height).filter(|&end| end <= MAX_SIDE);
+    let end = end.ok_or(Error::ImageTooLarge {
+        width: width.into(),
+        height: u64::from(first_row) + u64::from(height),
+        limit: "a side is at most 2147483646 pixels",
+    })?;
+    Ok(first_row..end)
+}
+
 /// A band's part, without measures of the components that are no nodes; and, with statistics, the
 /// measures of all its components. For these, `labels` has an element 0 for each pixel.
 fn part_of(
@@ -136,12 +154,7 @@ fn part_of(
 ) -> Result<(LabelPart, Vec<Component>)> {
     crate::threads::ensure();
     let (width, height) = (band.width(), band.height());
-    let end = first_row.checked_add(height).filter(|&end| end <= MAX_SIDE);
-    let end = end.ok_or(Error::ImageTooLarge {
-        width: width.into(),
-        height: u64::from(first_row) + u64::from(height),
-        limit: "a side is at most 2147483646 pixels",
-    })?;
+    let rows = rows_in_image(width, first_row, height)?;
     let meter = Meter::new(band, progress);
     let of_pixels = options.statistics.then_some(&mut *labels);
     let mut numbered = Numbered::of(band, options.connectivity, of_pixels, &meter)?;
@@ -151,7 +164,6 @@ fn part_of(
     };
     let top = rim(0, numbered.first_row());
     let bottom = rim(height - 1, numbered.last_row());
-    let rows = first_row..end;
     let mut part = LabelPart::of_band(width, rows, options, numbered.count, top, bottom)?;
     let mut measures = Vec::new();
     if options.statistics {

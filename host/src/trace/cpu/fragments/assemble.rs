@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::super::parts::Band;
 use super::super::parts::pool::{
-    Border, Fate, Fragment, Item, List, NO_ITEM, NO_PIECE, Name, Piece, Pool, border_item,
+    Border, Fate, Fragment, Item, List, NO_ITEM, NO_PIECE, Name, Pool, border_item,
 };
 use super::super::parts::store::Store;
 use super::super::plane::{Plane, SPARE_ROWS};
@@ -97,23 +97,10 @@ impl Assembly {
     pub(super) fn add(&mut self, share: Share, cutter: &Cutter<'_>) -> Result<()> {
         let Self { pool, .. } = self;
         let (first_byte, first_border) = (pool.store.end(), pool.borders.len() as u32);
-        let first_piece = pool.pieces.len() as u32;
         for (border, contour) in (first_border..).zip(&share.contours) {
             self.borders[*contour as usize] = border_item(border);
         }
-        let named = |border: &Border| Border {
-            first_piece: match border.first_piece {
-                NO_PIECE => NO_PIECE,
-                piece => piece + first_piece,
-            },
-            ..*border
-        };
-        pool.borders.extend(share.borders.iter().map(named));
-        let moved = |piece: &Piece| Piece {
-            offset: piece.offset + first_byte,
-            ..*piece
-        };
-        pool.pieces.extend(share.pieces.iter().map(moved));
+        pool.add_borders(&share.borders, &share.pieces);
         let mut pieces = take(&mut pool.pieces);
         let mut piece = |bytes: Range<usize>| piece_of(&mut pieces, first_byte, bytes);
         for path in share.paths {

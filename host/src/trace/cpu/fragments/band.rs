@@ -364,19 +364,7 @@ impl Assembly<'_> {
             .map(|(i, strip)| self.closed_of(i, strip))
             .collect::<Result<_>>()?;
         for (bytes, borders, pieces) in encoded {
-            let (first_byte, first_piece) = (pool.store.end(), pool.pieces.len() as u32);
-            pool.borders
-                .extend(borders.into_iter().map(|border| Border {
-                    first_piece: match border.first_piece {
-                        NO_PIECE => NO_PIECE,
-                        piece => piece + first_piece,
-                    },
-                    ..border
-                }));
-            pool.pieces.extend(pieces.into_iter().map(|piece| Piece {
-                offset: piece.offset + first_byte,
-                ..piece
-            }));
+            pool.add_borders(&borders, &pieces);
             pool.store.push(bytes)?;
         }
         Ok(())

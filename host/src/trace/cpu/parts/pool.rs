@@ -175,6 +175,23 @@ impl Pool {
         }
     }
 
+    /// Adds borders and their pieces, which count pieces from their own first one and bytes from the
+    /// first that is stored next. There is room for them.
+    pub(in super::super) fn add_borders(&mut self, borders: &[Border], pieces: &[Piece]) {
+        let (first_piece, first_byte) = (self.pieces.len() as u32, self.store.end());
+        self.borders.extend(borders.iter().map(|border| Border {
+            first_piece: match border.first_piece {
+                NO_PIECE => NO_PIECE,
+                piece => piece + first_piece,
+            },
+            ..*border
+        }));
+        self.pieces.extend(pieces.iter().map(|piece| Piece {
+            offset: piece.offset + first_byte,
+            ..*piece
+        }));
+    }
+
     /// A copy, with the steps in memory.
     pub(super) fn try_clone(&self) -> Result<Self> {
         fn copy<T: Copy>(values: &[T]) -> Result<Vec<T>> {
