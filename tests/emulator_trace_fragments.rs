@@ -378,6 +378,30 @@ fn wide_keys() {
     }
 }
 
+/// Small images whose fragments are ranked as those of large ones: by segments, or as a sample of
+/// the fragments says.
+#[test]
+fn segments_of_fragments() {
+    check(
+        "segments of fragments",
+        20,
+        &(noise_at_rims(), emulator(), 0..16u64, 0..2u32),
+        |(image, emulator, index, few)| {
+            let tracer = DeviceTracer::on(emulator).with_few_fragments(few);
+            compare(&tracer, &image, &options(index))
+        },
+    );
+    for (few, index) in [(0, 0), (1, 1), (0, 2), (1, 3)] {
+        let tracer = DeviceTracer::on(small_emulator(seed())).with_few_fragments(few);
+        let long = generate::spiral(300, 100).unwrap();
+        assert_same("a spiral in segments", &tracer, &long, index);
+        let image = generate::noise(200, 70, 0.3, seed() + index).unwrap();
+        assert_same("noise in segments", &tracer, &image, index);
+        let wide = tracer.with_wide_keys();
+        assert_same("with wide keys", &wide, &image, index);
+    }
+}
+
 /// A counter that passes 2³² leaves a mark, whichever it is, and nothing is written where its
 /// numbers begin again.
 #[test]

@@ -46,12 +46,8 @@ impl Kind {
     #[inline(always)]
     #[must_use]
     pub const fn direction(self) -> u32 {
-        match self {
-            Self::W => 4,
-            Self::E => 0,
-            Self::N => 2,
-            Self::S => 6,
-        }
+        // Four bits per kind: 4, 0, 2, 6.
+        0x6204 >> (4 * self as u32) & 7
     }
 }
 
@@ -72,6 +68,19 @@ pub const fn kind_after(neighbours: u32, back: u32) -> Kind {
     } else {
         Kind::S
     }
+}
+
+/// Eight rows of eight bits, the first one lowest, with rows and columns exchanged.
+#[inline(always)]
+const fn transposed(rows: u64) -> u64 {
+    // Exchanges bits, pairs of bits and halves of bytes across the diagonal.
+    let mut bits = rows;
+    let swap = (bits ^ bits >> 7) & 0x00aa_00aa_00aa_00aa;
+    bits ^= swap ^ swap << 7;
+    let swap = (bits ^ bits >> 14) & 0x0000_cccc_0000_cccc;
+    bits ^= swap ^ swap << 14;
+    let swap = (bits ^ bits >> 28) & 0x0000_0000_f0f0_f0f0;
+    bits ^ swap ^ swap << 28
 }
 
 /// A word's pixels, and their neighbours in the same row.
@@ -162,6 +171,32 @@ impl Around {
             s: below.here,
             se: below.east,
         }
+    }
+
+    /// The neighbourhoods of the eight pixels from bit `first` on, a byte each, the first one lowest.
+    #[inline(always)]
+    #[must_use]
+    pub const fn neighbourhoods(&self, first: u32) -> u64 {
+        let Self {
+            e,
+            ne,
+            n,
+            nw,
+            w,
+            sw,
+            s,
+            se,
+            ..
+        } = *self;
+        let low = (e >> first & 0xff) as u32
+            | ((ne >> first & 0xff) as u32) << 8
+            | ((n >> first & 0xff) as u32) << 16
+            | ((nw >> first & 0xff) as u32) << 24;
+        let high = (w >> first & 0xff) as u32
+            | ((sw >> first & 0xff) as u32) << 8
+            | ((s >> first & 0xff) as u32) << 16
+            | ((se >> first & 0xff) as u32) << 24;
+        transposed((high as u64) << 32 | low as u64)
     }
 
     /// The nodes of borders over pixel centers: one per gap.

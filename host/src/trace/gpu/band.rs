@@ -41,7 +41,7 @@ pub(in crate::trace) fn trace_band<G: Gpu>(
         raster,
         geometry: kernel_options::Geometry::Centers,
         approximation: kernel_options::Approximation::Simple,
-        wide_keys: tracer.wide_keys,
+        joining: tracer.joining,
     };
     let single = Images {
         count: 1,

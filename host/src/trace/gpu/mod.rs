@@ -61,7 +61,7 @@ use crate::image::gpu::{DeviceImage, DeviceImageBatch};
 use crate::label::{Connectivity, DeviceLabeler, LabelOptions};
 
 pub use contours::{ContourBuffers, DeviceContourBatch, DeviceContours};
-use fragments::{Arena, Images};
+use fragments::{Arena, Images, Joining};
 
 /// Traces images on one GPU. Clones work on the same queue.
 ///
@@ -83,8 +83,8 @@ pub struct DeviceTracer<G: Gpu> {
     gpu: G,
     /// What the algorithm by fragments works in, between two images.
     arena: Arc<Mutex<Option<Arena<G>>>>,
-    /// Whether small images are traced as the largest ones are.
-    wide_keys: bool,
+    /// How fragments are joined.
+    joining: Joining,
 }
 
 #[cfg(feature = "cuda")]
@@ -107,8 +107,8 @@ struct Work<'a, G: Gpu> {
     raster: Raster,
     geometry: kernel_options::Geometry,
     approximation: kernel_options::Approximation,
-    /// Whether starts of borders have keys of 64 bits in any case.
-    wide_keys: bool,
+    /// How fragments are joined, where the image doesn't ask for more.
+    joining: Joining,
 }
 
 impl<G: Gpu> Work<'_, G> {
@@ -186,7 +186,7 @@ impl<G: Gpu> DeviceTracer<G> {
         Self {
             gpu,
             arena: Arc::default(),
-            wide_keys: false,
+            joining: Joining::DEFAULT,
         }
     }
 
@@ -194,10 +194,23 @@ impl<G: Gpu> DeviceTracer<G> {
     #[doc(hidden)]
     #[must_use]
     pub fn with_wide_keys(self) -> Self {
-        Self {
+        let joining = Joining {
             wide_keys: true,
-            ..self
-        }
+            ..self.joining
+        };
+        Self { joining, ..self }
+    }
+
+    /// The same tracer, for which more than `few` fragments are as many as in large images: for
+    /// tests. If it is 0, borders are cut into segments, however short they are.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_few_fragments(self, few: u32) -> Self {
+        let joining = Joining {
+            few_fragments: few,
+            ..self.joining
+        };
+        Self { joining, ..self }
     }
 
     /// The queue that it works on, with the kernels.
@@ -364,7 +377,7 @@ impl<G: Gpu> DeviceTracer<G> {
                 Geometry::Edges => kernel_options::Geometry::Edges,
             },
             approximation,
-            wide_keys: self.wide_keys,
+            joining: self.joining,
         };
         let arrange = |found: &mut Found<G>, queued: &mut dyn FnMut(&'static str) -> _| {
             let arranged = hierarchy::arrange(gpu, raster, found, options.retrieval)?;

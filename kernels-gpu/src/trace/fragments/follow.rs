@@ -22,7 +22,7 @@ use crate::primitives::block::{self, PrefixSum};
 use crate::primitives::quotient;
 use crate::primitives::warp::sum_of_lanes;
 use crate::trace::node_bits::Kind;
-use crate::trace::options::Approximation;
+use crate::trace::options::{Approximation, Geometry};
 use crate::trace::pixels::TracedImage;
 
 /// Threads per block of [`follow_tiles`](fn@follow_tiles).
@@ -113,6 +113,20 @@ const fn pieces(threads: u32) -> u32 {
     larger(threads / TILE_HEIGHT, 2)
 }
 
+/// Whether a block of `threads` threads keeps the neighbourhoods of all pixels.
+const fn keeps_neighbourhoods(threads: u32) -> bool {
+    threads == DENSE_BLOCK
+}
+
+/// The number of words of 64 bits for them; there is one in any case.
+const fn neighbourhood_words(threads: u32) -> u32 {
+    if keeps_neighbourhoods(threads) {
+        TILE_WIDTH * TILE_HEIGHT / 8
+    } else {
+        1
+    }
+}
+
 /// Declares the shared memory of a block, and gives its [`Tile`].
 macro_rules! tile_memory {
     ($threads:expr, $most_nodes:expr, $image:expr, $approximation:expr) => {{
@@ -125,8 +139,18 @@ macro_rules! tile_memory {
                 (TILE_HEIGHT * STARTS_WORDS) as usize,
             )
         };
+        let neighbourhoods = shared_array![u64; neighbourhood_words($threads) as usize];
+        // SAFETY: the same memory, in bytes.
+        let neighbourhoods = unsafe {
+            SharedView::from_raw_parts(
+                neighbourhoods.as_mut_ptr().cast::<u8>(),
+                8 * neighbourhood_words($threads) as usize,
+            )
+        };
         Tile::<{ $threads }> {
             pixels: TilePixels {
+                neighbourhoods,
+                keeps_neighbourhoods: keeps_neighbourhoods($threads),
                 rows: shared_array![u32; (HALO_ROWS * ROW_WORDS + 1) as usize],
                 straight,
                 image: $image,
@@ -317,6 +341,19 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
         }
     }
 
+    /// Follows the borders of the tiles that are listed, one after the other.
+    #[inline(always)]
+    fn follow_listed(&self, parts: Parts<'_>) {
+        let count = parts.counters.ld(counter::DENSE);
+        let mut i = thread::block_idx_x();
+        while i < count {
+            self.at(parts.dense.ld(i)).follow(parts, MOST_NODES);
+            // planted: fragment-dense-barrier
+            thread::sync_threads();
+            i += thread::grid_dim_x();
+        }
+    }
+
     /// Follows the tile's borders if it has at most `most_nodes` nodes. Otherwise it is listed.
     #[inline(always)]
     fn follow(&self, parts: Parts<'_>, most_nodes: u32) {
@@ -370,7 +407,16 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
     fn list(&self, parts: Parts<'_>, most_nodes: u32) -> u32 {
         let t = self.t;
         let (y, part) = (t / Self::ROW_THREADS, t % Self::ROW_THREADS);
-        let (in_row, straight) = self.pixels.nodes(y);
+        let around = self.pixels.around(y);
+        let (in_row, straight) = self.pixels.nodes(around, y);
+        if keeps_neighbourhoods(THREADS) {
+            const { assert!(TILE_WIDTH / 8 * TILE_HEIGHT == DENSE_BLOCK) };
+            let bytes = around.neighbourhoods(part * 8);
+            let first = y * TILE_WIDTH + part * 8;
+            self.pixels
+                .neighbourhoods
+                .st_vector(first, bytes.to_le_bytes());
+        }
         if part == 0 {
             self.pixels.keep_straight(y, straight);
         }
@@ -671,19 +717,36 @@ pub unsafe fn follow_few_tiles(
 /// # Safety
 ///
 /// That of [`follow_tiles`](fn@follow_tiles), which has run before.
-#[kernel(block = DENSE_BLOCK, min_blocks = 3)]
+#[kernel(block = DENSE_BLOCK, min_blocks = 4)]
 pub unsafe fn follow_dense_tiles(
     image: TracedImage<'_>,
     approximation: Approximation,
     parts: Parts<'_>,
 ) {
-    let tile = tile_memory!(DENSE_BLOCK, MOST_NODES, image, approximation);
-    let count = parts.counters.ld(counter::DENSE);
-    let mut i = thread::block_idx_x();
-    while i < count {
-        tile.at(parts.dense.ld(i)).follow(parts, MOST_NODES);
-        // planted: fragment-dense-barrier
-        thread::sync_threads();
-        i += thread::grid_dim_x();
-    }
+    // A constant, so that the kernel has no code and needs no registers for edges.
+    let image = TracedImage {
+        geometry: Geometry::Centers,
+        ..image
+    };
+    tile_memory!(DENSE_BLOCK, MOST_NODES, image, approximation).follow_listed(parts);
+}
+
+/// What [`follow_dense_tiles`](fn@follow_dense_tiles) does, along edges.
+///
+/// Launch: any number of persistent blocks.
+///
+/// # Safety
+///
+/// That of [`follow_dense_tiles`](fn@follow_dense_tiles).
+#[kernel(block = DENSE_BLOCK, min_blocks = 3)]
+pub unsafe fn follow_dense_tiles_along_edges(
+    image: TracedImage<'_>,
+    approximation: Approximation,
+    parts: Parts<'_>,
+) {
+    let image = TracedImage {
+        geometry: Geometry::Edges,
+        ..image
+    };
+    tile_memory!(DENSE_BLOCK, MOST_NODES, image, approximation).follow_listed(parts);
 }

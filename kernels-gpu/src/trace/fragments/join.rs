@@ -3,16 +3,12 @@
 //! All in one cooperative launch, whose blocks wait for each other between the steps:
 //!
 //! 1. Each fragment finds its successor.
-//! 2. Rounds of pointer jumping around the cycles of fragments, until none learns of a lower start.
-//!    Then each knows its border's start and the number of its points from there on.
+//! 2. List ranking (`cycles.rs`): each fragment learns its border's start and the number of points
+//!    from its first one to there.
 //! 3. Where the start lies in a fragment, the start is marked in the image.
 //! 4. A scan of the marks puts the borders into order of discovery.
 //! 5. Each fragment and each border inside a tile finds its border's number.
 //! 6. Each border finds the one that passes the last vertical side before its start.
-//!
-//! After a round in which no fragment learns of a lower start, none ever does: if a fragment's
-//! lowest start is never above that of the fragment which follows the last one that it knows of,
-//! and so on around the cycle, then all of them are the same.
 
 use core::marker::PhantomData;
 
@@ -24,7 +20,7 @@ use super::follow::tile_record;
 use super::key::{Key, Link};
 use super::tile::{TILE_HEIGHT, TILE_WIDTH, listed_nodes};
 use super::{Parts, counter};
-use crate::primitives::grid::{Grid, GridBarrier, ScanMemory, each};
+use crate::primitives::grid::{Grid, GridBarrier, ScanMemory};
 use crate::primitives::quotient;
 use crate::trace::borders::{FoundBorders, NO_BORDER, count};
 use crate::trace::components::walk::{NamedNode, NodeWalk};
@@ -54,8 +50,18 @@ pub struct Chains<'a> {
     /// [`join_wide_fragments`](fn@join_wide_fragments). Starts at a multiple of 16 bytes.
     pub links: ViewMut<'a, u32>,
     /// The same once more.
-    pub other_links: ViewMut<'a, u32>,
-    /// The border of each fragment.
+    pub segment_links: ViewMut<'a, u32>,
+    /// As many words for each of the [`most_segments`](super::cycles::most_segments). Starts at a
+    /// multiple of 16 bytes.
+    pub other_segment_links: ViewMut<'a, u32>,
+    /// For each of the [`most_segments`](super::cycles::most_segments), the fragment at which it begins, the next segment, and the
+    /// number of points from one to the other; and a list of segments: 4 words. Starts at a multiple
+    /// of 16 bytes.
+    pub segments: ViewMut<'a, u32>,
+    /// Up to so many fragments are ranked by pointer jumping alone; more are if most borders have
+    /// few of them. If it is 0, all are ranked by segments.
+    pub few: u32,
+    /// The border of each fragment; before that, the segment that begins there.
     pub fragment_borders: ViewMut<'a, u32>,
     /// The number of points from each fragment's first to the first of the fragment in which the
     /// border starts.
@@ -78,6 +84,25 @@ struct Start {
     bit: u32,
 }
 
+/// The shared memory of a block.
+#[derive(Clone, Copy)]
+pub(super) struct JoinMemory {
+    /// One element per warp.
+    pub(super) warp_sums: SharedView<u32>,
+    /// One element: the first of the segments that the block has taken.
+    pub(super) taken: SharedView<u32>,
+}
+
+/// Declares the [`JoinMemory`] of a block.
+macro_rules! join_memory {
+    () => {
+        JoinMemory {
+            warp_sums: shared_array![u32; WARPS as usize],
+            taken: shared_array![u32; 1],
+        }
+    };
+}
+
 /// What [`join_fragments`](fn@join_fragments) works on.
 #[derive(Clone, Copy)]
 pub(super) struct Join<'a, K> {
@@ -85,8 +110,8 @@ pub(super) struct Join<'a, K> {
     approximation: Approximation,
     walk: NodeWalk<'a>,
     raster: Raster,
-    parts: Parts<'a>,
-    chains: Chains<'a>,
+    pub(super) parts: Parts<'a>,
+    pub(super) chains: Chains<'a>,
     keys: PhantomData<K>,
 }
 
@@ -111,7 +136,7 @@ impl<'a, K: Key> Join<'a, K> {
 
     /// The start of a fragment's border if it lies in the fragment, else a higher one.
     #[inline(always)]
-    fn key(&self, fragment: u32) -> K {
+    pub(super) fn key(&self, fragment: u32) -> K {
         K::of_fragment(self.parts.fragments, fragment)
     }
 
@@ -307,7 +332,7 @@ impl<'a, K: Key> Join<'a, K> {
 /// `parts` is what [`follow_tiles`](fn@super::follow::follow_tiles) has made of `image`. `chains`
 /// has the lengths that its fields say, for all fragments and closed borders that fit `parts`, and
 /// `borders` an element for each of both. Nothing else uses them meanwhile.
-#[kernel(block = BLOCK, cooperative)]
+#[kernel(block = BLOCK, min_blocks = 3, cooperative)]
 pub unsafe fn join_fragments(
     image: TracedImage<'_>,
     approximation: Approximation,
@@ -315,8 +340,8 @@ pub unsafe fn join_fragments(
     chains: Chains<'_>,
     borders: FoundBorders<'_>,
 ) {
-    let warp_sums = shared_array![u32; WARPS as usize];
-    join::<u32>(image, approximation, parts, chains, borders, warp_sums);
+    let memory = join_memory!();
+    join::<u32>(image, approximation, parts, chains, borders, memory);
 }
 
 /// What [`join_fragments`](fn@join_fragments) does, of an image of any size.
@@ -327,7 +352,7 @@ pub unsafe fn join_fragments(
 /// # Safety
 ///
 /// That of [`join_fragments`](fn@join_fragments).
-#[kernel(block = BLOCK, cooperative)]
+#[kernel(block = BLOCK, min_blocks = 3, cooperative)]
 pub unsafe fn join_wide_fragments(
     image: TracedImage<'_>,
     approximation: Approximation,
@@ -335,8 +360,8 @@ pub unsafe fn join_wide_fragments(
     chains: Chains<'_>,
     borders: FoundBorders<'_>,
 ) {
-    let warp_sums = shared_array![u32; WARPS as usize];
-    join::<u64>(image, approximation, parts, chains, borders, warp_sums);
+    let memory = join_memory!();
+    join::<u64>(image, approximation, parts, chains, borders, memory);
 }
 
 /// Joins fragments, with keys of type `K`.
@@ -347,7 +372,7 @@ fn join<K: Key>(
     parts: Parts<'_>,
     chains: Chains<'_>,
     borders: FoundBorders<'_>,
-    warp_sums: SharedView<u32>,
+    memory: JoinMemory,
 ) {
     if !parts.fits() {
         return;
@@ -361,41 +386,12 @@ fn join<K: Key>(
         return;
     };
 
-    let (mut links, mut others) = (chains.links, chains.other_links);
+    let mut links = chains.links;
     if fragments > 0 {
         grid.for_each(fragments, |fragment| join.link(fragment));
-        let mut round = 0;
-        loop {
-            // planted: join-round-barrier
-            grid.sync();
-            // planted: join-rounds
-            if round > 0
-                && parts
-                    .counters
-                    .ld_relaxed(counter::ROUNDS + round - 1, Device)
-                    == 0
-            {
-                break;
-            }
-            let mut learned = false;
-            let jump = |at| {
-                let here = each(at, |fragment| K::load(links, fragment));
-                each(here, |link| (link, K::load(links, link.next)))
-            };
-            grid.for_each_loaded(fragments, jump, |fragment, (link, ahead)| {
-                let jumped = link.jumped(ahead);
-                K::store(jumped, others, fragment);
-                learned |= jumped.key != link.key;
-            });
-            if thread::sync_threads_or(learned) && thread::thread_idx_x() == 0 {
-                // planted: join-round-plain
-                parts
-                    .counters
-                    .st_relaxed(counter::ROUNDS + round, 1, Device);
-            }
-            (links, others) = (others, links);
-            round += 1;
-        }
+        // planted: join-link-barrier
+        grid.sync();
+        links = join.rank(grid, fragments, memory);
         grid.for_each(fragments, |fragment| {
             let key = K::load(links, fragment).key;
             if key == join.key(fragment) {
@@ -404,12 +400,12 @@ fn join<K: Key>(
         });
         grid.sync();
     }
-    let memory = ScanMemory {
+    let scan = ScanMemory {
         block_sums: chains.block_sums,
-        warp_sums,
+        warp_sums: memory.warp_sums,
     };
     let total = (parts.counters, count::BORDERS);
-    grid.scan(parts.starts_before, words, total, memory);
+    grid.scan(parts.starts_before, words, total, scan);
     grid.sync();
 
     grid.for_each(fragments, |fragment| {

@@ -21,6 +21,7 @@
 //! | [`key`] | where borders start, as numbers | |
 //! | [`follow`] | fragments and closed borders of each tile | a few words per fragment, 4 bytes per point |
 //! | [`join`] | chains of fragments; starts; the borders in order of discovery | their kinds, lengths and previous borders |
+//! | [`cycles`] | list ranking of the fragments of each border | |
 //! | [`mod@write`] | the points, at their final places | the result |
 //! | [`before`] | for parts of larger images: what passes the sides before given ones | |
 //!
@@ -32,6 +33,7 @@
 
 pub mod before;
 pub mod crossings;
+pub mod cycles;
 pub mod follow;
 pub mod join;
 pub mod key;
@@ -71,9 +73,15 @@ pub mod counter {
     pub const SIDES: u32 = FRAGMENTS + 3;
     /// Tiles with many nodes.
     pub const DENSE: u32 = FRAGMENTS + 4;
+    /// Fragments of a sample that precede one which starts lower than both its neighbours.
+    pub const LOWEST: u32 = FRAGMENTS + 5;
+    /// Segments of the cycles of fragments.
+    pub const SEGMENTS: u32 = FRAGMENTS + 6;
+    /// Those of them that are not all of their border.
+    pub const OPEN: u32 = FRAGMENTS + 7;
     /// The first of [`COUNT_OF_ROUNDS`] counters, which say whether a fragment learned something in
     /// each round of joining.
-    pub const ROUNDS: u32 = FRAGMENTS + 5;
+    pub const ROUNDS: u32 = FRAGMENTS + 8;
     /// The number of these: each fragment knows of twice as many others after a round.
     pub const COUNT_OF_ROUNDS: u32 = 33;
     /// Not 0 if one of the others before [`DENSE`] has wrapped around.

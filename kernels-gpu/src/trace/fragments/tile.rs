@@ -60,6 +60,10 @@ pub(super) struct TilePixels<'a> {
     pub(super) rows: SharedView<u32>,
     /// For each row, the nodes that are passed [straight on](straight_inside), one word per kind.
     pub(super) straight: SharedView<u64>,
+    /// For each pixel, its neighbourhood, if [`keeps_neighbourhoods`](Self::keeps_neighbourhoods).
+    pub(super) neighbourhoods: SharedView<u8>,
+    /// Whether neighbourhoods are found once for all pixels, and not when they are asked for.
+    pub(super) keeps_neighbourhoods: bool,
     pub(super) image: TracedImage<'a>,
     pub(super) approximation: Approximation,
     /// The tile's upper left pixel.
@@ -96,14 +100,20 @@ impl TilePixels<'_> {
         }
     }
 
-    /// The nodes of row `y` that are listed, and those that are not.
+    /// The pixels of row `y` and around them.
     #[inline(always)]
-    pub(super) fn nodes(&self, y: u32) -> (NodeBits, NodeBits) {
-        let around = Around::new(
+    pub(super) fn around(&self, y: u32) -> Around {
+        Around::new(
             self.beside(y.wrapping_sub(1)),
             self.beside(y),
             self.beside(y + 1),
-        );
+        )
+    }
+
+    /// The nodes of row `y`, around which are these pixels: those that are listed, and those that
+    /// are not.
+    #[inline(always)]
+    pub(super) fn nodes(&self, around: Around, y: u32) -> (NodeBits, NodeBits) {
         listed_nodes(around, self.image.geometry, self.approximation, y)
     }
 
@@ -120,11 +130,12 @@ impl TilePixels<'_> {
     #[inline(always)]
     fn skipped(&self, x: u32, y: u32, kind: Kind) -> (u32, u32) {
         let bit = 1u64 << x;
-        let is_straight = |y: u32| self.straight.ld(y * STRAIGHT_WORDS + kind as u32) & bit != 0;
-        if !is_straight(y) {
+        let in_row = |y: u32| self.straight.ld(y * STRAIGHT_WORDS + kind as u32);
+        let is_straight = |y: u32| in_row(y) & bit != 0;
+        let row = in_row(y);
+        if row & bit == 0 {
             return (x, y);
         }
-        let row = self.straight.ld(y * STRAIGHT_WORDS + kind as u32);
         let (mut to_x, mut to_y) = (x, y);
         match kind {
             // The next one to the left that is not among them; column 0 never is.
@@ -132,7 +143,8 @@ impl TilePixels<'_> {
             Kind::S => to_x = (!row & !(bit | (bit - 1))).trailing_zeros(),
             // Neither is row 0 nor the last one.
             Kind::W | Kind::E => {
-                let down = if matches!(kind, Kind::W) { 1 } else { u32::MAX };
+                // 1 down W sides, -1 up E sides.
+                let down = 1u32.wrapping_sub(2 * kind as u32);
                 while is_straight(to_y) {
                     to_y = to_y.wrapping_add(down);
                 }
@@ -152,6 +164,9 @@ impl TilePixels<'_> {
     /// The foreground around pixel `(x, y)` of the tile, one bit per direction.
     #[inline(always)]
     fn neighbours(&self, x: u32, y: u32) -> u32 {
+        if self.keeps_neighbourhoods {
+            return u32::from(self.neighbourhoods.ld(y * TILE_WIDTH + x));
+        }
         neighbourhood(
             self.three(x, y.wrapping_sub(1)),
             self.three(x, y),
@@ -185,13 +200,11 @@ impl TilePixels<'_> {
         let (to_x, to_y) = moved(x, y, out);
         // A node is known by its pixel and the direction back.
         let successor = if is_inside(to_x, to_y) {
-            let (x, y) = match out {
-                // Straight on, along sides of one kind.
-                0 => self.skipped(to_x, to_y, Kind::S),
-                2 => self.skipped(to_x, to_y, Kind::E),
-                4 => self.skipped(to_x, to_y, Kind::N),
-                6 => self.skipped(to_x, to_y, Kind::W),
-                _ => (to_x, to_y),
+            // Straight on, along sides of one kind: S, E, N and W in directions 0, 2, 4 and 6.
+            let (x, y) = if out & 1 == 0 {
+                self.skipped(to_x, to_y, Kind::from_bits(0b00_10_01_11 >> out))
+            } else {
+                (to_x, to_y)
             };
             let kind = kind_after(self.neighbours(x, y), out ^ 4);
             Successor::Inside(TileNode { x, y, kind })

@@ -2,6 +2,7 @@
 
 use trazar_kernels::primitives::grid::GridBarrier;
 use trazar_kernels::trace::borders::{FoundBorders, Stack};
+use trazar_kernels::trace::fragments::cycles::most_segments;
 use trazar_kernels::trace::fragments::follow::{follow_few_tiles, tile_record};
 use trazar_kernels::trace::fragments::join::{Chains, join_fragments, join_wide_fragments};
 use trazar_kernels::trace::fragments::key::WIDE_LINK_WORDS;
@@ -96,6 +97,23 @@ impl Capacities {
     }
 }
 
+/// How fragments are joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::trace::gpu) struct Joining {
+    /// Whether keys of borders' starts take 64 bits.
+    pub(in crate::trace::gpu) wide_keys: bool,
+    /// Up to so many fragments are ranked by pointer jumping in any case; if it is 0, none are.
+    pub(in crate::trace::gpu) few_fragments: u32,
+}
+
+impl Joining {
+    /// What is quickest, for images for which 32 bits will do.
+    pub(in crate::trace::gpu) const DEFAULT: Self = Self {
+        wide_keys: false,
+        few_fragments: 1 << 16,
+    };
+}
+
 /// Images one below the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::trace::gpu) struct Images {
@@ -110,8 +128,7 @@ pub(in crate::trace::gpu) struct Images {
 pub(in crate::trace::gpu) struct Arena<G: Gpu> {
     raster: Raster,
     images: Images,
-    /// Whether keys of borders' starts take 64 bits.
-    pub(super) wide: bool,
+    pub(super) joining: Joining,
     pub(super) capacities: Capacities,
     /// Blocks of the cooperative launch.
     pub(super) blocks: u32,
@@ -135,7 +152,9 @@ pub(in crate::trace::gpu) struct Arena<G: Gpu> {
     sides: G::Buffer<u16>,
     points: G::Buffer<u32>,
     links: G::Buffer<u32>,
-    other_links: G::Buffer<u32>,
+    segment_links: G::Buffer<u32>,
+    other_segment_links: G::Buffer<u32>,
+    segments: G::Buffer<u32>,
     fragment_borders: G::Buffer<u32>,
     fragment_points_left: G::Buffer<u32>,
     closed_borders: G::Buffer<u32>,
@@ -158,13 +177,13 @@ impl<G: Gpu> Arena<G> {
         gpu: &G,
         raster: Raster,
         images: Images,
-        wide: bool,
+        joining: Joining,
         capacities: Capacities,
         old: Option<Self>,
     ) -> Result<Self> {
         if let Some(mut old) = old
             // planted: arena-size
-            && (old.raster, old.images, old.wide) == (raster, images, wide)
+            && (old.raster, old.images, old.joining) == (raster, images, joining)
             && capacities.fit(&old.capacities)
         {
             // planted: arena-counters
@@ -183,7 +202,7 @@ impl<G: Gpu> Arena<G> {
         let few = gpu
             .resident_blocks(&follow_few_tiles::SPEC, 0)?
             .saturating_mul(2);
-        let (join, link_words) = if wide {
+        let (join, link_words) = if joining.wide_keys {
             (&join_wide_fragments::SPEC, WIDE_LINK_WORDS)
         } else {
             (&join_fragments::SPEC, 4)
@@ -191,11 +210,12 @@ impl<G: Gpu> Arena<G> {
         let resident = gpu.resident_blocks(join, 0)?;
         let blocks = cooperative_blocks(gpu, resident, raster);
         let borders = capacities.borders();
+        let segments = most_segments(fragments) as usize;
         let (fragments, closed) = (fragments as usize, closed as usize);
         Ok(Self {
             raster,
             images,
-            wide,
+            joining,
             capacities,
             blocks,
             few_tiles: tiles <= few as usize,
@@ -219,7 +239,9 @@ impl<G: Gpu> Arena<G> {
             sides: gpu.alloc(sides as usize)?,
             points: gpu.alloc(points as usize)?,
             links: gpu.alloc(link_words * fragments)?,
-            other_links: gpu.alloc(link_words * fragments)?,
+            segment_links: gpu.alloc(link_words * fragments)?,
+            other_segment_links: gpu.alloc(link_words * segments)?,
+            segments: gpu.alloc(4 * segments)?,
             fragment_borders: gpu.alloc(fragments)?,
             fragment_points_left: gpu.alloc(fragments)?,
             closed_borders: gpu.alloc(closed)?,
@@ -248,7 +270,10 @@ impl<G: Gpu> Arena<G> {
             },
             block_sums: self.block_sums.view_mut(),
             links: self.links.view_mut(),
-            other_links: self.other_links.view_mut(),
+            segment_links: self.segment_links.view_mut(),
+            other_segment_links: self.other_segment_links.view_mut(),
+            segments: self.segments.view_mut(),
+            few: self.joining.few_fragments,
             fragment_borders: self.fragment_borders.view_mut(),
             fragment_points_left: self.fragment_points_left.view_mut(),
             closed_borders: self.closed_borders.view_mut(),

@@ -12,19 +12,20 @@ mod arena;
 use trazar_kernels::trace::borders::Destination;
 use trazar_kernels::trace::fragments::before::find_sides_before;
 use trazar_kernels::trace::fragments::follow::{
-    follow_dense_tiles, follow_few_tiles, follow_tiles,
+    follow_dense_tiles, follow_dense_tiles_along_edges, follow_few_tiles, follow_tiles,
 };
 use trazar_kernels::trace::fragments::join::{join_fragments, join_wide_fragments};
 use trazar_kernels::trace::fragments::key::is_wide;
 use trazar_kernels::trace::fragments::tiles;
 use trazar_kernels::trace::fragments::write::place_points;
+use trazar_kernels::trace::options::Geometry;
 
 use super::{Arranged, Work};
 use crate::Result;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::trace::Retrieval;
 
-pub(super) use arena::{Arena, Images};
+pub(super) use arena::{Arena, Images, Joining};
 use arena::{Capacities, Views};
 
 /// The result, and the memory that it was found in.
@@ -45,11 +46,14 @@ pub(super) fn trace<G: Gpu>(
     queued: &mut dyn FnMut(&'static str) -> Result<()>,
 ) -> Result<Traced<G>> {
     let Work { gpu, raster, .. } = *work;
-    let wide = work.wide_keys || is_wide(raster);
+    let joining = Joining {
+        wide_keys: work.joining.wide_keys || is_wide(raster),
+        ..work.joining
+    };
     let mut capacities = Capacities::guess(raster);
     let mut arena = arena;
     loop {
-        let mut memory = Arena::ready(gpu, raster, images, wide, capacities, arena.take())?;
+        let mut memory = Arena::ready(gpu, raster, images, joining, capacities, arena.take())?;
         find(work, retrieval, &mut memory, queued)?;
         let counts = memory.counters.to_vec()?;
         let needed = Capacities::needed(&counts)?;
@@ -119,8 +123,9 @@ fn find<G: Gpu>(
     memory: &mut Arena<G>,
     queued: &mut dyn FnMut(&'static str) -> Result<()>,
 ) -> Result<()> {
-    /// Blocks of tiles with many nodes that a multiprocessor holds, by their shared memory.
-    const DENSE_BLOCKS: u32 = 5;
+    /// Blocks of tiles with many nodes that a multiprocessor holds. More would begin when these
+    /// end, and leave multiprocessors idle in the end.
+    const DENSE_BLOCKS: u32 = 4;
     let Work { gpu, raster, .. } = *work;
     let on = &gpu.launcher();
     let all = tiles(raster);
@@ -136,10 +141,14 @@ fn find<G: Gpu>(
         } else {
             follow_tiles::launch(on, all, image, approximation, parts)?;
         }
-        follow_dense_tiles::launch(on, dense, image, approximation, parts)?;
+        let follow_dense = match work.geometry {
+            Geometry::Centers => follow_dense_tiles::launch,
+            Geometry::Edges => follow_dense_tiles_along_edges::launch,
+        };
+        follow_dense(on, dense, image, approximation, parts)?;
     }
     queued("fragments")?;
-    let (blocks, wide) = (memory.blocks, memory.wide);
+    let (blocks, wide) = (memory.blocks, memory.joining.wide_keys);
     let views = memory.views();
     // SAFETY: as above.
     unsafe {

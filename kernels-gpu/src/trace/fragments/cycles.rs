@@ -1,0 +1,304 @@
+//! List ranking of fragments around their borders: each learns where its border starts, and how
+//! many points lie before that.
+//!
+//! Where fragments are few, or most borders have few of them, all are ranked by pointer jumping. In
+//! a round, each takes over the link of the one that it leads to, twice; there are no more rounds
+//! when none learns of a lower start. (If a fragment's lowest start is never above that of the
+//! fragment which follows the last one that it knows of, and so on around the cycle, then all of
+//! them are the same.)
+//!
+//! Otherwise, borders are cut into **segments** before. A segment begins at the fragment before each
+//! that starts lower than both its neighbours, so that every border has one; and at one in four of
+//! all fragments, so that none is much longer. A thread walks along each segment. Only segments are
+//! ranked by pointer jumping, and of these only the ones whose border has several; a second walk
+//! tells the fragments what is known of their border. So a fragment's link is read a few times,
+//! however long its border is.
+
+use cuda_std::prelude::*;
+
+use super::counter;
+use super::join::{BLOCK, Chains, Join, JoinMemory};
+use super::key::{Key, Link};
+use crate::primitives::block;
+use crate::primitives::grid::{Grid, each};
+use crate::primitives::quotient;
+
+/// Of so many consecutive fragments, a segment begins at one wherever it starts.
+const GROUP: u32 = 4;
+/// About the number of fragments that are looked at to learn how many of them borders have.
+const SAMPLE: u32 = 1 << 14;
+/// Borders are cut if, of as many fragments of a sample, at most one starts lower than both its
+/// neighbours.
+const LONG: u32 = 8;
+/// For fragments at which no segment begins.
+const NONE: u32 = u32::MAX;
+
+/// The most segments of a number of fragments. Of two that follow each other, at most one precedes
+/// one that starts lower than its neighbours.
+#[must_use]
+pub const fn most_segments(fragments: u32) -> u32 {
+    fragments / 2 + fragments.div_ceil(GROUP)
+}
+
+impl<'a, K: Key> Join<'a, K> {
+    /// Ranks all fragments. Returns the links that say what is known of each; there is a barrier
+    /// before and after.
+    #[inline(always)]
+    pub(super) fn rank(
+        &self,
+        grid: Grid<'_, BLOCK>,
+        fragments: u32,
+        memory: JoinMemory,
+    ) -> ViewMut<'a, u32> {
+        let Chains {
+            links,
+            segment_links,
+            other_segment_links,
+            segments,
+            few,
+            ..
+        } = self.chains;
+        if fragments <= few || few > 0 && self.are_short(grid, fragments) {
+            return self.rank_each(grid, fragments, |i| i, links, segment_links);
+        }
+        self.cut(grid, fragments, memory);
+        // planted: join-cut-barrier
+        grid.sync();
+        let count = self.parts.counters.ld(counter::SEGMENTS);
+        self.walk(grid, count, memory);
+        // planted: join-walk-barrier
+        grid.sync();
+        let open = self.parts.counters.ld(counter::OPEN);
+        let listed = |i| segments.ld(open_segment(i));
+        let ranked = self.rank_each(grid, open, listed, segment_links, other_segment_links);
+        grid.for_each(count, |segment| self.tell(segment, ranked));
+        // planted: join-tell-barrier
+        grid.sync();
+        links
+    }
+
+    /// Whether most borders have few fragments, by a sample. There is a barrier after.
+    #[inline(always)]
+    fn are_short(&self, grid: Grid<'_, BLOCK>, fragments: u32) -> bool {
+        let counters = self.parts.counters;
+        let count = fragments.min(SAMPLE);
+        let distance = quotient(fragments, count);
+        grid.for_each(count, |i| {
+            let fragment = i * distance;
+            let link = K::load(self.chains.links, fragment);
+            if self.precedes_lowest(self.key(fragment), link) {
+                counters.atomic_add(counter::LOWEST, 1);
+            }
+        });
+        grid.sync();
+        counters.ld(counter::LOWEST) * LONG > count
+    }
+
+    /// Whether the fragment after one with this key and this link starts lower than both its
+    /// neighbours.
+    #[inline(always)]
+    fn precedes_lowest(&self, key: K, link: Link<K>) -> bool {
+        // planted: join-cut
+        link.key < key && link.key < K::load(self.chains.links, link.next).key
+    }
+
+    /// Pointer jumping over `count` links, whose indices `listed` gives, until none learns of a lower
+    /// start. Returns where they are then: `others` is what they are written to in turn. There is a
+    /// barrier after.
+    #[inline(always)]
+    fn rank_each(
+        &self,
+        grid: Grid<'_, BLOCK>,
+        count: u32,
+        listed: impl Fn(u32) -> u32,
+        links: ViewMut<'a, u32>,
+        others: ViewMut<'a, u32>,
+    ) -> ViewMut<'a, u32> {
+        let counters = self.parts.counters;
+        let (mut links, mut others) = (links, others);
+        let mut round = counter::ROUNDS;
+        loop {
+            let mut learned = false;
+            let jump = |at| {
+                let at = each(at, &listed);
+                let here = each(at, |i| (i, K::load(links, i)));
+                let ahead = each(here, |(i, link)| (i, link, K::load(links, link.next)));
+                let once = each(ahead, |(i, link, ahead)| (i, link.key, link.jumped(ahead)));
+                let ahead = each(once, |(i, key, link)| {
+                    (i, key, link, K::load(links, link.next))
+                });
+                each(ahead, |(i, key, link, ahead)| (i, key, link.jumped(ahead)))
+            };
+            grid.for_each_loaded(count, jump, |_, (i, key, jumped)| {
+                K::store(jumped, others, i);
+                learned |= jumped.key != key;
+            });
+            if thread::sync_threads_or(learned) && thread::thread_idx_x() == 0 {
+                // planted: join-round-plain
+                counters.st_relaxed(round, 1, Device);
+            }
+            (links, others) = (others, links);
+            // planted: join-round-barrier
+            grid.sync();
+            // planted: join-rounds
+            if counters.ld_relaxed(round, Device) == 0 {
+                return links;
+            }
+            round += 1;
+        }
+    }
+
+    /// Lists the fragments at which segments begin, and gives each of these its segment.
+    #[inline(always)]
+    fn cut(&self, grid: Grid<'_, BLOCK>, fragments: u32, memory: JoinMemory) {
+        let Chains {
+            links,
+            fragment_borders: segment_of,
+            segments,
+            ..
+        } = self.chains;
+        let t = thread::thread_idx_x();
+        let mut first = grid.block() * (4 * BLOCK);
+        while first < fragments {
+            let at = |i: u32| first + i * BLOCK + t;
+            let here = each([at(0), at(1), at(2), at(3)], |fragment| {
+                // The first fragment takes the place of those past the last one.
+                let from = if fragment < fragments { fragment } else { 0 };
+                (fragment, self.key(from), K::load(links, from))
+            });
+            let cuts = each(here, |(fragment, key, link)| {
+                let begins = self.precedes_lowest(key, link) || is_chosen(fragment);
+                fragment < fragments && begins
+            });
+            let [a, b, c, d] = each(cuts, u32::from);
+            let mut next = self.take(counter::SEGMENTS, a + b + c + d, memory);
+            let mut list = |fragment: u32, begins: bool| {
+                let mut segment = NONE;
+                if begins {
+                    segment = next;
+                    segments.st(segment as usize * 4, fragment);
+                    next += 1;
+                }
+                if fragment < fragments {
+                    segment_of.st(fragment, segment);
+                }
+            };
+            list(at(0), cuts[0]);
+            list(at(1), cuts[1]);
+            list(at(2), cuts[2]);
+            list(at(3), cuts[3]);
+            first += grid.blocks() * (4 * BLOCK);
+        }
+    }
+
+    /// Takes `count` elements for this thread: adds to a counter what all threads of the block ask
+    /// for. Returns the index of the thread's first one.
+    #[inline(always)]
+    fn take(&self, counter: u32, count: u32, memory: JoinMemory) -> u32 {
+        let sums = block::sum_of_threads(count, memory.warp_sums);
+        if thread::thread_idx_x() == 0 {
+            let first = self.parts.counters.atomic_add(counter, sums.total);
+            memory.taken.st(0, first);
+        }
+        // planted: join-taken-barrier
+        thread::sync_threads();
+        memory.taken.ld(0) + sums.before
+    }
+
+    /// Walks along each of `count` segments, and links it with the next one. Lists those that are
+    /// not all of their border.
+    #[inline(always)]
+    fn walk(&self, grid: Grid<'_, BLOCK>, count: u32, memory: JoinMemory) {
+        let Chains {
+            links,
+            fragment_borders: segment_of,
+            segments,
+            segment_links,
+            other_segment_links,
+            ..
+        } = self.chains;
+        let mut first = grid.block() * BLOCK;
+        while first < count {
+            let segment = first + thread::thread_idx_x();
+            let mut is_open = false;
+            if segment < count {
+                let fragment = segments.ld(segment as usize * 4);
+                let mut link = K::load(links, fragment);
+                let next = loop {
+                    let next = segment_of.ld(link.next);
+                    if next != NONE {
+                        break next;
+                    }
+                    link = link.jumped(K::load(links, link.next));
+                };
+                segments.st_vector(segment as usize * 4, [fragment, next]);
+                segments.st(segment as usize * 4 + 2, link.points);
+                let link = Link { next, ..link };
+                K::store(link, segment_links, segment);
+                is_open = next != segment;
+                if !is_open {
+                    // It is complete, and found in either.
+                    K::store(link, other_segment_links, segment);
+                }
+            }
+            let at = self.take(counter::OPEN, is_open.into(), memory);
+            if is_open {
+                segments.st(open_segment(at), segment);
+            }
+            first += grid.blocks() * BLOCK;
+        }
+    }
+
+    /// Tells the fragments of a segment what `ranked` says of it.
+    #[inline(always)]
+    fn tell(&self, segment: u32, ranked: ViewMut<'_, u32>) {
+        let Chains {
+            links,
+            fragment_borders: segment_of,
+            segments,
+            ..
+        } = self.chains;
+        let [first, next] = segments.ld_vector(segment as usize * 4);
+        let points = segments.ld(segment as usize * 4 + 2);
+        let Link {
+            key, points_to_key, ..
+        } = K::load(ranked, segment);
+        let mut left = points_to_key;
+        let mut fragment = first;
+        loop {
+            let link = K::load(links, fragment);
+            let told = Link {
+                key,
+                points_to_key: left,
+                ..link
+            };
+            K::store(told, links, fragment);
+            fragment = link.next;
+            if segment_of.ld(fragment) != NONE {
+                return;
+            }
+            left = if link.key == key {
+                // From the start all around: to the next segment, and from there.
+                // planted: join-around
+                K::load(ranked, next).points_to_key + (points - points_to_key)
+            } else {
+                left - link.points
+            };
+        }
+    }
+}
+
+/// Where the segment is listed that is the one with index `i` of those to rank: the fourth word of
+/// an element that has no other use for it.
+#[inline(always)]
+const fn open_segment(i: u32) -> usize {
+    i as usize * 4 + 3
+}
+
+/// Whether a segment begins at a fragment wherever it starts: at one in [`GROUP`], which one is
+/// spread evenly, since the fragments of a border may be numbered at equal distances.
+#[inline(always)]
+const fn is_chosen(fragment: u32) -> bool {
+    const { assert!(GROUP == 1 << 2) };
+    fragment % GROUP == (fragment / GROUP).wrapping_mul(0x9e37_79b1) >> 30
+}
