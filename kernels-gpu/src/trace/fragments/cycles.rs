@@ -2,7 +2,7 @@
 //! many points lie before that.
 //!
 //! Where fragments are few, or most borders have few of them, all are ranked by pointer jumping. In
-//! a round, each takes over the link of the one that it leads to, twice; there are no more rounds
+//! a round, each takes over the link of the one that it leads to; there are no more rounds
 //! when none learns of a lower start. (If a fragment's lowest start is never above that of the
 //! fragment which follows the last one that it knows of, and so on around the cycle, then all of
 //! them are the same.)
@@ -59,7 +59,7 @@ impl<'a, K: Key> Join<'a, K> {
             ..
         } = self.chains;
         if fragments <= few || few > 0 && self.are_short(grid, fragments) {
-            return self.rank_each(grid, fragments, |i| i, links, segment_links);
+            return self.rank_each(grid, fragments, |i| i, true, links, segment_links);
         }
         self.cut(grid, fragments, memory);
         // planted: join-cut-barrier
@@ -70,7 +70,14 @@ impl<'a, K: Key> Join<'a, K> {
         grid.sync();
         let open = self.parts.counters.ld(counter::OPEN);
         let listed = |i| segments.ld(open_segment(i));
-        let ranked = self.rank_each(grid, open, listed, segment_links, other_segment_links);
+        let ranked = self.rank_each(
+            grid,
+            open,
+            listed,
+            false,
+            segment_links,
+            other_segment_links,
+        );
         grid.for_each(count, |segment| self.tell(segment, ranked));
         // planted: join-tell-barrier
         grid.sync();
@@ -104,13 +111,15 @@ impl<'a, K: Key> Join<'a, K> {
 
     /// Pointer jumping over `count` links, whose indices `listed` gives, until none learns of a lower
     /// start. Returns where they are then: `others` is what they are written to in turn. There is a
-    /// barrier after.
+    /// barrier after. `twice`: each link goes on by two others in a round, not by one; that takes
+    /// more registers.
     #[inline(always)]
     fn rank_each(
         &self,
         grid: Grid<'_, BLOCK>,
         count: u32,
         listed: impl Fn(u32) -> u32,
+        twice: bool,
         links: ViewMut<'a, u32>,
         others: ViewMut<'a, u32>,
     ) -> ViewMut<'a, u32> {
@@ -120,17 +129,17 @@ impl<'a, K: Key> Join<'a, K> {
         loop {
             let mut learned = false;
             let jump = |at| {
-                let at = each(at, &listed);
-                let here = each(at, |i| (i, K::load(links, i)));
-                let ahead = each(here, |(i, link)| (i, link, K::load(links, link.next)));
-                let once = each(ahead, |(i, link, ahead)| (i, link.key, link.jumped(ahead)));
-                let ahead = each(once, |(i, key, link)| {
-                    (i, key, link, K::load(links, link.next))
-                });
-                each(ahead, |(i, key, link, ahead)| (i, key, link.jumped(ahead)))
+                let here = each(at, |i| K::load(links, listed(i)));
+                let ahead = each(here, |link| (link, K::load(links, link.next)));
+                let once = each(ahead, |(link, ahead)| (link.key, link.jumped(ahead)));
+                if !twice {
+                    return once;
+                }
+                let ahead = each(once, |(key, link)| (key, link, K::load(links, link.next)));
+                each(ahead, |(key, link, ahead)| (key, link.jumped(ahead)))
             };
-            grid.for_each_loaded(count, jump, |_, (i, key, jumped)| {
-                K::store(jumped, others, i);
+            grid.for_each_loaded(count, jump, |i, (key, jumped)| {
+                K::store(jumped, others, listed(i));
                 learned |= jumped.key != key;
             });
             if thread::sync_threads_or(learned) && thread::thread_idx_x() == 0 {
@@ -157,37 +166,22 @@ impl<'a, K: Key> Join<'a, K> {
             segments,
             ..
         } = self.chains;
-        let t = thread::thread_idx_x();
-        let mut first = grid.block() * (4 * BLOCK);
+        let mut first = grid.block() * BLOCK;
         while first < fragments {
-            let at = |i: u32| first + i * BLOCK + t;
-            let here = each([at(0), at(1), at(2), at(3)], |fragment| {
-                // The first fragment takes the place of those past the last one.
-                let from = if fragment < fragments { fragment } else { 0 };
-                (fragment, self.key(from), K::load(links, from))
-            });
-            let cuts = each(here, |(fragment, key, link)| {
-                let begins = self.precedes_lowest(key, link) || is_chosen(fragment);
-                fragment < fragments && begins
-            });
-            let [a, b, c, d] = each(cuts, u32::from);
-            let mut next = self.take(counter::SEGMENTS, a + b + c + d, memory);
-            let mut list = |fragment: u32, begins: bool| {
-                let mut segment = NONE;
-                if begins {
-                    segment = next;
-                    segments.st(segment as usize * 4, fragment);
-                    next += 1;
-                }
-                if fragment < fragments {
-                    segment_of.st(fragment, segment);
-                }
-            };
-            list(at(0), cuts[0]);
-            list(at(1), cuts[1]);
-            list(at(2), cuts[2]);
-            list(at(3), cuts[3]);
-            first += grid.blocks() * (4 * BLOCK);
+            let fragment = first + thread::thread_idx_x();
+            let mut begins = false;
+            if fragment < fragments {
+                let link = K::load(links, fragment);
+                begins = self.precedes_lowest(self.key(fragment), link) || is_chosen(fragment);
+            }
+            let at = self.take(counter::SEGMENTS, begins.into(), memory);
+            if begins {
+                segments.st(at as usize * 4, fragment);
+            }
+            if fragment < fragments {
+                segment_of.st(fragment, if begins { at } else { NONE });
+            }
+            first += grid.blocks() * BLOCK;
         }
     }
 

@@ -332,7 +332,7 @@ impl<'a, K: Key> Join<'a, K> {
 /// `parts` is what [`follow_tiles`](fn@super::follow::follow_tiles) has made of `image`. `chains`
 /// has the lengths that its fields say, for all fragments and closed borders that fit `parts`, and
 /// `borders` an element for each of both. Nothing else uses them meanwhile.
-#[kernel(block = BLOCK, min_blocks = 3, cooperative)]
+#[kernel(block = BLOCK, cooperative)]
 pub unsafe fn join_fragments(
     image: TracedImage<'_>,
     approximation: Approximation,
@@ -352,7 +352,7 @@ pub unsafe fn join_fragments(
 /// # Safety
 ///
 /// That of [`join_fragments`](fn@join_fragments).
-#[kernel(block = BLOCK, min_blocks = 3, cooperative)]
+#[kernel(block = BLOCK, cooperative)]
 pub unsafe fn join_wide_fragments(
     image: TracedImage<'_>,
     approximation: Approximation,
