@@ -12,7 +12,7 @@ use trazar::{
 };
 use trazar_test_support::contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, compare};
 use trazar_test_support::emulators::{check, emulator, emulator_of, say, seed, small_emulator};
-use trazar_test_support::kernels::fragments::{self, Parts, counter, follow};
+use trazar_test_support::kernels::fragments::{self, Parts, counter, follow, records};
 use trazar_test_support::kernels::options as kernel_options;
 use trazar_test_support::kernels::pixels::{Pixels, Raster, TracedImage};
 use trazar_test_support::seeds::Random;
@@ -419,7 +419,7 @@ fn counters_that_wrap_around_are_noticed() {
         }
         let mut counters = gpu.upload(&counters).unwrap();
         let mut records = gpu
-            .alloc(tiles * follow::tile_record::WORDS as usize)
+            .alloc(tiles * records::tile_record::WORDS as usize)
             .unwrap();
         let mut dense = gpu.alloc(tiles).unwrap();
         let mut rows = gpu.alloc(tiles * fragments::TILE_HEIGHT as usize).unwrap();

@@ -16,8 +16,8 @@ use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
 
 use super::crossings::{NEIGHBOURS, neighbour_of, opposite};
-use super::follow::tile_record;
 use super::key::{Key, Link};
+use super::records::tile_record;
 use super::tile::{TILE_HEIGHT, TILE_WIDTH, listed_nodes};
 use super::{Parts, counter};
 use crate::primitives::grid::{Grid, GridBarrier, ScanMemory};

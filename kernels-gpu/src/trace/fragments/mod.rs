@@ -19,7 +19,7 @@
 //! | [`crossings`] | the order of the crossings of a tile's rim | |
 //! | `place`, `rank` | list ranking of a tile's nodes | |
 //! | [`key`] | where borders start, as numbers | |
-//! | [`follow`] | fragments and closed borders of each tile | a few words per fragment, 4 bytes per point |
+//! | [`follow`], [`records`] | fragments and closed borders of each tile | a few words per fragment, 4 bytes per point |
 //! | [`join`] | chains of fragments; starts; the borders in order of discovery | their kinds, lengths and previous borders |
 //! | [`cycles`] | list ranking of the fragments of each border | |
 //! | [`mod@write`] | the points, at their final places | the result |
@@ -39,6 +39,7 @@ pub mod join;
 pub mod key;
 mod place;
 mod rank;
+pub mod records;
 pub mod tile;
 pub mod write;
 
@@ -97,7 +98,7 @@ pub mod counter {
 pub struct Parts<'a> {
     /// One element per [`counter`], all 0 at first.
     pub counters: ViewMut<'a, u32>,
-    /// Per tile with nodes, [`follow::tile_record::WORDS`] words. Starts at a multiple of 16 bytes.
+    /// Per tile with nodes, [`records::tile_record::WORDS`] words. Starts at a multiple of 16 bytes.
     pub tiles: ViewMut<'a, u32>,
     /// The tiles with many nodes, once they are found: room for all tiles.
     pub dense: ViewMut<'a, u32>,

@@ -3,8 +3,8 @@
 use cuda_std::prelude::*;
 
 use super::Parts;
-use super::follow::tile_record;
 use super::join::{Chains, first_point};
+use super::records::tile_record;
 use super::tile::{TILE_HEIGHT, TILE_WIDTH};
 use crate::primitives::quotient;
 use crate::trace::borders::{Destination, NO_BORDER, Stack};

@@ -3,9 +3,10 @@
 use trazar_kernels::primitives::grid::GridBarrier;
 use trazar_kernels::trace::borders::{FoundBorders, Stack};
 use trazar_kernels::trace::fragments::cycles::most_segments;
-use trazar_kernels::trace::fragments::follow::{follow_few_tiles, tile_record};
+use trazar_kernels::trace::fragments::follow::follow_few_tiles;
 use trazar_kernels::trace::fragments::join::{Chains, join_fragments, join_wide_fragments};
 use trazar_kernels::trace::fragments::key::WIDE_LINK_WORDS;
+use trazar_kernels::trace::fragments::records::tile_record;
 use trazar_kernels::trace::fragments::{MOST, Parts, TILE_HEIGHT, TILE_WIDTH, counter, tiles};
 use trazar_kernels::trace::pixels::Raster;
 
