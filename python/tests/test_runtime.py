@@ -89,6 +89,8 @@ INTERRUPTED = """
 import os, signal, sys, threading, time
 import numpy as np
 import trazar
+# What a shell starts in the background ignores the signal.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 {setup}
 def interrupt():
     time.sleep(0.5)
