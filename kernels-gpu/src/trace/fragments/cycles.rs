@@ -2,17 +2,17 @@
 //! many points lie before that.
 //!
 //! Where fragments are few, or most borders have few of them, all are ranked by pointer jumping. In
-//! a round, each takes over the link of the one that it leads to; there are no more rounds
-//! when none learns of a lower start. (If a fragment's lowest start is never above that of the
-//! fragment which follows the last one that it knows of, and so on around the cycle, then all of
-//! them are the same.)
+//! a round, each takes over the link of the one that it leads to. There are no more rounds when
+//! none learns of a lower start: if a fragment's lowest start is never above that of the fragment
+//! which follows the last one that it knows of, and so on around the cycle, then all of them are
+//! the same.
 //!
-//! Otherwise, borders are cut into **segments** before. A segment begins at the fragment before each
-//! that starts lower than both its neighbours, so that every border has one; and at one in four of
-//! all fragments, so that none is much longer. A thread walks along each segment. Only segments are
-//! ranked by pointer jumping, and of these only the ones whose border has several; a second walk
-//! tells the fragments what is known of their border. So a fragment's link is read a few times,
-//! however long its border is.
+//! Otherwise, borders are cut into **segments** before. A segment begins at the fragment before
+//! each that starts lower than both its neighbours, so that every border has one; and at one in
+//! four of all fragments, so that few are much longer. A thread walks along each segment. Only
+//! segments are ranked by pointer jumping, and of these only the ones whose border has several; a
+//! second walk tells the fragments what is known of their border. So a fragment's link is read a
+//! few times, however long its border is.
 
 use cuda_std::prelude::*;
 
@@ -109,10 +109,10 @@ impl<'a, K: Key> Join<'a, K> {
         link.key < key && link.key < K::load(self.chains.links, link.next).key
     }
 
-    /// Pointer jumping over `count` links, whose indices `listed` gives, until none learns of a lower
-    /// start. Returns where they are then: `others` is what they are written to in turn. There is a
-    /// barrier after. `twice`: each link goes on by two others in a round, not by one; that takes
-    /// more registers.
+    /// Pointer jumping over `count` links, whose indices `listed` gives, until none learns of a
+    /// lower start. Returns where they are then: `others` is what they are written to in turn.
+    /// There is a barrier after. `twice`: each link goes on by two others in a round, not by one;
+    /// that takes more registers.
     #[inline(always)]
     fn rank_each(
         &self,

@@ -54,9 +54,9 @@ pub struct Chains<'a> {
     /// As many words for each of the [`most_segments`](super::cycles::most_segments). Starts at a
     /// multiple of 16 bytes.
     pub other_segment_links: ViewMut<'a, u32>,
-    /// For each of the [`most_segments`](super::cycles::most_segments), the fragment at which it begins, the next segment, and the
-    /// number of points from one to the other; and a list of segments: 4 words. Starts at a multiple
-    /// of 16 bytes.
+    /// For each of the [`most_segments`](super::cycles::most_segments), the fragment at which it
+    /// begins, the next segment, and the number of points from one to the other; and a list of
+    /// segments: 4 words. Starts at a multiple of 16 bytes.
     pub segments: ViewMut<'a, u32>,
     /// Up to so many fragments are ranked by pointer jumping alone; more are if most borders have
     /// few of them. If it is 0, all are ranked by segments.
@@ -323,9 +323,10 @@ impl<'a, K: Key> Join<'a, K> {
 /// Joins fragments to borders, and puts all borders into order of discovery, of an image that is
 /// not [wide](super::key::is_wide).
 ///
-/// Launch: cooperative, as many blocks as are resident together, or fewer. Reads and writes 48
-/// bytes per fragment and round, 4 bytes per word of the image three times, and some 60 bytes per
-/// fragment and per border.
+/// Launch: cooperative, as many blocks as are resident together, or fewer. Reads and writes 64
+/// bytes per fragment and round, or, where borders are long, some 200 per fragment and 48 per
+/// segment and round; 4 bytes per word of the image three times, and some 60 bytes per fragment and
+/// per border.
 ///
 /// # Safety
 ///
@@ -346,8 +347,8 @@ pub unsafe fn join_fragments(
 
 /// What [`join_fragments`](fn@join_fragments) does, of an image of any size.
 ///
-/// Launch: as [`join_fragments`](fn@join_fragments). Reads and writes 80 bytes per fragment and
-/// round.
+/// Launch: as [`join_fragments`](fn@join_fragments). Reads and writes 112 bytes per fragment and
+/// round, or some 300 per fragment and 80 per segment and round.
 ///
 /// # Safety
 ///
