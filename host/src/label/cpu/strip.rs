@@ -18,7 +18,7 @@ use crate::memory::{advise_large_pages, zeroed_vec};
 use crate::progress::Progress;
 
 /// The labels of an image without foreground. Their pages are not touched yet.
-pub(super) fn background(image: &BinaryImage) -> Result<Vec<u32>> {
+pub(in crate::label) fn background(image: &BinaryImage) -> Result<Vec<u32>> {
     let mut labels = zeroed_vec(image.pixel_count() as usize, "labels")?;
     advise_large_pages(&mut labels);
     Ok(labels)
@@ -26,9 +26,9 @@ pub(super) fn background(image: &BinaryImage) -> Result<Vec<u32>> {
 
 /// Some rows of an image, labelled as an image of their own.
 #[derive(Clone)]
-pub(super) struct Strip<'a> {
-    pub(super) image: &'a BinaryImage,
-    pub(super) rows: Range<u32>,
+pub(in crate::label) struct Strip<'a> {
+    pub(in crate::label) image: &'a BinaryImage,
+    pub(in crate::label) rows: Range<u32>,
 }
 
 /// A run that has no label yet.
@@ -66,7 +66,7 @@ impl<'a> Meter<'a> {
 
 impl<'a> Strip<'a> {
     /// The whole image.
-    pub(super) fn whole(image: &'a BinaryImage) -> Self {
+    pub(in crate::label) fn whole(image: &'a BinaryImage) -> Self {
         let rows = 0..image.height();
         Self { image, rows }
     }
@@ -131,11 +131,43 @@ impl<'a> Strip<'a> {
 
     /// Second pass: gives each foreground pixel the number of its run's provisional label.
     pub(super) fn fill(&self, labels: &mut [u32], number: impl Fn(u32) -> u32, meter: &Meter<'_>) {
+        self.fill_rows(labels, |_, _| (), number, |y| meter.count_row(self, y));
+    }
+
+    /// The same from labels in a list: `runs` are those of the strip's runs, from its first row on,
+    /// and may be followed by others. Unless `is_zero` says that `labels` are 0, they are set to 0
+    /// before.
+    pub(in crate::label) fn fill_runs(&self, labels: &mut [u32], runs: &[u32], is_zero: bool) {
+        let mut runs = runs.iter();
+        let store = |row: &[u64], labels: &mut [u32]| {
+            // planted: runs-clear
+            if !is_zero {
+                labels.fill(0);
+            }
+            for (i, w) in Word::of_row(row).enumerate() {
+                for (place, &label) in places(w.starts()).zip(&mut runs) {
+                    labels[i * WORD_BITS + place] = label;
+                }
+            }
+        };
+        self.fill_rows(labels, store, |label| label, |_| ());
+    }
+
+    /// Fills row after row with the numbers of the labels that are stored at the runs' first
+    /// pixels. Calls `store` with the row's bits and pixels before, and `done` afterwards.
+    fn fill_rows(
+        &self,
+        labels: &mut [u32],
+        mut store: impl FnMut(&[u64], &mut [u32]),
+        number: impl Fn(u32) -> u32,
+        done: impl Fn(u32),
+    ) {
         let width = self.image.width() as usize;
         let background = vec![0; self.image.words_per_row()];
         let mut above_labels: &[u32] = &[];
         for (y, labels) in self.rows.clone().zip(labels.chunks_exact_mut(width)) {
             let (row, above) = self.words(y);
+            store(row, labels);
             fill_row(
                 row,
                 above.unwrap_or(&background),
@@ -144,7 +176,7 @@ impl<'a> Strip<'a> {
                 &number,
             );
             above_labels = labels;
-            meter.count_row(self, y);
+            done(y);
         }
     }
 }

@@ -84,6 +84,11 @@ impl<G: Gpu> DeviceLabels<G> {
         self.components.as_deref()
     }
 
+    /// Gives the measures away.
+    pub(super) fn into_components(self) -> Option<Vec<Component>> {
+        self.components
+    }
+
     pub(super) fn set_components(&mut self, components: Vec<Component>) {
         self.components = Some(components);
     }

@@ -9,7 +9,8 @@
 //! `number.rs` numbers the components of both, and `statistics.rs` measures them. `bands.rs`
 //! divides images that 32 bits can't index into bands of rows, labels these with the same kernels,
 //! and joins them. `spread.rs` labels an image in the host's memory on several queues or GPUs,
-//! `multi.rs` one that several GPUs hold.
+//! `multi.rs` one that several GPUs hold. `runs.rs` copies labels to the host, run by run where that
+//! is faster than pixel by pixel.
 //!
 //! # Memory
 //! On the GPU, in bytes per pixel: 1/8 for the image, 4 for the labels. `Tiles` needs 1.2 more
@@ -23,6 +24,7 @@ mod direct;
 mod labels;
 mod multi;
 mod number;
+mod runs;
 mod spread;
 mod statistics;
 mod tiles;
@@ -30,6 +32,7 @@ mod tiles;
 use cuda_std::{View, ViewMut};
 use trazar_kernels::label::tiles::layout::TileLayout;
 
+use super::cpu::{Strip, background};
 use super::{LabelAlgorithm, LabelOptions, Labels};
 #[cfg(feature = "cuda")]
 use crate::cuda::{Device, Queue, Stream};
@@ -41,6 +44,7 @@ pub use bands::PartLabels;
 use bands::{Division, elements};
 pub use labels::DeviceLabels;
 pub use multi::{MultiLabeler, MultiLabels};
+pub(super) use runs::{HostLabels, PIXELS_PER_RUN};
 pub(crate) use spread::label_host;
 use tiles::Tiles;
 
@@ -225,7 +229,20 @@ impl<G: Gpu> DeviceLabeler<G> {
         if !Division::is_whole(image.width(), image.height()) {
             return spread::label_host(std::slice::from_ref(&self.gpu), image, options);
         }
-        let image = DeviceImage::upload(&self.gpu, image)?;
-        self.label(&image, options)?.to_host()
+        let on_device = DeviceImage::upload(&self.gpu, image)?;
+        let found = self.label(&on_device, options)?;
+        let mut labels = background(image)?;
+        let to = HostLabels {
+            labels: &mut labels,
+            is_zero: true,
+        };
+        self.read_labels(found.labels(), &on_device, &Strip::whole(image), to)?;
+        Ok(Labels {
+            width: image.width(),
+            height: image.height(),
+            labels,
+            count: found.count()?,
+            components: found.into_components(),
+        })
     }
 }
