@@ -17,9 +17,14 @@ use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::image::gpu::DeviceImage;
 use crate::label::cpu::{Strip, count_runs_in};
+use crate::memory::{advise_large_pages, zeroed_vec};
 
 /// Labels come by runs if there are at least as many pixels per run.
 pub(in crate::label) const PIXELS_PER_RUN: u64 = 8;
+
+/// Labels per piece of work on the host: 2 MiB. Where threads begin to write to one large page at
+/// the same time, each of them has it cleared.
+const PIECE: usize = 1 << 19;
 
 /// An array of labels in the host's memory.
 pub(in crate::label) struct HostLabels<'a> {
@@ -109,7 +114,13 @@ impl<G: Gpu> DeviceLabeler<G> {
                 )?;
             }
             labels.finish()?;
-            found.labels = of_runs.to_vec()?;
+            found.labels = zeroed_vec(total as usize, "the labels of runs")?;
+            advise_large_pages(&mut found.labels);
+            // All threads touch the new memory: its pages are provided to one thread at 4 GB/s.
+            crate::threads::ensure();
+            let pieces = found.labels.par_chunks_mut(PIECE);
+            pieces.for_each(|piece| piece.fill(0));
+            of_runs.read(&mut found.labels)?;
             found.chunks = counts.chunks_to_host()?;
         }
         words.finish()?;
@@ -120,10 +131,6 @@ impl<G: Gpu> DeviceLabeler<G> {
 impl RunLabels {
     /// Writes the labels of all pixels of the rows `of`, on all threads.
     fn write_pixels(&self, of: &Strip<'_>, to: HostLabels<'_>) {
-        /// Pixels per piece of work: 2 MiB of labels. Where threads begin to write to one large
-        /// page at the same time, each of them has it cleared.
-        const PIECE: usize = 1 << 19;
-
         crate::threads::ensure();
         let image = of.image;
         let width = image.width() as usize;
