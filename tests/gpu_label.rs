@@ -110,6 +110,21 @@ fn noise_of_every_density() {
     }
 }
 
+/// Labels come to the host by runs, of which a copy takes several threads, and by pixels where
+/// there are too many runs.
+#[test]
+fn labels_of_many_runs() {
+    let Some(gpu) = gpu("labels_of_many_runs") else {
+        return;
+    };
+    // Some 12, 24, 42 and 66 MB of labels of runs.
+    for density in [0.05, 0.1, 0.2, 0.5] {
+        let image = generate::noise(8191, 8195, density, 8).unwrap();
+        let name = format!("noise of {density}");
+        check_algorithms(&gpu, &name, &image, &[LabelAlgorithm::Tiles]);
+    }
+}
+
 #[test]
 fn patterns_of_odd_sizes() {
     let Some(gpu) = gpu("patterns_of_odd_sizes") else {

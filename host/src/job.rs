@@ -81,8 +81,8 @@ impl Job {
     }
 
     /// The job of tracing `image`. Measures its borders in a pass over its bits: of an image of
-    /// more than 2²⁴ pixels, those of every second row, or of every third one, and so on, which are
-    /// 2²⁴ pixels.
+    /// more than 2²² pixels, those of every second row, or of every third one, and so on, which are
+    /// 2²² pixels.
     pub fn trace(image: &BinaryImage) -> Self {
         let (pixels, sides) = measure(image);
         Self::Trace { pixels, sides }
@@ -212,7 +212,7 @@ const IMAGE_LAUNCHES: f64 = 0.1e6;
 
 /// The number of pixels of an image, and about that of its vertical pixel edges.
 fn measure(image: &BinaryImage) -> (u64, u64) {
-    const MOST_PIXELS: u64 = 1 << 24;
+    const MOST_PIXELS: u64 = 1 << 22;
     let pixels = image.pixel_count();
     let step = pixels.div_ceil(MOST_PIXELS);
     let rows = (0..image.height()).step_by(step as usize);
