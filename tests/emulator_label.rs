@@ -376,6 +376,19 @@ fn labels_by_runs_and_by_pixels() {
     assert!(ways.iter().all(|&images| images >= 6), "{ways:?}");
 }
 
+/// Without memory to count runs, labels come by pixels.
+#[test]
+fn labels_without_memory_for_runs() {
+    let gpu = Watched::new(true);
+    let image = generate::blobs(131, 200, seed()).unwrap();
+    let engine = Engine::on(gpu.clone());
+    let (connectivity, algorithm) = (CONNECTIVITIES[0], LabelAlgorithm::Tiles);
+    check_labels(&engine, &image, connectivity, algorithm, false).unwrap();
+    assert_eq!(gpu.refused.load(Ordering::Relaxed), 1);
+    let launched = gpu.launched.lock().unwrap();
+    assert!(!launched.contains(&"run_labels"), "{launched:?}");
+}
+
 /// Bands on a GPU are written into memory that has the labels of other bands.
 #[test]
 fn labels_of_bands_replace_others() {

@@ -19,7 +19,7 @@ use crate::image::gpu::DeviceImage;
 use crate::label::cpu::{Strip, count_runs_in};
 use crate::memory::{advise_large_pages, zeroed_vec};
 
-/// Labels come by runs if there are at least as many pixels per run.
+/// The least number of pixels per run with which labels come by runs.
 pub(in crate::label) const PIXELS_PER_RUN: u64 = 8;
 
 /// Labels per piece of work on the host: 2 MiB. Where threads begin to write to one large page at
@@ -61,7 +61,8 @@ impl<G: Gpu> DeviceLabeler<G> {
         }
     }
 
-    /// The labels of all runs; `None` if those of all pixels are copied as fast.
+    /// The labels of all runs; `None` if those of all pixels are copied as fast, or if there is no
+    /// memory for these.
     fn labels_of_runs(
         &self,
         labels: &G::Buffer<u32>,
@@ -79,7 +80,10 @@ impl<G: Gpu> DeviceLabeler<G> {
             row_words: layout.row_words,
         };
         let word_count = layout.words();
-        let mut counts = CountBuffers::new(gpu, word_count)?;
+        // If an earlier kernel has failed, the copy of the pixels says so.
+        let Ok(mut counts) = CountBuffers::new(gpu, word_count) else {
+            return Ok(None);
+        };
         let (views, scan) = counts.views_mut();
         // SAFETY: the arrays have the lengths for the image, and only this queue uses them. The
         // scan is made ready by the kernel before it.
@@ -98,7 +102,12 @@ impl<G: Gpu> DeviceLabeler<G> {
         };
         if total > 0 {
             let labels = gpu.using(labels)?;
-            let mut of_runs = gpu.alloc(total as usize)?;
+            let of_runs = gpu.alloc(total as usize);
+            let on_host = zeroed_vec(total as usize, "the labels of runs");
+            let (Ok(mut of_runs), Ok(on_host)) = (of_runs, on_host) else {
+                return Ok(None);
+            };
+            found.labels = on_host;
             let (in_chunk, chunks) = counts.before();
             // SAFETY: there is one label per pixel, `gpu` has acquired image and labels, and the
             // counts are those of this image.
@@ -114,7 +123,6 @@ impl<G: Gpu> DeviceLabeler<G> {
                 )?;
             }
             labels.finish()?;
-            found.labels = zeroed_vec(total as usize, "the labels of runs")?;
             advise_large_pages(&mut found.labels);
             // All threads touch the new memory: its pages are provided to one thread at 4 GB/s.
             crate::threads::ensure();
@@ -132,10 +140,11 @@ impl RunLabels {
     /// Writes the labels of all pixels of the rows `of`, on all threads.
     fn write_pixels(&self, of: &Strip<'_>, to: HostLabels<'_>) {
         crate::threads::ensure();
+        let HostLabels { labels, is_zero } = to;
         let image = of.image;
         let width = image.width() as usize;
         let rows = PIECE.div_ceil(width);
-        let pieces = to.labels.par_chunks_mut(rows * width).enumerate();
+        let pieces = labels.par_chunks_mut(rows * width).enumerate();
         pieces.for_each(|(i, labels)| {
             let start = of.rows.start + (i * rows) as u32;
             let piece = Strip {
@@ -143,7 +152,7 @@ impl RunLabels {
                 rows: start..start + (labels.len() / width) as u32,
             };
             let runs = self.runs_above(of, i * rows).min(self.labels.len());
-            piece.fill_runs(labels, &self.labels[runs..], to.is_zero);
+            piece.fill_runs(labels, &self.labels[runs..], is_zero);
         });
     }
 

@@ -13,7 +13,7 @@ use crate::image::BinaryImage;
 use crate::progress::Progress;
 use crate::seeds::Random;
 use crate::trace::{
-    Approximation, BorderKind, ContourSource, Geometry, Retrieval, TraceAlgorithm, TraceOptions,
+    Approximation, ContourSource, Geometry, Retrieval, TraceAlgorithm, TraceOptions,
 };
 
 pub(super) fn options(
@@ -368,6 +368,7 @@ fn bands_of_different_images_are_refused() {
 #[test]
 fn files_are_the_same() {
     use crate::formats::{GdsOptions, write_gds, write_geojson, write_json, write_svg};
+    use crate::trace::BorderKind;
 
     fn files(contours: &impl ContourSource, options: &TraceOptions) -> Vec<Vec<u8>> {
         let mut files = vec![Vec::new(); 4];
