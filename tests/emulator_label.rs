@@ -376,6 +376,15 @@ fn labels_by_runs_and_by_pixels() {
     assert!(ways.iter().all(|&images| images >= 6), "{ways:?}");
 }
 
+/// More pixels than a thread of the host writes at a time, 2¹⁹, whose rows start within chunks.
+#[test]
+fn labels_by_runs_in_several_pieces() {
+    let image = generate::noise(1111, 700, 0.04, seed()).unwrap();
+    let engine = Engine::on(emulator_of(seed()));
+    let (connectivity, algorithm) = (CONNECTIVITIES[1], LabelAlgorithm::Tiles);
+    check_labels(&engine, &image, connectivity, algorithm, false).unwrap();
+}
+
 /// Without memory to count runs, labels come by pixels.
 #[test]
 fn labels_without_memory_for_runs() {
