@@ -1,5 +1,5 @@
-//! The labels of an image's runs, one per run in raster order: with the image's bits, which the host
-//! has, all that it needs to write the labels of all pixels.
+//! The labels of an image's runs, one per run in raster order. With these and the image's bits, the
+//! host writes the labels of all pixels.
 //!
 //! A run is a longest stretch of foreground in a row. The index of a run is the number of runs that
 //! start before it: in the chunks before its own, in the words before its own in the chunk, and in

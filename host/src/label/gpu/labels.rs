@@ -93,9 +93,9 @@ impl<G: Gpu> DeviceLabels<G> {
         self.components = Some(components);
     }
 
-    /// Copies the labels to the host: 4 bytes per pixel. Waits for them. Where the host has the image
-    /// too, [`Engine::label`](crate::Engine::label) mostly takes less time: it copies 4 bytes per
-    /// run.
+    /// Copies the labels to the host: 4 bytes per pixel. Waits for them. Where the host has the
+    /// image too, [`Engine::label`](crate::Engine::label) mostly takes less time: it copies 4 bytes
+    /// per run.
     ///
     /// # Errors
     /// `Error::Cuda`, [`Error::Emulator`](crate::Error::Emulator).

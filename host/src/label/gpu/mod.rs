@@ -9,8 +9,8 @@
 //! `number.rs` numbers the components of both, and `statistics.rs` measures them. `bands.rs`
 //! divides images that 32 bits can't index into bands of rows, labels these with the same kernels,
 //! and joins them. `spread.rs` labels an image in the host's memory on several queues or GPUs,
-//! `multi.rs` one that several GPUs hold. `runs.rs` copies labels to the host, run by run where that
-//! is faster than pixel by pixel.
+//! `multi.rs` one that several GPUs hold. `runs.rs` copies labels to the host, run by run where
+//! that is faster than pixel by pixel.
 //!
 //! # Memory
 //! On the GPU, in bytes per pixel: 1/8 for the image, 4 for the labels. `Tiles` needs 1.2 more

@@ -63,9 +63,9 @@ impl Plan {
     ) -> Result<Self> {
         let worst = Worst::of(source, options);
         let workers = workers as f64;
-        // Each worker has a band's bits and labels, and those of its runs; and the caller has the labels of another band.
-        // Per component, the measures come as arrays and become tallies and components; the caller
-        // has those of another band, and 64-bit numbers.
+        // Each worker has a band's bits and labels, and those of its runs; and the caller has the
+        // labels of another band. Per component, the measures come as arrays and become tallies and
+        // components; the caller has those of another band, and 64-bit numbers.
         let (of_worker, of_caller) = match options.statistics {
             false => (0.0, 0.0),
             true => (136.0, 40.0),
