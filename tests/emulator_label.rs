@@ -4,8 +4,8 @@
 //! Images and orders follow one seed, which a failure names; `TRAZAR_SEED` replaces it.
 
 use std::ffi::c_void;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -13,13 +13,13 @@ use proptest::test_runner::TestCaseError;
 use trazar::emulator::Emulator;
 use trazar::generate::{self, Pattern};
 use trazar::gpu::{Gpu, KernelSpec, LaunchConfig, Launcher, Pod, Scanner};
-use trazar::label::parts::LabelPart;
+use trazar::label::parts::{BandLabeller, LabelPart};
 use trazar::{
     Backend, BinaryImage, Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, Engine, Error,
     LabelAlgorithm, LabelOptions, Samples,
 };
 use trazar_test_support::emulators::{check, emulator, emulator_of, say, seed};
-use trazar_test_support::images::{image, noise_or_pattern, side};
+use trazar_test_support::images::{InMemory, image, noise_or_pattern, side};
 use trazar_test_support::kernels::scan::{self, ScanState, TILE};
 use trazar_test_support::labels::{ALGORITHMS, CONNECTIVITIES, difference, options};
 
@@ -228,16 +228,31 @@ fn labels_of_every_pattern_in_bands() {
     }
 }
 
-/// The emulator, where every fourth allocation of 16-bit elements fails: a band makes three, so
-/// that no two bands have memory for their tiles at once.
+/// The emulator, watched: which kernels were launched; and short of memory, if asked for.
 #[derive(Clone, Debug)]
-struct ShortOfMemory {
+struct Watched {
     emulator: Emulator,
+    launched: Arc<Mutex<Vec<&'static str>>>,
+    /// Whether every fourth allocation of 16-bit elements fails: a band makes three, so that no two
+    /// bands have memory for their tiles at once.
+    is_short: bool,
     allocations: Arc<AtomicU32>,
     refused: Arc<AtomicU32>,
 }
 
-impl Launcher for ShortOfMemory {
+impl Watched {
+    fn new(is_short: bool) -> Self {
+        Self {
+            emulator: emulator_of(seed()),
+            launched: Arc::default(),
+            is_short,
+            allocations: Arc::default(),
+            refused: Arc::default(),
+        }
+    }
+}
+
+impl Launcher for Watched {
     type Error = Error;
 
     unsafe fn launch(
@@ -246,18 +261,22 @@ impl Launcher for ShortOfMemory {
         config: LaunchConfig,
         args: &[*const c_void],
     ) -> Result<(), Error> {
+        self.launched.lock().unwrap().push(spec.name);
         // SAFETY: the caller's promise, passed on.
         Ok(unsafe { self.emulator.launch(spec, config, args) }?)
     }
 }
 
 // SAFETY: buffers and launches are the emulator's.
-unsafe impl Gpu for ShortOfMemory {
+unsafe impl Gpu for Watched {
     type Buffer<T: Pod> = <Emulator as Gpu>::Buffer<T>;
     const BACKEND: Backend = Backend::Emulator;
 
     fn alloc<T: Pod>(&self, len: usize) -> Result<Self::Buffer<T>, Error> {
-        if size_of::<T>() == 2 && self.allocations.fetch_add(1, Ordering::Relaxed) % 4 == 3 {
+        if self.is_short
+            && size_of::<T>() == 2
+            && self.allocations.fetch_add(1, Ordering::Relaxed) % 4 == 3
+        {
             self.refused.fetch_add(1, Ordering::Relaxed);
             // Any error will do.
             return Err(BinaryImage::new(0, 0).unwrap_err());
@@ -300,13 +319,7 @@ fn labels_in_bands_without_memory_to_wait() {
     let image = Pattern::ALL[0].generate(131, 3 * 64 + 7, seed()).unwrap();
     let noise = generate::noise(68, 4 * 64, 0.5, seed()).unwrap();
     for (image, connectivity) in [&image, &noise].into_iter().zip(CONNECTIVITIES) {
-        let refused = Arc::new(AtomicU32::new(0));
-        let labeler = DeviceLabeler::on(ShortOfMemory {
-            emulator: emulator_of(seed()),
-            allocations: Arc::default(),
-            refused: refused.clone(),
-        });
-        let labeler = labeler.with_band_pixels(64);
+        let labeler = DeviceLabeler::on(Watched::new(true)).with_band_pixels(64);
         let on_device = DeviceImage::upload(labeler.gpu(), image).unwrap();
         let run = options(connectivity, LabelAlgorithm::Tiles, false);
         let found = labeler.label(&on_device, &run).unwrap().to_host().unwrap();
@@ -314,11 +327,94 @@ fn labels_in_bands_without_memory_to_wait() {
         let expected = Engine::cpu().label(image, &expected).unwrap();
         assert_eq!(difference(&found, &expected), None, "not the CPU's labels");
         assert_eq!(
-            refused.load(Ordering::Relaxed),
+            labeler.gpu().refused.load(Ordering::Relaxed),
             3,
             "one per band but the first"
         );
     }
+}
+
+/// Labels come to the host by runs where these are few, else by pixels. Rows start anywhere in the
+/// chunks of words in which runs are counted.
+#[test]
+fn labels_by_runs_and_by_pixels() {
+    let sizes = [
+        (1, 3000),
+        (63, 700),
+        (64, 513),
+        (65, 300),
+        (131, 200),
+        (20_000, 3),
+    ];
+    let mut ways = [0; 2];
+    for (width, height) in sizes {
+        let noise = |density| generate::noise(width, height, density, seed()).unwrap();
+        let images = [
+            BinaryImage::new(width, height).unwrap(),
+            noise(0.05),
+            noise(0.97),
+            generate::blobs(width, height, seed()).unwrap(),
+            generate::checkerboard(width, height).unwrap(),
+        ];
+        for (i, image) in images.iter().enumerate() {
+            let gpu = Watched::new(false);
+            let engine = Engine::on(gpu.clone());
+            let algorithm = ALGORITHMS[i % ALGORITHMS.len()];
+            let connectivity = CONNECTIVITIES[(i + width as usize) % CONNECTIVITIES.len()];
+            let same = check_labels(&engine, image, connectivity, algorithm, i % 2 == 0);
+            same.unwrap_or_else(|error| panic!("{width} × {height}, image {i}: {error}"));
+            let is_start = |x: u32, y| image.get(x, y) && (x == 0 || !image.get(x - 1, y));
+            let starts_in = |y| (0..width).filter(|&x| is_start(x, y)).count() as u64;
+            let runs: u64 = (0..height).map(starts_in).sum();
+            // An image without runs needs no labels of them.
+            let by_runs = runs > 0 && runs <= image.pixel_count() / 8;
+            let was_launched = gpu.launched.lock().unwrap().contains(&"run_labels");
+            assert_eq!(was_launched, by_runs, "{width} × {height}, image {i}");
+            ways[usize::from(by_runs)] += 1;
+        }
+    }
+    assert!(ways.iter().all(|&images| images >= 6), "{ways:?}");
+}
+
+/// More pixels than a thread of the host writes at a time, 2¹⁹, whose rows start within chunks.
+#[test]
+fn labels_by_runs_in_several_pieces() {
+    let image = generate::noise(1111, 700, 0.04, seed()).unwrap();
+    let engine = Engine::on(emulator_of(seed()));
+    let (connectivity, algorithm) = (CONNECTIVITIES[1], LabelAlgorithm::Tiles);
+    check_labels(&engine, &image, connectivity, algorithm, false).unwrap();
+}
+
+/// Without memory to count runs, labels come by pixels.
+#[test]
+fn labels_without_memory_for_runs() {
+    let gpu = Watched::new(true);
+    let image = generate::blobs(131, 200, seed()).unwrap();
+    let engine = Engine::on(gpu.clone());
+    let (connectivity, algorithm) = (CONNECTIVITIES[0], LabelAlgorithm::Tiles);
+    check_labels(&engine, &image, connectivity, algorithm, false).unwrap();
+    assert_eq!(gpu.refused.load(Ordering::Relaxed), 1);
+    let launched = gpu.launched.lock().unwrap();
+    assert!(!launched.contains(&"run_labels"), "{launched:?}");
+}
+
+/// Bands on a GPU are written into memory that has the labels of other bands.
+#[test]
+fn labels_of_bands_replace_others() {
+    let image = generate::blobs(70, 300, seed()).unwrap();
+    let engine = Engine::on(emulator_of(seed()));
+    let run = LabelOptions::default();
+    let expected = Engine::cpu().label(&image, &run).unwrap();
+    // Some 70 rows.
+    let memory = (32 << 20) + 60_000;
+    let source = InMemory::new(&image);
+    let mut labeller = BandLabeller::on(&engine, source, &run, memory).unwrap();
+    assert!(labeller.rows() < 100, "{} rows", labeller.rows());
+    let mut labels = Vec::new();
+    while let Some(band) = labeller.next_band::<u32>().unwrap() {
+        labels.extend_from_slice(band.labels());
+    }
+    assert!(labels == expected.as_slice(), "not the CPU's labels");
 }
 
 /// Parts of an image on several GPUs, each of which may divide its rows further.

@@ -8,11 +8,12 @@
 use trazar::cuda::{Device, Queue};
 use trazar::generate::{self, Pattern};
 use trazar::label::MultiLabeler;
-use trazar::label::parts::{BandLabeller, BandSource};
+use trazar::label::parts::BandLabeller;
 use trazar::{
     BinaryImage, Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, Engine, Error,
     LabelAlgorithm, LabelOptions,
 };
+use trazar_test_support::images::InMemory;
 use trazar_test_support::labels::{ALGORITHMS, CONNECTIVITIES, difference, options};
 use trazar_test_support::optional;
 use trazar_test_support::tilings::{Tiling, check_measures, check_rows};
@@ -106,6 +107,21 @@ fn noise_of_every_density() {
         let (width, height) = (500 + percent, 700 - 2 * percent);
         let image = generate::noise(width, height, density, percent.into()).unwrap();
         check(&gpu, &format!("noise {percent} %"), &image);
+    }
+}
+
+/// Labels come to the host by runs, of which a copy takes several threads, and by pixels where
+/// there are too many runs.
+#[test]
+fn labels_of_many_runs() {
+    let Some(gpu) = gpu("labels_of_many_runs") else {
+        return;
+    };
+    // Some 12, 24, 42 and 66 MB of labels of runs.
+    for density in [0.05, 0.1, 0.2, 0.5] {
+        let image = generate::noise(8191, 8195, density, 8).unwrap();
+        let name = format!("noise of {density}");
+        check_algorithms(&gpu, &name, &image, &[LabelAlgorithm::Tiles]);
     }
 }
 
@@ -351,35 +367,6 @@ fn labels_in_bands() {
     }
 }
 
-/// An image in memory, in bands.
-struct InMemory<'a> {
-    image: &'a BinaryImage,
-    next: u32,
-}
-
-impl BandSource for InMemory<'_> {
-    fn width(&self) -> u32 {
-        self.image.width()
-    }
-    fn height(&self) -> u32 {
-        self.image.height()
-    }
-    fn next_band(&mut self, rows: u32) -> trazar::Result<Option<BinaryImage>> {
-        let end = self.image.height().min(self.next + rows);
-        let words = (self.next..end).flat_map(|y| self.image.row(y).to_vec());
-        let rows = end - self.next;
-        self.next = end;
-        match rows {
-            0 => Ok(None),
-            rows => BinaryImage::from_words(self.image.width(), rows, words.collect()).map(Some),
-        }
-    }
-    fn rewind(&mut self) -> trazar::Result<()> {
-        self.next = 0;
-        Ok(())
-    }
-}
-
 /// Labels and measures of `image` on all GPUs of `engine`: at once, and in bands.
 fn check_several(engine: &Engine, image: &BinaryImage) {
     for connectivity in CONNECTIVITIES {
@@ -389,7 +376,7 @@ fn check_several(engine: &Engine, image: &BinaryImage) {
         let expected = Engine::cpu().label(image, &run).unwrap();
         let found = engine.label(image, &run).unwrap();
         assert_eq!(difference(&found, &expected), None);
-        let source = InMemory { image, next: 0 };
+        let source = InMemory::new(image);
         let mut labeller = BandLabeller::on(engine, source, &run, 1 << 30).unwrap();
         let (mut labels, mut measures) = (Vec::new(), Vec::new());
         while let Some(band) = labeller.next_band::<u32>().unwrap() {

@@ -7,7 +7,7 @@ use std::time::Instant;
 use serde::Serialize;
 use trazar::{Backend, Engine, Job};
 
-use crate::args::RunArgs;
+use crate::args::{Device, RunArgs};
 use crate::facts::Facts;
 use crate::failure::Failure;
 use crate::output::Destination;
@@ -44,6 +44,11 @@ pub(crate) trait Steps {
 
     /// The size of the work, by which `--device auto` chooses.
     fn size(&self, input: &Self::Input) -> Job;
+
+    /// Whether the job can't be done on the GPU that `--device auto` has chosen.
+    fn needs_processor(&self, _engine: &Engine, _input: &Self::Input) -> bool {
+        false
+    }
 
     /// Does the work.
     fn work(&self, engine: &Engine, input: &Self::Input) -> trazar::Result<Self::Found>;
@@ -93,7 +98,10 @@ pub(crate) fn run<S: Steps>(steps: &S) -> Result<(), Failure> {
         destinations.push((output, path, Destination::open(path)?));
     }
 
-    let (engine, start_seconds) = start.finish(|| steps.size(&input));
+    let (mut engine, start_seconds) = start.finish(|| steps.size(&input));
+    if run.device == Device::Auto && steps.needs_processor(&engine, &input) {
+        engine = Engine::cpu();
+    }
     let (engine, progress) = Progress::watch(engine, S::NAME, run.quiet);
     let (found, work_seconds) = repeat::fastest(run.repeat, || steps.work(&engine, &input))
         .map_err(|error| Failure::about(steps.input_path(), error))?;

@@ -42,7 +42,7 @@ pub(crate) fn run(
     };
     let size = (bands.width(), bands.height());
     let pixels = u64::from(size.0) * u64::from(size.1);
-    let (mut engine, start_seconds) = start.finish(|| Job::Label { pixels });
+    let (mut engine, start_seconds) = start.finish(|| Job::LabelBands { pixels });
     // What is chosen here may need more memory than the processor does.
     let is_chosen = args.run.device == Device::Auto && options.algorithm.is_none();
     if is_chosen && BandLabeller::rows_within(&engine, &bands, options, memory).is_err() {

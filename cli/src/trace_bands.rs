@@ -56,7 +56,7 @@ impl<'a> TraceBands<'a> {
         })
     }
 
-    /// Whether bands are traced on a GPU, which is taken only if it is asked for.
+    /// Whether bands are to be traced on a GPU, which was asked for.
     fn is_on_gpu(&self) -> bool {
         !matches!(self.run_args().device, Device::Auto | Device::Cpu)
     }
@@ -83,10 +83,7 @@ impl Steps for TraceBands<'_> {
     }
 
     fn backends(&self) -> Option<&'static [Backend]> {
-        Some(match self.is_on_gpu() {
-            false => &[Backend::Cpu],
-            true => &[Backend::Cuda, Backend::Emulator],
-        })
+        Some(TraceAlgorithm::Fragments.backends())
     }
 
     fn read(&self) -> Result<Bands, Failure> {
@@ -115,10 +112,14 @@ impl Steps for TraceBands<'_> {
 
     fn size(&self, input: &Bands) -> Job {
         let file = input.file.borrow();
-        Job::Trace {
+        Job::TraceBands {
             pixels: u64::from(file.width()) * u64::from(file.height()),
-            sides: 0,
         }
+    }
+
+    fn needs_processor(&self, engine: &Engine, input: &Bands) -> bool {
+        // A GPU's bands take more memory than the processor's.
+        self.rows(&input.file.borrow(), engine.gpus()).is_err()
     }
 
     fn work(&self, engine: &Engine, input: &Bands) -> trazar::Result<Found> {

@@ -17,7 +17,7 @@ use crate::route::{Net, RoutingGrid};
 /// ```
 /// use trazar::{Backend, Job};
 ///
-/// let labels = Job::Label { pixels: 1 << 28 };
+/// let labels = Job::Label { pixels: 1 << 28, sides: 6_400_000 };
 /// assert_eq!(labels.backend(16, true, 1), Backend::Cpu);
 /// // The contours of noise take longer.
 /// let contours = Job::Trace { pixels: 1 << 28, sides: 1 << 27 };
@@ -35,6 +35,15 @@ pub enum Job {
     Label {
         /// The number of the image's pixels.
         pixels: u64,
+        /// The number of vertical pixel edges between foreground and background: two for each run
+        /// of foreground in a row.
+        sides: u64,
+    },
+    /// A [`BandLabeller`](crate::label::parts::BandLabeller), of whose image only the size is
+    /// known.
+    LabelBands {
+        /// The number of the image's pixels.
+        pixels: u64,
     },
     /// [`Engine::trace`](crate::Engine::trace).
     Trace {
@@ -43,6 +52,11 @@ pub enum Job {
         /// The number of vertical pixel edges between foreground and background, which stands for
         /// the borders' length.
         sides: u64,
+    },
+    /// [`Engine::trace_bands`](crate::Engine::trace_bands), of whose image only the size is known.
+    TraceBands {
+        /// The number of the image's pixels.
+        pixels: u64,
     },
     /// [`Engine::route`](crate::Engine::route).
     Route {
@@ -60,19 +74,18 @@ pub enum Job {
 }
 
 impl Job {
-    /// The job of labelling `image`.
+    /// The job of labelling `image`. Measures its borders as [`trace`](Self::trace) does.
     pub fn label(image: &BinaryImage) -> Self {
-        let pixels = image.pixel_count();
-        Self::Label { pixels }
+        let (pixels, sides) = measure(image);
+        Self::Label { pixels, sides }
     }
 
-    /// The job of tracing `image`. Measures its borders in a pass over its bits, which takes about
-    /// 2 % of the time of tracing on one core.
+    /// The job of tracing `image`. Measures its borders in a pass over its bits: of an image of
+    /// more than 2²² pixels, those of every second row, or of every third one, and so on, which are
+    /// 2²² pixels.
     pub fn trace(image: &BinaryImage) -> Self {
-        Self::Trace {
-            pixels: image.pixel_count(),
-            sides: (0..image.height()).map(|y| sides(image.row(y))).sum(),
-        }
+        let (pixels, sides) = measure(image);
+        Self::Trace { pixels, sides }
     }
 
     /// The job of routing `nets` on `grid`.
@@ -112,13 +125,21 @@ impl Job {
     /// Time on the processor, by the algorithm that its engine chooses. Routing uses one core.
     fn cpu_nanoseconds(self, cores: usize) -> f64 {
         match self {
-            // 16384² blobs: 390 ms on one core, 47 on 16.
-            Self::Label { pixels } => 1.5 * pixels as f64 / cores.clamp(1, 8) as f64,
+            // 16384² blobs: 390 ms on one core, 47 to 52 on 16; noise of 10 % 97, of 50 % 155.
+            Self::Label { pixels, sides } => {
+                (1.2 * pixels as f64 + 7.0 * sides as f64) / cores.clamp(1, 8) as f64
+            }
+            // 65536² blobs: 1.06 s on 16 cores; twice through the image, and reading it.
+            Self::LabelBands { pixels } => 1.9 * pixels as f64 / cores.clamp(1, 8) as f64,
             // One core: 41 to 54 on masks, blobs and noise. 16 cores: 2.5 times as fast on blobs of
             // 1024², 5.4 on those of 4096², 9.8 on those of 16384², 4.5 on noise.
             Self::Trace { pixels, sides } => {
                 let one_core = 40.0 * sides as f64 + 0.1 * pixels as f64;
                 one_core / (cores.clamp(1, 16) as f64).powf(0.6)
+            }
+            // 65536² blobs: 1 s on 16 cores.
+            Self::TraceBands { pixels } => {
+                1.25 * pixels as f64 / (cores.clamp(1, 16) as f64).powf(0.6)
             }
             // 65 to 120 per cell for 16 pins or more; 10,000 pins on 256² cells take 2 µs each.
             Self::Route { searched, pins, .. } => 80.0 * searched as f64 + 1500.0 * pins as f64,
@@ -128,8 +149,13 @@ impl Job {
     /// Time on a GPU, with the copies to and from it.
     fn gpu_nanoseconds(self) -> f64 {
         match self {
-            // 16384² blobs: 83 ms; 4096²: 4.2 ms.
-            Self::Label { pixels } => IMAGE_LAUNCHES + 0.3 * pixels as f64,
+            // 16384² blobs: 36 ms, noise of 10 % 57; of 50 %, whose labels come pixel by pixel, 62.
+            Self::Label { pixels, sides } => {
+                let pixels = pixels as f64;
+                IMAGE_LAUNCHES + (0.12 * pixels + 0.5 * sides as f64).min(0.235 * pixels)
+            }
+            // 65536² blobs, with reading: 0.66 s of labels, 0.68 s of contours.
+            Self::LabelBands { pixels } | Self::TraceBands { pixels } => 0.155 * pixels as f64,
             // 0.9 to 1.5 on blobs and masks, 3.9 on noise, which has many short contours. Finding
             // them takes a tenth of that time, copies and the host's arrays the rest.
             Self::Trace { pixels, sides } => {
@@ -165,7 +191,7 @@ impl Job {
     fn fits_kernels(self) -> bool {
         match self {
             // Bands of rows go to the GPU one after the other.
-            Self::Label { .. } => true,
+            Self::Label { .. } | Self::LabelBands { .. } | Self::TraceBands { .. } => true,
             // Along edges there are labels. A side has a point or two, of which there are less than
             // 2³².
             Self::Trace { pixels, sides } => pixels < 1 << 32 && sides < 1 << 31,
@@ -174,14 +200,26 @@ impl Job {
     }
 }
 
-/// Opening a GPU takes 200 ms; the first time, compiling the kernels takes another 260 ms.
-const OPENING: f64 = 200e6;
+/// Opening a GPU takes 200 to 300 ms, and what its first job needs, such as page-locked memory,
+/// another 20 to 50; the first time of all, compiling the kernels takes another 260 ms.
+const OPENING: f64 = 250e6;
 
 /// Launches and waits for counts take this long, however small the work is.
 const LAUNCHES: f64 = 0.4e6;
 
 /// The same for labels and contours, which wait once.
 const IMAGE_LAUNCHES: f64 = 0.1e6;
+
+/// The number of pixels of an image, and about that of its vertical pixel edges.
+fn measure(image: &BinaryImage) -> (u64, u64) {
+    const MOST_PIXELS: u64 = 1 << 22;
+    let pixels = image.pixel_count();
+    let step = pixels.div_ceil(MOST_PIXELS);
+    let rows = (0..image.height()).step_by(step as usize);
+    let measured = rows.len() as u64;
+    let found: u64 = rows.map(|y| sides(image.row(y))).sum();
+    (pixels, found * u64::from(image.height()) / measured)
+}
 
 /// The number of changes between background and foreground along a row. Beside the row there is
 /// background.
@@ -235,10 +273,20 @@ mod tests {
             pixels: side * side,
             sides,
         };
-        let pixels = 1 << 28;
+        let label = |side: u64, sides| Job::Label {
+            pixels: side * side,
+            sides,
+        };
+        let pixels = 1 << 32;
         let others = [
-            (Job::Label { pixels }, 16, 47.0, 83.0),
-            (Job::Label { pixels }, 1, 390.0, 83.0),
+            (label(4096, 398_594), 16, 3.6, 3.2),
+            (label(16384, 6_400_000), 16, 52.4, 36.0),
+            (label(16384, 6_400_000), 1, 390.0, 36.0),
+            (label(16384, 48_300_000), 16, 97.0, 56.0),
+            (label(16384, 85_900_000), 16, 137.0, 62.0),
+            (label(16384, 134_200_000), 16, 155.0, 62.0),
+            (Job::LabelBands { pixels }, 16, 1060.0, 660.0),
+            (Job::TraceBands { pixels }, 16, 980.0, 680.0),
             (trace(1024, 23_000), 16, 0.37, 0.173),
             (trace(4096, 398_594), 1, 16.8, 0.60),
             (trace(4096, 398_594), 16, 3.11, 0.60),
@@ -250,7 +298,7 @@ mod tests {
         ];
         for (job, cores, cpu, gpu) in routes.into_iter().chain(others) {
             // So many runs that the time of opening the GPU does not matter; and one run.
-            for (runs, opening) in [(u32::MAX, 0.0), (1, 200.0)] {
+            for (runs, opening) in [(u32::MAX, 0.0), (1, 250.0)] {
                 let faster = match cpu < gpu + opening {
                     true => Backend::Cpu,
                     false => Backend::Cuda,
@@ -303,7 +351,10 @@ mod tests {
         assert_eq!(fits.backend(1, true, 1), Backend::Cuda);
         // Labels have no such limit.
         let pixels = 1 << 34;
-        assert_eq!(Job::Label { pixels }.backend(1, true, 9), Backend::Cuda);
+        let (sides, labels) = (pixels / 40, Job::LabelBands { pixels });
+        assert_eq!(labels.backend(1, true, 9), Backend::Cuda);
+        let labels = Job::Label { pixels, sides };
+        assert_eq!(labels.backend(1, true, 9), Backend::Cuda);
         let nothing = Job::Route {
             cells: 0,
             layers: 1,
@@ -327,8 +378,12 @@ mod tests {
             }
             let pixels = u64::from(width) * 5;
             assert_eq!(Job::trace(&image), Job::Trace { pixels, sides });
-            assert_eq!(Job::label(&image), Job::Label { pixels });
+            assert_eq!(Job::label(&image), Job::Label { pixels, sides });
         }
+        // Of a larger image, some rows stand for all.
+        let large = BinaryImage::from_fn(20_000, 2_000, |x, y| (x ^ y) & 1 == 0).unwrap();
+        let (pixels, sides) = (40_000_000, 40_000_000);
+        assert_eq!(Job::trace(&large), Job::Trace { pixels, sides });
         let layer = RoutingGrid::uniform(30, 20, 1).unwrap();
         let grid = RoutingGrid::stack(&[layer.clone(), layer], &[1; 600]).unwrap();
         let mut nets = [

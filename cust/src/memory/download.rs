@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 use rayon::prelude::*;
 
 use super::locked::LockedBuffer;
-use super::staging::{CHUNK, PIECE, StagedCopy};
+use super::staging::{CHUNK, StagedCopy};
 use crate::error::{CudaResult, check};
 use crate::event::Event;
 use crate::stream::Stream;
@@ -17,9 +17,14 @@ use crate::sys::{self, CUdeviceptr};
 
 /// The number of chunks that all threads copy together: the more, the less often they wait for each
 /// other.
-const GROUP: usize = 4;
-/// The number of groups under way at the same time.
-const GROUPS: usize = 3;
+const GROUP: usize = 8;
+/// The number of groups under way at the same time: the GPU fills one while the threads copy the
+/// other.
+const GROUPS: usize = 2;
+/// The number of bytes that a thread copies at a time, which is that of a large page. Where threads
+/// begin to write to one new page at the same time, each of them has a page cleared, and all but
+/// one for nothing.
+const PIECE: usize = 2 << 20;
 
 /// Queues a copy of `bytes` bytes from the device address `from` to `to`.
 ///

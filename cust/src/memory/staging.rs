@@ -12,8 +12,6 @@ use crate::stream::Stream;
 
 /// The size of a chunk in bytes.
 pub(crate) const CHUNK: usize = 4 << 20;
-/// The number of bytes that a thread copies at a time.
-pub(crate) const PIECE: usize = 256 << 10;
 /// Copies of fewer bytes are left to the driver.
 const MIN_BYTES: usize = 4 * CHUNK;
 

@@ -6,13 +6,15 @@
 
 use rayon::prelude::*;
 
-use super::staging::{CHUNK, PIECE, StagedCopy};
+use super::staging::{CHUNK, StagedCopy};
 use crate::error::{CudaResult, check};
 use crate::stream::Stream;
 use crate::sys::{self, CUdeviceptr};
 
 /// The number of chunks under way at the same time.
 const CHUNKS: usize = 3;
+/// The number of bytes that a thread copies at a time.
+const PIECE: usize = 256 << 10;
 
 /// Queues a copy of `bytes` to the device address `to`.
 ///

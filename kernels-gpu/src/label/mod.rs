@@ -9,11 +9,13 @@
 //! | [`direct`] | joins pixels in global memory, one thread per pixel; writes the labels |
 //! | [`number`] | numbers components by the bits of their roots, for both |
 //! | [`renumber`] | from the numbers of a band's components to those in the whole image |
+//! | [`runs`] | the labels of runs, for the host to write those of pixels |
 //! | [`statistics`] | area, bounding box and coordinate sums of each component |
 
 pub mod direct;
 pub mod number;
 pub mod renumber;
+pub mod runs;
 pub mod statistics;
 pub mod tiles;
 

@@ -1,4 +1,4 @@
-//! Numbers components 1, 2, … by the bits of their roots.
+//! Numbers components 1, 2, … by the bits of their roots, and counts bits for that.
 //!
 //! A chunk is 256 words in raster order, which one block counts. The number of a root is 1, plus
 //! the roots in the chunks before its own, plus those in the words before its own in the chunk,
@@ -65,23 +65,23 @@ impl Numbering<'_> {
     }
 }
 
-/// The numbers of roots that a kernel counts.
+/// The numbers of bits that a kernel counts: of components' roots, or of runs' first pixels.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, KernelParam)]
-pub struct RootCounts<'a> {
-    /// Per word: the number of roots before it in its chunk.
+pub struct BitCounts<'a> {
+    /// Per word: the number of bits before it in its chunk.
     pub in_chunk: ViewMut<'a, u16>,
-    /// Per chunk: the number of its roots.
+    /// Per chunk: the number of its bits.
     pub chunks: ViewMut<'a, u32>,
 }
 
-impl RootCounts<'_> {
-    /// Counts the roots of the block's chunk. `roots` are those of the thread's word, which has the
+impl BitCounts<'_> {
+    /// Counts the bits of the block's chunk. `bits` are those of the thread's word, which has the
     /// index `word`; 0 past the last of the `words` words. Called by all threads of the block.
     #[inline(always)]
-    pub(crate) fn count(self, roots: u64, word: u32, words: u32) {
+    pub(crate) fn count(self, bits: u64, word: u32, words: u32) {
         let warp_sums = shared_array![u32; (BLOCK / WARP_SIZE) as usize];
-        let sum = block::sum_of_threads(roots.count_ones(), warp_sums);
+        let sum = block::sum_of_threads(bits.count_ones(), warp_sums);
         if word < words {
             self.in_chunk.st(word, sum.before as u16);
         }
@@ -98,7 +98,7 @@ impl RootCounts<'_> {
 /// `roots` has `words` elements, and `counts` the lengths for them. Nothing else uses `counts`
 /// meanwhile. The launch has `words` threads.
 #[kernel(block = BLOCK)]
-pub unsafe fn count_roots(roots: View<'_, u64>, counts: RootCounts<'_>, words: u32) {
+pub unsafe fn count_roots(roots: View<'_, u64>, counts: BitCounts<'_>, words: u32) {
     let word = thread::index_1d();
     // planted: count-return
     let own = if word < words { roots.ldg(word) } else { 0 };

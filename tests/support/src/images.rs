@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use trazar::BinaryImage;
 use trazar::generate::Pattern;
+use trazar::label::parts::BandSource;
 
 /// Sides up to `largest`, often near those of words, warps and tiles.
 pub fn side(largest: u32) -> impl Strategy<Value = u32> {
@@ -88,4 +89,42 @@ pub fn tiny_images(width: u32, height: u32) -> impl Iterator<Item = BinaryImage>
 /// A square image with lines, one pixel wide, at `columns` and `rows`.
 pub fn lines(size: u32, columns: &[u32], rows: &[u32]) -> BinaryImage {
     BinaryImage::from_fn(size, size, |x, y| columns.contains(&x) || rows.contains(&y)).unwrap()
+}
+
+/// An image in memory, which is given in bands.
+#[derive(Clone, Copy, Debug)]
+pub struct InMemory<'a> {
+    image: &'a BinaryImage,
+    /// The first row of the next band.
+    next: u32,
+}
+
+impl<'a> InMemory<'a> {
+    /// From the first row on.
+    pub fn new(image: &'a BinaryImage) -> Self {
+        Self { image, next: 0 }
+    }
+}
+
+impl BandSource for InMemory<'_> {
+    fn width(&self) -> u32 {
+        self.image.width()
+    }
+    fn height(&self) -> u32 {
+        self.image.height()
+    }
+    fn next_band(&mut self, rows: u32) -> trazar::Result<Option<BinaryImage>> {
+        let end = self.image.height().min(self.next + rows);
+        let words = (self.next..end).flat_map(|y| self.image.row(y).to_vec());
+        let rows = end - self.next;
+        self.next = end;
+        match rows {
+            0 => Ok(None),
+            rows => BinaryImage::from_words(self.image.width(), rows, words.collect()).map(Some),
+        }
+    }
+    fn rewind(&mut self) -> trazar::Result<()> {
+        self.next = 0;
+        Ok(())
+    }
 }

@@ -19,9 +19,9 @@ mod statistics;
 mod strip;
 
 pub(super) use parallel::Numbered;
-pub(super) use runs::{Word, places, touching};
+pub(super) use runs::{Word, count_runs_in, places, touching};
 pub(super) use statistics::{Tally, sums_fit_64_bits};
-pub(super) use strip::Meter;
+pub(super) use strip::{Meter, Strip, background};
 
 use super::{LabelAlgorithm, LabelOptions, Labels};
 use crate::error::Result;

@@ -18,7 +18,7 @@ use crate::memory::{advise_large_pages, zeroed_vec};
 use crate::progress::Progress;
 
 /// The labels of an image without foreground. Their pages are not touched yet.
-pub(super) fn background(image: &BinaryImage) -> Result<Vec<u32>> {
+pub(in crate::label) fn background(image: &BinaryImage) -> Result<Vec<u32>> {
     let mut labels = zeroed_vec(image.pixel_count() as usize, "labels")?;
     advise_large_pages(&mut labels);
     Ok(labels)
@@ -26,9 +26,9 @@ pub(super) fn background(image: &BinaryImage) -> Result<Vec<u32>> {
 
 /// Some rows of an image, labelled as an image of their own.
 #[derive(Clone)]
-pub(super) struct Strip<'a> {
-    pub(super) image: &'a BinaryImage,
-    pub(super) rows: Range<u32>,
+pub(in crate::label) struct Strip<'a> {
+    pub(in crate::label) image: &'a BinaryImage,
+    pub(in crate::label) rows: Range<u32>,
 }
 
 /// A run that has no label yet.
@@ -66,7 +66,7 @@ impl<'a> Meter<'a> {
 
 impl<'a> Strip<'a> {
     /// The whole image.
-    pub(super) fn whole(image: &'a BinaryImage) -> Self {
+    pub(in crate::label) fn whole(image: &'a BinaryImage) -> Self {
         let rows = 0..image.height();
         Self { image, rows }
     }
@@ -145,6 +145,21 @@ impl<'a> Strip<'a> {
             );
             above_labels = labels;
             meter.count_row(self, y);
+        }
+    }
+
+    /// Gives each foreground pixel the label of its run, from a list: `runs` are the labels of the
+    /// strip's runs, in raster order, and may be followed by others. Unless `is_zero` says that
+    /// `labels` are 0, background is set to 0.
+    pub(in crate::label) fn fill_runs(&self, labels: &mut [u32], runs: &[u32], is_zero: bool) {
+        let width = self.image.width() as usize;
+        let mut runs = runs.iter().copied();
+        for (y, labels) in self.rows.clone().zip(labels.chunks_exact_mut(width)) {
+            // planted: runs-clear
+            if !is_zero {
+                labels.fill(0);
+            }
+            fill_row_of_runs(self.image.row(y), labels, &mut runs);
         }
     }
 }
@@ -292,17 +307,67 @@ fn fill_row(
             }
             continue;
         }
-        // Short stretches are written in blocks of constant length, into a buffer with room for the
-        // surplus. The next stretch, or the background after it, overwrites the surplus.
-        let mut pixels = [0; WORD_BITS + 2 * BLOCK];
+        let mut pixels = WordPixels::default();
         for (start, end) in stretches(w.bits) {
-            let label = label_at(labels, start);
-            for block in (start..end).step_by(BLOCK) {
-                pixels[block..][..BLOCK].fill(label);
-            }
-            pixels[end..][..BLOCK].fill(0);
+            pixels.fill(start, end, label_at(labels, start));
         }
-        labels[..WORD_BITS].copy_from_slice(&pixels[..WORD_BITS]);
+        pixels.write(&mut labels[..WORD_BITS]);
+    }
+}
+
+/// Fills one row of pixels, which are 0. The labels of its runs are the next of `runs`.
+fn fill_row_of_runs(row: &[u64], labels: &mut [u32], runs: &mut impl Iterator<Item = u32>) {
+    let mut label = 0;
+    for (w, labels) in Word::of_row(row).zip(labels.chunks_mut(WORD_BITS)) {
+        if w.bits == 0 {
+            continue;
+        }
+        // The run that goes on from the word before.
+        let mut goes_on = w.carry & w.bits & 1 == 1;
+        if goes_on && w.bits == u64::MAX {
+            labels.fill(label);
+            continue;
+        }
+        let mut pixels = WordPixels::default();
+        for (start, end) in stretches(w.bits) {
+            if !goes_on {
+                label = runs.next().unwrap_or(0);
+            }
+            goes_on = false;
+            pixels.fill(start, end, label);
+        }
+        pixels.write(labels);
+    }
+}
+
+/// The labels of a word's pixels, filled from left to right. Stretches are written in blocks of
+/// constant length, with room for the surplus: the next stretch, or the background after it,
+/// overwrites that.
+struct WordPixels([u32; WORD_BITS + 2 * BLOCK]);
+
+impl Default for WordPixels {
+    fn default() -> Self {
+        Self([0; WORD_BITS + 2 * BLOCK])
+    }
+}
+
+impl WordPixels {
+    #[inline(always)]
+    fn fill(&mut self, start: usize, end: usize, label: u32) {
+        for block in (start..end).step_by(BLOCK) {
+            self.0[block..][..BLOCK].fill(label);
+        }
+        self.0[end..][..BLOCK].fill(0);
+    }
+
+    /// Writes the labels of a word of that many pixels.
+    #[inline(always)]
+    fn write(&self, labels: &mut [u32]) {
+        match labels.first_chunk_mut::<WORD_BITS>() {
+            // A copy of constant length is cheaper.
+            Some(labels) => labels.copy_from_slice(&self.0[..WORD_BITS]),
+            None => labels.copy_from_slice(&self.0[..labels.len()]),
+        }
     }
 }
 

@@ -27,7 +27,7 @@ use crate::gpu::{Gpu, GpuBuffer, read_first};
 use crate::image::gpu::DeviceImage;
 use crate::label::parts::{LabelPart, LabelTable, RimRow, rows_in_image};
 use crate::label::{Component, LabelAlgorithm, LabelOptions};
-use crate::memory::reserve;
+use crate::memory::{reserve, zeroed_vec};
 
 /// What the rows of a band are a multiple of: the height of a tile.
 const ROWS: u32 = 64;
@@ -142,42 +142,35 @@ enum Queued<G: Gpu> {
     Joined(Tiles<G>, G::Buffer<u32>),
 }
 
-impl<G: Gpu> Queued<G> {
-    /// Writes the labels of the image's rows `rows` with the band's own numbers, if that is not
-    /// queued yet, so that the memory for it is given back.
-    ///
-    /// # Safety
-    /// The band was queued on `gpu` with these words and labels. `gpu` has acquired the words.
-    unsafe fn written(
-        self,
-        gpu: &G,
-        words: &G::Buffer<u64>,
-        labels: &mut G::Buffer<u32>,
-        (width, rows): (u32, Range<u32>),
-    ) -> Result<Self> {
-        let Self::Joined(tiles, _) = self else {
-            return Ok(self);
-        };
-        let bits = words.view_of(elements(&rows, row_words(width)));
-        let labels = labels.view_mut_of(elements(&rows, width));
-        // SAFETY: the caller's promise.
-        unsafe { tiles.write(gpu, bits, labels, None) }?;
-        Ok(Self::Written(tiles.into_total()))
-    }
+/// Writes the labels of the image's rows `rows`, with the numbers of their band. Returns the array
+/// of one element that is the number of components, so that the memory of `tiles` is given back.
+///
+/// # Safety
+/// `tiles` joined these words and labels on `gpu`, which has acquired the words.
+unsafe fn write_own<G: Gpu>(
+    tiles: Tiles<G>,
+    gpu: &G,
+    words: &G::Buffer<u64>,
+    labels: &mut G::Buffer<u32>,
+    (width, rows): (u32, &Range<u32>),
+) -> Result<G::Buffer<u32>> {
+    let bits = words.view_of(elements(rows, row_words(width)));
+    let labels = labels.view_mut_of(elements(rows, width));
+    // SAFETY: the caller's promise.
+    unsafe { tiles.write(gpu, bits, labels, None) }?;
+    Ok(tiles.into_total())
 }
 
 impl<G: Gpu> PartLabels<'_, G> {
     /// Per pixel: the number that its component has in its band.
     pub(in crate::label) fn own_labels(&mut self) -> Result<&G::Buffer<u32>> {
-        let (width, per_row) = (self.image.width(), row_words(self.image.width()));
         let words = self.gpu.using(self.image.words())?;
         for band in &mut self.bands {
             if let Some(tiles) = band.tiles.take() {
-                let bits = words.view_of(elements(&band.rows, per_row));
-                let labels = self.labels.view_mut_of(elements(&band.rows, width));
+                let at = (self.image.width(), &band.rows);
                 // SAFETY: `tiles` joined these words and labels on `gpu`, which has acquired the
                 // words.
-                unsafe { tiles.write(&self.gpu, bits, labels, None) }?;
+                unsafe { write_own(tiles, &self.gpu, &words, &mut self.labels, at) }?;
             }
         }
         words.finish()?;
@@ -258,9 +251,15 @@ impl<G: Gpu> DeviceLabeler<G> {
                         // There may be room without what is kept for the bands above.
                         let above = std::mem::take(&mut queued);
                         for (rows, band) in division.rows().zip(above) {
-                            let at = (width, rows);
-                            // SAFETY: these are the band's words and labels.
-                            queued.push(unsafe { band.written(gpu, &words, &mut labels, at) }?);
+                            let total = match band {
+                                Queued::Written(total) => total,
+                                Queued::Joined(tiles, _) => {
+                                    let at = (width, &rows);
+                                    // SAFETY: these are the band's words and labels.
+                                    unsafe { write_own(tiles, gpu, &words, &mut labels, at) }?
+                                }
+                            };
+                            queued.push(Queued::Written(total));
                         }
                         Tiles::new(gpu, layout, options.connectivity)?
                     }
@@ -291,28 +290,25 @@ impl<G: Gpu> DeviceLabeler<G> {
                 Queued::Written(total) => (read_first(&total)?, None, None),
                 Queued::Joined(tiles, rim) => (tiles.count()?, Some(tiles), Some(rim)),
             };
-            let row = |y: u32| -> Result<RimRow> {
-                let mut bits = Vec::new();
-                let mut labels_of_row = Vec::new();
-                reserve(&mut bits, per_row as usize, "a row")?;
-                reserve(&mut labels_of_row, width as usize, "a row")?;
-                bits.resize(per_row as usize, 0);
-                labels_of_row.resize(width as usize, 0);
-                words.read_at(elements(&(y..y + 1), per_row).start, &mut bits)?;
-                match &rim {
-                    None => {
-                        labels.read_at(elements(&(y..y + 1), width).start, &mut labels_of_row)?;
-                    }
-                    Some(rim) => {
-                        let start = if y == rows.start { 0 } else { width as usize };
-                        rim.read_at(start, &mut labels_of_row)?;
-                    }
+            // Of the first row, and then of the last one.
+            let mut of_rim: Vec<u32> = zeroed_vec(2 * width as usize, "the labels of two rows")?;
+            match &rim {
+                Some(rim) => rim.read(&mut of_rim)?,
+                None => {
+                    let (of_top, of_bottom) = of_rim.split_at_mut(width as usize);
+                    labels.read_at(elements(&rows, width).start, of_top)?;
+                    labels.read_at(elements(&rows, width).end - of_bottom.len(), of_bottom)?;
                 }
-                Ok(RimRow::of_labels(bits, &labels_of_row))
+            }
+            let row = |y: u32, labels: &[u32]| -> Result<RimRow> {
+                let mut bits = zeroed_vec(per_row as usize, "a row")?;
+                words.read_at(elements(&(y..y + 1), per_row).start, &mut bits)?;
+                Ok(RimRow::of_labels(bits, labels))
             };
+            let (of_top, of_bottom) = of_rim.split_at(width as usize);
+            let (top, bottom) = (row(rows.start, of_top)?, row(rows.end - 1, of_bottom)?);
             let in_image = first_row + rows.start..first_row + rows.end;
             let first_of_band = in_image.start;
-            let (top, bottom) = (row(rows.start)?, row(rows.end - 1)?);
             let mut part = LabelPart::of_band(width, in_image, options, count, top, bottom)?;
             if options.statistics {
                 check_sums(width, first_row + height)?;
@@ -398,7 +394,9 @@ impl<G: Gpu> DeviceLabeler<G> {
             }
             bands.push((own_band, band.before as u32, first..own.len()));
         }
+        // All copies come before the kernels, as they are waited for.
         let (own, numbers) = (gpu.upload(&own)?, gpu.upload(&numbers)?);
+        let total = gpu.upload(&[table.count() as u32])?;
         let fits = table.count() <= LARGEST_NUMBER.into();
         let (width, height) = (part.image.width(), part.image.height());
         let words = gpu.using(part.image.words())?;
@@ -445,7 +443,6 @@ impl<G: Gpu> DeviceLabeler<G> {
             }
         }
         words.finish()?;
-        let total = gpu.upload(&[table.count() as u32])?;
         Ok(DeviceLabels::new((width, height), labels, total))
     }
 

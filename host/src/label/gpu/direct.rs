@@ -37,16 +37,16 @@ pub(super) unsafe fn label<G: Gpu>(
     // SAFETY: all arrays have the lengths that the kernels ask for; the caller vouches for image
     // and labels. The launches are in the order that the kernels ask for.
     unsafe {
-        let scan = numbering.scan.state();
+        let (_, scan) = numbering.counts.views_mut();
         direct_start::launch_threads(on, threads, image, labels, scan)?;
         direct_join::launch_threads(on, threads, image, labels, connectivity)?;
         let roots = numbering.roots.view_mut_as();
         direct_flatten::launch_threads(on, threads, image, labels, roots)?;
-        let counts = numbering.counts.views_mut();
+        let (counts, _) = numbering.counts.views_mut();
         count_roots::launch_threads(on, word_count, numbering.roots.view(), counts, word_count)?;
-        numbering.scan_chunks(gpu)?;
+        numbering.counts.scan_chunks(gpu)?;
         let numbers = numbering.numbering(layout);
         direct_write::launch_threads(on, threads, image, labels, numbers)?;
     }
-    Ok(numbering.total)
+    Ok(numbering.counts.into_total())
 }

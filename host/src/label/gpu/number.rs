@@ -1,66 +1,74 @@
-//! The arrays by which both algorithms number components.
+//! The arrays by which both algorithms number components, and by which runs are counted.
 
-use trazar_kernels::label::number::{self, Numbering, RootCounts};
+use cuda_std::View;
+use trazar_kernels::label::number::{self, BitCounts, Numbering};
 use trazar_kernels::label::tiles::layout::TileLayout;
-use trazar_kernels::primitives::scan;
+use trazar_kernels::primitives::scan::{self, ScanState};
 
 use crate::error::Result;
-use crate::gpu::{Gpu, GpuBuffer, ScanBuffers};
+use crate::gpu::{Gpu, GpuBuffer, ScanBuffers, read_first};
 
 /// The arrays by which both algorithms number components.
 #[derive(Debug)]
 pub(super) struct NumberingBuffers<G: Gpu> {
     /// Per word: the components' roots, one bit per pixel.
     pub(super) roots: G::Buffer<u64>,
-    /// The counts of roots, and their prefix sums.
+    /// The counts of roots.
     pub(super) counts: CountBuffers<G>,
-    /// What the blocks of the counts' scan share.
-    pub(super) scan: ScanBuffers<G>,
-    /// One element: the number of components.
-    pub(super) total: G::Buffer<u32>,
-}
-
-/// The arrays of [`RootCounts`].
-#[derive(Debug)]
-pub(super) struct CountBuffers<G: Gpu> {
-    in_chunk: G::Buffer<u16>,
-    chunks: G::Buffer<u32>,
-}
-
-impl<G: Gpu> CountBuffers<G> {
-    /// The arrays, for a kernel to write.
-    pub(super) fn views_mut(&mut self) -> RootCounts<'_> {
-        RootCounts {
-            in_chunk: self.in_chunk.view_mut(),
-            chunks: self.chunks.view_mut(),
-        }
-    }
 }
 
 impl<G: Gpu> NumberingBuffers<G> {
     /// For an image of `words` words.
     pub(super) fn new(gpu: &G, words: u32) -> Result<Self> {
-        let chunks = number::chunks(words);
         Ok(Self {
             roots: gpu.alloc(words as usize)?,
-            counts: CountBuffers {
-                in_chunk: gpu.alloc(words as usize)?,
-                chunks: gpu.alloc(chunks as usize)?,
-            },
-            scan: ScanBuffers::new(gpu, chunks)?,
-            total: gpu.alloc(1)?,
+            counts: CountBuffers::new(gpu, words)?,
         })
     }
 
     /// The numbers of the roots, for a kernel to read.
     pub(super) fn numbering(&self, layout: TileLayout) -> Numbering<'_> {
+        let (in_chunk, chunks) = self.counts.before();
         Numbering {
             roots: self.roots.view(),
-            in_chunk: self.counts.in_chunk.view(),
-            chunks: self.counts.chunks.view(),
+            in_chunk,
+            chunks,
             width: layout.width,
             row_words: layout.row_words,
         }
+    }
+}
+
+/// The arrays of [`BitCounts`], and what replaces the counts by their prefix sums.
+#[derive(Debug)]
+pub(super) struct CountBuffers<G: Gpu> {
+    in_chunk: G::Buffer<u16>,
+    chunks: G::Buffer<u32>,
+    /// What the blocks of the scan share.
+    scan: ScanBuffers<G>,
+    /// One element: the number of bits.
+    total: G::Buffer<u32>,
+}
+
+impl<G: Gpu> CountBuffers<G> {
+    /// For an image of `words` words.
+    pub(super) fn new(gpu: &G, words: u32) -> Result<Self> {
+        let chunks = number::chunks(words);
+        Ok(Self {
+            in_chunk: gpu.alloc(words as usize)?,
+            chunks: gpu.alloc(chunks as usize)?,
+            scan: ScanBuffers::new(gpu, chunks)?,
+            total: gpu.alloc(1)?,
+        })
+    }
+
+    /// The arrays of counts and the scan's state, for kernels to write.
+    pub(super) fn views_mut(&mut self) -> (BitCounts<'_>, ScanState<'_>) {
+        let counts = BitCounts {
+            in_chunk: self.in_chunk.view_mut(),
+            chunks: self.chunks.view_mut(),
+        };
+        (counts, self.scan.state())
     }
 
     /// Replaces the chunks' counts by their exclusive prefix sums, and writes the total.
@@ -68,8 +76,8 @@ impl<G: Gpu> NumberingBuffers<G> {
     /// # Safety
     /// A kernel launched on `gpu` before has made the scan's state ready, and no scan has followed.
     pub(super) unsafe fn scan_chunks(&mut self, gpu: &G) -> Result<()> {
-        let n = self.counts.chunks.len() as u32;
-        let chunks = self.counts.chunks.view_mut();
+        let n = self.chunks.len() as u32;
+        let chunks = self.chunks.view_mut();
         // SAFETY: the arrays have the lengths that the kernel asks for, and it may scan in place.
         // The state is ready by the caller's promise.
         unsafe {
@@ -83,5 +91,26 @@ impl<G: Gpu> NumberingBuffers<G> {
                 n,
             )
         }
+    }
+
+    /// After the scan: per word, the number of bits before it in its chunk; and per chunk, the
+    /// number of bits before it.
+    pub(super) fn before(&self) -> (View<'_, u16>, View<'_, u32>) {
+        (self.in_chunk.view(), self.chunks.view())
+    }
+
+    /// After the scan: per chunk, the number of bits before it, in the host's memory. Waits for it.
+    pub(super) fn chunks_to_host(&self) -> Result<Vec<u32>> {
+        self.chunks.to_vec()
+    }
+
+    /// After the scan: the number of bits. Waits for it.
+    pub(super) fn total(&self) -> Result<u32> {
+        read_first(&self.total)
+    }
+
+    /// The array of one element that [`total`](Self::total) reads.
+    pub(super) fn into_total(self) -> G::Buffer<u32> {
+        self.total
     }
 }

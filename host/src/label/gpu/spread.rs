@@ -9,13 +9,14 @@ use trazar_kernels::image::row_words;
 
 use super::DeviceLabeler;
 use super::bands::{Division, elements};
+use super::runs::HostLabels;
 use crate::error::{Error, Result};
-use crate::gpu::{Gpu, GpuBuffer};
+use crate::gpu::Gpu;
 use crate::image::BinaryImage;
 use crate::image::gpu::DeviceImage;
+use crate::label::cpu::{Strip, background};
 use crate::label::parts::{LabelPart, LabelTable};
 use crate::label::{LabelOptions, Labels};
-use crate::memory::{advise_large_pages, zeroed_vec};
 
 /// The largest number of pixels of a band: few enough that a GPU with little memory has room for
 /// two, and enough that the copies of its labels take long beside all that is done once per band.
@@ -55,8 +56,7 @@ pub(crate) fn label_host<G: Gpu + Send + Sync>(
     table.check_fits::<u32>()?;
 
     let (width, height) = (image.width(), image.height());
-    let mut labels: Vec<u32> = zeroed_vec(elements(&(0..height), width).len(), "labels")?;
-    advise_large_pages(&mut labels);
+    let mut labels = background(image)?;
     let places = labels.chunks_mut(elements(&(0..rows), width).len());
     let places: Vec<_> = places.map(|place| Mutex::new(Some(place))).collect();
     let without = options.statistics(false);
@@ -66,10 +66,14 @@ pub(crate) fn label_host<G: Gpu + Send + Sync>(
         let (own, _) = labeler.label_part(&on_device, rows.start, &without)?;
         let finished = labeler.finish_part(own, &table)?;
         let mut place = places[i].lock().unwrap_or_else(PoisonError::into_inner);
-        match place.take() {
-            Some(place) => finished.labels().read(place),
-            None => Ok(()),
-        }
+        let Some(labels) = place.take() else {
+            return Ok(());
+        };
+        let to = HostLabels {
+            labels,
+            is_zero: true,
+        };
+        labeler.read_labels(finished.labels(), &on_device, &Strip { image, rows }, to)
     })?;
     drop(places);
     Ok(Labels {

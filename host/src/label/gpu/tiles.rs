@@ -13,7 +13,7 @@ use trazar_kernels::primitives::scan::ScanState;
 
 use super::number::NumberingBuffers;
 use crate::error::Result;
-use crate::gpu::{Gpu, GpuBuffer, read_first};
+use crate::gpu::{Gpu, GpuBuffer};
 use crate::label::Connectivity;
 
 /// The arrays of one labelling in tiles, besides the image and the labels. Either
@@ -56,7 +56,8 @@ impl<G: Gpu> Tiles<G> {
             parents: labels,
             roots: self.numbering.roots.view_mut(),
         };
-        (runs, components, self.numbering.scan.state())
+        let (_, scan) = self.numbering.counts.views_mut();
+        (runs, components, scan)
     }
 
     /// Labels each tile of `image`.
@@ -145,7 +146,7 @@ impl<G: Gpu> Tiles<G> {
             self.join(gpu, image, labels)?;
             self.write(gpu, image, labels, None)?;
         }
-        Ok(self.numbering.total)
+        Ok(self.into_total())
     }
 
     /// Joins the tiles' components and numbers them. `labels` are not labels yet, and nothing but
@@ -179,9 +180,9 @@ impl<G: Gpu> Tiles<G> {
                 parents: labels,
                 roots: self.numbering.roots.view_mut(),
             };
-            let counts = self.numbering.counts.views_mut();
+            let (counts, _) = self.numbering.counts.views_mut();
             tiles_flatten::launch_threads(on, layout.words(), components, counts, layout)?;
-            self.numbering.scan_chunks(gpu)
+            self.numbering.counts.scan_chunks(gpu)
         }
     }
 
@@ -196,12 +197,12 @@ impl<G: Gpu> Tiles<G> {
 
     /// The number of components, after [`join`](Self::join). Waits for it.
     pub(super) fn count(&self) -> Result<u32> {
-        read_first(&self.numbering.total)
+        self.numbering.counts.total()
     }
 
     /// The array of one element that [`count`](Self::count) reads.
     pub(super) fn into_total(self) -> G::Buffer<u32> {
-        self.numbering.total
+        self.numbering.counts.into_total()
     }
 
     /// The numbers of the components on the first and on the last row, one per pixel of the one row

@@ -3,6 +3,7 @@
 use super::BandSource;
 use crate::error::{Error, OptionProblem, Result};
 use crate::label::cpu::sums_fit_64_bits;
+use crate::label::gpu::PIXELS_PER_RUN;
 use crate::label::{Connectivity, LabelOptions};
 
 /// The height of the bands, and whether all of them are kept between the passes.
@@ -62,15 +63,16 @@ impl Plan {
     ) -> Result<Self> {
         let worst = Worst::of(source, options);
         let workers = workers as f64;
-        // Each worker has a band's bits and labels, and the caller has the labels of another band.
-        // Per component, the measures come as arrays and become tallies and components; the caller
-        // has those of another band, and 64-bit numbers.
+        // Each worker has a band's bits and labels, and those of its runs; and the caller has the
+        // labels of another band. Per component, the measures come as arrays and become tallies and
+        // components; the caller has those of another band, and 64-bit numbers.
         let (of_worker, of_caller) = match options.statistics {
             false => (0.0, 0.0),
             true => (136.0, 40.0),
         };
         let wide = worst.wide_label + worst.components * (worst.number - 4.0);
-        let per_pixel = workers * (4.125 + worst.components * of_worker)
+        let of_runs = 4.0 / PIXELS_PER_RUN as f64;
+        let per_pixel = workers * (4.125 + of_runs + worst.components * of_worker)
             + 4.0
             + worst.components * of_caller
             + wide;

@@ -1,3 +1,5 @@
+use std::sync::{Arc, Mutex};
+
 use proptest::prelude::*;
 
 use super::plan::Plan;
@@ -256,6 +258,33 @@ fn images_on_several_gpus() {
         );
     }
     assert!(Engine::on_all([] as [Emulator; 0]).is_err());
+}
+
+/// Reports come for each band of both passes, and the last one says that all is done.
+#[test]
+fn progress_of_bands_on_gpus() {
+    let image = generate::noise(40, 30, 0.4, 1).unwrap();
+    let engine = Engine::on_all((0..2).map(Emulator::new)).unwrap();
+    let options = options(Connectivity::Four, false);
+    let reports = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&reports);
+    let source = InMemory {
+        image: image.clone(),
+        next: 0,
+    };
+    let workers = engine.label_workers(&options).unwrap();
+    let plan = Plan {
+        rows: 7,
+        hold: false,
+    };
+    let report = move |share| sink.lock().unwrap().push(share);
+    let mut labeller =
+        BandLabeller::in_bands(source, &options, plan, workers, Some(Box::new(report))).unwrap();
+    while labeller.next_band::<u32>().unwrap().is_some() {}
+    let ends = [7.0, 14.0, 21.0, 28.0, 30.0];
+    let first = ends.map(|end| end / 60.0);
+    let second = ends.map(|end| (30.0 + end) / 60.0);
+    assert_eq!(*reports.lock().unwrap(), [first, second].concat());
 }
 
 /// A fault of a kernel comes from the thread of the GPU to whoever asked for labels.

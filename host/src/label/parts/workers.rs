@@ -13,9 +13,11 @@ use std::thread::{Builder, JoinHandle};
 
 use super::{LabelPart, LabelTable};
 use crate::error::{Error, Result};
-use crate::gpu::{Gpu, GpuBuffer};
+use crate::gpu::Gpu;
 use crate::image::BinaryImage;
 use crate::image::gpu::DeviceImage;
+use crate::label::cpu::Strip;
+use crate::label::gpu::HostLabels;
 use crate::label::{Component, DeviceLabeler, LabelOptions};
 use crate::memory::{advise_large_pages, zeroed_vec};
 
@@ -186,18 +188,23 @@ fn do_task<G: Gpu>(
     let mut labels = Vec::new();
     if let Some(wanted) = wanted {
         labels = wanted.buffer;
-        if labels.is_empty() {
+        let is_new = labels.is_empty();
+        if is_new {
             labels = zeroed_vec(wanted.most, "labels")?;
             advise_large_pages(&mut labels);
         }
-        let of_band = &mut labels[..band.pixel_count() as usize];
+        let rows = Strip::whole(&band);
+        let to = HostLabels {
+            labels: &mut labels[..band.pixel_count() as usize],
+            is_zero: is_new,
+        };
         // A band that is not the one of the first pass has no place in the table; whoever compares
         // the numbers of components says so.
         if wanted.is_final && wanted.table.matches(&part) {
             let finished = labeler.finish_part(on_device, &wanted.table)?;
-            finished.labels().read(of_band)?;
+            labeler.read_labels(finished.labels(), &image, &rows, to)?;
         } else {
-            on_device.own_labels()?.read(of_band)?;
+            labeler.read_labels(on_device.own_labels()?, &image, &rows, to)?;
         }
     }
     Ok(Found {

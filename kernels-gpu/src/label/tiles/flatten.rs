@@ -4,7 +4,7 @@ use cuda_std::prelude::*;
 
 use super::layout::TileLayout;
 use super::runs::TileComponents;
-use crate::label::number::{BLOCK, RootCounts};
+use crate::label::number::{BLOCK, BitCounts};
 use crate::primitives::quotient;
 use crate::primitives::union_find::find;
 
@@ -19,7 +19,7 @@ use crate::primitives::union_find::find;
 #[kernel(block = BLOCK)]
 pub unsafe fn tiles_flatten(
     components: TileComponents<'_>,
-    counts: RootCounts<'_>,
+    counts: BitCounts<'_>,
     layout: TileLayout,
 ) {
     let TileComponents { parents, roots } = components;

@@ -1,0 +1,171 @@
+//! Labels from a GPU to the host, by runs where that is faster than by pixels.
+//!
+//! The labels of all pixels are 32 times as many bytes as the image. The host has the image's bits:
+//! one label per run is all that has to cross the bus, and all threads write the labels of pixels
+//! from it, into memory that is written only once. Images of very many runs, such as noise, are
+//! copied pixel by pixel.
+
+use rayon::prelude::*;
+use trazar_kernels::image::BitImage;
+use trazar_kernels::label::number::CHUNK;
+use trazar_kernels::label::runs::{count_runs, run_labels};
+use trazar_kernels::label::tiles::layout::TileLayout;
+
+use super::DeviceLabeler;
+use super::number::CountBuffers;
+use crate::error::Result;
+use crate::gpu::{Gpu, GpuBuffer};
+use crate::image::gpu::DeviceImage;
+use crate::label::cpu::{Strip, count_runs_in};
+use crate::memory::{advise_large_pages, zeroed_vec};
+
+/// The least number of pixels per run with which labels come by runs.
+pub(in crate::label) const PIXELS_PER_RUN: u64 = 8;
+
+/// Labels per piece of work on the host: 2 MiB. Where threads begin to write to one large page at
+/// the same time, each of them has it cleared.
+const PIECE: usize = 1 << 19;
+
+/// An array of labels in the host's memory.
+pub(in crate::label) struct HostLabels<'a> {
+    /// One element per pixel.
+    pub(in crate::label) labels: &'a mut [u32],
+    /// Whether all elements are 0: then background, which is often whole pages, is not written.
+    pub(in crate::label) is_zero: bool,
+}
+
+/// The labels of an image's runs.
+struct RunLabels {
+    /// Per chunk of words: the number of runs that start before it.
+    chunks: Vec<u32>,
+    /// Per run, in raster order: its label.
+    labels: Vec<u32>,
+}
+
+impl<G: Gpu> DeviceLabeler<G> {
+    /// Copies `labels`, which are those of the image `on_device`, to the host, where the same image
+    /// is the rows `image`. Waits for them.
+    pub(in crate::label) fn read_labels(
+        &self,
+        labels: &G::Buffer<u32>,
+        on_device: &DeviceImage<G>,
+        image: &Strip<'_>,
+        to: HostLabels<'_>,
+    ) -> Result<()> {
+        match self.labels_of_runs(labels, on_device)? {
+            Some(runs) => {
+                runs.write_pixels(image, to);
+                Ok(())
+            }
+            None => labels.read(to.labels),
+        }
+    }
+
+    /// The labels of all runs; `None` if those of all pixels are copied as fast, or if there is no
+    /// memory for these.
+    fn labels_of_runs(
+        &self,
+        labels: &G::Buffer<u32>,
+        image: &DeviceImage<G>,
+    ) -> Result<Option<RunLabels>> {
+        let gpu = &self.gpu;
+        let Some(layout) = TileLayout::new(image.width(), image.height()) else {
+            return Ok(None);
+        };
+        let words = gpu.using(image.words())?;
+        let image = BitImage {
+            words: words.view(),
+            width: layout.width,
+            height: layout.height,
+            row_words: layout.row_words,
+        };
+        let word_count = layout.words();
+        // If an earlier kernel has failed, the copy of the pixels says so.
+        let Ok(mut counts) = CountBuffers::new(gpu, word_count) else {
+            return Ok(None);
+        };
+        let (views, scan) = counts.views_mut();
+        // SAFETY: the arrays have the lengths for the image, and only this queue uses them. The
+        // scan is made ready by the kernel before it.
+        unsafe {
+            count_runs::launch_threads(&gpu.launcher(), word_count, image, views, scan)?;
+            counts.scan_chunks(gpu)?;
+        }
+        let total = counts.total()?;
+        let pixels = u64::from(layout.width) * u64::from(layout.height);
+        if u64::from(total) > pixels / PIXELS_PER_RUN {
+            return Ok(None);
+        }
+        let mut found = RunLabels {
+            chunks: Vec::new(),
+            labels: Vec::new(),
+        };
+        if total > 0 {
+            let labels = gpu.using(labels)?;
+            let of_runs = gpu.alloc(total as usize);
+            let on_host = zeroed_vec(total as usize, "the labels of runs");
+            let (Ok(mut of_runs), Ok(on_host)) = (of_runs, on_host) else {
+                return Ok(None);
+            };
+            found.labels = on_host;
+            let (in_chunk, chunks) = counts.before();
+            // SAFETY: there is one label per pixel, `gpu` has acquired image and labels, and the
+            // counts are those of this image.
+            unsafe {
+                run_labels::launch_threads(
+                    &gpu.launcher(),
+                    word_count,
+                    image,
+                    labels.view(),
+                    in_chunk,
+                    chunks,
+                    of_runs.view_mut(),
+                )?;
+            }
+            labels.finish()?;
+            advise_large_pages(&mut found.labels);
+            // All threads touch the new memory: its pages are provided to one thread at 4 GB/s.
+            crate::threads::ensure();
+            let pieces = found.labels.par_chunks_mut(PIECE);
+            pieces.for_each(|piece| piece.fill(0));
+            of_runs.read(&mut found.labels)?;
+            found.chunks = counts.chunks_to_host()?;
+        }
+        words.finish()?;
+        Ok(Some(found))
+    }
+}
+
+impl RunLabels {
+    /// Writes the labels of all pixels of the rows `of`, on all threads.
+    fn write_pixels(&self, of: &Strip<'_>, to: HostLabels<'_>) {
+        crate::threads::ensure();
+        let HostLabels { labels, is_zero } = to;
+        let image = of.image;
+        let width = image.width() as usize;
+        let rows = PIECE.div_ceil(width);
+        let pieces = labels.par_chunks_mut(rows * width).enumerate();
+        pieces.for_each(|(i, labels)| {
+            let start = of.rows.start + (i * rows) as u32;
+            let piece = Strip {
+                image,
+                rows: start..start + (labels.len() / width) as u32,
+            };
+            let runs = self.runs_above(of, i * rows).min(self.labels.len());
+            piece.fill_runs(labels, &self.labels[runs..], is_zero);
+        });
+    }
+
+    /// The number of runs in the first `rows` rows of `of`.
+    fn runs_above(&self, of: &Strip<'_>, rows: usize) -> usize {
+        const CHUNK_WORDS: usize = CHUNK as usize;
+
+        let row_words = of.image.words_per_row();
+        let words = &of.image.words()[of.rows.start as usize * row_words..];
+        let end = rows * row_words;
+        let chunk = end / CHUNK_WORDS;
+        // planted: runs-in-chunk
+        let in_chunk = count_runs_in(words, row_words, chunk * CHUNK_WORDS..end);
+        self.chunks.get(chunk).map_or(0, |&runs| runs as usize) + in_chunk
+    }
+}
