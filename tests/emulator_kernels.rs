@@ -63,6 +63,11 @@ fn every_kernel_of_the_ptx_is_emulated() {
             &LabelOptions::default().connectivity(Connectivity::Four),
         )
         .unwrap();
+    // Labels come to the host by runs, of which this image has few.
+    let sparse = generate::noise(272, 80, 0.02, 1).unwrap();
+    Engine::on(emulator.clone())
+        .label(&sparse, &LabelOptions::default())
+        .unwrap();
     let mut values = emulator.upload(&[1; 1000]).unwrap();
     Scanner::new(&emulator, 1000)
         .unwrap()
