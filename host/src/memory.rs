@@ -1,7 +1,5 @@
 //! Memory for large arrays: errors instead of aborts, and large pages.
 
-use rayon::prelude::*;
-
 use crate::error::{Error, Result};
 
 /// A `Vec` of `len` zeros.
@@ -15,30 +13,6 @@ pub(crate) fn zeroed_vec<T: bytemuck::Zeroable>(len: usize, what: &'static str) 
         what,
         bytes: (len as u64).saturating_mul(size_of::<T>() as u64),
     })
-}
-
-/// [`zeroed_vec`] for work on all threads.
-///
-/// glibc gives arrays below 32 MiB memory that was used before, from the second one of a size on,
-/// and clears it on one thread: labels of 2500² pixels for 1.4 ms. Larger ones are new pages.
-///
-/// # Errors
-/// Those of [`zeroed_vec`].
-pub(crate) fn zeroed_by_all_threads<T>(len: usize, what: &'static str) -> Result<Vec<T>>
-where
-    T: bytemuck::Zeroable + Copy + Send + Sync,
-{
-    const LEAST_BYTES: usize = 1 << 20;
-    const NEW_PAGES: usize = 32 << 20;
-    let bytes = len.saturating_mul(size_of::<T>());
-    if !(LEAST_BYTES..NEW_PAGES).contains(&bytes) || rayon::current_num_threads() == 1 {
-        return zeroed_vec(len, what);
-    }
-    let mut zeros = Vec::new();
-    reserve(&mut zeros, len, what)?;
-    advise_large_pages(zeros.spare_capacity_mut());
-    zeros.par_extend(rayon::iter::repeat_n(T::zeroed(), len));
-    Ok(zeros)
 }
 
 /// Makes room for `additional` more values in `vec`.

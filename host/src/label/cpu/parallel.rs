@@ -67,7 +67,7 @@ fn label_strips(
     options: &LabelOptions,
     progress: &Progress<'_>,
 ) -> Result<Labels> {
-    let mut labels = background(image, true)?;
+    let mut labels = background(image)?;
     let meter = Meter::new(image, progress);
     let connectivity = options.connectivity;
     let mut numbered =

@@ -44,7 +44,7 @@ fn label_up_to(
     progress: &Progress<'_>,
 ) -> Result<Labels> {
     let strip = Strip::whole(image);
-    let mut labels = background(image, false)?;
+    let mut labels = background(image)?;
     let mut forest = Forest::new(limit)?;
     let meter = Meter::new(image, progress);
     strip.assign(options.connectivity, &mut forest, Some(&mut labels), &meter)?;

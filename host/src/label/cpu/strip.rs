@@ -14,16 +14,12 @@ use super::runs::{RUNS_PER_WORD, Word, places, runs, stretches, touching};
 use crate::error::Result;
 use crate::image::{BinaryImage, WORD_BITS};
 use crate::label::Connectivity;
-use crate::memory::{advise_large_pages, zeroed_by_all_threads, zeroed_vec};
+use crate::memory::{advise_large_pages, zeroed_vec};
 use crate::progress::Progress;
 
-/// The labels of an image without foreground, for work on one thread, or on all.
-pub(super) fn background(image: &BinaryImage, all_threads: bool) -> Result<Vec<u32>> {
-    let zeros = match all_threads {
-        true => zeroed_by_all_threads,
-        false => zeroed_vec,
-    };
-    let mut labels = zeros(image.pixel_count() as usize, "labels")?;
+/// The labels of an image without foreground. Their pages are not touched yet.
+pub(super) fn background(image: &BinaryImage) -> Result<Vec<u32>> {
+    let mut labels = zeroed_vec(image.pixel_count() as usize, "labels")?;
     advise_large_pages(&mut labels);
     Ok(labels)
 }
