@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Builds the wheels of a release, each checked for what it needs of the system that it is for:
+# Builds the wheels of a release, on Linux:
 #
 #     python/wheels.sh [--out FOLDER] [--profile PROFILE] [TARGET...]
 #
-# Targets are all of the table unless some are named. FOLDER is `dist`, and PROFILE `dist`; `release`
-# takes a third of the time and gives wheels that are somewhat slower.
+# Targets are all of the table unless some are named. FOLDER is `dist`, and PROFILE `dist`;
+# `release` takes a third of the time, and gives wheels that are somewhat slower.
 #
 # | target                      | is for                              | linked by            |
 # |-----------------------------|-------------------------------------|----------------------|
@@ -13,8 +13,9 @@
 # | x86_64-pc-windows-gnu       | Windows 10 and later                | MinGW-w64's gcc      |
 # | aarch64-apple-darwin        | macOS 11 and later, Apple's chips   | Zig                  |
 #
-# It needs rustup, Python with venv, and for Windows `apt-get install gcc-mingw-w64-x86-64`. A wheel
-# serves CPython 3.10 and all later ones.
+# It needs rustup, Python with venv, and for Windows `apt-get install gcc-mingw-w64-x86-64`. For
+# macOS, rustc warns that there is no SDK of Apple's; Zig needs none. A wheel serves CPython 3.10
+# and all later ones.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
