@@ -3,6 +3,8 @@
 //!
 //! Images and orders follow one seed, which a failure names; `TRAZAR_SEED` replaces it.
 
+use std::sync::{Arc, Mutex};
+
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
@@ -133,6 +135,34 @@ fn contours_of_batches() {
             Ok(())
         },
     );
+}
+
+/// An engine traces images of several sizes in one call, and reports progress up to the end.
+#[test]
+fn batches_of_engines() {
+    let images: Vec<_> = [(9, 7), (9, 7), (70, 3), (9, 7), (1, 1)]
+        .into_iter()
+        .zip(seed()..)
+        .map(|((width, height), seed)| generate::noise(width, height, 0.5, seed).unwrap())
+        .collect();
+    for algorithm in [None, Some(TraceAlgorithm::Tiles)] {
+        let options = TraceOptions::default().algorithm(algorithm);
+        let expected: Vec<_> = images
+            .iter()
+            .map(|image| Engine::cpu().trace(image, &options).unwrap())
+            .collect();
+        for engine in [Engine::cpu(), Engine::on(emulator_of(seed()))] {
+            let reports = Arc::new(Mutex::new(Vec::new()));
+            let reported = Arc::clone(&reports);
+            let engine = engine.with_progress(move |share| reported.lock().unwrap().push(share));
+            assert!(engine.trace_batch(&images, &options).unwrap() == expected);
+            assert_eq!(reports.lock().unwrap().last(), Some(&1.0));
+            assert!(engine.trace_batch(&[], &options).unwrap().is_empty());
+        }
+    }
+    let options = TraceOptions::default().algorithm(TraceAlgorithm::Suzuki);
+    let refused = Engine::emulator(0).trace_batch(&images, &options);
+    assert!(refused.is_err(), "an algorithm of the processor's");
 }
 
 /// What is no batch is refused, with what would be one.

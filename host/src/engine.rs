@@ -1,6 +1,9 @@
 //! [`Engine`]: runs the work on a backend.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use rayon::prelude::*;
 
 use crate::backend::Backend;
 use crate::emulator::Emulator;
@@ -57,6 +60,9 @@ trait DeviceJobs: Send + Sync {
 
     fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours>;
 
+    /// Traces images of one size, if `options` have the algorithm that takes several at once.
+    fn trace_batch(&self, images: &[BinaryImage], options: &TraceOptions) -> Result<Vec<Contours>>;
+
     fn trace_bands(&self, tracer: BandTracer, next: &mut NextBand<'_>) -> Result<StoredContours>;
 
     fn route(
@@ -104,6 +110,10 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
 
     fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours> {
         DeviceTracer::on(self.first.clone()).trace_host(image, options)
+    }
+
+    fn trace_batch(&self, images: &[BinaryImage], options: &TraceOptions) -> Result<Vec<Contours>> {
+        DeviceTracer::on(self.first.clone()).trace_host_batch(images, options)
     }
 
     fn trace_bands(&self, tracer: BandTracer, next: &mut NextBand<'_>) -> Result<StoredContours> {
@@ -198,8 +208,6 @@ impl Engine {
     /// Those of [`cuda`](Self::cuda), of any of the GPUs.
     #[cfg(feature = "cuda")]
     pub fn cuda_all() -> Result<Self> {
-        use rayon::prelude::*;
-
         let count = crate::cuda::Device::count()?;
         crate::threads::ensure();
         // At the same time: opening one takes long.
@@ -344,6 +352,65 @@ impl Engine {
         };
         let contours = device.trace(image, options)?;
         self.progress().report(1, 1);
+        Ok(contours)
+    }
+
+    /// Traces each of many images, as [`trace`](Self::trace) does: on the processor several at the
+    /// same time; by [`TraceAlgorithm::Fragments`] on a GPU many small ones of one size at once, of
+    /// which one alone would leave most of the GPU idle.
+    ///
+    /// ```
+    /// use trazar::{BinaryImage, Engine, TraceOptions};
+    ///
+    /// let images = [BinaryImage::from_art("##.#")?, BinaryImage::from_art("...#")?];
+    /// let contours = Engine::cpu().trace_batch(&images, &TraceOptions::default())?;
+    /// assert_eq!(contours.len(), 2);
+    /// assert_eq!(contours[0].len(), 2);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`trace`](Self::trace), for any of the images.
+    pub fn trace_batch(
+        &self,
+        images: &[BinaryImage],
+        options: &TraceOptions,
+    ) -> Result<Vec<Contours>> {
+        options.validate()?;
+        let algorithm = self.trace_algorithm(options);
+        algorithm.check_runs_on(self.backend())?;
+        let progress = self.progress();
+        let total = images.len() as u64;
+        let Some(device) = &self.device else {
+            crate::threads::ensure();
+            let done = AtomicU64::new(0);
+            // Images that are worked on count when they are done.
+            let report = |_| progress.report(done.load(Relaxed), total);
+            let trace = |image| {
+                let contours =
+                    trace::cpu::trace(image, options, algorithm, &Progress(Some(&report)));
+                done.fetch_add(1, Relaxed);
+                contours
+            };
+            let contours: Result<Vec<_>> = images.par_iter().map(trace).collect();
+            progress.report(1, 1);
+            return contours;
+        };
+        let mut contours = Vec::with_capacity(images.len());
+        let mut left = images;
+        while let Some(first) = left.first() {
+            let count = match algorithm {
+                TraceAlgorithm::Fragments => at_once(first, left),
+                _ => 1,
+            };
+            let (batch, rest) = left.split_at(count);
+            contours.extend(match batch {
+                [image] => vec![device.trace(image, options)?],
+                images => device.trace_batch(images, options)?,
+            });
+            left = rest;
+            progress.report(contours.len() as u64, total);
+        }
         Ok(contours)
     }
 
@@ -499,6 +566,18 @@ impl Engine {
     fn progress(&self) -> Progress<'_> {
         Progress(self.progress.as_deref())
     }
+}
+
+/// How many of `images` a GPU traces at once: those first ones that are of the first one's size, and
+/// of some 2²⁹ pixels together in whole words, which take 2 GB of its memory.
+fn at_once(first: &BinaryImage, images: &[BinaryImage]) -> usize {
+    const WORDS: usize = 1 << 23;
+    let size = |image: &BinaryImage| (image.width(), image.height());
+    let most = WORDS / (first.words().len() + first.words_per_row());
+    let candidates = images.iter().take(most.max(1));
+    candidates
+        .take_while(|image| size(image) == size(first))
+        .count()
 }
 
 impl std::fmt::Debug for Engine {

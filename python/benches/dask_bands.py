@@ -14,14 +14,17 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import itertools
 import json
 import logging
+import multiprocessing
 import os
 import shutil
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +39,20 @@ from distributed.system import MEMORY_LIMIT
 import trazar
 import trazar.dask
 
+#: Rows that are compared at once.
 STEP = 2048
+#: The pixels between the values of the coarse grid.
+CELL = 16
+#: Of them, blobs are less.
+LEVEL = np.float32(0.45)
+JOBS = {
+    "measures": "measures only",
+    "stats": "labels and measures",
+    "once": "labels, keep=False",
+    "labels": "labels",
+    "contours": "contours, left on a worker",
+    "lines": "contours to GeoJSON lines",
+}
 
 
 def generate(path: Path, size: int, kind: str, chunk: int) -> None:
@@ -44,19 +60,35 @@ def generate(path: Path, size: int, kind: str, chunk: int) -> None:
     array = zarr.create_array(
         str(path), shape=(size, size), chunks=(chunk, chunk), dtype=np.uint8, overwrite=True
     )
-    coarse = np.random.default_rng(7).random((size // 16 + 2, size // 16 + 2), np.float32)
-    x = np.arange(size, dtype=np.float32) / 16
-    left, across = x.astype(np.intp), (x % 1)[None]
-    for top in range(0, size, STEP):
-        y = np.arange(top, min(top + STEP, size), dtype=np.float32) / 16
+    coarse = np.random.default_rng(7).random((size // CELL + 2, size // CELL + 2), np.float32)
+    across = np.arange(CELL, dtype=np.float32) / CELL
+    down = across[:, None]
+
+    def blobs(top: int, left: int, height: int, width: int) -> np.ndarray:
+        column, columns = left // CELL, -(-width // CELL)
+        tile = np.empty((-(-height // CELL) * CELL, columns * CELL), bool)
+        known = coarse[top // CELL : top // CELL + len(tile) // CELL + 1]
+        known = known[:, column : column + columns + 1, None]
+        values = (known[:, :-1] * (1 - across) + known[:, 1:] * across).reshape(len(known), -1)
+        for row in range(len(tile) // CELL):
+            between = values[row] * (1 - down) + values[row + 1] * down
+            np.less(between, LEVEL, out=tile[row * CELL : (row + 1) * CELL])
+        return tile[:height, :width]
+
+    def fill(at: tuple[int, int]) -> None:
+        top, left = at
+        height, width = min(chunk, size - top), min(chunk, size - left)
         if kind == "noise":
-            band = np.random.default_rng(top).random((len(y), size), np.float32) < 0.45
+            tile = np.random.default_rng(at).random((height, width), np.float32) < LEVEL
         else:
-            row, down = y.astype(np.intp), (y % 1)[:, None]
-            upper = coarse[row][:, left] * (1 - across) + coarse[row][:, left + 1] * across
-            lower = coarse[row + 1][:, left] * (1 - across) + coarse[row + 1][:, left + 1] * across
-            band = upper * (1 - down) + lower * down < 0.45
-        array[top : top + len(y)] = band
+            tile = blobs(top, left, height, width)
+        array[top : top + height, left : left + width] = tile
+
+    if chunk % CELL:
+        raise SystemExit(f"--chunk {chunk}: a multiple of {CELL}, please")
+    firsts = range(0, size, chunk)
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        list(pool.map(fill, itertools.product(firsts, firsts)))
 
 
 def resident(process: int) -> int:
@@ -88,6 +120,14 @@ class Memory:
     def __exit__(self, *_: object) -> None:
         self.done.set()
         self.thread.join()
+
+
+def on_disk(folder: Path) -> str:
+    sizes = {
+        entry.name: sum(file.stat().st_size for file in entry.rglob("*") if file.is_file())
+        for entry in sorted(folder.iterdir())
+    }
+    return ", ".join(f"{name} {size / 1e6:.0f} MB" for name, size in sizes.items())
 
 
 def bands_of(path: Path) -> Iterator[tuple[slice, np.ndarray]]:
@@ -124,12 +164,16 @@ def main() -> None:
     parser.add_argument("--rows", type=int, help="the rows of a band; chosen unless given")
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--threads", type=int, default=1, help="of each worker")
+    parser.add_argument("--memory", type=int, help="of each worker, in MB; else its share of all")
+    parser.add_argument("--jobs", default=",".join(JOBS), help="some of " + ",".join(JOBS))
     parser.add_argument("--zarr", type=Path, help="an array of one's own")
     parser.add_argument("--scratch", type=Path, help="a folder with room for twice the labels")
     parser.add_argument("--no-whole", action="store_true", help="compare with nothing")
     parser.add_argument("--no-peers", action="store_true", help="without dask-image")
     parser.add_argument("--json", type=Path, help="writes the times here too")
     args = parser.parse_args()
+    if unknown := set(args.jobs.split(",")) - JOBS.keys():
+        parser.error(f"--jobs: {', '.join(sorted(unknown))}: there are {', '.join(JOBS)}")
     with tempfile.TemporaryDirectory(dir=args.scratch) as folder:
         rows = run(args, Path(folder))
     if args.json:
@@ -139,7 +183,15 @@ def main() -> None:
 def run(args: argparse.Namespace, folder: Path) -> list[dict]:
     source = args.zarr or folder / "image.zarr"
     if args.zarr is None:
-        generate(source, args.size, args.kind, args.chunk)
+        started = time.perf_counter()
+        # In a process of its own, whose memory is not counted with this one's.
+        work = (source, args.size, args.kind, args.chunk)
+        process = multiprocessing.get_context("spawn").Process(target=generate, args=work)
+        process.start()
+        process.join()
+        if process.exitcode:
+            raise SystemExit(process.exitcode)
+        print(f"generated in {time.perf_counter() - started:.1f} s", flush=True)
     image = da.from_zarr(str(source))
     bands: int | str = args.rows or "auto"
     height, width = image.shape
@@ -150,7 +202,8 @@ def run(args: argparse.Namespace, folder: Path) -> list[dict]:
     )
 
     environment = {"RAYON_NUM_THREADS": str(args.threads)}
-    limit = {"nthreads": args.threads, "memory_limit": MEMORY_LIMIT // args.workers}
+    memory = args.memory * 10**6 if args.memory else MEMORY_LIMIT // args.workers
+    limit = {"nthreads": args.threads, "memory_limit": memory}
     quiet = {"silence_logs": logging.WARNING}
     nanny = {"cls": Nanny, "options": {"env": environment, **limit, **quiet}}
     scheduler = {"cls": Scheduler, "options": {"dashboard": False, "dashboard_address": ":0"}}
@@ -190,18 +243,32 @@ def run(args: argparse.Namespace, folder: Path) -> list[dict]:
 
         out = folder / "labels.zarr"
         labels, columns = trazar.dask.label_stats(image, rows=bands)
-        timed("measures only", dask.compute, columns)
-        timed("labels and measures", labels_to_zarr, labels, out, columns)
-        shutil.rmtree(out)
-        again, _ = trazar.dask.label(image, rows=bands, keep=False)
-        timed("labels, keep=False", labels_to_zarr, again, out)
-        shutil.rmtree(out)
-        labels, count = trazar.dask.label(image, rows=bands)
-        (found,) = timed("labels", labels_to_zarr, labels, out, count)
+        numbered, count = trazar.dask.label(image, rows=bands)
         lazy = trazar.dask.trace(image, rows=bands, geometry="edges")
-        contours_count = timed("contours, left on a worker", lazy.count().compute)
-        timed("contours to GeoJSON lines", lazy.to_geojson_lines, folder / "lines")
-        print(f"{found} components, {contours_count} contours, in {labels.numblocks[0]} bands")
+
+        again = folder / "again.zarr"
+
+        def once() -> None:
+            # Part of its work is done before anything is computed.
+            labels_to_zarr(trazar.dask.label(image, rows=bands, keep=False)[0], again)
+
+        programs: dict[str, Callable[[], Any]] = {
+            "measures": lambda: dask.compute(columns),
+            "stats": lambda: labels_to_zarr(labels, again, columns),
+            "once": once,
+            "labels": lambda: labels_to_zarr(numbered, out, count)[0],
+            "contours": lazy.count().compute,
+            "lines": lambda: lazy.to_geojson_lines(folder / "lines"),
+        }
+        found = {}
+        for job in args.jobs.split(","):
+            found[job] = timed(JOBS[job], programs[job])
+            shutil.rmtree(again, ignore_errors=True)
+        print(
+            f"{found.get('labels')} components, {found.get('contours')} contours, in "
+            f"{labels.numblocks[0]} bands; {on_disk(folder)}",
+            flush=True,
+        )
         if not args.no_peers and importlib.util.find_spec("dask_image"):
             from dask_image.ndmeasure import label
 
@@ -219,7 +286,7 @@ def run(args: argparse.Namespace, folder: Path) -> list[dict]:
         taken = time.perf_counter() - started
         print(f"the whole image: labels {taken:.2f} s, and {read:.2f} s to read it from Zarr")
         results.append({"job": "whole: labels", "seconds": taken, "read": read})
-        same = found == whole_count and same_labels(out, whole)
+        same = found.get("labels") == whole_count and same_labels(out, whole)
         print(f"labels equal those of the whole: {same}")
         if (folder / "theirs.zarr").exists():
             alike = same_partition(folder / "theirs.zarr", whole)

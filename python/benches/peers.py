@@ -7,8 +7,9 @@ Each row is one job on one image: contours against ``cv2.findContours``, labels 
 against ``cv2.connectedComponentsWithStats`` and ``skimage.measure.regionprops_table``. All give
 the same result, which is checked before anything is timed, and all are called as a user calls
 them: the list of arrays is made, memory is allocated and freed. A time is the median of N runs,
-those of the programs taking turns, after one run that does not count. All programs may use all
-threads that the process may run on.
+those of the programs taking turns, after one run that does not count; a program that has taken two
+seconds for a job runs no more. All programs may use all threads that the process may run on:
+``taskset -c 0 python benches/peers.py`` compares them on one core.
 """
 
 from __future__ import annotations
@@ -56,10 +57,12 @@ def same_contours(ours, theirs) -> bool:
     return len(ours[0]) == len(theirs[0]) and all(map(np.array_equal, ours[0], theirs[0]))
 
 
-def jobs(name: str, image: np.ndarray) -> Iterator[tuple[str, Callable, dict[str, Callable]]]:
+def jobs(
+    name: str, image: np.ndarray, wanted: list[str]
+) -> Iterator[tuple[str, Callable, dict[str, Callable]]]:
     """Each job's name, whether two results are the same, and the programs."""
     modes = [("list", cv2.RETR_LIST), ("tree", cv2.RETR_TREE)]
-    for mode_name, mode in modes:
+    for mode_name, mode in modes if "contours" in wanted else []:
         if mode == cv2.RETR_TREE and "noise" in name and len(image) > LARGEST_NOISE_FOR_TREES:
             continue
         yield (
@@ -70,16 +73,19 @@ def jobs(name: str, image: np.ndarray) -> Iterator[tuple[str, Callable, dict[str
                 "opencv": lambda mode=mode: cv2.findContours(image, mode, cv2.CHAIN_APPROX_SIMPLE),
             },
         )
-    yield (
-        "labels, 8-connected",
-        lambda ours, theirs: ours.max() == theirs.max(),
-        {
-            "trazar": lambda: trazar.label(image, EIGHT, device="cpu")[0],
-            "scipy": lambda: scipy.ndimage.label(image, EIGHT)[0],
-            "opencv": lambda: cv2.connectedComponents(image)[1],
-            "skimage": lambda: skimage.measure.label(image > 0, connectivity=2),
-        },
-    )
+    if "labels" in wanted:
+        yield (
+            "labels, 8-connected",
+            lambda ours, theirs: ours.max() == theirs.max(),
+            {
+                "trazar": lambda: trazar.label(image, EIGHT, device="cpu")[0],
+                "scipy": lambda: scipy.ndimage.label(image, EIGHT)[0],
+                "opencv": lambda: cv2.connectedComponents(image)[1],
+                "skimage": lambda: skimage.measure.label(image > 0, connectivity=2),
+            },
+        )
+    if "measures" not in wanted:
+        return
 
     def skimages() -> np.ndarray:
         labels = skimage.measure.label(image > 0, connectivity=2)
@@ -102,9 +108,12 @@ def jobs(name: str, image: np.ndarray) -> Iterator[tuple[str, Callable, dict[str
 
 def medians(programs: dict[str, Callable], repeats: int) -> dict[str, float]:
     """Each program's time in milliseconds."""
+    longest = 2000
     times: dict[str, list[float]] = {name: [] for name in programs}
     for run in range(repeats + 1):
         for name, program in programs.items():
+            if sum(times[name]) > longest:
+                continue
             started = time.perf_counter()
             result = program()
             del result
@@ -118,6 +127,7 @@ def main() -> None:
     parser.add_argument("--masks", type=Path, help="a folder of PNG masks")
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--size", type=int, default=4096)
+    parser.add_argument("--jobs", default="contours,labels,measures", help="some of these")
     parser.add_argument("--json", type=Path, help="writes the times here too")
     args = parser.parse_args()
     threads = len(os.sched_getaffinity(0))
@@ -127,7 +137,7 @@ def main() -> None:
     )
     rows = []
     for name, image in images(args.size, args.masks):
-        for job, same, programs in jobs(name, image):
+        for job, same, programs in jobs(name, image, args.jobs.split(",")):
             ours = programs["trazar"]()
             for other, program in programs.items():
                 assert same(ours, program()), (name, job, other)

@@ -11,8 +11,8 @@ use rayon::prelude::*;
 use trazar::formats::{self, GdsOptions};
 use trazar::trace::ContourSource;
 use trazar::{
-    Approximation, Backend, BorderKind, Contour, Contours, Engine, Geometry, Job, Retrieval,
-    TraceAlgorithm, TraceOptions, glam::IVec2,
+    Approximation, BorderKind, Contour, Contours, Engine, Geometry, Job, Retrieval, TraceAlgorithm,
+    TraceOptions, glam::IVec2,
 };
 
 use crate::arrays::{borrowed, contour_views, owned};
@@ -128,11 +128,9 @@ fn trace_all(
     let engine = device.engine(py, || Job::trace(first), runs)?;
     let size = input.pixels();
     work::run(py, engine, size, move |engine: &Engine| {
-        let trace = |image| engine.trace(image, &options);
-        match (&input.images[..], engine.backend()) {
-            ([image], _) => Ok(vec![trace(image)?]),
-            (images, Backend::Cpu) => images.par_iter().map(trace).collect(),
-            (images, _) => images.iter().map(trace).collect(),
+        match &input.images[..] {
+            [image] => Ok(vec![engine.trace(image, &options)?]),
+            images => engine.trace_batch(images, &options),
         }
     })
 }

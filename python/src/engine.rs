@@ -72,10 +72,17 @@ fn faster(job: impl FnOnce() -> Job, runs: u32) -> Engine {
     // The system takes 20 µs to say.
     static CORES: OnceLock<usize> = OnceLock::new();
     let cores = *CORES.get_or_init(|| thread::available_parallelism().map_or(1, usize::from));
+    // A GPU that is open need not be opened: as if that were shared by any number of jobs.
+    let runs = if is_open() { u32::MAX } else { runs };
     match job().backend(cores, true, runs) {
         Backend::Cuda => cuda().unwrap_or_else(|_| Engine::cpu()),
         _ => Engine::cpu(),
     }
+}
+
+fn is_open() -> bool {
+    let found = CUDA.lock().unwrap_or_else(PoisonError::into_inner);
+    matches!(*found, Found::Gpu(_))
 }
 
 fn has_no_gpu() -> bool {

@@ -193,7 +193,7 @@ fn pack<T: Element + Sample + Send + Sync>(
     let view: ArrayView<'_, T, IxDyn> = borrowed.as_array();
     let packed = array.py().detach(|| {
         if let Ok(image) = view.view().into_dimensionality::<Ix2>() {
-            return Ok(vec![BinaryImage::from_samples(image, threshold)?]);
+            return Ok(vec![in_pool(|| pack_bands(image, threshold))?]);
         }
         let Ok(batch) = view.into_dimensionality::<Ix3>() else {
             return Ok(Vec::new());
@@ -207,4 +207,34 @@ fn pack<T: Element + Sample + Send + Sync>(
         })
     });
     packed.map_err(errors::from_library)
+}
+
+/// Packs an image, a large one by bands of rows on all threads.
+fn pack_bands<T: Sample + Send + Sync>(
+    array: ArrayView<'_, T, Ix2>,
+    threshold: T,
+) -> trazar::Result<BinaryImage> {
+    /// The smallest number of pixels of a band: some 10 µs of work.
+    const LEAST: usize = 1 << 17;
+    let (height, width) = array.dim();
+    let bands = (array.len() / LEAST).min(4 * rayon::current_num_threads());
+    let rows = height.div_ceil(bands.max(1));
+    if rows >= height {
+        return BinaryImage::from_samples(array, threshold);
+    }
+    let row_words = width.div_ceil(64);
+    let bands: Vec<_> = array.axis_chunks_iter(Axis(0), rows).collect();
+    let mut words = vec![0; row_words * height];
+    let packed = words
+        .par_chunks_mut(rows * row_words)
+        .zip(bands)
+        .try_for_each(|(words, band)| -> trazar::Result<()> {
+            words.copy_from_slice(BinaryImage::from_samples(band, threshold)?.words());
+            Ok(())
+        });
+    match packed {
+        Ok(()) => BinaryImage::from_words(width as u32, height as u32, words),
+        // The whole image has the error's place, of the first pixel that is wrong.
+        Err(_) => BinaryImage::from_samples(array, threshold),
+    }
 }

@@ -1,11 +1,14 @@
 //! Labels of arrays in this machine's memory.
 
-use numpy::IntoPyArray;
 use numpy::ndarray::IxDyn;
+use numpy::{IntoPyArray, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use rayon::prelude::*;
-use trazar::{Backend, Component, Connectivity, Engine, Job, LabelAlgorithm, LabelOptions, Labels};
+use trazar::{
+    Backend, BinaryImage, Component, Connectivity, Engine, Job, LabelAlgorithm, LabelOptions,
+    Labels,
+};
 
 use crate::arrays::owned;
 use crate::engine::Device;
@@ -69,29 +72,39 @@ pub(crate) fn label<'py>(
     let options = options(connectivity, algorithm, statistics)?;
     let input = image::read(image, threshold, true)?;
     let (height, width, is_batch) = (input.height, input.width, input.is_batch);
-    let labelled = match input.images.first() {
-        None => Vec::new(),
+    let images = input.images.len();
+    let engine = match input.images.first() {
+        None => Engine::cpu(),
         Some(first) => {
-            let runs = u32::try_from(input.images.len()).unwrap_or(u32::MAX);
-            let engine = device.engine(py, || Job::label(first), runs)?;
-            let size = input.pixels();
-            work::run(py, engine, size, move |engine: &Engine| {
-                let label = |image| {
-                    let labels = engine.label(image, &options)?;
-                    checked(labels)
-                };
-                match (&input.images[..], engine.backend()) {
-                    ([image], _) => Ok(vec![label(image)?]),
-                    (images, Backend::Cpu) => images.par_iter().map(label).collect(),
-                    (images, _) => images.iter().map(label).collect(),
-                }
-            })?
+            let runs = u32::try_from(images).unwrap_or(u32::MAX);
+            device.engine(py, || Job::label(first), runs)?
         }
     };
-    let counts: Vec<u32> = labelled.iter().map(Labels::count).collect();
+    let size = input.pixels();
+    let (labels, found) = match is_batch {
+        false => {
+            let labelled = work::run(py, engine, size, move |engine: &Engine| {
+                let label = |image| checked(engine.label(image, &options)?);
+                input.images.first().map(label).transpose()
+            })?;
+            let found = labelled.iter().map(Found::of).collect();
+            let labels = labelled.map_or_else(Vec::new, Labels::into_vec);
+            let labels: Vec<i32> = bytemuck::allocation::cast_vec(labels);
+            (owned(py, IxDyn(&[height, width]), labels)?, found)
+        }
+        true => {
+            let mut array = Output::new(py, [images, height, width]);
+            let labels = array.array.bind(py).clone();
+            let found = work::run(py, engine, size, move |engine: &Engine| {
+                label_each(engine, &input.images, &options, &mut array)
+            })?;
+            (labels, found)
+        }
+    };
+    let counts: Vec<u32> = found.iter().map(|found: &Found| found.count).collect();
     let columns = statistics.then(|| {
-        let of_images = labelled.iter().map(|labels| labels.components());
-        let of_images: Vec<_> = of_images.map(Option::unwrap_or_default).collect();
+        let of_images: Vec<&[Component]> =
+            found.iter().map(|found| &found.components[..]).collect();
         columns(py, &of_images, is_batch)
     });
     let columns = columns.transpose()?;
@@ -99,13 +112,82 @@ pub(crate) fn label<'py>(
         (false, count) => count.copied().unwrap_or(0).into_pyobject(py)?.into_any(),
         (true, _) => PyList::new(py, counts)?.into_any(),
     };
-    let images = labelled.len();
-    let labels = py.detach(|| joined(labelled));
-    let shape = match is_batch {
-        false => IxDyn(&[height, width]),
-        true => IxDyn(&[images, height, width]),
+    Ok((labels.into_any(), count, columns))
+}
+
+/// What is kept of labels beside the labels themselves.
+struct Found {
+    count: u32,
+    components: Vec<Component>,
+}
+
+impl Found {
+    fn of(labels: &Labels) -> Self {
+        Self {
+            count: labels.count(),
+            components: labels.components().unwrap_or_default().to_vec(),
+        }
+    }
+}
+
+/// A new array of labels, which a job writes without the GIL, perhaps after its call has ended with
+/// an exception. NumPy asks for large pages, which the first writes to it need.
+struct Output {
+    array: Py<PyArrayDyn<i32>>,
+    address: *mut i32,
+    len: usize,
+}
+
+// SAFETY: the address is that of the array's elements, which the array keeps. Until the job is
+// done, nobody but the job has a use for them.
+unsafe impl Send for Output {}
+
+impl Output {
+    /// An array of zeros.
+    fn new(py: Python<'_>, shape: [usize; 3]) -> Self {
+        let array = PyArrayDyn::<i32>::zeros(py, IxDyn(&shape), false);
+        Self {
+            address: array.data(),
+            len: array.len(),
+            array: array.unbind(),
+        }
+    }
+
+    fn elements(&mut self) -> &mut [i32] {
+        if self.len == 0 {
+            return &mut [];
+        }
+        // SAFETY: the array has these elements, of zeros at least, in C's order.
+        unsafe { std::slice::from_raw_parts_mut(self.address, self.len) }
+    }
+}
+
+/// Labels each of some images of one size, into `output`.
+fn label_each(
+    engine: &Engine,
+    images: &[BinaryImage],
+    options: &LabelOptions,
+    output: &mut Output,
+) -> trazar::Result<Vec<Found>> {
+    let Some(first) = images.first() else {
+        return Ok(Vec::new());
     };
-    Ok((owned(py, shape, labels)?.into_any(), count, columns))
+    let label = |(image, place): (&BinaryImage, &mut [i32])| {
+        let labels = checked(engine.label(image, options)?)?;
+        place.copy_from_slice(bytemuck::cast_slice(labels.as_slice()));
+        Ok(Found::of(&labels))
+    };
+    let pixels = first.pixel_count() as usize;
+    match engine.backend() {
+        Backend::Cpu => {
+            let places = output.elements().par_chunks_exact_mut(pixels);
+            images.par_iter().zip(places).map(label).collect()
+        }
+        _ => {
+            let places = output.elements().chunks_exact_mut(pixels);
+            images.iter().zip(places).map(label).collect()
+        }
+    }
 }
 
 /// Refuses more components than SciPy's type of labels can count.
@@ -123,22 +205,6 @@ fn checked(labels: Labels) -> trazar::Result<Labels> {
         .into());
     }
     Ok(labels)
-}
-
-/// The labels of all images, one after the other. Those of one image are not copied.
-fn joined(labelled: Vec<Labels>) -> Vec<i32> {
-    let mut each = labelled.into_iter().map(Labels::into_vec);
-    let first = match (each.next(), each.len()) {
-        (None, _) => return Vec::new(),
-        (Some(only), 0) => return bytemuck::allocation::cast_vec(only),
-        (Some(first), _) => first,
-    };
-    let rest: Vec<_> = each.collect();
-    let mut all: Vec<i32> = Vec::with_capacity(first.len() * (rest.len() + 1));
-    for labels in std::iter::once(&first).chain(&rest) {
-        all.extend_from_slice(bytemuck::cast_slice(labels));
-    }
-    all
 }
 
 /// The components' measures as `skimage.measure.regionprops_table` names and orders them; of a

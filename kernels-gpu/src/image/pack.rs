@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! | --- | --- |
-//! | launch | [`pack_bytes`](fn@pack_bytes) with [`threads`]`(width, height)` threads |
+//! | launch | [`pack_bytes`](fn@pack_bytes) or [`pack_images`](fn@pack_images) with [`threads`]`(width, height)` threads, by the rows that are written |
 //! | reads | 1 byte per pixel: 16 per load if width, pitch and address are multiples of 16, else 1 |
 //! | writes | 1 bit per pixel, rows padded to words of 64 |
 
@@ -21,7 +21,7 @@ const BLOCK_WORDS: u32 = BLOCK / WORD_THREADS;
 /// Words that a warp packs.
 const WARP_WORDS: u32 = WARP_SIZE / WORD_THREADS;
 
-/// Threads of [`pack_bytes`](fn@pack_bytes) for an image of `width × height` pixels.
+/// Threads of a kernel that writes `height` rows of `width` pixels.
 #[must_use]
 pub const fn threads(width: u32, height: u32) -> u64 {
     row_words(width) as u64 * height as u64 * WORD_THREADS as u64
@@ -35,17 +35,53 @@ pub const fn threads(width: u32, height: u32) -> u64 {
 /// launch has [`threads`] threads.
 #[kernel(block = BLOCK)]
 pub unsafe fn pack_bytes(image: ByteImage<'_>, bits: ViewMut<'_, u16>) {
+    pack_rows(image, image.height, |y| (y, image.width), bits);
+}
+
+/// Packs images of bytes that lie one after the other, and a row of background after each.
+/// `images` has the rows of all of them, `image_rows` each. `bits` are as in
+/// [`pack_bytes`](fn@pack_bytes), of `rows = images.height + images.height / image_rows` rows.
+///
+/// # Safety
+///
+/// `image_rows` is not 0 and divides `images.height`. There are less than 2³² `rows`; `bits` has
+/// `4 * row_words(width) * rows` elements, and nothing else uses it meanwhile. The launch has
+/// [`threads`]`(width, rows)` threads.
+#[kernel(block = BLOCK)]
+pub unsafe fn pack_images(images: ByteImage<'_>, image_rows: u32, bits: ViewMut<'_, u16>) {
+    let rows = images.height + quotient(images.height, image_rows);
+    let source = |y: u32| {
+        let image = quotient(y, image_rows + 1);
+        let in_image = y - image * (image_rows + 1);
+        if in_image < image_rows {
+            (y - image, images.width)
+        } else {
+            (0, 0)
+        }
+    };
+    pack_rows(images, rows, source, bits);
+}
+
+/// Packs `rows` rows of bits. `source` says which row of `image` a row is packed from, and how many
+/// of its bytes are; the pixels after them are background.
+#[inline(always)]
+fn pack_rows(
+    image: ByteImage<'_>,
+    rows: u32,
+    source: impl Fn(u32) -> (u32, u32),
+    bits: ViewMut<'_, u16>,
+) {
     let ByteImage {
         values,
         width,
-        height,
         pitch,
         threshold,
+        ..
     } = image;
     let row_words = row_words(width);
     let t = thread::thread_idx_x();
     let first_word = thread::block_idx_x() * BLOCK_WORDS;
-    let words = row_words * height;
+    let words = row_words * rows;
     let aligned = values.as_ptr().addr().is_multiple_of(16) && pitch.is_multiple_of(16);
     if width.is_multiple_of(16) && aligned {
         let word = first_word + t / WORD_THREADS;
@@ -55,8 +91,9 @@ pub unsafe fn pack_bytes(image: ByteImage<'_>, bits: ViewMut<'_, u16>) {
         let y = quotient(word, row_words);
         let x = (word - y * row_words) * 64 + t % 4 * 16;
         let mut packed = 0;
+        let (from, width) = source(y);
         if x < width {
-            let at = y as usize * pitch as usize + x as usize;
+            let at = from as usize * pitch as usize + x as usize;
             let pixels: [u8; 16] = values.ldg_vector(at);
             packed = pack_sixteen(pixels, threshold);
         }
@@ -72,7 +109,8 @@ pub unsafe fn pack_bytes(image: ByteImage<'_>, bits: ViewMut<'_, u16>) {
         if word < words {
             let y = quotient(word, row_words);
             let x = (word - y * row_words) * 64 + lane;
-            let row = y as usize * pitch as usize;
+            let (from, width) = source(y);
+            let row = from as usize * pitch as usize;
             // planted: pack-width
             let value = |x: u32| x < width && u32::from(values.ldg(row + x as usize)) > threshold;
             let low = warp::warp_vote_ballot(FULL_MASK, value(x));

@@ -1,11 +1,13 @@
 //! Binary images of one size in a GPU's memory.
 
+use rayon::prelude::*;
 use trazar_kernels::image::row_words;
 
 use super::DeviceImage;
 use crate::error::{Error, OptionProblem, Result};
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::image::BinaryImage;
+use crate::memory::{advise_large_pages, zeroed_vec};
 
 /// Binary images of one size in a GPU's memory, one below the other with a row of background after
 /// each: what [`DeviceTracer::trace_batch`](crate::DeviceTracer::trace_batch) traces in one call.
@@ -26,26 +28,30 @@ impl<G: Gpu> DeviceImageBatch<G> {
     /// [`Error::ImageTooLarge`] for more than 2³² - 1 rows together; `Error::Cuda`,
     /// [`Error::Emulator`].
     pub fn upload<'a>(gpu: &G, images: impl IntoIterator<Item = &'a BinaryImage>) -> Result<Self> {
-        let mut words = Vec::new();
-        let mut size = None;
-        let mut count = 0u32;
-        for image in images {
-            let (width, height) = (image.width(), image.height());
-            let (first_width, first_height) = *size.get_or_insert((width, height));
-            if (width, height) != (first_width, first_height) {
-                return Err(refused(format!(
-                    "image {count} has {width} × {height} pixels, and those before it \
-                     {first_width} × {first_height}: the images of a batch have one size"
-                )));
-            }
-            words.extend_from_slice(image.words());
-            words.resize(words.len() + image.words_per_row(), 0);
-            count += 1;
-        }
-        let Some((width, height)) = size else {
-            return Err(refused("a batch has at least one image".into()));
+        let images: Vec<&BinaryImage> = images.into_iter().collect();
+        let Some(first) = images.first() else {
+            return Err(none());
         };
+        let (width, height) = (first.width(), first.height());
+        let other = |image: &&BinaryImage| (image.width(), image.height()) != (width, height);
+        if let Some(index) = images.iter().position(other) {
+            return Err(refused(format!(
+                "image {index} has {} × {} pixels, and those before it {width} × {height}: the \
+                 images of a batch have one size",
+                images[index].width(),
+                images[index].height(),
+            )));
+        }
+        let count = u32::try_from(images.len()).unwrap_or(u32::MAX);
         let rows = rows(width, height, count)?;
+        let row = first.words_per_row();
+        let mut words = zeroed_vec(rows as usize * row, "a batch of images")?;
+        advise_large_pages(&mut words);
+        crate::threads::ensure();
+        let stacked = words.par_chunks_exact_mut((height as usize + 1) * row);
+        stacked.zip(&images).for_each(|(words, image)| {
+            words[..image.words().len()].copy_from_slice(image.words());
+        });
         Ok(Self {
             images: count,
             height,
@@ -69,9 +75,6 @@ impl<G: Gpu> DeviceImageBatch<G> {
         images: u32,
         words: G::Buffer<u64>,
     ) -> Result<Self> {
-        if images == 0 {
-            return Err(refused("a batch has at least one image".into()));
-        }
         let rows = rows(width, height, images)?;
         Ok(Self {
             images,
@@ -123,14 +126,21 @@ impl<G: Gpu> DeviceImageBatch<G> {
     }
 }
 
-/// The rows of all images, each with one more.
-fn rows(width: u32, height: u32, images: u32) -> Result<u32> {
+/// The rows of all images, each with one more; refuses no images.
+pub(super) fn rows(width: u32, height: u32, images: u32) -> Result<u32> {
+    if images == 0 {
+        return Err(none());
+    }
     let rows = (u64::from(height) + 1) * u64::from(images);
     u32::try_from(rows).map_err(|_| Error::ImageTooLarge {
         width: width.into(),
         height: rows,
         limit: "a batch has at most 2³² - 1 rows, with one more for each image; make it smaller",
     })
+}
+
+fn none() -> Error {
+    refused("a batch has at least one image".into())
 }
 
 fn refused(why: String) -> Error {

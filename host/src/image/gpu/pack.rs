@@ -1,9 +1,10 @@
 //! From one byte per pixel to one bit per pixel.
 
-use cuda_std::{View, ViewMut};
-use trazar_kernels::image::pack::{self, pack_bytes};
+use cuda_std::View;
+use trazar_kernels::image::pack::{self, pack_bytes, pack_images};
 use trazar_kernels::image::{ByteImage, row_words};
 
+use super::batch::rows;
 use super::bytes::{DeviceBytes, check_pitch};
 use super::{DeviceImage, DeviceImageBatch};
 use crate::error::{Error, Result};
@@ -72,7 +73,7 @@ impl<G: Gpu> DeviceImage<G> {
 impl<G: Gpu> DeviceImageBatch<G> {
     /// Packs images of one byte per pixel that lie one after the other anywhere in the GPU's
     /// memory, as [`DeviceImage::pack_pitched`] packs one: row `y` of image `i` starts at byte
-    /// `(i * height + y) * pitch`. One launch per image.
+    /// `(i * height + y) * pitch`.
     ///
     /// # Errors
     /// Those of [`DeviceImageBatch::from_words`] and [`DeviceImage::pack_pitched`], where all
@@ -89,38 +90,24 @@ impl<G: Gpu> DeviceImageBatch<G> {
         pitch: usize,
         threshold: u8,
     ) -> Result<Self> {
-        check_size(width.into(), u64::from(height) * u64::from(images.max(1)))?;
-        let all_rows = height * images;
-        if images > 0 {
-            check_pitch(width, all_rows, pitch, bytes.len())?;
-            check_pixels(width, all_rows)?;
-        }
-        let row = row_words(width) as usize;
-        let image_words = row * height as usize;
-        let mut words = gpu.alloc_zeroed::<u64>((image_words + row) * images as usize)?;
-        let threads = pack::threads(width, height);
-        for i in 0..images as usize {
-            let start = bytes.as_ptr().wrapping_add(i * height as usize * pitch);
-            let length = pitch * (height as usize - 1) + width as usize;
-            let bits = words.view_mut_as::<u16>().as_mut_ptr();
-            let bits = bits.wrapping_add(i * (image_words + row) * 4);
-            // SAFETY: the bytes of image `i` are within `bytes`, whose length was checked, and its
-            // words within `words`, which only these launches use. The sizes are those that the
-            // kernel asks for. The caller vouches for the bytes.
-            unsafe {
-                let image = ByteImage {
-                    values: View::from_raw_parts(start, length),
-                    width,
-                    height,
-                    pitch: pitch as u32,
-                    threshold: threshold.into(),
-                };
-                let bits = ViewMut::from_raw_parts(bits, image_words * 4);
-                pack_bytes::launch_threads(&gpu.launcher(), threads, image, bits)?;
-            }
-        }
-        // SAFETY: the kernel leaves the bits past the width 0, and the rows after the images are
-        // zeroed.
+        check_size(width.into(), height.into())?;
+        let rows = rows(width, height, images)?;
+        let image_rows = rows - images;
+        let pitch = check_pitch(width, image_rows, pitch, bytes.len())?;
+        check_pixels(width, image_rows)?;
+        let mut words = gpu.alloc::<u64>(row_words(width) as usize * rows as usize)?;
+        let all = ByteImage {
+            values: bytes,
+            width,
+            height: image_rows,
+            pitch,
+            threshold: threshold.into(),
+        };
+        let (on, threads) = (&gpu.launcher(), pack::threads(width, rows));
+        // SAFETY: the sizes were checked, or are those that the kernel asks for. The caller vouches
+        // for the bytes.
+        unsafe { pack_images::launch_threads(on, threads, all, height, words.view_mut_as()) }?;
+        // SAFETY: the kernel leaves the bits past the width 0, and the rows after the images.
         unsafe { Self::from_words(width, height, images, words) }
     }
 }

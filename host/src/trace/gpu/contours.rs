@@ -1,6 +1,7 @@
 //! Contours in a GPU's memory.
 
 use glam::IVec2;
+use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer};
@@ -171,7 +172,8 @@ impl<G: Gpu> DeviceContourBatch<G> {
     /// Those of [`DeviceContours::to_host`].
     pub fn to_host(&self) -> Result<Vec<Contours>> {
         let all = self.contours.to_host()?;
-        let images = self.image_offsets.windows(2);
+        crate::threads::ensure();
+        let images = self.image_offsets.par_windows(2);
         Ok(images
             .map(|range| {
                 let (begin, end) = (range[0] as usize, range[1] as usize);

@@ -236,6 +236,16 @@ impl<G: Gpu> DeviceTracer<G> {
         self.trace(&image, options)?.to_host()
     }
 
+    /// Traces images of one size in the host's memory, by [`TraceAlgorithm::Fragments`].
+    pub(crate) fn trace_host_batch(
+        &self,
+        images: &[BinaryImage],
+        options: &TraceOptions,
+    ) -> Result<Vec<Contours>> {
+        let images = DeviceImageBatch::upload(self.gpu(), images)?;
+        self.trace_batch(&images, options)?.to_host()
+    }
+
     /// Traces the borders of `image`. Waits for counts that later stages' memory depends on, and
     /// returns before the points are written.
     ///
