@@ -10,8 +10,8 @@ use trazar::route::{
 };
 use trazar::trace::{Band, ContourPart};
 use trazar::{
-    Backend, Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, DeviceTracer, Engine, Geometry,
-    LabelAlgorithm, LabelOptions, TraceAlgorithm, TraceOptions,
+    Backend, Connectivity, DeviceBytes, DeviceImage, DeviceImageBatch, DeviceLabeler, DeviceTracer,
+    Engine, Geometry, LabelAlgorithm, LabelOptions, TraceAlgorithm, TraceOptions,
 };
 use trazar_test_support::contours::TEH_CHIN;
 use trazar_test_support::kernels::PTX;
@@ -62,6 +62,10 @@ fn every_kernel_of_the_ptx_is_emulated() {
             &DeviceBytes::new(272, 80, &bytes, 100).unwrap(),
             &LabelOptions::default().connectivity(Connectivity::Four),
         )
+        .unwrap();
+    // Five images of 272 × 16 bytes.
+    // SAFETY: there is a value for each of their pixels, and nothing else uses these.
+    unsafe { DeviceImageBatch::pack_pitched(&emulator, 272, 16, 5, bytes.view(), 272, 100) }
         .unwrap();
     // Labels come to the host by runs, of which this image has few.
     let sparse = generate::noise(272, 80, 0.02, 1).unwrap();
