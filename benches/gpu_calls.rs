@@ -2,7 +2,8 @@
 //! GPU's memory; the median of several runs by the host's clock, from the call until the GPU is
 //! done and the result is freed. `cargo bench -p trazar-benches --bench gpu_calls`
 //!
-//! Each line is a job and its time in milliseconds. Results are compared with the processor's first.
+//! Each line is a job and its time in milliseconds. Results are compared with the processor's
+//! before.
 //!
 //! | variable | what it chooses |
 //! |---|---|

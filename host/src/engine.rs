@@ -568,8 +568,8 @@ impl Engine {
     }
 }
 
-/// How many of `images` a GPU traces at once: those first ones that are of the first one's size, and
-/// of some 2²⁹ pixels together in whole words, which take 2 GB of its memory.
+/// How many of `images` a GPU traces at once: the first ones, as long as they are of the size of
+/// `first` and have at most some 2²⁹ pixels together in whole words, which take 2 GB of its memory.
 fn at_once(first: &BinaryImage, images: &[BinaryImage]) -> usize {
     const WORDS: usize = 1 << 23;
     let size = |image: &BinaryImage| (image.width(), image.height());

@@ -153,6 +153,17 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
         }
     }
 
+    /// [`for_each`](Self::for_each), in which all threads of a block call `work` together, also with
+    /// indices past the last one.
+    #[inline(always)]
+    pub fn for_each_together(self, count: u32, mut work: impl FnMut(u32)) {
+        let mut first = self.block() * THREADS;
+        while first < count {
+            work(first + thread::thread_idx_x());
+            first += self.blocks * THREADS;
+        }
+    }
+
     /// Calls `work` for each index below `count` with what `load` gives for it, one thread each.
     ///
     /// A thread hands four indices to `load` at a time, so that what it loads for them is in flight

@@ -360,7 +360,7 @@ impl WordPixels {
         self.0[end..][..BLOCK].fill(0);
     }
 
-    /// Writes the labels of a word of that many pixels.
+    /// Writes the labels of a word's pixels, as many as `labels` has elements.
     #[inline(always)]
     fn write(&self, labels: &mut [u32]) {
         match labels.first_chunk_mut::<WORD_BITS>() {

@@ -23,12 +23,12 @@ use crate::primitives::block;
 use crate::primitives::grid::{Grid, each};
 use crate::primitives::quotient;
 
-/// Of so many consecutive fragments, a segment begins at one wherever it starts.
+/// The number of consecutive fragments of which one begins a segment, wherever it starts.
 const GROUP: u32 = 4;
 /// About the number of fragments that are looked at to learn how many of them borders have.
 const SAMPLE: u32 = 1 << 14;
-/// Borders are cut if, of as many fragments of a sample, at most one starts lower than both its
-/// neighbours.
+/// Borders are cut if at most one in this number of the sample's fragments starts lower than both
+/// its neighbours.
 const LONG: u32 = 8;
 /// For fragments at which no segment begins.
 const NONE: u32 = u32::MAX;
@@ -166,9 +166,7 @@ impl<'a, K: Key> Join<'a, K> {
             segments,
             ..
         } = self.chains;
-        let mut first = grid.block() * BLOCK;
-        while first < fragments {
-            let fragment = first + thread::thread_idx_x();
+        grid.for_each_together(fragments, |fragment| {
             let mut begins = false;
             if fragment < fragments {
                 let link = K::load(links, fragment);
@@ -181,8 +179,7 @@ impl<'a, K: Key> Join<'a, K> {
             if fragment < fragments {
                 segment_of.st(fragment, if begins { at } else { NONE });
             }
-            first += grid.blocks() * BLOCK;
-        }
+        });
     }
 
     /// Takes `count` elements for this thread: adds to a counter what all threads of the block ask
@@ -211,9 +208,7 @@ impl<'a, K: Key> Join<'a, K> {
             other_segment_links,
             ..
         } = self.chains;
-        let mut first = grid.block() * BLOCK;
-        while first < count {
-            let segment = first + thread::thread_idx_x();
+        grid.for_each_together(count, |segment| {
             let mut is_open = false;
             if segment < count {
                 let fragment = segments.ld(segment as usize * 4);
@@ -239,8 +234,7 @@ impl<'a, K: Key> Join<'a, K> {
             if is_open {
                 segments.st(open_segment(at), segment);
             }
-            first += grid.blocks() * BLOCK;
-        }
+        });
     }
 
     /// Tells the fragments of a segment what `ranked` says of it.

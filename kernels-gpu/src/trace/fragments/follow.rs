@@ -500,7 +500,7 @@ pub unsafe fn follow_few_tiles(
     tile.at(thread::block_idx_x()).follow(parts, MOST);
 }
 
-/// What [`follow_tiles`](fn@follow_tiles) does, for the tiles that it or
+/// What [`follow_tiles`](fn@follow_tiles) does, over centers, for the tiles that it or
 /// [`follow_few_tiles`](fn@follow_few_tiles) has listed.
 ///
 /// Launch: any number of persistent blocks.

@@ -58,8 +58,8 @@ pub struct Chains<'a> {
     /// begins, the next segment, and the number of points from one to the other; and a list of
     /// segments: 4 words. Starts at a multiple of 16 bytes.
     pub segments: ViewMut<'a, u32>,
-    /// Up to so many fragments are ranked by pointer jumping alone; more are if most borders have
-    /// few of them. If it is 0, all are ranked by segments.
+    /// The largest number of fragments that are ranked by pointer jumping in any case. More are
+    /// ranked so only if most borders have few of them. If it is 0, all are ranked by segments.
     pub few: u32,
     /// The border of each fragment; before that, the segment that begins there.
     pub fragment_borders: ViewMut<'a, u32>,

@@ -98,7 +98,8 @@ pub mod counter {
 pub struct Parts<'a> {
     /// One element per [`counter`], all 0 at first.
     pub counters: ViewMut<'a, u32>,
-    /// Per tile with nodes, [`records::tile_record::WORDS`] words. Starts at a multiple of 16 bytes.
+    /// Per tile with nodes, [`records::tile_record::WORDS`] words. Starts at a multiple of 16
+    /// bytes.
     pub tiles: ViewMut<'a, u32>,
     /// The tiles with many nodes, once they are found: room for all tiles.
     pub dense: ViewMut<'a, u32>,

@@ -103,7 +103,8 @@ impl Capacities {
 pub(in crate::trace::gpu) struct Joining {
     /// Whether keys of borders' starts take 64 bits.
     pub(in crate::trace::gpu) wide_keys: bool,
-    /// Up to so many fragments are ranked by pointer jumping in any case; if it is 0, none are.
+    /// The largest number of fragments that are ranked by pointer jumping in any case; if it is 0,
+    /// all are ranked by segments.
     pub(in crate::trace::gpu) few_fragments: u32,
 }
 
