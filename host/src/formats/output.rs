@@ -14,9 +14,10 @@ use crate::{Error, Result};
 /// Writing goes to a temporary file in the same folder, which takes the target's place at
 /// [`commit`](Self::commit). An `Output` that is dropped before that leaves no trace, and a file
 /// that was there is untouched. On Linux and most of its file systems the temporary file has no
-/// name until then, so that even a killed process leaves none behind. Elsewhere,
-/// [`remove_temporaries`](super::remove_temporaries) removes the temporary files when a signal ends
-/// the process.
+/// name: a new file gets its own in one system call, so that a killed process never leaves another
+/// behind. Replacing a file takes two calls, between which the temporary file has a name. There,
+/// and on other systems, [`remove_temporaries`](super::remove_temporaries) removes the temporary
+/// files when a signal ends the process.
 ///
 /// A symbolic link stays a link: the file that it leads to is replaced. The new file keeps the
 /// owner and the permissions of the file that it replaces.
@@ -210,10 +211,13 @@ impl Temporary {
     fn name(self, target: &Path) -> io::Result<()> {
         match self {
             #[cfg(target_os = "linux")]
-            Self::Unnamed(file) => {
+            Self::Unnamed(file) => match link(&file, target) {
                 // Only a rename replaces a file, so the file needs another name first.
-                named(folder_of(target), |path| link(&file, path))?.persist(target)
-            }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    named(folder_of(target), |path| link(&file, path))?.persist(target)
+                }
+                result => result,
+            },
             Self::Named(named) => named.persist(target),
         }
     }
