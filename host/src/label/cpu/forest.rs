@@ -1,5 +1,7 @@
 //! Which provisional labels belong to one component: a union-find forest.
 
+use std::ops::Range;
+
 use crate::error::{Error, Result};
 use crate::memory::reserve;
 
@@ -70,24 +72,39 @@ impl Forest {
         low
     }
 
-    /// Numbers the trees 1, 2, … in the order of their roots, except those to whose root
-    /// `elsewhere` gives a number.
+    /// One past the largest label.
+    pub(super) fn end(&self) -> usize {
+        self.parent.len()
+    }
+
+    /// The number of trees whose roots are in a range of labels.
+    pub(super) fn count_roots(&self, labels: Range<usize>) -> u32 {
+        let parents = self.parent[labels.clone()].iter().zip(labels);
+        let is_root = |(&parent, label): (&u32, usize)| u32::from(parent == label as u32);
+        parents.map(is_root).sum()
+    }
+
+    /// Numbers the trees `before + 1`, `before + 2`, … in the order of their roots, except those to
+    /// whose root `elsewhere` gives a number. That is one that an earlier tree has, or the next.
     ///
-    /// Returns the number of each label's tree, by label (0 for background), and the number of
-    /// trees that were numbered here.
-    pub(super) fn number(self, mut elsewhere: impl FnMut(u32) -> Option<u32>) -> (Vec<u32>, u32) {
+    /// Returns the number of each label's tree, by label (0 for background), and the last new
+    /// number.
+    pub(super) fn number(
+        self,
+        before: u32,
+        mut elsewhere: impl FnMut(u32) -> Option<u32>,
+    ) -> (Vec<u32>, u32) {
         let mut number = self.parent;
-        let mut count = 0;
+        let mut count = before;
         for label in 1..number.len() {
             let parent = number[label] as usize;
             number[label] = if parent != label {
                 // The parent comes first, so its element is a number already.
                 number[parent]
-            } else if let Some(number) = elsewhere(label as u32) {
-                number
             } else {
-                count += 1;
-                count
+                let number = elsewhere(label as u32).unwrap_or_else(|| count + 1);
+                count = count.max(number);
+                number
             };
         }
         (number, count)
@@ -108,7 +125,9 @@ mod tests {
         assert_eq!(forest.join(4, 4), 4);
         assert_eq!(forest.join(6, 2), 2);
         assert_eq!(forest.find(5), 2);
-        assert_eq!(forest.number(|_| None), (vec![0, 1, 2, 2, 3, 2, 2], 3));
+        assert_eq!(forest.count_roots(2..5), 2);
+        assert_eq!(forest.count_roots(1..forest.end()), 3);
+        assert_eq!(forest.number(0, |_| None), (vec![0, 1, 2, 2, 3, 2, 2], 3));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | runs of foreground in rows of bits, and which of them touch | `runs.rs` |
 //! | which provisional labels belong to one component: union-find | `forest.rs` |
+//! | the memory of labels: written once | `rows.rs` |
 //! | the two passes over a strip of rows: assign, fill | `strip.rs` |
 //! | the whole image on one thread | `sequential.rs` |
 //! | on all cores, in strips joined at their seams | `parallel.rs` |
@@ -13,6 +14,7 @@ mod forest;
 #[cfg(test)]
 mod oracle;
 mod parallel;
+mod rows;
 mod runs;
 mod sequential;
 mod statistics;

@@ -20,8 +20,9 @@
 //! (`dots`): 1 byte per pixel.
 
 use super::forest::Forest;
+use super::rows;
 use super::statistics;
-use super::strip::{Meter, Strip, background};
+use super::strip::{Meter, Strip};
 use crate::error::Result;
 use crate::image::BinaryImage;
 use crate::label::{LabelOptions, Labels};
@@ -44,13 +45,19 @@ fn label_up_to(
     progress: &Progress<'_>,
 ) -> Result<Labels> {
     let strip = Strip::whole(image);
-    let mut labels = background(image)?;
-    let mut forest = Forest::new(limit)?;
     let meter = Meter::new(image, progress);
-    strip.assign(options.connectivity, &mut forest, Some(&mut labels), &meter)?;
-    let (number, count) = forest.number(|_| None);
-    strip.fill(&mut labels, |label| number[label as usize], &meter);
-    drop(number);
+    let (labels, count) = rows::written(image, image.height(), |rows| {
+        let mut forest = Forest::new(limit)?;
+        strip.assign(
+            options.connectivity,
+            &mut forest,
+            Some(&mut rows[0]),
+            &meter,
+        )?;
+        let (number, count) = forest.number(0, |_| None);
+        strip.fill(&mut rows[0], |label| number[label as usize], &meter);
+        Ok(count)
+    })?;
     let components = options
         .statistics
         .then(|| statistics::measure(&[strip], &[0], &labels, count))

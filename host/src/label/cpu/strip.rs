@@ -1,16 +1,19 @@
 //! Two passes over a strip of rows: assign provisional labels to runs, then fill pixels.
 //!
-//! Between the passes, the provisional label of a run is stored in the result itself, at the run's
-//! first pixel. So the passes need no memory per run, only two rows of labels and the forest.
+//! Between the passes, the provisional labels of a row's runs are kept in the result itself, at the
+//! row's start ([`LabelRows`]). So the passes need no memory per run, only some rows of labels and
+//! the forest.
 //!
 //! In drawings and masks, most words equal the word above. Their runs have the labels of the runs
-//! above, and their pixels those of the pixels above; both are copied.
+//! above, and their pixels those of the pixels above. So the second pass changes one row of labels
+//! from row to row, and copies it to the result, which is written once and never read.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::forest::Forest;
-use super::runs::{RUNS_PER_WORD, Word, places, runs, stretches, touching};
+use super::rows::LabelRows;
+use super::runs::{RUNS_PER_WORD, Word, places, stretches, touching};
 use crate::error::Result;
 use crate::image::{BinaryImage, WORD_BITS};
 use crate::label::Connectivity;
@@ -77,73 +80,64 @@ impl<'a> Strip<'a> {
         (self.image.row(y), above)
     }
 
-    /// First pass: plants the provisional labels of runs in `forest`, joins the labels of runs that
-    /// touch, and stores each run's label at its first pixel in `labels`, the strip's part of the
-    /// result, unless it is `None`. The other elements stay 0.
-    ///
-    /// A run that starts in a word equal to the word above may have no label there, as
-    /// [`fill`](Self::fill) does not read it.
+    /// First pass: plants the provisional labels of runs in `forest`, and joins the labels of runs
+    /// that touch. The rows of `kept`, unless it is `None`, keep the labels of their runs for
+    /// [`fill`](Self::fill).
     ///
     /// Returns the labels of the last row's runs. Those of the first row are 1, 2, ….
     pub(super) fn assign(
         &self,
         connectivity: Connectivity,
         forest: &mut Forest,
-        mut labels: Option<&mut [u32]>,
+        mut kept: Option<&mut LabelRows<'_>>,
         meter: &Meter<'_>,
     ) -> Result<Vec<u32>> {
-        let width = self.image.width() as usize;
-        let most_runs = width.div_ceil(2);
+        let most_runs = self.image.width().div_ceil(2) as usize;
         // The labels of a row's runs, from left to right, from element 1 on. So the index of the
         // run at a place is the number of runs that start up to that place.
         let mut row_labels = vec![NONE; 1 + most_runs + RUNS_PER_WORD];
         let mut above_labels = row_labels.clone();
         let background = vec![0; self.image.words_per_row()];
+        let mut runs = 0;
         for y in self.rows.clone() {
             let (row, above) = self.words(y);
             let above = above.unwrap_or(&background);
             forest.reserve(most_runs)?;
-            join_row(
+            runs = assign_row(
                 row,
                 above,
                 connectivity,
                 forest,
                 &mut row_labels,
                 &above_labels,
-            );
-            match &mut labels {
-                Some(labels) => {
-                    let start = (y - self.rows.start) as usize * width;
-                    let labels = &mut labels[start..][..width];
-                    let store = |x: usize, label| labels[x] = label;
-                    label_row(row, above, forest, &mut row_labels, store)?;
-                }
-                None => label_row(row, above, forest, &mut row_labels, |_, _| ())?,
+            )?;
+            if let Some(rows) = &mut kept {
+                rows.keep(&row_labels[1..][..runs]);
             }
             std::mem::swap(&mut row_labels, &mut above_labels);
             meter.count_row(self, y);
         }
-        let runs = runs(self.image.row(self.rows.end - 1)).count();
         above_labels.truncate(1 + runs);
         above_labels.remove(0);
         Ok(above_labels)
     }
 
-    /// Second pass: gives each foreground pixel the number of its run's provisional label.
-    pub(super) fn fill(&self, labels: &mut [u32], number: impl Fn(u32) -> u32, meter: &Meter<'_>) {
+    /// Second pass: writes the strip's rows. Each foreground pixel gets the number of its run's
+    /// provisional label.
+    pub(super) fn fill(
+        &self,
+        rows: &mut LabelRows<'_>,
+        number: impl Fn(u32) -> u32,
+        meter: &Meter<'_>,
+    ) {
         let width = self.image.width() as usize;
         let background = vec![0; self.image.words_per_row()];
-        let mut above_labels: &[u32] = &[];
-        for (y, labels) in self.rows.clone().zip(labels.chunks_exact_mut(width)) {
+        let mut labels = vec![0; self.image.words_per_row() * WORD_BITS];
+        for y in self.rows.clone() {
             let (row, above) = self.words(y);
-            fill_row(
-                row,
-                above.unwrap_or(&background),
-                labels,
-                above_labels,
-                &number,
-            );
-            above_labels = labels;
+            let above = above.unwrap_or(&background);
+            fill_row(row, above, rows.kept(), &mut labels, &number);
+            rows.write(&labels[..width]);
             meter.count_row(self, y);
         }
     }
@@ -164,8 +158,26 @@ impl<'a> Strip<'a> {
     }
 }
 
+/// Gives the runs of a row their labels, from element 1 on. Returns their number.
+fn assign_row(
+    row: &[u64],
+    above: &[u64],
+    connectivity: Connectivity,
+    forest: &mut Forest,
+    row_labels: &mut [u32],
+    above_labels: &[u32],
+) -> Result<usize> {
+    let runs = join_row(row, above, connectivity, forest, row_labels, above_labels);
+    for label in &mut row_labels[1..][..runs] {
+        if *label == NONE {
+            *label = forest.plant()?;
+        }
+    }
+    Ok(runs)
+}
+
 /// Gives each run that touches runs above the label of one of them, and joins the labels of all of
-/// them. Other runs get [`NONE`].
+/// them. Other runs get [`NONE`]. Returns the number of runs.
 fn join_row(
     row: &[u64],
     above: &[u64],
@@ -173,14 +185,15 @@ fn join_row(
     forest: &mut Forest,
     row_labels: &mut [u32],
     above_labels: &[u32],
-) {
+) -> usize {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("popcnt") && is_x86_feature_detected!("bmi1") {
         // SAFETY: the processor has the features, as just asked.
-        unsafe { join_row_popcnt(row, above, connectivity, forest, row_labels, above_labels) };
-        return;
+        return unsafe {
+            join_row_popcnt(row, above, connectivity, forest, row_labels, above_labels)
+        };
     }
-    join_row_anywhere(row, above, connectivity, forest, row_labels, above_labels);
+    join_row_anywhere(row, above, connectivity, forest, row_labels, above_labels)
 }
 
 /// [`join_row_anywhere`] with instructions that count bits. x86-64 processors have had them since
@@ -195,8 +208,8 @@ fn join_row_popcnt(
     forest: &mut Forest,
     row_labels: &mut [u32],
     above_labels: &[u32],
-) {
-    join_row_anywhere(row, above, connectivity, forest, row_labels, above_labels);
+) -> usize {
+    join_row_anywhere(row, above, connectivity, forest, row_labels, above_labels)
 }
 
 #[inline(always)]
@@ -207,7 +220,7 @@ fn join_row_anywhere(
     forest: &mut Forest,
     row_labels: &mut [u32],
     above_labels: &[u32],
-) {
+) -> usize {
     // The runs before this word.
     let (mut row_runs, mut above_runs) = (0, 0);
     for (w, u) in Word::of_row(row).zip(Word::of_row(above)) {
@@ -235,108 +248,94 @@ fn join_row_anywhere(
         row_runs += row_starts.count_ones() as usize;
         above_runs += above_starts.count_ones() as usize;
     }
+    row_runs
 }
 
-/// Plants labels for the runs that have none, and calls `store` with each run's first column and
-/// label.
-fn label_row(
-    row: &[u64],
-    above: &[u64],
-    forest: &mut Forest,
-    row_labels: &mut [u32],
-    mut store: impl FnMut(usize, u32),
-) -> Result<()> {
-    let mut run_labels = row_labels[1..].iter_mut();
-    for (i, (w, u)) in Word::of_row(row).zip(Word::of_row(above)).enumerate() {
-        let starts = w.starts();
-        if w == u {
-            let runs = starts.count_ones() as usize;
-            if runs > 0 {
-                run_labels.nth(runs - 1);
-            }
-            continue;
-        }
-        for (place, label) in places(starts).zip(&mut run_labels) {
-            if *label == NONE {
-                *label = forest.plant()?;
-            }
-            store(i * WORD_BITS + place, *label);
-        }
-    }
-    Ok(())
-}
-
-/// Fills one row of pixels.
+/// Makes the labels of the row above those of `row`, in whole words of pixels. `runs` are the
+/// provisional labels of the row's runs.
 fn fill_row(
     row: &[u64],
     above: &[u64],
+    runs: &[u32],
     labels: &mut [u32],
-    above_labels: &[u32],
     number: &impl Fn(u32) -> u32,
 ) {
-    for (i, (w, &above)) in Word::of_row(row).zip(above).enumerate() {
-        if w.bits == 0 {
-            continue;
-        }
-        let first = i * WORD_BITS;
-        if w.bits == above {
-            let last = labels.len().min(first + WORD_BITS);
-            labels[first..last].copy_from_slice(&above_labels[first..last]);
-            continue;
-        }
-        let before = if w.carry == 1 { labels[first - 1] } else { 0 };
-        let labels = &mut labels[first..];
-        let label_at = |labels: &[u32], start| match start {
-            0 if w.carry == 1 => before,
-            _ => number(labels[start]),
-        };
-        if w.starts().count_ones() < BUSY || labels.len() < WORD_BITS {
-            for (start, end) in stretches(w.bits) {
-                let label = label_at(labels, start);
-                labels[start..end].fill(label);
+    let mut runs = runs.iter().copied();
+    // The label of the last pixel of the word before.
+    let mut last = 0;
+    for ((w, &above), labels) in Word::of_row(row)
+        .zip(above)
+        .zip(labels.chunks_exact_mut(WORD_BITS))
+    {
+        if w.bits != above {
+            fill_word(w, last, labels, &mut runs, number);
+        } else if w.bits != 0 {
+            let skipped = w.starts().count_ones() as usize;
+            if skipped > 0 {
+                runs.nth(skipped - 1);
             }
-            continue;
         }
+        last = labels[WORD_BITS - 1];
+    }
+}
+
+/// Writes the labels of a word's pixels, which are the numbers of the next of `runs`. `last` is the
+/// label of the pixel to the left.
+fn fill_word(
+    w: Word,
+    last: u32,
+    labels: &mut [u32],
+    runs: &mut (impl Iterator<Item = u32> + Clone),
+    number: &impl Fn(u32) -> u32,
+) {
+    let mut goes_on = w.carry & w.bits & 1 == 1;
+    let starts = w.starts().count_ones();
+    if starts >= BUSY && labels.len() == WORD_BITS {
         // Mostly all runs of a word belong to one component: then all pixels get one label.
-        let some = label_at(labels, w.bits.trailing_zeros() as usize);
-        if places(w.starts()).all(|start| number(labels[start]) == some) {
+        let mut numbers = runs.clone().take(starts as usize).map(number);
+        let some = if goes_on {
+            last
+        } else {
+            numbers.next().unwrap_or(0)
+        };
+        if numbers.all(|number| number == some) {
+            runs.nth(starts as usize - 1);
             for (labels, byte) in labels.chunks_exact_mut(8).zip(w.bits.to_le_bytes()) {
                 for (place, label) in labels.iter_mut().enumerate() {
                     *label = if byte & 1 << place == 0 { 0 } else { some };
                 }
             }
-            continue;
+            return;
         }
-        let mut pixels = WordPixels::default();
-        for (start, end) in stretches(w.bits) {
-            pixels.fill(start, end, label_at(labels, start));
-        }
-        pixels.write(&mut labels[..WORD_BITS]);
     }
+    if goes_on && w.bits == u64::MAX {
+        labels.fill(last);
+        return;
+    }
+    let mut pixels = WordPixels::default();
+    for (start, end) in stretches(w.bits) {
+        let label = match goes_on {
+            true => last,
+            false => number(runs.next().unwrap_or(0)),
+        };
+        goes_on = false;
+        pixels.fill(start, end, label);
+    }
+    pixels.write(labels);
 }
 
 /// Fills one row of pixels, which are 0. The labels of its runs are the next of `runs`.
-fn fill_row_of_runs(row: &[u64], labels: &mut [u32], runs: &mut impl Iterator<Item = u32>) {
-    let mut label = 0;
+fn fill_row_of_runs(
+    row: &[u64],
+    labels: &mut [u32],
+    runs: &mut (impl Iterator<Item = u32> + Clone),
+) {
+    let mut last = 0;
     for (w, labels) in Word::of_row(row).zip(labels.chunks_mut(WORD_BITS)) {
-        if w.bits == 0 {
-            continue;
+        if w.bits != 0 {
+            fill_word(w, last, labels, runs, &|label| label);
         }
-        // The run that goes on from the word before.
-        let mut goes_on = w.carry & w.bits & 1 == 1;
-        if goes_on && w.bits == u64::MAX {
-            labels.fill(label);
-            continue;
-        }
-        let mut pixels = WordPixels::default();
-        for (start, end) in stretches(w.bits) {
-            if !goes_on {
-                label = runs.next().unwrap_or(0);
-            }
-            goes_on = false;
-            pixels.fill(start, end, label);
-        }
-        pixels.write(labels);
+        last = labels[labels.len() - 1];
     }
 }
 
@@ -371,7 +370,7 @@ impl WordPixels {
     }
 }
 
-/// The number of starts in a word from which its pixels are filled in blocks.
+/// The number of starts in a word from which its runs are compared.
 const BUSY: u32 = 3;
 
 /// Pixels per block.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::first_pass::{CHUNK, FirstPass, check_size, share};
+use super::first_pass::{FirstPass, check_size, share};
 use super::plan::Plan;
 use super::table::Final;
 use super::workers::{LabelTask, Task, Workers};
@@ -406,7 +406,6 @@ impl<S: BandSource> BandLabeller<S> {
         let first_row = own.rows.start;
         let pixels = band.pixel_count() as usize;
         let labels = &mut self.labels[..pixels];
-        labels.par_chunks_mut(CHUNK).for_each(|chunk| chunk.fill(0));
         let statistics = self.options.statistics;
         let is_wide = is_wide::<T>();
         let connectivity = self.options.connectivity;
@@ -418,14 +417,15 @@ impl<S: BandSource> BandLabeller<S> {
             self.source.height(),
             |progress| {
                 let meter = Meter::new(&band, progress);
-                let mut numbered = Numbered::of(&band, connectivity, Some(&mut *labels), &meter)?;
+                let mut rows = Numbered::rows(&band, labels)?;
+                let mut numbered = Numbered::of(&band, connectivity, Some(&mut rows), &meter)?;
                 check_count(own, numbered.count)?;
                 if !statistics && !is_wide {
                     let numbers: Vec<u32> = own.numbers()?;
-                    numbered.fill(labels, |number| numbers[number as usize], &meter);
+                    numbered.fill(&mut rows, |number| numbers[number as usize], &meter);
                     return Ok(Vec::new());
                 }
-                numbered.fill(labels, |number| number, &meter);
+                numbered.fill(&mut rows, |number| number, &meter);
                 let mut measures = Vec::new();
                 if statistics {
                     (measures, _) = numbered.measure_part(first_row, labels, &[])?;

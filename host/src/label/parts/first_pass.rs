@@ -2,8 +2,6 @@
 
 use std::collections::VecDeque;
 
-use rayon::prelude::*;
-
 use super::workers::{Task, Workers};
 use super::{BandSource, LabelPart, part_of};
 use crate::error::{Error, Result};
@@ -37,9 +35,6 @@ impl<S: BandSource> FirstPass<'_, S> {
             let first_row = self.first_row;
             let work = |progress: &Progress<'_>| {
                 let labels = &mut labels[..band.pixel_count() as usize];
-                if options.statistics && first_row > 0 {
-                    labels.par_chunks_mut(CHUNK).for_each(|chunk| chunk.fill(0));
-                }
                 part_of(&band, first_row, options, labels, progress)
             };
             let rows = band.height();
@@ -114,9 +109,6 @@ pub(super) fn check_size(band: &BinaryImage, width: u32, rows: u32) -> Result<()
     }
     Ok(())
 }
-
-/// Labels that are cleared at once by one thread.
-pub(super) const CHUNK: usize = 1 << 18;
 
 /// Runs `work` on the band of `rows` rows from `first_row` on, in one of two passes over an image
 /// of `height` rows, with the band's progress as a share of all.

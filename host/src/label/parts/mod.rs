@@ -144,7 +144,7 @@ pub(in crate::label) fn rows_in_image(
 }
 
 /// A band's part, without measures of the components that are no nodes; and, with statistics, the
-/// measures of all its components. For these, `labels` has an element 0 for each pixel.
+/// measures of all its components. For these, `labels` has an element for each pixel.
 fn part_of(
     band: &BinaryImage,
     first_row: u32,
@@ -156,8 +156,10 @@ fn part_of(
     let (width, height) = (band.width(), band.height());
     let rows = rows_in_image(width, first_row, height)?;
     let meter = Meter::new(band, progress);
-    let of_pixels = options.statistics.then_some(&mut *labels);
-    let mut numbered = Numbered::of(band, options.connectivity, of_pixels, &meter)?;
+    let of_pixels = options.statistics.then(|| Numbered::rows(band, labels));
+    let mut of_pixels = of_pixels.transpose()?;
+    let kept = of_pixels.as_deref_mut();
+    let mut numbered = Numbered::of(band, options.connectivity, kept, &meter)?;
     let rim = |y: u32, numbers: Vec<u32>| RimRow {
         bits: band.row(y).to_vec(),
         numbers,
@@ -166,8 +168,8 @@ fn part_of(
     let bottom = rim(height - 1, numbered.last_row());
     let mut part = LabelPart::of_band(width, rows, options, numbered.count, top, bottom)?;
     let mut measures = Vec::new();
-    if options.statistics {
-        numbered.fill(labels, |number| number, &meter);
+    if let Some(mut rows) = of_pixels {
+        numbered.fill(&mut rows, |number| number, &meter);
         let number = &part.nodes.number;
         (measures, part.nodes.tally) = numbered.measure_part(first_row, labels, number)?;
     }
