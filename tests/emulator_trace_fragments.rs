@@ -225,6 +225,44 @@ fn many_blocks() {
     }
 }
 
+/// The left tiles have nothing but a side on which indices of nodes rise: no node learns of a lower
+/// one, and each has to learn where its fragment ends.
+#[test]
+fn a_border_that_runs_down_tiles() {
+    let image = BinaryImage::from_fn(130, 100, |x, y| x >= 20 + y % 2).unwrap();
+    for index in 0..4 {
+        let tracer = DeviceTracer::on(small_emulator(seed() + index));
+        assert_same("a border that runs down", &tracer, &image, index);
+    }
+}
+
+/// So many borders that blocks follow chains of siblings through their own parts first.
+#[test]
+fn more_borders_than_threads_take_at_once() {
+    let image = generate::noise(190, 200, 0.5, seed()).unwrap();
+    for blocks in 1..=2 {
+        let emulator = emulator_of(seed() + u64::from(blocks)).with_multiprocessors(blocks);
+        assert_same("many borders", &DeviceTracer::on(emulator), &image, 0);
+    }
+}
+
+/// The last side before each dot is one that its border passes straight on: warps put these dots
+/// aside, several times as many as they have lanes.
+#[test]
+fn dots_beside_bars() {
+    let is_set = |x, y| x % 4 == 0 || x % 4 == 2 && y % 2 == 1;
+    let image = BinaryImage::from_fn(390, 32, is_set).unwrap();
+    for index in 0..4 {
+        let emulator = emulator_of(seed() + index).with_multiprocessors(1);
+        assert_same(
+            "dots beside bars",
+            &DeviceTracer::on(emulator),
+            &image,
+            index,
+        );
+    }
+}
+
 /// Borders that run through many tiles.
 #[test]
 fn rings_and_spirals_over_several_tiles() {
@@ -427,6 +465,7 @@ fn counters_that_wrap_around_are_noticed() {
         let mut starts_before = gpu.alloc(words).unwrap();
         let (mut found, mut closed) = (gpu.alloc(0).unwrap(), gpu.alloc(0).unwrap());
         let (mut sides, mut points) = (gpu.alloc(0).unwrap(), gpu.alloc(0).unwrap());
+        let (mut before, mut closed_before) = (gpu.alloc(0).unwrap(), gpu.alloc(0).unwrap());
         let image = TracedImage {
             pixels: Pixels {
                 words: uploaded.view(),
@@ -444,6 +483,8 @@ fn counters_that_wrap_around_are_noticed() {
             starts_before: starts_before.view_mut(),
             fragments: found.view_mut(),
             closed: closed.view_mut(),
+            fragment_nodes_before: before.view_mut(),
+            closed_nodes_before: closed_before.view_mut(),
             sides: sides.view_mut(),
             points: points.view_mut(),
         };

@@ -7,6 +7,7 @@
 #![cfg(not(target_os = "macos"))]
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use std::time::Instant;
 
 use glam::IVec2;
@@ -21,8 +22,18 @@ use trazar_test_support::contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, chec
 use trazar_test_support::optional;
 use trazar_test_support::seeds::{Random, seed_or};
 
+/// Held by all tests that use the GPU's memory: by the one that uses it up, alone.
+static DEVICE_MEMORY: RwLock<()> = RwLock::new(());
+
+/// A tracer on the GPU, and the right to use memory there beside other tests; `None`, with a line
+/// that says so, if there is no GPU.
+fn tracer(test: &str) -> Option<(DeviceTracer<Queue>, RwLockReadGuard<'static, ()>)> {
+    let memory = DEVICE_MEMORY.read().unwrap_or_else(PoisonError::into_inner);
+    Some((tracer_of(test)?, memory))
+}
+
 /// A tracer on the GPU; `None`, with a line that says so, if there is none.
-fn tracer(test: &str) -> Option<DeviceTracer<Queue>> {
+fn tracer_of(test: &str) -> Option<DeviceTracer<Queue>> {
     let opened = Device::open(0).map_err(Error::from);
     optional::on_gpu(test, opened.and_then(|device| DeviceTracer::new(&device)))
 }
@@ -46,7 +57,7 @@ fn all_options() -> impl Iterator<Item = TraceOptions> {
 
 #[test]
 fn contours_of_random_images() {
-    let Some(tracer) = tracer("contours_of_random_images") else {
+    let Some((tracer, _memory)) = tracer("contours_of_random_images") else {
         return;
     };
     let sizes = [(1, 1), (64, 1), (1, 300), (65, 64), (255, 257), (1001, 333)];
@@ -63,7 +74,7 @@ fn contours_of_random_images() {
 
 #[test]
 fn contours_of_every_pattern() {
-    let Some(tracer) = tracer("contours_of_every_pattern") else {
+    let Some((tracer, _memory)) = tracer("contours_of_every_pattern") else {
         return;
     };
     for pattern in Pattern::ALL {
@@ -134,7 +145,7 @@ fn check_all_options(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryIma
 #[test]
 fn ten_thousand_random_images() {
     let test = "ten_thousand_random_images";
-    let Some(tracer) = tracer(test) else {
+    let Some((tracer, _memory)) = tracer(test) else {
         return;
     };
     let images = if optional::large(test) { 10_000 } else { 500 };
@@ -170,7 +181,7 @@ fn ten_thousand_random_images() {
 /// Each image of a batch gives what it gives by itself.
 #[test]
 fn contours_of_batches() {
-    let Some(tracer) = tracer("contours_of_batches") else {
+    let Some((tracer, _memory)) = tracer("contours_of_batches") else {
         return;
     };
     for (count, width, height) in [(1, 70, 33), (7, 64, 31), (100, 201, 97), (16, 1232, 1028)] {
@@ -201,7 +212,7 @@ fn contours_of_batches() {
 
 #[test]
 fn racecheck_contours_by_fragments() {
-    let Some(tracer) = tracer("racecheck_contours_by_fragments") else {
+    let Some((tracer, _memory)) = tracer("racecheck_contours_by_fragments") else {
         return;
     };
     for density in [0.03, 0.2, 0.5] {
@@ -218,7 +229,7 @@ fn racecheck_contours_by_fragments() {
 /// Borders that pass many tiles, and borders nested in each other, for the same tool.
 #[test]
 fn racecheck_long_and_nested_borders() {
-    let Some(tracer) = tracer("racecheck_long_and_nested_borders") else {
+    let Some((tracer, _memory)) = tracer("racecheck_long_and_nested_borders") else {
         return;
     };
     for pattern in [Pattern::Spiral, Pattern::NestedRectangles] {
@@ -238,7 +249,7 @@ fn large_images() {
     if !optional::large("large_images") {
         return;
     }
-    let Some(tracer) = tracer("large_images") else {
+    let Some((tracer, _memory)) = tracer("large_images") else {
         return;
     };
     let large = [
@@ -455,7 +466,7 @@ fn known_answers_of_huge_images() {
     if !optional::large(test) {
         return;
     }
-    let Some(tracer) = tracer(test) else {
+    let Some((tracer, _memory)) = tracer(test) else {
         return;
     };
     for side in [320, 40_000, 65_536, 100_000] {
@@ -511,7 +522,7 @@ fn trace_in_bands(
 #[test]
 fn contours_in_bands() {
     let test = "contours_in_bands";
-    let (Some(first), Some(second)) = (tracer(test), tracer(test)) else {
+    let (Some((first, _memory)), Some(second)) = (tracer(test), tracer_of(test)) else {
         return;
     };
     let gpus = [first, second].map(|tracer| tracer.gpu().clone());
@@ -556,7 +567,7 @@ fn masks() {
     let Some(folder) = optional::masks("masks") else {
         return;
     };
-    let Some(tracer) = tracer("masks") else {
+    let Some((tracer, _memory)) = tracer("masks") else {
         return;
     };
     optional::for_each_mask(&folder, |name, image| {
@@ -569,7 +580,10 @@ fn masks() {
 /// When memory runs out, tracing returns an error, and the GPU stays usable.
 #[test]
 fn out_of_device_memory_is_an_error() {
-    let Some(tracer) = tracer("out_of_device_memory_is_an_error") else {
+    let _alone = DEVICE_MEMORY
+        .write()
+        .unwrap_or_else(PoisonError::into_inner);
+    let Some(tracer) = tracer_of("out_of_device_memory_is_an_error") else {
         return;
     };
     let image = generate::noise(8192, 8192, 0.5, 1).unwrap();

@@ -91,10 +91,55 @@ pub struct ScanMemory<'a> {
 
 /// Calls `work` for each of four things.
 #[inline(always)]
-#[must_use]
-pub fn each<A: Copy, B>(things: [A; 4], work: impl Fn(A) -> B) -> [B; 4] {
+pub fn each<A: Copy, B>(things: [A; 4], mut work: impl FnMut(A) -> B) -> [B; 4] {
     let [a, b, c, d] = things;
     [work(a), work(b), work(c), work(d)]
+}
+
+/// Both of each pair.
+#[inline(always)]
+#[must_use]
+pub fn zip<A, B>([a, b, c, d]: [A; 4], [e, f, g, h]: [B; 4]) -> [(A, B); 4] {
+    [(a, e), (b, f), (c, g), (d, h)]
+}
+
+/// Calls `work` for the index `first`, and each that is `stride` more than the last one, as long as
+/// it is below `count`, with what `load` gives for it.
+///
+/// A thread hands four indices to `load` at a time, so that what it loads for them is in flight at
+/// once. The first takes the place of those past the last index. Of what `work` writes, `load`
+/// reads at most what belongs to its own index.
+#[inline(always)]
+pub fn for_each_loaded<T: Copy>(
+    (first, stride): (u32, u32),
+    count: u32,
+    load: impl Fn([u32; 4]) -> [T; 4],
+    mut work: impl FnMut(u32, T),
+) {
+    let mut i = first;
+    while i < count {
+        let last = count - 1;
+        // No index wraps around: the distance to the last one is what is compared.
+        let ahead = |by: u32| if last - i < by { i } else { i + by };
+        let loaded = load([i, ahead(stride), ahead(2 * stride), ahead(3 * stride)]);
+        work(i, loaded[0]);
+        if last - i < stride {
+            return;
+        }
+        work(i + stride, loaded[1]);
+        if last - i < 2 * stride {
+            return;
+        }
+        work(i + 2 * stride, loaded[2]);
+        if last - i < 3 * stride {
+            return;
+        }
+        work(i + 3 * stride, loaded[3]);
+        if last - i < 4 * stride {
+            return;
+        }
+        i += 4 * stride;
+    }
 }
 
 impl<'a, const THREADS: u32> Grid<'a, THREADS> {
@@ -153,8 +198,8 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
         }
     }
 
-    /// [`for_each`](Self::for_each), in which all threads of a block call `work` together, also with
-    /// indices past the last one.
+    /// [`for_each`](Self::for_each), in which all threads of a block call `work` together, also
+    /// with indices past the last one.
     #[inline(always)]
     pub fn for_each_together(self, count: u32, mut work: impl FnMut(u32)) {
         let mut first = self.block() * THREADS;
@@ -164,43 +209,16 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
         }
     }
 
-    /// Calls `work` for each index below `count` with what `load` gives for it, one thread each.
-    ///
-    /// A thread hands four indices to `load` at a time, so that what it loads for them is in flight
-    /// at once. The first takes the place of those past the last index. Of what `work` writes,
-    /// `load` reads at most what belongs to its own index.
+    /// [`for_each_loaded`], one thread of the grid for each index.
     #[inline(always)]
     pub fn for_each_loaded<T: Copy>(
         self,
         count: u32,
         load: impl Fn([u32; 4]) -> [T; 4],
-        mut work: impl FnMut(u32, T),
+        work: impl FnMut(u32, T),
     ) {
-        let stride = self.blocks * THREADS;
-        let mut i = self.block() * THREADS + thread::thread_idx_x();
-        while i < count {
-            let last = count - 1;
-            // No index wraps around: the distance to the last one is what is compared.
-            let ahead = |by: u32| if last - i < by { i } else { i + by };
-            let loaded = load([i, ahead(stride), ahead(2 * stride), ahead(3 * stride)]);
-            work(i, loaded[0]);
-            if last - i < stride {
-                return;
-            }
-            work(i + stride, loaded[1]);
-            if last - i < 2 * stride {
-                return;
-            }
-            work(i + 2 * stride, loaded[2]);
-            if last - i < 3 * stride {
-                return;
-            }
-            work(i + 3 * stride, loaded[3]);
-            if last - i < 4 * stride {
-                return;
-            }
-            i += 4 * stride;
-        }
+        let first = self.block() * THREADS + thread::thread_idx_x();
+        for_each_loaded((first, self.blocks * THREADS), count, load, work);
     }
 
     /// Replaces the first `n` elements of `values` by the sums of those before them, and sets

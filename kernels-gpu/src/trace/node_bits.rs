@@ -173,8 +173,8 @@ impl Around {
         }
     }
 
-    /// The neighbourhoods of the eight pixels from bit `first` on, one byte per pixel, the first one
-    /// lowest.
+    /// The neighbourhoods of the eight pixels from bit `first` on, one byte per pixel, the first
+    /// one lowest.
     #[inline(always)]
     #[must_use]
     pub const fn neighbourhoods(&self, first: u32) -> u64 {

@@ -59,7 +59,7 @@ impl<'a, K: Key> Join<'a, K> {
             ..
         } = self.chains;
         if fragments <= few || few > 0 && self.are_short(grid, fragments) {
-            return self.rank_each(grid, fragments, |i| i, true, links, segment_links);
+            return self.rank_each(grid, fragments, |i| i, links, segment_links);
         }
         self.cut(grid, fragments, memory);
         // planted: join-cut-barrier
@@ -70,14 +70,7 @@ impl<'a, K: Key> Join<'a, K> {
         grid.sync();
         let open = self.parts.counters.ld(counter::OPEN);
         let listed = |i| segments.ld(open_segment(i));
-        let ranked = self.rank_each(
-            grid,
-            open,
-            listed,
-            false,
-            segment_links,
-            other_segment_links,
-        );
+        let ranked = self.rank_each(grid, open, listed, segment_links, other_segment_links);
         grid.for_each(count, |segment| self.tell(segment, ranked));
         // planted: join-tell-barrier
         grid.sync();
@@ -111,15 +104,13 @@ impl<'a, K: Key> Join<'a, K> {
 
     /// Pointer jumping over `count` links, whose indices `listed` gives, until none learns of a
     /// lower start. Returns where they are then: `others` is what they are written to in turn.
-    /// There is a barrier after. `twice`: each link goes on by two others in a round, not by one;
-    /// that takes more registers.
+    /// There is a barrier after.
     #[inline(always)]
     fn rank_each(
         &self,
         grid: Grid<'_, BLOCK>,
         count: u32,
         listed: impl Fn(u32) -> u32,
-        twice: bool,
         links: ViewMut<'a, u32>,
         others: ViewMut<'a, u32>,
     ) -> ViewMut<'a, u32> {
@@ -132,9 +123,6 @@ impl<'a, K: Key> Join<'a, K> {
                 let here = each(at, |i| K::load(links, listed(i)));
                 let ahead = each(here, |link| (link, K::load(links, link.next)));
                 let once = each(ahead, |(link, ahead)| (link.key, link.jumped(ahead)));
-                if !twice {
-                    return once;
-                }
                 let ahead = each(once, |(key, link)| (key, link, K::load(links, link.next)));
                 each(ahead, |(key, link, ahead)| (key, link.jumped(ahead)))
             };

@@ -12,11 +12,11 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::crossings::{CROSSING_WORDS, CrossingSet, MOST_FRAGMENTS};
 use super::key::{NO_KEY, key_in_word};
-use super::place::{ENDED, POINT, Place};
+use super::place::{AFTER_LISTED, ENDED, POINT, Place};
 use super::records::tile_record;
 use super::tile::{
     HALO_ROWS, MOST_NODES, NodeLinks, ROW_WORDS, STRAIGHT_WORDS, Successor, TILE_HEIGHT,
-    TILE_WIDTH, TileNode, TilePixels,
+    TILE_WIDTH, TileNode, TilePixels, after_listed,
 };
 use super::{Parts, counter};
 use crate::primitives::block::{self, PrefixSum};
@@ -45,11 +45,14 @@ pub(super) struct Tile<'a, const THREADS: u32> {
     pub(super) index: u32,
     /// The thread.
     pub(super) t: u32,
-    /// For each row, the nodes of each kind.
+    /// For each row, the nodes of each kind, unless pixels are kept.
     pub(super) nodes: SharedView<u64>,
     /// For each piece of a row, the index of its first W or E node, and in the high half that of
     /// its first N or S node.
     pub(super) pieces: SharedView<u32>,
+    /// If pixels are kept, for each the index of its W or its N node, or one less than that of its
+    /// only node, an E or S node: first those of W and E nodes.
+    pub(super) indices: SharedView<u16>,
     /// For each node, its [`Place`].
     pub(super) places: SharedView<u64>,
     /// The nodes at which fragments begin, and in the high half by which crossings.
@@ -93,18 +96,25 @@ const fn pieces(threads: u32) -> u32 {
     larger(threads / TILE_HEIGHT, 2)
 }
 
-/// Whether a block of `threads` threads keeps the neighbourhoods of all pixels.
-const fn keeps_neighbourhoods(threads: u32) -> bool {
+/// Whether a block of `threads` threads keeps the neighbourhoods of all pixels, and the indices of
+/// their nodes.
+const fn keeps_pixels(threads: u32) -> bool {
     threads == DENSE_BLOCK
 }
 
-/// The number of words of 64 bits for them; there is one in any case.
-const fn neighbourhood_words(threads: u32) -> u32 {
-    if keeps_neighbourhoods(threads) {
-        TILE_WIDTH * TILE_HEIGHT / 8
+/// The number of pixels for which there is memory; there is some in any case.
+const fn kept_pixels(threads: u32) -> u32 {
+    if keeps_pixels(threads) {
+        TILE_WIDTH * TILE_HEIGHT
     } else {
-        1
+        8
     }
+}
+
+/// Where the indices of W and E nodes begin, or those of N and S nodes.
+#[inline(always)]
+const fn indices_of(kind: Kind) -> u32 {
+    kind as u32 / 2 * (TILE_WIDTH * TILE_HEIGHT)
 }
 
 /// Declares the shared memory of a block, and gives its [`Tile`].
@@ -119,18 +129,18 @@ macro_rules! tile_memory {
                 (TILE_HEIGHT * STARTS_WORDS) as usize,
             )
         };
-        let neighbourhoods = shared_array![u64; neighbourhood_words($threads) as usize];
+        let neighbourhoods = shared_array![u64; kept_pixels($threads) as usize / 8];
         // SAFETY: the same memory, in bytes.
         let neighbourhoods = unsafe {
             SharedView::from_raw_parts(
                 neighbourhoods.as_mut_ptr().cast::<u8>(),
-                8 * neighbourhood_words($threads) as usize,
+                kept_pixels($threads) as usize,
             )
         };
         Tile::<{ $threads }> {
             pixels: TilePixels {
                 neighbourhoods,
-                keeps_neighbourhoods: keeps_neighbourhoods($threads),
+                keeps_neighbourhoods: keeps_pixels($threads),
                 rows: shared_array![u32; (HALO_ROWS * ROW_WORDS + 1) as usize],
                 straight,
                 image: $image,
@@ -142,6 +152,7 @@ macro_rules! tile_memory {
             t: thread::thread_idx_x(),
             nodes: shared_array![u64; (TILE_HEIGHT * 4) as usize],
             pieces: shared_array![u32; (pieces($threads) * TILE_HEIGHT) as usize],
+            indices: shared_array![u16; 2 * kept_pixels($threads) as usize],
             places: shared_array![u64; $most_nodes as usize],
             heads: shared_array![u32; smaller(MOST_FRAGMENTS, $most_nodes) as usize],
             entries: CrossingSet {
@@ -211,6 +222,11 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
     #[inline(always)]
     fn index(&self, node: TileNode) -> u32 {
         let TileNode { x, y, kind } = node;
+        if keeps_pixels(THREADS) {
+            let pixel = y * TILE_WIDTH + x;
+            let first = self.indices.ld(indices_of(kind) + pixel);
+            return u32::from(first.wrapping_add(kind as u16 % 2));
+        }
         let first = self.pieces.ld(y * Self::PIECES + x / Self::PIECE);
         let (pair, first) = match kind {
             Kind::W | Kind::E => (0, first & 0xffff),
@@ -389,27 +405,29 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
         let (y, part) = (t / Self::ROW_THREADS, t % Self::ROW_THREADS);
         let around = self.pixels.around(y);
         let (in_row, straight) = self.pixels.nodes(around, y);
-        if keeps_neighbourhoods(THREADS) {
+        let (after_w, after_e) = after_listed(in_row, straight);
+        if keeps_pixels(THREADS) {
             const { assert!(TILE_WIDTH / 8 * TILE_HEIGHT == DENSE_BLOCK) };
             let bytes = around.neighbourhoods(part * 8);
             let first = y * TILE_WIDTH + part * 8;
             self.pixels
                 .neighbourhoods
                 .st_vector(first, bytes.to_le_bytes());
+        } else {
+            let mut kind = part;
+            while kind < 4 {
+                let of_kind = match kind {
+                    0 => in_row.w,
+                    1 => in_row.e,
+                    2 => in_row.n,
+                    _ => in_row.s,
+                };
+                self.nodes.st(y * 4 + kind, of_kind);
+                kind += Self::ROW_THREADS;
+            }
         }
         if part == 0 {
             self.pixels.keep_straight(y, straight);
-        }
-        let mut kind = part;
-        while kind < 4 {
-            let of_kind = match kind {
-                0 => in_row.w,
-                1 => in_row.e,
-                2 => in_row.n,
-                _ => in_row.s,
-            };
-            self.nodes.st(y * 4 + kind, of_kind);
-            kind += Self::ROW_THREADS;
         }
         let own = |bits: u64| bits >> (part * Self::OWN) & Self::OWN_MASK;
         let (w, e, n, s) = (own(in_row.w), own(in_row.e), own(in_row.n), own(in_row.s));
@@ -439,26 +457,44 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
             let second = first + count(u64::from(Self::PIECE_MASK));
             self.pieces.st_vector(t * 2, [first, second]);
         }
-        let list = |a: u64, b: u64, kind: Kind, mut at: u32| {
+        let list = |(a, b): (u32, u32), after: (u32, u32), x: u32, kind: Kind, mut at: u32| {
             let mut rest = a | b;
             while rest != 0 {
                 let bit = rest.trailing_zeros();
                 rest &= rest - 1;
-                let x = part * Self::OWN + bit;
-                let node = TileNode { x, y, kind };
-                if a >> bit & 1 != 0 {
-                    self.set(at, Place::of(node));
+                let x = x + bit;
+                let has_first = a >> bit & 1;
+                if keeps_pixels(THREADS) {
+                    let pixel = y * TILE_WIDTH + x;
+                    let index = at.wrapping_sub(has_first ^ 1) as u16;
+                    self.indices.st(indices_of(kind) + pixel, index);
+                }
+                let mut set = |kind: Kind, after: u32| {
+                    let place = Place::of(TileNode { x, y, kind });
+                    let flags = (after >> bit & 1) * AFTER_LISTED;
+                    self.set(at, place.with_flags(flags));
                     at += 1;
+                };
+                if has_first != 0 {
+                    set(kind, after.0);
                 }
                 if b >> bit & 1 != 0 {
-                    let kind = Kind::from_bits(kind as u32 + 1);
-                    self.set(at, Place::of(TileNode { kind, ..node }));
-                    at += 1;
+                    set(Kind::from_bits(kind as u32 + 1), after.1);
                 }
             }
+            at
         };
-        list(w, e, Kind::W, first & 0xffff);
-        list(n, s, Kind::N, first >> 16);
+        let (mut at, mut at_others) = (first & 0xffff, first >> 16);
+        let mut x = part * Self::OWN;
+        let end = x + Self::OWN;
+        while x < end {
+            let piece = |bits: u64| (bits >> x) as u32 & Self::PIECE_MASK;
+            let after = (piece(after_w), piece(after_e));
+            at = list((piece(in_row.w), piece(in_row.e)), after, x, Kind::W, at);
+            let others = (piece(in_row.n), piece(in_row.s));
+            at_others = list(others, (0, 0), x, Kind::N, at_others);
+            x += Self::PIECE;
+        }
         side_count << 16 | node_count
     }
 }
@@ -467,8 +503,8 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
 /// nodes, their points, and where closed borders start. Lists the other tiles.
 ///
 /// Launch: one block, which is one warp, per [tile](super::tiles). Reads 1/8 byte per pixel, once
-/// or twice; writes 12 bytes per word of the image, 16 per tile, 96 more per tile with nodes, 16
-/// per fragment, 8 per closed border, 2 per listed W or E node and 4 per point.
+/// or twice; writes 12 bytes per word of the image, 16 per tile, 96 more per tile with nodes, 18
+/// per fragment, 10 per closed border, 2 per listed W or E node and 4 per point.
 ///
 /// # Safety
 ///

@@ -8,7 +8,8 @@
 //! 3. Where the start lies in a fragment, the start is marked in the image.
 //! 4. A scan of the marks puts the borders into order of discovery.
 //! 5. Each fragment and each border inside a tile finds its border's number.
-//! 6. Each border finds the one that passes the last vertical side before its start.
+//! 6. Each border finds the one that passes the last vertical side before its start
+//!    (`previous.rs`).
 
 use core::marker::PhantomData;
 
@@ -17,21 +18,21 @@ use cuda_std::warp::WARP_SIZE;
 
 use super::crossings::{NEIGHBOURS, neighbour_of, opposite};
 use super::key::{Key, Link};
+use super::previous::MOST_ASIDE;
 use super::records::tile_record;
-use super::tile::{TILE_HEIGHT, TILE_WIDTH, listed_nodes};
+use super::tile::{TILE_HEIGHT, TILE_WIDTH};
 use super::{Parts, counter};
 use crate::primitives::grid::{Grid, GridBarrier, ScanMemory};
 use crate::primitives::quotient;
-use crate::trace::borders::{FoundBorders, NO_BORDER, count};
-use crate::trace::components::walk::{NamedNode, NodeWalk};
-use crate::trace::node_bits::{Kind, NodeBits};
+use crate::trace::borders::{FoundBorders, count};
+use crate::trace::components::walk::NodeWalk;
 use crate::trace::options::Approximation;
 use crate::trace::pixels::{Raster, TracedImage};
 
 /// Threads per block.
 pub const BLOCK: u32 = 256;
 /// Warps of a block.
-const WARPS: u32 = BLOCK / WARP_SIZE;
+pub(super) const WARPS: u32 = BLOCK / WARP_SIZE;
 /// Bits of the number of points of a fragment.
 const POINT_BITS: u32 = 12;
 const POINT_MASK: u32 = (1 << POINT_BITS) - 1;
@@ -68,7 +69,7 @@ pub struct Chains<'a> {
     pub fragment_points_left: ViewMut<'a, u32>,
     /// The border that each closed border of a tile is.
     pub closed_borders: ViewMut<'a, u32>,
-    /// Per border, the number of points before its start in the fragment where that is, and
+    /// Per border that starts in a fragment, the number of points before its start there, and
     /// whether it is an outer one.
     pub turns: ViewMut<'a, u32>,
 }
@@ -91,6 +92,8 @@ pub(super) struct JoinMemory {
     pub(super) warp_sums: SharedView<u32>,
     /// One element: the first of the segments that the block has taken.
     pub(super) taken: SharedView<u32>,
+    /// [`MOST_ASIDE`] elements per warp.
+    pub(super) aside: SharedView<u64>,
 }
 
 /// Declares the [`JoinMemory`] of a block.
@@ -99,6 +102,7 @@ macro_rules! join_memory {
         JoinMemory {
             warp_sums: shared_array![u32; WARPS as usize],
             taken: shared_array![u32; 1],
+            aside: shared_array![u64; (WARPS * MOST_ASIDE) as usize],
         }
     };
 }
@@ -106,10 +110,10 @@ macro_rules! join_memory {
 /// What [`join_fragments`](fn@join_fragments) works on.
 #[derive(Clone, Copy)]
 pub(super) struct Join<'a, K> {
-    image: TracedImage<'a>,
-    approximation: Approximation,
-    walk: NodeWalk<'a>,
-    raster: Raster,
+    pub(super) image: TracedImage<'a>,
+    pub(super) approximation: Approximation,
+    pub(super) walk: NodeWalk<'a>,
+    pub(super) raster: Raster,
     pub(super) parts: Parts<'a>,
     pub(super) chains: Chains<'a>,
     keys: PhantomData<K>,
@@ -142,7 +146,7 @@ impl<'a, K: Key> Join<'a, K> {
 
     /// The start of a closed border, and the last word of its record.
     #[inline(always)]
-    fn closed(&self, i: u32) -> (K, u32) {
+    pub(super) fn closed(&self, i: u32) -> (K, u32) {
         let [low, last] = self.parts.closed.ld_vector(i as usize * 2);
         (K::of_record(low, last), last)
     }
@@ -178,14 +182,19 @@ impl<'a, K: Key> Join<'a, K> {
         K::store(link, self.chains.links, fragment);
     }
 
+    /// The tile of a pixel.
+    #[inline(always)]
+    pub(super) fn tile(&self, x: u32, y: u32) -> u32 {
+        y / TILE_HEIGHT * self.raster.row_words + x / TILE_WIDTH
+    }
+
     /// Where a border starts.
     #[inline(always)]
     fn place(&self, key: K) -> Start {
         let (x, y) = key.pixel(self.raster);
-        let tile = y / TILE_HEIGHT * self.raster.row_words + x / TILE_WIDTH;
         Start {
             word: y * self.raster.row_words + x / 64,
-            tile_row: tile * TILE_HEIGHT + y % TILE_HEIGHT,
+            tile_row: self.tile(x, y) * TILE_HEIGHT + y % TILE_HEIGHT,
             bit: x % 64,
         }
     }
@@ -211,112 +220,13 @@ impl<'a, K: Key> Join<'a, K> {
         self.parts.starts_before.ld(start.word) + (starts & below).count_ones()
     }
 
-    /// Writes what is known of a border: the number of its points, and those before its start.
+    /// Writes a border's kind and the number of its points. Returns the border.
     #[inline(always)]
-    fn describe(&self, borders: FoundBorders<'_>, key: K, length: u32, before: u32) -> u32 {
+    fn describe(&self, borders: FoundBorders<'_>, key: K, length: u32) -> u32 {
         let number = self.number(key);
-        let is_outer = key.is_outer();
-        borders.kinds.st(number, u8::from(!is_outer));
+        borders.kinds.st(number, u8::from(!key.is_outer()));
         borders.lengths.st(number, length);
-        let turn = before | if is_outer { OUTER } else { 0 };
-        self.chains.turns.st(number, turn);
         number
-    }
-
-    /// The border that passes the last vertical side before a start.
-    #[inline(always)]
-    fn previous(&self, key: K) -> u32 {
-        let (x, y) = key.pixel(self.raster);
-        let of_fragment = |i| self.chains.fragment_borders.ld(i);
-        let of_closed = |i| self.chains.closed_borders.ld(i);
-        self.passing_before(x, y, key.is_outer(), NO_BORDER, of_fragment, of_closed)
-    }
-
-    /// What passes the last vertical side before pixel `(x, y)` of its row, or of its run, where a
-    /// border starts: what one of the functions gives for the fragment's or closed border's index;
-    /// `none` if there is no side.
-    #[inline(always)]
-    pub(super) fn passing_before<R>(
-        &self,
-        x: u32,
-        y: u32,
-        is_outer: bool,
-        none: R,
-        fragment: impl FnOnce(u32) -> R,
-        closed: impl FnOnce(u32) -> R,
-    ) -> R {
-        let node = if is_outer {
-            match self.walk.last_before(x, y) {
-                Some(x) => self.walk.at_east_side(x, y),
-                None => return none,
-            }
-        } else {
-            // planted: join-run-start
-            let x = self.walk.run_start(x, y);
-            NamedNode {
-                x,
-                y,
-                kind: Kind::W,
-            }
-        };
-        self.passing(node, fragment, closed)
-    }
-
-    /// The nodes of the word with pixel `(x, y)` that its tile has listed, and those that it has
-    /// left out because they are passed straight on.
-    #[inline(always)]
-    fn nodes(&self, x: u32, y: u32) -> (NodeBits, NodeBits) {
-        let around = self.image.pixels.around(x / 64, y);
-        let geometry = self.image.geometry;
-        listed_nodes(around, geometry, self.approximation, y % TILE_HEIGHT)
-    }
-
-    /// What a W or E node belongs to: what one of the functions gives for the index of the fragment
-    /// or closed border.
-    #[inline(always)]
-    fn passing<R>(
-        &self,
-        node: NamedNode,
-        fragment: impl FnOnce(u32) -> R,
-        closed: impl FnOnce(u32) -> R,
-    ) -> R {
-        let NamedNode { x, mut y, mut kind } = node;
-        let tile = y / TILE_HEIGHT * self.raster.row_words + x / TILE_WIDTH;
-        let bit = x % 64;
-        let (mut nodes, straight) = self.nodes(x, y);
-        let of_kind = if kind == Kind::W {
-            straight.w
-        } else {
-            straight.e
-        };
-        // planted: join-straight
-        if of_kind >> bit & 1 != 0 {
-            // Not listed: the first one of its run is, which is on the same border.
-            y = self
-                .walk
-                .top_of_side(x, y, kind, y / TILE_HEIGHT * TILE_HEIGHT);
-            if kind == Kind::E {
-                kind = self.walk.at_east_side(x, y).kind;
-            }
-            (nodes, _) = self.nodes(x, y);
-        }
-        let below = (1u64 << bit) - 1;
-        // planted: join-second
-        let second = kind == Kind::E && nodes.w >> bit & 1 != 0;
-        let before = u32::from(self.parts.rows.ld(tile * TILE_HEIGHT + y % TILE_HEIGHT));
-        let in_row = (nodes.w & below).count_ones() + (nodes.e & below).count_ones();
-        let record = tile * tile_record::WORDS;
-        let first = self.parts.tiles.ld(record + tile_record::FIRST_SIDE);
-        let side = first + before + in_row + u32::from(second);
-        let id = u32::from(self.parts.sides.ld(side));
-        let fragments = self.parts.tiles.ld(record + tile_record::ENTRIES) & 0xffff;
-        if id < fragments {
-            let first = self.parts.tiles.ld(record + tile_record::FIRST_FRAGMENT);
-            fragment(first + id)
-        } else {
-            let first = self.parts.tiles.ld(record + tile_record::FIRST_CLOSED);
-            closed(first + id - fragments)
-        }
     }
 }
 
@@ -333,7 +243,7 @@ impl<'a, K: Key> Join<'a, K> {
 /// `parts` is what [`follow_tiles`](fn@super::follow::follow_tiles) has made of `image`. `chains`
 /// has the lengths that its fields say, for all fragments and closed borders that fit `parts`, and
 /// `borders` an element for each of both. Nothing else uses them meanwhile.
-#[kernel(block = BLOCK, cooperative)]
+#[kernel(block = BLOCK, min_blocks = 3, cooperative)]
 pub unsafe fn join_fragments(
     image: TracedImage<'_>,
     approximation: Approximation,
@@ -353,7 +263,7 @@ pub unsafe fn join_fragments(
 /// # Safety
 ///
 /// That of [`join_fragments`](fn@join_fragments).
-#[kernel(block = BLOCK, cooperative)]
+#[kernel(block = BLOCK, min_blocks = 3, cooperative)]
 pub unsafe fn join_wide_fragments(
     image: TracedImage<'_>,
     approximation: Approximation,
@@ -413,7 +323,10 @@ fn join<K: Key>(
         let link = K::load(links, fragment);
         let number = if link.key == join.key(fragment) {
             let before = parts.fragments.ld(fragment as usize * 4 + 2) >> POINT_BITS & POINT_MASK;
-            join.describe(borders, link.key, link.points_to_key, before)
+            let number = join.describe(borders, link.key, link.points_to_key);
+            let outer = if link.key.is_outer() { OUTER } else { 0 };
+            chains.turns.st(number, before | outer);
+            number
         } else {
             join.number(link.key)
         };
@@ -422,26 +335,15 @@ fn join<K: Key>(
     });
     grid.for_each(closed, |i| {
         let (key, points) = join.closed(i);
-        let number = join.describe(borders, key, points & POINT_MASK, 0);
+        let number = join.describe(borders, key, points & POINT_MASK);
         chains.closed_borders.st(i, number);
     });
     grid.sync();
 
-    grid.for_each(fragments, |fragment| {
-        let key = join.key(fragment);
-        if key == K::load(links, fragment).key {
-            let number = chains.fragment_borders.ld(fragment);
-            borders.previous_in_row.st(number, join.previous(key));
-        }
-    });
-    grid.for_each(closed, |i| {
-        let (key, _) = join.closed(i);
-        let number = chains.closed_borders.ld(i);
-        borders.previous_in_row.st(number, join.previous(key));
-    });
+    join.find_previous(grid, [fragments, closed], links, borders, memory);
 }
 
-/// Where a fragment's points go, of those of its border.
+/// The first of a fragment's points, of those of its border in the result's order.
 #[inline(always)]
 pub(super) const fn first_point(
     length: u32,
@@ -456,11 +358,16 @@ pub(super) const fn first_point(
     } else {
         at + length - before
     };
-    // An outer border along edges begins where its first side does, which is the last corner that
-    // the walk comes to.
-    // planted: fragment-turn
-    if along_edges && turn & OUTER != 0 {
-        at += 1;
-    }
+    at += first_at_start(turn & OUTER != 0, along_edges);
     if at >= length { at - length } else { at }
+}
+
+/// Where the point of a border's first node comes in the result's order.
+///
+/// An outer border along edges begins where its first side does, which is the last corner that the
+/// walk comes to.
+#[inline(always)]
+pub(super) const fn first_at_start(is_outer: bool, along_edges: bool) -> u32 {
+    // planted: fragment-turn
+    if along_edges && is_outer { 1 } else { 0 }
 }

@@ -36,6 +36,7 @@ pub const WIDE_LINK_WORDS: usize = 8;
 /// Where a border starts, as a number in raster order ([`KEY_WORD`]): of 32 bits for
 /// [images](is_wide) in which that fits, of 64 for others.
 pub(super) trait Key: Copy + PartialOrd {
+    const LOWEST: Self;
     /// From the low 32 bits, and the word of a record that has the others.
     fn of_record(low: u32, last: u32) -> Self;
     /// The lowest key of a fragment.
@@ -48,6 +49,8 @@ pub(super) trait Key: Copy + PartialOrd {
 }
 
 impl Key for u32 {
+    const LOWEST: Self = 0;
+
     #[inline(always)]
     fn of_record(low: u32, _: u32) -> Self {
         low
@@ -87,6 +90,8 @@ impl Key for u32 {
 }
 
 impl Key for u64 {
+    const LOWEST: Self = 0;
+
     #[inline(always)]
     fn of_record(low: u32, last: u32) -> Self {
         // planted: join-wide-high

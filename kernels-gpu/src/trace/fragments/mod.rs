@@ -21,6 +21,7 @@
 //! | [`key`] | where borders start, as numbers | |
 //! | [`follow`], [`records`] | fragments and closed borders of each tile | a few words per fragment, 4 bytes per point |
 //! | [`join`] | chains of fragments; starts; the borders in order of discovery | their kinds, lengths and previous borders |
+//! | `previous` | the border that passes the side before each start | |
 //! | [`cycles`] | list ranking of the fragments of each border | |
 //! | [`mod@write`] | the points, at their final places | the result |
 //! | [`before`] | for parts of larger images: what passes the sides before given ones | |
@@ -38,6 +39,7 @@ pub mod follow;
 pub mod join;
 pub mod key;
 mod place;
+mod previous;
 mod rank;
 pub mod records;
 pub mod tile;
@@ -113,6 +115,12 @@ pub struct Parts<'a> {
     pub fragments: ViewMut<'a, u32>,
     /// Borders inside one tile, 2 words each. Starts at a multiple of 8 bytes.
     pub closed: ViewMut<'a, u32>,
+    /// For each fragment, the W or E node of the last vertical side before its lowest node in its
+    /// row, counted in the tile, or [`records::NO_NODE`] if the tile has not listed it. As many
+    /// elements as there is room for fragments.
+    pub fragment_nodes_before: ViewMut<'a, u16>,
+    /// The same for each border inside one tile and its start.
+    pub closed_nodes_before: ViewMut<'a, u16>,
     /// For each W or E node, the fragment or border that it belongs to, counted in its tile.
     pub sides: ViewMut<'a, u16>,
     /// Points, tile by tile, and in each tile fragment by fragment.
@@ -138,6 +146,8 @@ impl Parts<'_> {
         self.counters.ld(counter::WRAPPED) == 0
             && fits(counter::FRAGMENTS, self.fragments.len(), 4)
             && fits(counter::CLOSED, self.closed.len(), 2)
+            && fits(counter::FRAGMENTS, self.fragment_nodes_before.len(), 1)
+            && fits(counter::CLOSED, self.closed_nodes_before.len(), 1)
             && fits(counter::SIDES, self.sides.len(), 1)
             && fits(counter::POINTS, self.points.len(), 1)
     }

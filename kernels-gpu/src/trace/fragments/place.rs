@@ -16,6 +16,7 @@ use crate::trace::node_bits::Kind;
 /// | high | 24–28 | the node's row |
 /// | high | 29 | whether the end of a fragment is reached |
 /// | high | 30 | whether the node has a point |
+/// | high | 31 | of a W or E node: whether the [side before](super::tile::after_listed) is listed |
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     low: u32,
@@ -27,6 +28,7 @@ const SECOND_FIELD: u32 = FIELD << 12;
 const REST: u32 = u32::MAX << 24;
 pub(super) const ENDED: u32 = 1 << 29;
 pub(super) const POINT: u32 = 1 << 30;
+pub(super) const AFTER_LISTED: u32 = 1 << 31;
 
 impl Place {
     #[inline(always)]

@@ -5,7 +5,7 @@
 //! a closed border learns the first of the border's nodes and the number of points up to that one.
 
 use super::follow::Tile;
-use super::place::{ENDED, Place};
+use super::place::ENDED;
 
 impl<const THREADS: u32> Tile<'_, THREADS> {
     /// Ranks all nodes: rounds of pointer jumping, until none learns anything. There is a barrier
@@ -30,24 +30,20 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
         if place.has(ENDED) || place.next() == i {
             return false;
         }
-        let jumped = self.jumped(i, place);
+        let first = self.place(place.first());
+        if !first.has(ENDED) && first.first() == place.first() {
+            // That node has been all around its border: so it is the first of all, and this one
+            // knows all that it needs to.
+            self.replace(i, place.with(i, place.first(), 0, place.to_first()));
+            return false;
+        }
+        // Twice in a round: the test above, and the barrier, are needed half as often.
+        let mut jumped = place.jumped(self.place(place.next()));
+        if !jumped.has(ENDED) {
+            jumped = jumped.jumped(self.place(jumped.next()));
+        }
         self.replace(i, jumped);
         // planted: fragment-learned
         jumped.has(ENDED) || jumped.first() != place.first()
-    }
-
-    /// A node's place after one more round.
-    #[inline(always)]
-    fn jumped(&self, i: u32, place: Place) -> Place {
-        let jumped = place.jumped(self.place(place.next()));
-        if !jumped.has(ENDED) {
-            let first = self.place(jumped.first());
-            if !first.has(ENDED) && first.first() == jumped.first() {
-                // That node has been all around its border: so it is the first of all, and this one
-                // knows all that it needs to.
-                return jumped.with(i, jumped.first(), 0, jumped.to_first());
-            }
-        }
-        jumped
     }
 }

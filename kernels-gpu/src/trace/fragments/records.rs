@@ -6,7 +6,7 @@ use cuda_std::warp::WARP_SIZE;
 use super::crossings::{Crossing, NEIGHBOURS};
 use super::follow::{STARTS_WORDS, Tile, found};
 use super::key::KEY_SHIFT;
-use super::place::{ENDED, FIELD, POINT};
+use super::place::{AFTER_LISTED, ENDED, FIELD, POINT, Place};
 use super::tile::{TILE_HEIGHT, TileNode};
 use super::{Parts, counter};
 
@@ -29,6 +29,20 @@ pub mod tile_record {
     pub const POINTS: u32 = 9;
     /// The number of words.
     pub const WORDS: u32 = 12;
+}
+
+/// In [`Parts::fragment_nodes_before`] and [`Parts::closed_nodes_before`], for sides that the tile
+/// has not listed.
+pub const NO_NODE: u16 = u16::MAX;
+
+/// The node of the last vertical side in the row before that of W or E node `i`, or [`NO_NODE`].
+#[inline(always)]
+const fn node_before(i: u32, place: Place) -> u16 {
+    if place.has(AFTER_LISTED) {
+        (i - 1) as u16
+    } else {
+        NO_NODE
+    }
 }
 
 impl<const THREADS: u32> Tile<'_, THREADS> {
@@ -80,7 +94,8 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
             let points = place.points();
             let start = self.found.atomic_add(found::POINTS, points);
             // planted: fragment-lowest
-            let lowest = self.place(place.first().min(i));
+            let lowest_index = place.first().min(i);
+            let lowest = self.place(lowest_index);
             // planted: fragment-record-start
             let before = points - lowest.points();
             let at = first_fragment as usize + id as usize;
@@ -93,6 +108,8 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
                     start & FIELD | neighbour << 12 | key_high << KEY_SHIFT,
                 ];
                 parts.fragments.st_vector(at * 4, record);
+                let before = node_before(lowest_index, lowest);
+                parts.fragment_nodes_before.st(at, before);
             }
             let last = last.with(place.next(), id, last.points(), start + points);
             self.set(place.next(), last);
@@ -208,6 +225,7 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
                     let words = [key, left | start << 12 | high << KEY_SHIFT];
                     let at = first_closed + id - fragments;
                     parts.closed.st_vector(at as usize * 2, words);
+                    parts.closed_nodes_before.st(at, node_before(i, place));
                 }
             }
             if place.has(POINT) && points_fit {

@@ -296,6 +296,22 @@ pub(super) const fn listed_nodes(
     (all.without(straight), straight)
 }
 
+/// The W and the E nodes of a row for which the last vertical side before theirs belongs to the
+/// node that is listed before them: not those before which there is no side in the row, or one that
+/// is passed straight on.
+#[inline(always)]
+pub(super) const fn after_listed(listed: NodeBits, straight: NodeBits) -> (u64, u64) {
+    let (w, e) = (listed.w | straight.w, listed.e | straight.e);
+    let pixels = w | e;
+    // The last node of these pixels is listed. The bits after each become a number from which 1 is
+    // subtracted: that clears the first of `pixels` in it.
+    let last_is_listed = listed.e | listed.w & !e;
+    // planted: fragment-after-listed
+    let after = pixels & !pixels.wrapping_sub(last_is_listed << 1);
+    let second = listed.w | after & !straight.w;
+    (listed.w & after, listed.e & second)
+}
+
 /// The nodes that borders pass straight on inside a tile, in its row `y`: those on horizontal
 /// sides in its inner columns, and those on vertical sides in its inner rows. At the rim, fragments
 /// begin and end.

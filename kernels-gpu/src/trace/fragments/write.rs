@@ -3,9 +3,10 @@
 use cuda_std::prelude::*;
 
 use super::Parts;
-use super::join::{Chains, first_point};
+use super::join::{Chains, first_at_start, first_point};
 use super::records::tile_record;
 use super::tile::{TILE_HEIGHT, TILE_WIDTH};
+use crate::primitives::grid::{each, for_each_loaded};
 use crate::primitives::quotient;
 use crate::trace::borders::{Destination, NO_BORDER, Stack};
 use crate::trace::options::Geometry;
@@ -26,7 +27,7 @@ const SPANS: u32 = 512;
 /// `parts` and `chains` are what [`join_fragments`](fn@super::join::join_fragments) has made of an
 /// image of this size. `destination` has room for all points of the borders that have a place, and
 /// nothing else uses it meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, min_blocks = 32)]
 pub unsafe fn place_points(
     raster: Raster,
     stack: Stack<'_>,
@@ -62,27 +63,34 @@ pub unsafe fn place_points(
         let mut i = t;
         while i < SPANS && first + i < all {
             let id = first + i;
-            let (border, start, points_left);
+            let (border, start, points_left, is_outer);
             if id < fragments {
                 let at = first_fragment + id;
                 border = chains.fragment_borders.ld(at);
                 points_left = Some(chains.fragment_points_left.ld(at));
+                is_outer = false;
                 start = parts.fragments.ld(at as usize * 4 + 3) & 0xfff;
             } else {
                 let at = first_closed + id - fragments;
                 border = chains.closed_borders.ld(at);
                 points_left = None;
-                start = parts.closed.ld(at as usize * 2 + 1) >> 12 & 0xfff;
+                let [key, last] = parts.closed.ld_vector(at as usize * 2);
+                start = last >> 12 & 0xfff;
+                is_outer = key & 1 == 0;
             }
             let place = destination.places.ldg(border);
             let mut length = 0;
             if place != NO_BORDER {
                 let begin = destination.offsets.ldg(place);
                 length = destination.offsets.ldg(place + 1) - begin;
-                let left = points_left.unwrap_or(length);
-                let turn = chains.turns.ld(border);
                 let along_edges = geometry == Geometry::Edges;
-                let at = first_point(length, left, turn, along_edges);
+                let at = match points_left {
+                    Some(left) => {
+                        let turn = chains.turns.ld(border);
+                        first_point(length, left, turn, along_edges)
+                    }
+                    None => first_at_start(is_outer, along_edges),
+                };
                 targets.st(i, (begin + at).wrapping_sub(start));
                 ends.st(i, begin + length);
             }
@@ -91,9 +99,8 @@ pub unsafe fn place_points(
         }
         // planted: fragment-targets-barrier
         thread::sync_threads();
-        let mut j = t;
-        while j < point_count {
-            let point = parts.points.ld(points + j);
+        let load = |j: [u32; 4]| each(j, |j| parts.points.ld(points + j));
+        for_each_loaded((t, BLOCK), point_count, load, |j, point| {
             let span = (point >> 13).wrapping_sub(first);
             if span < SPANS {
                 let length = lengths.ld(span);
@@ -110,8 +117,7 @@ pub unsafe fn place_points(
                     destination.write(at, x, y);
                 }
             }
-            j += BLOCK;
-        }
+        });
         first += SPANS;
         // planted: fragment-spans-barrier
         thread::sync_threads();

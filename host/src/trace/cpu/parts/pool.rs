@@ -175,8 +175,8 @@ impl Pool {
         }
     }
 
-    /// Adds borders and their pieces. They count pieces from their own first one, and bytes from the
-    /// first that is stored next. There is room for them.
+    /// Adds borders and their pieces. They count pieces from their own first one, and bytes from
+    /// the first that is stored next. There is room for them.
     pub(in super::super) fn add_borders(&mut self, borders: &[Border], pieces: &[Piece]) {
         let (first_piece, first_byte) = (self.pieces.len() as u32, self.store.end());
         self.borders.extend(borders.iter().map(|border| Border {

@@ -7,33 +7,39 @@
 //! The number of borders is read from memory, so that the host need not know it yet. Its steps,
 //! with a barrier of the grid after each:
 //!
-//! 1. Each border finds its parent, over siblings that were discovered before it. Borders are
-//!    listed, the last discovered first.
+//! 1. Each border finds its parent, over siblings that were discovered before it (`parents.rs`).
+//!    Borders are listed, the last discovered first.
 //! 2. They are sorted by the parents that count: siblings then stand together, in their order. A
 //!    border's index among the sorted ones is its **rank**.
 //! 3. Each border learns its parent's rank. From here on, what is known of borders is kept by rank,
 //!    so that borders that are worked on together lie together.
-//! 4. Each border counts the borders below it: in round `k`, a border tells its ancestor 2ᵏ levels
-//!    up how many borders it has found within 2ᵏ levels.
-//! 5. A scan of these sizes over the ranks says how many borders stand between a parent and each of
+//! 4. Borders that have children are listed, and count those that have none. There are few of them:
+//!    most of many borders are holes without anything inside.
+//! 5. They count all borders below them: in round `k`, a listed border tells its ancestor 2ᵏ levels
+//!    up how many borders it has found within 2ᵏ levels (`descendants.rs`).
+//! 6. A scan of these sizes over the ranks says how many borders stand between a parent and each of
 //!    its children, and
-//! 6. pointer jumping from parent to parent adds these numbers up: the border's place.
-//! 7. Lengths are scanned in the order of places.
+//! 7. pointer jumping from parent to parent, among those listed, adds these numbers up: the places
+//!    of the listed borders.
+//! 8. Each border's place follows from its parent's. Lengths are scanned in the order of places.
 //!
-//! The rounds of 4 and 6 are as many as the logarithm of the depth of nesting. Without parents, the
+//! The rounds of 5 and 7 are as many as the logarithm of the depth of nesting. Without parents, the
 //! ranks are the places.
 //!
 //! [`write_rows`](fn@write_rows) then writes the rows of the result.
 
-use cuda_std::prelude::*;
-use cuda_std::warp::{FULL_MASK, WARP_SIZE};
+mod descendants;
+mod parents;
 
+use cuda_std::prelude::*;
+use cuda_std::warp::WARP_SIZE;
+
+use self::descendants::link_to;
 use super::borders::{FoundBorders, NO_BORDER, Stack, count};
 use super::options::Levels;
-use crate::primitives::grid::{Grid, GridBarrier, ScanMemory, each};
+use crate::primitives::grid::{Grid, GridBarrier, ScanMemory, each, zip};
 use crate::primitives::list_ranking::{END, element, jumped_from, next, weight};
 use crate::primitives::sort::{self, Pairs, SortMemory, sort_pairs};
-use crate::primitives::warp::inclusive_sum;
 
 /// Threads per block.
 pub const BLOCK: u32 = sort::BLOCK;
@@ -58,11 +64,11 @@ pub struct Arrangement<'a> {
     pub first_children: ViewMut<'a, u32>,
     /// By rank, the number of borders in each one's part of the forest, as far as it is known.
     pub sizes: ViewMut<'a, u32>,
-    /// By rank, what borders were told in the last rounds: three elements per border.
+    /// By rank, what borders with children were told in the last rounds: three elements per border.
     pub told: ViewMut<'a, u32>,
     /// By rank, the sums of the sizes before each. Starts at a multiple of 16 bytes.
     pub before: ViewMut<'a, u32>,
-    /// By rank, elements of lists.
+    /// By rank, elements of lists of borders with children.
     pub list: ViewMut<'a, u64>,
     /// The same once more.
     pub other_list: ViewMut<'a, u64>,
@@ -83,27 +89,6 @@ struct Borders<'a> {
     stack: Stack<'a>,
     found: FoundBorders<'a>,
     to: Arrangement<'a>,
-}
-
-/// A border's previous one in its row, or an earlier sibling of it.
-#[derive(Clone, Copy)]
-struct Previous {
-    /// The border's own kind.
-    kind: u8,
-    /// The previous border, or [`NO_BORDER`].
-    border: u32,
-    kind_of_it: u8,
-    before_it: u32,
-}
-
-/// What a border knows of those below it and above it.
-#[derive(Clone, Copy)]
-struct Known {
-    size: u32,
-    /// The ancestor that it tells its size, or [`END`].
-    ancestor: u32,
-    /// The link after one more round.
-    jumped: u64,
 }
 
 impl Borders<'_> {
@@ -133,51 +118,6 @@ impl Borders<'_> {
         } else {
             self.to.pairs
         }
-    }
-
-    /// What is known of a border's previous one.
-    #[inline(always)]
-    fn previous(&self, border: u32) -> Previous {
-        let (kinds, previous) = (self.found.kinds, self.found.previous_in_row);
-        let (kind, border) = (kinds.ld(border), previous.ld_relaxed(border, Device));
-        Previous {
-            kind,
-            border,
-            kind_of_it: kind,
-            before_it: NO_BORDER,
-        }
-    }
-
-    /// With what is known of that one.
-    #[inline(always)]
-    fn looked_up(&self, known: Previous) -> Previous {
-        let (kinds, previous) = (self.found.kinds, self.found.previous_in_row);
-        if known.border == NO_BORDER {
-            return known;
-        }
-        Previous {
-            kind_of_it: kinds.ld(known.border),
-            before_it: previous.ld_relaxed(known.border, Device),
-            ..known
-        }
-    }
-
-    /// A border's parent, or [`NO_BORDER`]. Replaces its previous border, and those of its siblings
-    /// on the way, by earlier ones.
-    #[inline(always)]
-    fn parent(&self, border: u32, known: Previous) -> u32 {
-        let previous = self.found.previous_in_row;
-        let mut known = known;
-        // planted: siblings-parents
-        while known.border != NO_BORDER && known.kind_of_it == known.kind {
-            // What the sibling has, however far it has come: one discovered before it, or the
-            // parent.
-            known.border = known.before_it;
-            // planted: links-plain-store
-            previous.st_relaxed(border, known.border, Device);
-            known = self.looked_up(known);
-        }
-        known.border
     }
 
     /// Lists a border, the last discovered first, by its parent, if that counts.
@@ -240,86 +180,11 @@ impl Borders<'_> {
             return;
         }
         self.to.parents.st(i, parent);
-        let (above, up) = if parent == NO_BORDER {
-            (key, END)
-        } else {
-            (parent, parent)
-        };
         if before != key {
+            let above = if parent == NO_BORDER { key } else { parent };
             self.to.first_children.st(above, i);
         }
-        self.to.list.st(i, element(up, 0));
         self.to.sizes.st(i, 1);
-        self.to.told.st(self.told_in(0, i), 0);
-        self.to.told.st(self.told_in(1, i), 0);
-        self.to.told.st(self.told_in(2, i), 0);
-    }
-
-    /// What the borders with four ranks, or past the last one, know before a round. `list` has
-    /// links to the ancestors 2ᵏ levels up.
-    #[inline(always)]
-    fn known(&self, ranks: [u32; 4], round: u32, list: ViewMut<'_, u64>) -> [Known; 4] {
-        let known = each(ranks, |i| {
-            if i < self.count {
-                (self.size(i, round), list.ld(i))
-            } else {
-                (0, element(END, 0))
-            }
-        });
-        each(known, |(size, link)| Known {
-            size,
-            ancestor: next(link),
-            jumped: jumped_from(link, list.as_view()),
-        })
-    }
-
-    /// One round of counting the borders below the border with rank `i`. `to` gets links twice as
-    /// far as those before. Whether there are any of these. Called by all lanes of a warp, also
-    /// with ranks past the last one.
-    #[inline(always)]
-    fn tell(&self, i: u32, known: Known, round: u32, to: ViewMut<'_, u64>) -> bool {
-        let Known {
-            size,
-            ancestor,
-            jumped,
-        } = known;
-        if i < self.count {
-            self.to.sizes.st(i, size);
-            // planted: hierarchy-told-zero
-            self.to.told.st(self.told_in(round + 1, i), 0);
-            to.st(i, jumped);
-        }
-        // Siblings lie side by side, and thousands may have one parent: each run of lanes with the
-        // same ancestor tells it once.
-        let lane = thread::thread_idx_x() % WARP_SIZE;
-        let (before, _) = warp::warp_shuffle_up(FULL_MASK, ancestor, 1, WARP_SIZE);
-        let begins = lane == 0 || before != ancestor;
-        let first_lanes = warp::warp_vote_ballot(FULL_MASK, begins);
-        let through = inclusive_sum(size, lane);
-        // The first lane of the lane's own run.
-        let first = 31 - (first_lanes & (u32::MAX >> (31 - lane))).leading_zeros();
-        let (at_first, _) = warp::warp_shuffle_idx(FULL_MASK, through - size, first, WARP_SIZE);
-        let ends = lane == WARP_SIZE - 1 || first_lanes >> (lane + 1) & 1 != 0;
-        if ends && ancestor != END {
-            let to = self.told_in(round, ancestor);
-            // planted: sizes-plain-add
-            self.to.told.atomic_add(to, through - at_first);
-        }
-        next(jumped) != END
-    }
-
-    /// The number of borders in the part of the forest of the border with rank `i`, as far as it is
-    /// known before a round.
-    #[inline(always)]
-    fn size(&self, i: u32, round: u32) -> u32 {
-        // With what was told in the round before.
-        self.to.sizes.ld(i) + self.to.told.ld(self.told_in(round + 2, i))
-    }
-
-    /// Where the border with rank `i` is told something in a round.
-    #[inline(always)]
-    fn told_in(&self, round: u32, i: u32) -> usize {
-        (round % 3) as usize * self.count as usize + i as usize
     }
 
     /// The number of borders that are kept in the images before one.
@@ -345,19 +210,19 @@ impl Borders<'_> {
         first
     }
 
-    /// Writes the places of all borders that are kept, from their ranks, and their lengths in the
-    /// order of places.
+    /// Writes the places of all borders that are kept, given for four ranks at a time, and their
+    /// lengths in the order of places.
     #[inline(always)]
     fn place(
         &self,
         grid: Grid<'_, BLOCK>,
         sorted: Pairs<'_>,
         kept: u32,
-        place: impl Fn(u32) -> u32,
+        places: impl Fn([u32; 4]) -> [u32; 4],
     ) {
         let (to, lengths) = (self.to, self.found.lengths);
         let placed = |ranks| {
-            let placed = each(ranks, |i| (place(i), sorted.values.ld(i)));
+            let placed = zip(places(ranks), each(ranks, |i| sorted.values.ld(i)));
             each(placed, |(place, border)| {
                 (place, border, lengths.ld(border))
             })
@@ -369,10 +234,10 @@ impl Borders<'_> {
         });
     }
 
-    /// For the borders with four ranks, the links to their parents, weighted with the number of
-    /// borders from the parent up to the border.
+    /// For the borders with four ranks, the parent, or [`NO_BORDER`], and the number of borders
+    /// from the parent, or the image's beginning, up to the border.
     #[inline(always)]
-    fn links_to_parents(&self, sorted: Pairs<'_>, ranks: [u32; 4]) -> [u64; 4] {
+    fn steps_from_parents(&self, sorted: Pairs<'_>, ranks: [u32; 4]) -> [(u32, u32); 4] {
         let siblings = each(ranks, |i| {
             let (parent, before) = (self.to.parents.ld(i), self.to.before.ld(i));
             let above = if parent == NO_BORDER {
@@ -388,13 +253,24 @@ impl Borders<'_> {
         each(siblings, |(parent, above, before, first)| {
             // planted: hierarchy-steps
             let mut steps = before - self.to.before.ld(first) + 1;
-            let mut up = parent;
             if parent == NO_BORDER {
-                up = END;
                 // planted: batch-places
                 steps += self.stack.borders_before(above - self.count);
             }
-            element(up, steps)
+            (parent, steps)
+        })
+    }
+
+    /// The places of the borders with four ranks, once `list` has those of borders with children.
+    #[inline(always)]
+    fn places(&self, sorted: Pairs<'_>, ranks: [u32; 4], list: ViewMut<'_, u64>) -> [u32; 4] {
+        each(self.steps_from_parents(sorted, ranks), |(parent, steps)| {
+            let up_to_parent = if parent == NO_BORDER {
+                0
+            } else {
+                weight(list.ld(parent))
+            };
+            up_to_parent + steps - 1
         })
     }
 }
@@ -403,7 +279,8 @@ impl Borders<'_> {
 /// of borders that are kept and that of their points, and where their points begin.
 ///
 /// Launch: cooperative, as many blocks as are resident together, or fewer. Reads and writes some
-/// 150 bytes per border, 20 per pass of the sort, and 60 per doubling of the depth of nesting.
+/// 150 bytes per border, 20 per pass of the sort, and 60 per border with children and doubling of
+/// the depth of nesting. Leaves parents in the place of previous borders.
 ///
 /// # Safety
 ///
@@ -448,13 +325,16 @@ pub unsafe fn arrange_borders(
         found,
         to,
     };
-    let previous = |at| {
-        let known = each(at, |border| borders.previous(border));
-        each(known, |known| borders.looked_up(known))
-    };
-    grid.for_each_loaded(n, previous, |border, known| {
-        let parent = borders.parent(border, known);
-        borders.list(border, known.kind, parent);
+    if n.div_ceil(4 * BLOCK) > grid.blocks() {
+        // More borders than all threads take at once, and chains of siblings lead from row to row.
+        // First, each block follows them through its own part of the borders, so that a step then
+        // leads out of a whole part.
+        borders.follow_siblings(grid);
+        grid.sync();
+    }
+    let parents = |at| borders.with_parents(at, 0);
+    grid.for_each_loaded(n, parents, |border, child| {
+        borders.list(border, child.kind, child.parent());
         // planted: first-child-fill
         to.first_children.st(border, NO_BORDER);
     });
@@ -478,6 +358,22 @@ pub unsafe fn arrange_borders(
     grid.sync();
 
     if levels == Levels::Tree || levels == Levels::Ccomp {
+        // Borders with children, in any order.
+        let listed = sorted.other_keys;
+        let families = |ranks| each(ranks, |i| borders.family(i));
+        grid.for_each_loaded(n.next_multiple_of(WARP_SIZE), families, |i, family| {
+            borders.list_parent(i, family, listed, counters);
+        });
+        // planted: hierarchy-list-barrier
+        grid.sync();
+        let parents = counters.ld(count::PARENTS);
+        let rank = |at| {
+            if at < parents {
+                listed.ld(at)
+            } else {
+                NO_BORDER
+            }
+        };
         let (mut list, mut other) = (to.list, to.other_list);
         // Whether there was something to do, told by a number that rounds have in turn.
         let goes_on = |round: u32, some: bool| {
@@ -492,9 +388,9 @@ pub unsafe fn arrange_borders(
         let mut round = 0;
         loop {
             let mut some = false;
-            let known = |ranks| borders.known(ranks, round, list);
-            grid.for_each_loaded(n.next_multiple_of(WARP_SIZE), known, |i, known| {
-                some |= borders.tell(i, known, round, other);
+            let known = |at| borders.known(each(at, rank), round, list);
+            grid.for_each_loaded(parents.next_multiple_of(WARP_SIZE), known, |_, known| {
+                some |= borders.tell(known, round, other);
             });
             (list, other) = (other, list);
             round += 1;
@@ -505,18 +401,28 @@ pub unsafe fn arrange_borders(
         let size = |i| borders.size(i, round);
         grid.scan_of(size, to.before, n, (to.offsets, 0), memory.scan);
         grid.sync();
-        let links = |ranks| borders.links_to_parents(sorted, ranks);
-        grid.for_each_loaded(n, links, |i, link| to.list.st(i, link));
+        let links = |at| {
+            let ranks = each(at, |at| listed.ld(at));
+            zip(ranks, borders.steps_from_parents(sorted, ranks))
+        };
+        grid.for_each_loaded(parents, links, |_, (i, (parent, steps))| {
+            to.list.st(i, element(link_to(parent), steps));
+        });
         grid.sync();
         let (mut list, mut other) = (to.list, to.other_list);
         let mut round = MOST_ROUNDS;
         loop {
             let mut some = false;
-            let jump = |ranks| {
-                let elements = each(ranks, |i| list.ld(i));
-                each(elements, |element| jumped_from(element, list.as_view()))
+            let jump = |at| {
+                let elements = each(at, |at| {
+                    let i = listed.ld(at);
+                    (i, list.ld(i))
+                });
+                each(elements, |(i, element)| {
+                    (i, jumped_from(element, list.as_view()))
+                })
             };
-            grid.for_each_loaded(n, jump, |i, element| {
+            grid.for_each_loaded(parents, jump, |_, (i, element)| {
                 some |= next(element) != END;
                 other.st(i, element);
             });
@@ -526,15 +432,10 @@ pub unsafe fn arrange_borders(
                 break;
             }
         }
-        let place = |i| weight(list.ld(i)) - 1;
-        borders.place(grid, sorted, n, place);
+        borders.place(grid, sorted, n, |ranks| borders.places(sorted, ranks, list));
     } else {
-        borders.place(
-            grid,
-            sorted,
-            counters.ld_relaxed(count::KEPT, Device),
-            |i| i,
-        );
+        let kept = counters.ld_relaxed(count::KEPT, Device);
+        borders.place(grid, sorted, kept, |ranks| ranks);
     }
     grid.sync();
     let kept = counters.ld(count::KEPT);

@@ -1,0 +1,384 @@
+//! The border that passes the last vertical side before each border's start.
+//!
+//! In most cases the tile has noted which of its nodes that side belongs to. In the others the side
+//! is looked for in the image, which takes long. They are scattered among the rest:
+//! each warp puts them aside until it has one for each of its lanes.
+
+use cuda_std::prelude::*;
+use cuda_std::warp::{FULL_MASK, WARP_SIZE};
+
+use super::join::{BLOCK, Join, JoinMemory, WARPS};
+use super::key::Key;
+use super::records::{NO_NODE, tile_record};
+use super::tile::{TILE_HEIGHT, listed_nodes};
+use crate::primitives::grid::{Grid, each};
+use crate::trace::borders::{FoundBorders, NO_BORDER};
+use crate::trace::components::walk::NamedNode;
+use crate::trace::node_bits::{Kind, NodeBits};
+
+/// The most borders that a warp has put aside: those that it looks at together, and one less than
+/// there are lanes.
+pub(super) const MOST_ASIDE: u32 = 5 * WARP_SIZE;
+/// Set in a border that lies inside one tile: it is named by its index among these, others by that
+/// of the fragment with their start.
+const CLOSED: u64 = 1 << 32;
+
+/// A border whose previous one is wanted.
+#[derive(Clone, Copy)]
+struct Border<K> {
+    /// The border's name, or [`NONE`] if there is no border.
+    name: u64,
+    key: K,
+    number: u32,
+    /// The node of the side before its start, or [`NO_NODE`] if that has to be looked for.
+    node: u16,
+}
+
+/// For lanes without a border.
+const NONE: u64 = u64::MAX;
+
+/// Where a tile's fragments, closed borders and sides are.
+#[derive(Clone, Copy)]
+struct TileParts {
+    fragments: u32,
+    first_fragment: u32,
+    first_closed: u32,
+    first_side: u32,
+}
+
+impl<K: Key> Border<K> {
+    const NONE: Self = Self {
+        name: NONE,
+        key: K::LOWEST,
+        number: NO_BORDER,
+        node: NO_NODE,
+    };
+}
+
+impl TileParts {
+    const NONE: Self = Self {
+        fragments: 0,
+        first_fragment: 0,
+        first_closed: 0,
+        first_side: 0,
+    };
+
+    /// What one of the functions gives for the fragment or the closed border with an index in the
+    /// tile.
+    #[inline(always)]
+    fn select<R>(
+        self,
+        id: u32,
+        fragment: impl FnOnce(u32) -> R,
+        closed: impl FnOnce(u32) -> R,
+    ) -> R {
+        if id < self.fragments {
+            fragment(self.first_fragment + id)
+        } else {
+            closed(self.first_closed + id - self.fragments)
+        }
+    }
+}
+
+/// Names that a warp has put aside, in its part of the block's memory.
+struct Aside {
+    names: SharedView<u64>,
+    /// The first of the warp's elements.
+    first: u32,
+    count: u32,
+}
+
+impl Aside {
+    /// Puts the names of some lanes aside. All lanes of the warp call it.
+    #[inline(always)]
+    fn put(&mut self, is_wanted: bool, name: u64) {
+        let lanes = warp::warp_vote_ballot(FULL_MASK, is_wanted);
+        if is_wanted {
+            let before = (lanes & warp::lanemask_lt()).count_ones();
+            self.names.st(self.first + self.count + before, name);
+        }
+        self.count += lanes.count_ones();
+    }
+
+    /// Takes one name per lane, or [`NONE`] where there are not as many. All lanes of the warp call
+    /// it.
+    #[inline(always)]
+    fn take(&mut self, lane: u32) -> u64 {
+        // planted: previous-aside-put
+        warp::sync_warp(FULL_MASK);
+        let taken = self.count.min(WARP_SIZE);
+        self.count -= taken;
+        let name = if lane < taken {
+            self.names.ld(self.first + self.count + lane)
+        } else {
+            NONE
+        };
+        // The names are read before others take their places.
+        // planted: previous-aside-taken
+        warp::sync_warp(FULL_MASK);
+        name
+    }
+}
+
+impl<K: Key> Join<'_, K> {
+    /// Finds each border's previous one, given the number of fragments, that of borders inside one
+    /// tile, and the fragments' ranked links. All threads of the grid call it.
+    #[inline(always)]
+    pub(super) fn find_previous(
+        &self,
+        grid: Grid<'_, BLOCK>,
+        [fragments, closed]: [u32; 2],
+        links: ViewMut<'_, u32>,
+        borders: FoundBorders<'_>,
+        memory: JoinMemory,
+    ) {
+        let t = thread::thread_idx_x();
+        let (warp, lane) = (t / WARP_SIZE, t % WARP_SIZE);
+        let mut aside = Aside {
+            names: memory.aside,
+            first: warp * MOST_ASIDE,
+            count: 0,
+        };
+        // A group is of fragments, or of closed borders: one per lane.
+        let first_closed = fragments.div_ceil(WARP_SIZE);
+        let groups = first_closed + closed.div_ceil(WARP_SIZE);
+        let stride = grid.blocks() * WARPS;
+        let mut group = grid.block() * WARPS + warp;
+        loop {
+            if group < groups {
+                let border = |group: u32| {
+                    if group < first_closed {
+                        let i = group * WARP_SIZE + lane;
+                        self.starting_in(i, fragments, links)
+                    } else {
+                        let i = (group - first_closed) * WARP_SIZE + lane;
+                        self.closed_border(i, closed)
+                    }
+                };
+                // Groups past the last one are of closed borders that there are not.
+                let of_warp = [
+                    group,
+                    group + stride,
+                    group + 2 * stride,
+                    group + 3 * stride,
+                ];
+                let four = each(of_warp, border);
+                each(four, |border| {
+                    let is_unknown = border.name != NONE && border.node == NO_NODE;
+                    aside.put(is_unknown, border.name);
+                });
+                self.take_noted(four, borders);
+                group += 4 * stride;
+            }
+            let is_end = group >= groups;
+            while aside.count >= WARP_SIZE || is_end && aside.count > 0 {
+                let name = aside.take(lane);
+                if name != NONE {
+                    self.look_for(name, borders);
+                }
+            }
+            if is_end {
+                return;
+            }
+        }
+    }
+
+    /// The border that starts in fragment `i`, if one does, and what the tile has noted.
+    #[inline(always)]
+    fn starting_in(&self, i: u32, fragments: u32, links: ViewMut<'_, u32>) -> Border<K> {
+        let mut border = Border::NONE;
+        if i < fragments {
+            let key = self.key(i);
+            if key == K::load(links, i).key {
+                border = Border {
+                    name: i.into(),
+                    key,
+                    number: self.of_fragment(i),
+                    node: self.parts.fragment_nodes_before.ld(i),
+                };
+            }
+        }
+        border
+    }
+
+    /// Closed border `i`, if there is one, and what the tile has noted.
+    #[inline(always)]
+    fn closed_border(&self, i: u32, closed: u32) -> Border<K> {
+        if i >= closed {
+            return Border::NONE;
+        }
+        Border {
+            name: CLOSED | u64::from(i),
+            key: self.closed(i).0,
+            number: self.of_closed(i),
+            node: self.parts.closed_nodes_before.ld(i),
+        }
+    }
+
+    /// Finds the previous borders of those for which a tile has noted the node.
+    #[inline(always)]
+    fn take_noted(&self, four: [Border<K>; 4], borders: FoundBorders<'_>) {
+        let tiles = each(four, |border| {
+            let mut tile = TileParts::NONE;
+            if border.node != NO_NODE {
+                let (x, y) = border.key.pixel(self.raster);
+                tile = self.tile_parts(self.tile(x, y));
+            }
+            (border, tile)
+        });
+        let sides = each(tiles, |(border, tile)| {
+            let mut id = 0;
+            if border.node != NO_NODE {
+                id = self
+                    .parts
+                    .sides
+                    .ld(tile.first_side + u32::from(border.node))
+                    .into();
+            }
+            (border, tile, id)
+        });
+        let previous = each(sides, |(border, tile, id)| {
+            let mut previous = NO_BORDER;
+            if border.node != NO_NODE {
+                previous = tile.select(id, |i| self.of_fragment(i), |i| self.of_closed(i));
+            }
+            (border, previous)
+        });
+        each(previous, |(border, previous)| {
+            if border.node != NO_NODE {
+                borders.previous_in_row.st(border.number, previous);
+            }
+        });
+    }
+
+    /// Finds the previous border of the one with this name, in the image.
+    #[inline(always)]
+    fn look_for(&self, name: u64, borders: FoundBorders<'_>) {
+        let i = name as u32;
+        let (key, number) = if name & CLOSED != 0 {
+            (self.closed(i).0, self.of_closed(i))
+        } else {
+            (self.key(i), self.of_fragment(i))
+        };
+        let (x, y) = key.pixel(self.raster);
+        let previous = self.passing_before(
+            x,
+            y,
+            key.is_outer(),
+            NO_BORDER,
+            |i| self.of_fragment(i),
+            |i| self.of_closed(i),
+        );
+        borders.previous_in_row.st(number, previous);
+    }
+
+    /// The border of fragment `i`.
+    #[inline(always)]
+    fn of_fragment(&self, i: u32) -> u32 {
+        self.chains.fragment_borders.ld(i)
+    }
+
+    /// The border that closed border `i` is.
+    #[inline(always)]
+    fn of_closed(&self, i: u32) -> u32 {
+        self.chains.closed_borders.ld(i)
+    }
+
+    /// Where a tile's parts are.
+    #[inline(always)]
+    fn tile_parts(&self, tile: u32) -> TileParts {
+        let record = tile * tile_record::WORDS;
+        const {
+            assert!(tile_record::FIRST_FRAGMENT == 0);
+            assert!(tile_record::FIRST_CLOSED == 1);
+            assert!(tile_record::FIRST_SIDE == 3);
+        };
+        let [first_fragment, first_closed, _, first_side] = self.parts.tiles.ld_vector(record);
+        let fragments = self.parts.tiles.ld(record + tile_record::ENTRIES) & 0xffff;
+        TileParts {
+            fragments,
+            first_fragment,
+            first_closed,
+            first_side,
+        }
+    }
+
+    /// What passes the last vertical side before pixel `(x, y)` of its row, or of its run, where a
+    /// border starts: what one of the functions gives for the fragment's or closed border's index;
+    /// `none` if there is no side.
+    #[inline(always)]
+    pub(super) fn passing_before<R>(
+        &self,
+        x: u32,
+        y: u32,
+        is_outer: bool,
+        none: R,
+        fragment: impl FnOnce(u32) -> R,
+        closed: impl FnOnce(u32) -> R,
+    ) -> R {
+        let node = if is_outer {
+            match self.walk.last_before(x, y) {
+                Some(x) => self.walk.at_east_side(x, y),
+                None => return none,
+            }
+        } else {
+            // planted: join-run-start
+            let x = self.walk.run_start(x, y);
+            NamedNode {
+                x,
+                y,
+                kind: Kind::W,
+            }
+        };
+        self.passing(node, fragment, closed)
+    }
+
+    /// The nodes of the word with pixel `(x, y)` that its tile has listed, and those that it has
+    /// left out because they are passed straight on.
+    #[inline(always)]
+    fn nodes(&self, x: u32, y: u32) -> (NodeBits, NodeBits) {
+        let around = self.image.pixels.around(x / 64, y);
+        let geometry = self.image.geometry;
+        listed_nodes(around, geometry, self.approximation, y % TILE_HEIGHT)
+    }
+
+    /// What a W or E node belongs to: what one of the functions gives for the index of the fragment
+    /// or closed border.
+    #[inline(always)]
+    fn passing<R>(
+        &self,
+        node: NamedNode,
+        fragment: impl FnOnce(u32) -> R,
+        closed: impl FnOnce(u32) -> R,
+    ) -> R {
+        let NamedNode { x, mut y, mut kind } = node;
+        let tile = self.tile(x, y);
+        let bit = x % 64;
+        let (mut nodes, straight) = self.nodes(x, y);
+        let of_kind = if kind == Kind::W {
+            straight.w
+        } else {
+            straight.e
+        };
+        // planted: join-straight
+        if of_kind >> bit & 1 != 0 {
+            // Not listed: the first one of its run is, which is on the same border.
+            y = self
+                .walk
+                .top_of_side(x, y, kind, y / TILE_HEIGHT * TILE_HEIGHT);
+            if kind == Kind::E {
+                kind = self.walk.at_east_side(x, y).kind;
+            }
+            (nodes, _) = self.nodes(x, y);
+        }
+        let below = (1u64 << bit) - 1;
+        // planted: join-second
+        let second = kind == Kind::E && nodes.w >> bit & 1 != 0;
+        let before = u32::from(self.parts.rows.ld(tile * TILE_HEIGHT + y % TILE_HEIGHT));
+        let in_row = (nodes.w & below).count_ones() + (nodes.e & below).count_ones();
+        let parts = self.tile_parts(tile);
+        let side = parts.first_side + before + in_row + u32::from(second);
+        let id = self.parts.sides.ld(side).into();
+        parts.select(id, fragment, closed)
+    }
+}

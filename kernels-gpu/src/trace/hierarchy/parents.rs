@@ -1,0 +1,110 @@
+//! The parent of each border, over chains of siblings that were discovered before it.
+
+use cuda_std::prelude::*;
+
+use super::{BLOCK, Borders};
+use crate::primitives::grid::{Grid, each, for_each_loaded};
+use crate::primitives::quotient;
+use crate::trace::borders::NO_BORDER;
+
+/// A border and what it knows of its parent.
+#[derive(Clone, Copy)]
+pub(super) struct Child {
+    border: u32,
+    pub(super) kind: u8,
+    /// The parent, with [`IS_PARENT`] set, or a sibling that was discovered earlier.
+    above: u32,
+}
+
+/// Set in a border that is known to be the parent; [`NO_BORDER`] has it, too.
+const IS_PARENT: u32 = 1 << 31;
+
+impl Child {
+    #[inline(always)]
+    const fn has_parent(self) -> bool {
+        self.above & IS_PARENT != 0
+    }
+
+    /// The parent, once it is known, or [`NO_BORDER`].
+    #[inline(always)]
+    pub(super) const fn parent(self) -> u32 {
+        if self.above == NO_BORDER {
+            NO_BORDER
+        } else {
+            self.above & !IS_PARENT
+        }
+    }
+}
+
+impl Borders<'_> {
+    /// Finds the parents of four borders, or siblings of theirs before border `first`. Replaces the
+    /// previous border of each by that, with [`IS_PARENT`] set if it is the parent, and by earlier
+    /// and earlier siblings on the way.
+    ///
+    /// A border's previous one is its parent, if it is of the other kind, and else a sibling, which
+    /// has the same parent.
+    #[inline(always)]
+    pub(super) fn with_parents(&self, borders: [u32; 4], first: u32) -> [Child; 4] {
+        let previous = self.found.previous_in_row;
+        let load = |border| (border, self.found.kinds.ld(border), self.previous(border));
+        let mut found = each(borders, load);
+        loop {
+            let goes_on = |child: Child| !child.has_parent() && child.above >= first;
+            let mut any_goes_on = false;
+            let children = each(found, |(border, kind, above)| {
+                let child = self.child(border, kind, above);
+                any_goes_on |= goes_on(child);
+                child
+            });
+            each(children, |child| {
+                // planted: links-plain-store
+                previous.st_relaxed(child.border, child.above, Device);
+            });
+            if !any_goes_on {
+                return children;
+            }
+            found = each(children, |child| {
+                let mut above = child.above;
+                if goes_on(child) {
+                    // What the sibling has, however far it has come.
+                    above = self.previous(above);
+                }
+                (child.border, child.kind, above)
+            });
+        }
+    }
+
+    /// For each border, finds its parent or a sibling before the block's part of the borders.
+    #[inline(always)]
+    pub(super) fn follow_siblings(&self, grid: Grid<'_, BLOCK>) {
+        let part = quotient(self.count, grid.blocks()) + 1;
+        let first = grid.block() * part;
+        let end = self.count.min(first + part);
+        let own = first + thread::thread_idx_x();
+        let parents = |four| self.with_parents(four, first);
+        for_each_loaded((own, BLOCK), end, parents, |_, _| ());
+    }
+
+    /// A border's previous one, or what has replaced it.
+    #[inline(always)]
+    fn previous(&self, border: u32) -> u32 {
+        self.found.previous_in_row.ld_relaxed(border, Device)
+    }
+
+    /// A border, given what it has as its previous one.
+    #[inline(always)]
+    fn child(&self, border: u32, kind: u8, above: u32) -> Child {
+        let is_known = above & IS_PARENT != 0;
+        // planted: siblings-parents
+        let above = if is_known || self.found.kinds.ld(above) == kind {
+            above
+        } else {
+            above | IS_PARENT
+        };
+        Child {
+            border,
+            kind,
+            above,
+        }
+    }
+}
