@@ -13,7 +13,7 @@ import pytest
 import trazar
 
 REPOSITORY = Path(__file__).parents[2]
-PAGES = ["docs/python.md", "python/README.md", "README.md"]
+PAGES = ["docs/python.md", "docs/gallery.md", "python/README.md", "README.md"]
 
 
 if importlib.util.find_spec("dask"):
@@ -84,3 +84,19 @@ def test_pages_hold(page, tmp_path, monkeypatch):
 def test_lines_are_short(value):
     for line in (value.__doc__ or "").splitlines() if not isinstance(value, int) else ():
         assert len(line) <= 100, line
+
+
+def test_the_gallery_is_what_its_script_makes():
+    script = REPOSITORY / "python/examples/gallery.py"
+    if not script.exists():
+        pytest.skip("only in the repository")
+    spec = importlib.util.spec_from_file_location("gallery", script)
+    gallery = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(gallery)
+    text, pictures = gallery.page()
+    docs = REPOSITORY / "docs"
+    assert text == (docs / "gallery.md").read_text()
+    drawn = (docs / "images/gallery-contours.svg").read_text()
+    assert pictures["gallery-contours.svg"] == drawn
+    for name in pictures:
+        assert (docs / "images" / name).exists()
