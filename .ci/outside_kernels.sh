@@ -4,7 +4,8 @@
 #
 #     .ci/outside_kernels.sh [--work FOLDER]
 #
-# FOLDER keeps the builds, so that a second run is quick; otherwise they are thrown away.
+# FOLDER keeps the builds, so that a second run is quick, or one after `.ci/outside --target
+# FOLDER/target`; otherwise they are thrown away.
 set -euo pipefail
 checkout=$(cd "$(dirname "$0")/.." && pwd)
 work=
@@ -26,6 +27,9 @@ for name in $(compgen -e); do
             CARGO_PROFILE_* | RUSTUP_TOOLCHAIN) unset "$name" ;;
     esac
 done
+# What only a debugger needs is not built. (Faults name source lines without it.)
+# `lto` is as in the checkout, so that the program and the new crate share other people's crates.
+export CARGO_PROFILE_DEV_DEBUG=false CARGO_PROFILE_DEV_LTO=off CARGO_INCREMENTAL=0
 # Programs are installed here, and not for the user who runs this.
 export CARGO_INSTALL_ROOT=$work/installed PATH=$work/installed/bin:$PATH CARGO_TERM_COLOR=never
 mkdir -p "$empty/here"
@@ -38,11 +42,11 @@ fail() {
 
 # The five commands. `--path` stands for crates.io: the crates come from this checkout. `--debug`
 # and the target folders only save time.
-cargo install --quiet --path "$checkout/cuda_builder" --target-dir "$work/tools" --debug --locked
+cargo install --quiet --path "$checkout/cuda_builder" --target-dir "$work/target" --debug --locked
 cargo kernels new tally --path "$checkout"
 cd tally
-CARGO_TARGET_DIR=$work/tally cargo kernels build
-report=$(CARGO_TARGET_DIR=$work/tally cargo run --quiet --example race)
+CARGO_TARGET_DIR=$work/target cargo kernels build
+report=$(CARGO_TARGET_DIR=$work/target cargo run --quiet --example race)
 
 # Own PTX.
 grep -q '^\.visible \.entry histogram($' ptx/kernels.ptx || fail "no kernel in ptx/kernels.ptx"
@@ -71,7 +75,7 @@ diff -r "$empty/new" "$empty/copy"
 
 # What the crate's README says besides. The tests need no device toolchain: they are run where none
 # can be found.
-export CARGO_TARGET_DIR=$work/tally
+export CARGO_TARGET_DIR=$work/target
 cargo fmt --check
 cargo kernels --check
 cargo kernels --doctor
