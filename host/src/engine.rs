@@ -12,7 +12,7 @@ use crate::geometry::Cell;
 use crate::gpu::Gpu;
 use crate::image::BinaryImage;
 use crate::job::Job;
-use crate::label::parts::Workers;
+use crate::label::parts::{BandNumbers, LabelNumber, LabelPart, Workers};
 use crate::label::{self, DeviceLabeler, LabelAlgorithm, LabelOptions, Labels};
 use crate::progress::{Progress, ProgressFn};
 use crate::route::{
@@ -20,7 +20,8 @@ use crate::route::{
     RoutingGrid, TreeKind,
 };
 use crate::trace::{
-    self, BandTracer, Contours, DeviceTracer, StoredContours, TraceAlgorithm, TraceOptions,
+    self, Band, BandTracer, ContourPart, Contours, DeviceTracer, StoredContours, TraceAlgorithm,
+    TraceOptions,
 };
 
 /// Runs the work on a backend, and chooses the algorithm if the options do not.
@@ -55,6 +56,20 @@ trait DeviceJobs: Send + Sync {
 
     fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels>;
 
+    fn label_part(
+        &self,
+        band: &BinaryImage,
+        first_row: u32,
+        options: &LabelOptions,
+    ) -> Result<LabelPart>;
+
+    fn label_band(
+        &self,
+        band: &BinaryImage,
+        numbers: &BandNumbers,
+        options: &LabelOptions,
+    ) -> Result<Vec<u32>>;
+
     /// What labels bands for a [`BandLabeller`](crate::label::parts::BandLabeller).
     fn label_workers(&self, options: &LabelOptions) -> Result<Workers>;
 
@@ -64,6 +79,8 @@ trait DeviceJobs: Send + Sync {
     fn trace_batch(&self, images: &[BinaryImage], options: &TraceOptions) -> Result<Vec<Contours>>;
 
     fn trace_bands(&self, tracer: BandTracer, next: &mut NextBand<'_>) -> Result<StoredContours>;
+
+    fn trace_part(&self, band: Band<'_>, options: &TraceOptions) -> Result<ContourPart>;
 
     fn route(
         &self,
@@ -104,6 +121,24 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
         }
     }
 
+    fn label_part(
+        &self,
+        band: &BinaryImage,
+        first_row: u32,
+        options: &LabelOptions,
+    ) -> Result<LabelPart> {
+        DeviceLabeler::on(self.first.clone()).label_part_host(band, first_row, options)
+    }
+
+    fn label_band(
+        &self,
+        band: &BinaryImage,
+        numbers: &BandNumbers,
+        options: &LabelOptions,
+    ) -> Result<Vec<u32>> {
+        DeviceLabeler::on(self.first.clone()).label_band_host(band, numbers, options)
+    }
+
     fn label_workers(&self, options: &LabelOptions) -> Result<Workers> {
         Workers::on(&self.all, options)
     }
@@ -118,6 +153,10 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
 
     fn trace_bands(&self, tracer: BandTracer, next: &mut NextBand<'_>) -> Result<StoredContours> {
         tracer.trace_on(&self.all, next)
+    }
+
+    fn trace_part(&self, band: Band<'_>, options: &TraceOptions) -> Result<ContourPart> {
+        ContourPart::trace_on(&DeviceTracer::on(self.first.clone()), band, options)
     }
 
     fn route(
@@ -443,6 +482,100 @@ impl Engine {
         match &self.device {
             Some(device) => device.trace_bands(tracer, &mut next),
             None => tracer.trace(next),
+        }
+    }
+
+    /// Traces a band of an image, to be joined to the parts of the other bands: by
+    /// [`ContourPart::trace`], or on the first GPU by [`ContourPart::trace_on`].
+    ///
+    /// ```
+    /// use trazar::trace::{Band, ContourPart};
+    /// use trazar::{BinaryImage, Engine, TraceOptions};
+    ///
+    /// let bands = [".##.\n.#..\n", ".##.\n"].map(BinaryImage::from_art);
+    /// let [upper, lower] = bands;
+    /// let (upper, lower) = (upper?, lower?);
+    /// let (engine, options) = (Engine::cpu(), TraceOptions::default());
+    /// let above = engine.trace_part(Band::new(&upper, 0).with_below(lower.row(0)), &options)?;
+    /// let below = engine.trace_part(Band::new(&lower, 2).with_above(upper.row(1)), &options)?;
+    /// assert_eq!(ContourPart::join(above, below)?.finish()?.len(), 1);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of these functions.
+    pub fn trace_part(&self, band: Band<'_>, options: &TraceOptions) -> Result<ContourPart> {
+        match &self.device {
+            None => ContourPart::trace(band, options),
+            Some(device) => device.trace_part(band, options),
+        }
+    }
+
+    /// Labels a band of an image, whose first row is the image's row `first_row`, to be joined to
+    /// the parts of the other bands: [`label_part`](crate::label::parts::label_part) on any device,
+    /// of several GPUs on the first. Then [`label_band`](Self::label_band) gives the labels.
+    ///
+    /// # Errors
+    /// Those of `label_part`; [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of
+    /// another backend; by kernels, [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for a
+    /// band whose pixels 32 bits can't index, and `Error::Cuda` or
+    /// [`Error::Emulator`](crate::Error::Emulator).
+    pub fn label_part(
+        &self,
+        band: &BinaryImage,
+        first_row: u32,
+        options: &LabelOptions,
+    ) -> Result<LabelPart> {
+        self.label_algorithm(options)
+            .check_runs_on(self.backend())?;
+        match &self.device {
+            None => label::parts::label_part(band, first_row, options),
+            Some(device) => device.label_part(band, first_row, options),
+        }
+    }
+
+    /// Labels a band of an image again, with the numbers that components have in the image. The
+    /// connectivity must be that of the parts that `numbers` come from.
+    ///
+    /// ```
+    /// use trazar::label::parts::LabelPart;
+    /// use trazar::{BinaryImage, Engine, LabelOptions};
+    ///
+    /// let bands = [BinaryImage::from_art("#.#")?, BinaryImage::from_art("..#\n#..")?];
+    /// // On an NVIDIA GPU: `Engine::cuda()?`. Bands can be on different devices.
+    /// let (engine, options) = (Engine::cpu(), LabelOptions::default());
+    /// let upper = engine.label_part(&bands[0], 0, &options)?;
+    /// let lower = engine.label_part(&bands[1], 1, &options)?;
+    /// let numbers = LabelPart::merge(upper, lower)?.finish()?.into_bands();
+    /// assert_eq!(engine.label_band::<u32>(&bands[0], &numbers[0], &options)?, [1, 0, 2]);
+    /// assert_eq!(engine.label_band::<u64>(&bands[1], &numbers[1], &options)?, [0, 0, 2, 3, 0, 0]);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::ImageChanged`](crate::Error::ImageChanged) if the band has other rows than that of
+    /// `numbers`, or another number of components; [`Error::TooMany`](crate::Error::TooMany) if the
+    /// image has more components than `T` can count; those of [`label`](Self::label) and
+    /// [`label_part`](Self::label_part).
+    pub fn label_band<T: LabelNumber>(
+        &self,
+        band: &BinaryImage,
+        numbers: &BandNumbers,
+        options: &LabelOptions,
+    ) -> Result<Vec<T>> {
+        label::parts::label_band(self, band, numbers, options)
+    }
+
+    /// [`label_band`](Self::label_band) for labels of 32 bits.
+    pub(crate) fn label_band_narrow(
+        &self,
+        band: &BinaryImage,
+        numbers: &BandNumbers,
+        options: &LabelOptions,
+    ) -> Result<Vec<u32>> {
+        match &self.device {
+            None => numbers.label_on_processor(band, options, &self.progress()),
+            Some(device) => device.label_band(band, numbers, options),
         }
     }
 

@@ -162,6 +162,8 @@ def main() -> None:
     parser.add_argument("--kind", choices=["blobs", "noise"], default="blobs")
     parser.add_argument("--chunk", type=int, default=4096, help="the side of the array's chunks")
     parser.add_argument("--rows", type=int, help="the rows of a band; chosen unless given")
+    parser.add_argument("--geometry", choices=["centers", "edges"], default="edges")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="of each worker")
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--threads", type=int, default=1, help="of each worker")
     parser.add_argument("--memory", type=int, help="of each worker, in MB; else its share of all")
@@ -197,8 +199,8 @@ def run(args: argparse.Namespace, folder: Path) -> list[dict]:
     height, width = image.shape
     print(
         f"{width} × {height} pixels in chunks of {image.chunksize}; {args.workers} workers of "
-        f"{args.threads} threads on {len(os.sched_getaffinity(0))}; trazar {trazar.__version__}, "
-        f"Dask {dask.__version__}"
+        f"{args.threads} threads on {len(os.sched_getaffinity(0))}, {args.device}; "
+        f"trazar {trazar.__version__}, Dask {dask.__version__}"
     )
 
     environment = {"RAYON_NUM_THREADS": str(args.threads)}
@@ -242,15 +244,16 @@ def run(args: argparse.Namespace, folder: Path) -> list[dict]:
             return dask.compute(labels.to_zarr(str(to), compute=False), *more)[1:]
 
         out = folder / "labels.zarr"
-        labels, columns = trazar.dask.label_stats(image, rows=bands)
-        numbered, count = trazar.dask.label(image, rows=bands)
-        lazy = trazar.dask.trace(image, rows=bands, geometry="edges")
+        on = {"rows": bands, "device": args.device}
+        labels, columns = trazar.dask.label_stats(image, **on)
+        numbered, count = trazar.dask.label(image, **on)
+        lazy = trazar.dask.trace(image, geometry=args.geometry, **on)
 
         again = folder / "again.zarr"
 
         def once() -> None:
             # Part of its work is done before anything is computed.
-            labels_to_zarr(trazar.dask.label(image, rows=bands, keep=False)[0], again)
+            labels_to_zarr(trazar.dask.label(image, **on, keep=False)[0], again)
 
         programs: dict[str, Callable[[], Any]] = {
             "measures": lambda: dask.compute(columns),
@@ -293,7 +296,7 @@ def run(args: argparse.Namespace, folder: Path) -> list[dict]:
             print(f"dask-image's labels are of the same components: {alike}")
         del whole
         started = time.perf_counter()
-        contours = trazar.trace(whole_image, geometry="edges", device="cpu")
+        contours = trazar.trace(whole_image, geometry=args.geometry, device="cpu")
         taken = time.perf_counter() - started
         print(f"the whole image: contours {taken:.2f} s")
         results.append({"job": "whole: contours", "seconds": taken})

@@ -45,6 +45,17 @@ enum Found {
 }
 
 impl Device {
+    /// The engine for a band of an image, as `trazar.dask` takes it: unless another device is
+    /// named, the processor. Several processes of one machine would have to share its GPU.
+    pub(crate) fn band_engine(self, py: Python<'_>) -> PyResult<Engine> {
+        let device = match self {
+            Self::Auto => Self::Cpu,
+            named => named,
+        };
+        // Nothing asks how long the job takes.
+        device.engine(py, || Job::LabelBands { pixels: 0 }, 1)
+    }
+
     /// The engine for `runs` jobs like `job`. A GPU, once opened, stays open.
     pub(crate) fn engine(
         self,

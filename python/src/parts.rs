@@ -10,14 +10,14 @@ use numpy::ndarray::Ix2;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
-use rayon::prelude::*;
 use trazar::formats::{self, Output};
-use trazar::label::parts::{self, LabelNumber};
+use trazar::label::parts;
 use trazar::trace::{self, Band, ContourSource, StoredContours};
-use trazar::{BinaryImage, Component, Engine, LabelOptions};
+use trazar::{BinaryImage, Component};
 
 use crate::arrays::owned;
 use crate::contours::{HostContours, Rings, named_options, rings};
+use crate::engine::Device;
 use crate::errors;
 use crate::image;
 use crate::labels;
@@ -56,8 +56,19 @@ pub(crate) fn pack(
 ) -> PyResult<Mask> {
     let input = image::read(image, threshold, false)?;
     match <[BinaryImage; 1]>::try_from(input.images) {
-        Ok([image]) if !input.is_batch => Ok(Mask { image }),
+        Ok([image]) if !input.is_batch => Ok(Mask::new(image)),
         _ => Err(errors::input("an array of 3 dimensions: a band has 2")),
+    }
+}
+
+impl Mask {
+    pub(crate) fn new(image: BinaryImage) -> Self {
+        Self { image }
+    }
+
+    #[cfg(not(target_os = "macos"))]
+    pub(crate) fn image(&self) -> &BinaryImage {
+        &self.image
     }
 }
 
@@ -81,7 +92,7 @@ impl Mask {
     fn edges(&self, py: Python<'_>) -> PyResult<(Self, Self)> {
         let row = |y: u32| -> trazar::Result<Self> {
             let image = BinaryImage::from_words(self.image.width(), 1, self.image.row(y).to_vec())?;
-            Ok(Self { image })
+            Ok(Self::new(image))
         };
         detached(py, || Ok((row(0)?, row(self.image.height() - 1)?)))
     }
@@ -101,8 +112,7 @@ impl Mask {
         }
         let words = words.iter().map(|&word| u64::from_le_bytes(word)).collect();
         let image = BinaryImage::from_words(side(0), side(4), words);
-        let image = image.map_err(errors::from_library)?;
-        Ok(Self { image })
+        Ok(Self::new(image.map_err(errors::from_library)?))
     }
 
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
@@ -143,10 +153,12 @@ pub(crate) fn label_part(
     first_row: u32,
     connectivity: u32,
     statistics: bool,
+    device: Device,
 ) -> PyResult<(LabelPart, Measures)> {
     let options = labels::options(connectivity, None, statistics)?;
+    let engine = device.band_engine(py)?;
     detached(py, || {
-        let mut part = parts::label_part(&mask.image, first_row, &options)?;
+        let mut part = engine.label_part(&mask.image, first_row, &options)?;
         let components = part.take_inside();
         Ok((LabelPart { part }, Measures { components }))
     })
@@ -229,20 +241,21 @@ impl BandNumbers {
         mask: &Mask,
         connectivity: u32,
         wide: bool,
+        device: Device,
     ) -> PyResult<Bound<'py, PyAny>> {
         let options = labels::options(connectivity, None, false)?;
-        let own = detached(py, || own_labels(&mask.image, &options))?;
-        self.check_same(own.1)?;
-        let shape = Ix2(mask.image.height() as usize, mask.image.width() as usize);
+        let engine = device.band_engine(py)?;
+        let (band, numbers) = (&mask.image, &self.numbers);
+        let shape = Ix2(band.height() as usize, band.width() as usize);
         if wide {
-            let labels = detached(py, || renumbered(&own.0, &self.numbers.numbers::<u64>()?))?;
-            return Ok(
-                owned(py, shape, bytemuck::allocation::cast_vec::<_, i64>(labels))?.into_any(),
-            );
+            let labels = detached(py, || engine.label_band::<u64>(band, numbers, &options))?;
+            let labels: Vec<i64> = bytemuck::allocation::cast_vec(labels);
+            return Ok(owned(py, shape, labels)?.into_any());
         }
         self.check_narrow()?;
-        let labels = detached(py, || renumber(own.0, &self.numbers.numbers::<u32>()?))?;
-        Ok(owned(py, shape, bytemuck::allocation::cast_vec::<_, i32>(labels))?.into_any())
+        let labels = detached(py, || engine.label_band::<u32>(band, numbers, &options))?;
+        let labels: Vec<i32> = bytemuck::allocation::cast_vec(labels);
+        Ok(owned(py, shape, labels)?.into_any())
     }
 
     /// The columns of the components that start in the band; with `wide`, labels are int64.
@@ -285,8 +298,13 @@ impl BandNumbers {
 }
 
 impl BandNumbers {
+    #[cfg(not(target_os = "macos"))]
+    pub(crate) fn numbers(&self) -> &parts::BandNumbers {
+        &self.numbers
+    }
+
     /// Refuses more components than labels of type int32 can count.
-    fn check_narrow(&self) -> PyResult<()> {
+    pub(crate) fn check_narrow(&self) -> PyResult<()> {
         let count = self.numbers.count();
         if count <= i32::MAX as u64 {
             return Ok(());
@@ -295,50 +313,6 @@ impl BandNumbers {
             "the image has {count} components, and labels are of 32 bits, signed: use dtype=int64"
         )))
     }
-
-    /// Refuses a band that has other components than in the first pass.
-    fn check_same(&self, count: u32) -> PyResult<()> {
-        let before = self.numbers.own_count();
-        if before == count {
-            return Ok(());
-        }
-        let rows = self.numbers.rows();
-        Err(errors::input(format!(
-            "the image has changed between two passes over it: rows {} to {} had {before} \
-             components, and have {count}",
-            rows.start,
-            rows.end - 1
-        )))
-    }
-}
-
-/// The labels of a band alone, and their number.
-fn own_labels(band: &BinaryImage, options: &LabelOptions) -> trazar::Result<(Vec<u32>, u32)> {
-    let labels = Engine::cpu().label(band, options)?;
-    let count = labels.count();
-    Ok((labels.into_vec(), count))
-}
-
-/// Labels that a thread takes at a time.
-const CHUNK: usize = 1 << 16;
-
-/// Labels with other numbers, in their place.
-fn renumber(mut labels: Vec<u32>, numbers: &[u32]) -> trazar::Result<Vec<u32>> {
-    labels.par_chunks_mut(CHUNK).for_each(|chunk| {
-        for label in chunk {
-            *label = numbers[*label as usize];
-        }
-    });
-    Ok(labels)
-}
-
-/// Labels with other, longer numbers.
-fn renumbered<T: LabelNumber + Copy + Send + Sync>(
-    labels: &[u32],
-    numbers: &[T],
-) -> trazar::Result<Vec<T>> {
-    let number = |&label: &u32| numbers[label as usize];
-    Ok(labels.par_iter().with_min_len(CHUNK).map(number).collect())
 }
 
 /// What is known of the contours from some rows of an image.
@@ -361,8 +335,10 @@ pub(crate) fn trace_part(
     retrieval: &str,
     approximation: &str,
     geometry: &str,
+    device: Device,
 ) -> PyResult<ContourPart> {
     let options = named_options(retrieval, approximation, geometry, None)?;
+    let engine = device.band_engine(py)?;
     let part = detached(py, || {
         let mut band = Band::new(&mask.image, first_row);
         if let Some(above) = above {
@@ -371,7 +347,7 @@ pub(crate) fn trace_part(
         if let Some(below) = below {
             band = band.with_below(below.image.row(0));
         }
-        trace::ContourPart::trace(band, &options)
+        engine.trace_part(band, &options)
     })?;
     Ok(ContourPart::new(part))
 }

@@ -105,6 +105,44 @@ def test_contours_are_those_of_the_whole(rng, scheduler):
         assert_same(lazy.compute(), trazar.trace(image, **options))
 
 
+@pytest.mark.parametrize("device", ["cpu", "emulator"])
+def test_devices_give_the_same(rng, device):
+    """The emulator runs the kernels that a worker with a GPU does."""
+    for number in range(4):
+        image = random_image(rng, 70)
+        array, rows, keep = in_chunks(rng, image), 32, number % 2 == 0
+        labels, columns = trazar.dask.label_stats(array, ALL, rows=rows, keep=keep, device=device)
+        wide, count = trazar.dask.label(array, ALL, rows=rows, dtype=np.int64, device=device)
+        labels, columns, wide, count = dask.compute(labels, columns, wide, count)
+        expected, expected_columns = trazar.label_stats(image, ALL)
+        assert np.array_equal(labels, expected) and np.array_equal(wide, expected)
+        assert wide.dtype == np.int64 and count == len(columns["area"])
+        for name, column in expected_columns.items():
+            assert np.array_equal(columns[name], column), name
+        for options in OPTIONS[:3]:
+            lazy = trazar.dask.trace(array, **options, rows=rows, device=device)
+            assert_same(lazy.compute(), trazar.trace(image, **options))
+        found, hierarchy = trazar.dask.find_contours(array, rows=rows, device=device).compute()
+        expected = trazar.find_contours(image)
+        assert all(map(np.array_equal, found, expected[0])) and len(found) == len(expected[0])
+        assert np.array_equal(hierarchy, expected[1])
+
+
+def test_devices_that_are_not_there_are_errors(rng):
+    array = da.from_array(rng.random((40, 50)) < 0.5, chunks=20)
+    for function in (trazar.dask.label, trazar.dask.label_stats, trazar.dask.trace):
+        with pytest.raises(trazar.InputError, match="'auto', 'cpu', 'cuda' or 'emulator'"):
+            function(array, device="gpu")
+    if trazar.info()["gpus"]:
+        pytest.skip("there is a GPU")
+    for lazy in (
+        trazar.dask.label(array, device="cuda")[0],
+        trazar.dask.trace(array, device="cuda"),
+    ):
+        with pytest.raises(trazar.DeviceError):
+            lazy.compute()
+
+
 def test_find_contours_is_that_of_the_whole(rng):
     for mode in (0, 1, 2, 3):
         for method in (1, 2, 3, 4):
@@ -317,9 +355,9 @@ def parts(rng: np.random.Generator) -> list[object]:
     """An object of each class that workers exchange."""
     mask = _trazar.pack(rng.random((9, 70)) < 0.5, None)
     above, below = mask.edges()
-    part, measures = _trazar.label_part(mask, 5, 8, True)
-    whole, _ = _trazar.label_part(mask, 0, 4, True)
-    contours = _trazar.trace_part(mask, 5, above, below, "tree", "simple", "edges")
+    part, measures = _trazar.label_part(mask, 5, 8, True, "cpu")
+    whole, _ = _trazar.label_part(mask, 0, 4, True, "cpu")
+    contours = _trazar.trace_part(mask, 5, above, below, "tree", "simple", "edges", "cpu")
     traced = trazar.trace(rng.random((9, 70)) < 0.5)
     return [mask, part, measures, whole.finish()[0], contours, traced._raw]
 
@@ -356,13 +394,13 @@ def test_bytes_that_are_damaged_or_forged_are_refused(rng):
 def test_parts_of_other_images_are_refused(rng):
     first, second = (_trazar.pack(rng.random((4, 9)) < 0.5, None) for _ in range(2))
     above, below = first.edges()
-    upper = _trazar.trace_part(first, 0, None, below, "tree", "simple", "centers")
-    lower = _trazar.trace_part(second, 4, above, None, "tree", "simple", "centers")
+    upper = _trazar.trace_part(first, 0, None, below, "tree", "simple", "centers", "cpu")
+    lower = _trazar.trace_part(second, 4, above, None, "tree", "simple", "centers", "cpu")
     with pytest.raises(trazar.InputError, match="seam"):
         upper.join(lower)
     with pytest.raises(trazar.InputError, match="not all of the image"):
         upper.finish()
-    labels = [_trazar.label_part(first, row, 4, False)[0] for row in (0, 5)]
+    labels = [_trazar.label_part(first, row, 4, False, "cpu")[0] for row in (0, 5)]
     with pytest.raises(trazar.InputError, match="lie one below the other"):
         labels[0].join(labels[1])
     assert labels[0].rows == (0, 4) and upper.rows == (0, 4)

@@ -24,6 +24,8 @@ __all__ = [
     "command",
     "device_find_contours",
     "device_label",
+    "device_label_band",
+    "device_pack",
     "device_trace",
     "distances",
     "find_contours",
@@ -86,8 +88,12 @@ def device_label(
     threshold: float | None,
 ) -> tuple[Any, Any, dict[str, NDArray[Any]] | None]: ...
 def pack(image: Any, threshold: float | None) -> Mask: ...
+def device_pack(image: Any) -> Mask: ...
+def device_label_band(
+    numbers: BandNumbers, mask: Mask, connectivity: int, wide: bool
+) -> DeviceArray: ...
 def label_part(
-    mask: Mask, first_row: int, connectivity: int, statistics: bool
+    mask: Mask, first_row: int, connectivity: int, statistics: bool, device: str
 ) -> tuple[LabelPart, Measures]: ...
 def trace_part(
     mask: Mask,
@@ -97,6 +103,7 @@ def trace_part(
     retrieval: str,
     approximation: str,
     geometry: str,
+    device: str,
 ) -> ContourPart: ...
 def route(
     grid: Grid,
@@ -149,7 +156,7 @@ class Measures:
 class BandNumbers:
     @property
     def count(self) -> int: ...
-    def label(self, mask: Mask, connectivity: int, wide: bool) -> NDArray[Any]: ...
+    def label(self, mask: Mask, connectivity: int, wide: bool, device: str) -> NDArray[Any]: ...
     def columns(self, measures: Measures, wide: bool) -> dict[str, NDArray[Any]]: ...
     @staticmethod
     def from_bytes(bytes: bytes) -> BandNumbers: ...

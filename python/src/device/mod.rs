@@ -6,6 +6,7 @@
 //! | `input.rs` | arrays of other libraries, used where they lie |
 //! | `array.rs` | results, for other libraries to use |
 //! | `contours.rs`, `labels.rs` | the jobs |
+//! | `parts.rs` | bands of an image, for `trazar.dask` |
 //!
 //! # Order of work
 //! All work is queued on the stream that the array's library has as its current one, and so is the
@@ -15,10 +16,12 @@ mod array;
 mod contours;
 mod input;
 mod labels;
+mod parts;
 mod place;
 
 pub(crate) use array::DeviceArray;
 pub(crate) use contours::{DeviceContours, device_find_contours, device_trace};
 pub(crate) use input::is_on_gpu;
 pub(crate) use labels::device_label;
+pub(crate) use parts::{device_label_band, device_pack};
 pub(crate) use place::queue;

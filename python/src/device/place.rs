@@ -56,6 +56,14 @@ impl Library {
         Ok(Self::Other)
     }
 
+    /// The index of CuPy's current device.
+    pub(crate) fn cupy_device(py: Python<'_>) -> PyResult<u32> {
+        let cuda = py.import(intern!(py, "cupy.cuda"))?;
+        cuda.call_method0(intern!(py, "Device"))?
+            .getattr(intern!(py, "id"))?
+            .extract()
+    }
+
     /// The driver's handle of the library's current stream on the device with this index; of an
     /// unknown library the legacy default stream, which every library waits for that names none.
     fn current_handle(self, py: Python<'_>, index: u32) -> PyResult<usize> {

@@ -102,6 +102,27 @@ def torch(monkeypatch):
     return cuda
 
 
+class CupyArray(Array):
+    """The same, of a library called cupy."""
+
+    __module__ = "cupy"
+
+
+@pytest.fixture
+def cupy(monkeypatch):
+    """Modules as CuPy has them, with one current stream."""
+    # Dask looks into CuPy where it is installed.
+    pytest.importorskip("trazar.dask")
+    module, cuda = types.ModuleType("cupy"), types.ModuleType("cupy.cuda")
+    module.cuda, module.asarray = cuda, lambda array: array
+    cuda.Device = lambda: types.SimpleNamespace(id=0)
+    cuda.stream = types.SimpleNamespace(ptr=0x5500)
+    cuda.get_current_stream = lambda index: cuda.stream
+    monkeypatch.setitem(sys.modules, "cupy", module)
+    monkeypatch.setitem(sys.modules, "cupy.cuda", cuda)
+    return cuda
+
+
 @pytest.fixture(autouse=True)
 def clean():
     driver.stand_in_clear()
@@ -276,6 +297,31 @@ def test_contours(torch):
     assert trazar.find_contours(TorchArray(image(20, 48))) == ((), None)
     columns = trazar.label_stats(TorchArray(image(20, 48)))[1]
     assert all(len(column) == 0 for column in columns.values())
+
+
+def test_bands_of_dask_are_worked_on_where_they_lie(cupy):
+    from trazar import _trazar
+    from trazar.dask import _bands, _labels
+
+    mask = _bands.pack(CupyArray(image(20, 48)))
+    lines = log()
+    # The bits are copied to the host.
+    assert launches(lines) and {line[1] for line in launches(lines)} == {str(0x5500)}
+    assert mask.shape == (20, 48) and mask.nbytes == 20 * 8
+    part, _ = _trazar.label_part(mask, 0, 4, False, "cuda")
+    contours = _trazar.trace_part(mask, 0, None, None, "tree", "simple", "centers", "cuda")
+    assert contours.count() == 0
+    # These tasks are on the library's own stream.
+    assert str(0x5500) not in {line[1] for line in launches(log())}
+    [numbers] = part.finish()
+    labels = _labels._label_again(numbers, mask, 4, False, "cuda", True)
+    assert isinstance(labels, trazar.DeviceArray) and labels.shape == (20, 48)
+    assert labels.stream == 0x5500
+    assert {line[1] for line in launches(log())} == {str(0x5500)}
+    host = _labels._label_again(numbers, mask, 4, True, "cuda", False)
+    assert isinstance(host, np.ndarray) and host.dtype == np.int64
+    with pytest.raises(trazar.InputError, match="3 dimensions"):
+        _bands.pack(CupyArray(image(2, 20, 48)))
 
 
 class Tensor(ctypes.Structure):

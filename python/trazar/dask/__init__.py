@@ -31,6 +31,22 @@ A band takes at most, per pixel, while one thread works on it:
 up to 4 bytes               its borders, if it is noise
 ==========================  ====================================================================
 
+Devices
+-------
+All functions take ``device``. With ``"cuda"``, each worker process works on the first GPU that it
+sees, where dask-cuda's ``LocalCUDACluster`` gives each its own::
+
+    with LocalCUDACluster() as cluster, Client(cluster):
+        labels, count = trazar.dask.label(array, device="cuda")
+
+Chunks that are CuPy arrays are packed into bits where they lie, and their labels are CuPy arrays
+again. The bits of a band, what is known of its rims, and contours are in the host's memory between
+tasks. With ``"auto"``, such chunks are worked on by the GPU, and those of NumPy by the processor:
+the processes of one machine would all open its GPU. ``"emulator"`` runs the GPU's kernels on the
+processor, slowly, to test a program without a GPU.
+
+Threads
+-------
 Each task uses all threads of its process. With several processes per machine, set
 ``RAYON_NUM_THREADS`` so that there are not more threads than cores::
 

@@ -15,10 +15,13 @@ from dask.highlevelgraph import HighLevelGraph
 from dask.utils import parse_bytes
 
 from trazar import _trazar
+from trazar._arrays import check_device, is_on_gpu
 from trazar._errors import InputError
 
 if TYPE_CHECKING:
     from typing import TypeAlias
+
+    from trazar._arrays import Device
 
     Key: TypeAlias = str | tuple[Any, ...]
     #: Tasks by their keys.
@@ -84,11 +87,19 @@ def _foreground(block: Any, threshold: float | None, block_info: Any = None) -> 
     return block > threshold
 
 
+def device_of(image: Any, device: Device) -> Device:
+    """Return the device that workers use for an image, of which each chunk is like its meta."""
+    if device not in ("auto", "cpu", "cuda", "emulator"):
+        raise InputError(f"device={device!r}: it is 'auto', 'cpu', 'cuda' or 'emulator'")
+    if is_on_gpu(image._meta):
+        check_device(device)
+        return "cuda"
+    return device
+
+
 def pack(band: Any) -> _trazar.Mask:
-    """Pack a band, which may be on a GPU."""
-    if not isinstance(band, np.ndarray) and hasattr(band, "get"):
-        band = band.get()
-    return _trazar.pack(band, None)
+    """Pack a band where it lies."""
+    return _trazar.device_pack(band) if is_on_gpu(band) else _trazar.pack(band, None)
 
 
 class Bands:

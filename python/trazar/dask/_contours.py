@@ -18,11 +18,12 @@ from trazar import _trazar
 from trazar._contours import Contours
 from trazar._errors import InputError
 from trazar._tracing import CHAIN_APPROX_SIMPLE, RETR_TREE
-from trazar.dask._bands import Bands, in_bands
+from trazar.dask._bands import Bands, device_of, in_bands
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from trazar._arrays import Device
     from trazar._tracing import Approximation, Geometry, Retrieval
 
     PathLike = str | os.PathLike[str]
@@ -245,6 +246,7 @@ def trace(
     geometry: Geometry = "centers",
     threshold: float | None = None,
     rows: int | str | None = "auto",
+    device: Device = "auto",
 ) -> LazyContours:
     """Trace the borders of a Dask array, with the points and hierarchy of :func:`trazar.trace`.
 
@@ -256,6 +258,10 @@ def trace(
         As for :func:`trazar.trace`.
     rows : int, "auto" or None
         The rows of a band: see :mod:`trazar.dask`.
+    device : {"auto", "cpu", "cuda", "emulator"}
+        What each worker works on: see :mod:`trazar.dask`. Over pixel centers, a GPU traces bands of
+        a multiple of 32 rows whole, and of others all rows but the last ones; along edges, only the
+        processor traces.
 
     Returns
     -------
@@ -268,6 +274,8 @@ def trace(
     InputError
         For an array of another shape, type or chunks of unknown sizes, or without pixels; for
         options that contradict each other. When it is computed, for NaN with a threshold.
+    DeviceError
+        When it is computed: for a GPU that is not there or fails.
 
     See Also
     --------
@@ -297,7 +305,8 @@ def trace(
     height, width = image.shape
     if 0 in image.shape:
         raise InputError(f"the image is {width} × {height} pixels: both sides must be at least 1")
-    bands = Bands(image, "contours", *options)
+    worked_on = device_of(image, device)
+    bands = Bands(image, "contours", *options, worked_on)
     packed = bands.pack()
     edges = bands.each("edges", lambda i: (_edges, packed[i]))
     last = len(bands) - 1
@@ -310,6 +319,7 @@ def trace(
             edges[i - 1] if i > 0 else None,
             edges[i + 1] if i < last else None,
             *options,
+            worked_on,
         ),
     )
     key = bands.join(parts)
@@ -330,6 +340,7 @@ def find_contours(
     offset: tuple[int, int] = (0, 0),
     threshold: float | None = None,
     rows: int | str | None = "auto",
+    device: Device = "auto",
 ) -> Any:
     """Find the contours of a Dask array, as ``cv2.findContours`` returns them for the whole image.
 
@@ -338,8 +349,8 @@ def find_contours(
     array : dask.array.Array of shape (H, W)
     mode, method, offset, threshold
         As for :func:`trazar.find_contours`.
-    rows : int, "auto" or None
-        The rows of a band: see :mod:`trazar.dask`.
+    rows, device
+        As for :func:`trace`.
 
     Returns
     -------
@@ -348,7 +359,7 @@ def find_contours(
 
     Raises
     ------
-    InputError
+    InputError, DeviceError
         As :func:`trace`.
 
     Examples
@@ -372,6 +383,7 @@ def find_contours(
         approximation=_APPROXIMATIONS[method],
         threshold=threshold,
         rows=rows,
+        device=device,
     )
     x, y = offset
     found = lazy._then("trazar-find-contours", _as_opencv, int(x), int(y))
@@ -390,11 +402,12 @@ def _part(
     retrieval: str,
     approximation: str,
     geometry: str,
+    device: str,
 ) -> _trazar.ContourPart:
     """Trace a band, with the first and last rows of the bands above and below it."""
     row_above, row_below = above and above[1], below and below[0]
     return _trazar.trace_part(
-        mask, first_row, row_above, row_below, retrieval, approximation, geometry
+        mask, first_row, row_above, row_below, retrieval, approximation, geometry, device
     )
 
 

@@ -10,13 +10,15 @@ from dask.base import persist
 from dask.delayed import Delayed, delayed
 
 from trazar import _trazar
+from trazar._arrays import is_on_gpu
 from trazar._errors import InputError
 from trazar._labels import _neighbours
-from trazar.dask._bands import Bands, in_bands, item, layer, pack
+from trazar.dask._bands import Bands, device_of, in_bands, item, layer, pack
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+    from trazar._arrays import Device
     from trazar.dask._bands import Tasks
 
 #: The columns of measures, and their types; that of labels is the labels'.
@@ -41,6 +43,7 @@ def label(
     dtype: DTypeLike | None = None,
     rows: int | str | None = "auto",
     keep: bool = True,
+    device: Device = "auto",
 ) -> tuple[Any, Any]:
     """Label the connected components of a Dask array, with the numbers of :func:`trazar.label`.
 
@@ -64,12 +67,15 @@ def label(
         the array is computed once. With False, nothing of the image is kept: the first pass is
         taken at once, by this call, and the array is computed again for the labels. It must be the
         same then, or there is an error.
+    device : {"auto", "cpu", "cuda", "emulator"}
+        What each worker works on: see :mod:`trazar.dask`.
 
     Returns
     -------
     labels : dask.array.Array of shape (H, W)
         Lazy, in chunks that are bands: 0 for background, 1, 2, ... in raster order of the
-        components' first pixels. ``labels.to_zarr(...)`` writes them without having them all.
+        components' first pixels. ``labels.to_zarr(...)`` writes them without having them all. They
+        lie where the array's chunks lie: of CuPy arrays, the labels are CuPy arrays.
     count : dask.delayed.Delayed
         The number of components, an int. Compute it with the labels, by
         ``dask.compute(labels, count)``, or the first pass is taken twice.
@@ -80,6 +86,8 @@ def label(
         For an array of another shape, type or chunks of unknown sizes. When it is computed: for NaN
         with a threshold, more components than the type counts, and an array that has changed
         between the passes.
+    DeviceError
+        When it is computed: for a GPU that is not there or fails.
 
     See Also
     --------
@@ -102,7 +110,9 @@ def label(
     >>> np.array_equal(labels, expected), count == expected_count
     (True, True)
     """
-    labels, count, _ = _label(array, structure, connectivity, threshold, dtype, rows, keep, False)
+    labels, count, _ = _label(
+        array, structure, connectivity, threshold, dtype, rows, keep, device, False
+    )
     return labels, count
 
 
@@ -115,12 +125,13 @@ def label_stats(
     dtype: DTypeLike | None = None,
     rows: int | str | None = "auto",
     keep: bool = True,
+    device: Device = "auto",
 ) -> tuple[Any, dict[str, Any]]:
     """Label a Dask array and measure its components, as :func:`trazar.label_stats` does.
 
     Parameters
     ----------
-    array, structure, connectivity, threshold, dtype, rows, keep
+    array, structure, connectivity, threshold, dtype, rows, keep, device
         As for :func:`label`.
 
     Returns
@@ -135,7 +146,7 @@ def label_stats(
 
     Raises
     ------
-    InputError
+    InputError, DeviceError
         As :func:`label`.
 
     Examples
@@ -147,7 +158,9 @@ def label_stats(
     >>> columns["area"].tolist(), columns["bbox-0"].tolist(), columns["centroid-1"].tolist()
     ([2.0, 2.0], [0, 2], [0.5, 1.5])
     """
-    labels, _, columns = _label(array, structure, connectivity, threshold, dtype, rows, keep, True)
+    labels, _, columns = _label(
+        array, structure, connectivity, threshold, dtype, rows, keep, device, True
+    )
     return labels, columns
 
 
@@ -159,6 +172,7 @@ def _label(
     dtype: DTypeLike | None,
     rows: int | str | None,
     keep: bool,
+    device: Device,
     statistics: bool,
 ) -> tuple[Any, Any, dict[str, Any]]:
     neighbours = _neighbours(structure, connectivity)
@@ -168,13 +182,16 @@ def _label(
     types = {**_COLUMNS, "label": chosen.type}
     if 0 in image.shape:
         columns = {name: da.zeros(0, dtype=of) for name, of in types.items() if statistics}
-        return da.zeros(image.shape, dtype=chosen, chunks=-1), delayed(0), columns
+        return da.zeros_like(image, dtype=chosen), delayed(0), columns
 
-    bands = Bands(image, neighbours, chosen, statistics, keep)
+    worked_on = device_of(image, device)
+    on_gpu = is_on_gpu(image._meta)
+    bands = Bands(image, neighbours, chosen, statistics, keep, worked_on)
     packed = bands.pack()
     first_rows = bands.first_rows
     pairs = bands.each(
-        "label-part", lambda i: (_part, packed[i], first_rows[i], neighbours, statistics)
+        "label-part",
+        lambda i: (_part, packed[i], first_rows[i], neighbours, statistics, worked_on),
     )
     table = bands.name("label-table")
     last = bands.join(bands.each("label-rims", lambda i: (item, pairs[i], 0)))
@@ -206,11 +223,10 @@ def _label(
     key = bands.name("label")
     work = _label_again if keep else _pack_and_label
     source = packed if keep else [(image.name, i, 0) for i in range(len(bands))]
-    relabel = {
-        (key, i, 0): (work, numbers[i], source[i], neighbours, wide) for i in range(len(bands))
-    }
+    options = (neighbours, wide, worked_on, on_gpu)
+    relabel = {(key, i, 0): (work, numbers[i], source[i], *options) for i in range(len(bands))}
     graph = bands.over("label", relabel, *below, *(() if keep else (image,)))
-    labels = da.Array(graph, key, image.chunks, dtype=chosen)
+    labels = da.Array(graph, key, image.chunks, meta=image._meta.astype(chosen))
     return labels, Delayed(count, below[0].dask, layer=below[0].__dask_layers__()[0]), columns
 
 
@@ -229,9 +245,9 @@ def _dtype(shape: tuple[int, int], neighbours: int, dtype: DTypeLike | None) -> 
 
 
 def _part(
-    mask: _trazar.Mask, first_row: int, neighbours: int, statistics: bool
+    mask: _trazar.Mask, first_row: int, neighbours: int, statistics: bool, device: str
 ) -> tuple[_trazar.LabelPart, _trazar.Measures]:
-    return _trazar.label_part(mask, first_row, neighbours, statistics)
+    return _trazar.label_part(mask, first_row, neighbours, statistics, device)
 
 
 def _finish(part: _trazar.LabelPart) -> list[_trazar.BandNumbers]:
@@ -251,12 +267,30 @@ def _columns(
 
 
 def _label_again(
-    numbers: _trazar.BandNumbers, mask: _trazar.Mask, neighbours: int, wide: bool
-) -> NDArray[Any]:
-    return numbers.label(mask, neighbours, wide)
+    numbers: _trazar.BandNumbers,
+    mask: _trazar.Mask,
+    neighbours: int,
+    wide: bool,
+    device: str,
+    on_gpu: bool,
+) -> Any:
+    """Label a band with its final numbers, with `on_gpu` as a CuPy array."""
+    if not on_gpu:
+        return numbers.label(mask, neighbours, wide, device)
+    import cupy
+
+    if numbers.count > np.iinfo(np.uint32).max:
+        return cupy.asarray(numbers.label(mask, neighbours, wide, device))
+    labels = cupy.asarray(_trazar.device_label_band(numbers, mask, neighbours, wide))
+    return labels.view(np.uint32).astype(np.int64) if wide else labels
 
 
 def _pack_and_label(
-    numbers: _trazar.BandNumbers, band: Any, neighbours: int, wide: bool
-) -> NDArray[Any]:
-    return numbers.label(pack(band), neighbours, wide)
+    numbers: _trazar.BandNumbers,
+    band: Any,
+    neighbours: int,
+    wide: bool,
+    device: str,
+    on_gpu: bool,
+) -> Any:
+    return _label_again(numbers, pack(band), neighbours, wide, device, on_gpu)

@@ -20,7 +20,7 @@ mod sequential;
 mod statistics;
 mod strip;
 
-pub(super) use parallel::Numbered;
+pub(super) use parallel::{Numbered, label_band};
 pub(super) use runs::{Word, count_runs_in, places, touching};
 pub(super) use statistics::{Tally, sums_fit_64_bits};
 pub(super) use strip::{Meter, Strip, background};

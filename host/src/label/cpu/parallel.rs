@@ -42,6 +42,25 @@ pub(super) fn label(
     label_strips(rows_of_strip(image), u32::MAX, image, options, progress)
 }
 
+/// Labels the components of a band of an image with their numbers in the image: `numbers` gives
+/// these for the number of components that the band has, beginning with that of background.
+pub(in crate::label) fn label_band(
+    band: &BinaryImage,
+    connectivity: Connectivity,
+    numbers: impl FnOnce(u32) -> Result<Vec<u32>>,
+    progress: &Progress<'_>,
+) -> Result<Vec<u32>> {
+    crate::threads::ensure();
+    let meter = Meter::new(band, progress);
+    let (labels, ()) = rows::written(band, rows_of_strip(band), |labels| {
+        let mut numbered = Numbered::of(band, connectivity, Some(&mut *labels), &meter)?;
+        let numbers = numbers(numbered.count)?;
+        numbered.fill(labels, |number| numbers[number as usize], &meter);
+        Ok(())
+    })?;
+    Ok(labels)
+}
+
 /// The number of rows of a strip.
 fn rows_of_strip(image: &BinaryImage) -> u32 {
     let strips = (rayon::current_num_threads() * STRIPS_PER_THREAD) as u32;

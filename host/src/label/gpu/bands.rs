@@ -52,7 +52,7 @@ impl Division {
     /// # Errors
     /// [`Error::ImageTooLarge`] if 32 bits can't index the pixels of 64 rows.
     pub(super) fn new(width: u32, height: u32, most: Option<u32>) -> Result<Self> {
-        let fits = |rows: u32| TileLayout::new(width, rows.min(height)).is_some();
+        let fits = |rows: u32| fits_one_band(width, rows.min(height));
         let mut rows = match most {
             None if fits(height) => height,
             most => (most.unwrap_or(BAND_PIXELS) / width / ROWS).max(1) * ROWS,
@@ -72,11 +72,6 @@ impl Division {
             height,
             rows,
         })
-    }
-
-    /// Whether 32 bits index an image of that size.
-    pub(super) fn is_whole(width: u32, height: u32) -> bool {
-        TileLayout::new(width, height).is_some()
     }
 
     /// The tiles of the whole image, if there is one band.
@@ -101,6 +96,11 @@ impl Division {
     pub(super) fn rows(self) -> impl Iterator<Item = Range<u32>> {
         self.bands().map(|(rows, _)| rows)
     }
+}
+
+/// Whether an image of that size is one band: 32 bits index its pixels.
+pub(in crate::label) fn fits_one_band(width: u32, height: u32) -> bool {
+    TileLayout::new(width, height).is_some()
 }
 
 /// The elements of `rows` in an array of `per_row` elements per row.

@@ -42,6 +42,7 @@ use crate::gpu::{Gpu, GpuBuffer};
 use crate::image::BinaryImage;
 use crate::image::gpu::{DeviceBytes, DeviceImage};
 pub use bands::PartLabels;
+pub(super) use bands::fits_one_band;
 use bands::{Division, elements};
 pub use labels::DeviceLabels;
 pub use multi::{MultiLabeler, MultiLabels};
@@ -227,7 +228,7 @@ impl<G: Gpu> DeviceLabeler<G> {
     where
         G: Send + Sync,
     {
-        if !Division::is_whole(image.width(), image.height()) {
+        if !fits_one_band(image.width(), image.height()) {
             return spread::label_host(std::slice::from_ref(&self.gpu), image, options);
         }
         let on_device = DeviceImage::upload(&self.gpu, image)?;

@@ -8,7 +8,7 @@ use std::thread;
 use trazar_kernels::image::row_words;
 
 use super::DeviceLabeler;
-use super::bands::{Division, elements};
+use super::bands::{elements, fits_one_band};
 use super::runs::HostLabels;
 use crate::error::{Error, Result};
 use crate::gpu::Gpu;
@@ -95,7 +95,7 @@ fn rows_of_bands(image: &BinaryImage, queues: usize) -> u32 {
     let rows = shared.next_multiple_of(ROWS).min(most);
     // Of narrow images, 32 bits may not index the tiles of as many rows.
     let mut rows = rows.max(ROWS.min(most));
-    while rows > 1 && !Division::is_whole(image.width(), rows) {
+    while rows > 1 && !fits_one_band(image.width(), rows) {
         rows = rows.div_ceil(2);
     }
     rows

@@ -9,7 +9,7 @@ use super::first_pass::{FirstPass, check_size, share};
 use super::plan::Plan;
 use super::table::Final;
 use super::workers::{LabelTask, Task, Workers};
-use super::{LabelNumber, LabelTable, Numbered};
+use super::{LabelNumber, LabelTable, Numbered, is_wide};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::image::BinaryImage;
@@ -419,7 +419,7 @@ impl<S: BandSource> BandLabeller<S> {
                 let meter = Meter::new(&band, progress);
                 let mut rows = Numbered::rows(&band, labels)?;
                 let mut numbered = Numbered::of(&band, connectivity, Some(&mut rows), &meter)?;
-                check_count(own, numbered.count)?;
+                own.check_count(numbered.count)?;
                 if !statistics && !is_wide {
                     let numbers: Vec<u32> = own.numbers()?;
                     numbered.fill(&mut rows, |number| numbers[number as usize], &meter);
@@ -477,7 +477,7 @@ impl<S: BandSource> BandLabeller<S> {
         let Some(own) = table.band(self.given) else {
             return Ok(false);
         };
-        check_count(own, found.part.count())?;
+        own.check_count(found.part.count())?;
         self.labels = found.labels;
         if self.options.statistics {
             self.keep_starting(own, found.measures);
@@ -523,24 +523,6 @@ impl<S: BandSource> BandLabeller<S> {
         wide.for_each(|(wide, &label)| *wide = numbers[label as usize]);
         Ok(())
     }
-}
-
-/// Whether labels of the type `T` have 64 bits.
-const fn is_wide<T: LabelNumber>() -> bool {
-    size_of::<T>() > size_of::<u32>()
-}
-
-/// Refuses a band that has another number of components than `own`, which it had in the first pass.
-fn check_count(own: &Final, count: u32) -> Result<()> {
-    if own.count == count {
-        return Ok(());
-    }
-    Err(Error::ImageChanged {
-        first_row: own.rows.start,
-        unit: "components",
-        before: own.count.into(),
-        now: count.into(),
-    })
 }
 
 impl<S: BandSource> std::fmt::Debug for BandLabeller<S> {

@@ -33,6 +33,7 @@ mod bytes;
 mod first_pass;
 mod numbers;
 mod plan;
+mod relabel;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -43,6 +44,8 @@ use std::ops::Range;
 pub use bands::{BandLabeller, BandSource, LabelledBand};
 pub use bytes::{components_from_bytes, components_to_bytes};
 pub use numbers::BandNumbers;
+pub(crate) use relabel::label_band;
+use table::is_wide;
 pub use table::{LabelNumber, LabelTable};
 pub(crate) use workers::Workers;
 
@@ -109,6 +112,7 @@ struct Rim {
 /// whether there are statistics matter; all algorithms give the same result.
 ///
 /// Takes about half of the time of labelling the band, and with statistics all of it.
+/// [`Engine::label_part`](crate::Engine::label_part) does the same on any device.
 ///
 /// # Errors
 /// [`Error::ImageTooLarge`] if a row of the band lies below the last row that an image can have;

@@ -45,6 +45,11 @@ pub trait LabelNumber: sealed::Number {}
 impl LabelNumber for u32 {}
 impl LabelNumber for u64 {}
 
+/// Whether labels of the type `T` have 64 bits.
+pub(super) const fn is_wide<T: LabelNumber>() -> bool {
+    size_of::<T>() > size_of::<u32>()
+}
+
 pub(super) mod sealed {
     pub trait Number: bytemuck::Pod + Send + Sync {
         const MOST: u64;

@@ -243,6 +243,66 @@ fn bands_on_several_gpus() {
 }
 
 /// A whole image, from the host's memory and back.
+/// Each band's part, and its labels, come from whichever device is next.
+#[test]
+fn bands_on_any_device() {
+    let engines = [Engine::cpu(), Engine::emulator(0)];
+    let mut numbers = Random::new(0);
+    for seed in 0..8 {
+        let image = generate::noise(70 + seed as u32, 90, 0.5, seed).unwrap();
+        let connectivity = [Connectivity::Four, Connectivity::Eight][seed as usize % 2];
+        let options = options(connectivity, seed % 4 < 2);
+        let whole = engines[0].label(&image, &options).unwrap();
+        let mut next = || &engines[numbers.below(2) as usize];
+        let mut inside = Vec::new();
+        let mut joined: Option<LabelPart> = None;
+        let bands = [0..64, 64..65, 65..90].map(|rows| (rows.start, rows_of(&image, rows)));
+        for (start, band) in &bands {
+            let mut part = next().label_part(band, *start, &options).unwrap();
+            inside.push(part.take_inside());
+            joined = Some(match joined.take() {
+                Some(upper) => LabelPart::merge(upper, part).unwrap(),
+                None => part,
+            });
+        }
+        let table = joined.unwrap().finish().unwrap().into_bands();
+        let (mut labels, mut wide, mut components) = (Vec::new(), Vec::new(), Vec::new());
+        for (((_, band), of_band), inside) in bands.iter().zip(&table).zip(&inside) {
+            labels.extend(next().label_band::<u32>(band, of_band, &options).unwrap());
+            wide.extend(next().label_band::<u64>(band, of_band, &options).unwrap());
+            components.extend(of_band.components(inside).unwrap().into_iter().flatten());
+        }
+        assert_eq!(labels, whole.as_slice(), "seed {seed}");
+        assert!(wide.iter().map(|&label| label as u32).eq(labels));
+        assert_eq!(components, whole.components().unwrap_or_default());
+    }
+}
+
+#[test]
+fn bands_that_have_changed_are_refused_on_any_device() {
+    let band = BinaryImage::from_art("#.#\n...").unwrap();
+    let others = ["#.#", "...\n#.."].map(|art| BinaryImage::from_art(art).unwrap());
+    let options = LabelOptions::default();
+    for engine in [Engine::cpu(), Engine::emulator(0)] {
+        let part = engine.label_part(&band, 4, &options).unwrap();
+        let numbers = part.finish().unwrap().into_bands().remove(0);
+        for (other, unit, before, now) in
+            [(&others[0], "rows", 2, 1), (&others[1], "components", 2, 1)]
+        {
+            let expected = Error::ImageChanged {
+                first_row: 4,
+                unit,
+                before,
+                now,
+            };
+            let narrow = engine.label_band::<u32>(other, &numbers, &options);
+            assert_eq!(narrow.unwrap_err().to_string(), expected.to_string());
+            let wide = engine.label_band::<u64>(other, &numbers, &options);
+            assert_eq!(wide.unwrap_err().to_string(), expected.to_string());
+        }
+    }
+}
+
 #[test]
 fn images_on_several_gpus() {
     for (i, pattern) in Pattern::ALL.into_iter().enumerate() {
