@@ -1,5 +1,7 @@
 //! [`Engine`]: runs the work on a backend.
 
+mod gpus;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -13,16 +15,16 @@ use crate::gpu::Gpu;
 use crate::image::BinaryImage;
 use crate::job::Job;
 use crate::label::parts::{BandNumbers, LabelNumber, LabelPart, Workers};
-use crate::label::{self, DeviceLabeler, LabelAlgorithm, LabelOptions, Labels};
+use crate::label::{self, LabelAlgorithm, LabelOptions, Labels};
 use crate::progress::{Progress, ProgressFn};
 use crate::route::{
-    self, DeviceRouter, DistanceOptions, Distances, Net, Route, RouteAlgorithm, RouteOptions,
-    RoutingGrid, TreeKind,
+    self, DistanceOptions, Distances, Net, Route, RouteAlgorithm, RouteOptions, RoutingGrid,
+    TreeKind,
 };
 use crate::trace::{
-    self, Band, BandTracer, ContourPart, Contours, DeviceTracer, StoredContours, TraceAlgorithm,
-    TraceOptions,
+    self, Band, BandTracer, ContourPart, Contours, StoredContours, TraceAlgorithm, TraceOptions,
 };
+use gpus::{DeviceJobs, Gpus};
 
 /// Runs the work on a backend, and chooses the algorithm if the options do not.
 ///
@@ -42,141 +44,6 @@ pub struct Engine {
     /// The GPU or emulator; `None` is the processor.
     device: Option<Arc<dyn DeviceJobs>>,
     progress: Option<Arc<ProgressFn>>,
-}
-
-/// Gives the bands of an image, from top to bottom.
-type NextBand<'a> = dyn FnMut() -> Result<Option<BinaryImage>> + 'a;
-
-/// The jobs on [`Gpus`], with input and result in the host's memory.
-trait DeviceJobs: Send + Sync {
-    fn backend(&self) -> Backend;
-
-    /// How many GPUs there are.
-    fn gpus(&self) -> u32;
-
-    fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels>;
-
-    fn label_part(
-        &self,
-        band: &BinaryImage,
-        first_row: u32,
-        options: &LabelOptions,
-    ) -> Result<LabelPart>;
-
-    fn label_band(
-        &self,
-        band: &BinaryImage,
-        numbers: &BandNumbers,
-        options: &LabelOptions,
-    ) -> Result<Vec<u32>>;
-
-    /// What labels bands for a [`BandLabeller`](crate::label::parts::BandLabeller).
-    fn label_workers(&self, options: &LabelOptions) -> Result<Workers>;
-
-    fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours>;
-
-    /// Traces images of one size, if `options` have the algorithm that takes several at once.
-    fn trace_batch(&self, images: &[BinaryImage], options: &TraceOptions) -> Result<Vec<Contours>>;
-
-    fn trace_bands(&self, tracer: BandTracer, next: &mut NextBand<'_>) -> Result<StoredContours>;
-
-    fn trace_part(&self, band: Band<'_>, options: &TraceOptions) -> Result<ContourPart>;
-
-    fn route(
-        &self,
-        grid: &RoutingGrid,
-        nets: &[Net],
-        algorithm: RouteAlgorithm,
-        progress: &Progress<'_>,
-    ) -> Result<Vec<Route>>;
-
-    fn distances(
-        &self,
-        grid: &RoutingGrid,
-        sources: &[Cell],
-        options: &DistanceOptions,
-    ) -> Result<Distances>;
-}
-
-/// One or more GPUs: labels, and contours of an image in bands, on all of them; other jobs on the
-/// first.
-struct Gpus<G> {
-    first: G,
-    all: Vec<G>,
-}
-
-impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
-    fn backend(&self) -> Backend {
-        G::BACKEND
-    }
-
-    fn gpus(&self) -> u32 {
-        self.all.len() as u32
-    }
-
-    fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels> {
-        match &self.all[..] {
-            [only] => DeviceLabeler::on(only.clone()).label_host(image, options),
-            all => label::label_host(all, image, options),
-        }
-    }
-
-    fn label_part(
-        &self,
-        band: &BinaryImage,
-        first_row: u32,
-        options: &LabelOptions,
-    ) -> Result<LabelPart> {
-        DeviceLabeler::on(self.first.clone()).label_part_host(band, first_row, options)
-    }
-
-    fn label_band(
-        &self,
-        band: &BinaryImage,
-        numbers: &BandNumbers,
-        options: &LabelOptions,
-    ) -> Result<Vec<u32>> {
-        DeviceLabeler::on(self.first.clone()).label_band_host(band, numbers, options)
-    }
-
-    fn label_workers(&self, options: &LabelOptions) -> Result<Workers> {
-        Workers::on(&self.all, options)
-    }
-
-    fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours> {
-        DeviceTracer::on(self.first.clone()).trace_host(image, options)
-    }
-
-    fn trace_batch(&self, images: &[BinaryImage], options: &TraceOptions) -> Result<Vec<Contours>> {
-        DeviceTracer::on(self.first.clone()).trace_host_batch(images, options)
-    }
-
-    fn trace_bands(&self, tracer: BandTracer, next: &mut NextBand<'_>) -> Result<StoredContours> {
-        tracer.trace_on(&self.all, next)
-    }
-
-    fn trace_part(&self, band: Band<'_>, options: &TraceOptions) -> Result<ContourPart> {
-        ContourPart::trace_on(&DeviceTracer::on(self.first.clone()), band, options)
-    }
-
-    fn route(
-        &self,
-        grid: &RoutingGrid,
-        nets: &[Net],
-        algorithm: RouteAlgorithm,
-        progress: &Progress<'_>,
-    ) -> Result<Vec<Route>> {
-        DeviceRouter::on(self.first.clone()).route_host(grid, nets, algorithm, progress)
-    }
-
-    fn distances(
-        &self,
-        grid: &RoutingGrid,
-        sources: &[Cell],
-        options: &DistanceOptions,
-    ) -> Result<Distances> {
-        DeviceRouter::on(self.first.clone()).distances_host(grid, sources, options)
-    }
 }
 
 impl Engine {
@@ -278,11 +145,7 @@ impl Engine {
     /// An engine on a GPU or an emulator that is set up already, such as a `cuda::Queue` or an
     /// [`Emulator`]. Clones of `gpu` are the same device.
     pub fn on(gpu: impl Gpu + Send + Sync + 'static) -> Self {
-        let all = vec![gpu.clone()];
-        Self {
-            device: Some(Arc::new(Gpus { first: gpu, all })),
-            progress: None,
-        }
+        Self::of(Gpus::new(gpu, []))
     }
 
     /// An engine on several GPUs or emulators that are set up already: labels on all of them, as
@@ -305,15 +168,19 @@ impl Engine {
     where
         G: Gpu + Send + Sync + 'static,
     {
-        let all: Vec<G> = gpus.into_iter().collect();
-        let Some(first) = all.first().cloned() else {
+        let mut gpus = gpus.into_iter();
+        let Some(first) = gpus.next() else {
             let why = "an engine on several GPUs has at least one".to_owned();
             return Err(Error::option("gpus", OptionProblem::OutOfRange, why));
         };
-        Ok(Self {
-            device: Some(Arc::new(Gpus { first, all })),
+        Ok(Self::of(Gpus::new(first, gpus)))
+    }
+
+    fn of<G: Gpu + Send + Sync + 'static>(gpus: Gpus<G>) -> Self {
+        Self {
+            device: Some(Arc::new(gpus)),
             progress: None,
-        })
+        }
     }
 
     /// An engine that runs the GPU's kernels on this machine's processor, thread by thread, in an
