@@ -13,13 +13,13 @@
 //! | `TRAZAR_BENCH_SIDES=512,4096` | the sizes; from 65536 on, a tiling with known labels in place of the images |
 //! | `TRAZAR_BENCH_IMAGES=blobs,noise:0.5` | the images |
 //! | `TRAZAR_BENCH_ONLY=tiles` | what is timed: `tiles`, `bytes`, `direct`, `host`, `scan`, `load`; `gpus` for all GPUs against one, on that tiling |
-//! | `TRAZAR_BENCH_PTX=FILE` | other kernels than the built-in ones, to compare variants |
+//! | `TRAZAR_BENCH_PTX=A,B` | PTX files with variants of the kernels, timed after the built-in ones |
 //!
 //! Without a GPU the bench says so and ends.
 
 use std::time::Instant;
 
-use trazar::cuda::{Device, DeviceBuffer, Module, Queue, Stream};
+use trazar::cuda::{Device, DeviceBuffer, Queue, Stream};
 use trazar::generate::Pattern;
 use trazar::gpu::Scanner;
 use trazar::label::MultiLabeler;
@@ -29,6 +29,7 @@ use trazar::{
 };
 use trazar_bench_support::images;
 use trazar_bench_support::settings::list;
+use trazar_bench_support::variants::variants;
 use trazar_test_support::tilings::{Tiling, check_measures, check_rows};
 
 const MS_PER_S: f64 = 1e3;
@@ -393,15 +394,7 @@ fn main() -> Result<()> {
     };
     println!("{}", device.info().name);
     let opened = started.elapsed().as_secs_f64() * MS_PER_S;
-    let labeler = match std::env::var_os("TRAZAR_BENCH_PTX") {
-        Some(path) => {
-            let ptx = std::fs::read_to_string(path).expect("a PTX file");
-            let module = Module::from_ptx(&device, &ptx)?;
-            // SAFETY: whoever names the file vouches that it holds a variant of these kernels.
-            DeviceLabeler::on(unsafe { Queue::with_module(&device.stream()?, &module) }?)
-        }
-        None => DeviceLabeler::new(&device)?,
-    };
+    let labeler = DeviceLabeler::new(&device)?;
     let loaded = started.elapsed().as_secs_f64() * MS_PER_S;
     if only.iter().any(|item| item == "load") {
         let image = DeviceImage::upload(labeler.gpu(), &BinaryImage::from_art("##.#")?)?;
@@ -418,8 +411,16 @@ fn main() -> Result<()> {
             first - loaded
         );
     }
+    for variant in variants(&device)? {
+        println!("kernels: {}", variant.name);
+        bench(&DeviceLabeler::on(variant.queue), &only)?;
+    }
+    Ok(())
+}
+
+fn bench(labeler: &DeviceLabeler<Queue>, only: &[String]) -> Result<()> {
     if only.iter().any(|item| item == "scan") {
-        bench_scan(&labeler)?;
+        bench_scan(labeler)?;
     }
     for side in list("TRAZAR_BENCH_SIDES", "512,1024,2048,4096,8192,16384") {
         if let Ok(side) = side.parse()
@@ -428,12 +429,12 @@ fn main() -> Result<()> {
             bench_gpus(side)?;
         }
         if let Ok(side @ LARGE..) = side.parse() {
-            bench_large(&labeler, side, &only)?;
+            bench_large(labeler, side, only)?;
             continue;
         }
         for name in list("TRAZAR_BENCH_IMAGES", "blobs,noise:0.1,noise:0.5,noise:0.9") {
             if let Ok(side) = side.parse() {
-                bench_image(&labeler, &name, side, &only)?;
+                bench_image(labeler, &name, side, only)?;
             }
         }
     }

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `TRAZAR_BENCH_SIDES=512,4096` | the sizes |
 //! | `TRAZAR_BENCH_IMAGES=blobs,noise:0.5` | the images |
+//! | `TRAZAR_BENCH_PTX=A,B` | PTX files with variants of the kernels, timed beside the built-in ones on single images |
 //! | `TRAZAR_DATA=FOLDER` | more images, `FOLDER/masks/*.png` |
 //! | `TRAZAR_BENCH_ALGORITHMS=fragments` | the algorithms, of `fragments,components,tiles` |
 //! | `TRAZAR_BENCH_BATCHES=0` | leaves out the frame and the batches |
@@ -27,11 +28,12 @@ use trazar::cuda::{Device, Queue};
 use trazar::generate::{self, Pattern};
 use trazar::trace::{BandTracer, ContourSource};
 use trazar::{
-    Approximation, BinaryImage, DeviceImage, DeviceImageBatch, DeviceTracer, Engine, Error,
-    Geometry, Result, TraceAlgorithm, TraceOptions,
+    Approximation, BinaryImage, Contours, DeviceImage, DeviceImageBatch, DeviceTracer, Engine,
+    Error, Geometry, Result, TraceAlgorithm, TraceOptions,
 };
 use trazar_bench_support::images;
 use trazar_bench_support::settings::{is_wanted, list};
+use trazar_bench_support::variants::variants;
 
 const MS_PER_S: f64 = 1e3;
 
@@ -82,8 +84,10 @@ fn stages(
         .collect())
 }
 
-fn bench(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryImage) -> Result<()> {
-    let on_device = DeviceImage::upload(tracer.gpu(), image)?;
+/// Kernels by name, and what traces with them.
+type Tracers = [(String, DeviceTracer<Queue>)];
+
+fn bench(tracers: &Tracers, name: &str, image: &BinaryImage) -> Result<()> {
     let repeats = if image.pixel_count() <= 1 << 24 {
         20
     } else {
@@ -111,13 +115,6 @@ fn bench(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryImage) -> Resul
             .geometry(geometry)
             .approximation(approximation)
             .algorithm(algorithm);
-        let found = match tracer.trace(&on_device, &options) {
-            Err(refused @ (Error::ImageTooLarge { .. } | Error::TooMany { .. })) => {
-                println!("  {kind:<17} {refused}");
-                continue;
-            }
-            found => found?.to_host()?,
-        };
         let started = Instant::now();
         let (reference, cores) = if image.pixel_count() <= 1 << 30 {
             (TraceAlgorithm::Suzuki, "one core")
@@ -126,34 +123,62 @@ fn bench(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryImage) -> Resul
         };
         let expected = Engine::cpu().trace(image, &options.algorithm(reference))?;
         let cpu_ms = started.elapsed().as_secs_f64() * MS_PER_S;
-        assert!(found == expected, "wrong contours: {name}, {options:?}");
-        let (count, points) = (found.len(), found.points().len());
-        drop((found, expected));
+        println!(
+            "  {kind:<17} {:>8} contours {:>10} points   {cores} {cpu_ms:>8.1} ms",
+            expected.len(),
+            expected.points().len()
+        );
+        for (kernels, tracer) in tracers {
+            if tracers.len() > 1 {
+                println!("    kernels: {kernels}");
+            }
+            time(tracer, image, &options, &expected, repeats)?;
+        }
+    }
+    Ok(())
+}
+
+/// Compares the contours with those expected, and times them.
+fn time(
+    tracer: &DeviceTracer<Queue>,
+    image: &BinaryImage,
+    options: &TraceOptions,
+    expected: &Contours,
+    repeats: usize,
+) -> Result<()> {
+    let on_device = DeviceImage::upload(tracer.gpu(), image)?;
+    let found = match tracer.trace(&on_device, options) {
+        Err(refused @ (Error::ImageTooLarge { .. } | Error::TooMany { .. })) => {
+            println!("    {refused}");
+            return Ok(());
+        }
+        found => found?.to_host()?,
+    };
+    assert!(found == *expected, "wrong contours: {options:?}");
+    drop(found);
+    let ms = median_ms(repeats, || {
+        let contours = tracer.trace(&on_device, options)?;
+        tracer.gpu().stream().synchronize()?;
+        drop(contours);
+        Ok(())
+    })?;
+    println!(
+        "    on the GPU             {ms:>9.3} ms {:>7.1} Gpixel/s {:>7.1} Mpoint/s",
+        image.pixel_count() as f64 / 1e6 / ms,
+        expected.points().len() as f64 / 1e3 / ms
+    );
+    if is_wanted("TRAZAR_BENCH_HOST") {
         let ms = median_ms(repeats, || {
-            let contours = tracer.trace(&on_device, &options)?;
-            tracer.gpu().stream().synchronize()?;
+            let on_device = DeviceImage::upload(tracer.gpu(), image)?;
+            let contours = tracer.trace(&on_device, options)?.to_host()?;
             drop(contours);
             Ok(())
         })?;
-        println!(
-            "  {kind:<17} {count:>8} contours {points:>10} points {ms:>9.3} ms {:>7.1} Gpixel/s \
-             {:>7.1} Mpoint/s   {cores} {cpu_ms:>8.1} ms",
-            image.pixel_count() as f64 / 1e6 / ms,
-            points as f64 / 1e3 / ms
-        );
-        if is_wanted("TRAZAR_BENCH_HOST") {
-            let ms = median_ms(repeats, || {
-                let on_device = DeviceImage::upload(tracer.gpu(), image)?;
-                let contours = tracer.trace(&on_device, &options)?.to_host()?;
-                drop(contours);
-                Ok(())
-            })?;
-            println!("    from host to host       {ms:>9.3} ms");
-        }
-        if is_wanted("TRAZAR_BENCH_STAGES") {
-            for (stage, ms) in stages(tracer, &on_device, &options, repeats)? {
-                println!("    {stage:<22} {ms:>9.3} ms");
-            }
+        println!("    from host to host      {ms:>9.3} ms");
+    }
+    if is_wanted("TRAZAR_BENCH_STAGES") {
+        for (stage, ms) in stages(tracer, &on_device, options, repeats)? {
+            println!("      {stage:<20} {ms:>9.3} ms");
         }
     }
     Ok(())
@@ -189,11 +214,9 @@ fn bench_bands(device: &Device, name: &str, image: &BinaryImage) -> Result<()> {
     Ok(())
 }
 
-/// A camera's frame by itself, and batches of images.
+/// Batches of images of one size.
 fn bench_batches(tracer: &DeviceTracer<Queue>) -> Result<()> {
     let options = TraceOptions::default();
-    let frame = generate::blobs(1232, 1028, 3)?;
-    bench(tracer, "frame", &frame)?;
     for (count, width, height) in [(16, 1232, 1028), (256, 1024, 1024), (100, 2500, 2500)] {
         let images: Result<Vec<_>> = (0..count)
             .map(|seed| generate::blobs(width, height, seed))
@@ -321,23 +344,29 @@ fn main() -> Result<()> {
         }
     };
     println!("{}", device.info().name);
-    let tracer = DeviceTracer::new(&device)?;
+    let mut tracers = Vec::new();
+    for variant in variants(&device)? {
+        tracers.push((variant.name, DeviceTracer::on(variant.queue)));
+    }
+    let tracer = &tracers[0].1;
     for path in images::masks() {
         let read = trazar::formats::read_image(&path, &Default::default())?;
-        bench(&tracer, &path.display().to_string(), &read.image)?;
+        bench(&tracers, &path.display().to_string(), &read.image)?;
     }
     if is_wanted("TRAZAR_BENCH_BATCHES") {
-        bench_batches(&tracer)?;
+        // A camera's.
+        bench(&tracers, "frame", &generate::blobs(1232, 1028, 3)?)?;
+        bench_batches(tracer)?;
     }
     if is_wanted("TRAZAR_BENCH_TILES") {
-        bench_tiles(&tracer)?;
+        bench_tiles(tracer)?;
     }
     for side in list("TRAZAR_BENCH_SIDES", "512,1024,2048,4096,8192,16384") {
         for name in list("TRAZAR_BENCH_IMAGES", "blobs,noise:0.5,nested-rectangles") {
             if let Ok(side) = side.parse() {
                 let pattern: Pattern = name.parse()?;
                 let image = pattern.generate(side, side, 1)?;
-                bench(&tracer, &name, &image)?;
+                bench(&tracers, &name, &image)?;
                 if is_wanted("TRAZAR_BENCH_BANDS") && side > 4096 {
                     bench_bands(&device, &name, &image)?;
                 }
@@ -345,7 +374,7 @@ fn main() -> Result<()> {
         }
     }
     if is_wanted("TRAZAR_BENCH_CRITERION") {
-        by_criterion(&tracer);
+        by_criterion(tracer);
     }
     Ok(())
 }
