@@ -263,6 +263,19 @@ fn dots_beside_bars() {
     }
 }
 
+/// Walls of one pixel, each between two holes: the sides of a pixel belong to different borders,
+/// also in a tile's first row, to which those of dots further down lead.
+#[test]
+fn dots_in_cells() {
+    let is_wall = |x, y| y == 0 || y == 69 || x % 4 == 0;
+    let is_dot = |x, y| x % 4 == 2 && y % 2 == 1 && (3..67).contains(&y);
+    let image = BinaryImage::from_fn(133, 70, |x, y| is_wall(x, y) || is_dot(x, y)).unwrap();
+    for index in 0..4 {
+        let tracer = DeviceTracer::on(small_emulator(seed() + index));
+        assert_same("dots in cells", &tracer, &image, index);
+    }
+}
+
 /// Borders that run through many tiles.
 #[test]
 fn rings_and_spirals_over_several_tiles() {
