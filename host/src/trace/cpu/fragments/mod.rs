@@ -26,8 +26,8 @@
 //! and sides exist only while their strip is followed, and fit a core's cache.
 //!
 //! Time: linear in the number of words of the image plus the number of steps, divided among the
-//! threads whatever the borders are like, but for the order of the result and its hierarchy, which
-//! one thread finds in time linear in the number of borders.
+//! threads whatever the borders are like, but for three passes over the borders, of one thread, for
+//! the sizes of their subtrees and their places in the result.
 //!
 //! Memory beyond the result:
 //!

@@ -76,9 +76,11 @@ impl Contours {
         from.check(same && few, "there is no value for each contour")?;
         let is_kind = holes.iter().all(|&hole| hole <= 1);
         from.check(is_kind, "a contour is neither outer nor a hole")?;
-        let is_before = |(i, &parent): (i32, &i32)| (-1..i).contains(&parent);
-        let in_order = (0..).zip(&parents).all(is_before);
-        from.check(in_order, "a contour comes before its parent")?;
+        let in_order = hierarchy::is_pre_order(&parents);
+        from.check(
+            in_order,
+            "the contours are not in the order of their hierarchy",
+        )?;
         let in_order = ends.is_sorted_by(|a, b| a < b)
             && ends.first().is_none_or(|&end| end > 0)
             && ends.last().copied().unwrap_or(0) == points.len() as u64;
