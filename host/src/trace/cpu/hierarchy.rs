@@ -52,10 +52,10 @@ pub(super) fn arrange(nesting: &Nesting, retrieval: Retrieval) -> Result<Arrange
 /// Walks the forest in which a border's parent is `parent(kind, its parent)`; `None` leaves it
 /// out.
 ///
-/// A border's place follows from its parent's and from the sizes of the siblings' subtrees: the
-/// ends of these are handed out from the parent's end on, to the sibling that was discovered first.
-/// Parents are discovered before their children, so that two passes over the borders do, without a
-/// walk in which each step waits for the last.
+/// A border's place follows from its parent's and from the sizes of subtrees: the sibling that was
+/// discovered first ends where its parent's subtree ends, and each later one ends where the sibling
+/// before begins. Parents are discovered before their children, so two passes over the borders are
+/// enough, in which no access to memory waits for the one before, as in a walk.
 fn walk(
     nesting: &Nesting,
     parent: impl Fn(BorderKind, BorderId) -> Option<BorderId> + Sync,
@@ -63,20 +63,20 @@ fn walk(
     let Nesting { kinds, parents } = nesting;
     let count = kinds.len();
     let place_of = |id: usize| match parent(kinds[id], parents[id]) {
-        None => Above::LeftOut,
-        Some(parent) if (parent as usize) < id => Above::Border(parent as usize),
-        Some(_) => Above::None,
+        None => Place::LeftOut,
+        Some(parent) if (parent as usize) < id => Place::Below(parent as usize),
+        Some(_) => Place::Top,
     };
-    // Of each border that is kept, itself included.
+    // The number of borders in the subtree of each that is kept, itself included.
     let mut sizes: Vec<u32> = zeroed_vec(count, "the hierarchy")?;
     advise_large_pages(&mut sizes);
     let mut kept = 0;
     for id in (0..count).rev() {
         sizes[id] += 1;
         match place_of(id) {
-            Above::LeftOut => sizes[id] = 0,
-            Above::None => kept += sizes[id],
-            Above::Border(parent) => sizes[parent] += sizes[id],
+            Place::LeftOut => sizes[id] = 0,
+            Place::Top => kept += sizes[id],
+            Place::Below(parent) => sizes[parent] += sizes[id],
         }
     }
     // Where each border's subtree ends, less its children that have their places: in the end, one
@@ -86,9 +86,9 @@ fn walk(
     let mut end = kept;
     for id in 0..count {
         let end = match place_of(id) {
-            Above::LeftOut => continue,
-            Above::None => &mut end,
-            Above::Border(parent) => &mut ends[parent],
+            Place::LeftOut => continue,
+            Place::Top => &mut end,
+            Place::Below(parent) => &mut ends[parent],
         };
         let own = *end;
         *end -= sizes[id];
@@ -116,7 +116,7 @@ fn walk(
         .map(|&id| kinds[id as usize])
         .collect_into_vec(&mut result.kinds);
     each.map(|&id| match place_of(id as usize) {
-        Above::Border(parent) => ends[parent].cast_signed() - 1,
+        Place::Below(parent) => ends[parent].cast_signed() - 1,
         _ => NONE,
     })
     .collect_into_vec(&mut result.parents);
@@ -124,12 +124,14 @@ fn walk(
     Ok(result)
 }
 
-/// What a border is below of.
-enum Above {
-    /// It is not kept.
+/// Where a border is in the forest.
+enum Place {
+    /// Nowhere.
     LeftOut,
-    None,
-    Border(usize),
+    /// It has no parent.
+    Top,
+    /// Its parent.
+    Below(usize),
 }
 
 /// The hierarchy rows of a pre-order walk, from the places of the parents.
