@@ -13,7 +13,7 @@
 //! | `TRAZAR_BENCH_SIDES=512,4096` | the sizes; from 65536 on, a tiling with known labels in place of the images |
 //! | `TRAZAR_BENCH_IMAGES=blobs,noise:0.5` | the images |
 //! | `TRAZAR_BENCH_ONLY=tiles` | what is timed: `tiles`, `bytes`, `direct`, `host`, `scan`, `load`; `gpus` for all GPUs against one, on that tiling |
-//! | `TRAZAR_BENCH_PTX=A,B` | PTX files with variants of the kernels, timed after the built-in ones |
+//! | `TRAZAR_BENCH_PTX=A,B` | PTX files with variants of the kernels, which are timed, too |
 //!
 //! Without a GPU the bench says so and ends.
 
@@ -394,9 +394,9 @@ fn main() -> Result<()> {
     };
     println!("{}", device.info().name);
     let opened = started.elapsed().as_secs_f64() * MS_PER_S;
-    let labeler = DeviceLabeler::new(&device)?;
-    let loaded = started.elapsed().as_secs_f64() * MS_PER_S;
     if only.iter().any(|item| item == "load") {
+        let labeler = DeviceLabeler::new(&device)?;
+        let loaded = started.elapsed().as_secs_f64() * MS_PER_S;
         let image = DeviceImage::upload(labeler.gpu(), &BinaryImage::from_art("##.#")?)?;
         let labels = labeler.label(
             &image,

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `TRAZAR_BENCH_SIDES=512,4096` | the sizes |
 //! | `TRAZAR_BENCH_IMAGES=blobs,noise:0.5` | the images |
-//! | `TRAZAR_BENCH_PTX=A,B` | PTX files with variants of the kernels, timed beside the built-in ones on single images |
+//! | `TRAZAR_BENCH_PTX=A,B` | PTX files with variants of the kernels, timed on single images |
 //! | `TRAZAR_DATA=FOLDER` | more images, `FOLDER/masks/*.png` |
 //! | `TRAZAR_BENCH_ALGORITHMS=fragments` | the algorithms, of `fragments,components,tiles` |
 //! | `TRAZAR_BENCH_BATCHES=0` | leaves out the frame and the batches |

@@ -14,7 +14,7 @@ use crate::geometry::Cell;
 use crate::gpu::Gpu;
 use crate::image::BinaryImage;
 use crate::job::Job;
-use crate::label::parts::{BandNumbers, LabelNumber, LabelPart, Workers};
+use crate::label::parts::{BandNumbers, LabelNumber, LabelPart, Workers, is_wide};
 use crate::label::{self, LabelAlgorithm, LabelOptions, Labels};
 use crate::progress::{Progress, ProgressFn};
 use crate::route::{
@@ -430,20 +430,18 @@ impl Engine {
         numbers: &BandNumbers,
         options: &LabelOptions,
     ) -> Result<Vec<T>> {
-        label::parts::label_band(self, band, numbers, options)
-    }
-
-    /// [`label_band`](Self::label_band) for labels of 32 bits.
-    pub(crate) fn label_band_narrow(
-        &self,
-        band: &BinaryImage,
-        numbers: &BandNumbers,
-        options: &LabelOptions,
-    ) -> Result<Vec<u32>> {
-        match &self.device {
-            None => numbers.label_on_processor(band, options, &self.progress()),
-            Some(device) => device.label_band(band, numbers, options),
+        numbers.check_rows(band)?;
+        let options = options.statistics(false);
+        if is_wide::<T>() {
+            return numbers.relabel(&self.label(band, &options)?);
         }
+        self.label_algorithm(&options)
+            .check_runs_on(self.backend())?;
+        let labels = match &self.device {
+            None => numbers.label_on_processor(band, &options, &self.progress())?,
+            Some(device) => device.label_band(band, numbers, &options)?,
+        };
+        Ok(bytemuck::allocation::cast_vec(labels))
     }
 
     /// Labels the components of `image`.

@@ -33,7 +33,6 @@ mod tiles;
 use cuda_std::{View, ViewMut};
 use trazar_kernels::label::tiles::layout::TileLayout;
 
-use super::cpu::{Strip, background};
 use super::{LabelAlgorithm, LabelOptions, Labels};
 #[cfg(feature = "cuda")]
 use crate::cuda::{Device, Queue, Stream};
@@ -233,16 +232,10 @@ impl<G: Gpu> DeviceLabeler<G> {
         }
         let on_device = DeviceImage::upload(&self.gpu, image)?;
         let found = self.label(&on_device, options)?;
-        let mut labels = background(image)?;
-        let to = HostLabels {
-            labels: &mut labels,
-            is_zero: true,
-        };
-        self.read_labels(found.labels(), &on_device, &Strip::whole(image), to)?;
         Ok(Labels {
             width: image.width(),
             height: image.height(),
-            labels,
+            labels: self.labels_to_host(found.labels(), &on_device, image)?,
             count: found.count()?,
             components: found.into_components(),
         })

@@ -15,8 +15,9 @@ use super::DeviceLabeler;
 use super::number::CountBuffers;
 use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer};
+use crate::image::BinaryImage;
 use crate::image::gpu::DeviceImage;
-use crate::label::cpu::{Strip, count_runs_in};
+use crate::label::cpu::{Strip, background, count_runs_in};
 use crate::memory::{advise_large_pages, zeroed_vec};
 
 /// The least number of pixels per run with which labels come by runs.
@@ -43,6 +44,22 @@ struct RunLabels {
 }
 
 impl<G: Gpu> DeviceLabeler<G> {
+    /// The labels of all pixels of `image`, which is `on_device` too, in new memory of the host.
+    pub(in crate::label) fn labels_to_host(
+        &self,
+        labels: &G::Buffer<u32>,
+        on_device: &DeviceImage<G>,
+        image: &BinaryImage,
+    ) -> Result<Vec<u32>> {
+        let mut on_host = background(image)?;
+        let to = HostLabels {
+            labels: &mut on_host,
+            is_zero: true,
+        };
+        self.read_labels(labels, on_device, &Strip::whole(image), to)?;
+        Ok(on_host)
+    }
+
     /// Copies `labels`, which are those of the image `on_device`, to the host, where the same image
     /// is the rows `image`. Waits for them.
     pub(in crate::label) fn read_labels(

@@ -437,7 +437,7 @@ impl<S: BandSource> BandLabeller<S> {
             self.keep_starting(own, measures);
         }
         if is_wide {
-            self.widen::<T>(own, pixels)?;
+            self.widen(own, pixels)?;
         } else if statistics {
             let numbers: Vec<u32> = own.numbers()?;
             self.labels[..pixels]
@@ -483,7 +483,7 @@ impl<S: BandSource> BandLabeller<S> {
             self.keep_starting(own, found.measures);
         }
         if is_wide::<T>() {
-            self.widen::<T>(own, found.band.pixel_count() as usize)?;
+            self.widen(own, found.band.pixel_count() as usize)?;
         }
         if let Some(report) = &self.report {
             let height = f64::from(self.source.height());
@@ -513,15 +513,11 @@ impl<S: BandSource> BandLabeller<S> {
     }
 
     /// Writes 64-bit labels, from those that the band `own` of `pixels` pixels has for itself.
-    fn widen<T: LabelNumber>(&mut self, own: &Final, pixels: usize) -> Result<()> {
+    fn widen(&mut self, own: &Final, pixels: usize) -> Result<()> {
         if self.wide.len() < pixels {
             self.wide = zeroed_vec(pixels, "labels")?;
         }
-        let numbers: Vec<T> = own.numbers()?;
-        let numbers: &[u64] = bytemuck::cast_slice(&numbers);
-        let wide = self.wide[..pixels].par_iter_mut().zip(&self.labels);
-        wide.for_each(|(wide, &label)| *wide = numbers[label as usize]);
-        Ok(())
+        own.relabel(&self.labels[..pixels], &mut self.wide[..pixels])
     }
 }
 

@@ -44,8 +44,7 @@ use std::ops::Range;
 pub use bands::{BandLabeller, BandSource, LabelledBand};
 pub use bytes::{components_from_bytes, components_to_bytes};
 pub use numbers::BandNumbers;
-pub(crate) use relabel::label_band;
-use table::is_wide;
+pub(crate) use table::is_wide;
 pub use table::{LabelNumber, LabelTable};
 pub(crate) use workers::Workers;
 

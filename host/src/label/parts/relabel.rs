@@ -3,45 +3,32 @@
 use rayon::prelude::*;
 
 use super::table::Final;
-use super::{BandNumbers, LabelNumber, LabelPart, LabelTable, is_wide};
-use crate::engine::Engine;
+use super::{BandNumbers, LabelNumber, LabelPart, LabelTable};
 use crate::error::{Error, Result};
 use crate::gpu::Gpu;
 use crate::image::BinaryImage;
 use crate::image::gpu::DeviceImage;
-use crate::label::cpu::{self, Strip, background};
-use crate::label::gpu::{HostLabels, fits_one_band};
-use crate::label::{DeviceLabeler, DeviceLabels, LabelOptions};
-use crate::memory::reserve;
+use crate::label::cpu;
+use crate::label::gpu::fits_one_band;
+use crate::label::{DeviceLabeler, DeviceLabels, LabelOptions, Labels};
+use crate::memory::zeroed_vec;
 use crate::progress::Progress;
 
-/// Labels a band with its final numbers: [`Engine::label_band`].
-pub(crate) fn label_band<T: LabelNumber>(
-    engine: &Engine,
-    band: &BinaryImage,
-    numbers: &BandNumbers,
-    options: &LabelOptions,
-) -> Result<Vec<T>> {
-    numbers.band.check_rows(band.height())?;
-    let options = options.statistics(false);
-    let algorithm = engine.label_algorithm(&options);
-    algorithm.check_runs_on(engine.backend())?;
-    if !is_wide::<T>() {
-        let labels = engine.label_band_narrow(band, numbers, &options)?;
-        return Ok(bytemuck::allocation::cast_vec(labels));
-    }
-    let own = engine.label(band, &options)?;
-    numbers.band.check_count(own.count())?;
-    let numbers: Vec<T> = numbers.numbers()?;
-    let mut labels = Vec::new();
-    reserve(&mut labels, own.as_slice().len(), "labels")?;
-    let own = own.as_slice().par_iter().with_min_len(1 << 16);
-    own.map(|&label| numbers[label as usize])
-        .collect_into_vec(&mut labels);
-    Ok(labels)
-}
-
 impl BandNumbers {
+    /// Refuses a band of another number of rows than in the first pass.
+    pub(crate) fn check_rows(&self, band: &BinaryImage) -> Result<()> {
+        self.band.check_rows(band.height())
+    }
+
+    /// The labels of the band with their final numbers, from those that it has for itself.
+    pub(crate) fn relabel<T: LabelNumber>(&self, own: &Labels) -> Result<Vec<T>> {
+        self.band.check_count(own.count())?;
+        let own = own.as_slice();
+        let mut labels = zeroed_vec(own.len(), "labels")?;
+        self.band.relabel(own, &mut labels)?;
+        Ok(labels)
+    }
+
     /// The labels of the band, with its final numbers, on all cores.
     pub(crate) fn label_on_processor(
         &self,
@@ -67,6 +54,14 @@ impl BandNumbers {
 }
 
 impl Final {
+    /// Writes the final numbers of pixels' components, given those that they have in the band.
+    pub(super) fn relabel<T: LabelNumber>(&self, own: &[u32], labels: &mut [T]) -> Result<()> {
+        let numbers: Vec<T> = self.numbers()?;
+        let each = labels.par_iter_mut().zip(own);
+        each.for_each(|(label, &own)| *label = numbers[own as usize]);
+        Ok(())
+    }
+
     /// Refuses a band of another number of rows than in the first pass.
     pub(super) fn check_rows(&self, rows: u32) -> Result<()> {
         self.check("rows", self.rows.len() as u64, rows.into())
@@ -133,13 +128,7 @@ impl<G: Gpu> DeviceLabeler<G> {
     ) -> Result<Vec<u32>> {
         let image = DeviceImage::upload(self.gpu(), band)?;
         let found = self.label_band(&image, numbers, options)?;
-        let mut labels = background(band)?;
-        let to = HostLabels {
-            labels: &mut labels,
-            is_zero: true,
-        };
-        self.read_labels(found.labels(), &image, &Strip::whole(band), to)?;
-        Ok(labels)
+        self.labels_to_host(found.labels(), &image, band)
     }
 }
 

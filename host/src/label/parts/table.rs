@@ -46,7 +46,7 @@ impl LabelNumber for u32 {}
 impl LabelNumber for u64 {}
 
 /// Whether labels of the type `T` have 64 bits.
-pub(super) const fn is_wide<T: LabelNumber>() -> bool {
+pub(crate) const fn is_wide<T: LabelNumber>() -> bool {
     size_of::<T>() > size_of::<u32>()
 }
 
