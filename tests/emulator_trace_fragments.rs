@@ -246,6 +246,66 @@ fn more_borders_than_threads_take_at_once() {
     }
 }
 
+/// Rings of 7 × 7 pixels with a dot each.
+fn is_ring_with_dot(x: u32, y: u32) -> bool {
+    match (x % 8, y % 8) {
+        (0 | 6, 0..=6) | (0..=6, 0 | 6) => true,
+        at => at == (3, 3),
+    }
+}
+
+/// As many borders, most of which have children: more than a warp lists at a time. One square in
+/// five is not a ring, so that others than the lanes of the first ones are listed after them.
+#[test]
+fn many_borders_with_children() {
+    let is_square = |x, y| (x / 8 + y / 8 * 3) % 5 == 0 && x % 8 < 7 && y % 8 < 7;
+    let is_set = |x, y| is_ring_with_dot(x, y) || is_square(x, y);
+    let image = BinaryImage::from_fn(128, 272, is_set).unwrap();
+    for geometry in GEOMETRIES {
+        let options = TraceOptions::default()
+            .algorithm(TraceAlgorithm::Fragments)
+            .geometry(geometry);
+        let emulator = emulator_of(seed()).with_multiprocessors(1);
+        let same = compare(&DeviceTracer::on(emulator), &image, &options);
+        assert!(same.is_ok(), "{geometry:?}: {same:?}");
+    }
+}
+
+/// As many borders, most of them with the same parent, which is neither the first nor the last
+/// border with children; or with one of two parents.
+#[test]
+fn many_borders_of_one_parent() {
+    // A plate with holes of one pixel.
+    let is_plate = |x, y| x % 2 == 0 || y % 2 == 0;
+    let one = |x, y| match y {
+        0..8 => is_ring_with_dot(x, y),
+        8..80 => is_plate(x, y - 8),
+        80 => false,
+        _ => is_ring_with_dot(x, y - 81),
+    };
+    let two = |x, y| y != 44 && is_plate(x, if y < 44 { y } else { y - 45 });
+    let dots = |x, y| x % 2 == 0 && y % 2 == 0;
+    for (i, (name, image)) in [
+        ("one parent", BinaryImage::from_fn(129, 88, one)),
+        ("two parents", BinaryImage::from_fn(129, 88, two)),
+        ("no parents", BinaryImage::from_fn(129, 88, dots)),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let image = image.unwrap();
+        for (index, retrieval) in RETRIEVALS.into_iter().enumerate() {
+            let options = TraceOptions::default()
+                .algorithm(TraceAlgorithm::Fragments)
+                .geometry(GEOMETRIES[(i + index) % 2])
+                .retrieval(retrieval);
+            let emulator = emulator_of(seed() + index as u64).with_multiprocessors(2);
+            let same = compare(&DeviceTracer::on(emulator), &image, &options);
+            assert!(same.is_ok(), "{name}, {retrieval:?}: {same:?}");
+        }
+    }
+}
+
 /// The last side before each dot is one that its border passes straight on: warps put these dots
 /// aside, several times as many as they have lanes.
 #[test]

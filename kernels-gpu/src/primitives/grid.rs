@@ -6,6 +6,7 @@
 //! refused, by the driver and by the emulator.
 
 use cuda_std::prelude::*;
+use cuda_std::warp::WARP_SIZE;
 
 use super::{block, quotient};
 
@@ -221,8 +222,47 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
         for_each_loaded((first, self.blocks * THREADS), count, load, work);
     }
 
-    /// Replaces the first `n` elements of `values` by the sums of those before them, and sets
-    /// `total`, an element of another array, to the sum of all.
+    /// Calls `work` for each index below `count`, and for some past it, with what `load` gives for
+    /// it. Each warp goes through a part of its own, from the first index to the last: its lanes
+    /// call `work` together, with consecutive indices.
+    ///
+    /// A thread hands four indices to `load` at a time, as in [`for_each_loaded`]; those past the
+    /// end of the warp's part are `u32::MAX`.
+    #[inline(always)]
+    pub fn for_each_in_warps<T: Copy>(
+        self,
+        count: u32,
+        load: impl Fn([u32; 4]) -> [T; 4],
+        mut work: impl FnMut(u32, T),
+    ) {
+        let t = thread::thread_idx_x();
+        let warp = self.block() * (THREADS / WARP_SIZE) + t / WARP_SIZE;
+        let warps = self.blocks * (THREADS / WARP_SIZE);
+        // A group is of one index per lane.
+        let groups = count.div_ceil(WARP_SIZE);
+        let own = quotient(groups + warps - 1, warps);
+        let mut group = warp * own;
+        let end = groups.min(group + own);
+        while group < end {
+            let four = [0, 1, 2, 3].map(|k| {
+                if group + k < end {
+                    (group + k) * WARP_SIZE + t % WARP_SIZE
+                } else {
+                    u32::MAX
+                }
+            });
+            let loaded = load(four);
+            each(zip(four, loaded), |(i, loaded)| {
+                if i != u32::MAX {
+                    work(i, loaded);
+                }
+            });
+            group += 4;
+        }
+    }
+
+    /// Replaces the first `n` elements of `values` by the sums of those before them. One thread
+    /// hands the sum of all to `total`.
     ///
     /// All threads call it, after a barrier of the grid that comes after the last write to
     /// `values`. It waits for all blocks once; there is to be another barrier before the first use
@@ -234,7 +274,7 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
         self,
         values: ViewMut<'_, u32>,
         n: u32,
-        total: (ViewMut<'_, u32>, u32),
+        total: impl FnOnce(u32),
         memory: ScanMemory<'_>,
     ) {
         let add_up = |row| Self::load(values, n, row);
@@ -249,7 +289,7 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
         value: impl Fn(u32) -> u32,
         sums: ViewMut<'_, u32>,
         n: u32,
-        total: (ViewMut<'_, u32>, u32),
+        total: impl FnOnce(u32),
         memory: ScanMemory<'_>,
     ) {
         let add_up = |row| {
@@ -300,7 +340,7 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
         first_load: impl Fn(u32) -> [u32; 4],
         values: ViewMut<'_, u32>,
         n: u32,
-        total: (ViewMut<'_, u32>, u32),
+        total: impl FnOnce(u32),
         memory: ScanMemory<'_>,
     ) {
         let ScanMemory {
@@ -334,7 +374,7 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
         }
         let mut before = block::sum_of_threads(own, warp_sums).total;
         if t == 0 && me + 1 == blocks {
-            total.0.st(total.1, before + sum);
+            total(before + sum);
         }
         let mut row = first;
         while row < end {

@@ -12,6 +12,7 @@ pub mod bits;
 pub mod block;
 pub mod grid;
 pub mod list_ranking;
+pub mod partition;
 pub mod scan;
 pub mod sort;
 pub mod union_find;

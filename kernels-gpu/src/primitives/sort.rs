@@ -12,7 +12,8 @@ use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::block;
-use super::grid::{Grid, ScanMemory};
+use super::grid::{Grid, ScanMemory, each, zip};
+use super::partition::Group;
 
 /// Bits of a digit.
 const DIGIT_BITS: u32 = 8;
@@ -67,14 +68,15 @@ pub struct Pairs<'a> {
     pub other_keys: ViewMut<'a, u32>,
     /// As long as `values`.
     pub other_values: ViewMut<'a, u32>,
-    /// [`counts_len`] elements, and one more. Starts at a multiple of 16 bytes.
+    /// [`counts_len`] elements. Starts at a multiple of 16 bytes.
     pub counts: ViewMut<'a, u32>,
 }
 
 impl Pairs<'_> {
-    /// After a pass.
+    /// The other way round: each pass moves the pairs to the other arrays.
     #[inline(always)]
-    const fn swapped(self) -> Self {
+    #[must_use]
+    pub const fn swapped(self) -> Self {
         Self {
             keys: self.other_keys,
             values: self.other_values,
@@ -84,11 +86,11 @@ impl Pairs<'_> {
         }
     }
 
-    /// The pairs as [`sort_pairs`] has left them with this largest key: `keys` and `values` are
-    /// sorted.
+    /// Where the pairs have to be for [`sort_pairs`] with this largest key: in `keys` and `values`
+    /// of the result.
     #[inline(always)]
     #[must_use]
-    pub const fn sorted(self, largest: u32) -> Self {
+    pub const fn unsorted(self, largest: u32) -> Self {
         // planted: sort-parity
         if passes(largest).is_multiple_of(2) {
             self
@@ -108,8 +110,9 @@ pub struct SortMemory<'a> {
     pub scan: ScanMemory<'a>,
 }
 
-/// Sorts the first `n` pairs by their keys, which are at most `largest`. Pairs with the same key
-/// keep their order. [`Pairs::sorted`] says where they are then.
+/// Sorts `n` pairs by their keys, which are at most `largest`, from where [`Pairs::unsorted`] says
+/// to `keys` and `values`. Pairs with the same key keep their order. The pairs stand around
+/// `group`, which is not touched and has a key of its own: smaller keys end up before it.
 ///
 /// All threads of a cooperative grid call it, after a barrier that comes after the last write to
 /// the pairs. There is a barrier after the last write to the result.
@@ -118,69 +121,175 @@ pub fn sort_pairs(
     grid: Grid<'_, BLOCK>,
     pairs: Pairs<'_>,
     n: u32,
+    group: Group,
     largest: u32,
     memory: SortMemory<'_>,
 ) {
     let tiles = tiles(n);
-    let mut pairs = pairs;
-    let mut pass = 0;
-    while pass < passes(largest) {
-        let shift = pass * DIGIT_BITS;
+    let mut digit = 0;
+    while digit < passes(largest) {
+        let unsorted = pairs.unsorted(largest);
+        let pass = Pass {
+            pairs: if digit % 2 == 0 {
+                unsorted
+            } else {
+                unsorted.swapped()
+            },
+            n,
+            group,
+            shift: digit * DIGIT_BITS,
+        };
         let mut tile = grid.block();
         while tile < tiles {
-            count_digits(pairs, n, shift, tile, memory);
+            pass.count_digits(tile, memory);
             tile += grid.blocks();
         }
         grid.sync();
         if tiles > FEW_TILES {
-            let counts = counts_len(n);
-            grid.scan(pairs.counts, counts, (pairs.counts, counts), memory.scan);
+            grid.scan(pairs.counts, counts_len(n), |_| (), memory.scan);
             grid.sync();
         }
         let mut tile = grid.block();
         while tile < tiles {
-            scatter(pairs, n, shift, tile, memory);
+            pass.scatter(tile, memory);
             tile += grid.blocks();
         }
         grid.sync();
-        pairs = pairs.swapped();
         // planted: sort-passes
-        pass += 1;
+        digit += 1;
     }
 }
 
-/// The elements `first`, `first + stride` and so on, one per round; 0 past the last of `n`. All
-/// loads are in flight at once.
-#[inline(always)]
-fn load(values: ViewMut<'_, u32>, n: u32, first: u32, stride: u32) -> [u32; ROUNDS as usize] {
-    let at = |round: u32| {
-        let i = first + round * stride;
-        if i < n { values.ld(i) } else { 0 }
-    };
-    const { assert!(ROUNDS == 8) };
-    [at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)]
+/// What a pass works on.
+#[derive(Clone, Copy)]
+struct Pass<'a> {
+    /// From here the pairs go to the other arrays.
+    pairs: Pairs<'a>,
+    n: u32,
+    group: Group,
+    shift: u32,
 }
 
-/// Counts each digit in a tile: `counts[digit * tiles + tile]`.
-#[inline(always)]
-fn count_digits(pairs: Pairs<'_>, n: u32, shift: u32, tile: u32, memory: SortMemory<'_>) {
-    let sums = memory.warps;
-    let t = thread::thread_idx_x();
-    let first = tile * TILE + t;
-    let keys = load(pairs.keys, n, first, DIGITS);
-    sums.st(t, 0);
-    // planted: sort-zero-barrier
-    thread::sync_threads();
-    let mut round = 0;
-    while round < ROUNDS {
-        if first + round * DIGITS < n {
-            // planted: sort-plain-count
-            sums.atomic_add(digit(keys[round as usize], shift), 1);
+impl Pass<'_> {
+    /// The elements `first`, `first + stride` and so on, one per round; 0 past the last one. All
+    /// loads are in flight at once.
+    #[inline(always)]
+    fn load(&self, values: ViewMut<'_, u32>, first: u32, stride: u32) -> [u32; ROUNDS as usize] {
+        const { assert!(ROUNDS == 8) };
+        let [a, b, c, d] = self.load_four(values, first, stride);
+        let [e, f, g, h] = self.load_four(values, first + 4 * stride, stride);
+        [a, b, c, d, e, f, g, h]
+    }
+
+    /// The first four of these.
+    #[inline(always)]
+    fn load_four(&self, values: ViewMut<'_, u32>, first: u32, stride: u32) -> [u32; 4] {
+        each([0, 1, 2, 3], |round| {
+            let i = first + round * stride;
+            if i < self.n {
+                values.ld(self.group.around(i))
+            } else {
+                0
+            }
+        })
+    }
+
+    /// Counts each digit in a tile: `counts[digit * tiles + tile]`.
+    #[inline(always)]
+    fn count_digits(&self, tile: u32, memory: SortMemory<'_>) {
+        let Self {
+            pairs, n, shift, ..
+        } = *self;
+        let sums = memory.warps;
+        let t = thread::thread_idx_x();
+        let first = tile * TILE + t;
+        let keys = self.load(pairs.keys, first, DIGITS);
+        sums.st(t, 0);
+        // planted: sort-zero-barrier
+        thread::sync_threads();
+        let mut round = 0;
+        while round < ROUNDS {
+            if first + round * DIGITS < n {
+                // planted: sort-plain-count
+                sums.atomic_add(digit(keys[round as usize], shift), 1);
+            }
+            round += 1;
         }
-        round += 1;
+        thread::sync_threads();
+        pairs.counts.st(t * tiles(n) + tile, sums.ld(t));
     }
-    thread::sync_threads();
-    pairs.counts.st(t * tiles(n) + tile, sums.ld(t));
+
+    /// Moves each pair of a tile to its place by one digit.
+    #[inline(always)]
+    fn scatter(&self, tile: u32, memory: SortMemory<'_>) {
+        let Self {
+            pairs,
+            n,
+            group,
+            shift,
+        } = *self;
+        let warps = memory.warps;
+        let t = thread::thread_idx_x();
+        let (warp, lane) = (t / WARP_SIZE, t % WARP_SIZE);
+        let first = tile * TILE + warp * WARP_PAIRS + lane;
+        let mine = warp * DIGITS;
+        let keys = self.load(pairs.keys, first, WARP_SIZE);
+        let mut other = 0;
+        while other < WARPS {
+            warps.st(other * DIGITS + t, 0);
+            other += 1;
+        }
+        thread::sync_threads();
+        let mut round = 0;
+        while round < ROUNDS {
+            if first + round * WARP_SIZE < n {
+                warps.atomic_add(mine + digit(keys[round as usize], shift), 1);
+            }
+            round += 1;
+        }
+        thread::sync_threads();
+        let mut place = first_place(pairs.counts, tiles(n), tile, memory);
+        other = 0;
+        while other < WARPS {
+            let count = warps.ld(other * DIGITS + t);
+            warps.st(other * DIGITS + t, place);
+            place += count;
+            other += 1;
+        }
+        thread::sync_threads();
+        // Keys are loaded once more, from the cache, rather than kept in registers all the while.
+        let mut round = 0;
+        while round < ROUNDS {
+            let first = first + round * WARP_SIZE;
+            let load = |values| self.load_four(values, first, WARP_SIZE);
+            let four = zip(load(pairs.keys), load(pairs.values));
+            let mut i = first;
+            each(four, |(key, value)| {
+                // Lanes past the end have a digit of their own.
+                let own = if i < n { digit(key, shift) } else { DIGITS };
+                let peers = warp::warp_match_any_32(FULL_MASK, own);
+                // planted: sort-order
+                let before = (peers & warp::lanemask_lt()).count_ones();
+                if i < n {
+                    let at = group.around(warps.ld(mine + own) + before);
+                    pairs.other_keys.st(at, key);
+                    pairs.other_values.st(at, value);
+                }
+                // planted: sort-read-sync
+                warp::sync_warp(FULL_MASK);
+                if i < n && before == 0 {
+                    let next = warps.ld(mine + own) + peers.count_ones();
+                    warps.st(mine + own, next);
+                }
+                // planted: sort-round-sync
+                warp::sync_warp(FULL_MASK);
+                i += WARP_SIZE;
+            });
+            round += 4;
+        }
+        // The places are read before the next tile's counts begin.
+        thread::sync_threads();
+    }
 }
 
 /// The place of a tile's first pair with this thread's digit.
@@ -199,65 +308,4 @@ fn first_place(counts: ViewMut<'_, u32>, tiles: u32, tile: u32, memory: SortMemo
         other += 1;
     }
     block::sum_of_threads(all, memory.scan.warp_sums).before + before
-}
-
-/// Moves each pair of a tile to its place by one digit.
-#[inline(always)]
-fn scatter(pairs: Pairs<'_>, n: u32, shift: u32, tile: u32, memory: SortMemory<'_>) {
-    let warps = memory.warps;
-    let t = thread::thread_idx_x();
-    let (warp, lane) = (t / WARP_SIZE, t % WARP_SIZE);
-    let first = tile * TILE + warp * WARP_PAIRS + lane;
-    let mine = warp * DIGITS;
-    let keys = load(pairs.keys, n, first, WARP_SIZE);
-    let values = load(pairs.values, n, first, WARP_SIZE);
-    let mut other = 0;
-    while other < WARPS {
-        warps.st(other * DIGITS + t, 0);
-        other += 1;
-    }
-    thread::sync_threads();
-    let mut round = 0;
-    while round < ROUNDS {
-        if first + round * WARP_SIZE < n {
-            warps.atomic_add(mine + digit(keys[round as usize], shift), 1);
-        }
-        round += 1;
-    }
-    thread::sync_threads();
-    let mut place = first_place(pairs.counts, tiles(n), tile, memory);
-    other = 0;
-    while other < WARPS {
-        let count = warps.ld(other * DIGITS + t);
-        warps.st(other * DIGITS + t, place);
-        place += count;
-        other += 1;
-    }
-    thread::sync_threads();
-    round = 0;
-    while round < ROUNDS {
-        let i = first + round * WARP_SIZE;
-        let key = keys[round as usize];
-        // Lanes past the end have a digit of their own.
-        let own = if i < n { digit(key, shift) } else { DIGITS };
-        let peers = warp::warp_match_any_32(FULL_MASK, own);
-        // planted: sort-order
-        let before = (peers & warp::lanemask_lt()).count_ones();
-        if i < n {
-            let at = warps.ld(mine + own) + before;
-            pairs.other_keys.st(at, key);
-            pairs.other_values.st(at, values[round as usize]);
-        }
-        // planted: sort-read-sync
-        warp::sync_warp(FULL_MASK);
-        if i < n && before == 0 {
-            let next = warps.ld(mine + own) + peers.count_ones();
-            warps.st(mine + own, next);
-        }
-        // planted: sort-round-sync
-        warp::sync_warp(FULL_MASK);
-        round += 1;
-    }
-    // The places are read before the next tile's counts begin.
-    thread::sync_threads();
 }

@@ -14,9 +14,11 @@ pub mod count {
     pub const POINTS: u32 = 2;
     /// Borders that have others as children.
     pub const PARENTS: u32 = 3;
+    /// Borders that are sorted before those with the most common parent.
+    pub const BEFORE_COMMON: u32 = 4;
     /// The first of [`COUNT_OF_ROUNDS`] counters, which say whether there was something to do in
     /// each round over the levels of nesting.
-    pub const ROUNDS: u32 = 4;
+    pub const ROUNDS: u32 = 5;
     /// The number of these.
     pub const COUNT_OF_ROUNDS: u32 = 64;
     /// The number of counters.

@@ -71,7 +71,7 @@ impl<G: Gpu> Arranger<G> {
             values: gpu.alloc(n)?,
             other_keys: gpu.alloc(n)?,
             other_values: gpu.alloc(n)?,
-            counts: gpu.alloc(sort::counts_len(most) as usize + 1)?,
+            counts: gpu.alloc(sort::counts_len(most) as usize)?,
             parents: gpu.alloc(n)?,
             first_children: gpu.alloc(n + images as usize)?,
             sizes: gpu.alloc(n)?,
@@ -139,7 +139,7 @@ impl<G: Gpu> Arranger<G> {
     }
 
     /// Writes the rows of the result. `counts` is what `counters` has, which
-    /// [`arrange`](Self::arrange) has set for the same `retrieval`.
+    /// [`arrange`](Self::arrange) has set.
     pub(super) fn finish(
         &mut self,
         gpu: &G,
@@ -147,7 +147,6 @@ impl<G: Gpu> Arranger<G> {
         counts: &[u32],
         stack: Stack<'_>,
         found: FoundBorders<'_>,
-        retrieval: Retrieval,
     ) -> Result<Arranged<G>> {
         let kept = counts[count::KEPT as usize];
         let threads = kept.max(1);
@@ -164,7 +163,6 @@ impl<G: Gpu> Arranger<G> {
                 stack,
                 found,
                 self.view(),
-                levels(retrieval),
                 Rows {
                     kinds: kinds.view_mut(),
                     links: hierarchy.view_mut(),
@@ -202,6 +200,6 @@ pub(super) fn arrange<G: Gpu>(
     };
     arranger.arrange(gpu, &mut counters, stack, found.view_mut(), retrieval)?;
     counters.read(&mut counts)?;
-    let arranged = arranger.finish(gpu, &counters, &counts, stack, found.view_mut(), retrieval)?;
+    let arranged = arranger.finish(gpu, &counters, &counts, stack, found.view_mut())?;
     Ok((arranger, arranged))
 }

@@ -64,9 +64,13 @@ pub(super) struct Tile<'a, const THREADS: u32> {
     pub(super) warp_sums: SharedView<u32>,
     /// Counts of [`found`].
     pub(super) found: SharedView<u32>,
-    /// The indices of the tile's first fragment, closed border, point and side.
+    /// The indices of the tile's first fragment, closed border, point and side; and [`NEXT_TILE`].
     pub(super) firsts: SharedView<u32>,
 }
+
+/// Where [`Tile::firsts`] of a block that takes tiles from the list has the number of those that
+/// were taken before its next one.
+pub(super) const NEXT_TILE: u32 = 4;
 
 /// Words of 32 bits per row for starts.
 pub(super) const STARTS_WORDS: u32 = 2;
@@ -98,7 +102,7 @@ const fn pieces(threads: u32) -> u32 {
 
 /// Whether a block of `threads` threads keeps the neighbourhoods of all pixels, and the indices of
 /// their nodes.
-const fn keeps_pixels(threads: u32) -> bool {
+pub(super) const fn keeps_pixels(threads: u32) -> bool {
     threads == DENSE_BLOCK
 }
 
@@ -109,6 +113,13 @@ const fn kept_pixels(threads: u32) -> u32 {
     } else {
         8
     }
+}
+
+/// The length of [`Tile::firsts`]. A few bytes more would cost small blocks one of 32 per
+/// multiprocessor of sm_90.
+const fn firsts(threads: u32) -> usize {
+    let taken = if keeps_pixels(threads) { 1 } else { 0 };
+    NEXT_TILE as usize + taken
 }
 
 /// Where the indices of W and E nodes begin, or those of N and S nodes.
@@ -166,7 +177,7 @@ macro_rules! tile_memory {
             starts,
             warp_sums: shared_array![u32; ($threads / WARP_SIZE) as usize],
             found: shared_array![u32; found::COUNT],
-            firsts: shared_array![u32; 4],
+            firsts: shared_array![u32; firsts($threads)],
         }
     }};
 }
@@ -337,22 +348,28 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
         }
     }
 
-    /// Follows the borders of the tiles that are listed, one after the other.
+    /// Follows the borders of the tiles that are listed. Whenever the block is done with one, it
+    /// takes the next that none has taken.
     #[inline(always)]
     fn follow_listed(&self, parts: Parts<'_>) {
         let count = parts.counters.ld(counter::DENSE);
         let mut i = thread::block_idx_x();
         while i < count {
-            self.at(parts.dense.ld(i)).follow(parts, MOST_NODES);
+            if !self.at(parts.dense.ld(i)).follow(parts, MOST_NODES) {
+                // It had nodes when it was listed: someone has changed the image meanwhile.
+                return;
+            }
+            // planted: fragment-next-tile
+            i = thread::grid_dim_x() + self.firsts.ld(NEXT_TILE);
             // planted: fragment-dense-barrier
             thread::sync_threads();
-            i += thread::grid_dim_x();
         }
     }
 
     /// Follows the tile's borders if it has at most `most_nodes` nodes. Otherwise it is listed.
+    /// Whether there were borders to follow.
     #[inline(always)]
-    fn follow(&self, parts: Parts<'_>, most_nodes: u32) {
+    fn follow(&self, parts: Parts<'_>, most_nodes: u32) -> bool {
         self.for_each(HALO_ROWS, |row| self.pixels.load_row(row));
         self.for_each(found::COUNT as u32, |i| self.found.st(i, 0));
         self.for_each(CROSSING_WORDS, |i| {
@@ -364,7 +381,7 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
         let counts = self.list(parts, most_nodes);
         let node_count = counts & 0xffff;
         if node_count == 0 {
-            return;
+            return false;
         }
         let side_count = counts >> 16;
         // planted: fragment-list-barrier
@@ -395,6 +412,7 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
         self.write_record(parts);
         self.write_starts(parts);
         self.write_nodes(parts, node_count, side_count);
+        true
     }
 
     /// Lists the nodes. Returns their number, and in the high half that of W and E nodes; 0 if that

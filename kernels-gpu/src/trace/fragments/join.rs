@@ -315,7 +315,7 @@ fn join<K: Key>(
         block_sums: chains.block_sums,
         warp_sums: memory.warp_sums,
     };
-    let total = (parts.counters, count::BORDERS);
+    let total = |borders| parts.counters.st(count::BORDERS, borders);
     grid.scan(parts.starts_before, words, total, scan);
     grid.sync();
 

@@ -76,15 +76,17 @@ pub mod counter {
     pub const SIDES: u32 = FRAGMENTS + 3;
     /// Tiles with many nodes.
     pub const DENSE: u32 = FRAGMENTS + 4;
+    /// Those of them that blocks have taken after their first one.
+    pub const TAKEN: u32 = FRAGMENTS + 5;
     /// Fragments of a sample that precede one which starts lower than both its neighbours.
-    pub const LOWEST: u32 = FRAGMENTS + 5;
+    pub const LOWEST: u32 = FRAGMENTS + 6;
     /// Segments of the cycles of fragments.
-    pub const SEGMENTS: u32 = FRAGMENTS + 6;
+    pub const SEGMENTS: u32 = FRAGMENTS + 7;
     /// Those of them that are not all of their border.
-    pub const OPEN: u32 = FRAGMENTS + 7;
+    pub const OPEN: u32 = FRAGMENTS + 8;
     /// The first of [`COUNT_OF_ROUNDS`] counters, which say whether a fragment learned something in
     /// each round of joining.
-    pub const ROUNDS: u32 = FRAGMENTS + 8;
+    pub const ROUNDS: u32 = FRAGMENTS + 9;
     /// The number of these: each fragment knows of twice as many others after a round.
     pub const COUNT_OF_ROUNDS: u32 = 33;
     /// Not 0 if one of the others before [`DENSE`] has wrapped around.

@@ -4,7 +4,7 @@
 use cuda_std::warp::WARP_SIZE;
 
 use super::crossings::{Crossing, NEIGHBOURS};
-use super::follow::{STARTS_WORDS, Tile, found};
+use super::follow::{NEXT_TILE, STARTS_WORDS, Tile, found, keeps_pixels};
 use super::key::KEY_SHIFT;
 use super::place::{AFTER_LISTED, ENDED, FIELD, POINT, Place};
 use super::tile::{TILE_HEIGHT, TileNode};
@@ -56,18 +56,24 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
         }
     }
 
-    /// Counts entries and exits, and takes the indices of the tile's fragments and sides.
+    /// Counts entries and exits, and takes the indices of the tile's fragments and sides, and the
+    /// next tile.
     #[inline(always)]
     pub(super) fn count_crossings(&self, parts: Parts<'_>, side_count: u32) {
         let (warp, lane) = (self.t / WARP_SIZE, self.t % WARP_SIZE);
         if warp == 0 {
             self.entries.count(lane);
-            if lane < 2 {
-                let (count, counter, first) = if lane == 0 {
-                    let count = self.found.ld(found::HEADS);
-                    (count, counter::FRAGMENTS, tile_record::FIRST_FRAGMENT)
-                } else {
-                    (side_count, counter::SIDES, tile_record::FIRST_SIDE)
+            // Blocks that take tiles from the list learn of the next one here, where they wait for
+            // such a number anyway.
+            let taken = if keeps_pixels(THREADS) { 3 } else { 2 };
+            if lane < taken {
+                let (count, counter, first) = match lane {
+                    0 => {
+                        let count = self.found.ld(found::HEADS);
+                        (count, counter::FRAGMENTS, tile_record::FIRST_FRAGMENT)
+                    }
+                    1 => (side_count, counter::SIDES, tile_record::FIRST_SIDE),
+                    _ => (1, counter::TAKEN, NEXT_TILE),
                 };
                 self.firsts.st(first, parts.take(counter, count));
             }

@@ -1,11 +1,15 @@
 //! The points, at their final places.
+//!
+//! The points of a tile stand fragment by fragment. First, the threads of a tile learn where those
+//! of each fragment and closed border go, which takes a chain of loads. Then each point goes there.
 
 use cuda_std::prelude::*;
+use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::Parts;
 use super::join::{Chains, first_at_start, first_point};
 use super::records::tile_record;
 use super::tile::{TILE_HEIGHT, TILE_WIDTH};
+use super::{Parts, tiles};
 use crate::primitives::grid::{each, for_each_loaded};
 use crate::primitives::quotient;
 use crate::trace::borders::{Destination, NO_BORDER, Stack};
@@ -14,20 +18,43 @@ use crate::trace::pixels::Raster;
 
 /// Threads per block.
 pub const BLOCK: u32 = 64;
-/// Fragments and closed borders that a block keeps in mind at a time.
-const SPANS: u32 = 512;
+/// Warps per block.
+const WARPS: u32 = BLOCK / WARP_SIZE;
+/// The number of tiles that a block of [`place_points`](fn@place_points) takes.
+pub const TILES_PER_BLOCK: u32 = WARPS;
+/// Fragments and closed borders that a warp keeps in mind at a time.
+const SPANS_OF_WARP: u32 = 192;
 
-/// Writes the points of all borders that are kept.
+/// Declares the shared memory of a block, and gives the [`Writer`] of its tile, or one of them.
+macro_rules! writer {
+    ($tile_warps:expr, $raster:ident, $stack:ident, $geometry:ident, $parts:ident, $chains:ident,
+     $destination:ident) => {
+        Writer::<{ $tile_warps }> {
+            raster: $raster,
+            stack: $stack,
+            geometry: $geometry,
+            parts: $parts,
+            chains: $chains,
+            destination: $destination,
+            targets: shared_array![u32; (SPANS_OF_WARP * WARPS) as usize],
+            ends: shared_array![u32; (SPANS_OF_WARP * WARPS) as usize],
+            lengths: shared_array![u32; (SPANS_OF_WARP * WARPS) as usize],
+        }
+    };
+}
+
+/// Writes the points of all borders that are kept: for images of which few tiles are dense. A warp
+/// takes a tile, so that as many tiles as possible wait for memory at once.
 ///
-/// Launch: one block per [tile](super::tiles). Reads 4 bytes per point and some 40 per fragment and
-/// per closed border, and writes 8 bytes per point.
+/// Launch: one block per [`TILES_PER_BLOCK`] [tiles](super::tiles). Reads 4 bytes per point and
+/// some 40 per fragment and per closed border, and writes 8 bytes per point.
 ///
 /// # Safety
 ///
 /// `parts` and `chains` are what [`join_fragments`](fn@super::join::join_fragments) has made of an
 /// image of this size. `destination` has room for all points of the borders that have a place, and
 /// nothing else uses it meanwhile.
-#[kernel(block = BLOCK, min_blocks = 32)]
+#[kernel(block = BLOCK, min_blocks = 32, barriers = 0)]
 pub unsafe fn place_points(
     raster: Raster,
     stack: Stack<'_>,
@@ -36,90 +63,231 @@ pub unsafe fn place_points(
     chains: Chains<'_>,
     destination: Destination<'_>,
 ) {
-    // For each fragment: where a point with index 0 in the tile would go; the end of its border's
-    // points; their number.
-    let targets = shared_array![u32; SPANS as usize];
-    let ends = shared_array![u32; SPANS as usize];
-    let lengths = shared_array![u32; SPANS as usize];
-
-    let t = thread::thread_idx_x();
-    let tile = thread::block_idx_x();
-    let record = tile * tile_record::WORDS;
-    let point_count = parts.tiles.ld(record + tile_record::POINTS);
-    if point_count == 0 {
-        return;
+    let warp = thread::thread_idx_x() / WARP_SIZE;
+    let tile = thread::block_idx_x() * TILES_PER_BLOCK + warp;
+    // planted: fragment-tiles-end
+    if tile < tiles(raster) {
+        writer!(1, raster, stack, geometry, parts, chains, destination).write(tile);
     }
-    let fragments = parts.tiles.ld(record + tile_record::ENTRIES) & 0xffff;
-    let first_fragment = parts.tiles.ld(record + tile_record::FIRST_FRAGMENT);
-    let first_closed = parts.tiles.ld(record + tile_record::FIRST_CLOSED);
-    let points = parts.tiles.ld(record + tile_record::FIRST_POINT);
-    let all = fragments + parts.tiles.ld(record + tile_record::CLOSED);
-    let row = quotient(tile, raster.row_words);
-    let left = (tile - row * raster.row_words) * TILE_WIDTH;
-    let top = row * TILE_HEIGHT;
+}
 
-    let mut first = 0;
-    while first < all {
-        let mut i = t;
-        while i < SPANS && first + i < all {
-            let id = first + i;
-            let (border, start, points_left, is_outer);
-            if id < fragments {
-                let at = first_fragment + id;
-                border = chains.fragment_borders.ld(at);
-                points_left = Some(chains.fragment_points_left.ld(at));
-                is_outer = false;
-                start = parts.fragments.ld(at as usize * 4 + 3) & 0xfff;
-            } else {
-                let at = first_closed + id - fragments;
-                border = chains.closed_borders.ld(at);
-                points_left = None;
-                let [key, last] = parts.closed.ld_vector(at as usize * 2);
-                start = last >> 12 & 0xfff;
-                is_outer = key & 1 == 0;
-            }
-            let place = destination.places.ldg(border);
-            let mut length = 0;
-            if place != NO_BORDER {
-                let begin = destination.offsets.ldg(place);
-                length = destination.offsets.ldg(place + 1) - begin;
-                let along_edges = geometry == Geometry::Edges;
-                let at = match points_left {
-                    Some(left) => {
-                        let turn = chains.turns.ld(border);
-                        first_point(length, left, turn, along_edges)
-                    }
-                    None => first_at_start(is_outer, along_edges),
-                };
-                targets.st(i, (begin + at).wrapping_sub(start));
-                ends.st(i, begin + length);
-            }
-            lengths.st(i, length);
-            i += BLOCK;
+/// What [`place_points`](fn@place_points) does, for images of which many tiles are dense. A block
+/// takes a tile, and each thread looks at four fragments or closed borders at once.
+///
+/// Launch: one block per [tile](super::tiles).
+///
+/// # Safety
+///
+/// That of [`place_points`](fn@place_points).
+#[kernel(block = BLOCK, min_blocks = 20)]
+pub unsafe fn place_points_of_dense_tiles(
+    raster: Raster,
+    stack: Stack<'_>,
+    geometry: Geometry,
+    parts: Parts<'_>,
+    chains: Chains<'_>,
+    destination: Destination<'_>,
+) {
+    let tile = thread::block_idx_x();
+    writer!(WARPS, raster, stack, geometry, parts, chains, destination).write(tile);
+}
+
+/// What the warps of a tile, `TILE_WARPS` of them, write its points with.
+struct Writer<'a, const TILE_WARPS: u32> {
+    raster: Raster,
+    stack: Stack<'a>,
+    geometry: Geometry,
+    parts: Parts<'a>,
+    chains: Chains<'a>,
+    destination: Destination<'a>,
+    /// For each fragment or closed border, where a point with index 0 in the tile would go.
+    targets: SharedView<u32>,
+    /// The end of its border's points.
+    ends: SharedView<u32>,
+    /// Their number; 0 if the border is left out.
+    lengths: SharedView<u32>,
+}
+
+/// What a tile has.
+#[derive(Clone, Copy)]
+struct TileParts {
+    fragments: u32,
+    first_fragment: u32,
+    first_closed: u32,
+}
+
+/// A fragment or a closed border.
+#[derive(Clone, Copy)]
+struct Span {
+    border: u32,
+    /// The index of its first point in the tile.
+    start: u32,
+    /// Of a fragment, the number of points to the first of the fragment in which the border starts;
+    /// of a closed border, whether it is a hole's, in the lowest bit.
+    rest: u32,
+    is_fragment: bool,
+}
+
+/// Where a fragment's or a closed border's points go.
+#[derive(Clone, Copy)]
+struct Target {
+    target: u32,
+    end: u32,
+    length: u32,
+}
+
+impl<const TILE_WARPS: u32> Writer<'_, TILE_WARPS> {
+    /// Threads of a tile.
+    const THREADS: u32 = TILE_WARPS * WARP_SIZE;
+    /// Fragments and closed borders of a tile at a time.
+    const SPANS: u32 = TILE_WARPS * SPANS_OF_WARP;
+
+    /// Waits for all threads of the tile.
+    #[inline(always)]
+    fn sync(&self) {
+        if TILE_WARPS == 1 {
+            warp::sync_warp(FULL_MASK);
+        } else {
+            thread::sync_threads();
         }
-        // planted: fragment-targets-barrier
-        thread::sync_threads();
-        let load = |j: [u32; 4]| each(j, |j| parts.points.ld(points + j));
-        for_each_loaded((t, BLOCK), point_count, load, |j, point| {
-            let span = (point >> 13).wrapping_sub(first);
-            if span < SPANS {
-                let length = lengths.ld(span);
-                if length != 0 {
-                    let mut at = targets.ld(span).wrapping_add(j);
-                    // planted: fragment-wrap
-                    if at >= ends.ld(span) {
-                        at -= length;
-                    }
-                    let x = left + (point & 127);
-                    let y = top + (point >> 7 & 63);
-                    // Along edges, a corner may lie below its image's last row.
-                    let y = y - stack.rows_before(y);
-                    destination.write(at, x, y);
+    }
+
+    /// Writes the points of a tile.
+    #[inline(always)]
+    fn write(&self, tile: u32) {
+        let parts = self.parts;
+        let record = tile * tile_record::WORDS;
+        let point_count = parts.tiles.ld(record + tile_record::POINTS);
+        if point_count == 0 {
+            return;
+        }
+        let tile_parts = TileParts {
+            fragments: parts.tiles.ld(record + tile_record::ENTRIES) & 0xffff,
+            first_fragment: parts.tiles.ld(record + tile_record::FIRST_FRAGMENT),
+            first_closed: parts.tiles.ld(record + tile_record::FIRST_CLOSED),
+        };
+        let points = parts.tiles.ld(record + tile_record::FIRST_POINT);
+        let all = tile_parts.fragments + parts.tiles.ld(record + tile_record::CLOSED);
+        let row = quotient(tile, self.raster.row_words);
+        let left = (tile - row * self.raster.row_words) * TILE_WIDTH;
+        let top = row * TILE_HEIGHT;
+
+        // The tile's part of the block's memory.
+        let t = thread::thread_idx_x() % Self::THREADS;
+        let memory = thread::thread_idx_x() / Self::THREADS * Self::SPANS;
+        let mut first = 0;
+        while first < all {
+            self.find_targets(tile_parts, first, Self::SPANS.min(all - first), memory);
+            // planted: fragment-targets-barrier
+            self.sync();
+            let load = |j: [u32; 4]| each(j, |j| parts.points.ld(points + j));
+            for_each_loaded((t, Self::THREADS), point_count, load, |j, point| {
+                let span = (point >> 13).wrapping_sub(first);
+                if span >= Self::SPANS {
+                    return;
                 }
-            }
-        });
-        first += SPANS;
-        // planted: fragment-spans-barrier
-        thread::sync_threads();
+                let length = self.lengths.ld(memory + span);
+                if length == 0 {
+                    return;
+                }
+                let mut at = self.targets.ld(memory + span).wrapping_add(j);
+                // planted: fragment-wrap
+                if at >= self.ends.ld(memory + span) {
+                    at -= length;
+                }
+                let x = left + (point & 127);
+                let y = top + (point >> 7 & 63);
+                // Along edges, a corner may lie below its image's last row.
+                let y = y - self.stack.rows_before(y);
+                self.destination.write(at, x, y);
+            });
+            first += Self::SPANS;
+            // planted: fragment-spans-barrier
+            self.sync();
+        }
+    }
+
+    /// Finds where the points of `count` fragments and closed borders go, from the one with index
+    /// `first` in the tile on, for the elements from `memory` on.
+    #[inline(always)]
+    fn find_targets(&self, tile: TileParts, first: u32, count: u32, memory: u32) {
+        let keep = |i: u32, target: Target| {
+            self.targets.st(memory + i, target.target);
+            self.ends.st(memory + i, target.end);
+            self.lengths.st(memory + i, target.length);
+        };
+        let own = thread::thread_idx_x() % Self::THREADS;
+        if TILE_WARPS > 1 {
+            let load = |i: [u32; 4]| {
+                let spans = each(i, |i| self.span(tile, first + i));
+                let placed = each(spans, |span| self.placed(span));
+                each(placed, |placed| self.target(placed))
+            };
+            for_each_loaded((own, Self::THREADS), count, load, keep);
+            return;
+        }
+        let mut i = own;
+        while i < count {
+            keep(i, self.target(self.placed(self.span(tile, first + i))));
+            i += Self::THREADS;
+        }
+    }
+
+    /// The fragment or closed border with an index in the tile.
+    #[inline(always)]
+    fn span(&self, tile: TileParts, id: u32) -> Span {
+        let Self { parts, chains, .. } = self;
+        if id < tile.fragments {
+            let at = tile.first_fragment + id;
+            return Span {
+                border: chains.fragment_borders.ld(at),
+                start: parts.fragments.ld(at as usize * 4 + 3) & 0xfff,
+                rest: chains.fragment_points_left.ld(at),
+                is_fragment: true,
+            };
+        }
+        let at = tile.first_closed + id - tile.fragments;
+        let [key, last] = parts.closed.ld_vector(at as usize * 2);
+        Span {
+            border: chains.closed_borders.ld(at),
+            start: last >> 12 & 0xfff,
+            rest: key,
+            is_fragment: false,
+        }
+    }
+
+    /// With its border's place, or [`NO_BORDER`], and its border's turn if it is a fragment.
+    #[inline(always)]
+    fn placed(&self, span: Span) -> (Span, u32, u32) {
+        let place = self.destination.places.ldg(span.border);
+        let turn = if span.is_fragment {
+            self.chains.turns.ld(span.border)
+        } else {
+            0
+        };
+        (span, place, turn)
+    }
+
+    /// Where its points go.
+    #[inline(always)]
+    fn target(&self, (span, place, turn): (Span, u32, u32)) -> Target {
+        let mut target = Target {
+            target: 0,
+            end: 0,
+            length: 0,
+        };
+        if place != NO_BORDER {
+            let begin = self.destination.offsets.ldg(place);
+            target.end = self.destination.offsets.ldg(place + 1);
+            target.length = target.end - begin;
+            let along_edges = self.geometry == Geometry::Edges;
+            let at = if span.is_fragment {
+                first_point(target.length, span.rest, turn, along_edges)
+            } else {
+                first_at_start(span.rest & 1 == 0, along_edges)
+            };
+            target.target = (begin + at).wrapping_sub(span.start);
+        }
+        target
     }
 }

@@ -6,9 +6,10 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::Borders;
-use crate::primitives::grid::each;
+use super::{BLOCK, Borders};
+use crate::primitives::grid::{Grid, each};
 use crate::primitives::list_ranking::{END, element, jumped_from, next};
+use crate::primitives::sort;
 use crate::primitives::warp::inclusive_sum;
 use crate::trace::borders::{NO_BORDER, count};
 
@@ -36,37 +37,35 @@ impl Borders<'_> {
         (self.to.parents.ld(i), first != NO_BORDER)
     }
 
-    /// Adds the border with rank `i` to `list` if it has children; otherwise its parent counts it.
-    /// Called by all lanes of a warp with consecutive ranks, also past the last one.
+    /// Lists the borders that have children, in any order, for rounds to begin with; the others are
+    /// counted by their parents. All threads of the grid call it, before a barrier.
     #[inline(always)]
-    pub(super) fn list_parent(
+    pub(super) fn list_parents(
         &self,
-        i: u32,
-        (parent, has_children): (u32, bool),
+        grid: Grid<'_, BLOCK>,
         list: ViewMut<'_, u32>,
         counters: ViewMut<'_, u32>,
+        memory: SharedView<u32>,
     ) {
-        let is_counted = !has_children && i < self.count;
-        add_by_runs(self.to.sizes, 0, parent, u32::from(is_counted));
-        let lanes = warp::warp_vote_ballot(FULL_MASK, has_children);
-        if lanes == 0 {
-            return;
-        }
-        let before = (lanes & warp::lanemask_lt()).count_ones();
-        let mut first = 0;
-        if has_children && before == 0 {
-            // planted: hierarchy-list-plain
-            first = counters.atomic_add(count::PARENTS, lanes.count_ones());
-        }
-        let (first, _) =
-            warp::warp_shuffle_idx(FULL_MASK, first, lanes.trailing_zeros(), WARP_SIZE);
-        if has_children {
-            list.st(first + before, i);
-            self.to.list.st(i, element(link_to(parent), 0));
-            self.to.told.st(self.told_in(0, i), 0);
-            self.to.told.st(self.told_in(1, i), 0);
-            self.to.told.st(self.told_in(2, i), 0);
-        }
+        let mut parents = WarpList::new(memory);
+        let mut sums = RunSums::new(self.to.sizes, 0);
+        let families = |ranks| each(ranks, |i| self.family(i));
+        grid.for_each_in_warps(self.count, families, |i, (parent, has_children)| {
+            let is_counted = !has_children && i < self.count;
+            sums.add(parent, is_counted.into());
+            if has_children {
+                self.to.list.st(i, element(link_to(parent), 0));
+                self.to.told.st(self.told_in(0, i), 0);
+                self.to.told.st(self.told_in(1, i), 0);
+                self.to.told.st(self.told_in(2, i), 0);
+            }
+            parents.put(has_children, i);
+            if parents.is_full() {
+                parents.append_to(list, counters);
+            }
+        });
+        parents.append_to(list, counters);
+        sums.finish();
     }
 
     /// What the borders with four ranks, or [`NO_BORDER`], know before a round. `list` has links to
@@ -91,7 +90,13 @@ impl Borders<'_> {
     /// One round of counting the borders below one that has children. `to` gets links twice as far
     /// as those before. Whether there are any of these. Called by all lanes of a warp.
     #[inline(always)]
-    pub(super) fn tell(&self, known: Known, round: u32, to: ViewMut<'_, u64>) -> bool {
+    pub(super) fn tell(
+        &self,
+        known: Known,
+        round: u32,
+        to: ViewMut<'_, u64>,
+        sums: &mut RunSums<'_>,
+    ) -> bool {
         let Known {
             rank,
             size,
@@ -104,8 +109,14 @@ impl Borders<'_> {
             self.to.told.st(self.told_in(round + 1, rank), 0);
             to.st(rank, jumped);
         }
-        add_by_runs(self.to.told, self.told_in(round, 0), ancestor, size);
+        sums.add(ancestor, size);
         next(jumped) != END
+    }
+
+    /// What borders are told in a round.
+    #[inline(always)]
+    pub(super) fn told_sums(&self, round: u32) -> RunSums<'_> {
+        RunSums::new(self.to.told, self.told_in(round, 0))
     }
 
     /// The number of borders in the part of the forest of the border with rank `i`, after a number
@@ -141,25 +152,147 @@ pub(super) const fn link_to(parent: u32) -> u32 {
     parent
 }
 
-/// Adds each lane's value to the element `first + at` of `to`, unless `at` is [`END`]. All lanes of
-/// a warp call it.
+/// Sums of values that a warp adds to elements of an array, one after the other.
 ///
-/// Siblings lie side by side, and thousands may have one parent: each run of lanes with the same
-/// element adds to it once.
-#[inline(always)]
-fn add_by_runs(to: ViewMut<'_, u32>, first: usize, at: u32, value: u32) {
-    let lane = thread::thread_idx_x() % WARP_SIZE;
-    let (before, _) = warp::warp_shuffle_up(FULL_MASK, at, 1, WARP_SIZE);
-    let begins = lane == 0 || before != at;
-    let first_lanes = warp::warp_vote_ballot(FULL_MASK, begins);
-    let through = inclusive_sum(value, lane);
-    // The first lane of the lane's own run.
-    let begin = 31 - (first_lanes & (u32::MAX >> (31 - lane))).leading_zeros();
-    let (at_begin, _) = warp::warp_shuffle_idx(FULL_MASK, through - value, begin, WARP_SIZE);
-    let ends = lane == WARP_SIZE - 1 || first_lanes >> (lane + 1) & 1 != 0;
-    let sum = through - at_begin;
-    if ends && at != END && sum != 0 {
-        // planted: sizes-plain-add
-        to.atomic_add(first + at as usize, sum);
+/// Siblings lie side by side, and millions may have one parent: of values that follow each other
+/// and go to one element, the sum is added.
+pub(super) struct RunSums<'a> {
+    to: ViewMut<'a, u32>,
+    /// What is added to any index.
+    first: usize,
+    /// The element that the last values went to, or [`END`].
+    last: u32,
+    /// Their sum.
+    sum: u32,
+}
+
+impl<'a> RunSums<'a> {
+    #[inline(always)]
+    const fn new(to: ViewMut<'a, u32>, first: usize) -> Self {
+        Self {
+            to,
+            first,
+            last: END,
+            sum: 0,
+        }
+    }
+
+    /// Adds each lane's value to the element `at`, unless that is [`END`]: to the array now or
+    /// later. All lanes of the warp call it.
+    #[inline(always)]
+    fn add(&mut self, at: u32, value: u32) {
+        let lane = thread::thread_idx_x() % WARP_SIZE;
+        let (mut before, _) = warp::warp_shuffle_up(FULL_MASK, at, 1, WARP_SIZE);
+        if lane == 0 {
+            before = self.last;
+        }
+        let begins = before != at;
+        let first_lanes = warp::warp_vote_ballot(FULL_MASK, begins);
+        let through = inclusive_sum(value, lane);
+        if first_lanes == 0 {
+            let (sum, _) = warp::warp_shuffle_idx(FULL_MASK, through, WARP_SIZE - 1, WARP_SIZE);
+            self.sum += sum;
+            return;
+        }
+        // Each first lane adds the sum of the run before its own, which began in an earlier lane or
+        // before all of them.
+        let through_before = through - value;
+        let earlier = first_lanes & warp::lanemask_lt();
+        let begin = 31 - (earlier | 1).leading_zeros();
+        let (at_begin, _) = warp::warp_shuffle_idx(FULL_MASK, through_before, begin, WARP_SIZE);
+        let carried = if earlier == 0 { self.sum } else { 0 };
+        if begins {
+            self.add_to(before, through_before - at_begin + carried);
+        }
+        let last_begin = 31 - first_lanes.leading_zeros();
+        let (at_last, _) = warp::warp_shuffle_idx(FULL_MASK, through_before, last_begin, WARP_SIZE);
+        let (all, _) = warp::warp_shuffle_idx(FULL_MASK, through, WARP_SIZE - 1, WARP_SIZE);
+        let (last, _) = warp::warp_shuffle_idx(FULL_MASK, at, WARP_SIZE - 1, WARP_SIZE);
+        self.sum = all - at_last;
+        self.last = last;
+    }
+
+    /// Adds what has not been added yet. All lanes of the warp call it.
+    #[inline(always)]
+    pub(super) fn finish(self) {
+        if thread::thread_idx_x().is_multiple_of(WARP_SIZE) {
+            self.add_to(self.last, self.sum);
+        }
+    }
+
+    #[inline(always)]
+    fn add_to(&self, at: u32, sum: u32) {
+        if at != END && sum != 0 {
+            // planted: sizes-plain-add
+            self.to.atomic_add(self.first + at as usize, sum);
+        }
+    }
+}
+
+/// Borders that a warp has found, in its part of the block's memory, on their way to a list.
+struct WarpList {
+    memory: SharedView<u32>,
+    /// The first of the warp's elements.
+    first: u32,
+    count: u32,
+}
+
+impl WarpList {
+    /// Elements of a warp's part: what is put in before it is full, and one more per lane.
+    const LEN: u32 = 4 * WARP_SIZE;
+
+    /// In memory of [`LEN`](Self::LEN) elements per warp.
+    #[inline(always)]
+    fn new(memory: SharedView<u32>) -> Self {
+        const { assert!(Self::LEN * (BLOCK / WARP_SIZE) <= sort::WARP_DIGITS) };
+        Self {
+            memory,
+            first: thread::thread_idx_x() / WARP_SIZE * Self::LEN,
+            count: 0,
+        }
+    }
+
+    /// Puts the borders of some lanes in. All lanes of the warp call it, while it is not full.
+    #[inline(always)]
+    fn put(&mut self, is_put: bool, border: u32) {
+        let lanes = warp::warp_vote_ballot(FULL_MASK, is_put);
+        if is_put {
+            let before = (lanes & warp::lanemask_lt()).count_ones();
+            self.memory.st(self.first + self.count + before, border);
+        }
+        self.count += lanes.count_ones();
+    }
+
+    /// Whether there may be no room for another one per lane.
+    #[inline(always)]
+    const fn is_full(&self) -> bool {
+        self.count > Self::LEN - WARP_SIZE
+    }
+
+    /// Appends all to the list of which `counters` has the length, and is empty then. All lanes of
+    /// the warp call it.
+    #[inline(always)]
+    fn append_to(&mut self, list: ViewMut<'_, u32>, counters: ViewMut<'_, u32>) {
+        if self.count == 0 {
+            return;
+        }
+        let lane = thread::thread_idx_x() % WARP_SIZE;
+        let mut at = 0;
+        if lane == 0 {
+            // planted: hierarchy-list-plain
+            at = counters.atomic_add(count::PARENTS, self.count);
+        }
+        let (at, _) = warp::warp_shuffle_idx(FULL_MASK, at, 0, WARP_SIZE);
+        // planted: hierarchy-list-put
+        warp::sync_warp(FULL_MASK);
+        let mut i = lane;
+        while i < self.count {
+            list.st(at + i, self.memory.ld(self.first + i));
+            i += WARP_SIZE;
+        }
+        // All are read before others take their places.
+        // planted: hierarchy-list-read
+        warp::sync_warp(FULL_MASK);
+        self.count = 0;
     }
 }

@@ -10,7 +10,8 @@
 //! 1. Each border finds its parent, over siblings that were discovered before it (`parents.rs`).
 //!    Borders are listed, the last discovered first.
 //! 2. They are sorted by the parents that count: siblings then stand together, in their order. A
-//!    border's index among the sorted ones is its **rank**.
+//!    border's index among the sorted ones is its **rank**. Most of many borders may have the same
+//!    parent: these are set apart, and only the others are sorted.
 //! 3. Each border learns its parent's rank. From here on, what is known of borders is kept by rank,
 //!    so that borders that are worked on together lie together.
 //! 4. Borders that have children are listed, and count those that have none. There are few of them:
@@ -39,6 +40,7 @@ use super::borders::{FoundBorders, NO_BORDER, Stack, count};
 use super::options::Levels;
 use crate::primitives::grid::{Grid, GridBarrier, ScanMemory, each, zip};
 use crate::primitives::list_ranking::{END, element, jumped_from, next, weight};
+use crate::primitives::partition::{Group, common_key, partition};
 use crate::primitives::sort::{self, Pairs, SortMemory, sort_pairs};
 
 /// Threads per block.
@@ -110,33 +112,36 @@ impl Borders<'_> {
         self.levels != Levels::List || self.stack.images > 1
     }
 
-    /// The borders by rank, once they are sorted.
+    /// Where borders are listed.
     #[inline(always)]
-    fn in_order(&self) -> Pairs<'_> {
+    fn unsorted(&self) -> Pairs<'_> {
         if self.are_sorted() {
-            self.to.pairs.sorted(self.left_out())
+            self.to.pairs.unsorted(self.left_out())
         } else {
             self.to.pairs
         }
     }
 
-    /// Lists a border, the last discovered first, by its parent, if that counts.
+    /// The key of a border with this parent: the parent, if that counts.
     #[inline(always)]
-    fn list(&self, border: u32, kind: u8, parent: u32) {
+    fn key(&self, border: u32, kind: u32, parent: u32) -> u32 {
         let levels = self.levels;
         let is_hole = kind != 0;
         // planted: ccomp-parents
         let counts = levels == Levels::Tree || levels == Levels::Ccomp && is_hole;
-        let key = if levels == Levels::External && parent != NO_BORDER {
+        if levels == Levels::External && parent != NO_BORDER {
             self.left_out()
         } else if counts && parent != NO_BORDER {
             parent
         } else {
             self.top(self.stack.image_of(border))
-        };
-        let at = self.count - 1 - border;
-        self.to.pairs.keys.st(at, key);
-        self.to.pairs.values.st(at, border);
+        }
+    }
+
+    /// Where a border is listed, the last discovered first, and the border that is listed there.
+    #[inline(always)]
+    fn listed_at(&self, border: u32) -> u32 {
+        self.count - 1 - border
     }
 
     /// Notes the rank `i` of a border.
@@ -288,7 +293,7 @@ impl Borders<'_> {
 /// more than there are images, if there are several. The elements of `found` and `arrangement` are
 /// for at least the number of borders there, which is below 2³¹ - 1. The previous border of each is
 /// one discovered earlier, or [`NO_BORDER`]. Nothing else uses the three meanwhile.
-#[kernel(block = BLOCK, min_blocks = 2, cooperative)]
+#[kernel(block = BLOCK, min_blocks = 3, cooperative)]
 pub unsafe fn arrange_borders(
     counters: ViewMut<'_, u32>,
     stack: Stack<'_>,
@@ -325,24 +330,59 @@ pub unsafe fn arrange_borders(
         found,
         to,
     };
-    if n.div_ceil(4 * BLOCK) > grid.blocks() {
+    let are_many = n.div_ceil(4 * BLOCK) > grid.blocks();
+    if are_many {
         // More borders than all threads take at once, and chains of siblings lead from row to row.
         // First, each block follows them through its own part of the borders, so that a step then
         // leads out of a whole part.
         borders.follow_siblings(grid);
         grid.sync();
     }
+    // Of many borders, most may have the same parent: they are partitioned by it before the others
+    // are sorted. Until then, their keys stand where sums of sizes will.
+    let are_partitioned = are_many && borders.are_sorted();
+    let unsorted = borders.unsorted();
+    let listed_keys = if are_partitioned {
+        to.before
+    } else {
+        unsorted.keys
+    };
     let parents = |at| borders.with_parents(at, 0);
     grid.for_each_loaded(n, parents, |border, child| {
-        borders.list(border, child.kind, child.parent());
+        let at = borders.listed_at(border);
+        let key = borders.key(border, child.kind, child.parent());
+        listed_keys.st(at, key);
+        if !are_partitioned {
+            unsorted.values.st(at, border);
+        }
         // planted: first-child-fill
         to.first_children.st(border, NO_BORDER);
     });
     grid.sync();
     if borders.are_sorted() {
-        sort_pairs(grid, to.pairs, n, borders.left_out(), memory);
+        let mut group = Group::NONE;
+        if are_partitioned {
+            let common = common_key(listed_keys, n);
+            let border = |at| borders.listed_at(at);
+            let smaller = (counters, count::BEFORE_COMMON);
+            group = partition(
+                grid,
+                listed_keys,
+                n,
+                common,
+                border,
+                unsorted,
+                smaller,
+                memory.scan,
+            );
+            // planted: partition-end-barrier
+            grid.sync();
+        }
+        let others = n - group.count;
+        sort_pairs(grid, to.pairs, others, group, borders.left_out(), memory);
     }
-    let sorted = borders.in_order();
+    // The borders by rank.
+    let sorted = to.pairs;
     if stack.images > 1 {
         grid.for_each(stack.images + 1, |image| {
             let before = borders.kept_before(sorted, image);
@@ -360,10 +400,7 @@ pub unsafe fn arrange_borders(
     if levels == Levels::Tree || levels == Levels::Ccomp {
         // Borders with children, in any order.
         let listed = sorted.other_keys;
-        let families = |ranks| each(ranks, |i| borders.family(i));
-        grid.for_each_loaded(n.next_multiple_of(WARP_SIZE), families, |i, family| {
-            borders.list_parent(i, family, listed, counters);
-        });
+        borders.list_parents(grid, listed, counters, memory.warps);
         // planted: hierarchy-list-barrier
         grid.sync();
         let parents = counters.ld(count::PARENTS);
@@ -389,9 +426,11 @@ pub unsafe fn arrange_borders(
         loop {
             let mut some = false;
             let known = |at| borders.known(each(at, rank), round, list);
-            grid.for_each_loaded(parents.next_multiple_of(WARP_SIZE), known, |_, known| {
-                some |= borders.tell(known, round, other);
+            let mut sums = borders.told_sums(round);
+            grid.for_each_in_warps(parents, known, |_, known| {
+                some |= borders.tell(known, round, other, &mut sums);
             });
+            sums.finish();
             (list, other) = (other, list);
             round += 1;
             if !goes_on(round - 1, some) {
@@ -399,7 +438,7 @@ pub unsafe fn arrange_borders(
             }
         }
         let size = |i| borders.size(i, round);
-        grid.scan_of(size, to.before, n, (to.offsets, 0), memory.scan);
+        grid.scan_of(size, to.before, n, |_| (), memory.scan);
         grid.sync();
         let links = |at| {
             let ranks = each(at, |at| listed.ld(at));
@@ -439,7 +478,8 @@ pub unsafe fn arrange_borders(
     }
     grid.sync();
     let kept = counters.ld(count::KEPT);
-    grid.scan(to.offsets, kept, (counters, count::POINTS), memory.scan);
+    let total = |points| counters.st(count::POINTS, points);
+    grid.scan(to.offsets, kept, total, memory.scan);
 }
 
 /// The result's rows: one for each place.
@@ -460,16 +500,15 @@ pub struct Rows<'a> {
 ///
 /// # Safety
 ///
-/// [`arrange_borders`](fn@arrange_borders) has made `counters` and `arrangement` of `found`, with
-/// these `levels`. `rows` has one element per border that is kept, or as many as its fields say,
-/// and nothing else uses it meanwhile.
+/// [`arrange_borders`](fn@arrange_borders) has made `counters` and `arrangement` of `found`. `rows`
+/// has one element per border that is kept, or as many as its fields say, and nothing else uses it
+/// meanwhile.
 #[kernel(block = BLOCK)]
 pub unsafe fn write_rows(
     counters: View<'_, u32>,
     stack: Stack<'_>,
     found: FoundBorders<'_>,
     arrangement: Arrangement<'_>,
-    levels: Levels,
     rows: Rows<'_>,
 ) {
     let i = thread::index_1d();
@@ -482,14 +521,7 @@ pub unsafe fn write_rows(
     if i >= kept {
         return;
     }
-    let borders = Borders {
-        count: counters.ldg(count::BORDERS),
-        levels,
-        stack,
-        found,
-        to,
-    };
-    let sorted = borders.in_order();
+    let sorted = to.pairs;
     let (key, border) = (sorted.keys.ld(i), sorted.values.ld(i));
     // Rows count from their image's first.
     let first = if stack.images == 1 {

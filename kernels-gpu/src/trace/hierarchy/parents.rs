@@ -3,7 +3,7 @@
 use cuda_std::prelude::*;
 
 use super::{BLOCK, Borders};
-use crate::primitives::grid::{Grid, each, for_each_loaded};
+use crate::primitives::grid::{Grid, each, for_each_loaded, zip};
 use crate::primitives::quotient;
 use crate::trace::borders::NO_BORDER;
 
@@ -11,8 +11,8 @@ use crate::trace::borders::NO_BORDER;
 #[derive(Clone, Copy)]
 pub(super) struct Child {
     border: u32,
-    pub(super) kind: u8,
-    /// The parent, with [`IS_PARENT`] set, or a sibling that was discovered earlier.
+    pub(super) kind: u32,
+    /// The parent, with [`IS_PARENT`] set; or it or a sibling that was discovered earlier.
     above: u32,
 }
 
@@ -45,31 +45,40 @@ impl Borders<'_> {
     /// has the same parent.
     #[inline(always)]
     pub(super) fn with_parents(&self, borders: [u32; 4], first: u32) -> [Child; 4] {
-        let previous = self.found.previous_in_row;
-        let load = |border| (border, self.found.kinds.ld(border), self.previous(border));
-        let mut found = each(borders, load);
+        let mut children = each(borders, |border| Child {
+            border,
+            kind: self.kind(border),
+            above: self.previous(border),
+        });
+        let goes_on = |child: Child| !child.has_parent() && child.above >= first;
         loop {
-            let goes_on = |child: Child| !child.has_parent() && child.above >= first;
-            let mut any_goes_on = false;
-            let children = each(found, |(border, kind, above)| {
-                let child = self.child(border, kind, above);
-                any_goes_on |= goes_on(child);
-                child
-            });
-            each(children, |child| {
-                // planted: links-plain-store
-                previous.st_relaxed(child.border, child.above, Device);
-            });
-            if !any_goes_on {
+            let [a, b, c, d] = each(children, goes_on);
+            if !(a || b || c || d) {
                 return children;
             }
-            found = each(children, |child| {
-                let mut above = child.above;
+            let next = each(children, |child| {
+                let (mut kind, mut next) = (child.kind, child.above);
                 if goes_on(child) {
-                    // What the sibling has, however far it has come.
-                    above = self.previous(above);
+                    // Both at once: in most cases it is a sibling, and then what it has is wanted,
+                    // however far it has come.
+                    kind = self.kind(child.above);
+                    next = self.previous(child.above);
                 }
-                (child.border, child.kind, above)
+                (kind, next)
+            });
+            children = each(zip(children, next), |(mut child, (kind, next))| {
+                if goes_on(child) {
+                    // planted: siblings-parents
+                    child.above = if kind == child.kind {
+                        next
+                    } else {
+                        child.above | IS_PARENT
+                    };
+                    let previous = self.found.previous_in_row;
+                    // planted: links-plain-store
+                    previous.st_relaxed(child.border, child.above, Device);
+                }
+                child
             });
         }
     }
@@ -85,26 +94,14 @@ impl Borders<'_> {
         for_each_loaded((own, BLOCK), end, parents, |_, _| ());
     }
 
+    #[inline(always)]
+    fn kind(&self, border: u32) -> u32 {
+        self.found.kinds.ld(border).into()
+    }
+
     /// A border's previous one, or what has replaced it.
     #[inline(always)]
     fn previous(&self, border: u32) -> u32 {
         self.found.previous_in_row.ld_relaxed(border, Device)
-    }
-
-    /// A border, given what it has as its previous one.
-    #[inline(always)]
-    fn child(&self, border: u32, kind: u8, above: u32) -> Child {
-        let is_known = above & IS_PARENT != 0;
-        // planted: siblings-parents
-        let above = if is_known || self.found.kinds.ld(above) == kind {
-            above
-        } else {
-            above | IS_PARENT
-        };
-        Child {
-            border,
-            kind,
-            above,
-        }
     }
 }

@@ -315,12 +315,7 @@ impl<G: Gpu> Arena<G> {
     }
 
     /// Writes the rows of the result. `counts` is what the counters are.
-    pub(super) fn finish(
-        &mut self,
-        gpu: &G,
-        counts: &[u32],
-        retrieval: Retrieval,
-    ) -> Result<Arranged<G>> {
+    pub(super) fn finish(&mut self, gpu: &G, counts: &[u32]) -> Result<Arranged<G>> {
         let found = self.found.view_mut();
         let stack = stack(
             self.raster,
@@ -329,7 +324,7 @@ impl<G: Gpu> Arena<G> {
             &mut self.image_offsets,
         );
         self.arranger
-            .finish(gpu, &self.counters, counts, stack, found, retrieval)
+            .finish(gpu, &self.counters, counts, stack, found)
     }
 }
 

@@ -16,8 +16,10 @@ use trazar_kernels::trace::fragments::follow::{
 };
 use trazar_kernels::trace::fragments::join::{join_fragments, join_wide_fragments};
 use trazar_kernels::trace::fragments::key::is_wide;
-use trazar_kernels::trace::fragments::tiles;
-use trazar_kernels::trace::fragments::write::place_points;
+use trazar_kernels::trace::fragments::write::{
+    TILES_PER_BLOCK, place_points, place_points_of_dense_tiles,
+};
+use trazar_kernels::trace::fragments::{counter, tiles};
 use trazar_kernels::trace::options::Geometry;
 
 use super::{Arranged, Work};
@@ -61,7 +63,7 @@ pub(super) fn trace<G: Gpu>(
         if needed.fit(&memory.capacities) {
             queued("order and hierarchy")?;
             let image_offsets = memory.image_offsets.to_vec()?;
-            let (arranged, points) = write(work, &mut memory, &counts, retrieval)?;
+            let (arranged, points) = write(work, &mut memory, &counts)?;
             queued("points")?;
             return Ok(Traced {
                 arranged,
@@ -177,10 +179,11 @@ fn write<G: Gpu>(
     work: &Work<'_, G>,
     memory: &mut Arena<G>,
     counts: &[u32],
-    retrieval: Retrieval,
 ) -> Result<(Arranged<G>, G::Buffer<i32>)> {
+    /// Points are written as those of dense tiles if more than one in this number of tiles is dense.
+    const DENSE_SHARE: u32 = 4;
     let gpu = work.gpu;
-    let arranged = memory.finish(gpu, counts, retrieval)?;
+    let arranged = memory.finish(gpu, counts)?;
     let mut points = gpu.alloc(arranged.points as usize * 2)?;
     if arranged.points > 0 {
         let views = memory.views();
@@ -189,12 +192,20 @@ fn write<G: Gpu>(
             offsets: arranged.offsets.view(),
             points: points.view_mut(),
         };
+        let all = tiles(work.raster);
+        let are_dense = counts[counter::DENSE as usize] > all / DENSE_SHARE;
+        let tiles_per_block = if are_dense { 1 } else { TILES_PER_BLOCK };
         // SAFETY: these are what `find` has made of the image; `points` has room for all.
         unsafe {
-            place_points::launch(
+            let place = if are_dense {
+                place_points_of_dense_tiles::launch
+            } else {
+                place_points::launch
+            };
+            place(
                 &gpu.launcher(),
                 // planted: fragment-grid
-                tiles(work.raster),
+                all.div_ceil(tiles_per_block),
                 work.raster,
                 views.stack,
                 work.geometry,

@@ -1,0 +1,146 @@
+//! Stable partition of pairs by one key: those that have it, and the others around them.
+//!
+//! Where most keys are the same one, a sort moves most pairs in each of its passes to end up where
+//! they can go at once.
+
+use cuda_std::prelude::*;
+use cuda_std::warp::{FULL_MASK, WARP_SIZE};
+
+use super::block::sum_of_warps;
+use super::grid::{Grid, ScanMemory, each};
+use super::sort::Pairs;
+
+/// For no key.
+pub const NO_KEY: u32 = u32::MAX;
+
+/// Where the pairs with one key are among sorted ones.
+#[derive(Clone, Copy)]
+pub struct Group {
+    /// The index of the first one.
+    pub first: u32,
+    /// Their number.
+    pub count: u32,
+}
+
+impl Group {
+    /// No pairs.
+    pub const NONE: Self = Self {
+        first: u32::MAX,
+        count: 0,
+    };
+
+    /// The index of the pair with index `i` among those that have another key.
+    #[inline(always)]
+    #[must_use]
+    pub const fn around(self, i: u32) -> u32 {
+        if i < self.first { i } else { i + self.count }
+    }
+}
+
+/// The key of most of the first `n` pairs, or [`NO_KEY`], by a sample of 128. All lanes of a warp
+/// call it, and those of all warps get the same.
+#[inline(always)]
+#[must_use]
+pub fn common_key(keys: ViewMut<'_, u32>, n: u32) -> u32 {
+    let lane = warp::lane_id();
+    let distance = n / (4 * WARP_SIZE);
+    let sample = [0, 1, 2, 3].map(|part| keys.ld((part * WARP_SIZE + lane) * distance));
+    let peers = warp::warp_match_any_32(FULL_MASK, sample[0]).count_ones();
+    let in_groups = warp::warp_vote_ballot(FULL_MASK, peers > WARP_SIZE / 3);
+    if in_groups == 0 {
+        return NO_KEY;
+    }
+    // There may be two such keys, of which at most one has most pairs. If the sample's first part
+    // has the other one first, sorting takes longer, and no more.
+    let lane = in_groups.trailing_zeros();
+    let (key, _) = warp::warp_shuffle_idx(FULL_MASK, sample[0], lane, WARP_SIZE);
+    let [a, b, c, d] =
+        sample.map(|other| warp::warp_vote_ballot(FULL_MASK, other == key).count_ones());
+    if a + b + c + d > 2 * WARP_SIZE {
+        key
+    } else {
+        NO_KEY
+    }
+}
+
+/// What a lane has of `keys`, for the lanes of its warp.
+#[derive(Clone, Copy)]
+struct Lanes {
+    /// Those with another key.
+    others: u32,
+    /// Those with a smaller key.
+    smaller: u32,
+}
+
+/// Moves `n` pairs to `to`: those with the key `common`, if there are such, to where they are among
+/// sorted ones, and the others, in their order, around them. `keys` has the keys of the pairs, and
+/// `value` gives each one's value, by its index. Returns where those with the key are.
+///
+/// All threads of a cooperative grid call it, after a barrier that comes after the last write to
+/// `keys`. `smaller` is an element of an array that is 0, and gets the number of smaller keys. It
+/// waits for all blocks once; there is to be another barrier before the first use of the result.
+/// Reads 8 bytes per pair and writes 8.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+pub fn partition<const THREADS: u32>(
+    grid: Grid<'_, THREADS>,
+    keys: ViewMut<'_, u32>,
+    n: u32,
+    common: u32,
+    value: impl Fn(u32) -> u32,
+    to: Pairs<'_>,
+    smaller: (ViewMut<'_, u32>, u32),
+    memory: ScanMemory<'_>,
+) -> Group {
+    let t = thread::thread_idx_x();
+    let load = |at| each(at, |i| if i < n { keys.ld(i) } else { common });
+    let lanes = |key| Lanes {
+        others: warp::warp_vote_ballot(FULL_MASK, key != common),
+        smaller: warp::warp_vote_ballot(FULL_MASK, key < common),
+    };
+    let (mut others, mut less) = (0, 0);
+    grid.for_each_in_warps(n, load, |_, key| {
+        let lanes = lanes(key);
+        others += lanes.others.count_ones();
+        less += lanes.smaller.count_ones();
+    });
+    if warp::lane_id() == 0 && less > 0 {
+        // planted: partition-plain-add
+        smaller.0.atomic_add(smaller.1, less);
+    }
+    let in_block = sum_of_warps(others, 0, memory.warp_sums);
+    if t == 0 {
+        memory.block_sums.st(grid.block(), in_block.total);
+    }
+    // planted: partition-barrier
+    grid.sync();
+    let mut before = in_block.before;
+    let mut all = 0;
+    let mut block = 0;
+    while block < grid.blocks() {
+        let sum = memory.block_sums.ld(block);
+        before += if block < grid.block() { sum } else { 0 };
+        all += sum;
+        block += 1;
+    }
+    let group = Group {
+        first: smaller.0.ld(smaller.1),
+        count: n - all,
+    };
+    grid.for_each_in_warps(n, load, |i, key| {
+        let others = lanes(key).others;
+        let others_before = before + (others & warp::lanemask_lt()).count_ones();
+        before += others.count_ones();
+        if i < n {
+            // planted: partition-order
+            let at = if key == common {
+                group.first + (i - others_before)
+            } else {
+                group.around(others_before)
+            };
+            to.keys.st(at, key);
+            to.values.st(at, value(i));
+        }
+    });
+    group
+}
