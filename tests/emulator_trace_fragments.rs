@@ -306,6 +306,20 @@ fn many_borders_of_one_parent() {
     }
 }
 
+/// So many borders of one parent that an odd number of passes sorts the others.
+#[test]
+fn partitioned_keys_of_three_digits() {
+    let is_set = |x, y| match y {
+        0..516 => x % 2 == 0 && y % 2 == 0,
+        _ => is_ring_with_dot(x, y - 516),
+    };
+    let image = BinaryImage::from_fn(512, 524, is_set).unwrap();
+    let options = TraceOptions::default().algorithm(TraceAlgorithm::Fragments);
+    let emulator = emulator_of(seed()).with_multiprocessors(1);
+    let same = compare(&DeviceTracer::on(emulator), &image, &options);
+    assert!(same.is_ok(), "{same:?}");
+}
+
 /// The last side before each dot is one that its border passes straight on: warps put these dots
 /// aside, several times as many as they have lanes.
 #[test]

@@ -72,9 +72,10 @@ struct Lanes {
     smaller: u32,
 }
 
-/// Moves `n` pairs to `to`: those with the key `common`, if there are such, to where they are among
-/// sorted ones, and the others, in their order, around them. `keys` has the keys of the pairs, and
-/// `value` gives each one's value, by its index. Returns where those with the key are.
+/// Moves `n` pairs: those with the key `common`, if there are such, to where they are among sorted
+/// ones in `sorted`, and the others, in their order, to around them in `unsorted`, which may be the
+/// same. `keys` has the keys of the pairs, and `value` gives each one's value, by its index. Returns
+/// where those with the key are.
 ///
 /// All threads of a cooperative grid call it, after a barrier that comes after the last write to
 /// `keys`. `smaller` is an element of an array that is 0, and gets the number of smaller keys. It
@@ -88,7 +89,8 @@ pub fn partition<const THREADS: u32>(
     n: u32,
     common: u32,
     value: impl Fn(u32) -> u32,
-    to: Pairs<'_>,
+    sorted: Pairs<'_>,
+    unsorted: Pairs<'_>,
     smaller: (ViewMut<'_, u32>, u32),
     memory: ScanMemory<'_>,
 ) -> Group {
@@ -132,11 +134,11 @@ pub fn partition<const THREADS: u32>(
         let others_before = before + (others & warp::lanemask_lt()).count_ones();
         before += others.count_ones();
         if i < n {
-            // planted: partition-order
-            let at = if key == common {
-                group.first + (i - others_before)
+            // planted: partition-order, partition-sorted
+            let (to, at) = if key == common {
+                (sorted, group.first + (i - others_before))
             } else {
-                group.around(others_before)
+                (unsorted, group.around(others_before))
             };
             to.keys.st(at, key);
             to.values.st(at, value(i));

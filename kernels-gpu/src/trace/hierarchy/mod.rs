@@ -371,6 +371,7 @@ pub unsafe fn arrange_borders(
                 n,
                 common,
                 border,
+                to.pairs,
                 unsorted,
                 smaller,
                 memory.scan,
