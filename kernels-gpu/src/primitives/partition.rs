@@ -134,8 +134,9 @@ pub fn partition<const THREADS: u32>(
         let others_before = before + (others & warp::lanemask_lt()).count_ones();
         before += others.count_ones();
         if i < n {
-            // planted: partition-order, partition-sorted
+            // planted: partition-order
             let (to, at) = if key == common {
+                // planted: partition-sorted
                 (sorted, group.first + (i - others_before))
             } else {
                 (unsorted, group.around(others_before))
