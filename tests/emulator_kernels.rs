@@ -86,6 +86,11 @@ fn every_kernel_of_the_ptx_is_emulated() {
             tracer.trace(&on_device, &options).unwrap();
         }
     }
+    // Few dense tiles, where those of the other image all are.
+    let on_device_sparse = DeviceImage::upload(&emulator, &sparse).unwrap();
+    tracer
+        .trace(&on_device_sparse, &TraceOptions::default())
+        .unwrap();
     // As the largest images.
     tracer
         .clone()
