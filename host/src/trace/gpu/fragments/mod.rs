@@ -180,7 +180,7 @@ fn write<G: Gpu>(
     memory: &mut Arena<G>,
     counts: &[u32],
 ) -> Result<(Arranged<G>, G::Buffer<i32>)> {
-    /// Points are written as those of dense tiles if more than one in this number of tiles is dense.
+    /// Points are written as those of dense tiles if more than one in so many tiles is dense.
     const DENSE_SHARE: u32 = 4;
     let gpu = work.gpu;
     let arranged = memory.finish(gpu, counts)?;
