@@ -3,16 +3,12 @@
 //!
 //! Images and orders follow one seed, which a failure names; `TRAZAR_SEED` replaces it.
 
-use std::ffi::c_void;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
-
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
 use trazar::emulator::Emulator;
 use trazar::generate::{self, Pattern};
-use trazar::gpu::{Gpu, KernelSpec, LaunchConfig, Launcher, Pod, Scanner};
+use trazar::gpu::Scanner;
 use trazar::label::parts::{BandLabeller, LabelPart};
 use trazar::{
     Backend, BinaryImage, Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, Engine, Error,
@@ -22,6 +18,7 @@ use trazar_test_support::emulators::{check, emulator, emulator_of, say, seed};
 use trazar_test_support::images::{InMemory, image, noise_or_pattern, side};
 use trazar_test_support::kernels::scan::{self, ScanState, TILE};
 use trazar_test_support::labels::{ALGORITHMS, CONNECTIVITIES, difference, options};
+use trazar_test_support::watched::{Allocation, Watched};
 
 /// Labels `image` both ways and compares.
 fn check_labels(
@@ -228,89 +225,15 @@ fn labels_of_every_pattern_in_bands() {
     }
 }
 
-/// The emulator, watched: which kernels were launched; and short of memory, if asked for.
-#[derive(Clone, Debug)]
-struct Watched {
-    emulator: Emulator,
-    launched: Arc<Mutex<Vec<&'static str>>>,
-    /// Whether every fourth allocation of 16-bit elements fails: a band makes three, so that no two
-    /// bands have memory for their tiles at once.
-    is_short: bool,
-    allocations: Arc<AtomicU32>,
-    refused: Arc<AtomicU32>,
-}
-
-impl Watched {
-    fn new(is_short: bool) -> Self {
-        Self {
-            emulator: emulator_of(seed()),
-            launched: Arc::default(),
-            is_short,
-            allocations: Arc::default(),
-            refused: Arc::default(),
-        }
-    }
-}
-
-impl Launcher for Watched {
-    type Error = Error;
-
-    unsafe fn launch(
-        &self,
-        spec: &'static KernelSpec,
-        config: LaunchConfig,
-        args: &[*const c_void],
-    ) -> Result<(), Error> {
-        self.launched.lock().unwrap().push(spec.name);
-        // SAFETY: the caller's promise, passed on.
-        Ok(unsafe { self.emulator.launch(spec, config, args) }?)
-    }
-}
-
-// SAFETY: buffers and launches are the emulator's.
-unsafe impl Gpu for Watched {
-    type Buffer<T: Pod> = <Emulator as Gpu>::Buffer<T>;
-    const BACKEND: Backend = Backend::Emulator;
-
-    fn alloc<T: Pod>(&self, len: usize) -> Result<Self::Buffer<T>, Error> {
-        if self.is_short
-            && size_of::<T>() == 2
-            && self.allocations.fetch_add(1, Ordering::Relaxed) % 4 == 3
-        {
-            self.refused.fetch_add(1, Ordering::Relaxed);
-            // Any error will do.
-            return Err(BinaryImage::new(0, 0).unwrap_err());
-        }
-        Gpu::alloc(&self.emulator, len)
-    }
-
-    fn alloc_zeroed<T: Pod>(&self, len: usize) -> Result<Self::Buffer<T>, Error> {
-        Gpu::alloc_zeroed(&self.emulator, len)
-    }
-
-    fn upload<T: Pod>(&self, values: &[T]) -> Result<Self::Buffer<T>, Error> {
-        Gpu::upload(&self.emulator, values)
-    }
-
-    fn multiprocessors(&self) -> u32 {
-        Gpu::multiprocessors(&self.emulator)
-    }
-
-    fn shared_per_block(&self) -> u32 {
-        Gpu::shared_per_block(&self.emulator)
-    }
-
-    fn resident_blocks(&self, spec: &'static KernelSpec, shared: u32) -> Result<u32, Error> {
-        Gpu::resident_blocks(&self.emulator, spec, shared)
-    }
-
-    fn acquire<T: Pod>(&self, buffer: &Self::Buffer<T>) -> Result<(), Error> {
-        Gpu::acquire(&self.emulator, buffer)
-    }
-
-    fn release<T: Pod>(&self, buffer: &Self::Buffer<T>) -> Result<(), Error> {
-        Gpu::release(&self.emulator, buffer)
-    }
+/// An emulator on which every fourth allocation of 16-bit elements fails with that error: a band
+/// makes three, so that no two bands have memory for their tiles at once.
+fn short_of_memory(error: impl Fn(Allocation) -> Error + Send + 'static) -> Watched {
+    let mut allocations = 0;
+    Watched::refusing(emulator_of(seed()), move |allocation| {
+        allocations += u32::from(allocation.element == 2);
+        let is_fourth = allocation.element == 2 && allocations.is_multiple_of(4);
+        is_fourth.then(|| error(allocation))
+    })
 }
 
 /// Without memory to keep the tiles of several bands, labels are written twice.
@@ -319,19 +242,68 @@ fn labels_in_bands_without_memory_to_wait() {
     let image = Pattern::ALL[0].generate(131, 3 * 64 + 7, seed()).unwrap();
     let noise = generate::noise(68, 4 * 64, 0.5, seed()).unwrap();
     for (image, connectivity) in [&image, &noise].into_iter().zip(CONNECTIVITIES) {
-        let labeler = DeviceLabeler::on(Watched::new(true)).with_band_pixels(64);
+        let gpu = short_of_memory(|allocation| allocation.out_of_memory());
+        let labeler = DeviceLabeler::on(gpu).with_band_pixels(64);
         let on_device = DeviceImage::upload(labeler.gpu(), image).unwrap();
         let run = options(connectivity, LabelAlgorithm::Tiles, false);
         let found = labeler.label(&on_device, &run).unwrap().to_host().unwrap();
         let expected = options(connectivity, LabelAlgorithm::Sequential, false);
         let expected = Engine::cpu().label(image, &expected).unwrap();
         assert_eq!(difference(&found, &expected), None, "not the CPU's labels");
-        assert_eq!(
-            labeler.gpu().refused.load(Ordering::Relaxed),
-            3,
-            "one per band but the first"
-        );
+        let refused = labeler.gpu().refused();
+        assert_eq!(refused, 3, "one per band but the first");
     }
+}
+
+/// Another error than a lack of memory ends the work, and is returned.
+#[test]
+fn labels_in_bands_on_a_gpu_that_fails() {
+    let image = Pattern::ALL[0].generate(131, 3 * 64 + 7, seed()).unwrap();
+    let gpu = short_of_memory(|_| std::io::Error::other("broken").into());
+    let labeler = DeviceLabeler::on(gpu).with_band_pixels(64);
+    let on_device = DeviceImage::upload(labeler.gpu(), &image).unwrap();
+    let run = options(CONNECTIVITIES[0], LabelAlgorithm::Tiles, false);
+    let refused = labeler.label(&on_device, &run);
+    assert!(
+        matches!(&refused, Err(Error::Write(error)) if error.to_string() == "broken"),
+        "{refused:?}"
+    );
+    assert_eq!(labeler.gpu().refused(), 1, "tried again");
+}
+
+/// Whichever allocation fails, the labels are right or the error says that memory is short.
+#[test]
+fn labels_where_any_allocation_fails() {
+    let image = generate::noise(68, 3 * 64, 0.5, seed()).unwrap();
+    let run = options(CONNECTIVITIES[1], LabelAlgorithm::Tiles, true);
+    let expected = options(CONNECTIVITIES[1], LabelAlgorithm::Sequential, true);
+    let expected = Engine::cpu().label(&image, &expected).unwrap();
+    let mut failed = 0;
+    for number in 0.. {
+        let gpu = Watched::refusing(emulator_of(seed()), move |allocation| {
+            (allocation.number == number).then(|| allocation.out_of_memory())
+        });
+        let labeler = DeviceLabeler::on(gpu).with_band_pixels(64);
+        let label = || {
+            let on_device = DeviceImage::upload(labeler.gpu(), &image)?;
+            labeler.label(&on_device, &run)?.to_host()
+        };
+        match label() {
+            Ok(found) => {
+                let difference = difference(&found, &expected);
+                assert_eq!(
+                    difference, None,
+                    "not the CPU's labels: allocation {number}"
+                );
+            }
+            Err(error) if error.is_out_of_memory() => failed += 1,
+            Err(error) => panic!("allocation {number}: {error}"),
+        }
+        if labeler.gpu().refused() == 0 {
+            break;
+        }
+    }
+    assert!(failed > 0);
 }
 
 /// Labels come to the host by runs where these are few, else by pixels. Rows start anywhere in the
@@ -357,7 +329,7 @@ fn labels_by_runs_and_by_pixels() {
             generate::checkerboard(width, height).unwrap(),
         ];
         for (i, image) in images.iter().enumerate() {
-            let gpu = Watched::new(false);
+            let gpu = Watched::new(emulator_of(seed()));
             let engine = Engine::on(gpu.clone());
             let algorithm = ALGORITHMS[i % ALGORITHMS.len()];
             let connectivity = CONNECTIVITIES[(i + width as usize) % CONNECTIVITIES.len()];
@@ -368,7 +340,7 @@ fn labels_by_runs_and_by_pixels() {
             let runs: u64 = (0..height).map(starts_in).sum();
             // An image without runs needs no labels of them.
             let by_runs = runs > 0 && runs <= image.pixel_count() / 8;
-            let was_launched = gpu.launched.lock().unwrap().contains(&"run_labels");
+            let was_launched = gpu.has_launched("run_labels");
             assert_eq!(was_launched, by_runs, "{width} × {height}, image {i}");
             ways[usize::from(by_runs)] += 1;
         }
@@ -388,14 +360,21 @@ fn labels_by_runs_in_several_pieces() {
 /// Without memory to count runs, labels come by pixels.
 #[test]
 fn labels_without_memory_for_runs() {
-    let gpu = Watched::new(true);
+    let gpu = short_of_memory(|allocation| allocation.out_of_memory());
     let image = generate::blobs(131, 200, seed()).unwrap();
     let engine = Engine::on(gpu.clone());
     let (connectivity, algorithm) = (CONNECTIVITIES[0], LabelAlgorithm::Tiles);
     check_labels(&engine, &image, connectivity, algorithm, false).unwrap();
-    assert_eq!(gpu.refused.load(Ordering::Relaxed), 1);
-    let launched = gpu.launched.lock().unwrap();
-    assert!(!launched.contains(&"run_labels"), "{launched:?}");
+    assert_eq!(gpu.refused(), 1);
+    assert!(!gpu.has_launched("run_labels"));
+
+    let gpu = short_of_memory(|_| std::io::Error::other("broken").into());
+    let run = options(connectivity, algorithm, false);
+    let refused = Engine::on(gpu).label(&image, &run);
+    assert!(
+        matches!(&refused, Err(Error::Write(error)) if error.to_string() == "broken"),
+        "{refused:?}"
+    );
 }
 
 /// Bands on a GPU are written into memory that has the labels of other bands.

@@ -4,22 +4,22 @@
 //! Grids, nets and orders follow one seed, which a failure names; `TRAZAR_SEED` replaces it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
-use trazar::emulator::{Buffer, Emulator, EmulatorError};
-use trazar::gpu::{Gpu, KernelSpec, LaunchConfig, Launcher, Pod};
+use trazar::gpu::Gpu;
 use trazar::route::{
     BLOCKED, Cell, DeviceGrid, DeviceRouter, Fallback, FieldUse, Net, Pin, RouteAlgorithm,
     RouteOptions, RoutingGrid, Window,
 };
-use trazar::{Backend, Engine, Error};
+use trazar::{Engine, Error};
 use trazar_test_support::emulators::{check, emulator, emulator_of, seed};
 use trazar_test_support::grids::{Weights, net, random_grid};
 use trazar_test_support::routes::mistake;
 use trazar_test_support::seeds::Random;
+use trazar_test_support::watched::{Allocation, Watched};
 
 /// Routes by fields, and compares with the CPU. Returns for each net how its pins were joined;
 /// nothing if a cost was too large for fields, and had to be refused.
@@ -217,96 +217,6 @@ fn routes_of_more_pins_than_threads_have_at_hand() {
     assert_eq!(uses, [by_fields_alone(8)]);
 }
 
-/// An emulator on which the first allocations above a size fail.
-#[derive(Clone, Debug)]
-struct Limited {
-    emulator: Emulator,
-    bytes: usize,
-    /// The number of allocations that are still to fail.
-    refusals: Arc<AtomicUsize>,
-    /// The error to fail with; `None` for a lack of memory.
-    error: Option<&'static str>,
-}
-
-impl Limited {
-    fn check<T>(&self, len: usize) -> trazar::Result<()> {
-        let bytes = len * size_of::<T>();
-        let refuse = |refusals: usize| refusals.checked_sub(1);
-        if bytes <= self.bytes
-            || self
-                .refusals
-                .fetch_update(Relaxed, Relaxed, refuse)
-                .is_err()
-        {
-            return Ok(());
-        }
-        match self.error {
-            None => Err(EmulatorError::OutOfMemory { bytes }.into()),
-            Some(error) => Err(std::io::Error::other(error).into()),
-        }
-    }
-}
-
-impl Launcher for Limited {
-    type Error = EmulatorError;
-
-    unsafe fn launch(
-        &self,
-        spec: &'static KernelSpec,
-        config: LaunchConfig,
-        args: &[*const std::ffi::c_void],
-    ) -> Result<(), EmulatorError> {
-        // SAFETY: the caller keeps the contract.
-        unsafe { Launcher::launch(&self.emulator, spec, config, args) }
-    }
-}
-
-// SAFETY: every call that succeeds is the emulator's.
-unsafe impl Gpu for Limited {
-    type Buffer<T: Pod> = Buffer<T>;
-
-    const BACKEND: Backend = Backend::Emulator;
-
-    fn alloc<T: Pod>(&self, len: usize) -> trazar::Result<Buffer<T>> {
-        self.check::<T>(len)?;
-        Gpu::alloc(&self.emulator, len)
-    }
-
-    fn alloc_zeroed<T: Pod>(&self, len: usize) -> trazar::Result<Buffer<T>> {
-        self.check::<T>(len)?;
-        Gpu::alloc_zeroed(&self.emulator, len)
-    }
-
-    fn upload<T: Pod>(&self, values: &[T]) -> trazar::Result<Buffer<T>> {
-        self.check::<T>(values.len())?;
-        Gpu::upload(&self.emulator, values)
-    }
-
-    fn multiprocessors(&self) -> u32 {
-        Gpu::multiprocessors(&self.emulator)
-    }
-
-    fn shared_per_block(&self) -> u32 {
-        Gpu::shared_per_block(&self.emulator)
-    }
-
-    fn resident_blocks(
-        &self,
-        spec: &'static KernelSpec,
-        dynamic_shared: u32,
-    ) -> trazar::Result<u32> {
-        Gpu::resident_blocks(&self.emulator, spec, dynamic_shared)
-    }
-
-    fn acquire<T: Pod>(&self, buffer: &Buffer<T>) -> trazar::Result<()> {
-        Gpu::acquire(&self.emulator, buffer)
-    }
-
-    fn release<T: Pod>(&self, buffer: &Buffer<T>) -> trazar::Result<()> {
-        Gpu::release(&self.emulator, buffer)
-    }
-}
-
 /// Where fields do not join all pins of a net, the route says why. Of errors, only a lack of memory
 /// makes routing fall back.
 #[test]
@@ -349,17 +259,23 @@ fn what_is_left_to_tiles_is_said() {
     assert_eq!(uses, [left(Fallback::FarApart), whole[0]]);
 
     // Fields take more memory than a net in tiles.
-    let limited = |bytes, error| Limited {
-        emulator: Emulator::new(seed()),
-        bytes,
-        refusals: Arc::new(AtomicUsize::new(usize::MAX)),
-        error,
+    let limited = |bytes, error: fn(Allocation) -> Error| {
+        Watched::refusing(emulator_of(seed()), move |allocation| {
+            (allocation.bytes > bytes).then(|| error(allocation))
+        })
     };
+    let no_memory = |allocation: Allocation| allocation.out_of_memory();
     let some = 64 << 10;
-    let uses = check_nets(&limited(some, None), &grid, &[close(30), Net::default()]).unwrap();
+    let uses = check_nets(
+        &limited(some, no_memory),
+        &grid,
+        &[close(30), Net::default()],
+    )
+    .unwrap();
     let in_tiles = left_of(29, Fallback::OutOfMemory);
     assert_eq!(uses, [in_tiles, nothing]);
-    let router = DeviceRouter::on(limited(some, Some("broken")));
+    let broken = |_: Allocation| Error::from(std::io::Error::other("broken"));
+    let router = DeviceRouter::on(limited(some, broken));
     let on_device = DeviceGrid::upload(router.gpu(), &grid).unwrap();
     let refused = router.route(&on_device, &[close(30)], &RouteOptions::default());
     assert!(
@@ -369,14 +285,15 @@ fn what_is_left_to_tiles_is_said() {
 
     // There may be memory for fields, but none for a search besides.
     let (grid, net) = pairs_far_apart();
-    let whole = limited(usize::MAX, None);
-    let on_device = DeviceGrid::upload(&whole, &grid).unwrap();
-    // Less memory than for the labels of two tiles.
-    let once = Limited {
-        bytes: 30 << 10,
-        refusals: Arc::new(AtomicUsize::new(1)),
-        ..whole
-    };
+    let is_short = Arc::new(AtomicBool::new(false));
+    let refuses = is_short.clone();
+    let once = Watched::refusing(emulator_of(seed()), move |allocation| {
+        // Less memory than for the labels of two tiles.
+        let refused = allocation.bytes > 30 << 10 && refuses.swap(false, Relaxed);
+        refused.then(|| allocation.out_of_memory())
+    });
+    let on_device = DeviceGrid::upload(&once, &grid).unwrap();
+    is_short.store(true, Relaxed);
     let nets = [net];
     let found = DeviceRouter::on(once).route(&on_device, &nets, &RouteOptions::default());
     let used = found.as_deref().unwrap()[0].field_use().unwrap();

@@ -3,6 +3,7 @@
 //!
 //! Images and orders follow one seed, which a failure names; `TRAZAR_SEED` replaces it.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
@@ -13,11 +14,12 @@ use trazar::generate::{self, Pattern};
 use trazar::gpu::View;
 use trazar::{
     Backend, BinaryImage, DeviceImage, DeviceImageBatch, DeviceLabeler, DeviceTracer, Engine,
-    Error, Retrieval, TraceAlgorithm, TraceOptions,
+    Error, LabelOptions, Retrieval, TraceAlgorithm, TraceOptions,
 };
 use trazar_test_support::contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, compare, difference};
 use trazar_test_support::emulators::{check, emulator, emulator_of, say, seed, small_emulator};
 use trazar_test_support::images::{image, noise_or_pattern, side};
+use trazar_test_support::watched::Watched;
 
 /// Traces `image` with a new tracer, and compares with the CPU.
 fn check_contours(
@@ -407,4 +409,55 @@ fn contours_within_holes_across_words() {
             assert!(same.is_ok(), "{options:?}: {same:?}");
         }
     }
+}
+
+/// An engine keeps the memory that it traces in. Where there is none for another job, it gives that
+/// back and tries once more.
+#[test]
+fn an_engine_gives_its_memory_back() {
+    let is_short = Arc::new(AtomicBool::new(false));
+    let refuses = is_short.clone();
+    let gpu = Watched::refusing(emulator_of(seed()), move |allocation| {
+        // The image, which comes first.
+        let refused = allocation.bytes > 1000 && refuses.swap(false, Relaxed);
+        refused.then(|| allocation.out_of_memory())
+    });
+    let engine = Engine::on(gpu.clone());
+    let first = generate::noise(200, 100, 0.5, seed()).unwrap();
+    let second = generate::noise(131, 70, 0.5, seed()).unwrap();
+    let options = TraceOptions::default();
+    let check = |image| {
+        let expected = Engine::cpu().trace(image, &options).unwrap();
+        assert_eq!(engine.trace(image, &options).unwrap(), expected);
+    };
+    assert_eq!(engine.working_memory(), 0);
+    check(&first);
+    let kept = engine.working_memory();
+    assert!(kept > first.pixel_count(), "{kept}");
+    // The second time, memory is needed for the image and the result alone.
+    let before = gpu.allocations();
+    check(&first);
+    let again = gpu.allocations() - before;
+    assert!(again < before / 2, "{again} allocations after {before}");
+    assert_eq!(engine.working_memory(), kept);
+
+    is_short.store(true, Relaxed);
+    check(&second);
+    assert_eq!(gpu.refused(), 1);
+    assert!((1..kept).contains(&engine.working_memory()));
+    is_short.store(true, Relaxed);
+    let labels = LabelOptions::default();
+    let expected = Engine::cpu().label(&second, &labels).unwrap();
+    let found = engine.label(&second, &labels).unwrap();
+    assert_eq!(found.as_slice(), expected.as_slice());
+    assert_eq!(gpu.refused(), 2);
+    // Labels keep nothing, so that the engine has nothing to give back for the next.
+    assert_eq!(engine.working_memory(), 0);
+    is_short.store(true, Relaxed);
+    let refused = engine.label(&second, &labels);
+    assert!(
+        matches!(&refused, Err(error) if error.is_out_of_memory()),
+        "{refused:?}"
+    );
+    assert_eq!(gpu.refused(), 3);
 }

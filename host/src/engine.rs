@@ -325,6 +325,32 @@ impl Engine {
         self.device.as_ref().map_or(0, |device| device.gpus())
     }
 
+    /// The bytes of the GPU's memory that this engine and its clones keep between two jobs; 0 on the
+    /// processor. It is the memory that the last image was traced in by
+    /// [`TraceAlgorithm::Fragments`], which serves the next image of that size. Where a job would
+    /// otherwise be out of memory, it is given back by itself.
+    ///
+    /// ```
+    /// use trazar::{BinaryImage, Engine, TraceOptions};
+    ///
+    /// let engine = Engine::emulator(0);
+    /// engine.trace(&BinaryImage::from_art("##.#")?, &TraceOptions::default())?;
+    /// assert!(engine.working_memory() > 0);
+    /// engine.release_working_memory();
+    /// assert_eq!(engine.working_memory(), 0);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    pub fn working_memory(&self) -> u64 {
+        let device = self.device.as_ref();
+        device.map_or(0, |device| device.working_memory())
+    }
+
+    /// Gives the [working memory](Self::working_memory) back, and says how many bytes that was.
+    pub fn release_working_memory(&self) -> u64 {
+        let device = self.device.as_ref();
+        device.map_or(0, |device| device.release_working_memory())
+    }
+
     /// Traces an image that comes in bands, by [`BandTracer::trace`] or [`BandTracer::trace_on`].
     ///
     /// ```

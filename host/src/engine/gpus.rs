@@ -26,6 +26,12 @@ pub(super) trait DeviceJobs: Send + Sync {
     /// How many GPUs there are.
     fn gpus(&self) -> u32;
 
+    /// The bytes of the GPUs' memory that are kept for the next job.
+    fn working_memory(&self) -> u64;
+
+    /// Gives that memory back, and says how many bytes it was.
+    fn release_working_memory(&self) -> u64;
+
     fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels>;
 
     fn label_part(
@@ -72,16 +78,37 @@ pub(super) trait DeviceJobs: Send + Sync {
 
 /// One or more GPUs: labels, and contours of an image in bands, on all of them; other jobs on the
 /// first.
-pub(super) struct Gpus<G> {
-    first: G,
+pub(super) struct Gpus<G: Gpu> {
     all: Vec<G>,
+    /// On the first, as the others below. It keeps the memory that it works in for its next image.
+    tracer: DeviceTracer<G>,
+    labeler: DeviceLabeler<G>,
+    router: DeviceRouter<G>,
 }
 
 impl<G: Gpu> Gpus<G> {
     pub(super) fn new(first: G, others: impl IntoIterator<Item = G>) -> Self {
-        let mut all = vec![first.clone()];
+        let tracer = DeviceTracer::on(first.clone());
+        let labeler = DeviceLabeler::on(first.clone());
+        let router = DeviceRouter::on(first.clone());
+        let mut all = vec![first];
         all.extend(others);
-        Self { first, all }
+        Self {
+            all,
+            tracer,
+            labeler,
+            router,
+        }
+    }
+
+    /// Does `work`, and once more if there is too little memory for it beside the tracer's.
+    fn run<T>(&self, work: impl Fn() -> Result<T>) -> Result<T> {
+        match work() {
+            Err(error) if error.is_out_of_memory() && self.tracer.release_working_memory() > 0 => {
+                work()
+            }
+            result => result,
+        }
     }
 }
 
@@ -94,11 +121,19 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
         self.all.len() as u32
     }
 
+    fn working_memory(&self) -> u64 {
+        self.tracer.working_memory()
+    }
+
+    fn release_working_memory(&self) -> u64 {
+        self.tracer.release_working_memory()
+    }
+
     fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels> {
-        match &self.all[..] {
-            [only] => DeviceLabeler::on(only.clone()).label_host(image, options),
+        self.run(|| match &self.all[..] {
+            [_] => self.labeler.label_host(image, options),
             all => label::label_host(all, image, options),
-        }
+        })
     }
 
     fn label_part(
@@ -107,7 +142,7 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
         first_row: u32,
         options: &LabelOptions,
     ) -> Result<LabelPart> {
-        DeviceLabeler::on(self.first.clone()).label_part_host(band, first_row, options)
+        self.run(|| self.labeler.label_part_host(band, first_row, options))
     }
 
     fn label_band(
@@ -116,27 +151,31 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
         numbers: &BandNumbers,
         options: &LabelOptions,
     ) -> Result<Vec<u32>> {
-        DeviceLabeler::on(self.first.clone()).label_band_host(band, numbers, options)
+        self.run(|| self.labeler.label_band_host(band, numbers, options))
     }
 
     fn label_workers(&self, options: &LabelOptions) -> Result<Workers> {
+        // They need memory later, when nothing gives it back.
+        self.tracer.release_working_memory();
         Workers::on(&self.all, options)
     }
 
     fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours> {
-        DeviceTracer::on(self.first.clone()).trace_host(image, options)
+        self.run(|| self.tracer.trace_host(image, options))
     }
 
     fn trace_batch(&self, images: &[BinaryImage], options: &TraceOptions) -> Result<Vec<Contours>> {
-        DeviceTracer::on(self.first.clone()).trace_host_batch(images, options)
+        self.run(|| self.tracer.trace_host_batch(images, options))
     }
 
     fn trace_bands(&self, tracer: BandTracer, next: &mut NextBand<'_>) -> Result<StoredContours> {
+        // Bands come from memory or files once: this can't be done again.
+        self.tracer.release_working_memory();
         tracer.trace_on(&self.all, next)
     }
 
     fn trace_part(&self, band: Band<'_>, options: &TraceOptions) -> Result<ContourPart> {
-        ContourPart::trace_on(&DeviceTracer::on(self.first.clone()), band, options)
+        self.run(|| ContourPart::trace_on(&self.tracer, band, options))
     }
 
     fn route(
@@ -146,7 +185,7 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
         algorithm: RouteAlgorithm,
         progress: &Progress<'_>,
     ) -> Result<Vec<Route>> {
-        DeviceRouter::on(self.first.clone()).route_host(grid, nets, algorithm, progress)
+        self.run(|| self.router.route_host(grid, nets, algorithm, progress))
     }
 
     fn distances(
@@ -155,6 +194,6 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
         sources: &[Cell],
         options: &DistanceOptions,
     ) -> Result<Distances> {
-        DeviceRouter::on(self.first.clone()).distances_host(grid, sources, options)
+        self.run(|| self.router.distances_host(grid, sources, options))
     }
 }

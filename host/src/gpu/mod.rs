@@ -56,8 +56,8 @@ pub use scan::Scanner;
 /// a multiple of 256 bytes, does not move, and belongs to the buffer alone until the work queued
 /// before its drop is done.
 pub unsafe trait Gpu: Launcher<Error: Into<Error>> + Clone + fmt::Debug {
-    /// An array of elements in its memory.
-    type Buffer<T: Pod>: GpuBuffer<T>;
+    /// An array of elements in its memory. Threads may hand it on.
+    type Buffer<T: Pod>: GpuBuffer<T> + Send;
 
     /// Which backend this is.
     const BACKEND: Backend;
@@ -165,6 +165,11 @@ pub trait GpuBuffer<T: Pod>: fmt::Debug {
     /// Whether there are no elements.
     fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The bytes of its elements.
+    fn bytes(&self) -> u64 {
+        (self.len() as u64).saturating_mul(size_of::<T>() as u64)
     }
 
     /// The elements, for a kernel to read.

@@ -247,6 +247,7 @@ impl<G: Gpu> DeviceLabeler<G> {
             if is_deferred {
                 let mut tiles = match Tiles::new(gpu, layout, options.connectivity) {
                     Ok(tiles) => tiles,
+                    Err(error) if !error.is_out_of_memory() => return Err(error),
                     Err(_) => {
                         // There may be room without what is kept for the bands above.
                         let above = std::mem::take(&mut queued);

@@ -97,9 +97,9 @@ impl<G: Gpu> DeviceLabeler<G> {
             row_words: layout.row_words,
         };
         let word_count = layout.words();
-        // If an earlier kernel has failed, the copy of the pixels says so.
-        let Ok(mut counts) = CountBuffers::new(gpu, word_count) else {
-            return Ok(None);
+        let mut counts = match CountBuffers::new(gpu, word_count) {
+            Err(error) if error.is_out_of_memory() => return Ok(None),
+            counts => counts?,
         };
         let (views, scan) = counts.views_mut();
         // SAFETY: the arrays have the lengths for the image, and only this queue uses them. The
@@ -119,10 +119,11 @@ impl<G: Gpu> DeviceLabeler<G> {
         };
         if total > 0 {
             let labels = gpu.using(labels)?;
-            let of_runs = gpu.alloc(total as usize);
             let on_host = zeroed_vec(total as usize, "the labels of runs");
-            let (Ok(mut of_runs), Ok(on_host)) = (of_runs, on_host) else {
-                return Ok(None);
+            let memory = on_host.and_then(|on_host| Ok((gpu.alloc(total as usize)?, on_host)));
+            let (mut of_runs, on_host) = match memory {
+                Err(error) if error.is_out_of_memory() => return Ok(None),
+                memory => memory?,
             };
             found.labels = on_host;
             let (in_chunk, chunks) = counts.before();

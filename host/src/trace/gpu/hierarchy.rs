@@ -85,6 +85,47 @@ impl<G: Gpu> Arranger<G> {
         })
     }
 
+    /// The bytes of its memory.
+    pub(super) fn bytes(&self) -> u64 {
+        let Self {
+            blocks: _,
+            barrier,
+            block_sums,
+            keys,
+            values,
+            other_keys,
+            other_values,
+            counts,
+            parents,
+            first_children,
+            sizes,
+            told,
+            before,
+            list,
+            other_list,
+            ranked_places,
+            places,
+            offsets,
+        } = self;
+        let by_border = [
+            keys,
+            values,
+            other_keys,
+            other_values,
+            counts,
+            parents,
+            first_children,
+            sizes,
+            told,
+            before,
+            ranked_places,
+            places,
+            offsets,
+        ];
+        let by_border: u64 = by_border.map(GpuBuffer::bytes).iter().sum();
+        by_border + barrier.bytes() + block_sums.bytes() + list.bytes() + other_list.bytes()
+    }
+
     /// For kernels to use.
     fn view(&mut self) -> Arrangement<'_> {
         Arrangement {

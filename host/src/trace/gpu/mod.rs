@@ -147,6 +147,11 @@ impl<G: Gpu> Found<G> {
         })
     }
 
+    /// The bytes of its memory.
+    fn bytes(&self) -> u64 {
+        self.kinds.bytes() + self.lengths.bytes() + self.previous_in_row.bytes()
+    }
+
     /// For a kernel to write.
     fn view_mut(&mut self) -> FoundBorders<'_> {
         FoundBorders {
@@ -216,6 +221,35 @@ impl<G: Gpu> DeviceTracer<G> {
     /// The queue that it works on, with the kernels.
     pub fn gpu(&self) -> &G {
         &self.gpu
+    }
+
+    /// The bytes of the GPU's memory that the tracer and its clones keep for their next image. It
+    /// is what their last image was traced in, by [`TraceAlgorithm::Fragments`].
+    /// [`docs/performance.md`](https://github.com/trazar/trazar/blob/main/docs/performance.md) for
+    ///
+    /// ```
+    /// use trazar::emulator::Emulator;
+    /// use trazar::{BinaryImage, DeviceImage, DeviceTracer, TraceOptions};
+    ///
+    /// let tracer = DeviceTracer::on(Emulator::new(0));
+    /// assert_eq!(tracer.working_memory(), 0);
+    /// let image = DeviceImage::upload(tracer.gpu(), &BinaryImage::from_art("##.#")?)?;
+    /// tracer.trace(&image, &TraceOptions::default())?;
+    /// let kept = tracer.working_memory();
+    /// assert!(kept > 0);
+    /// assert_eq!(tracer.release_working_memory(), kept);
+    /// assert_eq!(tracer.working_memory(), 0);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    pub fn working_memory(&self) -> u64 {
+        self.arena().as_ref().map_or(0, Arena::bytes)
+    }
+
+    /// Gives the [working memory](Self::working_memory) back, and says how many bytes that was. The
+    /// next image is traced in new memory, with the same result.
+    pub fn release_working_memory(&self) -> u64 {
+        let arena = self.arena().take();
+        arena.map_or(0, |arena| arena.bytes())
     }
 
     fn arena(&self) -> MutexGuard<'_, Option<Arena<G>>> {

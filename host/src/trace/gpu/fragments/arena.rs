@@ -255,6 +255,69 @@ impl<G: Gpu> Arena<G> {
         })
     }
 
+    /// The bytes of its memory.
+    pub(in crate::trace::gpu) fn bytes(&self) -> u64 {
+        let Self {
+            raster: _,
+            images: _,
+            joining: _,
+            capacities: _,
+            blocks: _,
+            few_tiles: _,
+            counters,
+            found,
+            arranger,
+            image_offsets,
+            barrier,
+            block_sums,
+            tiles,
+            dense,
+            rows,
+            starts,
+            starts_before,
+            fragments,
+            closed,
+            fragment_nodes_before,
+            closed_nodes_before,
+            sides,
+            points,
+            links,
+            segment_links,
+            other_segment_links,
+            segments,
+            fragment_borders,
+            fragment_points_left,
+            closed_borders,
+            turns,
+        } = self;
+        let of_32_bits = [
+            counters,
+            image_offsets,
+            barrier,
+            block_sums,
+            tiles,
+            dense,
+            starts_before,
+            fragments,
+            closed,
+            points,
+            links,
+            segment_links,
+            other_segment_links,
+            segments,
+            fragment_borders,
+            fragment_points_left,
+            closed_borders,
+            turns,
+        ];
+        let of_16_bits = [rows, fragment_nodes_before, closed_nodes_before, sides];
+        of_32_bits.map(GpuBuffer::bytes).iter().sum::<u64>()
+            + of_16_bits.map(GpuBuffer::bytes).iter().sum::<u64>()
+            + starts.bytes()
+            + found.bytes()
+            + arranger.bytes()
+    }
+
     /// For kernels to use.
     pub(super) fn views(&mut self) -> Views<'_> {
         let starts_before = self.starts_before.view_mut();

@@ -1,0 +1,159 @@
+//! An emulator that notes which kernels are launched, and refuses allocations.
+
+use std::ffi::c_void;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use trazar::emulator::{Buffer, Emulator, EmulatorError};
+use trazar::gpu::{Gpu, KernelSpec, LaunchConfig, Launcher, Pod};
+use trazar::{Backend, Error, Result};
+
+/// An allocation on a [`Watched`] emulator.
+#[derive(Clone, Copy, Debug)]
+pub struct Allocation {
+    /// How many came before it.
+    pub number: usize,
+    /// The size of an element in bytes.
+    pub element: usize,
+    /// All of its bytes.
+    pub bytes: usize,
+}
+
+impl Allocation {
+    /// The error of a device without memory for it.
+    pub fn out_of_memory(&self) -> Error {
+        EmulatorError::OutOfMemory { bytes: self.bytes }.into()
+    }
+}
+
+/// What has happened so far.
+#[derive(Default)]
+struct Log {
+    launched: Vec<&'static str>,
+    allocations: usize,
+    refused: usize,
+}
+
+type Refuse = dyn FnMut(Allocation) -> Option<Error> + Send;
+
+/// The emulator, watched. Clones are the same device.
+#[derive(Clone)]
+pub struct Watched {
+    emulator: Emulator,
+    log: Arc<Mutex<Log>>,
+    refuse: Arc<Mutex<Refuse>>,
+}
+
+impl Watched {
+    /// Watches `emulator`, on which all allocations succeed.
+    pub fn new(emulator: Emulator) -> Self {
+        Self::refusing(emulator, |_| None)
+    }
+
+    /// Watches `emulator`, on which each allocation fails for which `refuse` gives an error.
+    pub fn refusing(
+        emulator: Emulator,
+        refuse: impl FnMut(Allocation) -> Option<Error> + Send + 'static,
+    ) -> Self {
+        Self {
+            emulator,
+            log: Arc::default(),
+            refuse: Arc::new(Mutex::new(refuse)),
+        }
+    }
+
+    /// Whether a kernel of that name was launched.
+    pub fn has_launched(&self, kernel: &str) -> bool {
+        self.log.lock().unwrap().launched.contains(&kernel)
+    }
+
+    /// The number of allocations, refused ones included.
+    pub fn allocations(&self) -> usize {
+        self.log.lock().unwrap().allocations
+    }
+
+    /// The number of allocations that were refused.
+    pub fn refused(&self) -> usize {
+        self.log.lock().unwrap().refused
+    }
+
+    fn allocate<T>(&self, len: usize) -> Result<()> {
+        let mut log = self.log.lock().unwrap();
+        let allocation = Allocation {
+            number: log.allocations,
+            element: size_of::<T>(),
+            bytes: len * size_of::<T>(),
+        };
+        log.allocations += 1;
+        match (self.refuse.lock().unwrap())(allocation) {
+            None => Ok(()),
+            Some(error) => {
+                log.refused += 1;
+                Err(error)
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Watched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.emulator.fmt(f)
+    }
+}
+
+impl Launcher for Watched {
+    type Error = Error;
+
+    unsafe fn launch(
+        &self,
+        spec: &'static KernelSpec,
+        config: LaunchConfig,
+        args: &[*const c_void],
+    ) -> Result<()> {
+        self.log.lock().unwrap().launched.push(spec.name);
+        // SAFETY: the caller's promise, passed on.
+        Ok(unsafe { self.emulator.launch(spec, config, args) }?)
+    }
+}
+
+// SAFETY: buffers and launches are the emulator's.
+unsafe impl Gpu for Watched {
+    type Buffer<T: Pod> = Buffer<T>;
+
+    const BACKEND: Backend = Backend::Emulator;
+
+    fn alloc<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
+        self.allocate::<T>(len)?;
+        Gpu::alloc(&self.emulator, len)
+    }
+
+    fn alloc_zeroed<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
+        self.allocate::<T>(len)?;
+        Gpu::alloc_zeroed(&self.emulator, len)
+    }
+
+    fn upload<T: Pod>(&self, values: &[T]) -> Result<Buffer<T>> {
+        self.allocate::<T>(values.len())?;
+        Gpu::upload(&self.emulator, values)
+    }
+
+    fn multiprocessors(&self) -> u32 {
+        Gpu::multiprocessors(&self.emulator)
+    }
+
+    fn shared_per_block(&self) -> u32 {
+        Gpu::shared_per_block(&self.emulator)
+    }
+
+    fn resident_blocks(&self, spec: &'static KernelSpec, dynamic_shared: u32) -> Result<u32> {
+        Gpu::resident_blocks(&self.emulator, spec, dynamic_shared)
+    }
+
+    fn acquire<T: Pod>(&self, buffer: &Buffer<T>) -> Result<()> {
+        Gpu::acquire(&self.emulator, buffer)
+    }
+
+    fn release<T: Pod>(&self, buffer: &Buffer<T>) -> Result<()> {
+        Gpu::release(&self.emulator, buffer)
+    }
+}
