@@ -2,6 +2,20 @@
 //!
 //! Each slot has a word for the least priority of the labels that the slots beside it give to it.
 //! Blocks look for work in these words, each first among those of its own slots.
+//!
+//! # Why routing ends
+//!
+//! No block waits for a block that is not running. A block that looks for work ends when all nets
+//! are done, so every net that is not done must have work that a running block does or finds:
+//! - Such a net has a hold. Each hold belongs to an active slot, to the block that has taken a slot
+//!   or advances the net, or to a block that is about to mark a slot active. These blocks have
+//!   started, wait for no other block, and give back their holds after a finite number of steps.
+//! - An active slot that is not locked is found: a running block that has no other work scans the
+//!   words of every block in turn, also of those that have not started.
+//! - Of the blocks that find it, one takes it: an exchange of its word fails only if the word has
+//!   changed since, which is progress, as labels only fall. Only the block that has taken the word
+//!   touches the lock. So a slot that is locked is being relaxed, which ends; until then, a block
+//!   that takes its word again puts it back.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
@@ -138,31 +152,25 @@ impl<L: PathCost> Problem<'_, L> {
     }
 
     /// Takes a slot for this block that was active with `priority`, and says whether the block has
-    /// it: another block may have been faster, or the slot may have been given a smaller label. All
-    /// labels given to it are visible then. For one thread.
+    /// it: another block may have it, or the slot may have been given a smaller label. All labels
+    /// given to it are visible then. For one thread.
     #[inline(always)]
     pub(super) fn take(&self, net: u32, slot: u32, priority: u32) -> bool {
         let word = self.word_of(slot);
         // A word that is not active is left as it is: the block that advances the net may look at
         // it, and nothing would hold that up.
-        let taken = self.queue.pending.atomic_cas(word, priority, NOTHING) == priority;
-        let locked = self.queue.locks.atomic_exch(slot, 1) != 0;
+        if self.queue.pending.atomic_cas(word, priority, NOTHING) != priority {
+            return false;
+        }
+        // planted: route-lock
+        let is_locked = self.queue.locks.atomic_exch(slot, 1) != 0;
         // planted: route-take-fence
         thread::device_fence();
-        // planted: route-lock
-        if taken && !locked {
-            return true;
-        }
-        if taken && self.queue.pending.atomic_min(word, priority) < DEFERRED {
+        if is_locked && self.queue.pending.atomic_min(word, priority) < DEFERRED {
             // It became active again meanwhile.
             self.drop_hold(net);
         }
-        if !locked {
-            thread::device_fence();
-            // planted: route-take-lock
-            self.queue.locks.st_relaxed(slot, 0, Device);
-        }
-        false
+        !is_locked
     }
 
     /// Whether a slot that was taken has been given more labels since. They are visible then. For
