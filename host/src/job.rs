@@ -109,8 +109,7 @@ impl Job {
     /// this machine's processor with `cores` cores, or a GPU, which has to be opened first. `gpu`
     /// says whether there is one.
     ///
-    /// Work that is too large for the kernels, which is contours of more than 2³⁰ pixels, is for
-    /// the processor.
+    /// Contours of images of 2³² pixels or more, or of 2³¹ sides or more, are for the processor.
     pub fn backend(self, cores: usize, gpu: bool, runs: u32) -> Backend {
         let runs = f64::from(runs);
         let on_cpu = runs * self.cpu_nanoseconds(cores);
@@ -192,8 +191,8 @@ impl Job {
         match self {
             // Bands of rows go to the GPU one after the other.
             Self::Label { .. } | Self::LabelBands { .. } | Self::TraceBands { .. } => true,
-            // Along edges there are labels. A side has a point or two, of which there are less than
-            // 2³².
+            // Along edges there are labels, which take 16 GiB for 2³² pixels. A side has a point or
+            // two, and kernels number less than 2³² points.
             Self::Trace { pixels, sides } => pixels < 1 << 32 && sides < 1 << 31,
             Self::Route { .. } => true,
         }

@@ -497,7 +497,8 @@ pub struct Rows<'a> {
 }
 
 /// Writes the row of each border that is kept to its place. Launch: one thread per such border, or
-/// one. Reads 49 bytes per border and writes 21.
+/// one. Reads 33 bytes per border and writes 21; the keys and places of the borders with the next
+/// and the previous rank come from the cache.
 ///
 /// # Safety
 ///
