@@ -5,6 +5,22 @@ use trazar_kernels::primitives::grid::GridBarrier;
 use super::{Buffer, Device, equal, launched, numbers};
 use crate::grids::{self, THREADS};
 
+/// What [`grids::exchange`] makes of `values` in a number of rounds.
+#[must_use]
+pub fn exchanged(mut values: Vec<u32>, rounds: u32) -> Vec<u32> {
+    let threads = values.len() as u32;
+    for round in 0..rounds {
+        let value = |i: u32| values[i as usize];
+        values = (0..threads)
+            .map(|i| {
+                let [next, distant] = grids::partners(i, threads);
+                grids::mixed(value(next), value(distant), round)
+            })
+            .collect();
+    }
+    values
+}
+
 /// Grids of one block, of a few, and of as many as the device holds, one after the other with one
 /// barrier, which no one resets.
 pub(super) fn exchange<D: Device>(device: &D) -> Result<(), String> {
@@ -14,11 +30,11 @@ pub(super) fn exchange<D: Device>(device: &D) -> Result<(), String> {
     for blocks in [1, 3, resident, 2, resident] {
         let blocks = blocks.min(resident);
         let threads = blocks * THREADS;
-        let mut expected: Vec<u32> = numbers(threads as usize)
+        let start: Vec<u32> = numbers(threads as usize)
             .iter()
             .map(|&v| v as u32)
             .collect();
-        let values = Buffer::new(device, &expected);
+        let values = Buffer::new(device, &start);
         let other = Buffer::new(device, &vec![u32::MAX; threads as usize]);
         let barrier = GridBarrier {
             counter: counter.view_mut(),
@@ -34,15 +50,7 @@ pub(super) fn exchange<D: Device>(device: &D) -> Result<(), String> {
                 ROUNDS,
             )
         })?;
-        for round in 0..ROUNDS {
-            let value = |i: u32| expected[i as usize];
-            expected = (0..threads)
-                .map(|i| {
-                    let [next, distant] = grids::partners(i, threads);
-                    grids::mixed(value(next), value(distant), round)
-                })
-                .collect();
-        }
+        let expected = exchanged(start, ROUNDS);
         equal(&format!("{blocks} blocks"), &values.read(), &expected)?;
     }
     Ok(())

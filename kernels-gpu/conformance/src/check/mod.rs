@@ -15,6 +15,8 @@ mod warps;
 
 use std::fmt::{Debug, Display};
 
+pub use grids::exchanged;
+
 use cuda_std::launch::{KernelSpec, Launcher};
 use cuda_std::{Pod, View, ViewMut};
 
