@@ -42,6 +42,7 @@ impl GridBarrier<'_> {
     /// update of device memory per block.
     #[inline(always)]
     pub fn sync(self) {
+        // planted: grid-dimensions
         self.sync_first(thread::grid_dim_x() * thread::grid_dim_y() * thread::grid_dim_z());
     }
 
@@ -60,6 +61,7 @@ impl GridBarrier<'_> {
     /// [`sync_first`](Self::sync_first) for one thread per block.
     #[inline(always)]
     fn arrive_and_wait(self, blocks: u32) {
+        // planted: grid-first-block
         let index = thread::block_idx_x() | thread::block_idx_y() | thread::block_idx_z();
         let arrival = if index == 0 { PHASE - (blocks - 1) } else { 1 };
         // Releases what the block wrote. An update carries on what the updates before it released:
@@ -121,6 +123,7 @@ pub fn for_each_loaded<T: Copy>(
     while i < count {
         let last = count - 1;
         // No index wraps around: the distance to the last one is what is compared.
+        // planted: loaded-ahead
         let ahead = |by: u32| if last - i < by { i } else { i + by };
         let loaded = load([i, ahead(stride), ahead(2 * stride), ahead(3 * stride)]);
         work(i, loaded[0]);
@@ -136,9 +139,11 @@ pub fn for_each_loaded<T: Copy>(
             return;
         }
         work(i + 3 * stride, loaded[3]);
+        // planted: loaded-step.1
         if last - i < 4 * stride {
             return;
         }
+        // planted: loaded-step.2
         i += 4 * stride;
     }
 }

@@ -28,9 +28,9 @@ const ROUNDS: u32 = 8;
 /// Pairs per warp.
 const WARP_PAIRS: u32 = ROUNDS * WARP_SIZE;
 /// Pairs per tile.
-const TILE: u32 = WARPS * WARP_PAIRS;
+pub const TILE: u32 = WARPS * WARP_PAIRS;
 /// The most tiles whose counts every block adds up by itself.
-const FEW_TILES: u32 = 64;
+pub const FEW_TILES: u32 = 64;
 /// Length of [`SortMemory::warps`].
 pub const WARP_DIGITS: u32 = WARPS * DIGITS;
 
@@ -145,6 +145,7 @@ pub fn sort_pairs(
             tile += grid.blocks();
         }
         grid.sync();
+        // planted: sort-many-tiles
         if tiles > FEW_TILES {
             grid.scan(pairs.counts, counts_len(n), |_| (), memory.scan);
             grid.sync();
@@ -154,6 +155,7 @@ pub fn sort_pairs(
             pass.scatter(tile, memory);
             tile += grid.blocks();
         }
+        // planted: sort-pass-barrier
         grid.sync();
         // planted: sort-passes
         digit += 1;
@@ -288,6 +290,7 @@ impl Pass<'_> {
             round += 4;
         }
         // The places are read before the next tile's counts begin.
+        // planted: sort-tile-barrier
         thread::sync_threads();
     }
 }
@@ -296,6 +299,7 @@ impl Pass<'_> {
 #[inline(always)]
 fn first_place(counts: ViewMut<'_, u32>, tiles: u32, tile: u32, memory: SortMemory<'_>) -> u32 {
     let t = thread::thread_idx_x();
+    // planted: sort-few-tiles
     if tiles > FEW_TILES {
         return counts.ld(t * tiles + tile);
     }
