@@ -108,6 +108,25 @@ fn contours_of_every_pattern_in_tiles() {
     );
 }
 
+/// Traces a batch of images of one size, and compares each with the CPU's contours of it.
+fn check_batch(
+    emulator: &Emulator,
+    images: &[BinaryImage],
+    options: &TraceOptions,
+) -> Result<(), TestCaseError> {
+    let tracer = DeviceTracer::on(emulator.clone());
+    let batch = DeviceImageBatch::upload(tracer.gpu(), images).unwrap();
+    prop_assert_eq!(&batch.to_host()?, images);
+    let found = tracer.trace_batch(&batch, options)?;
+    prop_assert_eq!(found.len(), images.len());
+    for (i, (found, image)) in found.to_host()?.iter().zip(images).enumerate() {
+        let expected = Engine::cpu().trace(image, options).unwrap();
+        let difference = difference(found, &expected);
+        prop_assert_eq!(difference, None, "not the CPU's contours of image {}", i);
+    }
+    Ok(())
+}
+
 /// Batches of images of one size, some of them empty, give what each image gives by itself.
 #[test]
 fn contours_of_batches() {
@@ -123,19 +142,43 @@ fn contours_of_batches() {
                     generate::noise(width, height, density, seed.wrapping_add(i)).unwrap()
                 })
                 .collect();
-            let options = options.algorithm(None);
-            let tracer = DeviceTracer::on(emulator.clone());
-            let batch = DeviceImageBatch::upload(tracer.gpu(), &images).unwrap();
-            prop_assert_eq!(&batch.to_host()?, &images);
-            let found = tracer.trace_batch(&batch, &options)?;
-            prop_assert_eq!(found.len(), images.len());
-            for (found, image) in found.to_host()?.iter().zip(&images) {
-                let expected = Engine::cpu().trace(image, &options).unwrap();
-                let difference = difference(found, &expected);
-                prop_assert_eq!(difference, None, "not the CPU's contours");
-            }
-            Ok(())
+            check_batch(&emulator, &images, &options.algorithm(None))
         },
+    );
+}
+
+/// All batches of up to three images that have no border, an outer one with a hole, or a ring
+/// around a dot and another dot, whichever of them are empty, with each retrieval.
+#[test]
+fn contours_of_batches_with_empty_images() {
+    let kinds = [
+        "........\n........\n........\n........\n........",
+        "........\n....###.\n....#.#.\n....###.\n........",
+        "#####...\n#...#..#\n#.#.#...\n#...#...\n#####...",
+    ]
+    .map(|art| BinaryImage::from_art(art).unwrap());
+    let mut order = seed();
+    for count in 1..=3 {
+        for number in 0..kinds.len().pow(count) {
+            let kind = |i| number / kinds.len().pow(i) % kinds.len();
+            let images: Vec<_> = (0..count).map(|i| kinds[kind(i)].clone()).collect();
+            for retrieval in RETRIEVALS {
+                order += 1;
+                let options = TraceOptions::default()
+                    .retrieval(retrieval)
+                    .geometry(GEOMETRIES[order as usize / 4 % 2]);
+                let same = check_batch(&small_emulator(order), &images, &options);
+                let kinds: Vec<_> = (0..count).map(kind).collect();
+                assert!(
+                    same.is_ok(),
+                    "images {kinds:?}, {options:?}, order {order}: {same:?}"
+                );
+            }
+        }
+    }
+    say(
+        "contours of batches with empty images",
+        &format!("orders up to {order}"),
     );
 }
 

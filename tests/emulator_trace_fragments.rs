@@ -392,6 +392,49 @@ fn two_nests_side_by_side() {
     }
 }
 
+/// As many nests of three rings as fill lists of borders with children, which are five of six, to
+/// their last places: a warp appends its list to the common one in time.
+#[test]
+fn many_nests() {
+    let is_ring = |at: u32, side: u32| at.min(side - 1 - at);
+    let image = BinaryImage::from_fn(224, 224, |x, y| {
+        let (x, y) = (x % 12, y % 12);
+        x < 11 && y < 11 && is_ring(x, 11).min(is_ring(y, 11)) % 2 == 0
+    })
+    .unwrap();
+    for blocks in 1..=2 {
+        let emulator = emulator_of(seed() + u64::from(blocks)).with_resident_blocks(blocks);
+        assert_same("many nests", &DeviceTracer::on(emulator), &image, 14);
+    }
+}
+
+/// Images of which one thing alone does not fit the memory of the first guess: what has been found
+/// is counted, and nothing else happens until there is room for it.
+#[test]
+fn one_kind_of_part_alone_exceeds_its_room() {
+    // Room is for 16 tiles or more: 384 fragments, 256 borders inside tiles, 3072 sides and points.
+    let diagonals = BinaryImage::from_fn(64, 96, |x, y| (x + y) % 3 == 0);
+    let rows = BinaryImage::from_fn(64, 96, |_, y| y % 2 == 0);
+    let dots = BinaryImage::from_fn(64, 96, |x, y| x % 4 == 0 && y % 4 == 0);
+    let dominoes = BinaryImage::from_fn(256, 128, |x, y| x % 2 == 0 && to_rim(y, TILE.1) == 0);
+    for (i, (name, image, approximation)) in [
+        ("sides", diagonals, Approximation::Simple),
+        ("points", rows, Approximation::None),
+        ("closed borders", dots, Approximation::Simple),
+        ("fragments", dominoes, Approximation::Simple),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let options = TraceOptions::default()
+            .algorithm(TraceAlgorithm::Fragments)
+            .approximation(approximation);
+        let tracer = DeviceTracer::on(small_emulator(seed() + i as u64));
+        let same = compare(&tracer, &image.unwrap(), &options);
+        assert!(same.is_ok(), "{name}: {same:?}");
+    }
+}
+
 /// Images of one pixel's width or height, and of tiles exactly.
 #[test]
 fn awkward_sizes() {
@@ -501,6 +544,35 @@ fn wide_keys() {
         let image = generate::noise(200, 70, 0.3, seed() + index).unwrap();
         assert_same("narrow and wide", tracer, &image, index);
     }
+}
+
+/// Keys number the nodes of kinds W and E of all words from 0 on, and the largest number of 32 bits
+/// is none of them.
+#[test]
+fn keys_are_wide_from_the_first_image_that_needs_it() {
+    let sizes = [
+        (1, 1),
+        (64, (1 << 25) - 1),
+        (64, 1 << 25),
+        (1, 1 << 25),
+        (65, 1 << 24),
+        (65_536, 32_767),
+        (65_536, 32_768),
+        (65_535, 32_768),
+        (65_536, 32_769),
+        (100_000, 100_000),
+    ];
+    for (width, height) in sizes {
+        let last_key = u64::from(width).div_ceil(64) * u64::from(height) * 128 - 1;
+        let raster = Raster::new(width, height).unwrap();
+        assert_eq!(
+            fragments::key::is_wide(raster),
+            last_key >= u32::MAX.into(),
+            "not the CPU's number of keys: {width} × {height}"
+        );
+    }
+    let is_wide = |width, height| fragments::key::is_wide(Raster::new(width, height).unwrap());
+    assert!(is_wide(65_536, 32_768) && !is_wide(65_536, 32_767));
 }
 
 /// Small images whose fragments are ranked as those of large ones: by segments, or as a sample of

@@ -26,6 +26,7 @@ pub(super) const fn key_in_word(word: u32, bit: u32, east: bool) -> [u32; 2] {
 /// Whether keys of an image's nodes take more than 32 bits. `u32::MAX` is none.
 #[must_use]
 pub const fn is_wide(raster: Raster) -> bool {
+    // planted: key-wide
     raster.words() >= 1 << (u32::BITS - KEY_WORD)
 }
 

@@ -150,6 +150,7 @@ impl Parts<'_> {
             && fits(counter::CLOSED, self.closed.len(), 2)
             && fits(counter::FRAGMENTS, self.fragment_nodes_before.len(), 1)
             && fits(counter::CLOSED, self.closed_nodes_before.len(), 1)
+            // planted: fragment-sides-room
             && fits(counter::SIDES, self.sides.len(), 1)
             && fits(counter::POINTS, self.points.len(), 1)
     }

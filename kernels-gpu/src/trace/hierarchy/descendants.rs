@@ -266,6 +266,7 @@ impl WarpList {
     /// Whether there may be no room for another one per lane.
     #[inline(always)]
     const fn is_full(&self) -> bool {
+        // planted: hierarchy-list-full
         self.count > Self::LEN - WARP_SIZE
     }
 

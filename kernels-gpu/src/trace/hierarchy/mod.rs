@@ -206,6 +206,7 @@ impl Borders<'_> {
         let (mut first, mut end) = (0, self.count);
         while first < end {
             let middle = first + (end - first) / 2;
+            // planted: batch-kept
             if sorted.keys.ld(middle) < self.top(image) {
                 first = middle + 1;
             } else {
@@ -313,6 +314,7 @@ pub unsafe fn arrange_borders(
     if n == 0 {
         if stack.images > 1 && thread::index_1d() == 0 {
             let mut image = 0;
+            // planted: batch-empty
             while image <= stack.images {
                 stack.offsets.st(image, 0);
                 image += 1;
@@ -529,6 +531,7 @@ pub unsafe fn write_rows(
     let first = if stack.images == 1 {
         0
     } else {
+        // planted: batch-first
         stack.offsets.ld(stack.image_of(border))
     };
     let link = |rank: u32| {
