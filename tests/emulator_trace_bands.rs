@@ -86,7 +86,8 @@ fn parts_of_bands() {
             options = TraceOptions::default().geometry(Geometry::Edges);
         }
         let bands = bands(&mut random, &image);
-        let tracer = DeviceTracer::on(small_emulator(seed() + run));
+        // Contours are cut in tasks of so few points that there are several of them.
+        let tracer = DeviceTracer::on(small_emulator(seed() + run)).with_cut_points(1 << (run % 8));
         let mut first_row = 0;
         let mut parts = Vec::new();
         for (i, own) in bands.iter().enumerate() {
@@ -121,6 +122,73 @@ fn parts_of_bands() {
         assert_same(&name, &found, &expected(&image, &options));
     }
     say("parts of bands", "60 images");
+}
+
+/// Traces each band of 32 rows by kernels, and joins them from the top.
+fn trace_in_bands(tracer: &DeviceTracer<Emulator>, image: &BinaryImage) -> Contours {
+    let options = TraceOptions::default();
+    let row = |y| (0..image.height()).contains(&y).then(|| image.row(y));
+    let mut all: Option<ContourPart> = None;
+    for first in (0..image.height()).step_by(32) {
+        let rows = 32.min(image.height() - first);
+        let words = (first..first + rows).flat_map(|y| image.row(y)).copied();
+        let own = BinaryImage::from_words(image.width(), rows, words.collect()).unwrap();
+        let mut band = Band::new(&own, first);
+        if let Some(above) = row(first.wrapping_sub(1)) {
+            band = band.with_above(above);
+        }
+        if let Some(below) = row(first + rows) {
+            band = band.with_below(below);
+        }
+        let part = ContourPart::trace_on(tracer, band, &options).unwrap();
+        all = Some(match all {
+            Some(above) => ContourPart::join(above, part).unwrap(),
+            None => part,
+        });
+    }
+    all.unwrap().finish().unwrap()
+}
+
+/// Walls of one pixel through several bands, with dots beside them. The sides right of a wall are
+/// on the way up, which ends at the contour's first point; where the wall is a frame's, they are
+/// those of the hole.
+#[test]
+fn dots_beside_walls_across_bands() {
+    let line = |x, _| x == 9;
+    let frame = |x, y| {
+        let (beside, above) = (x == 13 || x == 27, y == 3 || y == 124);
+        (13..=27).contains(&x) && (3..=124).contains(&y) && (beside || above)
+    };
+    let is_dot = |x: u32, y: u32| [(11, 40), (20, 40), (20, 75), (30, 75)].contains(&(x, y));
+    type IsSet<'a> = &'a dyn Fn(u32, u32) -> bool;
+    let images: [(&str, IsSet<'_>); 3] = [
+        ("a line", &|x, y| line(x, y) || is_dot(x, y)),
+        ("a frame", &|x, y| frame(x, y) || is_dot(x, y)),
+        ("both", &|x, y| {
+            line(x, y) || line(x.wrapping_sub(23), y) || frame(x, y) || is_dot(x, y)
+        }),
+    ];
+    for (i, (name, is_set)) in images.into_iter().enumerate() {
+        let image = BinaryImage::from_fn(40, 128, is_set).unwrap();
+        let tracer = DeviceTracer::on(small_emulator(seed() + i as u64));
+        let found = trace_in_bands(&tracer, &image);
+        assert_same(name, &found, &expected(&image, &TraceOptions::default()));
+    }
+}
+
+/// Lines that mirror each other, so that the same steps in other directions lead through the bands:
+/// each contour is cut by a task of its own.
+#[test]
+fn bands_cut_in_several_tasks() {
+    let zigzag = |y: u32| (y % 16).min(16 - y % 16);
+    let is_set = |x, y| x == 2 + zigzag(y) || x == 37 - zigzag(y);
+    let image = BinaryImage::from_fn(40, 128, is_set).unwrap();
+    for points in [1, 8] {
+        let tracer = DeviceTracer::on(small_emulator(seed() + points));
+        let found = trace_in_bands(&tracer.with_cut_points(points as usize), &image);
+        let name = format!("tasks of {points} points");
+        assert_same(&name, &found, &expected(&image, &TraceOptions::default()));
+    }
 }
 
 /// Bands on one to three emulators in the place of GPUs.

@@ -59,7 +59,7 @@ pub(in crate::trace) fn trace_band<G: Gpu>(
         kinds: &kinds,
         first_row,
     };
-    let borders = cut(band, options, cycles, |starts| {
+    let borders = cut(band, options, cycles, tracer.cut_points, |starts| {
         let found = fragments::sides_before(&work, &mut traced, starts)?;
         let before = |pair: &[u32; 2]| Before {
             contour: if pair[0] == NO_BORDER {

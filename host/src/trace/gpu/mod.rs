@@ -53,6 +53,7 @@ use trazar_kernels::trace::pixels::{Pixels, Raster, TracedImage};
 use trazar_kernels::trace::teh_chin::Curvature;
 
 use super::contours::Contours;
+use super::cpu::fragments::LEAST_POINTS;
 use super::{Approximation, Geometry, TraceAlgorithm, TraceOptions};
 use crate::error::{Error, OptionProblem, Result};
 use crate::gpu::{Gpu, GpuBuffer};
@@ -85,6 +86,8 @@ pub struct DeviceTracer<G: Gpu> {
     arena: Arc<Mutex<Option<Arena<G>>>>,
     /// How fragments are joined.
     joining: Joining,
+    /// The fewest points of a band's contours that are worth a task of the processor.
+    cut_points: usize,
 }
 
 #[cfg(feature = "cuda")]
@@ -192,6 +195,7 @@ impl<G: Gpu> DeviceTracer<G> {
             gpu,
             arena: Arc::default(),
             joining: Joining::DEFAULT,
+            cut_points: LEAST_POINTS,
         }
     }
 
@@ -216,6 +220,17 @@ impl<G: Gpu> DeviceTracer<G> {
             ..self.joining
         };
         Self { joining, ..self }
+    }
+
+    /// The same tracer, for which `points` points of a band's contours are worth a task of the
+    /// processor: for tests. At least 1.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_cut_points(self, points: usize) -> Self {
+        Self {
+            cut_points: points.max(1),
+            ..self
+        }
     }
 
     /// The queue that it works on, with the kernels.

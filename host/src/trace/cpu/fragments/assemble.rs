@@ -96,6 +96,7 @@ impl Assembly {
     /// Takes what a task has found.
     pub(super) fn add(&mut self, share: Share, cutter: &Cutter<'_>) -> Result<()> {
         let Self { pool, .. } = self;
+        // planted: cut-second-share
         let (first_byte, first_border) = (pool.store.end(), pool.borders.len() as u32);
         for (border, contour) in (first_border..).zip(&share.contours) {
             self.borders[*contour as usize] = border_item(border);
@@ -197,6 +198,7 @@ impl Assembly {
         let count = offsets[1] - offsets[0];
         // The first point lies beyond the band: it is the last path that ends before it.
         let at = match (point + count - origin) % count {
+            // planted: cut-wrap
             0 => count,
             at => at,
         };

@@ -55,17 +55,18 @@ pub(in crate::trace) const NO_CONTOUR: u32 = u32::MAX;
 pub(super) const NO_START: u64 = u64::MAX;
 
 /// The fewest points that are worth a task.
-const LEAST_POINTS: usize = 1 << 14;
+pub(in crate::trace) const LEAST_POINTS: usize = 1 << 14;
 
 pub(super) const FRAGMENTS: &str = "the fragments of borders";
 
-/// Cuts contours where they leave a band. `before` tells what passes the sides before starts, which
-/// are rows in the upper 32 bits, and twice the column and 1 for an east side in the lower ones;
-/// rows are those of the contours' image.
+/// Cuts contours where they leave a band, in tasks of at least `least_points` points. `before` tells
+/// what passes the sides before starts, which are rows in the upper 32 bits, and twice the column
+/// and 1 for an east side in the lower ones; rows are those of the contours' image.
 pub(in crate::trace) fn cut(
     band: Band<'_>,
     options: &TraceOptions,
     cycles: Cycles<'_>,
+    least_points: usize,
     before: impl FnOnce(&[u64]) -> Result<Vec<Before>>,
 ) -> Result<BandBorders> {
     let (kept, _) = Kept::of(options);
@@ -76,7 +77,7 @@ pub(in crate::trace) fn cut(
         rows: cycles.first_row as i32..(cycles.first_row + band.height()) as i32,
         band_rows: u64::from(band.rows().start.wrapping_sub(cycles.first_row)) << 32,
     };
-    let tasks = (cycles.points.len() / LEAST_POINTS).max(1);
+    let tasks = (cycles.points.len() / least_points).max(1);
     let first_of = |task: usize| {
         let points = cycles.points.len() as u64 * task as u64 / tasks as u64;
         cycles.offsets[..count].partition_point(|&offset| u64::from(offset) < points)

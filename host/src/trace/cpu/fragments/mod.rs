@@ -56,7 +56,7 @@ pub(in crate::trace) use band::BandBorders;
 #[cfg(test)]
 pub(super) use band::trace_band_in_strips;
 pub(super) use band::{Crossings, trace_band};
-pub(in crate::trace) use cut::{Before, Cycles, NO_CONTOUR, cut};
+pub(in crate::trace) use cut::{Before, Cycles, LEAST_POINTS, NO_CONTOUR, cut};
 
 use super::approximate;
 use super::hierarchy;
