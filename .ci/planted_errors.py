@@ -63,7 +63,7 @@ class Error:
     name: str
     # What was done, for the page.
     what: str
-    # The test binary, and the test.
+    # The test binary, and the test. `PACKAGE::lib` is the binary of the package's unit tests.
     test: str
     # [old, new] for the marker NAME, or for NAME.1, NAME.2 ... in turn. Both are expressions, or
     # both statements; `new` may be empty for a statement that is taken out. White space does not
@@ -83,6 +83,10 @@ class Error:
         if len(self.edits) == 1:
             return [self.name]
         return [f"{self.name}.{i + 1}" for i in range(len(self.edits))]
+
+
+# How a binary of unit tests is called: its package and this.
+LIBRARY = "::lib"
 
 
 class Misfit(Exception):
@@ -303,7 +307,15 @@ class Planter:
             path.write_bytes(content)
 
     def build(self, binaries):
-        """Builds the test binaries, with what the workspace's own build has left in `target`."""
+        """Builds the test binaries."""
+        libraries = {binary for binary in binaries if binary.endswith(LIBRARY)}
+        if tests := sorted(binaries - libraries):
+            self.cargo([part for test in tests for part in ("--test", test)])
+        for library in sorted(libraries):
+            self.cargo(["--package", library.removesuffix(LIBRARY), "--lib"])
+
+    def cargo(self, targets):
+        """Builds test binaries, with what the workspace's own build has left in `target`."""
         environment = os.environ | {
             "CARGO_TARGET_DIR": str(self.target),
             "CARGO_INCREMENTAL": "0",
@@ -316,9 +328,7 @@ class Planter:
         for package in ["trazar-cuda-std", "trazar-kernels", "trazar", "trazar-suite"]:
             for setting in ["opt-level=1", "debug=false"]:
                 command += ["--config", f"profile.test.package.{package}.{setting}"]
-        for binary in sorted(binaries):
-            command += ["--test", binary]
-        done = subprocess.run(command, cwd=self.sources, env=environment, text=True,
+        done = subprocess.run(command + targets, cwd=self.sources, env=environment, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         if done.returncode:
             errors = re.split(r"^(?=warning)", done.stderr, flags=re.MULTILINE)
@@ -326,9 +336,14 @@ class Planter:
                 part[part.find("error"):] for part in errors if re.search("^error", part, re.M)))
         for line in done.stdout.splitlines():
             message = json.loads(line)
-            if message.get("executable") and "test" in message["target"]["kind"]:
-                folder = pathlib.Path(message["manifest_path"]).parent
-                self.executables[message["target"]["name"]] = message["executable"], folder
+            if not message.get("executable") or not message["profile"]["test"]:
+                continue
+            folder = pathlib.Path(message["manifest_path"]).parent
+            target = message["target"]
+            binary = target["name"]
+            if "lib" in target["kind"]:
+                binary = package_of(folder) + LIBRARY
+            self.executables[binary] = message["executable"], folder
 
     def run(self, test, number, seed):
         """A test's exit status (none if it took too long) and output, with one error on."""
@@ -462,9 +477,18 @@ def check_misfits(errors, texts):
         raise Misfit(f"a marker that is {what} goes unnoticed: this script is wrong")
 
 
+def package_of(folder):
+    """The name of the package in a folder."""
+    return tomllib.loads((folder / "Cargo.toml").read_text())["package"]["name"]
+
+
 def known_tests():
     """All tests, as `binary name`."""
     tests = set()
+    for manifest in [*ROOT.glob("*/Cargo.toml"), *ROOT.glob("*/*/Cargo.toml")]:
+        source, binary = manifest.parent / "src", package_of(manifest.parent) + LIBRARY
+        tests |= {f"{binary} {name}" for path in source.rglob("*.rs")
+                  for name in unit_tests(path.relative_to(source), path.read_text())}
     for path in [*ROOT.glob("tests/*.rs"), *ROOT.glob("*/tests/**/*.rs"),
                  *ROOT.glob("*/*/tests/**/*.rs")]:
         below = path.relative_to(ROOT).with_suffix("").parts
@@ -472,6 +496,17 @@ def known_tests():
         for name in re.findall(r"#\[test\]\n(?:#\[.*\]\n)*fn (\w+)", path.read_text()):
             tests.add(f"{binary} {'::'.join([*modules, name])}")
     return tests
+
+
+def unit_tests(path, text):
+    """The unit tests of a library's file: the modules that its path names, those around each test
+    in the file, and the test."""
+    modules = [part for part in path.with_suffix("").parts if part not in ("lib", "mod")]
+    for test in re.finditer(r"^( *)#\[test\]\n(?: *#\[.*\]\n)*\1fn (\w+)", text, re.MULTILINE):
+        depths = range(0, len(test[1]), 4)
+        around = [re.findall(rf"^ {{{depth}}}mod (\w+) {{$", text[:test.start()], re.MULTILINE)
+                  for depth in depths]
+        yield "::".join([*modules, *(found[-1] for found in around if found), test[2]])
 
 
 def sample_of(errors, number):

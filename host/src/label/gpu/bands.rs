@@ -105,6 +105,7 @@ pub(in crate::label) fn fits_one_band(width: u32, height: u32) -> bool {
 
 /// The elements of `rows` in an array of `per_row` elements per row.
 pub(super) fn elements(rows: &Range<u32>, per_row: u32) -> Range<usize> {
+    // planted: band-elements
     let at = |row: u32| row as usize * per_row as usize;
     at(rows.start)..at(rows.end)
 }
@@ -457,5 +458,39 @@ impl<G: Gpu> DeviceLabeler<G> {
         let (labels, part) = self.label_part(image, 0, &options.statistics(false))?;
         let labels = self.finish_part(labels, &part.finish()?)?;
         self.with_statistics(image, labels, options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bands of images of more pixels than 32 bits count begin where the bands above end, in the
+    /// arrays of words and of labels.
+    #[test]
+    fn elements_of_bands_past_2_32() {
+        for (width, height) in [
+            (65_536, 65_537),
+            (100_000, 100_000),
+            (1 << 25, 300),
+            (70, 200),
+        ] {
+            let division = Division::new(width, height, None).unwrap();
+            for per_row in [width, row_words(width)] {
+                let mut end = 0;
+                for rows in division.rows() {
+                    let found = elements(&rows, per_row);
+                    let count = u128::from(rows.end - rows.start) * u128::from(per_row);
+                    let expected = end..end + count;
+                    assert_eq!(
+                        found.start as u128..found.end as u128,
+                        expected,
+                        "not the CPU's elements of {rows:?}, {width} × {height}"
+                    );
+                    end += count;
+                }
+                assert_eq!(end, u128::from(height) * u128::from(per_row));
+            }
+        }
     }
 }
