@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import random
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,7 @@ from trazar import _trazar
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 import trazar.dask  # noqa: E402
+from trazar.dask._dataset import Dataset  # noqa: E402
 
 #: Each image is labelled and traced in several ways.
 DASK_IMAGES = max(1, IMAGES // 6)
@@ -187,8 +189,9 @@ def test_processes(rng, tmp_path):
         assert isinstance(persisted, trazar.dask.LazyContours)
         assert_same(persisted.compute(), whole)
         assert_same(client.compute(persisted).result(), whole)
-        paths = persisted.to_geojson_lines(tmp_path)
-        assert features(paths) == json.loads(whole.to_geojson())["features"]
+        for overwrite in (False, True):
+            paths = persisted.to_geojson_lines(tmp_path / "lines", overwrite=overwrite)
+            assert features(paths) == json.loads(whole.to_geojson())["features"]
 
 
 def test_kinds_of_arrays(rng):
@@ -221,6 +224,44 @@ def test_empty_arrays():
     labels, columns = trazar.dask.label_stats(da.zeros((7, 5), chunks=2), rows=2)
     assert labels.compute().max() == 0 and columns["area"].compute().shape == (0,)
     assert len(trazar.dask.trace(da.zeros((7, 5), chunks=2), rows=2).compute()) == 0
+
+
+@pytest.mark.parametrize("rows", [None, "auto", 3])
+def test_chunks_without_rows_or_columns(rng, rows):
+    image = rng.random((8, 9)) < 0.5
+    labels, columns = trazar.label_stats(image)
+    contours, (borders, hierarchy) = trazar.trace(image), trazar.find_contours(image)
+    heights = [(0, 8), (8, 0), (3, 0, 5), (0, 3, 0, 0, 5, 0)]
+    widths = [(9,), (9, 0), (0, 9), (0, 4, 0, 5)]
+    for chunks in zip(heights, widths):
+        array = da.from_array(image, chunks=chunks)
+        # Bands of a chunk's rows, with "auto" too: small ones would be joined.
+        with dask.config.set({"array.chunk-size": "300 B", "scheduler": "sync"}):
+            found, count = dask.compute(*trazar.dask.label(array, rows=rows))
+            assert np.array_equal(found, labels) and count == labels.max()
+            for keep in (True, False):
+                found, measures = trazar.dask.label_stats(array, rows=rows, keep=keep)
+                assert 0 not in found.chunks[0]
+                found, measures = dask.compute(found, measures)
+                assert np.array_equal(found, labels)
+                for name, column in columns.items():
+                    assert np.array_equal(measures[name], column), name
+            assert_same(trazar.dask.trace(array, rows=rows, threshold=0.5).compute(), contours)
+            found, links = trazar.dask.find_contours(array, rows=rows).compute()
+            assert all(map(np.array_equal, found, borders)) and len(found) == len(borders)
+            assert np.array_equal(links, hierarchy)
+    for chunks in [((0, 0), (2, 3)), ((5,), (0, 0)), ((2, 0, 3), (0, 0))]:
+        shape = tuple(map(sum, chunks))
+        array = da.zeros(shape, chunks=chunks)
+        for threshold in (None, 0.5):
+            lazy, count = trazar.dask.label(array, rows=rows, threshold=threshold)
+            assert lazy.compute().shape == shape and count.compute() == 0
+        for function in ("trace", "find_contours"):
+            with pytest.raises(trazar.InputError) as whole:
+                getattr(trazar, function)(np.zeros(shape))
+            with pytest.raises(trazar.InputError) as refused:
+                getattr(trazar.dask, function)(array, rows=rows)
+            assert str(refused.value) == str(whole.value)
 
 
 def test_types_of_labels():
@@ -429,7 +470,9 @@ def test_contours_go_to_files(rng, tmp_path, options):
         assert len(paths) == (count or 5) == len(os.listdir(folder))
         assert features(paths) == expected
     later = lazy.to_geojson_lines(tmp_path / "later", compute=False)
-    assert os.listdir(tmp_path / "later") == [] and len(later.compute()) == 5
+    assert not (tmp_path / "later").exists()
+    assert len(later.compute()) == 5 == len(os.listdir(tmp_path / "later"))
+    assert sorted(os.listdir(tmp_path)) == ["1", "200", "None", "later"]
 
 
 def test_contours_go_to_geoparquet(rng, tmp_path):
@@ -444,6 +487,162 @@ def test_contours_go_to_geoparquet(rng, tmp_path):
     assert frame["contour"].tolist() == np.flatnonzero(whole.kinds == 0).tolist()
     assert list(frame.geometry) == list(whole.polygons())
     assert frame["area"].sum() == image.sum() and frame.crs is None
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """What is in a folder, hidden files too."""
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+WRITERS = ["to_geojson_lines", "to_geoparquet"]
+
+
+def lazy_contours(density: float) -> tuple[trazar.Contours, trazar.dask.LazyContours]:
+    image = np.random.default_rng(SEED).random((60, 50)) < density
+    lazy = trazar.dask.trace(da.from_array(image, chunks=16), rows=13, geometry="edges")
+    return trazar.trace(image, geometry="edges"), lazy
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_folder_is_replaced_whole(tmp_path, writer):
+    """No file of an earlier call stays: readers would count its contours as well."""
+    if writer == "to_geoparquet":
+        pytest.importorskip("geopandas")
+    folder, alone = tmp_path / "polygons", tmp_path / "alone"
+    folder.mkdir(mode=0o750)
+    getattr(lazy_contours(0.6)[1], writer)(folder)
+    before = files(folder)
+    assert len(before) == 5 and folder.stat().st_mode & 0o777 == 0o750
+    write = getattr(lazy_contours(0.3)[1], writer)
+    for compute in (True, False):
+        with pytest.raises(trazar.InputError, match=r"not empty.*overwrite=True"):
+            write(folder, npartitions=2, compute=compute)
+    assert files(folder) == before
+    write(alone, npartitions=2)
+    (tmp_path / "link").symlink_to("polygons")
+    for path in (folder, tmp_path / "link"):
+        paths = write(path, npartitions=2, overwrite=True)
+        assert paths == [str(folder / name) for name in sorted(os.listdir(folder))]
+        assert files(folder) == files(alone) and folder.stat().st_mode & 0o777 == 0o750
+    # What is not known to be of an earlier call stays.
+    (folder / "notes.txt").write_text("mine")
+    with pytest.raises(trazar.InputError, match=r"'notes\.txt'"):
+        write(folder, overwrite=True)
+    assert files(folder) == {**files(alone), "notes.txt": b"mine"}
+    with pytest.raises(trazar.InputError, match="is a file"):
+        write(folder / "notes.txt", overwrite=True)
+    with pytest.raises(trazar.InputError, match="working directory"):
+        write(os.getcwd(), overwrite=True)
+    assert sorted(os.listdir(tmp_path)) == ["alone", "link", "polygons"]
+
+
+def test_a_folder_that_fills_before_the_contours_are_written_is_refused(tmp_path):
+    later = lazy_contours(0.6)[1].to_geojson_lines(tmp_path / "lines", compute=False)
+    (tmp_path / "lines").mkdir()
+    (tmp_path / "lines" / "notes.txt").write_text("mine")
+    with pytest.raises(trazar.InputError, match="not empty"):
+        later.compute()
+    assert files(tmp_path / "lines") == {"notes.txt": b"mine"}
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_task_that_fails_leaves_the_folder_as_it_was(tmp_path, monkeypatch, scheduler, writer):
+    if writer == "to_geoparquet":
+        pytest.importorskip("geopandas")
+    folder = tmp_path / "polygons"
+    lazy = lazy_contours(0.6)[1]
+    getattr(lazy, writer)(folder)
+    before = files(folder)
+    function = {"to_geojson_lines": "_write_lines", "to_geoparquet": "_write_parquet"}[writer]
+    write = getattr(trazar.dask._contours, function)
+
+    def fails(part: object, index: int, *more: object) -> None:
+        write(part, index, *more)
+        if index == 2:
+            raise OSError("the disk is full")
+
+    monkeypatch.setattr(trazar.dask._contours, function, fails)
+    for to in (folder, tmp_path / "new"):
+        with pytest.raises(OSError, match="the disk is full"):
+            getattr(lazy, writer)(to, overwrite=True)
+    assert files(folder) == before and not (tmp_path / "new").exists()
+    if dask.config.get("scheduler") == "sync":
+        # Threads may still be writing.
+        assert os.listdir(tmp_path) == ["polygons"]
+
+
+def test_a_commit_that_is_run_again_changes_nothing(tmp_path):
+    """A scheduler runs a task again whose result went with its worker."""
+    for overwrite in (False, True):
+        dataset = Dataset(tmp_path / "lines", "geojsonl", 2, overwrite, "0")
+        for _ in range(2):
+            dataset.begin()
+            for index in range(2):
+                dataset.staged(index).write_text(str(index))
+        # Of a writer that was killed.
+        dataset.staged(0).with_name(".part.0.geojsonl.partial").write_text("0")
+        paths = dataset.commit()
+        assert paths == [str(tmp_path / f"lines/part.{i}.geojsonl") for i in (0, 1)]
+        assert dataset.commit() == paths
+        assert files(tmp_path / "lines") == {"part.0.geojsonl": b"0", "part.1.geojsonl": b"1"}
+    assert os.listdir(tmp_path) == ["lines"]
+
+
+#: For each folder, a process that writes five files, and is killed when half of the second is on
+#: the disk.
+KILLED = """
+import os, signal, sys
+import dask.array as da, geopandas, numpy as np
+import trazar.dask
+
+calls = []
+to_parquet = geopandas.GeoDataFrame.to_parquet
+
+def half(frame, path, **options):
+    to_parquet(frame, path, **options)
+    calls.append(path)
+    if len(calls) == 2:
+        os.truncate(path, os.path.getsize(path) // 2)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+geopandas.GeoDataFrame.to_parquet = half
+image = np.random.default_rng(1).random((60, 50)) < 0.5
+lazy = trazar.dask.trace(da.from_array(image, chunks=16), rows=13)
+for folder in sys.argv[1:]:
+    child = os.fork()
+    if not child:
+        lazy.to_geoparquet(folder, overwrite=True)
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_writer_that_is_killed_leaves_what_readers_understand(tmp_path):
+    geopandas = pytest.importorskip("geopandas")
+    folder, new = tmp_path / "polygons", tmp_path / "new"
+    whole, lazy = lazy_contours(0.6)
+    lazy.to_geoparquet(folder)
+    before = files(folder)
+    ended = subprocess.run(
+        [sys.executable, "-c", KILLED, folder, new],
+        env={**os.environ, "DASK_SCHEDULER": "sync"},
+        capture_output=True,
+        text=True,
+    )
+    assert ended.stdout.split() == 2 * [str(-signal.SIGKILL)], ended.stderr
+    left = [path for path in tmp_path.iterdir() if path.name.endswith(".partial")]
+    assert len(left) == 2 and all(path.name.startswith(".") and files(path) for path in left)
+    assert files(folder) == before and not new.exists()
+    # Neither of the folder nor of what it is in.
+    for read in (folder, tmp_path):
+        found = geopandas.read_parquet(read)
+        assert sorted(found["contour"]) == np.flatnonzero(whole.kinds == 0).tolist()
+    whole, lazy = lazy_contours(0.3)
+    for to in (folder, new):
+        lazy.to_geoparquet(to, npartitions=2, overwrite=True)
+        found = geopandas.read_parquet(to)
+        assert sorted(found["contour"]) == np.flatnonzero(whole.kinds == 0).tolist()
 
 
 def test_persisted_and_computed_together(rng):

@@ -55,7 +55,9 @@ def in_bands(array: Any, threshold: float | None, rows: int | str | None) -> Any
             most = most if largest > most else most // SMALL
             return array.rechunk({0: "auto", 1: -1}, block_size_limit=max(1, most // 4))
         rows = None
-    return array.rechunk({0: array.chunks[0] if rows is None else rows, 1: -1})
+    # A chunk without rows is no band.
+    heights = tuple(height for height in array.chunks[0] if height > 0)
+    return array.rechunk({0: heights if rows is None else rows, 1: -1})
 
 
 #: Bands of less than this share of the largest are joined.

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import numpy as np
 from dask.array.optimization import optimize
@@ -19,6 +20,7 @@ from trazar._contours import Contours
 from trazar._errors import InputError
 from trazar._tracing import CHAIN_APPROX_SIMPLE, RETR_TREE
 from trazar.dask._bands import Bands, device_of, in_bands
+from trazar.dask._dataset import Dataset
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -130,20 +132,32 @@ class LazyContours(DaskMethodsMixin):  # type: ignore[misc]
         return self._then("trazar-contours", _contours)
 
     def to_geojson_lines(
-        self, folder: PathLike, *, npartitions: int | None = None, compute: bool = True
+        self,
+        folder: PathLike,
+        *,
+        npartitions: int | None = None,
+        overwrite: bool = False,
+        compute: bool = True,
     ) -> Any:
         """Write files of GeoJSON features, one per line: ``part.0.geojsonl`` and so on.
 
         Each worker writes files of its own, into a folder that all workers share. A feature is an
         outer border with the holes directly inside it, as :meth:`trazar.Contours.to_geojson` has
-        it; the files have the contours in their order. A file appears complete or not at all.
+        it; the files have the contours in their order.
+
+        The folder appears with all files or not at all. Until then they are in a hidden folder
+        beside it, ``.FOLDER.*.partial``, which stays if the writing process is killed: readers
+        ignore it, and it may be deleted.
 
         Parameters
         ----------
         folder : path
-            Made if it is not there. Files of other names stay.
+            A new or an empty folder.
         npartitions : int, optional
             The number of files, by default that of the bands.
+        overwrite : bool
+            Whether to replace the files of an earlier call in ``folder``, all of them: they stay
+            until all new ones are written. A folder with other files is refused.
         compute : bool
             Whether to write now, or to return a Delayed.
 
@@ -154,7 +168,11 @@ class LazyContours(DaskMethodsMixin):  # type: ignore[misc]
 
         Raises
         ------
-        InputError, OSError
+        InputError
+            If there is something in the folder, and with ``overwrite`` if that is anything but
+            files of an earlier call; if the folder is the working directory or a mount point,
+            which can't be replaced.
+        OSError
 
         Examples
         --------
@@ -164,10 +182,15 @@ class LazyContours(DaskMethodsMixin):  # type: ignore[misc]
         ...     len(open(paths[0]).readlines())
         1
         """
-        return self._write(folder, "geojsonl", _write_lines, npartitions, compute)
+        return self._write(folder, "geojsonl", _write_lines, npartitions, overwrite, compute)
 
     def to_geoparquet(
-        self, folder: PathLike, *, npartitions: int | None = None, compute: bool = True
+        self,
+        folder: PathLike,
+        *,
+        npartitions: int | None = None,
+        overwrite: bool = False,
+        compute: bool = True,
     ) -> Any:
         """Write a GeoParquet dataset of polygons: ``part.0.parquet`` and so on.
 
@@ -178,7 +201,7 @@ class LazyContours(DaskMethodsMixin):  # type: ignore[misc]
 
         Parameters
         ----------
-        folder, npartitions, compute
+        folder, npartitions, overwrite, compute
             As for :meth:`to_geojson_lines`.
 
         Returns
@@ -191,6 +214,7 @@ class LazyContours(DaskMethodsMixin):  # type: ignore[misc]
         ImportError
             If GeoPandas or PyArrow is not installed.
         InputError, OSError
+            As :meth:`to_geojson_lines`.
 
         Examples
         --------
@@ -206,7 +230,7 @@ class LazyContours(DaskMethodsMixin):  # type: ignore[misc]
             raise ImportError(
                 "to_geoparquet needs GeoPandas and PyArrow: pip install geopandas pyarrow"
             ) from missing
-        return self._write(folder, "parquet", _write_parquet, npartitions, compute)
+        return self._write(folder, "parquet", _write_parquet, npartitions, overwrite, compute)
 
     def _then(self, name: str, function: Callable[..., Any], *args: Any) -> Any:
         """Return a task on the part of the whole image."""
@@ -218,24 +242,31 @@ class LazyContours(DaskMethodsMixin):  # type: ignore[misc]
         self,
         folder: PathLike,
         suffix: str,
-        write: Callable[..., str],
+        write: Callable[..., None],
         npartitions: int | None,
+        overwrite: bool,
         compute: bool,
     ) -> Any:
         count = self._shares if npartitions is None else npartitions
         if not isinstance(count, int) or count < 1:
             raise InputError(f"npartitions={npartitions!r}: it is a number of files, 1 at least")
-        folder = Path(folder).absolute()
-        folder.mkdir(parents=True, exist_ok=True)
-        name = f"trazar-write-{suffix}-{tokenize(self._key, str(folder), count)}"
-        tasks: dict[Any, Any] = {
-            (name, i): (write, self._key, i, count, str(folder / f"part.{i}.{suffix}"))
-            for i in range(count)
+        dataset = Dataset(Path(folder).resolve(), suffix, count, overwrite, uuid4().hex)
+        dataset.check()
+        # No other call has these keys: what is written is no function of the contours alone.
+        name = f"trazar-write-{suffix}-{dataset.token}"
+        begun = f"{name}-begun"
+        parts: dict[Any, Any] = {
+            (name, i): (_write_part, begun, write, self._key, i) for i in range(count)
         }
-        tasks[name] = (list, list(tasks))
-        graph = HighLevelGraph.from_collections(name, tasks, dependencies=[self])
-        written = Delayed(name, graph)
-        return written.compute() if compute else written
+        tasks = {**parts, begun: (_begin, dataset), name: (_commit, dataset, list(parts))}
+        written = Delayed(name, HighLevelGraph.from_collections(name, tasks, dependencies=[self]))
+        if not compute:
+            return written
+        try:
+            return written.compute()
+        except BaseException:
+            dataset.discard()
+            raise
 
 
 def trace(
@@ -432,12 +463,27 @@ def _as_opencv(
     return contours, found.hierarchy[None].copy() if len(found) else None
 
 
-def _write_lines(part: _trazar.ContourPart, index: int, count: int, path: str) -> str:
-    part.write_lines(index, count, path)
-    return path
+def _begin(dataset: Dataset) -> Dataset:
+    dataset.begin()
+    return dataset
 
 
-def _write_parquet(part: _trazar.ContourPart, index: int, count: int, path: str) -> str:
+def _write_part(
+    dataset: Dataset, write: Callable[..., None], part: _trazar.ContourPart, index: int
+) -> int:
+    write(part, index, dataset.count, dataset.staged(index))
+    return index
+
+
+def _commit(dataset: Dataset, written: list[int]) -> list[str]:
+    return dataset.commit()
+
+
+def _write_lines(part: _trazar.ContourPart, index: int, count: int, path: Path) -> None:
+    part.write_lines(index, count, str(path))
+
+
+def _write_parquet(part: _trazar.ContourPart, index: int, count: int, path: Path) -> None:
     import geopandas
     import shapely
 
@@ -445,8 +491,7 @@ def _write_parquet(part: _trazar.ContourPart, index: int, count: int, path: str)
     made = shapely.from_ragged_array(shapely.GeometryType.POLYGON, coordinates, (rings, polygons))
     columns = {"contour": contours, "area": shapely.area(made)}
     frame = geopandas.GeoDataFrame(columns, geometry=geopandas.GeoSeries(made))
-    # A file appears complete or not at all.
-    partial = f"{path}.{os.getpid()}.partial"
+    # Two workers may write a part, where the scheduler took the first for lost.
+    partial = path.with_name(f".{path.name}.{uuid4().hex}.partial")
     frame.to_parquet(partial, index=False)
     os.replace(partial, path)
-    return path
