@@ -219,21 +219,52 @@ def not_const(text, before, changes):
 
 
 SWITCH = """
-/// Which of the planted errors is on, by its number in the table; 0: none.
+/// Which of the planted errors is on, by its number; 0: none.
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod planted {
-    static ON: std::sync::LazyLock<u32> = std::sync::LazyLock::new(|| {
+    use std::io::Write;
+    use std::sync::{LazyLock, Mutex};
+
+    static ON: LazyLock<u32> = LazyLock::new(|| {
         let number = std::env::var("TRAZAR_PLANTED").expect("the script sets it");
         number.parse().expect("a number")
+    });
+    /// Where the numbers are noted that are asked for, if they are, and which were.
+    static REACHED: LazyLock<Option<Mutex<(std::fs::File, Vec<bool>)>>> = LazyLock::new(|| {
+        let path = std::env::var_os("TRAZAR_REACHED")?;
+        Some(Mutex::new((std::fs::File::create(path).expect("a file"), Vec::new())))
     });
 
     /// Whether it is this one.
     #[inline]
     pub fn is(number: u32) -> bool {
+        if let Some(reached) = &*REACHED {
+            note(reached, number);
+        }
         *ON == number
+    }
+
+    #[cold]
+    fn note(reached: &Mutex<(std::fs::File, Vec<bool>)>, number: u32) {
+        let (file, seen) = &mut *reached.lock().unwrap_or_else(|e| e.into_inner());
+        let at = number as usize;
+        seen.resize(seen.len().max(at + 1), false);
+        if !std::mem::replace(&mut seen[at], true) {
+            let _ = writeln!(file, "{number}");
+        }
     }
 }
 """
+
+
+def with_switches(texts, changes):
+    """`texts` with all changes behind their switches."""
+    texts = dict(texts)
+    for path, found in changes.items():
+        text = texts[path]
+        texts[path] = not_const(switched(text, found, 0, len(text)), text, found)
+    texts["cuda_std/src/lib.rs"] += SWITCH
+    return texts
 
 
 def read_sources():
@@ -273,18 +304,12 @@ def detection(output):
     return None, ""
 
 
-class Planter:
-    """A copy of the sources with all errors in it, and what was built from it."""
+class Copy:
+    """A copy of the sources with some of their texts changed, and what was built from it."""
 
-    def __init__(self, errors, target):
+    def __init__(self, target, folder, texts):
         self.target = target
-        self.sources = target / "planted"
-        texts = read_sources()
-        changes, self.paths = find_changes(errors, texts)
-        for path, found in changes.items():
-            text = texts[path]
-            texts[path] = not_const(switched(text, found, 0, len(text)), text, found)
-        texts["cuda_std/src/lib.rs"] += SWITCH
+        self.sources = target / folder
         self.texts = texts
         listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others",
                                  "--exclude-standard"], cwd=ROOT, check=True,
@@ -297,7 +322,6 @@ class Planter:
         for name in names:
             text = texts.get(name)
             self.write(name, (ROOT / name).read_bytes() if text is None else text.encode())
-        self.executables = {}
 
     def write(self, name, content):
         path = self.sources / name
@@ -306,67 +330,89 @@ class Planter:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
 
-    def build(self, binaries):
-        """Builds the test binaries."""
-        libraries = {binary for binary in binaries if binary.endswith(LIBRARY)}
-        if tests := sorted(binaries - libraries):
-            self.cargo([part for test in tests for part in ("--test", test)])
-        for library in sorted(libraries):
-            self.cargo(["--package", library.removesuffix(LIBRARY), "--lib"])
-
-    def cargo(self, targets):
-        """Builds test binaries, with what the workspace's own build has left in `target`."""
+    def cargo(self, *arguments):
+        """Runs cargo on the copy, with what the workspace's own build has left in `target`. Returns
+        its exit status and its messages."""
         environment = os.environ | {
             "CARGO_TARGET_DIR": str(self.target),
             "CARGO_INCREMENTAL": "0",
             "CARGO_TERM_COLOR": "never",
         }
-        command = ["cargo", "test", "--quiet", "--locked", "--no-run",
-                   "--message-format", "json-render-diagnostics"]
+        command = ["cargo", arguments[0], "--quiet", "--locked",
+                   "--message-format", "json", *arguments[1:]]
         # The build is what takes time, not the tests. (What the workspace depends on stays as it
         # is.)
         for package in ["trazar-cuda-std", "trazar-kernels", "trazar", "trazar-suite"]:
             for setting in ["opt-level=1", "debug=false"]:
                 command += ["--config", f"profile.test.package.{package}.{setting}"]
-        done = subprocess.run(command + targets, cwd=self.sources, env=environment, text=True,
+        done = subprocess.run(command, cwd=self.sources, env=environment, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        if done.returncode:
-            errors = re.split(r"^(?=warning)", done.stderr, flags=re.MULTILINE)
-            raise Misfit("the sources with all errors do not compile:\n" + "".join(
-                part[part.find("error"):] for part in errors if re.search("^error", part, re.M)))
-        for line in done.stdout.splitlines():
-            message = json.loads(line)
+        messages = [json.loads(line) for line in done.stdout.splitlines() if line[:1] == "{"]
+        return done.returncode, messages, done.stderr
+
+    def build(self, arguments):
+        """Builds tests. Returns [(binary's name, executable, folder to run it in)]."""
+        status, messages, stderr = self.cargo("test", "--no-run", *arguments)
+        if status:
+            said = [message["message"]["rendered"] for message in messages
+                    if message["reason"] == "compiler-message"
+                    and message["message"]["level"] == "error"]
+            raise Misfit("the changed sources do not compile:\n" + "".join(said) + stderr)
+        built = []
+        for message in messages:
             if not message.get("executable") or not message["profile"]["test"]:
                 continue
-            folder = pathlib.Path(message["manifest_path"]).parent
-            target = message["target"]
-            binary = target["name"]
-            if "lib" in target["kind"]:
-                binary = package_of(folder) + LIBRARY
-            self.executables[binary] = message["executable"], folder
+            folder, target = pathlib.Path(message["manifest_path"]).parent, message["target"]
+            library = "lib" in target["kind"]
+            binary = package_of(folder) + LIBRARY if library else target["name"]
+            built.append((binary, message["executable"], folder))
+        return built
 
-    def run(self, test, number, seed):
+    @staticmethod
+    def run(executable, folder, name, number, seed, seconds=SECONDS, **variables):
         """A test's exit status (none if it took too long) and output, with one error on."""
-        binary, name = test.split()
-        executable, folder = self.executables[binary]
         environment = os.environ | {
             "TRAZAR_PLANTED": str(number),
             "TRAZAR_SEED": str(seed),
             # The first failing image will do.
             "PROPTEST_MAX_SHRINK_ITERS": "0",
             "RUST_BACKTRACE": "0",
-        }
+        } | variables
         process = subprocess.Popen(
             [executable, name, "--exact", "--test-threads", "1"], cwd=folder, env=environment,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
             start_new_session=True)
         try:
-            output, _ = process.communicate(timeout=SECONDS)
+            output, _ = process.communicate(timeout=seconds)
             return process.returncode, output
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             output, _ = process.communicate()
             return None, output
+
+
+class Planter(Copy):
+    """A copy of the sources with all errors in it, and what was built from it."""
+
+    def __init__(self, errors, target):
+        texts = read_sources()
+        changes, self.paths = find_changes(errors, texts)
+        super().__init__(target, "planted", with_switches(texts, changes))
+        self.executables = {}
+
+    def build_tests(self, binaries):
+        libraries = sorted(binary for binary in binaries if binary.endswith(LIBRARY))
+        tests = sorted(binaries - set(libraries))
+        commands = [["--package", library.removesuffix(LIBRARY), "--lib"] for library in libraries]
+        if tests:
+            commands.append([part for test in tests for part in ("--test", test)])
+        for arguments in commands:
+            for name, executable, folder in self.build(arguments):
+                self.executables[name] = executable, folder
+
+    def run_test(self, test, number, seed):
+        binary, name = test.split()
+        return self.run(*self.executables[binary], name, number, seed)
 
     def functions(self, rest):
         """The functions that a fault's lines are in."""
@@ -381,7 +427,7 @@ class Planter:
 
     def plant(self, number, error, seed):
         """Whether the error was noticed as it should be, what was said, and all there is to say."""
-        status, output = self.run(error.test, number, seed)
+        status, output = self.run_test(error.test, number, seed)
         if status is None:
             return False, f"{error.test} was not done after {SECONDS} s", output
         if not re.search("^running [1-9]", output, re.MULTILINE):
@@ -553,7 +599,7 @@ def main():
             check(all_errors)
             return 0
         planter = Planter(all_errors, pathlib.Path(options.target).resolve())
-        planter.build({error.test.split()[0] for error in errors})
+        planter.build_tests({error.test.split()[0] for error in errors})
     except Misfit as misfit:
         print(misfit, file=sys.stderr)
         return 1
@@ -563,7 +609,7 @@ def main():
         # Without an error, tests pass. (A sample leaves that to whoever runs all tests anyway.)
         if options.sample is None:
             tests = sorted({error.test for error in errors})
-            clean = pool.map(lambda test: planter.run(test, 0, options.seed), tests)
+            clean = pool.map(lambda test: planter.run_test(test, 0, options.seed), tests)
             for test, (status, output) in zip(tests, clean):
                 if status != 0:
                     print(f"{output}\n{test} fails without any error (or takes {SECONDS} s)")
