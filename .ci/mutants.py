@@ -32,7 +32,7 @@ import sys
 import tempfile
 import time
 
-from planted_errors import Change, Copy, Misfit, ROOT, read_sources, with_switches
+from planted_errors import Change, Copy, FUNCTION, Misfit, ROOT, read_sources, with_switches
 
 # What is mutated: all kernels, and the host's code that results come from.
 FOLDERS = ["kernels-gpu/src/", "host/src/label/", "host/src/trace/", "host/src/route/",
@@ -82,7 +82,7 @@ TOKENS = [
     (re.compile(r"(?<=[\w)])(\.\.=)(?=[\w(])"), ".."),
     (re.compile(r"\b(true)\b"), "false"), (re.compile(r"\b(false)\b"), "true"),
     (re.compile(r"(?<=[ (])(!)(?=[a-z(])"), ""),
-    (re.compile(r"\b(atomic_min)\("), "atomic_max"), (re.compile(r"\b(ld_relaxed)\("), None),
+    (re.compile(r"\b(atomic_min)\("), "atomic_max"), (re.compile(r"\b(atomic_max)\("), "atomic_min"),
 ]
 NUMBER = re.compile(r"(?<=[ (\[])(\d+)(?=[ ;,)\]u.])(?!\.\d)")
 STATEMENT = re.compile(r"^ +((?:self\.)?[a-z_][\w.]*(?:::\w+)*\([^;\n]*\)\??;)$|"
@@ -166,8 +166,6 @@ def mutants_of(path, text):
     for body in bodies(code):
         part = code[:body[1]]
         for token, new in TOKENS:
-            if new is None:
-                continue
             for match in token.finditer(part, body[0]):
                 start, end = expression(code, match.start(1), body)
                 found.append((match.start(1), match.end(1), new, start, end))
@@ -206,15 +204,13 @@ def draw(texts, count, seed):
             files[path] = taken
     order = sorted(files)
     random.Random(seed).shuffle(order)
-    # By length of file: each round takes one from every file that has mutants left, and kernels
-    # come twice.
-    chosen, round_ = [], 0
+    # Each round takes one of every file that has any left, and two of kernels.
+    chosen = []
     while len(chosen) < count and any(files.values()):
         for path in order:
             for _ in range(2 if path.startswith("kernels-gpu/") else 1):
                 if files[path]:
                     chosen.append(files[path].pop())
-        round_ += 1
     return chosen[:count]
 
 
@@ -223,37 +219,77 @@ def draw(texts, count, seed):
 SWITCHED = re.compile(r"::cuda_std::planted::is\((\d+)\)")
 
 
+def lines_of(copy, span):
+    """The lines of the file that a compiler's message points into, and the first and last of it."""
+    source = copy.sources / span["file_name"]
+    lines = source.read_text().splitlines() if source.is_file() else []
+    return lines, span["line_start"] - 1, span["line_end"]
+
+
+def not_constant(copy, error, fixed):
+    """Of a compiler's error that something constant calls a function that is not, as it has a
+    mutant, which is read when it runs: the functions that need not be constant either, and those
+    that must be. `fixed` are those that are known to be among the latter."""
+    match = re.fullmatch(r"cannot call non-const .*`(?:.*::)?(\w+)` in (.*)", error["message"])
+    if not match or match[1] == "is":
+        return set(), set()
+    names = set()
+    for span in error["spans"]:
+        lines, _, last = lines_of(copy, span)
+        names |= set(FUNCTION.findall("\n".join(lines[:last]))[-1:])
+    if match[2] != "constant functions" or names & fixed:
+        return set(), {match[1]}
+    return names, set()
+
+
+def switches_at(copy, error):
+    """The numbers of the mutants in the lines that a compiler's error is about."""
+    numbers = set()
+    for span in error["spans"]:
+        lines, first, last = lines_of(copy, span)
+        found = (SWITCHED.findall("\n".join(lines[first:last])) or
+                 SWITCHED.findall("\n".join(lines[max(0, first - 1):last + 1])))
+        numbers |= {int(number) for number in found}
+    return numbers
+
+
 def compiling(mutants, texts, target):
     """A copy of the sources with those mutants that compile, by number."""
     left = dict(enumerate(mutants, 1))
+    plain, fixed = set(), set()
+
+    def function_of(number):
+        return FUNCTION.findall(texts[left[number].path], 0, left[number].start)[-1]
+
+    def not_const(text, before, changes):
+        names = {FUNCTION.findall(before, 0, change.start)[-1] for change in changes} | plain
+        return re.sub(rf"\bconst ((?:unsafe )?fn (?:{'|'.join(sorted(names))})\b)", r"\1", text)
+
     while True:
         changes = {}
         for number, mutant in left.items():
             changes.setdefault(mutant.path, []).append(
                 Change(mutant.start, mutant.end, number, mutant.new))
-        copy = Copy(target, "mutants", with_switches(texts, changes))
+        copy = Copy(target, "mutants", with_switches(texts, changes, not_const))
         status, messages, stderr = copy.cargo(
             "check", "-p", "trazar", "-p", "trazar-kernels", "--profile", "test")
         if status == 0:
             return copy, left
-        refused = set()
-        for message in messages:
-            if message["reason"] != "compiler-message" or message["message"]["level"] != "error":
-                continue
-            for span in message["message"]["spans"]:
-                source = copy.sources / span["file_name"]
-                if not source.is_file():
-                    continue
-                lines = source.read_text().splitlines()
-                first, last = span["line_start"] - 1, span["line_end"]
-                near = "\n".join(lines[max(0, first - 1):last + 1])
-                exact = "\n".join(lines[first:last])
-                refused |= {int(n) for n in SWITCHED.findall(exact) or SWITCHED.findall(near)}
-        refused &= left.keys()
-        if not refused:
-            said = [m["message"]["rendered"] for m in messages
-                    if m["reason"] == "compiler-message" and m["message"]["level"] == "error"]
-            raise Misfit("errors that no mutant explains:\n" + "".join(said[:20]) + stderr[-3000:])
+        errors = [message["message"] for message in messages
+                  if message["reason"] == "compiler-message"
+                  and message["message"]["level"] == "error"]
+        refused, known = set(), (set(plain), set(fixed))
+        for error in errors:
+            loose, strict = not_constant(copy, error, fixed)
+            plain |= loose
+            fixed |= strict
+            if not loose and not strict:
+                refused |= left.keys() & switches_at(copy, error)
+        plain -= fixed
+        refused |= {number for number in left if function_of(number) in fixed}
+        if not refused and known == (plain, fixed):
+            raise Misfit("errors that no mutant explains:\n" +
+                         "".join(error["rendered"] for error in errors[:20]) + stderr[-3000:])
         for number in refused:
             del left[number]
         print(f"{len(refused)} do not compile, {len(left)} are left", flush=True)

@@ -257,8 +257,8 @@ pub mod planted {
 """
 
 
-def with_switches(texts, changes):
-    """`texts` with all changes behind their switches."""
+def with_switches(texts, changes, not_const=not_const):
+    """`texts` with all changes behind their switches, and without `const` as `not_const` says."""
     texts = dict(texts)
     for path, found in changes.items():
         text = texts[path]
