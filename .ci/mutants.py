@@ -40,7 +40,7 @@ FOLDERS = ["kernels-gpu/src/", "host/src/label/", "host/src/trace/", "host/src/r
 NOT = re.compile(r"(^|/)(tests|oracle|test_\w+|\w+_tests)\.rs$|/tests/")
 # The tests that are run, as `cargo test` names them.
 TESTS = [
-    ["-p", "trazar", "--lib", "--test", "bands", "--test", "tiff", "--test", "contours_in_bands"],
+    ["-p", "trazar", "--lib", "--test", "formats"],
     ["-p", "trazar-suite", "--test", "emulator_label", "--test", "emulator_trace",
      "--test", "emulator_trace_fragments", "--test", "emulator_trace_bands",
      "--test", "emulator_teh_chin", "--test", "emulator_route", "--test", "emulator_route_tiles",

@@ -17,8 +17,8 @@ The sources are copied to a folder in the build's, with all errors in them, each
 that is off: `if planted::is(17) { new } else { old }`. So there is one build for all, and no error
 is in what is shipped. Then each error's test runs with that error switched on, and must fail as
 planted_errors.toml says: with a fault of that kind, of that kernel, on that array; or, if it says
-`wrong result`, since a comparison with the CPU failed, which the tests' messages say by the words
-"not the CPU's". A crash, a panic elsewhere or a test that does not end is no detection.
+`wrong result`, since a comparison failed, which the tests' messages say by the words "not the CPU's"
+or, of what is read from a file, "not the file's". A crash, a panic elsewhere or a test that does not end is no detection.
 
 An error may also be planted in the emulator. Then its own tests must miss a fault that they look
 for (`fault missed`).
@@ -51,8 +51,8 @@ SECONDS = 300
 SAMPLE = 10
 
 WRONG = "wrong result"
-# What the tests say where a result differs from the CPU's.
-COMPARISON = "not the CPU's"
+# What the tests say where a result differs from the CPU's, or what is read from what was written.
+COMPARISON = re.compile("not the (CPU|file)'s")
 # What the emulator's own tests, tests/broken_kernels of cuda_std, say where it reports nothing.
 MISSED = re.compile(r"panicked at \S*broken_kernels/support\.rs:\d+:\d+:\n"
                     r"(a fault|no schedule shows it)$", re.MULTILINE)
@@ -299,7 +299,7 @@ def detection(output):
         return said, rest
     if HOST_READ.search(output):
         return "uninitialised read: by the host", ""
-    if COMPARISON in output:
+    if COMPARISON.search(output):
         return WRONG, ""
     return None, ""
 
@@ -459,7 +459,8 @@ planted there in what is shipped. `.ci/planted_errors.toml` says what becomes of
 to notice, and what that test must report.
 
 A fault is the emulator's report: its kind, the kernel, the array, and the functions of the
-accesses. A wrong result is one that differs from the CPU's.
+accesses. A wrong result is one that differs from the CPU's; of a reader, from what a test wrote
+into the file.
 
 """
 ROW = re.compile(r"^\| `([\w-]+)` \| (.*?) \|", re.MULTILINE)

@@ -1,7 +1,7 @@
 //! What the fuzz targets share.
 
 pub mod seeds;
-#[path = "../../host/tests/tiffs/mod.rs"]
+#[path = "../../host/tests/formats/tiffs.rs"]
 mod tiffs;
 
 use std::collections::HashSet;

@@ -133,6 +133,7 @@ impl<T: Stored> Values<T> {
                 array.bytes.read_exact(bytemuck::cast_slice_mut(values))
             })?;
             for (y, row) in values.chunks_exact(width).enumerate() {
+                // planted: npy-next-rows
                 into.row(first + y, row, threshold)?;
             }
         }

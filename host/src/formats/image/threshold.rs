@@ -58,6 +58,7 @@ impl Thresholder {
 
     /// Forgets all rows, to be used for those from `first_row` on.
     pub(super) fn start_again(&mut self, first_row: u32) {
+        // planted: piece-first-row
         self.first_row = first_row;
         self.any_nonzero = false;
         self.shift = 0;

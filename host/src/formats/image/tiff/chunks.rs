@@ -231,6 +231,7 @@ fn bytes_of_stripe(results: impl Iterator<Item = Result<u64>>) -> Result<u64> {
         match result {
             Ok(more) => bytes += more,
             Err(Error::NotANumber { x, y }) => {
+                // planted: tiff-first-nan
                 not_a_number = Some(not_a_number.map_or((y, x), |first| (y, x).min(first)));
             }
             Err(other) => return Err(other),
@@ -253,6 +254,7 @@ fn put(row: &mut [u64], x: usize, bits: &[u64]) {
     for (i, bits) in bits.iter().enumerate() {
         row[i] |= bits << shift;
         if let Some(next) = row.get_mut(i + 1) {
+            // planted: tiff-word-end
             *next |= bits >> (WORD_BITS - shift);
         }
     }

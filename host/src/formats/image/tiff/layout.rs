@@ -189,6 +189,7 @@ impl Layout {
     /// the end of the stripe above.
     pub(super) fn stripe(&self, top: usize) -> Stripe {
         let within = top % self.chunk_height;
+        // planted: tiff-strip-end
         let rows = self.piece_height.min(self.chunk_height - within);
         Stripe {
             top,

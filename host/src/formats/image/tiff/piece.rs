@@ -115,6 +115,7 @@ impl Workplace {
         grow(samples, needed.div_ceil(8), "the decoded samples")?;
         let out = &mut bytemuck::cast_slice_mut(&mut samples[..])[..needed];
         let read = if plain {
+            // planted: tiff-strip-start
             let start = offset + bytes_of(within) as u64;
             store.read_exact_at(start, out).map_err(io)?;
             layout.packing.unpack_in_place(&mut self.tools, extent, out);

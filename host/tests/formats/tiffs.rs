@@ -1,6 +1,6 @@
 //! A plain writer of TIFF files of every layout, for tests of the reader and seeds of fuzzing.
 
-#![allow(dead_code, missing_docs, unreachable_pub)]
+#![allow(unreachable_pub)]
 
 use std::io::Write;
 
@@ -31,6 +31,8 @@ pub struct Form {
     pub predictor: u16,
     pub big_endian: bool,
     pub lowest_bit_first: bool,
+    /// Whether the last strip or tile comes first in the file.
+    pub backwards: bool,
     /// Whether LZW data end with the end code.
     pub lzw_end: bool,
 }
@@ -52,6 +54,7 @@ impl Form {
             predictor: 1,
             big_endian: false,
             lowest_bit_first: false,
+            backwards: false,
             lzw_end: true,
         }
     }
@@ -86,10 +89,14 @@ impl Form {
             true => b"MM\0\x2a\0\0\0\0".to_vec(),
             false => b"II\x2a\0\0\0\0\0".to_vec(),
         };
-        let mut offsets = Vec::new();
-        for chunk in chunks {
-            offsets.push(bytes.len() as u64);
-            bytes.extend(chunk);
+        let mut offsets = vec![0; chunks.len()];
+        for i in 0..chunks.len() {
+            let i = match self.backwards {
+                true => chunks.len() - 1 - i,
+                false => i,
+            };
+            offsets[i] = bytes.len() as u64;
+            bytes.extend(&chunks[i]);
             bytes.resize(bytes.len().next_multiple_of(2), 0);
         }
         let list = |values: &mut dyn Iterator<Item = u64>, size| -> Vec<u8> {
@@ -174,7 +181,7 @@ impl Form {
     }
 
     /// The compressed strips or tiles, plane after plane.
-    fn chunks(self, sample: &dyn Fn(usize, usize, usize) -> u64) -> Vec<Vec<u8>> {
+    pub fn chunks(self, sample: &dyn Fn(usize, usize, usize) -> u64) -> Vec<Vec<u8>> {
         let (wide, high) = self.tile.unwrap_or((self.width, self.rows_per_strip));
         let planes = if self.separate { self.samples } else { 1 };
         let mut chunks = Vec::new();

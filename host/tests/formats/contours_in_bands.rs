@@ -1,19 +1,15 @@
 //! Images of every file format, read and traced in bands, against the whole image.
 
-#![cfg(feature = "formats")]
-#![allow(missing_docs)]
-
-mod tiffs;
-
 use std::fs;
 
-use tiffs::Form;
 use trazar::formats::{
     ImageBands, ReadOptions, read_image, write_image_npy, write_image_pbm, write_image_png,
 };
 use trazar::generate::{self, Pattern};
 use trazar::trace::BandTracer;
 use trazar::{Approximation, BinaryImage, Engine, Geometry, Retrieval, TraceOptions};
+
+use crate::tiffs::Form;
 
 /// A sequence of numbers that only the seed decides (a xorshift).
 struct Numbers(u64);

@@ -1,14 +1,11 @@
 //! TIFF files of every layout.
 
-#![allow(missing_docs)]
-
-mod tiffs;
-
 use std::io::Write;
 
-use tiffs::Form;
 use trazar::Error;
 use trazar::formats::{Note, ReadImage, ReadOptions, SampleKind, read_image};
+
+use crate::tiffs::Form;
 
 fn read(bytes: &[u8], threshold: Option<f64>) -> Result<ReadImage, Error> {
     let mut file = tempfile::NamedTempFile::new().unwrap();

@@ -1,0 +1,8 @@
+//! Files of images: what is read from them is compared with samples that the tests wrote.
+
+#![allow(missing_docs)]
+
+mod bands;
+mod contours_in_bands;
+mod tiff;
+mod tiffs;
