@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use cuda_builder::{Built, CudaBuilder, Error, Limit, Lint, Place, Rule, Search, ptxas};
+use trazar_test_seeds::skipped;
 
 /// One build at a time: they share cargo's folder, so that the compiler's library is built once.
 static BUILDING: Mutex<()> = Mutex::new(());
@@ -60,9 +61,11 @@ fn build_written(write: impl FnOnce() -> PathBuf) -> Option<Result<Built, Error>
             let required = std::env::var_os("TRAZAR_REQUIRE_DEVICE_TOOLCHAIN")
                 .is_some_and(|value| value == "1");
             assert!(!required, "{error}");
-            println!(
-                "SKIPPED: {}",
-                error.to_string().lines().next().unwrap_or_default()
+            let test = std::thread::current();
+            let why = error.to_string();
+            skipped(
+                test.name().unwrap_or_default(),
+                why.lines().next().unwrap_or_default(),
             );
             None
         }

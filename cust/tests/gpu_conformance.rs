@@ -19,6 +19,7 @@ use trazar_conformance::check::{self, Device, exchanged};
 use trazar_conformance::grids::{self, THREADS};
 use trazar_kernels::primitives::grid::GridBarrier;
 use trazar_kernels::primitives::scan::{self, ScanState, TILE};
+use trazar_test_seeds::skipped;
 
 /// A GPU for the checks. The kernels of the checks are in one module, the library's primitives in
 /// another.
@@ -379,7 +380,7 @@ fn scan_of_many_elements() -> Result<(), CudaError> {
     };
     let n = (1 << 28) + 3;
     if device.memory()?.free < 3 * 4 * n {
-        println!("large scan: skipped: less than 3 GiB of device memory are free");
+        skipped("large scan", "less than 3 GiB of device memory are free");
         return Ok(());
     }
     let queue = library_on(&device.stream()?)?;

@@ -17,6 +17,7 @@ use cust::module::Module;
 use cust::stream::Stream;
 use gpu::gpu;
 use gpu::kernels::{PTX, SCALE, SIXTY_FOUR, SPIN, SUM_SHARED, dim, shape};
+use trazar_test_seeds::skipped;
 
 fn queue(device: &Device) -> Result<ModuleQueue, CudaError> {
     ModuleQueue::new(&device.stream()?, &Module::from_ptx(device, PTX)?)
@@ -61,7 +62,7 @@ fn without_a_gpu_every_way_in_says_why() {
             assert!(!all.is_empty());
         }
         Err(why) => {
-            println!("skipped the GPU part: {why}");
+            skipped("without_a_gpu_every_way_in_says_why", &why.to_string());
             assert!(
                 matches!(
                     why,
@@ -769,7 +770,7 @@ fn buffers_of_another_device_are_refused() -> Result<(), CudaError> {
         return Ok(());
     };
     if Device::count()? < 2 {
-        println!("two devices: skipped: there is one");
+        skipped("two devices", "there is one");
         return Ok(());
     }
     let other = Device::open(1)?.stream()?.upload(&[1u32; 10])?;
@@ -802,7 +803,7 @@ fn parameters_are_compared_with_the_launchers() -> Result<(), CudaError> {
         .params()
         .map(<[_]>::to_vec)
     else {
-        println!("parameters: skipped: the driver is older than CUDA 12.4");
+        skipped("parameters", "the driver is older than CUDA 12.4");
         return Ok(());
     };
     let places: Vec<_> = params.iter().map(|p| (p.offset, p.size)).collect();

@@ -4,12 +4,12 @@
 #[allow(dead_code)]
 pub(crate) mod kernels;
 
-use std::io::{self, Write};
 use std::ops::Deref;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cust::device::Device;
 use cust::error::CudaError;
+use trazar_test_seeds::skipped;
 
 /// The first GPU, for one test alone.
 pub(crate) struct Gpu {
@@ -47,8 +47,7 @@ pub(crate) fn gpu(test: &str) -> Option<Gpu> {
                 CudaError::NoDevice { driver } => format!("no GPU (driver for CUDA {driver})"),
                 other => format!("CUDA does not work ({other})"),
             };
-            // Written past the test harness, which hides what a passing test prints.
-            let _ = writeln!(io::stdout(), "{test}: skipped: {why}");
+            skipped(test, &why);
             None
         }
     }

@@ -13,6 +13,6 @@
 //! ````
 //!
 //! A block may use `?`: it ends with `Ok` of any error, unless it has a `main`. The blocks in other
-//! languages are tested by `cli/tests/docs.rs`.
+//! languages are tested by `cli/tests/command/docs.rs`.
 
 include!(concat!(env!("OUT_DIR"), "/pages.rs"));

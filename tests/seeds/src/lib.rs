@@ -1,9 +1,10 @@
-//! What random tests draw from, and how a run is repeated.
+//! What random tests draw from, how a run is repeated, and how a test says that it is skipped.
 //!
 //! Each test has a seed of its own, the same in every run. `TRAZAR_SEED=N` replaces the seeds of
 //! all tests. A test that fails prints the command that runs it again with the same seed.
 
 use std::cell::Cell;
+use std::io::Write;
 use std::path::Path;
 use std::sync::Once;
 
@@ -102,4 +103,9 @@ fn binary() -> Option<String> {
     let name = path.file_stem().and_then(|name| Path::new(name).to_str())?;
     let name = name.rsplit_once('-').map_or(name, |(name, _hash)| name);
     Some(name.to_owned())
+}
+
+/// Says that `test` is skipped, on a line that the test harness does not capture.
+pub fn skipped(test: &str, why: &str) {
+    let _ = writeln!(std::io::stdout(), "{test}: skipped: {why}");
 }

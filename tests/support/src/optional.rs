@@ -1,16 +1,11 @@
 //! What not every machine has: a GPU, time, real images. A test that lacks something says so on a
 //! line that the test harness does not capture.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use trazar::BinaryImage;
 use trazar::formats::{ReadOptions, read_image};
-
-/// Says that `test` is skipped.
-pub fn skipped(test: &str, why: &str) {
-    let _ = writeln!(std::io::stdout(), "{test}: skipped: {why}");
-}
+pub use trazar_test_seeds::skipped;
 
 fn set(variable: &str) -> bool {
     std::env::var_os(variable).is_some_and(|value| value == "1")

@@ -1,11 +1,11 @@
 //! What the command reads, and what it says of files that it cannot read.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::{Folder, HEIGHT, RING, WIDTH, header, pixels, ring_contours, run};
+use trazar_test_seeds::skipped;
+
+use crate::common::{self, Folder, HEIGHT, RING, WIDTH, header, pixels, ring_contours, run};
 
 #[track_caller]
 fn reads_ring(path: &Path, options: &[&str]) {
@@ -431,7 +431,10 @@ fn no_permission_to_read() {
     let path = folder.ring("a.png");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
     if fs::File::open(&path).is_ok() {
-        println!("skipped: this user (root?) may read everything");
+        skipped(
+            "no_permission_to_read",
+            "this user (root?) may read everything",
+        );
         return;
     }
     unreadable(&path, &["Permission denied"]);

@@ -13,16 +13,12 @@
 //! In the output of a `console` block, `…` stands for any text within a line, such as a time, and a
 //! line `…` for any number of lines.
 
-#![cfg(unix)]
-
-mod common;
-
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::Folder;
+use crate::common::{self, Folder};
 
 /// Commands that do not run here, by how they start, and why.
 const NOT_RUN: [(&str, &str); 20] = [

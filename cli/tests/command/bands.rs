@@ -1,12 +1,10 @@
 //! Images labelled band by band, in less memory than they take as a whole.
 
-mod common;
-
 use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use common::{Folder, Run, command, run};
+use crate::common::{Folder, Run, command, run};
 
 /// Runs `trazar label` on `image` to labels and statistics, and returns these and the summary.
 #[track_caller]

@@ -1,14 +1,10 @@
 //! `trazar trace --memory`: the same files as without, and nothing left after a failure.
 
-#![allow(missing_docs)]
-
-mod common;
-
 use std::ffi::OsStr;
 use std::fs;
 use std::process::Command;
 
-use common::{Folder, Run, command, run, trace};
+use crate::common::{Folder, Run, command, run, trace};
 
 /// Memory for bands of some rows of the mask on [two threads](two_threads).
 const SMALL: &str = "38MiB";

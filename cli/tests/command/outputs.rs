@@ -1,11 +1,11 @@
 //! Where the command writes, and that it writes all of a result or nothing.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::{Folder, Run, command, header, run, trace};
+use trazar_test_seeds::skipped;
+
+use crate::common::{Folder, Run, command, header, run, trace};
 
 #[test]
 fn formats_are_chosen_by_option_or_extension() {
@@ -68,7 +68,10 @@ fn no_permission_to_write() {
     let read_only = folder.put("a.json", "old");
     fs::set_permissions(&read_only, fs::Permissions::from_mode(0o444)).unwrap();
     if fs::write(closed.join("probe"), "").is_ok() {
-        println!("skipped: this user (root?) may write everywhere");
+        skipped(
+            "no_permission_to_write",
+            "this user (root?) may write everywhere",
+        );
         return;
     }
     trace(&ring, &closed.join("a.json"), &[]).failed(1, &["closed", "Permission denied"]);
@@ -285,7 +288,10 @@ fn links_stay_links() {
 #[test]
 fn real_masks_where_there_are_any() {
     let Some(data) = std::env::var_os("TRAZAR_DATA") else {
-        println!("skipped: TRAZAR_DATA names no folder with masks/*.png");
+        skipped(
+            "real_masks_where_there_are_any",
+            "TRAZAR_DATA names no folder with masks/*.png",
+        );
         return;
     };
     let folder = Folder::new();

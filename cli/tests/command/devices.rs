@@ -1,20 +1,13 @@
 //! Devices: which ones there are, and errors when a device or an algorithm of it is missing.
 
-mod common;
-
-use std::io::Write;
-
-use common::{Folder, run};
 use serde_json::Value;
+use trazar_test_seeds::skipped;
+
+use crate::common::{self, Folder, run};
 
 /// What `trazar info` says.
 fn info() -> Value {
     run(["info", "--json"]).succeeded().json()
-}
-
-/// Prints that `test` is skipped, on a line that the test harness does not capture.
-fn skipped(test: &str, why: &str) {
-    let _ = writeln!(std::io::stdout(), "{test}: skipped: {why}");
 }
 
 /// Whether there is a GPU; if not, says that `test` is skipped.

@@ -1,10 +1,6 @@
 //! The surroundings of a run: standard streams, signals, a terminal, file names with any
 //! characters.
 
-#![cfg(unix)]
-
-mod common;
-
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -13,7 +9,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::{Folder, Run, command, header, run};
+use trazar_test_seeds::skipped;
+
+use crate::common::{Folder, Run, command, header, run};
 
 fn mkfifo(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
@@ -131,7 +129,10 @@ mod signals {
                 };
             };
             let Some(child) = a_run_that_waits(&folder, by_default) else {
-                println!("skipped: system calls cannot be restricted here");
+                skipped(
+                    "signals_leave_no_temporary_files",
+                    "system calls cannot be restricted here",
+                );
                 return;
             };
             // SAFETY: the child was not waited for, so its number is its own.
@@ -156,7 +157,10 @@ mod signals {
             };
         };
         let Some(child) = a_run_that_waits(&folder, ignored) else {
-            println!("skipped: system calls cannot be restricted here");
+            skipped(
+                "an_ignored_signal_stays_ignored",
+                "system calls cannot be restricted here",
+            );
             return;
         };
         // SAFETY: the child was not waited for, so its number is its own.

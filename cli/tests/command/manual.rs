@@ -1,12 +1,12 @@
 //! Shell completions and manual pages.
 
-mod common;
-
 use std::ffi::OsStr;
 use std::fs;
 use std::process::Command;
 
-use common::{Folder, command, run};
+use trazar_test_seeds::skipped;
+
+use crate::common::{Folder, command, run};
 
 const PAGES: [&str; 10] = [
     "trazar-completions.1",
@@ -21,11 +21,11 @@ const PAGES: [&str; 10] = [
     "trazar.1",
 ];
 
-/// Whether `program` is installed.
-fn installed(program: &str) -> bool {
+/// Whether `program` is installed; if not, says that `test` is skipped.
+fn installed(test: &str, program: &str) -> bool {
     let found = Command::new(program).arg("--version").output().is_ok();
     if !found {
-        eprintln!("skipped: there is no {program}");
+        skipped(test, &format!("there is no {program}"));
     }
     found
 }
@@ -74,7 +74,7 @@ fn a_page_for_each_command() {
 
 #[test]
 fn groff_has_nothing_against_the_pages() {
-    if !installed("groff") {
+    if !installed("groff_has_nothing_against_the_pages", "groff") {
         return;
     }
     let folder = Folder::new();
@@ -106,7 +106,7 @@ fn scripts_for_all_shells() {
 /// What bash offers after Tab, by its own rules.
 #[test]
 fn bash_completes_options_and_values() {
-    if !installed("bash") {
+    if !installed("bash_completes_options_and_values", "bash") {
         return;
     }
     let folder = Folder::new();

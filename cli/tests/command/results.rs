@@ -1,12 +1,11 @@
 //! The formats that the command writes, and what it says of a run.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::{Folder, HEIGHT, WIDTH, header, ring_contours, run, trace};
 use serde_json::{Value, json};
+
+use crate::common::{Folder, HEIGHT, WIDTH, header, ring_contours, run, trace};
 
 #[test]
 fn json() {

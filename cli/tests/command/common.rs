@@ -1,7 +1,5 @@
 //! What the tests of the command share: a folder, images in it, and running the binary.
 
-#![allow(dead_code, missing_docs)]
-
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,13 +1,13 @@
 //! Routing from the command line: what is read, what is written, and what is said of nets that
 //! cannot be routed.
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{Folder, Run, header, run};
 use serde_json::{Value, json};
+use trazar_test_seeds::skipped;
+
+use crate::common::{self, Folder, Run, header, run};
 
 /// The example in 王領崧, "Parallized Maze Routing" (sic), undated project report, and its tree.
 const EXAMPLE: &str = "3 3\n2\nPin 1 1\nPin 0 2\nVertical 24 26\nVertical 47 13\nVertical 70 2\n\
@@ -423,7 +423,7 @@ fn generated_nets() {
 
 #[test]
 fn the_documentations_example_of_layers_and_nets() {
-    let text = include_str!("../../docs/routing.md");
+    let text = include_str!("../../../docs/routing.md");
     let example = text.split_once("Two layers, two nets").unwrap().1;
     let (_, example) = example.split_once("```text\n").unwrap();
     let (example, _) = example.split_once("```").unwrap();
@@ -474,7 +474,10 @@ fn the_reports_cases_where_there_are_any() {
     let data = std::env::var_os("TRAZAR_DATA").unwrap_or_default();
     let cases = Path::new(&data).join("route");
     if data.is_empty() || !cases.exists() {
-        println!("skipped: TRAZAR_DATA names no folder with route/case*.txt");
+        skipped(
+            "the_reports_cases_where_there_are_any",
+            "TRAZAR_DATA names no folder with route/case*.txt",
+        );
         return;
     }
     let folder = Folder::new();

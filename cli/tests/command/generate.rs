@@ -1,8 +1,6 @@
 //! Images that the command makes, read back by the command.
 
-mod common;
-
-use common::{Folder, header, run};
+use crate::common::{self, Folder, header, run};
 
 #[test]
 fn every_format_holds_the_same_image() {

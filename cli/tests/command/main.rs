@@ -1,0 +1,18 @@
+//! The command as it is run: one binary of tests, because each would take a second or two to link.
+
+#![allow(missing_docs)]
+
+mod bands;
+mod common;
+mod devices;
+#[cfg(unix)]
+mod docs;
+mod generate;
+mod inputs;
+mod manual;
+mod outputs;
+mod results;
+mod route;
+#[cfg(unix)]
+mod surroundings;
+mod trace_bands;
