@@ -17,8 +17,9 @@ The sources are copied to a folder in the build's, with all errors in them, each
 that is off: `if planted::is(17) { new } else { old }`. So there is one build for all, and no error
 is in what is shipped. Then each error's test runs with that error switched on, and must fail as
 planted_errors.toml says: with a fault of that kind, of that kernel, on that array; or, if it says
-`wrong result`, since a comparison failed, which the tests' messages say by the words "not the CPU's"
-or, of what is read from a file, "not the file's". A crash, a panic elsewhere or a test that does not end is no detection.
+`wrong result`, since a comparison failed, which the tests' messages say by the words "not the
+CPU's" or, of what is read from a file, "not the file's". A crash, a panic elsewhere or a test that
+does not end is no detection.
 
 An error may also be planted in the emulator. Then its own tests must miss a fault that they look
 for (`fault missed`).
@@ -340,9 +341,11 @@ class Copy:
         }
         command = ["cargo", arguments[0], "--quiet", "--locked",
                    "--message-format", "json", *arguments[1:]]
-        # The build is what takes time, not the tests. (What the workspace depends on stays as it
-        # is.)
-        for package in ["trazar-cuda-std", "trazar-kernels", "trazar", "trazar-suite"]:
+        # The build is what takes time, not the tests. What the workspace depends on stays as it is.
+        # All its members get these settings: where they are built alike, cargo takes the copy's for
+        # the workspace's, and then misses changes of the workspace's sources.
+        members = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["members"]
+        for package in [package_of(ROOT / member) for member in [".", *members]]:
             for setting in ["opt-level=1", "debug=false"]:
                 command += ["--config", f"profile.test.package.{package}.{setting}"]
         done = subprocess.run(command, cwd=self.sources, env=environment, text=True,
