@@ -5,8 +5,9 @@
     python3 benches/opencv.py [--sides 512,2048,8192] [--masks FOLDER] [--only label|trace]
 
 Builds the program `side_by_side` of `benches/support` with the profile `dist`, which draws the
-images and times the library. Both sides start from one byte per pixel in memory and take the fastest of
-several runs; freeing results does not count. Prints two tables in Markdown, in milliseconds:
+images and times the library. Both sides start from one byte per pixel in memory and take the
+fastest of several runs; freeing results does not count. Prints two tables in Markdown, in
+milliseconds:
 
 - `bytes` includes packing bytes to bits, and is the time to compare with OpenCV's;
 - `bits` starts from the packed image;

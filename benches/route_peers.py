@@ -6,10 +6,10 @@ machine, the same run.
     python3 benches/route_peers.py [--sides 256,1024]
 
 Builds the program `route_times` of `benches/support` with the profile `dist`, which makes the grids
-(random weights from 1 to 90) and times the library on the distances of all cells from the first. SciPy's
-`csgraph.dijkstra` computes the same distances; those of the last cell are compared. scikit-image's
-`MCP` has weights on cells instead of edges: it computes as many distances on a grid of the same
-size, but different ones. Each time is the fastest of several runs, on one thread, without making
+(random weights from 1 to 90) and times the library on the distances of all cells from the first.
+SciPy's `csgraph.dijkstra` computes the same distances; those of the last cell are compared.
+scikit-image's `MCP` has weights on cells instead of edges: it computes as many distances on a grid
+of the same size, but different ones. Each time is the fastest of several runs, on one thread, without making
 the graph. Prints a table in Markdown, in seconds and millions of cells per second.
 """
 

@@ -325,8 +325,8 @@ impl Engine {
         self.device.as_ref().map_or(0, |device| device.gpus())
     }
 
-    /// The bytes of the GPU's memory that this engine and its clones keep between two jobs; 0 on the
-    /// processor. It is the memory that the last image was traced in by
+    /// The bytes of the GPU's memory that this engine and its clones keep between two jobs; 0 on
+    /// the processor. It is the memory that the last image was traced in by
     /// [`TraceAlgorithm::Fragments`], which serves the next image of that size. Where a job would
     /// otherwise be out of memory, it is given back by itself.
     ///

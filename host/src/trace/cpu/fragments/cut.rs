@@ -59,9 +59,9 @@ pub(in crate::trace) const LEAST_POINTS: usize = 1 << 14;
 
 pub(super) const FRAGMENTS: &str = "the fragments of borders";
 
-/// Cuts contours where they leave a band, in tasks of at least `least_points` points. `before` tells
-/// what passes the sides before starts, which are rows in the upper 32 bits, and twice the column
-/// and 1 for an east side in the lower ones; rows are those of the contours' image.
+/// Cuts contours where they leave a band, in tasks of at least `least_points` points. `before`
+/// tells what passes the sides before starts, which are rows in the upper 32 bits, and twice the
+/// column and 1 for an east side in the lower ones; rows are those of the contours' image.
 pub(in crate::trace) fn cut(
     band: Band<'_>,
     options: &TraceOptions,

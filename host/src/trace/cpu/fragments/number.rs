@@ -43,7 +43,8 @@ const AS_RING: u32 = 1 << 31;
 /// The fewest borders that are worth a task.
 const LEAST_SHARE: usize = 1 << 14;
 
-/// Takes the closed borders from the strips, of `rows` rows each. Gives all borders, in raster order.
+/// Takes the closed borders from the strips, of `rows` rows each. Gives all borders, in raster
+/// order.
 pub(super) fn number(
     strips: &mut [Strip],
     rings: &Rings,
