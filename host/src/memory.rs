@@ -1,5 +1,10 @@
 //! Memory for large arrays: errors instead of aborts, and large pages.
 
+use std::collections::{HashMap, LinkedList};
+use std::hash::Hash;
+
+use rayon::prelude::*;
+
 use crate::error::{Error, Result};
 
 /// A `Vec` of `len` zeros.
@@ -24,6 +29,114 @@ pub(crate) fn reserve<T>(vec: &mut Vec<T>, additional: usize, what: &'static str
         what,
         bytes: ((vec.len() + additional) as u64).saturating_mul(size_of::<T>() as u64),
     })
+}
+
+/// Adds `value` to the end of `vec`.
+///
+/// # Errors
+/// [`Error::OutOfMemory`], instead of an abort.
+#[inline(always)]
+pub(crate) fn push<T>(vec: &mut Vec<T>, value: T, what: &'static str) -> Result<()> {
+    if vec.len() == vec.capacity() {
+        reserve(vec, 1, what)?;
+    }
+    vec.push(value);
+    Ok(())
+}
+
+/// Adds `values` to the end of `vec`.
+///
+/// # Errors
+/// [`Error::OutOfMemory`], instead of an abort.
+pub(crate) fn extend<T>(
+    vec: &mut Vec<T>,
+    values: impl IntoIterator<Item = T>,
+    what: &'static str,
+) -> Result<()> {
+    let values = values.into_iter();
+    reserve(vec, values.size_hint().0, what)?;
+    for value in values {
+        push(vec, value, what)?;
+    }
+    Ok(())
+}
+
+/// A `Vec` of `values`.
+///
+/// # Errors
+/// [`Error::OutOfMemory`], instead of an abort.
+pub(crate) fn collect<T>(
+    values: impl IntoIterator<Item = T>,
+    what: &'static str,
+) -> Result<Vec<T>> {
+    let mut vec = Vec::new();
+    extend(&mut vec, values, what)?;
+    Ok(vec)
+}
+
+/// A `Vec` of `values`, in their order, which threads share.
+///
+/// # Errors
+/// [`Error::OutOfMemory`], instead of an abort.
+pub(crate) fn par_collect<T: Send>(
+    values: impl ParallelIterator<Item = T>,
+    what: &'static str,
+) -> Result<Vec<T>> {
+    let shares = values
+        .fold(
+            || Ok(Vec::new()),
+            |share: Result<Vec<T>>, value| {
+                let mut share = share?;
+                push(&mut share, value, what)?;
+                Ok(share)
+            },
+        )
+        // Some per thread.
+        .map(|share| LinkedList::from([share]))
+        .reduce(LinkedList::new, |mut shares, mut later| {
+            shares.append(&mut later);
+            shares
+        });
+    let mut all = Vec::new();
+    for share in shares {
+        let mut share = share?;
+        if all.is_empty() {
+            all = share;
+            continue;
+        }
+        reserve(&mut all, share.len(), what)?;
+        all.append(&mut share);
+    }
+    Ok(all)
+}
+
+/// Makes room for one more entry in `map`.
+///
+/// # Errors
+/// [`Error::OutOfMemory`], instead of an abort.
+#[inline]
+pub(crate) fn reserve_in_map<K: Eq + Hash, V>(
+    map: &mut HashMap<K, V>,
+    what: &'static str,
+) -> Result<()> {
+    if map.len() < map.capacity() {
+        return Ok(());
+    }
+    map.try_reserve(1).map_err(|_| Error::OutOfMemory {
+        what,
+        bytes: (2 * map.capacity() as u64).saturating_mul(size_of::<(K, V)>() as u64),
+    })
+}
+
+/// A `Vec` of `len` copies of `value`.
+///
+/// # Errors
+/// [`Error::OutOfMemory`], instead of an abort.
+pub(crate) fn filled_vec<T: Clone>(value: T, len: usize, what: &'static str) -> Result<Vec<T>> {
+    let mut vec = Vec::new();
+    reserve(&mut vec, len, what)?;
+    vec.resize(len, value);
+    Ok(vec)
 }
 
 /// The smallest array for which large pages are requested: two of them.

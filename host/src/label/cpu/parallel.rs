@@ -26,7 +26,7 @@ use super::strip::{Meter, Strip};
 use crate::error::{Error, Result};
 use crate::image::BinaryImage;
 use crate::label::{Component, Connectivity, LabelOptions, Labels};
-use crate::memory::reserve;
+use crate::memory::{collect, reserve};
 use crate::progress::Progress;
 
 /// Strips per thread: enough that the threads end at about the same time. Noise of 2048² takes 2.9
@@ -65,8 +65,7 @@ pub(in crate::label) fn label_band(
     let (labels, ()) = rows::written(band, rows_of_strip(band), |labels| {
         let mut numbered = Numbered::of(band, connectivity, Some(&mut *labels), &meter)?;
         let numbers = numbers(numbered.count)?;
-        numbered.fill(labels, |number| numbers[number as usize], &meter);
-        Ok(())
+        numbered.fill(labels, |number| numbers[number as usize], &meter)
     })?;
     Ok(labels)
 }
@@ -98,7 +97,7 @@ fn label_strips(
     let (labels, numbered) = rows::written(image, rows, |labels| {
         let mut numbered =
             Numbered::in_strips(rows, limit, image, connectivity, Some(&mut *labels), &meter)?;
-        numbered.fill(labels, |number| number, &meter);
+        numbered.fill(labels, |number| number, &meter)?;
         Ok(numbered)
     })?;
     let components = options
@@ -174,7 +173,8 @@ impl<'a> Numbered<'a> {
                 let mut forest = Forest::new(limit)?;
                 let last_row = strip.assign(connectivity, &mut forest, labels, meter)?;
                 let first_row = 1..=runs(image.row(strip.rows.start)).count() as u32;
-                let (rim, trees) = Rim::of(first_row.collect(), last_row, &mut forest);
+                let first_row = collect(first_row, RIMS)?;
+                let (rim, trees) = Rim::of(first_row, last_row, &mut forest)?;
                 Ok(Assigned { forest, rim, trees })
             })
             .collect::<Result<Vec<_>>>()?;
@@ -194,32 +194,32 @@ impl<'a> Numbered<'a> {
         labels: &mut [LabelRows<'_>],
         map: impl Fn(u32) -> u32 + Sync,
         meter: &Meter<'_>,
-    ) {
+    ) -> Result<()> {
         let assigned = std::mem::take(&mut self.assigned);
         self.strips
             .par_iter()
             .zip(labels)
             .zip(assigned.into_par_iter().zip(&self.before))
-            .for_each(|((strip, labels), (assigned, &before))| {
+            .try_for_each(|((strip, labels), (assigned, &before))| {
                 let Assigned { forest, rim, .. } = assigned;
                 let mut rim = rim.trees.iter().peekable();
                 let (numbers, _) = forest.number(before, |root| {
                     Some(rim.next_if(|tree| tree.root == root)?.number)
                 });
-                strip.fill(labels, |label| map(numbers[label as usize]), meter);
-            });
+                strip.fill(labels, |label| map(numbers[label as usize]), meter)
+            })
     }
 
     /// The components' numbers, by run of the first row.
-    pub(in crate::label) fn first_row(&self) -> Vec<u32> {
+    pub(in crate::label) fn first_row(&self) -> Result<Vec<u32>> {
         let rim = self.assigned.first().map(|strip| &strip.rim);
-        rim.map_or_else(Vec::new, |rim| rim.numbers(&rim.first_row))
+        rim.map_or(Ok(Vec::new()), |rim| rim.numbers(&rim.first_row))
     }
 
     /// The components' numbers, by run of the last row.
-    pub(in crate::label) fn last_row(&self) -> Vec<u32> {
+    pub(in crate::label) fn last_row(&self) -> Result<Vec<u32>> {
         let rim = self.assigned.last().map(|strip| &strip.rim);
-        rim.map_or_else(Vec::new, |rim| rim.numbers(&rim.last_row))
+        rim.map_or(Ok(Vec::new()), |rim| rim.numbers(&rim.last_row))
     }
 
     /// The components' measures, from pixels that are filled with their numbers.
@@ -264,6 +264,9 @@ impl<'a> Numbered<'a> {
     }
 }
 
+/// What memory is for here.
+const RIMS: &str = "the strips' seams";
+
 /// The trees that reach the first or the last row of a strip.
 struct Rim {
     /// In the order of their roots.
@@ -284,11 +287,15 @@ struct RimTree {
 impl Rim {
     /// The rim of a strip, from the provisional labels of its first and of its last row's runs; and
     /// the number of all trees.
-    fn of(mut first_row: Vec<u32>, mut last_row: Vec<u32>, forest: &mut Forest) -> (Self, u32) {
+    fn of(
+        mut first_row: Vec<u32>,
+        mut last_row: Vec<u32>,
+        forest: &mut Forest,
+    ) -> Result<(Self, u32)> {
         for label in first_row.iter_mut().chain(&mut last_row) {
             *label = forest.find(*label);
         }
-        let mut all = [&first_row[..], &last_row[..]].concat();
+        let mut all = collect(first_row.iter().chain(&last_row).copied(), RIMS)?;
         all.sort_unstable();
         all.dedup();
         for root in first_row.iter_mut().chain(&mut last_row) {
@@ -306,19 +313,19 @@ impl Rim {
                 number: 0,
             }
         };
-        let trees = all.into_iter().map(tree).collect();
+        let trees = collect(all.into_iter().map(tree), RIMS)?;
         let rim = Self {
             trees,
             first_row,
             last_row,
         };
-        (rim, place + forest.count_roots(next..forest.end()))
+        Ok((rim, place + forest.count_roots(next..forest.end())))
     }
 
     /// The components' numbers of a row.
-    fn numbers(&self, row: &[u32]) -> Vec<u32> {
+    fn numbers(&self, row: &[u32]) -> Result<Vec<u32>> {
         let trees = row.iter().map(|&tree| &self.trees[tree as usize]);
-        trees.map(|tree| tree.number).collect()
+        collect(trees.map(|tree| tree.number), RIMS)
     }
 }
 
@@ -363,7 +370,7 @@ fn number_rims(
     let mut components = components.into_iter().skip(1);
     // By component of the forest.
     let mut numbers = Vec::new();
-    reserve(&mut numbers, count as usize, "the strips' seams")?;
+    reserve(&mut numbers, count as usize, RIMS)?;
     let mut before = Vec::with_capacity(strips.len());
     let mut count = 0u32;
     for strip in assigned {

@@ -55,7 +55,7 @@ fn label_up_to(
             &meter,
         )?;
         let (number, count) = forest.number(0, |_| None);
-        strip.fill(&mut rows[0], |label| number[label as usize], &meter);
+        strip.fill(&mut rows[0], |label| number[label as usize], &meter)?;
         Ok(count)
     })?;
     let components = options

@@ -11,7 +11,7 @@ use super::strip::Strip;
 use crate::error::Result;
 use crate::geometry::BoundingBox;
 use crate::label::Component;
-use crate::memory::reserve;
+use crate::memory::{reserve, reserve_in_map};
 
 /// The measures of components 1 to `count`, from the `labels` of the whole image.
 ///
@@ -77,9 +77,9 @@ pub(super) fn tallies<S: Sum>(
     }
     let add = |(strip, before, own, labels)| add_strip(strip, first_row, before, own, labels);
     let from_above: Vec<HashMap<u32, Tally<S>>> = if let [_] = strips {
-        jobs.into_iter().map(add).collect()
+        jobs.into_iter().map(add).collect::<Result<_>>()?
     } else {
-        jobs.into_par_iter().map(add).collect()
+        jobs.into_par_iter().map(add).collect::<Result<_>>()?
     };
     for (label, tally) in from_above.into_iter().flatten() {
         tallies[label as usize - 1].add(&tally);
@@ -95,7 +95,7 @@ fn add_strip<S: Sum>(
     before: u32,
     own: &mut [Tally<S>],
     labels: &[u32],
-) -> HashMap<u32, Tally<S>> {
+) -> Result<HashMap<u32, Tally<S>>> {
     let mut from_above = HashMap::new();
     // The label and tally of the last run from above: mostly there is one large component.
     let (mut last, mut tally) = (0, Tally::NOTHING);
@@ -109,20 +109,22 @@ fn add_strip<S: Sum>(
                 continue;
             }
             if label != last {
-                keep(&mut from_above, last, &tally);
+                keep(&mut from_above, last, &tally)?;
                 (last, tally) = (label, Tally::NOTHING);
             }
             tally.add_run(y, start, end);
         }
     }
-    keep(&mut from_above, last, &tally);
-    from_above
+    keep(&mut from_above, last, &tally)?;
+    Ok(from_above)
 }
 
-fn keep<S: Sum>(tallies: &mut HashMap<u32, Tally<S>>, label: u32, tally: &Tally<S>) {
+fn keep<S: Sum>(tallies: &mut HashMap<u32, Tally<S>>, label: u32, tally: &Tally<S>) -> Result<()> {
     if tally.area > 0 {
+        reserve_in_map(tallies, "the components' measures")?;
         tallies.entry(label).or_insert(Tally::NOTHING).add(tally);
     }
+    Ok(())
 }
 
 /// An unsigned integer that holds the sum of coordinates.

@@ -17,7 +17,7 @@ use super::runs::{RUNS_PER_WORD, Word, places, stretches, touching};
 use crate::error::Result;
 use crate::image::{BinaryImage, WORD_BITS};
 use crate::label::Connectivity;
-use crate::memory::{advise_large_pages, zeroed_vec};
+use crate::memory::{advise_large_pages, filled_vec, zeroed_vec};
 use crate::progress::Progress;
 
 /// The labels of an image without foreground. Their pages are not touched yet.
@@ -95,9 +95,10 @@ impl<'a> Strip<'a> {
         let most_runs = self.image.width().div_ceil(2) as usize;
         // The labels of a row's runs, from left to right, from element 1 on. So the index of the
         // run at a place is the number of runs that start up to that place.
-        let mut row_labels = vec![NONE; 1 + most_runs + RUNS_PER_WORD];
-        let mut above_labels = row_labels.clone();
-        let background = vec![0; self.image.words_per_row()];
+        let room = 1 + most_runs + RUNS_PER_WORD;
+        let mut row_labels = filled_vec(NONE, room, "the labels of a row")?;
+        let mut above_labels = filled_vec(NONE, room, "the labels of a row")?;
+        let background = zeroed_vec(self.image.words_per_row(), "a row")?;
         let mut runs = 0;
         for y in self.rows.clone() {
             let (row, above) = self.words(y);
@@ -129,10 +130,11 @@ impl<'a> Strip<'a> {
         rows: &mut LabelRows<'_>,
         number: impl Fn(u32) -> u32,
         meter: &Meter<'_>,
-    ) {
+    ) -> Result<()> {
         let width = self.image.width() as usize;
-        let background = vec![0; self.image.words_per_row()];
-        let mut labels = vec![0; self.image.words_per_row() * WORD_BITS];
+        let row_words = self.image.words_per_row();
+        let background = zeroed_vec(row_words, "a row")?;
+        let mut labels = zeroed_vec(row_words * WORD_BITS, "the labels of a row")?;
         for y in self.rows.clone() {
             let (row, above) = self.words(y);
             let above = above.unwrap_or(&background);
@@ -140,6 +142,7 @@ impl<'a> Strip<'a> {
             rows.write(&labels[..width]);
             meter.count_row(self, y);
         }
+        Ok(())
     }
 
     /// Gives each foreground pixel the label of its run, from a list: `runs` are the labels of the

@@ -422,10 +422,10 @@ impl<S: BandSource> BandLabeller<S> {
                 own.check_count(numbered.count)?;
                 if !statistics && !is_wide {
                     let numbers: Vec<u32> = own.numbers()?;
-                    numbered.fill(&mut rows, |number| numbers[number as usize], &meter);
+                    numbered.fill(&mut rows, |number| numbers[number as usize], &meter)?;
                     return Ok(Vec::new());
                 }
-                numbered.fill(&mut rows, |number| number, &meter);
+                numbered.fill(&mut rows, |number| number, &meter)?;
                 let mut measures = Vec::new();
                 if statistics {
                     (measures, _) = numbered.measure_part(first_row, labels, &[])?;

@@ -52,7 +52,7 @@ use super::cpu::{Meter, Numbered, Tally, Word, places, touching};
 use super::{Component, Connectivity, LabelOptions};
 use crate::error::{Error, Result};
 use crate::image::{BinaryImage, MAX_SIDE};
-use crate::memory::{reserve, zeroed_vec};
+use crate::memory::{collect, reserve, zeroed_vec};
 use crate::progress::Progress;
 
 /// Some consecutive rows of an image, labelled: see [the module](self).
@@ -163,16 +163,18 @@ fn part_of(
     let mut of_pixels = of_pixels.transpose()?;
     let kept = of_pixels.as_deref_mut();
     let mut numbered = Numbered::of(band, options.connectivity, kept, &meter)?;
-    let rim = |y: u32, numbers: Vec<u32>| RimRow {
-        bits: band.row(y).to_vec(),
-        numbers,
+    let rim = |y: u32, numbers: Vec<u32>| -> Result<RimRow> {
+        Ok(RimRow {
+            bits: collect(band.row(y).iter().copied(), RIMS)?,
+            numbers,
+        })
     };
-    let top = rim(0, numbered.first_row());
-    let bottom = rim(height - 1, numbered.last_row());
+    let top = rim(0, numbered.first_row()?)?;
+    let bottom = rim(height - 1, numbered.last_row()?)?;
     let mut part = LabelPart::of_band(width, rows, options, numbered.count, top, bottom)?;
     let mut measures = Vec::new();
     if let Some(mut rows) = of_pixels {
-        numbered.fill(&mut rows, |number| number, &meter);
+        numbered.fill(&mut rows, |number| number, &meter)?;
         let number = &part.nodes.number;
         (measures, part.nodes.tally) = numbered.measure_part(first_row, labels, number)?;
     }
