@@ -22,7 +22,7 @@ use super::chains::{BorderId, Chains, Direction, STEPS};
 use super::sides::{Joined, Side, Sides, Slot};
 use crate::error::Result;
 use crate::image::BinaryImage;
-use crate::memory::reserve;
+use crate::memory::{collect, reserve};
 use crate::progress::Progress;
 use crate::trace::contours::BorderKind;
 
@@ -184,7 +184,7 @@ fn sort(rings: &Chains, sides: &Sides) -> Result<Chains> {
     reserve(&mut order, rings.borders.len(), "the order of rings")?;
     order.extend(0..rings.borders.len() as BorderId);
     order.sort_unstable_by_key(|&id| key(id));
-    let mut places = order.clone();
+    let mut places = collect(order.iter().copied(), "the order of rings")?;
     for (place, &id) in order.iter().enumerate() {
         places[id as usize] = place as BorderId;
     }

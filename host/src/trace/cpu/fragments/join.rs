@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use super::follow::{Exit, Fragment, FragmentId, SideKey, Strip, check_count};
 use super::with_room;
 use crate::error::Result;
-use crate::memory::{reserve, zeroed_vec};
+use crate::memory::{par_collect, reserve, zeroed_vec};
 
 /// The index of a ring: in raster order of their starts.
 pub(super) type RingId = u32;
@@ -143,26 +143,25 @@ pub(super) fn rings(fragments: Vec<Fragment>, first_fragments: Vec<FragmentId>) 
         ring_of: &ring_of,
     };
 
-    let mut stretches = with_room(count / 48 + 64, "the fragments of borders")?;
-    stretches.par_extend(
-        (0..count as FragmentId)
-            .into_par_iter()
-            .with_min_len(LEAST_SHARE)
-            .filter(|&fragment| is_marked(fragment)),
-    );
-    let mut measured: Vec<Stretch> = Vec::new();
+    let marked = (0..count as FragmentId)
+        .into_par_iter()
+        .with_min_len(LEAST_SHARE)
+        .filter(|&fragment| is_marked(fragment));
+    let stretches = par_collect(marked, "the fragments of borders")?;
+    let mut measured: Vec<Stretch> = with_room(stretches.len(), "the fragments of borders")?;
     stretches
         .par_iter()
         .with_min_len(LEAST_SHARE / 64)
         .map(|&first| chains.measure(first))
         .collect_into_vec(&mut measured);
     let (mut cycles, places) = close(&stretches, &measured)?;
-    let unmarked: Vec<Cycle> = (0..count as FragmentId)
+    let unmarked = (0..count as FragmentId)
         .into_par_iter()
         .with_min_len(LEAST_SHARE)
-        .filter_map(|first| chains.close_unmarked(first))
-        .collect();
+        .filter_map(|first| chains.close_unmarked(first));
+    let unmarked = par_collect(unmarked, "the borders of fragments")?;
     let marked_cycles = cycles.len();
+    reserve(&mut cycles, unmarked.len(), "the borders of fragments")?;
     cycles.extend(unmarked);
 
     // Raster order.

@@ -77,11 +77,12 @@ impl StoredContours {
         let count = pool.borders.len();
         check_count(count)?;
         debug_assert_eq!(pool.open(), 0);
-        // Raster order. Bands are in it already, so that a sort that merges takes little.
+        // Raster order. Bands are nearly in it already. A sort that merges would allocate, and abort
+        // for want of memory.
         let mut order: Vec<(Key, u32)> = Vec::new();
         reserve(&mut order, count, BORDERS)?;
         order.extend(pool.borders.iter().map(|border| border.key).zip(0..));
-        order.par_sort();
+        order.par_sort_unstable();
         let mut ranks: Vec<u32> = zeroed_vec(count, BORDERS)?;
         for (&(_, border), rank) in order.iter().zip(0..) {
             ranks[border as usize] = rank;
