@@ -409,6 +409,8 @@ impl Error {
                 | crate::cuda::CudaError::OutOfLockedMemory { .. }
                 | crate::cuda::CudaError::OutOfHostMemory { .. },
             ) => true,
+            // Of a destination in memory.
+            Self::Write(source) => source.kind() == std::io::ErrorKind::OutOfMemory,
             _ => false,
         }
     }

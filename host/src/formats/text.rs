@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use crate::Result;
+use crate::memory::reserve;
 
 /// Collects text and writes it in large portions.
 pub(super) struct Text<W> {
@@ -15,12 +16,16 @@ pub(super) struct Text<W> {
 const PORTION: usize = 1 << 16;
 
 impl<W: Write> Text<W> {
-    pub(super) fn new(out: W) -> Self {
-        Self {
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    pub(super) fn new(out: W) -> Result<Self> {
+        let mut buffer = Vec::new();
+        reserve(&mut buffer, PORTION + 256, "text to write")?;
+        Ok(Self {
             out,
-            buffer: Vec::with_capacity(PORTION + 256),
+            buffer,
             digits: itoa::Buffer::new(),
-        }
+        })
     }
 
     pub(super) fn put(&mut self, text: &str) -> &mut Self {

@@ -3,7 +3,7 @@
 use glam::IVec2;
 
 use crate::Result;
-use crate::memory::reserve;
+use crate::memory::{push, reserve};
 use crate::trace::ContourSource;
 
 /// Memory for the points of one component after the other.
@@ -22,19 +22,25 @@ impl Component {
     ) -> Result<Vec<&'a [IVec2]>> {
         self.indices.clear();
         for index in std::iter::once(outer).chain(contours.children(outer)) {
-            reserve(&mut self.indices, 1, "the holes of a component")?;
-            self.indices.push(index);
+            push(&mut self.indices, index, HOLES)?;
         }
         // A large component's memory is not kept for small ones.
         self.rooms.truncate(MOST_KEPT);
         let count = self.indices.len().max(self.rooms.len());
+        let more = count - self.rooms.len();
+        reserve(&mut self.rooms, more, HOLES)?;
         self.rooms.resize_with(count, Vec::new);
-        let rings = self.indices.iter().zip(&mut self.rooms);
-        rings
-            .map(|(&index, room)| contours.points_of(index, room))
-            .collect()
+        let mut rings = Vec::new();
+        reserve(&mut rings, self.indices.len(), HOLES)?;
+        for (&index, room) in self.indices.iter().zip(&mut self.rooms) {
+            rings.push(contours.points_of(index, room)?);
+        }
+        Ok(rings)
     }
 }
+
+/// What memory is for here.
+const HOLES: &str = "the holes of a component";
 
 /// The number of rings whose memory is kept.
 const MOST_KEPT: usize = 64;

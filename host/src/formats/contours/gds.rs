@@ -201,14 +201,8 @@ pub fn write_gds(
             stream.boundary(ring, scale, height, options)?;
             continue;
         }
-        for piece in Pieces::new(rings, limit) {
-            let piece = piece.ok_or_else(|| {
-                unwritable(
-                    WriteProblem::Inexpressible,
-                    "an outer border and its holes do not fit together",
-                )
-            })?;
-            stream.boundary(&piece, scale, height, options)?;
+        for piece in Pieces::new(rings, limit)? {
+            stream.boundary(&piece?, scale, height, options)?;
         }
     }
     stream.record(ENDSTR, &[])?;

@@ -8,6 +8,7 @@ use glam::IVec2;
 use super::component::Component;
 use crate::formats::text::Text;
 use crate::geometry::doubled_area;
+use crate::memory::push;
 use crate::trace::ContourSource;
 use crate::{BorderKind, Result};
 
@@ -29,7 +30,7 @@ use crate::{BorderKind, Result};
 /// # Errors
 /// [`Error::Write`](crate::Error::Write).
 pub fn write_geojson(contours: &impl ContourSource, out: impl Write) -> Result<()> {
-    let mut text = Text::new(out);
+    let mut text = Text::new(out)?;
     text.put("{ \"type\": \"FeatureCollection\", \"features\": [");
     write_features(contours, 0..contours.len(), &mut text, ["", ",", ""])?;
     text.put("]}");
@@ -63,7 +64,7 @@ pub fn write_geojson_lines(
     indices: Range<usize>,
     out: impl Write,
 ) -> Result<()> {
-    let mut text = Text::new(out);
+    let mut text = Text::new(out)?;
     write_features(contours, indices, &mut text, ["", "", "\n"])?;
     text.finish()
 }
@@ -93,11 +94,11 @@ fn write_features(
         if kind == BorderKind::Outer {
             for &hole in inside {
                 // A Teh-Chin approximation can reduce a hole to two points.
-                if area != 0 && doubled_area(hole) != 0 {
-                    holes.push(hole);
-                } else {
-                    flat.push(hole);
-                }
+                let holes = match area != 0 && doubled_area(hole) != 0 {
+                    true => &mut holes,
+                    false => &mut flat,
+                };
+                push(holes, hole, "the holes of a component")?;
             }
         }
         write_feature(text.put(before), kind, outer, &holes)?;

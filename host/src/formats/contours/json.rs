@@ -27,7 +27,7 @@ use crate::trace::ContourSource;
 /// # Errors
 /// [`Error::Write`](crate::Error::Write).
 pub fn write_json(contours: &impl ContourSource, out: impl Write) -> Result<()> {
-    let mut text = Text::new(out);
+    let mut text = Text::new(out)?;
     text.put("{\"width\":").integer(contours.width());
     text.put(",\"height\":").integer(contours.height());
     text.put(",\"contours\":[");

@@ -28,7 +28,7 @@ use crate::{BorderKind, Geometry, Result};
 /// # Errors
 /// [`Error::Write`](crate::Error::Write).
 pub fn write_svg(contours: &impl ContourSource, out: impl Write) -> Result<()> {
-    let mut text = Text::new(out);
+    let mut text = Text::new(out)?;
     let (width, height) = (contours.width(), contours.height());
     let holes = contours
         .kinds()

@@ -30,7 +30,7 @@ use crate::route::{Cell, Route, RoutingCase};
 pub fn write_route_json(case: &RoutingCase, routes: &[Route], out: impl Write) -> Result<()> {
     check_routes(case, routes)?;
     let grid = &case.grid;
-    let mut text = Text::new(out);
+    let mut text = Text::new(out)?;
     text.put("{\"width\":").integer(grid.width());
     text.put(",\"height\":").integer(grid.height());
     text.put(",\"layers\":").integer(grid.layers());

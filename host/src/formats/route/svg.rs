@@ -28,7 +28,7 @@ const DARKEST: u8 = 15;
 pub fn write_route_svg(case: &RoutingCase, routes: &[Route], out: impl Write) -> Result<()> {
     check_routes(case, routes)?;
     let (width, height) = (case.grid.width(), case.grid.height());
-    let mut text = Text::new(out);
+    let mut text = Text::new(out)?;
     put_start(&mut text, width, height, "Routes");
     text.put("<desc>");
     text.integer(routes.len()).put(" nets on ").integer(width);

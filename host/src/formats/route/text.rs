@@ -30,7 +30,7 @@ use crate::route::{Route, RoutingCase};
 /// [`Error::Write`](crate::Error::Write).
 pub fn write_route_text(case: &RoutingCase, routes: &[Route], out: impl Write) -> Result<()> {
     check_routes(case, routes)?;
-    let mut text = Text::new(out);
+    let mut text = Text::new(out)?;
     for route in routes {
         let cells = route.cells();
         if routes.len() > 1 {

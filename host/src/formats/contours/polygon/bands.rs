@@ -3,7 +3,10 @@
 use glam::IVec2;
 
 use super::region::{Part, Region, Rings};
+use super::{RINGS, no_region};
+use crate::error::Result;
 use crate::geometry::doubled_area;
+use crate::memory::{collect, reserve, zeroed_vec};
 
 /// The region's parts between the lines.
 ///
@@ -11,7 +14,7 @@ use crate::geometry::doubled_area;
 /// line, foreground and background alternate at the ends of chains, so after sorting, each odd end
 /// is joined to the even end after it. A ring made like this has the other side of the line outside
 /// of it, so it is an outer ring.
-pub(super) fn bands_of<const AXIS: usize>(region: &Region<'_>, lines: &[i32]) -> Option<Vec<Part>> {
+pub(super) fn bands_of<const AXIS: usize>(region: &Region<'_>, lines: &[i32]) -> Result<Vec<Part>> {
     let mut parts: Vec<Part> = Vec::new();
     let mut chains: Vec<Rings> = Vec::new();
     parts.resize_with(lines.len() + 1, Part::default);
@@ -26,19 +29,19 @@ pub(super) fn bands_of<const AXIS: usize>(region: &Region<'_>, lines: &[i32]) ->
         if lines.get(band).is_some_and(|&line| line <= high) {
             cut::<AXIS>(ring, lines, &mut chains)?;
         } else if index < region.outers {
-            parts[band].outers.push(ring);
+            parts[band].outers.push(ring)?;
         } else {
-            parts[band].holes.push(ring);
+            parts[band].holes.push(ring)?;
         }
     }
     for (part, chains) in parts.iter_mut().zip(chains) {
         link::<AXIS>(&chains, &mut part.outers)?;
     }
-    Some(parts)
+    Ok(parts)
 }
 
 /// Cuts a ring that meets a line into chains, and adds each to the chains of its band.
-fn cut<const AXIS: usize>(ring: &[IVec2], lines: &[i32], chains: &mut [Rings]) -> Option<()> {
+fn cut<const AXIS: usize>(ring: &[IVec2], lines: &[i32], chains: &mut [Rings]) -> Result<()> {
     let other = 1 - AXIS;
     let with = |point: IVec2, place: i32| {
         let mut point = point;
@@ -47,12 +50,14 @@ fn cut<const AXIS: usize>(ring: &[IVec2], lines: &[i32], chains: &mut [Rings]) -
     };
     // Start on a line: the first edge that meets one.
     let n = ring.len();
-    let (first, mut line) = (0..n).find_map(|i| {
+    let crossing = (0..n).find_map(|i| {
         let (a, b) = (ring[i][AXIS], ring[(i + 1) % n][AXIS]);
         let line = lines.partition_point(|&line| line < a.min(b));
-        (a != b && *lines.get(line)? <= a.max(b)).then_some((i, Some(line)))
-    })?;
-    let start = with(ring[first], lines[line?]);
+        (a != b && *lines.get(line)? <= a.max(b)).then_some((i, line))
+    });
+    let (first, line) = crossing.ok_or_else(no_region)?;
+    let start = with(ring[first], lines[line]);
+    let mut line = Some(line);
 
     let (before, after) = ring.split_at(first + 1);
     let (mut at, mut band) = (start, 0);
@@ -61,20 +66,20 @@ fn cut<const AXIS: usize>(ring: &[IVec2], lines: &[i32], chains: &mut [Rings]) -
         if from == towards {
             // Joining the chains makes the edges along lines.
             if line.is_none() && to != at {
-                chains[band].points.push(to);
+                chains[band].add(to)?;
             }
             at = to;
             continue;
         }
         if at[other] != to[other] {
-            return None;
+            return Err(no_region());
         }
         at = to;
         let down = towards > from;
         loop {
             if let Some(on) = line {
                 band = if down { on + 1 } else { on };
-                chains[band].points.push(with(to, lines[on]));
+                chains[band].add(with(to, lines[on]))?;
             }
             let next = if down {
                 Some(band)
@@ -88,29 +93,30 @@ fn cut<const AXIS: usize>(ring: &[IVec2], lines: &[i32], chains: &mut [Rings]) -
             });
             line = next;
             let Some(next) = next else {
-                chains[band].points.push(to);
+                chains[band].add(to)?;
                 break;
             };
-            chains[band].points.push(with(to, lines[next]));
-            chains[band].close();
+            chains[band].add(with(to, lines[next]))?;
+            chains[band].close()?;
             if lines[next] == towards {
                 break;
             }
         }
     }
-    Some(())
+    Ok(())
 }
 
 /// Joins the chains of a band to rings.
-fn link<const AXIS: usize>(chains: &Rings, outers: &mut Rings) -> Option<()> {
-    let mut ends: Vec<(i32, i32, usize, bool)> = Vec::with_capacity(2 * chains.ends.len());
+fn link<const AXIS: usize>(chains: &Rings, outers: &mut Rings) -> Result<()> {
+    let mut ends: Vec<(i32, i32, usize, bool)> = Vec::new();
+    reserve(&mut ends, 2 * chains.ends.len(), RINGS)?;
     for (index, chain) in chains.iter().enumerate() {
-        let (first, last) = (chain.first()?, chain.last()?);
+        let (first, last) = chain.first().zip(chain.last()).ok_or_else(no_region)?;
         ends.push((first[AXIS], first[1 - AXIS], index, true));
         ends.push((last[AXIS], last[1 - AXIS], index, false));
     }
     ends.sort_unstable();
-    let mut next = vec![0; chains.ends.len()];
+    let mut next: Vec<usize> = zeroed_vec(chains.ends.len(), RINGS)?;
     for pair in ends.as_chunks::<2>().0 {
         match *pair {
             [(a, _, to, true), (b, _, from, false)] | [(a, _, from, false), (b, _, to, true)]
@@ -118,11 +124,11 @@ fn link<const AXIS: usize>(chains: &Rings, outers: &mut Rings) -> Option<()> {
             {
                 next[from] = to;
             }
-            _ => return None,
+            _ => return Err(no_region()),
         }
     }
-    let chains: Vec<&[IVec2]> = chains.iter().collect();
-    let mut linked = vec![false; chains.len()];
+    let chains: Vec<&[IVec2]> = collect(chains.iter(), RINGS)?;
+    let mut linked: Vec<bool> = zeroed_vec(chains.len(), RINGS)?;
     for first in 0..chains.len() {
         if linked[first] {
             continue;
@@ -131,13 +137,13 @@ fn link<const AXIS: usize>(chains: &Rings, outers: &mut Rings) -> Option<()> {
         let mut chain = first;
         while !linked[chain] {
             linked[chain] = true;
-            outers.points.extend_from_slice(chains[chain]);
+            outers.extend(chains[chain])?;
             chain = next[chain];
         }
-        outers.close();
+        outers.close()?;
         if doubled_area(&outers.points[start..]) <= 0 {
-            return None;
+            return Err(no_region());
         }
     }
-    Some(())
+    Ok(())
 }

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use glam::IVec2;
 
 use super::region::{Region, Ring};
+use super::{RINGS, no_region};
+use crate::error::Result;
+use crate::memory::{collect, push, reserve, zeroed_vec};
 
 /// The number of vertices that joining a hole adds to the hole's own: the start of the cut, the
 /// hole's start once more, and the start of the cut on the way back. One less if the cut starts at
@@ -41,7 +44,7 @@ pub(super) struct Joints {
 }
 
 impl Joints {
-    pub(super) fn find(region: &Region<'_>) -> Option<Self> {
+    pub(super) fn find(region: &Region<'_>) -> Result<Self> {
         struct Edge {
             top: i32,
             bottom: i32,
@@ -54,12 +57,12 @@ impl Joints {
             starts: Vec::new(),
             joints: Vec::new(),
             first: Vec::new(),
-            outers: vec![0; rings.len() - region.outers],
+            outers: zeroed_vec(rings.len() - region.outers, RINGS)?,
         };
         if found.outers.is_empty() {
-            return Some(found);
+            return Ok(found);
         }
-        found.starts = rings.iter().map(|ring| start_of(ring)).collect();
+        found.starts = collect(rings.iter().map(|ring| start_of(ring)), RINGS)?;
 
         // A sweep down the rows keeps the vertical edges by their x; an edge that ended above the
         // current row is removed when it is found.
@@ -69,32 +72,35 @@ impl Joints {
             for (index, (&a, &b)) in points.iter().zip(next).enumerate() {
                 if a.x == b.x {
                     let (top, bottom) = (a.y.min(b.y), a.y.max(b.y));
-                    edges.push(Edge {
+                    let edge = Edge {
                         top,
                         bottom,
                         x: a.x,
                         ring,
                         index,
-                    });
+                    };
+                    push(&mut edges, edge, RINGS)?;
                 } else if a.y != b.y {
-                    return None;
+                    return Err(no_region());
                 }
             }
         }
         edges.sort_unstable_by_key(|edge| edge.top);
         let mut edges = edges.iter().peekable();
+        // The nodes of the tree are small.
         let mut row: BTreeMap<i32, &Edge> = BTreeMap::new();
 
         let start = |ring: usize| rings[ring][found.starts[ring]];
-        let mut holes: Vec<usize> = (region.outers..rings.len()).collect();
+        let mut holes: Vec<usize> = collect(region.outers..rings.len(), RINGS)?;
         holes.sort_unstable_by_key(|&hole| (start(hole).y, start(hole).x));
+        reserve(&mut found.joints, holes.len(), RINGS)?;
         for hole in holes {
             let from = start(hole);
             while let Some(edge) = edges.next_if(|edge| edge.top <= from.y) {
                 row.insert(edge.x, edge);
             }
             let edge = loop {
-                let (&x, &edge) = row.range(..from.x).next_back()?;
+                let (&x, &edge) = row.range(..from.x).next_back().ok_or_else(no_region)?;
                 if edge.bottom > from.y {
                     break edge;
                 }
@@ -118,19 +124,19 @@ impl Joints {
             let from = points[(starts[joint.ring] + joint.edge) % points.len()];
             (joint.ring, joint.edge, (joint.at.y - from.y).abs())
         });
-        found.first = vec![0; rings.len() + 1];
+        found.first = zeroed_vec(rings.len() + 1, RINGS)?;
         for joint in &found.joints {
             found.first[joint.ring + 1] += 1;
         }
         for ring in 0..rings.len() {
             found.first[ring + 1] += found.first[ring];
         }
-        Some(found)
+        Ok(found)
     }
 
     /// The outer ring with its holes: a walk around it that, at each joint, goes to the hole,
     /// around it and back.
-    pub(super) fn walk(&self, region: &Region<'_>, outer: usize) -> Ring {
+    pub(super) fn walk(&self, region: &Region<'_>, outer: usize) -> Result<Ring> {
         struct Walk<'a> {
             ring: usize,
             /// The number of vertices passed since the ring's start.
@@ -141,13 +147,12 @@ impl Joints {
             back: Option<IVec2>,
         }
         if self.joints.is_empty() {
-            return region.rings[outer].to_vec();
+            return collect(region.rings[outer].iter().copied(), RINGS);
         }
         let mut ring = Ring::new();
-        let mut pass = |point: IVec2| {
-            if ring.last() != Some(&point) {
-                ring.push(point);
-            }
+        let mut pass = |point: IVec2| match ring.last() == Some(&point) {
+            true => Ok(()),
+            false => push(&mut ring, point, RINGS),
         };
         let walk = |ring, back| Walk {
             ring,
@@ -156,24 +161,25 @@ impl Joints {
             back,
         };
         // Holes are joined to holes in long chains, too long for recursion.
-        let mut stack = vec![walk(outer, None)];
+        let mut stack = Vec::new();
+        push(&mut stack, walk(outer, None), RINGS)?;
         while let Some(top) = stack.last_mut() {
             let points = region.rings[top.ring];
             let start = self.starts[top.ring];
             match top.joints.split_first() {
                 Some((joint, rest)) if joint.edge + 1 == top.passed => {
                     top.joints = rest;
-                    pass(joint.at);
-                    stack.push(walk(joint.hole, Some(joint.at)));
+                    pass(joint.at)?;
+                    push(&mut stack, walk(joint.hole, Some(joint.at)), RINGS)?;
                 }
                 _ if top.passed < points.len() => {
-                    pass(points[(start + top.passed) % points.len()]);
+                    pass(points[(start + top.passed) % points.len()])?;
                     top.passed += 1;
                 }
                 _ => {
                     if let Some(back) = top.back {
-                        pass(points[start]);
-                        pass(back);
+                        pass(points[start])?;
+                        pass(back)?;
                     }
                     stack.pop();
                 }
@@ -182,7 +188,7 @@ impl Joints {
         if ring.len() > 1 && ring.first() == ring.last() {
             ring.pop();
         }
-        ring
+        Ok(ring)
     }
 }
 

@@ -30,12 +30,26 @@ use glam::IVec2;
 use self::joints::{CUT, Joints};
 use self::region::{Part, Region, Ring};
 use self::slice::slice;
+use crate::error::{Error, Result, WriteProblem};
 use crate::geometry::doubled_area;
+use crate::memory::{collect, push, reserve};
+
+/// What memory is for here.
+const RINGS: &str = "the boundaries of a component";
+
+/// Rings that are not those of a region.
+fn no_region() -> Error {
+    Error::unwritable(
+        "gds",
+        WriteProblem::Inexpressible,
+        "an outer border and its holes do not fit together",
+    )
+}
 
 /// Divides a region into rings without holes, of at most `limit` vertices.
 ///
 /// A component within the limit makes one ring. If the rings are not a region (a hole outside every
-/// outer ring, or an edge that is neither horizontal nor vertical), the last item is `None`.
+/// outer ring, or an edge that is neither horizontal nor vertical), the last item is an error.
 pub(super) struct Pieces<'a> {
     limit: usize,
     whole: Option<Region<'a>>,
@@ -47,14 +61,18 @@ pub(super) struct Pieces<'a> {
 
 impl<'a> Pieces<'a> {
     /// A `limit` below 4 counts as 4.
-    pub(super) fn new(rings: impl IntoIterator<Item = &'a [IVec2]>, limit: usize) -> Self {
-        let (mut outers, holes): (Vec<_>, Vec<_>) = rings
-            .into_iter()
-            .filter(|ring| !ring.is_empty())
-            .partition(|ring| doubled_area(ring) >= 0);
+    pub(super) fn new(rings: impl IntoIterator<Item = &'a [IVec2]>, limit: usize) -> Result<Self> {
+        let (mut outers, mut holes) = (Vec::new(), Vec::new());
+        for ring in rings.into_iter().filter(|ring| !ring.is_empty()) {
+            match doubled_area(ring) >= 0 {
+                true => push(&mut outers, ring, RINGS)?,
+                false => push(&mut holes, ring, RINGS)?,
+            }
+        }
         let count = outers.len();
+        reserve(&mut outers, holes.len(), RINGS)?;
         outers.extend(holes);
-        Self {
+        Ok(Self {
             limit: limit.max(4),
             whole: Some(Region {
                 rings: outers,
@@ -62,28 +80,30 @@ impl<'a> Pieces<'a> {
             }),
             parts: Vec::new(),
             ready: Vec::new(),
-        }
+        })
     }
 }
 
 impl Iterator for Pieces<'_> {
-    type Item = Option<Ring>;
+    type Item = Result<Ring>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             if let Some(ring) = self.ready.pop() {
-                return Some(Some(ring));
+                return Some(Ok(ring));
             }
             let done = if let Some(whole) = self.whole.take() {
                 divide(&whole, self.limit, &mut self.ready, &mut self.parts)
             } else {
                 let part = self.parts.pop()?;
-                divide(&part.region(), self.limit, &mut self.ready, &mut self.parts)
+                part.region().and_then(|region| {
+                    divide(&region, self.limit, &mut self.ready, &mut self.parts)
+                })
             };
-            if done.is_none() {
+            if let Err(error) = done {
                 self.ready.clear();
                 self.parts.clear();
-                return Some(None);
+                return Some(Err(error));
             }
             self.ready.reverse();
         }
@@ -96,7 +116,7 @@ fn divide(
     limit: usize,
     ready: &mut Vec<Ring>,
     parts: &mut Vec<Part>,
-) -> Option<()> {
+) -> Result<()> {
     let holes = &region.rings[region.outers..];
     let all: usize = region.rings.iter().map(|ring| ring.len()).sum();
     if region.outers == 1 && all + holes.len() * (CUT - 1) > limit {
@@ -105,16 +125,17 @@ fn divide(
     let joints = Joints::find(region)?;
 
     // Lower bounds of the outer rings' lengths after their holes are joined.
-    let mut least: Vec<usize> = (0..region.outers).map(|i| region.rings[i].len()).collect();
+    let lengths = region.rings[..region.outers].iter().map(|ring| ring.len());
+    let mut least: Vec<usize> = collect(lengths, RINGS)?;
     for (hole, &outer) in holes.iter().zip(&joints.outers) {
         least[outer] += hole.len() + CUT - 1;
     }
     let mut too_long: BTreeMap<usize, Region<'_>> = BTreeMap::new();
     for (outer, &least) in least.iter().enumerate() {
         if least <= limit {
-            let ring = joints.walk(region, outer);
+            let ring = joints.walk(region, outer)?;
             if ring.len() <= limit {
-                ready.push(ring);
+                push(ready, ring, RINGS)?;
                 continue;
             }
         }
@@ -127,12 +148,12 @@ fn divide(
     if !too_long.is_empty() {
         for (hole, outer) in holes.iter().zip(&joints.outers) {
             if let Some(component) = too_long.get_mut(outer) {
-                component.rings.push(hole);
+                push(&mut component.rings, *hole, RINGS)?;
             }
         }
     }
     for component in too_long.values() {
         slice(component, limit, parts)?;
     }
-    Some(())
+    Ok(())
 }

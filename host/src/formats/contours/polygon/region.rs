@@ -2,6 +2,10 @@
 
 use glam::IVec2;
 
+use super::RINGS;
+use crate::error::Result;
+use crate::memory::{collect, push, reserve};
+
 /// A closed polygon; the first vertex is not repeated.
 pub(in crate::formats) type Ring = Vec<IVec2>;
 
@@ -21,14 +25,26 @@ pub(super) struct Rings {
 }
 
 impl Rings {
-    pub(super) fn push(&mut self, ring: &[IVec2]) {
-        self.points.extend_from_slice(ring);
-        self.close();
+    pub(super) fn push(&mut self, ring: &[IVec2]) -> Result<()> {
+        self.extend(ring)?;
+        self.close()
+    }
+
+    /// Adds points to the ring that is not ended.
+    pub(super) fn extend(&mut self, points: &[IVec2]) -> Result<()> {
+        reserve(&mut self.points, points.len(), RINGS)?;
+        self.points.extend_from_slice(points);
+        Ok(())
+    }
+
+    /// Adds a point to the ring that is not ended.
+    pub(super) fn add(&mut self, point: IVec2) -> Result<()> {
+        push(&mut self.points, point, RINGS)
     }
 
     /// Ends the ring whose points were added last.
-    pub(super) fn close(&mut self) {
-        self.ends.push(self.points.len());
+    pub(super) fn close(&mut self) -> Result<()> {
+        push(&mut self.ends, self.points.len(), RINGS)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &[IVec2]> {
@@ -48,10 +64,10 @@ pub(super) struct Part {
 }
 
 impl Part {
-    pub(super) fn region(&self) -> Region<'_> {
-        Region {
-            rings: self.outers.iter().chain(self.holes.iter()).collect(),
+    pub(super) fn region(&self) -> Result<Region<'_>> {
+        Ok(Region {
+            rings: collect(self.outers.iter().chain(self.holes.iter()), RINGS)?,
             outers: self.outers.ends.len(),
-        }
+        })
     }
 }

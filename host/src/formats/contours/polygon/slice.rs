@@ -5,6 +5,9 @@ use glam::IVec2;
 use super::bands::bands_of;
 use super::joints::CUT;
 use super::region::{Part, Region};
+use super::{RINGS, no_region};
+use crate::error::Result;
+use crate::memory::{push, reserve};
 
 /// The largest number of bands of one slicing: each allocates memory while it is filled.
 const MAX_BANDS: usize = 64;
@@ -16,12 +19,12 @@ const COLUMNS: usize = 0;
 const ROWS: usize = 1;
 
 /// Slices a region of one component that is too long, and appends its parts in reverse order.
-pub(super) fn slice(region: &Region<'_>, limit: usize, parts: &mut Vec<Part>) -> Option<()> {
+pub(super) fn slice(region: &Region<'_>, limit: usize, parts: &mut Vec<Part>) -> Result<()> {
     let holes = region.rings.len() - region.outers;
     let length = region.rings.iter().map(|ring| ring.len()).sum::<usize>() + holes * CUT;
     // About as many bands as each of them will be sliced into later.
     let bands = length.div_ceil(limit).isqrt() + 1;
-    let survey = Survey::of(region);
+    let survey = Survey::of(region)?;
     let lines = |bands| {
         let rows = survey.lines::<ROWS>(region, bands);
         let columns = survey.lines::<COLUMNS>(region, bands);
@@ -32,18 +35,19 @@ pub(super) fn slice(region: &Region<'_>, limit: usize, parts: &mut Vec<Part>) ->
             (None, None) => None,
         }
     };
-    let mut best = lines(bands.clamp(2, MAX_BANDS))?;
+    let mut best = lines(bands.clamp(2, MAX_BANDS)).ok_or_else(no_region)?;
     // If every line crosses many edges, as in a spiral, a band falls into many components, so one
     // line is enough.
     if best.1.ends > survey.edges.len() / 2 {
-        best = lines(2)?;
+        best = lines(2).ok_or_else(no_region)?;
     }
     let sliced = match best.0 {
         ROWS => bands_of::<ROWS>(region, &best.1.at)?,
         _ => bands_of::<COLUMNS>(region, &best.1.at)?,
     };
+    reserve(parts, sliced.len(), RINGS)?;
     parts.extend(sliced.into_iter().rev());
-    Some(())
+    Ok(())
 }
 
 /// A sample of a region, to choose where to slice it.
@@ -70,11 +74,12 @@ impl Lines {
 }
 
 impl Survey {
-    fn of(region: &Region<'_>) -> Self {
+    fn of(region: &Region<'_>) -> Result<Self> {
         let (mut min, mut max) = (IVec2::MAX, IVec2::MIN);
         let all: usize = region.rings.iter().map(|ring| ring.len()).sum();
         let step = all.div_ceil(SAMPLES);
-        let mut edges = Vec::with_capacity(all.div_ceil(step.max(1)) + 1);
+        let mut edges = Vec::new();
+        reserve(&mut edges, all.div_ceil(step.max(1)) + 1, RINGS)?;
         let (mut passed, mut next) = (0, 0);
         // Irregular steps, because rings are often regular.
         let mut random = 1u64;
@@ -85,7 +90,7 @@ impl Survey {
             }
             while next < passed + ring.len() {
                 let i = next - passed;
-                edges.push((ring[i], ring[(i + 1) % ring.len()]));
+                push(&mut edges, (ring[i], ring[(i + 1) % ring.len()]), RINGS)?;
                 random = random.wrapping_mul(6364136223846793005).wrapping_add(1);
                 next += if step > 1 {
                     1 + (random >> 33) as usize % (2 * step - 1)
@@ -95,7 +100,7 @@ impl Survey {
             }
             passed += ring.len();
         }
-        Self { min, max, edges }
+        Ok(Self { min, max, edges })
     }
 
     /// At most `bands - 1` lines strictly inside the bounding box, with about equal numbers of

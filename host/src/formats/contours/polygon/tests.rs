@@ -14,8 +14,8 @@ fn region(image: &BinaryImage) -> Vec<Ring> {
     contours.iter().map(|c| c.points().to_vec()).collect()
 }
 
-fn pieces(region: &[Ring], limit: usize) -> Option<Vec<Ring>> {
-    Pieces::new(region.iter().map(Vec::as_slice), limit).collect()
+fn pieces(region: &[Ring], limit: usize) -> Result<Vec<Ring>> {
+    Pieces::new(region.iter().map(Vec::as_slice), limit)?.collect()
 }
 
 /// The number of rings that cover each pixel, by the even-odd rule.
@@ -135,6 +135,13 @@ fn joins_a_long_chain_of_holes() {
 fn refuses_what_is_no_region() {
     let square: Ring = [(0, 0), (0, 2), (2, 2), (2, 0)].map(IVec2::from).to_vec();
     let hole: Ring = square.iter().rev().copied().collect();
-    assert_eq!(pieces(std::slice::from_ref(&square), 8), Some(vec![square]));
-    assert_eq!(pieces(&[hole], 8), None);
+    let one = pieces(std::slice::from_ref(&square), 8);
+    assert_eq!(one.unwrap(), [square]);
+    assert!(matches!(
+        pieces(&[hole], 8),
+        Err(Error::Unwritable {
+            problem: WriteProblem::Inexpressible,
+            ..
+        })
+    ));
 }

@@ -25,7 +25,7 @@ pub fn write_case(case: &RoutingCase, out: impl Write) -> Result<()> {
             return refuse(i, "a pin without cells");
         }
     }
-    let mut text = Text::new(out);
+    let mut text = Text::new(out)?;
     text.integer(grid.width()).put(" ").integer(grid.height());
     if grid.layers() > 1 {
         text.put(" ").integer(grid.layers());
