@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::geometry::{Cell, Window};
+use crate::memory::reserve;
 
 /// A pin: the cells at which a path may reach it. They count as joined to each other already, so
 /// that a path may come in at one and another go on from the next.
@@ -77,10 +78,12 @@ impl Net {
         height: u32,
         layers: u32,
     ) -> Result<Vec<Window>> {
-        let windows = nets.iter().enumerate();
-        windows
-            .map(|(index, net)| net.check(index, width, height, layers))
-            .collect()
+        let mut windows = Vec::new();
+        reserve(&mut windows, nets.len(), "the windows of nets")?;
+        for (index, net) in nets.iter().enumerate() {
+            windows.push(net.check(index, width, height, layers)?);
+        }
+        Ok(windows)
     }
 
     /// The window, or all of a grid of this size; refuses a net that is not on the grid; `net` is

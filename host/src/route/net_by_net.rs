@@ -7,6 +7,11 @@ use super::net::Net;
 use super::tree::Route;
 use crate::error::Result;
 use crate::geometry::{Cell, Window};
+use crate::memory::{collect, push, reserve};
+
+/// What memory is for.
+const PATHS: &str = "the paths of a tree";
+pub(super) const PINS: &str = "the cells of pins";
 
 /// The cells of each pin of a net, as indices in the grid.
 pub(crate) type PinCells = Vec<Vec<u32>>;
@@ -22,11 +27,12 @@ pub(crate) struct Joined {
 
 impl Joined {
     /// Joins `pin` by a path from it to the tree.
-    pub(crate) fn push(&mut self, pin: usize, cost: u64, path: &[u32]) {
+    pub(crate) fn push(&mut self, pin: usize, cost: u64, path: &[u32]) -> Result<()> {
+        reserve(&mut self.cells, path.len(), PATHS)?;
         self.cells.extend_from_slice(path);
-        self.pins.push(pin);
-        self.costs.push(cost);
-        self.ends.push(self.cells.len());
+        push(&mut self.pins, pin, PATHS)?;
+        push(&mut self.costs, cost, PATHS)?;
+        push(&mut self.ends, self.cells.len(), PATHS)
     }
 
     /// The paths as pin, cost and cells.
@@ -47,7 +53,7 @@ impl Joined {
     }
 
     /// The route of `net`, of which this is on `grid`, the part of the whole grid in `window`.
-    pub(crate) fn into_route(self, net: &Net, grid: &RoutingGrid, window: Window) -> Route {
+    pub(crate) fn into_route(self, net: &Net, grid: &RoutingGrid, window: Window) -> Result<Route> {
         let whole = |index: u32| {
             let cell = grid.cell(index);
             Cell {
@@ -56,7 +62,7 @@ impl Joined {
                 ..cell
             }
         };
-        let cells = self.cells.into_iter().map(whole).collect();
+        let cells = collect(self.cells.into_iter().map(whole), PATHS)?;
         Route::new(net, self.pins, self.costs, self.ends, cells)
     }
 }
@@ -69,7 +75,8 @@ pub(crate) fn route_each(
 ) -> Result<Vec<Route>> {
     // All before any work.
     let windows = Net::check_all(nets, grid.width(), grid.height(), grid.layers())?;
-    let mut routes = Vec::with_capacity(nets.len());
+    let mut routes = Vec::new();
+    reserve(&mut routes, nets.len(), "the routes")?;
     for (net, window) in nets.iter().zip(windows) {
         let part = match window == Window::of(grid) {
             true => Cow::Borrowed(grid),
@@ -82,11 +89,12 @@ pub(crate) fn route_each(
                 ..*cell
             })
         };
-        let pins = net.pins.iter();
-        let pins = pins
-            .map(|pin| pin.cells.iter().map(index).collect())
-            .collect();
-        routes.push(connect(&part, &pins)?.into_route(net, &part, window));
+        let mut pins = PinCells::new();
+        reserve(&mut pins, net.pins.len(), PINS)?;
+        for pin in &net.pins {
+            pins.push(collect(pin.cells.iter().map(index), PINS)?);
+        }
+        routes.push(connect(&part, &pins)?.into_route(net, &part, window)?);
     }
     Ok(routes)
 }

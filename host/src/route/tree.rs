@@ -4,7 +4,10 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::grid::{BLOCKED, RoutingGrid};
 use super::net::{Net, Pin};
+use super::net_by_net::PINS;
+use crate::Error;
 use crate::geometry::Cell;
+use crate::memory::{collect, zeroed_vec};
 
 /// A path by which a pin was joined to the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,22 +123,23 @@ impl Route {
         costs: Vec<u64>,
         ends: Vec<usize>,
         cells: Vec<Cell>,
-    ) -> Self {
-        let mut reached = vec![false; net.pins.len()];
+    ) -> Result<Self, Error> {
+        let mut reached: Vec<bool> = zeroed_vec(net.pins.len(), PINS)?;
         for &pin in &pins {
             reached[pin] = true;
         }
-        Self {
+        let root = net.pins.iter().take(1).flat_map(|pin| &pin.cells);
+        Ok(Self {
             cost: costs.iter().sum(),
             turn_cost: 0,
-            root: net.pins.first().map_or(Vec::new(), |pin| pin.cells.clone()),
-            unreached: (1..net.pins.len()).filter(|&pin| !reached[pin]).collect(),
+            root: collect(root.copied(), PINS)?,
+            unreached: collect((1..net.pins.len()).filter(|&pin| !reached[pin]), PINS)?,
             pins,
             costs,
             ends,
             cells,
             field_use: None,
-        }
+        })
     }
 
     /// The rest of `net`, given that this is its tree so far: a net whose first pin is the tree,

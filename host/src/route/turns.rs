@@ -70,13 +70,13 @@ pub(crate) fn route(
         };
         let routes = route(&layered, &layered_nets, &options)?;
         let flat = nets.iter().zip(&routes).map(|(net, layered)| {
-            let mut route = flatten(grid, net, layered);
+            let mut route = flatten(grid, net, layered)?;
             route.field_use = layered.field_use;
             route.turn_cost = route.turns(net) * u64::from(turn_cost);
             route.cost += route.turn_cost;
-            route
+            Ok(route)
         });
-        Ok(flat.collect())
+        flat.collect()
     };
     let mut routes = flat(options.tree)?;
     if options.tree == TreeKind::Improved {
@@ -91,7 +91,7 @@ pub(crate) fn route(
 }
 
 /// The tree of `net` that a tree on two layers becomes on one.
-fn flatten(grid: &RoutingGrid, net: &Net, layered: &Route) -> Route {
+fn flatten(grid: &RoutingGrid, net: &Net, layered: &Route) -> Result<Route> {
     let edges: Vec<(u32, u32)> = layered
         .edges()
         .filter(|(a, b)| a.layer == b.layer)
@@ -101,5 +101,5 @@ fn flatten(grid: &RoutingGrid, net: &Net, layered: &Route) -> Route {
     let pins = pins
         .map(|pin| pin.cells.iter().map(|&cell| grid.index(cell)).collect())
         .collect();
-    spanning::joined_over(grid, &pins, &edges).into_route(net, grid, Window::of(grid))
+    spanning::joined_over(grid, &pins, &edges)?.into_route(net, grid, Window::of(grid))
 }

@@ -4,10 +4,11 @@
 use super::nearest::nearest;
 use super::retrace::UNREACHED;
 use crate::Result;
+use crate::memory::{collect, extend, push};
 use crate::progress::Progress;
 use crate::route::grid::RoutingGrid;
 use crate::route::grid::by_cell;
-use crate::route::net_by_net::{Joined, PinCells};
+use crate::route::net_by_net::{Joined, PINS, PinCells};
 
 /// Joins the pins one after the other, by distances anew for each: of the paths from the tree with
 /// the fewest edges, the cheapest one's cost. That is no shortest path where one with more edges is
@@ -29,15 +30,15 @@ pub(super) fn connect(
     };
     let mut costs: Vec<u64> = by_cell(grid, "the distances")?;
     let mut levels: Vec<u32> = by_cell(grid, "the levels")?;
-    let mut tree = root.clone();
-    let mut open: Vec<usize> = (1..pins.len()).collect();
+    let mut tree: Vec<u32> = collect(root.iter().copied(), PINS)?;
+    let mut open: Vec<usize> = collect(1..pins.len(), PINS)?;
     while !open.is_empty() {
         progress.report((pins.len() - open.len()) as u64, pins.len() as u64);
-        search(grid, &tree, &mut costs, &mut levels);
+        search(grid, &tree, &mut costs, &mut levels)?;
         let Some((cost, at, start)) = nearest(pins, &open, &costs) else {
             break;
         };
-        let mut path = vec![start];
+        let mut path = collect([start], PINS)?;
         let mut cell = start;
         while levels[cell as usize] > 0 {
             let mut neighbours = grid.neighbours(cell);
@@ -46,27 +47,27 @@ pub(super) fn connect(
                     && costs[next as usize] + u64::from(weight) == costs[cell as usize]
             });
             let Some((next, _)) = back else { break };
-            path.push(next);
+            push(&mut path, next, PINS)?;
             cell = next;
         }
         let pin = open.remove(at);
-        joined.push(pin, cost, &path);
-        tree.extend(path);
-        tree.extend(&pins[pin]);
+        joined.push(pin, cost, &path)?;
+        extend(&mut tree, path, PINS)?;
+        extend(&mut tree, pins[pin].iter().copied(), PINS)?;
     }
     Ok(joined)
 }
 
 /// Finds the level of each cell that is reached, that is, the fewest edges from `tree` to it, and
 /// the cost of the cheapest path with that many edges.
-fn search(grid: &RoutingGrid, tree: &[u32], costs: &mut [u64], levels: &mut [u32]) {
+fn search(grid: &RoutingGrid, tree: &[u32], costs: &mut [u64], levels: &mut [u32]) -> Result<()> {
     costs.fill(UNREACHED);
     levels.fill(u32::MAX);
     for &cell in tree {
         costs[cell as usize] = 0;
         levels[cell as usize] = 0;
     }
-    let mut front = tree.to_vec();
+    let mut front = collect(tree.iter().copied(), PINS)?;
     let mut next_front = Vec::new();
     for level in 1.. {
         if front.is_empty() {
@@ -78,7 +79,7 @@ fn search(grid: &RoutingGrid, tree: &[u32], costs: &mut [u64], levels: &mut [u32
                 let reached = &mut levels[next as usize];
                 if *reached == u32::MAX {
                     *reached = level;
-                    next_front.push(next);
+                    push(&mut next_front, next, "the cells of a level")?;
                 }
                 if *reached == level {
                     let cost = &mut costs[next as usize];
@@ -89,4 +90,5 @@ fn search(grid: &RoutingGrid, tree: &[u32], costs: &mut [u64], levels: &mut [u32
         std::mem::swap(&mut front, &mut next_front);
         next_front.clear();
     }
+    Ok(())
 }

@@ -10,15 +10,17 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::retrace::{self, UNREACHED};
-use crate::Result;
-use crate::memory::reserve;
+use crate::memory::{collect, push, reserve, zeroed_vec};
 use crate::progress::Progress;
 use crate::route::grid::by_cell;
 use crate::route::grid::{BLOCKED, RoutingGrid};
-use crate::route::net_by_net::{Joined, PinCells};
+use crate::route::net_by_net::{Joined, PINS, PinCells};
+use crate::{Error, Result};
 
 /// The buckets that the heaviest edge spans at most, at first.
 const SPAN: u32 = 256;
+/// What their memory is for.
+const QUEUE: &str = "the cells of a search";
 /// The most buckets: when costs grow beyond them, buckets become twice as wide.
 const MAX_BUCKETS: usize = 1 << 18;
 
@@ -171,9 +173,12 @@ impl<'a, C: Cost> Search<'a, C> {
     /// neighbours, until it has none left: then the labels that belong in it are final. Calls
     /// `visit` with each cell and its label. The bucket; `None` if there are no cells.
     #[inline(always)]
-    fn settle_bucket(&mut self, mut visit: impl FnMut(u32, C)) -> Option<usize> {
-        self.queue.widen();
-        let bucket = self.queue.first()?;
+    fn settle_bucket(&mut self, mut visit: impl FnMut(u32, C)) -> Result<Option<usize>> {
+        self.queue.check()?;
+        self.queue.widen()?;
+        let Some(bucket) = self.queue.first() else {
+            return Ok(None);
+        };
         let width = self.margin;
         let area = width * self.grid.height() as usize;
         let vias = self.grid.vias();
@@ -201,9 +206,10 @@ impl<'a, C: Cost> Search<'a, C> {
                     }
                 }
             }
-            self.queue.give_back(cells);
+            self.queue.give_back(cells)?;
         }
-        Some(bucket)
+        self.queue.check()?;
+        Ok(Some(bucket))
     }
 
     /// Lowers the label of the node `to` to `label` and an edge of `weight`, if that is less.
@@ -236,18 +242,20 @@ impl<'a, C: Cost> Search<'a, C> {
             on_tree.set(cell);
             self.add_source(cell);
         }
-        let mut is_joined = vec![false; pins.len()];
+        let mut is_joined: Vec<bool> = zeroed_vec(pins.len(), PINS)?;
         let mut left = pins.len() - 1;
         let mut reached = Reached::default();
         while left > 0 {
+            let mut room = Ok(());
             let bucket = self.settle_bucket(|cell, label| {
-                if open.has(cell) {
+                if open.has(cell) && room.is_ok() {
                     let first = owners.partition_point(|owner| owner.cell < cell);
-                    reached.push(&owners, first, label);
+                    room = reached.push(&owners, first, label);
                 }
-            });
+            })?;
+            room?;
             let Some((label, owner)) =
-                reached.nearest(&owners, &is_joined, |cell| self.label(cell))
+                reached.nearest(&owners, &is_joined, |cell| self.label(cell))?
             else {
                 match bucket {
                     Some(_) => continue,
@@ -263,8 +271,8 @@ impl<'a, C: Cost> Search<'a, C> {
                 label if label == C::MAX => UNREACHED,
                 label => label.to_u64(),
             };
-            let path = retrace::path(self.grid, distance, |cell| on_tree.has(cell), from);
-            joined.push(pin, label.to_u64(), &path);
+            let path = retrace::path(self.grid, distance, |cell| on_tree.has(cell), from)?;
+            joined.push(pin, label.to_u64(), &path)?;
             is_joined[pin] = true;
             left -= 1;
             progress.report((pins.len() - left) as u64, pins.len() as u64);
@@ -286,7 +294,7 @@ impl<'a, C: Cost> Search<'a, C> {
         for &cell in sources {
             self.add_source(cell);
         }
-        while self.settle_bucket(|_, _| {}).is_some() {}
+        while self.settle_bucket(|_, _| {})?.is_some() {}
         if self.too_large {
             return Ok(None);
         }
@@ -317,7 +325,7 @@ impl Owner {
         let open = pins.get(1..).unwrap_or_default();
         let mut owners = Vec::new();
         let count = open.iter().map(Vec::len).sum();
-        reserve(&mut owners, count, "the cells of pins")?;
+        reserve(&mut owners, count, PINS)?;
         for (pin, cells) in (1..).zip(open) {
             let cells = cells.iter().zip(0..);
             owners.extend(cells.map(|(&cell, order)| Self { cell, pin, order }));
@@ -344,9 +352,17 @@ impl<C: Ord> Default for Reached<C> {
 
 impl<C: Cost> Reached<C> {
     /// Adds the cell of the owner at a place, with its label.
-    fn push(&mut self, owners: &[Owner], place: usize, label: C) {
+    fn push(&mut self, owners: &[Owner], place: usize, label: C) -> Result<()> {
         let Owner { pin, order, .. } = owners[place];
-        self.0.push(Reverse((label, pin, order, place)));
+        let entry = Reverse((label, pin, order, place));
+        if self.0.len() == self.0.capacity() {
+            self.0.try_reserve(1).map_err(|_| Error::OutOfMemory {
+                what: PINS,
+                bytes: 2 * size_of_val(self.0.as_slice()) as u64,
+            })?;
+        }
+        self.0.push(entry);
+        Ok(())
     }
 
     /// The smallest label of a pin that is not joined, with the pin's cell: of several, the first
@@ -356,19 +372,21 @@ impl<C: Cost> Reached<C> {
         owners: &[Owner],
         is_joined: &[bool],
         label_of: impl Fn(u32) -> C,
-    ) -> Option<(C, Owner)> {
+    ) -> Result<Option<(C, Owner)>> {
         loop {
-            let &Reverse((label, .., place)) = self.0.peek()?;
+            let Some(&Reverse((label, .., place))) = self.0.peek() else {
+                return Ok(None);
+            };
             let owner = owners[place];
             // A label that has fallen has been, or will be, pushed again.
             let stands = label_of(owner.cell) == label;
             if stands && !is_joined[owner.pin as usize] {
-                return Some((label, owner));
+                return Ok(Some((label, owner)));
             }
             self.0.pop();
             let next = owners.get(place + 1);
             if stands && next.is_some_and(|next| next.cell == owner.cell) {
-                self.push(owners, place + 1, label);
+                self.push(owners, place + 1, label)?;
             }
         }
     }
@@ -385,6 +403,8 @@ struct Queue {
     start: usize,
     /// Empty buckets with room.
     spare: Vec<Vec<u32>>,
+    /// There was no memory for a cell, which is left out.
+    failed: Option<Error>,
 }
 
 impl Queue {
@@ -397,6 +417,7 @@ impl Queue {
             occupied: Vec::new(),
             start: 0,
             spare: Vec::new(),
+            failed: None,
         }
     }
 
@@ -404,7 +425,12 @@ impl Queue {
     fn push(&mut self, label: u64, cell: u32) {
         let bucket = (label >> self.shift) as usize;
         if bucket >= self.buckets.len() {
-            self.grow(bucket);
+            if let Err(error) = self.grow(bucket) {
+                self.failed = Some(error);
+            }
+            if bucket >= self.buckets.len() {
+                return;
+            }
         }
         let cells = &mut self.buckets[bucket];
         if cells.is_empty() {
@@ -414,16 +440,27 @@ impl Queue {
                 *cells = self.spare.pop().unwrap_or_default();
             }
         }
-        cells.push(cell);
+        if let Err(error) = push(cells, cell, QUEUE) {
+            self.failed = Some(error);
+        }
+    }
+
+    /// Whether all cells could be added.
+    fn check(&mut self) -> Result<()> {
+        self.failed.take().map_or(Ok(()), Err)
     }
 
     #[cold]
-    fn grow(&mut self, bucket: usize) {
+    fn grow(&mut self, bucket: usize) -> Result<()> {
         let len = (bucket + 1)
             .next_multiple_of(64)
             .max(2 * self.buckets.len());
+        let more = len - self.buckets.len();
+        reserve(&mut self.occupied, more / 64, QUEUE)?;
+        reserve(&mut self.buckets, more, QUEUE)?;
         self.buckets.resize_with(len, Vec::new);
         self.occupied.resize(len / 64, 0);
+        Ok(())
     }
 
     /// The first bucket with cells.
@@ -453,31 +490,33 @@ impl Queue {
     }
 
     /// Keeps the room of a bucket that was taken.
-    fn give_back(&mut self, mut cells: Vec<u32>) {
+    fn give_back(&mut self, mut cells: Vec<u32>) -> Result<()> {
         cells.clear();
-        self.spare.push(cells);
+        push(&mut self.spare, cells, QUEUE)
     }
 
     /// Makes buckets wider while there are too many.
-    fn widen(&mut self) {
+    fn widen(&mut self) -> Result<()> {
         while self.buckets.len() > MAX_BUCKETS {
             self.shift += 1;
             let narrow = std::mem::take(&mut self.buckets);
-            self.buckets = narrow.chunks(2).map(|pair| pair.concat()).collect();
-            let len = self.buckets.len().next_multiple_of(64);
+            let len = narrow.len().div_ceil(2).next_multiple_of(64);
+            reserve(&mut self.buckets, len, QUEUE)?;
+            for pair in narrow.chunks(2) {
+                self.buckets
+                    .push(collect(pair.iter().flatten().copied(), QUEUE)?);
+            }
             self.buckets.resize_with(len, Vec::new);
-            self.occupied = self
-                .buckets
-                .chunks(64)
-                .map(|buckets| {
-                    let bits = buckets.iter().zip(0..);
-                    bits.fold(0, |word, (cells, bit)| {
-                        word | u64::from(!cells.is_empty()) << bit
-                    })
+            let occupied = self.buckets.chunks(64).map(|buckets| {
+                let bits = buckets.iter().zip(0..);
+                bits.fold(0, |word, (cells, bit)| {
+                    word | u64::from(!cells.is_empty()) << bit
                 })
-                .collect();
+            });
+            self.occupied = collect(occupied, QUEUE)?;
             self.start = 0;
         }
+        Ok(())
     }
 }
 
@@ -487,7 +526,7 @@ struct Bits(Vec<u64>);
 impl Bits {
     fn new(grid: &RoutingGrid) -> Result<Self> {
         let words = (grid.cell_count() as usize).div_ceil(64);
-        Ok(Self(crate::memory::zeroed_vec(words, "the tree's cells")?))
+        Ok(Self(zeroed_vec(words, "the tree's cells")?))
     }
 
     #[inline(always)]

@@ -27,6 +27,7 @@ use super::{DistanceOptions, Distances, RouteAlgorithm};
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::geometry::Cell;
+use crate::memory::collect;
 use crate::progress::Progress;
 
 /// Routes on the CPU.
@@ -38,8 +39,7 @@ pub(crate) fn route(
 ) -> Result<Vec<Route>> {
     let sweep = |grid: &RoutingGrid, pins: &PinCells, threads| {
         nearest::connect(grid, pins, progress, |distances| {
-            sweep::relax(grid, distances, threads);
-            Ok(())
+            sweep::relax(grid, distances, threads)
         })
     };
     route_each(grid, nets, |grid, pins| match algorithm {
@@ -58,14 +58,15 @@ pub(crate) fn distances(
 ) -> Result<Distances> {
     let algorithm = options.algorithm_on(Backend::Cpu)?;
     Net::of_sources(sources).check(0, grid.width(), grid.height(), grid.layers())?;
-    let sources: Vec<u32> = sources.iter().map(|&cell| grid.index(cell)).collect();
+    let sources = sources.iter().map(|&cell| grid.index(cell));
+    let sources: Vec<u32> = collect(sources, "the cells of sources")?;
     let sweep = |threads| -> Result<Vec<u64>> {
         let mut distances = by_cell(grid, "the distances")?;
         distances.fill(Distances::UNREACHED);
         for &cell in &sources {
             distances[cell as usize] = 0;
         }
-        sweep::relax(grid, &mut distances, threads);
+        sweep::relax(grid, &mut distances, threads)?;
         Ok(distances)
     };
     let by_cell = match algorithm {

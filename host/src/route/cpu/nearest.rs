@@ -3,9 +3,10 @@
 
 use super::retrace::{self, UNREACHED};
 use crate::Result;
+use crate::memory::collect;
 use crate::progress::Progress;
 use crate::route::grid::{RoutingGrid, by_cell};
-use crate::route::net_by_net::{Joined, PinCells};
+use crate::route::net_by_net::{Joined, PINS, PinCells};
 
 /// Joins the pins by distances that `relax` completes: it is given the distance of each cell from
 /// the tree or more, 0 on the tree, and makes them exact.
@@ -29,7 +30,7 @@ pub(super) fn connect(
         }
     };
     add(&mut distances, &mut on_tree, root);
-    let mut open: Vec<usize> = (1..pins.len()).collect();
+    let mut open: Vec<usize> = collect(1..pins.len(), PINS)?;
     while !open.is_empty() {
         progress.report((pins.len() - open.len()) as u64, pins.len() as u64);
         relax(&mut distances)?;
@@ -37,9 +38,9 @@ pub(super) fn connect(
             break;
         };
         let distance = |cell: u32| distances[cell as usize];
-        let path = retrace::path(grid, distance, |cell| on_tree[cell as usize] != 0, start);
+        let path = retrace::path(grid, distance, |cell| on_tree[cell as usize] != 0, start)?;
         let pin = open.remove(at);
-        joined.push(pin, cost, &path);
+        joined.push(pin, cost, &path)?;
         add(&mut distances, &mut on_tree, &path);
         add(&mut distances, &mut on_tree, &pins[pin]);
     }

@@ -1,7 +1,10 @@
 //! From distances to a path.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
+use crate::Result;
+use crate::memory::{collect, push, reserve_in_map};
 use crate::route::grid::RoutingGrid;
 
 /// The distance of a cell that no path reaches.
@@ -15,7 +18,7 @@ pub(super) fn path(
     distance: impl Fn(u32) -> u64,
     on_tree: impl Fn(u32) -> bool,
     from: u32,
-) -> Vec<u32> {
+) -> Result<Vec<u32>> {
     let nearer = |at: u32| {
         let here = distance(at);
         let mut neighbours = grid.neighbours(at);
@@ -23,25 +26,28 @@ pub(super) fn path(
             weight > 0 && distance(next).checked_add(weight.into()) == Some(here)
         })
     };
-    let mut path = vec![from];
+    let mut path = collect([from], PATH)?;
     let mut at = from;
     while !on_tree(at) {
         if let Some((next, _)) = nearer(at) {
-            path.push(next);
+            push(&mut path, next, PATH)?;
             at = next;
         } else {
             let is_exit = |cell: u32| on_tree(cell) || nearer(cell).is_some();
-            for cell in over_plateau(grid, at, is_exit) {
-                path.push(cell);
+            for cell in over_plateau(grid, at, is_exit)? {
+                push(&mut path, cell, PATH)?;
                 at = cell;
             }
         }
     }
-    path
+    Ok(path)
 }
 
+/// What memory is for here.
+const PATH: &str = "a path";
+
 /// The cells after `from` on the way to the nearest exit over edges of weight 0.
-fn over_plateau(grid: &RoutingGrid, from: u32, is_exit: impl Fn(u32) -> bool) -> Vec<u32> {
+fn over_plateau(grid: &RoutingGrid, from: u32, is_exit: impl Fn(u32) -> bool) -> Result<Vec<u32>> {
     let free = |at: u32| {
         let neighbours = grid.neighbours(at).filter(|&(_, weight)| weight == 0);
         neighbours.map(|(next, _)| next)
@@ -54,10 +60,11 @@ fn over_plateau(grid: &RoutingGrid, from: u32, is_exit: impl Fn(u32) -> bool) ->
         steps += 1;
         let mut next_front = Vec::new();
         for next in front.iter().flat_map(|&cell| free(cell)) {
-            steps_from.entry(next).or_insert_with(|| {
-                next_front.push(next);
-                steps
-            });
+            reserve_in_map(&mut steps_from, PATH)?;
+            if let Entry::Vacant(entry) = steps_from.entry(next) {
+                entry.insert(steps);
+                push(&mut next_front, next, PATH)?;
+            }
         }
         front = next_front;
     }
@@ -66,13 +73,13 @@ fn over_plateau(grid: &RoutingGrid, from: u32, is_exit: impl Fn(u32) -> bool) ->
     let mut layers = vec![front];
     for step in (1..steps).rev() {
         let last = layers.last().into_iter().flatten();
-        let mut layer: Vec<u32> = last
+        let layer = last
             .flat_map(|&cell| free(cell))
-            .filter(|cell| steps_from.get(cell) == Some(&step))
-            .collect();
+            .filter(|cell| steps_from.get(cell) == Some(&step));
+        let mut layer: Vec<u32> = collect(layer, PATH)?;
         layer.sort_unstable();
         layer.dedup();
-        layers.push(layer);
+        push(&mut layers, layer, PATH)?;
     }
     let mut way = Vec::new();
     let mut at = from;
@@ -81,8 +88,8 @@ fn over_plateau(grid: &RoutingGrid, from: u32, is_exit: impl Fn(u32) -> bool) ->
         let Some(next) = free(at).find(|cell| layer.binary_search(cell).is_ok()) else {
             break;
         };
-        way.push(next);
+        push(&mut way, next, PATH)?;
         at = next;
     }
-    way
+    Ok(way)
 }

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
+use crate::Result;
 use crate::route::grid::RoutingGrid;
 use crate::route::net_by_net::{Joined, PinCells};
 
@@ -15,7 +16,7 @@ pub(in crate::route) fn joined_over(
     grid: &RoutingGrid,
     pins: &PinCells,
     edges: &[(u32, u32)],
-) -> Joined {
+) -> Result<Joined> {
     let mut tree = Prim::new(grid, pins, edges);
     if !pins.is_empty() {
         tree.add_pin(0, pins[0][0]);
@@ -39,12 +40,12 @@ pub(in crate::route) fn joined_over(
                 path.push(from);
                 at = from;
             }
-            joined.push(pin, cost, &path);
+            joined.push(pin, cost, &path)?;
             on_tree.extend(path);
         }
         on_tree.extend(&pins[pin]);
     }
-    joined
+    Ok(joined)
 }
 
 struct Prim<'a> {

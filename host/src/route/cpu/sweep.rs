@@ -3,7 +3,12 @@
 use rayon::prelude::*;
 
 use super::retrace::UNREACHED;
+use crate::Result;
+use crate::memory::{collect, reserve};
 use crate::route::grid::{BLOCKED, RoutingGrid};
+
+/// What memory is for here.
+const TASKS: &str = "the rows of sweeps";
 
 /// The threads that sweep.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,7 +51,7 @@ impl Threads {
 
 /// Makes distances exact: each is at most that of a neighbour plus the edge between them
 /// afterwards.
-pub(super) fn relax(grid: &RoutingGrid, distances: &mut [u64], threads: Threads) {
+pub(super) fn relax(grid: &RoutingGrid, distances: &mut [u64], threads: Threads) -> Result<()> {
     if matches!(threads, Threads::All) {
         crate::threads::ensure();
     }
@@ -54,18 +59,18 @@ pub(super) fn relax(grid: &RoutingGrid, distances: &mut [u64], threads: Threads)
     let area = width * grid.height() as usize;
     loop {
         let rows = distances.chunks_exact_mut(width);
-        let rows = rows.zip(grid.rights().chunks_exact(width)).collect();
+        let rows = collect(rows.zip(grid.rights().chunks_exact(width)), TASKS)?;
         let mut changed = threads.run(rows, |(row, weights)| sweep_row(row, weights));
         let layers = distances.chunks_exact_mut(area);
         for (layer, weights) in layers.zip(grid.downs().chunks_exact(area)) {
-            changed |= sweep_columns(layer, weights, width, threads);
+            changed |= sweep_columns(layer, weights, width, threads)?;
         }
         if grid.layers() > 1 {
             // The layers are the rows of a matrix that has a column for each via.
-            changed |= sweep_columns(distances, grid.vias(), area, threads);
+            changed |= sweep_columns(distances, grid.vias(), area, threads)?;
         }
         if !changed {
-            return;
+            return Ok(());
         }
     }
 }
@@ -83,32 +88,43 @@ fn sweep_row(row: &mut [u64], weights: &[u32]) -> bool {
 }
 
 /// Sweeps the columns of a matrix down and up, many side by side; whether that changed something.
-fn sweep_columns(matrix: &mut [u64], weights: &[u32], width: usize, threads: Threads) -> bool {
+fn sweep_columns(
+    matrix: &mut [u64],
+    weights: &[u32],
+    width: usize,
+    threads: Threads,
+) -> Result<bool> {
     let strip = threads.strip(width);
     // For each strip its part of each row.
     let mut strips: Vec<Vec<&mut [u64]>> = Vec::new();
-    strips.resize_with(width.div_ceil(strip), || {
-        Vec::with_capacity(matrix.len() / width)
-    });
+    let count = width.div_ceil(strip);
+    reserve(&mut strips, count, TASKS)?;
+    for _ in 0..count {
+        let mut rows = Vec::new();
+        reserve(&mut rows, matrix.len() / width, TASKS)?;
+        strips.push(rows);
+    }
     for row in matrix.chunks_exact_mut(width) {
         for (strip, part) in strips.iter_mut().zip(row.chunks_mut(strip)) {
             strip.push(part);
         }
     }
-    let tasks = strips.into_iter().enumerate().collect();
-    threads.run(tasks, |(index, mut rows): (usize, Vec<&mut [u64]>)| {
-        let mut changed = false;
-        let weights = |y: usize| &weights[y * width + index * strip..];
-        for y in 1..rows.len() {
-            let (above, below) = rows.split_at_mut(y);
-            changed |= lower_all(above[y - 1], below[0], weights(y - 1));
-        }
-        for y in (1..rows.len()).rev() {
-            let (above, below) = rows.split_at_mut(y);
-            changed |= lower_all(below[0], above[y - 1], weights(y - 1));
-        }
-        changed
-    })
+    let tasks = collect(strips.into_iter().enumerate(), TASKS)?;
+    Ok(
+        threads.run(tasks, |(index, mut rows): (usize, Vec<&mut [u64]>)| {
+            let mut changed = false;
+            let weights = |y: usize| &weights[y * width + index * strip..];
+            for y in 1..rows.len() {
+                let (above, below) = rows.split_at_mut(y);
+                changed |= lower_all(above[y - 1], below[0], weights(y - 1));
+            }
+            for y in (1..rows.len()).rev() {
+                let (above, below) = rows.split_at_mut(y);
+                changed |= lower_all(below[0], above[y - 1], weights(y - 1));
+            }
+            changed
+        }),
+    )
 }
 
 /// Lowers each of the distances `to` by that of its neighbour in `from`.

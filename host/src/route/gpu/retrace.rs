@@ -75,7 +75,7 @@ impl<G: Gpu> Search<G> {
         let rounds = ends.windows(2).zip(&found[1..]).zip(&costs[1..]);
         for ((ends, &index), &cost) in rounds.take_while(|((_, index), _)| **index != NONE) {
             let path = &paths[ends[0] as usize..ends[1] as usize];
-            joined.push(owners[index as usize] as usize, cost, path);
+            joined.push(owners[index as usize] as usize, cost, path)?;
         }
         Ok(joined)
     }

@@ -55,7 +55,7 @@ pub(crate) fn improve(grid: &RoutingGrid, nets: &[Net], plain: Vec<Route>) -> Re
             .map(|(_, cells)| cells.clone())
             .collect();
         // Without edges between cells of one pin.
-        let mut start = spanning::joined_over(part, &reached, &edges);
+        let mut start = spanning::joined_over(part, &reached, &edges)?;
         for rooted in from_other_roots(part, &reached)? {
             if rooted.cost() < start.cost() {
                 start = rooted;
@@ -67,11 +67,15 @@ pub(crate) fn improve(grid: &RoutingGrid, nets: &[Net], plain: Vec<Route>) -> Re
         let first = exchange.improve(&edges);
         let second = exchange.improve(&between);
         let both = [&first[..], &second].concat();
-        let merged = edges_of(&spanning::joined_over(part, &reached, &both));
+        let merged = edges_of(&spanning::joined_over(part, &reached, &both)?);
         let third = exchange.improve(&merged);
-        let trees = [first, second, third];
-        let trees = trees.map(|edges| spanning::joined_over(part, pins, &edges));
-        let best = trees.into_iter().min_by_key(Joined::cost);
+        let mut best: Option<Joined> = None;
+        for edges in [first, second, third] {
+            let tree = spanning::joined_over(part, pins, &edges)?;
+            if best.as_ref().is_none_or(|best| tree.cost() < best.cost()) {
+                best = Some(tree);
+            }
+        }
         Ok(best.unwrap_or_default())
     })?;
     let cheaper = |(plain, mut improved): (Route, Route)| {

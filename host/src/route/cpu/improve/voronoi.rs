@@ -56,7 +56,7 @@ pub(super) fn tree(grid: &RoutingGrid, pins: &Vec<Vec<u32>>) -> Result<Vec<Edge>
     // Paths to one pin may share their last edges.
     edges.sort_unstable();
     edges.dedup();
-    Ok(edges_of(&spanning::joined_over(grid, pins, &edges)))
+    Ok(edges_of(&spanning::joined_over(grid, pins, &edges)?))
 }
 
 /// The nearest pin of each cell.

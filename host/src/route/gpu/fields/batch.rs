@@ -199,7 +199,7 @@ impl Batch {
                 member.costs,
                 member.ends,
                 member.cells,
-            );
+            )?;
             route.field_use = Some(used);
             found[member.net] = match fallback {
                 None => Found::Whole(route),

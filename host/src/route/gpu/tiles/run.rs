@@ -145,7 +145,7 @@ impl<G: Gpu, L: PathCostKernels> State<G, L> {
                 labels.map(|&label| plan.cell(area, label)).collect(),
             )
         });
-        Ok(routes.collect())
+        routes.collect()
     }
 
     /// Whether no pin is left out for its cost alone.
