@@ -76,6 +76,9 @@ pub(super) struct Memory {
     pub(super) queues: Queues,
     /// Where loads have returned stale values, and how often.
     pub(super) stale_loads: Vec<(Source, u64)>,
+    /// Whether a launch, a copy or an allocation has returned an error. That error is what the
+    /// caller is told: buffers that are dropped on its way out do not panic.
+    pub(super) has_failed: bool,
 }
 
 impl Memory {
@@ -212,7 +215,9 @@ impl<T: Pod> Buffer<T> {
             .checked_mul(size_of::<T>())
             .ok_or(EmulatorError::OutOfMemory { bytes: usize::MAX })?;
         let mut held = lock(memory);
-        let region = held.add(bytes, Owner::Device)?;
+        let added = held.add(bytes, Owner::Device);
+        held.has_failed |= added.is_err();
+        let region = added?;
         held.queues.allocate(region, bytes, queue);
         let start = held.region(region).memory.cast();
         drop(held);
@@ -238,6 +243,7 @@ impl<T: Pod> Buffer<T> {
     fn note(&self, memory: &mut Memory, work: QueueWork) -> Result<(), EmulatorError> {
         let writes = work != QueueWork::Read;
         let noted = memory.queues.note_home(self.region, writes, work);
+        memory.has_failed |= noted.is_err();
         noted.map_err(EmulatorError::StreamOrder)
     }
 
@@ -343,6 +349,7 @@ impl<T: Pod> Buffer<T> {
         let size = size_of::<T>();
         let bytes = start * size..end * size;
         if let Some(byte) = memory.region(self.region).shadow.first_unwritten(bytes) {
+            memory.has_failed = true;
             return Err(EmulatorError::ReadUninitialised {
                 index: byte / size.max(1),
                 len: self.len,
@@ -380,6 +387,7 @@ impl<T: Pod> Buffer<T> {
         if given == self.len {
             Ok(())
         } else {
+            lock(&self.memory).has_failed = true;
             Err(EmulatorError::WrongLength {
                 buffer: self.len,
                 given,
@@ -390,16 +398,18 @@ impl<T: Pod> Buffer<T> {
 
 /// # Panics
 ///
-/// If another queue may still use it, unless the thread panics already. On a GPU, the memory would
-/// go to another buffer while a kernel works on it; no error that a later call returned would be
-/// sure to be seen.
+/// If another queue may still use it, unless the thread panics already or the device has returned
+/// an error, which a panic would hide. On a GPU, the memory would go to another buffer while a
+/// kernel works on it; no error that a later call returned would be sure to be seen.
 impl<T: Pod> Drop for Buffer<T> {
     fn drop(&mut self) {
         let mut memory = lock(&self.memory);
         let freed = memory.queues.free(self.region);
         memory.remove(self.region);
+        let has_failed = memory.has_failed;
         drop(memory);
         if let Err(unordered) = freed
+            && !has_failed
             && !std::thread::panicking()
         {
             panic!("{}", EmulatorError::StreamOrder(unordered));

@@ -328,6 +328,7 @@ impl Launcher for Emulator {
         // SAFETY: the caller's promise.
         let views = unsafe { arguments::views(spec, args) };
         if let Err(unordered) = memory.note_launch(self.queue, spec, &views) {
+            memory.has_failed = true;
             return Err(self.report(spec, launch, Fault::StreamOrder(unordered), 0, 0));
         }
         // SAFETY: the caller's promise, as far as the arguments' types go; accesses are checked.
@@ -342,6 +343,7 @@ impl Launcher for Emulator {
                 launch,
             )
         };
+        memory.has_failed |= fault.is_some();
         match fault {
             None => Ok(()),
             Some(fault) => Err(self.report(spec, launch, fault, steps, stale_loads)),

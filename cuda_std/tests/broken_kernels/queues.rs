@@ -162,7 +162,12 @@ fn no_release() {
     third.acquire(&values).unwrap();
     let error = add(&third, &mut values).unwrap_err();
     assert!(error.to_string().contains("`release` it on queue 1"));
+}
 
+/// A drop that comes too early is all that tells of it, so it panics.
+#[test]
+fn a_drop_without_a_release() {
+    let values = not_released(&Emulator::new(0));
     let dropped = catch_unwind(AssertUnwindSafe(|| drop(values)));
     let payload = dropped.unwrap_err();
     let message = payload.downcast_ref::<String>().expect("a message");
@@ -170,6 +175,51 @@ fn no_release() {
         message.contains("queue 0 frees it without waiting for that: `release` it on queue 1"),
         "{message}"
     );
+}
+
+/// Adds one to 32 elements, and reads what is past them.
+///
+/// # Safety
+///
+/// `values` has 32 elements. The kernel reads 33, which the emulator refuses.
+#[kernel(block = 32)]
+unsafe fn add_past_the_end(values: ViewMut<'_, u32>) {
+    let i = thread::index_1d();
+    values.st(i, values.ld(i + 1) + 1);
+}
+
+/// A launch's error leaves by `?` while another queue's work on the buffers is not waited for: the
+/// caller gets the error, not a panic of the buffers that are dropped meanwhile.
+#[test]
+fn an_error_outlives_the_drops_on_its_way() {
+    let run = |gpu: &Emulator, fails: fn(&Emulator, &mut Buffer<u32>) -> _| {
+        let mut values = gpu.upload(&[1; 32])?;
+        let other = gpu.another_queue();
+        other.acquire(&values)?;
+        add(&other, &mut values)?;
+        fails(&other, &mut values)?;
+        other.release(&values)
+    };
+    let gpu = Emulator::new(0);
+    let error = run(&gpu, |gpu, values| {
+        // SAFETY: the emulator refuses what lies past the elements.
+        unsafe { add_past_the_end::launch(gpu, 1, values.view_mut()) }
+    });
+    let fault = error.as_ref().unwrap_err().fault().expect("a fault");
+    assert_eq!(fault.kind(), "data race", "{fault}");
+
+    // The errors of copies and allocations do too.
+    let run_again = |fails| run(&Emulator::new(0), fails).unwrap_err();
+    let error = run_again(|_, values| values.write(&[0; 31]));
+    assert!(matches!(error, EmulatorError::WrongLength { .. }), "{error}");
+    let error = run_again(|_, values| values.to_vec().map(drop));
+    assert!(matches!(error, EmulatorError::StreamOrder(_)), "{error}");
+    let error = run_again(|gpu, _| gpu.alloc::<u32>(32)?.to_vec().map(drop));
+    let EmulatorError::ReadUninitialised { .. } = error else {
+        panic!("{error}");
+    };
+    let error = run_again(|gpu, _| gpu.alloc::<u64>(usize::MAX / 16).map(drop));
+    assert!(matches!(error, EmulatorError::OutOfMemory { .. }), "{error}");
 }
 
 /// Queues that only read may do so at the same time; the next that writes waits for all of them.
