@@ -130,9 +130,9 @@ pub fn static_shared_mem<T: Pod>(site: &'static Site, len: usize) -> SharedView<
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn dynamic_shared_mem<T: Pod>(byte_offset: usize, len: usize) -> SharedView<T> {
-    let start = backend::dynamic_shared_mem(byte_offset + len * size_of::<T>());
+    let start = backend::dynamic_shared_mem(byte_offset, len);
     // SAFETY: the caller's promise.
-    unsafe { SharedView::from_raw_parts(start.wrapping_add(byte_offset).cast(), len) }
+    unsafe { SharedView::from_raw_parts(start, len) }
 }
 
 /// Size in bytes of the dynamic shared memory of this launch.

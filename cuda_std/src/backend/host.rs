@@ -6,7 +6,7 @@
 use super::Access;
 use crate::Pod;
 use crate::atomic::ScopeKind;
-use crate::emulator::{Accessed, BarrierKind, WarpOp, call};
+use crate::emulator::{Accessed, BarrierKind, DynamicArray, WarpOp, call};
 use crate::shared::{SharedView, Site};
 use core::panic::Location;
 
@@ -168,12 +168,19 @@ pub(crate) fn static_shared_mem<T: Pod>(site: &'static Site, len: usize) -> Shar
     unsafe { SharedView::from_raw_parts(core::ptr::with_exposed_provenance_mut(start), len) }
 }
 
-/// Start of the launch's dynamic shared memory. What lies past its end is refused when it is
-/// accessed.
+/// Start of an array of `len` elements in the launch's dynamic shared memory. What lies past that
+/// memory's end is refused when it is accessed.
 #[track_caller]
-pub(crate) fn dynamic_shared_mem(_bytes: usize) -> *mut u8 {
-    let start = call::dynamic_shared(Location::caller());
-    core::ptr::with_exposed_provenance_mut(answered!("dynamic_shared_mem", start))
+pub(crate) fn dynamic_shared_mem<T>(byte_offset: usize, len: usize) -> *mut T {
+    let array = DynamicArray {
+        offset: byte_offset,
+        len,
+        size: size_of::<T>(),
+        element: core::any::type_name::<T>(),
+        source: Location::caller(),
+    };
+    let start = answered!("dynamic_shared_mem", call::dynamic_shared(array));
+    core::ptr::with_exposed_provenance_mut(start.wrapping_add(byte_offset))
 }
 
 pub(crate) fn in_global_memory<T>(ptr: *mut T) -> *mut T {

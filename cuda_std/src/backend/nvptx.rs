@@ -269,10 +269,10 @@ pub(crate) fn in_global_memory<T>(ptr: *mut T) -> *mut T {
     device_in_global_memory(ptr.cast()).cast()
 }
 
-/// Start of the launch's dynamic shared memory.
+/// Start of an array of `len` elements in the launch's dynamic shared memory.
 #[inline(always)]
-pub(crate) fn dynamic_shared_mem(_bytes: usize) -> *mut u8 {
-    device_dynamic_shared_mem()
+pub(crate) fn dynamic_shared_mem<T>(byte_offset: usize, _len: usize) -> *mut T {
+    device_dynamic_shared_mem().wrapping_add(byte_offset).cast()
 }
 
 #[inline(always)]

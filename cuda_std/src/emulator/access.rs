@@ -1,5 +1,8 @@
 //! Accesses to memory: what they touch, and whether they may.
 
+use core::fmt;
+use std::ops::Range;
+
 use super::arguments::ViewArgument;
 use super::event::{Event, Place, Source, Touch};
 use super::fault::Fault;
@@ -26,7 +29,75 @@ pub(crate) struct Accessed {
     pub(crate) source: Source,
 }
 
+/// An array in dynamic shared memory, as the kernel asks for it.
+#[derive(Clone, Copy)]
+pub(crate) struct DynamicArray {
+    /// Where it starts, in bytes from the start of that memory.
+    pub(crate) offset: usize,
+    pub(crate) len: usize,
+    /// Bytes per element.
+    pub(crate) size: usize,
+    pub(crate) element: &'static str,
+    pub(crate) source: Source,
+}
+
+impl DynamicArray {
+    /// The bytes that it has in dynamic shared memory.
+    fn bytes(&self) -> Range<usize> {
+        let bytes = self.len.saturating_mul(self.size);
+        self.offset..self.offset.saturating_add(bytes)
+    }
+}
+
+impl fmt::Display for DynamicArray {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            offset,
+            len,
+            element,
+            source,
+            ..
+        } = self;
+        write!(f, "[{element}; {len}] from byte {offset} on, of {source}")
+    }
+}
+
 impl Machine {
+    /// The running thread has that array in dynamic shared memory.
+    pub(super) fn note_dynamic(&mut self, array: DynamicArray) {
+        let slot = self.current / self.block_threads();
+        let arrays = &mut self.blocks[slot].dynamic_arrays;
+        // What the array is called in a report does not depend on which of equal ones is known.
+        let known =
+            |other: &DynamicArray| (other.bytes(), other.size) == (array.bytes(), array.size);
+        if !arrays.iter().any(known) {
+            arrays.push(array);
+        }
+    }
+
+    /// If the element at `address` lies in several arrays of the running block's dynamic shared
+    /// memory, which starts at `memory`: their names, that of the view at `start` first.
+    fn overlapping(&self, memory: usize, start: usize, address: usize, size: usize) -> String {
+        let arrays = &self.block(self.current).dynamic_arrays;
+        let Some(first) = address.checked_sub(memory) else {
+            return String::new();
+        };
+        let element = first..first.saturating_add(size);
+        let mut there: Vec<&DynamicArray> = arrays
+            .iter()
+            .filter(|array| {
+                let bytes = array.bytes();
+                bytes.start < element.end && element.start < bytes.end
+            })
+            .collect();
+        if there.len() < 2 {
+            return String::new();
+        }
+        there.sort_by_key(|array| (array.offset != start - memory, array.size != size));
+        let names: Vec<String> = there.iter().map(ToString::to_string).collect();
+        format!(", where arrays overlap: {}", names.join(", and "))
+    }
+
     /// An access, by the running thread.
     pub(super) fn access(&mut self, accessed: Accessed) -> Result<(), Fault> {
         let Accessed {
@@ -142,7 +213,7 @@ impl Machine {
             })?;
         if let Some(conflict) = conflict {
             let place = self.place(start, index, size);
-            return Err(self.conflict(conflict, event, place));
+            return Err(self.conflict(conflict, event, place, bytes));
         }
 
         let element = Element { address, bytes };
@@ -209,7 +280,7 @@ impl Machine {
         }
     }
 
-    fn conflict(&self, conflict: Conflict, event: Event, place: Place) -> Fault {
+    fn conflict(&self, conflict: Conflict, event: Event, place: Place, bytes: usize) -> Fault {
         let other = |before: Before| Event {
             thread: self.thread_of(before.thread),
             touch: before.touch,
@@ -221,6 +292,12 @@ impl Machine {
                 place,
                 first: other(before),
                 second: event,
+            },
+            Conflict::Widths(before, earlier) => Fault::MixedWidths {
+                place,
+                first: other(before),
+                second: event,
+                bytes: (earlier, bytes),
             },
             Conflict::Narrow(before) => Fault::ScopeTooNarrow {
                 place,
@@ -278,12 +355,25 @@ impl Machine {
             return Place { view, index };
         }
         let view = match self.find(start) {
-            Some(region) => {
-                let region = self.memory().region(region);
+            Some(number) => {
+                let is_dynamic = self
+                    .shared
+                    .iter()
+                    .any(|shared| shared.region == number && shared.site == 0);
+                // SAFETY: as in `memory`.
+                let region = unsafe { &mut *self.memory }.region(number);
                 match &region.owner {
-                    Owner::Block { label, .. } if start == region.start => label.clone(),
                     Owner::Block { label, .. } => {
-                        format!("{label} from byte {} on", start - region.start)
+                        let mut name = label.clone();
+                        if start != region.start {
+                            name += &format!(" from byte {} on", start - region.start);
+                        }
+                        if is_dynamic {
+                            let address =
+                                start.saturating_add_signed(index.wrapping_mul(size.cast_signed()));
+                            name += &self.overlapping(region.start, start, address, size);
+                        }
+                        name
                     }
                     Owner::Device => format!(
                         "an array of {} bytes that is no argument, from byte {} on",
@@ -306,7 +396,7 @@ impl Machine {
         label: impl FnOnce() -> String,
     ) -> Result<usize, Fault> {
         let slot = self.current / self.block_threads();
-        let Block { number, index, .. } = self.blocks[slot];
+        let &Block { number, index, .. } = &self.blocks[slot];
         let known = self
             .shared
             .iter()

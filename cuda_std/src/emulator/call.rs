@@ -1,7 +1,7 @@
 //! What a kernel can ask of the machine that runs it. Outside a kernel, each function returns
 //! `None` and does nothing.
 
-use super::access::Accessed;
+use super::access::{Accessed, DynamicArray};
 use super::event::Source;
 use super::fault::Fault;
 use super::history::Value;
@@ -241,15 +241,17 @@ pub(crate) fn static_shared(
     }
 }
 
-/// Start of the launch's dynamic shared memory.
-pub(crate) fn dynamic_shared(source: Source) -> Option<usize> {
+/// Start of the launch's dynamic shared memory, in which the running thread has that array.
+pub(crate) fn dynamic_shared(array: DynamicArray) -> Option<usize> {
     let machine = machine()?;
     // SAFETY: as in `access`.
     unsafe {
         settle(machine);
         let bytes = (*machine).config.dynamic_shared as usize;
         let label = || "the dynamic shared memory".to_owned();
-        let start = (*machine).shared(0, bytes, source, label);
-        Some(start.unwrap_or_else(|fault| fail(machine, fault)))
+        let start = (*machine).shared(0, bytes, array.source, label);
+        let start = start.unwrap_or_else(|fault| fail(machine, fault));
+        (*machine).note_dynamic(array);
+        Some(start)
     }
 }

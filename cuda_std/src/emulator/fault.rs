@@ -99,6 +99,18 @@ pub enum Fault {
         /// The other one.
         second: Event,
     },
+    /// Two atomic accesses of different sizes to the same bytes, one of which writes, that nothing
+    /// orders: each is atomic only to accesses of its own size.
+    MixedWidths {
+        /// The element of the second one.
+        place: Place,
+        /// The access that happened to come first.
+        first: Event,
+        /// The other one.
+        second: Event,
+        /// Their sizes in bytes.
+        bytes: (usize, usize),
+    },
     /// A read-only load of memory that the kernel also writes.
     ReadOnlyWritten {
         /// The element.
@@ -246,6 +258,7 @@ impl Fault {
             Self::Uninitialised { .. } => "uninitialised read",
             Self::DataRace { .. } => "data race",
             Self::ScopeTooNarrow { .. } => "scope too narrow",
+            Self::MixedWidths { .. } => "atomics of different widths",
             Self::ReadOnlyWritten { .. } => "read-only memory written",
             Self::ForeignSharedMemory { .. } => "foreign shared memory",
             Self::TooMuchShared { .. } => "too much shared memory",
@@ -316,6 +329,17 @@ impl fmt::Display for Fault {
             } => write!(
                 f,
                 "{place}: {first}, and {second}: several blocks, but one access is at block scope"
+            ),
+            Self::MixedWidths {
+                place,
+                first,
+                second,
+                bytes,
+            } => write!(
+                f,
+                "{place}: {first}, of {} bytes, and {second}, of {}; nothing orders the two, and \
+                 atomics of different sizes are not atomic to each other",
+                bytes.0, bytes.1
             ),
             Self::ReadOnlyWritten { place, load, store } => write!(
                 f,

@@ -17,6 +17,7 @@ use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use fastrand::Rng;
 
+use super::access::DynamicArray;
 use super::arguments::ViewArgument;
 use super::clocks::{Clocks, LANES};
 use super::event::{Source, ThreadId, Waiting};
@@ -76,6 +77,8 @@ pub(super) struct Block {
     pub(super) answer: u32,
     /// Bytes of static shared memory so far.
     pub(super) shared_bytes: usize,
+    /// The arrays in dynamic shared memory so far.
+    pub(super) dynamic_arrays: Vec<DynamicArray>,
 }
 
 /// Shared memory of a block slot, which the slot's blocks use one after the other.
@@ -294,6 +297,7 @@ impl Machine {
                 barrier: None,
                 answer: 0,
                 shared_bytes: 0,
+                dynamic_arrays: Vec::new(),
             })
             .collect();
         let warps = (0..resident)
@@ -379,6 +383,7 @@ impl Machine {
             barrier: None,
             answer: 0,
             shared_bytes: 0,
+            dynamic_arrays: Vec::new(),
         };
         self.clocks.start_block(slot, number);
         let first = slot * count;

@@ -84,7 +84,7 @@ pub use error::{EmulatorError, Report};
 pub use event::{Event, Place, Seen, Source, ThreadId, Touch, Waiting};
 pub use fault::Fault;
 
-pub(crate) use access::Accessed;
+pub(crate) use access::{Accessed, DynamicArray};
 pub use memory::Buffer;
 pub use queues::{QueueWork, Unordered};
 pub(crate) use rendezvous::BarrierKind;

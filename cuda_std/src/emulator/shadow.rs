@@ -177,6 +177,11 @@ struct Cell {
     update: bool,
     /// Whether the last atomic load was a compare-and-swap that failed.
     failed_swap: bool,
+    /// The sizes in bytes of the atomic loads, added up: each is a power of 2. A load that comes
+    /// after all others begins anew.
+    load_widths: u8,
+    /// The size in bytes of the last atomic writes; 0 for none.
+    write_width: u8,
 }
 
 /// How an access touches memory.
@@ -201,6 +206,8 @@ pub(super) enum Conflict {
     Uninitialised,
     Race(Before),
     Narrow(Before),
+    /// Both are atomic, and the earlier one has that number of bytes.
+    Widths(Before, usize),
     /// One of the two accesses is read-only; this is the other access.
     ReadOnly(Before),
 }
@@ -355,7 +362,7 @@ impl Shadow {
         let count = bytes / self.granule;
         for cell in &mut self.cells[first..first + count] {
             cell.renew(generation, short_lived, crowds);
-            if let Some(conflict) = cell.access(kind, source, slot, clocks, crowds) {
+            if let Some(conflict) = cell.access(kind, bytes, source, slot, clocks, crowds) {
                 return Ok(Some(conflict));
             }
         }
@@ -387,7 +394,44 @@ fn atomic_load(cell: &Cell) -> Touch {
     }
 }
 
+/// The number of bytes of an atomic access, which is a power of 2.
+fn width(bytes: usize) -> u8 {
+    bytes.min(128) as u8
+}
+
 impl Cell {
+    /// An earlier atomic access of another size that nothing orders before this one of the thread
+    /// in `slot`, if one of the two writes: they are not atomic to each other.
+    fn other_width(
+        &self,
+        writes: bool,
+        bytes: usize,
+        slot: usize,
+        clocks: &Clocks,
+        crowds: &Crowds,
+    ) -> Option<Conflict> {
+        let mine = width(bytes);
+        let with = |stamp: &Stamp, touch, widths: u8| {
+            // Where sizes are mixed, it is not known which access has which.
+            if widths & mine != 0 || widths == 0 {
+                return None;
+            }
+            let (thread, source) = crowds.unordered(stamp, slot, clocks, |_| true)?;
+            let before = Before {
+                thread,
+                touch,
+                source,
+            };
+            let earlier = 1 << widths.trailing_zeros();
+            Some(Conflict::Widths(before, earlier))
+        };
+        with(&self.atomic_writes, atomic_write(self), self.write_width).or_else(|| {
+            writes
+                .then(|| with(&self.atomic_loads, atomic_load(self), self.load_widths))
+                .flatten()
+        })
+    }
+
     /// Forgets what was recorded in another launch or another life of the block.
     fn renew(&mut self, generation: u32, short_lived: bool, crowds: &mut Crowds) {
         if self.generation == generation {
@@ -420,6 +464,7 @@ impl Cell {
     fn access(
         &mut self,
         kind: Kind,
+        bytes: usize,
         source: Source,
         slot: usize,
         clocks: &Clocks,
@@ -466,6 +511,8 @@ impl Cell {
             if writes && let Some(race) = with(&self.atomic_loads, atomic_load(self), crowds) {
                 return Some(race);
             }
+        } else if let Some(widths) = self.other_width(writes, bytes, slot, clocks, crowds) {
+            return Some(widths);
         } else if block_scope || self.narrow_loads != 0 || self.narrow_writes != 0 {
             let my_block = clocks.block_of(clocks.id(slot));
             let with = |stamp: &Stamp, touch, narrow: u32| {
@@ -517,6 +564,7 @@ impl Cell {
                 self.forget(crowds);
                 self.read_only = false;
                 (self.narrow_loads, self.narrow_writes) = (0, 0);
+                (self.load_widths, self.write_width) = (0, 0);
                 self.write = Stamp {
                     source: Some(source),
                     thread: clocks.id(slot),
@@ -525,12 +573,22 @@ impl Cell {
             }
             Touch::AtomicLoad | Touch::FailedSwap => {
                 self.failed_swap = touch == Touch::FailedSwap;
+                let mine = width(bytes);
+                if self.load_widths & !mine != 0
+                    && crowds
+                        .unordered(&self.atomic_loads, slot, clocks, everyone)
+                        .is_none()
+                {
+                    self.load_widths = 0;
+                }
+                self.load_widths |= mine;
                 note_narrow(&mut self.narrow_loads, block_scope, slot, clocks);
                 crowds.add(&mut self.atomic_loads, slot, source, clocks);
             }
             Touch::AtomicStore | Touch::AtomicUpdate => {
                 note_narrow(&mut self.narrow_writes, block_scope, slot, clocks);
                 self.update = touch == Touch::AtomicUpdate;
+                self.write_width = width(bytes);
                 crowds.add(&mut self.atomic_writes, slot, source, clocks);
             }
         }

@@ -1,6 +1,6 @@
 //! Accesses outside memory, and at addresses that are not aligned.
 
-use cuda_std::emulator::{Event, Fault, Touch};
+use cuda_std::emulator::{Emulator, Event, Fault, Touch};
 use cuda_std::prelude::*;
 
 use crate::support::{File, always, element, never, xs};
@@ -306,6 +306,61 @@ fn dynamic_array_that_starts_at_the_end() {
                 .zip(out.to_vec()?)
                 .all(|(t, v)| v == 16 + 2 * (t % 16))
         );
+        Ok(())
+    });
+}
+
+/// Two arrays in dynamic shared memory: 16 counts of 4 bytes, and 16 sums of 8 from byte
+/// `sums_from` on.
+///
+/// # Safety
+///
+/// The launch has 192 bytes of dynamic shared memory, and `out` 16 elements.
+#[kernel(block = 16)]
+unsafe fn two_dynamic_arrays(out: ViewMut<'_, u64>, sums_from: u32) {
+    let t = thread::thread_idx_x();
+    // SAFETY: 64 bytes.
+    let counts = unsafe { shared::dynamic_shared_mem::<u32>(0, 16) }; // @counts
+    // SAFETY: 128 bytes at a multiple of 8.
+    let sums = unsafe { shared::dynamic_shared_mem::<u64>(sums_from as usize, 16) }; // @sums
+    counts.st(t, t); // @count
+    sums.st(t, 100); // @sum
+    thread::sync_threads();
+    out.st(t, sums.ld(t) + u64::from(counts.ld(t)));
+}
+
+/// The second array starts where half of the first one ends: the report names both.
+#[test]
+fn dynamic_arrays_that_overlap() {
+    let run = |gpu: &Emulator, sums_from| {
+        let mut out = gpu.alloc(16)?;
+        // SAFETY: 16 elements, and 192 bytes.
+        unsafe { two_dynamic_arrays::launch_with_shared(gpu, 1, 192, out.view_mut(), sums_from)? };
+        out.to_vec()
+    };
+    always(
+        "two_dynamic_arrays",
+        |gpu| run(gpu, 32).map(drop),
+        |fault| {
+            let race = HERE.race(fault, [(Touch::Store, "count"), (Touch::Store, "sum")]);
+            let view = race.place.view;
+            let (_, both) = view.split_once(", where arrays overlap: ").expect(&view);
+            let (first, second) = both.split_once(", and ").expect(both);
+            let mut named = [first, second];
+            named.sort_unstable();
+            let [counts, sums] = named;
+            assert!(
+                counts.starts_with("[u32; 16] from byte 0 on, of "),
+                "{view}"
+            );
+            HERE.place(counts, "counts");
+            assert!(sums.starts_with("[u64; 16] from byte 32 on, of "), "{view}");
+            HERE.place(sums, "sums");
+        },
+    );
+    never(|gpu| {
+        let expected: Vec<u64> = (100..116).collect();
+        assert_eq!(run(gpu, 64)?, expected);
         Ok(())
     });
 }

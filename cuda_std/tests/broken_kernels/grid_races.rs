@@ -1,7 +1,7 @@
 //! Data races among threads of several blocks.
 
 use cuda_std::emulator::Touch::{AtomicStore, Load, Store};
-use cuda_std::emulator::{Emulator, EmulatorError};
+use cuda_std::emulator::{Emulator, EmulatorError, Fault, Touch};
 use cuda_std::prelude::*;
 
 use crate::support::{File, always, element, never, sometimes, xs};
@@ -815,6 +815,64 @@ fn forgotten_block_index() {
         // SAFETY: 16 × 8 elements.
         unsafe { pixels_of_all_blocks::launch(gpu, (2, 2), out.view_mut())? };
         assert_eq!(out.to_vec()?, (0..128).collect::<Vec<u32>>());
+        Ok(())
+    });
+}
+
+/// Each block adds 1 to the sum, some of them by a narrower atomic on its lower half.
+///
+/// # Safety
+///
+/// `sum` has one element, and `half` is its lower half, which the blocks use whose number modulo 2
+/// is `using_half`.
+#[kernel(block = 1)]
+unsafe fn sum_by_two_widths(sum: ViewMut<'_, u64>, half: ViewMut<'_, u32>, using_half: u32) {
+    if thread::block_idx_x() % 2 == using_half {
+        half.atomic_add(0u32, 1); // @narrow add
+    } else {
+        sum.atomic_add(0u32, 1); // @wide add
+    }
+}
+
+#[test]
+fn atomics_of_two_widths() {
+    let run = |gpu: &Emulator, using_half| {
+        let mut sum = gpu.upload(&[0u64])?;
+        let half: *mut u32 = sum.as_mut_ptr().cast();
+        // SAFETY: the emulator's memory, aligned, which outlives the launch; the emulator checks
+        // what the threads do with it.
+        let half = unsafe { ViewMut::from_raw_parts(half, 1) };
+        // SAFETY: one element, and its half.
+        unsafe { sum_by_two_widths::launch(gpu, 4, sum.view_mut(), half, using_half)? };
+        sum.to_vec()
+    };
+    always(
+        "sum_by_two_widths",
+        |gpu| run(gpu, 1).map(drop),
+        |fault| {
+            let Fault::MixedWidths {
+                first,
+                second,
+                bytes,
+                ..
+            } = fault
+            else {
+                panic!("not about widths");
+            };
+            let narrow_first = bytes.0 == 4;
+            let marks = ["wide add", "narrow add"];
+            assert_eq!(*bytes, if narrow_first { (4, 8) } else { (8, 4) });
+            HERE.event(first, Touch::AtomicUpdate, marks[usize::from(narrow_first)]);
+            HERE.event(
+                second,
+                Touch::AtomicUpdate,
+                marks[usize::from(!narrow_first)],
+            );
+            assert!(fault.to_string().contains("not atomic to each other"));
+        },
+    );
+    never(|gpu| {
+        assert_eq!(run(gpu, 2)?, [4]);
         Ok(())
     });
 }

@@ -211,7 +211,10 @@ fn an_error_outlives_the_drops_on_its_way() {
     // The errors of copies and allocations do too.
     let run_again = |fails| run(&Emulator::new(0), fails).unwrap_err();
     let error = run_again(|_, values| values.write(&[0; 31]));
-    assert!(matches!(error, EmulatorError::WrongLength { .. }), "{error}");
+    assert!(
+        matches!(error, EmulatorError::WrongLength { .. }),
+        "{error}"
+    );
     let error = run_again(|_, values| values.to_vec().map(drop));
     assert!(matches!(error, EmulatorError::StreamOrder(_)), "{error}");
     let error = run_again(|gpu, _| gpu.alloc::<u32>(32)?.to_vec().map(drop));
@@ -219,7 +222,10 @@ fn an_error_outlives_the_drops_on_its_way() {
         panic!("{error}");
     };
     let error = run_again(|gpu, _| gpu.alloc::<u64>(usize::MAX / 16).map(drop));
-    assert!(matches!(error, EmulatorError::OutOfMemory { .. }), "{error}");
+    assert!(
+        matches!(error, EmulatorError::OutOfMemory { .. }),
+        "{error}"
+    );
 }
 
 /// Queues that only read may do so at the same time; the next that writes waits for all of them.

@@ -34,7 +34,10 @@ impl Notes {
         match found.unwrap() {
             None => None,
             Some(
-                Conflict::Race(before) | Conflict::Narrow(before) | Conflict::ReadOnly(before),
+                Conflict::Race(before)
+                | Conflict::Narrow(before)
+                | Conflict::Widths(before, _)
+                | Conflict::ReadOnly(before),
             ) => Some(before.thread),
             Some(Conflict::Uninitialised) => panic!("all of it is written"),
         }
@@ -105,4 +108,26 @@ fn atomic_accesses_conflict_with_plain_ones_alone() {
     assert_eq!(notes.touch(0, Touch::Load, 4, 4), None);
     assert_eq!(notes.touch(40, Touch::AtomicLoad, 4, 4), None);
     assert_eq!(notes.touch(40, Touch::AtomicUpdate, 4, 4), Some(0));
+}
+
+#[test]
+fn atomics_of_two_widths_need_an_order() {
+    let mut notes = Notes::new();
+    assert_eq!(notes.touch(0, Touch::AtomicUpdate, 0, 4), None);
+    assert_eq!(notes.touch(40, Touch::AtomicUpdate, 8, 8), None);
+    assert_eq!(notes.touch(40, Touch::AtomicLoad, 0, 8), Some(0));
+    assert_eq!(notes.touch(0, Touch::AtomicStore, 12, 4), Some(40));
+    // After a barrier, the block's threads may change the width, and then keep to it.
+    notes.clocks.barrier(0);
+    assert_eq!(notes.touch(1, Touch::AtomicUpdate, 0, 8), None);
+    assert_eq!(notes.touch(2, Touch::AtomicUpdate, 0, 8), None);
+    assert_eq!(notes.touch(3, Touch::AtomicUpdate, 0, 4), Some(1));
+    // Loads of both widths get on with each other, and not with later updates of either.
+    let mut notes = Notes::new();
+    assert_eq!(notes.touch(0, Touch::AtomicLoad, 0, 4), None);
+    assert_eq!(notes.touch(1, Touch::AtomicLoad, 8, 8), None);
+    assert_eq!(notes.touch(1, Touch::FailedSwap, 0, 4), None);
+    assert_eq!(notes.touch(2, Touch::AtomicLoad, 8, 4), None);
+    assert_eq!(notes.touch(40, Touch::AtomicUpdate, 0, 8), Some(0));
+    assert_eq!(notes.touch(40, Touch::AtomicUpdate, 0, 4), None);
 }
