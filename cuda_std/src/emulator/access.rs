@@ -267,7 +267,10 @@ impl Machine {
         let histories = self.histories.as_mut()?;
         match touch {
             Touch::AtomicLoad | Touch::FailedSwap if atomically => {
-                histories.load(element, touch == Touch::FailedSwap, slot, &self.clocks)
+                let last = touch == Touch::FailedSwap;
+                // SAFETY: as in `memory`.
+                let trail = unsafe { &mut *self.memory }.trail.as_mut();
+                histories.load(element, last, slot, &self.clocks, trail)
             }
             Touch::AtomicStore | Touch::AtomicUpdate => {
                 // SAFETY: the access was checked.

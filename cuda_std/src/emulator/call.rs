@@ -220,6 +220,10 @@ pub(crate) fn sleep() -> Option<()> {
     // SAFETY: as in `access`.
     unsafe {
         settle(machine);
+        {
+            let machine = &mut *machine;
+            machine.ready.wait(machine.current, machine.changes);
+        }
         let_others(machine);
     }
     Some(())

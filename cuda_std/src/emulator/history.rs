@@ -26,6 +26,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use fastrand::Rng;
 
 use super::clocks::{Clocks, Released};
+use super::explore::Trail;
 
 /// Values of an element that are kept.
 const KEPT: usize = 8;
@@ -210,13 +211,14 @@ impl Histories {
 
     /// What an atomic load by the thread in `slot` returns, if that is not what memory holds. The
     /// element was written atomically since its last plain write. With `last`, the load must return
-    /// the last value.
+    /// the last value. An exploration's `trail` chooses; else the seed does.
     pub(super) fn load(
         &mut self,
         element: Element,
         last: bool,
         slot: usize,
         clocks: &Clocks,
+        trail: Option<&mut Trail>,
     ) -> Option<Stale> {
         if !element.is_kept() {
             self.forget(element);
@@ -233,15 +235,16 @@ impl Histories {
         if oldest == newest {
             return None;
         }
-        let in_a_row = &mut self.in_a_row[slot];
-        let stale = !last && *in_a_row < PATIENCE && self.rng.u32(..self.one_in) == 0;
-        let returned = if stale {
-            *in_a_row += 1;
-            self.rng.usize(oldest..newest)
-        } else {
-            *in_a_row = 0;
-            newest
+        let returned = match trail {
+            _ if last => newest,
+            Some(trail) => newest - trail.choose_value(newest - oldest + 1),
+            None if self.in_a_row[slot] < PATIENCE && self.rng.u32(..self.one_in) == 0 => {
+                self.rng.usize(oldest..newest)
+            }
+            None => newest,
         };
+        let stale = returned < newest;
+        self.in_a_row[slot] = if stale { self.in_a_row[slot] + 1 } else { 0 };
         let value = stale.then(|| {
             let entry = &history.entries[returned];
             Stale {
@@ -397,7 +400,9 @@ mod tests {
 
         fn load(&mut self, slot: usize, word: usize) -> u64 {
             let element = self.element(word);
-            let stale = self.histories.load(element, false, slot, &self.clocks);
+            let stale = self
+                .histories
+                .load(element, false, slot, &self.clocks, None);
             stale.map_or(self.memory[word], |stale| u64::from_ne_bytes(stale.value))
         }
     }

@@ -254,13 +254,22 @@ impl Machine {
         let block_threads = config.block.count() as usize;
         let grid = config.grid.count() as u32;
         let resident = settings.resident_blocks(config.block, config.dynamic_shared);
-        let resident = resident.min(grid) as usize;
+        let mut resident = resident.min(grid) as usize;
+        // CUDA promises that the blocks of a cooperative launch alone run at the same time.
+        if let Some(trail) = &mut memory.trail
+            && !spec.cooperative
+            && resident > 1
+            && trail.choose_thread(2, false) == 1
+        {
+            resident = 1;
+        }
+        let is_explored = memory.trail.is_some();
         // Each launch has its own random sequence: what an earlier launch drew does not matter.
         let mut seeds = Rng::with_seed(settings.seed);
         let mut rng = Rng::with_seed(seeds.u64(..) ^ launch.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         // Weak memory has its own sequence too, so that it does not change the order of threads.
         let mut weak_rng = Rng::with_seed(rng.clone().u64(..) ^ WEAK);
-        let weak = weak_rng.bool() && settings.schedule != Schedule::InOrder;
+        let weak = weak_rng.bool() && settings.schedule != Schedule::InOrder || is_explored;
         let weak = settings.weak_memory.unwrap_or(weak);
         let histories = weak.then(|| Histories::new(weak_rng, block_threads * resident));
         let mut clocks = Clocks::new(block_threads as u32, resident);
@@ -268,7 +277,7 @@ impl Machine {
             clocks.order_fences();
         }
         let mut waiting_blocks: Vec<u32> = (0..grid).collect();
-        if settings.schedule != Schedule::InOrder {
+        if settings.schedule != Schedule::InOrder && !is_explored {
             rng.shuffle(&mut waiting_blocks);
         }
         let Dim3 { x, y, .. } = config.block;
@@ -320,7 +329,11 @@ impl Machine {
             waiting_blocks: waiting_blocks.into(),
             blocks_started: 0,
             live_blocks: 0,
-            ready: Ready::new(settings.schedule, slots, block_threads, rng),
+            ready: if is_explored {
+                Ready::explored(slots, rng)
+            } else {
+                Ready::new(settings.schedule, slots, block_threads, rng)
+            },
             current: 0,
             clocks,
             crowds: Crowds::default(),
@@ -445,7 +458,9 @@ impl Machine {
         if self.fault.is_some() {
             return None;
         }
-        let Some(slot) = self.ready.pop() else {
+        // SAFETY: as in `memory`.
+        let trail = unsafe { &mut *self.memory }.trail.as_mut();
+        let Some(slot) = self.ready.pop(self.changes, trail) else {
             if self.live_blocks > 0 {
                 self.fault = Some(self.deadlock());
             }

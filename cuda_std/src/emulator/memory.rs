@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::arguments::ViewArgument;
 use super::error::EmulatorError;
 use super::event::{Source, same};
+use super::explore::Trail;
 use super::queues::{QueueWork, Queues, Unordered};
 use super::shadow::Shadow;
 use crate::launch::{Dim3, KernelSpec};
@@ -79,6 +80,8 @@ pub(super) struct Memory {
     /// Whether a launch, a copy or an allocation has returned an error. That error is what the
     /// caller is told: buffers that are dropped on its way out do not panic.
     pub(super) has_failed: bool,
+    /// The choices of an exploration's run.
+    pub(super) trail: Option<Trail>,
 }
 
 impl Memory {

@@ -39,6 +39,7 @@
 //! | `machine.rs` | one launch: blocks and threads start, run and end |
 //! | `settings.rs` | how launches run |
 //! | `schedule.rs` | who runs next |
+//! | `explore.rs` | all schedules of a small kernel, one after the other |
 //! | `device.rs` | multiprocessors and shared memory |
 //! | `call.rs` | what a kernel can ask of the machine |
 //! | `arguments.rs` | the views that a kernel is given |
@@ -63,6 +64,7 @@ mod clocks;
 mod device;
 mod error;
 mod event;
+mod explore;
 mod fault;
 mod fences;
 mod history;
@@ -82,6 +84,7 @@ use std::sync::Arc;
 
 pub use error::{EmulatorError, Report};
 pub use event::{Event, Place, Seen, Source, ThreadId, Touch, Waiting};
+pub use explore::{Bounds, Choices, ExploreError, Explored, NotChoices};
 pub use fault::Fault;
 
 pub(crate) use access::{Accessed, DynamicArray};
@@ -285,6 +288,104 @@ impl Emulator {
         let mut buffer = self.alloc(values.len())?;
         buffer.write(values)?;
         Ok(buffer)
+    }
+
+    /// Runs `run` under every schedule within the bounds, each on a new device with the settings of
+    /// this one, until it fails. Meant for kernels of a few threads: the number of schedules grows
+    /// with the power of the bounds.
+    ///
+    /// A thread can be preempted before each of its atomic and volatile accesses; what it does
+    /// between them shows in a data race alone, which is reported in any case. A thread that has
+    /// seen the same three times in a row waits: it goes on when memory has changed. Blocks start
+    /// in order. Those of an ordinary launch run together, as many as are resident, or one after
+    /// the other.
+    ///
+    /// ```
+    /// # #![allow(dead_code)]
+    /// use cuda_std::emulator::{Bounds, Emulator, ExploreError};
+    /// use cuda_std::prelude::*;
+    ///
+    /// /// Each thread adds 1.
+    /// ///
+    /// /// # Safety
+    /// /// `count` has one element.
+    /// #[kernel(block = 2)]
+    /// pub unsafe fn lossy(count: ViewMut<'_, u32>) {
+    ///     let before = count.ld_relaxed(0u32, Device);
+    ///     count.st_relaxed(0u32, before + 1, Device);
+    /// }
+    ///
+    /// # fn main() {
+    /// let run = |gpu: &Emulator| -> Result<(), Box<dyn std::error::Error>> {
+    ///     let mut count = gpu.upload(&[0])?;
+    ///     // SAFETY: one element.
+    ///     unsafe { lossy::launch(gpu, 1, count.view_mut())? };
+    ///     match count.to_vec()?[..] {
+    ///         [2] => Ok(()),
+    ///         _ => Err("an update was lost".into()),
+    ///     }
+    /// };
+    /// let gpu = Emulator::new(0);
+    /// let Err(ExploreError::Failed { choices, .. }) = gpu.explore(Bounds::preemptions(1), run)
+    /// else {
+    ///     panic!("not found");
+    /// };
+    /// assert!(gpu.repeat(&choices, run).is_err());
+    /// # }
+    /// ```
+    ///
+    /// If `run` panics, the choices that led there are printed for [`repeat`](Self::repeat).
+    ///
+    /// # Errors
+    ///
+    /// [`ExploreError::Failed`] with the first error of `run`, and the choices that lead there;
+    /// [`ExploreError::NotRepeatable`] if `run` does not depend on its emulator alone.
+    pub fn explore<E>(
+        &self,
+        bounds: Bounds,
+        mut run: impl FnMut(&Self) -> Result<(), E>,
+    ) -> Result<Explored, ExploreError<E>> {
+        explore::explore(bounds, |trail| self.follow(trail, &mut run))
+    }
+
+    /// Runs `run` once with choices that [`explore`](Self::explore) has found, on a new device with
+    /// the settings of this one.
+    ///
+    /// # Errors
+    ///
+    /// Those of `run`.
+    pub fn repeat<T>(&self, choices: &Choices, run: impl FnOnce(&Self) -> T) -> T {
+        self.follow(explore::Trail::given(choices), run).1
+    }
+
+    /// Runs `run` on a new device that makes the choices of `trail`.
+    fn follow<T>(
+        &self,
+        trail: explore::Trail,
+        run: impl FnOnce(&Self) -> T,
+    ) -> (explore::Trail, T) {
+        /// Prints the choices of a run that panics.
+        struct Watched(Emulator);
+
+        impl Drop for Watched {
+            fn drop(&mut self) {
+                if std::thread::panicking()
+                    && let Some(trail) = &memory::lock(&self.0.memory).trail
+                {
+                    eprintln!("the emulator's choices were \"{}\"", trail.choices());
+                }
+            }
+        }
+
+        let watched = Watched(Self {
+            memory: Arc::default(),
+            queue: 0,
+            settings: self.settings,
+        });
+        memory::lock(&watched.0.memory).trail = Some(trail);
+        let result = run(&watched.0);
+        let trail = memory::lock(&watched.0.memory).trail.take();
+        (trail.expect("only this function takes it"), result)
     }
 
     fn report(

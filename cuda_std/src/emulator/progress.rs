@@ -23,6 +23,8 @@ use crate::backend::Access;
 const SPINNING: u32 = 1000;
 /// The same while other threads stall, which then go on.
 const SPINNING_BESIDE_STALLS: u32 = 64;
+/// Repetitions after which a thread waits for a change in an exploration.
+const EXPLORED: u32 = 2;
 /// The number of times that a thread's patience may end, with nothing new anywhere, before the
 /// thread counts as spinning. Patience ends after some thousand plain loads.
 const EXHAUSTED: u32 = 4096;
@@ -306,6 +308,9 @@ impl Machine {
     /// The thread did what it did before, and learnt nothing.
     fn repeat(&mut self, slot: usize) -> Option<Fault> {
         let known = self.watches[slot].known;
+        if known >= EXPLORED {
+            self.ready.wait(slot, self.changes);
+        }
         if known.is_multiple_of(8) {
             self.ready.move_back(slot);
         }
@@ -325,6 +330,7 @@ impl Machine {
         watch.exhausted += 1;
         let exhausted = watch.exhausted;
         self.ready.move_back(slot);
+        self.ready.wait(slot, self.changes);
         (exhausted >= EXHAUSTED && exhausted.is_multiple_of(64))
             .then(|| self.look_whether_some_work(slot))
             .flatten()

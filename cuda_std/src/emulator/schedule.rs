@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use fastrand::Rng;
 
+use super::explore::Trail;
+
 /// How the next thread is picked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
@@ -43,6 +45,56 @@ pub(super) struct Ready {
 enum Order {
     Random(Vec<usize>),
     Priorities(Priorities),
+    Explored(Explored),
+}
+
+/// Threads that run as an exploration says.
+#[derive(Debug)]
+struct Explored {
+    ready: Vec<usize>,
+    /// The thread that runs, or ran last.
+    current: Option<usize>,
+    /// By slot: the launch's number of changes when the thread began to wait for one; 0 if it does
+    /// not wait.
+    waits: Vec<u64>,
+    /// By slot: when the thread went on last.
+    went_on: Vec<u64>,
+    steps: u64,
+}
+
+impl Explored {
+    fn new(slots: usize) -> Self {
+        Self {
+            ready: Vec::new(),
+            current: None,
+            waits: vec![0; slots],
+            went_on: vec![0; slots],
+            steps: 0,
+        }
+    }
+
+    /// Takes out the thread that goes on: that which runs already or, as `trail` says, another one.
+    /// Threads that wait go on if there is no other, in turn.
+    fn pop(&mut self, changes: u64, trail: &mut Trail) -> Option<usize> {
+        self.ready.sort_unstable();
+        let waits = |slot: usize| self.waits[slot] == changes;
+        let mut options: Vec<usize> = self.ready.iter().copied().filter(|&s| !waits(s)).collect();
+        let current = options.iter().position(|&slot| Some(slot) == self.current);
+        if let Some(current) = current {
+            options[..=current].rotate_right(1);
+        }
+        let slot = if options.is_empty() {
+            *self.ready.iter().min_by_key(|&&slot| self.went_on[slot])?
+        } else {
+            options[trail.choose_thread(options.len(), current.is_some())]
+        };
+        self.ready.retain(|&other| other != slot);
+        self.current = Some(slot);
+        self.steps += 1;
+        self.went_on[slot] = self.steps;
+        self.waits[slot] = 0;
+        Some(slot)
+    }
 }
 
 #[derive(Debug)]
@@ -159,6 +211,23 @@ impl Ready {
         Self { order, stalls, rng }
     }
 
+    /// For an exploration.
+    pub(super) fn explored(slots: usize, rng: Rng) -> Self {
+        Self {
+            order: Order::Explored(Explored::new(slots)),
+            stalls: None,
+            rng,
+        }
+    }
+
+    /// In an exploration, the thread in `slot` does not go on before anything has changed, as it
+    /// has for `changes` times so far, unless all others wait too.
+    pub(super) fn wait(&mut self, slot: usize, changes: u64) {
+        if let Order::Explored(order) = &mut self.order {
+            order.waits[slot] = changes;
+        }
+    }
+
     /// Gives priorities to the threads of a block that starts: `block` is its place in the order of
     /// starts, `first` the slot of its first thread.
     pub(super) fn start_block(&mut self, block: u64, first: usize, threads: usize) {
@@ -196,12 +265,16 @@ impl Ready {
     fn push_to_order(&mut self, slot: usize) {
         match &mut self.order {
             Order::Random(ready) => ready.push(slot),
+            Order::Explored(order) => order.ready.push(slot),
             Order::Priorities(order) => order.ready.push((order.of[slot], slot)),
         }
     }
 
-    /// Takes out the thread that goes on.
-    pub(super) fn pop(&mut self) -> Option<usize> {
+    /// Takes out the thread that goes on. `changes` and `trail` are the launch's.
+    pub(super) fn pop(&mut self, changes: u64, trail: Option<&mut Trail>) -> Option<usize> {
+        if let (Order::Explored(order), Some(trail)) = (&mut self.order, trail) {
+            return order.pop(changes, trail);
+        }
         let Some(stalls) = &mut self.stalls else {
             return self.pop_from_order();
         };
@@ -271,6 +344,8 @@ impl Ready {
                 let place = self.rng.usize(..ready.len());
                 Some(ready.swap_remove(place))
             }
+            // Its choices are those of a trail.
+            Order::Explored(_) => None,
             Order::Priorities(order) => {
                 let (_, slot) = order.ready.pop()?;
                 if order.change == 0 || self.rng.u32(..order.change) != 0 {
@@ -293,7 +368,7 @@ impl Ready {
     pub(super) fn is_empty(&self) -> bool {
         !self.stalls()
             && match &self.order {
-                Order::Random(ready) => ready.is_empty(),
+                Order::Random(ready) | Order::Explored(Explored { ready, .. }) => ready.is_empty(),
                 Order::Priorities(order) => order.ready.is_empty(),
             }
     }
@@ -301,7 +376,9 @@ impl Ready {
     /// Whether all threads that can go on wait for others, except those that stall.
     pub(super) fn all(&self, mut holds: impl FnMut(usize) -> bool) -> bool {
         match &self.order {
-            Order::Random(ready) => ready.iter().all(|&slot| holds(slot)),
+            Order::Random(ready) | Order::Explored(Explored { ready, .. }) => {
+                ready.iter().all(|&slot| holds(slot))
+            }
             Order::Priorities(order) => order.ready.iter().all(|&(_, slot)| holds(slot)),
         }
     }
