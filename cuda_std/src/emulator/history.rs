@@ -44,7 +44,11 @@ pub(super) type Value = [u8; 8];
 #[derive(Debug)]
 pub(super) struct Histories {
     rng: Rng,
-    /// Of the loads that may return a stale value, one in this many does.
+    /// Of the loads that may return a stale value, one in this many does if the thread repeats its
+    /// last load: most likely it waits for the value.
+    repeats_one_in: u32,
+    /// The same for a load of another element than the thread's last one: it takes the order of
+    /// the two for granted, and is wrong there if nothing orders them.
     one_in: u32,
     words: HashMap<usize, Vec<History>, BuildHasherDefault<WordHasher>>,
     /// The keys of `words`, the oldest first.
@@ -52,6 +56,9 @@ pub(super) struct Histories {
     /// Per thread slot: the number of stale values in a row, since the last load that could have
     /// returned one and did not.
     in_a_row: Vec<u8>,
+    /// Per thread slot: the address of the element that it loaded last, of those whose values are
+    /// kept.
+    loaded: Vec<usize>,
     /// Loads that returned a stale value.
     pub(super) stale: u64,
 }
@@ -135,11 +142,13 @@ impl Histories {
     /// The histories of a launch with this number of thread slots.
     pub(super) fn new(mut rng: Rng, slots: usize) -> Self {
         Self {
-            one_in: [2, 4, 16][rng.usize(..3)],
+            repeats_one_in: [2, 4, 16][rng.usize(..3)],
+            one_in: [1, 1, 2][rng.usize(..3)],
             rng,
             words: HashMap::default(),
             order: VecDeque::new(),
             in_a_row: vec![0; slots],
+            loaded: vec![0; slots],
             stale: 0,
         }
     }
@@ -230,6 +239,12 @@ impl Histories {
         let history = histories
             .iter_mut()
             .find(|history| history.element == element)?;
+        let repeats = std::mem::replace(&mut self.loaded[slot], element.address) == element.address;
+        let one_in = if repeats {
+            self.repeats_one_in
+        } else {
+            self.one_in
+        };
         let newest = history.entries.len() - 1;
         let oldest = history.oldest_for(slot, clocks);
         if oldest == newest {
@@ -238,7 +253,7 @@ impl Histories {
         let returned = match trail {
             _ if last => newest,
             Some(trail) => newest - trail.choose_value(newest - oldest + 1),
-            None if self.in_a_row[slot] < PATIENCE && self.rng.u32(..self.one_in) == 0 => {
+            None if self.in_a_row[slot] < PATIENCE && self.rng.u32(..one_in) == 0 => {
                 self.rng.usize(oldest..newest)
             }
             None => newest,
@@ -370,7 +385,7 @@ mod tests {
             clocks.start_block(1, 1);
             clocks.order_fences();
             let mut histories = Histories::new(Rng::with_seed(1), 128);
-            histories.one_in = 1;
+            (histories.repeats_one_in, histories.one_in) = (1, 1);
             Self {
                 memory: vec![0; words],
                 written: vec![false; words],
