@@ -254,7 +254,9 @@ def switches_at(copy, error):
 
 
 def compiling(mutants, texts, target):
-    """A copy of the sources with those mutants that compile, by number."""
+    """A copy of the sources with those mutants that compile, by number. It is built in a folder of
+    its own: cargo knows a workspace's members by their paths below its root alone, and would take
+    what it has built of another copy for this one's."""
     left = dict(enumerate(mutants, 1))
     plain, fixed = set(), set()
 
@@ -270,7 +272,7 @@ def compiling(mutants, texts, target):
         for number, mutant in left.items():
             changes.setdefault(mutant.path, []).append(
                 Change(mutant.start, mutant.end, number, mutant.new))
-        copy = Copy(target, "mutants", with_switches(texts, changes, not_const))
+        copy = Copy(target / "mutants", "sources", with_switches(texts, changes, not_const))
         status, messages, stderr = copy.cargo(
             "check", "-p", "trazar", "-p", "trazar-kernels", "--profile", "test")
         if status == 0:

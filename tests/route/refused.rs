@@ -1,7 +1,7 @@
 //! Grids, cells, nets and options that are refused, and trees that do not pass verification.
 
 use trazar::route::{
-    BLOCKED, Cell, MAX_LAYERS, Net, Pin, RouteAlgorithm, RouteOptions, RoutingGrid, Window,
+    BLOCKED, Cell, DistanceOptions, MAX_LAYERS, Net, Pin, RouteAlgorithm, RouteOptions, RoutingGrid, Window,
 };
 use trazar::{Backend, Engine, Error};
 
@@ -158,6 +158,14 @@ fn cells_and_edges_that_are_not_on_the_grid_are_refused() {
         width,
         height,
     };
+    // The sources of distances are the one pin of net 0.
+    let error = Engine::cpu()
+        .distances(&grid, &[Cell::at(4, 0)], &DistanceOptions::default())
+        .unwrap_err();
+    assert!(
+        matches!(error, Error::PinOutside { net: 0, pin: 0, .. }),
+        "{error}"
+    );
     for outside in [
         window(0, 0, 5, 3),
         window(0, 0, 4, 4),
