@@ -11,8 +11,6 @@
 //! A component's first pixel lies in the uppermost of its strips, where trees are ordered by their
 //! first pixels. So the numbers are those of one pass over the whole image.
 //!
-//! An image of fewer pixels than [`LEAST_PIXELS`] is labelled on one thread.
-//!
 //! Memory: that of one thread, and at most 32 bytes per run of the strips' first and last rows.
 
 use rayon::prelude::*;
@@ -20,7 +18,6 @@ use rayon::prelude::*;
 use super::forest::Forest;
 use super::rows::{self, LabelRows};
 use super::runs::{Word, places, runs, touching};
-use super::sequential;
 use super::statistics::{self, Sum, Tally};
 use super::strip::{Meter, Strip};
 use crate::error::{Error, Result};
@@ -36,19 +33,12 @@ const STRIPS_PER_THREAD: usize = 2;
 /// The smallest strip. With fewer rows, joining the seam takes too large a share of the time.
 const LEAST_ROWS: u32 = 32;
 
-/// Smaller images take longer on several threads than on one, since these have to be woken: some 25
-/// µs. One thread takes 15 µs for blobs of 256², and 57 for noise.
-const LEAST_PIXELS: u64 = 1 << 17;
-
 /// Labels the components of `image`.
 pub(super) fn label(
     image: &BinaryImage,
     options: &LabelOptions,
     progress: &Progress<'_>,
 ) -> Result<Labels> {
-    if image.pixel_count() < LEAST_PIXELS {
-        return sequential::label(image, options, progress);
-    }
     label_strips(rows_of_strip(image), u32::MAX, image, options, progress)
 }
 
@@ -400,7 +390,7 @@ fn number_rims(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::label::cpu::oracle;
+    use crate::label::cpu::{oracle, sequential};
     use proptest::prelude::*;
 
     fn options(connectivity: Connectivity) -> LabelOptions {
