@@ -397,6 +397,12 @@ impl Error {
         }
     }
 
+    /// Of the extension for Python, which allocates arrays itself.
+    #[doc(hidden)]
+    pub fn out_of_memory(what: &'static str, bytes: u64) -> Self {
+        Self::OutOfMemory { what, bytes }
+    }
+
     /// Whether the only reason was a lack of memory, on this machine or on the GPU. The same call
     /// with a smaller input, or with another algorithm, may succeed.
     pub fn is_out_of_memory(&self) -> bool {

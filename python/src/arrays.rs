@@ -5,10 +5,50 @@ use std::ffi::c_int;
 use numpy::ndarray::{Array, Dimension, ShapeBuilder, StrideShape};
 use numpy::npyffi::{self, NPY_ARRAY_WRITEABLE, PY_ARRAY_API, npy_intp};
 use numpy::{Element, PyArray, PyArray1, PyArrayMethods};
+use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBytes, PyTuple};
+use trazar::Error;
 
 use crate::errors;
+use crate::work;
+
+/// Makes room for `additional` more values.
+pub(crate) fn reserve<T>(
+    vec: &mut Vec<T>,
+    additional: usize,
+    what: &'static str,
+) -> trazar::Result<()> {
+    vec.try_reserve(additional).map_err(|_| {
+        let len = vec.len().saturating_add(additional) as u64;
+        Error::out_of_memory(what, len.saturating_mul(size_of::<T>() as u64))
+    })
+}
+
+/// A vector of `values`.
+pub(crate) fn collect<T>(
+    values: impl IntoIterator<Item = T>,
+    what: &'static str,
+) -> trazar::Result<Vec<T>> {
+    let values = values.into_iter();
+    let mut vec = Vec::new();
+    reserve(&mut vec, values.size_hint().0, what)?;
+    for value in values {
+        if vec.len() == vec.capacity() {
+            reserve(&mut vec, 1, what)?;
+        }
+        vec.push(value);
+    }
+    Ok(vec)
+}
+
+/// Python's own copy of `bytes`.
+pub(crate) fn python_bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, bytes.len(), |copy| {
+        copy.copy_from_slice(bytes);
+        Ok(())
+    })
+}
 
 /// An array of this shape that owns `values`.
 pub(crate) fn owned<T: Element, D: Dimension>(
@@ -48,8 +88,13 @@ pub(crate) fn contour_views<'py>(
     let py = coordinates.py();
     let dtype = numpy::dtype::<i32>(py);
     let (start, len) = (coordinates.data(), coordinates.len()?);
-    let mut views = Vec::with_capacity(offsets.len().saturating_sub(1));
-    for range in offsets.windows(2) {
+    let mut views = Vec::new();
+    let count = offsets.len().saturating_sub(1);
+    reserve(&mut views, count, "the arrays of contours").map_err(errors::from_library)?;
+    for (index, range) in offsets.windows(2).enumerate() {
+        if index.is_multiple_of(work::OBJECTS) {
+            py.check_signals()?;
+        }
         let [begin, end] = [range[0], range[1]];
         assert!(begin <= end && 2 * end <= len);
         let mut shape: [npy_intp; 3] = [(end - begin) as npy_intp, 1, 2];
@@ -76,5 +121,20 @@ pub(crate) fn contour_views<'py>(
         };
         views.push(view);
     }
-    PyTuple::new(py, views)
+    tuple(py, views)
+}
+
+/// A tuple of `items`. PyO3's own function panics for want of memory.
+fn tuple<'py, T>(py: Python<'py>, items: Vec<Bound<'py, T>>) -> PyResult<Bound<'py, PyTuple>> {
+    let len = items.len() as ffi::Py_ssize_t;
+    // SAFETY: a new reference, or null with an exception.
+    let tuple = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyTuple_New(len))? };
+    for (index, item) in (0..).zip(items) {
+        // SAFETY: nobody else has the new tuple, whose place `index` is empty. It takes over the
+        // reference.
+        if unsafe { ffi::PyTuple_SetItem(tuple.as_ptr(), index, item.into_ptr()) } != 0 {
+            return Err(PyErr::fetch(py));
+        }
+    }
+    Ok(tuple.cast_into()?)
 }

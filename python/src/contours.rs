@@ -1,8 +1,10 @@
 //! Contours of arrays in this machine's memory.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
@@ -15,7 +17,7 @@ use trazar::{
     TraceOptions, glam::IVec2,
 };
 
-use crate::arrays::{borrowed, contour_views, owned};
+use crate::arrays::{borrowed, contour_views, owned, python_bytes, reserve};
 use crate::engine::Device;
 use crate::errors;
 use crate::image::{self, Input};
@@ -147,7 +149,7 @@ pub(crate) fn find_contours<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = image.py();
     let options = opencv_options(mode, method)?;
-    let input = image::read(image, threshold, false)?;
+    let input = image::read(image, threshold, false, 0)?;
     let is_batch = input.is_batch;
     let mut found = Vec::new();
     for contours in trace_all(py, input, options, device)? {
@@ -196,7 +198,7 @@ pub(crate) fn trace<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = image.py();
     let options = named_options(retrieval, approximation, geometry, algorithm)?;
-    let input = image::read(image, threshold, false)?;
+    let input = image::read(image, threshold, false, 0)?;
     let is_batch = input.is_batch;
     let mut traced = Vec::new();
     for contours in trace_all(py, input, options, device)? {
@@ -236,39 +238,41 @@ impl Format {
 
 impl HostContours {
     /// A column with one value per contour.
-    fn column<'py, T: numpy::Element + Send>(
+    fn column<'py, T: numpy::Element + Copy + Default + Sync>(
         &self,
         py: Python<'py>,
         value: impl Fn(Contour<'_>) -> T + Sync + Send,
-    ) -> Bound<'py, PyArray1<T>> {
-        let values: Vec<T> = py.detach(|| {
-            work::in_pool(|| {
-                let indices = (0..self.contours.len()).into_par_iter().with_min_len(256);
-                indices
-                    .filter_map(|index| self.contours.get(index))
-                    .map(value)
-                    .collect()
-            })
-        });
-        values.into_pyarray(py)
+    ) -> PyResult<Bound<'py, PyArray1<T>>> {
+        Ok(self.measured(py, T::default(), value)?.into_pyarray(py))
     }
 
     /// A table with one row per contour.
-    fn table<'py, T: numpy::Element + Send, const N: usize>(
+    fn table<'py, T: numpy::Element + Copy + Default + Sync, const N: usize>(
         &self,
         py: Python<'py>,
         row: impl Fn(Contour<'_>) -> [T; N] + Sync + Send,
     ) -> PyResult<Bound<'py, PyArray2<T>>> {
-        let rows: Vec<[T; N]> = py.detach(|| {
-            work::in_pool(|| {
-                let indices = (0..self.contours.len()).into_par_iter().with_min_len(256);
-                indices
-                    .filter_map(|index| self.contours.get(index))
-                    .map(row)
-                    .collect()
-            })
-        });
+        let rows = self.measured(py, [T::default(); N], row)?;
         owned(py, (rows.len(), N), rows.into_flattened())
+    }
+
+    /// A measure of each contour; `none` of a contour that is not there.
+    fn measured<T: Copy + Send + Sync>(
+        &self,
+        py: Python<'_>,
+        none: T,
+        value: impl Fn(Contour<'_>) -> T + Sync + Send,
+    ) -> PyResult<Vec<T>> {
+        detached(py, || {
+            let count = self.contours.len();
+            let mut values = Vec::new();
+            reserve(&mut values, count, "the measures of contours")?;
+            let indices = (0..count).into_par_iter().with_min_len(256);
+            indices
+                .map(|index| self.contours.get(index).map_or(none, &value))
+                .collect_into_vec(&mut values);
+            Ok(values)
+        })
     }
 }
 
@@ -345,11 +349,11 @@ impl HostContours {
         unsafe { borrowed(this.clone().into_any(), (rows.len(), 4), links) }
     }
 
-    fn areas<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+    fn areas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         self.column(py, |contour| contour.area())
     }
 
-    fn perimeters<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+    fn perimeters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         self.column(py, |contour| contour.perimeter())
     }
 
@@ -372,8 +376,7 @@ impl HostContours {
 
     /// Writes a file that appears complete or not at all, or returns its bytes.
     fn write<'py>(
-        &self,
-        py: Python<'py>,
+        this: &Bound<'py, Self>,
         format: &str,
         path: Option<PathBuf>,
     ) -> PyResult<Option<Bound<'py, PyBytes>>> {
@@ -383,14 +386,13 @@ impl HostContours {
             1 => Format::GeoJson,
             _ => Format::Json,
         };
-        self.write_as(py, &format, path)
+        Self::write_as(this, format, path)
     }
 
     /// As `write`, for GDSII.
     #[expect(clippy::too_many_arguments, reason = "the Python function has them")]
     fn write_gds<'py>(
-        &self,
-        py: Python<'py>,
+        this: &Bound<'py, Self>,
         path: Option<PathBuf>,
         pixel_size: u32,
         database_unit: f64,
@@ -410,7 +412,7 @@ impl HostContours {
             .max_vertices(max_vertices)
             .cell(cell)
             .library(library);
-        self.write_as(py, &Format::Gds(options), path)
+        Self::write_as(this, Format::Gds(options), path)
     }
 }
 
@@ -421,6 +423,9 @@ pub(crate) type Rings<'py> = (
     Bound<'py, PyArray1<i64>>,
 );
 
+/// What memory is for.
+const RINGS: &str = "the rings of polygons";
+
 /// The rings of the outer borders among some contours, each with the holes directly inside it, for
 /// `shapely.from_ragged_array`. A ring of fewer than three points has its last one repeated, since
 /// shapely takes no ring of fewer than four coordinates.
@@ -429,11 +434,13 @@ pub(crate) fn rings<'py>(
     contours: &(impl ContourSource + Sync),
     indices: Range<usize>,
 ) -> PyResult<Rings<'py>> {
-    let made = py.detach(|| -> trazar::Result<_> {
+    let made = py.detach(|| -> PyResult<_> {
         let (mut coordinates, mut rings, mut polygons) = (Vec::<f64>::new(), vec![0], vec![0]);
         let mut room = Vec::new();
         let mut add = |index: usize, rings: &mut Vec<i64>| -> trazar::Result<()> {
             let points = contours.points_of(index, &mut room)?;
+            reserve(&mut coordinates, 2 * points.len() + 8, RINGS)?;
+            reserve(rings, 1, RINGS)?;
             let Some((first, last)) = points.first().zip(points.last()) else {
                 return Ok(());
             };
@@ -449,15 +456,18 @@ pub(crate) fn rings<'py>(
             if contours.kinds()[outer] != BorderKind::Outer {
                 continue;
             }
-            add(outer, &mut rings)?;
-            for inside in contours.children(outer) {
-                add(inside, &mut rings)?;
+            for index in std::iter::once(outer).chain(contours.children(outer)) {
+                add(index, &mut rings).map_err(errors::from_library)?;
+                if rings.len().is_multiple_of(work::OBJECTS) {
+                    Python::attach(|py| py.check_signals())?;
+                }
             }
+            reserve(&mut polygons, 1, RINGS).map_err(errors::from_library)?;
             polygons.push(rings.len() as i64 - 1);
         }
         Ok((coordinates, rings, polygons))
     });
-    let (coordinates, rings, polygons) = made.map_err(errors::from_library)?;
+    let (coordinates, rings, polygons) = made?;
     Ok((
         owned(py, (coordinates.len() / 2, 2), coordinates)?,
         rings.into_pyarray(py),
@@ -465,27 +475,72 @@ pub(crate) fn rings<'py>(
     ))
 }
 
+/// Bytes in memory, or an error where there is no room for more.
+#[derive(Default)]
+struct Growing(Vec<u8>);
+
+impl Write for Growing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0
+            .try_reserve(bytes.len())
+            .map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A destination that takes no more once a flag is set.
+struct Until<W> {
+    out: W,
+    interrupt: Arc<AtomicBool>,
+}
+
+impl<W: Write> Write for Until<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.interrupt.load(Ordering::Relaxed) {
+            // Not `Interrupted`, after which writers try again.
+            return Err(io::Error::other("interrupted"));
+        }
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
 impl HostContours {
     fn write_as<'py>(
-        &self,
-        py: Python<'py>,
-        format: &Format,
+        this: &Bound<'py, Self>,
+        format: Format,
         path: Option<PathBuf>,
     ) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let Some(path) = path else {
-            let written = py.detach(|| {
-                let mut bytes = Vec::new();
-                format.write(&self.contours, &mut bytes).map(|()| bytes)
-            });
-            let bytes = written.map_err(errors::from_library)?;
-            return Ok(Some(PyBytes::new(py, &bytes)));
-        };
-        let written = py.detach(|| {
+        let py = this.py();
+        let object = this.clone().unbind();
+        let write = move |interrupt: Arc<AtomicBool>| -> trazar::Result<Option<Vec<u8>>> {
+            let contours = &object.get().contours;
+            let Some(path) = path else {
+                let mut until = Until {
+                    out: Growing::default(),
+                    interrupt,
+                };
+                format.write(contours, &mut until)?;
+                return Ok(Some(until.out.0));
+            };
             let mut output = formats::Output::create(path)?;
-            output.fill(|out| format.write(&self.contours, out))?;
-            output.commit()
-        });
-        written.map_err(errors::from_library)?;
-        Ok(None)
+            output.fill(|out| format.write(contours, Until { out, interrupt }))?;
+            output.commit()?;
+            Ok(None)
+        };
+        let written = match this.get().contours.points().len() as u64 >= work::LONG / 16 {
+            true => work::apart(py, |interrupt| move || write(interrupt))?,
+            false => py.detach(|| write(Arc::default())),
+        };
+        let bytes = written.map_err(errors::from_library)?;
+        bytes.map(|bytes| python_bytes(py, &bytes)).transpose()
     }
 }

@@ -1,14 +1,15 @@
 //! Arrays in this machine's memory to binary images.
 
-use numpy::ndarray::{ArrayView, Axis, Ix2, Ix3, IxDyn};
+use numpy::ndarray::{ArrayView, Axis, Ix2, Ix3, IxDyn, s};
 use numpy::{
     Element, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods,
 };
 use pyo3::intern;
 use pyo3::prelude::*;
 use rayon::prelude::*;
-use trazar::{BinaryImage, Sample};
+use trazar::{BinaryImage, Error, Sample};
 
+use crate::arrays::reserve;
 use crate::errors;
 use crate::work::in_pool;
 
@@ -34,10 +35,14 @@ impl Input {
 ///
 /// An array without pixels has no images that the library knows: with `empty`, it is read as no
 /// images.
+///
+/// The result of the call has at least `per_pixel` bytes per pixel. If there is no memory for them,
+/// it is an error before the array is read.
 pub(crate) fn read(
     array: &Bound<'_, PyAny>,
     threshold: Option<&Bound<'_, PyAny>>,
     empty: bool,
+    per_pixel: usize,
 ) -> PyResult<Input> {
     let py = array.py();
     let numpy = py.import(intern!(py, "numpy"))?;
@@ -78,6 +83,7 @@ pub(crate) fn read(
             width,
         });
     }
+    check_room(array.shape(), per_pixel)?;
     let array = comparable(&numpy, array)?;
     let images = match direct(&array, threshold)? {
         Some(images) => images,
@@ -98,6 +104,19 @@ pub(crate) fn read(
         height,
         width,
     })
+}
+
+/// Whether there is memory for one bit and `per_pixel` bytes for each pixel of this shape. Arrays
+/// with strides of 0 may have more pixels than any memory.
+fn check_room(shape: &[usize], per_pixel: usize) -> PyResult<()> {
+    let pixels = shape.iter().fold(1usize, |all, &n| all.saturating_mul(n));
+    let bytes = pixels.saturating_mul(per_pixel).saturating_add(pixels / 8);
+    // The system gives such memory when it is first written, so this takes no time.
+    const LEAST: usize = 1 << 24;
+    if bytes < LEAST {
+        return Ok(());
+    }
+    reserve(&mut Vec::<u8>::new(), bytes, "the image and its result").map_err(errors::from_library)
 }
 
 /// The array, or a copy in a form that Rust and NumPy compare: of this machine's byte order,
@@ -182,59 +201,104 @@ fn direct(
     Ok(None)
 }
 
-/// Packs the planes of an array, without the GIL.
+/// The number of pixels that are packed between two looks for signals: some milliseconds.
+const STEP: usize = 1 << 22;
+
+/// Packs the planes of an array, without the GIL. A signal's exception ends it.
 fn pack<T: Element + Sample + Send + Sync>(
     array: &Bound<'_, PyArrayDyn<T>>,
     threshold: T,
 ) -> PyResult<Vec<BinaryImage>> {
+    let py = array.py();
     let borrowed = array
         .try_readonly()
         .map_err(|error| errors::input(error.to_string()))?;
     let view: ArrayView<'_, T, IxDyn> = borrowed.as_array();
-    let packed = array.py().detach(|| {
-        if let Ok(image) = view.view().into_dimensionality::<Ix2>() {
-            return Ok(vec![in_pool(|| pack_bands(image, threshold))?]);
+    let mut images = Vec::new();
+    if let Ok(image) = view.view().into_dimensionality::<Ix2>() {
+        images.push(pack_plane(py, image, threshold)?);
+        return Ok(images);
+    }
+    let Ok(batch) = view.into_dimensionality::<Ix3>() else {
+        return Ok(images);
+    };
+    let (count, height, width) = batch.dim();
+    reserve(&mut images, count, "images").map_err(errors::from_library)?;
+    let pixels = height.saturating_mul(width);
+    if pixels > STEP {
+        for plane in batch.axis_iter(Axis(0)) {
+            images.push(pack_plane(py, plane, threshold)?);
         }
-        let Ok(batch) = view.into_dimensionality::<Ix3>() else {
-            return Ok(Vec::new());
-        };
-        in_pool(|| {
-            let planes: Vec<_> = batch.axis_iter(Axis(0)).collect();
-            planes
-                .into_par_iter()
-                .map(|plane| BinaryImage::from_samples(plane, threshold))
-                .collect()
-        })
-    });
-    packed.map_err(errors::from_library)
+        return Ok(images);
+    }
+    for planes in batch.axis_chunks_iter(Axis(0), STEP / pixels.max(1)) {
+        let packed = py.detach(|| {
+            in_pool(|| {
+                (0..planes.len_of(Axis(0)))
+                    .into_par_iter()
+                    .map(|i| BinaryImage::from_samples(planes.index_axis(Axis(0), i), threshold))
+                    .collect::<trazar::Result<Vec<_>>>()
+            })
+        });
+        images.extend(packed.map_err(errors::from_library)?);
+        py.check_signals()?;
+    }
+    Ok(images)
 }
 
-/// Packs an image, a large one by bands of rows on all threads.
-fn pack_bands<T: Sample + Send + Sync>(
+/// Packs an image, a large one by bands of rows on all threads, and looks for signals between
+/// steps.
+fn pack_plane<T: Sample + Send + Sync>(
+    py: Python<'_>,
     array: ArrayView<'_, T, Ix2>,
     threshold: T,
-) -> trazar::Result<BinaryImage> {
+) -> PyResult<BinaryImage> {
     /// The smallest number of pixels of a band: some 10 µs of work.
     const LEAST: usize = 1 << 17;
     let (height, width) = array.dim();
-    let bands = (array.len() / LEAST).min(4 * rayon::current_num_threads());
-    let rows = height.div_ceil(bands.max(1));
-    if rows >= height {
-        return BinaryImage::from_samples(array, threshold);
-    }
+    let sides = u32::try_from(width).ok().zip(u32::try_from(height).ok());
+    let (Some((w, h)), true) = (sides, array.len() >= 2 * LEAST) else {
+        // Small, or of a size that it refuses.
+        let packed = py.detach(|| BinaryImage::from_samples(array, threshold));
+        return packed.map_err(errors::from_library);
+    };
     let row_words = width.div_ceil(64);
-    let bands: Vec<_> = array.axis_chunks_iter(Axis(0), rows).collect();
-    let mut words = vec![0; row_words * height];
-    let packed = words
-        .par_chunks_mut(rows * row_words)
-        .zip(bands)
-        .try_for_each(|(words, band)| -> trazar::Result<()> {
+    let len = row_words.saturating_mul(height);
+    let words = bytemuck::allocation::try_zeroed_vec::<u64>(len);
+    let mut words = words
+        .map_err(|()| errors::from_library(Error::out_of_memory("an image", 8 * len as u64)))?;
+    let step = (STEP / width).max(1);
+    let steps = words.chunks_mut(step * row_words);
+    for (words, rows) in steps.zip(array.axis_chunks_iter(Axis(0), step)) {
+        let packed = py.detach(|| in_pool(|| pack_rows(rows, threshold, words, LEAST)));
+        if packed.is_err() {
+            // The whole image has the error's place, of the first pixel that is wrong.
+            let whole = py.detach(|| BinaryImage::from_samples(array, threshold));
+            return whole.map_err(errors::from_library);
+        }
+        py.check_signals()?;
+    }
+    let image = py.detach(|| BinaryImage::from_words(w, h, words));
+    image.map_err(errors::from_library)
+}
+
+/// Packs some rows into `words`, by bands of at least `least` pixels on all threads.
+fn pack_rows<T: Sample + Send + Sync>(
+    array: ArrayView<'_, T, Ix2>,
+    threshold: T,
+    words: &mut [u64],
+    least: usize,
+) -> trazar::Result<()> {
+    let (height, width) = array.dim();
+    let bands = (array.len() / least).clamp(1, 4 * rayon::current_num_threads());
+    let rows = height.div_ceil(bands);
+    words
+        .par_chunks_mut(rows * width.div_ceil(64))
+        .enumerate()
+        .try_for_each(|(band, words)| -> trazar::Result<()> {
+            let first = band * rows;
+            let band = array.slice(s![first..(first + rows).min(height), ..]);
             words.copy_from_slice(BinaryImage::from_samples(band, threshold)?.words());
             Ok(())
-        });
-    match packed {
-        Ok(()) => BinaryImage::from_words(width as u32, height as u32, words),
-        // The whole image has the error's place, of the first pixel that is wrong.
-        Err(_) => BinaryImage::from_samples(array, threshold),
-    }
+        })
 }

@@ -2,6 +2,8 @@
 
 use numpy::ndarray::IxDyn;
 use numpy::{IntoPyArray, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use pyo3::exceptions::PyMemoryError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use rayon::prelude::*;
@@ -10,7 +12,7 @@ use trazar::{
     Labels,
 };
 
-use crate::arrays::owned;
+use crate::arrays::{collect, owned};
 use crate::engine::Device;
 use crate::errors;
 use crate::image;
@@ -70,7 +72,7 @@ pub(crate) fn label<'py>(
 ) -> PyResult<Labelled<'py>> {
     let py = image.py();
     let options = options(connectivity, algorithm, statistics)?;
-    let input = image::read(image, threshold, true)?;
+    let input = image::read(image, threshold, true, size_of::<i32>())?;
     let (height, width, is_batch) = (input.height, input.width, input.is_batch);
     let images = input.images.len();
     let engine = match input.images.first() {
@@ -87,13 +89,15 @@ pub(crate) fn label<'py>(
                 let label = |image| checked(engine.label(image, &options)?);
                 input.images.first().map(label).transpose()
             })?;
-            let found = labelled.iter().map(Found::of).collect();
+            let found = labelled.iter().map(Found::of);
+            let found = found.collect::<trazar::Result<_>>();
+            let found: Vec<Found> = found.map_err(errors::from_library)?;
             let labels = labelled.map_or_else(Vec::new, Labels::into_vec);
             let labels: Vec<i32> = bytemuck::allocation::cast_vec(labels);
             (owned(py, IxDyn(&[height, width]), labels)?, found)
         }
         true => {
-            let mut array = Output::new(py, [images, height, width]);
+            let mut array = Output::new(py, [images, height, width])?;
             let labels = array.array.bind(py).clone();
             let found = work::run(py, engine, size, move |engine: &Engine| {
                 label_each(engine, &input.images, &options, &mut array)
@@ -115,6 +119,9 @@ pub(crate) fn label<'py>(
     Ok((labels.into_any(), count, columns))
 }
 
+/// What memory is for.
+const MEASURES: &str = "the components' measures";
+
 /// What is kept of labels beside the labels themselves.
 struct Found {
     count: u32,
@@ -122,11 +129,12 @@ struct Found {
 }
 
 impl Found {
-    fn of(labels: &Labels) -> Self {
-        Self {
+    fn of(labels: &Labels) -> trazar::Result<Self> {
+        let components = labels.components().unwrap_or_default();
+        Ok(Self {
             count: labels.count(),
-            components: labels.components().unwrap_or_default().to_vec(),
-        }
+            components: collect(components.iter().copied(), MEASURES)?,
+        })
     }
 }
 
@@ -144,13 +152,26 @@ unsafe impl Send for Output {}
 
 impl Output {
     /// An array of zeros.
-    fn new(py: Python<'_>, shape: [usize; 3]) -> Self {
-        let array = PyArrayDyn::<i32>::zeros(py, IxDyn(&shape), false);
-        Self {
+    fn new(py: Python<'_>, shape: [usize; 3]) -> PyResult<Self> {
+        // NumPy's own function, since that of the crate panics for want of memory.
+        let numpy = py.import(intern!(py, "numpy"))?;
+        let dtype = numpy::dtype::<i32>(py);
+        let array = numpy.call_method1(intern!(py, "zeros"), (shape, dtype));
+        let array = array.map_err(|error| match error.is_instance_of::<PyMemoryError>(py) {
+            true => {
+                let bytes = shape
+                    .iter()
+                    .fold(4u64, |all, &n| all.saturating_mul(n as u64));
+                errors::from_library(trazar::Error::out_of_memory("the labels", bytes))
+            }
+            false => error,
+        })?;
+        let array = array.cast_into::<PyArrayDyn<i32>>()?;
+        Ok(Self {
             address: array.data(),
             len: array.len(),
             array: array.unbind(),
-        }
+        })
     }
 
     fn elements(&mut self) -> &mut [i32] {
@@ -175,7 +196,7 @@ fn label_each(
     let label = |(image, place): (&BinaryImage, &mut [i32])| {
         let labels = checked(engine.label(image, options)?)?;
         place.copy_from_slice(bytemuck::cast_slice(labels.as_slice()));
-        Ok(Found::of(&labels))
+        Found::of(&labels)
     };
     let pixels = first.pixel_count() as usize;
     match engine.backend() {
@@ -217,15 +238,15 @@ pub(crate) fn columns<'py>(
     let columns = PyDict::new(py);
     if is_batch {
         let index = (0i64..).zip(images);
-        let index: Vec<i64> = index
-            .flat_map(|(image, components)| std::iter::repeat_n(image, components.len()))
-            .collect();
+        let index =
+            index.flat_map(|(image, components)| std::iter::repeat_n(image, components.len()));
+        let index = collect(index, MEASURES).map_err(errors::from_library)?;
         columns.set_item("image", index.into_pyarray(py))?;
     }
-    let labels: Vec<i32> = images
+    let labels = images
         .iter()
-        .flat_map(|components| 1..=components.len() as i32)
-        .collect();
+        .flat_map(|components| 1..=components.len() as i32);
+    let labels = collect(labels, MEASURES).map_err(errors::from_library)?;
     columns.set_item("label", labels.into_pyarray(py))?;
     measures(&columns, images)?;
     Ok(columns)
@@ -235,20 +256,20 @@ pub(crate) fn columns<'py>(
 pub(crate) fn measures(columns: &Bound<'_, PyDict>, images: &[&[Component]]) -> PyResult<()> {
     let py = columns.py();
     let all = || images.iter().copied().flatten();
-    let integers = |value: fn(&Component) -> i64| {
-        let values: Vec<i64> = all().map(value).collect();
-        values.into_pyarray(py)
+    let integers = |value: fn(&Component) -> i64| -> PyResult<_> {
+        let values = collect(all().map(value), MEASURES).map_err(errors::from_library)?;
+        Ok(values.into_pyarray(py))
     };
-    let floats = |value: fn(&Component) -> f64| {
-        let values: Vec<f64> = all().map(value).collect();
-        values.into_pyarray(py)
+    let floats = |value: fn(&Component) -> f64| -> PyResult<_> {
+        let values = collect(all().map(value), MEASURES).map_err(errors::from_library)?;
+        Ok(values.into_pyarray(py))
     };
-    columns.set_item("area", floats(|component| component.area as f64))?;
-    columns.set_item("bbox-0", integers(|c| c.bounding_box.min.y.into()))?;
-    columns.set_item("bbox-1", integers(|c| c.bounding_box.min.x.into()))?;
-    columns.set_item("bbox-2", integers(|c| i64::from(c.bounding_box.max.y) + 1))?;
-    columns.set_item("bbox-3", integers(|c| i64::from(c.bounding_box.max.x) + 1))?;
-    columns.set_item("centroid-0", floats(|component| component.centroid.y))?;
-    columns.set_item("centroid-1", floats(|component| component.centroid.x))?;
+    columns.set_item("area", floats(|component| component.area as f64)?)?;
+    columns.set_item("bbox-0", integers(|c| c.bounding_box.min.y.into())?)?;
+    columns.set_item("bbox-1", integers(|c| c.bounding_box.min.x.into())?)?;
+    columns.set_item("bbox-2", integers(|c| i64::from(c.bounding_box.max.y) + 1)?)?;
+    columns.set_item("bbox-3", integers(|c| i64::from(c.bounding_box.max.x) + 1)?)?;
+    columns.set_item("centroid-0", floats(|component| component.centroid.y)?)?;
+    columns.set_item("centroid-1", floats(|component| component.centroid.x)?)?;
     Ok(())
 }

@@ -9,13 +9,13 @@ use numpy::PyArray1;
 use numpy::ndarray::Ix2;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
+use pyo3::types::{PyDict, PyTuple, PyType};
 use trazar::formats::{self, Output};
 use trazar::label::parts;
 use trazar::trace::{self, Band, ContourSource, StoredContours};
 use trazar::{BinaryImage, Component};
 
-use crate::arrays::owned;
+use crate::arrays::{collect, owned, python_bytes};
 use crate::contours::{HostContours, Rings, named_options, rings};
 use crate::engine::Device;
 use crate::errors;
@@ -30,7 +30,7 @@ pub(crate) type Reduced<'py> = (Bound<'py, PyAny>, Bound<'py, PyTuple>);
 pub(crate) fn reduced<'py>(class: Bound<'py, PyType>, bytes: &[u8]) -> PyResult<Reduced<'py>> {
     let py = class.py();
     let from_bytes = class.getattr(intern!(py, "from_bytes"))?;
-    Ok((from_bytes, PyTuple::new(py, [PyBytes::new(py, bytes)])?))
+    Ok((from_bytes, PyTuple::new(py, [python_bytes(py, bytes)?])?))
 }
 
 /// Runs `work` without the GIL, where rayon has threads.
@@ -54,7 +54,7 @@ pub(crate) fn pack(
     image: &Bound<'_, PyAny>,
     threshold: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Mask> {
-    let input = image::read(image, threshold, false)?;
+    let input = image::read(image, threshold, false, 0)?;
     match <[BinaryImage; 1]>::try_from(input.images) {
         Ok([image]) if !input.is_batch => Ok(Mask::new(image)),
         _ => Err(errors::input("an array of 3 dimensions: a band has 2")),
@@ -110,8 +110,9 @@ impl Mask {
         if !rest.is_empty() {
             return Err(damaged());
         }
-        let words = words.iter().map(|&word| u64::from_le_bytes(word)).collect();
-        let image = BinaryImage::from_words(side(0), side(4), words);
+        let words = words.iter().map(|&word| u64::from_le_bytes(word));
+        let image = collect(words, "a mask")
+            .and_then(|words| BinaryImage::from_words(side(0), side(4), words));
         Ok(Self::new(image.map_err(errors::from_library)?))
     }
 

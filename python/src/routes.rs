@@ -9,7 +9,7 @@ use pyo3::types::PyDict;
 use trazar::route::{DistanceOptions, Route};
 use trazar::{Cell, Engine, Job, Net, Pin, RouteAlgorithm, RouteOptions, RoutingGrid, TreeKind};
 
-use crate::arrays::owned;
+use crate::arrays::{collect, owned, reserve};
 use crate::engine::Device;
 use crate::errors;
 use crate::work;
@@ -51,7 +51,7 @@ impl Grid {
         }
         let side = |side: usize| u32::try_from(side).unwrap_or(u32::MAX);
         let values = |of: &numpy::ndarray::ArrayViewD<'_, u32>| -> PyResult<Vec<u32>> {
-            Ok(of.iter().copied().collect())
+            collect(of.iter().copied(), WEIGHTS).map_err(errors::from_library)
         };
         let (right, down) = (values(&right)?, values(&down)?);
         let (to_right, downs) = (height * columns, height.saturating_sub(1) * width);
@@ -69,8 +69,7 @@ impl Grid {
                 .map(layer)
                 .collect::<trazar::Result<Vec<_>>>()
                 .and_then(|layers| {
-                    let vias: Vec<u32> = via.iter().copied().collect();
-                    RoutingGrid::stack(&layers, &vias)
+                    RoutingGrid::stack(&layers, &collect(via.iter().copied(), WEIGHTS)?)
                 }),
         };
         let grid = Arc::new(grid.map_err(errors::from_library)?);
@@ -86,17 +85,20 @@ impl Grid {
 }
 
 /// Cells of rows (layer, row, column).
-fn cells(of: &PyReadonlyArray2<'_, u32>) -> Vec<Cell> {
+fn cells(of: &PyReadonlyArray2<'_, u32>) -> PyResult<Vec<Cell>> {
     let rows = of.as_array();
-    rows.rows()
-        .into_iter()
-        .map(|row| Cell {
-            layer: row[0],
-            y: row[1],
-            x: row[2],
-        })
-        .collect()
+    let cells = rows.rows().into_iter().map(|row| Cell {
+        layer: row[0],
+        y: row[1],
+        x: row[2],
+    });
+    collect(cells, CELLS).map_err(errors::from_library)
 }
+
+/// What memory is for.
+const WEIGHTS: &str = "the weights of edges";
+const CELLS: &str = "the cells of pins";
+const PATHS: &str = "the paths of a tree";
 
 /// Joins the pins of nets: net `i` has the pins from `nets[i]` to before `nets[i + 1]`, and pin `j`
 /// the cells from `pins[j]` to before `pins[j + 1]`. Returns the parts of a `trazar.Route` for each
@@ -122,7 +124,7 @@ pub(crate) fn route<'py>(
         })
         .turn_cost(turn_cost)
         .algorithm(named_algorithm(algorithm)?);
-    let cells = cells(&pin_cells);
+    let cells = cells(&pin_cells)?;
     let pins = pins.as_slice()?;
     let pins: Vec<Pin> = pins
         .windows(2)
@@ -174,15 +176,21 @@ fn named_algorithm(name: Option<&str>) -> PyResult<Option<RouteAlgorithm>> {
 
 /// The parts of a `trazar.Route`.
 fn describe<'py>(py: Python<'py>, route: &Route, has_layers: bool) -> PyResult<Bound<'py, PyDict>> {
-    let mut path_cells = Vec::new();
-    let (mut offsets, mut pins, mut costs) = (vec![0i64], Vec::new(), Vec::new());
-    for path in route.connections() {
-        path_cells.extend_from_slice(path.cells);
-        offsets.push(path_cells.len() as i64);
-        pins.push(path.pin as i64);
-        costs.push(path.cost);
-    }
-    let unreached: Vec<i64> = route.unreached().iter().map(|&pin| pin as i64).collect();
+    let paths = || -> trazar::Result<_> {
+        let mut path_cells = Vec::new();
+        let mut offsets = collect([0i64], PATHS)?;
+        reserve(&mut offsets, route.connections().len(), PATHS)?;
+        for path in route.connections() {
+            reserve(&mut path_cells, path.cells.len(), PATHS)?;
+            path_cells.extend_from_slice(path.cells);
+            offsets.push(path_cells.len() as i64);
+        }
+        let pins = collect(route.connections().map(|path| path.pin as i64), PATHS)?;
+        let costs = collect(route.connections().map(|path| path.cost), PATHS)?;
+        let unreached = collect(route.unreached().iter().map(|&pin| pin as i64), PATHS)?;
+        Ok((path_cells, offsets, pins, costs, unreached))
+    };
+    let (path_cells, offsets, pins, costs, unreached) = paths().map_err(errors::from_library)?;
     let parts = PyDict::new(py);
     parts.set_item("cost", route.cost())?;
     parts.set_item("turn_cost", route.turn_cost())?;
@@ -206,7 +214,7 @@ fn rows<'py>(
         let row = [cell.layer, cell.y, cell.x].map(i64::from);
         row.into_iter().skip(skipped)
     });
-    let values: Vec<i64> = values.collect();
+    let values = collect(values, PATHS).map_err(errors::from_library)?;
     owned(py, (cells.len(), 3 - skipped), values)
 }
 
@@ -220,7 +228,7 @@ pub(crate) fn distances<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = grid.py();
     let options = DistanceOptions::default().algorithm(named_algorithm(algorithm)?);
-    let sources = cells(&sources);
+    let sources = cells(&sources)?;
     let grid = Arc::clone(&grid.get().grid);
     let (layers, height, width) = (grid.layers(), grid.height(), grid.width());
     // As the job of a net that reaches everywhere.

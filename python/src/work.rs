@@ -7,16 +7,22 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use trazar::{Backend, Engine, Result};
+use trazar::{Backend, Engine, Error, Result};
 
 use crate::errors;
 
 /// Work on this many pixels or cells takes milliseconds, so that starting a thread for it does not
 /// count, and may take seconds.
-const LONG: u64 = 1 << 21;
+pub(crate) const LONG: u64 = 1 << 21;
+
+/// The number of small objects that are made between two looks for signals: some milliseconds.
+pub(crate) const OBJECTS: usize = 1 << 14;
+
+/// The stack of a new thread, for which there may be no memory.
+const STACK: u64 = 2 << 20;
 
 /// How often a thread that waits for long work looks for signals.
-const SIGNALS: Duration = Duration::from_millis(50);
+const SIGNALS: Duration = Duration::from_millis(20);
 
 /// Runs `work` on `engine`, without the GIL. `size` is the number of pixels, or of cells times
 /// nets.
@@ -43,22 +49,36 @@ pub(crate) fn run<R: Send + 'static>(
     /// What a job unwinds with after an interrupt.
     struct Interrupted;
 
+    let done = apart(py, |interrupt| {
+        let engine = engine.with_progress(move |_| {
+            if interrupt.load(Ordering::Relaxed) {
+                resume_unwind(Box::new(Interrupted));
+            }
+        });
+        move || work(&engine)
+    })?;
+    done.map_err(errors::from_library)
+}
+
+/// Runs work on a thread of its own, while this one looks for signals. After one that raises an
+/// exception, the flag that `work` is made with is set, and the exception is returned at once; the
+/// work ends when it looks at the flag.
+pub(crate) fn apart<R: Send + 'static, W: FnOnce() -> R + Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce(Arc<AtomicBool>) -> W,
+) -> PyResult<R> {
     let interrupt = Arc::new(AtomicBool::new(false));
-    let interrupted = Arc::clone(&interrupt);
-    let engine = engine.with_progress(move |_| {
-        if interrupted.load(Ordering::Relaxed) {
-            resume_unwind(Box::new(Interrupted));
-        }
-    });
+    let work = work(Arc::clone(&interrupt));
     let (sender, mut receiver) = mpsc::channel();
     let worker = move || {
-        let done = catch_unwind(AssertUnwindSafe(|| in_pool(|| work(&engine))));
+        let done = catch_unwind(AssertUnwindSafe(|| in_pool(work)));
         // Nobody receives it after an interrupt.
         let _ = sender.send(done);
     };
     std::thread::Builder::new()
         .name("trazar".into())
-        .spawn(worker)?;
+        .spawn(worker)
+        .map_err(|_| errors::from_library(Error::out_of_memory("a thread", STACK)))?;
     loop {
         let received;
         (receiver, received) = py.detach(move || {
@@ -66,13 +86,15 @@ pub(crate) fn run<R: Send + 'static>(
             (receiver, received)
         });
         match received {
-            Ok(Ok(done)) => return done.map_err(errors::from_library),
+            Ok(Ok(done)) => return Ok(done),
             Ok(Err(panic)) => resume_unwind(panic),
             // The worker always sends something.
             Err(_) => {}
         }
         if let Err(exception) = py.check_signals() {
             interrupt.store(true, Ordering::Relaxed);
+            // Work that ends soon can remove its files before the process ends.
+            py.detach(move || receiver.recv_timeout(SIGNALS).map(drop).ok());
             return Err(exception);
         }
     }
