@@ -134,6 +134,69 @@ def test_ctrl_c_ends_long_work(setup, job):
     assert float(ended.stdout) < 60.0
 
 
+SHARE_INTERRUPTED = """
+import os, signal, threading, time
+import numpy as np
+import trazar
+signal.signal(signal.SIGINT, signal.default_int_handler)
+{setup}
+{share}
+start = time.perf_counter()
+{share}
+whole = (time.perf_counter() - start) * {shares}
+def interrupt():
+    time.sleep(0.05)
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=interrupt).start()
+start = time.perf_counter()
+try:
+    {job}
+    # The signal came late.
+    while True: time.sleep(0.01)
+except KeyboardInterrupt:
+    print((time.perf_counter() - start) / whole)
+"""
+
+#: Contours of a tile, and of 64 of them.
+TILES = """
+tile = np.random.default_rng(0).random((700, 700)) < 0.5
+small = trazar.trace(tile, geometry="edges")
+large = trazar.trace(np.tile(tile, (8, 8)), geometry="edges")
+"""
+
+
+@pytest.mark.parametrize(
+    ("setup", "share", "shares", "job"),
+    [
+        # Zero strides: the arrays take no memory.
+        (
+            "images = np.broadcast_to(np.float64(1), (400, 3000, 3000))",
+            "trazar._trazar.pack(images[0], None)",
+            400,
+            "trazar._trazar.pack(images.reshape(-1, 3000), None)",
+        ),
+        (
+            "images = np.broadcast_to(np.float64(1), (200, 3000, 3000))",
+            "trazar.label_batch(images[:1], device='cpu')",
+            200,
+            "trazar.label_batch(images, device='cpu')",
+        ),
+        (TILES, "small.to_geojson()", 64, "large.to_geojson()"),
+        (TILES, "small.to_gds()", 64, "large.to_gds()"),
+        (TILES, "small.polygons()", 64, "large.polygons()"),
+    ],
+    ids=["pack", "label_batch", "to_geojson", "to_gds", "polygons"],
+)
+def test_ctrl_c_ends_a_call_well_before_its_end(setup, share, shares, job):
+    """As a part of the time that the call would take, by that of a share of its work."""
+    if "polygons" in job:
+        pytest.importorskip("shapely")
+    program = SHARE_INTERRUPTED.format(setup=setup, share=share, shares=shares, job=job)
+    ended = run(program, timeout=120)
+    assert ended.returncode == 0, ended.stderr
+    assert float(ended.stdout) < 0.5
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_forked_process_works(rng):
     """The threads of the parent's pool are not in the child, which must not wait for them."""

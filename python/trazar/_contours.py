@@ -6,7 +6,7 @@ import itertools
 from typing import TYPE_CHECKING, overload
 
 from trazar import _trazar
-from trazar._errors import InputError
+from trazar._errors import InputError, OutOfMemoryError
 
 if TYPE_CHECKING:
     import os
@@ -317,11 +317,16 @@ class Contours:
             of_share = polygons[first : first + _SHARE + 1]
             begin, end = of_share[0], of_share[-1]
             offsets = rings[begin : end + 1]
-            made[first : first + _SHARE] = shapely.from_ragged_array(
-                shapely.GeometryType.POLYGON,
-                coordinates[offsets[0] : offsets[-1]],
-                (offsets - offsets[0], of_share - begin),
-            )
+            try:
+                made[first : first + _SHARE] = shapely.from_ragged_array(
+                    shapely.GeometryType.POLYGON,
+                    coordinates[offsets[0] : offsets[-1]],
+                    (offsets - offsets[0], of_share - begin),
+                )
+            except shapely.errors.GEOSException as error:
+                if "bad_alloc" in str(error):
+                    raise OutOfMemoryError(f"out of memory: {count} polygons") from error
+                raise
         return made
 
     @overload
