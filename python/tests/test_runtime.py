@@ -183,14 +183,13 @@ large = trazar.trace(np.tile(tile, (8, 8)), geometry="edges")
         ),
         (TILES, "small.to_geojson()", 64, "large.to_geojson()"),
         (TILES, "small.to_gds()", 64, "large.to_gds()"),
-        (TILES, "small.polygons()", 64, "large.polygons()"),
+        # What polygons() makes before shapely.
+        (TILES, "small._single().rings()", 64, "large._single().rings()"),
     ],
-    ids=["pack", "label_batch", "to_geojson", "to_gds", "polygons"],
+    ids=["pack", "label_batch", "to_geojson", "to_gds", "rings"],
 )
 def test_ctrl_c_ends_a_call_well_before_its_end(setup, share, shares, job):
     """As a part of the time that the call would take, by that of a share of its work."""
-    if "polygons" in job:
-        pytest.importorskip("shapely")
     program = SHARE_INTERRUPTED.format(setup=setup, share=share, shares=shares, job=job)
     ended = run(program, timeout=120)
     assert ended.returncode == 0, ended.stderr
