@@ -15,7 +15,7 @@ use crate::gpu::Gpu;
 use crate::image::BinaryImage;
 use crate::job::Job;
 use crate::label::parts::{BandNumbers, LabelNumber, LabelPart, Workers, is_wide};
-use crate::label::{self, LabelAlgorithm, LabelOptions, Labels};
+use crate::label::{self, LabelAlgorithm, LabelOptions, LabelSummary, Labels};
 use crate::progress::{Progress, ProgressFn};
 use crate::route::{
     self, DistanceOptions, Distances, Net, Route, RouteAlgorithm, RouteOptions, RoutingGrid,
@@ -232,7 +232,8 @@ impl Engine {
         options.algorithm_on(self.backend())
     }
 
-    /// The algorithm that [`label`](Self::label) uses for these options.
+    /// The algorithm that [`label`](Self::label) uses for these options. On the processor, small
+    /// images take one thread of [`LabelAlgorithm::Parallel`], unless the options name it.
     pub fn label_algorithm(&self, options: &LabelOptions) -> LabelAlgorithm {
         options.algorithm_on(self.backend())
     }
@@ -487,6 +488,48 @@ impl Engine {
         let labels = device.label(image, options)?;
         self.progress().report(1, 1);
         Ok(labels)
+    }
+
+    /// As [`label`](Self::label), with the labels written to an array, row by row and without
+    /// padding. What the array held does not matter; after an error it holds some of the labels.
+    ///
+    /// ```
+    /// use trazar::{BinaryImage, Engine, LabelOptions};
+    ///
+    /// let image = BinaryImage::from_art("#.#\n#..")?;
+    /// let mut labels = [7; 6];
+    /// let found = Engine::cpu().label_into(&image, &LabelOptions::default(), &mut labels)?;
+    /// assert_eq!((labels, found.count), ([1, 0, 2, 1, 0, 0], 2));
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`label`](Self::label), and [`Error::SizeMismatch`](crate::Error::SizeMismatch) if
+    /// there is not one element per pixel.
+    pub fn label_into(
+        &self,
+        image: &BinaryImage,
+        options: &LabelOptions,
+        labels: &mut [u32],
+    ) -> Result<LabelSummary> {
+        let given = labels.len() as u64;
+        if given != image.pixel_count() {
+            return Err(Error::SizeMismatch {
+                width: image.width(),
+                height: image.height(),
+                needed: image.pixel_count(),
+                given,
+                unit: "labels",
+            });
+        }
+        if self.device.is_none() {
+            let algorithm = self.label_algorithm(options);
+            algorithm.check_runs_on(self.backend())?;
+            return label::cpu::label_into(image, options, algorithm, &self.progress(), labels);
+        }
+        let (found, summary) = self.label(image, options)?.into_parts();
+        labels.copy_from_slice(&found);
+        Ok(summary)
     }
 
     /// The algorithm that [`route`](Self::route) uses for these options.

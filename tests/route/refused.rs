@@ -1,7 +1,8 @@
 //! Grids, cells, nets and options that are refused, and trees that do not pass verification.
 
 use trazar::route::{
-    BLOCKED, Cell, DistanceOptions, MAX_LAYERS, Net, Pin, RouteAlgorithm, RouteOptions, RoutingGrid, Window,
+    BLOCKED, Cell, DistanceOptions, MAX_LAYERS, Net, Pin, RouteAlgorithm, RouteOptions,
+    RoutingGrid, Window,
 };
 use trazar::{Backend, Engine, Error};
 

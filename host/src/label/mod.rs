@@ -118,6 +118,17 @@ pub struct Component {
     pub centroid: DVec2,
 }
 
+/// What is found beside the labels themselves: see [`Engine::label_into`](crate::Engine::label_into).
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct LabelSummary {
+    /// The number of components.
+    pub count: u32,
+    /// The measures of the components: element `i` is label `i + 1`. `None` without the option
+    /// [`statistics`](field@LabelOptions::statistics).
+    pub components: Option<Vec<Component>>,
+}
+
 /// One label per pixel: 0 for background, 1, 2, … for the components in raster order of their first
 /// pixels, as `scipy.ndimage.label` numbers them.
 ///
@@ -167,6 +178,15 @@ impl Labels {
     /// The labels, row by row, without padding.
     pub fn as_slice(&self) -> &[u32] {
         &self.labels
+    }
+
+    /// The labels, row by row, and what else was found.
+    pub fn into_parts(self) -> (Vec<u32>, LabelSummary) {
+        let summary = LabelSummary {
+            count: self.count,
+            components: self.components,
+        };
+        (self.labels, summary)
     }
 
     /// The labels, row by row, as a vector.

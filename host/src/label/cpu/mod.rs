@@ -25,7 +25,7 @@ pub(super) use runs::{Word, count_runs_in, places, touching};
 pub(super) use statistics::{Tally, sums_fit_64_bits};
 pub(super) use strip::{Meter, Strip, background};
 
-use super::{LabelAlgorithm, LabelOptions, Labels};
+use super::{LabelAlgorithm, LabelOptions, LabelSummary, Labels};
 use crate::error::Result;
 use crate::image::BinaryImage;
 use crate::progress::Progress;
@@ -41,5 +41,20 @@ pub(crate) fn label(
     match algorithm {
         LabelAlgorithm::Sequential => sequential::label(image, options, progress),
         _ => parallel::label(image, options, progress),
+    }
+}
+
+/// As [`label`], with the labels in an array that has an element for each pixel.
+pub(crate) fn label_into(
+    image: &BinaryImage,
+    options: &LabelOptions,
+    algorithm: LabelAlgorithm,
+    progress: &Progress<'_>,
+    labels: &mut [u32],
+) -> Result<LabelSummary> {
+    crate::threads::ensure();
+    match algorithm {
+        LabelAlgorithm::Sequential => sequential::label_into(image, options, progress, labels),
+        _ => parallel::label_into(image, options, progress, labels),
     }
 }

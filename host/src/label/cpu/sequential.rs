@@ -20,12 +20,12 @@
 //! (`dots`): 1 byte per pixel.
 
 use super::forest::Forest;
-use super::rows;
+use super::rows::{self, LabelRows};
 use super::statistics;
 use super::strip::{Meter, Strip};
 use crate::error::Result;
 use crate::image::BinaryImage;
-use crate::label::{LabelOptions, Labels};
+use crate::label::{LabelOptions, LabelSummary, Labels};
 use crate::progress::Progress;
 
 /// Labels the components of `image`.
@@ -37,6 +37,22 @@ pub(super) fn label(
     label_up_to(u32::MAX, image, options, progress)
 }
 
+/// Labels the components of `image` in `labels`, of which it has one per pixel.
+pub(super) fn label_into(
+    image: &BinaryImage,
+    options: &LabelOptions,
+    progress: &Progress<'_>,
+    labels: &mut [u32],
+) -> Result<LabelSummary> {
+    let write = in_one_strip(u32::MAX, image, options, progress);
+    let count = write(&mut LabelRows::of_strips(
+        labels,
+        image.width(),
+        image.height(),
+    )?)?;
+    summary(image, options, labels, count)
+}
+
 /// Labels the components of `image` with at most `limit` provisional labels.
 fn label_up_to(
     limit: u32,
@@ -44,30 +60,48 @@ fn label_up_to(
     options: &LabelOptions,
     progress: &Progress<'_>,
 ) -> Result<Labels> {
-    let strip = Strip::whole(image);
-    let meter = Meter::new(image, progress);
-    let (labels, count) = rows::written(image, image.height(), |rows| {
-        let mut forest = Forest::new(limit)?;
-        strip.assign(
-            options.connectivity,
-            &mut forest,
-            Some(&mut rows[0]),
-            &meter,
-        )?;
-        let (number, count) = forest.number(0, |_| None);
-        strip.fill(&mut rows[0], |label| number[label as usize], &meter)?;
-        Ok(count)
-    })?;
-    let components = options
-        .statistics
-        .then(|| statistics::measure(&[strip], &[0], &labels, count))
-        .transpose()?;
+    let write = in_one_strip(limit, image, options, progress);
+    let (labels, count) = rows::written(image, image.height(), write)?;
+    let LabelSummary { count, components } = summary(image, options, &labels, count)?;
     Ok(Labels {
         width: image.width(),
         height: image.height(),
         labels,
         count,
         components,
+    })
+}
+
+/// What labels the rows of `image`, and gives the number of components.
+fn in_one_strip(
+    limit: u32,
+    image: &BinaryImage,
+    options: &LabelOptions,
+    progress: &Progress<'_>,
+) -> impl FnOnce(&mut [LabelRows<'_>]) -> Result<u32> {
+    let strip = Strip::whole(image);
+    let connectivity = options.connectivity;
+    move |rows| {
+        let meter = Meter::new(image, progress);
+        let mut forest = Forest::new(limit)?;
+        strip.assign(connectivity, &mut forest, Some(&mut rows[0]), &meter)?;
+        let (number, count) = forest.number(0, |_| None);
+        strip.fill(&mut rows[0], |label| number[label as usize], &meter)?;
+        Ok(count)
+    }
+}
+
+/// What is asked for beside the labels.
+fn summary(
+    image: &BinaryImage,
+    options: &LabelOptions,
+    labels: &[u32],
+    count: u32,
+) -> Result<LabelSummary> {
+    let measure = || statistics::measure(&[Strip::whole(image)], &[0], labels, count);
+    Ok(LabelSummary {
+        count,
+        components: options.statistics.then(measure).transpose()?,
     })
 }
 
