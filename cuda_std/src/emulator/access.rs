@@ -300,7 +300,7 @@ impl Machine {
                 place,
                 first: other(before),
                 second: event,
-                bytes: (earlier, bytes),
+                bytes: (earlier as u32, bytes as u32),
             },
             Conflict::Narrow(before) => Fault::ScopeTooNarrow {
                 place,

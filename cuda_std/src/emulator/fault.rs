@@ -10,7 +10,8 @@ fn write_not_started(f: &mut fmt::Formatter<'_>, blocks: u64) -> fmt::Result {
     if blocks > 0 {
         write!(
             f,
-            ", and {blocks} blocks have not started since no more can be resident"
+            ", and {blocks} blocks have not started: only a cooperative launch has all its blocks \
+             resident at once"
         )?;
     }
     Ok(())
@@ -109,7 +110,7 @@ pub enum Fault {
         /// The other one.
         second: Event,
         /// Their sizes in bytes.
-        bytes: (usize, usize),
+        bytes: (u32, u32),
     },
     /// A read-only load of memory that the kernel also writes.
     ReadOnlyWritten {

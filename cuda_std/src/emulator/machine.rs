@@ -36,6 +36,8 @@ use crate::launch::{Dim3, KernelSpec, LaunchConfig};
 const STACK: usize = 128 << 10;
 /// Separates the random numbers of weak memory from those of the schedule: any constant.
 const WEAK: u64 = 0x7765_616b;
+/// Separates the random number that says whether blocks run one after the other.
+const ONE_BY_ONE: u64 = 0x6f6e_6562_796f_6e65;
 
 thread_local! {
     /// The launch whose kernel runs on this thread; null while none of its threads does.
@@ -241,6 +243,18 @@ fn panic_message(payload: &(dyn Any + Send)) -> String {
     format!("{message}, at {}", PANICKED_AT.take())
 }
 
+/// Whether the blocks of an ordinary launch, whose random sequence is `rng`, run one after the
+/// other, though several would fit.
+fn runs_one_by_one(memory: &mut Memory, settings: Settings, rng: &Rng) -> bool {
+    if let Some(trail) = &mut memory.trail {
+        return trail.choose_thread(2, false) == 1;
+    }
+    // Drawn apart, so that all else is the same either way.
+    let mut rng = Rng::with_seed(rng.clone().u64(..) ^ ONE_BY_ONE);
+    let is_free = settings.resident_blocks.is_none() && settings.schedule != Schedule::InOrder;
+    is_free && rng.u32(..8) == 0
+}
+
 impl Machine {
     fn new(
         memory: &mut Memory,
@@ -255,18 +269,14 @@ impl Machine {
         let grid = config.grid.count() as u32;
         let resident = settings.resident_blocks(config.block, config.dynamic_shared);
         let mut resident = resident.min(grid) as usize;
-        // CUDA promises that the blocks of a cooperative launch alone run at the same time.
-        if let Some(trail) = &mut memory.trail
-            && !spec.cooperative
-            && resident > 1
-            && trail.choose_thread(2, false) == 1
-        {
-            resident = 1;
-        }
         let is_explored = memory.trail.is_some();
         // Each launch has its own random sequence: what an earlier launch drew does not matter.
         let mut seeds = Rng::with_seed(settings.seed);
         let mut rng = Rng::with_seed(seeds.u64(..) ^ launch.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        // CUDA promises that the blocks of a cooperative launch alone run at the same time.
+        if !spec.cooperative && resident > 1 && runs_one_by_one(memory, settings, &rng) {
+            resident = 1;
+        }
         // Weak memory has its own sequence too, so that it does not change the order of threads.
         let mut weak_rng = Rng::with_seed(rng.clone().u64(..) ^ WEAK);
         let weak = weak_rng.bool() && settings.schedule != Schedule::InOrder || is_explored;

@@ -37,7 +37,7 @@ unsafe fn reads_another_blocks_tile(address: ViewMut<'_, u64>, out: ViewMut<'_, 
 /// # Safety
 ///
 /// `message` has one element, which is 0, `out` one; the grid has two blocks.
-#[kernel(block = 1)]
+#[kernel(block = 1, cooperative)]
 unsafe fn reads_another_blocks_message(message: ViewMut<'_, u64>, out: ViewMut<'_, u32>) {
     if thread::block_idx_x() == 0 {
         message.st_release(0u32, 42, Device);

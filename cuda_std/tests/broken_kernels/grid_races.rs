@@ -287,7 +287,7 @@ unsafe fn last_block_without_barrier(
 /// # Safety
 ///
 /// As for `last_block_without_fences`.
-#[kernel(block = 32)]
+#[kernel(block = 32, cooperative)]
 unsafe fn last_block(parts: ViewMut<'_, u32>, arrived: ViewMut<'_, u32>, sum: ViewMut<'_, u32>) {
     let i = thread::index_1d();
     parts.st(i, i);
@@ -462,7 +462,7 @@ unsafe fn hand_over_volatile(
 /// # Safety
 ///
 /// As for `hand_over_relaxed`.
-#[kernel(block = 1)]
+#[kernel(block = 1, cooperative)]
 unsafe fn hand_over(data: ViewMut<'_, u32>, flag: ViewMut<'_, u32>, out: ViewMut<'_, u32>) {
     if thread::block_idx_x() == 0 {
         data.st(0u32, 42);
@@ -687,7 +687,7 @@ fn flag_in_the_memory_of_an_earlier_block() {
 /// # Safety
 ///
 /// `data` and `out` have 32 elements, `flag` one; the grid has two blocks.
-#[kernel(block = 32)]
+#[kernel(block = 32, cooperative)]
 unsafe fn first_thread_waits_alone(
     data: ViewMut<'_, u32>,
     flag: ViewMut<'_, u32>,
@@ -714,7 +714,7 @@ unsafe fn first_thread_waits_alone(
 /// # Safety
 ///
 /// As for `first_thread_waits_alone`.
-#[kernel(block = 32)]
+#[kernel(block = 32, cooperative)]
 unsafe fn first_thread_waits_for_all(
     data: ViewMut<'_, u32>,
     flag: ViewMut<'_, u32>,

@@ -377,7 +377,7 @@ fn given_back_with_a_plain_store() {
 /// # Safety
 ///
 /// `lock` and `done` have one element, which is 0, `work` has two; the grid has two blocks.
-#[kernel(block = 32)]
+#[kernel(block = 32, cooperative)]
 unsafe fn puts_off_for_ever(
     lock: ViewMut<'_, u32>,
     work: ViewMut<'_, u32>,
@@ -404,7 +404,7 @@ unsafe fn puts_off_for_ever(
 /// # Safety
 ///
 /// As for `puts_off_for_ever`.
-#[kernel(block = 32)]
+#[kernel(block = 32, cooperative)]
 unsafe fn puts_off_for_a_while(
     lock: ViewMut<'_, u32>,
     work: ViewMut<'_, u32>,
@@ -507,7 +507,7 @@ fn count_holds(words: ViewMut<'_, u32>, sum: ViewMut<'_, u32>, hold_first: bool)
 /// # Safety
 ///
 /// `words` has three elements, 1, 0 and 0, `sum` one; the grid has two blocks.
-#[kernel(block = 1)]
+#[kernel(block = 1, cooperative)]
 unsafe fn holds_what_it_has_shown(words: ViewMut<'_, u32>, sum: ViewMut<'_, u32>) {
     count_holds(words, sum, false);
 }
@@ -517,7 +517,7 @@ unsafe fn holds_what_it_has_shown(words: ViewMut<'_, u32>, sum: ViewMut<'_, u32>
 /// # Safety
 ///
 /// As for `holds_what_it_has_shown`.
-#[kernel(block = 1)]
+#[kernel(block = 1, cooperative)]
 unsafe fn holds_what_it_will_show(words: ViewMut<'_, u32>, sum: ViewMut<'_, u32>) {
     count_holds(words, sum, true);
 }
@@ -585,7 +585,7 @@ fn held_before_the_kernel() {
 /// # Safety
 ///
 /// `lock` has one element, 1; `note` and `total` have one; the grid has two blocks.
-#[kernel(block = 1)]
+#[kernel(block = 1, cooperative)]
 unsafe fn counts_on_a_failed_swap(
     lock: ViewMut<'_, u32>,
     note: ViewMut<'_, u32>,
@@ -608,7 +608,7 @@ unsafe fn counts_on_a_failed_swap(
 /// # Safety
 ///
 /// As for `counts_on_a_failed_swap`.
-#[kernel(block = 1)]
+#[kernel(block = 1, cooperative)]
 unsafe fn leaves_a_sign(lock: ViewMut<'_, u32>, note: ViewMut<'_, u32>, total: ViewMut<'_, u32>) {
     if thread::block_idx_x() == 0 {
         note.st(0u32, 5);

@@ -121,8 +121,7 @@ fn plain_flag_that_nobody_sets() {
 /// # Safety
 ///
 /// `values` has one element per block, `arrived` one, which is 0.
-#[kernel(block = 32)]
-unsafe fn grid_barrier(values: ViewMut<'_, u32>, arrived: ViewMut<'_, u32>) {
+unsafe fn meet(values: ViewMut<'_, u32>, arrived: ViewMut<'_, u32>) {
     let (t, block) = (thread::thread_idx_x(), thread::block_idx_x());
     if t == 0 {
         values.st(block, block + 1);
@@ -136,6 +135,28 @@ unsafe fn grid_barrier(values: ViewMut<'_, u32>, arrived: ViewMut<'_, u32>) {
         let next = values.ld((block + 1) % thread::grid_dim_x());
         arrived.atomic_add(0u32, next);
     }
+}
+
+/// A home-made barrier of an ordinary launch's blocks, which need not be resident at once.
+///
+/// # Safety
+///
+/// As for `meet`.
+#[kernel(block = 32)]
+unsafe fn grid_barrier(values: ViewMut<'_, u32>, arrived: ViewMut<'_, u32>) {
+    // SAFETY: the caller's promise.
+    unsafe { meet(values, arrived) };
+}
+
+/// The same of a cooperative launch's blocks, which are.
+///
+/// # Safety
+///
+/// As for `meet`.
+#[kernel(block = 32, cooperative)]
+unsafe fn cooperative_grid_barrier(values: ViewMut<'_, u32>, arrived: ViewMut<'_, u32>) {
+    // SAFETY: the caller's promise.
+    unsafe { meet(values, arrived) };
 }
 
 #[test]
@@ -175,7 +196,9 @@ fn waiting_for_all_blocks_that_are_resident() {
         let blocks = gpu.multiprocessors();
         let (mut values, mut arrived) = (gpu.alloc(blocks as usize)?, gpu.upload(&[0])?);
         // SAFETY: an element for each block, and one.
-        unsafe { grid_barrier::launch(gpu, blocks, values.view_mut(), arrived.view_mut())? };
+        unsafe {
+            cooperative_grid_barrier::launch(gpu, blocks, values.view_mut(), arrived.view_mut())?;
+        }
         assert_eq!(arrived.to_vec()?, [blocks + blocks * (blocks + 1) / 2]);
         Ok::<_, EmulatorError>(())
     };
@@ -183,6 +206,31 @@ fn waiting_for_all_blocks_that_are_resident() {
     for multiprocessors in [1, 3, 60] {
         run(&Emulator::new(1).with_multiprocessors(multiprocessors)).unwrap();
     }
+}
+
+/// A home-made barrier that would fit is reported for some seeds all the same: an ordinary launch's
+/// blocks may run one after the other.
+#[test]
+fn a_home_made_grid_barrier_that_fits() {
+    sometimes(
+        "grid_barrier",
+        |gpu| {
+            let (mut values, mut arrived) = (gpu.alloc(2)?, gpu.upload(&[0])?);
+            // SAFETY: an element for each of 2 blocks, and one.
+            unsafe { grid_barrier::launch(gpu, 2, values.view_mut(), arrived.view_mut()) }
+        },
+        |fault| {
+            let [spins, waits] = deadlock(fault, (31, 1, 1)) else {
+                panic!("two places");
+            };
+            HERE.waiting(spins, "atomic load", "grid barrier");
+            HERE.waiting(waits, "sync_threads", "behind the grid barrier");
+            assert!(
+                fault.to_string().contains("only a cooperative launch"),
+                "{fault}"
+            );
+        },
+    );
 }
 
 /// Prefix sum of one element per block, in which a block waits for the one before it.

@@ -26,7 +26,7 @@ fn too_narrow(fault: &Fault, accesses: [(Touch, &str); 2]) -> Race {
 /// # Safety
 ///
 /// `data`, `flag` and `out` have one element; the grid has two blocks.
-#[kernel(block = 1)]
+#[kernel(block = 1, cooperative)]
 unsafe fn release_to_the_block(
     data: ViewMut<'_, u32>,
     flag: ViewMut<'_, u32>,
@@ -46,7 +46,7 @@ unsafe fn release_to_the_block(
 /// # Safety
 ///
 /// As for `release_to_the_block`.
-#[kernel(block = 1)]
+#[kernel(block = 1, cooperative)]
 unsafe fn release_to_the_device(
     data: ViewMut<'_, u32>,
     flag: ViewMut<'_, u32>,
@@ -211,7 +211,7 @@ fn load_at_block_scope_of_what_other_blocks_update() {
 /// # Safety
 ///
 /// `count` has one element.
-#[kernel(block = 32)]
+#[kernel(block = 32, cooperative)]
 unsafe fn narrow_loads_and_wide_loads(count: ViewMut<'_, u32>) {
     if thread::block_idx_x() == 0 {
         let _ = count.ld_relaxed(0u32, Block);

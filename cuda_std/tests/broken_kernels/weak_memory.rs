@@ -1,10 +1,10 @@
 //! Relaxed atomics that nothing orders: right while memory has one order of all accesses, and wrong
 //! when it is weak.
 
-use cuda_std::emulator::{Emulator, EmulatorError, Fault};
+use cuda_std::emulator::{Emulator, EmulatorError, Fault, Touch};
 use cuda_std::prelude::*;
 
-use crate::support::{File, element, never_when_weak, wrong_when_weak, xs};
+use crate::support::{File, always, element, never_when_weak, wrong_when_weak, xs};
 
 const HERE: File = File("weak_memory.rs", include_str!("weak_memory.rs"));
 
@@ -78,7 +78,7 @@ fn look_back_by_two_words() {
 /// # Safety
 ///
 /// `data`, `flag` and `out` have one element; the flag is 0, and the grid has two blocks.
-#[kernel(block = 1)]
+#[kernel(block = 1, cooperative)]
 unsafe fn message(
     data: ViewMut<'_, u32>,
     flag: ViewMut<'_, u32>,
@@ -215,7 +215,7 @@ fn message_passing_in_shared_memory() {
 /// # Safety
 ///
 /// `words` has two zeros, `out` one element; the grid has three blocks.
-#[kernel(block = 32)]
+#[kernel(block = 32, cooperative)]
 unsafe fn message_by_way_of_another(words: ViewMut<'_, u32>, out: ViewMut<'_, u32>, order: u32) {
     match thread::block_idx_x() {
         // Two values, of which the second follows from the first.
@@ -451,7 +451,7 @@ fn values_go_forwards() {
 /// # Safety
 ///
 /// `count` has one zero, `left` one element per block.
-#[kernel(block = 8)]
+#[kernel(block = 8, cooperative)]
 unsafe fn last_block(count: ViewMut<'_, u32>, left: ViewMut<'_, u32>) {
     count.atomic_add(0u32, 1);
     thread::sync_threads();
@@ -481,44 +481,62 @@ fn updates_see_the_last_value() {
     );
 }
 
-/// Reads halves of a word that is written whole, and the whole after its halves.
+/// Thread 0 writes a word four times. Both threads read its halves meanwhile, or after a barrier.
 ///
 /// # Safety
 ///
 /// `whole` has one element, zero; `out` has two.
-#[kernel(block = 1)]
-unsafe fn halves(whole: ViewMut<'_, u64>, out: ViewMut<'_, u64>) {
+#[kernel(block = 2)]
+unsafe fn halves(whole: ViewMut<'_, u64>, out: ViewMut<'_, u64>, has_barrier: u32) {
     // SAFETY: the same memory, as two halves.
     let half = unsafe { ViewMut::<u32>::from_raw_parts(whole.as_mut_ptr().cast(), 2) };
-    if thread::block_idx_x() == 0 {
+    let t = thread::thread_idx_x();
+    if t == 0 {
         for i in 1..=4 {
-            whole.st_relaxed(0u32, i << 32 | i, Device);
+            whole.st_relaxed(0u32, i << 32 | i, Device); // @whole
         }
-    } else {
-        let mut sorted = true;
-        let mut last = 0;
-        for _ in 0..4 {
-            let low = u64::from(half.ld_relaxed(0u32, Device));
-            let all = whole.ld_relaxed(0u32, Device) & 0xffff;
-            sorted &= last <= low && low <= all;
-            last = all;
-        }
-        out.st(thread::block_idx_x() - 1, u64::from(sorted));
+    }
+    if has_barrier != 0 {
+        thread::sync_threads();
+    }
+    if t == 1 || has_barrier != 0 {
+        let low = half.ld_relaxed(0u32, Device); // @half
+        let high = half.ld_relaxed(1u32, Device);
+        out.st(t, u64::from((low, high) == (4, 4)));
     }
 }
 
-/// Where sizes are mixed, values go forwards all the same.
+/// Halves and the whole are atomic to each other where a barrier orders them alone, and then
+/// nothing that is read is stale.
 #[test]
-fn values_of_mixed_sizes_go_forwards() {
-    never_when_weak(
-        |gpu| {
-            let (mut whole, mut out) = (gpu.upload(&[0u64])?, gpu.alloc(2)?);
-            // SAFETY: as the kernel asks.
-            unsafe { halves::launch(gpu, 3, whole.view_mut(), out.view_mut())? };
-            out.to_vec()
+fn values_of_mixed_sizes_need_an_order() {
+    let run = |gpu: &Emulator, has_barrier| {
+        let (mut whole, mut out) = (gpu.upload(&[0u64])?, gpu.alloc(2)?);
+        // SAFETY: as the kernel asks.
+        unsafe { halves::launch(gpu, 1, whole.view_mut(), out.view_mut(), has_barrier)? };
+        out.to_vec()
+    };
+    always(
+        "halves",
+        |gpu| run(gpu, 0).map(drop),
+        |fault| {
+            let Fault::MixedWidths {
+                place,
+                first,
+                second,
+                ..
+            } = fault
+            else {
+                panic!("not about widths");
+            };
+            HERE.pair(
+                place,
+                [first, second],
+                [(Touch::AtomicStore, "whole"), (Touch::AtomicLoad, "half")],
+            );
         },
-        |sorted| sorted[..] == [1, 1],
     );
+    never_when_weak(|gpu| run(gpu, 1), |right| right[..] == [1, 1]);
 }
 
 /// The stale loads are listed; there are none if memory is not weak.
