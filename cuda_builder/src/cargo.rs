@@ -95,6 +95,8 @@ fn artifacts(toolchain: &Toolchain, job: &Job<'_>) -> Result<Vec<Artifact>, Erro
         "no-prepopulate-passes".to_owned(),
         // MIR jump threading copies barriers into both arms of a branch.
         "-Zmir-enable-passes=-JumpThreading".to_owned(),
+        // Here, since a profile's settings for one package win over those for all.
+        "-Coverflow-checks=off".to_owned(),
         // There is no `std` for the device, so that no crate has to say that it needs none.
         "-Zcrate-attr=no_std".to_owned(),
         // Those that say so nevertheless are right.
@@ -109,7 +111,6 @@ fn artifacts(toolchain: &Toolchain, job: &Job<'_>) -> Result<Vec<Artifact>, Erro
         .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "3")
         .env("CARGO_PROFILE_RELEASE_DEBUG", "0")
         .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "false")
-        .env("CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", "false")
         .env("CARGO_PROFILE_RELEASE_LTO", "off")
         .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1")
         .env("CARGO_PROFILE_RELEASE_PANIC", "abort")

@@ -332,7 +332,7 @@ fn npy_of_more_than_a_megabyte() {
     let mut numbers = Numbers(12);
     let (width, height) = (1500, 900);
     for fortran in [false, true] {
-        let bright = |x: usize, y: usize| (x / 7 + y * y / 50) % 3 == 0;
+        let bright = |x: usize, y: usize| (x / 7 + y * y / 50).is_multiple_of(3);
         let byte = |x, y| if bright(x, y) { 200 } else { 90 };
         let values: Vec<u8> = (0..width * height)
             .map(|i| match fortran {
@@ -469,7 +469,7 @@ fn tiffs_of_long_strips() {
             backwards: true,
             ..Form::plain(1500, 1900)
         };
-        let bright = |x: usize, y: usize| (x / 7 + y * y / 50) % 3 == 0;
+        let bright = |x: usize, y: usize| (x / 7 + y * y / 50).is_multiple_of(3);
         let bytes = form.file(&|x, y, _| if bright(x, y) { 200 } else { 90 });
         let expected = image(form.width, form.height, bright);
         let name = format!("{form:?}");
