@@ -17,6 +17,7 @@ use trazar::{
     TraceOptions, glam::IVec2,
 };
 
+use crate::arguments::{Integer, Name, Offset, named};
 use crate::arrays::{borrowed, contour_views, owned, python_bytes, reserve};
 use crate::engine::Device;
 use crate::errors;
@@ -25,12 +26,12 @@ use crate::parts::{Reduced, detached, reduced};
 use crate::work;
 
 /// The options that OpenCV's constants stand for.
-pub(crate) fn opencv_options(mode: i64, method: i64) -> PyResult<TraceOptions> {
-    let retrieval = match mode {
-        0 => Retrieval::External,
-        1 => Retrieval::List,
-        2 => Retrieval::Ccomp,
-        3 => Retrieval::Tree,
+pub(crate) fn opencv_options(mode: &Integer, method: &Integer) -> PyResult<TraceOptions> {
+    let retrieval = match mode.value() {
+        Some(0) => Retrieval::External,
+        Some(1) => Retrieval::List,
+        Some(2) => Retrieval::Ccomp,
+        Some(3) => Retrieval::Tree,
         _ => {
             return Err(errors::input(format!(
                 "mode={mode}: it is RETR_EXTERNAL (0), RETR_LIST (1), RETR_CCOMP (2) or RETR_TREE \
@@ -38,11 +39,11 @@ pub(crate) fn opencv_options(mode: i64, method: i64) -> PyResult<TraceOptions> {
             )));
         }
     };
-    let approximation = match method {
-        1 => Approximation::None,
-        2 => Approximation::Simple,
-        3 => Approximation::TehChinL1,
-        4 => Approximation::TehChinKCos,
+    let approximation = match method.value() {
+        Some(1) => Approximation::None,
+        Some(2) => Approximation::Simple,
+        Some(3) => Approximation::TehChinL1,
+        Some(4) => Approximation::TehChinKCos,
         _ => {
             return Err(errors::input(format!(
                 "method={method}: it is CHAIN_APPROX_NONE (1), CHAIN_APPROX_SIMPLE (2), \
@@ -55,24 +56,12 @@ pub(crate) fn opencv_options(mode: i64, method: i64) -> PyResult<TraceOptions> {
         .approximation(approximation))
 }
 
-/// The value that an option's name stands for.
-fn named<T: Copy>(option: &str, name: &str, values: &[(&str, T)]) -> PyResult<T> {
-    let found = values.iter().find(|(known, _)| *known == name);
-    found.map(|&(_, value)| value).ok_or_else(|| {
-        let names: Vec<_> = values.iter().map(|(known, _)| *known).collect();
-        errors::input(format!(
-            "{option}={name:?}: it is one of {}",
-            names.join(", ")
-        ))
-    })
-}
-
 /// The options that names stand for.
 pub(crate) fn named_options(
-    retrieval: &str,
-    approximation: &str,
-    geometry: &str,
-    algorithm: Option<&str>,
+    retrieval: &Name,
+    approximation: &Name,
+    geometry: &Name,
+    algorithm: Option<&Name>,
 ) -> PyResult<TraceOptions> {
     let algorithms = [
         TraceAlgorithm::Suzuki,
@@ -141,14 +130,14 @@ fn trace_all(
 #[pyfunction]
 pub(crate) fn find_contours<'py>(
     image: &Bound<'py, PyAny>,
-    mode: i64,
-    method: i64,
-    offset: (i32, i32),
+    mode: Integer,
+    method: Integer,
+    offset: Offset,
     threshold: Option<&Bound<'py, PyAny>>,
     device: Device,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = image.py();
-    let options = opencv_options(mode, method)?;
+    let options = opencv_options(&mode, &method)?;
     let input = image::read(image, threshold, false, 0)?;
     let is_batch = input.is_batch;
     let mut found = Vec::new();
@@ -165,14 +154,16 @@ pub(crate) fn find_contours<'py>(
 fn in_opencv_form(
     py: Python<'_>,
     contours: Contours,
-    (x, y): (i32, i32),
+    offset: Offset,
 ) -> PyResult<Bound<'_, PyTuple>> {
     let count = contours.len();
+    offset.check_fits(contours.width(), contours.height())?;
+    let Offset { x, y } = offset;
     let mut parts = contours.into_parts();
     if (x, y) != (0, 0) {
         let offset = IVec2::new(x, y);
         for point in &mut parts.points {
-            *point = point.wrapping_add(offset);
+            *point += offset;
         }
     }
     let coordinates: Vec<i32> = bytemuck::allocation::cast_vec(parts.points);
@@ -189,15 +180,15 @@ fn in_opencv_form(
 #[pyfunction]
 pub(crate) fn trace<'py>(
     image: &Bound<'py, PyAny>,
-    retrieval: &str,
-    approximation: &str,
-    geometry: &str,
-    algorithm: Option<&str>,
+    retrieval: Name,
+    approximation: Name,
+    geometry: Name,
+    algorithm: Option<Name>,
     threshold: Option<&Bound<'py, PyAny>>,
     device: Device,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = image.py();
-    let options = named_options(retrieval, approximation, geometry, algorithm)?;
+    let options = named_options(&retrieval, &approximation, &geometry, algorithm.as_ref())?;
     let input = image::read(image, threshold, false, 0)?;
     let is_batch = input.is_batch;
     let mut traced = Vec::new();
@@ -377,10 +368,14 @@ impl HostContours {
     /// Writes a file that appears complete or not at all, or returns its bytes.
     fn write<'py>(
         this: &Bound<'py, Self>,
-        format: &str,
+        format: Name,
         path: Option<PathBuf>,
     ) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let format = named("format", format, &[("svg", 0), ("geojson", 1), ("json", 2)])?;
+        let format = named(
+            "format",
+            &format,
+            &[("svg", 0), ("geojson", 1), ("json", 2)],
+        )?;
         let format = match format {
             0 => Format::Svg,
             1 => Format::GeoJson,

@@ -6,6 +6,7 @@ use std::thread;
 use pyo3::prelude::*;
 use trazar::{Backend, Engine, Job};
 
+use crate::arguments::{Name, named};
 use crate::errors;
 
 /// What `device=` takes.
@@ -22,15 +23,17 @@ impl<'py> FromPyObject<'_, 'py> for Device {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        match &*object.extract::<String>()? {
-            "auto" => Ok(Self::Auto),
-            "cpu" => Ok(Self::Cpu),
-            "cuda" => Ok(Self::Cuda),
-            "emulator" => Ok(Self::Emulator),
-            other => Err(errors::input(format!(
-                "device={other:?}: it is 'auto', 'cpu', 'cuda' or 'emulator'"
-            ))),
-        }
+        let name: Name = object.extract()?;
+        named(
+            "device",
+            &name,
+            &[
+                ("auto", Self::Auto),
+                ("cpu", Self::Cpu),
+                ("cuda", Self::Cuda),
+                ("emulator", Self::Emulator),
+            ],
+        )
     }
 }
 

@@ -1,14 +1,17 @@
 //! Arrays in this machine's memory to binary images.
 
 use numpy::ndarray::{ArrayView, Axis, Ix2, Ix3, IxDyn, s};
+use numpy::npyffi::{self, NPY_ARRAY_ALIGNED};
 use numpy::{
     Element, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods,
 };
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::PySlice;
 use rayon::prelude::*;
 use trazar::{BinaryImage, Error, Sample};
 
+use crate::arguments::{Limit, Threshold};
 use crate::arrays::reserve;
 use crate::errors;
 use crate::work::in_pool;
@@ -31,7 +34,8 @@ impl Input {
 }
 
 /// Reads an array of shape (H, W) or (N, H, W), once and without a copy where its element type
-/// allows it. Foreground is `value > threshold`, or without a threshold what is not 0.
+/// allows it. Foreground is `value > threshold`, as NumPy 2 compares, or without a threshold what is
+/// not 0.
 ///
 /// An array without pixels has no images that the library knows: with `empty`, it is read as no
 /// images.
@@ -44,30 +48,8 @@ pub(crate) fn read(
     empty: bool,
     per_pixel: usize,
 ) -> PyResult<Input> {
-    let py = array.py();
-    let numpy = py.import(intern!(py, "numpy"))?;
-    if array.hasattr(intern!(py, "mask"))? && array.hasattr(intern!(py, "filled"))? {
-        return Err(errors::input(
-            "a masked array has pixels that are neither foreground nor background: give \
-             array.filled(0), say",
-        ));
-    }
-    let array = match array.cast::<PyUntypedArray>() {
-        Ok(array) => array.clone(),
-        Err(_) => {
-            let only_dlpack = array.hasattr(intern!(py, "__dlpack__"))?
-                && !array.hasattr(intern!(py, "__array__"))?
-                && !array.hasattr(intern!(py, "__array_interface__"))?;
-            let convert = if only_dlpack {
-                "from_dlpack"
-            } else {
-                "asarray"
-            };
-            numpy
-                .call_method1(convert, (array,))?
-                .cast_into::<PyUntypedArray>()?
-        }
-    };
+    let threshold = threshold.map(Threshold::new).transpose()?;
+    let array = numpys(array)?;
     let &([height, width] | [_, height, width]) = array.shape() else {
         return Err(errors::input(format!(
             "an array of shape {:?} is no image: (H, W) is one, (N, H, W) is N of them",
@@ -75,28 +57,11 @@ pub(crate) fn read(
         )));
     };
     let is_batch = array.ndim() == 3;
-    if empty && array.is_empty() || is_batch && array.shape()[0] == 0 {
-        return Ok(Input {
-            images: Vec::new(),
-            is_batch,
-            height,
-            width,
-        });
-    }
-    check_room(array.shape(), per_pixel)?;
-    let array = comparable(&numpy, array)?;
-    let images = match direct(&array, threshold)? {
-        Some(images) => images,
-        None => {
-            // NumPy compares into an array of one byte per pixel.
-            let (name, limit) = match threshold {
-                Some(threshold) => ("greater", threshold.clone()),
-                None => ("not_equal", 0i32.into_pyobject(py)?.into_any()),
-            };
-            let mask = numpy.call_method1(name, (&array, limit))?;
-            direct(&mask.cast_into::<PyUntypedArray>()?, None)?
-                .ok_or_else(|| errors::input("the comparison with the threshold gave no mask"))?
-        }
+    let images = if empty && array.is_empty() || is_batch && array.shape()[0] == 0 {
+        Vec::new()
+    } else {
+        check_room(array.shape(), per_pixel)?;
+        images(array, threshold)?
     };
     Ok(Input {
         images,
@@ -119,84 +84,228 @@ fn check_room(shape: &[usize], per_pixel: usize) -> PyResult<()> {
     reserve(&mut Vec::<u8>::new(), bytes, "the image and its result").map_err(errors::from_library)
 }
 
-/// The array, or a copy in a form that Rust and NumPy compare: of this machine's byte order,
-/// aligned, and of real numbers of a usual size.
-fn comparable<'py>(
-    numpy: &Bound<'py, PyModule>,
-    array: Bound<'py, PyUntypedArray>,
-) -> PyResult<Bound<'py, PyUntypedArray>> {
-    let py = array.py();
-    let dtype = array.dtype();
-    let convert = |to: Bound<'py, PyAny>| -> PyResult<Bound<'py, PyUntypedArray>> {
-        Ok(array
-            .call_method1(intern!(py, "astype"), (to,))?
-            .cast_into()?)
+/// What is given, as an array of NumPy's.
+fn numpys<'py>(given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntypedArray>> {
+    let py = given.py();
+    let array = given.cast::<PyUntypedArray>().ok();
+    // SAFETY: NumPy keeps its types.
+    let plain = unsafe { npyffi::get_type_object(py, npyffi::NpyTypes::PyArray_Type) };
+    if let Some(array) = array
+        && given.get_type_ptr() == plain
+    {
+        return Ok(array.clone());
+    }
+    if given.hasattr(intern!(py, "mask"))? && given.hasattr(intern!(py, "filled"))? {
+        return Err(errors::input(
+            "a masked array has pixels that are neither foreground nor background: give \
+             array.filled(0), say",
+        ));
+    }
+    if let Some(array) = array {
+        return Ok(array.clone());
+    }
+    let only_dlpack = given.hasattr(intern!(py, "__dlpack__"))?
+        && !given.hasattr(intern!(py, "__array__"))?
+        && !given.hasattr(intern!(py, "__array_interface__"))?;
+    let convert = if only_dlpack {
+        intern!(py, "from_dlpack")
+    } else {
+        intern!(py, "asarray")
     };
-    match dtype.kind() {
+    let numpy = py.import(intern!(py, "numpy"))?;
+    Ok(numpy.call_method1(convert, (given,))?.cast_into()?)
+}
+
+/// The images of an array of real numbers or booleans.
+fn images<'py>(
+    array: Bound<'py, PyUntypedArray>,
+    mut threshold: Option<Threshold<'py>>,
+) -> PyResult<Vec<BinaryImage>> {
+    let dtype = array.dtype();
+    let (kind, size) = (dtype.kind(), dtype.itemsize());
+    match (kind, &threshold) {
         // A mask of which bytes may be other than 0 and 1.
-        b'b' => {
-            let bytes = numpy::dtype::<u8>(py);
-            return Ok(array
-                .call_method1(intern!(py, "view"), (bytes,))?
-                .cast_into()?);
-        }
-        b'f' if dtype.itemsize() != 4 && dtype.itemsize() != 8 => {
-            return convert(numpy::dtype::<f64>(py).into_any());
-        }
-        b'i' | b'u' | b'f' => {}
+        (b'b', None) => return of_booleans(&array),
+        (b'b', Some(threshold)) if threshold.divides_booleans() => return of_booleans(&array),
+        (b'b' | b'i' | b'u' | b'f', _) => {}
         _ => {
             return Err(errors::input(format!(
                 "an array of {dtype} is no image: its elements must be booleans or real numbers"
             )));
         }
     }
-    if dtype.byteorder() == b'>' {
-        return convert(dtype.call_method1(intern!(py, "newbyteorder"), ("=",))?);
+    if let Some(images) = direct(&array, threshold.as_ref())? {
+        return Ok(images);
     }
-    let flags = array.getattr(intern!(py, "flags"))?;
-    if !flags.getattr(intern!(py, "aligned"))?.extract::<bool>()? {
-        return Ok(numpy
-            .call_method1(intern!(py, "require"), (&array, py.None(), "A"))?
-            .cast_into()?);
+    if kind == b'f'
+        && size == 2
+        && let Some(given) = &threshold
+    {
+        threshold = Some(given.for_halves()?);
+    }
+    let packed = in_steps(&array, &mut |part| compared(part, threshold.as_ref()));
+    if packed.is_err() && kind == b'f' && threshold.is_some() {
+        // An error of NaN has the pixel's place in the whole array.
+        pack::<f64>(converted::<f64>(&array)?.as_any().cast()?, 0.0)?;
+    }
+    packed
+}
+
+/// The images of an array, read by parts of some millions of pixels: images, or rows of one. Looks
+/// for signals between them.
+fn in_steps<'py>(
+    array: &Bound<'py, PyUntypedArray>,
+    read: &mut dyn FnMut(Bound<'py, PyUntypedArray>) -> PyResult<Vec<BinaryImage>>,
+) -> PyResult<Vec<BinaryImage>> {
+    let py = array.py();
+    let len = array.len();
+    if len <= STEP {
+        return read(array.clone());
+    }
+    let taken = |from: usize, to: usize| -> PyResult<Bound<'py, PyUntypedArray>> {
+        Ok(array
+            .get_item(PySlice::new(py, from as isize, to as isize, 1))?
+            .cast_into()?)
+    };
+    let first = array.shape()[0];
+    let step = (STEP / (len / first)).max(1);
+    let &[height, width] = array.shape() else {
+        let mut images = Vec::new();
+        reserve(&mut images, first, "images").map_err(errors::from_library)?;
+        for from in (0..first).step_by(step) {
+            if step > 1 {
+                images.extend(read(taken(from, (from + step).min(first))?)?);
+            } else {
+                images.extend(in_steps(&array.get_item(from)?.cast_into()?, read)?);
+            }
+            py.check_signals()?;
+        }
+        return Ok(images);
+    };
+    let mut words = zeroed(width, height)?;
+    for (rows, from) in words
+        .chunks_mut(step * width.div_ceil(64))
+        .zip((0..).step_by(step))
+    {
+        let packed = read(taken(from, (from + step).min(height))?)?;
+        rows.copy_from_slice(packed.first().map_or(&[], BinaryImage::words));
+        py.check_signals()?;
+    }
+    image(py, width, height, words).map(|image| vec![image])
+}
+
+/// The images of an array after a conversion, or by NumPy's comparison into an array of one byte
+/// per pixel.
+fn compared<'py>(
+    array: Bound<'py, PyUntypedArray>,
+    threshold: Option<&Threshold<'py>>,
+) -> PyResult<Vec<BinaryImage>> {
+    let py = array.py();
+    let (kind, size) = (array.dtype().kind(), array.dtype().itemsize());
+    let mut array = in_place(array)?;
+    if kind == b'f' && size == 2 {
+        array = converted::<f32>(&array)?;
+    }
+    if let Some(images) = direct(&array, threshold)? {
+        return Ok(images);
+    }
+    let numpy = py.import(intern!(py, "numpy"))?;
+    let mask = match threshold {
+        None => numpy.call_method1(intern!(py, "not_equal"), (&array, 0))?,
+        Some(threshold) => {
+            if kind == b'f' {
+                let nans = numpy.call_method1(intern!(py, "isnan"), (&array,))?;
+                if nans.call_method0(intern!(py, "any"))?.extract()? {
+                    // Refused, with the place of the first one.
+                    pack::<f64>(converted::<f64>(&array)?.as_any().cast()?, 0.0)?;
+                }
+            }
+            let greater = intern!(py, "greater");
+            let mask = numpy.call_method1(greater, (&array, &threshold.scalar));
+            mask.map_err(|error| threshold.refused(&error))?
+        }
+    };
+    of_booleans(&mask.cast_into()?)
+}
+
+/// The images of an array of booleans.
+fn of_booleans(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<BinaryImage>> {
+    let py = array.py();
+    let bytes = array.call_method1(intern!(py, "view"), (numpy::dtype::<u8>(py),))?;
+    pack::<u8>(bytes.cast()?, 0)
+}
+
+/// A copy of the array with elements of another type.
+fn converted<'py, T: Element>(
+    array: &Bound<'py, PyUntypedArray>,
+) -> PyResult<Bound<'py, PyUntypedArray>> {
+    let py = array.py();
+    let copy = array.call_method1(intern!(py, "astype"), (numpy::dtype::<T>(py),))?;
+    Ok(copy.cast_into()?)
+}
+
+fn is_aligned(array: &Bound<'_, PyUntypedArray>) -> bool {
+    // SAFETY: the array is one of NumPy's, and alive.
+    let flags = unsafe { (*array.as_array_ptr()).fields.flags };
+    flags & NPY_ARRAY_ALIGNED != 0
+}
+
+/// The array, or a copy that is of this machine's byte order and aligned.
+fn in_place(array: Bound<'_, PyUntypedArray>) -> PyResult<Bound<'_, PyUntypedArray>> {
+    let py = array.py();
+    let dtype = array.dtype();
+    if dtype.byteorder() == b'>' {
+        let native = dtype.call_method1(intern!(py, "newbyteorder"), ("=",))?;
+        let copy = array.call_method1(intern!(py, "astype"), (native,))?;
+        return Ok(copy.cast_into()?);
+    }
+    if !is_aligned(&array) {
+        let numpy = py.import(intern!(py, "numpy"))?;
+        let copy = numpy.call_method1(intern!(py, "require"), (&array, py.None(), "A"))?;
+        return Ok(copy.cast_into()?);
     }
     Ok(array)
 }
 
-/// The images of an array whose elements the library compares where they lie; `None` for other
-/// elements, and for a threshold that is no value of theirs.
+/// The images of an array whose elements the library compares where they lie; `None` for elements
+/// of another type or at other addresses, and for a threshold that no value of theirs stands for.
 fn direct(
     array: &Bound<'_, PyUntypedArray>,
-    threshold: Option<&Bound<'_, PyAny>>,
+    threshold: Option<&Threshold<'_>>,
 ) -> PyResult<Option<Vec<BinaryImage>>> {
+    /// The images of an array of `T`. Without a threshold, only what is unsigned is compared.
+    fn of<T: Element + Sample + Limit + Send + Sync>(
+        array: &Bound<'_, PyArrayDyn<T>>,
+        threshold: Option<&Threshold<'_>>,
+        zero: Option<T>,
+    ) -> PyResult<Option<Vec<BinaryImage>>> {
+        let limit = match threshold {
+            None => zero,
+            Some(threshold) => T::at_most(threshold),
+        };
+        limit.map(|limit| pack(array, limit)).transpose()
+    }
+    if !is_aligned(array) {
+        return Ok(None);
+    }
     let array = array.as_any();
-    macro_rules! unsigned {
-        ($($t:ty),*) => {$(
-            if let Ok(array) = array.cast::<PyArrayDyn<$t>>() {
-                return match threshold {
-                    None => pack::<$t>(array, 0).map(Some),
-                    Some(threshold) => match threshold.extract::<$t>() {
-                        Ok(threshold) => pack(array, threshold).map(Some),
-                        Err(_) => Ok(None),
-                    },
-                };
-            }
-        )*};
+    if let Ok(array) = array.cast::<PyArrayDyn<u8>>() {
+        return of(array, threshold, Some(0));
     }
-    macro_rules! signed {
-        ($($t:ty),*) => {$(
-            if let Ok(array) = array.cast::<PyArrayDyn<$t>>() {
-                return match threshold.map(|threshold| threshold.extract::<$t>()) {
-                    Some(Ok(threshold)) => pack(array, threshold).map(Some),
-                    _ => Ok(None),
-                };
-            }
-        )*};
+    if let Ok(array) = array.cast::<PyArrayDyn<u16>>() {
+        return of(array, threshold, Some(0));
     }
-    unsigned!(u8, u16);
-    signed!(i16, i32, f32, f64);
-    if let Ok(mask) = array.cast::<PyArrayDyn<bool>>() {
-        let bytes = mask.call_method1("view", (numpy::dtype::<u8>(mask.py()),))?;
-        return direct(&bytes.cast_into::<PyUntypedArray>()?, threshold);
+    if let Ok(array) = array.cast::<PyArrayDyn<i16>>() {
+        return of(array, threshold, None);
+    }
+    if let Ok(array) = array.cast::<PyArrayDyn<i32>>() {
+        return of(array, threshold, None);
+    }
+    if let Ok(array) = array.cast::<PyArrayDyn<f32>>() {
+        return of(array, threshold, None);
+    }
+    if let Ok(array) = array.cast::<PyArrayDyn<f64>>() {
+        return of(array, threshold, None);
     }
     Ok(None)
 }
@@ -256,19 +365,14 @@ fn pack_plane<T: Sample + Send + Sync>(
     /// The smallest number of pixels of a band: some 10 µs of work.
     const LEAST: usize = 1 << 17;
     let (height, width) = array.dim();
-    let sides = u32::try_from(width).ok().zip(u32::try_from(height).ok());
-    let (Some((w, h)), true) = (sides, array.len() >= 2 * LEAST) else {
+    if array.len() < 2 * LEAST || u32::try_from(width.max(height)).is_err() {
         // Small, or of a size that it refuses.
         let packed = py.detach(|| BinaryImage::from_samples(array, threshold));
         return packed.map_err(errors::from_library);
-    };
-    let row_words = width.div_ceil(64);
-    let len = row_words.saturating_mul(height);
-    let words = bytemuck::allocation::try_zeroed_vec::<u64>(len);
-    let mut words = words
-        .map_err(|()| errors::from_library(Error::out_of_memory("an image", 8 * len as u64)))?;
+    }
+    let mut words = zeroed(width, height)?;
     let step = (STEP / width).max(1);
-    let steps = words.chunks_mut(step * row_words);
+    let steps = words.chunks_mut(step * width.div_ceil(64));
     for (words, rows) in steps.zip(array.axis_chunks_iter(Axis(0), step)) {
         let packed = py.detach(|| in_pool(|| pack_rows(rows, threshold, words, LEAST)));
         if packed.is_err() {
@@ -278,7 +382,24 @@ fn pack_plane<T: Sample + Send + Sync>(
         }
         py.check_signals()?;
     }
-    let image = py.detach(|| BinaryImage::from_words(w, h, words));
+    image(py, width, height, words)
+}
+
+/// Zeros for the words of an image.
+fn zeroed(width: usize, height: usize) -> PyResult<Vec<u64>> {
+    let len = width.div_ceil(64).saturating_mul(height);
+    bytemuck::allocation::try_zeroed_vec::<u64>(len)
+        .map_err(|()| errors::from_library(Error::out_of_memory("an image", 8 * len as u64)))
+}
+
+/// The image of these words.
+fn image(py: Python<'_>, width: usize, height: usize, words: Vec<u64>) -> PyResult<BinaryImage> {
+    let side = |side: usize| {
+        let too_large = |_| errors::input(format!("a side of {side} pixels: {} is most", u32::MAX));
+        u32::try_from(side).map_err(too_large)
+    };
+    let (width, height) = (side(width)?, side(height)?);
+    let image = py.detach(|| BinaryImage::from_words(width, height, words));
     image.map_err(errors::from_library)
 }
 

@@ -1,17 +1,19 @@
 //! Labels of arrays in this machine's memory.
 
 use numpy::ndarray::IxDyn;
+use numpy::npyffi::NPY_ARRAY_CARRAY;
 use numpy::{IntoPyArray, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use rayon::prelude::*;
+use trazar::label::LabelSummary;
 use trazar::{
     Backend, BinaryImage, Component, Connectivity, Engine, Job, LabelAlgorithm, LabelOptions,
-    Labels,
 };
 
+use crate::arguments::{Name, named};
 use crate::arrays::{collect, owned};
 use crate::engine::Device;
 use crate::errors;
@@ -21,7 +23,7 @@ use crate::work;
 /// The options that the arguments stand for. `connectivity` is 4 or 8.
 pub(crate) fn options(
     connectivity: u32,
-    algorithm: Option<&str>,
+    algorithm: Option<&Name>,
     statistics: bool,
 ) -> PyResult<LabelOptions> {
     let connectivity = match connectivity {
@@ -33,19 +35,11 @@ pub(crate) fn options(
         LabelAlgorithm::Parallel,
         LabelAlgorithm::Tiles,
         LabelAlgorithm::Direct,
-    ];
-    let algorithm = match algorithm {
-        None => None,
-        Some(name) => match algorithms.into_iter().find(|known| known.name() == name) {
-            None => {
-                return Err(errors::input(format!(
-                    "algorithm={name:?}: it is one of {}",
-                    algorithms.map(LabelAlgorithm::name).join(", ")
-                )));
-            }
-            known => known,
-        },
-    };
+    ]
+    .map(|algorithm| (algorithm.name(), algorithm));
+    let algorithm = algorithm
+        .map(|name| named("algorithm", name, &algorithms))
+        .transpose()?;
     Ok(LabelOptions::default()
         .connectivity(connectivity)
         .statistics(statistics)
@@ -60,19 +54,29 @@ type Labelled<'py> = (
 );
 
 /// Labels each image: an `int32` array of the image's shape, the number of components (of a batch a
-/// list of numbers), and if asked for the components' measures as columns.
+/// list of numbers), and if asked for the components' measures as columns. The labels of one image
+/// are written to `output`, if there is one: an array of that type and shape, in C's order.
 #[pyfunction]
+#[pyo3(signature = (
+    image, connectivity, algorithm, statistics, threshold, device, output=None
+))]
 pub(crate) fn label<'py>(
     image: &Bound<'py, PyAny>,
     connectivity: u32,
-    algorithm: Option<&str>,
+    algorithm: Option<Name>,
     statistics: bool,
     threshold: Option<&Bound<'py, PyAny>>,
     device: Device,
+    output: Option<Bound<'py, PyArrayDyn<i32>>>,
 ) -> PyResult<Labelled<'py>> {
     let py = image.py();
-    let options = options(connectivity, algorithm, statistics)?;
-    let input = image::read(image, threshold, true, size_of::<i32>())?;
+    let options = options(connectivity, algorithm.as_ref(), statistics)?;
+    let per_pixel = if output.is_some() {
+        0
+    } else {
+        size_of::<i32>()
+    };
+    let input = image::read(image, threshold, true, per_pixel)?;
     let (height, width, is_batch) = (input.height, input.width, input.is_batch);
     let images = input.images.len();
     let engine = match input.images.first() {
@@ -83,32 +87,41 @@ pub(crate) fn label<'py>(
         }
     };
     let size = input.pixels();
-    let (labels, found) = match is_batch {
-        false => {
-            let labelled = work::run(py, engine, size, move |engine: &Engine| {
-                let label = |image| checked(engine.label(image, &options)?);
-                input.images.first().map(label).transpose()
-            })?;
-            let found = labelled.iter().map(Found::of);
-            let found = found.collect::<trazar::Result<_>>();
-            let found: Vec<Found> = found.map_err(errors::from_library)?;
-            let labels = labelled.map_or_else(Vec::new, Labels::into_vec);
-            let labels: Vec<i32> = bytemuck::allocation::cast_vec(labels);
-            (owned(py, IxDyn(&[height, width]), labels)?, found)
-        }
-        true => {
-            let mut array = Output::new(py, [images, height, width])?;
-            let labels = array.array.bind(py).clone();
-            let found = work::run(py, engine, size, move |engine: &Engine| {
-                label_each(engine, &input.images, &options, &mut array)
-            })?;
-            (labels, found)
-        }
+    let (labels, found) = if is_batch || output.is_some() {
+        let mut array = match output {
+            Some(array) if !is_batch => Output::given(array, &[height, width])?,
+            _ => Output::new(py, [images, height, width])?,
+        };
+        let labels = array.array.bind(py).clone();
+        let found = work::run(py, engine, size, move |engine: &Engine| {
+            label_each(engine, &input.images, &options, &mut array)
+        })?;
+        (labels, found)
+    } else {
+        let labelled = work::run(py, engine, size, move |engine: &Engine| {
+            let image = input.images.first();
+            let labels = image
+                .map(|image| engine.label(image, &options))
+                .transpose()?;
+            let Some(labels) = labels else {
+                return Ok(None);
+            };
+            checked(labels.count())?;
+            Ok(Some(labels.into_parts()))
+        })?;
+        let (labels, found): (Vec<u32>, Vec<_>) = match labelled {
+            Some((labels, found)) => (labels, vec![found]),
+            None => Default::default(),
+        };
+        let labels: Vec<i32> = bytemuck::allocation::cast_vec(labels);
+        (owned(py, IxDyn(&[height, width]), labels)?, found)
     };
-    let counts: Vec<u32> = found.iter().map(|found: &Found| found.count).collect();
+    let counts: Vec<u32> = found.iter().map(|found| found.count).collect();
     let columns = statistics.then(|| {
-        let of_images: Vec<&[Component]> =
-            found.iter().map(|found| &found.components[..]).collect();
+        let of_images: Vec<&[Component]> = found
+            .iter()
+            .map(|found| found.components.as_deref().unwrap_or_default())
+            .collect();
         columns(py, &of_images, is_batch)
     });
     let columns = columns.transpose()?;
@@ -122,24 +135,8 @@ pub(crate) fn label<'py>(
 /// What memory is for.
 const MEASURES: &str = "the components' measures";
 
-/// What is kept of labels beside the labels themselves.
-struct Found {
-    count: u32,
-    components: Vec<Component>,
-}
-
-impl Found {
-    fn of(labels: &Labels) -> trazar::Result<Self> {
-        let components = labels.components().unwrap_or_default();
-        Ok(Self {
-            count: labels.count(),
-            components: collect(components.iter().copied(), MEASURES)?,
-        })
-    }
-}
-
-/// A new array of labels, which a job writes without the GIL, perhaps after its call has ended with
-/// an exception. NumPy asks for large pages, which the first writes to it need.
+/// An array of labels, which a job writes without the GIL, perhaps after its call has ended with an
+/// exception. NumPy asks for large pages for a new one, which the first writes to it need.
 struct Output {
     array: Py<PyArrayDyn<i32>>,
     address: *mut i32,
@@ -147,7 +144,8 @@ struct Output {
 }
 
 // SAFETY: the address is that of the array's elements, which the array keeps. Until the job is
-// done, nobody but the job has a use for them.
+// done, nobody but the job has a use for them: of an array that was given, the documentation says
+// so, as NumPy's does of `out=`.
 unsafe impl Send for Output {}
 
 impl Output {
@@ -174,12 +172,31 @@ impl Output {
         })
     }
 
-    fn elements(&mut self) -> &mut [i32] {
+    /// An array that was given for labels of this shape.
+    fn given(array: Bound<'_, PyArrayDyn<i32>>, shape: &[usize]) -> PyResult<Self> {
+        // SAFETY: the array is one of NumPy's, and alive.
+        let flags = unsafe { (*array.as_array_ptr()).fields.flags };
+        let needed = NPY_ARRAY_CARRAY;
+        if array.shape() != shape || flags & needed != needed {
+            return Err(errors::input(format!(
+                "output of shape {:?}: a writable array of shape {shape:?} in C's order is needed",
+                array.shape()
+            )));
+        }
+        Ok(Self {
+            address: array.data(),
+            len: array.len(),
+            array: array.unbind(),
+        })
+    }
+
+    fn elements(&mut self) -> &mut [u32] {
         if self.len == 0 {
             return &mut [];
         }
-        // SAFETY: the array has these elements, of zeros at least, in C's order.
-        unsafe { std::slice::from_raw_parts_mut(self.address, self.len) }
+        // SAFETY: the array has these elements, which have values, aligned and in C's order, and
+        // the types have the same layout.
+        unsafe { std::slice::from_raw_parts_mut(self.address.cast(), self.len) }
     }
 }
 
@@ -189,14 +206,14 @@ fn label_each(
     images: &[BinaryImage],
     options: &LabelOptions,
     output: &mut Output,
-) -> trazar::Result<Vec<Found>> {
+) -> trazar::Result<Vec<LabelSummary>> {
     let Some(first) = images.first() else {
         return Ok(Vec::new());
     };
-    let label = |(image, place): (&BinaryImage, &mut [i32])| {
-        let labels = checked(engine.label(image, options)?)?;
-        place.copy_from_slice(bytemuck::cast_slice(labels.as_slice()));
-        Found::of(&labels)
+    let label = |(image, place): (&BinaryImage, &mut [u32])| {
+        let found = engine.label_into(image, options, place)?;
+        checked(found.count)?;
+        Ok(found)
     };
     let pixels = first.pixel_count() as usize;
     match engine.backend() {
@@ -212,20 +229,19 @@ fn label_each(
 }
 
 /// Refuses more components than SciPy's type of labels can count.
-fn checked(labels: Labels) -> trazar::Result<Labels> {
-    if labels.count() > i32::MAX as u32 {
-        return Err(trazar::error::OptionError::new(
-            "image",
-            trazar::error::OptionProblem::OutOfRange,
-            format!(
-                "the image has {} components, and labels are of 32 bits, signed: work on it in \
-                 parts",
-                labels.count()
-            ),
-        )
-        .into());
+fn checked(count: u32) -> trazar::Result<()> {
+    if count <= i32::MAX as u32 {
+        return Ok(());
     }
-    Ok(labels)
+    Err(trazar::error::OptionError::new(
+        "image",
+        trazar::error::OptionProblem::OutOfRange,
+        format!(
+            "the image has {count} components, and labels are of 32 bits, signed: work on it in \
+             parts"
+        ),
+    )
+    .into())
 }
 
 /// The components' measures as `skimage.measure.regionprops_table` names and orders them; of a

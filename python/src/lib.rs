@@ -2,6 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `arguments.rs` | names, numbers and thresholds, and what is said of wrong ones |
 //! | `image.rs` | arrays to binary images |
 //! | `arrays.rs` | vectors to NumPy arrays, without a copy |
 //! | `engine.rs` | the device that a call runs on |
@@ -19,6 +20,7 @@
     reason = "functions get their arguments from Python by value"
 )]
 
+mod arguments;
 mod arrays;
 mod command;
 mod contours;

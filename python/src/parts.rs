@@ -15,6 +15,7 @@ use trazar::label::parts;
 use trazar::trace::{self, Band, ContourSource, StoredContours};
 use trazar::{BinaryImage, Component};
 
+use crate::arguments::Name;
 use crate::arrays::{collect, owned, python_bytes};
 use crate::contours::{HostContours, Rings, named_options, rings};
 use crate::engine::Device;
@@ -333,12 +334,12 @@ pub(crate) fn trace_part(
     first_row: u32,
     above: Option<&Mask>,
     below: Option<&Mask>,
-    retrieval: &str,
-    approximation: &str,
-    geometry: &str,
+    retrieval: Name,
+    approximation: Name,
+    geometry: Name,
     device: Device,
 ) -> PyResult<ContourPart> {
-    let options = named_options(retrieval, approximation, geometry, None)?;
+    let options = named_options(&retrieval, &approximation, &geometry, None)?;
     let engine = device.band_engine(py)?;
     let part = detached(py, || {
         let mut band = Band::new(&mask.image, first_row);

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use numpy::ndarray::IxDyn;
-use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn};
+use numpy::{
+    IntoPyArray, PyArray2, PyArray3, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use trazar::route::{DistanceOptions, Route};
 use trazar::{Cell, Engine, Job, Net, Pin, RouteAlgorithm, RouteOptions, RoutingGrid, TreeKind};
 
-use crate::arrays::{collect, owned, reserve};
+use crate::arguments::{Integer, Name, named};
+use crate::arrays::{borrowed, collect, owned, reserve};
 use crate::engine::Device;
 use crate::errors;
 use crate::work;
@@ -82,6 +85,24 @@ impl Grid {
         let grid = &self.grid;
         (grid.layers(), grid.height(), grid.width())
     }
+
+    /// By cell, of shape (L, H, W): the weights to the right and down, and those of vias, of which
+    /// a grid of one layer has none.
+    fn weights<'py>(this: &Bound<'py, Self>) -> PyResult<[Bound<'py, PyArray3<u32>>; 3]> {
+        let grid = &this.get().grid;
+        let [layers, height, width] =
+            [grid.layers(), grid.height(), grid.width()].map(|side| side as usize);
+        let array = |weights: &[u32]| {
+            let layers = if weights.is_empty() { 0 } else { layers };
+            // SAFETY: the object is frozen and keeps its grid, which has no interior mutability.
+            unsafe { borrowed(this.clone().into_any(), (layers, height, width), weights) }
+        };
+        Ok([
+            array(grid.rights())?,
+            array(grid.downs())?,
+            array(grid.vias())?,
+        ])
+    }
 }
 
 /// Cells of rows (layer, row, column).
@@ -111,19 +132,26 @@ pub(crate) fn route<'py>(
     pins: PyReadonlyArray1<'py, i64>,
     nets: PyReadonlyArray1<'py, i64>,
     improved: bool,
-    turn_cost: u32,
-    algorithm: Option<&str>,
+    turn_cost: Integer,
+    algorithm: Option<Name>,
     device: Device,
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
     let py = grid.py();
+    let turns = turn_cost.value().and_then(|cost| u32::try_from(cost).ok());
+    let turns = turns.ok_or_else(|| {
+        errors::input(format!(
+            "turn_cost={turn_cost}: it is a whole number from 0 to {}",
+            u32::MAX - 1
+        ))
+    })?;
     let options = RouteOptions::default()
         .tree(if improved {
             TreeKind::Improved
         } else {
             TreeKind::Nearest
         })
-        .turn_cost(turn_cost)
-        .algorithm(named_algorithm(algorithm)?);
+        .turn_cost(turns)
+        .algorithm(named_algorithm(algorithm.as_ref())?);
     let cells = cells(&pin_cells)?;
     let pins = pins.as_slice()?;
     let pins: Vec<Pin> = pins
@@ -150,8 +178,8 @@ pub(crate) fn route<'py>(
 }
 
 /// The algorithm with a name.
-fn named_algorithm(name: Option<&str>) -> PyResult<Option<RouteAlgorithm>> {
-    const ALL: [RouteAlgorithm; 9] = [
+fn named_algorithm(name: Option<&Name>) -> PyResult<Option<RouteAlgorithm>> {
+    let algorithms = [
         RouteAlgorithm::Dijkstra,
         RouteAlgorithm::Sweep,
         RouteAlgorithm::SweepParallel,
@@ -161,17 +189,10 @@ fn named_algorithm(name: Option<&str>) -> PyResult<Option<RouteAlgorithm>> {
         RouteAlgorithm::PrefixFused,
         RouteAlgorithm::Tiles,
         RouteAlgorithm::Fields,
-    ];
-    let Some(name) = name else {
-        return Ok(None);
-    };
-    match ALL.into_iter().find(|known| known.name() == name) {
-        None => Err(errors::input(format!(
-            "algorithm={name:?}: it is one of {}",
-            ALL.map(RouteAlgorithm::name).join(", ")
-        ))),
-        known => Ok(known),
-    }
+    ]
+    .map(|algorithm| (algorithm.name(), algorithm));
+    name.map(|name| named("algorithm", name, &algorithms))
+        .transpose()
 }
 
 /// The parts of a `trazar.Route`.
@@ -223,11 +244,11 @@ fn rows<'py>(
 pub(crate) fn distances<'py>(
     grid: &Bound<'py, Grid>,
     sources: PyReadonlyArray2<'py, u32>,
-    algorithm: Option<&str>,
+    algorithm: Option<Name>,
     device: Device,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = grid.py();
-    let options = DistanceOptions::default().algorithm(named_algorithm(algorithm)?);
+    let options = DistanceOptions::default().algorithm(named_algorithm(algorithm.as_ref())?);
     let sources = cells(&sources)?;
     let grid = Arc::clone(&grid.get().grid);
     let (layers, height, width) = (grid.layers(), grid.height(), grid.width());

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use trazar::{Backend, Engine, Error, Result};
 
+use crate::arrays::reserve;
 use crate::errors;
 
 /// Work on this many pixels or cells takes milliseconds, so that starting a thread for it does not
@@ -18,8 +19,9 @@ pub(crate) const LONG: u64 = 1 << 21;
 /// The number of small objects that are made between two looks for signals: some milliseconds.
 pub(crate) const OBJECTS: usize = 1 << 14;
 
-/// The stack of a new thread, for which there may be no memory.
-const STACK: u64 = 2 << 20;
+/// What a new thread takes: its stack, and what the C library allocates as it starts, for want of
+/// which it ends the process.
+const THREAD: usize = (2 << 20) + (1 << 20);
 
 /// How often a thread that waits for long work looks for signals.
 const SIGNALS: Duration = Duration::from_millis(20);
@@ -75,10 +77,11 @@ pub(crate) fn apart<R: Send + 'static, W: FnOnce() -> R + Send + 'static>(
         // Nobody receives it after an interrupt.
         let _ = sender.send(done);
     };
+    reserve(&mut Vec::<u8>::new(), THREAD, "a thread").map_err(errors::from_library)?;
     std::thread::Builder::new()
         .name("trazar".into())
         .spawn(worker)
-        .map_err(|_| errors::from_library(Error::out_of_memory("a thread", STACK)))?;
+        .map_err(|_| errors::from_library(Error::out_of_memory("a thread", THREAD as u64)))?;
     loop {
         let received;
         (receiver, received) = py.detach(move || {

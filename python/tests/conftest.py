@@ -2,10 +2,36 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 
 import numpy as np
 import pytest
+
+#: What files of tests import beside NumPy and pytest (requirements.txt has all).
+PEERS = {
+    "test_arrays.py": ["cv2", "scipy"],
+    "test_contours.py": ["cv2", "shapely"],
+    "test_dask.py": ["dask"],
+    "test_docs.py": ["cv2", "scipy", "shapely"],
+    "test_labels.py": ["scipy", "skimage"],
+}
+MISSING = {
+    file: [peer for peer in peers if importlib.util.find_spec(peer) is None]
+    for file, peers in PEERS.items()
+}
+collect_ignore = [file for file, missing in MISSING.items() if missing]
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    """Say which files are left out, where people see it."""
+    for file in collect_ignore:
+        terminalreporter.write_line(
+            f"skipped {file}: {', '.join(MISSING[file])} not installed; "
+            "pip install -r python/tests/requirements.txt",
+            yellow=True,
+        )
+
 
 #: A nightly run sets it to 10000.
 IMAGES = int(os.environ.get("TRAZAR_IMAGES", "500"))

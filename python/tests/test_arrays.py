@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+
+import cv2
 import numpy as np
 import pytest
 import scipy.ndimage
@@ -27,6 +30,88 @@ def test_numbers(values, kind, order):
     for threshold in (-1, 0, 1, 1.5, 2, 3, 400, -400):
         labels, _ = trazar.label(image, threshold=threshold)
         assert np.array_equal(labels, scipy.ndimage.label(values > threshold)[0]), threshold
+
+
+def interesting(dtype):
+    """Numbers of a type at its ends, at 0 and where neighbouring types round."""
+    near = [0.1, 0.3, 1 / 3, 127.5, 2.0**24, 2.0**24 + 1, 2.0**31, 2.0**53, 65504, 3e38, 1e-45]
+    if dtype == np.bool_:
+        return np.array([False, True])
+    if dtype.kind == "f":
+        ends = [np.inf, np.finfo(dtype).max, np.finfo(dtype).tiny, 0.0]
+        with np.errstate(over="ignore"):
+            values = np.array(near + ends).astype(dtype)
+            nudged = [np.nextafter(values, dtype.type(to)) for to in (-np.inf, np.inf)]
+        values = np.concatenate([values, *nudged])
+        return np.concatenate([values, -values])
+    bounds = np.iinfo(dtype)
+    values = {bounds.min, bounds.min + 1, -1, 0, 1, 100, 127, 128, bounds.max - 1, bounds.max}
+    values |= {int(value) + step for value in near[3:8] for step in (-1, 0, 1)}
+    return np.array([value for value in sorted(values) if bounds.min <= value <= bounds.max], dtype)
+
+
+THRESHOLDS = [0, 1, -1, True, False, 127, 255, 256, -129, 2**24 + 1, 2**31 - 1, 2**31, -(2**31) - 1]
+THRESHOLDS += [2**53 + 1, 2**63 - 1, 2**64, -(2**70)]
+THRESHOLDS += [0.0, -0.0, 0.1, 0.3, 1 / 3, -0.1, 0.5, 126.5, 255.5, -1e300, 1e300, 3.4028235e38]
+THRESHOLDS += [65519.0, 1e5, 1e-46, float("inf"), float("-inf"), float("nan")]
+
+
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="NumPy 2 compares so")
+@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.parametrize("kind", ["?", *NUMBERS])
+def test_thresholds_compare_as_numpy_does(kind):
+    dtype = np.dtype(kind)
+    image = interesting(dtype)[np.newaxis]
+    scalars = [np.float64, np.float32, np.float16, np.longdouble, np.int64, np.uint64, np.uint8]
+    scalars += [np.int16, np.bool_, lambda threshold: np.array(float(threshold))]
+    for threshold in THRESHOLDS:
+        given = [threshold]
+        for scalar in scalars:
+            with contextlib.suppress(OverflowError, ValueError), np.errstate(all="ignore"):
+                given.append(scalar(threshold))
+        for one in given:
+            try:
+                expected = image > one
+            except OverflowError:
+                with pytest.raises(trazar.InputError, match="threshold="):
+                    trazar.label(image, threshold=one)
+                continue
+            # Components are runs of a row: as many pixels as they should have, and where.
+            labels, _ = trazar.label(image, threshold=one)
+            assert np.array_equal(labels != 0, expected), (repr(one), type(one))
+
+
+@pytest.mark.parametrize(
+    "threshold",
+    ["a", [1], np.zeros((1, 8)), np.zeros(1), 1j, None.__class__, object(), np.array("a"), {}],
+    ids=repr,
+)
+def test_thresholds_that_are_no_numbers_are_refused(threshold):
+    image = np.zeros((6, 1), np.float32)
+    for job in (trazar.label, trazar.label_stats, trazar.find_contours, trazar.trace):
+        with pytest.raises(trazar.InputError, match=r"threshold.*number"):
+            job(image, threshold=threshold)
+    for job in (trazar.label_batch, trazar.trace_batch, trazar.find_contours_batch):
+        with pytest.raises(trazar.InputError, match=r"threshold.*number"):
+            job(image[np.newaxis], threshold=threshold)
+
+
+def test_images_of_one_channel_are_taken_as_opencv_takes_them(values):
+    image = np.abs(values).astype(np.uint8)
+    contours, hierarchy = trazar.find_contours(image[:, :, np.newaxis])
+    expected, links = cv2.findContours(
+        image[:, :, np.newaxis], cv2.RETR_TREE, cv2.CHAIN_APPROX_SIMPLE
+    )
+    assert np.array_equal(hierarchy, links)
+    assert all(np.array_equal(a, b) for a, b in zip(contours, expected, strict=True))
+    assert np.array_equal(trazar.label(image[..., None])[0], trazar.label(image)[0])
+    assert np.array_equal(trazar.label_stats(image[..., None])[0], trazar.label(image)[0])
+    assert trazar.trace(image[..., None]) == trazar.trace(image)
+    for channels, text in ((3, "one channel"), (4, "one channel"), (5, r"\(H, W\)")):
+        wrong = np.zeros((7, 9, channels), np.uint8)
+        for job in (trazar.find_contours, trazar.trace, trazar.label, trazar.label_stats):
+            with pytest.raises(trazar.InputError, match=rf"\(7, 9, {channels}\).*{text}.*_batch"):
+                job(wrong)
 
 
 def test_booleans(values):

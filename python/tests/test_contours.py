@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import pickle
 
 import cv2
 import numpy as np
@@ -212,6 +213,100 @@ def test_items():
         contours[-3]
     assert [len(points) for points in contours] == [1, 1]
     assert contours.to_host() is contours
+    with pytest.raises(TypeError, match="an index or a slice"):
+        contours["first"]
+
+
+def test_slices_are_those_of_a_list(rng):
+    contours = trazar.trace(rng.random((12, 30)) < 0.4)
+    every = list(contours)
+    for taken in (slice(0, 2), slice(None), slice(-3, None), slice(None, None, -2), slice(5, 5)):
+        for ours, expected in zip(contours[taken], every[taken], strict=True):
+            assert np.array_equal(ours, expected)
+    assert np.array_equal(contours[np.int64(1)], every[1])
+
+
+def test_equality_is_that_of_all_arrays():
+    image = np.array([[1, 1, 1], [1, 0, 1], [1, 1, 1]])
+    contours = trazar.trace(image)
+    assert contours == trazar.trace(image) and contours == pickle.loads(pickle.dumps(contours))
+    assert contours == trazar.trace(image, algorithm="suzuki", device="cpu")
+    others = (
+        trazar.trace(image, geometry="edges"),
+        trazar.trace(image, retrieval="list"),
+        trazar.trace(image, retrieval="external"),
+        trazar.trace(image, approximation="none"),
+        trazar.trace(np.pad(image, ((0, 0), (0, 1)))),
+        trazar.trace(np.pad(image, ((0, 0), (1, 0)))[:, :3]),
+        "Contours",
+    )
+    for other in others:
+        assert contours != other
+    with pytest.raises(TypeError):
+        hash(contours)
+
+
+def test_what_is_shown(rng):
+    assert repr(trazar.trace([[1]])) == "Contours(1 contour, 1 point, 1 × 1 pixels, cpu)"
+    assert repr(trazar.trace([[1, 0, 1]])) == "Contours(2 contours, 2 points, 3 × 1 pixels, cpu)"
+    assert repr(trazar.trace([[0]])) == "Contours(0 contours, 0 points, 1 × 1 pixels, cpu)"
+    contours = trazar.trace(random_image(rng))
+    assert contours._repr_svg_() == contours.to_svg()
+    # A picture of that size would stop a notebook.
+    noise = trazar.trace(rng.random((600, 600)) < 0.5, approximation="none")
+    assert len(noise.points) > 100_000 and noise._repr_svg_() is None
+
+
+@pytest.mark.parametrize("geometry", ["centers", "edges"])
+def test_geojson_has_the_coordinates_of_points_and_polygons(geometry):
+    """y down, as everywhere: an image without symmetry, and one of its corners' places."""
+    image = np.zeros((20, 30), np.uint8)
+    image[2:9, 3:12] = 1
+    image[3:5, 5:7] = 0
+    image[12:19, 20:29] = 1
+    image[12, 20] = 0
+    contours = trazar.trace(image, geometry=geometry, approximation="none")
+    features = json.loads(contours.to_geojson())["features"]
+    written = [shapely.geometry.shape(feature["geometry"]) for feature in features]
+    polygons = list(contours.polygons())
+    assert len(written) == len(polygons) == 2
+    for ours, expected in zip(written, polygons):
+        # Rings may begin elsewhere and run the other way; what they enclose is the same.
+        assert ours.equals(expected) and ours.bounds == expected.bounds
+        # Counter-clockwise by the numbers, as RFC 7946 asks.
+        assert ours.exterior.is_ccw and not any(ring.is_ccw for ring in ours.interiors)
+    # The pixels of the component that is drawn higher have the smaller y.
+    upper = min(written, key=lambda polygon: polygon.bounds[1])
+    assert upper.bounds == ((3, 2, 11, 8) if geometry == "centers" else (3, 2, 12, 9))
+
+
+def test_polygons_of_centers_may_be_invalid_and_those_of_edges_are_not(rng):
+    image = rng.random((60, 60)) < 0.5
+    assert not shapely.is_valid(trazar.trace(image).polygons()).all()
+    assert shapely.is_valid(trazar.trace(image, geometry="edges").polygons()).all()
+
+
+def test_offsets_are_taken_as_opencv_takes_them():
+    image = np.ones((2, 3), np.uint8)
+    for offset in ((5, -7), [5, -7], np.array([5, -7]), np.array([5, -7], np.int16)):
+        [ours], _ = trazar.find_contours(image, offset=offset)
+        [expected], _ = cv2.findContours(image, 3, 2, offset=offset)
+        assert np.array_equal(ours, expected)
+    largest = 2**31 - 1
+    [points], _ = trazar.find_contours(image, offset=(largest - 2, -(2**31)))
+    assert points.max() == largest and points.min() == -(2**31)
+    for offset in (
+        (2**40, 0),
+        (largest - 1, 0),
+        (0, largest),
+        (0.5, 0),
+        (1,),
+        (1, 2, 3),
+        "ab",
+        None,
+    ):
+        with pytest.raises(trazar.InputError, match=r"offset=.*(2147483647)"):
+            trazar.find_contours(image, offset=offset)
 
 
 def test_files(tmp_path, rng):
@@ -253,3 +348,35 @@ def test_refused(call):
     with pytest.raises(trazar.InputError) as refused:
         call(np.ones((3, 3), np.uint8))
     assert isinstance(refused.value, ValueError) and "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"device": 0}, "device=0: it is one of auto, cpu, cuda, emulator"),
+        ({"device": "tpu"}, 'device="tpu": it is one of auto'),
+        ({"retrieval": 3}, "retrieval=3: it is one of external, list, ccomp, tree"),
+        ({"approximation": None}, "approximation=None: it is one of none, simple"),
+        ({"geometry": ["edges"]}, r"geometry=\['edges'\]: it is one of centers, edges"),
+        ({"algorithm": 1.5}, "algorithm=1.5: it is one of suzuki"),
+        ({"retrieval": "t" * 10}, "retrieval=.*: it is one of"),
+        ({"threshold": "a"}, "threshold='a': it is a number"),
+    ],
+)
+def test_messages_name_the_argument_and_what_it_takes(options, text):
+    with pytest.raises(trazar.InputError, match=text):
+        trazar.trace(np.ones((3, 3)), **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"mode": "tree"}, "mode='tree': it is RETR_EXTERNAL"),
+        ({"mode": 1.5}, "mode=1.5: it is RETR_EXTERNAL"),
+        ({"method": None}, "method=None: it is CHAIN_APPROX_NONE"),
+        ({"device": b"cpu"}, "device=b'cpu': it is one of auto"),
+    ],
+)
+def test_messages_of_find_contours(options, text):
+    with pytest.raises(trazar.InputError, match=text):
+        trazar.find_contours(np.ones((3, 3)), **options)

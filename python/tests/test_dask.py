@@ -671,4 +671,4 @@ except ImportError as error:
     ended = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    assert ended.stdout == "trazar.dask needs Dask with arrays: pip install 'trazar[dask]'\n"
+    assert ended.stdout == "trazar.dask needs Dask with arrays: pip install 'dask[array]'\n"

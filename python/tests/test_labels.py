@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scipy.ndimage
@@ -25,11 +28,16 @@ def test_random_images_have_scipys_labels(rng, structure):
         assert np.array_equal(labels, expected), (number, image.tolist())
 
 
-@pytest.mark.parametrize("algorithm", ["sequential", "parallel"])
-def test_algorithms_agree(rng, algorithm):
-    image = random_image(rng, 300)
+@pytest.mark.parametrize("algorithm", ["sequential", "parallel", None])
+@pytest.mark.parametrize("shape", [(90, 170), (500, 300)])
+def test_algorithms_agree(rng, algorithm, shape):
+    """Also those of images that are too small for several threads, unless these are asked for."""
+    image = rng.random(shape) < 0.55
     labels, _ = trazar.label(image, algorithm=algorithm, device="cpu")
     assert np.array_equal(labels, scipy.ndimage.label(image)[0])
+    output = np.full(shape, 7, np.int32)
+    trazar.label(image, output=output, algorithm=algorithm, device="cpu")
+    assert np.array_equal(output, labels)
 
 
 @pytest.mark.parametrize("algorithm", ["tiles", "direct"])
@@ -68,6 +76,78 @@ def test_output(rng):
     assert np.array_equal(output, scipy.ndimage.label(image)[0])
     with pytest.raises(trazar.InputError):
         trazar.label(image, output=np.zeros((1, 1), np.int32))
+
+
+def dots(count):
+    """An image with this many components of one pixel."""
+    image = np.zeros((2 * (-(-count // 50)), 100), np.uint8)
+    image[::2, ::2].flat[:count] = 1
+    return image
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i1", "i2", "u2", "?", "f2"])
+def test_output_holds_all_labels_or_is_refused(dtype):
+    dtype = np.dtype(dtype)
+    most = {"u1": 255, "i1": 127, "i2": 32767, "u2": 65535, "b1": 1, "f2": 2048}[dtype.str[1:]]
+    image = dots(most)
+    labels, count = trazar.label(image, output=dtype)
+    assert count == most and labels.dtype == dtype and np.array_equal(labels != 0, image != 0)
+    assert np.array_equal(labels, scipy.ndimage.label(image, output=np.int32)[0])
+    image = dots(most + 1)
+    output = np.full(image.shape, 7).astype(dtype)
+    before = output.copy()
+    for given in (dtype, output):
+        text = f"output of {dtype}: it holds {most} components, and the image has {most + 1}; "
+        with pytest.raises(trazar.InputError, match=text + ".*int32"):
+            trazar.label(image, output=given)
+    assert np.array_equal(output, before)
+
+
+def test_output_arrays_are_written_whatever_they_are(rng):
+    image = random_image(rng, 80)
+    expected, count = scipy.ndimage.label(image)
+    shape = image.shape
+    for dtype in (np.int32, np.uint32, np.int64, np.uint16, np.float32, ">i4"):
+        for output in (
+            np.full(shape, 9, dtype),
+            np.full(shape, 9, dtype, order="F"),
+            np.full((shape[0], 2 * shape[1]), 9, dtype)[:, ::2],
+            np.full((shape[0] + 2, shape[1]), 9, dtype)[1:-1],
+        ):
+            assert trazar.label(image, output=output) == count
+            assert np.array_equal(output, expected), (dtype, output.strides)
+    # The image itself, and a part of an array whose rest stays.
+    own = image.astype(np.int32)
+    assert trazar.label(own, output=own) == count and np.array_equal(own, expected)
+    whole = np.full((shape[0] + 2, shape[1]), 9, np.int32)
+    trazar.label(image, None, whole[1:-1])
+    assert (whole[[0, -1]] == 9).all() and np.array_equal(whole[1:-1], expected)
+    read_only = np.zeros(shape, np.int32)
+    read_only.flags.writeable = False
+    for refused, text in (
+        (read_only, "read-only"),
+        (np.zeros((3, 3, 3), np.int32), "output of shape"),
+        (np.zeros((shape[0] + 1, shape[1]), np.int64), "output of shape"),
+        (np.zeros(shape, complex), "output of complex128: labels are integers"),
+        ("U3", "labels are integers"),
+    ):
+        with pytest.raises(trazar.InputError, match=text):
+            trazar.label(image, output=refused)
+
+
+def test_output_of_int32_is_not_a_copy():
+    """The library takes no memory of its own for labels of an array that it is given."""
+    code = (
+        "import resource, numpy as np, trazar\n"
+        "image = np.zeros((4000, 8000), np.uint8); image[100:-100, 100:-100] = 1\n"
+        "output = np.ones(image.shape, np.int32)\n"
+        "trazar.label(image[:9, :9]); before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "assert trazar.label(image, output=output) == 1\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    labels = 4000 * 8000 * 4 // 1024
+    assert int(ran.stdout) < labels // 2, ran.stdout
 
 
 def test_empty_images_have_no_components():

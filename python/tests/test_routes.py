@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -129,6 +130,27 @@ def test_several_nets_and_pins_of_several_cells():
     trees = trazar.route(grid, nets)
     assert [tree.cost for tree in trees] == [4, 3, 0]
     assert len(trees[2].cells) == 0
+
+
+@pytest.mark.parametrize("shape", [(1, 5, 7), (3, 4, 6), (1, 1, 5), (1, 6, 1), (2, 1, 1)])
+def test_grids_are_pickled(rng, shape):
+    layers, height, width = shape
+    sides = ((layers, height, width - 1), (layers, height - 1, width), (layers - 1, height, width))
+    right, down, via = (rng.integers(0, 2**32, side, np.uint32) for side in sides)
+    for given in ((right, down, via), (right[0], down[0]))[: 2 if layers == 1 else 1]:
+        grid = pickle.loads(pickle.dumps(trazar.Grid(*given)))
+        assert grid.shape == shape
+        weights = grid.__reduce__()[1]
+        assert all(np.array_equal(a, b) for a, b in zip(weights, (right, down, via), strict=True))
+
+
+@pytest.mark.parametrize("turn_cost", [-1, 2**32, 1.5, "a", None])
+def test_a_turn_cost_is_a_whole_number(turn_cost):
+    grid = trazar.Grid(np.ones((3, 2)), np.ones((2, 3)))
+    with pytest.raises(trazar.InputError, match="turn_cost=.*: it is a whole number from 0 to"):
+        trazar.route(grid, [[(0, 0), (2, 2)]], turn_cost=turn_cost)
+    with pytest.raises(trazar.InputError, match="algorithm=7: it is one of dijkstra"):
+        trazar.route(grid, [[(0, 0), (2, 2)]], algorithm=7)
 
 
 def test_options(rng):

@@ -22,6 +22,41 @@ def is_on_gpu(array: Any) -> bool:
 _is_on_gpu = getattr(_trazar, "is_on_gpu", None)
 
 
+def one_image(image: Any, batch: str | None) -> Any:
+    """Return an image of shape (H, W): one of shape (H, W, 1) without its last axis.
+
+    Other arrays of three dimensions are refused; ``batch`` is the function that takes N images.
+    """
+    shape = getattr(image, "shape", None)
+    if shape is None or len(shape) != 3:
+        return image
+    if shape[2] == 1:
+        return image[:, :, 0]
+    sides = tuple(int(side) for side in shape)
+    if shape[2] in (3, 4):
+        wrong = f"image of shape {sides}: an image has one channel, such as image[:, :, 0]"
+    else:
+        wrong = f"image of shape {sides}: an image has 2 dimensions, (H, W)"
+    takes = "" if batch is None else f"; {batch} takes N images, of shape (N, H, W)"
+    raise InputError(wrong + takes)
+
+
+def check_threshold(threshold: Any) -> None:
+    """Refuse a threshold that is not one number."""
+    if threshold is None or isinstance(threshold, (int, float)):
+        return
+    import numpy as np
+
+    given = np.asarray(threshold)
+    if given.shape:
+        raise InputError(
+            f"threshold of shape {given.shape}: it is one number; compare with an array first, and "
+            "give image > threshold"
+        )
+    if given.dtype.kind not in "biuf":
+        raise InputError(f"threshold={threshold!r}: it is a number")
+
+
 def check_device(device: str) -> None:
     """Refuse a device that an array in a GPU's memory can't be worked on."""
     if device not in ("auto", "cuda"):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from trazar import _trazar
-from trazar._arrays import check_device, is_on_gpu
+from trazar._arrays import check_device, is_on_gpu, one_image
 from trazar._errors import InputError
 
 if TYPE_CHECKING:
@@ -17,6 +17,50 @@ if TYPE_CHECKING:
     Algorithm = Literal["sequential", "parallel", "tiles", "direct"]
 
 
+@overload
+def label(
+    image: Any,
+    structure: ArrayLike | None,
+    output: NDArray[Any],
+    *,
+    connectivity: int | None = None,
+    algorithm: Algorithm | None = None,
+    threshold: float | None = None,
+    device: Device = "auto",
+) -> int: ...
+@overload
+def label(
+    image: Any,
+    structure: ArrayLike | None = None,
+    *,
+    output: NDArray[Any],
+    connectivity: int | None = None,
+    algorithm: Algorithm | None = None,
+    threshold: float | None = None,
+    device: Device = "auto",
+) -> int: ...
+@overload
+def label(
+    image: Any,
+    structure: ArrayLike | None = None,
+    output: None = None,
+    *,
+    connectivity: int | None = None,
+    algorithm: Algorithm | None = None,
+    threshold: float | None = None,
+    device: Device = "auto",
+) -> tuple[NDArray[np.int32], int]: ...
+@overload
+def label(
+    image: Any,
+    structure: ArrayLike | None = None,
+    output: DTypeLike = ...,
+    *,
+    connectivity: int | None = None,
+    algorithm: Algorithm | None = None,
+    threshold: float | None = None,
+    device: Device = "auto",
+) -> tuple[NDArray[Any], int]: ...
 def label(
     image: Any,
     structure: ArrayLike | None = None,
@@ -26,26 +70,30 @@ def label(
     algorithm: Algorithm | None = None,
     threshold: float | None = None,
     device: Device = "auto",
-) -> Any:
+) -> tuple[NDArray[Any], int] | int:
     """Label the connected components of a binary image, as ``scipy.ndimage.label`` does.
 
     Parameters
     ----------
-    image : array of shape (H, W)
+    image : array of shape (H, W) or (H, W, 1)
         Booleans or real numbers, of any strides; on the host or on a GPU.
     structure : array of shape (3, 3), optional
         What is connected: a cross for 4 neighbours, which is the default, or all ones for 8. There
         are no others that both are symmetric and connect neighbours in a row and in a column.
     output : dtype or array, optional
-        The labels' type, by default int32; or an array of the image's shape, on the host, to write
-        them to.
+        The labels' type, by default int32; or an array of shape (H, W), on the host, to write them
+        to. Into one of int32 or uint32 in C's order they are written directly, into others copied.
+        It may be the image itself. Nothing else may use it during the call, nor after an exception
+        such as KeyboardInterrupt.
     connectivity : {4, 8, 1, 2}, optional
         In the place of ``structure``: the number of neighbours, as OpenCV counts, or of steps along
         axes, as scikit-image and cuCIM count.
     algorithm : {"parallel", "sequential", "tiles", "direct"}, optional
         How to compute it. The result does not depend on it.
     threshold : number, optional
-        Foreground is ``image > threshold``; without it, what is not 0.
+        Foreground is ``image > threshold``, as NumPy 2 compares: a number of Python's is rounded to
+        the type of an array of floating point numbers, one of NumPy's is not. Without it, what is
+        not 0.
     device : {"auto", "cpu", "cuda", "emulator"}
         What works on an image of the host's memory: the faster device for its size, the processor,
         the first GPU, or the GPU's kernels on the processor (for small images).
@@ -64,7 +112,8 @@ def label(
     Raises
     ------
     InputError
-        For an image of another shape, another structure, NaN with a threshold.
+        For an image of another shape, another structure, NaN with a threshold, and more components
+        than ``output``'s type holds (where SciPy raises RuntimeError).
     OutOfMemoryError, DeviceError
 
     See Also
@@ -87,25 +136,46 @@ def label(
     2
     """
     neighbours = _neighbours(structure, connectivity)
+    image = one_image(image, "label_batch")
     if is_on_gpu(image):
         check_device(device)
         if output is not None:
             raise InputError("output= is for images on the host")
         labels, count, _ = _trazar.device_label(image, neighbours, algorithm, False, threshold)
         return labels, count
-    found, count, _ = _trazar.label(image, neighbours, algorithm, False, threshold, device)
-    if found.ndim != 2:
-        raise InputError("an array of 3 dimensions: label_batch takes N images of one size")
     if output is None:
+        found, count, _ = _trazar.label(image, neighbours, algorithm, False, threshold, device)
+        _check_one(found, "label_batch")
         return found, count
     import numpy as np
 
-    if isinstance(output, np.ndarray):
-        if output.shape != found.shape:
-            raise InputError(f"output of shape {output.shape}: the image's is {found.shape}")
-        output[...] = found
-        return count
-    return found.astype(output, copy=False), count
+    into = output if isinstance(output, np.ndarray) else None
+    dtype = np.dtype(output.dtype if into is not None else output)  # type: ignore[union-attr]
+    _most(dtype)
+    if into is not None and not into.flags.writeable:
+        raise InputError("output is a read-only array")
+    if into is not None and dtype in (np.int32, np.uint32) and into.flags.carray:
+        direct = into.view(np.ndarray).view(np.int32)
+        found, count, _ = _trazar.label(
+            image, neighbours, algorithm, False, threshold, device, direct
+        )
+        _check_one(found, "label_batch")
+        return int(count)
+    found, count, _ = _trazar.label(image, neighbours, algorithm, False, threshold, device)
+    _check_one(found, "label_batch")
+    if into is not None and into.shape != found.shape:
+        raise InputError(f"output of shape {into.shape}: the image's is {found.shape}")
+    if count > _most(dtype):
+        types = (np.int8, np.uint8, np.int16, np.uint16, np.int32)
+        names = [np.dtype(each).name for each in types if count <= _most(np.dtype(each))]
+        raise InputError(
+            f"output of {dtype}: it holds {_most(dtype)} components, and the image has {count}; "
+            f"{', '.join(names)} and wider ones hold them"
+        )
+    if into is not None:
+        into[...] = found
+        return int(count)
+    return found.astype(dtype, copy=False), count
 
 
 def label_batch(
@@ -204,13 +274,13 @@ def label_stats(
     ([2.0, 2.0], [0, 2], [0.5, 1.5])
     """
     neighbours = _neighbours(structure, connectivity)
+    image = one_image(image, "label_stats_batch")
     if is_on_gpu(image):
         check_device(device)
         labels, _, columns = _trazar.device_label(image, neighbours, algorithm, True, threshold)
     else:
         labels, _, columns = _trazar.label(image, neighbours, algorithm, True, threshold, device)
-    if labels.ndim != 2:
-        raise InputError("an array of 3 dimensions: label_stats_batch takes N images of one size")
+    _check_one(labels, "label_stats_batch")
     return labels, columns or {}
 
 
@@ -258,6 +328,24 @@ def label_stats_batch(
         labels, _, columns = _trazar.label(images, neighbours, algorithm, True, threshold, device)
     _check_batch(labels)
     return labels, columns or {}
+
+
+def _most(dtype: np.dtype[Any]) -> int:
+    """Return up to which number a type holds all whole numbers."""
+    import numpy as np
+
+    if dtype.kind in "iu":
+        return int(np.iinfo(dtype).max)
+    if dtype.kind == "f":
+        return int(2 ** (np.finfo(dtype).nmant + 1))
+    if dtype.kind == "b":
+        return 1
+    raise InputError(f"output of {dtype}: labels are integers, such as int32, or real numbers")
+
+
+def _check_one(labels: NDArray[Any], batch: str) -> None:
+    if labels.ndim != 2:
+        raise InputError(f"an array of 3 dimensions: {batch} takes N images of one size")
 
 
 def _check_batch(labels: Any) -> None:

@@ -58,7 +58,7 @@ class Grid:
     >>> import numpy as np, trazar
     >>> grid = trazar.Grid(np.full((3, 3), 5), np.full((2, 4), 5))
     >>> grid, grid.shape
-    (Grid(1 layers, 3 × 4 cells), (1, 3, 4))
+    (Grid(1 layer, 3 × 4 cells), (1, 3, 4))
     """
 
     __slots__ = ("_raw",)
@@ -102,9 +102,15 @@ class Grid:
 
         return np.zeros((rows, columns), np.uint32)
 
+    def __reduce__(
+        self,
+    ) -> tuple[type[Grid], tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]]:
+        right, down, via = self._raw.weights()
+        return Grid, (right[:, :, :-1], down[:, :-1], via[:-1])
+
     def __repr__(self) -> str:
         layers, height, width = self.shape
-        return f"Grid({layers} layers, {height} × {width} cells)"
+        return f"Grid({layers} {'layer' if layers == 1 else 'layers'}, {height} × {width} cells)"
 
 
 class Route:

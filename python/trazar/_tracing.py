@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from trazar import _trazar
-from trazar._arrays import check_device, is_on_gpu
+from trazar._arrays import check_device, is_on_gpu, one_image
 from trazar._contours import Contours
 from trazar._errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from trazar._arrays import Device
 
@@ -36,7 +38,7 @@ def find_contours(
     mode: int = RETR_TREE,
     method: int = CHAIN_APPROX_SIMPLE,
     *,
-    offset: tuple[int, int] = (0, 0),
+    offset: ArrayLike = (0, 0),
     threshold: float | None = None,
     device: Device = "auto",
 ) -> tuple[tuple[NDArray[np.int32], ...], NDArray[np.int32] | None]:
@@ -44,7 +46,7 @@ def find_contours(
 
     Parameters
     ----------
-    image : array of shape (H, W)
+    image : array of shape (H, W) or (H, W, 1)
         Booleans or real numbers, of any strides; on the host or on a GPU.
     mode : int
         ``RETR_EXTERNAL``, ``RETR_LIST``, ``RETR_CCOMP`` or ``RETR_TREE``, of this module or of
@@ -53,10 +55,11 @@ def find_contours(
         ``CHAIN_APPROX_NONE``, ``CHAIN_APPROX_SIMPLE``, ``CHAIN_APPROX_TC89_L1`` or
         ``CHAIN_APPROX_TC89_KCOS``.
     offset : (int, int)
-        Added to x and y of each point.
+        Added to x and y of each point: a tuple, a list or an array, as OpenCV takes it.
     threshold : number, optional
-        Foreground is ``image > threshold``; without it, what is not 0. (NaN with a threshold is
-        an error.)
+        Foreground is ``image > threshold``, as NumPy 2 compares: a number of Python's is rounded to
+        the type of an array of floating point numbers, one of NumPy's is not. Without it, what is
+        not 0. (NaN in an image with a threshold is an error.)
     device : {"auto", "cpu", "cuda", "emulator"}
         What works on an image of the host's memory: the faster device for its size, the processor,
         the first GPU, or the GPU's kernels on the processor (for small images).
@@ -98,6 +101,7 @@ def find_contours(
     >>> hierarchy.tolist()
     [[[-1, -1, -1, -1]]]
     """
+    image = one_image(image, "find_contours_batch")
     if is_on_gpu(image):
         check_device(device)
         _check_dimensions(image, 2)
@@ -113,7 +117,7 @@ def find_contours_batch(
     mode: int = RETR_TREE,
     method: int = CHAIN_APPROX_SIMPLE,
     *,
-    offset: tuple[int, int] = (0, 0),
+    offset: ArrayLike = (0, 0),
     threshold: float | None = None,
     device: Device = "auto",
 ) -> list[tuple[tuple[NDArray[np.int32], ...], NDArray[np.int32] | None]]:
@@ -166,7 +170,7 @@ def trace(
 
     Parameters
     ----------
-    image : array of shape (H, W)
+    image : array of shape (H, W) or (H, W, 1)
         Booleans or real numbers, of any strides, on the host; or on a GPU, where the rows may have
         any distance, and the work is queued on the caller's current stream.
     retrieval : {"tree", "ccomp", "list", "external"}
@@ -177,7 +181,9 @@ def trace(
     geometry : {"centers", "edges"}
         What points are: centers of the foreground's pixels, as OpenCV has them; or corners of
         pixels, for polygons whose area is the number of pixels. Pixel (x, y) is the square from
-        (x, y) to (x + 1, y + 1).
+        (x, y) to (x + 1, y + 1). Polygons of edges are always valid; those of centers often are
+        not, since they touch or cross themselves where the foreground is one pixel wide, and leave
+        out half of the outermost pixels.
     algorithm : {"fragments", "suzuki", "tiles", "components"}, optional
         How to compute it. The result does not depend on it.
     threshold, device
@@ -207,6 +213,7 @@ def trace(
     >>> contours.areas().tolist()
     [9.0, 1.0]
     """
+    image = one_image(image, "trace_batch")
     if is_on_gpu(image):
         check_device(device)
         _check_dimensions(image, 2)
@@ -219,6 +226,28 @@ def trace(
     return Contours(traced)
 
 
+@overload
+def trace_batch(
+    images: NDArray[Any] | Sequence[Any],
+    *,
+    retrieval: Retrieval = "tree",
+    approximation: Approximation = "simple",
+    geometry: Geometry = "centers",
+    algorithm: Algorithm | None = None,
+    threshold: float | None = None,
+    device: Device = "auto",
+) -> list[Contours]: ...
+@overload
+def trace_batch(
+    images: Any,
+    *,
+    retrieval: Retrieval = "tree",
+    approximation: Approximation = "simple",
+    geometry: Geometry = "centers",
+    algorithm: Algorithm | None = None,
+    threshold: float | None = None,
+    device: Device = "auto",
+) -> list[Contours] | Contours: ...
 def trace_batch(
     images: Any,
     *,

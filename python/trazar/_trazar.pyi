@@ -48,12 +48,12 @@ def find_contours(
     image: Any,
     mode: int,
     method: int,
-    offset: tuple[int, int],
+    offset: Any,
     threshold: float | None,
     device: str,
 ) -> _Found | list[_Found]: ...
 def device_find_contours(
-    image: Any, mode: int, method: int, offset: tuple[int, int], threshold: float | None
+    image: Any, mode: int, method: int, offset: Any, threshold: float | None
 ) -> _Found: ...
 def trace(
     image: Any,
@@ -79,6 +79,7 @@ def label(
     statistics: bool,
     threshold: float | None,
     device: str,
+    output: NDArray[np.int32] | None = None,
 ) -> tuple[NDArray[np.int32], Any, dict[str, NDArray[Any]] | None]: ...
 def device_label(
     image: Any,
@@ -126,6 +127,7 @@ class Grid:
     ) -> Grid: ...
     @property
     def shape(self) -> tuple[int, int, int]: ...
+    def weights(self) -> list[NDArray[np.uint32]]: ...
 
 @final
 class Mask:

@@ -42,7 +42,8 @@ pub(crate) struct TraceArgs {
     #[arg(long, value_name = "A", default_value = "simple")]
     pub(crate) approximation: Approximation,
 
-    /// Where the points lie [default: centers; edges for GDSII]
+    /// Where the points lie: polygons of edges are always valid, those of centers often not
+    /// [default: centers; edges for GDSII]
     #[arg(long, value_name = "G")]
     pub(crate) geometry: Option<Geometry>,
 

@@ -10,6 +10,7 @@ use trazar::{DeviceContourBatch, DeviceContours as LibraryContours, TraceOptions
 
 use super::array::{DeviceArray, Kind};
 use super::input::Input;
+use crate::arguments::{Integer, Name, Offset};
 use crate::contours::{HostContours, named_options, opencv_options};
 use crate::errors;
 
@@ -72,13 +73,13 @@ fn traced<'py>(
 #[pyfunction]
 pub(crate) fn device_trace<'py>(
     image: &Bound<'py, PyAny>,
-    retrieval: &str,
-    approximation: &str,
-    geometry: &str,
-    algorithm: Option<&str>,
+    retrieval: Name,
+    approximation: Name,
+    geometry: Name,
+    algorithm: Option<Name>,
     threshold: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<DeviceContours> {
-    let options = named_options(retrieval, approximation, geometry, algorithm)?;
+    let options = named_options(&retrieval, &approximation, &geometry, algorithm.as_ref())?;
     let traced = Arc::new(traced(image, threshold, &options)?);
     Ok(DeviceContours { traced })
 }
@@ -88,16 +89,16 @@ pub(crate) fn device_trace<'py>(
 #[pyfunction]
 pub(crate) fn device_find_contours<'py>(
     image: &Bound<'py, PyAny>,
-    mode: i64,
-    method: i64,
-    offset: (i32, i32),
+    mode: Integer,
+    method: Integer,
+    offset: Offset,
     threshold: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let py = image.py();
-    if offset != (0, 0) {
+    if offset != (Offset { x: 0, y: 0 }) {
         return Err(errors::input("offset= is for images on the host"));
     }
-    let traced = Arc::new(traced(image, threshold, &opencv_options(mode, method)?)?);
+    let traced = Arc::new(traced(image, threshold, &opencv_options(&mode, &method)?)?);
     let found = DeviceContours {
         traced: Arc::clone(&traced),
     };

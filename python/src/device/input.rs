@@ -13,6 +13,7 @@ use trazar::{DeviceImage, DeviceImageBatch};
 
 use super::array::{UNVERSIONED, VERSIONED, tensor_error};
 use super::place::{LEGACY, Library, Place, place};
+use crate::arguments::Threshold;
 use crate::errors;
 
 /// One image, or images of one size one after the other, of one byte per pixel.
@@ -57,6 +58,9 @@ impl<'py> Input<'py> {
         threshold: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Self> {
         let py = array.py();
+        if let Some(threshold) = threshold {
+            check_scalar(threshold)?;
+        }
         let library = Library::of(array)?;
         let (array, threshold) = as_bytes(array, library, threshold)?;
         let place = place(py, library, device_index(&array, library)?)?;
@@ -200,6 +204,17 @@ impl<'py> Input<'py> {
         let waited = self.py.detach(|| stream.synchronize());
         waited.map_err(|error| errors::from_library(error.into()))
     }
+}
+
+/// Refuses a threshold that is no number. One in a GPU's memory is left to its library.
+fn check_scalar(threshold: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = threshold.py();
+    let dimensions = threshold.getattr_opt(intern!(py, "ndim"))?;
+    let is_numpys = threshold.is_instance_of::<numpy::PyUntypedArray>();
+    if !is_numpys && dimensions.is_some_and(|dimensions| dimensions.eq(0).unwrap_or(false)) {
+        return Ok(());
+    }
+    Threshold::new(threshold).map(|_| ())
 }
 
 /// The array if its elements are bytes or booleans, else a mask made by its own library; and the

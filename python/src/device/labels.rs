@@ -7,6 +7,7 @@ use trazar::{Component, DeviceBytes, DeviceLabels};
 
 use super::array::{DeviceArray, Kind};
 use super::input::Input;
+use crate::arguments::Name;
 use crate::errors;
 use crate::labels::{columns, options};
 
@@ -19,12 +20,12 @@ type Labelled = (DeviceBuffer<u32>, DeviceBuffer<u32>, Vec<Vec<Component>>);
 pub(crate) fn device_label<'py>(
     image: &Bound<'py, PyAny>,
     connectivity: u32,
-    algorithm: Option<&str>,
+    algorithm: Option<Name>,
     statistics: bool,
     threshold: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<(DeviceArray, DeviceArray, Option<Bound<'py, PyDict>>)> {
     let py = image.py();
-    let options = options(connectivity, algorithm, statistics)?;
+    let options = options(connectivity, algorithm.as_ref(), statistics)?;
     let input = Input::new(image, threshold)?;
     let (width, height) = (input.width as usize, input.height as usize);
     let labeler = &input.place.labeler;

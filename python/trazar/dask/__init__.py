@@ -12,7 +12,7 @@ numbers, points, order and hierarchy, whatever the chunks. No worker has the who
 work on bands of rows. What must be known of a band to join it to others, its part, is joined
 pairwise in a tree, and the number of tasks is proportional to the number of chunks.
 
-Needs Dask: ``pip install 'trazar[dask]'``.
+Needs Dask: ``pip install 'dask[array]' distributed zarr``, the wheel's extra ``dask``.
 
 Bands
 -----
@@ -58,7 +58,7 @@ from __future__ import annotations
 try:
     import dask.array
 except ImportError as missing:
-    raise ImportError("trazar.dask needs Dask with arrays: pip install 'trazar[dask]'") from missing
+    raise ImportError("trazar.dask needs Dask with arrays: pip install 'dask[array]'") from missing
 
 from trazar.dask._contours import LazyContours, find_contours, trace
 from trazar.dask._labels import label, label_stats

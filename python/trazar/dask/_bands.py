@@ -15,7 +15,7 @@ from dask.highlevelgraph import HighLevelGraph
 from dask.utils import parse_bytes
 
 from trazar import _trazar
-from trazar._arrays import check_device, is_on_gpu
+from trazar._arrays import check_device, check_threshold, is_on_gpu
 from trazar._errors import InputError
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def in_bands(array: Any, threshold: float | None, rows: int | str | None) -> Any
         )
     if not (rows is None or rows == "auto" or (isinstance(rows, int) and rows > 0)):
         raise InputError(f"rows={rows!r}: it is a number of rows, 'auto', or None for the chunks'")
+    check_threshold(threshold)
     if threshold is not None or array.dtype not in (np.bool_, np.uint8):
         array = array.map_blocks(_foreground, threshold, dtype=np.bool_)
     if 0 in array.shape:

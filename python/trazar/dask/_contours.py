@@ -43,7 +43,7 @@ class LazyContours(DaskMethodsMixin):  # type: ignore[misc]
     --------
     >>> import dask.array as da, trazar.dask
     >>> trazar.dask.trace(da.ones((3, 4), chunks=2)).compute()
-    Contours(1 contours, 4 points, 4 × 3 pixels, cpu)
+    Contours(1 contour, 4 points, 4 × 3 pixels, cpu)
     """
 
     __slots__ = ("_graph", "_key", "_layer", "_shape", "_shares")
@@ -197,7 +197,8 @@ class LazyContours(DaskMethodsMixin):  # type: ignore[misc]
         Each worker writes files of its own, into a folder that all workers share. The columns are
         ``contour``, the index of the outer border, ``area``, without holes, and ``geometry``, the
         polygons of :meth:`trazar.Contours.polygons`, in pixels, y down and without a reference
-        system. ``geopandas.read_parquet(folder)`` and dask-geopandas read the folder.
+        system. Trace with ``geometry="edges"``: polygons of ``"centers"`` often are not valid.
+        ``geopandas.read_parquet(folder)`` and dask-geopandas read the folder.
 
         Parameters
         ----------
