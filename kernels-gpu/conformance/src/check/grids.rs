@@ -5,7 +5,7 @@ use trazar_kernels::primitives::grid::GridBarrier;
 use super::{Buffer, Device, equal, launched, numbers};
 use crate::grids::{self, THREADS};
 
-/// What [`grids::exchange`] makes of `values` in a number of rounds.
+/// What [`grids::exchange()`] makes of `values` in a number of rounds.
 #[must_use]
 pub fn exchanged(mut values: Vec<u32>, rounds: u32) -> Vec<u32> {
     let threads = values.len() as u32;
