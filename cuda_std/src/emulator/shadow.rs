@@ -25,13 +25,18 @@ impl Stamp {
     }
 }
 
-/// Accesses of many threads that nothing orders.
+/// Accesses of several threads that nothing orders.
 #[derive(Clone, Debug, Default)]
 struct Crowd {
+    /// Those of few threads, one per thread. They are moved to `warps` when there are more.
+    few: Vec<Stamp>,
     warps: Vec<WarpAccesses>,
     /// Where a warp is in `warps`, once there are several.
     places: HashMap<u32, usize>,
 }
+
+/// The most accesses of a crowd that are kept as a list.
+const FEW: usize = 8;
 
 /// The last access of each lane of a warp; time 0 is none.
 #[derive(Clone, Debug)]
@@ -39,6 +44,52 @@ struct WarpAccesses {
     first_lane: u32,
     times: [u32; LANES],
     sources: [Option<Source>; LANES],
+}
+
+impl Crowd {
+    /// Adds an access of the thread in `slot`.
+    fn add(&mut self, stamp: Stamp, slot: usize, clocks: &Clocks) {
+        if self.warps.is_empty() {
+            if let Some(earlier) = self.few.iter_mut().find(|few| few.thread == stamp.thread) {
+                *earlier = stamp;
+                return;
+            }
+            if self.few.len() == FEW {
+                // What happens after this access also happens after these.
+                self.few
+                    .retain(|few| !clocks.ordered(few.thread, few.time, slot));
+            }
+            if self.few.len() < FEW {
+                self.few.push(stamp);
+                return;
+            }
+        }
+        let mut few = std::mem::take(&mut self.few);
+        few.push(stamp);
+        for stamp in few.drain(..) {
+            self.add_to_warp(stamp, clocks);
+        }
+        self.few = few;
+    }
+
+    fn add_to_warp(&mut self, stamp: Stamp, clocks: &Clocks) {
+        let first_lane = clocks.first_lane(stamp.thread);
+        let place = match self.warps.last() {
+            Some(last) if last.first_lane == first_lane => self.warps.len() - 1,
+            _ => *self.places.entry(first_lane).or_insert_with(|| {
+                self.warps.push(WarpAccesses {
+                    first_lane,
+                    times: [0; LANES],
+                    sources: [None; LANES],
+                });
+                self.warps.len() - 1
+            }),
+        };
+        let lane = (stamp.thread - first_lane) as usize;
+        let warp = &mut self.warps[place];
+        warp.times[lane] = stamp.time;
+        warp.sources[lane] = stamp.source;
+    }
 }
 
 /// The crowds of one launch.
@@ -52,6 +103,7 @@ impl Crowds {
     fn clear(&mut self, stamp: &mut Stamp) {
         if stamp.thread == MANY && stamp.is_some() {
             let crowd = &mut self.all[stamp.time as usize];
+            crowd.few.clear();
             crowd.warps.clear();
             crowd.places.clear();
             self.unused.push(stamp.time);
@@ -77,7 +129,7 @@ impl Crowds {
         if !stamp.is_some() {
             *stamp = mine;
         } else if stamp.thread == MANY {
-            self.add_to(stamp.time, mine, clocks);
+            self.all[stamp.time as usize].add(mine, slot, clocks);
         } else if clocks.ordered(stamp.thread, stamp.time, slot) {
             // What happens after this access also happens after that one.
             *stamp = mine;
@@ -86,34 +138,13 @@ impl Crowds {
                 self.all.push(Crowd::default());
                 self.all.len() as u32 - 1
             });
-            self.add_to(crowd, *stamp, clocks);
-            self.add_to(crowd, mine, clocks);
+            self.all[crowd as usize].few.extend([*stamp, mine]);
             *stamp = Stamp {
                 source: Some(source),
                 thread: MANY,
                 time: crowd,
             };
         }
-    }
-
-    fn add_to(&mut self, crowd: u32, stamp: Stamp, clocks: &Clocks) {
-        let crowd = &mut self.all[crowd as usize];
-        let first_lane = clocks.first_lane(stamp.thread);
-        let place = match crowd.warps.last() {
-            Some(last) if last.first_lane == first_lane => crowd.warps.len() - 1,
-            _ => *crowd.places.entry(first_lane).or_insert_with(|| {
-                crowd.warps.push(WarpAccesses {
-                    first_lane,
-                    times: [0; LANES],
-                    sources: [None; LANES],
-                });
-                crowd.warps.len() - 1
-            }),
-        };
-        let lane = (stamp.thread - first_lane) as usize;
-        let warp = &mut crowd.warps[place];
-        warp.times[lane] = stamp.time;
-        warp.sources[lane] = stamp.source;
     }
 
     /// One of the accesses that `stamp` stands for that does not happen before what the thread in
@@ -130,7 +161,13 @@ impl Crowds {
             let conflict = counts(stamp.thread) && !clocks.ordered(stamp.thread, stamp.time, slot);
             return conflict.then_some((stamp.thread, source));
         }
-        for warp in &self.all[stamp.time as usize].warps {
+        let crowd = &self.all[stamp.time as usize];
+        for few in &crowd.few {
+            if counts(few.thread) && !clocks.ordered(few.thread, few.time, slot) {
+                return Some((few.thread, few.source.unwrap_or(source)));
+            }
+        }
+        for warp in &crowd.warps {
             for (lane, &time) in warp.times.iter().enumerate() {
                 let thread = warp.first_lane + lane as u32;
                 if time > 0 && counts(thread) && !clocks.ordered(thread, time, slot) {
@@ -147,7 +184,11 @@ impl Crowds {
         if stamp.thread != MANY {
             return Some((stamp.thread, source));
         }
-        let warp = self.all[stamp.time as usize].warps.first()?;
+        let crowd = &self.all[stamp.time as usize];
+        if let Some(few) = crowd.few.first() {
+            return Some((few.thread, few.source.unwrap_or(source)));
+        }
+        let warp = crowd.warps.first()?;
         let lane = warp.times.iter().position(|&time| time > 0)?;
         Some((
             warp.first_lane + lane as u32,
