@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use trazar::formats::{ReadOptions, read_image};
 use trazar_test_seeds::skipped;
 
 use crate::common::{self, Folder, HEIGHT, RING, WIDTH, header, pixels, ring_contours, run};
@@ -265,6 +266,22 @@ fn files_that_are_no_images() {
     unreadable(Path::new("/dev/zero"), &["device"]);
 }
 
+/// Whether the library reads a file. If not, it says why in one line; and so does the command, which
+/// is run for one in eight files.
+fn is_read(path: &Path, number: usize) -> bool {
+    let read = read_image(path, &ReadOptions::default());
+    let reason = read.as_ref().err().map(ToString::to_string);
+    assert!(reason.as_ref().is_none_or(|reason| !reason.contains('\n')));
+    if number.is_multiple_of(8) {
+        let run = run(["trace", path.to_str().unwrap(), "--json"]);
+        match &reason {
+            None => drop(run.succeeded()),
+            Some(reason) => drop(run.failed(1, &[reason])),
+        }
+    }
+    read.is_ok()
+}
+
 #[test]
 fn truncated_files() {
     let folder = Folder::new();
@@ -272,9 +289,8 @@ fn truncated_files() {
         let whole = fs::read(folder.ring(name)).unwrap();
         for len in 1..whole.len() {
             let path = folder.put(name, &whole[..len]);
-            let run = run(["trace", path.to_str().unwrap(), "--json"]);
             // Bytes after the pixels are not needed.
-            if run.status == Some(0) {
+            if is_read(&path, len) {
                 let end = match name {
                     "a.png" => whole.len() - 16,
                     "a.tiff" => whole.len() - 64,
@@ -285,8 +301,6 @@ fn truncated_files() {
                     "{name} was read from {len} of {} bytes",
                     whole.len()
                 );
-            } else {
-                run.failed(1, &[name]);
             }
         }
     }
@@ -307,11 +321,7 @@ fn damaged_files() {
         for at in 0..whole.len() {
             let mut damaged = whole.clone();
             damaged[at] ^= 0x55;
-            let path = folder.put(name, &damaged);
-            let run = run(["trace", path.to_str().unwrap(), "--json"]);
-            if run.status != Some(0) {
-                run.failed(1, &[name]);
-            }
+            is_read(&folder.put(name, &damaged), at);
         }
     }
 }
