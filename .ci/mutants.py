@@ -40,8 +40,11 @@ FOLDERS = ["kernels-gpu/src/", "host/src/label/", "host/src/trace/", "host/src/r
 NOT = re.compile(r"(^|/)(tests|oracle|test_\w+|\w+_tests)\.rs$|/tests/")
 # The tests that are run, as `cargo test` names them.
 TESTS = [
-    ["-p", "trazar", "--lib", "--test", "formats"],
+    ["-p", "trazar", "--features", "image", "--lib", "--test", "formats", "--test", "errors",
+     "--test", "out_of_memory", "--test", "cuda_stand_in"],
+    ["-p", "trazar-cli", "--test", "command"],
     ["-p", "trazar-suite", "--test", "emulator_label", "--test", "emulator_trace",
+     "--test", "emulator_primitives", "--test", "emulator_kernels",
      "--test", "emulator_trace_fragments", "--test", "emulator_trace_bands",
      "--test", "emulator_teh_chin", "--test", "emulator_route", "--test", "emulator_route_tiles",
      "--test", "emulator_route_fields", "--test", "emulator_queues", "--test", "trace",

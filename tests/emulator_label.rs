@@ -9,6 +9,7 @@ use proptest::test_runner::TestCaseError;
 use trazar::emulator::Emulator;
 use trazar::generate::{self, Pattern};
 use trazar::gpu::Scanner;
+use trazar::label::MultiLabeler;
 use trazar::label::parts::{BandLabeller, LabelPart};
 use trazar::{
     Backend, BinaryImage, Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, Engine, Error,
@@ -156,6 +157,36 @@ fn labels_of_as_many_runs_as_a_band_holds() {
 }
 
 /// Images that are divided into bands of rows, as those are that 32 bits can't index.
+/// Of an image that several devices hold, one band of rows each.
+#[test]
+fn labels_by_several_devices() {
+    let image = generate::blobs(90, 70, seed()).unwrap();
+    let rows = |from: u32, to: u32| {
+        BinaryImage::from_fn(90, to - from, |x, y| image.get(x, from + y)).unwrap()
+    };
+    let expected = options(Connectivity::Eight, LabelAlgorithm::Sequential, true);
+    let expected = Engine::cpu().label(&image, &expected).unwrap();
+    for ends in [&[0, 70][..], &[0, 1, 33, 70]] {
+        let bands = ends.windows(2).map(|ends| rows(ends[0], ends[1]));
+        let labeler = MultiLabeler::on((1..ends.len() as u64).map(|i| emulator_of(seed() + i)));
+        let bands: Vec<_> = labeler
+            .gpus()
+            .zip(bands)
+            .map(|(gpu, band)| DeviceImage::upload(gpu, &band).unwrap())
+            .collect();
+        let found = labeler
+            .label(&bands, &LabelOptions::default().statistics(true))
+            .unwrap();
+        assert_eq!(found.components(), expected.components(), "{ends:?}");
+        let labels: Vec<u32> = found
+            .bands()
+            .iter()
+            .flat_map(|band| band.to_host().unwrap().into_vec())
+            .collect();
+        assert!(labels == expected.as_slice(), "{ends:?}");
+    }
+}
+
 #[test]
 fn labels_in_bands() {
     let bands = (

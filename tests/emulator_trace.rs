@@ -11,7 +11,8 @@ use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
 use trazar::emulator::Emulator;
 use trazar::generate::{self, Pattern};
-use trazar::gpu::View;
+use trazar::glam::IVec2;
+use trazar::gpu::{GpuBuffer, View};
 use trazar::{
     Backend, BinaryImage, DeviceImage, DeviceImageBatch, DeviceLabeler, DeviceTracer, Engine,
     Error, LabelOptions, Retrieval, TraceAlgorithm, TraceOptions,
@@ -256,6 +257,81 @@ fn contours_of_every_pattern() {
         "contours of every pattern",
         &format!("orders up to {order}"),
     );
+}
+
+/// One pixel, whose border has one point, by every algorithm, which says its stages in this order.
+#[test]
+fn stages_of_a_lone_pixel() {
+    let image = BinaryImage::from_art("...\n.#.").unwrap();
+    for &algorithm in TraceAlgorithm::on(Backend::Emulator) {
+        let expected = match algorithm {
+            TraceAlgorithm::Fragments => &[
+                "labels",
+                "fragments",
+                "joining",
+                "order and hierarchy",
+                "points",
+            ][..],
+            TraceAlgorithm::Tiles => &[
+                "labels",
+                "preprocessing",
+                "tracking: counts",
+                "tracking",
+                "connection",
+                "discoveries",
+                "order and hierarchy",
+                "points",
+            ],
+            _ => &[
+                "labels",
+                "boundary extraction",
+                "component analysis",
+                "starting points",
+                "order and hierarchy",
+                "following",
+            ],
+        };
+        let emulator = emulator_of(seed());
+        let tracer = DeviceTracer::on(emulator.clone());
+        let on_device = DeviceImage::upload(&emulator, &image).unwrap();
+        let mut stages = Vec::new();
+        let options = TraceOptions::default().algorithm(algorithm);
+        let contours = tracer
+            .trace_in_stages(&on_device, &options, &mut |stage| {
+                stages.push(stage);
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(stages, expected, "{algorithm:?}");
+        let contours = contours.to_host().unwrap();
+        assert_eq!(contours.len(), 1, "{algorithm:?}");
+        assert_eq!(contours.points(), [IVec2::new(1, 1)], "{algorithm:?}");
+    }
+}
+
+#[test]
+fn parts_of_buffers_that_there_are_not() {
+    let emulator = emulator_of(seed());
+    let mut buffer = emulator.upload(&[1u64, 2, 3]).unwrap();
+    assert_eq!(GpuBuffer::view_of(&buffer, 1..3).len(), 2);
+    for (from, to) in [(1, 4), (4, 4), (3, usize::MAX)] {
+        let refused = |work: &mut dyn FnMut()| {
+            let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+            assert!(done.is_err(), "{from}..{to}");
+        };
+        refused(&mut || {
+            GpuBuffer::view_of(&buffer, from..to);
+        });
+        refused(&mut || {
+            GpuBuffer::view_mut_of(&mut buffer, from..to);
+        });
+    }
+    // SAFETY: no bits are past the width.
+    let few = unsafe { DeviceImage::<Emulator>::from_words(64, 4, buffer) };
+    let Err(Error::SizeMismatch { needed, given, .. }) = few else {
+        panic!("3 words for 4 rows");
+    };
+    assert_eq!((needed, given), (4, 3));
 }
 
 /// All images of up to 3 × 2 pixels, and all of 3 × 3 side by side in one.

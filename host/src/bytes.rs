@@ -63,7 +63,12 @@ impl Writer {
         reserve(&mut self.bytes, bytes + 8, self.what)
     }
 
+    /// A number, for which there is room already.
     pub(crate) fn put<T: Number>(&mut self, value: T) {
+        debug_assert!(
+            self.bytes.capacity() - self.bytes.len() >= T::SIZE,
+            "no room is reserved, so that want of memory would end the process"
+        );
         value.put(&mut self.bytes);
     }
 

@@ -5,10 +5,12 @@ use std::path::Path;
 
 use trazar::error::{OptionError, OptionProblem, ReadProblem, Unavailable, WriteProblem};
 use trazar::formats::{
-    GdsOptions, ReadOptions, read_image, write_gds, write_image_png, write_statistics,
+    GdsOptions, GreyImage, ReadOptions, read_image, write_gds, write_image_png, write_overlay,
+    write_statistics,
 };
 use trazar::{
-    Backend, BinaryImage, Engine, Error, LabelAlgorithm, LabelOptions, TraceOptions, generate,
+    Backend, BinaryImage, Engine, Error, LabelAlgorithm, LabelOptions, Samples, TraceOptions,
+    generate,
 };
 
 /// The problem that reading `bytes` meets, and whether a decoder's error is its source.
@@ -21,6 +23,16 @@ fn problem(bytes: &[u8]) -> (ReadProblem, bool) {
     }
 }
 
+/// Why `bytes` can't be read.
+fn reason(bytes: &[u8]) -> String {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), bytes).unwrap();
+    match read_image(file.path(), &ReadOptions::default()).unwrap_err() {
+        Error::Unreadable { reason, .. } => reason,
+        other => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn problems_of_files_are_told_apart() {
     assert_eq!(problem(b""), (ReadProblem::Truncated, false));
@@ -28,6 +40,10 @@ fn problems_of_files_are_told_apart() {
     assert_eq!(
         problem(b"GIF89a, and so on"),
         (ReadProblem::Unsupported, false)
+    );
+    assert_eq!(
+        reason(b"\0\0\0\x20ftypavif\0\0\0\0"),
+        reason(b"GIF89a").replace("GIF", "AVIF")
     );
     assert_eq!(
         problem(b"\x93NUMPY\x01\0\x76\0{"),
@@ -78,6 +94,45 @@ fn options_and_their_problems_are_named() {
             ..
         }))
     ));
+}
+
+#[test]
+fn values_that_are_no_image_are_refused() {
+    let few = GreyImage::new(3, 2, vec![0; 5]).unwrap_err();
+    assert!(matches!(
+        few,
+        Error::SizeMismatch {
+            width: 3,
+            height: 2,
+            needed: 6,
+            given: 5,
+            ..
+        }
+    ));
+    assert!(GreyImage::new(3, 2, vec![0; 6]).is_ok());
+    for (width, height) in [(0, 0), (0, 4), (4, 0)] {
+        let empty = GreyImage::new(width, height, Vec::new()).unwrap_err();
+        assert!(matches!(empty, Error::EmptyImage { .. }), "{empty}");
+        let empty = Samples::<u8>::with_strides(width, height, 4, 1, &[]).unwrap_err();
+        assert!(matches!(empty, Error::EmptyImage { .. }), "{empty}");
+    }
+    let traced = BinaryImage::from_art("##.#").unwrap();
+    let contours = Engine::cpu().trace(&traced, &TraceOptions::default());
+    let contours = contours.unwrap();
+    let picture = GreyImage::new(4, 2, vec![0; 8]).unwrap();
+    let other_size = write_overlay(&contours, picture, Vec::new()).unwrap_err();
+    assert!(matches!(other_size, Error::SizeMismatch { .. }));
+}
+
+#[test]
+fn indices_past_the_end_have_no_value() {
+    let image = BinaryImage::from_art("#.#").unwrap();
+    let engine = Engine::cpu();
+    let contours = engine.trace(&image, &TraceOptions::default()).unwrap();
+    assert!(contours.get(1).is_some() && contours.get(2).is_none());
+    let labels = engine.label(&image, &LabelOptions::default()).unwrap();
+    assert_eq!([0, 2, 3].map(|x| labels.get(x, 0)), [1, 2, 0]);
+    assert_eq!([0, 3].map(|x| labels.get(x, 1)), [0, 0]);
 }
 
 #[test]

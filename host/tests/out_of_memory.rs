@@ -311,6 +311,35 @@ fn contours_of_parts_and_bands() {
     }
 }
 
+/// Rims are as long as an image is wide.
+#[test]
+fn rims_of_wide_images() {
+    let _alone = alone();
+    let image = generate::noise(40_000, 4, 0.5, 1).unwrap();
+    let [upper, _] = halves(&image);
+    let engine = Engine::cpu();
+    let below = image.row(2);
+    check("bytes of a wide part of contours", || {
+        let band = Band::new(&upper, 0).with_below(below);
+        let part = engine.trace_part(band, &TraceOptions::default())?;
+        ContourPart::from_bytes(&part.to_bytes()?)
+    });
+    let options = LabelOptions::default().statistics(true);
+    check("bytes of a wide part of labels", || {
+        let part = engine.label_part(&upper, 0, &options)?;
+        LabelPart::from_bytes(&part.to_bytes()?)
+    });
+    check("bands of a wide image", || {
+        let rows = Rows {
+            image: &image,
+            next: 0,
+        };
+        let mut labeller = BandLabeller::new(rows, &options, 1 << 26)?;
+        while labeller.next_band::<u32>()?.is_some() {}
+        Ok(())
+    });
+}
+
 #[test]
 fn files_of_contours() {
     let _alone = alone();

@@ -197,6 +197,37 @@ fn a_path_may_go_on_from_another_cell_of_a_pin() {
     assert_eq!((route.cost(), route.unreached()), (4, &[][..]));
 }
 
+/// So far apart that the search's queue makes its buckets wider, twice or more: costs along a line
+/// are sums of weights. Pins come in an order in which later searches begin at small costs again.
+#[test]
+fn costs_beyond_the_queues_buckets() {
+    const LENGTH: u32 = 40_000;
+    let weight = |x: u32, _| 900 + x * 7919 % 124;
+    let grid = RoutingGrid::from_fn(LENGTH, 1, weight, |_, _| BLOCKED).unwrap();
+    let pins = [0, LENGTH - 1, 30_000, 29_990];
+    let net = Net::from_cells(pins.map(|x| Cell::at(x, 0)));
+    let cost = |from: u32, to: u32| (from..to).map(|x| u64::from(weight(x, 0))).sum::<u64>();
+    let expected = [
+        (3, cost(0, 29_990)),
+        (2, cost(29_990, 30_000)),
+        (1, cost(30_000, LENGTH - 1)),
+    ];
+    let found = route(&grid, &net);
+    let found: Vec<_> = found.connections().map(|p| (p.pin, p.cost)).collect();
+    assert_eq!(found, expected);
+    let distances = Engine::cpu()
+        .distances(
+            &grid,
+            &[Cell::at(5, 0)],
+            &DistanceOptions::default().algorithm(RouteAlgorithm::Dijkstra),
+        )
+        .unwrap();
+    for x in [0, 4, 5, 6, 20_000, LENGTH - 1] {
+        let expected = cost(x.min(5), x.max(5));
+        assert_eq!(distances.as_slice()[x as usize], expected, "{x}");
+    }
+}
+
 #[test]
 fn nets_of_few_pins_have_trees_without_edges() {
     let grid = RoutingGrid::uniform(4, 4, 7).unwrap();

@@ -288,6 +288,9 @@ fn verification_finds_planted_errors() {
     let mut moved = net.clone();
     moved.pins[2] = Cell::at(1, 4).into();
     good.verify(&grid, &moved).unwrap_err();
+    let outside = Net::from_cells([Cell::at(0, 0), Cell::at(5, 0), Cell::at(2, 4)]);
+    let why = good.verify(&grid, &outside).unwrap_err();
+    assert!(why.contains("net 0") && why.contains("pin 1"), "{why}");
     let mut more = net.clone();
     more.pins.push(Cell::at(2, 2).into());
     good.verify(&grid, &more).unwrap_err();

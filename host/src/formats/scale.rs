@@ -10,3 +10,23 @@ const MAX_SCALE: u32 = 16;
 pub(super) fn display_scale(width: u32, height: u32) -> u32 {
     (ENLARGE_BELOW / width.max(height)).clamp(1, MAX_SCALE)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::display_scale;
+
+    #[test]
+    fn small_pictures_are_enlarged_and_large_ones_are_not() {
+        let sizes = [
+            (1, 1),
+            (49, 50),
+            (3, 51),
+            (400, 1),
+            (401, 1),
+            (800, 800),
+            (9, 99_999),
+        ];
+        let scales = sizes.map(|(width, height)| display_scale(width, height));
+        assert_eq!(scales, [16, 16, 15, 2, 1, 1, 1]);
+    }
+}

@@ -86,6 +86,19 @@ mod of_image {
             })
         }
     }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn foreground_is_white_and_background_black() {
+            let image = BinaryImage::from_art("#..\n.##").unwrap();
+            let picture = GrayImage::from(&image);
+            assert_eq!(picture.dimensions(), (3, 2));
+            assert_eq!(picture.into_raw(), [255, 0, 0, 0, 255, 255]);
+        }
+    }
 }
 
 #[cfg(feature = "ndarray")]

@@ -342,6 +342,21 @@ mod tests {
         found
     }
 
+    /// The same contours make the same file at any time.
+    #[test]
+    fn dates_are_the_first_of_january_1970() {
+        let image = BinaryImage::from_art("#").unwrap();
+        let options = TraceOptions::default().geometry(Geometry::Edges);
+        let contours = Engine::cpu().trace(&image, &options).unwrap();
+        let mut stream = Vec::new();
+        write_gds(&contours, &GdsOptions::default(), &mut stream).unwrap();
+        let date = [0x07, 0xb2, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0];
+        let both = date.repeat(2);
+        // Of the library, and of the structure.
+        let found = stream.windows(both.len()).filter(|part| *part == both);
+        assert_eq!(found.count(), 2);
+    }
+
     #[test]
     fn boundaries_keep_the_limit_asked_for() {
         let image = BinaryImage::from_fn(65, 49, |x, y| x % 2 == 0 || y % 2 == 0).unwrap();

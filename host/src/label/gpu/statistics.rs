@@ -173,3 +173,18 @@ impl<G: Gpu> DeviceLabeler<G> {
         Ok(measures.tallies()?.into_iter().map(Tally::finish).collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::check_sums;
+
+    /// 2⁴² pixels with coordinates below 2²², and more.
+    #[test]
+    fn sums_of_coordinates_that_may_not_fit_are_refused() {
+        assert!(check_sums((1 << 22) - 1, 1 << 20).is_ok());
+        assert!(check_sums(1 << 20, (1 << 22) - 1).is_ok());
+        assert!(check_sums(1 << 22, 1 << 20).is_err());
+        assert!(check_sums(1, u32::MAX).is_ok());
+        assert!(check_sums(u32::MAX, u32::MAX).is_err());
+    }
+}

@@ -19,6 +19,8 @@ const VERSION: u8 = 1;
 
 /// The bytes of a [`Component`].
 const COMPONENT: usize = 40;
+/// The bytes of a tally: its area, the corners of its box and two sums.
+const TALLY: usize = 8 + 4 * 4 + 2 * 16;
 
 impl LabelPart {
     /// The part as bytes, which other processes and machines read by
@@ -47,7 +49,7 @@ impl LabelPart {
         }
         to.list(self.nodes.number.iter().copied())?;
         to.list(self.nodes.roots()?.into_iter())?;
-        to.reserve(COMPONENT * self.nodes.tally.len())?;
+        to.reserve(TALLY * self.nodes.tally.len())?;
         for (i, tally) in (0..).zip(&self.nodes.tally) {
             if self.nodes.parent[i as usize] == i {
                 put_tally(&mut to, tally);
