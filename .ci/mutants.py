@@ -40,7 +40,7 @@ FOLDERS = ["kernels-gpu/src/", "host/src/label/", "host/src/trace/", "host/src/r
 NOT = re.compile(r"(^|/)(tests|oracle|test_\w+|\w+_tests)\.rs$|/tests/")
 # The tests that are run, as `cargo test` names them.
 TESTS = [
-    ["-p", "trazar", "--features", "image", "--lib", "--test", "formats", "--test", "errors",
+    ["-p", "trazar", "--features", "image,cuda", "--lib", "--test", "formats", "--test", "errors",
      "--test", "out_of_memory", "--test", "cuda_stand_in"],
     ["-p", "trazar-cli", "--test", "command"],
     ["-p", "trazar-suite", "--test", "emulator_label", "--test", "emulator_trace",

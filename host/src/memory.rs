@@ -1,6 +1,6 @@
 //! Memory for large arrays: errors instead of aborts, and large pages.
 
-use std::collections::{HashMap, LinkedList};
+use std::collections::{BinaryHeap, HashMap, HashSet, LinkedList};
 use std::hash::Hash;
 
 use rayon::prelude::*;
@@ -126,6 +126,45 @@ pub(crate) fn reserve_in_map<K: Eq + Hash, V>(
         what,
         bytes: (2 * map.capacity() as u64).saturating_mul(size_of::<(K, V)>() as u64),
     })
+}
+
+/// Makes room for `additional` more values in `set`.
+///
+/// # Errors
+/// [`Error::OutOfMemory`], instead of an abort.
+#[inline]
+pub(crate) fn reserve_in_set<T: Eq + Hash>(
+    set: &mut HashSet<T>,
+    additional: usize,
+    what: &'static str,
+) -> Result<()> {
+    if additional <= set.capacity() - set.len() {
+        return Ok(());
+    }
+    set.try_reserve(additional).map_err(|_| Error::OutOfMemory {
+        what,
+        bytes: (2 * (set.len() + additional) as u64).saturating_mul(size_of::<T>() as u64),
+    })
+}
+
+/// Adds `value` to `heap`.
+///
+/// # Errors
+/// [`Error::OutOfMemory`], instead of an abort.
+#[inline(always)]
+pub(crate) fn push_to_heap<T: Ord>(
+    heap: &mut BinaryHeap<T>,
+    value: T,
+    what: &'static str,
+) -> Result<()> {
+    if heap.len() == heap.capacity() {
+        heap.try_reserve(1).map_err(|_| Error::OutOfMemory {
+            what,
+            bytes: (2 * heap.len() as u64).saturating_mul(size_of::<T>() as u64),
+        })?;
+    }
+    heap.push(value);
+    Ok(())
 }
 
 /// A `Vec` of `len` copies of `value`.

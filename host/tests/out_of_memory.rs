@@ -21,7 +21,7 @@ use trazar::trace::{Band, BandTracer, ContourPart};
 use trazar::{
     Approximation, BinaryImage, Cell, Connectivity, Contours, Engine, Geometry, LabelAlgorithm,
     LabelOptions, Net, Result, Retrieval, RouteAlgorithm, RouteOptions, RoutingGrid,
-    TraceAlgorithm, TraceOptions,
+    TraceAlgorithm, TraceOptions, TreeKind,
 };
 
 /// The system's allocator, which refuses the large allocation that [`LEFT`] counts down to.
@@ -412,6 +412,12 @@ fn routes() {
         let options = RouteOptions::default().algorithm(algorithm);
         check(algorithm.name(), || engine.route(grid, nets, &options));
     }
+    // Many pins far from each other: long lists of paths and of cells.
+    let improved = RouteOptions::default().tree(TreeKind::Improved);
+    let pins = case(400);
+    check("improved", || engine.route(grid, &pins.nets, &improved));
+    let turns = RouteOptions::default().turn_cost(7);
+    check("turn_cost", || engine.route(grid, &many.nets, &turns));
     for algorithm in [RouteAlgorithm::Dijkstra, RouteAlgorithm::Sweep] {
         let options = DistanceOptions::default().algorithm(algorithm);
         check("distances", || {

@@ -1,8 +1,9 @@
 //! [`Net`]: the pins to join.
 
+use super::net_by_net::PINS;
 use crate::error::{Error, Result};
 use crate::geometry::{Cell, Window};
-use crate::memory::reserve;
+use crate::memory::{collect, reserve};
 
 /// A pin: the cells at which a path may reach it. They count as joined to each other already, so
 /// that a path may come in at one and another go on from the next.
@@ -18,6 +19,15 @@ impl Pin {
     pub fn new(cells: impl IntoIterator<Item = Cell>) -> Self {
         let cells = cells.into_iter().collect();
         Self { cells }
+    }
+
+    /// A copy.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub(in crate::route) fn try_clone(&self) -> Result<Self> {
+        let cells = collect(self.cells.iter().copied(), PINS)?;
+        Ok(Self { cells })
     }
 }
 
@@ -63,9 +73,29 @@ impl Net {
         self
     }
 
+    /// A copy.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub(in crate::route) fn try_clone(&self) -> Result<Self> {
+        let mut pins = Vec::new();
+        reserve(&mut pins, self.pins.len(), PINS)?;
+        for pin in &self.pins {
+            pins.push(pin.try_clone()?);
+        }
+        Ok(Self {
+            pins,
+            window: self.window,
+        })
+    }
+
     /// A net whose one pin is all of the cells `sources`: for distances from them.
-    pub(crate) fn of_sources(sources: &[Cell]) -> Self {
-        Self::new([Pin::new(sources.iter().copied())])
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub(crate) fn of_sources(sources: &[Cell]) -> Result<Self> {
+        let cells = collect(sources.iter().copied(), PINS)?;
+        Ok(Self::new([Pin { cells }]))
     }
 
     /// The windows of `nets` on a grid of this size; refuses nets that are not on it.

@@ -10,7 +10,7 @@ use crate::geometry::{Cell, Window};
 use crate::memory::{collect, push, reserve};
 
 /// What memory is for.
-const PATHS: &str = "the paths of a tree";
+pub(super) const PATHS: &str = "the paths of a tree";
 pub(super) const PINS: &str = "the cells of pins";
 
 /// The cells of each pin of a net, as indices in the grid.

@@ -4,10 +4,10 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::grid::{BLOCKED, RoutingGrid};
 use super::net::{Net, Pin};
-use super::net_by_net::PINS;
+use super::net_by_net::{PATHS, PINS};
 use crate::Error;
 use crate::geometry::Cell;
-use crate::memory::{collect, zeroed_vec};
+use crate::memory::{collect, extend, reserve, reserve_in_map, zeroed_vec};
 
 /// A path by which a pin was joined to the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,31 +144,36 @@ impl Route {
 
     /// The rest of `net`, given that this is its tree so far: a net whose first pin is the tree,
     /// and whose other pins are those that are not joined, in order.
-    pub(in crate::route) fn rest(&self, net: &Net) -> Net {
+    pub(in crate::route) fn rest(&self, net: &Net) -> Result<Net, Error> {
         let joined = net.pins.iter().enumerate();
         let joined = joined.filter(|(pin, _)| self.unreached.binary_search(pin).is_err());
         let joined = joined.flat_map(|(_, pin)| &pin.cells);
-        let tree = Pin {
-            cells: self.cells.iter().chain(joined).copied().collect(),
-        };
-        let left = self.unreached.iter().map(|&pin| net.pins[pin].clone());
-        Net {
-            pins: std::iter::once(tree).chain(left).collect(),
-            window: net.window,
+        let mut pins = Vec::new();
+        reserve(&mut pins, 1 + self.unreached.len(), PINS)?;
+        pins.push(Pin {
+            cells: collect(self.cells.iter().chain(joined).copied(), PINS)?,
+        });
+        for &pin in &self.unreached {
+            pins.push(net.pins[pin].try_clone()?);
         }
+        Ok(Net {
+            pins,
+            window: net.window,
+        })
     }
 
     /// This tree with that of its [`rest`](Self::rest).
-    pub(in crate::route) fn continued(mut self, rest: Self) -> Self {
+    pub(in crate::route) fn continued(mut self, rest: Self) -> Result<Self, Error> {
         let index = |pin: &usize| self.unreached[pin - 1];
         let start = self.cells.len();
         self.cost += rest.cost;
-        self.pins.extend(rest.pins.iter().map(index));
-        self.costs.extend(rest.costs);
-        self.ends.extend(rest.ends.iter().map(|end| start + end));
-        self.cells.extend(rest.cells);
-        self.unreached = rest.unreached.iter().map(index).collect();
-        self
+        extend(&mut self.pins, rest.pins.iter().map(index), PINS)?;
+        extend(&mut self.costs, rest.costs, PATHS)?;
+        let ends = rest.ends.iter().map(|end| start + end);
+        extend(&mut self.ends, ends, PATHS)?;
+        extend(&mut self.cells, rest.cells, PATHS)?;
+        self.unreached = collect(rest.unreached.iter().map(index), PINS)?;
+        Ok(self)
     }
 
     /// How much of the tree was found by fields, and why no more; `None` if another algorithm than
@@ -191,10 +196,11 @@ impl Route {
 
     /// The number of cells, other than those of the pins of `net`, at which the tree turns or
     /// branches: where it has edges along x and along y.
-    pub(in crate::route) fn turns(&self, net: &Net) -> u64 {
+    pub(in crate::route) fn turns(&self, net: &Net) -> Result<u64, Error> {
         let mut axes: HashMap<Cell, (bool, bool)> = HashMap::new();
         for (a, b) in self.edges() {
             for cell in [a, b] {
+                reserve_in_map(&mut axes, "the cells of a tree")?;
                 let (x, y) = axes.entry(cell).or_default();
                 *x |= a.x != b.x;
                 *y |= a.y != b.y;
@@ -203,7 +209,7 @@ impl Route {
         for cell in net.pins.iter().flat_map(|pin| &pin.cells) {
             axes.remove(cell);
         }
-        axes.values().filter(|&&(x, y)| x && y).count() as u64
+        Ok(axes.values().filter(|&&(x, y)| x && y).count() as u64)
     }
 
     /// The pins, by index, that no path reaches, in order: blocked edges or the window keep them
@@ -325,7 +331,7 @@ impl Route {
                 self.turn_cost, self.cost
             ));
         }
-        let turns = self.turns(net);
+        let turns = self.turns(net).map_err(|error| error.to_string())?;
         if self.turn_cost.checked_rem(turns).unwrap_or(self.turn_cost) != 0 {
             return Err(format!(
                 "{turns} turns cannot cost {} together",

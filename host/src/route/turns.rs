@@ -9,10 +9,12 @@
 use super::cpu::spanning;
 use super::grid::{BLOCKED, RoutingGrid};
 use super::net::{Net, Pin};
+use super::net_by_net::{PATHS, PINS, PinCells};
 use super::tree::Route;
 use super::{RouteOptions, TreeKind};
 use crate::error::{Error, OptionProblem, Result};
 use crate::geometry::Window;
+use crate::memory::{collect, reserve};
 
 /// Routes nets at `options.turn_cost` for each turn, which is not 0, with `route`, which routes on
 /// the grid of two layers.
@@ -48,20 +50,21 @@ pub(crate) fn route(
         net.check(index, grid.width(), grid.height(), grid.layers())?;
     }
     let layered = grid.by_direction(turn_cost)?;
-    let on_both = |pin: &Pin| Pin {
-        cells: pin
-            .cells
-            .iter()
-            .flat_map(|cell| [*cell, cell.on(1)])
-            .collect(),
-    };
-    let layered_nets: Vec<Net> = nets
-        .iter()
-        .map(|net| Net {
-            pins: net.pins.iter().map(on_both).collect(),
+    let mut layered_nets = Vec::new();
+    reserve(&mut layered_nets, nets.len(), PINS)?;
+    for net in nets {
+        let mut pins = Vec::new();
+        reserve(&mut pins, net.pins.len(), PINS)?;
+        for pin in &net.pins {
+            let both = pin.cells.iter().flat_map(|cell| [*cell, cell.on(1)]);
+            let cells = collect(both, PINS)?;
+            pins.push(Pin { cells });
+        }
+        layered_nets.push(Net {
+            pins,
             window: net.window,
-        })
-        .collect();
+        });
+    }
     let flat = |tree: TreeKind| -> Result<Vec<Route>> {
         let options = RouteOptions {
             turn_cost: 0,
@@ -69,14 +72,16 @@ pub(crate) fn route(
             ..*options
         };
         let routes = route(&layered, &layered_nets, &options)?;
-        let flat = nets.iter().zip(&routes).map(|(net, layered)| {
+        let mut flat = Vec::new();
+        reserve(&mut flat, nets.len(), "the routes")?;
+        for (net, layered) in nets.iter().zip(&routes) {
             let mut route = flatten(grid, net, layered)?;
             route.field_use = layered.field_use;
-            route.turn_cost = route.turns(net) * u64::from(turn_cost);
+            route.turn_cost = route.turns(net)? * u64::from(turn_cost);
             route.cost += route.turn_cost;
-            Ok(route)
-        });
-        flat.collect()
+            flat.push(route);
+        }
+        Ok(flat)
     };
     let mut routes = flat(options.tree)?;
     if options.tree == TreeKind::Improved {
@@ -92,14 +97,16 @@ pub(crate) fn route(
 
 /// The tree of `net` that a tree on two layers becomes on one.
 fn flatten(grid: &RoutingGrid, net: &Net, layered: &Route) -> Result<Route> {
-    let edges: Vec<(u32, u32)> = layered
+    let edges = layered
         .edges()
         .filter(|(a, b)| a.layer == b.layer)
-        .map(|(a, b)| (grid.index(a.on(0)), grid.index(b.on(0))))
-        .collect();
-    let pins = net.pins.iter();
-    let pins = pins
-        .map(|pin| pin.cells.iter().map(|&cell| grid.index(cell)).collect())
-        .collect();
+        .map(|(a, b)| (grid.index(a.on(0)), grid.index(b.on(0))));
+    let edges = collect(edges, PATHS)?;
+    let mut pins = PinCells::new();
+    reserve(&mut pins, net.pins.len(), PINS)?;
+    for pin in &net.pins {
+        let cells = pin.cells.iter().map(|&cell| grid.index(cell));
+        pins.push(collect(cells, PINS)?);
+    }
     spanning::joined_over(grid, &pins, &edges)?.into_route(net, grid, Window::of(grid))
 }

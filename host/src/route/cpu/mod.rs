@@ -57,7 +57,7 @@ pub(crate) fn distances(
     options: &DistanceOptions,
 ) -> Result<Distances> {
     let algorithm = options.algorithm_on(Backend::Cpu)?;
-    Net::of_sources(sources).check(0, grid.width(), grid.height(), grid.layers())?;
+    Net::of_sources(sources)?.check(0, grid.width(), grid.height(), grid.layers())?;
     let sources = sources.iter().map(|&cell| grid.index(cell));
     let sources: Vec<u32> = collect(sources, "the cells of sources")?;
     let sweep = |threads| -> Result<Vec<u64>> {

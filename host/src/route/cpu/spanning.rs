@@ -4,8 +4,11 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use crate::Result;
+use crate::memory::{
+    collect, extend, filled_vec, push, push_to_heap, reserve_in_map, reserve_in_set,
+};
 use crate::route::grid::RoutingGrid;
-use crate::route::net_by_net::{Joined, PinCells};
+use crate::route::net_by_net::{Joined, PATHS, PINS, PinCells};
 
 /// Joins the pins over `edges` alone, which are edges of `grid`, each as its two cells: by what a
 /// smallest spanning tree of them (Prim's, from the first pin) has on the way from the first pin to
@@ -17,14 +20,14 @@ pub(in crate::route) fn joined_over(
     pins: &PinCells,
     edges: &[(u32, u32)],
 ) -> Result<Joined> {
-    let mut tree = Prim::new(grid, pins, edges);
+    let mut tree = Prim::new(grid, pins, edges)?;
     if !pins.is_empty() {
-        tree.add_pin(0, pins[0][0]);
-        tree.add_pending();
+        tree.add_pin(0, pins[0][0])?;
+        tree.add_pending()?;
     }
     while let Some(Reverse((_, to, from))) = tree.border.pop() {
-        tree.pending.push((to, from));
-        tree.add_pending();
+        push(&mut tree.pending, (to, from), PATHS)?;
+        tree.add_pending()?;
     }
     // A pin that a path passes through was reached before those beyond it.
     let mut joined = Joined::default();
@@ -37,12 +40,14 @@ pub(in crate::route) fn joined_over(
             while !on_tree.contains(&at) {
                 let (from, weight) = tree.reached[&at];
                 cost += u64::from(weight);
-                path.push(from);
+                push(&mut path, from, PATHS)?;
                 at = from;
             }
             joined.push(pin, cost, &path)?;
+            reserve_in_set(&mut on_tree, path.len(), PATHS)?;
             on_tree.extend(path);
         }
+        reserve_in_set(&mut on_tree, pins[pin].len(), PINS)?;
         on_tree.extend(&pins[pin]);
     }
     Ok(joined)
@@ -65,11 +70,12 @@ struct Prim<'a> {
 }
 
 impl<'a> Prim<'a> {
-    fn new(grid: &RoutingGrid, pins: &'a PinCells, edges: &[(u32, u32)]) -> Self {
+    fn new(grid: &RoutingGrid, pins: &'a PinCells, edges: &[(u32, u32)]) -> Result<Self> {
         let mut pins_at: HashMap<u32, Vec<usize>> = HashMap::new();
         for (pin, cells) in pins.iter().enumerate() {
             for &cell in cells {
-                pins_at.entry(cell).or_default().push(pin);
+                reserve_in_map(&mut pins_at, PINS)?;
+                push(pins_at.entry(cell).or_default(), pin, PINS)?;
             }
         }
         let both = edges.iter().flat_map(|&(a, b)| [(a, b), (b, a)]);
@@ -78,21 +84,21 @@ impl<'a> Prim<'a> {
             let (_, weight) = neighbours.find(|&(next, _)| next == to)?;
             Some((from, to, weight))
         });
-        let mut edges: Vec<_> = weighted.collect();
+        let mut edges = collect(weighted, PATHS)?;
         edges.sort_unstable();
-        Self {
+        Ok(Self {
             pins,
             pins_at,
             edges,
             reached: HashMap::new(),
             reached_pins: Vec::new(),
-            is_pin_reached: vec![false; pins.len()],
+            is_pin_reached: filled_vec(false, pins.len(), PINS)?,
             border: BinaryHeap::new(),
             pending: Vec::new(),
-        }
+        })
     }
 
-    fn add_pending(&mut self) {
+    fn add_pending(&mut self) -> Result<()> {
         while let Some((cell, from)) = self.pending.pop() {
             if self.reached.contains_key(&cell) {
                 continue;
@@ -104,21 +110,25 @@ impl<'a> Prim<'a> {
                 if to == from {
                     weight = w;
                 }
-                self.border.push(Reverse((w, to, cell)));
+                push_to_heap(&mut self.border, Reverse((w, to, cell)), PATHS)?;
             }
+            reserve_in_map(&mut self.reached, PATHS)?;
             self.reached.insert(cell, (from, weight));
-            for pin in self.pins_at.get(&cell).cloned().unwrap_or_default() {
-                self.add_pin(pin, cell);
+            // Each cell is reached once.
+            for pin in self.pins_at.remove(&cell).unwrap_or_default() {
+                self.add_pin(pin, cell)?;
             }
         }
+        Ok(())
     }
 
     /// All cells of a pin are reached when one is.
-    fn add_pin(&mut self, pin: usize, entry: u32) {
+    fn add_pin(&mut self, pin: usize, entry: u32) -> Result<()> {
         if !std::mem::replace(&mut self.is_pin_reached[pin], true) {
-            self.reached_pins.push((pin, entry));
+            push(&mut self.reached_pins, (pin, entry), PINS)?;
             let cells = self.pins[pin].iter();
-            self.pending.extend(cells.map(|&cell| (cell, cell)));
+            extend(&mut self.pending, cells.map(|&cell| (cell, cell)), PINS)?;
         }
+        Ok(())
     }
 }

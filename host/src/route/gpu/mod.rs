@@ -141,7 +141,7 @@ impl<G: Gpu> DeviceRouter<G> {
         options: &DistanceOptions,
     ) -> Result<G::Buffer<u64>> {
         options.algorithm_on(G::BACKEND)?;
-        let source = Net::of_sources(sources);
+        let source = Net::of_sources(sources)?;
         source.check(0, grid.width(), grid.height(), grid.layers())?;
         tiles::distances(&self.gpu, grid, &source)
     }

@@ -9,8 +9,9 @@ use super::grid::Rows;
 use super::retrace::Steps;
 use crate::error::{Error, OptionProblem, Result};
 use crate::gpu::{Gpu, GpuBuffer};
+use crate::memory::{collect, filled_vec, reserve};
 use crate::progress::Progress;
-use crate::route::net_by_net::{self, PinCells};
+use crate::route::net_by_net::{self, PINS, PinCells};
 
 /// The growing tree of a net, and the distances from it.
 pub(super) struct Search<G: Gpu> {
@@ -86,7 +87,7 @@ const MAX_PIN_CELLS: usize = 1 << 30;
 
 impl<G: Gpu> Search<G> {
     fn new(gpu: &G, grid: &Rows<G>, pins: &PinCells) -> Result<Self> {
-        let cells: Vec<u32> = pins.iter().flatten().copied().collect();
+        let cells = collect(pins.iter().flatten().copied(), PINS)?;
         let rounds = pins.len();
         if cells.len() > MAX_PIN_CELLS {
             return Err(Error::option(
@@ -99,12 +100,12 @@ impl<G: Gpu> Search<G> {
                 ),
             ));
         }
-        let owners: Vec<u32> = (0..)
-            .zip(pins)
-            .flat_map(|(pin, cells)| cells.iter().map(move |_| pin))
-            .collect();
+        let owners = (0..).zip(pins);
+        let owners = owners.flat_map(|(pin, cells)| cells.iter().map(move |_| pin));
+        let owners = collect(owners, PINS)?;
         let mut firsts = vec![0];
-        let mut is_joined = vec![0; rounds];
+        reserve(&mut firsts, rounds, PINS)?;
+        let mut is_joined = filled_vec(0, rounds, PINS)?;
         is_joined[0] = 1;
         for cells in pins {
             firsts.push(firsts[firsts.len() - 1] + cells.len() as u32);

@@ -11,16 +11,21 @@
 //! back to it at a cost that pays; so it goes half as far.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use super::Edge;
 use crate::Result;
+use crate::memory::{collect, extend, push, push_to_heap, reserve_in_map, reserve_in_set};
 use crate::route::cpu::retrace::UNREACHED;
 use crate::route::grid::RoutingGrid;
 use crate::route::grid::by_cell;
 
 /// The most times that all moves are tried. Most trees need 3 to 6.
 const MAX_ROUNDS: usize = 20;
+
+/// What memory is for.
+const TREE: &str = "the cells of a tree";
+const SEARCH: &str = "the cells of a search";
 
 /// In a cell's state: that it is a pin's. The lower bits are its edges on the tree, by direction.
 const PIN: u8 = 1 << 6;
@@ -68,21 +73,21 @@ impl<'a> Exchange<'a> {
     /// For trees that join `pins`.
     pub(super) fn new(grid: &'a RoutingGrid, pins: &[Vec<u32>]) -> Result<Self> {
         let mut groups: Vec<Vec<u32>> = Vec::new();
-        let mut group_of = HashMap::new();
+        let mut group_of: HashMap<u32, usize> = HashMap::new();
         for pin in pins {
-            let mut cells = pin.clone();
-            let shared: BTreeSet<usize> = pin
-                .iter()
-                .filter_map(|c| group_of.get(c))
-                .copied()
-                .collect();
-            for group in shared {
-                cells.append(&mut groups[group]);
+            let mut cells = collect(pin.iter().copied(), TREE)?;
+            let shared = pin.iter().filter_map(|cell| group_of.get(cell).copied());
+            // A group that comes twice is empty the second time.
+            for group in collect(shared, TREE)? {
+                extend(&mut cells, groups[group].drain(..), TREE)?;
             }
             cells.sort_unstable();
             cells.dedup();
-            group_of.extend(cells.iter().map(|&cell| (cell, groups.len())));
-            groups.push(cells);
+            for &cell in &cells {
+                reserve_in_map(&mut group_of, TREE)?;
+                group_of.insert(cell, groups.len());
+            }
+            push(&mut groups, cells, TREE)?;
         }
         Ok(Self {
             grid,
@@ -101,7 +106,7 @@ impl<'a> Exchange<'a> {
 
     /// The tree of `edges`, which joins the pins and has no other ends, improved by moves until
     /// none pays.
-    pub(super) fn improve(&mut self, edges: &[Edge]) -> Vec<Edge> {
+    pub(super) fn improve(&mut self, edges: &[Edge]) -> Result<Vec<Edge>> {
         self.states.fill(0);
         for &cell in self.group_of.keys() {
             self.states[cell as usize] = PIN;
@@ -110,20 +115,20 @@ impl<'a> Exchange<'a> {
             self.set(a, b);
         }
         self.to_tree.fill(UNREACHED);
-        self.add_to_tree(&self.cells());
+        self.add_to_tree(&self.cells()?)?;
         for _ in 0..MAX_ROUNDS {
             let mut improved = false;
-            for (cell, next) in self.key_path_starts() {
+            for (cell, next) in self.key_path_starts()? {
                 // A move before this one may have taken it away.
                 if self.is_key(cell) && self.has(cell, next) {
-                    let path = self.key_path(cell, next);
-                    improved |= self.exchange(&[path], &[]);
+                    let path = self.key_path(cell, next)?;
+                    improved |= self.exchange(&[path], &[])?;
                 }
             }
-            for cell in self.key_cells() {
+            for cell in self.key_cells()? {
                 if self.is_key(cell) {
-                    let (paths, own) = self.around(cell);
-                    improved |= paths.len() > 1 && self.exchange(&paths, &own);
+                    let (paths, own) = self.around(cell)?;
+                    improved |= paths.len() > 1 && self.exchange(&paths, own.as_slice())?;
                 }
             }
             if !improved {
@@ -134,35 +139,37 @@ impl<'a> Exchange<'a> {
     }
 
     /// The tree's edges, each once.
-    fn edges(&self) -> Vec<Edge> {
-        let cells = self.cells().into_iter();
+    fn edges(&self) -> Result<Vec<Edge>> {
+        let cells = self.cells()?.into_iter();
         let edges = cells.flat_map(|cell| self.tree_neighbours(cell).map(move |next| (cell, next)));
-        edges.filter(|(a, b)| a < b).collect()
+        collect(edges.filter(|(a, b)| a < b), TREE)
     }
 
     /// The tree's cells, in order.
-    fn cells(&self) -> Vec<u32> {
+    fn cells(&self) -> Result<Vec<u32>> {
         let on_tree = |&cell: &u32| self.states[cell as usize] != 0;
-        (0..self.grid.cell_count()).filter(on_tree).collect()
+        collect((0..self.grid.cell_count()).filter(on_tree), TREE)
     }
 
-    fn key_cells(&self) -> Vec<u32> {
-        let mut cells = self.cells();
+    fn key_cells(&self) -> Result<Vec<u32>> {
+        let mut cells = self.cells()?;
         cells.retain(|&cell| self.is_key(cell));
-        cells
+        Ok(cells)
     }
 
     /// The first two cells of each key path, from one of its ends.
-    fn key_path_starts(&self) -> Vec<Edge> {
-        let cells = self.key_cells().into_iter();
-        let starts =
-            cells.flat_map(|cell| self.tree_neighbours(cell).map(move |next| (cell, next)));
-        let once = |&(cell, next): &Edge| {
-            let path = self.key_path(cell, next);
-            let end = (path[path.len() - 1], path[path.len() - 2]);
-            (cell, next) <= end
-        };
-        starts.filter(once).collect()
+    fn key_path_starts(&self) -> Result<Vec<Edge>> {
+        let mut starts = Vec::new();
+        for cell in self.key_cells()? {
+            for next in self.tree_neighbours(cell) {
+                let path = self.key_path(cell, next)?;
+                let end = (path[path.len() - 1], path[path.len() - 2]);
+                if (cell, next) <= end {
+                    push(&mut starts, (cell, next), TREE)?;
+                }
+            }
+        }
+        Ok(starts)
     }
 
     /// Whether a cell of the tree is a pin's, or the tree branches there.
@@ -172,7 +179,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// The key path from the key cell `from` by way of `next`.
-    fn key_path(&self, from: u32, next: u32) -> Path {
+    fn key_path(&self, from: u32, next: u32) -> Result<Path> {
         let mut path = vec![from, next];
         let mut last = from;
         let mut at = next;
@@ -180,70 +187,73 @@ impl<'a> Exchange<'a> {
             let Some(next) = self.tree_neighbours(at).find(|&cell| cell != last) else {
                 break;
             };
-            path.push(next);
+            push(&mut path, next, TREE)?;
             last = at;
             at = next;
         }
-        path
+        Ok(path)
     }
 
     /// The key paths at a key cell, or at all cells that are joined to it as a pin's; and one of
     /// these, if there are.
-    fn around(&self, cell: u32) -> (Vec<Path>, Vec<u32>) {
+    fn around(&self, cell: u32) -> Result<(Vec<Path>, Option<u32>)> {
         let own = self.group_of.get(&cell).map(|&group| &self.groups[group]);
         let here = own.map_or(std::slice::from_ref(&cell), Vec::as_slice);
         // Once for all cells of a group.
         if here[0] != cell {
-            return (Vec::new(), Vec::new());
+            return Ok((Vec::new(), None));
         }
-        let starts = here
-            .iter()
-            .flat_map(|&cell| self.tree_neighbours(cell).map(move |next| (cell, next)));
-        let paths = starts.map(|(cell, next)| self.key_path(cell, next));
-        (paths.collect(), own.map_or(Vec::new(), |_| vec![cell]))
+        let mut paths = Vec::new();
+        for &cell in here {
+            for next in self.tree_neighbours(cell) {
+                push(&mut paths, self.key_path(cell, next)?, TREE)?;
+            }
+        }
+        Ok((paths, own.map(|_| cell)))
     }
 
     /// Takes key paths away and joins what is left, if that is cheaper. `also` are cells of parts
     /// at which no path ends but where all do.
-    fn exchange(&mut self, paths: &[Path], also: &[u32]) -> bool {
+    fn exchange(&mut self, paths: &[Path], also: &[u32]) -> Result<bool> {
         let removed: u64 = paths.iter().map(|path| self.cost(path)).sum();
         let [first, .., last] = paths[0][..] else {
-            return false;
+            return Ok(false);
         };
         let place = if paths.len() == 1 { last } else { u32::MAX };
         if removed == 0 || self.failed.contains(&(first, place, removed)) {
-            return false;
+            return Ok(false);
         }
         for path in paths {
             self.clear_path(path);
         }
-        let seeds: Vec<u32> = match paths {
+        let seeds = match paths {
             [path] => vec![path[0], path[path.len() - 1]],
             _ => {
                 let ends = paths.iter().map(|path| path[path.len() - 1]);
-                ends.chain(also.iter().copied()).collect()
+                collect(ends.chain(also.iter().copied()), TREE)?
             }
         };
-        let mut parts = self.parts(&seeds);
+        let mut parts = self.parts(&seeds)?;
         let mut added: Vec<Path> = Vec::new();
         let mut left = removed;
         while !parts.is_empty() {
             let smallest = (0..parts.len()).min_by_key(|&i| parts[i].cells.len());
             let mut part = parts.swap_remove(smallest.unwrap_or(0));
-            let Some((path, cost)) = self.nearest_other(&part, left) else {
+            let Some((path, cost)) = self.nearest_other(&part, left)? else {
                 for path in &added {
                     self.clear_path(path);
                 }
                 for path in paths {
                     self.set_path(path);
                 }
+                reserve_in_set(&mut self.failed, 1, TREE)?;
                 self.failed.insert((first, place, removed));
-                return false;
+                return Ok(false);
             };
             left -= cost;
             self.set_path(&path);
             let other = self.parts[path[0] as usize];
-            part.cells.extend(&path);
+            extend(&mut part.cells, path.iter().copied(), TREE)?;
             if let Some(at) = parts.iter().position(|part| part.id == other) {
                 let (mut small, mut large) = (part, parts.swap_remove(at));
                 if small.cells.len() > large.cells.len() {
@@ -252,28 +262,28 @@ impl<'a> Exchange<'a> {
                 for &cell in small.cells.iter().chain(&path) {
                     self.parts[cell as usize] = large.id;
                 }
-                large.cells.append(&mut small.cells);
-                parts.push(large);
+                extend(&mut large.cells, small.cells, TREE)?;
+                push(&mut parts, large, TREE)?;
             } else {
                 // It belongs to the largest part from now on.
                 for &cell in &path {
                     self.parts[cell as usize] = 0;
                 }
             }
-            added.push(path);
+            push(&mut added, path, TREE)?;
         }
         for path in &added {
-            self.add_to_tree(path);
+            self.add_to_tree(path)?;
         }
-        true
+        Ok(true)
     }
 
     /// Lowers the distances to the tree, to which `cells` come.
-    fn add_to_tree(&mut self, cells: &[u32]) {
+    fn add_to_tree(&mut self, cells: &[u32]) -> Result<()> {
         self.border.clear();
         for &cell in cells {
             self.to_tree[cell as usize] = 0;
-            self.border.push(Reverse((0, cell)));
+            push_to_heap(&mut self.border, Reverse((0, cell)), SEARCH)?;
         }
         while let Some(Reverse((cost, cell))) = self.border.pop() {
             if cost > self.to_tree[cell as usize] {
@@ -283,15 +293,16 @@ impl<'a> Exchange<'a> {
                 let through = cost + u64::from(weight);
                 if through < self.to_tree[next as usize] {
                     self.to_tree[next as usize] = through;
-                    self.border.push(Reverse((through, next)));
+                    push_to_heap(&mut self.border, Reverse((through, next)), SEARCH)?;
                 }
             }
         }
+        Ok(())
     }
 
     /// All parts of the tree but the largest, from a cell of each: it takes as long as the second
     /// largest.
-    fn parts(&mut self, seeds: &[u32]) -> Vec<Part> {
+    fn parts(&mut self, seeds: &[u32]) -> Result<Vec<Part>> {
         let mut open: Vec<(Part, usize)> = Vec::new();
         for &seed in seeds {
             self.last_part += 1;
@@ -300,7 +311,7 @@ impl<'a> Exchange<'a> {
                 id: self.last_part,
                 cells: vec![seed],
             };
-            open.push((part, 0));
+            push(&mut open, (part, 0), TREE)?;
         }
         let mut done = Vec::new();
         while open.len() > 1 {
@@ -309,7 +320,7 @@ impl<'a> Exchange<'a> {
             while i < open.len() {
                 let (part, next) = &mut open[i];
                 let Some(&cell) = part.cells.get(*next) else {
-                    done.push(open.swap_remove(i).0);
+                    push(&mut done, open.swap_remove(i).0, TREE)?;
                     continue;
                 };
                 *next += 1;
@@ -319,17 +330,17 @@ impl<'a> Exchange<'a> {
                 for near in self.tree_neighbours(cell).chain(joined.iter().copied()) {
                     if self.parts[near as usize] != id {
                         self.parts[near as usize] = id;
-                        open[i].0.cells.push(near);
+                        push(&mut open[i].0.cells, near, TREE)?;
                     }
                 }
                 i += 1;
             }
         }
-        done
+        Ok(done)
     }
 
     /// The shortest path from another part to `part`, if it costs less than `limit`, and its cost.
-    fn nearest_other(&mut self, part: &Part, mut limit: u64) -> Option<(Path, u64)> {
+    fn nearest_other(&mut self, part: &Part, mut limit: u64) -> Result<Option<(Path, u64)>> {
         self.last_search += 1;
         let search = self.last_search;
         for &cell in &part.cells {
@@ -342,24 +353,26 @@ impl<'a> Exchange<'a> {
         self.border.clear();
         let mut found = None;
         for &cell in &part.cells {
-            self.reach_from(cell, 0, part.id, &mut limit, &mut found);
+            self.reach_from(cell, 0, part.id, &mut limit, &mut found)?;
         }
         while let Some(Reverse((cost, cell))) = self.border.pop() {
             if cost >= limit {
                 break;
             }
             if cost == self.reached[cell as usize].cost {
-                self.reach_from(cell, cost, part.id, &mut limit, &mut found);
+                self.reach_from(cell, cost, part.id, &mut limit, &mut found)?;
             }
         }
-        let mut at = found?;
+        let Some(mut at) = found else {
+            return Ok(None);
+        };
         let mut path = vec![at];
         loop {
             let from = self.reached[at as usize].from;
             if from == at {
-                return Some((path, limit));
+                return Ok(Some((path, limit)));
             }
-            path.push(from);
+            push(&mut path, from, TREE)?;
             at = from;
         }
     }
@@ -373,7 +386,7 @@ impl<'a> Exchange<'a> {
         part: u32,
         limit: &mut u64,
         found: &mut Option<u32>,
-    ) {
+    ) -> Result<()> {
         let search = self.last_search;
         for (next, weight) in self.grid.neighbours(cell) {
             let through = cost + u64::from(weight);
@@ -391,10 +404,11 @@ impl<'a> Exchange<'a> {
                     *found = Some(next);
                     *limit = through;
                 } else {
-                    self.border.push(Reverse((through, next)));
+                    push_to_heap(&mut self.border, Reverse((through, next)), SEARCH)?;
                 }
             }
         }
+        Ok(())
     }
 
     fn cost(&self, path: &[u32]) -> u64 {

@@ -11,11 +11,12 @@ mod voronoi;
 
 use crate::Result;
 use crate::geometry::Cell;
+use crate::memory::{collect, extend, push};
 use crate::progress::Progress;
 use crate::route::cpu::{dijkstra, spanning};
 use crate::route::grid::RoutingGrid;
 use crate::route::net::Net;
-use crate::route::net_by_net::{Joined, PinCells, route_each};
+use crate::route::net_by_net::{Joined, PATHS, PINS, PinCells, route_each};
 use crate::route::tree::Route;
 use exchange::Exchange;
 
@@ -47,13 +48,14 @@ pub(crate) fn improve(grid: &RoutingGrid, nets: &[Net], plain: Vec<Route>) -> Re
                 ..cell
             })
         };
-        let edges: Vec<Edge> = plain.edges().map(|(a, b)| (index(a), index(b))).collect();
-        let reached: Vec<Vec<u32>> = pins
-            .iter()
-            .enumerate()
-            .filter(|(pin, _)| plain.unreached().binary_search(pin).is_err())
-            .map(|(_, cells)| cells.clone())
-            .collect();
+        let edges = plain.edges().map(|(a, b)| (index(a), index(b)));
+        let edges = collect(edges, PATHS)?;
+        let mut reached = PinCells::new();
+        for (pin, cells) in pins.iter().enumerate() {
+            if plain.unreached().binary_search(&pin).is_err() {
+                push(&mut reached, collect(cells.iter().copied(), PINS)?, PINS)?;
+            }
+        }
         // Without edges between cells of one pin.
         let mut start = spanning::joined_over(part, &reached, &edges)?;
         for rooted in from_other_roots(part, &reached)? {
@@ -61,14 +63,15 @@ pub(crate) fn improve(grid: &RoutingGrid, nets: &[Net], plain: Vec<Route>) -> Re
                 start = rooted;
             }
         }
-        let edges = edges_of(&start);
+        let edges = edges_of(&start)?;
         let between = voronoi::tree(part, &reached)?;
         let mut exchange = Exchange::new(part, &reached)?;
-        let first = exchange.improve(&edges);
-        let second = exchange.improve(&between);
-        let both = [&first[..], &second].concat();
-        let merged = edges_of(&spanning::joined_over(part, &reached, &both)?);
-        let third = exchange.improve(&merged);
+        let first = exchange.improve(&edges)?;
+        let second = exchange.improve(&between)?;
+        let mut both = collect(first.iter().copied(), PATHS)?;
+        extend(&mut both, second.iter().copied(), PATHS)?;
+        let merged = edges_of(&spanning::joined_over(part, &reached, &both)?)?;
+        let third = exchange.improve(&merged)?;
         let mut best: Option<Joined> = None;
         for edges in [first, second, third] {
             let tree = spanning::joined_over(part, pins, &edges)?;
@@ -86,14 +89,17 @@ pub(crate) fn improve(grid: &RoutingGrid, nets: &[Net], plain: Vec<Route>) -> Re
             plain
         }
     };
-    Ok(plain.into_iter().zip(improved).map(cheaper).collect())
+    collect(plain.into_iter().zip(improved).map(cheaper), "the routes")
 }
 
 /// Trees of nearest pins that grow from other pins than the first.
 fn from_other_roots(grid: &RoutingGrid, pins: &[Vec<u32>]) -> Result<Vec<Joined>> {
     let roots = ROOTS.min(pins.len().saturating_sub(1));
     let rooted = (1..=roots).map(|i| {
-        let mut from_root: PinCells = pins.to_vec();
+        let mut from_root = PinCells::new();
+        for cells in pins {
+            push(&mut from_root, collect(cells.iter().copied(), PINS)?, PINS)?;
+        }
         from_root.rotate_left(i * pins.len() / (roots + 1));
         dijkstra::connect(grid, &from_root, &Progress::SILENT)
     });
@@ -101,9 +107,9 @@ fn from_other_roots(grid: &RoutingGrid, pins: &[Vec<u32>]) -> Result<Vec<Joined>
 }
 
 /// The edges of all paths.
-fn edges_of(joined: &Joined) -> Vec<Edge> {
-    let paths = joined.paths();
-    paths
-        .flat_map(|(_, _, cells)| cells.windows(2).map(|pair| (pair[0], pair[1])))
-        .collect()
+fn edges_of(joined: &Joined) -> Result<Vec<Edge>> {
+    let edges = joined
+        .paths()
+        .flat_map(|(_, _, cells)| cells.windows(2).map(|pair| (pair[0], pair[1])));
+    collect(edges, PATHS)
 }

@@ -7,20 +7,24 @@
 //! twice the optimum.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BinaryHeap, HashMap};
 
 use super::{Edge, edges_of};
 use crate::Result;
+use crate::memory::{collect, extend, push_to_heap, reserve_in_map};
 use crate::route::cpu::retrace::UNREACHED;
 use crate::route::cpu::spanning;
 use crate::route::grid::RoutingGrid;
 use crate::route::grid::by_cell;
+use crate::route::net_by_net::{PATHS, PINS};
+
+const SEARCH: &str = "the cells of a search";
 
 /// A tree that joins `pins`, which hang together.
 pub(super) fn tree(grid: &RoutingGrid, pins: &Vec<Vec<u32>>) -> Result<Vec<Edge>> {
     let regions = Regions::new(grid, pins)?;
     // The cheapest way between each two neighbouring pins.
-    let mut links: BTreeMap<(u32, u32), (u64, u32, u32)> = BTreeMap::new();
+    let mut links: HashMap<(u32, u32), (u64, u32, u32)> = HashMap::new();
     for a in 0..grid.cell_count() {
         if regions.costs[a as usize] == UNREACHED {
             continue;
@@ -31,32 +35,31 @@ pub(super) fn tree(grid: &RoutingGrid, pins: &Vec<Vec<u32>>) -> Result<Vec<Edge>
                 let between = (of_a.min(of_b), of_a.max(of_b));
                 let cost = regions.costs[a as usize] + u64::from(weight);
                 let link = (cost.saturating_add(regions.costs[b as usize]), a, b);
+                reserve_in_map(&mut links, PATHS)?;
                 let old = links.entry(between).or_insert(link);
                 *old = (*old).min(link);
             }
         }
     }
-    let mut links: Vec<_> = links
-        .into_iter()
-        .map(|((p, q), (cost, a, b))| (cost, p, q, a, b))
-        .collect();
+    let links = links.into_iter();
+    let links = links.map(|((p, q), (cost, a, b))| (cost, p, q, a, b));
+    let mut links = collect(links, PATHS)?;
     links.sort_unstable();
     // Kruskal's tree of the pins.
-    let mut sets: Vec<u32> = (0..pins.len() as u32).collect();
+    let mut sets = collect(0..pins.len() as u32, PINS)?;
     let mut edges = Vec::new();
     for (_, p, q, a, b) in links {
         let (p, q) = (find(&mut sets, p), find(&mut sets, q));
         if p != q {
             sets[p as usize] = q;
-            edges.push((a, b));
-            edges.extend(regions.path(a));
-            edges.extend(regions.path(b));
+            let path = [(a, b)].into_iter().chain(regions.path(a));
+            extend(&mut edges, path.chain(regions.path(b)), PATHS)?;
         }
     }
     // Paths to one pin may share their last edges.
     edges.sort_unstable();
     edges.dedup();
-    Ok(edges_of(&spanning::joined_over(grid, pins, &edges)?))
+    edges_of(&spanning::joined_over(grid, pins, &edges)?)
 }
 
 /// The nearest pin of each cell.
@@ -84,7 +87,7 @@ impl Regions {
                     regions.costs[cell as usize] = 0;
                     regions.pins[cell as usize] = pin;
                     regions.next[cell as usize] = cell;
-                    border.push(Reverse((0, cell)));
+                    push_to_heap(&mut border, Reverse((0, cell)), SEARCH)?;
                 }
             }
         }
@@ -98,7 +101,7 @@ impl Regions {
                     regions.costs[to as usize] = through;
                     regions.pins[to as usize] = regions.pins[cell as usize];
                     regions.next[to as usize] = cell;
-                    border.push(Reverse((through, to)));
+                    push_to_heap(&mut border, Reverse((through, to)), SEARCH)?;
                 }
             }
         }

@@ -10,11 +10,13 @@ use super::boxes::{Limits, PinBox, Plan};
 use super::member::{Member, State};
 use super::{CELLS_AT_ONCE, Found};
 use crate::Result;
-use crate::geometry::{Cell, Window};
+use crate::geometry::Cell;
 use crate::gpu::{Gpu, GpuBuffer, Lent};
+use crate::memory::{collect, extend, filled_vec, push, reserve};
 use crate::route::gpu::grid::DeviceGrid;
 use crate::route::gpu::tiles;
 use crate::route::net::Net;
+use crate::route::net_by_net::{PATHS, PINS};
 use crate::route::tree::{Fallback, FieldUse, Route};
 
 /// A box that is too small becomes this many times as high and wide.
@@ -75,7 +77,7 @@ impl Batch {
                 && most_cells <= limits.cells(most_pins)
     }
 
-    pub(super) fn add(&mut self, index: usize, net: &Net, plan: &Plan) {
+    pub(super) fn add(&mut self, index: usize, net: &Net, plan: &Plan) -> Result<()> {
         let window = plan.window;
         let first_pin = self.fields.len() as u32;
         let boxes = std::iter::once(PinBox::default()).chain(plan.boxes.iter().copied());
@@ -85,7 +87,7 @@ impl Batch {
                 x: cell.x,
                 y: cell.y,
             });
-            self.pin_cells.extend(places);
+            extend(&mut self.pin_cells, places, PINS)?;
             let mut field = Field {
                 cell: self.pin_cells[first_cell as usize],
                 first_cell,
@@ -95,7 +97,7 @@ impl Batch {
             pin_box.set(&mut field, self.entries);
             self.entries += pin_box.cells();
             self.most_cells = self.most_cells.max(pin_box.cells());
-            self.fields.push(field);
+            push(&mut self.fields, field, PINS)?;
         }
         let end_pin = self.fields.len() as u32;
         self.most_pins = self.most_pins.max(net.pins.len());
@@ -104,12 +106,11 @@ impl Batch {
             pin,
             net: net_number,
         };
-        self.grown.extend((first_pin + 1..end_pin).map(seed));
+        extend(&mut self.grown, (first_pin + 1..end_pin).map(seed), PINS)?;
         let root = self.fields[first_pin as usize];
         let first_added = self.added.len() as u32;
-        self.added.extend_from_slice(
-            &self.pin_cells[..root.end_cell as usize][root.first_cell as usize..],
-        );
+        let cells = &self.pin_cells[..root.end_cell as usize][root.first_cell as usize..];
+        extend(&mut self.added, cells.iter().copied(), PINS)?;
         let area = FieldNet {
             left: window.x,
             top: window.y,
@@ -126,20 +127,22 @@ impl Batch {
         // A path has the cells that it adds to the tree, and the one where it joins it.
         let cells = u64::from(window.width) * u64::from(window.height);
         self.path_cells += cells + net.pins.len() as u64;
-        self.nets.push(area);
-        self.members.push(Member {
+        push(&mut self.nets, area, PINS)?;
+        let is_joined = (0..net.pins.len()).map(|pin| pin == 0);
+        let member = Member {
             net: index,
             window,
-            rooms: vec![plan.room; net.pins.len()],
+            rooms: filled_vec(plan.room, net.pins.len(), PINS)?,
             searches: 0,
             by_searches: 0,
-            is_joined: (0..net.pins.len()).map(|pin| pin == 0).collect(),
+            is_joined: collect(is_joined, PINS)?,
             pins: Vec::new(),
             costs: Vec::new(),
             ends: Vec::new(),
             cells: Vec::new(),
             state: State::Open,
-        });
+        };
+        push(&mut self.members, member, PINS)
     }
 
     /// Routes the batch's nets, of all `nets`, as far as fields do.
@@ -217,7 +220,7 @@ impl Batch {
             tree: gpu.alloc_zeroed(self.tree_words as usize)?,
             entries: gpu.alloc(room as usize)?,
             // Those of first pins stay so.
-            distance_bounds: gpu.upload(&vec![DistanceBound::JOINED; pins])?,
+            distance_bounds: gpu.upload(&filled_vec(DistanceBound::JOINED, pins, PINS)?)?,
             starts: gpu.alloc_zeroed(pins)?,
             results: gpu.alloc(self.nets.len())?,
             joined: gpu.alloc_zeroed(pins)?,
@@ -293,19 +296,16 @@ impl Batch {
     fn collect<G: Gpu>(&mut self, gpu: &G, state: &DeviceState<G>) -> Result<()> {
         let results = state.results.to_vec()?;
         let mut to = 0;
-        let spans: Vec<Span> = results
-            .iter()
-            .zip(&self.nets)
-            .map(|(result, net)| {
-                let from = net.first_path;
-                // The sum is that of buffers' parts.
-                to += result.path_cells;
-                Span {
-                    from,
-                    to: to - result.path_cells,
-                }
-            })
-            .collect();
+        let spans = results.iter().zip(&self.nets).map(|(result, net)| {
+            let from = net.first_path;
+            // The sum is that of buffers' parts.
+            to += result.path_cells;
+            Span {
+                from,
+                to: to - result.path_cells,
+            }
+        });
+        let spans = collect(spans, PATHS)?;
         let cells = tiles::gather_paths(gpu, &spans, to, &state.paths)?;
         let joined = state.joined.to_vec()?;
         for (((member, net), result), span) in self
@@ -328,7 +328,7 @@ impl Batch {
                         window.y + index / window.width,
                     )
                 });
-                member.push((record.pin - net.first_pin) as usize, record.cost, path);
+                member.push((record.pin - net.first_pin) as usize, record.cost, path)?;
                 start = end;
             }
         }
@@ -353,20 +353,21 @@ impl Batch {
             if self.members[i].state != State::Open {
                 continue;
             }
-            let wider = self.wider_boxes(i, &distance_bounds, nets, limits, room);
+            let wider = self.wider_boxes(i, &distance_bounds, nets, limits, room)?;
             if !wider.is_empty() {
                 for (pin, pin_room, pin_box) in wider {
                     let index = self.nets[i].first_pin + pin as u32;
                     pin_box.set(&mut self.fields[index as usize], self.entries);
                     self.entries += pin_box.cells();
                     self.members[i].rooms[pin] = pin_room;
-                    self.grown.push(Seed {
+                    let seed = Seed {
                         pin: index,
                         net: i as u32,
-                    });
+                    };
+                    push(&mut self.grown, seed, PINS)?;
                 }
             } else if self.members[i].searches < MAX_SEARCHES {
-                searched.push(i);
+                push(&mut searched, i, PINS)?;
             } else {
                 self.members[i].state = State::GivenUp(Fallback::Searches);
             }
@@ -374,11 +375,13 @@ impl Batch {
         if searched.is_empty() {
             return Ok(());
         }
-        let paths: Vec<Net> = searched
-            .iter()
-            .map(|&i| self.members[i].next_path(&nets[self.members[i].net]))
-            .collect();
-        let windows: Vec<Window> = searched.iter().map(|&i| self.members[i].window).collect();
+        let mut paths = Vec::new();
+        reserve(&mut paths, searched.len(), PINS)?;
+        for &i in &searched {
+            paths.push(self.members[i].next_path(&nets[self.members[i].net])?);
+        }
+        let windows = searched.iter().map(|&i| self.members[i].window);
+        let windows = collect(windows, PINS)?;
         let routes = match tiles::route(gpu, grid, &paths, &windows) {
             // There may be enough when fields have given theirs back.
             Err(error) if error.is_out_of_memory() => {
@@ -411,11 +414,11 @@ impl Batch {
             self.nets[i].first_added = self.added.len() as u32;
             let cells = path.cells.iter().chain(&net.pins[pin].cells);
             // planted: field-added
-            self.added.extend(cells.map(xy));
+            extend(&mut self.added, cells.map(xy), PINS)?;
             self.nets[i].end_added = self.added.len() as u32;
             distance_bounds[self.nets[i].first_pin as usize + pin] = DistanceBound::JOINED;
             member.by_searches += 1;
-            member.push(pin, path.cost, path.cells.iter().copied());
+            member.push(pin, path.cost, path.cells.iter().copied())?;
         }
         state.distance_bounds.write(&distance_bounds)
     }
@@ -429,7 +432,7 @@ impl Batch {
         nets: &[Net],
         limits: &Limits,
         room: u64,
-    ) -> Vec<(usize, u32, PinBox)> {
+    ) -> Result<Vec<(usize, u32, PinBox)>> {
         let (member, net) = (&self.members[i], &self.nets[i]);
         let nearness = |pin: usize| distance_bounds[net.first_pin as usize + pin].nearness();
         let known = member.open().filter_map(|pin| match nearness(pin) {
@@ -440,13 +443,12 @@ impl Batch {
         let wanted = known
             .min()
             .map_or(u32::MAX, |nearest| (f64::from(nearest) * AHEAD) as u32);
-        let short: Vec<usize> = member
+        let short = member
             .open()
-            .filter(|&pin| matches!(nearness(pin), Nearness::AtLeast(reach) if reach <= wanted))
-            .collect();
+            .filter(|&pin| matches!(nearness(pin), Nearness::AtLeast(reach) if reach <= wanted));
         let limit = limits.cells(self.most_pins);
         let mut cells = self.entries;
-        let mut wider = Vec::with_capacity(short.len());
+        let mut wider = Vec::new();
         for pin in short {
             let before = member.rooms[pin];
             // Boxes are rounded.
@@ -457,10 +459,10 @@ impl Batch {
             let grows = pin_box != around(before);
             let too_many = cells > room || cells - self.entries > GROWN_CELLS;
             if !grows || pin_box.cells() > limit || too_many {
-                return Vec::new();
+                return Ok(Vec::new());
             }
-            wider.push((pin, pin_room, pin_box));
+            push(&mut wider, (pin, pin_room, pin_box), PINS)?;
         }
-        wider
+        Ok(wider)
     }
 }

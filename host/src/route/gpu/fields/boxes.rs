@@ -3,9 +3,12 @@
 use trazar_kernels::route::fields::{self, Field, GRAIN};
 
 use super::CELLS_AT_ONCE;
+use crate::Result;
 use crate::geometry::{Cell, Window};
 use crate::gpu::Gpu;
+use crate::memory::reserve;
 use crate::route::net::{Net, Pin};
+use crate::route::net_by_net::PINS;
 use crate::route::tree::Fallback;
 
 /// How far a pin's box goes beyond it at first, in mean distances of pins.
@@ -40,7 +43,11 @@ impl Limits {
 
     /// The boxes of a net's pins but the first, of which it has some; why not, if fields are not
     /// for it.
-    pub(super) fn plan(&self, net: &Net, window: Window) -> std::result::Result<Plan, Fallback> {
+    pub(super) fn plan(
+        &self,
+        net: &Net,
+        window: Window,
+    ) -> Result<std::result::Result<Plan, Fallback>> {
         let limit = self.cells(net.pins.len());
         let area = u64::from(window.width) * u64::from(window.height);
         let spread = (area as f64 / net.pins.len() as f64).sqrt();
@@ -48,26 +55,27 @@ impl Limits {
         let most = ((limit as f64).sqrt() / 2.0) as u32;
         let room = ((ROOM * spread).ceil() as u32).min(most.saturating_sub(GRAIN));
         if f64::from(room) < LEAST_ROOM * spread {
-            return Err(Fallback::FarApart);
+            return Ok(Err(Fallback::FarApart));
         }
         let mut plan = Plan {
             window,
             room,
-            boxes: Vec::with_capacity(net.pins.len() - 1),
+            boxes: Vec::new(),
             cells: 0,
         };
+        reserve(&mut plan.boxes, net.pins.len() - 1, PINS)?;
         for pin in &net.pins[1..] {
             let pin_box = PinBox::around(pin, room, window);
             if pin_box.cells() > limit {
-                return Err(Fallback::FarApart);
+                return Ok(Err(Fallback::FarApart));
             }
             plan.cells += pin_box.cells();
             plan.boxes.push(pin_box);
         }
         if plan.cells.max(area) > CELLS_AT_ONCE {
-            return Err(Fallback::TooLarge);
+            return Ok(Err(Fallback::TooLarge));
         }
-        Ok(plan)
+        Ok(Ok(plan))
     }
 }
 

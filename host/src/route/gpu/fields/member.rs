@@ -1,7 +1,10 @@
 //! A net of a batch, and its tree so far.
 
+use crate::Result;
 use crate::geometry::{Cell, Window};
+use crate::memory::{collect, extend, push};
 use crate::route::net::{Net, Pin};
+use crate::route::net_by_net::{PATHS, PINS};
 use crate::route::tree::Fallback;
 
 /// A net of a batch, and its tree so far.
@@ -34,15 +37,21 @@ pub(super) enum State {
 }
 
 impl Member {
-    pub(super) fn push(&mut self, pin: usize, cost: u64, path: impl Iterator<Item = Cell>) {
+    pub(super) fn push(
+        &mut self,
+        pin: usize,
+        cost: u64,
+        path: impl Iterator<Item = Cell>,
+    ) -> Result<()> {
         self.is_joined[pin] = true;
-        self.pins.push(pin);
-        self.costs.push(cost);
-        self.cells.extend(path);
-        self.ends.push(self.cells.len());
+        push(&mut self.pins, pin, PATHS)?;
+        push(&mut self.costs, cost, PATHS)?;
+        extend(&mut self.cells, path, PATHS)?;
+        push(&mut self.ends, self.cells.len(), PATHS)?;
         if self.pins.len() + 1 == self.is_joined.len() {
             self.state = State::Whole;
         }
+        Ok(())
     }
 
     /// The pins that are not joined.
@@ -51,22 +60,22 @@ impl Member {
     }
 
     /// A net whose route is the next path: its second pin is all that are left.
-    pub(super) fn next_path(&self, net: &Net) -> Net {
+    pub(super) fn next_path(&self, net: &Net) -> Result<Net> {
         let joined = std::iter::once(0).chain(self.pins.iter().copied());
         let joined = joined.flat_map(|pin| net.pins[pin].cells.iter());
         let open = self.open().flat_map(|pin| net.pins[pin].cells.iter());
         // planted: field-search
         let tree = self.cells.iter().chain(joined);
-        Net {
+        Ok(Net {
             pins: vec![
                 Pin {
-                    cells: tree.copied().collect(),
+                    cells: collect(tree.copied(), PINS)?,
                 },
                 Pin {
-                    cells: open.copied().collect(),
+                    cells: collect(open.copied(), PINS)?,
                 },
             ],
             window: net.window,
-        }
+        })
     }
 }

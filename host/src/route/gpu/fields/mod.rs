@@ -14,7 +14,9 @@ use super::tiles;
 use crate::Result;
 use crate::geometry::Window;
 use crate::gpu::Gpu;
+use crate::memory::{collect, push, reserve};
 use crate::route::net::Net;
+use crate::route::net_by_net::PINS;
 use crate::route::tree::{Fallback, FieldUse, Route};
 use batch::Batch;
 use boxes::Limits;
@@ -35,7 +37,7 @@ pub(super) fn route<G: Gpu>(
         _ => Some(Fallback::Layers),
     };
     let nothing = |net: &Net| Found::Nothing(unfit.filter(|_| net.pins.len() > 1));
-    let mut found: Vec<Found> = nets.iter().map(nothing).collect();
+    let mut found = collect(nets.iter().map(nothing), "the routes")?;
     if unfit.is_none() {
         let limits = Limits::of(gpu);
         let mut batch = Batch::default();
@@ -43,12 +45,12 @@ pub(super) fn route<G: Gpu>(
             if net.pins.len() < 2 {
                 continue;
             }
-            match limits.plan(net, window) {
+            match limits.plan(net, window)? {
                 Ok(plan) => {
                     if !batch.has_room_for(&plan, &limits) {
                         std::mem::take(&mut batch).route(gpu, grid, nets, &limits, &mut found)?;
                     }
-                    batch.add(index, net, &plan);
+                    batch.add(index, net, &plan)?;
                 }
                 Err(fallback) => found[index] = Found::Nothing(Some(fallback)),
             }
@@ -81,35 +83,42 @@ fn finish_in_tiles<G: Gpu>(
         let (mut rests, mut rest_windows) = (Vec::new(), Vec::new());
         for ((found, net), &window) in found.iter().zip(nets).zip(windows) {
             let rest = match found {
-                Found::Nothing(_) => net.clone(),
-                Found::Part(route) => route.rest(net),
+                Found::Nothing(_) => net.try_clone()?,
+                Found::Part(route) => route.rest(net)?,
                 Found::Whole(_) => continue,
             };
-            rests.push(rest);
-            rest_windows.push(window);
+            push(&mut rests, rest, PINS)?;
+            push(&mut rest_windows, window, PINS)?;
         }
         tiles::route(gpu, grid, &rests, &rest_windows)?
     };
     let mut rests = rests.into_iter();
-    let routes = found.into_iter().filter_map(|found| match found {
-        Found::Nothing(fallback) => rests.next().map(|mut route| {
-            let in_tiles = route.connections().len();
-            route.field_use = Some(FieldUse {
-                in_tiles,
-                fallback,
-                ..FieldUse::default()
-            });
-            route
-        }),
-        Found::Part(route) => rests.next().map(|rest| {
-            let in_tiles = rest.connections().len();
-            let mut route = route.continued(rest);
-            if let Some(used) = &mut route.field_use {
-                used.in_tiles = in_tiles;
+    let mut routes = Vec::new();
+    reserve(&mut routes, nets.len(), "the routes")?;
+    for found in found {
+        let route = match found {
+            Found::Whole(route) => route,
+            Found::Nothing(fallback) => {
+                let mut route = rests.next().unwrap_or_default();
+                let in_tiles = route.connections().len();
+                route.field_use = Some(FieldUse {
+                    in_tiles,
+                    fallback,
+                    ..FieldUse::default()
+                });
+                route
             }
-            route
-        }),
-        Found::Whole(route) => Some(route),
-    });
-    Ok(routes.collect())
+            Found::Part(route) => {
+                let rest = rests.next().unwrap_or_default();
+                let in_tiles = rest.connections().len();
+                let mut route = route.continued(rest)?;
+                if let Some(used) = &mut route.field_use {
+                    used.in_tiles = in_tiles;
+                }
+                route
+            }
+        };
+        routes.push(route);
+    }
+    Ok(routes)
 }

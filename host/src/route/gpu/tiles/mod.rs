@@ -9,6 +9,7 @@ use super::grid::DeviceGrid;
 use crate::error::{Error, Result};
 use crate::geometry::Window;
 use crate::gpu::{Gpu, GpuBuffer, Lent};
+use crate::memory::reserve;
 use crate::route::RouteAlgorithm;
 use crate::route::net::Net;
 use crate::route::tree::Route;
@@ -23,7 +24,8 @@ pub(super) fn route<G: Gpu>(
     windows: &[Window],
 ) -> Result<Vec<Route>> {
     let in_use = grid.using(gpu)?;
-    let mut routes = Vec::with_capacity(nets.len());
+    let mut routes = Vec::new();
+    reserve(&mut routes, nets.len(), "the routes")?;
     let mut start = 0;
     while start < nets.len() {
         let mut plan = Plan::new(grid.tiling());
@@ -31,7 +33,7 @@ pub(super) fn route<G: Gpu>(
         while end < nets.len() && plan.add(&nets[end], windows[end], end == start)? {
             end += 1;
         }
-        plan.arrange();
+        plan.arrange()?;
         routes.extend(route_plan(gpu, grid, &nets[start..end], &plan)?);
         start = end;
     }
@@ -124,7 +126,7 @@ pub(super) fn distances<G: Gpu>(
     };
     let mut plan = Plan::new(tiling);
     plan.add(source, window, true)?;
-    plan.arrange();
+    plan.arrange()?;
     let _in_use = grid.using(gpu)?;
     if !grid.has_free_edges() {
         let state = State::<G, u32>::run(gpu, grid, &plan)?;

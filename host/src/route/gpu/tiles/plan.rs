@@ -4,7 +4,9 @@ use trazar_kernels::route::tiles::{self, Area, PinCell, Slot, TILE, Tiling};
 
 use crate::error::{Error, Result};
 use crate::geometry::{Cell, Window};
+use crate::memory::{collect, filled_vec, push, reserve};
 use crate::route::net::Net;
+use crate::route::net_by_net::PINS;
 
 /// Nets are put together until they have this many slots: 1 GiB of labels.
 const SLOTS_AT_ONCE: u64 = 1 << 16;
@@ -82,6 +84,7 @@ impl Plan {
             end_cell: pin_cells as u32,
             first_path: self.path_cells,
         };
+        reserve(&mut self.pin_cells, cells as usize, PINS)?;
         for (pin, index) in net.pins.iter().zip(first_pin..) {
             for cell in &pin.cells {
                 let tile = (cell.y / tiling.rows() - tile_y) * tiles_x
@@ -93,15 +96,17 @@ impl Plan {
                     rank: self.pin_cells.len() as u32 - first_cell,
                 });
             }
-            self.pin_starts.push(self.pin_cells.len() as u32);
+            push(&mut self.pin_starts, self.pin_cells.len() as u32, PINS)?;
         }
         let index = self.areas.len() as u32;
         let slot = Slot {
             net: index,
             first_cell: 0,
         };
+        // One more is added in the end.
+        reserve(&mut self.slots, slots as usize + 1, PINS)?;
         self.slots.extend((0..slots).map(|_| slot));
-        self.areas.push(area);
+        push(&mut self.areas, area, PINS)?;
         self.path_cells = all_path_cells as u32;
         Ok(true)
     }
@@ -131,20 +136,22 @@ impl Plan {
 
     /// Puts the cells of pins in the order of their slots, once all nets are there. A net's stay
     /// together, as its slots are.
-    pub(super) fn arrange(&mut self) {
-        let mut order: Vec<u32> = (0..self.pin_cells.len() as u32).collect();
-        order.sort_by_key(|&cell| self.pin_cells[cell as usize].label / TILE);
-        self.cell_places = vec![0; order.len()];
+    pub(super) fn arrange(&mut self) -> Result<()> {
+        let mut order = collect(0..self.pin_cells.len() as u32, PINS)?;
+        // A stable sort would allocate.
+        order.sort_unstable_by_key(|&cell| (self.pin_cells[cell as usize].label / TILE, cell));
+        self.cell_places = filled_vec(0, order.len(), PINS)?;
         for (&cell, place) in order.iter().zip(0..) {
             self.cell_places[cell as usize] = place;
         }
         let cells = order.iter().map(|&cell| self.pin_cells[cell as usize]);
-        self.pin_cells = cells.collect();
+        self.pin_cells = collect(cells, PINS)?;
         // One slot more, for the end of the last.
-        self.slots.push(Slot {
+        let end = Slot {
             net: 0,
             first_cell: 0,
-        });
+        };
+        push(&mut self.slots, end, PINS)?;
         let mut cell = 0;
         for (slot, index) in self.slots.iter_mut().zip(0u64..) {
             let before = |cell: &PinCell| u64::from(cell.label / TILE) < index;
@@ -153,6 +160,7 @@ impl Plan {
             }
             slot.first_cell = cell as u32;
         }
+        Ok(())
     }
 
     /// The cell of a label.

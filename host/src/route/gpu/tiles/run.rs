@@ -11,8 +11,10 @@ use super::gather_paths;
 use super::plan::Plan;
 use crate::Result;
 use crate::gpu::{Gpu, GpuBuffer};
+use crate::memory::{collect, reserve};
 use crate::route::gpu::grid::DeviceGrid;
 use crate::route::net::Net;
+use crate::route::net_by_net::PATHS;
 use crate::route::tree::Route;
 
 /// The buffers that hold what the kernels have found.
@@ -111,41 +113,40 @@ impl<G: Gpu, L: PathCostKernels> State<G, L> {
     /// The trees. Waits for them.
     pub(super) fn routes(&self, gpu: &G, nets: &[Net], plan: &Plan) -> Result<Vec<Route>> {
         let words = self.net_words.to_vec()?;
-        let words: Vec<&[u32]> = words.chunks_exact(NET_WORDS as usize).collect();
+        let words = collect(words.chunks_exact(NET_WORDS as usize), PATHS)?;
         let mut sum = 0u32;
-        let spans: Vec<Span> = words
-            .iter()
-            .zip(&plan.areas)
-            .map(|(words, area)| {
-                let to = sum;
-                // At most `plan.path_cells`.
-                sum += words[NET_PATH_CELLS as usize];
-                Span {
-                    from: area.first_path,
-                    to,
-                }
-            })
-            .collect();
+        let spans = words.iter().zip(&plan.areas).map(|(words, area)| {
+            let to = sum;
+            // At most `plan.path_cells`.
+            sum += words[NET_PATH_CELLS as usize];
+            Span {
+                from: area.first_path,
+                to,
+            }
+        });
+        let spans = collect(spans, PATHS)?;
         let cells = gather_paths(gpu, &spans, sum, &self.paths)?;
         let joined = self.joined.to_vec()?;
-        let routes = nets.iter().zip(&plan.areas).zip(&words).zip(&spans);
-        let routes = routes.map(|(((net, area), words), span)| {
+        let mut routes = Vec::new();
+        reserve(&mut routes, nets.len(), "the routes")?;
+        let all = nets.iter().zip(&plan.areas).zip(&words).zip(&spans);
+        for (((net, area), words), span) in all {
             let joined = joined[area.first_pin as usize..].iter();
             let joined = joined.take(words[NET_JOINED_PINS as usize] as usize);
             let labels =
                 cells[span.to as usize..][..words[NET_PATH_CELLS as usize] as usize].iter();
-            Route::new(
+            let pins = joined
+                .clone()
+                .map(|pin| (pin.pin - area.first_pin) as usize);
+            routes.push(Route::new(
                 net,
-                joined
-                    .clone()
-                    .map(|pin| (pin.pin - area.first_pin) as usize)
-                    .collect(),
-                joined.clone().map(|pin| pin.cost).collect(),
-                joined.map(|pin| pin.end as usize).collect(),
-                labels.map(|&label| plan.cell(area, label)).collect(),
-            )
-        });
-        routes.collect()
+                collect(pins, PATHS)?,
+                collect(joined.clone().map(|pin| pin.cost), PATHS)?,
+                collect(joined.map(|pin| pin.end as usize), PATHS)?,
+                collect(labels.map(|&label| plan.cell(area, label)), PATHS)?,
+            )?);
+        }
+        Ok(routes)
     }
 
     /// Whether no pin is left out for its cost alone.
