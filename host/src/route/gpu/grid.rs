@@ -88,12 +88,11 @@ impl<G: Gpu> DeviceGrid<G> {
     /// The same grid with all edges of weight 1 that are not blocked.
     pub(super) fn with_steps(&self, gpu: &G) -> Result<Self> {
         let steps = |weights: &G::Buffer<u32>| {
-            let weights = weights.to_vec()?;
-            let steps = weights.into_iter().map(|weight| match weight {
-                BLOCKED => BLOCKED,
-                _ => 1,
-            });
-            gpu.upload(&steps.collect::<Vec<_>>())
+            let mut steps = weights.to_vec()?;
+            for step in steps.iter_mut().filter(|step| **step != BLOCKED) {
+                *step = 1;
+            }
+            gpu.upload(&steps)
         };
         Ok(Self {
             tiling: self.tiling,
