@@ -78,6 +78,7 @@ impl<G: Gpu + Send + Sync> MultiLabeler<G> {
             return Err(Error::option("bands", OptionProblem::Conflict, why));
         }
         let mut first_rows = Vec::with_capacity(bands.len());
+        // planted: several-devices-rows
         let mut next_row = 0u32;
         for band in bands {
             first_rows.push(next_row);

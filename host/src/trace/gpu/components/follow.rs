@@ -22,6 +22,7 @@ pub(in crate::trace::gpu) fn follow<G: Gpu>(
     let on = &gpu.launcher();
     let n = borders.nodes.count();
     let mut points = gpu.alloc(arranged.points as usize * 2)?;
+    // planted: follow-lone-point
     if arranged.points == 0 {
         return Ok(points);
     }
