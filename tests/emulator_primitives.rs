@@ -8,6 +8,7 @@ use trazar::emulator::{Emulator, Schedule};
 use trazar_test_support::emulators::{emulator_of, say, seed};
 use trazar_test_support::kernels::grid::{Grid, GridBarrier, ScanMemory, for_each_loaded};
 use trazar_test_support::kernels::partition::Group;
+use trazar_test_support::kernels::scan;
 use trazar_test_support::kernels::sort::{self, Pairs, SortMemory, sort_pairs};
 use trazar_test_support::seeds::Random;
 
@@ -46,6 +47,59 @@ unsafe fn sort_alone(
         return;
     };
     sort_pairs(grid, pairs, n, group, largest, memory);
+}
+
+/// The first block adds up tiles while the others publish them, some after it has looked.
+///
+/// # Safety
+///
+/// `status` has `end` elements, which are 0; `out` has one. Nothing else uses them
+/// meanwhile.
+#[kernel(block = 32, cooperative)]
+unsafe fn sum_while_published(
+    status: ViewMut<'_, u64>,
+    first: u32,
+    end: u32,
+    out: ViewMut<'_, u32>,
+) {
+    let lane = thread::thread_idx_x();
+    match thread::block_idx_x() {
+        0 => {
+            let sum = scan::sum_of_tiles(status.as_view(), first, end, lane);
+            if lane == 0 {
+                out.st(0u32, sum);
+            }
+        }
+        block => {
+            let tile = (block - 1) * 32 + lane;
+            if tile < end {
+                status.st_relaxed(tile, 1 << 32 | u64::from(tile * tile), Device);
+            }
+        }
+    }
+}
+
+#[test]
+fn sums_of_tiles_that_are_published_meanwhile() {
+    for order in seed()..seed() + 6 {
+        for (first, end) in [(0, 1), (0, 31), (5, 130), (3, 420)] {
+            let blocks = 1 + u32::div_ceil(end, 32);
+            let emulator = emulator_of(order).with_multiprocessors(blocks);
+            let mut status = emulator.upload(&vec![0u64; end as usize]).unwrap();
+            let mut out = emulator.alloc(1).unwrap();
+            let (views, sum) = (status.view_mut(), out.view_mut());
+            // SAFETY: as the kernel asks.
+            unsafe { sum_while_published::launch(&emulator, blocks, views, first, end, sum) }
+                .unwrap();
+            let expected: u32 = (first..end).map(|tile| tile * tile).sum();
+            let what = format!("order {order}, tiles {first} to {end}");
+            assert_eq!(
+                out.to_vec().unwrap(),
+                [expected],
+                "not the CPU's sum, {what}"
+            );
+        }
+    }
 }
 
 /// `n` keys up to `largest`, many of them equal, and one that is the largest.

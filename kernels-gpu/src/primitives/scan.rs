@@ -236,7 +236,7 @@ pub unsafe fn scan_exclusive(
 /// The sum of the elements of tiles `first` to `end` (exclusive), once all of them are published.
 /// Called by all threads of one warp.
 #[inline(always)]
-fn sum_of_tiles(status: View<'_, u64>, first: u32, end: u32, lane: u32) -> u32 {
+pub fn sum_of_tiles(status: View<'_, u64>, first: u32, end: u32, lane: u32) -> u32 {
     let read = |word: u64, tile: u32| {
         if tile < end && word == UNKNOWN {
             status.ld_relaxed(tile, Device)
@@ -257,6 +257,7 @@ fn sum_of_tiles(status: View<'_, u64>, first: u32, end: u32, lane: u32) -> u32 {
                 read(words[0], tile(0)),
                 read(words[1], tile(1)),
                 read(words[2], tile(2)),
+                // planted: scan-window-word
                 read(words[3], tile(3)),
                 read(words[4], tile(4)),
                 read(words[5], tile(5)),
