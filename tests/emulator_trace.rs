@@ -303,7 +303,9 @@ fn stages_of_a_lone_pixel() {
             })
             .unwrap();
         assert_eq!(stages, expected, "{algorithm:?}");
-        let contours = contours.to_host().unwrap();
+        let contours = contours
+            .to_host()
+            .unwrap_or_else(|error| panic!("{algorithm:?}: {error}"));
         assert_eq!(contours.len(), 1, "{algorithm:?}");
         assert_eq!(contours.points(), [IVec2::new(1, 1)], "{algorithm:?}");
     }
