@@ -42,7 +42,7 @@ fail() {
 
 # The five commands. `--path` stands for crates.io: the crates come from this checkout. `--debug`
 # and the target folders only save time.
-cargo install --quiet --path "$checkout/cuda_builder" --target-dir "$work/target" --debug --locked
+cargo install --quiet --path "$checkout/cuda/builder" --target-dir "$work/target" --debug --locked
 cargo kernels new tally --path "$checkout"
 cd tally
 CARGO_TARGET_DIR=$work/target cargo kernels build
@@ -68,7 +68,7 @@ done
 # The template copied by hand, with the commands of cuda_builder's README, is the same.
 mkdir "$empty/new" "$empty/copy"
 (cd "$empty/new" && cargo kernels new tally > /dev/null)
-sed -n '/^cp -r CHECKOUT/,/^```$/p' "$checkout/cuda_builder/README.md" |
+sed -n '/^cp -r CHECKOUT/,/^```$/p' "$checkout/cuda/builder/README.md" |
     sed "s|CHECKOUT|$checkout|; /^\`/d" > "$empty/copy.sh"
 (cd "$empty/copy" && bash -eu "$empty/copy.sh")
 diff -r "$empty/new" "$empty/copy"

@@ -46,7 +46,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TABLE = pathlib.Path(__file__).with_suffix(".toml")
 PAGE = ROOT / "docs/planted-errors.md"
 # Where markers may be.
-SOURCES = ["kernels-gpu/src", "cuda_std/src", "host/src"]
+SOURCES = ["kernels-gpu/src", "cuda/std/src", "host/src"]
 # What a test may take. An error that stops a kernel for good is to be reported, not waited for.
 SECONDS = 300
 SAMPLE = 10
@@ -264,7 +264,7 @@ def with_switches(texts, changes, not_const=not_const):
     for path, found in changes.items():
         text = texts[path]
         texts[path] = not_const(switched(text, found, 0, len(text)), text, found)
-    texts["cuda_std/src/lib.rs"] += SWITCH
+    texts["cuda/std/src/lib.rs"] += SWITCH
     return texts
 
 

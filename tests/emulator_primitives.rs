@@ -3,10 +3,11 @@
 //!
 //! Keys and orders of threads follow one seed, which a failure names; `TRAZAR_SEED` replaces it.
 
+use cuda_std::grid::GridBarrier;
 use cuda_std::prelude::*;
 use trazar::emulator::{Emulator, Schedule};
 use trazar_test_support::emulators::{emulator_of, say, seed};
-use trazar_test_support::kernels::grid::{Grid, GridBarrier, ScanMemory, for_each_loaded};
+use trazar_test_support::kernels::grid::{Grid, ScanMemory, for_each_loaded};
 use trazar_test_support::kernels::partition::Group;
 use trazar_test_support::kernels::scan;
 use trazar_test_support::kernels::sort::{self, Pairs, SortMemory, sort_pairs};

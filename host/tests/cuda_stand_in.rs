@@ -1,7 +1,7 @@
 //! Pipelines with a driver that fails: a stand-in for the driver, so that no GPU is needed. They
 //! run in a process of their own, because a process has one driver.
 
-#[path = "../../cust/tests/stand_in/mod.rs"]
+#[path = "../../cuda/cust/tests/stand_in/mod.rs"]
 mod stand_in;
 
 use stand_in::{Entry, stand_in};

@@ -9,8 +9,8 @@ fn the_ptx_is_of_these_sources() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let sources = [
         here.to_owned(),
-        here.join("../cuda_std"),
-        here.join("../cuda_std_macros"),
+        here.join("../cuda/std"),
+        here.join("../cuda/macros"),
     ];
     let header = Header::parse(trazar_kernels::PTX).expect("a header");
     let expected = header.hash_of(&sources).expect("readable sources");

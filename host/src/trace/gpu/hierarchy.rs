@@ -1,6 +1,6 @@
 //! The order and the hierarchy of borders.
 
-use trazar_kernels::primitives::grid::GridBarrier;
+use cuda_std::grid::GridBarrier;
 use trazar_kernels::primitives::sort::{self, Pairs};
 use trazar_kernels::trace::borders::{FoundBorders, Stack, count};
 use trazar_kernels::trace::hierarchy::{Arrangement, Rows, arrange_borders, write_rows};

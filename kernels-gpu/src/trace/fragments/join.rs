@@ -13,6 +13,7 @@
 
 use core::marker::PhantomData;
 
+use cuda_std::grid::GridBarrier;
 use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
 
@@ -22,7 +23,7 @@ use super::previous::MOST_ASIDE;
 use super::records::tile_record;
 use super::tile::{TILE_HEIGHT, TILE_WIDTH};
 use super::{Parts, counter};
-use crate::primitives::grid::{Grid, GridBarrier, ScanMemory};
+use crate::primitives::grid::{Grid, ScanMemory};
 use crate::primitives::quotient;
 use crate::trace::borders::{FoundBorders, count};
 use crate::trace::components::walk::NodeWalk;

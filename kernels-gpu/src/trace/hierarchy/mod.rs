@@ -32,13 +32,14 @@
 mod descendants;
 mod parents;
 
+use cuda_std::grid::GridBarrier;
 use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
 
 use self::descendants::link_to;
 use super::borders::{FoundBorders, NO_BORDER, Stack, count};
 use super::options::Levels;
-use crate::primitives::grid::{Grid, GridBarrier, ScanMemory, each, zip};
+use crate::primitives::grid::{Grid, ScanMemory, each, zip};
 use crate::primitives::list_ranking::{END, element, jumped_from, next, weight};
 use crate::primitives::partition::{Group, common_key, partition};
 use crate::primitives::sort::{self, Pairs, SortMemory, sort_pairs};

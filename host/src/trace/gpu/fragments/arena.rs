@@ -1,6 +1,6 @@
 //! The memory that fragments are found and joined in.
 
-use trazar_kernels::primitives::grid::GridBarrier;
+use cuda_std::grid::GridBarrier;
 use trazar_kernels::trace::borders::{FoundBorders, Stack};
 use trazar_kernels::trace::fragments::cycles::most_segments;
 use trazar_kernels::trace::fragments::follow::follow_few_tiles;
