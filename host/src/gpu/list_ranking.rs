@@ -38,3 +38,36 @@ pub(crate) fn rank_lists<G: Gpu>(gpu: &G, mut list: G::Buffer<u64>) -> Result<G:
     }
     Ok(list)
 }
+
+#[cfg(test)]
+mod tests {
+    use cuda_std::emulator::Emulator;
+    use trazar_kernels::primitives::list_ranking::{END, element};
+
+    use super::*;
+
+    /// One list of all elements needs every round, whether or not there is room for all rounds in
+    /// one launch.
+    #[test]
+    fn a_list_as_long_as_the_array() {
+        for n in [1, 2, 3, 1024, MOST_SHORT, MOST_SHORT + 1] {
+            // Element `i` is the one before element `7 * i`, say: neighbours lie apart.
+            let step = if n % 7 == 0 { 5 } else { 7 };
+            let order: Vec<u32> = (0..n).map(|i| (i * step) % n).collect();
+            let mut list = vec![0; n as usize];
+            let mut sums = vec![0; n as usize];
+            let mut sum = 0;
+            for (k, &at) in order.iter().enumerate().rev() {
+                let weight = at % 5 + 1;
+                sum += weight;
+                let next = order.get(k + 1).copied().unwrap_or(END);
+                list[at as usize] = element(next, weight);
+                sums[at as usize] = element(END, sum);
+            }
+            let emulator = Emulator::new(u64::from(n));
+            let list = Gpu::upload(&emulator, &list).expect("memory");
+            let ranked = rank_lists(&emulator, list).expect("no fault");
+            assert_eq!(ranked.to_vec().expect("memory"), sums, "{n} elements");
+        }
+    }
+}

@@ -51,6 +51,23 @@ fn colour(label: u32) -> [u8; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{BinaryImage, Engine, LabelOptions};
+
+    /// The picture is read by another crate.
+    #[test]
+    fn pixels_have_the_colours_of_their_labels() {
+        let image = BinaryImage::from_art("##..#\n##...\n...##").expect("an image");
+        let options = LabelOptions::default();
+        let labels = Engine::cpu().label(&image, &options).expect("labels");
+        let mut png = Vec::new();
+        write_labels_png(&labels, &mut png).expect("written");
+        let picture = image::load_from_memory(&png).expect("a picture").to_rgb8();
+        assert_eq!(picture.dimensions(), (5, 3));
+        let expected = [1, 1, 0, 0, 2, 1, 1, 0, 0, 0, 0, 0, 0, 3, 3];
+        for (pixel, label) in picture.pixels().zip(expected) {
+            assert_eq!(pixel.0, colour(label), "label {label}");
+        }
+    }
 
     #[test]
     fn colours_are_bright_and_near_labels_differ() {

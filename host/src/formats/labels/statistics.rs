@@ -78,3 +78,25 @@ fn explain(error: csv::Error) -> Error {
         other => std::io::Error::other(format!("{other:?}")),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{BinaryImage, Engine, LabelOptions};
+
+    /// Areas, boxes and means worked out by hand.
+    #[test]
+    fn lines_of_an_image_with_three_components() {
+        let image = BinaryImage::from_art("##..#\n##...\n...##").expect("an image");
+        let options = LabelOptions::default().statistics(true);
+        let labels = Engine::cpu().label(&image, &options).expect("labels");
+        let mut csv = Vec::new();
+        super::write_statistics(&labels, &mut csv).expect("written");
+        assert_eq!(
+            String::from_utf8(csv).expect("text"),
+            "label,area,x_min,y_min,x_max,y_max,centroid_x,centroid_y\n\
+             1,4,0,0,1,1,0.5,0.5\n\
+             2,1,4,0,4,0,4,0\n\
+             3,2,3,2,4,2,3.5,2\n"
+        );
+    }
+}
