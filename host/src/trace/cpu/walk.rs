@@ -46,7 +46,7 @@ pub(super) fn of_moves(offsets: [isize; 8]) -> [isize; 10] {
 /// The step from a node to the next one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
-    /// The border's step, as its chain has it.
+    /// The border's step, as stored in its chain.
     pub(super) direction: Direction,
     /// The sides of the node's pixel that it passes.
     pub(super) passed: u8,
