@@ -16,7 +16,6 @@ use crate::memory::{reserve, reserve_in_map};
 /// The measures of components 1 to `count`, from the `labels` of the whole image.
 ///
 /// `before[i]` is the number of components that start above `strips[i]`. The components that start
-/// in a strip are its own, and only its thread writes their measures. What a strip adds to
 /// in a strip are its own, and only its thread writes their measures. A strip's additions to
 /// components from above are kept apart until all strips are done. The sums are exact, so the order
 /// of additions does not matter.

@@ -130,8 +130,8 @@ impl Bands<'_> {
     }
 }
 
-/// Calls `work` for each of `count` bands, on one thread per labeler. Returns the first error; the
-/// bands that no thread has begun are then left out.
+/// Calls `work` for each of `count` bands, on one thread per labeler. Returns the first error;
+/// bands that no thread has begun by then are left out.
 fn for_each_band<G: Gpu + Send + Sync>(
     labelers: &[DeviceLabeler<G>],
     count: usize,
@@ -150,11 +150,11 @@ fn for_each_band<G: Gpu + Send + Sync>(
     on_each(labelers, |labeler, _| serve(labeler)).map(drop)
 }
 
-/// What `work` gives for each labeler and its index, on one thread per labeler.
+/// The results of `work` for each labeler and its index, on one thread per labeler.
 ///
 /// # Errors
-/// The first labeler's error that `work` gives; [`Error::OutOfMemory`] if the system provides no
-/// thread.
+/// The error of the first labeler for which `work` fails; [`Error::OutOfMemory`] if the system
+/// provides no thread.
 pub(super) fn on_each<G, T>(
     labelers: &[DeviceLabeler<G>],
     work: impl Fn(&DeviceLabeler<G>, usize) -> Result<T> + Sync,
@@ -184,7 +184,7 @@ where
                     })
             })
             .collect();
-        // All are waited for before the first error is returned.
+        // All threads are joined before the first error is returned.
         let results: Vec<Result<T>> = threads
             .into_iter()
             .map(|thread| match thread?.join() {
