@@ -118,7 +118,8 @@ pub struct Component {
     pub centroid: DVec2,
 }
 
-/// What is found beside the labels themselves: see [`Engine::label_into`](crate::Engine::label_into).
+/// The results besides the labels themselves: see
+/// [`Engine::label_into`](crate::Engine::label_into).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LabelSummary {
@@ -180,7 +181,7 @@ impl Labels {
         &self.labels
     }
 
-    /// The labels, row by row, and what else was found.
+    /// The labels, row by row, and the summary.
     pub fn into_parts(self) -> (Vec<u32>, LabelSummary) {
         let summary = LabelSummary {
             count: self.count,

@@ -3,14 +3,14 @@
 use super::grid::RoutingGrid;
 use super::net::Net;
 
-/// A grid with the nets to route on it: what a file of [the text format](crate::formats::read_case)
-/// holds.
+/// A grid with the nets to route on it, as in a file of [the text
+/// format](crate::formats::read_case).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RoutingCase {
     /// The grid.
     pub grid: RoutingGrid,
-    /// The nets, each of which is routed as if there were no other.
+    /// The nets; each is routed independently of the others.
     pub nets: Vec<Net>,
 }
 

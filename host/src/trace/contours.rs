@@ -1,4 +1,4 @@
-//! [`Contours`]: what tracing gives.
+//! [`Contours`]: the result of tracing.
 
 use glam::{DVec2, IVec2};
 
@@ -46,9 +46,8 @@ pub type HierarchyRow = [i32; 4];
 
 /// The contours of an image: points, kinds and hierarchy.
 ///
-/// Contour `i` has the points `points()[offsets()[i]..offsets()[i + 1]]`. Contours stand in the
-/// order of a pre-order walk of the hierarchy, siblings in reverse raster order of where they
-/// were first met; that is `cv2.findContours`'s order too.
+/// Contour `i` has the points `points()[offsets()[i]..offsets()[i + 1]]`. Contours are in pre-order
+/// of the hierarchy, siblings in reverse raster order of discovery, as in `cv2.findContours`.
 ///
 /// ```
 /// use trazar::glam::IVec2;
@@ -97,7 +96,7 @@ pub struct ContourParts {
 }
 
 impl Contours {
-    /// Gives the arrays away.
+    /// Takes the arrays out.
     ///
     /// ```
     /// use trazar::{BinaryImage, Engine, TraceOptions};
@@ -136,7 +135,7 @@ impl Contours {
         self.kinds.len()
     }
 
-    /// Whether there is none: the image has no foreground.
+    /// Whether there are no contours: the image has no foreground.
     pub fn is_empty(&self) -> bool {
         self.kinds.is_empty()
     }
@@ -146,8 +145,7 @@ impl Contours {
         &self.points
     }
 
-    /// Where each contour's points start in [`points`](Self::points); one more than there are
-    /// contours, the last being the number of points.
+    /// Start of each contour's points in [`points`](Self::points), then the number of points.
     pub fn offsets(&self) -> &[usize] {
         &self.offsets
     }
@@ -217,7 +215,7 @@ pub struct Contour<'a> {
 }
 
 impl<'a> Contour<'a> {
-    /// Its place among the contours.
+    /// Its index among the contours.
     pub fn index(&self) -> usize {
         self.index
     }

@@ -91,9 +91,9 @@ pub enum TraceAlgorithm {
     /// One border after the other in raster order, on one thread (Suzuki and Abe, "Topological
     /// structural analysis of digitized binary images by border following", 1985).
     Suzuki,
-    /// In parts of the image, whose borders are joined from their fragments by list ranking: on the
-    /// processor in strips of rows on all threads, where one thread takes as long as for
-    /// [`Self::Suzuki`]; by kernels in tiles of 64 × 32 pixels.
+    /// In parts of the image: borders are joined from their fragments by list ranking. The
+    /// processor uses strips of rows on all threads, and on one thread takes as long as
+    /// [`Self::Suzuki`]; kernels use tiles of 64 × 32 pixels.
     Fragments,
     /// In rectangles of the image on all threads; the rectangles are then joined pairwise
     /// (Garcia-Molla, Alonso-Jordá and García-Laguía, "Parallel border tracking in binary images
@@ -126,8 +126,8 @@ impl TraceAlgorithm {
         }
     }
 
-    /// The algorithms that run on `backend`, the one that an [`Engine`](crate::Engine) chooses
-    /// first.
+    /// The algorithms that run on `backend`, first the one that an [`Engine`](crate::Engine)
+    /// chooses.
     pub fn on(backend: Backend) -> &'static [Self] {
         match backend {
             Backend::Cpu => &[Self::Fragments, Self::Suzuki, Self::Tiles, Self::Components],

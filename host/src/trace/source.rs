@@ -32,9 +32,9 @@ pub trait ContourSource {
     /// Those of the place where the points are.
     fn point_count(&self) -> Result<u64>;
 
-    /// The points of contour `index`. They may be put into `room`, and what was there goes.
+    /// The points of contour `index`. `room` is scratch for them: its old contents are lost.
     ///
-    /// Contours that are asked for one after the other take least time.
+    /// Contours are fastest to read in order.
     ///
     /// # Errors
     /// Those of the place where the points are.
@@ -63,7 +63,7 @@ pub trait ContourSource {
         self.kinds().len()
     }
 
-    /// Whether there is none: the image has no foreground.
+    /// Whether there are no contours: the image has no foreground.
     fn is_empty(&self) -> bool {
         self.kinds().is_empty()
     }

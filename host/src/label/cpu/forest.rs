@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::error::{Error, Result};
 use crate::memory::reserve;
 
-/// Trees of provisional labels: one tree per component, as far as is known yet.
+/// Trees of provisional labels: one tree per component, as far as known so far.
 ///
 /// A label's parent is never larger than the label, and a root is its own parent. So the root of a
 /// tree is its smallest label. If labels are planted in raster order, that is the first one.
@@ -84,8 +84,8 @@ impl Forest {
         parents.map(is_root).sum()
     }
 
-    /// Numbers the trees `before + 1`, `before + 2`, … in the order of their roots, except those to
-    /// whose root `elsewhere` gives a number. That is one that an earlier tree has, or the next.
+    /// Numbers the trees `before + 1`, `before + 2`, … in the order of their roots, except the
+    /// trees for whose root `elsewhere` gives a number: that of an earlier tree, or the next one.
     ///
     /// Returns the number of each label's tree, by label (0 for background), and the last new
     /// number.

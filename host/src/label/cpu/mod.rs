@@ -44,7 +44,7 @@ pub(crate) fn label(
     }
 }
 
-/// As [`label`], with the labels in an array that has an element for each pixel.
+/// As [`label`], with the labels in an array with one element per pixel.
 pub(crate) fn label_into(
     image: &BinaryImage,
     options: &LabelOptions,

@@ -33,9 +33,9 @@ const STRIPS_PER_THREAD: usize = 2;
 /// The smallest strip. With fewer rows, joining the seam takes too large a share of the time.
 const LEAST_ROWS: u32 = 32;
 
-/// Images of fewer pixels are labelled in one strip, on the caller's thread, unless the algorithm is
-/// asked for by name. On 2 threads, images of 256² take half to all of the time that they do in
-/// strips, depending on how much is in them; those of 512² take about the same.
+/// Smaller images are labelled in one strip, on the caller's thread, unless the algorithm is
+/// requested by name. On 2 threads, images of 256² take half to all of the time that they take in
+/// strips, depending on their content; those of 512² take about the same.
 const LEAST_PIXELS: u64 = 1 << 17;
 
 /// Labels the components of `image`.
@@ -47,7 +47,7 @@ pub(super) fn label(
     label_strips(rows_for(image, options), u32::MAX, image, options, progress)
 }
 
-/// Labels the components of `image` in `labels`, of which it has one per pixel.
+/// Labels the components of `image` in `labels`, which has one element per pixel.
 pub(super) fn label_into(
     image: &BinaryImage,
     options: &LabelOptions,
@@ -60,8 +60,8 @@ pub(super) fn label_into(
     numbered.summary(options, labels)
 }
 
-/// Labels the components of a band of an image with their numbers in the image: `numbers` gives
-/// these for the number of components that the band has, beginning with that of background.
+/// Labels the components of a band of an image with their numbers in the image. From the number of
+/// components in the band, `numbers` gives these numbers, starting with that of background.
 pub(in crate::label) fn label_band(
     band: &BinaryImage,
     connectivity: Connectivity,
@@ -120,7 +120,7 @@ fn label_strips(
     })
 }
 
-/// What labels strips of `rows` rows, with at most `limit` provisional labels per strip.
+/// A function that labels strips of `rows` rows, with at most `limit` provisional labels per strip.
 fn in_strips<'a>(
     rows: u32,
     limit: u32,
@@ -150,8 +150,8 @@ pub(in crate::label) struct Numbered<'a> {
 }
 
 impl<'a> Numbered<'a> {
-    /// The rows of `labels`, an array with an element for each pixel, for [`of`](Self::of) and
-    /// [`fill`](Self::fill). What the elements were does not matter.
+    /// The rows of `labels`, an array with one element per pixel, for [`of`](Self::of) and
+    /// [`fill`](Self::fill). The elements' old values do not matter.
     pub(in crate::label) fn rows<'l>(
         image: &BinaryImage,
         labels: &'l mut [u32],
@@ -159,8 +159,8 @@ impl<'a> Numbered<'a> {
         LabelRows::of_strips(labels, image.width(), rows_of_strip(image))
     }
 
-    /// Finds and numbers the components. Without the rows of labels, these cannot be filled
-    /// afterwards.
+    /// Finds and numbers the components. Without the rows of labels, [`fill`](Self::fill) is not
+    /// possible afterwards.
     pub(in crate::label) fn of(
         image: &'a BinaryImage,
         connectivity: Connectivity,
@@ -212,8 +212,8 @@ impl<'a> Numbered<'a> {
         })
     }
 
-    /// Writes all rows: foreground pixels get `map` of their components' numbers. To be called
-    /// once, and after what asks for the numbers of rows.
+    /// Writes all rows: foreground pixels get `map` of their components' numbers. Call it once, and
+    /// after the queries of rows' numbers.
     pub(in crate::label) fn fill(
         &mut self,
         labels: &mut [LabelRows<'_>],
@@ -247,7 +247,7 @@ impl<'a> Numbered<'a> {
         rim.map_or(Ok(Vec::new()), |rim| rim.numbers(&rim.last_row))
     }
 
-    /// What is asked for beside the labels, from pixels that are filled with their numbers.
+    /// The summary that `options` ask for, from pixels filled with their components' numbers.
     fn summary(&self, options: &LabelOptions, labels: &[u32]) -> Result<LabelSummary> {
         let measure = || statistics::measure(&self.strips, &self.before, labels, self.count);
         Ok(LabelSummary {
@@ -256,8 +256,8 @@ impl<'a> Numbered<'a> {
         })
     }
 
-    /// The components' measures, likewise, and the tallies of those with the numbers `tallied`. The
-    /// image's row 0 is row `first_row` of a larger one.
+    /// The components' measures, from the same pixels, and the tallies of the components `tallied`.
+    /// The image's row 0 is row `first_row` of a larger one.
     pub(in crate::label) fn measure_part(
         &self,
         first_row: u32,
@@ -288,12 +288,12 @@ impl<'a> Numbered<'a> {
                 .iter()
                 .map(|&number| all[number as usize - 1].widened()),
         );
-        // A component is as large as a tally of 64-bit sums, so it is collected in place.
+        // A component is as large as a tally of 64-bit sums, so components are collected in place.
         Ok((all.into_iter().map(Tally::finish).collect(), some))
     }
 }
 
-/// What memory is for here.
+/// Name used in out-of-memory errors.
 const RIMS: &str = "the strips' seams";
 
 /// The trees that reach the first or the last row of a strip.
@@ -314,8 +314,8 @@ struct RimTree {
 }
 
 impl Rim {
-    /// The rim of a strip, from the provisional labels of its first and of its last row's runs; and
-    /// the number of all trees.
+    /// The rim of a strip, from the provisional labels of the runs in its first and last row; and
+    /// the number of all trees in the strip.
     fn of(
         mut first_row: Vec<u32>,
         mut last_row: Vec<u32>,

@@ -6,22 +6,22 @@ use crate::error::Result;
 use crate::image::BinaryImage;
 use crate::memory::{advise_large_pages, reserve};
 
-/// A strip's rows in an array of labels, whose memory may be new: it is neither cleared nor read
-/// before it is written.
+/// A strip's rows in an array of labels. The array's memory may be new: it is neither cleared nor
+/// read before it is written.
 ///
 /// A row first keeps some provisional labels at its start. Then the rows are written as a whole,
 /// from the first to the last.
 pub(in crate::label) struct LabelRows<'a> {
     labels: &'a mut [MaybeUninit<u32>],
     width: usize,
-    /// By row, as far as rows keep any: the number of labels.
+    /// The number of labels that each row keeps, for the rows so far.
     kept: Vec<u32>,
     /// The number of rows that are written as a whole.
     written: usize,
 }
 
 impl<'a> LabelRows<'a> {
-    /// The strips of `rows` rows, the last one perhaps of fewer, of an array that is replaced.
+    /// Strips of `rows` rows of an array to be overwritten; the last strip may have fewer rows.
     pub(super) fn of_strips(labels: &'a mut [u32], width: u32, rows: u32) -> Result<Vec<Self>> {
         let labels: *mut [u32] = labels;
         // SAFETY: the memory is that of `labels`, borrowed for as long, and the types have the same
@@ -55,7 +55,7 @@ impl<'a> LabelRows<'a> {
         self.kept.push(labels.len() as u32);
     }
 
-    /// The labels that are kept in the row that is to be written next.
+    /// The labels kept in the next row to be written.
     pub(super) fn kept(&self) -> &[u32] {
         let count = self.kept[self.written] as usize;
         let kept = &self.labels[self.written * self.width..][..count];
@@ -63,7 +63,7 @@ impl<'a> LabelRows<'a> {
         unsafe { kept.assume_init_ref() }
     }
 
-    /// Writes the next row, in the place of what it has kept.
+    /// Writes the next row, over the labels it has kept.
     pub(super) fn write(&mut self, row: &[u32]) {
         let start = self.written * self.width;
         self.labels[start..][..self.width].write_copy_of_slice(row);

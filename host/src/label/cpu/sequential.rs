@@ -37,7 +37,7 @@ pub(super) fn label(
     label_up_to(u32::MAX, image, options, progress)
 }
 
-/// Labels the components of `image` in `labels`, of which it has one per pixel.
+/// Labels the components of `image` in `labels`, which has one element per pixel.
 pub(super) fn label_into(
     image: &BinaryImage,
     options: &LabelOptions,
@@ -72,7 +72,7 @@ fn label_up_to(
     })
 }
 
-/// What labels the rows of `image`, and gives the number of components.
+/// A function that labels the rows of `image` and returns the number of components.
 fn in_one_strip(
     limit: u32,
     image: &BinaryImage,
@@ -91,7 +91,7 @@ fn in_one_strip(
     }
 }
 
-/// What is asked for beside the labels.
+/// The summary that `options` ask for.
 fn summary(
     image: &BinaryImage,
     options: &LabelOptions,

@@ -16,11 +16,11 @@ use crate::memory::{reserve, reserve_in_map};
 /// The measures of components 1 to `count`, from the `labels` of the whole image.
 ///
 /// `before[i]` is the number of components that start above `strips[i]`. The components that start
-/// in a strip are its own, and only its thread writes their measures. What a strip adds to
-/// components from above is kept apart until all strips are done. The sums are exact, so the order
+/// in a strip are its own, and only its thread writes their measures. A strip's additions to
+/// components from above are kept apart until all strips are done. The sums are exact, so the order
 /// of additions does not matter.
 ///
-/// Memory: none besides the result, if sums fit into 64 bits (sides up to 2 million), otherwise as
+/// Memory: none besides the result if sums fit into 64 bits (sides up to 2 million), otherwise as
 /// much again; and the measures that the strips keep apart.
 pub(super) fn measure(
     strips: &[Strip<'_>],
@@ -48,12 +48,12 @@ fn measure_with<S: Sum>(
     count: u32,
 ) -> Result<Vec<Component>> {
     let tallies = tallies::<S>(strips, 0, before, labels, count)?;
-    // A component is as large as a tally of 64-bit sums, so it is collected in place.
+    // A component is as large as a tally of 64-bit sums, so components are collected in place.
     Ok(tallies.into_iter().map(Tally::finish).collect())
 }
 
-/// The tallies of components 1 to `count`, of strips of an image whose row 0 is row `first_row` of
-/// a larger one; otherwise as [`measure`].
+/// The tallies of components 1 to `count`; otherwise as [`measure`]. The image's row 0 is row
+/// `first_row` of a larger one.
 pub(super) fn tallies<S: Sum>(
     strips: &[Strip<'_>],
     first_row: u32,
@@ -97,7 +97,7 @@ fn add_strip<S: Sum>(
     labels: &[u32],
 ) -> Result<HashMap<u32, Tally<S>>> {
     let mut from_above = HashMap::new();
-    // The label and tally of the last run from above: mostly there is one large component.
+    // The label and tally of the last run from above: usually there is one large component.
     let (mut last, mut tally) = (0, Tally::NOTHING);
     let width = strip.image.width() as usize;
     for (y, labels) in strip.rows.clone().zip(labels.chunks_exact(width)) {

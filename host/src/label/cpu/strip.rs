@@ -5,7 +5,7 @@
 //! the forest.
 //!
 //! In drawings and masks, most words equal the word above. Their runs have the labels of the runs
-//! above, and their pixels those of the pixels above. So the second pass changes one row of labels
+//! above, and their pixels those of the pixels above. So the second pass updates one row of labels
 //! from row to row, and copies it to the result, which is written once and never read.
 
 use std::ops::Range;
@@ -34,7 +34,7 @@ pub(in crate::label) struct Strip<'a> {
     pub(in crate::label) rows: Range<u32>,
 }
 
-/// A run that has no label yet.
+/// Sentinel: a run without a label.
 const NONE: u32 = 0;
 
 /// Counts the rows that are done, of all strips in both passes, and reports progress.
@@ -93,8 +93,8 @@ impl<'a> Strip<'a> {
         meter: &Meter<'_>,
     ) -> Result<Vec<u32>> {
         let most_runs = self.image.width().div_ceil(2) as usize;
-        // The labels of a row's runs, from left to right, from element 1 on. So the index of the
-        // run at a place is the number of runs that start up to that place.
+        // The labels of a row's runs, from left to right, from element 1 on. So the index of a
+        // place's run is the number of runs that start up to that place.
         let room = 1 + most_runs + RUNS_PER_WORD;
         let mut row_labels = filled_vec(NONE, room, "the labels of a row")?;
         let mut above_labels = filled_vec(NONE, room, "the labels of a row")?;
@@ -146,8 +146,8 @@ impl<'a> Strip<'a> {
     }
 
     /// Gives each foreground pixel the label of its run, from a list: `runs` are the labels of the
-    /// strip's runs, in raster order, and may be followed by others. Unless `is_zero` says that
-    /// `labels` are 0, background is set to 0.
+    /// strip's runs, in raster order, and may be followed by others. Background is set to 0, unless
+    /// `is_zero` says that `labels` are 0 already.
     pub(in crate::label) fn fill_runs(&self, labels: &mut [u32], runs: &[u32], is_zero: bool) {
         let width = self.image.width() as usize;
         let mut runs = runs.iter().copied();
@@ -231,8 +231,8 @@ fn join_row_anywhere(
             continue;
         }
         let (row_starts, above_starts) = (w.starts(), u.starts());
-        // The labels of as many runs as can start here: a copy of constant length is cheaper, and
-        // the surplus is overwritten.
+        // Copies the labels of as many runs as can start here: a copy of constant length is
+        // cheaper, and later copies overwrite the surplus.
         let new = &mut row_labels[row_runs + 1..][..RUNS_PER_WORD];
         if w == u {
             new.copy_from_slice(&above_labels[above_runs + 1..][..RUNS_PER_WORD]);
@@ -254,7 +254,7 @@ fn join_row_anywhere(
     row_runs
 }
 
-/// Makes the labels of the row above those of `row`, in whole words of pixels. `runs` are the
+/// Turns the labels of the row above into those of `row`, in whole words of pixels. `runs` are the
 /// provisional labels of the row's runs.
 fn fill_row(
     row: &[u64],
@@ -294,7 +294,7 @@ fn fill_word(
     let mut goes_on = w.carry & w.bits & 1 == 1;
     let starts = w.starts().count_ones();
     if starts >= BUSY && labels.len() == WORD_BITS {
-        // Mostly all runs of a word belong to one component: then all pixels get one label.
+        // Usually all runs of a word belong to one component: then all its pixels get one label.
         let mut numbers = runs.clone().take(starts as usize).map(number);
         let some = if goes_on {
             last
@@ -362,7 +362,7 @@ impl WordPixels {
         self.0[end..][..BLOCK].fill(0);
     }
 
-    /// Writes the labels of a word's pixels, as many as `labels` has elements.
+    /// Writes the labels of a word's first pixels, one per element of `labels`.
     #[inline(always)]
     fn write(&self, labels: &mut [u32]) {
         match labels.first_chunk_mut::<WORD_BITS>() {
@@ -373,7 +373,7 @@ impl WordPixels {
     }
 }
 
-/// The number of starts in a word from which its runs are compared.
+/// The fewest starts in a word for which its runs' labels are compared.
 const BUSY: u32 = 3;
 
 /// Pixels per block.

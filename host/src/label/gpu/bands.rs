@@ -6,9 +6,9 @@
 //! components, and `tiles_write_numbered` the labels. A band has a multiple of 64 rows, so that its
 //! words and its labels start at addresses that kernels can use.
 //!
-//! Where the labels are needed before, with the band's own numbers, the kernel `renumber` replaces
-//! them afterwards: to measure the components, by the algorithm
-//! [`Direct`](LabelAlgorithm::Direct), and if there is too little memory to keep what the tiles'
+//! Where labels with the band's own numbers are needed first, the kernel `renumber` replaces them
+//! afterwards. That is so for measuring components, for the algorithm
+//! [`Direct`](LabelAlgorithm::Direct), and when there is too little memory to keep the tiles.
 //! kernels found.
 
 use std::ops::Range;
@@ -29,11 +29,11 @@ use crate::label::parts::{LabelPart, LabelTable, RimRow, rows_in_image};
 use crate::label::{Component, LabelAlgorithm, LabelOptions};
 use crate::memory::{reserve, zeroed_vec};
 
-/// What the rows of a band are a multiple of: the height of a tile.
+/// Bands have a multiple of this many rows: the height of a tile.
 const ROWS: u32 = 64;
 
-/// The largest number of pixels of a band of an image that has to be divided: as many as keep the
-/// GPU busy, and few enough that the memory for labelling a band is small beside the labels.
+/// The most pixels of a band when an image has to be divided: enough to keep the GPU busy, and few
+/// enough that the memory for labelling a band is small beside the labels.
 const BAND_PIXELS: u32 = 1 << 30;
 
 /// The bands of an image.
@@ -117,7 +117,7 @@ pub struct PartLabels<'a, G: Gpu> {
     /// The queue that labels them.
     gpu: G,
     image: &'a DeviceImage<G>,
-    /// The image's row that is the first.
+    /// The row of the whole image at which this part begins.
     first_row: u32,
     bands: Vec<Band<G>>,
     /// Per pixel of the bands that are written: the component's number in its band.
@@ -129,17 +129,17 @@ pub struct PartLabels<'a, G: Gpu> {
 struct Band<G: Gpu> {
     /// Its rows in the part.
     rows: Range<u32>,
-    /// The number of components that it has for itself.
+    /// The number of its own components.
     count: u32,
-    /// What the labels are written from; `None` if they are.
+    /// The source of the labels; `None` once they are written.
     tiles: Option<Tiles<G>>,
 }
 
 /// A band whose kernels are queued.
 enum Queued<G: Gpu> {
-    /// The labels are written. One element: the number of components.
+    /// The labels are written. The buffer has one element: the number of components.
     Written(G::Buffer<u32>),
-    /// The labels are to be written by [`Tiles::write`]. The numbers on the band's rim.
+    /// [`Tiles::write`] is to write the labels. The buffer has the numbers on the band's rim.
     Joined(Tiles<G>, G::Buffer<u32>),
 }
 
@@ -163,7 +163,7 @@ unsafe fn write_own<G: Gpu>(
 }
 
 impl<G: Gpu> PartLabels<'_, G> {
-    /// Per pixel: the number that its component has in its band.
+    /// The number of each pixel's component in its band.
     pub(in crate::label) fn own_labels(&mut self) -> Result<&G::Buffer<u32>> {
         let words = self.gpu.using(self.image.words())?;
         for band in &mut self.bands {
@@ -222,9 +222,9 @@ impl<G: Gpu> DeviceLabeler<G> {
         Ok((labels, part))
     }
 
-    /// As [`label_part`](Self::label_part). With statistics, the part has the measures of the
-    /// components inside the bands only if `keep_inside`; otherwise the measures of all of them are
-    /// returned, band after band.
+    /// As [`label_part`](Self::label_part). With statistics and `keep_inside`, the part has the
+    /// measures of the components inside the bands. Without `keep_inside`, the measures of all
+    /// components are returned instead, band after band.
     pub(in crate::label) fn label_rows<'a>(
         &self,
         image: &'a DeviceImage<G>,
@@ -250,7 +250,7 @@ impl<G: Gpu> DeviceLabeler<G> {
                     Ok(tiles) => tiles,
                     Err(error) if !error.is_out_of_memory() => return Err(error),
                     Err(_) => {
-                        // There may be room without what is kept for the bands above.
+                        // There may be room once the tiles of the bands above are dropped.
                         let above = std::mem::take(&mut queued);
                         for (rows, band) in division.rows().zip(above) {
                             let total = match band {
@@ -360,15 +360,15 @@ impl<G: Gpu> DeviceLabeler<G> {
         }
     }
 
-    /// Writes the labels of a part with the numbers of `table`, which comes from the parts of all
-    /// rows of the image. On an NVIDIA GPU, this queues the work and returns before it is done. The
-    /// queue is the one that labelled the part, whichever labeler is called.
+    /// Writes the labels of a part with the numbers of `table`, which must come from the parts of
+    /// all rows of the image. On an NVIDIA GPU, this queues the work and returns before it is done.
+    /// It uses the queue that labelled the part, whichever labeler is called.
     ///
     /// The result's [`count`](DeviceLabels::count) is that of the image.
     ///
     /// # Errors
     /// [`Error::TooMany`] for more than 2³² - 1 components; [`Error::PartsDiffer`] if `table` is
-    /// not of an image of which these are rows; `Error::Cuda`, [`Error::Emulator`].
+    /// not of an image with these rows; `Error::Cuda`, [`Error::Emulator`].
     pub fn finish_part(
         &self,
         part: PartLabels<'_, G>,
@@ -396,7 +396,7 @@ impl<G: Gpu> DeviceLabeler<G> {
             }
             bands.push((own_band, band.before as u32, first..own.len()));
         }
-        // All copies come before the kernels, as they are waited for.
+        // All copies come before the kernels, as the host waits for copies.
         let (own, numbers) = (gpu.upload(&own)?, gpu.upload(&numbers)?);
         let total = gpu.upload(&[table.count() as u32])?;
         let fits = table.count() <= LARGEST_NUMBER.into();
@@ -448,7 +448,7 @@ impl<G: Gpu> DeviceLabeler<G> {
         Ok(DeviceLabels::new((width, height), labels, total))
     }
 
-    /// Labels an image in bands, of which there are several.
+    /// Labels an image in several bands.
     pub(super) fn label_in_bands(
         &self,
         image: &DeviceImage<G>,

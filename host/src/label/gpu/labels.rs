@@ -19,7 +19,7 @@ pub struct DeviceLabels<G: Gpu> {
 }
 
 impl<G: Gpu> DeviceLabels<G> {
-    /// Labels that the work queued so far writes, and the array of one element for their number.
+    /// Labels that the queued work writes, with the one-element array for their number.
     pub(super) fn new(
         (width, height): (u32, u32),
         labels: G::Buffer<u32>,
@@ -50,15 +50,15 @@ impl<G: Gpu> DeviceLabels<G> {
         &self.labels
     }
 
-    /// Gives the labels away, to other GPU code: on an NVIDIA GPU a `DeviceBuffer`, which the
-    /// crate `cust` hands to other libraries. They are written when the work queued so far on the
+    /// Takes the labels out, for other GPU code: on an NVIDIA GPU a `DeviceBuffer`, which the crate
+    /// `cust` hands to other libraries. They are written when the work queued so far on the
     /// buffer's stream is done.
     pub fn into_labels(self) -> G::Buffer<u32> {
         self.labels
     }
 
-    /// Gives the labels and their number away, without waiting: as [`into_labels`], and an array of
-    /// one element that is the number of components.
+    /// Takes the labels and their number out, without waiting: as [`into_labels`], plus an array of
+    /// one element, the number of components.
     ///
     /// [`into_labels`]: Self::into_labels
     pub fn into_labels_and_count(self) -> (G::Buffer<u32>, G::Buffer<u32>) {
@@ -84,7 +84,7 @@ impl<G: Gpu> DeviceLabels<G> {
         self.components.as_deref()
     }
 
-    /// Gives the measures away.
+    /// Takes the measures out.
     pub(super) fn into_components(self) -> Option<Vec<Component>> {
         self.components
     }
@@ -93,9 +93,9 @@ impl<G: Gpu> DeviceLabels<G> {
         self.components = Some(components);
     }
 
-    /// Copies the labels to the host: 4 bytes per pixel. Waits for them. Where the host has the
-    /// image too, [`Engine::label`](crate::Engine::label) mostly takes less time: it copies 4 bytes
-    /// per run.
+    /// Copies the labels to the host: 4 bytes per pixel. Waits for them. If the host has the image
+    /// too, [`Engine::label`](crate::Engine::label) usually takes less time: it copies 4 bytes per
+    /// run.
     ///
     /// # Errors
     /// `Error::Cuda`, [`Error::Emulator`](crate::Error::Emulator).

@@ -8,17 +8,17 @@
 //!
 //! `number.rs` numbers the components of both, and `statistics.rs` measures them. `bands.rs`
 //! divides images that 32 bits can't index into bands of rows, labels these with the same kernels,
-//! and joins them. `spread.rs` labels an image in the host's memory on several queues or GPUs,
-//! `multi.rs` one that several GPUs hold. `runs.rs` copies labels to the host, run by run where
+//! and joins them. `spread.rs` labels an image in the host's memory on several queues or GPUs, and
+//! `multi.rs` an image held by several GPUs. `runs.rs` copies labels to the host, run by run where
 //! that is faster than pixel by pixel.
 //!
 //! # Memory
 //! On the GPU, in bytes per pixel: 1/8 for the image, 4 for the labels. `Tiles` needs 1.2 more
-//! while it works: 1 of them is for as many runs as tiles can have, and only the runs that there
-//! are get touched. `Direct` needs 0.2 more. Of images that 32 bits can't index, this is per pixel
-//! of a band of 2³⁰ pixels; and there are 4 bytes per component of a band. With memory for the 1.2
-//! bytes of all bands at once, `Tiles` writes labels only once; without, twice. Copying labels to
-//! the host by runs takes 1/32 byte per pixel, and 4 bytes per run, there and on the host.
+//! while it works: 1 of them is for the most runs that tiles can have, and only the actual runs are
+//! touched. `Direct` needs 0.2 more. For images that 32 bits can't index, these count per pixel of
+//! a band of 2³⁰ pixels, plus 4 bytes per component of a band. With memory for the 1.2 bytes of all
+//! bands at once, `Tiles` writes labels only once; without, twice. Copying labels to the host by
+//! runs takes 1/32 byte per pixel, and 4 bytes per run, on the GPU and on the host.
 
 mod bands;
 mod direct;
@@ -69,7 +69,7 @@ use tiles::Tiles;
 #[derive(Clone, Debug)]
 pub struct DeviceLabeler<G: Gpu> {
     gpu: G,
-    /// The largest number of pixels of a band; `None` leaves it to the labeler.
+    /// The most pixels of a band; `None` lets the labeler choose.
     band_pixels: Option<u32>,
 }
 
@@ -98,9 +98,9 @@ impl<G: Gpu> DeviceLabeler<G> {
         }
     }
 
-    /// Labels images of more than `pixels` pixels in bands of at most as many, but at least 64
-    /// rows. The result is the same; with small bands it takes longer, and less memory besides the
-    /// labels suffices.
+    /// Labels images of more than `pixels` pixels in bands of at most `pixels` pixels, but at least
+    /// 64 rows. The result is the same; small bands take longer, and need less memory besides the
+    /// labels.
     ///
     /// Otherwise, only images that 32 bits can't index are divided, into bands of 2³⁰ pixels.
     #[must_use]
@@ -114,9 +114,9 @@ impl<G: Gpu> DeviceLabeler<G> {
         &self.gpu
     }
 
-    /// Labels `image`. On an NVIDIA GPU, this queues the work and returns before it is done;
-    /// [`statistics`](field@LabelOptions::statistics) are waited for, and images of 2³² pixels or
-    /// more, whose bands are joined on the host.
+    /// Labels `image`. On an NVIDIA GPU, this queues the work and returns before it is done. It
+    /// waits only for [`statistics`](field@LabelOptions::statistics), and for images of 2³² pixels
+    /// or more, whose bands are joined on the host.
     ///
     /// # Errors
     /// [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of the processor;
@@ -221,8 +221,8 @@ impl<G: Gpu> DeviceLabeler<G> {
         Ok(labels)
     }
 
-    /// Labels an image in the host's memory. One that 32 bits can't index is never whole in the
-    /// GPU's memory.
+    /// Labels an image in the host's memory. An image that 32 bits can't index is never whole in
+    /// the GPU's memory.
     pub(crate) fn label_host(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels>
     where
         G: Send + Sync,

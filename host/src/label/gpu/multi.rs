@@ -1,4 +1,4 @@
-//! An image that several GPUs hold, each some of its rows.
+//! An image held by several GPUs, some of its rows in each.
 
 use super::spread::{join, on_each};
 use super::{DeviceLabeler, DeviceLabels};
@@ -108,7 +108,7 @@ impl<G: Gpu> MultiLabels<G> {
         &self.bands
     }
 
-    /// Gives the bands' labels away.
+    /// Takes the bands' labels out.
     pub fn into_bands(self) -> Vec<DeviceLabels<G>> {
         self.bands
     }

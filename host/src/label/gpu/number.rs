@@ -1,4 +1,4 @@
-//! The arrays by which both algorithms number components, and by which runs are counted.
+//! The arrays in which both algorithms number components, and in which runs are counted.
 
 use cuda_std::View;
 use trazar_kernels::label::number::{self, BitCounts, Numbering};
@@ -8,7 +8,7 @@ use trazar_kernels::primitives::scan::{self, ScanState};
 use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer, ScanBuffers, read_first};
 
-/// The arrays by which both algorithms number components.
+/// The arrays in which both algorithms number components.
 #[derive(Debug)]
 pub(super) struct NumberingBuffers<G: Gpu> {
     /// Per word: the components' roots, one bit per pixel.
@@ -39,12 +39,12 @@ impl<G: Gpu> NumberingBuffers<G> {
     }
 }
 
-/// The arrays of [`BitCounts`], and what replaces the counts by their prefix sums.
+/// The arrays of [`BitCounts`], and the scan that replaces the counts by their prefix sums.
 #[derive(Debug)]
 pub(super) struct CountBuffers<G: Gpu> {
     in_chunk: G::Buffer<u16>,
     chunks: G::Buffer<u32>,
-    /// What the blocks of the scan share.
+    /// State shared by the scan's blocks.
     scan: ScanBuffers<G>,
     /// One element: the number of bits.
     total: G::Buffer<u32>,

@@ -1,8 +1,8 @@
 //! Labels from a GPU to the host, by runs where that is faster than by pixels.
 //!
-//! The labels of all pixels are 32 times as many bytes as the image. The host has the image's bits:
-//! one label per run is all that has to cross the bus, and all threads write the labels of pixels
-//! from it, into memory that is written only once. Images of very many runs, such as noise, are
+//! The labels of all pixels are 32 times as many bytes as the image. As the host has the image's
+//! bits, only one label per run has to cross the bus. All threads write the labels of pixels from
+//! these, into memory that is written only once. Images of very many runs, such as noise, are
 //! copied pixel by pixel.
 
 use rayon::prelude::*;
@@ -20,11 +20,11 @@ use crate::image::gpu::DeviceImage;
 use crate::label::cpu::{Strip, background, count_runs_in};
 use crate::memory::{advise_large_pages, zeroed_vec};
 
-/// The least number of pixels per run with which labels come by runs.
+/// The fewest pixels per run for which labels are copied by runs.
 pub(in crate::label) const PIXELS_PER_RUN: u64 = 8;
 
-/// Labels per piece of work on the host: 2 MiB. Where threads begin to write to one large page at
-/// the same time, each of them has it cleared.
+/// Labels per piece of work on the host: 2 MiB. If several threads start to write to one large page
+/// at the same time, each of them has it cleared.
 const PIECE: usize = 1 << 19;
 
 /// An array of labels in the host's memory.
@@ -44,7 +44,8 @@ struct RunLabels {
 }
 
 impl<G: Gpu> DeviceLabeler<G> {
-    /// The labels of all pixels of `image`, which is `on_device` too, in new memory of the host.
+    /// The labels of all pixels of `image`, in new memory of the host; `on_device` is the same
+    /// image.
     pub(in crate::label) fn labels_to_host(
         &self,
         labels: &G::Buffer<u32>,
@@ -60,8 +61,8 @@ impl<G: Gpu> DeviceLabeler<G> {
         Ok(on_host)
     }
 
-    /// Copies `labels`, which are those of the image `on_device`, to the host, where the same image
-    /// is the rows `image`. Waits for them.
+    /// Copies `labels` to the host and waits for them. They are the labels of `on_device`, the same
+    /// image as the rows `image`.
     pub(in crate::label) fn read_labels(
         &self,
         labels: &G::Buffer<u32>,
@@ -78,7 +79,7 @@ impl<G: Gpu> DeviceLabeler<G> {
         }
     }
 
-    /// The labels of all runs; `None` if those of all pixels are copied as fast, or if there is no
+    /// The labels of all runs; `None` if copying those of all pixels is as fast, or if there is no
     /// memory for these.
     fn labels_of_runs(
         &self,
@@ -142,7 +143,7 @@ impl<G: Gpu> DeviceLabeler<G> {
             }
             labels.finish()?;
             advise_large_pages(&mut found.labels);
-            // All threads touch the new memory: its pages are provided to one thread at 4 GB/s.
+            // All threads touch the new memory: a single thread gets its pages at 4 GB/s only.
             crate::threads::ensure();
             let pieces = found.labels.par_chunks_mut(PIECE);
             pieces.for_each(|piece| piece.fill(0));

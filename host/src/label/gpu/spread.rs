@@ -18,13 +18,14 @@ use crate::label::cpu::{Strip, background};
 use crate::label::parts::{LabelPart, LabelTable};
 use crate::label::{LabelOptions, Labels};
 
-/// The largest number of pixels of a band: few enough that a GPU with little memory has room for
-/// two, and enough that the copies of its labels take long beside all that is done once per band.
+/// The most pixels of a band: few enough that a GPU with little memory has room for two bands, and
+/// enough that copying the labels takes longer than the other work per band.
 const BAND_PIXELS: u32 = 1 << 28;
 
-/// Labels an image in the host's memory on `gpus`, each with another queue if it has overlapping
-/// ones: bands of rows are copied up, labelled and joined, and then labelled again with the numbers
-/// of the image. Labelling takes a small part of the time in which a band's labels are copied down.
+/// Labels an image in the host's memory on `gpus`, each with a second queue if it supports
+/// overlapping ones. Bands of rows are copied up, labelled and joined, and then labelled again with
+/// the numbers of the image. Labelling a band takes a small part of the time for copying its labels
+/// down.
 ///
 /// Memory on each GPU: 11 bytes per pixel of a band, of at most 2²⁸ pixels; and with statistics 44
 /// bytes per component of two bands.
@@ -85,15 +86,14 @@ pub(crate) fn label_host<G: Gpu + Send + Sync>(
     })
 }
 
-/// The number of rows of a band: several bands for each queue, so that all end at about the same
-/// time.
+/// The number of rows of a band: several bands per queue, so that all end at about the same time.
 fn rows_of_bands(image: &BinaryImage, queues: usize) -> u32 {
     const BANDS_PER_QUEUE: u32 = 4;
     const ROWS: u32 = 64;
     let shared = image.height().div_ceil(queues as u32 * BANDS_PER_QUEUE);
     let most = (BAND_PIXELS / image.width()).max(1);
     let rows = shared.next_multiple_of(ROWS).min(most);
-    // Of narrow images, 32 bits may not index the tiles of as many rows.
+    // In narrow images, 32 bits may not index the tiles of that many rows.
     let mut rows = rows.max(ROWS.min(most));
     while rows > 1 && !fits_one_band(image.width(), rows) {
         rows = rows.div_ceil(2);
@@ -130,8 +130,8 @@ impl Bands<'_> {
     }
 }
 
-/// Calls `work` for each of `count` bands, on one thread per labeler. Returns the first error; the
-/// bands that no thread has begun are then left out.
+/// Calls `work` for each of `count` bands, on one thread per labeler. Returns the first error;
+/// bands that no thread has begun by then are left out.
 fn for_each_band<G: Gpu + Send + Sync>(
     labelers: &[DeviceLabeler<G>],
     count: usize,
@@ -150,11 +150,11 @@ fn for_each_band<G: Gpu + Send + Sync>(
     on_each(labelers, |labeler, _| serve(labeler)).map(drop)
 }
 
-/// What `work` gives for each labeler and its index, on one thread per labeler.
+/// The results of `work` for each labeler and its index, on one thread per labeler.
 ///
 /// # Errors
-/// The first labeler's error that `work` gives; [`Error::OutOfMemory`] if the system provides no
-/// thread.
+/// The error of the first labeler for which `work` fails; [`Error::OutOfMemory`] if the system
+/// provides no thread.
 pub(super) fn on_each<G, T>(
     labelers: &[DeviceLabeler<G>],
     work: impl Fn(&DeviceLabeler<G>, usize) -> Result<T> + Sync,
@@ -184,7 +184,7 @@ where
                     })
             })
             .collect();
-        // All are waited for before the first error is returned.
+        // All threads are joined before the first error is returned.
         let results: Vec<Result<T>> = threads
             .into_iter()
             .map(|thread| match thread?.join() {

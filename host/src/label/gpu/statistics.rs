@@ -25,7 +25,7 @@ pub(super) struct MeasureBuffers<G: Gpu> {
 }
 
 impl<G: Gpu> MeasureBuffers<G> {
-    /// For `count` components, of which nothing is measured yet.
+    /// Measures of `count` components, without any pixels yet.
     pub(super) fn new(gpu: &G, count: u32) -> Result<Self> {
         let count = count as usize;
         let mut buffers = Self {
@@ -76,8 +76,8 @@ impl<G: Gpu> MeasureBuffers<G> {
             max_x: self.max_x.view_mut(),
             max_y: self.max_y.view_mut(),
         };
-        // SAFETY: the caller's promise. The arrays of measures have one element per component, and
-        // the values that they start as, or those of other rows.
+        // SAFETY: the caller's promise. The arrays of measures have one element per component, with
+        // their initial values or the measures of other rows.
         unsafe {
             statistics::measure::launch_threads(
                 &gpu.launcher(),
@@ -125,11 +125,11 @@ pub(super) fn check_sums(width: u32, height: u32) -> Result<()> {
 }
 
 impl<G: Gpu> DeviceLabeler<G> {
-    /// Measures the components of `image`, whose labels are `labels`: element `i` is component
-    /// `i + 1`. Waits for the labels. For labels that were made without the option
-    /// [`statistics`](field@crate::LabelOptions::statistics), so as not to wait for them.
+    /// Measures the components of `image`, whose labels are `labels`: element `i` is component `i +
+    /// 1`. Waits for the labels. Use it for labels made without the option
+    /// [`statistics`](field@crate::LabelOptions::statistics), which makes labelling wait.
     ///
-    /// With the labels of another image, the measures mean nothing.
+    /// With the labels of another image, the measures are meaningless.
     ///
     /// # Errors
     /// [`Error::SizeMismatch`] if image and labels differ in size; [`Error::ImageTooLarge`] if

@@ -16,8 +16,8 @@ use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::label::Connectivity;
 
-/// The arrays of one labelling in tiles, besides the image and the labels. Either
-/// [`label`](Self::label) or [`label_bytes`](Self::label_bytes) comes first, then
+/// The arrays of one labelling in tiles, besides the image and the labels. Call
+/// [`label`](Self::label) or [`label_bytes`](Self::label_bytes) first; then
 /// [`finish`](Self::finish), or [`join`](Self::join) and later [`write`](Self::write), with the
 /// same labels: one element per pixel, from a multiple of 16 bytes on.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ impl<G: Gpu> Tiles<G> {
         })
     }
 
-    /// What the kernels that label tiles write.
+    /// The outputs of the kernels that label tiles.
     fn outputs<'a>(
         &'a mut self,
         labels: ViewMut<'a, u32>,
@@ -149,7 +149,7 @@ impl<G: Gpu> Tiles<G> {
         Ok(self.into_total())
     }
 
-    /// Joins the tiles' components and numbers them. `labels` are not labels yet, and nothing but
+    /// Joins the tiles' components and numbers them. `labels` are not final labels yet, and only
     /// [`rim`](Self::rim) and [`write`](Self::write) may use them.
     ///
     /// # Safety
@@ -186,7 +186,7 @@ impl<G: Gpu> Tiles<G> {
         }
     }
 
-    /// What the tiles' kernels read of the runs.
+    /// The runs, as the tiles' kernels read them.
     fn runs(&self) -> TileRuns<'_> {
         TileRuns {
             firsts: self.firsts.view(),
@@ -205,8 +205,8 @@ impl<G: Gpu> Tiles<G> {
         self.numbering.counts.into_total()
     }
 
-    /// The numbers of the components on the first and on the last row, one per pixel of the one row
-    /// and then of the other.
+    /// The numbers of the components on the first and on the last row: one per pixel of the first
+    /// row, then one per pixel of the last row.
     ///
     /// # Safety
     /// As for [`write`](Self::write).
@@ -236,8 +236,7 @@ impl<G: Gpu> Tiles<G> {
         Ok(rim)
     }
 
-    /// Writes the labels: the components' numbers, or the elements of `table` that have these as
-    /// indices.
+    /// Writes the labels: the components' numbers, or the elements of `table` at these indices.
     ///
     /// # Safety
     /// [`join`](Self::join) was called with `gpu`, `image` and `labels`, and nothing has been

@@ -18,15 +18,15 @@ use crate::label::{Component, LabelOptions};
 use crate::memory::zeroed_vec;
 use crate::progress::ProgressFn;
 
-/// An image that is given in bands of rows, from the first to the last, and more than once.
+/// An image read in bands of rows, from the first to the last, and more than once.
 ///
-/// `formats::ImageBands` gives an image file so.
+/// `formats::ImageBands` reads an image file this way.
 pub trait BandSource {
     /// The image's width in pixels.
     fn width(&self) -> u32;
     /// The image's height in pixels.
     fn height(&self) -> u32;
-    /// The next `rows` rows, fewer at the image's end; `None` behind the last one.
+    /// The next `rows` rows, fewer at the image's end; `None` after the last one.
     ///
     /// Every pass must give the same bands.
     ///
@@ -38,7 +38,7 @@ pub trait BandSource {
     /// # Errors
     /// Those of the source.
     fn rewind(&mut self) -> Result<()>;
-    /// The memory in bytes that the source takes, at most, besides the bands that it gives.
+    /// The most bytes of memory that the source takes, besides the bands that it returns.
     fn decoding_bytes(&self) -> u64 {
         0
     }
@@ -49,8 +49,9 @@ pub trait BandSource {
 ///
 /// The first pass, in [`new`](Self::new), finds which components of the bands belong together. The
 /// second pass, by [`next_band`](Self::next_band), labels each band again, with the final numbers.
-/// Between the passes, memory holds what is on the bands' first and last rows; and the whole
-/// image's bits, if they fit into a third of the memory, so that the source is read once only.
+/// Between the passes, memory holds the components on the bands' first and last rows. If the whole
+/// image's bits fit into a third of the memory, they are kept too, and the source is read only
+/// once.
 ///
 /// ```
 /// use trazar::formats::{ImageBands, ReadOptions};
@@ -78,13 +79,13 @@ pub struct BandLabeller<S> {
     /// The GPUs that label; without them, the processor does.
     workers: Option<Workers>,
     foreground: u64,
-    /// The bands that the second pass need not read again.
+    /// The bands that the second pass need not read again, if they are kept.
     held: Option<VecDeque<BinaryImage>>,
     /// The number of bands that the second pass has read.
     read: usize,
-    /// The number of bands that the second pass has given.
+    /// The number of bands that the second pass has returned.
     given: usize,
-    /// The number of components on the bands' rims whose measures it has given.
+    /// The number of rim components whose measures the second pass has returned.
     given_components: usize,
     labels: Vec<u32>,
     wide: Vec<u64>,
@@ -114,7 +115,7 @@ impl<'a, T> LabelledBand<'a, T> {
         self.height
     }
 
-    /// The image's row that is the band's first.
+    /// The image's row at which the band begins.
     pub fn first_row(&self) -> u32 {
         self.first_row
     }
@@ -124,22 +125,22 @@ impl<'a, T> LabelledBand<'a, T> {
         self.labels
     }
 
-    /// With statistics, the measures of the components that start in the band, whole as they are in
-    /// the image, in the order of their numbers. Those of all bands, one after the other, are those
-    /// of components 1, 2, ….
+    /// With statistics, the measures of the components that start in the band, in the order of
+    /// their numbers. They cover the components in the whole image. Those of all bands, one after
+    /// the other, are those of components 1, 2, ….
     pub fn components(&self) -> Option<&'a [Component]> {
         self.components
     }
 
-    /// The number of the first component that starts in the band, if one does.
+    /// The number of the first component that starts in the band, if any does.
     pub fn first_component(&self) -> u64 {
         self.first_component
     }
 }
 
 impl<S: BandSource> BandLabeller<S> {
-    /// The number of rows of a band that `memory` bytes of memory allow on the device of `engine`.
-    /// GPUs, which work on several bands at a time, need more of the host's memory than the
+    /// The number of rows per band that `memory` bytes of memory allow on the device of `engine`.
+    /// GPUs work on several bands at a time, and so need more of the host's memory than the
     /// processor.
     ///
     /// # Errors
@@ -154,24 +155,24 @@ impl<S: BandSource> BandLabeller<S> {
         Ok(plan.rows)
     }
 
-    /// Plans bands for `memory` bytes of memory, and takes the first pass over `source`, on all
+    /// Plans bands for `memory` bytes of memory, and makes the first pass over `source`, on all
     /// cores.
     ///
-    /// Memory is estimated for the worst image of the size: mostly, less is taken.
+    /// Memory is estimated for the worst image of the size: usually, less is taken.
     ///
     /// # Errors
-    /// [`Error::InvalidOption`] for too little memory; [`Error::SizeMismatch`] if the source gives
-    /// a band of more rows than it was asked for, or of another width; those of
+    /// [`Error::InvalidOption`] for too little memory; [`Error::SizeMismatch`] if the source
+    /// returns a band with more rows than asked for, or of another width; those of
     /// [`label_part`](super::label_part) and of the source.
     pub fn new(source: S, options: &LabelOptions, memory: u64) -> Result<Self> {
         Self::start(&Engine::cpu(), source, options, memory, None)
     }
 
-    /// The same on the device of `engine`, which may be several GPUs. Progress is not reported to
-    /// the engine's receiver: [`with_progress`](Self::with_progress) takes one.
+    /// As [`new`](Self::new), on the device of `engine`, which may be several GPUs. Progress is not
+    /// reported to the engine's receiver: [`with_progress`](Self::with_progress) takes one.
     ///
-    /// A GPU works on two bands at a time: while the labels of one come down, the next one is
-    /// copied up and labelled. `memory` is that of the host. A GPU takes at most 3 GiB, and with
+    /// A GPU works on two bands at a time: while the labels of one are copied down, the next one is
+    /// copied up and labelled. `memory` is the host's. A GPU takes at most 3 GiB, and with
     /// statistics up to 88 bytes more per component of a band; a band has at most 2²⁸ pixels.
     ///
     /// ```
@@ -200,8 +201,8 @@ impl<S: BandSource> BandLabeller<S> {
         Self::start(engine, source, options, memory, None)
     }
 
-    /// The same with `report`, which is called from time to time with the share of the work of both
-    /// passes that is done, from 0 to 1.
+    /// As [`on`](Self::on), with `report`, which is called from time to time with the completed
+    /// share of both passes, from 0 to 1.
     ///
     /// # Errors
     /// Those of [`on`](Self::on).
@@ -324,19 +325,19 @@ impl<S: BandSource> BandLabeller<S> {
         self.rows
     }
 
-    /// What is labelled.
+    /// The source of the image.
     pub fn source(&self) -> &S {
         &self.source
     }
 
     /// The next band, with labels of the type `T`, which must be the same in all calls. `None`
-    /// behind the last one.
+    /// after the last band.
     ///
     /// # Errors
-    /// [`Error::TooMany`] if there are more components than `T` can count;
-    /// [`Error::ImageChanged`] if the source gives a band of other rows, or with another number of
-    /// components, than in the first pass; those of [`Engine::label`](crate::Engine::label) and of
-    /// the source. The labeller is of no use after an error.
+    /// [`Error::TooMany`] if there are more components than `T` can count; [`Error::ImageChanged`]
+    /// if the source returns a band with other rows, or with another number of components, than in
+    /// the first pass; those of [`Engine::label`](crate::Engine::label) and of the source. After an
+    /// error the labeller is unusable.
     pub fn next_band<T: LabelNumber>(&mut self) -> Result<Option<LabelledBand<'_, T>>> {
         self.table.check_fits::<T>()?;
         self.components = Vec::new();
@@ -370,7 +371,7 @@ impl<S: BandSource> BandLabeller<S> {
         }))
     }
 
-    /// Reads the next band of the second pass, and compares its rows with those of the first one.
+    /// Reads the next band of the second pass, and compares its rows with those of the first pass.
     fn read_band(&mut self) -> Result<Option<BinaryImage>> {
         let band = match &mut self.held {
             Some(held) => held.pop_front(),
@@ -394,7 +395,7 @@ impl<S: BandSource> BandLabeller<S> {
         Ok(band)
     }
 
-    /// Labels the next band on the processor; false behind the last one.
+    /// Labels the next band on the processor; false after the last one.
     fn label_here<T: LabelNumber>(&mut self) -> Result<bool> {
         let Some(band) = self.read_band()? else {
             return Ok(false);
@@ -447,10 +448,10 @@ impl<S: BandSource> BandLabeller<S> {
         Ok(true)
     }
 
-    /// Takes the next band's labels from the workers, after giving tasks to those that have none;
-    /// false behind the last band.
+    /// Takes the next band's labels from the workers, after giving tasks to idle ones; false after
+    /// the last band.
     fn label_there<T: LabelNumber>(&mut self, workers: &mut Workers) -> Result<bool> {
-        // The labels that were given last go to the next task.
+        // The buffer of the labels last returned goes to the next task.
         let mut buffer = std::mem::take(&mut self.labels);
         while !workers.all_busy() {
             let first_row = self.table.band(self.read).map(|own| own.rows.start);
@@ -492,8 +493,8 @@ impl<S: BandSource> BandLabeller<S> {
         Ok(true)
     }
 
-    /// Keeps, of the measures of all components of the band `own`, those of components that start
-    /// in it, with what they have in other bands.
+    /// From the measures of all components of the band `own`, keeps those of components that start
+    /// in it, and adds the pixels that they have in other bands.
     fn keep_starting(&mut self, own: &Final, mut measures: Vec<Component>) {
         let on_rims = self.table.components().unwrap_or_default();
         let mut on_rims = on_rims[self.given_components..].iter();
@@ -512,7 +513,7 @@ impl<S: BandSource> BandLabeller<S> {
         self.components = measures;
     }
 
-    /// Writes 64-bit labels, from those that the band `own` of `pixels` pixels has for itself.
+    /// Writes 64-bit labels, from the own labels of the band `own`, of `pixels` pixels.
     fn widen(&mut self, own: &Final, pixels: usize) -> Result<()> {
         if self.wide.len() < pixels {
             self.wide = zeroed_vec(pixels, "labels")?;

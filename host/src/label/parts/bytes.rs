@@ -26,7 +26,7 @@ impl LabelPart {
     /// The part as bytes, which other processes and machines read by
     /// [`from_bytes`](Self::from_bytes).
     ///
-    /// They are about as many as the part's memory, and end with a hash of all others.
+    /// They are about as many as the bytes of the part's memory, and end with a hash of all others.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
@@ -62,7 +62,7 @@ impl LabelPart {
         to.finish()
     }
 
-    /// About the number of bytes of memory that it takes.
+    /// The approximate number of bytes of memory that it takes.
     pub fn memory(&self) -> usize {
         let inside: usize = self
             .bands
@@ -78,11 +78,11 @@ impl LabelPart {
             + rim(&self.bottom)
     }
 
-    /// The part that [`to_bytes`](Self::to_bytes) has written, in this version of the library or
-    /// in another one with the same form.
+    /// The part that [`to_bytes`](Self::to_bytes) has written, in this version of the library or in
+    /// another one with the same format.
     ///
-    /// The bytes are checked: whatever they are, what is read can be merged and finished. Only
-    /// whether they tell the truth about an image is not known.
+    /// The bytes are checked: whatever they are, the resulting part can be merged and finished.
+    /// Only whether they come from an image is unknown.
     ///
     /// # Errors
     /// [`Error::InvalidOption`](crate::Error::InvalidOption) for bytes that are damaged, or not of
@@ -167,7 +167,7 @@ impl Nodes {
         let mut roots: Vec<u32> = Vec::new();
         reserve(&mut roots, self.parent.len(), super::RIMS)?;
         for (i, &parent) in (0..).zip(&self.parent) {
-            // A parent comes first.
+            // A parent comes before its node.
             let root = roots.get(parent as usize).copied();
             roots.push(root.unwrap_or(i));
         }
@@ -246,7 +246,7 @@ fn put_tally(to: &mut Writer, tally: &Tally<u128>) {
     to.put(tally.sum_y);
 }
 
-/// A tally of pixels of an image of that size, whose numbers can be added up without overflow.
+/// A tally of pixels of an image of that size; tallies can be added up without overflow.
 fn get_tally(from: &mut Reader<'_>, (width, height): (u32, u32)) -> Result<Tally<u128>> {
     let tally = Tally {
         area: from.get()?,
@@ -317,7 +317,7 @@ fn get_components(from: &mut Reader<'_>) -> Result<Vec<Component>> {
     Ok(components)
 }
 
-/// Components' measures as bytes, for what [`LabelPart::take_inside`] gives.
+/// Components' measures as bytes, for those from [`LabelPart::take_inside`].
 ///
 /// # Errors
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
@@ -384,7 +384,7 @@ impl BandNumbers {
             && own.last().is_none_or(|&own| own <= count);
         let flags = starts.iter().all(|&starts| starts <= 1);
         from.check(same && in_order && flags, "the components are not in order")?;
-        // In order, so that there are no more of them than components.
+        // In order, so there are at most as many as components.
         let starting = u64::from(count) - absorbed as u64;
         let end = before.checked_add(starting).filter(|&end| end <= total);
         let counted = number.iter().all(|number| (1..=total).contains(number));
@@ -554,7 +554,7 @@ mod tests {
         }
     }
 
-    /// Bytes that somebody made, with the right hash: errors, but no panic, and none later.
+    /// Forged bytes with the right hash: errors, but no panic, now or later.
     #[test]
     fn forged_bytes_do_no_harm() {
         let mut numbers = Random::new(5);
@@ -585,7 +585,7 @@ mod tests {
                 let at = numbers.below(bytes.len() as u32) as usize;
                 bytes[at] ^= 1 << numbers.below(8);
                 if let Ok(band) = BandNumbers::from_bytes(&with_hash(bytes)) {
-                    // One that claims to have 2³² components has their numbers too.
+                    // A band that claims to have 2³² components has their numbers too.
                     if band.own_count() < 1 << 16 {
                         let _ = band.numbers::<u64>();
                     }

@@ -1,4 +1,4 @@
-//! The first pass over an image in bands: which components of the bands belong together.
+//! The first pass over an image in bands: finds which components of the bands belong together.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ pub(super) struct FirstPass<'a, S> {
     pub(super) source: S,
     /// The number of rows of a band.
     pub(super) rows: u32,
-    /// The part of the bands so far.
+    /// The joined part of the bands so far.
     pub(super) joined: Option<LabelPart>,
     pub(super) foreground: u64,
     /// The first row of the next band.
@@ -90,8 +90,7 @@ impl<S: BandSource> FirstPass<'_, S> {
     }
 }
 
-/// Refuses a band that is not of the image's width, or has more than the `rows` rows that were
-/// asked for.
+/// Refuses a band that is not of the image's width, or has more than the requested `rows` rows.
 pub(super) fn check_size(band: &BinaryImage, width: u32, rows: u32) -> Result<()> {
     for (unit, needed, given, fits) in [
         ("columns", width, band.width(), band.width() == width),
@@ -110,8 +109,8 @@ pub(super) fn check_size(band: &BinaryImage, width: u32, rows: u32) -> Result<()
     Ok(())
 }
 
-/// Runs `work` on the band of `rows` rows from `first_row` on, in one of two passes over an image
-/// of `height` rows, with the band's progress as a share of all.
+/// Runs `work` on the band of `rows` rows from `first_row` on, in pass `pass` of two over an image
+/// of `height` rows, and reports the band's progress as a share of the whole.
 pub(super) fn share<T>(
     report: Option<&ProgressFn>,
     pass: u32,

@@ -1,11 +1,11 @@
-//! Labels by parts: an image in bands of rows that are labelled apart, and joined.
+//! Labels by parts: an image in bands of rows that are labelled separately, and joined.
 //!
-//! A [`LabelPart`] is what joining needs to know of some rows of an image: its **rim**, the runs of
-//! its first and last row with their components, and which components of its bands belong
-//! together. [`label_part`] makes one of a band; [`LabelPart::merge`] joins two that lie one below
-//! the other, and is associative: any tree of merges gives the same part. [`LabelPart::finish`]
+//! A [`LabelPart`] is the information that joining needs about some rows of an image: its **rim**,
+//! which is the runs of its first and last row with their components; and which components of its
+//! bands belong together. [`label_part`] makes one from a band. [`LabelPart::merge`] joins two
+//! adjacent ones, and is associative: any tree of merges gives the same part. [`LabelPart::finish`]
 //! numbers the components of all rows as [`Engine::label`](crate::Engine::label) numbers those of
-//! the whole image, and tells each band's own numbers in these terms ([`LabelTable`]).
+//! the whole image, and maps each band's own numbers to these ([`LabelTable`]).
 //!
 //! No step holds more of the image than a band. [`BandLabeller`] labels an image that is larger
 //! than the memory, in two passes.
@@ -75,16 +75,16 @@ pub struct LabelPart {
 #[derive(Clone, Debug)]
 struct Band {
     rows: Range<u32>,
-    /// The number of components that it has for itself.
+    /// The number of its own components.
     count: u32,
     /// The number of its nodes.
     nodes: u32,
-    /// The measures of the components that are no nodes, in their order.
+    /// The measures of the components that are not nodes, in their order.
     inside: Vec<Component>,
 }
 
-/// The components on the bands' first and last rows: band by band, in each in the order of their
-/// numbers. So a node's index is the rank of its first pixel in raster order.
+/// The components on the bands' first and last rows: band by band, and within a band in the order
+/// of their numbers. So a node's index is the rank of its first pixel in raster order.
 #[derive(Clone, Debug, Default)]
 struct Nodes {
     /// Each component's number in its band.
@@ -92,7 +92,7 @@ struct Nodes {
     /// A union-find forest. A parent's index is at most the node's own, and a root's parent is
     /// itself: the root of a component is the node of its first pixel.
     parent: Vec<u32>,
-    /// With statistics: of roots, the tally of the component as far as its nodes are joined.
+    /// With statistics, for roots: the tally of the component's joined nodes.
     tally: Vec<Tally<u128>>,
 }
 
@@ -106,11 +106,11 @@ struct Rim {
 
 /// Labels a band of an image, whose first row is the image's row `first_row`, on all cores.
 ///
-/// The band's own numbers, in terms of which [`LabelTable`] gives the final ones, are those of
-/// [`Engine::label`](crate::Engine::label) for the band alone. Of `options`, the connectivity and
-/// whether there are statistics matter; all algorithms give the same result.
+/// The band's own numbers, which [`LabelTable`] maps to the final ones, are those of
+/// [`Engine::label`](crate::Engine::label) for the band alone. Of `options`, only the connectivity
+/// and `statistics` matter; all algorithms give the same result.
 ///
-/// Takes about half of the time of labelling the band, and with statistics all of it.
+/// Takes about half the time of labelling the band; with statistics, all of it.
 /// [`Engine::label_part`](crate::Engine::label_part) does the same on any device.
 ///
 /// # Errors
@@ -128,7 +128,7 @@ pub fn label_part(band: &BinaryImage, first_row: u32, options: &LabelOptions) ->
     Ok(part)
 }
 
-/// The rows of a band of `height` rows, the first of which is the image's row `first_row`.
+/// The image's rows in a band of `height` rows that begins with row `first_row` of the image.
 ///
 /// # Errors
 /// [`Error::ImageTooLarge`] if one lies below the last row that an image can have.
@@ -146,8 +146,8 @@ pub(in crate::label) fn rows_in_image(
     Ok(first_row..end)
 }
 
-/// A band's part, without measures of the components that are no nodes; and, with statistics, the
-/// measures of all its components. For these, `labels` has an element for each pixel.
+/// A band's part, without measures of the components that are not nodes; and, with statistics, the
+/// measures of all its components. For these, `labels` needs one element per pixel.
 fn part_of(
     band: &BinaryImage,
     first_row: u32,
@@ -181,10 +181,10 @@ fn part_of(
     Ok((part, measures))
 }
 
-/// What memory is for, in errors.
+/// Name used in out-of-memory errors.
 const RIMS: &str = "the components on the bands' rims";
 
-/// The first or the last row of a band, and the numbers that its runs' components have in the band.
+/// The first or the last row of a band, and the numbers of its runs' components in the band.
 pub(super) struct RimRow {
     bits: Vec<u64>,
     numbers: Vec<u32>,
@@ -250,16 +250,16 @@ impl LabelPart {
         })
     }
 
-    /// Sets the tallies of the nodes of a part of one band; element `i` of `all` is that of the
-    /// band's component `i + 1`.
+    /// Sets the tallies of the nodes of a one-band part; element `i` of `all` is that of the band's
+    /// component `i + 1`.
     pub(super) fn set_tallies(&mut self, all: &[Tally<u64>]) {
         let number = &self.nodes.number;
         let tallies = number.iter().map(|&own| all[own as usize - 1].widened());
         self.nodes.tally = tallies.collect();
     }
 
-    /// Keeps, of the measures of all components of a part of one band, those of components that are
-    /// no nodes.
+    /// Keeps the measures of the components that are not nodes, from those of all components of a
+    /// one-band part.
     pub(super) fn set_inside(&mut self, mut measures: Vec<Component>) {
         let mut nodes = self.nodes.number.iter().peekable();
         let mut number = 0;
@@ -276,24 +276,24 @@ impl LabelPart {
         self.width
     }
 
-    /// The image's rows that it is of.
+    /// The part's rows of the image.
     pub fn rows(&self) -> Range<u32> {
         self.rows.clone()
     }
 
-    /// The number of components that its first band has for itself.
+    /// The number of its first band's own components.
     fn count(&self) -> u32 {
         self.bands.first().map_or(0, |band| band.count)
     }
 
-    /// Joins two parts of an image, of which `lower` starts in the row below `upper`.
+    /// Joins two parts of an image; `lower` must start in the row below `upper`.
     ///
     /// Takes time in proportion to the components on the rims of `lower`'s bands, and to the runs
     /// along the seam.
     ///
     /// # Errors
-    /// [`Error::PartsNotAdjacent`]; [`Error::PartsDiffer`] if the widths, the connectivities, or
-    /// statistics of one part only, show that they are not of one image labelled alike;
+    /// [`Error::PartsNotAdjacent`]; [`Error::PartsDiffer`] if the parts differ in width, in
+    /// connectivity, or in having statistics, and so are not of one image labelled alike;
     /// [`Error::TooMany`] for 2³² components on the bands' rims; [`Error::OutOfMemory`].
     pub fn merge(mut upper: Self, lower: Self) -> Result<Self> {
         let differ = |what, upper: String, lower: String| Error::PartsDiffer { what, upper, lower };
@@ -328,8 +328,8 @@ impl LabelPart {
         Ok(upper)
     }
 
-    /// Numbers the components, as those of an image of exactly these rows: 1, 2, … in raster order
-    /// of their first pixels.
+    /// Numbers the components, as for an image of exactly these rows: 1, 2, … in raster order of
+    /// their first pixels.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -339,7 +339,7 @@ impl LabelPart {
 }
 
 impl Nodes {
-    /// Adds the nodes of a lower part behind these, and returns by how much their indices grow.
+    /// Appends the nodes of a lower part, and returns the offset added to their indices.
     fn append(&mut self, lower: Self) -> Result<u32> {
         let shift = self.parent.len();
         if shift + lower.parent.len() > u32::MAX as usize {

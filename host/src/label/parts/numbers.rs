@@ -1,4 +1,4 @@
-//! [`BandNumbers`]: the final numbers of one band, apart from those of the others.
+//! [`BandNumbers`]: the final numbers of one band, separate from those of the others.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::label::Component;
 use crate::memory::reserve;
 
-/// The final numbers of a band's components, which a worker needs that labels the band.
+/// The final numbers of a band's components, for a worker that labels the band.
 ///
 /// [`LabelTable::into_bands`] gives one for each band. Memory: 16 bytes per component on the first
 /// or last row of the band, and with statistics 40 per component on them that starts in the band.
@@ -40,12 +40,12 @@ pub struct BandNumbers {
 }
 
 impl LabelPart {
-    /// Takes the measures of the components that are on no band's first or last row, in their
+    /// Takes out the measures of the components that are on no band's first or last row, in their
     /// order.
     ///
-    /// What remains is merged and finished as before, and takes no memory for these components;
-    /// [`BandNumbers::components`] takes them again. Merge it with parts of which they were taken
-    /// too.
+    /// The rest is merged and finished as before, and takes no memory for these components.
+    /// [`BandNumbers::components`] takes the measures again. Merge it only with parts whose
+    /// measures were taken out too.
     pub fn take_inside(&mut self) -> Vec<Component> {
         let inside = self.bands.iter_mut().map(|band| &mut band.inside);
         let mut inside = inside.map(std::mem::take);
@@ -60,8 +60,8 @@ impl LabelPart {
 impl LabelTable {
     /// The numbers of each band, from the top.
     ///
-    /// With statistics, these are for parts whose measures of components inside were
-    /// [taken](LabelPart::take_inside).
+    /// With statistics, this is for parts whose inner measures were [taken
+    /// out](LabelPart::take_inside).
     pub fn into_bands(self) -> Vec<BandNumbers> {
         let mut components = self.components.map(Vec::into_iter);
         let take = |band: Final| {
@@ -79,12 +79,12 @@ impl LabelTable {
 }
 
 impl BandNumbers {
-    /// The image's rows that are the band.
+    /// The band's rows of the image.
     pub fn rows(&self) -> Range<u32> {
         self.band.rows.clone()
     }
 
-    /// The number of components that the band has for itself.
+    /// The number of the band's own components.
     pub fn own_count(&self) -> u32 {
         self.band.count
     }
@@ -94,7 +94,7 @@ impl BandNumbers {
         self.total
     }
 
-    /// The number of the first component that starts in the band, if one does.
+    /// The number of the first component that starts in the band, if any does.
     pub fn first_component(&self) -> u64 {
         self.band.before + 1
     }
@@ -105,8 +105,8 @@ impl BandNumbers {
         u64::from(self.band.count) - absorbed as u64
     }
 
-    /// As [`LabelTable::numbers`]: element `n` is the final number of the component that has the
-    /// number `n` in the band, and element 0 is 0.
+    /// As [`LabelTable::numbers`]: element `n` is the final number of the component with the band's
+    /// own number `n`, and element 0 is 0.
     ///
     /// # Errors
     /// [`Error::TooMany`] if the image has more components than `T` can count;
@@ -121,9 +121,9 @@ impl BandNumbers {
         self.band.numbers()
     }
 
-    /// The measures of the components that start in the band, whole as they are in the image, in
-    /// the order of their numbers. `inside` is what [`LabelPart::take_inside`] gave for the band;
-    /// `None` without statistics.
+    /// The measures of the components that start in the band, in the order of their numbers. They
+    /// cover the components in the whole image. `inside` must come from [`LabelPart::take_inside`]
+    /// for the band; `None` without statistics.
     ///
     /// # Errors
     /// [`Error::LengthMismatch`] if `inside` is not of this band; [`Error::OutOfMemory`].

@@ -1,4 +1,4 @@
-//! The height of the bands that a bound on the memory allows.
+//! The height of the bands under a memory limit.
 
 use super::BandSource;
 use crate::error::{Error, OptionProblem, Result};
@@ -13,11 +13,11 @@ pub(super) struct Plan {
     pub(super) hold: bool,
 }
 
-/// What a program and its threads take besides.
+/// Memory of the program itself and its threads.
 const BASE: f64 = (32 << 20) as f64;
 
-/// The largest number of pixels of a band on a GPU: enough that the copies of its labels take long
-/// beside all that is done once per band.
+/// The most pixels of a band on a GPU: enough that copying the labels takes longer than the other
+/// work per band.
 const GPU_BAND_PIXELS: u64 = 1 << 28;
 
 /// The memory in bytes that labelling takes.
@@ -26,7 +26,7 @@ struct Needs {
     per_pixel: f64,
     /// Per row on a band's rim.
     per_rim: f64,
-    /// The largest number of rows of a band that is possible.
+    /// The most rows that a band can have.
     most_rows: u64,
 }
 
@@ -39,7 +39,7 @@ impl Plan {
     ) -> Result<Self> {
         let worst = Worst::of(source, options);
         // The band's bits and labels; per component, its forest, which grows by doubling, its
-        // number, and its measures, with tallies before them if they do not take the same place.
+        // number, and its measures, preceded by tallies if they cannot share memory.
         let measures = match (options.statistics, worst.sums_fit) {
             (false, _) => 0.0,
             (true, true) => 40.0,
@@ -63,9 +63,9 @@ impl Plan {
     ) -> Result<Self> {
         let worst = Worst::of(source, options);
         let workers = workers as f64;
-        // Each worker has a band's bits and labels, and those of its runs; and the caller has the
+        // Each worker has a band's bits and labels, and those of its runs; the caller has the
         // labels of another band. Per component, the measures come as arrays and become tallies and
-        // components; the caller has those of another band, and 64-bit numbers.
+        // components; the caller has the measures of another band, and 64-bit numbers.
         let (of_worker, of_caller) = match options.statistics {
             false => (0.0, 0.0),
             true => (136.0, 40.0),
@@ -79,7 +79,7 @@ impl Plan {
         let pixels = GPU_BAND_PIXELS / u64::from(source.width());
         let needs = Needs {
             per_pixel,
-            // And the labels of both rows, as they come from the GPU.
+            // Plus the labels of both rows, as copied from the GPU.
             per_rim: worst.per_rim + 8.0 * f64::from(source.width()),
             most_rows: worst.most_rows.min(pixels).max(1),
         };
@@ -87,9 +87,9 @@ impl Plan {
     }
 }
 
-/// What the worst image of a size needs.
+/// The needs of the worst image of a size.
 struct Worst {
-    /// The largest number of components, or of provisional labels, per pixel.
+    /// The most components, or provisional labels, per pixel.
     components: f64,
     /// Whether sums of coordinates fit into 64 bits.
     sums_fit: bool,
@@ -116,10 +116,10 @@ impl Worst {
             sums_fit: sums_fit_64_bits(width * height, source.width().max(source.height())),
             number: if is_wide { 8.0 } else { 4.0 },
             wide_label: if is_wide { 8.0 } else { 0.0 },
-            // A component per pixel of two rows has its node, its place in the table, and its
+            // In two rows, each pixel may have a component with a node, a place in the table, and a
             // tally.
             per_rim: width as f64 * if options.statistics { 144.0 } else { 40.0 },
-            // A row has at most one component per two pixels that no row above has.
+            // A row has at most one new component per two pixels.
             most_rows: (u64::from(u32::MAX) / width.div_ceil(2)).max(1),
         }
     }
@@ -132,14 +132,14 @@ impl Needs {
         let fixed = BASE + source.decoding_bytes() as f64;
         let free = memory as f64 - fixed;
         let (row, per_rim) = (width * self.per_pixel, self.per_rim);
-        // Bands of `rows` rows take rows · row + height / rows · per_rim: the most rows for which
-        // that is at most `free`.
+        // Bands of `rows` rows take rows · row + height / rows · per_rim bytes; find the most rows
+        // for which this is at most `free`.
         let rows = |free: f64| {
             let square = free * free - 4.0 * row * height * per_rim;
             let rows = ((free + square.sqrt()) / (2.0 * row))
                 .floor()
                 .min(most_rows);
-            // The rims of lower bands than that may take more.
+            // The rims of lower bands may take more.
             let fits = rows * row + height / rows * per_rim <= free;
             (free > 0.0 && rows >= 1.0 && fits).then_some(rows as u32)
         };

@@ -15,12 +15,12 @@ use crate::memory::zeroed_vec;
 use crate::progress::Progress;
 
 impl BandNumbers {
-    /// Refuses a band of another number of rows than in the first pass.
+    /// Refuses a band whose number of rows differs from the first pass.
     pub(crate) fn check_rows(&self, band: &BinaryImage) -> Result<()> {
         self.band.check_rows(band.height())
     }
 
-    /// The labels of the band with their final numbers, from those that it has for itself.
+    /// The final labels of the band, from its own labels.
     pub(crate) fn relabel<T: LabelNumber>(&self, own: &Labels) -> Result<Vec<T>> {
         self.band.check_count(own.count())?;
         let own = own.as_slice();
@@ -54,7 +54,7 @@ impl BandNumbers {
 }
 
 impl Final {
-    /// Writes the final numbers of pixels' components, given those that they have in the band.
+    /// Writes the final numbers of pixels' components, given the band's own numbers.
     pub(super) fn relabel<T: LabelNumber>(&self, own: &[u32], labels: &mut [T]) -> Result<()> {
         let numbers: Vec<T> = self.numbers()?;
         let each = labels.par_iter_mut().zip(own);
@@ -62,12 +62,12 @@ impl Final {
         Ok(())
     }
 
-    /// Refuses a band of another number of rows than in the first pass.
+    /// Refuses a band whose number of rows differs from the first pass.
     pub(super) fn check_rows(&self, rows: u32) -> Result<()> {
         self.check("rows", self.rows.len() as u64, rows.into())
     }
 
-    /// Refuses a band that has another number of components for itself than in the first pass.
+    /// Refuses a band whose number of own components differs from the first pass.
     pub(super) fn check_count(&self, count: u32) -> Result<()> {
         self.check("components", self.count.into(), count.into())
     }
@@ -99,7 +99,7 @@ impl<G: Gpu> DeviceLabeler<G> {
         Ok(part)
     }
 
-    /// Labels a band of an image with the numbers that components have in the image, as
+    /// Labels a band of an image with the image's numbers of components, as
     /// [`Engine::label_band`](crate::Engine::label_band) does. The result's
     /// [`count`](DeviceLabels::count) is that of the image; there are no statistics.
     ///
@@ -119,7 +119,7 @@ impl<G: Gpu> DeviceLabeler<G> {
         self.finish_part(own, &numbers.table())
     }
 
-    /// The same for a band in the host's memory, as its labels are.
+    /// As [`label_band`](Self::label_band), with the band and its labels in the host's memory.
     pub(crate) fn label_band_host(
         &self,
         band: &BinaryImage,
@@ -132,7 +132,7 @@ impl<G: Gpu> DeviceLabeler<G> {
     }
 }
 
-/// Refuses a band that kernels would divide: what is known of it is to be of one band.
+/// Refuses a band that kernels would divide: its part must have one band.
 fn check_indexed(width: u32, height: u32) -> Result<()> {
     if fits_one_band(width, height) {
         return Ok(());

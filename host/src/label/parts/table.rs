@@ -7,7 +7,7 @@ use crate::error::{Error, OptionProblem, Result};
 use crate::label::Component;
 use crate::memory::{reserve, zeroed_vec};
 
-/// The final numbers of an image's components, which [`LabelPart::finish`] gives.
+/// The final numbers of an image's components, returned by [`LabelPart::finish`].
 ///
 /// Memory: 16 bytes per component on the first or last row of a band, and the statistics.
 #[derive(Clone, Debug)]
@@ -21,11 +21,11 @@ pub struct LabelTable {
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::label) struct Final {
     pub(in crate::label) rows: Range<u32>,
-    /// The number of components that the band has for itself.
+    /// The number of the band's own components.
     pub(in crate::label) count: u32,
     /// The number of the image's components that start above the band.
     pub(in crate::label) before: u64,
-    /// Those on its first or last row, in their order.
+    /// The components on its first or last row, in their order.
     pub(super) nodes: Vec<FinalNode>,
 }
 
@@ -123,7 +123,7 @@ impl LabelTable {
     }
 
     /// The final numbers of the band that starts in row `first_row`: element `n` is that of the
-    /// component that has the number `n` in the band, and element 0 is 0, for background.
+    /// component with the band's own number `n`, and element 0 is 0, for background.
     ///
     /// # Errors
     /// [`Error::InvalidOption`] if no band starts there; [`Error::TooMany`] if the image has more
@@ -149,8 +149,8 @@ impl LabelTable {
         }
     }
 
-    /// Whether the table has a band of the rows of `part`, which has one band, with as many
-    /// components.
+    /// Whether the table has a band with the rows and the number of components of `part`, which has
+    /// one band.
     pub(super) fn matches(&self, part: &LabelPart) -> bool {
         let band = self.band_at(part.rows.start);
         band.is_ok_and(|band| band.rows == part.rows && band.count == part.count())
@@ -167,7 +167,7 @@ impl LabelTable {
         })
     }
 
-    /// The band with that index, counted from the top; `None` behind the last one.
+    /// The band with that index, counted from the top; `None` after the last one.
     pub(super) fn band(&self, index: usize) -> Option<&Final> {
         self.bands.get(index)
     }
@@ -197,8 +197,8 @@ impl Final {
         Ok(numbers)
     }
 
-    /// The components on the rim that start above the band, in their order: each one's number in
-    /// the band, and in the image.
+    /// The rim components that start above the band, in their order: each one's number in the band,
+    /// and in the image.
     pub(in crate::label) fn absorbed(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         let absorbed = self.nodes.iter().filter(|node| !node.starts);
         absorbed.map(|node| (node.own, node.number))
@@ -217,8 +217,8 @@ impl Final {
     }
 }
 
-/// The final numbers of a band's nodes, the first of which is `node`; it becomes the first one of
-/// the next band.
+/// The final numbers of a band's nodes. `node` is the band's first node, and is advanced to the
+/// first one of the next band.
 fn number_nodes(
     nodes: &Nodes,
     node: &mut usize,
@@ -232,7 +232,7 @@ fn number_nodes(
     for i in *node..*node + band.nodes as usize {
         let (number, parent) = (nodes.number[i], nodes.parent[i] as usize);
         let starts = parent == i;
-        // A parent comes first, so it has its final number already.
+        // A parent comes before its node, so it has its final number already.
         final_number[i] = match starts {
             true => before + u64::from(number) - absorbed,
             false => final_number[parent],

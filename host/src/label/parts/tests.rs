@@ -110,8 +110,8 @@ fn check(image: &BinaryImage, whole: &Labels, options: &LabelOptions, most: u32,
     assert_eq!(found, whole.as_slice());
 }
 
-/// Labels band by band, and compares with the whole image's labels.
-/// On the processor, or on emulators if there are any.
+/// Labels band by band, on the processor, or on emulators if there are any, and compares with the
+/// whole image's labels.
 fn check_labeller(
     image: &BinaryImage,
     whole: &Labels,
@@ -242,8 +242,8 @@ fn bands_on_several_gpus() {
     }
 }
 
-/// A whole image, from the host's memory and back.
-/// Each band's part, and its labels, come from whichever device is next.
+/// Each band's part and labels come from the next device in turn, and make the whole image's
+/// labels.
 #[test]
 fn bands_on_any_device() {
     let engines = [Engine::cpu(), Engine::emulator(0)];
@@ -320,7 +320,7 @@ fn images_on_several_gpus() {
     assert!(Engine::on_all([] as [Emulator; 0]).is_err());
 }
 
-/// Reports come for each band of both passes, and the last one says that all is done.
+/// Reports come for each band of both passes, and the last one is complete.
 #[test]
 fn progress_of_bands_on_gpus() {
     let image = generate::noise(40, 30, 0.4, 1).unwrap();
@@ -347,7 +347,7 @@ fn progress_of_bands_on_gpus() {
     assert_eq!(*reports.lock().unwrap(), [first, second].concat());
 }
 
-/// A fault of a kernel comes from the thread of the GPU to whoever asked for labels.
+/// A kernel's fault is passed from the GPU's thread to the caller.
 #[test]
 fn errors_of_gpus_are_returned() {
     let image = generate::noise(64, 200, 0.5, 1).unwrap();
@@ -409,7 +409,7 @@ fn parts_that_do_not_go_together() {
     ));
 }
 
-/// A source whose second pass gives another image, or whose bands have more rows than asked for.
+/// A source whose second pass returns another image, or more rows per band than asked for.
 struct Changing {
     passes: Vec<InMemory>,
     more_rows: u32,
@@ -559,8 +559,8 @@ fn plans_keep_to_the_memory() {
     }
 }
 
-/// However much memory there is, 32 bits number the components of a band, and index the pixels of
-/// one on a GPU.
+/// With any amount of memory, 32 bits number the components of a band, and index a band's pixels on
+/// a GPU.
 #[test]
 fn plans_keep_to_32_bits() {
     struct Huge;

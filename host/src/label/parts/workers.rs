@@ -1,9 +1,9 @@
 //! GPUs that label the bands of an image for [`BandLabeller`](super::BandLabeller).
 //!
-//! Each worker is a thread with a queue of a GPU. It takes one band at a time: copies its bits
-//! there, labels them, and copies back what is asked for. There are two workers per GPU if the GPU
-//! has queues that overlap: while the labels of one band come down, the next one is copied up and
-//! labelled. Bands go to the workers in turn, so that results come in the order of the bands.
+//! Each worker is a thread with a queue of a GPU. It takes one band at a time: copies its bits to
+//! the GPU, labels them, and copies back what the task asks for. There are two workers per GPU if
+//! it has overlapping queues: while the labels of one band are copied down, the next one is copied
+//! up and labelled. Bands go to the workers in turn, so results come in the order of the bands.
 
 use std::collections::VecDeque;
 use std::panic::resume_unwind;
@@ -21,30 +21,30 @@ use crate::label::gpu::HostLabels;
 use crate::label::{Component, DeviceLabeler, LabelOptions};
 use crate::memory::{advise_large_pages, zeroed_vec};
 
-/// What a worker is to do with a band.
+/// A worker's task: one band.
 pub(super) struct Task {
     pub(super) band: BinaryImage,
-    /// The image's row that is the band's first.
+    /// The image's row at which the band begins.
     pub(super) first_row: u32,
-    /// In the second pass, what the labels are for.
+    /// The labels to make, in the second pass.
     pub(super) labels: Option<LabelTask>,
 }
 
 /// The labels that the second pass asks for.
 pub(super) struct LabelTask {
     pub(super) table: Arc<LabelTable>,
-    /// Where the labels go: an array of the number of pixels of the largest band, or more; if it is
-    /// empty, the worker makes one of `most` elements.
+    /// The memory for the labels, with at least as many elements as the largest band has pixels. If
+    /// it is empty, the worker allocates `most` elements.
     pub(super) buffer: Vec<u32>,
     pub(super) most: usize,
-    /// Whether the labels are to have the numbers of the image, in place of those of the band.
+    /// Whether the labels get the image's numbers instead of the band's own.
     pub(super) is_final: bool,
 }
 
-/// What a worker has found in a band.
+/// A worker's result for a band.
 pub(super) struct Found {
     pub(super) band: BinaryImage,
-    /// The part, with statistics without the measures of the components inside.
+    /// The part; with statistics, without the measures of the components inside.
     pub(super) part: LabelPart,
     /// In the second pass, the labels of the band's pixels, and further elements.
     pub(super) labels: Vec<u32>,
@@ -52,12 +52,12 @@ pub(super) struct Found {
     pub(super) measures: Vec<Component>,
 }
 
-/// Workers, and the tasks that they have.
+/// Workers and their tasks.
 pub(crate) struct Workers {
     workers: Vec<Worker>,
     /// The index of the worker that gets the next task.
     next: usize,
-    /// The workers that have tasks, in the order of these.
+    /// The workers that have tasks, in the order of the tasks.
     busy: VecDeque<usize>,
 }
 
@@ -69,7 +69,7 @@ struct Worker {
 }
 
 impl Workers {
-    /// Workers on `gpus`, each with another queue of the GPU if it has overlapping ones.
+    /// Workers on `gpus`, each with a second queue of the GPU if it supports overlapping ones.
     ///
     /// # Errors
     /// Those of [`Gpu::overlapping_queue`]; [`Error::OutOfMemory`] if the system provides no
@@ -165,7 +165,7 @@ impl Drop for Workers {
         }
         for worker in &mut self.workers {
             if let Some(thread) = worker.thread.take() {
-                // A panic was passed on where its result was waited for, or concerns nobody.
+                // A panic was passed on where its result was awaited, or concerns nobody.
                 let _ = thread.join();
             }
         }
@@ -198,8 +198,8 @@ fn do_task<G: Gpu>(
             labels: &mut labels[..band.pixel_count() as usize],
             is_zero: is_new,
         };
-        // A band that is not the one of the first pass has no place in the table; whoever compares
-        // the numbers of components says so.
+        // A band that differs from the first pass has no place in the table; the caller compares
+        // the numbers of components and reports it.
         if wanted.is_final && wanted.table.matches(&part) {
             let finished = labeler.finish_part(on_device, &wanted.table)?;
             labeler.read_labels(finished.labels(), &image, &rows, to)?;

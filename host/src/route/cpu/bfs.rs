@@ -1,5 +1,5 @@
-//! Breadth-first search: the path with the fewest edges, whatever it costs. It is the search of the
-//! report that [the module `route`](crate::route) cites.
+//! Breadth-first search: the path with the fewest edges, whatever its cost. This is the search of
+//! the report cited in [the module `route`](crate::route).
 
 use super::nearest::nearest;
 use super::retrace::UNREACHED;
@@ -10,11 +10,12 @@ use crate::route::grid::RoutingGrid;
 use crate::route::grid::by_cell;
 use crate::route::net_by_net::{Joined, PINS, PinCells};
 
-/// Joins the pins one after the other, by distances anew for each: of the paths from the tree with
-/// the fewest edges, the cheapest one's cost. That is no shortest path where one with more edges is
-/// cheaper, so neither the order of the pins nor their paths are those of the exact algorithms.
+/// Joins the pins one after the other, with new distances for each pin. A distance is the least
+/// cost among the paths from the tree with the fewest edges. Such a path is not the shortest if one
+/// with more edges is cheaper, so neither the order of the pins nor their paths are those of the
+/// exact algorithms.
 ///
-/// Of several such paths it takes that which, seen from the pin, steps to the first neighbour in
+/// Among several such paths it takes the one that, from the pin, steps to the first neighbour in
 /// the order of the module `route`.
 ///
 /// # Cost
@@ -58,8 +59,8 @@ pub(super) fn connect(
     Ok(joined)
 }
 
-/// Finds the level of each cell that is reached, that is, the fewest edges from `tree` to it, and
-/// the cost of the cheapest path with that many edges.
+/// Finds the level of each reached cell, which is the fewest edges from `tree` to it, and the cost
+/// of the cheapest path with that many edges.
 fn search(grid: &RoutingGrid, tree: &[u32], costs: &mut [u64], levels: &mut [u32]) -> Result<()> {
     costs.fill(UNREACHED);
     levels.fill(u32::MAX);

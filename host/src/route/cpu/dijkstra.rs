@@ -1,10 +1,10 @@
-//! Distances and tree at once, on one core: Dijkstra's search with Dial's buckets (1969), which
-//! goes on from every new path.
+//! Distances and tree at once, on one core: Dijkstra's search with Dial's buckets (1969), continued
+//! from every new path.
 //!
 //! Labels are kept from pin to pin. When the nearest pin's label is final, its path goes back into
-//! the queue with label 0, and what it brings nearer is searched again; the rest waits in its
-//! buckets. A net of any number of pins costs about two searches: the cells of pins that the search
-//! has come to wait in a heap, so that the nearest pin is found without a look at the others.
+//! the queue with label 0. The cells that it brings nearer are searched again; the rest wait in
+//! their buckets. A net of any number of pins costs about two searches. The pins' cells that the
+//! search has reached wait in a heap, so the nearest pin is found without looking at the others.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,11 +17,11 @@ use crate::route::grid::{BLOCKED, RoutingGrid};
 use crate::route::net_by_net::{Joined, PINS, PinCells};
 use crate::{Error, Result};
 
-/// The buckets that the heaviest edge spans at most, at first.
+/// The most buckets that the heaviest edge spans at first.
 const SPAN: u32 = 256;
-/// What their memory is for.
+/// Name used in out-of-memory errors.
 const QUEUE: &str = "the cells of a search";
-/// The most buckets: when costs grow beyond them, buckets become twice as wide.
+/// The most buckets: if costs need more, buckets become twice as wide.
 const MAX_BUCKETS: usize = 1 << 18;
 
 /// Joins the pins of a net.
@@ -30,7 +30,8 @@ pub(super) fn connect(
     pins: &PinCells,
     progress: &Progress<'_>,
 ) -> Result<Joined> {
-    // Half the memory is half the time; where the costs are too large, again with twice the bits.
+    // Half the memory takes half the time; if costs are too large, search again with twice the
+    // bits.
     if let Some(joined) = Search::<u32>::new(grid)?.connect(pins, progress)? {
         return Ok(joined);
     }
@@ -38,7 +39,7 @@ pub(super) fn connect(
     Ok(joined.unwrap_or_default())
 }
 
-/// The cost of the cheapest paths from `sources` to each cell; [`UNREACHED`] where there is none.
+/// The cost of the cheapest path from `sources` to each cell; [`UNREACHED`] if there is none.
 pub(super) fn distances(grid: &RoutingGrid, sources: &[u32]) -> Result<Vec<u64>> {
     if let Some(distances) = Search::<u32>::new(grid)?.distances(sources)? {
         return Ok(distances);
@@ -47,7 +48,7 @@ pub(super) fn distances(grid: &RoutingGrid, sources: &[u32]) -> Result<Vec<u64>>
     Ok(distances.unwrap_or_default())
 }
 
-/// A cost, with `MAX` for more than it holds.
+/// A cost; `MAX` stands for every cost that does not fit.
 trait Cost: Copy + Ord + bytemuck::Pod {
     const ZERO: Self;
     const MAX: Self;
@@ -79,7 +80,7 @@ impl Cost for u64 {
 
     #[inline(always)]
     fn plus(self, weight: u32) -> Self {
-        // No path costs as much; a label of `MAX` is never added to.
+        // No path costs that much; a label of `MAX` is never added to.
         match weight {
             BLOCKED => Self::MAX,
             weight => self.saturating_add(weight.into()),
@@ -92,7 +93,7 @@ impl Cost for u64 {
     }
 }
 
-/// A cell: its label, and its edges to the right and down. Together in memory, because they are
+/// A cell: its label, and its edges to the right and down. Adjacent in memory, because they are
 /// used together.
 #[derive(Clone, Copy)]
 struct CellState<C> {
@@ -104,13 +105,13 @@ struct CellState<C> {
 /// The state of a search.
 struct Search<'a, C> {
     grid: &'a RoutingGrid,
-    /// By cell, with [`margin`](Self::margin) cells without edges before the first, and after the
-    /// last.
+    /// By cell; before the first and after the last there are [`margin`](Self::margin) cells
+    /// without edges.
     nodes: Vec<CellState<C>>,
     /// Added to a cell's index to give its place in `nodes`.
     margin: usize,
     queue: Queue,
-    /// A path was left out because its cost is more than labels hold.
+    /// Whether a path was left out because its cost does not fit a label.
     too_large: bool,
 }
 
@@ -163,15 +164,15 @@ impl<'a, C: Cost> Search<'a, C> {
         self.nodes[cell as usize + self.margin].label
     }
 
-    /// Gives a cell the label 0, from where the search goes on.
+    /// Gives a cell the label 0, as a source of the search.
     fn add_source(&mut self, cell: u32) {
         self.nodes[cell as usize + self.margin].label = C::ZERO;
         self.queue.push(0, cell);
     }
 
-    /// Takes the cells out of the first bucket that has any, and gives their labels to their
-    /// neighbours, until it has none left: then the labels that belong in it are final. Calls
-    /// `visit` with each cell and its label. The bucket; `None` if there are no cells.
+    /// Takes the cells of the first non-empty bucket and passes their labels on to their
+    /// neighbours, until the bucket stays empty: its labels are then final. Calls `visit` with each
+    /// cell and its label. Returns the bucket; `None` if there are no cells.
     #[inline(always)]
     fn settle_bucket(&mut self, mut visit: impl FnMut(u32, C)) -> Result<Option<usize>> {
         self.queue.check()?;
@@ -187,7 +188,7 @@ impl<'a, C: Cost> Search<'a, C> {
             for &cell in &cells {
                 let at = cell as usize + width;
                 let CellState { label, right, down } = self.nodes[at];
-                // It was given a smaller label after it came here, and has been dealt with.
+                // It has got a smaller label since, and has been handled.
                 if label.to_u64() >> shift != bucket as u64 {
                     continue;
                 }
@@ -212,7 +213,7 @@ impl<'a, C: Cost> Search<'a, C> {
         Ok(Some(bucket))
     }
 
-    /// Lowers the label of the node `to` to `label` and an edge of `weight`, if that is less.
+    /// Lowers the label of the node `to` to `label` plus an edge of `weight`, if that is less.
     #[inline(always)]
     fn offer(&mut self, label: C, weight: u32, to: usize) {
         let offered = label.plus(weight);
@@ -226,7 +227,7 @@ impl<'a, C: Cost> Search<'a, C> {
         }
     }
 
-    /// Joins the pins; `None` if labels do not hold the costs.
+    /// Joins the pins; `None` if costs do not fit labels.
     fn connect(mut self, pins: &PinCells, progress: &Progress<'_>) -> Result<Option<Joined>> {
         let mut joined = Joined::default();
         let Some(root) = pins.first() else {
@@ -262,7 +263,7 @@ impl<'a, C: Cost> Search<'a, C> {
                     None => break,
                 }
             };
-            // Its label is final when its bucket is done.
+            // Its label is final once its bucket is done.
             if bucket.is_some_and(|bucket| (bucket as u64) < label.to_u64() >> self.queue.shift) {
                 continue;
             }
@@ -289,7 +290,7 @@ impl<'a, C: Cost> Search<'a, C> {
         Ok(Some(joined))
     }
 
-    /// Each cell's label once none can fall; `None` if labels do not hold the costs.
+    /// The final label of each cell; `None` if costs do not fit labels.
     fn distances(mut self, sources: &[u32]) -> Result<Option<Vec<u64>>> {
         for &cell in sources {
             self.add_source(cell);
@@ -314,13 +315,13 @@ impl<'a, C: Cost> Search<'a, C> {
 struct Owner {
     cell: u32,
     pin: u32,
-    /// Its place among the pin's cells.
+    /// Its index among the pin's cells.
     order: u32,
 }
 
 impl Owner {
-    /// Those of all pins but the first, by their cells; of one cell in the order in which ties are
-    /// decided.
+    /// The cells of all pins but the first, sorted by cell; owners of one cell are in tie-breaking
+    /// order.
     fn all(pins: &PinCells) -> Result<Vec<Self>> {
         let open = pins.get(1..).unwrap_or_default();
         let mut owners = Vec::new();
@@ -335,13 +336,12 @@ impl Owner {
     }
 }
 
-/// The cells of pins that the search has come to: label, pin and order of a cell, and its place
-/// among the owners, the nearest first.
+/// The cells of pins that the search has reached, nearest first: label, pin and order of a cell,
+/// and its index among the owners.
 ///
-/// A cell is there once for each label that it was given, until it comes to the top, and with one
-/// of its pins at a time: when that is joined, the next takes its place. Labels that have fallen
-/// since and pins that are joined are left out when they come to the top, so that each entry is
-/// looked at once, however many pins there are.
+/// A cell occurs once per label it was given, until it comes to the top, and with one of its pins
+/// at a time: once that pin is joined, the next one replaces it. Outdated labels and joined pins
+/// are dropped at the top, so each entry is looked at once, whatever the number of pins.
 struct Reached<C>(BinaryHeap<Reverse<(C, u32, u32, usize)>>);
 
 impl<C: Ord> Default for Reached<C> {
@@ -351,7 +351,7 @@ impl<C: Ord> Default for Reached<C> {
 }
 
 impl<C: Cost> Reached<C> {
-    /// Adds the cell of the owner at a place, with its label.
+    /// Adds the cell of the owner at an index, with its label.
     fn push(&mut self, owners: &[Owner], place: usize, label: C) -> Result<()> {
         let Owner { pin, order, .. } = owners[place];
         let entry = Reverse((label, pin, order, place));
@@ -365,8 +365,8 @@ impl<C: Cost> Reached<C> {
         Ok(())
     }
 
-    /// The smallest label of a pin that is not joined, with the pin's cell: of several, the first
-    /// pin's, and its first cell's.
+    /// The smallest label of a pin that is not joined, with the pin's cell. Ties go to the first
+    /// pin, then to its first cell.
     fn nearest(
         &mut self,
         owners: &[Owner],
@@ -378,7 +378,7 @@ impl<C: Cost> Reached<C> {
                 return Ok(None);
             };
             let owner = owners[place];
-            // A label that has fallen has been, or will be, pushed again.
+            // A cell whose label has fallen has been, or will be, pushed again.
             let stands = label_of(owner.cell) == label;
             if stands && !is_joined[owner.pin as usize] {
                 return Ok(Some((label, owner)));
@@ -392,18 +392,18 @@ impl<C: Cost> Reached<C> {
     }
 }
 
-/// Cells by their labels: bucket `i` has those from `i · 2^shift` to before `(i + 1) · 2^shift`. A
-/// cell whose label has fallen since stays where it is, and is in another bucket as well.
+/// Cells by label: bucket `i` has those from `i · 2^shift` to before `(i + 1) · 2^shift`. A cell
+/// whose label has fallen stays in its old bucket, and is in another one as well.
 struct Queue {
     buckets: Vec<Vec<u32>>,
     shift: u32,
-    /// A bit for each bucket: whether it has cells.
+    /// One bit per bucket: whether it has cells.
     occupied: Vec<u64>,
-    /// No bucket before this one has cells.
+    /// All buckets before this one are empty.
     start: usize,
-    /// Empty buckets with room.
+    /// Empty buckets with capacity.
     spare: Vec<Vec<u32>>,
-    /// There was no memory for a cell, which is left out.
+    /// Set when there was no memory for a cell, which is then left out.
     failed: Option<Error>,
 }
 
@@ -478,7 +478,7 @@ impl Queue {
         None
     }
 
-    /// The cells of a bucket, which is empty then; `None` if it is already.
+    /// Takes the cells out of a bucket; `None` if it is empty.
     fn take(&mut self, bucket: usize) -> Option<Vec<u32>> {
         let cells = std::mem::take(&mut self.buckets[bucket]);
         if cells.is_empty() {
@@ -489,13 +489,13 @@ impl Queue {
         Some(cells)
     }
 
-    /// Keeps the room of a bucket that was taken.
+    /// Keeps the memory of a bucket that was taken.
     fn give_back(&mut self, mut cells: Vec<u32>) -> Result<()> {
         cells.clear();
         push(&mut self.spare, cells, QUEUE)
     }
 
-    /// Makes buckets wider while there are too many.
+    /// Widens the buckets while there are too many.
     fn widen(&mut self) -> Result<()> {
         while self.buckets.len() > MAX_BUCKETS {
             self.shift += 1;
@@ -520,7 +520,7 @@ impl Queue {
     }
 }
 
-/// A bit for each cell.
+/// One bit per cell.
 struct Bits(Vec<u64>);
 
 impl Bits {

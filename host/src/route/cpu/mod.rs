@@ -50,7 +50,7 @@ pub(crate) fn route(
     })
 }
 
-/// The cost of the cheapest paths from `sources` to each cell, on the CPU.
+/// The cost of the cheapest path from `sources` to each cell, on the CPU.
 pub(crate) fn distances(
     grid: &RoutingGrid,
     sources: &[Cell],

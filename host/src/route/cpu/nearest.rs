@@ -1,4 +1,4 @@
-//! One pin after the other: the nearest is joined by a shortest path, which costs nothing from then
+//! One pin after the other: the nearest pin is joined by a shortest path, which is free from then
 //! on.
 
 use super::retrace::{self, UNREACHED};
@@ -8,8 +8,8 @@ use crate::progress::Progress;
 use crate::route::grid::{RoutingGrid, by_cell};
 use crate::route::net_by_net::{Joined, PINS, PinCells};
 
-/// Joins the pins by distances that `relax` completes: it is given the distance of each cell from
-/// the tree or more, 0 on the tree, and makes them exact.
+/// Joins the pins by distances that `relax` completes. It is given an upper bound of each cell's
+/// distance from the tree, 0 on the tree, and makes the distances exact.
 pub(super) fn connect(
     grid: &RoutingGrid,
     pins: &PinCells,
@@ -47,9 +47,9 @@ pub(super) fn connect(
     Ok(joined)
 }
 
-/// The nearest of the pins `open` that is reached: its distance, its place in `open`, and its cell.
-/// Of pins at the same distance it is the one with the smallest index, of its cells the first.
-/// `open` is in ascending order.
+/// The nearest reached pin of `open`: its distance, its index in `open`, and its cell. Among pins
+/// at the same distance it is the one with the smallest index, and among its cells the first.
+/// `open` must be in ascending order.
 pub(super) fn nearest(
     pins: &PinCells,
     open: &[usize],

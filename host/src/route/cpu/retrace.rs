@@ -10,9 +10,9 @@ use crate::route::grid::RoutingGrid;
 /// The distance of a cell that no path reaches.
 pub(super) const UNREACHED: u64 = u64::MAX;
 
-/// The path from the cell `from`, whose distance is finite, to the tree, both ends included, by the
-/// preferences that the module `route` states. `distance` gives the cost of the shortest paths from
-/// the tree.
+/// The path from the cell `from` to the tree, both ends included, by the preferences of the module
+/// `route`. `from` must have a finite distance. `distance` gives the cost of the shortest paths
+/// from the tree.
 pub(super) fn path(
     grid: &RoutingGrid,
     distance: impl Fn(u32) -> u64,
@@ -43,7 +43,7 @@ pub(super) fn path(
     Ok(path)
 }
 
-/// What memory is for here.
+/// Name used in out-of-memory errors.
 const PATH: &str = "a path";
 
 /// The cells after `from` on the way to the nearest exit over edges of weight 0.
@@ -68,7 +68,7 @@ fn over_plateau(grid: &RoutingGrid, from: u32, is_exit: impl Fn(u32) -> bool) ->
         }
         front = next_front;
     }
-    // Back from them: the cells that are on the way to one.
+    // Back from the exits: the cells on the way to one.
     front.retain(|&cell| is_exit(cell));
     let mut layers = vec![front];
     for step in (1..steps).rev() {

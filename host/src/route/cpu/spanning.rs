@@ -1,4 +1,4 @@
-//! A net's tree out of given edges.
+//! A net's tree from given edges.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -10,11 +10,11 @@ use crate::memory::{
 use crate::route::grid::RoutingGrid;
 use crate::route::net_by_net::{Joined, PATHS, PINS, PinCells};
 
-/// Joins the pins over `edges` alone, which are edges of `grid`, each as its two cells: by what a
-/// smallest spanning tree of them (Prim's, from the first pin) has on the way from the first pin to
-/// the others. Cells of one pin count as joined.
+/// Joins the pins over `edges` alone, which are edges of `grid`, each as its two cells. The tree is
+/// the part of a smallest spanning tree (Prim's, from the first pin) between the first pin and the
+/// others. Cells of one pin count as joined.
 ///
-/// Of edges with the same weight it takes that to the smaller cell first.
+/// Among edges of the same weight it first takes the one to the smaller cell.
 pub(in crate::route) fn joined_over(
     grid: &RoutingGrid,
     pins: &PinCells,
@@ -29,7 +29,7 @@ pub(in crate::route) fn joined_over(
         push(&mut tree.pending, (to, from), PATHS)?;
         tree.add_pending()?;
     }
-    // A pin that a path passes through was reached before those beyond it.
+    // Pins that a path passes through are reached before those beyond.
     let mut joined = Joined::default();
     let mut on_tree = HashSet::new();
     for &(pin, entry) in &tree.reached_pins {

@@ -7,7 +7,7 @@ use crate::Result;
 use crate::memory::{collect, reserve};
 use crate::route::grid::{BLOCKED, RoutingGrid};
 
-/// What memory is for here.
+/// Name used in out-of-memory errors.
 const TASKS: &str = "the rows of sweeps";
 
 /// The threads that sweep.
@@ -17,14 +17,14 @@ pub(super) enum Threads {
     All,
 }
 
-/// The fewest columns that are a task: whole cache lines, for each of all rows.
+/// The fewest columns per task: whole cache lines in each row.
 const LEAST_STRIP: usize = 64;
 
-/// Tasks for each thread: the last to finish keeps the others waiting for that part of a sweep.
+/// Tasks per thread: at the end of a sweep, the other threads wait for the last task.
 const TASKS_PER_THREAD: usize = 4;
 
 impl Threads {
-    /// Runs all tasks; whether one of them changed something.
+    /// Runs all tasks; returns whether any of them changed something.
     fn run<T: Send>(self, tasks: Vec<T>, run: impl Fn(T) -> bool + Send + Sync) -> bool {
         match self {
             Self::One => tasks
@@ -37,7 +37,7 @@ impl Threads {
         }
     }
 
-    /// How many of `columns` go into a task.
+    /// The number of columns per task.
     fn strip(self, columns: usize) -> usize {
         match self {
             Self::One => columns,
@@ -49,8 +49,8 @@ impl Threads {
     }
 }
 
-/// Makes distances exact: each is at most that of a neighbour plus the edge between them
-/// afterwards.
+/// Makes distances exact: afterwards, each is at most that of a neighbour plus the edge between
+/// them.
 pub(super) fn relax(grid: &RoutingGrid, distances: &mut [u64], threads: Threads) -> Result<()> {
     if matches!(threads, Threads::All) {
         crate::threads::ensure();
@@ -66,7 +66,7 @@ pub(super) fn relax(grid: &RoutingGrid, distances: &mut [u64], threads: Threads)
             changed |= sweep_columns(layer, weights, width, threads)?;
         }
         if grid.layers() > 1 {
-            // The layers are the rows of a matrix that has a column for each via.
+            // The layers are the rows of a matrix with one column per via.
             changed |= sweep_columns(distances, grid.vias(), area, threads)?;
         }
         if !changed {
@@ -75,7 +75,7 @@ pub(super) fn relax(grid: &RoutingGrid, distances: &mut [u64], threads: Threads)
     }
 }
 
-/// Sweeps a row to the right and back; whether that changed something.
+/// Sweeps a row to the right and back; returns whether that changed something.
 fn sweep_row(row: &mut [u64], weights: &[u32]) -> bool {
     let mut changed = false;
     for x in 1..row.len() {
@@ -87,7 +87,8 @@ fn sweep_row(row: &mut [u64], weights: &[u32]) -> bool {
     changed
 }
 
-/// Sweeps the columns of a matrix down and up, many side by side; whether that changed something.
+/// Sweeps the columns of a matrix down and up, many at once; returns whether that changed
+/// something.
 fn sweep_columns(
     matrix: &mut [u64],
     weights: &[u32],
@@ -95,7 +96,7 @@ fn sweep_columns(
     threads: Threads,
 ) -> Result<bool> {
     let strip = threads.strip(width);
-    // For each strip its part of each row.
+    // For each strip, its part of each row.
     let mut strips: Vec<Vec<&mut [u64]>> = Vec::new();
     let count = width.div_ceil(strip);
     reserve(&mut strips, count, TASKS)?;
@@ -127,7 +128,7 @@ fn sweep_columns(
     )
 }
 
-/// Lowers each of the distances `to` by that of its neighbour in `from`.
+/// Lowers each of the distances `to` by way of its neighbour in `from`.
 fn lower_all(from: &[u64], to: &mut [u64], weights: &[u32]) -> bool {
     let mut changed = false;
     for ((&from, to), &weight) in from.iter().zip(to).zip(weights) {
@@ -136,13 +137,13 @@ fn lower_all(from: &[u64], to: &mut [u64], weights: &[u32]) -> bool {
     changed
 }
 
-/// Lowers the distance `to` to `from` and an edge of `weight`, if that is less.
+/// Lowers the distance `to` to `from` plus an edge of `weight`, if that is less.
 fn lower(from: u64, to: &mut u64, weight: u32) -> bool {
     let weight = match weight {
         BLOCKED => UNREACHED,
         open => open.into(),
     };
-    // Nothing lies beyond what is not reached.
+    // Unreached cells lead nowhere.
     let through = from.saturating_add(weight);
     let less = through < *to;
     *to = through.min(*to);

@@ -9,7 +9,7 @@ use crate::gpu::{Gpu, GpuBuffer, Lent};
 use crate::route::grid::{BLOCKED, RoutingGrid};
 use crate::route::net::Net;
 
-/// The most slots of one launch: labels, and the cells of paths, have indices of 32 bits.
+/// The most slots of one launch: labels and the cells of paths have 32-bit indices.
 const MAX_SLOTS: u64 = (1 << 20) - (1 << 10);
 
 /// A routing grid in a GPU's memory, laid out in tiles.
@@ -24,11 +24,11 @@ pub struct DeviceGrid<G: Gpu> {
 }
 
 impl<G: Gpu> DeviceGrid<G> {
-    /// Copies `grid` to the memory of `gpu`, and waits for it. It takes 8 bytes per cell there, 12
-    /// with several layers, and twice that while it is copied.
+    /// Copies `grid` to the memory of `gpu`, and waits for the copy. It takes 8 bytes per cell
+    /// there, 12 with several layers, and twice that during the copy.
     ///
     /// # Errors
-    /// [`Error::GridTooLarge`] past 2³² - 2²² cells, those that fill up tiles included;
+    /// [`Error::GridTooLarge`] past 2³² - 2²² cells, including padding of tiles;
     /// `Error::Cuda`, [`Error::Emulator`].
     pub fn upload(gpu: &G, grid: &RoutingGrid) -> Result<Self> {
         let tiling = Tiling::new(grid.width(), grid.height(), grid.layers());
@@ -41,7 +41,7 @@ impl<G: Gpu> DeviceGrid<G> {
             let mut tiles = gpu.alloc(if rows.is_empty() { 0 } else { len })?;
             if !rows.is_empty() {
                 let rows = gpu.upload(rows)?;
-                // SAFETY: a weight for each cell, room for each cell of a tile, and a thread for
+                // SAFETY: one weight per cell, room for each cell of a tile, and one thread per
                 // four of them.
                 unsafe {
                     tiles::lay_out_weights::launch_threads(
@@ -85,7 +85,7 @@ impl<G: Gpu> DeviceGrid<G> {
         self.tiling.layers
     }
 
-    /// The same grid with all edges of weight 1 that are not blocked.
+    /// The same grid with weight 1 for every edge that is not blocked.
     pub(super) fn with_steps(&self, gpu: &G) -> Result<Self> {
         let steps = |weights: &G::Buffer<u32>| {
             let mut steps = weights.to_vec()?;
@@ -103,12 +103,12 @@ impl<G: Gpu> DeviceGrid<G> {
         })
     }
 
-    /// The windows of nets on it; refuses nets that are not.
+    /// The windows of nets on the grid; refuses nets outside it.
     pub(super) fn windows(&self, nets: &[Net]) -> Result<Vec<Window>> {
         Net::check_all(nets, self.width(), self.height(), self.layers())
     }
 
-    /// Lets launches that follow on `gpu` use it.
+    /// Lets later launches on `gpu` use it.
     pub(super) fn using<'a>(&'a self, gpu: &'a G) -> Result<[Lent<'a, G, u32>; 3]> {
         Ok([
             gpu.using(&self.right)?,
@@ -117,7 +117,7 @@ impl<G: Gpu> DeviceGrid<G> {
         ])
     }
 
-    /// How it is laid out.
+    /// Its layout.
     pub(super) fn tiling(&self) -> Tiling {
         self.tiling
     }
@@ -127,7 +127,7 @@ impl<G: Gpu> DeviceGrid<G> {
         self.has_free_edges
     }
 
-    /// As the kernels take it.
+    /// The grid, as the kernels take it.
     pub(super) fn tiled(&self) -> TiledGrid<'_> {
         TiledGrid {
             right: self.right.view(),
@@ -183,7 +183,7 @@ impl<G: Gpu> Rows<G> {
         })
     }
 
-    /// As the kernels take it.
+    /// The grid, as the kernels take it.
     pub(super) fn view(&self) -> RowGrid<'_> {
         RowGrid {
             right: self.right.view(),

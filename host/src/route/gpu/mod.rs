@@ -1,4 +1,4 @@
-//! Route on a GPU: the pipelines of kernels, and grids that stay there.
+//! Routing on a GPU: the pipelines of kernels; grids stay in the GPU's memory.
 //!
 //! | file | stage | kernels |
 //! |---|---|---|
@@ -87,21 +87,21 @@ impl<G: Gpu> DeviceRouter<G> {
         &self.gpu
     }
 
-    /// Joins the pins of each net by a tree, each as if there were no other: all nets at the same
-    /// time, in few launches (more, if their windows have more than 2²⁸ cells together). Waits for
-    /// it.
+    /// Joins the pins of each net by a tree, independently of the other nets: all nets at the same
+    /// time, in few launches (more if their windows have more than 2²⁸ cells together). Waits for
+    /// the result.
     ///
-    /// The algorithm is [`RouteAlgorithm::Fields`] or [`RouteAlgorithm::Tiles`]. Nets that fields
-    /// are not for, or have no memory for, are routed in tiles: [`Route::field_use`] says which and
-    /// why. Any other failure is an error.
+    /// The algorithm is [`RouteAlgorithm::Fields`] or [`RouteAlgorithm::Tiles`]. Nets that do not
+    /// suit fields, or for which fields have no memory, are routed in tiles: [`Route::field_use`]
+    /// says which and why. Any other failure is an error.
     ///
     /// # Errors
-    /// - [`Error::Unavailable`] for an algorithm of the processor, and for what an
-    ///   [`Engine`](crate::Engine) does on the processor: [improved](TreeKind::Improved) trees, a
+    /// - [`Error::Unavailable`] for an algorithm of the processor, and for the tasks that an
+    ///   [`Engine`](crate::Engine) leaves to the processor: [improved](TreeKind::Improved) trees, a
     ///   [cost of turns](field@RouteOptions::turn_cost), and sweeps, which cut the grid to each
     ///   net's window;
     /// - [`Error::PinOutside`], [`Error::PinWithoutCells`], [`Error::WindowOutside`];
-    /// - [`Error::CostTooLarge`] for a pin that only paths of 2³⁵ or more reach;
+    /// - [`Error::CostTooLarge`] for a pin that is reached only by paths of cost 2³⁵ or more;
     /// - `Error::Cuda`, [`Error::Emulator`].
     pub fn route(
         &self,
@@ -128,8 +128,8 @@ impl<G: Gpu> DeviceRouter<G> {
         }
     }
 
-    /// The cost of the cheapest paths from the cells `sources` to each cell, by its index;
-    /// [`Distances::UNREACHED`] where there is no path. Returns before the costs are there.
+    /// The cost of the cheapest path from the cells `sources` to each cell, by its index;
+    /// [`Distances::UNREACHED`] where there is no path. Returns before the costs are computed.
     ///
     /// # Errors
     /// [`Error::InvalidOption`] for another algorithm than [`RouteAlgorithm::Tiles`]; those of
@@ -146,7 +146,7 @@ impl<G: Gpu> DeviceRouter<G> {
         tiles::distances(&self.gpu, grid, &source)
     }
 
-    /// [`distances`](Self::distances) on a grid of the host's.
+    /// [`distances`](Self::distances) on a grid in the host's memory.
     pub(crate) fn distances_host(
         &self,
         grid: &RoutingGrid,
@@ -159,7 +159,8 @@ impl<G: Gpu> DeviceRouter<G> {
         Ok(Distances { by_cell })
     }
 
-    /// Joins the pins of nets on a grid of the host's: copies it to the device and the trees back.
+    /// Joins the pins of nets on a grid in the host's memory: copies it to the device and the trees
+    /// back.
     ///
     /// # Errors
     /// Those of [`DeviceGrid::upload`] and [`DeviceRouter::route`]; by sweeps,

@@ -1,5 +1,5 @@
-//! One pin after the other: the nearest is joined by a shortest path, with distances from
-//! elsewhere. The host does not wait for what the rounds find.
+//! One pin after the other: the nearest pin is joined by a shortest path, with distances from a
+//! callback. The host does not wait for the results of the rounds.
 
 use trazar_kernels::route::nearest::{self, BlockBests, Chosen};
 use trazar_kernels::route::retrace::{DistanceMap, Joined};
@@ -19,7 +19,7 @@ pub(super) struct Search<G: Gpu> {
     pub(super) paths: PathBuffers<G>,
     /// By pin: whether it is joined.
     is_joined: G::Buffer<u32>,
-    /// By round: what the path costs.
+    /// By round: the cost of the path.
     pub(super) costs: G::Buffer<u64>,
     /// See [`BlockBests`].
     best_distances: G::Buffer<u64>,
@@ -61,7 +61,7 @@ impl<G: Gpu> PinBuffers<G> {
     }
 }
 
-/// The pins and their paths: see [`Joined`]. The cells of a path but its last are new to the tree.
+/// The pins and their paths: see [`Joined`]. All cells of a path but its last are new to the tree.
 pub(super) struct PathBuffers<G: Gpu> {
     pub(super) pins: PinBuffers<G>,
     pub(super) found: G::Buffer<u32>,
@@ -70,7 +70,7 @@ pub(super) struct PathBuffers<G: Gpu> {
 }
 
 impl<G: Gpu> PathBuffers<G> {
-    /// What has become part of the tree, as the kernels take it.
+    /// The joined pins and paths, as the kernels take them.
     pub(super) fn joined(&self) -> Joined<'_> {
         Joined {
             pins: self.pins.view(),
@@ -81,8 +81,8 @@ impl<G: Gpu> PathBuffers<G> {
     }
 }
 
-/// The most cells that the pins of a net have: the ends of paths are counted in 32 bits, and each
-/// pin may add one to the grid's cells.
+/// The most cells of a net's pins: the ends of paths are counted in 32 bits, and each pin may add
+/// one to the grid's cells.
 const MAX_PIN_CELLS: usize = 1 << 30;
 
 impl<G: Gpu> Search<G> {
@@ -159,7 +159,7 @@ impl<G: Gpu> Search<G> {
             found: self.paths.found.view_mut(),
             costs: self.costs.view_mut(),
         };
-        // SAFETY: lengths as the kernels ask, which run in their order.
+        // SAFETY: lengths as the kernels ask, and they run in order.
         unsafe {
             nearest::nearest_find::launch(
                 on,
@@ -182,12 +182,12 @@ impl<G: Gpu> Search<G> {
     }
 }
 
-/// Joins the pins by distances that `relax` completes. It is given the search and a round: what
-/// became part of the tree in that round has the distance 0, the other cells theirs from the tree
+/// Joins the pins by distances that `relax` completes. It is given the search and a round: the
+/// cells added to the tree in that round have the distance 0, the other cells theirs from the tree
 /// before. It makes them exact.
 ///
-/// The host does not wait for what the rounds find: where no pin is reached any more, the rounds
-/// that are left do nothing.
+/// The host does not wait for the results of the rounds: once no further pin can be reached, the
+/// remaining rounds do nothing.
 pub(super) fn connect<G: Gpu>(
     gpu: &G,
     grid: &Rows<G>,
@@ -212,7 +212,7 @@ pub(super) fn connect<G: Gpu>(
             Some(steps) => steps.count(gpu, grid, &search)?,
             None => none.view(),
         };
-        // SAFETY: `relax` has made the distances exact; the steps are as well.
+        // SAFETY: `relax` has made the distances exact; the steps are exact too.
         unsafe {
             search.find_nearest(gpu, round)?;
             search.retrace(gpu, grid, steps, round)?;

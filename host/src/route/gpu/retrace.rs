@@ -1,4 +1,4 @@
-//! The path from a pin to the tree, how it becomes part of the tree, and the paths on the host.
+//! The path from a pin to the tree, adding it to the tree, and copying the paths to the host.
 
 use cuda_std::View;
 use trazar_kernels::route::nearest::NONE;
@@ -11,7 +11,7 @@ use crate::Result;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::route::net_by_net::Joined;
 
-/// Blocks that make a path part of the tree.
+/// Blocks that add a path to the tree.
 pub(super) const JOIN_BLOCKS: u32 = 4;
 
 impl<G: Gpu> Search<G> {
@@ -33,11 +33,12 @@ impl<G: Gpu> Search<G> {
             ends: self.paths.ends.view_mut(),
             cells: self.paths.cells.view_mut(),
         };
-        // SAFETY: lengths and grids as the kernel asks; paths have no cell twice but the ends.
+        // SAFETY: lengths and grids as the kernel asks; no cell occurs twice in a path, except the
+        // ends.
         unsafe { retrace::retrace_path::launch(on, 1, map, steps, pins, paths, round) }
     }
 
-    /// Makes the path and the pin of `round` part of the tree.
+    /// Adds the path and the pin of `round` to the tree.
     pub(super) fn join(&mut self, gpu: &G, round: u32) -> Result<()> {
         let (on, joined) = (&gpu.launcher(), self.paths.joined());
         // SAFETY: lengths as the kernel asks; the path of the round is found, in round 0 it is
@@ -81,7 +82,7 @@ impl<G: Gpu> Search<G> {
     }
 }
 
-/// Counts the steps over free edges from each cell to the first from which a path need not go on
+/// Counts the steps over free edges from each cell to the first cell whose path need not continue
 /// over free edges alone.
 pub(super) struct Steps<G: Gpu> {
     sweeper: Sweeper<G>,

@@ -9,15 +9,15 @@ use crate::Result;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::route::RouteAlgorithm;
 
-/// How many sweeps are launched before the host looks whether the last one changed anything: at
-/// first, and, doubled each time, at most. Sweeps that change nothing cost little more than their
-/// launches.
+/// The number of sweeps that are launched before the host checks whether the last one changed
+/// anything: the first number, and the largest one, as it doubles each time. Sweeps that change
+/// nothing cost little more than their launches.
 const BATCH: std::ops::RangeInclusive<u32> = 2..=32;
 
 /// Sweeps a grid until nothing changes.
 pub(super) struct Sweeper<G: Gpu> {
     algorithm: RouteAlgorithm,
-    /// What it costs to take an edge.
+    /// The cost of an edge.
     cost: EdgeCost,
     pub(super) marks: MarkBuffers<G>,
     /// The number of the last sweep that lowered anything.
@@ -46,7 +46,7 @@ impl<G: Gpu> Sweeper<G> {
         })
     }
 
-    /// Makes the distances exact after what became part of the tree in `round`.
+    /// Makes the distances exact after `round` has added its path to the tree.
     pub(super) fn relax(
         &mut self,
         gpu: &G,
@@ -67,7 +67,7 @@ impl<G: Gpu> Sweeper<G> {
         self.sweep(gpu, grid, &mut search.map.distances)
     }
 
-    /// Sweeps until nothing changes. Then no group is marked.
+    /// Sweeps until nothing changes. No group is marked afterwards.
     pub(super) fn sweep(
         &mut self,
         gpu: &G,
@@ -142,8 +142,8 @@ impl<G: Gpu> Sweeper<G> {
             sweep_number,
         };
         let blocks = lines.blocks();
-        // SAFETY: weights, distances and marks are those of the grid's rows or columns; a block for
-        // each group.
+        // SAFETY: weights, distances and marks are those of the grid's rows or columns; one block
+        // per group.
         unsafe {
             match self.algorithm {
                 RouteAlgorithm::DivideConquer => {
@@ -156,7 +156,7 @@ impl<G: Gpu> Sweeper<G> {
     }
 }
 
-/// See [`LineMarks`]: which lines have a cell that was lowered since their last sweep.
+/// See [`LineMarks`]: the lines with a cell that was lowered since their last sweep.
 pub(super) struct MarkBuffers<G: Gpu> {
     pub(super) rows: G::Buffer<u32>,
     pub(super) columns: G::Buffer<u32>,

@@ -34,8 +34,8 @@ pub(super) fn points(
     }
 }
 
-/// Keeps a point if `keep(step in, step out)`, at most `most` in all; of a border without steps,
-/// its only point.
+/// Keeps the points for which `keep(step in, step out)` holds, at most `most` in all, and the only
+/// point of a border without steps.
 fn exact(
     chains: &Chains,
     order: &[BorderId],
@@ -123,7 +123,7 @@ pub(super) fn dominant_of(contours: Contours, curvature: Curvature) -> Result<Co
     })
 }
 
-/// The dominant points of border after border.
+/// The dominant points of borders, one border after the other.
 struct Dominant {
     curvature: Curvature,
     selection: teh_chin::Selection,

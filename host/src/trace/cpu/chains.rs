@@ -54,7 +54,7 @@ pub(super) struct Chains {
     pub(super) steps: Vec<Direction>,
     /// The number of points at which a border turns; the point of one without steps counts.
     pub(super) turns: usize,
-    /// What the borders are to each other. Apart, because it is not needed to the end.
+    /// How the borders are nested. Separate, because it is not needed until the end.
     pub(super) nesting: Nesting,
 }
 
@@ -126,9 +126,9 @@ impl Chains {
 }
 
 impl Nesting {
-    /// Finds all borders' parents, when `before(index, kind)` is the border of the last side
-    /// before the one that a border begins at: the two are siblings if they are of one kind,
-    /// else the border lies inside the one before.
+    /// Finds all borders' parents. `before(index, kind)` is the border of the last side before the
+    /// side at which border `index` begins. The two are siblings if they have the same kind; else
+    /// the border lies inside the one before.
     ///
     /// Borders must be in raster order of their starts.
     pub(super) fn find_parents(

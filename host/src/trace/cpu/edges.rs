@@ -1,10 +1,10 @@
 //! Ring following along the sides of pixels, one ring after the other on one thread.
 //!
 //! A walk keeps foreground on its left: down along west sides, up along east sides. Where it
-//! meets a corner at which two foreground pixels touch diagonally (a saddle), it turns left and
-//! so stays with its pixel: pixels that only touch at a corner are not joined. A walk that comes
-//! to the same saddle a second time has closed a loop there, which is cut off as a ring of its
-//! own; so no ring passes a corner twice.
+//! meets a corner at which two foreground pixels touch diagonally (a saddle), it turns left and so
+//! stays with its pixel: pixels that only touch at a corner are not joined. A walk that reaches the
+//! same saddle a second time has closed a loop there. The loop is cut off as a ring of its own, so
+//! no ring passes a corner twice.
 //!
 //! ```text
 //!   a saddle:   . #      seen from below, walking up between '#' and '.':
@@ -14,7 +14,7 @@
 //! Each ring then starts at its topmost, then leftmost corner. That is the upper left corner of
 //! the first pixel in raster order that the ring encloses, foreground for an outer ring and
 //! background for a hole's. Time: linear in the number of words of the image plus the number of
-//! sides, but for the rings' sorting where saddles made loops.
+//! sides, except for sorting the rings where saddles made loops.
 
 use std::collections::HashMap;
 
@@ -126,7 +126,7 @@ impl RingWalk {
         Ok(())
     }
 
-    /// Makes a ring of the steps after the first `steps_before`, which begin and end at `corner`.
+    /// Makes a ring of the steps after the first `steps_before`; they begin and end at `corner`.
     fn cut(&mut self, corner: Corner, steps_before: usize) -> Result<()> {
         let id = self.rings.next_id()?;
         let ring = &mut self.steps[steps_before..];
@@ -220,8 +220,8 @@ fn is_saddle(pixels: usize) -> bool {
     pixels == NW | SE || pixels == NE | SW
 }
 
-/// For each set of pixels around a corner and half the heading in which it is reached, the
-/// heading in which it is left.
+/// The heading in which a corner is left, by the set of pixels around it and half the heading in
+/// which it is reached.
 static TURN: [[Direction; 4]; 16] = {
     let mut table = [[0; 4]; 16];
     let mut pixels = 0;

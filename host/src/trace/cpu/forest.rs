@@ -28,7 +28,7 @@ impl Parents for Forest<'_> {
 /// The fewest elements that are worth a task.
 const LEAST_SHARE: usize = 1 << 16;
 
-/// The same for elements that no other thread joins meanwhile: without atomic operations, which
+/// A [`Forest`] whose elements no other thread joins meanwhile: without atomic operations, which
 /// take several times as long.
 #[derive(Clone, Copy)]
 pub(super) struct OwnForest<'a>(pub(super) &'a [AtomicU32]);

@@ -1,8 +1,8 @@
 //! From each border's parent to the result's order and hierarchy rows.
 //!
-//! The result is the pre-order walk of a forest whose siblings stand in reverse order of
-//! discovery; the retrieval says which borders are in it and which of their parents count. Time:
-//! linear in the number of borders; scattered accesses to memory are those to parents.
+//! The result is the pre-order walk of a forest whose siblings are in reverse order of discovery.
+//! The retrieval decides which borders are in it and which of their parents count. Time: linear in
+//! the number of borders; only accesses to parents are scattered in memory.
 
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
@@ -19,11 +19,11 @@ use crate::trace::contours::{BorderKind, HierarchyRow};
 pub(super) struct Arrangement {
     pub(super) order: Vec<BorderId>,
     pub(super) kinds: Vec<BorderKind>,
-    /// The place of each one's parent in the order, or [`NONE`].
+    /// The place of each border's parent in the order, or [`NONE`].
     pub(super) parents: Vec<i32>,
 }
 
-/// No such link.
+/// Sentinel: no such link.
 const NONE: i32 = -1;
 
 /// The fewest borders that are worth a task.
@@ -35,7 +35,7 @@ const PREVIOUS: usize = 1;
 const FIRST_CHILD: usize = 2;
 const PARENT: usize = 3;
 
-/// Puts the borders that `retrieval` keeps into order.
+/// Orders the borders that `retrieval` keeps.
 pub(super) fn arrange(nesting: &Nesting, retrieval: Retrieval) -> Result<Arrangement> {
     let top = Some(NO_BORDER);
     match retrieval {
@@ -49,13 +49,13 @@ pub(super) fn arrange(nesting: &Nesting, retrieval: Retrieval) -> Result<Arrange
     }
 }
 
-/// Walks the forest in which a border's parent is `parent(kind, its parent)`; `None` leaves it
-/// out.
+/// Walks the forest in which a border's parent is `parent(kind, its parent)`; `None` leaves the
+/// border out.
 ///
 /// A border's place follows from its parent's and from the sizes of subtrees: the sibling that was
 /// discovered first ends where its parent's subtree ends, and each later one ends where the sibling
 /// before begins. Parents are discovered before their children, so two passes over the borders are
-/// enough, in which no access to memory waits for the one before, as in a walk.
+/// enough. Unlike in a walk, no memory access in them waits for the one before.
 fn walk(
     nesting: &Nesting,
     parent: impl Fn(BorderKind, BorderId) -> Option<BorderId> + Sync,
@@ -67,7 +67,7 @@ fn walk(
         Some(parent) if (parent as usize) < id => Place::Below(parent as usize),
         Some(_) => Place::Top,
     };
-    // The number of borders in the subtree of each that is kept, itself included.
+    // The size of the subtree of each kept border, itself included.
     let mut sizes: Vec<u32> = zeroed_vec(count, "the hierarchy")?;
     advise_large_pages(&mut sizes);
     let mut kept = 0;
@@ -79,7 +79,7 @@ fn walk(
             Place::Below(parent) => sizes[parent] += sizes[id],
         }
     }
-    // Where each border's subtree ends, less its children that have their places: in the end, one
+    // The end of each border's subtree, before its children that have their places; finally one
     // more than its own place.
     let mut ends: Vec<u32> = zeroed_vec(count, "the hierarchy")?;
     advise_large_pages(&mut ends);
@@ -126,7 +126,7 @@ fn walk(
 
 /// Where a border is in the forest.
 enum Place {
-    /// Nowhere.
+    /// The result leaves it out.
     LeftOut,
     /// It has no parent.
     Top,
@@ -152,8 +152,7 @@ pub(super) fn link(parents: &[i32]) -> Result<Vec<HierarchyRow>> {
     };
     let mut rows: Vec<HierarchyRow> = zeroed_vec(count, "the hierarchy")?;
     advise_large_pages(&mut rows);
-    // Siblings of which the next is in another share: at most one for each level of nesting at the
-    // share's end.
+    // Siblings whose next is in another share: at most one per level of nesting at the share's end.
     let apart = rows
         .par_chunks_mut(LEAST_SHARE)
         .zip(parents.par_chunks(LEAST_SHARE))
@@ -189,8 +188,8 @@ pub(super) fn link(parents: &[i32]) -> Result<Vec<HierarchyRow>> {
     Ok(rows)
 }
 
-/// Whether borders with these parents stand in pre-order: each one directly below the one before or
-/// an ancestor of that, or below none.
+/// Whether borders with these parents are in pre-order: each directly below the one before it or an
+/// ancestor of that one, or without a parent.
 pub(super) fn is_pre_order(parents: &[i32]) -> bool {
     (0..).zip(parents).all(|(place, &parent)| {
         let mut above = place - 1;
@@ -206,7 +205,7 @@ mod tests {
     use super::*;
     use crate::seeds::Random;
 
-    /// Borders of which each lies in one of the last `near` discovered before it, or in none.
+    /// Borders each of which lies in one of the last `near` discovered before it, or in none.
     fn nesting(count: u32, near: u32, seed: u64) -> Nesting {
         let mut random = Random::new(seed);
         let mut nesting = Nesting::default();

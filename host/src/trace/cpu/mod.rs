@@ -57,7 +57,7 @@ pub(crate) fn trace(
             components::follow_borders(image, geometry, progress)?
         }
     };
-    // What a stage no longer needs goes before the next one's results come.
+    // Each stage's input is freed before the next stage's results are allocated.
     let arrangement = hierarchy::arrange(&take(&mut chains.nesting), options.retrieval)?;
     let approximation = match options.geometry {
         Geometry::Centers => options.approximation,

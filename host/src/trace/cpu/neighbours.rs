@@ -1,10 +1,10 @@
 //! From a pixel's eight neighbours to the next step of a border over pixel centers: the topology of
 //! `trazar_kernels::trace::neighbours` in tables, by 3 × 3 windows of pixels.
 //!
-//! A border passes a pixel between two foreground neighbours: `back`, where it comes from, and the
-//! first one counter-clockwise after it, where it goes. What lies between them is background, a
-//! gap. The gap's neighbours to the W, N, E and S are the **sides** of the pixel that the border
-//! passes there; each side belongs to one gap.
+//! A border passes a pixel between two foreground neighbours: it comes from `back`, and goes to the
+//! first one counter-clockwise after it. The neighbours between them are background, a gap. The
+//! gap's neighbours to the W, N, E and S are the **sides** of the pixel that the border passes
+//! there; each side belongs to one gap.
 
 use trazar_kernels::trace::neighbours as topology;
 

@@ -11,8 +11,8 @@ use crate::error::Result;
 use crate::image::{BinaryImage, WORD_BITS};
 use crate::memory::{advise_large_pages, zeroed_vec};
 
-/// The most steps that [`Plane::straight`] gives: eight bytes, less the seven bits that the
-/// place may be into the first, less the two neighbours.
+/// The most steps that [`Plane::straight`] returns: the 64 bits of eight bytes, less up to seven
+/// bits before the place in the first byte, less the two neighbours.
 pub(super) const MAX_STRAIGHT: usize = 55;
 
 /// One row of background around the image, and one more because the neighbours are read as
@@ -21,9 +21,9 @@ pub(super) const SPARE_ROWS: usize = 2;
 
 /// One bit per pixel, surrounded by background.
 ///
-/// A pixel is a **place**: its bit's index in the plane. Rows are `stride` bits apart; at least
-/// one spare bit ends each row, and [`SPARE_ROWS`] stand above and below, so that a foreground
-/// pixel's neighbours are always there: at `place ± 1` and `place ± stride ± {0, 1}`.
+/// A pixel is a **place**: its bit's index in the plane. Rows are `stride` bits apart. At least one
+/// spare bit ends each row, and [`SPARE_ROWS`] rows are above and below, so a foreground pixel
+/// always has its neighbours: at `place ± 1` and `place ± stride ± {0, 1}`.
 pub(super) struct Plane {
     pub(super) row_words: usize,
     pub(super) words: Vec<u64>,
@@ -35,7 +35,7 @@ impl Plane {
         let row_words = width as usize / WORD_BITS + 1;
         let words = row_words * (height as usize + 2 * SPARE_ROWS);
         let mut words = zeroed_vec(words, "the bit planes of borders")?;
-        // A walk up or down comes to another page with every row.
+        // A walk up or down touches another page in every row.
         advise_large_pages(&mut words);
         Ok(Self { row_words, words })
     }
@@ -52,8 +52,8 @@ impl Plane {
         Ok(plane)
     }
 
-    /// Sets a row's pixels, the last of them to background if there are too few; row [`SPARE_ROWS`]
-    /// is the first one that is not spare.
+    /// Sets a row's pixels, and the rest of the row to background; row [`SPARE_ROWS`] is the first
+    /// one that is not spare.
     pub(super) fn set_row(&mut self, row: usize, pixels: &[u64]) {
         let words = &mut self.words[row * self.row_words..][..self.row_words];
         let (set, rest) = words.split_at_mut(pixels.len());
@@ -77,7 +77,7 @@ impl Plane {
         (y as usize + SPARE_ROWS) * self.stride() + x as usize
     }
 
-    /// How far the places of a pixel's neighbours are from its own.
+    /// Distances from a pixel's place to its neighbours'.
     pub(super) fn neighbour_offsets(&self) -> [isize; 8] {
         let stride = self.stride() as isize;
         STEPS.map(|(dx, dy)| dx as isize + dy as isize * stride)
@@ -118,9 +118,10 @@ impl Plane {
         usize::from(two_bytes >> (place % 8) & 7)
     }
 
-    /// How many steps, at most [`MAX_STRAIGHT`], a walk that has come to `place` straight from
-    /// the W (or E) goes on straight to the E, direction 0 (or W, direction 4): as long as there
-    /// is foreground ahead and only background in the row on its right hand, below (or above).
+    /// The number of straight steps, at most [`MAX_STRAIGHT`], of a walk that has come to `place`
+    /// straight from the W (direction 0) or the E (direction 4). It goes straight on while there is
+    /// foreground ahead and only background in the row on its right hand, which is below (or
+    /// above).
     #[inline]
     pub(super) fn straight(&self, place: usize, direction: u8) -> usize {
         let row_bits = self.stride();

@@ -5,12 +5,12 @@
 //! two 4-connected components. If they belong to one, the saddle is **joined**: the ring would come
 //! to the corner a second time, and it crosses over to the other pixel instead.
 //!
-//! Runs of foreground in rows that overlap are joined by union-find on all threads, so that it
-//! takes 4 bytes per run to find the components.
+//! Overlapping runs of foreground in adjacent rows are joined by union-find on all threads, so
+//! finding the components takes 4 bytes per run.
 //!
-//! In a band of a larger image, two components may be one by way of the rows beyond. A saddle
-//! between two that both go on there is **open**, and so are the saddles at the corners of the
-//! band's upper and lower rim. Parts that are joined decide them.
+//! In a band of a larger image, two components may be connected by rows beyond the band. A saddle
+//! between two components that both continue there is **open**, and so are the saddles at the
+//! corners of the band's upper and lower rim. They are decided when parts are joined.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -28,15 +28,14 @@ use crate::memory::{reserve, zeroed_vec};
 
 /// One bit per saddle, at the pixel to its lower right.
 pub(super) struct Saddles {
-    /// Those that are joined. Rows have as many words as those of a
-    /// [`Plane`](super::plane::Plane); a spare word ends them. A band has one more row, for the
-    /// corners of its lower rim.
+    /// The joined saddles. Rows have as many words as those of a [`Plane`](super::plane::Plane); a
+    /// spare word ends them. A band has one more row, for the corners of its lower rim.
     joined: Vec<u64>,
-    /// Those that are open, in the same form; empty for a whole image, where there are none.
+    /// The open saddles, in the same form; empty for a whole image, which has none.
     open: Vec<u64>,
 }
 
-/// What other parts need to know of a band's 4-connected components.
+/// A band's open saddles and 4-connected components, as needed to join it to other parts.
 #[derive(Debug, Default)]
 pub(super) struct OpenSaddles {
     /// In raster order of their corners.
@@ -48,20 +47,20 @@ pub(super) struct OpenSaddles {
     pub(super) components: u32,
 }
 
-/// A saddle of which it is not known whether it is joined.
+/// A saddle that is not yet known to be joined or not.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OpenSaddle {
-    /// The corner: that of pixel `(x, y)` of the band to its upper left.
+    /// The corner: the upper left one of pixel `(x, y)` of the band.
     pub(super) x: u32,
     pub(super) y: u32,
     /// Whether the foreground is to the upper left and lower right.
     pub(super) falling: bool,
     /// The components of the upper and the lower foreground pixel: [`ENDED`] for one that does not
-    /// go on beyond the band, and for the pixel beyond the rim.
+    /// continue beyond the band, and for the pixel beyond the rim.
     pub(super) components: [u32; 2],
 }
 
-/// In the place of a component that does not go on in rows beyond a part.
+/// Sentinel: the component does not continue beyond the part.
 pub(super) const ENDED: u32 = u32::MAX;
 
 /// A run of foreground in the first or last row of a part.
@@ -91,14 +90,14 @@ struct Overlap {
 }
 
 impl Overlap {
-    /// Visits the words of a row and the row above it, from left to right, but for those in which
-    /// no run begins or ends; with the numbers of runs before the two rows.
+    /// Visits the words of a row and the row above it, from left to right, except words in which no
+    /// run begins or ends. `first_runs` are the numbers of runs before the two rows.
     fn for_each(rows: [&[u64]; 2], first_runs: [u32; 2], mut visit: impl FnMut(usize, &Self)) {
         let [above, row] = rows;
         let [mut above_first, mut row_first] = first_runs;
         let (mut above_carry, mut row_carry) = (0, 0);
         for (i, (&above, &row)) in above.iter().zip(row).enumerate() {
-            // In most images, most words go on with what is to their left.
+            // In most images, most words continue the run to their left.
             let uniform = |word: u64, carry: u64| word == carry.wrapping_neg();
             if uniform(above, above_carry) && uniform(row, row_carry) {
                 continue;
@@ -212,7 +211,7 @@ impl<'a> Components<'a> {
             parents: singletons(count, "the runs of rows")?,
             goes_on: Vec::new(),
         };
-        // Rows in groups, each by one thread; then the groups.
+        // Each thread joins a group of rows; then the groups are joined.
         let group = least_rows as u32;
         let groups = height.div_ceil(group);
         let own = OwnForest(&this.parents);
@@ -243,12 +242,12 @@ impl<'a> Components<'a> {
         [self.band.row(y - 1), self.band.row(y)]
     }
 
-    /// The number of runs before each of these two.
+    /// The number of runs before each of these two rows.
     fn runs_before(&self, y: u32) -> [u32; 2] {
         [self.first_runs[y as usize - 1], self.first_runs[y as usize]]
     }
 
-    /// The first and the last row, each with the row beyond it; where there is one.
+    /// The first and the last row, each with the row beyond it, if there is one.
     fn rims(&self) -> [Option<(u32, &'a [u64])>; 2] {
         let last = self.band.height() - 1;
         [
@@ -257,8 +256,8 @@ impl<'a> Components<'a> {
         ]
     }
 
-    /// Visits the runs of row `y` that touch foreground of the row `beyond`: the columns, and the
-    /// root.
+    /// Visits the runs of row `y` that touch foreground of the row `beyond`, with their columns and
+    /// roots.
     fn for_each_rim_run(&self, y: u32, beyond: &[u64], mut visit: impl FnMut([u32; 2], u32)) {
         let row = self.band.row(y);
         let mut run = self.first_runs[y as usize];
@@ -297,7 +296,8 @@ impl<'a> Components<'a> {
                 while saddles != 0 {
                     let bit = saddles.trailing_zeros();
                     saddles &= saddles - 1;
-                    // The run that has ended to the left of the corner is the last one there too.
+                    // The run that ended to the left of the corner is also the last one at this
+                    // bit.
                     let roots = overlap
                         .runs_at(bit)
                         .map(|run| find_and_shorten(Forest(&self.parents), run));
@@ -366,7 +366,7 @@ impl<'a> Components<'a> {
         found.saddles()
     }
 
-    /// Numbers the components that go on.
+    /// Names the components that continue beyond the band.
     fn name(&self, mut saddles: Vec<OpenSaddle>) -> Result<OpenSaddles> {
         let mut names: HashMap<u32, u32> = HashMap::new();
         let mut runs = [Vec::new(), Vec::new()];
@@ -391,7 +391,7 @@ impl<'a> Components<'a> {
     }
 }
 
-/// Open saddles, and the error of one that there was no memory for.
+/// Open saddles, and an out-of-memory error if one did not fit.
 #[derive(Default)]
 struct Found {
     saddles: Vec<OpenSaddle>,

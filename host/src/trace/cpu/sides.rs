@@ -5,11 +5,11 @@
 //! border, and in a row west and east sides alternate. So, scanning in raster order,
 //!
 //! - a west side that no border has passed yet begins an outer border, an east side a hole's;
-//! - the last side before it in the row tells what the new border lies in.
+//! - the last side before it in the row tells which border the new one lies in.
 //!
-//! For the second, a border must be found by a side that it passes. Most sides are never asked
-//! for, only those just before a pixel that, by its neighbours, might begin a border. These
-//! **queried** sides have a slot each, found by rank (population counts).
+//! For the latter, a border must be found by a side that it passes. Most sides are never queried:
+//! only those just before a pixel that, by its neighbours, might begin a border. Each of these
+//! **queried** sides has a slot, found by rank (population counts).
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU32;
@@ -28,7 +28,7 @@ use crate::image::{BinaryImage, WORD_BITS};
 use crate::memory::{advise_large_pages, reserve, zeroed_vec};
 use crate::trace::contours::BorderKind;
 
-/// Which pixels may begin a border, seen from their neighbours.
+/// Which neighbours join foreground pixels, and so which pixels may begin a border.
 #[derive(Clone, Copy)]
 pub(super) enum Joined {
     /// Foreground pixels are joined over sides and corners.
@@ -66,7 +66,7 @@ pub(super) struct Sides {
     marks: Marks,
 }
 
-/// What borders have passed so far, by the words of a [`Plane`].
+/// The sides that borders have passed so far, by the words of a [`Plane`].
 pub(super) struct Marks {
     width: u32,
     row_words: usize,
@@ -101,7 +101,7 @@ impl Sides {
             word_ranks: zeroed_vec(words, "the ranks of sides")?,
             borders: Vec::new(),
         };
-        // A walk up or down comes to another page with every row.
+        // A walk up or down touches another page in every row.
         advise_large_pages(&mut marks.sides);
         Ok(Self { plane, marks })
     }
@@ -124,7 +124,7 @@ impl Sides {
         Ok(())
     }
 
-    /// The pixels, and the marks, which change.
+    /// The pixels, and the mutable marks.
     pub(super) fn split(&mut self) -> (&Plane, &mut Marks) {
         (&self.plane, &mut self.marks)
     }
@@ -225,13 +225,13 @@ impl Sides {
         self.marks.set_border_of_sides(place, passed, border);
     }
 
-    /// Marks one side as passed; gives its slot if it is queried, for [`Self::set_border`].
+    /// Marks one side as passed; returns its slot if it is queried, for [`Self::set_border`].
     #[inline]
     pub(super) fn pass_side(&mut self, place: usize, side: Side) -> Option<Slot> {
         self.marks.pass_side(place, side)
     }
 
-    /// Says which border passes a queried side.
+    /// Sets the border that passes a queried side.
     pub(super) fn set_border(&self, slot: Slot, border: BorderId) {
         self.marks.set_border(slot, border);
     }
@@ -299,8 +299,8 @@ impl Marks {
         None
     }
 
-    /// Marks the sides of the pixel at `place` that `border` passes, of which only those to the
-    /// west and east count.
+    /// Marks the sides of the pixel at `place` that `border` passes; only those to the west and
+    /// east count.
     #[inline]
     pub(super) fn pass(&mut self, place: usize, passed: u8, border: BorderId) {
         let (word, bit) = (place / WORD_BITS, place % WORD_BITS);
@@ -310,7 +310,7 @@ impl Marks {
         self.set_border_of_sides(place, passed, border);
     }
 
-    /// Says which border passes some sides of the pixel at `place`; kept for the queried ones.
+    /// Sets the border that passes some sides of the pixel at `place`; kept for queried sides.
     #[inline]
     pub(super) fn set_border_of_sides(&self, place: usize, passed: u8, border: BorderId) {
         let (word, bit) = (place / WORD_BITS, place % WORD_BITS);
@@ -323,7 +323,7 @@ impl Marks {
         }
     }
 
-    /// Marks one side as passed; gives its slot if it is queried, for [`Self::set_border`].
+    /// Marks one side as passed; returns its slot if it is queried, for [`Self::set_border`].
     #[inline]
     fn pass_side(&mut self, place: usize, side: Side) -> Option<Slot> {
         let (word, bit) = (place / WORD_BITS, 1 << (place % WORD_BITS));
@@ -336,7 +336,7 @@ impl Marks {
         (queried & bit != 0).then(|| self.slot(place, side))
     }
 
-    /// Says which border passes a queried side.
+    /// Sets the border that passes a queried side.
     fn set_border(&self, slot: Slot, border: BorderId) {
         self.borders[slot.0].store(border, Relaxed);
     }
@@ -355,9 +355,9 @@ impl Marks {
         Slot(self.row_ranks[word / self.row_words] + (self.word_ranks[word] + in_word) as usize)
     }
 
-    /// The border of the last side before the one that a border begins at: for an outer border
-    /// at the west side of pixel `(x, y)` the east side of the run before, for a hole at
-    /// the pixel's east side the west side of its run. [`NO_BORDER`] if there is none.
+    /// The border of the last side before the one at which a border begins. An outer border begins
+    /// at the west side of pixel `(x, y)`, after the east side of the run before; a hole begins at
+    /// the pixel's east side, after the west side of its run. [`NO_BORDER`] if there is none.
     ///
     /// The side must have been passed by a border.
     pub(super) fn border_before(
@@ -373,8 +373,8 @@ impl Marks {
         })
     }
 
-    /// As [`border_before`](Self::border_before), also for a side at which no border begins: then
-    /// perhaps [`NO_BORDER`].
+    /// As [`border_before`](Self::border_before), also for a side at which no border begins; the
+    /// result may then be [`NO_BORDER`].
     pub(super) fn border_before_any(
         &self,
         plane: &Plane,
@@ -399,7 +399,7 @@ impl Marks {
         queried >> (place % WORD_BITS) & 1 == 1
     }
 
-    /// The last side before the one that a border begins at, and the place of its pixel.
+    /// The last side before the one at which a border begins, and the place of its pixel.
     fn side_before(
         &self,
         plane: &Plane,

@@ -17,9 +17,9 @@
 //!     until the step leads from p0's neighbour at b0 into p0
 //! ```
 //!
-//! A pixel's eight neighbours come out of the bit plane in three reads, and a table maps them,
-//! with the way back, to the next step and the sides passed. Time: linear in the number of words
-//! of the image plus the number of steps.
+//! A pixel's eight neighbours are read from the bit plane in three reads. A table maps them, with
+//! the way back, to the next step and the sides passed. Time: linear in the number of words of the
+//! image plus the number of steps.
 
 use super::chains::{BorderId, Chains, Direction, opposite};
 use super::neighbours::{EAST, NEXT, WEST, first_clockwise, turn_direction, turn_sides};
@@ -52,8 +52,8 @@ pub(super) fn follow_borders(image: &BinaryImage, progress: &Progress<'_>) -> Re
     Ok(chains)
 }
 
-/// Follows one border from pixel `(x, y)`, passes its sides, and appends its steps. Gives the
-/// number of points where it turns; a single pixel is one.
+/// Follows one border from pixel `(x, y)`, passes its sides, and appends its steps. Returns the
+/// number of points where it turns; a single pixel counts as one.
 fn follow(
     sides: &mut Sides,
     x: u32,
@@ -88,8 +88,8 @@ fn follow(
         place = place.wrapping_add_signed(offsets[usize::from(direction)]);
         back = opposite(direction);
         if !turned && (direction == 0 || direction == 4) {
-            // Horizontal runs are long in layouts. One may end at the start but not go through it:
-            // where a border starts it has background to its W (outer) or E (hole).
+            // Horizontal runs are long in layouts. A run may end at the start but not go through
+            // it: a border starts where it has background to its W (outer) or E (hole).
             let straight = sides.plane.straight(place, direction);
             steps.resize(steps.len() + straight, direction);
             place = place.wrapping_add_signed(straight as isize * offsets[usize::from(direction)]);

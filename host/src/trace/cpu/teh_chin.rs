@@ -1,16 +1,15 @@
 //! Dominant points of a closed digital curve.
 //!
 //! C.-H. Teh, R. T. Chin, "On the detection of dominant points on digital curves", IEEE TPAMI
-//! 11(8), 1989, in the form that OpenCV gives it from 4.10 on (`CHAIN_APPROX_TC89_L1` and
-//! `CHAIN_APPROX_TC89_KCOS`), whose choice of points this reproduces.
+//! 11(8), 1989, as OpenCV implements it from 4.10 on (`CHAIN_APPROX_TC89_L1` and
+//! `CHAIN_APPROX_TC89_KCOS`); the chosen points are the same.
 //!
-//! Every point has a *significance*; where the direction does not change it is 0, and the point
-//! is out, though it still counts as geometry. The others get a *region of support*, k points
-//! to either side, over which the curve keeps bending away from its chord. Then points are
-//! dropped that are less significant than a neighbour in half their region, then those with
-//! the least region that do not stand out, then (L1 only) the inner points of unbroken rows of
-//! survivors. A point that is dropped loses its significance at once, so that each pass
-//! depends on its order along the curve.
+//! Every point has a *significance*. Where the direction does not change it is 0, and the point is
+//! dropped, though it still counts as geometry. The others get a *region of support*, k points to
+//! either side, over which the curve keeps bending away from its chord. Three passes then drop
+//! points: those less significant than a neighbour in half their region; those with the least
+//! region that do not stand out; and (L1 only) the inner points of unbroken rows of survivors. A
+//! dropped point loses its significance at once, so each pass depends on its order along the curve.
 //!
 //! Time: the sum of the regions of support, at worst quadratic in the length of the curve.
 
@@ -20,7 +19,7 @@ use super::chains::Direction;
 use crate::error::{Error, Result};
 use crate::memory::reserve;
 
-/// What a point's significance is.
+/// Measure of a point's significance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Curvature {
     /// The change of direction at the point, in eighths of a turn.
@@ -29,7 +28,7 @@ pub(super) enum Curvature {
     KCosine,
 }
 
-/// The dominant points of curve after curve; keeps its memory.
+/// Finds the dominant points of one curve after the other; keeps its memory.
 #[derive(Default)]
 pub(super) struct Selection {
     /// Each point's significance; 0 once it is dropped.
@@ -41,8 +40,8 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    /// The indices of the dominant points of a closed walk; `steps[i]` leads from `walk[i]` to
-    /// the next point. A walk without steps is its only point.
+    /// The indices of the dominant points of a closed walk; `steps[i]` leads from `walk[i]` to the
+    /// next point. A walk without steps has one point, which is dominant.
     pub(super) fn dominant(
         &mut self,
         walk: &[IVec2],
@@ -127,14 +126,13 @@ impl Selection {
         });
     }
 
-    /// Thins unbroken rows of adjacent survivors: of three or more the ends stay, of two the
-    /// one that is more significant, or else has the smaller region of support.
+    /// Thins unbroken rows of adjacent survivors: of three or more the ends stay; of two, the one
+    /// that is more significant, or else has the smaller region of support.
     ///
     /// A row that runs over the start of the walk is treated as OpenCV does. Its part after the
-    /// start stays whole, and of the part before the start the first point stays. If both parts
-    /// are single points, the start stays, and besides it, at the end, the one of the two
-    /// that is to stay: so the start may stand there twice. And where thinning begins, a row of
-    /// three or more keeps its second point too.
+    /// start stays whole, and of the part before the start the first point stays. If both parts are
+    /// single points, the start stays, and the winner of the two is added at the end: the start may
+    /// then occur twice. Where thinning begins, a row of three or more also keeps its second point.
     fn thin_rows(&mut self) {
         let len = self.significance.len();
         let kept = &mut self.kept;
@@ -193,7 +191,7 @@ impl Selection {
     }
 }
 
-/// How many indices from the start on differ by one from the one before.
+/// The length of the first row of indices in which neighbours differ by one.
 fn row_length(mut indices: impl Iterator<Item = u32>) -> usize {
     let Some(mut previous) = indices.next() else {
         return 0;
@@ -216,11 +214,11 @@ fn around(len: usize, i: usize, j: usize) -> (usize, usize) {
     (before, after)
 }
 
-/// How far to either side the curve bends away from the chord between the two ends.
+/// The distance to either side over which the curve bends away from the chord of the two ends.
 fn region_of_support(walk: &[IVec2], i: usize) -> usize {
     let point = walk[i].as_i64vec2();
-    // Of the last region that was accepted: the chord's squared length, and the point's
-    // distance from it times the chord's length.
+    // Of the last accepted region: the chord's squared length, and the point's distance from the
+    // chord times the chord's length.
     let (mut last_chord, mut last_height) = (0i64, 0i64);
     let mut k = 0;
     loop {
@@ -246,8 +244,8 @@ fn region_of_support(walk: &[IVec2], i: usize) -> usize {
     }
 }
 
-/// The largest cosine met while the arms shrink from the region of support, as long as it
-/// grows; a bit pattern that orders as the cosine does, 0 if there is none.
+/// The largest cosine found while the arms shrink from the region of support, up to where it stops
+/// growing. A bit pattern that orders as the cosine does; 0 if there is none.
 fn k_cosine(walk: &[IVec2], i: usize, support: usize) -> u32 {
     let point = walk[i].as_i64vec2();
     let mut largest = 0;

@@ -1,4 +1,4 @@
-//! What the tests of tracing in strips and in parts try.
+//! Cases for the tests of tracing in strips and in parts.
 
 use proptest::prelude::*;
 

@@ -16,16 +16,16 @@ pub(super) struct Node {
     pub(super) code: u8,
 }
 
-/// To a neighbour in a [`Direction`], [`STAY`] or [`OPEN`].
+/// A move to a neighbour in a [`Direction`], [`STAY`] or [`OPEN`].
 pub(super) type Move = u8;
 
-/// To the same pixel.
+/// A move to the same pixel.
 pub(super) const STAY: Move = 8;
 
-/// To an open saddle, where the walk ends: see [`Saddles`].
+/// A move to an open saddle, where the walk ends: see [`Saddles`].
 pub(super) const OPEN: Move = 9;
 
-/// How far [`OPEN`] leads: beyond all places, so that a walk that stays within some places ends.
+/// Distance of [`OPEN`]: beyond all places, so that a walk within a range of places ends.
 pub(super) const OPEN_OFFSET: isize = 1 << (isize::BITS - 2);
 
 /// The offsets of the directions and [`STAY`] from those of the directions.
@@ -43,23 +43,23 @@ pub(super) fn of_moves(offsets: [isize; 8]) -> [isize; 10] {
     all
 }
 
-/// What leads from a node to the next one.
+/// The step from a node to the next one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
-    /// The border's step, as its chain has it.
+    /// The border's step, as stored in its chain.
     pub(super) direction: Direction,
     /// The sides of the node's pixel that it passes.
     pub(super) passed: u8,
-    /// To the next node's pixel.
+    /// The move to the next node's pixel.
     pub(super) to: Move,
     /// The next node's code; the node's own with [`OPEN`].
     pub(super) next: u8,
 }
 
-/// What leads from a node to the one before.
+/// The step from a node to the one before.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StepBack {
-    /// To the pixel of the node before.
+    /// The move to the pixel of the node before.
     pub(super) to: Move,
     /// The code of the node before.
     pub(super) previous: u8,
@@ -69,15 +69,15 @@ pub(super) struct StepBack {
     pub(super) passed: u8,
 }
 
-/// A side of a row of pixels, over which borders come and go.
+/// A side of a row of pixels, over which borders enter and leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rim {
     Above,
     Below,
 }
 
-/// How borders go from node to node. Nodes' codes are below 8. Of the nodes by which borders come
-/// to a pixel over one side of a rectangle, no two have codes with the same two low bits.
+/// The way of borders from node to node. Nodes' codes are below 8. Among the nodes by which borders
+/// enter a pixel over one side of a rectangle, no two codes have the same two low bits.
 pub(super) trait Walk: Sync {
     /// The code of the node that passes a pixel's side in direction `aside`; `None` if the border
     /// is that pixel alone.
@@ -87,11 +87,11 @@ pub(super) trait Walk: Sync {
 
     fn step_back(&self, node: Node) -> StepBack;
 
-    /// The direction of the step from the node before to this one. Reads nothing beyond the pixels
-    /// around the node's.
+    /// The direction of the step from the node before to this one. Reads only the pixels around the
+    /// node's.
     fn step_in(&self, node: Node) -> Direction;
 
-    /// The nodes by which borders come over a rim to the pixels of the plane's word `at`, from the
+    /// The nodes by which borders enter the pixels of the plane's word `at` over a rim, from the
     /// row above or below: one bit per pixel, by the two low bits of the nodes' codes.
     fn entries(&self, at: usize, rim: Rim) -> [u64; 4];
 
@@ -101,11 +101,11 @@ pub(super) trait Walk: Sync {
     /// The border's point at a node of pixel `(x, y)`.
     fn point(x: u32, y: u32, code: u8) -> (u32, u32);
 
-    /// Where the chain of a border that begins at pixel `(x, y)` starts: the point, and the number
-    /// of steps from the node at the pixel to the start.
+    /// The start of the chain of a border that begins at pixel `(x, y)`: the point, and the number
+    /// of steps to it from the node at the pixel.
     fn start(kind: BorderKind, x: u32, y: u32) -> ((u32, u32), usize);
 
-    /// The pixel that a border begins at, from where its chain starts.
+    /// The pixel at which a border begins, from the start of its chain.
     fn first_pixel(kind: BorderKind, start: (u32, u32)) -> (u32, u32);
 }
 
@@ -151,8 +151,8 @@ impl Walk for Centers<'_> {
     fn entries(&self, at: usize, rim: Rim) -> [u64; 4] {
         let row = self.plane.beside(at);
         let n = self.plane.row_words;
-        // Foreground in the direction back, and after it a gap with a side: if that does not begin
-        // with the side, it reaches the next one.
+        // Foreground in the direction back, followed by a gap with a side: the gap begins with the
+        // side, or reaches the next one.
         match rim {
             Rim::Above => {
                 let above = self.plane.beside(at - n);
@@ -192,17 +192,17 @@ impl Walk for Centers<'_> {
 ///
 /// Where two foreground pixels touch diagonally at a corner (a saddle), the border stays with its
 /// pixel if they belong to two 4-connected components. If they belong to one, the border would come
-/// to the corner a second time, and it crosses over to the other pixel instead. Where that is not
-/// known yet, the saddle is open, and the walk ends.
+/// to the corner a second time, and it crosses over to the other pixel instead. While that is
+/// unknown, the saddle is open, and the walk ends there.
 pub(super) struct Edges<'a> {
     plane: &'a Plane,
     saddles: &'a Saddles,
-    /// From a word of the plane to the same pixels' word of `saddles`.
+    /// Offset from a word of the plane to the same pixels' word of `saddles`.
     offset: isize,
 }
 
 impl<'a> Edges<'a> {
-    /// In a plane whose row 0 is the image's, or the band's, row `first_row`.
+    /// A walk in a plane whose row 0 is row `first_row` of the image or the band.
     pub(super) fn new(plane: &'a Plane, saddles: &'a Saddles, first_row: u32) -> Self {
         let rows = first_row as isize - SPARE_ROWS as isize;
         Self {
@@ -212,8 +212,8 @@ impl<'a> Edges<'a> {
         }
     }
 
-    /// The place of the pixel to the lower right of a corner: that of the pixel at `place`
-    /// counter-clockwise from its side in direction `aside`.
+    /// The place of the pixel to the lower right of a corner. The corner is the one of the pixel at
+    /// `place` that comes counter-clockwise after its side in direction `aside`.
     #[inline]
     pub(super) fn corner(&self, place: usize, aside: Direction) -> usize {
         match aside {
@@ -224,7 +224,7 @@ impl<'a> Edges<'a> {
         }
     }
 
-    /// Whether borders cross over at a saddle: that [`corner`](Self::corner).
+    /// Whether borders cross over at the saddle at that [`corner`](Self::corner).
     #[inline]
     fn crosses(&self, place: usize, aside: Direction) -> bool {
         let corner = self.corner(place, aside);
@@ -307,8 +307,9 @@ impl Walk for Edges<'_> {
     fn entries(&self, at: usize, rim: Rim) -> [u64; 4] {
         let row = self.plane.beside(at);
         let n = self.plane.row_words;
-        // Round the corner from the pixel diagonally ahead, which belongs to the border if the
-        // fourth pixel there is foreground or the saddle is joined; a W or E side also straight on.
+        // Around the corner from the pixel diagonally ahead, which belongs to the border if the
+        // fourth pixel there is foreground or the saddle is joined; to a W or E side also straight
+        // on.
         match rim {
             Rim::Above => {
                 let above = self.plane.beside(at - n);

@@ -1,8 +1,8 @@
 //! The borders of a band of a larger image, found by kernels.
 //!
-//! The GPU traces the rows of the band with the row above and the row below, each in a row of tiles
-//! of its own, so that a fragment belongs to the band or not. The host then cuts contours where
-//! they leave the band (`cpu/fragments/cut.rs`).
+//! The GPU traces the band together with the row above and the row below. Each of those two lies in
+//! its own row of tiles, so a fragment is either in the band or outside it. The host then cuts
+//! contours where they leave the band (`cpu/fragments/cut.rs`).
 
 use glam::IVec2;
 use trazar_kernels::trace::borders::NO_BORDER;
@@ -18,10 +18,11 @@ use crate::trace::cpu::fragments::{BandBorders, Before, Cycles, NO_CONTOUR, cut}
 use crate::trace::cpu::parts::Band;
 use crate::trace::{Retrieval, TraceAlgorithm, TraceOptions};
 
-/// The number of rows that a band with rows below it is a multiple of.
+/// A band with rows below it has a multiple of this many rows.
 pub(in crate::trace) const BAND_ROWS: u32 = TILE_HEIGHT;
 
-/// Traces a band over pixel centers: one without rows below it, or of a multiple of [`BAND_ROWS`].
+/// Traces a band over pixel centers: one without rows below it, or with a multiple of
+/// [`BAND_ROWS`].
 pub(in crate::trace) fn trace_band<G: Gpu>(
     tracer: &DeviceTracer<G>,
     band: Band<'_>,
@@ -48,7 +49,7 @@ pub(in crate::trace) fn trace_band<G: Gpu>(
         pitch: height,
     };
     let arena = tracer.arena().take();
-    // The order of the list is the cheapest: borders are put into order once all have been joined.
+    // `Retrieval::List` is the cheapest: borders are ordered once all have been joined.
     let mut traced = fragments::trace(&work, single, Retrieval::List, arena, &mut |_| Ok(()))?;
     let points: Vec<[i32; 2]> = contours::pairs(traced.points.to_vec()?);
     let offsets = traced.arranged.offsets.to_vec()?;
@@ -75,8 +76,8 @@ pub(in crate::trace) fn trace_band<G: Gpu>(
     Ok(borders)
 }
 
-/// The words of the band's rows and those beside it, with as much background above that the band
-/// begins with a row of tiles; the band's first row there; and the number of rows.
+/// The words of the band and of the rows next to it, padded with background above so that the band
+/// begins at a row of tiles; then the band's first row and the number of rows.
 fn surrounded(band: Band<'_>) -> Result<(Vec<u64>, u32, u32)> {
     let row_words = band.row(0).len();
     let above = band.row_above(0);

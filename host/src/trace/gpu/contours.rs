@@ -10,7 +10,7 @@ use crate::trace::contours::{BorderKind, Contours};
 
 /// Contours in a GPU's memory.
 ///
-/// They stand as [`Contours`] has them. Contour `i` has the points from `offsets[i]` to before
+/// Arrays are laid out as in [`Contours`]. Contour `i` has the points from `offsets[i]` to before
 /// `offsets[i + 1]`.
 #[derive(Debug)]
 pub struct DeviceContours<G: Gpu> {
@@ -58,7 +58,7 @@ impl<G: Gpu> DeviceContours<G> {
         self.kinds.len()
     }
 
-    /// Whether there is none: the image has no foreground.
+    /// Whether there are no contours: the image has no foreground.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -73,8 +73,7 @@ impl<G: Gpu> DeviceContours<G> {
         &self.points
     }
 
-    /// Where each contour's points begin, counted in points; one more than there are contours, the
-    /// last being the number of points.
+    /// Start of each contour's points, counted in points, then the number of points.
     pub fn offsets(&self) -> &G::Buffer<u32> {
         &self.offsets
     }
@@ -89,7 +88,7 @@ impl<G: Gpu> DeviceContours<G> {
         &self.hierarchy
     }
 
-    /// Gives the arrays away, to other GPU code: on an NVIDIA GPU each is a `DeviceBuffer`, which
+    /// Takes the arrays out, for other GPU code: on an NVIDIA GPU each is a `DeviceBuffer`, which
     /// the crate `cust` hands to other libraries. They are written when the work queued so far on
     /// their streams is done.
     pub fn into_buffers(self) -> ContourBuffers<G> {
@@ -156,12 +155,12 @@ impl<G: Gpu> DeviceContourBatch<G> {
         &self.contours
     }
 
-    /// The number of contours before each image, and that of all: one more than there are images.
+    /// The number of contours before each image, then the total.
     pub fn image_offsets(&self) -> &[u32] {
         &self.image_offsets
     }
 
-    /// Gives the contours of all images away.
+    /// Takes the contours of all images out.
     pub fn into_contours(self) -> DeviceContours<G> {
         self.contours
     }
@@ -195,7 +194,7 @@ impl<G: Gpu> DeviceContourBatch<G> {
     }
 }
 
-/// Points from their coordinates. In place where the vector's capacity allows it.
+/// Points from their coordinates; in place if the vector's capacity allows it.
 pub(super) fn pairs(coordinates: Vec<i32>) -> Vec<[i32; 2]> {
     bytemuck::allocation::try_cast_vec(coordinates)
         .unwrap_or_else(|(_, coordinates)| bytemuck::cast_slice(&coordinates).to_vec())

@@ -36,8 +36,8 @@ pub(super) struct Arranger<G: Gpu> {
     offsets: G::Buffer<u32>,
 }
 
-/// The number of blocks of a cooperative launch, of which `resident` fit, for an image: the more
-/// blocks, the longer they take to meet. The kernels use as many of them as there is work for.
+/// The number of blocks of a cooperative launch for an image, at most `resident`: more blocks take
+/// longer to synchronize. The kernels use as many of them as there is work for.
 pub(super) fn cooperative_blocks<G: Gpu>(gpu: &G, resident: u32, raster: Raster) -> u32 {
     const MOST_WORDS_PER_BLOCK: u32 = 1024;
     let wanted = gpu
@@ -58,7 +58,7 @@ const fn levels(retrieval: Retrieval) -> Levels {
 }
 
 impl<G: Gpu> Arranger<G> {
-    /// For at most `most` borders in a number of images, which have the size `raster` together.
+    /// Memory for up to `most` borders, in `images` images with the combined size `raster`.
     pub(super) fn new(gpu: &G, raster: Raster, most: u32, images: u32) -> Result<Self> {
         let n = most as usize;
         let resident = gpu.resident_blocks(&arrange_borders::SPEC, 0)?;
@@ -153,8 +153,8 @@ impl<G: Gpu> Arranger<G> {
         }
     }
 
-    /// Puts the borders that `retrieval` keeps into order. `counters` has their number, which is at
-    /// most that which there is memory for, and gets those of the result.
+    /// Orders the borders that `retrieval` keeps. `counters` holds the number of borders, which
+    /// must fit the memory, and receives the result's counts.
     pub(super) fn arrange(
         &mut self,
         gpu: &G,
@@ -179,8 +179,8 @@ impl<G: Gpu> Arranger<G> {
         }
     }
 
-    /// Writes the rows of the result. `counts` is what `counters` has, which
-    /// [`arrange`](Self::arrange) has set.
+    /// Writes the rows of the result. `counts` are the values of `counters`, as set by
+    /// [`arrange`](Self::arrange).
     pub(super) fn finish(
         &mut self,
         gpu: &G,

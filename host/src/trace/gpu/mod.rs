@@ -1,4 +1,4 @@
-//! Trace on a GPU: the pipeline of kernels, with images and contours that stay there.
+//! Tracing on a GPU: the pipeline of kernels; images and contours stay in the GPU's memory.
 //!
 //! | file | stage | kernels of `trazar_kernels::trace` |
 //! |---|---|---|
@@ -34,8 +34,8 @@
 //! | 64 | piece that is not closed in its tile | in tiles |
 //! | 16.5 | point that [`Approximation::None`] has | by Teh and Chin, after all else |
 //!
-//! What fragments are found in belongs to the tracer, and serves its next image of that size; it
-//! grows where an image needs more, which is then traced once more.
+//! The tracer keeps the memory in which it finds fragments, for the next image of that size. Where
+//! an image needs more, the memory grows and the image is traced again.
 
 pub(super) mod band;
 mod components;
@@ -82,11 +82,11 @@ use fragments::{Arena, Images, Joining};
 #[derive(Clone, Debug)]
 pub struct DeviceTracer<G: Gpu> {
     gpu: G,
-    /// What the algorithm by fragments works in, between two images.
+    /// Working memory of the fragments algorithm, kept from one image to the next.
     arena: Arc<Mutex<Option<Arena<G>>>>,
     /// How fragments are joined.
     joining: Joining,
-    /// The fewest points of a band's contours that are worth a task of the processor.
+    /// The fewest points of a band's contours that are worth a CPU task.
     cut_points: usize,
 }
 
@@ -105,12 +105,12 @@ impl DeviceTracer<crate::cuda::Queue> {
 struct Work<'a, G: Gpu> {
     gpu: &'a G,
     words: &'a G::Buffer<u64>,
-    /// Along edges, those of the 4-connected components; else empty.
+    /// Along edges, the labels of the 4-connected components; else empty.
     labels: &'a G::Buffer<u32>,
     raster: Raster,
     geometry: kernel_options::Geometry,
     approximation: kernel_options::Approximation,
-    /// How fragments are joined, where the image doesn't ask for more.
+    /// How fragments are joined, unless the image needs wide keys.
     joining: Joining,
 }
 
@@ -135,7 +135,7 @@ struct Found<G: Gpu> {
     kinds: G::Buffer<u8>,
     /// The numbers of their points.
     lengths: G::Buffer<u32>,
-    /// The borders of the last sides before their starts.
+    /// For each border, the border of the last side before its start.
     previous_in_row: G::Buffer<u32>,
 }
 
@@ -165,7 +165,7 @@ impl<G: Gpu> Found<G> {
     }
 }
 
-/// Where borders go in the result. What is by place has one element per border that is kept.
+/// Where borders go in the result. Arrays by place have one element per border that is kept.
 struct Arranged<G: Gpu> {
     kinds: G::Buffer<u8>,
     hierarchy: G::Buffer<i32>,
@@ -199,7 +199,7 @@ impl<G: Gpu> DeviceTracer<G> {
         }
     }
 
-    /// The same tracer, which traces images of any size as those of 2³¹ pixels and more: for tests.
+    /// For tests: the same tracer, which treats every image as one of 2³¹ pixels or more.
     #[doc(hidden)]
     #[must_use]
     pub fn with_wide_keys(self) -> Self {
@@ -210,8 +210,8 @@ impl<G: Gpu> DeviceTracer<G> {
         Self { joining, ..self }
     }
 
-    /// The same tracer, for which more than `few` fragments are as many as in large images: for
-    /// tests. If it is 0, borders are cut into segments, however short they are.
+    /// For tests: the same tracer, which treats more than `few` fragments as those of a large
+    /// image. If `few` is 0, borders of any length are cut into segments.
     #[doc(hidden)]
     #[must_use]
     pub fn with_few_fragments(self, few: u32) -> Self {
@@ -222,8 +222,8 @@ impl<G: Gpu> DeviceTracer<G> {
         Self { joining, ..self }
     }
 
-    /// The same tracer, for which `points` points of a band's contours are worth a task of the
-    /// processor: for tests. At least 1.
+    /// For tests: the same tracer, for which `points` points of a band's contours are worth a CPU
+    /// task. At least 1.
     #[doc(hidden)]
     #[must_use]
     pub fn with_cut_points(self, points: usize) -> Self {
@@ -268,7 +268,7 @@ impl<G: Gpu> DeviceTracer<G> {
     }
 
     fn arena(&self) -> MutexGuard<'_, Option<Arena<G>>> {
-        // What a panic leaves is an arena or none.
+        // After a panic, there is a whole arena or none.
         self.arena.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -301,8 +301,8 @@ impl<G: Gpu> DeviceTracer<G> {
     /// # Errors
     /// [`Error::InvalidOption`] for options that do not go together, or more tiles than pixels
     /// along a side; [`Error::Unavailable`] for an algorithm of the processor;
-    /// [`Error::ImageTooLarge`] past 2³¹ words of 64 pixels in whole rows, by components and in
-    /// tiles past 2³⁰ pixels, and along edges past the 2³² - 1 pixels whose labels there can be;
+    /// [`Error::ImageTooLarge`] past 2³¹ words of 64 pixels in whole rows, past 2³⁰ pixels by
+    /// components and in tiles, and past 2³² - 1 pixels along edges, the most that can have labels;
     /// [`Error::TooMany`] for more than 2³¹ - 2 borders, or about 2³² points, fragments or vertical
     /// sides of borders; `Error::Cuda`, [`Error::Emulator`].
     pub fn trace(
@@ -313,8 +313,8 @@ impl<G: Gpu> DeviceTracer<G> {
         self.trace_in_stages(image, options, &mut |_| Ok(()))
     }
 
-    /// [`trace`](Self::trace), which calls `queued` with the name of each stage once its work is
-    /// queued: to wait for it and take the time.
+    /// As [`trace`](Self::trace); calls `queued` with the name of each stage once it is queued, so
+    /// that a caller can wait for the stage and time it.
     ///
     /// # Errors
     /// Those of [`trace`](Self::trace), and those that `queued` returns.
@@ -332,8 +332,8 @@ impl<G: Gpu> DeviceTracer<G> {
     }
 
     /// Traces the borders of all images of a batch in one call, by [`TraceAlgorithm::Fragments`]:
-    /// for many small images, of which one alone would leave most of the GPU idle. The result of
-    /// each is that of [`trace`](Self::trace). Waits for the sizes of the result, and returns
+    /// for many small images, each of which alone would leave most of the GPU idle. Each image's
+    /// result is that of [`trace`](Self::trace). Waits for the sizes of the result, and returns
     /// before the points are written.
     ///
     /// ```
@@ -350,8 +350,8 @@ impl<G: Gpu> DeviceTracer<G> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`trace`](Self::trace), where the number of pixels counts for all images together,
-    /// with one row more for each; [`Error::InvalidOption`] for another algorithm.
+    /// Those of [`trace`](Self::trace), with limits on pixels for all images together and one more
+    /// row per image; [`Error::InvalidOption`] for another algorithm.
     pub fn trace_batch(
         &self,
         images: &DeviceImageBatch<G>,
@@ -387,8 +387,8 @@ impl<G: Gpu> DeviceTracer<G> {
         })
     }
 
-    /// Traces images one below the other. Returns the contours of all, and for several images the
-    /// number of contours before each, and that of all.
+    /// Traces images stacked vertically. Returns all contours and, for several images, the number
+    /// of contours before each image, then the total.
     fn trace_images(
         &self,
         image: &DeviceImage<G>,
@@ -415,7 +415,7 @@ impl<G: Gpu> DeviceTracer<G> {
             (Geometry::Centers, _) => kernel_options::Approximation::None,
         };
         let gpu = self.gpu();
-        // Corners that two pixels of one component share are passed otherwise than those of two.
+        // A corner shared by two pixels is passed differently if both are of one component.
         let labels = match options.geometry {
             Geometry::Centers => None,
             Geometry::Edges => {

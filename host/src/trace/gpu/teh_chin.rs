@@ -25,7 +25,7 @@ pub(super) fn dominant<G: Gpu>(
         return Ok(contours);
     }
     let on = &gpu.launcher();
-    // Offsets count them in 32 bits.
+    // They fit 32 bits, as offsets do.
     let n = contours.point_count() as u32;
     let DeviceContours {
         mut points,
@@ -41,8 +41,8 @@ pub(super) fn dominant<G: Gpu>(
     let mut ticket = gpu.alloc(1)?;
     let mut kept = RankedPoints::new(gpu, n)?;
     // SAFETY: `contours` were traced on `gpu` with every point, and have one element per point or
-    // per contour and one more. The lengths are those that the kernels ask for, which run in their
-    // order.
+    // per contour and one more. The lengths are those that the kernels ask for, and the kernels run
+    // in order.
     unsafe {
         measure_points::launch_threads(
             on,
@@ -105,7 +105,7 @@ pub(super) fn dominant<G: Gpu>(
             kept = thinned;
         }
     }
-    // They are needed no more, and the result may be large.
+    // They are no longer needed, and the result may be large.
     drop((significance, regions));
     let count = read_first(&kept.total)?;
     let mut dominant = gpu.alloc(count as usize * 2)?;
@@ -131,12 +131,12 @@ pub(super) fn dominant<G: Gpu>(
     })
 }
 
-/// Points that are kept, as bits, and how many are kept before each word of bits.
+/// Kept points as bits, with the number of kept points before each word.
 struct RankedPoints<G: Gpu> {
     bits: G::Buffer<u32>,
     ranks: G::Buffer<u32>,
     scan: ScanBuffers<G>,
-    /// One element: how many are kept.
+    /// One element: the number of kept points.
     total: G::Buffer<u32>,
 }
 
@@ -161,7 +161,7 @@ impl<G: Gpu> RankedPoints<G> {
         (kept, self.scan.state())
     }
 
-    /// Makes ranks of the counts, and adds these up.
+    /// Turns the counts into ranks, and sums them into the total.
     ///
     /// # Safety
     /// A kernel has written the bits and counts and made the scan's state ready since they were
@@ -169,7 +169,7 @@ impl<G: Gpu> RankedPoints<G> {
     unsafe fn scan(&mut self, gpu: &G) -> Result<()> {
         let words = self.ranks.len() as u32;
         let counts = self.ranks.view_mut();
-        // SAFETY: the lengths are those that the kernel asks for, which may scan in place. The
+        // SAFETY: the lengths are those that the kernel asks for, and it may scan in place. The
         // state is ready by the caller's promise.
         unsafe {
             scan::scan_exclusive::launch(

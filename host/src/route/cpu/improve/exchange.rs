@@ -1,14 +1,14 @@
 //! Exchange of parts of a tree for cheaper ones.
 //!
 //! The tree's key cells are its pins and the cells at which it branches; its key paths run between
-//! them. A move takes away one key path, or a key cell with all its key paths. What is left of the
-//! tree is joined again: the smallest part by a shortest path to the nearest other one, and so on.
-//! A move that does not pay is taken back, and tried again only when its key paths have changed.
+//! them. A move removes one key path, or a key cell with all its key paths. The remaining parts of
+//! the tree are joined again: the smallest part by a shortest path to the nearest other one, and so
+//! on. A move that does not pay is undone, and tried again only when its key paths have changed.
 //! (The neighbourhoods of E. Uchoa and R. F. Werneck, Fast local search for the Steiner problem in
 //! graphs, 2012.)
 //!
-//! A search costs less the less it looks at. It leaves out what is too far from the tree to lead
-//! back to it at a cost that pays; so it goes half as far.
+//! A search is cheaper the fewer cells it visits. It skips cells that are too far from the tree to
+//! lead back to it at a cost that pays, so it goes only half as far.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -23,23 +23,23 @@ use crate::route::grid::by_cell;
 /// The most times that all moves are tried. Most trees need 3 to 6.
 const MAX_ROUNDS: usize = 20;
 
-/// What memory is for.
+/// Names used in out-of-memory errors.
 const TREE: &str = "the cells of a tree";
 const SEARCH: &str = "the cells of a search";
 
-/// In a cell's state: that it is a pin's. The lower bits are its edges on the tree, by direction.
+/// Flag of a cell's state: it is a pin's. The lower bits are its edges on the tree, by direction.
 const PIN: u8 = 1 << 6;
 
-/// A tree in the making.
+/// A tree that is being improved.
 pub(super) struct Exchange<'a> {
     grid: &'a RoutingGrid,
-    /// The cells that pins are joined at: those of one pin, or of several that share cells.
+    /// The cells at which pins are joined: one group per pin, or per set of pins that share cells.
     groups: Vec<Vec<u32>>,
     group_of: HashMap<u32, usize>,
     /// By cell; 0 off the tree.
     states: Vec<u8>,
-    /// By cell: the part of the tree that it was found in last, by an id that no later move uses
-    /// again.
+    /// By cell: the id of the last part of the tree in which it was found. Later moves do not reuse
+    /// ids.
     parts: Vec<u32>,
     last_part: u32,
     /// By cell: how a search reached it.
@@ -48,7 +48,7 @@ pub(super) struct Exchange<'a> {
     border: BinaryHeap<Reverse<(u64, u32)>>,
     /// By cell: the distance to the tree, or less.
     to_tree: Vec<u64>,
-    /// Moves that did not pay: two cells that tell where, and the cost of what they take away.
+    /// Moves that did not pay: two cells that identify the place, and the cost of what was removed.
     failed: HashSet<(u32, u32, u64)>,
 }
 
@@ -56,17 +56,17 @@ pub(super) struct Exchange<'a> {
 struct Reached {
     cost: u64,
     from: u32,
-    /// The search that this is of.
+    /// The search that this belongs to.
     search: u32,
 }
 
-/// A part of the tree while it is in pieces.
+/// A part of the tree while it is divided.
 struct Part {
     id: u32,
     cells: Vec<u32>,
 }
 
-/// Cells in a row, each joined to the next.
+/// Consecutive cells, each joined to the next.
 type Path = Vec<u32>;
 
 impl<'a> Exchange<'a> {
@@ -77,7 +77,7 @@ impl<'a> Exchange<'a> {
         for pin in pins {
             let mut cells = collect(pin.iter().copied(), TREE)?;
             let shared = pin.iter().filter_map(|cell| group_of.get(cell).copied());
-            // A group that comes twice is empty the second time.
+            // A group that occurs twice is empty the second time.
             for group in collect(shared, TREE)? {
                 extend(&mut cells, groups[group].drain(..), TREE)?;
             }
@@ -104,8 +104,8 @@ impl<'a> Exchange<'a> {
         })
     }
 
-    /// The tree of `edges`, which joins the pins and has no other ends, improved by moves until
-    /// none pays.
+    /// The tree of `edges`, improved by moves until none pays. It must join the pins and have no
+    /// other ends.
     pub(super) fn improve(&mut self, edges: &[Edge]) -> Result<Vec<Edge>> {
         self.states.fill(0);
         for &cell in self.group_of.keys() {
@@ -119,7 +119,7 @@ impl<'a> Exchange<'a> {
         for _ in 0..MAX_ROUNDS {
             let mut improved = false;
             for (cell, next) in self.key_path_starts()? {
-                // A move before this one may have taken it away.
+                // An earlier move may have removed it.
                 if self.is_key(cell) && self.has(cell, next) {
                     let path = self.key_path(cell, next)?;
                     improved |= self.exchange(&[path], &[])?;
@@ -157,7 +157,7 @@ impl<'a> Exchange<'a> {
         Ok(cells)
     }
 
-    /// The first two cells of each key path, from one of its ends.
+    /// The first two cells of each key path, from one end only.
     fn key_path_starts(&self) -> Result<Vec<Edge>> {
         let mut starts = Vec::new();
         for cell in self.key_cells()? {
@@ -178,7 +178,7 @@ impl<'a> Exchange<'a> {
         state & PIN != 0 || state.count_ones() > 2
     }
 
-    /// The key path from the key cell `from` by way of `next`.
+    /// The key path from the key cell `from` through `next`.
     fn key_path(&self, from: u32, next: u32) -> Result<Path> {
         let mut path = vec![from, next];
         let mut last = from;
@@ -194,12 +194,12 @@ impl<'a> Exchange<'a> {
         Ok(path)
     }
 
-    /// The key paths at a key cell, or at all cells that are joined to it as a pin's; and one of
-    /// these, if there are.
+    /// The key paths at a key cell, or at all cells of its group; and one cell of that group, if
+    /// any.
     fn around(&self, cell: u32) -> Result<(Vec<Path>, Option<u32>)> {
         let own = self.group_of.get(&cell).map(|&group| &self.groups[group]);
         let here = own.map_or(std::slice::from_ref(&cell), Vec::as_slice);
-        // Once for all cells of a group.
+        // Once per group.
         if here[0] != cell {
             return Ok((Vec::new(), None));
         }
@@ -212,8 +212,8 @@ impl<'a> Exchange<'a> {
         Ok((paths, own.map(|_| cell)))
     }
 
-    /// Takes key paths away and joins what is left, if that is cheaper. `also` are cells of parts
-    /// at which no path ends but where all do.
+    /// Removes key paths and joins the remaining parts, if that is cheaper. `also` are cells of
+    /// parts that no path ends in, because all of their paths are removed.
     fn exchange(&mut self, paths: &[Path], also: &[u32]) -> Result<bool> {
         let removed: u64 = paths.iter().map(|path| self.cost(path)).sum();
         let [first, .., last] = paths[0][..] else {
@@ -278,7 +278,7 @@ impl<'a> Exchange<'a> {
         Ok(true)
     }
 
-    /// Lowers the distances to the tree, to which `cells` come.
+    /// Lowers the distances to the tree when it gains `cells`.
     fn add_to_tree(&mut self, cells: &[u32]) -> Result<()> {
         self.border.clear();
         for &cell in cells {
@@ -300,8 +300,8 @@ impl<'a> Exchange<'a> {
         Ok(())
     }
 
-    /// All parts of the tree but the largest, from a cell of each: it takes as long as the second
-    /// largest.
+    /// All parts of the tree but the largest, from one cell of each. This takes as long as the
+    /// second largest part.
     fn parts(&mut self, seeds: &[u32]) -> Result<Vec<Part>> {
         let mut open: Vec<(Part, usize)> = Vec::new();
         for &seed in seeds {
@@ -315,7 +315,7 @@ impl<'a> Exchange<'a> {
         }
         let mut done = Vec::new();
         while open.len() > 1 {
-            // One cell of each in turn.
+            // One cell of each part in turn.
             let mut i = 0;
             while i < open.len() {
                 let (part, next) = &mut open[i];
@@ -377,8 +377,8 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// Reaches the neighbours of a cell, those at costs below `limit`. One in another part is
-    /// found, and its cost the limit.
+    /// Reaches the neighbours of a cell at costs below `limit`. A neighbour in another part is
+    /// `found`, and its cost becomes the limit.
     fn reach_from(
         &mut self,
         cell: u32,
@@ -444,7 +444,7 @@ impl<'a> Exchange<'a> {
         self.states[a as usize] & self.directions(a, b)[0] != 0
     }
 
-    /// The bits of the edge between neighbours: in the state of `a`, and in that of `b`.
+    /// The bits of the edge between two neighbours: in the state of `a`, and in that of `b`.
     fn directions(&self, a: u32, b: u32) -> [u8; 2] {
         let axis = match a.abs_diff(b) {
             1 if self.grid.width() > 1 => 0,

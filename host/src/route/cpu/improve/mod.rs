@@ -1,10 +1,10 @@
 //! Trees that cost less than the plain one.
 //!
-//! The plain tree, or a cheaper one that grows from another pin, and the one out of shortest paths
-//! between neighbouring pins (`voronoi.rs`), are each improved piece by piece (`exchange.rs`) as
-//! long as that helps. Then the two are laid over each other, a tree is taken out of both, and
-//! improved again. The cheapest of the three is the result, the plain tree itself if none is
-//! cheaper.
+//! The start is the plain tree, or a cheaper one that grows from another pin; and a tree from
+//! shortest paths between neighbouring pins (`voronoi.rs`). Each of the two is improved piece by
+//! piece (`exchange.rs`) as long as that helps. Then they are merged, a tree is taken from their
+//! union, and improved again. The cheapest of the three is the result, or the plain tree itself if
+//! none is cheaper.
 
 mod exchange;
 mod voronoi;
@@ -23,10 +23,10 @@ use exchange::Exchange;
 /// An edge as its two cells.
 type Edge = (u32, u32);
 
-/// Other pins that trees grow from.
+/// The number of other pins that trees grow from.
 const ROOTS: usize = 4;
 
-/// Improves `plain`, the plain trees of `nets`. The pins that those do not reach stay apart.
+/// Improves `plain`, the plain trees of `nets`. Pins that these do not reach stay unjoined.
 ///
 /// # Cost
 /// 45 bytes per cell of the window; twelve searches over all its cells, and many small ones.
@@ -36,7 +36,7 @@ pub(crate) fn improve(grid: &RoutingGrid, nets: &[Net], plain: Vec<Route>) -> Re
         let Some((net, plain)) = sources.next() else {
             return Ok(Joined::default());
         };
-        // Nothing to improve, nor pins to join.
+        // There is nothing to improve, or no pin to join.
         if plain.cost() == 0 {
             return Ok(Joined::default());
         }
@@ -92,7 +92,7 @@ pub(crate) fn improve(grid: &RoutingGrid, nets: &[Net], plain: Vec<Route>) -> Re
     collect(plain.into_iter().zip(improved).map(cheaper), "the routes")
 }
 
-/// Trees of nearest pins that grow from other pins than the first.
+/// Trees that join the nearest pin first and grow from pins other than the first.
 fn from_other_roots(grid: &RoutingGrid, pins: &[Vec<u32>]) -> Result<Vec<Joined>> {
     let roots = ROOTS.min(pins.len().saturating_sub(1));
     let rooted = (1..=roots).map(|i| {

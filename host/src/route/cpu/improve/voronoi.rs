@@ -1,10 +1,10 @@
-//! A tree out of shortest paths between neighbouring pins.
+//! A tree from shortest paths between neighbouring pins.
 //!
-//! One search from all pins at once gives each cell its nearest pin and the path there. An edge
+//! One search from all pins at once gives each cell its nearest pin and the path to it. An edge
 //! between cells of different pins closes a path between the two. A smallest spanning tree of the
-//! pins by the cheapest such paths costs no more than one by all shortest paths between pins (K.
-//! Mehlhorn, A faster approximation algorithm for the Steiner problem in graphs, 1988), so at most
-//! twice the optimum.
+//! pins over the cheapest such paths costs no more than one over all shortest paths between pins
+//! (K. Mehlhorn, A faster approximation algorithm for the Steiner problem in graphs, 1988), so at
+//! most twice the optimum.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -20,10 +20,10 @@ use crate::route::net_by_net::{PATHS, PINS};
 
 const SEARCH: &str = "the cells of a search";
 
-/// A tree that joins `pins`, which hang together.
+/// A tree that joins `pins`, which must be connected.
 pub(super) fn tree(grid: &RoutingGrid, pins: &Vec<Vec<u32>>) -> Result<Vec<Edge>> {
     let regions = Regions::new(grid, pins)?;
-    // The cheapest way between each two neighbouring pins.
+    // The cheapest path between each two neighbouring pins.
     let mut links: HashMap<(u32, u32), (u64, u32, u32)> = HashMap::new();
     for a in 0..grid.cell_count() {
         if regions.costs[a as usize] == UNREACHED {
@@ -81,8 +81,7 @@ impl Regions {
         let mut border = BinaryHeap::new();
         for (pin, cells) in (0..).zip(pins) {
             for &cell in cells {
-                // A cell of several pins is the first one's: the others have no way to it that is
-                // not free.
+                // A cell of several pins belongs to the first one: the others reach it for free.
                 if regions.costs[cell as usize] == UNREACHED {
                     regions.costs[cell as usize] = 0;
                     regions.pins[cell as usize] = pin;

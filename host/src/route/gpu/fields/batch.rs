@@ -1,4 +1,4 @@
-//! Nets that are routed at the same time: fields grow, pins are joined, and what is left goes on.
+//! Nets routed at the same time: fields grow, pins are joined, and unfinished nets continue.
 
 use trazar_kernels::route::fields::{
     self, Boxes, CellXy, DistanceBound, Field, FieldNet, GRAIN, GrowingTrees, JoinOutput, Nearness,
@@ -19,35 +19,34 @@ use crate::route::net::Net;
 use crate::route::net_by_net::{PATHS, PINS};
 use crate::route::tree::{Fallback, FieldUse, Route};
 
-/// A box that is too small becomes this many times as high and wide.
+/// The factor by which the height and width of a box grow when it is too small.
 const GROWTH: f64 = 1.5;
-/// Larger boxes are made for the pins whose fields reach no farther than this many times what has
-/// to be reached.
+/// Boxes grow for the pins whose fields reach at most this many times the required distance.
 const AHEAD: f64 = 1.25;
-/// The most cells of boxes that are made larger at the same time: more take longer than a search.
+/// The most cells of boxes that grow at the same time: more take longer than a search.
 const GROWN_CELLS: u64 = 1 << 24;
-/// A net that has needed this many searches is left to tiles.
+/// A net that needs more searches is left to tiles.
 const MAX_SEARCHES: usize = 16;
-/// Boxes that become larger go elsewhere: there is room for twice as many cells more, up to this.
+/// Growing boxes move: there is memory for up to this many cells more, at most twice as many.
 const SPARE_CELLS: u64 = 1 << 26;
 
 /// Nets that are routed at the same time.
 #[derive(Default)]
 pub(super) struct Batch {
     members: Vec<Member>,
-    /// As the kernels take them.
+    /// The nets, as the kernels take them.
     nets: Vec<FieldNet>,
     fields: Vec<Field>,
     pin_cells: Vec<CellXy>,
-    /// The pins whose fields are to be grown.
+    /// The pins whose fields are to grow.
     grown: Vec<Seed>,
     /// The cells that become part of trees.
     added: Vec<CellXy>,
-    /// Cells of all fields; with those of fields that were replaced.
+    /// The cells of all fields, including replaced ones.
     entries: u64,
     tree_words: u64,
     path_cells: u64,
-    /// The pins of the net that has the most, and the cells of the largest box at first.
+    /// The most pins of a net, and the most cells of an initial box.
     most_pins: usize,
     most_cells: u64,
 }
@@ -124,7 +123,7 @@ impl Batch {
             end_added: self.added.len() as u32,
         };
         self.tree_words += area.tree_words();
-        // A path has the cells that it adds to the tree, and the one where it joins it.
+        // A path has the cells that it adds to the tree, and the cell at which it joins the tree.
         let cells = u64::from(window.width) * u64::from(window.height);
         self.path_cells += cells + net.pins.len() as u64;
         push(&mut self.nets, area, PINS)?;
@@ -145,7 +144,7 @@ impl Batch {
         push(&mut self.members, member, PINS)
     }
 
-    /// Routes the batch's nets, of all `nets`, as far as fields do.
+    /// Routes the batch's nets, as far as fields can; `nets` are all nets.
     pub(super) fn route<G: Gpu>(
         mut self,
         gpu: &G,
@@ -160,7 +159,7 @@ impl Batch {
         let room = self.entries + (2 * self.entries).min(SPARE_CELLS);
         let mut state = match self.allocate(gpu, room) {
             Ok(state) => state,
-            // Tiles take much less.
+            // Tiles take much less memory.
             Err(error) if error.is_out_of_memory() => {
                 for member in &self.members {
                     found[member.net] = Found::Nothing(Some(Fallback::OutOfMemory));
@@ -219,7 +218,7 @@ impl Batch {
             pin_cells: gpu.upload(&self.pin_cells)?,
             tree: gpu.alloc_zeroed(self.tree_words as usize)?,
             entries: gpu.alloc(room as usize)?,
-            // Those of first pins stay so.
+            // Those of first pins stay joined.
             distance_bounds: gpu.upload(&filled_vec(DistanceBound::JOINED, pins, PINS)?)?,
             starts: gpu.alloc_zeroed(pins)?,
             results: gpu.alloc(self.nets.len())?,
@@ -247,7 +246,7 @@ impl Batch {
             let grown = gpu.upload(&self.grown)?;
             let cells = |seed: &Seed| self.fields[seed.pin as usize].cells();
             let most = self.grown.iter().map(cells).max().unwrap_or(0);
-            // SAFETY: different pins, whose boxes and windows lie in the grid, and whose cells in
+            // SAFETY: different pins; their boxes and windows lie in the grid, and their cells in
             // their boxes; lengths as the kernel asks.
             unsafe {
                 fields::grow_fields::launch_with_shared(
@@ -275,7 +274,7 @@ impl Batch {
             joined: state.joined.view_mut(),
             paths: state.paths.view_mut(),
         };
-        // SAFETY: fields have grown, now or before; a batch has grids without free edges only;
+        // SAFETY: fields have grown, now or before; a batch only has grids without free edges;
         // lengths as the kernel asks.
         unsafe {
             fields::join_pins::launch_with_shared(
@@ -292,13 +291,13 @@ impl Batch {
         }
     }
 
-    /// Takes what the kernels have found into the members' trees.
+    /// Adds the paths that the kernels have found to the members' trees.
     fn collect<G: Gpu>(&mut self, gpu: &G, state: &DeviceState<G>) -> Result<()> {
         let results = state.results.to_vec()?;
         let mut to = 0;
         let spans = results.iter().zip(&self.nets).map(|(result, net)| {
             let from = net.first_path;
-            // The sum is that of buffers' parts.
+            // The sum fits: it counts elements of a buffer.
             to += result.path_cells;
             Span {
                 from,
@@ -320,7 +319,7 @@ impl Batch {
             let records = &joined[net.first_pin as usize..][..result.joined_pins as usize];
             for record in records {
                 let end = (span.to + record.end) as usize;
-                // The kernel begins on the tree.
+                // The kernel's paths begin at the tree.
                 let path = cells[start..end].iter().rev();
                 let path = path.map(|&index| {
                     Cell::at(
@@ -335,7 +334,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Sees to it that the nets that are not done go on: grows boxes, or joins a pin by a search.
+    /// Continues the unfinished nets: grows boxes, or joins a pin by a search.
     fn go_on<G: Gpu>(
         &mut self,
         gpu: &G,
@@ -423,8 +422,8 @@ impl Batch {
         state.distance_bounds.write(&distance_bounds)
     }
 
-    /// The pins of a net whose boxes are to be larger, how far they go beyond them then, and the
-    /// boxes; none if a search is better.
+    /// The pins of a net whose boxes are to grow, the new distance from pin to box border, and the
+    /// new boxes; none if a search is better.
     fn wider_boxes(
         &self,
         i: usize,
@@ -439,7 +438,7 @@ impl Batch {
             Nearness::At(distance) => Some(distance),
             _ => None,
         });
-        // Of no pin it may be known how near it is.
+        // It may be unknown for every pin how near it is.
         let wanted = known
             .min()
             .map_or(u32::MAX, |nearest| (f64::from(nearest) * AHEAD) as u32);
@@ -451,7 +450,7 @@ impl Batch {
         let mut wider = Vec::new();
         for pin in short {
             let before = member.rooms[pin];
-            // Boxes are rounded.
+            // Boxes are rounded up.
             let pin_room = ((f64::from(before) * GROWTH) as u32).max(before + GRAIN);
             let around = |room| PinBox::around(&nets[member.net].pins[pin], room, member.window);
             let pin_box = around(pin_room);

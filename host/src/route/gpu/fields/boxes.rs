@@ -1,4 +1,4 @@
-//! The boxes of pins: how large they are, and whether the device's blocks hold them.
+//! The boxes of pins: their size, and whether the device's blocks can hold them.
 
 use trazar_kernels::route::fields::{self, Field, GRAIN};
 
@@ -11,14 +11,14 @@ use crate::route::net::{Net, Pin};
 use crate::route::net_by_net::PINS;
 use crate::route::tree::Fallback;
 
-/// How far a pin's box goes beyond it at first, in mean distances of pins.
+/// The initial distance from a pin to its box's border, in mean distances between pins.
 const ROOM: f64 = 2.0;
-/// If it cannot be as far as this, fields are of little use.
+/// Fields are of little use if that distance cannot be this large.
 const LEAST_ROOM: f64 = 1.2;
-/// Static shared memory of the kernels, at most, in bytes.
+/// The most static shared memory of the kernels, in bytes.
 const STATIC_BYTES: u32 = 6 << 10;
 
-/// How much a block of the device holds.
+/// The capacity of a block of the device.
 pub(super) struct Limits {
     /// Shared memory, in bytes.
     bytes: u32,
@@ -31,18 +31,18 @@ impl Limits {
         }
     }
 
-    /// The most cells of a box of a net of `pins` pins: the block that grows it, and the one that
-    /// joins the pins, have to hold it.
+    /// The most cells of a box of a net with `pins` pins: both the block that grows the field and
+    /// the block that joins the pins have to hold it.
     pub(super) fn cells(&self, pins: usize) -> u64 {
-        // The bytes grow in proportion, but for what rounding adds.
+        // The bytes grow in proportion, except for rounding.
         let grown = u64::from(self.bytes) * 1024 / u64::from(fields::grow_bytes(1024) + 8);
         let pins = u32::try_from(pins).unwrap_or(u32::MAX / 16);
         let joined = fields::join_cells(self.bytes, pins).into();
         grown.min(joined).min(fields::MAX_CELLS.into())
     }
 
-    /// The boxes of a net's pins but the first, of which it has some; why not, if fields are not
-    /// for it.
+    /// The boxes of a net's pins but the first, of which there must be some; or the reason why
+    /// fields do not suit the net.
     pub(super) fn plan(
         &self,
         net: &Net,
@@ -51,7 +51,7 @@ impl Limits {
         let limit = self.cells(net.pins.len());
         let area = u64::from(window.width) * u64::from(window.height);
         let spread = (area as f64 / net.pins.len() as f64).sqrt();
-        // As far as a box around one cell may go.
+        // The largest distance for a box around one cell.
         let most = ((limit as f64).sqrt() / 2.0) as u32;
         let room = ((ROOM * spread).ceil() as u32).min(most.saturating_sub(GRAIN));
         if f64::from(room) < LEAST_ROOM * spread {
@@ -79,7 +79,7 @@ impl Limits {
     }
 }
 
-/// The boxes of a net's pins but the first, which go `room` beyond them.
+/// The boxes of a net's pins but the first, which extend `room` cells beyond the pins.
 pub(super) struct Plan {
     pub(super) window: Window,
     pub(super) room: u32,
@@ -97,7 +97,7 @@ pub(super) struct PinBox {
 }
 
 impl PinBox {
-    /// So many cells to all sides of a pin, as far as the window goes.
+    /// The box with `room` cells on all sides of a pin, within the window.
     pub(super) fn around(pin: &Pin, room: u32, window: Window) -> Self {
         let span = |of: fn(&Cell) -> u32, start: u32, len: u32| {
             let all = pin.cells.iter().map(of);
@@ -122,12 +122,12 @@ impl PinBox {
         u64::from(self.columns) * u64::from(self.rows)
     }
 
-    /// It as a pin's field, whose cells stand from `first_entry` on.
+    /// Sets the box as that of a pin's field; the field's cells start at `first_entry`.
     pub(super) fn set(self, field: &mut Field, first_entry: u64) {
         field.left = self.left;
         field.top = self.top;
         field.size = Field::size(self.columns, self.rows);
-        // Fields have less than 2³² cells together.
+        // All fields together have fewer than 2³² cells.
         field.first_entry = first_entry as u32;
     }
 }

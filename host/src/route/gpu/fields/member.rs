@@ -12,13 +12,13 @@ pub(super) struct Member {
     /// The net's index.
     pub(super) net: usize,
     pub(super) window: Window,
-    /// By pin: how far its box goes beyond it.
+    /// By pin: the distance from the pin to its box's border.
     pub(super) rooms: Vec<u32>,
     pub(super) searches: usize,
-    /// Pins that these have joined.
+    /// The number of pins that searches have joined.
     pub(super) by_searches: usize,
     pub(super) is_joined: Vec<bool>,
-    /// As a [`Route`] has them.
+    /// As in a [`Route`].
     pub(super) pins: Vec<usize>,
     pub(super) costs: Vec<u64>,
     pub(super) ends: Vec<usize>,
@@ -26,13 +26,13 @@ pub(super) struct Member {
     pub(super) state: State,
 }
 
-/// What becomes of a net.
+/// The state of a net.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     Open,
-    /// All pins that a path reaches are joined.
+    /// All reachable pins are joined.
     Whole,
-    /// The rest is for tiles.
+    /// The rest is left to tiles.
     GivenUp(Fallback),
 }
 
@@ -59,7 +59,7 @@ impl Member {
         (0..self.is_joined.len()).filter(|&pin| !self.is_joined[pin])
     }
 
-    /// A net whose route is the next path: its second pin is all that are left.
+    /// A net whose route is the next path: its second pin has the cells of all open pins.
     pub(super) fn next_path(&self, net: &Net) -> Result<Net> {
         let joined = std::iter::once(0).chain(self.pins.iter().copied());
         let joined = joined.flat_map(|pin| net.pins[pin].cells.iter());

@@ -1,9 +1,9 @@
-//! Routing by fields: nets whose pins stand close, by the kernels of
-//! [`trazar_kernels::route::fields`]; all others in tiles.
+//! Routing by fields: nets whose pins are close are routed by the kernels of
+//! [`trazar_kernels::route::fields`], all others in tiles.
 //!
-//! How large a pin's box has to be depends on how far the pins are from each other. It is given
-//! some room; where that is not enough, either the boxes of a few pins become larger, or a search
-//! in tiles joins one pin, and fields go on from there.
+//! The required size of a pin's box depends on the distances between the pins. Each box gets some
+//! room at first. Where that is not enough, either the boxes of a few pins grow, or a search in
+//! tiles joins one pin and fields continue from there.
 
 mod batch;
 mod boxes;
@@ -21,10 +21,10 @@ use crate::route::tree::{Fallback, FieldUse, Route};
 use batch::Batch;
 use boxes::Limits;
 
-/// Nets are put together until their fields have this many cells: 2 GiB.
+/// Nets are batched until their fields have this many cells: 2 GiB.
 const CELLS_AT_ONCE: u64 = 1 << 29;
 
-/// Routes nets, whose windows are given, on `grid`. The routes say how they were found.
+/// Routes nets on `grid`, in the given windows. The routes say how they were found.
 pub(super) fn route<G: Gpu>(
     gpu: &G,
     grid: &DeviceGrid<G>,
@@ -62,9 +62,9 @@ pub(super) fn route<G: Gpu>(
 
 /// The part of a net's tree that fields have found. The routes say how.
 enum Found {
-    /// Nothing, and why; no reason if there is nothing to join.
+    /// Nothing, with the reason; no reason if there is nothing to join.
     Nothing(Option<Fallback>),
-    /// Its tree, as far as it goes.
+    /// An incomplete tree.
     Part(Route),
     Whole(Route),
 }

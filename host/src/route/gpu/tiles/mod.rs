@@ -16,7 +16,7 @@ use crate::route::tree::Route;
 use plan::Plan;
 use run::State;
 
-/// Routes nets, whose windows are given, on `grid`.
+/// Routes nets on `grid`, in the given windows.
 pub(super) fn route<G: Gpu>(
     gpu: &G,
     grid: &DeviceGrid<G>,
@@ -41,7 +41,7 @@ pub(super) fn route<G: Gpu>(
     Ok(routes)
 }
 
-/// Routes the nets of a plan with the smallest labels that will do.
+/// Routes the nets of a plan with the smallest labels that suffice.
 fn route_plan<G: Gpu>(
     gpu: &G,
     grid: &DeviceGrid<G>,
@@ -63,7 +63,7 @@ fn route_plan<G: Gpu>(
         return Ok(routes);
     }
     drop(state);
-    // Some cell is too far. No pin is, if nothing leads to those that are not reached.
+    // Some cell is too far. No pin is too far if no path leads to the unreached ones.
     let steps = grid.with_steps(gpu)?;
     let state = State::<G, u32>::run(gpu, &steps, plan)?;
     let reached = state.routes(gpu, nets, plan)?;
@@ -85,7 +85,7 @@ fn too_far() -> Error {
     }
 }
 
-/// The paths of nets, `sum` cells in all, without the gaps between them. Waits for them.
+/// The paths of nets, `sum` cells in all, packed without gaps. Waits for them.
 pub(super) fn gather_paths<G: Gpu>(
     gpu: &G,
     spans: &[Span],
@@ -97,7 +97,7 @@ pub(super) fn gather_paths<G: Gpu>(
     }
     let spans = gpu.upload(spans)?;
     let mut gathered = gpu.alloc(sum as usize)?;
-    // SAFETY: spans are one after the other, as long as the buffer together.
+    // SAFETY: spans are consecutive, and together as long as the buffer.
     unsafe {
         tiles::gather_paths::launch_threads(
             &gpu.launcher(),
@@ -110,7 +110,7 @@ pub(super) fn gather_paths<G: Gpu>(
     gathered.to_vec()
 }
 
-/// The cost of the cheapest paths from the cells `sources` to each cell, by its index; `u64::MAX`
+/// The cost of the cheapest path from the cells `sources` to each cell, by its index; `u64::MAX`
 /// where there is none.
 pub(super) fn distances<G: Gpu>(
     gpu: &G,

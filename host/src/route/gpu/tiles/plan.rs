@@ -8,7 +8,7 @@ use crate::memory::{collect, filled_vec, push, reserve};
 use crate::route::net::Net;
 use crate::route::net_by_net::PINS;
 
-/// Nets are put together until they have this many slots: 1 GiB of labels.
+/// Nets are batched until they have this many slots: 1 GiB of labels.
 const SLOTS_AT_ONCE: u64 = 1 << 16;
 
 /// Nets to route in one launch, as the kernels take them.
@@ -16,12 +16,12 @@ pub(super) struct Plan {
     tiling: Tiling,
     pub(super) areas: Vec<Area>,
     pub(super) slots: Vec<Slot>,
-    /// By pin, and one more.
+    /// By pin; the last element is the end.
     pub(super) pin_starts: Vec<u32>,
-    /// Pin by pin, until they are [arranged](Self::arrange).
+    /// In the order of pins, until they are [arranged](Self::arrange).
     pub(super) pin_cells: Vec<PinCell>,
     pub(super) cell_places: Vec<u32>,
-    /// The cells that all paths have at most.
+    /// The most cells of all paths together.
     pub(super) path_cells: u32,
 }
 
@@ -38,7 +38,7 @@ impl Plan {
         }
     }
 
-    /// Adds a net if there is room, which the `first` finds unless it is too large by itself.
+    /// Adds a net if there is room; there is for the `first` one, unless it is too large by itself.
     pub(super) fn add(&mut self, net: &Net, window: Window, first: bool) -> Result<bool> {
         let tiling = self.tiling;
         let (tile_x, tile_y) = (window.x / tiling.columns(), window.y / tiling.rows());
@@ -50,7 +50,7 @@ impl Plan {
         let slots = u64::from(tiles_x) * u64::from(tiles_y);
         let first_slot = self.slots.len() as u64;
         let cells: u64 = net.pins.iter().map(|pin| pin.cells.len() as u64).sum();
-        // A path has the cells that it adds to the tree, and the one where it joins it.
+        // A path has the cells that it adds to the tree, and the cell at which it joins the tree.
         let path_cells = slots * u64::from(TILE) + net.pins.len() as u64;
         let pin_cells = self.pin_cells.len() as u64 + cells;
         let all_path_cells = u64::from(self.path_cells) + path_cells;
@@ -103,7 +103,7 @@ impl Plan {
             net: index,
             first_cell: 0,
         };
-        // One more is added in the end.
+        // One more is added at the end.
         reserve(&mut self.slots, slots as usize + 1, PINS)?;
         self.slots.extend((0..slots).map(|_| slot));
         push(&mut self.areas, area, PINS)?;
@@ -111,8 +111,8 @@ impl Plan {
         Ok(true)
     }
 
-    /// Refuses windows with more cells than labels of 64 bits can count steps over free edges
-    /// through.
+    /// Refuses windows with so many cells that 64-bit labels cannot count steps over free edges
+    /// through them.
     pub(super) fn check_u64(&self) -> Result<()> {
         let cells = |area: &Area| {
             let cells = u64::from(area.right - area.left) * u64::from(area.bottom - area.top);
@@ -134,8 +134,8 @@ impl Plan {
         })
     }
 
-    /// Puts the cells of pins in the order of their slots, once all nets are there. A net's stay
-    /// together, as its slots are.
+    /// Sorts the cells of pins by slot, once all nets are added. A net's cells stay together, as
+    /// its slots do.
     pub(super) fn arrange(&mut self) -> Result<()> {
         let mut order = collect(0..self.pin_cells.len() as u32, PINS)?;
         // A stable sort would allocate.

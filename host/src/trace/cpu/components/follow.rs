@@ -69,7 +69,7 @@ struct Piece {
     next: u32,
 }
 
-/// A border has no stretches.
+/// Sentinel: the border has no stretches.
 const NO_STRETCH: u32 = u32::MAX;
 
 /// Follows all borders.
@@ -128,7 +128,7 @@ pub(super) fn follow<K: Walk>(
     Ok(chains)
 }
 
-/// Gives the stretches of a border in order, with their lengths. The last one ends where the head
+/// Lists the stretches of a border in order, with their lengths. The last one ends where the head
 /// begins.
 fn cut_cycle(head: Piece, measured: &[Piece], mut add: impl FnMut(u32, u32)) {
     let mut stretch = head.next;
@@ -170,8 +170,8 @@ impl<K: Walk> NodeWalk<'_, K> {
         Some(node)
     }
 
-    /// Follows a border to the next marked node, or back to where it started; gives the number of
-    /// steps, and the node's entry.
+    /// Follows a border to the next marked node, or back to its start. Returns the number of steps
+    /// and the entry of that node.
     fn measure(&self, start: Node) -> (u32, Entry) {
         let mut node = start;
         let mut step = self.walk.step(node);
@@ -245,8 +245,8 @@ impl<K: Walk> NodeWalk<'_, K> {
         Ok(heads)
     }
 
-    /// Follows a piece of a border and writes its steps. Gives the number of points where it turns;
-    /// a single pixel is one.
+    /// Follows a piece of a border and writes its steps. Returns the number of points where it
+    /// turns; a single pixel counts as one.
     fn write_steps(&self, from: Begin, steps: &mut [Direction]) -> usize {
         let node = match from {
             Begin::Start(entry) => self.first_node(entry),

@@ -39,8 +39,8 @@ pub(super) fn find<K: Walk>(
     select_starts(walk, nodes, parents, &roots)
 }
 
-/// Joins nodes that lie straight behind each other with the first of them, each a set of its own
-/// before.
+/// Joins each run of nodes that lie straight behind each other into one set, rooted at its first
+/// node. Every node is a set of its own before.
 fn list_nodes(nodes: &Nodes, parents: Forest<'_>) {
     (0..nodes.rows()).into_par_iter().for_each(|y| {
         // No two rows have nodes in common.
@@ -76,7 +76,8 @@ fn join_nodes<K: Walk>(
     });
 }
 
-/// The roots' bits, and how many are set before each word: a border's index is its root's rank.
+/// The roots as bits, with the number of roots before each word: a border's index is its root's
+/// rank.
 struct Roots {
     bits: Vec<u64>,
     ranks: Vec<u32>,
@@ -84,7 +85,7 @@ struct Roots {
 }
 
 impl Roots {
-    /// How many roots there are before node `at`.
+    /// The number of roots before node `at`.
     fn rank(&self, at: u32) -> BorderId {
         let (word, bit) = (at as usize / WORD_BITS, at as usize % WORD_BITS);
         match self.bits.get(word) {

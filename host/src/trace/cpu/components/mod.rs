@@ -15,12 +15,11 @@
 //!    result is written as [`Chains`].
 //!
 //! A **node** is a step of a border, named by its pixel and by one of the pixel's sides that it
-//! passes: W if it passes that, else E, N or S. So over centers a node is a gap in a pixel's
+//! passes: W if it passes that, else E, N or S. Over centers, a node is thus a gap in a pixel's
 //! neighbours, and along edges a side. W and E nodes come first, in raster order, W before E in one
-//! pixel; N and S nodes come after all of these. Every border has a W or E node, and the first of
-//! them is where a raster scan meets the border: W of an outer border, E of a hole's. The kernels
-//! differ in one respect: along edges their nodes are W and E sides only, and stretches are
-//! shorter.
+//! pixel; N and S nodes come after all of these. Every border has a W or E node, and a raster scan
+//! meets the border at the first of them: W of an outer border, E of a hole's. The kernels differ
+//! in one respect: along edges their nodes are W and E sides only, and stretches are shorter.
 //!
 //! Memory beyond the result:
 //!
@@ -101,12 +100,12 @@ fn place(entry: Entry) -> usize {
 struct NodeWalk<'a, K> {
     walk: &'a K,
     plane: &'a Plane,
-    /// How far away the places are to which moves lead.
+    /// The distance in places that each move covers.
     offsets: [isize; 9],
 }
 
 impl<K: Walk> NodeWalk<'_, K> {
-    /// The node of an entry; `None` if its border is one pixel over whose center no step leads.
+    /// The node of an entry; `None` if its border is a single pixel, without steps over its center.
     #[inline]
     fn node(&self, entry: Entry) -> Option<Node> {
         let place = place(entry);
@@ -115,7 +114,7 @@ impl<K: Walk> NodeWalk<'_, K> {
         Some(Node { place, code })
     }
 
-    /// The entry of a node, from the step that leads away.
+    /// The entry of a node, from the step that leaves it.
     #[inline]
     fn entry(&self, node: Node, step: Step) -> Entry {
         // Sides have the bits of their kinds.
@@ -136,11 +135,11 @@ impl<K: Walk> NodeWalk<'_, K> {
         place.wrapping_add_signed(self.offsets[usize::from(to)])
     }
 
-    /// How many steps, this one included, lead straight on to the W or E, at a node that has come
-    /// from there; 0 if `step` does not.
+    /// The number of steps, this one included, that lead straight on to the W or E from a node
+    /// reached in that direction; 0 if `step` is not such a step.
     #[inline]
     fn straight(&self, node: Node, step: Step) -> usize {
-        // Codes are relative to the way that a border goes: one that stays goes straight on.
+        // Codes are relative to the border's direction: an unchanged code means straight on.
         if step.next == node.code && step.to == step.direction && step.direction & 3 == 0 {
             self.plane.straight(node.place, step.direction)
         } else {

@@ -23,7 +23,7 @@ struct WordNodes {
 
 /// The nodes of an image.
 pub(super) struct Nodes {
-    /// Those of the plane's words, without its spare rows.
+    /// The nodes of the plane's words, without its spare rows.
     words: Vec<WordNodes>,
     row_words: usize,
     /// The number of nodes.
@@ -55,7 +55,7 @@ impl Nodes {
                 };
                 word.kinds = [w, e, n, s];
                 for pair in ALL {
-                    // Within the row for now.
+                    // Relative to the row for now.
                     word.first[pair] = sums[pair] as u32;
                     let [a, b] = word.pair(pair);
                     sums[pair] += u64::from(a.count_ones() + b.count_ones());
@@ -103,12 +103,12 @@ impl Nodes {
         let bit = place % WORD_BITS;
         let below = (1u64 << bit) - 1;
         let [a, b] = word.pair(kind / 2);
-        // The second of a pixel's two comes after the first.
+        // A pixel's second node comes after its first.
         let own = (a >> bit) as u32 & kind as u32 & 1;
         word.first[kind / 2] + (a & below).count_ones() + (b & below).count_ones() + own
     }
 
-    /// The first index of a W or E node in row `y` or after it.
+    /// The index of the first W or E node in row `y` or below.
     pub(super) fn first_beside(&self, y: usize) -> u32 {
         let word = self.words.get(y * self.row_words);
         word.map_or(self.beside, |word| word.first[BESIDE])
@@ -140,8 +140,8 @@ impl Nodes {
     }
 
     /// Visits the pairs of N nodes, and of S nodes, of neighbouring pixels in one word of row `y`,
-    /// from W to E: `visit(western, eastern)` of their indices. One of the two succeeds the other,
-    /// because both have background beyond the same side.
+    /// from W to E: `visit(western, eastern)` gets their indices. One of the two succeeds the
+    /// other, because both have background on the same side.
     #[inline]
     pub(super) fn for_each_straight(&self, y: usize, mut visit: impl FnMut(u32, u32)) {
         for word in &self.words[y * self.row_words..][..self.row_words] {
@@ -213,7 +213,7 @@ impl WordNodes {
     }
 }
 
-/// The word `at` of a plane whose rows have `row_words`, and what is around its pixels.
+/// Word `at` of a plane with `row_words` words per row, and the pixels around it.
 fn around(words: &[u64], at: usize, row_words: usize) -> Around {
     // A row's spare bits separate it from the next.
     let row = |at: usize| BesideBits::new(words[at - 1], words[at], words[at + 1]);

@@ -1,5 +1,4 @@
-//! A band's borders and fragments, put together from what has been [cut](super::cut) out of
-//! contours.
+//! A band's borders and fragments, assembled from what has been [cut](super::cut) out of contours.
 
 use std::mem::take;
 use std::ops::Range;
@@ -22,14 +21,14 @@ use super::with_room;
 use crate::error::Result;
 use crate::memory::reserve;
 
-/// The band's result, as it is put together from what tasks have found.
+/// The band's result, while it is assembled from the tasks' results.
 pub(super) struct Assembly {
     pool: Pool,
     rims: [RimEntries; 2],
     crossings: [Crossings; 2],
-    /// By contours: the border, or [`NO_ITEM`].
+    /// By contour: the border, or [`NO_ITEM`].
     borders: Vec<Item>,
-    /// By names.
+    /// By name.
     paths: Vec<PathStart>,
 }
 
@@ -41,14 +40,14 @@ struct PathStart {
     start: u64,
 }
 
-/// Those who come in over a rim, and those beyond who come from it.
+/// The entries over a rim into the band, and those out of it into the rows beyond.
 struct RimEntries {
     to: Entries,
     from: Entries,
 }
 
 impl Assembly {
-    /// Without anything yet, but with room for all that the tasks have found.
+    /// An empty assembly, with room for everything that the tasks have found.
     pub(super) fn new(band: Band<'_>, contours: usize, shares: &[Share]) -> Result<Self> {
         let count = |of: fn(&Share) -> usize| shares.iter().map(of).sum::<usize>();
         let borders = count(|share| share.borders.len());
@@ -93,7 +92,7 @@ impl Assembly {
         })
     }
 
-    /// Takes what a task has found.
+    /// Adds a task's result.
     pub(super) fn add(&mut self, share: Share, cutter: &Cutter<'_>) -> Result<()> {
         let Self { pool, .. } = self;
         // planted: cut-second-share
@@ -146,7 +145,7 @@ impl Assembly {
         pool.store.push(share.bytes)
     }
 
-    /// Finds what comes before each start.
+    /// Finds the border or path before each start.
     pub(super) fn finish(
         mut self,
         cutter: &Cutter<'_>,
@@ -190,7 +189,7 @@ impl Assembly {
         })
     }
 
-    /// The path of a contour that comes to a point, or ends before it.
+    /// The path that a contour's point belongs to, or the last path that ends before the point.
     fn path_at(&self, cycles: Cycles<'_>, contour: u32, point: u32) -> Name {
         let of_contour = self.paths.partition_point(|path| path.contour < contour);
         let origin = self.paths[of_contour].origin;
@@ -209,7 +208,7 @@ impl Assembly {
 }
 
 impl RimEntries {
-    /// Of a rim between two rows; none if there are no rows beyond.
+    /// The entries of a rim between two rows; none if there are no rows beyond.
     fn new(width: u32, rows: Option<[&[u64]; 2]>, rim: Rim) -> Result<Self> {
         let other = match rim {
             Rim::Above => Rim::Below,

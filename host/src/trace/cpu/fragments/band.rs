@@ -1,9 +1,9 @@
 //! The borders and fragments of a band, for parts that are joined later.
 //!
 //! Strips are followed and their fragments joined as for a whole image. A fragment that leaves the
-//! band, or ends at an open saddle, has none after it. For the time of joining it is tied to one
-//! that enters: then every fragment has one after it and is after one other, which is what list
-//! ranking needs. The rings with such ties are cut there again, and give the band's fragments.
+//! band, or ends at an open saddle, has no successor. While fragments are joined, it is tied to one
+//! that enters: every fragment then has one successor and one predecessor, as list ranking needs.
+//! The rings with such ties are then cut there again, and give the band's fragments.
 
 use std::ops::Range;
 
@@ -33,7 +33,7 @@ pub(in crate::trace) struct BandBorders {
     pub(in super::super) crossings: [Crossings; 2],
     pub(in super::super) saddles: OpenSaddles,
     /// The fragments that begin, and that end, at each half of the saddles: at the upper foreground
-    /// pixel and at the lower one. Of a half beyond the rim, nothing.
+    /// pixel and at the lower one. A half beyond the rim has none.
     pub(in super::super) begins: Vec<[Name; 2]>,
     pub(in super::super) ends: Vec<[Name; 2]>,
 }
@@ -133,7 +133,7 @@ struct Ties {
 }
 
 impl Ties {
-    /// Finds them, and lets each one that ends be followed by one that begins.
+    /// Finds them, and makes each one that ends be followed by one that begins.
     fn tie(
         fragments: &mut [Fragment],
         first_fragments: &[FragmentId],
@@ -216,9 +216,9 @@ impl Ties {
     }
 }
 
-/// The numbers of borders and of paths: what is left of rings where the ties are cut.
+/// The numbers of borders and of paths. A path is what remains of a ring where its ties are cut.
 struct Numbered {
-    /// The index of the first closed border of each strip; one more.
+    /// The index of the first closed border of each strip, then their number.
     first_closed: Vec<u32>,
     /// The border that each ring is, or [`CUT`].
     border_of: Vec<u32>,
@@ -228,11 +228,11 @@ struct Numbered {
     path_fragments: Vec<FragmentId>,
     /// The end of each path in these.
     path_ends: Vec<usize>,
-    /// The path of each fragment of a ring that is cut.
+    /// The path of each fragment of a cut ring.
     path_of: Vec<u32>,
 }
 
-/// In the place of the border of a ring that is cut.
+/// Sentinel in `border_of`: the ring is cut.
 const CUT: u32 = u32::MAX;
 
 impl Numbered {
@@ -488,9 +488,9 @@ impl Assembly<'_> {
         }
     }
 
-    /// Encodes stretches, which stand in the order of their pieces, and says where these are.
+    /// Encodes stretches, sorted by piece, and sets each piece's place in the store.
     fn encode(&self, stretches: &[Stretch], pool: &mut Pool) -> Result<()> {
-        // Shares of the same number of steps, however long a piece is.
+        // Shares of the same number of steps, whatever the length of pieces.
         let mut shares: Vec<Range<usize>> = Vec::new();
         let (mut begin, mut steps) = (0, 0);
         for (i, stretch) in stretches.iter().enumerate() {
@@ -541,7 +541,7 @@ impl Assembly<'_> {
         Ok(())
     }
 
-    /// The direction of the step to the point where a border starts that starts in a fragment.
+    /// The direction of the step to a border's start, in the fragment where the border starts.
     fn step_to_start(&self, fragment: &Fragment) -> Direction {
         match fragment.steps_before.checked_sub(1) {
             Some(before) => {
@@ -559,7 +559,7 @@ impl Assembly<'_> {
         Key(u64::from(side.y + self.first_row) << 32 | u64::from(side.column_and_side()))
     }
 
-    /// What a fragment or closed border of a strip is in the band.
+    /// The band's item for a fragment or closed border of a strip.
     fn item(&self, strip: usize, id: FragmentId) -> Item {
         if id == NO_BORDER {
             return NO_ITEM;

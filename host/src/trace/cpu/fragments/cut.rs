@@ -2,13 +2,13 @@
 //! rows, the row above them and the row below them.
 //!
 //! In that image, every border is closed. A border that stays in the band is the same there and in
-//! the whole image. Of one that does not, the stretches between the two rows beside the band are
-//! the same, since the nodes of a row depend on the pixels beside it only: these **paths** are the
-//! band's fragments. Contours with points where they turn are enough. A contour turns wherever it
-//! is farthest up or down, so that it leaves the band only if one of its points does.
+//! the whole image. If a border leaves the band, its stretches between the two rows beside the band
+//! are the same, since the nodes of a row depend only on the pixels beside it: these **paths** are
+//! the band's fragments. Contours with points where they turn are enough: a contour turns wherever
+//! it is farthest up or down, so it leaves the band only if one of its points does.
 //!
-//! Which border or path passes the side before a start in its row is asked of those who have made
-//! the contours ([`Before`]).
+//! The makers of the contours tell which border or path passes the side before a start in its row
+//! ([`Before`]).
 
 use std::ops::Range;
 
@@ -31,11 +31,11 @@ use crate::trace::TraceOptions;
 #[derive(Clone, Copy)]
 pub(in crate::trace) struct Cycles<'a> {
     pub(in crate::trace) points: &'a [IVec2],
-    /// Where each contour's points begin; one more than there are contours.
+    /// Start of each contour's points, then the number of points.
     pub(in crate::trace) offsets: &'a [u32],
     /// 1 for a hole's border, else 0.
     pub(in crate::trace) kinds: &'a [u8],
-    /// The row of their image that is the band's first.
+    /// The band's first row, in the contours' image.
     pub(in crate::trace) first_row: u32,
 }
 
@@ -44,14 +44,14 @@ pub(in crate::trace) struct Cycles<'a> {
 pub(in crate::trace) struct Before {
     /// The contour, or [`NO_CONTOUR`].
     pub(in crate::trace) contour: u32,
-    /// Of its points, the first one after the contour has come to the 32 rows with that side.
+    /// The first of its points after the contour has entered the 32 rows with that side.
     pub(in crate::trace) point: u32,
 }
 
 /// No contour: there is no side before, or no start.
 pub(in crate::trace) const NO_CONTOUR: u32 = u32::MAX;
 
-/// In the place of a start that there is not.
+/// Sentinel: no start.
 pub(super) const NO_START: u64 = u64::MAX;
 
 /// The fewest points that are worth a task.
@@ -60,8 +60,9 @@ pub(in crate::trace) const LEAST_POINTS: usize = 1 << 14;
 pub(super) const FRAGMENTS: &str = "the fragments of borders";
 
 /// Cuts contours where they leave a band, in tasks of at least `least_points` points. `before`
-/// tells what passes the sides before starts, which are rows in the upper 32 bits, and twice the
-/// column and 1 for an east side in the lower ones; rows are those of the contours' image.
+/// tells what passes the side before each start. A start has its row in the upper 32 bits, and
+/// twice the column, plus 1 for an east side, in the lower ones; rows are those of the contours'
+/// image.
 pub(in crate::trace) fn cut(
     band: Band<'_>,
     options: &TraceOptions,
@@ -104,8 +105,8 @@ pub(in crate::trace) fn cut(
 /// A stretch of a contour between two points beyond the band.
 pub(super) struct Path {
     pub(super) contour: u32,
-    /// The index of the contour's first point that lies beyond the band; points are counted from it
-    /// on, cyclically.
+    /// The index of the contour's first point beyond the band; points are counted from it,
+    /// cyclically.
     pub(super) origin: u32,
     /// The first point of the path, or else the one after it.
     pub(super) first: u32,
@@ -116,12 +117,12 @@ pub(super) struct Path {
     /// The step to there.
     pub(super) step_in: Direction,
     pub(super) points: u64,
-    /// Where the bytes of the steps before the start begin in the share's, where those of the steps
-    /// from the start on do, and where these end.
+    /// Places in the share's bytes: the beginning of the steps before the start, the beginning of
+    /// the steps from the start on, and the end of these.
     pub(super) steps: [usize; 3],
 }
 
-/// Where a path comes in or leaves: the rim, the column of the pixel that it comes to, and the
+/// Where a path enters or leaves: the rim, the column of the pixel that it comes to, and the
 /// direction back.
 #[derive(Clone, Copy)]
 pub(super) struct Crossing {
@@ -130,14 +131,14 @@ pub(super) struct Crossing {
     pub(super) back: Direction,
 }
 
-/// What a task finds.
+/// The result of a task.
 #[derive(Default)]
 pub(super) struct Share {
     pub(super) bytes: Vec<u8>,
-    /// The borders that stay in the band, with pieces of the share's, and what comes before them
-    /// not yet known.
+    /// The borders that stay in the band, with the share's pieces; what comes before them is not
+    /// yet known.
     pub(super) borders: Vec<Border>,
-    /// The contour that each is.
+    /// The contour of each border.
     pub(super) contours: Vec<u32>,
     /// Of the share's bytes.
     pub(super) pieces: Vec<Piece>,
@@ -150,7 +151,7 @@ pub(super) struct Cutter<'a> {
     pub(super) kept: Kept,
     /// The band's rows in the contours' image.
     pub(super) rows: Range<i32>,
-    /// What leads from these to the larger image's, in the place where starts have rows; wraps
+    /// Offset from these rows to the larger image's, in the bits where starts have rows; wraps
     /// around.
     pub(super) band_rows: u64,
 }
@@ -168,8 +169,8 @@ struct Open {
 }
 
 impl Open {
-    /// Meets the node of pixel `at`, to which and from which steps in these directions lead, after
-    /// a number of steps.
+    /// Adds the node of pixel `at`, with the directions of the steps to it and from it, after a
+    /// number of steps.
     #[inline]
     fn meet(&mut self, at: IVec2, came: Direction, goes: Direction, steps: u64) {
         let start = match vertical_side(came, goes) {
@@ -181,10 +182,10 @@ impl Open {
         }
     }
 
-    /// Meets `count` nodes from pixel `at` on, between which the path goes straight on.
+    /// Adds `count` nodes from pixel `at` on, between which the path goes straight on.
     #[inline]
     fn meet_run(&mut self, at: IVec2, direction: Direction, count: u32) {
-        // The uppermost is the first one on the way down, and the last one on the way up.
+        // The uppermost node comes first on the way down, and last on the way up.
         let skipped = match direction {
             _ if count == 0 => return,
             1..=3 => count - 1,
@@ -196,7 +197,7 @@ impl Open {
 }
 
 impl Cutter<'_> {
-    /// Works on some contours.
+    /// Cuts some contours.
     fn share(&self, contours: Range<usize>) -> Result<Share> {
         let mut share = Share::default();
         reserve(&mut share.borders, contours.len(), "the borders")?;
@@ -235,8 +236,8 @@ impl Cutter<'_> {
         }
         let (step_in, last_length) = run(last, first);
         let (step_out, _) = run(first, points[1]);
-        // A hole's border may come straight through its start: that is one step before the first
-        // point then.
+        // A hole's border may come straight through its start, which is then one step before the
+        // first point.
         let is_start = !is_hole || vertical_side(step_in, step_out) == Some(true);
         let mut start = first;
         if !is_start {
@@ -265,7 +266,7 @@ impl Cutter<'_> {
         Ok(())
     }
 
-    /// The band's name for a start.
+    /// The band's key for a start.
     pub(super) fn key(&self, start: u64) -> Key {
         match start {
             NO_START => Key::NONE,
@@ -273,8 +274,8 @@ impl Cutter<'_> {
         }
     }
 
-    /// The paths of a contour with a point beyond the band, at index `origin`. `runs` is memory to
-    /// work in.
+    /// Adds the paths of a contour with a point beyond the band, at index `origin`. `runs` is
+    /// scratch.
     fn paths(
         &self,
         contour: usize,
@@ -403,7 +404,7 @@ fn step(direction: Direction) -> IVec2 {
     STEPS[usize::from(direction)].into()
 }
 
-/// The direction and the number of steps from a point to another, which lies straight ahead.
+/// The direction and the number of steps from one point to another straight ahead.
 #[inline]
 fn run(from: IVec2, to: IVec2) -> (Direction, u32) {
     // By the signs of y and x.
@@ -414,9 +415,9 @@ fn run(from: IVec2, to: IVec2) -> (Direction, u32) {
     (DIRECTIONS[signs.y as usize][signs.x as usize], length)
 }
 
-/// Whether the node between two steps passes a vertical side of its pixel; and if so, whether an
-/// east side alone. The background on the right hand is counter-clockwise from the direction back
-/// to the direction out.
+/// Whether the node between two steps passes a vertical side of its pixel: `Some(false)` if a west
+/// side, `Some(true)` if an east side only. The background on the right hand is counter-clockwise
+/// from the direction back to the direction out.
 #[inline]
 fn vertical_side(came: Direction, goes: Direction) -> Option<bool> {
     let back = opposite(came);
@@ -436,7 +437,7 @@ fn start_at(at: IVec2, east: bool) -> u64 {
     u64::from(at.y as u32) << 32 | u64::from((at.x as u32) << 1 | u32::from(east))
 }
 
-/// Adds a piece of these bytes, counted from `first_byte` on, if there are any.
+/// Adds a piece for these bytes, counted from `first_byte` on, unless they are empty.
 pub(super) fn piece_of(
     pieces: &mut Vec<Piece>,
     first_byte: u64,

@@ -1,4 +1,4 @@
-//! Entries: where borders come into a strip.
+//! Entries: the nodes by which borders come into a strip.
 
 use super::super::plane::Plane;
 use super::super::walk::{Rim, Walk};
@@ -7,14 +7,14 @@ use crate::error::Result;
 use crate::image::WORD_BITS;
 use crate::memory::reserve;
 
-/// The nodes of a row by which borders come in over a rim, in an order of their own.
+/// The nodes of a row by which borders enter over a rim, in an order of their own.
 pub(super) struct Entries {
     rim: Rim,
     words: Vec<EntryWord>,
     pub(super) count: u32,
 }
 
-/// Those of 64 pixels.
+/// The entries of 64 pixels.
 struct EntryWord {
     /// One bit per pixel, by the two low bits of the nodes' codes.
     pixels: [u64; 4],
@@ -32,7 +32,7 @@ impl Entries {
         }
     }
 
-    /// Finds those over a rim of the plane's row `row`.
+    /// Finds the entries over a rim of the plane's row `row`.
     pub(super) fn of<K: Walk>(walk: &K, plane: &Plane, row: usize, rim: Rim) -> Result<Self> {
         let mut entries = Self::none(rim);
         reserve(&mut entries.words, plane.row_words, "the entries of strips")?;
@@ -59,7 +59,7 @@ impl Entries {
         word.before + of_codes_before.sum::<u32>() + of_pixels_before.count_ones()
     }
 
-    /// Visits the columns and codes of all, in order.
+    /// Visits the columns and codes of all entries, in order.
     pub(super) fn for_each<K: Walk>(
         &self,
         mut visit: impl FnMut(usize, u8) -> Result<()>,

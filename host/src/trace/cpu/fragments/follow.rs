@@ -23,15 +23,15 @@ use crate::memory::reserve;
 use crate::progress::Progress;
 use crate::trace::contours::BorderKind;
 
-/// The index of a fragment or closed border: in its strip, fragments first, or of a fragment among
-/// those of all strips.
+/// The index of a fragment or closed border. In a strip, fragments come first; once joined, a
+/// fragment's index counts the fragments of all strips.
 pub(super) type FragmentId = u32;
 
 /// The most fragments of an image: the highest bit is free.
 const MOST_FRAGMENTS: u64 = i32::MAX as u64;
 
-/// A vertical side of a pixel, and so a place where a border may start. In raster order, a pixel's
-/// west side before its east side.
+/// A vertical side of a pixel, and so a possible start of a border. In raster order, a pixel's west
+/// side comes before its east side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Zeroable)]
 pub(super) struct SideKey {
     pub(super) y: u32,
@@ -40,7 +40,7 @@ pub(super) struct SideKey {
 }
 
 impl SideKey {
-    /// After all sides.
+    /// Sentinel: after all sides.
     pub(super) const NONE: Self = Self {
         y: u32::MAX,
         x: u32::MAX,
@@ -88,14 +88,14 @@ pub(super) enum Exit {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fragment {
     /// The fragment after it: in the adjacent strip until fragments are joined, then among all. At
-    /// an open saddle, the [half](super::halves) that it came to, until fragments are joined.
+    /// an open saddle, until fragments are joined: the [half](super::halves) where it ends.
     pub(super) next: FragmentId,
     pub(super) exit: Exit,
     /// The step that leads to its first point.
     pub(super) step_in: Direction,
     /// Its strip.
     pub(super) strip: u32,
-    /// Where its steps are in the strip's.
+    /// The range of its steps in the strip's.
     pub(super) steps: [u32; 2],
     /// Its first point.
     pub(super) first: (u32, u32),
@@ -108,16 +108,16 @@ pub(super) struct Fragment {
     pub(super) steps_before: u32,
     pub(super) points_before: u32,
     pub(super) start: (u32, u32),
-    /// And the fragment or border of the strip that passes the side before.
+    /// The fragment or border of the strip that passes the side before that one.
     pub(super) before: FragmentId,
 }
 
 /// A border that lies in one strip.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Closed {
-    /// Where it is discovered.
+    /// The side where it is discovered.
     pub(super) side: SideKey,
-    /// Where its steps end in the strip's; they begin where those of the one before end.
+    /// The end of its steps in the strip's; they begin where those of the one before end.
     pub(super) steps_end: u32,
     /// The number of its points that are kept.
     pub(super) points: u32,
@@ -125,7 +125,7 @@ pub(super) struct Closed {
     pub(super) before: FragmentId,
 }
 
-/// What is followed in a strip.
+/// The fragments and closed borders of a strip.
 #[derive(Debug)]
 pub(super) struct Strip {
     /// The steps of fragments, then of closed borders.
@@ -133,17 +133,17 @@ pub(super) struct Strip {
     pub(super) fragments: Vec<Fragment>,
     /// The number of fragments that enter over the strip's upper rim. They come first.
     pub(super) from_above: u32,
-    /// And of those that enter over its lower rim, which come next. The others begin at open
+    /// The number of those that enter over its lower rim, which come next. The others begin at open
     /// saddles.
     pub(super) from_below: u32,
-    /// The halves of open saddles that they begin at, in their order.
+    /// The halves of open saddles at which they begin, in their order.
     pub(super) halves: Vec<u32>,
     /// In raster order.
     pub(super) closed: Vec<Closed>,
 }
 
-/// Follows all borders of a band in strips of `rows` rows: over pixel centers, or along edges if
-/// there are saddles. Gives them with no fragments at open saddles where `open` is empty.
+/// Follows all borders of a band in strips of `rows` rows: along edges if there are saddles, else
+/// over pixel centers. If `open` is empty, no fragment begins or ends at an open saddle.
 pub(super) fn follow(
     band: Band<'_>,
     saddles: Option<&Saddles>,
@@ -206,8 +206,8 @@ pub(super) fn follow(
     strips.map(follow).collect()
 }
 
-/// The memory in which a strip is followed, which serves strip after strip: fresh memory would have
-/// to be cleared by the system each time.
+/// The memory in which a strip is followed, reused for strip after strip: the system would have to
+/// clear fresh memory each time.
 struct Workspace {
     sides: Sides,
     steps: Vec<Direction>,
@@ -229,7 +229,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A copy that takes no more memory than needed; leaves nothing in `from` but its room.
+/// Copies into memory of exactly that length; leaves `from` empty, with its capacity.
 fn take_copy<T: Copy>(from: &mut Vec<T>, what: &'static str) -> Result<Vec<T>> {
     let mut copy = with_room(from.len(), what)?;
     copy.extend_from_slice(from);
@@ -261,7 +261,7 @@ struct StripWalk<'a, K> {
     steps: &'a mut Vec<Direction>,
 }
 
-/// What is known of a walk at its end.
+/// The result of a walk.
 struct Walked {
     /// The node after it.
     end: Node,
@@ -274,8 +274,8 @@ struct Walked {
 struct FirstSide {
     /// Twice its pixel's place, and 1 for the east side.
     key: usize,
-    /// The number of steps, and of points where the walk turns, before a border that begins at the
-    /// side.
+    /// The number of steps, and of points where the walk turns, before the side at which a border
+    /// may begin.
     steps: usize,
     turns: u32,
 }
@@ -285,7 +285,7 @@ struct Ground<'a> {
     /// Its rows, with the one above and the one below.
     plane: &'a Plane,
     rows: Range<u32>,
-    /// Whether there are rows above it and below it.
+    /// Whether there are rows above, and below.
     is_open: [bool; 2],
     /// Its index.
     strip: u32,
@@ -293,7 +293,7 @@ struct Ground<'a> {
 }
 
 impl Ground<'_> {
-    /// Follows the fragments and borders. Leaves `steps` and `closed` where they are.
+    /// Follows the fragments and borders. `steps` and `closed` are scratch.
     fn follow<K: Walk>(
         self,
         walk: &K,
@@ -311,7 +311,7 @@ impl Ground<'_> {
         } = self;
         let height = (rows.end - rows.start) as usize;
         let (first, last) = (SPARE_ROWS, SPARE_ROWS + height - 1);
-        // Those that come in, and those of the adjacent strips by which borders leave.
+        // Entries into this strip, and entries into the adjacent strips by which borders leave.
         let (mut from_above, mut to_above) = (Entries::none(Rim::Above), Entries::none(Rim::Below));
         let (mut from_below, mut to_below) = (Entries::none(Rim::Below), Entries::none(Rim::Above));
         if is_open_above {
@@ -392,8 +392,8 @@ impl Ground<'_> {
     }
 }
 
-/// A fragment, and the node after it, by which its border comes into the adjacent strip. At an open
-/// saddle the fragment's last node, [`OPEN_OFFSET`] further.
+/// A fragment, and the node after it, by which its border enters the adjacent strip. At an open
+/// saddle: the fragment's last node, [`OPEN_OFFSET`] further.
 struct Followed {
     fragment: Fragment,
     end: Node,
@@ -441,7 +441,7 @@ impl<K: Walk> StripWalk<'_, K> {
         Ok(Followed { fragment, end })
     }
 
-    /// Follows the borders that no fragment belongs to; their ids begin with `first_id`.
+    /// Follows the borders that are closed in the strip; their ids begin with `first_id`.
     fn follow_closed(&mut self, first_id: FragmentId, closed: &mut Vec<Closed>) -> Result<()> {
         let rows = (self.places.len() / self.plane.stride()) as u32;
         for y in 0..rows {
@@ -479,7 +479,8 @@ impl<K: Walk> StripWalk<'_, K> {
         Ok(())
     }
 
-    /// Follows the border that is discovered at a node. Gives the number of points where it turns.
+    /// Follows the border that is discovered at a node. Returns the number of points where it
+    /// turns.
     fn follow_border(&mut self, mut node: Node, kind: BorderKind, id: FragmentId) -> Result<u32> {
         let (_, delay) = K::start(kind, 0, 0);
         for _ in 0..delay {
@@ -496,8 +497,8 @@ impl<K: Walk> StripWalk<'_, K> {
         Ok(walked.turns)
     }
 
-    /// Walks from a node, passes sides, and appends the steps: of a fragment, until it leaves the
-    /// strip or comes to an open saddle, or of a border, until it comes back.
+    /// Walks from a node, passes sides, and appends the steps. A fragment's walk ends where it
+    /// leaves the strip or reaches an open saddle; a border's ends where it began.
     fn walk<const FRAGMENT: bool>(
         &mut self,
         start: Node,
@@ -535,8 +536,8 @@ impl<K: Walk> StripWalk<'_, K> {
             let straight = step.next == node.code && step.to == direction && direction & 3 == 0;
             node = self.moved(node, step);
             if straight {
-                // Horizontal runs are long in layouts. One may end at the start but not go through
-                // it: where a border starts it has background to its W (outer) or E (hole).
+                // Horizontal runs are long in layouts. A run may end at the start but not go
+                // through it: a border starts where it has background to its W (outer) or E (hole).
                 let straight = self.plane.straight(node.place, direction);
                 self.steps.resize(self.steps.len() + straight, direction);
                 let skipped = straight as isize * self.offsets[usize::from(direction)];
@@ -583,7 +584,7 @@ impl<K: Walk> StripWalk<'_, K> {
     }
 }
 
-/// The kind of a border that starts at a side, by its key.
+/// The kind of a border that starts at the side with this key.
 fn kind(key: usize) -> BorderKind {
     if key & 1 == 0 {
         BorderKind::Outer

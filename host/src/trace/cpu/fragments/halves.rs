@@ -26,8 +26,7 @@ pub(super) fn halves_within(open: &[OpenSaddle], rows: &Range<u32>) -> Result<Ve
     Ok(halves)
 }
 
-/// The half of an open saddle at which a walk ends that came along the side `code` of pixel
-/// `(x, y)`.
+/// The half of an open saddle that ends a walk along the side `code` of pixel `(x, y)`.
 pub(super) fn half_of(open: &[OpenSaddle], x: u32, y: u32, code: u8) -> u32 {
     // E and N sides end at an upper corner, W and S sides at a lower one; E and S sides at the
     // right one, N and W sides at the left one.

@@ -1,11 +1,11 @@
 //! Joining: the fragments of each ring, in order.
 //!
-//! Every fragment has one after it, and each is the one after one other: a permutation, whose
-//! cycles are the rings. About one fragment in 64 is *marked*, by a hash of its index. A
-//! **stretch** goes from a marked fragment to before the next marked one. All stretches are
-//! measured at once; then one thread goes from stretch to stretch, which gives each its place in
-//! its ring; then all are visited again, and their fragments listed. A ring without a marked
-//! fragment is short; one walk around it suffices.
+//! Every fragment has one successor and one predecessor: a permutation, whose cycles are the rings.
+//! About one fragment in 64 is *marked*, by a hash of its index. A **stretch** goes from a marked
+//! fragment to before the next marked one. All stretches are measured at once. One thread then goes
+//! from stretch to stretch, and gives each its place in its ring. Finally all stretches are visited
+//! again, and their fragments listed. A ring without a marked fragment is short; one walk around it
+//! suffices.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -17,7 +17,7 @@ use super::with_room;
 use crate::error::Result;
 use crate::memory::{par_collect, reserve, zeroed_vec};
 
-/// The index of a ring: in raster order of their starts.
+/// The index of a ring, in raster order of starts.
 pub(super) type RingId = u32;
 
 /// A border that consists of fragments.
@@ -36,15 +36,16 @@ pub(super) struct Ring {
 /// The fragments of all strips, and the rings that they form.
 pub(super) struct Rings {
     pub(super) fragments: Vec<Fragment>,
-    /// The number of fragments in the strips before each; one more.
+    /// The number of fragments in the strips before each, then in all.
     pub(super) first_fragments: Vec<FragmentId>,
-    /// In raster order of their starts.
+    /// In raster order of starts.
     pub(super) rings: Vec<Ring>,
     /// The ring of each fragment.
     ring_of: Vec<AtomicU32>,
     /// The fragments of each ring in order, from its leader on.
     order: Vec<AtomicU32>,
-    /// The number of points of the ring before each; not of the leader, which is divided.
+    /// For each fragment, the number of points of the ring before it; unused for the leader, which
+    /// is divided.
     points_before: Vec<AtomicU64>,
 }
 
@@ -54,7 +55,7 @@ pub(super) struct Piece {
     pub(super) fragment: FragmentId,
     /// The number of points of the ring before it.
     pub(super) points_before: usize,
-    /// Where it begins and ends in the fragment.
+    /// Which of the fragment's steps it has.
     pub(super) part: Part,
 }
 
@@ -69,7 +70,7 @@ pub(super) enum Part {
 }
 
 impl Rings {
-    /// The number of a strip's steps that are those of fragments.
+    /// The number of a strip's steps that belong to fragments.
     pub(super) fn steps_of_fragments(&self, strip: usize) -> u32 {
         let [first, end] = [strip, strip + 1].map(|i| self.first_fragments[i] as usize);
         self.fragments[first..end]
@@ -130,7 +131,7 @@ pub(super) fn join(strips: &mut [Strip]) -> Result<Rings> {
     rings(fragments, first_fragments)
 }
 
-/// The rings of fragments, each of which is the one after one other.
+/// The rings of fragments, each of which is the successor of one other.
 pub(super) fn rings(fragments: Vec<Fragment>, first_fragments: Vec<FragmentId>) -> Result<Rings> {
     let count = fragments.len();
     let mut ring_of: Vec<AtomicU32> = zeroed_vec(count, "the fragments of borders")?;
@@ -196,7 +197,7 @@ pub(super) fn rings(fragments: Vec<Fragment>, first_fragments: Vec<FragmentId>) 
         let mut fragment = first;
         for _ in 0..fragments {
             // Those before the leader come after all others. The leader's own place among the
-            // points is not asked for.
+            // points is unused.
             let (after_leader, after_start) = if at < cycle.stretch.fragments_to_leader {
                 (
                     at + cycle.stretch.fragments - cycle.stretch.fragments_to_leader,
@@ -246,11 +247,11 @@ pub(super) fn rings(fragments: Vec<Fragment>, first_fragments: Vec<FragmentId>) 
     })
 }
 
-/// Not known yet.
+/// Sentinel: not known yet.
 const NONE: u32 = u32::MAX;
 
-/// Takes the fragments from the strips, and counts those before each strip. What comes after a
-/// fragment that leaves the strips stays as it is.
+/// Takes the fragments from the strips, and counts those before each strip. The successor of a
+/// fragment that leaves all strips stays as it is.
 pub(super) fn gather(strips: &mut [Strip]) -> Result<(Vec<Fragment>, Vec<FragmentId>)> {
     let mut first_fragments = with_room(strips.len() + 1, "the strips")?;
     let mut count = 0;
@@ -296,7 +297,7 @@ struct Stretch {
     fragments: u32,
     /// The number of their points that are kept.
     points: u64,
-    /// The fragment that passes the first of all vertical sides, and the numbers of fragments and
+    /// The fragment that passes the first of all vertical sides, and the number of fragments and
     /// points before it.
     leader: FragmentId,
     side: SideKey,
@@ -319,7 +320,7 @@ impl Stretch {
         }
     }
 
-    /// Adds what comes after it.
+    /// Appends the fragments after it.
     fn add(&mut self, next: &Self) {
         if next.side < self.side {
             self.side = next.side;
@@ -333,7 +334,7 @@ impl Stretch {
     }
 }
 
-/// All of a ring.
+/// A whole ring.
 struct Cycle {
     /// The first fragment of `stretch`.
     first: FragmentId,
@@ -344,7 +345,7 @@ struct Cycle {
 #[derive(Clone, Copy)]
 struct Place {
     cycle: u32,
-    /// What comes before it.
+    /// The fragments and points before it.
     fragments: u32,
     points: u64,
 }
@@ -417,7 +418,8 @@ impl Chains<'_> {
         stretch
     }
 
-    /// The ring whose lowest fragment is `first`; `None` if it has a lower one or a marked one.
+    /// The ring with the lowest fragment `first`; `None` if the ring has a lower one or a marked
+    /// one.
     fn close_unmarked(&self, first: FragmentId) -> Option<Cycle> {
         if self.ring_of[first as usize].load(Relaxed) != NONE {
             return None;

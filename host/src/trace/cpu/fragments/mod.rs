@@ -5,15 +5,15 @@
 //!    [`suzuki`](super::suzuki) does, and in the same order. A border that crosses the seam between
 //!    two strips falls apart into *fragments*. A fragment begins at an **entry**: the node by which
 //!    the border comes into the strip. Entries are found for 64 pixels at once (`entries.rs`) and
-//!    followed first, so that the scan for sides that no border has passed meets closed borders
-//!    only.
-//! 2. **Join** (`join.rs`): a fragment ends where the next one enters the adjacent strip, whose
-//!    index is that entry's rank in its row. So fragments are a permutation, and its cycles,
-//!    the **rings**, are the other borders. List ranking puts each ring's fragments in order, from
-//!    the first vertical side in raster order on, where `suzuki` would begin the border.
+//!    followed first, so the scan for unpassed sides then meets closed borders only.
+//! 2. **Join** (`join.rs`): a fragment ends where the next one enters the adjacent strip; the index
+//!    of that next one is its entry's rank in its row. Fragments are thus a permutation, and its
+//!    cycles, the **rings**, are the other borders. List ranking puts each ring's fragments in
+//!    order, from the first vertical side in raster order on, where `suzuki` would begin the
+//!    border.
 //! 3. **Number** (`number.rs`): closed borders and rings are merged into raster order of their
 //!    starts. A border's parent follows from the border that passes the side before its start in
-//!    its row; a row lies in one strip, so that this is a fragment or closed border of that strip.
+//!    its row; a row lies in one strip, so that is a fragment or closed border of the same strip.
 //! 4. **Write** (`write.rs`): the order of the result gives each border its place among the points,
 //!    and each fragment its place in the border. The result is divided evenly, and the threads turn
 //!    chain codes into points where they belong.
@@ -25,9 +25,9 @@
 //! A step of a border is kept as its direction, one byte, from stage 1 to 4. The planes of pixels
 //! and sides exist only while their strip is followed, and fit a core's cache.
 //!
-//! Time: linear in the number of words of the image plus the number of steps, divided among the
-//! threads whatever the borders are like, but for three passes over the borders, of one thread, for
-//! the sizes of their subtrees and their places in the result.
+//! Time: linear in the number of words of the image plus the number of steps, divided evenly among
+//! the threads. One thread alone makes three passes over the borders, for the sizes of their
+//! subtrees and their places in the result.
 //!
 //! Memory beyond the result:
 //!
@@ -117,7 +117,7 @@ pub(super) enum Kept {
 }
 
 impl Kept {
-    /// Those that options ask for, and what is left out of them in the end.
+    /// The points to keep for `options`, and the approximation that thins them in the end.
     pub(super) fn of(options: &TraceOptions) -> (Self, Option<Curvature>) {
         match (options.geometry, options.approximation) {
             // A ring has a vertex where it turns and nowhere else.
@@ -146,7 +146,7 @@ fn trace_in_strips(
     drop(saddles);
     let rings = join::join(&mut strips)?;
     let (borders, nesting) = number::number(&mut strips, &rings, rows)?;
-    // What a stage no longer needs goes before the next one's results come.
+    // Each stage's input is freed before the next stage's results are allocated.
     let arrangement = hierarchy::arrange(&nesting, options.retrieval)?;
     drop(nesting);
     progress.report(9, 10);

@@ -1,8 +1,8 @@
 //! Numbering: closed borders and rings in raster order of their starts, and their parents.
 //!
 //! All rows of a strip come before those of the next, so each strip is merged on its own. A
-//! border's parent is found in its strip, unless that is what it has in common with a ring from a
-//! strip above it; then the ring is noted, and replaced once the parents of rings are known.
+//! border's parent is found in its strip, unless the border is a sibling of a ring from a strip
+//! above. Such a parent is noted as that ring's, and replaced once the parents of rings are known.
 
 use std::mem::take;
 use std::ops::Range;
@@ -22,13 +22,13 @@ use crate::trace::contours::BorderKind;
 pub(super) struct Border {
     /// Where it is discovered.
     pub(super) side: SideKey,
-    /// Where its steps are in those of its strip; of a ring, its [`RingId`] and [`RING`].
+    /// The range of its steps in its strip's; for a ring, its [`RingId`] and [`RING`].
     pub(super) steps: [u32; 2],
-    /// The number of its points that are kept; not of a ring.
+    /// The number of its points that are kept; unused for a ring.
     pub(super) points: u32,
 }
 
-/// In the place of the end of a border's steps.
+/// Sentinel for the end of a border's steps: the border is a ring.
 const RING: u32 = u32::MAX;
 
 impl Border {
@@ -37,13 +37,13 @@ impl Border {
     }
 }
 
-/// In the place of a parent: that of the ring in the other bits. [`NO_BORDER`] has this bit too.
+/// Flag of a parent: the same parent as the ring in the other bits. [`NO_BORDER`] has this bit too.
 const AS_RING: u32 = 1 << 31;
 
 /// The fewest borders that are worth a task.
 const LEAST_SHARE: usize = 1 << 14;
 
-/// Takes the closed borders from the strips, of `rows` rows each. Gives all borders, in raster
+/// Takes the closed borders from the strips, of `rows` rows each. Returns all borders, in raster
 /// order.
 pub(super) fn number(
     strips: &mut [Strip],
@@ -163,7 +163,7 @@ impl Merge {
         self.first + self.len()
     }
 
-    /// The border of a ring that starts here.
+    /// The border of a ring that starts in this strip.
     fn ring_id(&self, ring: RingId) -> BorderId {
         let at = (ring - self.rings.start) as usize;
         (self.first + at) as BorderId + self.closed_before[at]
@@ -179,8 +179,8 @@ impl Merge {
             closed: take(&mut strip.closed),
             first: self.first,
         };
-        // A border of the strip, or what a border of some kind has in common with a ring from
-        // above.
+        // A border of the strip; or, for a ring from above, the parent: that ring, or the ring's
+        // parent if they are siblings.
         let ring_before = |kind: BorderKind, before: FragmentId| {
             let ring = rings.ring_of(first_fragment + before);
             let id = ring_ids[ring as usize];
@@ -225,7 +225,7 @@ impl Merge {
             };
             steps_begin = closed.steps_end;
             let kind = closed.side.kind();
-            // From now on, where it stands.
+            // From now on, its place in `target`.
             merged.closed[i].before = merged.len as u32;
             merged.add(border, kind, before(&merged, kind, closed.before));
         }
@@ -235,10 +235,10 @@ impl Merge {
     }
 }
 
-/// What the side before a border's start tells.
+/// What the side before a border's start tells about its parent.
 #[derive(Clone, Copy)]
 enum Before {
-    /// It is passed by a border of the strip, by its place there.
+    /// A border of the strip passes it: its place there.
     Own(usize),
     /// The border's parent.
     Parent(BorderId),
@@ -248,7 +248,7 @@ enum Before {
 struct Merged<'a> {
     target: Target<'a>,
     len: usize,
-    /// The closed borders; of those that are merged, `before` is the place in `target`.
+    /// The closed borders; for merged ones, `before` is the place in `target`.
     closed: Vec<Closed>,
     /// The number of borders in the strips above.
     first: usize,

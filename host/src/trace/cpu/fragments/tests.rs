@@ -7,7 +7,7 @@ use super::*;
 use crate::generate::Pattern;
 use crate::trace::{Retrieval, TraceAlgorithm};
 
-/// Those under which a mistake in any stage shows.
+/// The options under which a mistake in any stage shows.
 fn main_options() -> Vec<TraceOptions> {
     let mut options = all_options();
     options.retain(|options| {

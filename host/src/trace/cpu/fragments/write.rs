@@ -92,7 +92,7 @@ impl Pieces<'_> {
         }
     }
 
-    /// The number of points before each border, and of all.
+    /// The number of points before each border, then of all.
     fn offsets(&self, order: &[BorderId]) -> Result<Vec<usize>> {
         let mut offsets: Vec<usize> = zeroed_vec(order.len() + 1, "the contours' offsets")?;
         let borders = self.borders;
@@ -125,7 +125,7 @@ impl Pieces<'_> {
         Ok(offsets)
     }
 
-    /// The first place at or after a number of points where a border or piece begins.
+    /// The first beginning of a border or piece at or after a number of points.
     fn cut(&self, order: &[BorderId], offsets: &[usize], points: usize) -> Cut {
         let end = |border: usize| Cut {
             border,
@@ -193,7 +193,7 @@ impl Pieces<'_> {
         }
     }
 
-    /// Writes all points of a closed border; gives the rest of `points`.
+    /// Writes all points of a closed border; returns the rest of `points`.
     fn write_border<'p>(&self, border: &Border, points: &'p mut [IVec2]) -> &'p mut [IVec2] {
         let (kind, x, y) = (border.side.kind(), border.side.x(), border.side.y);
         let start = match self.geometry {
@@ -212,7 +212,7 @@ impl Pieces<'_> {
         }
     }
 
-    /// Writes the points of a piece of a ring; gives the rest of `points`.
+    /// Writes the points of a piece of a ring; returns the rest of `points`.
     fn write_piece<'p>(&self, piece: Piece, points: &'p mut [IVec2]) -> &'p mut [IVec2] {
         let fragment = &self.rings.fragments[piece.fragment as usize];
         let strip = &self.strips[fragment.strip as usize];
@@ -229,7 +229,7 @@ impl Pieces<'_> {
         }
     }
 
-    /// Writes the kept points of some steps; gives the rest of `points`.
+    /// Writes the kept points of some steps; returns the rest of `points`.
     fn write_steps<'p>(
         &self,
         start: (u32, u32),

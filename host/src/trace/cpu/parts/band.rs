@@ -7,7 +7,7 @@ use crate::image::{BinaryImage, MAX_SIDE, WORD_BITS};
 ///
 /// The two neighbouring rows are not part of the band. They tell where borders leave it: a band
 /// without a row above begins at the image's upper frame, and one without a row below ends at its
-/// lower frame. Rows are as those of [`BinaryImage::row`].
+/// lower frame. Rows are laid out as in [`BinaryImage::row`].
 ///
 /// ```
 /// use trazar::BinaryImage;
@@ -22,9 +22,9 @@ use crate::image::{BinaryImage, MAX_SIDE, WORD_BITS};
 #[derive(Clone, Copy, Debug)]
 pub struct Band<'a> {
     image: &'a BinaryImage,
-    /// The rows of `image` that it consists of.
+    /// Its rows in `image`.
     own: (u32, u32),
-    /// The larger image's row that is row 0 of `image`.
+    /// The larger image's row at row 0 of `image`.
     first_row: u32,
     above: Option<&'a [u64]>,
     below: Option<&'a [u64]>,
@@ -59,7 +59,7 @@ impl<'a> Band<'a> {
         }
     }
 
-    /// The bands of its first `rows` rows and of the others, if there are any.
+    /// Its first `rows` rows and its other rows as bands, unless empty.
     pub(super) fn split_at(self, rows: u32) -> [Option<Self>; 2] {
         let (begin, end) = self.own;
         let middle = begin + rows;
@@ -72,7 +72,7 @@ impl<'a> Band<'a> {
         [part(begin, middle), part(middle, end)]
     }
 
-    /// All of an image.
+    /// The band of a whole image.
     pub(in super::super) fn whole(image: &'a BinaryImage) -> Self {
         Self::new(image, 0)
     }
@@ -87,7 +87,7 @@ impl<'a> Band<'a> {
         self.own.1 - self.own.0
     }
 
-    /// The larger image's rows that the band consists of.
+    /// The band's rows in the larger image.
     pub fn rows(&self) -> std::ops::Range<u32> {
         let row = |own| self.first_row.saturating_add(own);
         row(self.own.0)..row(self.own.1)

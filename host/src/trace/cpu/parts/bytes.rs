@@ -1,7 +1,7 @@
 //! Parts as bytes, to be sent to other processes.
 //!
 //! Borders and fragments are written with all their steps in one piece, or in two, and fragments
-//! get new names, without gaps: what has gathered in the pool by joining is left behind.
+//! get new names, without gaps. What joining has left unused in the pool is not written.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ use crate::image::MAX_SIDE;
 use crate::memory::{reserve, zeroed_vec};
 use crate::trace::{Approximation, Geometry, Retrieval, TraceOptions};
 
-/// What bytes are of, in errors.
+/// Name of the bytes' content, in errors.
 pub(super) const PART: &str = "a contour part";
 const LETTERS: [u8; 4] = *b"TZCP";
 const VERSION: u8 = 1;
@@ -27,15 +27,15 @@ const VERSION: u8 = 1;
 const BORDERS: &str = "the borders";
 const FRAGMENTS: &str = "fragments of borders";
 
-/// The most points of one part that are believed.
+/// The most points of one part that are accepted.
 const MOST_POINTS: u128 = 1 << 56;
 
 impl ContourPart {
     /// The part as bytes, which other processes and machines read by
     /// [`from_bytes`](Self::from_bytes).
     ///
-    /// They are 28 bytes and the steps per border, 45 and the steps per fragment, and end with a
-    /// hash of all others.
+    /// They take 28 bytes plus the steps per border, 45 plus the steps per fragment, and end with a
+    /// hash of all other bytes.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -114,12 +114,12 @@ impl ContourPart {
         to.finish()
     }
 
-    /// The part that [`to_bytes`](Self::to_bytes) has written, in this version of the library or
-    /// in another one with the same form.
+    /// The part that [`to_bytes`](Self::to_bytes) has written, in this version of the library or in
+    /// another one with the same format.
     ///
-    /// The bytes are checked here, and the borders that they tell of in [`finish`](Self::finish):
-    /// whatever the bytes are, there is an error or there are contours within the image. Only
-    /// whether they are those of an image is not known.
+    /// The bytes are checked here, and their borders in [`finish`](Self::finish): any bytes give
+    /// either an error or contours within the image. Only whether they come from an image is
+    /// unknown.
     ///
     /// # Errors
     /// [`Error::InvalidOption`] for bytes that are damaged, or not of a part;
@@ -224,7 +224,7 @@ fn value_of<T: Copy>(from: &mut Reader<'_>, values: &[T]) -> Result<T> {
     value.ok_or_else(|| from.refusal(format!("there is no option {number}")))
 }
 
-/// The name that leads to the same and whose fate is no other name.
+/// The root of a name: the name with the same fate, which is no other name.
 fn root(pool: &Pool, mut name: Name) -> Name {
     while let Fate::Name(next) = pool.fates[name as usize] {
         name = next;
@@ -370,7 +370,8 @@ fn add_pieces(pool: &mut Pool, offset: &mut u64, mut len: u64) -> Result<List> {
     while len > 0 {
         let bytes = len.min(u32::MAX.into()) as u32;
         let piece = pool.pieces.len() as u32;
-        // With all borders and fragments there are fewer than 2³² pieces, but for very long ones.
+        // With all borders and fragments there are fewer than 2³² pieces, except for very long
+        // ones.
         if piece == NO_PIECE {
             return Err(Error::TooMany {
                 what: "pieces of borders",
@@ -394,7 +395,7 @@ fn add_pieces(pool: &mut Pool, offset: &mut u64, mut len: u64) -> Result<List> {
     Ok(list)
 }
 
-/// What numbers in a part's outline must be below.
+/// Upper limits, exclusive, for numbers in a part's outline.
 struct Limits {
     width: u32,
     components: u32,
@@ -464,8 +465,8 @@ impl Limits {
         Ok(half)
     }
 
-    /// Whether each fragment begins at one place and ends at one: then all links that joining
-    /// makes are between fragments, and none is left in the end.
+    /// Whether each fragment begins at one place and ends at one: then all links made by joining
+    /// are between fragments, and none remains at the end.
     fn each_once(&self, outline: &Outline) -> Result<bool> {
         let rims = || outline.rims.iter().flatten();
         let of_saddles = outline.saddles.iter().flat_map(|OpenSaddle(halves)| halves);

@@ -27,7 +27,7 @@ fn parts(image: &BinaryImage, rows: u32, options: &TraceOptions) -> Vec<ContourP
     bands.map(|rows| part(image, rows, 16, options)).collect()
 }
 
-/// Joins parts of bands pairwise, as a tree, and through bytes before each join.
+/// Joins parts of bands pairwise, as a tree, and passes them through bytes before each join.
 fn check(image: &BinaryImage, rows: u32, options: &TraceOptions) {
     let mut level = parts(image, rows, options);
     while level.len() > 1 {
@@ -111,7 +111,7 @@ fn damage_is_found() {
     }
 }
 
-/// Bytes that somebody made, with the right hash: errors or contours, but no panic.
+/// Forged bytes with the right hash give errors or contours, but no panic.
 #[test]
 fn forged_bytes_do_no_harm() {
     let mut numbers = Random::new(11);
@@ -125,7 +125,7 @@ fn forged_bytes_do_no_harm() {
             .collect();
         let forged = &mut bytes[numbers.below(3) as usize];
         for _ in 0..=numbers.below(2) {
-            // Not often in the letters, sides and options.
+            // Mostly beyond the letters, sides and options.
             let at = numbers.below(forged.len() as u32).max(numbers.below(20)) as usize;
             forged[at] = match numbers.below(3) {
                 0 => forged[at].wrapping_add(1),

@@ -1,8 +1,8 @@
-//! Whether the borders of a part are borders.
+//! Checks that the borders of a part are valid.
 //!
-//! A part that was read from bytes, or joined from such ones, may be anybody's. Its lists and names
-//! are checked when it is read. What its borders consist of is known when all parts are joined, and
-//! is checked then.
+//! A part that was read from bytes, or joined from such parts, is untrusted. Its lists and names
+//! are checked when it is read. The steps of its borders are known once all parts are joined, and
+//! are checked then.
 
 use rayon::prelude::*;
 
@@ -21,8 +21,8 @@ use crate::trace::contours::BorderKind;
 use crate::trace::{Geometry, TraceOptions};
 
 impl ContourPart {
-    /// Refuses borders that are none: all that start beyond the image or leave it, do not end
-    /// where they start, have another number of points, or come before what they lie in.
+    /// Refuses invalid borders: those that start beyond the image or leave it, do not end where
+    /// they start, have another number of points, or come before the border that they lie in.
     ///
     /// Time: linear in the runs of equal steps.
     pub(super) fn check_borders(&mut self) -> Result<()> {
@@ -107,7 +107,7 @@ impl Check<'_> {
             let (x, y) = STEPS[usize::from(direction)];
             at.0 += i64::from(x) * length as i64;
             at.1 += i64::from(y) * length as i64;
-            // Along edges, a corner more.
+            // Along edges, one corner more.
             if !(0..=self.size.0).contains(&at.0) || !(0..=self.size.1).contains(&at.1) {
                 return false;
             }

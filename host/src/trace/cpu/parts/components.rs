@@ -1,4 +1,4 @@
-//! 4-connected components that go on beyond the parts: two that touch at a seam are one.
+//! 4-connected components that continue beyond the parts: two that touch at a seam are one.
 
 use super::super::saddles::{ENDED, RimRun};
 use crate::error::Result;
@@ -58,7 +58,7 @@ impl Components {
         }
     }
 
-    /// Gives names to the components that have these runs; the others end.
+    /// Names the components that have these runs; the others end.
     pub(super) fn name<'a>(&mut self, runs: impl Iterator<Item = &'a RimRun>) {
         for run in runs {
             let root = self.root(run.component) as usize;
@@ -85,7 +85,7 @@ impl Components {
         }
     }
 
-    /// Whether a saddle between two components is joined; `None` if that is not known yet.
+    /// Whether a saddle between two components is joined; `None` if not known yet.
     pub(super) fn decide(&mut self, components: [u32; 2]) -> Option<bool> {
         if components.contains(&ENDED) {
             return Some(false);

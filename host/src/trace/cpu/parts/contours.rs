@@ -20,15 +20,14 @@ use crate::trace::contours::{BorderKind, Contours, HierarchyRow};
 use crate::trace::source::ContourSource;
 use crate::trace::{Geometry, TraceOptions};
 
-/// The contours of an image in their order, with their hierarchy, and with points that are made
-/// when they are asked for.
+/// The contours of an image in their order, with their hierarchy; points are made on demand.
 ///
-/// [`BandTracer::finish`](super::BandTracer::finish) gives them. Steps are read from where they are
-/// kept, many contours at a time, and turned into points on all threads.
+/// [`BandTracer::finish`](super::BandTracer::finish) returns them. Steps are read from the store,
+/// many contours at a time, and turned into points on all threads.
 ///
-/// Memory: 41 bytes per contour; 16 or 32 for each time that a border passes through one of the
-/// parts that were joined, if it lies in several; and 16 per point of those contours that were read
-/// last, which are a million points or one contour.
+/// Memory: 41 bytes per contour; 16 or 32 per pass of a border through one of the joined parts, for
+/// borders in several parts; and 16 per point of the contours that were read last, a million points
+/// or one contour.
 #[derive(Debug)]
 pub struct StoredContours {
     width: u32,
@@ -53,32 +52,32 @@ struct Stored {
     first_piece: u32,
 }
 
-/// The store, and the contours that were read from it last.
+/// The store, and the contours that were last read from it.
 #[derive(Debug)]
 struct Reader {
     store: Store,
     batch: Batch,
 }
 
-/// Contours that follow each other, in memory.
+/// Consecutive contours, in memory.
 #[derive(Debug, Default)]
 struct Batch {
     /// The index of the first one.
     first: usize,
-    /// Where each one's points begin; one more, if there are any.
+    /// Start of each contour's points, then the number of points, if there are any contours.
     offsets: Vec<usize>,
     points: Vec<IVec2>,
 }
 
 impl StoredContours {
-    /// Puts the borders of a pool, all of which are closed, into the result's order.
+    /// Puts the borders of a pool into the result's order; all of them are closed.
     pub(super) fn new(mut pool: Pool, size: (u32, u32), options: TraceOptions) -> Result<Self> {
         const BORDERS: &str = "the borders";
         let count = pool.borders.len();
         check_count(count)?;
         debug_assert_eq!(pool.open(), 0);
-        // Raster order. Bands are nearly in it already. A sort that merges would allocate, and abort
-        // for want of memory.
+        // Raster order; bands are nearly in it already. A merge sort would allocate, and abort when
+        // out of memory.
         let mut order: Vec<(Key, u32)> = Vec::new();
         reserve(&mut order, count, BORDERS)?;
         order.extend(pool.borders.iter().map(|border| border.key).zip(0..));
@@ -139,10 +138,10 @@ const BATCH_POINTS: u64 = 1 << 20;
 /// The fewest points that are worth a task.
 const LEAST_SHARE: u64 = 1 << 13;
 
-/// Bytes of the store between two pieces that are read and dropped, so that both are read at once.
+/// The largest gap between two pieces that are read together: the gap's bytes are dropped.
 const MOST_SKIPPED: u64 = 1 << 14;
 
-/// The most bytes that are read at once, if they are those of several pieces.
+/// The most bytes of several pieces that are read together.
 const MOST_READ: u64 = 1 << 22;
 
 const POINTS: &str = "the contours' points";
@@ -198,7 +197,7 @@ impl StoredContours {
         lengths.map(|stored| stored.length.points()).sum()
     }
 
-    /// The number of contours from `first` on that are read at a time.
+    /// The end of the batch of contours that begins with `first`.
     fn batch_end(&self, first: usize) -> usize {
         let mut points = 0;
         let lengths = self.stored[first..].iter();
@@ -209,7 +208,7 @@ impl StoredContours {
         first + fitting.count().max(1)
     }
 
-    /// Reads contours from `first` on.
+    /// Reads the batch of contours that begins with `first`.
     fn load(&self, first: usize, reader: &mut Reader) -> Result<()> {
         let range = first..self.batch_end(first);
         let Reader { store, batch } = reader;
@@ -336,7 +335,7 @@ impl StoredContours {
         Ok(made)
     }
 
-    /// At the start of a contour.
+    /// A pen at the start of a contour.
     fn pen(&self, stored: &Stored) -> Pen {
         let (x, y) = stored.key.pixel();
         let start = match self.geometry {
@@ -402,7 +401,7 @@ impl Batch {
 #[derive(Default)]
 struct Steps {
     bytes: Vec<u8>,
-    /// Where those of each contour end.
+    /// The end of each contour's bytes.
     ends: Vec<usize>,
 }
 
@@ -420,7 +419,7 @@ impl Steps {
 #[derive(Default)]
 struct Points {
     points: Vec<IVec2>,
-    /// Where those of each contour end.
+    /// The end of each contour's points.
     ends: Vec<usize>,
 }
 
@@ -445,8 +444,7 @@ impl ContourSource for StoredContours {
         &self.hierarchy
     }
 
-    /// Where the approximation asks for dominant points, the first call makes those of all
-    /// contours.
+    /// If the approximation keeps dominant points, the first call finds those of all contours.
     fn point_count(&self) -> Result<u64> {
         if let Some(&count) = self.points.get() {
             return Ok(count);

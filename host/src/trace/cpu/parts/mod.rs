@@ -1,4 +1,4 @@
-//! Parts of an image, traced apart and joined.
+//! Parts of an image, traced separately and joined.
 
 mod band;
 mod bytes;

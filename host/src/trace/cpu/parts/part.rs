@@ -1,4 +1,4 @@
-//! [`ContourPart`]: what is known of the contours from some rows of an image.
+//! [`ContourPart`]: the borders of some rows of an image, complete or not.
 
 use std::ops::Range;
 
@@ -19,16 +19,15 @@ use crate::trace::{Geometry, TraceOptions};
 
 /// The borders of some rows of an image, and the fragments of borders that leave these rows.
 ///
-/// A part is made from a [`Band`]. Two parts whose rows follow each other are
-/// [joined](Self::join) to the part of all these rows, and the part of all rows of the image gives
-/// its contours. They are the same whatever the bands and the order of joining: joining is
-/// associative. So parts may be traced in any order, on several threads, machines or devices.
+/// A part is made from a [`Band`]. Two parts with adjacent rows are [joined](Self::join) to the
+/// part of all these rows, and the part of all rows of the image gives its contours. They are the
+/// same whatever the bands and the order of joining: joining is associative. So parts may be traced
+/// in any order, on several threads, machines or devices.
 ///
-/// A part keeps a border as its start and its steps, 0.1 to 1 byte per step, and 40 bytes per
-/// border besides. A fragment takes 60 bytes more. Crossings of the seam between two parts are gone
-/// once these are joined, but what a border consists of takes 24 to 40 bytes for each time that it
-/// passes through one of the parts. Along edges, a saddle that is not decided yet takes 24 bytes
-/// and two fragments.
+/// A part keeps a border as its start and its steps: 0.1 to 1 byte per step, plus 40 bytes per
+/// border. A fragment takes 60 bytes more. Joining two parts removes the crossings of their seam,
+/// but a border keeps 24 to 40 bytes for each time that it passes through one of the parts. Along
+/// edges, a saddle that is not decided yet takes 24 bytes and two fragments.
 ///
 /// ```
 /// use trazar::trace::{Band, ContourPart};
@@ -52,9 +51,9 @@ pub struct ContourPart {
     pub(super) options: TraceOptions,
     pub(super) pool: Pool,
     pub(super) outline: Outline,
-    /// The number of 4-connected components that go on beyond the part; only for saddles.
+    /// The number of 4-connected components that continue beyond the part; only for saddles.
     pub(super) components: u32,
-    /// Whether any of it was read from bytes: then borders are checked before they are used.
+    /// Whether any of it was read from bytes: its borders are then checked before use.
     pub(super) is_foreign: bool,
 }
 
@@ -72,7 +71,7 @@ pub(super) const SADDLES: &str = "the open saddles";
 /// What crosses a rim.
 #[derive(Clone, Debug)]
 pub(super) struct Rim {
-    /// Of the row on this side and the row beyond.
+    /// The hash of the row on this side and the row beyond.
     pub(super) rows_hash: u64,
     pub(super) crossings: Crossings,
     /// The open saddles between the two rows, from left to right.
@@ -119,13 +118,13 @@ impl ContourPart {
         Self::of_band(band, options, found)
     }
 
-    /// Traces a band on a GPU: the same part as [`trace`](Self::trace) gives.
+    /// Traces a band on a GPU; the part is the same as that of [`trace`](Self::trace).
     ///
     /// Kernels find the borders of the band's rows and the two beside it. The host cuts them where
     /// they leave the band, and turns points into steps, on all threads of the current rayon pool.
-    /// Where there is a row below the band, kernels take as many of its rows as are a multiple of
-    /// 32, and the others are traced by the processor; so is all of the band along
-    /// [edges](Geometry::Edges), where rings depend on components that go on beyond the band.
+    /// If there is a row below the band, kernels take a multiple of 32 of its rows, and the
+    /// processor traces the others. The processor traces the whole band along
+    /// [edges](Geometry::Edges), where rings depend on components that continue beyond the band.
     ///
     /// ```
     /// use trazar::emulator::Emulator;
@@ -254,7 +253,7 @@ impl ContourPart {
         self.width
     }
 
-    /// The rows that it is the part of.
+    /// The part's rows of the image.
     pub fn rows(&self) -> Range<u32> {
         self.rows.clone()
     }
@@ -269,7 +268,7 @@ impl ContourPart {
         self.pool.open()
     }
 
-    /// About the number of bytes of memory that it takes.
+    /// The approximate number of bytes of memory that it takes.
     pub fn memory(&self) -> usize {
         let (pool, rims) = (&self.pool, self.outline.rims.iter().flatten());
         let runs: usize = rims.map(|rim| rim.runs.len()).sum();
@@ -282,28 +281,28 @@ impl ContourPart {
             + pool.store.end() as usize
     }
 
-    /// Whether it is the part of all rows of the image.
+    /// Whether it has all rows of the image.
     pub fn is_whole(&self) -> bool {
         self.outline.rims.iter().all(Option::is_none)
     }
 
-    /// Joins the parts of rows that follow each other, `upper` above `lower`.
+    /// Joins the parts of adjacent rows, `upper` above `lower`.
     ///
     /// Time: linear in what crosses the seam, in the borders and fragments of the smaller part, and
     /// in the open saddles of both ([`Geometry::Edges`](crate::Geometry::Edges) only).
     ///
     /// # Errors
     /// [`Error::PartsNotAdjacent`]; [`Error::PartsDiffer`] for parts of images of different widths,
-    /// for different options, and if a neighbouring row that one part was made with is not the row
-    /// of the other part; [`Error::TooMany`]; [`Error::OutOfMemory`].
+    /// for different options, and if a neighbouring row given to one part is not the row of the
+    /// other part; [`Error::TooMany`]; [`Error::OutOfMemory`].
     pub fn join(upper: Self, lower: Self) -> Result<Self> {
         check(&upper, &lower)?;
         let (width, options) = (upper.width, upper.options);
         let is_foreign = upper.is_foreign || lower.is_foreign;
         let rows = upper.rows.start..lower.rows.end;
 
-        // The smaller pool goes to the larger one. Its names change, and the lower part's
-        // components.
+        // The smaller pool is moved into the larger one, which changes its names. The lower part's
+        // components are renumbered too.
         let upper_stays = !upper.pool.store.is_memory()
             || lower.pool.store.is_memory() && upper.pool.size() >= lower.pool.size();
         let component_count = upper.components + lower.components;
@@ -388,7 +387,7 @@ impl ContourPart {
         })
     }
 
-    /// The contours of the image that this is the part of, all of it.
+    /// The contours of the image; this must be the part of all its rows.
     ///
     /// # Errors
     /// [`Error::PartNotWhole`] if there are rows above or below the part; [`Error::TooMany`];
@@ -397,7 +396,7 @@ impl ContourPart {
         self.finish_stored()?.into_contours()
     }
 
-    /// The contours, with points that are made when they are asked for.
+    /// The contours, with points made on demand.
     ///
     /// # Errors
     /// As [`finish`](Self::finish).
@@ -427,7 +426,7 @@ impl ContourPart {
 }
 
 impl Outline {
-    /// With numbers added to the names of fragments and to those of components.
+    /// The same outline, with numbers added to the names of fragments and of components.
     fn renamed(mut self, first_name: Name, first_component: u32) -> Self {
         let component = |component: &mut u32| {
             if *component != ENDED {
@@ -482,7 +481,7 @@ fn check(upper: &ContourPart, lower: &ContourPart) -> Result<()> {
         });
         return differ("the rows at their seam", upper, lower);
     }
-    // Follows from the rows, unless somebody has made a part by hand.
+    // The rows imply it, unless somebody has forged a part.
     if let (Some(above), Some(below)) = (above, below) {
         let counts = |from: &Rim, to: &Rim| {
             let crossings = (from.crossings.exits.len(), to.crossings.entries.len());

@@ -1,11 +1,12 @@
 //! [`Pool`]: the borders of a part, and the fragments of those that leave it.
 //!
-//! A fragment is two lists of **pieces**, the steps before the first vertical side that it passes
-//! and those from there on: if the border starts at that side, the first list follows the second
-//! one. A piece is some bytes of the [`Store`]. To link two fragments is to append lists.
+//! A fragment is two lists of **pieces**: the steps before the first vertical side that it passes,
+//! and those from there on. If the border starts at that side, the first list follows the second
+//! one. A piece is a range of bytes in the [`Store`]. Linking two fragments appends their lists.
 //!
-//! What comes before a start in its row is a border or a fragment, and the fragment may be linked
-//! to others later. So fragments have names that stay, and a forest leads from a name to what has
+//! The item before a start in its row is a border or a fragment, and the fragment may be linked to
+//! others later. Fragments therefore have permanent names, and a forest leads from a name to what
+//! has become of it.
 //! become of it.
 
 use super::super::chains::Direction;
@@ -14,13 +15,14 @@ use crate::error::{Error, Result};
 use crate::memory::reserve;
 use crate::trace::contours::BorderKind;
 
-/// A vertical side of a pixel, and so a place where a border may start: its number in raster order,
-/// the row in the upper 32 bits, twice the column and 1 for an east side in the lower ones.
+/// A vertical side of a pixel, and so a possible start of a border: its number in raster order,
+/// with the row in the upper 32 bits, and twice the column, plus 1 for an east side, in the lower
+/// ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in super::super) struct Key(pub(in super::super) u64);
 
 impl Key {
-    /// After all sides.
+    /// Sentinel: after all sides.
     pub(in super::super) const NONE: Self = Self(u64::MAX);
 
     /// The kind of the border that starts here.
@@ -41,16 +43,16 @@ impl Key {
 /// A fragment's name.
 pub(in super::super) type Name = u32;
 
-/// A border, by its index and [`BORDER`]; or a fragment, by its name.
+/// A border, by its index with the flag [`BORDER`]; or a fragment, by its name.
 pub(in super::super) type Item = u32;
 
 /// Marks a border among items.
 pub(super) const BORDER: Item = 1 << 31;
 
-/// No item.
+/// Sentinel: no item.
 pub(in super::super) const NO_ITEM: Item = Item::MAX;
 
-/// The most borders, and the most names, that items tell apart.
+/// The most borders, and the most names, that fit an item.
 pub(super) const MOST: usize = (BORDER - 1) as usize;
 
 const FRAGMENTS: &str = "fragments of borders";
@@ -81,22 +83,22 @@ impl Length {
 /// A border, all of which is in the part.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Border {
-    /// Where it starts.
+    /// The side where it starts.
     pub(in super::super) key: Key,
     pub(in super::super) length: Length,
     /// Its first piece, or [`NO_PIECE`].
     pub(in super::super) first_piece: u32,
-    /// What passes the side before its start.
+    /// The item that passes the side before its start.
     pub(in super::super) before: Item,
 }
 
 /// A stretch of a border that leaves the part at both ends.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Fragment {
-    /// The first side in raster order that it passes, and what passes the side before.
+    /// The first side in raster order that it passes, and the item that passes the side before.
     pub(in super::super) key: Key,
     pub(in super::super) before: Item,
-    /// The direction of the step to the point where a border starts that starts at `key`.
+    /// The direction of the step to the start of a border that starts at `key`.
     pub(in super::super) step_in: Direction,
     /// The number of points.
     pub(in super::super) points: u64,
@@ -127,7 +129,7 @@ impl List {
     }
 }
 
-/// Some bytes of the store, which are steps.
+/// A range of bytes of the store that encodes steps.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Piece {
     pub(in super::super) offset: u64,
@@ -136,7 +138,7 @@ pub(in super::super) struct Piece {
     pub(in super::super) next: u32,
 }
 
-/// No piece.
+/// Sentinel: no piece.
 pub(in super::super) const NO_PIECE: u32 = u32::MAX;
 
 /// What has become of a name.
@@ -144,7 +146,7 @@ pub(in super::super) const NO_PIECE: u32 = u32::MAX;
 pub(in super::super) enum Fate {
     /// A fragment, by its index.
     Fragment(u32),
-    /// The same as of another name.
+    /// That of another name.
     Name(Name),
     /// A border, by its index.
     Border(u32),
@@ -155,9 +157,9 @@ pub(in super::super) enum Fate {
 pub(in super::super) struct Pool {
     pub(in super::super) borders: Vec<Border>,
     pub(in super::super) fragments: Vec<Fragment>,
-    /// Those of `fragments` that are none any more.
+    /// The indices of `fragments` that are unused.
     free: Vec<u32>,
-    /// By names.
+    /// By name.
     pub(in super::super) fates: Vec<Fate>,
     pub(in super::super) pieces: Vec<Piece>,
     pub(in super::super) store: Store,
@@ -175,8 +177,8 @@ impl Pool {
         }
     }
 
-    /// Adds borders and their pieces. They count pieces from their own first one, and bytes from
-    /// the first that is stored next. There is room for them.
+    /// Adds borders and their pieces. Their piece indices count from the first piece given here,
+    /// and their offsets from the next byte that is stored. There must be room for them.
     pub(in super::super) fn add_borders(&mut self, borders: &[Border], pieces: &[Piece]) {
         let (first_piece, first_byte) = (self.pieces.len() as u32, self.store.end());
         self.borders.extend(borders.iter().map(|border| Border {
@@ -215,12 +217,12 @@ impl Pool {
         self.fragments.len() - self.free.len()
     }
 
-    /// What [`absorb`](Self::absorb)ing it takes: the number of elements to be copied.
+    /// The cost of [`absorb`](Self::absorb)ing it: the number of elements to copy.
     pub(super) fn size(&self) -> usize {
         self.borders.len() + self.fates.len() + self.pieces.len()
     }
 
-    /// Takes what another pool has. Gives the number to be added to its names.
+    /// Moves another pool into this one. Returns the number that is added to its names.
     pub(super) fn absorb(&mut self, other: Self) -> Result<Name> {
         check(self.borders.len() + other.borders.len(), MOST, "borders")?;
         check(self.fates.len() + other.fates.len(), MOST, FRAGMENTS)?;
@@ -282,7 +284,7 @@ impl Pool {
         Ok(first_name)
     }
 
-    /// Puts a fragment where there is room.
+    /// Stores a fragment in a free slot, or a new one.
     fn place(&mut self, fragment: Fragment) -> u32 {
         match self.free.pop() {
             Some(free) => {
@@ -296,13 +298,13 @@ impl Pool {
         }
     }
 
-    /// The name that leads to the same and whose fate is no other name.
+    /// The root of a name: the name with the same fate, which is no other name.
     pub(super) fn find(&mut self, mut name: Name) -> Name {
         loop {
             let Fate::Name(next) = self.fates[name as usize] else {
                 return name;
             };
-            // Halve the way for those that come after.
+            // Halve the path for later searches.
             if let Fate::Name(after) = self.fates[next as usize] {
                 self.fates[name as usize] = Fate::Name(after);
             }
@@ -310,7 +312,7 @@ impl Pool {
         }
     }
 
-    /// The border that an item is by now; `None` if it is a fragment or nothing.
+    /// The border that an item has become; `None` if it is a fragment or nothing.
     pub(super) fn border_of(&mut self, item: Item) -> Option<u32> {
         match item {
             NO_ITEM => None,
@@ -325,8 +327,8 @@ impl Pool {
         }
     }
 
-    /// Links the fragment that `end` has become to the one that `begin` has become, which goes on
-    /// where the first one ends. A fragment that is linked to itself is a border.
+    /// Links the fragment that `end` has become to the one that `begin` has become and that
+    /// continues it. A fragment that is linked to itself is a border.
     pub(super) fn link(&mut self, end: Name, begin: Name) -> Result<()> {
         let (a, b) = (self.find(end), self.find(begin));
         let (Fate::Fragment(first), Fate::Fragment(second)) =
@@ -372,7 +374,7 @@ impl Pool {
         Ok(())
     }
 
-    /// One list after another. Two pieces whose bytes follow each other become one.
+    /// Appends a list to another. Two pieces with adjacent bytes become one.
     fn append(&mut self, list: List, next: List) -> List {
         if list.last == NO_PIECE {
             return next;

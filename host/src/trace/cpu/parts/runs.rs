@@ -1,10 +1,10 @@
 //! Chain codes as runs of equal steps.
 //!
-//! A border's steps are kept as bytes: three bits of direction, and five of the run's length less
-//! one. A length of 32 and more has 31 there, and its excess over 32 follows in groups of seven
-//! bits, the lowest first; the highest bit of a byte says that another one follows. A run may be
-//! divided into several. So a border takes at most a byte per step, and a straight line a few
-//! bytes.
+//! A border's steps are kept as bytes: three bits of direction, and five bits of the run's length
+//! less one. If the length is 32 or more, these five bits are 31, and the excess over 32 follows in
+//! groups of seven bits, the lowest first; the highest bit of a byte says that another one follows.
+//! A run may be divided into several. So a border takes at most a byte per step, and a straight
+//! line a few bytes.
 
 use glam::IVec2;
 
@@ -13,13 +13,14 @@ use super::super::chains::Direction;
 use crate::error::Result;
 use crate::memory::reserve;
 
-/// The length from which on a run has more than one byte.
+/// The shortest run that has more than one byte.
 const LONG: usize = 32;
 
 /// Appends steps.
 pub(in super::super) fn encode(steps: &[Direction], bytes: &mut Vec<u8>) -> Result<()> {
     let begin = bytes.len();
-    // A run has no more bytes than steps; and one is written before it is known to be needed.
+    // A run has at most as many bytes as steps, and one byte is written before it is known to be
+    // needed.
     reserve(bytes, steps.len() + 1, "the chain codes of borders")?;
     bytes.resize(begin + steps.len() + 1, 0);
     let out = &mut bytes[begin..];
@@ -83,7 +84,7 @@ fn short(direction: Direction, length: usize) -> u8 {
     direction | (length as u8).wrapping_sub(1) << 3
 }
 
-/// Writes a run; gives the number of bytes.
+/// Writes a run; returns the number of bytes.
 fn put(out: &mut [u8], direction: Direction, length: usize) -> usize {
     if length < LONG {
         out[0] = short(direction, length);
@@ -138,12 +139,12 @@ impl Iterator for Runs<'_> {
 pub(super) struct Pen {
     at: IVec2,
     step_in: Direction,
-    /// Whether points between runs only are kept.
+    /// Whether only points between runs are kept.
     turns_only: bool,
 }
 
 impl Pen {
-    /// At the start of a border, to which a step in a direction leads.
+    /// A pen at the start of a border; `step_in` is the direction of the step to it.
     pub(super) fn new(start: (u32, u32), step_in: Direction, turns_only: bool) -> Self {
         Self {
             at: IVec2::new(start.0 as i32, start.1 as i32),
@@ -152,12 +153,12 @@ impl Pen {
         }
     }
 
-    /// The next step's first point.
+    /// The first point of the next step.
     pub(super) fn at(&self) -> IVec2 {
         self.at
     }
 
-    /// Writes the points of a run to the first places; gives their number. Another point may be
+    /// Writes the points of a run to the first places; returns their number. Another point may be
     /// written after them.
     #[inline]
     pub(super) fn write(

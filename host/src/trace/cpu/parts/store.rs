@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::error::Result;
 use crate::memory::reserve;
 
-/// Bytes, each with an offset by which it is found again.
+/// A byte store that appends, and reads by offset.
 #[derive(Debug)]
 pub(in super::super) enum Store {
     Memory(Segments),
@@ -28,7 +28,7 @@ pub(in super::super) struct Segments {
     end: u64,
 }
 
-/// Bytes in a temporary file without a name, which goes when it is closed.
+/// Bytes in an unnamed temporary file, deleted when it is closed.
 #[cfg(feature = "formats")]
 #[derive(Debug)]
 pub(in super::super) struct Spill {

@@ -1,4 +1,5 @@
-//! Parts of any division, joined in any order, against one thread's tracing of the whole image.
+//! Parts from any division into bands, joined in any order, against one thread's tracing of the
+//! whole image.
 
 use std::ops::Range;
 
@@ -291,7 +292,7 @@ fn bands_match_in_memory_and_in_a_file() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
-/// A contour of more points than are read at a time is visited in pieces.
+/// A contour with more points than are read at a time is visited in pieces.
 #[test]
 fn long_contours_are_visited_in_pieces() {
     let image = Pattern::Spiral.generate(3000, 3000, 1).unwrap();
@@ -333,7 +334,7 @@ fn bands_are_as_high_as_the_memory_allows() {
         assert_eq!(rows(100_000, 100_000, 1 << 20), None);
         assert_eq!(rows(100, 3, 1 << 20), None);
         assert_eq!(rows(100, 3, 1 << 26), Some(3));
-        // With the memory that the error names there are bands.
+        // The memory that the error names is enough for bands.
         let refused = BandTracer::rows_within(100_000, 20, 1, 0)
             .unwrap_err()
             .to_string();
@@ -376,7 +377,7 @@ fn files_are_the_same() {
         write_svg(contours, &mut files[1]).unwrap();
         write_geojson(contours, &mut files[2]).unwrap();
         let layout = GdsOptions::default().max_vertices(50u16);
-        // A layout has no pixel centers, and no holes of which the outer border is not known.
+        // A layout has no pixel centers, and no hole whose outer border is unknown.
         let has_holes = contours.kinds().contains(&BorderKind::Hole);
         let is_layout = options.geometry == Geometry::Edges
             && !(has_holes && options.retrieval == Retrieval::List);

@@ -1,4 +1,4 @@
-//! [`BandTracer`]: an image traced band after band.
+//! [`BandTracer`]: traces an image band by band.
 
 use std::collections::BTreeMap;
 use std::mem::replace;
@@ -18,27 +18,27 @@ use crate::trace::TraceOptions;
 use crate::trace::gpu::DeviceTracer;
 use crate::trace::gpu::band::BAND_ROWS;
 
-/// What tracing takes per pixel of a band, if the band is noise.
+/// Memory for tracing, per pixel of a band of noise.
 const BYTES_PER_PIXEL: u64 = 4;
 
-/// What it takes on a GPU, in the host's memory: the contours beside what is made of them, and the
+/// The same on a GPU, in the host's memory: the contours and the borders cut from them, and the
 /// band twice.
 const BYTES_PER_PIXEL_ON_GPU: u64 = 12;
 
-/// What the program takes, and reading contours back.
+/// Memory for the program itself, and for reading contours back.
 const FIXED: u64 = 32 << 20;
 
-/// The planes of a strip.
+/// Memory for the planes of a strip.
 const FIXED_PER_THREAD: u64 = 2 << 20;
 
 /// The fewest rows of a band that are worth the work at its seams.
 const LEAST_ROWS: u32 = 16;
 
-/// Traces an image that comes in bands of rows, from top to bottom, and keeps no band longer than
-/// until the next one has come.
+/// Traces an image that comes in bands of rows, from top to bottom, and keeps each band only until
+/// the next one has come.
 ///
 /// The result is that of tracing the image at once: the same points, order and hierarchy. The steps
-/// of borders are put aside, in memory or in a temporary file, so that memory holds
+/// of borders are stored, in memory or in a temporary file, so memory holds
 ///
 /// | bytes | per | |
 /// |---|---|---|
@@ -72,7 +72,7 @@ pub struct BandTracer {
     options: TraceOptions,
     /// The part of the rows above the last band.
     part: Option<ContourPart>,
-    /// Where the first part is put.
+    /// The store that the first part is moved to.
     store: Option<Store>,
     /// The last band, which waits for the row below it; and its first row.
     band: Option<(BinaryImage, u32)>,
@@ -93,8 +93,8 @@ impl BandTracer {
 
     /// A tracer that puts steps into a temporary file in `folder`.
     ///
-    /// The file goes when the tracer or its [`StoredContours`] are dropped. On Unix it has no name,
-    /// so that it goes even if the process is killed.
+    /// The file is deleted when the tracer or its [`StoredContours`] are dropped. On Unix it has no
+    /// name, so it is deleted even if the process is killed.
     ///
     /// # Errors
     /// Those of [`in_memory`](Self::in_memory), and [`Error::Io`] if no file can be made there.
@@ -119,21 +119,20 @@ impl BandTracer {
         })
     }
 
-    /// The number of rows per band with which tracing an image of this size takes about `memory`
-    /// bytes at most: half of it for bands whose borders are as long as those of noise, and half
-    /// for the borders that are kept. Large images with more borders than these take more. Of the
-    /// memory, `reserved` bytes are for other uses, as for reading the image
-    /// (`ImageBands::decoding_bytes`).
+    /// The number of rows per band for which tracing an image of this size takes at most about
+    /// `memory` bytes: half of it for bands whose borders are as long as those of noise, and half
+    /// for the borders that are kept. Large images with more borders take more. `reserved` bytes of
+    /// the memory are for other uses, such as reading the image (`ImageBands::decoding_bytes`).
     ///
     /// # Errors
-    /// [`Error::InvalidOption`] if that is less than 16 rows, with the memory that is needed.
+    /// [`Error::InvalidOption`] if that is less than 16 rows; the error names the memory needed.
     pub fn rows_within(width: u32, height: u32, memory: u64, reserved: u64) -> Result<u32> {
         rows_of(width, height, memory, reserved, (BYTES_PER_PIXEL, 1))
     }
 
-    /// [`rows_within`](Self::rows_within) for bands that are traced [on](Self::trace_on) a number
-    /// of GPUs: a multiple of 32 rows, or all. The memory is the host's; a GPU takes about twice as
-    /// much as a band for it.
+    /// [`rows_within`](Self::rows_within) for bands that are traced [on](Self::trace_on) `gpus`
+    /// GPUs: a multiple of 32 rows, or all. The memory is the host's; a GPU takes about twice as
+    /// much for a band.
     ///
     /// # Errors
     /// Those of [`rows_within`](Self::rows_within), if it is less than 32 rows.
@@ -154,13 +153,13 @@ impl BandTracer {
         band.map_or(0, |(band, first_row)| first_row + band.height())
     }
 
-    /// Takes the rows below those so far. Traces the band before, on all threads of the current
-    /// rayon pool.
+    /// Takes the next rows, below those so far. Traces the band before, on all threads of the
+    /// current rayon pool.
     ///
     /// # Errors
     /// [`Error::PartsDiffer`] for a band of another width; [`Error::ImageTooLarge`] for rows beyond
     /// [`MAX_SIDE`](crate::MAX_SIDE); [`Error::TooMany`]; [`Error::OutOfMemory`]; [`Error::Io`] for
-    /// the temporary file. The tracer is of no use after an error.
+    /// the temporary file. After an error the tracer is unusable.
     pub fn push(&mut self, band: BinaryImage) -> Result<()> {
         let first_row = self.rows();
         self.check_width(&band)?;
@@ -169,8 +168,8 @@ impl BandTracer {
         Ok(())
     }
 
-    /// Takes the bands that `next` gives, from top to bottom, until it gives none, and ends the
-    /// image there. `next` is called on this thread, for a band while the band before is traced.
+    /// Takes bands from `next`, from top to bottom, until it returns none, and ends the image
+    /// there. `next` is called on this thread, for a band while the band before is traced.
     ///
     /// # Errors
     /// Those of [`push`](Self::push), [`finish`](Self::finish) and `next`.
@@ -193,14 +192,14 @@ impl BandTracer {
         self.finish()
     }
 
-    /// Takes bands as [`trace`](Self::trace) does, and traces them on several GPUs, on each as
-    /// [`ContourPart::trace_on`]: whichever of them is free takes the next band, or the
-    /// [emulators](crate::emulator) in their place. Parts are joined in the order of their rows, on
-    /// this thread, which also calls `next`. Without a GPU it is [`trace`](Self::trace).
+    /// Takes bands as [`trace`](Self::trace) does, and traces them on several GPUs, each as
+    /// [`ContourPart::trace_on`]: any free GPU takes the next band; [emulators](crate::emulator)
+    /// can replace GPUs. Parts are joined in the order of their rows, on this thread, which also
+    /// calls `next`. Without a GPU it is [`trace`](Self::trace).
     ///
-    /// Bands of a multiple of 32 rows are traced by kernels alone ([`rows_within_on`] gives such).
-    /// A GPU that is given twice works on two bands at a time: one is traced while the host cuts
-    /// the borders of the other.
+    /// Bands of a multiple of 32 rows are traced by kernels alone ([`rows_within_on`] returns
+    /// such). A GPU that is listed twice works on two bands at a time: one is traced while the host
+    /// cuts the borders of the other.
     ///
     /// [`rows_within_on`]: Self::rows_within_on
     ///
@@ -235,7 +234,7 @@ impl BandTracer {
         }
         crate::threads::ensure();
         std::thread::scope(|scope| {
-            // A band is given away only when a GPU is free for it.
+            // A band is sent only when a GPU is free for it.
             let (give, jobs) = mpsc::sync_channel::<Job>(0);
             let jobs = Arc::new(Mutex::new(jobs));
             let (done, found) = mpsc::channel();
@@ -259,7 +258,7 @@ impl BandTracer {
                 let is_last = band.is_none();
                 if let Some(job) = self.job(band, index)? {
                     index += 1;
-                    // It is not taken only if all workers have ended, after a panic.
+                    // Sending fails only if all workers have ended, after a panic.
                     if give.send(job).is_err() {
                         break;
                     }
@@ -285,7 +284,7 @@ impl BandTracer {
         })
     }
 
-    /// The band before `next`, with the rows beside it, as a job; `next` waits in its place.
+    /// The band before `next`, with the rows beside it, as a job. `next` becomes the last band.
     fn job(&mut self, next: Option<BinaryImage>, index: usize) -> Result<Option<Job>> {
         let first_row = self.rows();
         if let Some(next) = &next {
@@ -306,7 +305,7 @@ impl BandTracer {
         }))
     }
 
-    /// Takes the part of the band with an index, and joins those whose turn it is.
+    /// Takes the part of band `index`, and joins the parts whose turn it is.
     fn add_in_order(&mut self, order: &mut InOrder, index: usize, part: ContourPart) -> Result<()> {
         order.waiting.insert(index, part);
         while let Some(part) = order.waiting.remove(&order.next) {
@@ -375,7 +374,7 @@ impl BandTracer {
     }
 }
 
-/// The number of rows of a band, a multiple of some unless it is all, with these bytes per pixel.
+/// The number of rows of a band with these bytes per pixel: a multiple of `multiple`, or all.
 fn rows_of(
     width: u32,
     height: u32,
@@ -414,7 +413,7 @@ struct Job {
     index: usize,
     image: BinaryImage,
     first_row: u32,
-    /// The row above it, if it is not the first one, and the row below it, if there is one.
+    /// The row above it, unless it is the first band, and the row below it, if there is one.
     above: Vec<u64>,
     below: Option<Vec<u64>>,
 }
@@ -436,14 +435,14 @@ impl Job {
     }
 }
 
-/// The next job; none when there are no more.
+/// The next job; none if there are no more.
 fn take(jobs: &Mutex<Receiver<Job>>) -> Option<Job> {
     // Nobody panics while holding it.
     let jobs = jobs.lock().unwrap_or_else(PoisonError::into_inner);
     jobs.recv().ok()
 }
 
-/// Parts that have been traced before those above them.
+/// Parts that were traced before those above them.
 #[derive(Default)]
 struct InOrder {
     waiting: BTreeMap<usize, ContourPart>,

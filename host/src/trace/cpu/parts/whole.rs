@@ -16,7 +16,8 @@ const VERSION: u8 = 1;
 
 impl Contours {
     /// The contours as bytes, which other processes and machines read by
-    /// [`from_bytes`](Self::from_bytes): 13 per contour and 8 per point, and a hash of all others.
+    /// [`from_bytes`](Self::from_bytes): 13 per contour and 8 per point, and a hash of all other
+    /// bytes.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
@@ -85,7 +86,7 @@ impl Contours {
             && ends.first().is_none_or(|&end| end > 0)
             && ends.last().copied().unwrap_or(0) == points.len() as u64;
         from.check(in_order, "the contours have other points")?;
-        // Along edges, a corner more.
+        // Along edges, one corner more.
         let (right, bottom) = (0..=width as i32, 0..=height as i32);
         let is_inside = |[x, y]: &[i32; 2]| right.contains(x) && bottom.contains(y);
         from.check(

@@ -1,14 +1,14 @@
 //! Connection: neighbouring rectangles are joined in pairs until one is left.
 //!
-//! A border that leaves a rectangle over the side that it shares with the other one of a pair comes
-//! into that one by a node, which belongs to one border. So the entries of a pair are indexed by
-//! their nodes, and each border finds the one that continues it at once. A border is followed from
-//! fragment to fragment until
+//! A border that crosses the side shared by a pair of rectangles enters the other rectangle at a
+//! node, and a node belongs to one border. So the entries of a pair are indexed by node, and each
+//! border finds the one that continues it at once. A border is followed from fragment to fragment
+//! until
 //!
 //! - it leaves the pair: it is open, and goes to the list of the joined rectangle;
 //! - it comes back to where it began: it is closed, and goes to the global list.
 //!
-//! It may change between the two rectangles many times. Those that come from outside the pair are
+//! It may change between the two rectangles many times. Borders that come from outside the pair are
 //! followed first, from there; what is then left is closed.
 
 use std::mem::{replace, take};
@@ -24,7 +24,7 @@ use super::track::{Closed, FragmentId, Open, Port, Tile};
 use crate::error::Result;
 use crate::memory::{reserve, zeroed_vec};
 
-/// Which fragment continues each: the closed ones go on with themselves.
+/// The fragment that continues each one; at first, the fragment itself.
 pub(super) struct Links(Vec<AtomicU32>);
 
 impl Links {
@@ -79,8 +79,8 @@ pub(super) fn connect(tiles: &mut [Tile], grid: &TileGrid) -> Result<(Links, Vec
         closed.append(&mut take(&mut tile.closed))?;
     }
 
-    // The lists of rectangles, row by row; of those that have been joined, the first one's place
-    // holds the list.
+    // The lists of rectangles, row by row. Joined rectangles have one list, at the first one's
+    // place.
     let columns = grid.columns as usize;
     let mut across = 1;
     while across < grid.rows {
@@ -131,12 +131,12 @@ pub(super) fn connect(tiles: &mut [Tile], grid: &TileGrid) -> Result<(Links, Vec
     Ok((links, closed.into_vec()))
 }
 
-/// What the side that two rectangles share lies between.
+/// The direction of the side that two rectangles share.
 #[derive(Clone, Copy)]
 enum Share {
-    /// Two rows of pixels.
+    /// Between two rows of pixels.
     Row,
-    /// Two columns.
+    /// Between two columns.
     Column,
 }
 
@@ -150,11 +150,11 @@ struct Pair {
 #[derive(Default)]
 struct Index([Vec<u32>; 2]);
 
-/// No border there, or none that has not been followed yet.
+/// Sentinel: no border there, or none left to follow.
 const NONE: u32 = u32::MAX;
 
 impl Pair {
-    /// Joins the lists of open borders, into the first one's place.
+    /// Joins the lists of open borders into the first one.
     fn join(
         &self,
         lists: [&mut Vec<Open>; 2],
@@ -241,8 +241,8 @@ impl Pair {
         }
     }
 
-    /// The index of the node through which a border comes into rectangle `which` from the other
-    /// one; `None` if it comes from elsewhere.
+    /// The index of the node through which a border enters rectangle `which` from the other one;
+    /// `None` if it comes from elsewhere.
     fn entry_node(&self, entry: &Port, which: usize) -> Option<usize> {
         let (dx, dy) = STEPS[usize::from(entry.from)];
         let (x, y) = (
@@ -264,7 +264,7 @@ impl Pair {
         along as usize * NODES + usize::from(port.code) % NODES
     }
 
-    /// The pixels along the shared side.
+    /// The length of the shared side in pixels.
     fn shared_length(&self) -> usize {
         let Rectangle { x, y } = &self.rectangles[0];
         match self.share {
@@ -274,7 +274,7 @@ impl Pair {
     }
 }
 
-/// The nodes by which borders come to a pixel over one side of a rectangle, at most.
+/// The most nodes by which borders enter a pixel over one side of a rectangle.
 const NODES: usize = 4;
 
 /// Where following ends.

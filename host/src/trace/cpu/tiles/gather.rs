@@ -1,4 +1,4 @@
-//! Gathering: closed borders, linked fragments, become chains in order of discovery.
+//! Gathering: turns closed borders, linked fragments, into chains in order of discovery.
 
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;

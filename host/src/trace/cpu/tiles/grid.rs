@@ -10,7 +10,7 @@ use crate::trace::tiles_of;
 const DEFAULT_SIDE: u32 = 512;
 
 /// Rectangles of one size, NX along x and NY along y. Those at the right and lower end may reach
-/// past the image, or lie outside, as if there were background.
+/// past the image, or lie outside it, on background.
 #[derive(Debug)]
 pub(super) struct TileGrid {
     width: u32,

@@ -6,17 +6,17 @@
 //! 1. **Preprocessing**: a plane of the pixels that a border passes.
 //! 2. **Tracking** (`track.rs`): the image is divided into NX × NY rectangles. In each, one
 //!    sequential walk looks for sides of pixels that no border has passed yet, and follows the
-//!    border there from node to node (`../walk.rs`), forward, and if that leads out of the
-//!    rectangle, backward from where it began. A border that stays in the rectangle is closed and
-//!    goes to the global list; the pieces of others are open.
+//!    border there from node to node (`../walk.rs`): forward, and backward from where it began if
+//!    forward leads out of the rectangle. A border that stays in the rectangle is closed and goes
+//!    to the global list; the pieces of others are open.
 //! 3. **Connection** (`connect.rs`): log2(NY) stages join rectangles one above the other, then
 //!    log2(NX) stages those side by side, all pairs of a stage at once, until one rectangle is
 //!    left, in which every border is closed.
 //! 4. **Gathering** (`gather.rs`): closed borders in order of discovery become [`Chains`].
 //!
-//! A **node** is a step of a border with what it passes: over centers, an ordered triad of former
-//! pixel, pixel and next pixel; along edges, a side of a pixel. A side belongs to one node and a
-//! node to one border. That a node has been tracked is kept in its pixel's **mark**, one byte: the
+//! A **node** is a step of a border with the sides that it passes: over centers, an ordered triad
+//! of former pixel, pixel and next pixel; along edges, a side of a pixel. A side belongs to one
+//! node and a node to one border. A tracked node is noted in its pixel's **mark**, one byte: the
 //! set of all sides that were passed, as 4 bits. (The paper multiplies 2, 3, 5 and 7 for W, N, E
 //! and S, so that a side has been passed if its number divides the mark.)
 //!

@@ -15,23 +15,22 @@ use crate::image::WORD_BITS;
 use crate::memory::reserve;
 use crate::progress::Progress;
 
-/// The index of a fragment: in its rectangle while that is tracked, in the whole image from then
-/// on.
+/// The index of a fragment: in its rectangle during tracking, then in the whole image.
 pub(super) type FragmentId = u32;
 
-/// The first of the vertical sides that a border passes, in raster order, a pixel's west side
-/// before its east side: where the border is discovered.
+/// The first vertical side of a border in raster order, where the border is discovered. A pixel's
+/// west side comes before its east side.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Discovery {
     /// Twice the pixel's place, and 1 for the east side.
     pub(super) key: u64,
-    /// The node that passes the side: its fragment, and the number of steps before it there.
+    /// The node that passes the side: its fragment, and the number of steps before it in there.
     pub(super) fragment: FragmentId,
     pub(super) step: usize,
 }
 
 impl Discovery {
-    /// No such side: after all others.
+    /// Sentinel: no side; after all others.
     fn none(fragment: FragmentId) -> Self {
         Self {
             key: u64::MAX,
@@ -49,7 +48,7 @@ pub(super) struct Port {
     pub(super) y: u32,
     /// Its code.
     pub(super) code: u8,
-    /// From the pixel to that of the node before.
+    /// Direction from its pixel to the pixel of the node before.
     pub(super) from: Direction,
 }
 
@@ -74,20 +73,20 @@ pub(super) struct Closed {
     pub(super) length: usize,
 }
 
-/// What is tracked in a rectangle.
+/// The result of tracking a rectangle.
 #[derive(Debug, Default)]
 pub(super) struct Tile {
     /// The steps of its fragments, one fragment after the other.
     pub(super) steps: Vec<Direction>,
-    /// Where each fragment's steps end.
+    /// The end of each fragment's steps.
     pub(super) ends: Vec<usize>,
     pub(super) open: Vec<Open>,
     pub(super) closed: Vec<Closed>,
-    /// Fragments in the rectangles before it.
+    /// The number of fragments in the rectangles before it.
     pub(super) fragments_before: FragmentId,
 }
 
-/// The most fragments of an image: one id is left for none.
+/// The most fragments of an image: one id is reserved for none.
 const MOST_FRAGMENTS: u64 = FragmentId::MAX as u64;
 
 /// Tracks all rectangles, and gives all fragments indices.
@@ -156,7 +155,7 @@ fn check_count(fragments: u64) -> Result<()> {
     Ok(())
 }
 
-/// The mark of what lies outside the rectangle, in a frame around its marks. No set of sides has
+/// The mark of the frame around a rectangle's marks, which lies outside it. No set of sides has
 /// this bit.
 const OUTSIDE: u8 = 1 << 7;
 
@@ -167,8 +166,8 @@ const ALL_SIDES: u8 = WEST | NORTH | EAST | SOUTH;
 /// W.
 const ASIDE: [Direction; 4] = [4, 2, 0, 6];
 
-/// Makes the marks of a rectangle's pixels, in rows, in a frame of [`OUTSIDE`]; gives how far a
-/// pixel's mark is from those of its neighbours.
+/// Makes the marks of a rectangle's pixels, in rows, in a frame of [`OUTSIDE`]; returns the offsets
+/// from a pixel's mark to those of its neighbours.
 fn prepare_marks(marks: &mut Vec<u8>, rectangle: &Rectangle) -> Result<[isize; 9]> {
     let (width, height) = (rectangle.x.len(), rectangle.y.len());
     let stride = width + 2;
@@ -192,7 +191,7 @@ struct Tracker<'a, W> {
     sides: &'a Sides,
     tile: &'a mut Tile,
     marks: &'a mut [u8],
-    /// By [`Move`]: from a pixel's mark, and from its place.
+    /// By [`Move`]: offsets of marks, and of places.
     mark_offsets: [isize; 9],
     place_offsets: [isize; 9],
 }
@@ -297,7 +296,7 @@ impl<W: Walk> Tracker<'_, W> {
             }
         };
 
-        // The part before the start, from its end.
+        // The part before the start, backward.
         let forward = self.tile.steps.len() - begin;
         let mut before = Discovery::none(fragment);
         let mut at = start;
@@ -358,7 +357,7 @@ impl<W: Walk> Tracker<'_, W> {
         Port { x, y, code, from }
     }
 
-    /// Marks the sides of a pixel that a border passes, `step` steps from where it was begun.
+    /// Marks the sides of a pixel that a border passes, `step` steps from its beginning.
     #[inline]
     fn pass(
         &mut self,

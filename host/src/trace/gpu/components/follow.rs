@@ -51,7 +51,7 @@ pub(in crate::trace::gpu) fn follow<G: Gpu>(
     let mut heads = gpu.alloc(borders.found.count as usize)?;
     let threads = stretch_count + borders.found.count;
     // SAFETY: `stretch_count` is the sum of the marks' counts; lengths are those that the kernels
-    // ask for, which run in their order.
+    // ask for, and the kernels run in order.
     unsafe {
         if stretch_count > 0 {
             list_stretches::launch_threads(on, n, marks(), stretches.view_mut(), n)?;

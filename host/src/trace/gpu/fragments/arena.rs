@@ -19,7 +19,7 @@ use crate::trace::gpu::{Arranged, Found};
 /// The most borders: rows of the hierarchy are of `i32`.
 const MOST_BORDERS: u32 = i32::MAX as u32 - 1;
 
-/// Numbers of elements for which there is memory, or of those that were found.
+/// Element counts: those that the memory holds, or those that were found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::trace::gpu) struct Capacities {
     fragments: u32,
@@ -29,7 +29,7 @@ pub(in crate::trace::gpu) struct Capacities {
 }
 
 impl Capacities {
-    /// What will do for most images.
+    /// Enough for most images.
     pub(super) fn guess(raster: Raster) -> Self {
         // By pixels, because most of a tile lies outside a narrow image.
         let pixels = raster.pixels();
@@ -43,7 +43,8 @@ impl Capacities {
         }
     }
 
-    /// What an image needs, by its counters, or that it is more than kernels can number.
+    /// The capacities that an image needs, from its counters; an error if kernels cannot number as
+    /// many.
     pub(super) fn needed(counts: &[u32]) -> Result<Self> {
         let count = |counter: u32| counts[counter as usize];
         let needed = Self {
@@ -58,7 +59,7 @@ impl Capacities {
             (needed.fragments, "pieces of borders in tiles"),
             (needed.closed, "borders inside tiles"),
         ] {
-            // Which one has wrapped around is not known: points are first, which are the most.
+            // Which counter has wrapped around is unknown: points, the most numerous, come first.
             if found > MOST || count(counter::WRAPPED) != 0 {
                 let limit = MOST.into();
                 return Err(Error::TooMany { what, limit });
@@ -73,7 +74,7 @@ impl Capacities {
         Ok(needed)
     }
 
-    /// The larger of both, each by itself.
+    /// The larger of both, element by element.
     pub(super) fn max(self, other: Self) -> Self {
         Self {
             fragments: self.fragments.max(other.fragments),
@@ -83,7 +84,7 @@ impl Capacities {
         }
     }
 
-    /// Whether `other` is enough for these.
+    /// Whether these fit in `other`.
     pub(super) fn fit(&self, other: &Self) -> bool {
         self.fragments <= other.fragments
             && self.closed <= other.closed
@@ -91,7 +92,7 @@ impl Capacities {
             && self.points <= other.points
     }
 
-    /// The most borders: one that leaves its tile has a fragment in another.
+    /// The most borders: a border that leaves its tile has at least two fragments.
     fn borders(&self) -> u32 {
         // planted: arena-borders
         (self.fragments / 2).saturating_add(self.closed)
@@ -103,25 +104,25 @@ impl Capacities {
 pub(in crate::trace::gpu) struct Joining {
     /// Whether keys of borders' starts take 64 bits.
     pub(in crate::trace::gpu) wide_keys: bool,
-    /// The largest number of fragments that are ranked by pointer jumping in any case; if it is 0,
-    /// all are ranked by segments.
+    /// Up to this many fragments are always ranked by pointer jumping; if it is 0, all are ranked
+    /// by segments.
     pub(in crate::trace::gpu) few_fragments: u32,
 }
 
 impl Joining {
-    /// What is quickest, for images for which 32 bits will do.
+    /// The fastest setting, for images whose keys fit 32 bits.
     pub(in crate::trace::gpu) const DEFAULT: Self = Self {
         wide_keys: false,
         few_fragments: 1 << 16,
     };
 }
 
-/// Images one below the other.
+/// Images stacked vertically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::trace::gpu) struct Images {
     /// How many there are.
     pub(in crate::trace::gpu) count: u32,
-    /// Rows from one image's first to the next one's.
+    /// Rows from the top of one image to the top of the next.
     pub(in crate::trace::gpu) pitch: u32,
 }
 
@@ -134,13 +135,13 @@ pub(in crate::trace::gpu) struct Arena<G: Gpu> {
     pub(super) capacities: Capacities,
     /// Blocks of the cooperative launch.
     pub(super) blocks: u32,
-    /// Whether the tiles are so few that two warps take each.
+    /// Whether tiles are so few that two warps share each.
     pub(super) few_tiles: bool,
     /// All 0 at first.
     pub(super) counters: G::Buffer<u32>,
     found: Found<G>,
     arranger: Arranger<G>,
-    /// For several images, the number of borders of the result before each, and that of all.
+    /// For several images, the number of result borders before each image, then the total.
     pub(super) image_offsets: G::Buffer<u32>,
     barrier: G::Buffer<u32>,
     block_sums: G::Buffer<u32>,
@@ -176,7 +177,7 @@ pub(super) struct Views<'a> {
 }
 
 impl<G: Gpu> Arena<G> {
-    /// Memory for an image, with counters that are 0: `old`, if that will do.
+    /// Memory for an image, with counters that are 0: `old`, if it fits.
     pub(super) fn ready(
         gpu: &G,
         raster: Raster,
@@ -202,7 +203,7 @@ impl<G: Gpu> Arena<G> {
         } = capacities;
         let words = raster.words() as usize;
         let tiles = tiles(raster) as usize;
-        // About as many as are resident at once.
+        // About the number of blocks that are resident at once.
         let few = gpu
             .resident_blocks(&follow_few_tiles::SPEC, 0)?
             .saturating_mul(2);
@@ -377,7 +378,7 @@ impl<G: Gpu> Arena<G> {
             .arrange(gpu, &mut self.counters, stack, found, retrieval)
     }
 
-    /// Writes the rows of the result. `counts` is what the counters are.
+    /// Writes the rows of the result. `counts` holds the counters' values.
     pub(super) fn finish(&mut self, gpu: &G, counts: &[u32]) -> Result<Arranged<G>> {
         let found = self.found.view_mut();
         let stack = stack(

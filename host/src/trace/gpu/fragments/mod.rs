@@ -34,7 +34,7 @@ use arena::{Capacities, Views};
 pub(super) struct Traced<G: Gpu> {
     pub(super) arranged: Arranged<G>,
     pub(super) points: G::Buffer<i32>,
-    /// For several images, the number of contours before each, and that of all.
+    /// For several images, the number of contours before each image, then the total.
     pub(super) image_offsets: Vec<u32>,
     pub(super) arena: Arena<G>,
 }
@@ -125,8 +125,8 @@ fn find<G: Gpu>(
     memory: &mut Arena<G>,
     queued: &mut dyn FnMut(&'static str) -> Result<()>,
 ) -> Result<()> {
-    /// Blocks of tiles with many nodes that a multiprocessor holds. More would begin when these
-    /// end, and leave multiprocessors idle in the end.
+    /// Resident blocks per multiprocessor for tiles with many nodes. More blocks would start only
+    /// when these end, and leave multiprocessors idle at the tail.
     const DENSE_BLOCKS: u32 = 4;
     let Work { gpu, raster, .. } = *work;
     let on = &gpu.launcher();
@@ -180,7 +180,8 @@ fn write<G: Gpu>(
     memory: &mut Arena<G>,
     counts: &[u32],
 ) -> Result<(Arranged<G>, G::Buffer<i32>)> {
-    /// Points are written as those of dense tiles if more than one in so many tiles is dense.
+    /// Points are written by the kernel for dense tiles if more than one tile in this many is
+    /// dense.
     const DENSE_SHARE: u32 = 4;
     let gpu = work.gpu;
     let arranged = memory.finish(gpu, counts)?;
@@ -195,7 +196,7 @@ fn write<G: Gpu>(
         let all = tiles(work.raster);
         let are_dense = counts[counter::DENSE as usize] > all / DENSE_SHARE;
         let tiles_per_block = if are_dense { 1 } else { TILES_PER_BLOCK };
-        // SAFETY: these are what `find` has made of the image; `points` has room for all.
+        // SAFETY: `find` has made these from the image; `points` has room for all.
         unsafe {
             let place = if are_dense {
                 place_points_of_dense_tiles::launch

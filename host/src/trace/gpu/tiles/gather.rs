@@ -36,8 +36,8 @@ pub(super) fn gather<G: Gpu>(work: &Work<'_, G>, tracked: Tracked<G>) -> Result<
     let mut positions = gpu.alloc(n)?;
     let mut turns = gpu.alloc(if only_turns { n } else { 0 })?;
     let mut found = Found::new(gpu, count)?;
-    // SAFETY: one element per fragment, border, side or word each, as the kernels ask, which run in
-    // their order.
+    // SAFETY: one element per fragment, border, side or word, as the kernels ask; they run in
+    // order.
     unsafe {
         list_borders::launch_threads(on, n, keys.view(), discovered.view(), leaders.view_mut())?;
         let all_fragments = Fragments {

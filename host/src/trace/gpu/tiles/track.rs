@@ -10,14 +10,14 @@ use super::Work;
 use crate::Result;
 use crate::gpu::{Gpu, GpuBuffer, Scanner, read_first, scan_counts};
 
-/// What tracking gives.
+/// The result of tracking.
 pub(super) struct Tracked<G: Gpu> {
     /// The codes of steps, fragment by fragment.
     pub(super) steps: G::Buffer<u8>,
     pub(super) fragments: G::Buffer<Fragment>,
     /// For each fragment, the one that continues it.
     pub(super) next: G::Buffer<u32>,
-    /// For each fragment in which a border is discovered, the side where it is.
+    /// For each fragment in which a border is discovered, the side of the discovery.
     pub(super) keys: G::Buffer<u32>,
     /// For each word, the number of vertical sides before it.
     pub(super) sides_before: G::Buffer<u32>,
