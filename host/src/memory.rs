@@ -31,6 +31,13 @@ pub(crate) fn reserve<T>(vec: &mut Vec<T>, additional: usize, what: &'static str
     })
 }
 
+/// An empty `Vec` with room for `len` values.
+pub(crate) fn with_room<T>(len: usize, what: &'static str) -> Result<Vec<T>> {
+    let mut vec = Vec::new();
+    reserve(&mut vec, len, what)?;
+    Ok(vec)
+}
+
 /// Adds `value` to the end of `vec`.
 ///
 /// # Errors

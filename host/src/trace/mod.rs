@@ -13,17 +13,21 @@
 //! | the result | `contours.rs` |
 //! | what writers take: the result, wherever it is kept | `source.rs` |
 //! | on the CPU | `cpu/` |
-//! | in parts of an image, and in bands of one larger than the memory | `cpu/parts/` |
+//! | in parts of an image, and in bands of one larger than the memory | `parts/` |
 //! | by kernels, on a GPU or the emulator | `gpu/`, and `trace/` of the crate `trazar-kernels` |
 
+mod band;
 mod contours;
+mod contours_bytes;
 pub(crate) mod cpu;
 pub(crate) mod gpu;
+mod parts;
 mod source;
 
+pub use band::Band;
 pub use contours::{BorderKind, Contour, ContourParts, Contours, HierarchyRow, Links};
-pub use cpu::parts::{Band, BandTracer, ContourPart, StoredContours};
 pub use gpu::{ContourBuffers, DeviceContourBatch, DeviceContours, DeviceTracer};
+pub use parts::{BandTracer, ContourPart, StoredContours};
 pub use source::ContourSource;
 
 use crate::backend::Backend;

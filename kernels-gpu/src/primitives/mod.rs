@@ -2,17 +2,18 @@
 //!
 //! | tier | file |
 //! | --- | --- |
-//! | one thread | [`bits`]: runs in rows of bits; [`union_find`]: sets on an array of parents |
+//! | one thread | [`bits`]: runs in rows of bits; [`union_find`]: sets on an array of parents; [`ranked_bits`]: sets of which each member has an index |
 //! | warp | [`warp`]: prefix sum |
 //! | block | [`block`]: prefix sums |
-//! | grid | [`grid`]: barrier of all blocks of a cooperative kernel |
-//! | device, as kernels | [`scan`]: exclusive prefix sum; [`sort`]: stable sort by a 32-bit key; [`list_ranking`]: pointer jumping |
+//! | grid | [`grid`]: loops and prefix sums of all blocks of a cooperative kernel; [`sort`]: stable sort by a 32-bit key; [`partition`]: stable partition |
+//! | device, as kernels | [`scan`]: exclusive prefix sum; [`list_ranking`]: pointer jumping |
 
 pub mod bits;
 pub mod block;
 pub mod grid;
 pub mod list_ranking;
 pub mod partition;
+pub mod ranked_bits;
 pub mod scan;
 pub mod sort;
 pub mod union_find;

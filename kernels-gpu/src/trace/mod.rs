@@ -5,7 +5,9 @@
 //! | [`options`] | what to trace, as kernels are told it |
 //! | [`neighbours`], [`node_bits`] | the topology of bits, which the CPU uses too |
 //! | [`pixels`] | the image |
-//! | [`components`] | borders as sets of nodes, joined by union-find, then followed |
+//! | `node_walk` | from a node of a border to the next one |
+//! | [`fragments`] | borders in tiles, and their fragments joined: the default |
+//! | [`components`] | or borders as sets of nodes, joined by union-find, then followed |
 //! | [`tiles`] | or borders followed in rectangles, which are then joined pairwise |
 //! | [`borders`] | what both of these find |
 //! | [`hierarchy`] | parents, the order of the result, its hierarchy |
@@ -17,6 +19,7 @@ pub mod fragments;
 pub mod hierarchy;
 pub mod neighbours;
 pub mod node_bits;
+pub(crate) mod node_walk;
 pub mod options;
 pub mod pixels;
 pub mod teh_chin;

@@ -12,13 +12,13 @@ use crate::trace::Approximation;
 use crate::trace::contours::Contours;
 
 /// The points of some borders, one border after the other.
-pub(super) struct Points {
-    pub(super) points: Vec<IVec2>,
-    pub(super) offsets: Vec<usize>,
+pub(in crate::trace) struct Points {
+    pub(in crate::trace) points: Vec<IVec2>,
+    pub(in crate::trace) offsets: Vec<usize>,
 }
 
 /// The points of the borders in `order` that the approximation keeps.
-pub(super) fn points(
+pub(in crate::trace) fn points(
     chains: &Chains,
     order: &[BorderId],
     approximation: Approximation,
@@ -98,7 +98,7 @@ fn dominant(chains: &Chains, order: &[BorderId], curvature: Curvature) -> Result
 }
 
 /// Keeps Teh and Chin's dominant points of contours that have every point.
-pub(super) fn dominant_of(contours: Contours, curvature: Curvature) -> Result<Contours> {
+pub(in crate::trace) fn dominant_of(contours: Contours, curvature: Curvature) -> Result<Contours> {
     let mut kept = Dominant::new(contours.len(), curvature)?;
     let mut steps = Vec::new();
     for contour in contours.iter() {
@@ -176,6 +176,6 @@ fn start(chains: &Chains, id: BorderId) -> IVec2 {
     IVec2::new(x as i32, y as i32)
 }
 
-pub(super) fn offset(step: Direction) -> IVec2 {
+pub(in crate::trace) fn offset(step: Direction) -> IVec2 {
     STEPS[usize::from(step)].into()
 }

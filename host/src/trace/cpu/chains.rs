@@ -12,10 +12,10 @@ use crate::trace::contours::BorderKind;
 /// A step to a neighbour: 0 = E, 1 = NE, 2 = N, 3 = NW, 4 = W, 5 = SW, 6 = S, 7 = SE.
 ///
 /// Counter-clockwise on the screen, where y points down.
-pub(super) type Direction = u8;
+pub(in crate::trace) type Direction = u8;
 
 /// The change of (x, y) by a step.
-pub(super) const STEPS: [(i32, i32); 8] = {
+pub(in crate::trace) const STEPS: [(i32, i32); 8] = {
     let mut steps = [(0, 0); 8];
     let mut direction = 0;
     while direction < 8 {
@@ -27,50 +27,50 @@ pub(super) const STEPS: [(i32, i32); 8] = {
 };
 
 /// The direction back.
-pub(super) fn opposite(direction: Direction) -> Direction {
+pub(in crate::trace) fn opposite(direction: Direction) -> Direction {
     direction ^ 4
 }
 
 /// The index of a border among its [`Chains`].
-pub(super) type BorderId = u32;
+pub(in crate::trace) type BorderId = u32;
 
 /// No border: what lies outside the image.
-pub(super) const NO_BORDER: BorderId = BorderId::MAX;
+pub(in crate::trace) const NO_BORDER: BorderId = BorderId::MAX;
 
 /// Where a border is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Border {
+pub(in crate::trace) struct Border {
     /// Where the chain starts.
-    pub(super) start: (u32, u32),
+    pub(in crate::trace) start: (u32, u32),
     /// Where its steps end in [`Chains::steps`]; they begin where the previous border's end.
-    pub(super) steps_end: usize,
+    pub(in crate::trace) steps_end: usize,
 }
 
 /// The borders of an image, in raster order of discovery, so that a border stands after the one
 /// around it.
 #[derive(Debug, Default)]
-pub(super) struct Chains {
-    pub(super) borders: Vec<Border>,
-    pub(super) steps: Vec<Direction>,
+pub(in crate::trace) struct Chains {
+    pub(in crate::trace) borders: Vec<Border>,
+    pub(in crate::trace) steps: Vec<Direction>,
     /// The number of points at which a border turns; the point of one without steps counts.
-    pub(super) turns: usize,
+    pub(in crate::trace) turns: usize,
     /// How the borders are nested. Separate, because it is not needed until the end.
-    pub(super) nesting: Nesting,
+    pub(in crate::trace) nesting: Nesting,
 }
 
 /// How the borders lie in each other.
 #[derive(Debug, Default)]
-pub(super) struct Nesting {
-    pub(super) kinds: Vec<BorderKind>,
+pub(in crate::trace) struct Nesting {
+    pub(in crate::trace) kinds: Vec<BorderKind>,
     /// The border directly around each, or [`NO_BORDER`]; empty until they are found.
-    pub(super) parents: Vec<BorderId>,
+    pub(in crate::trace) parents: Vec<BorderId>,
 }
 
 /// Whether an image may have `borders` borders.
 ///
 /// # Errors
 /// [`Error::TooMany`] where a hierarchy row could not hold their ids.
-pub(super) fn check_count(borders: usize) -> Result<()> {
+pub(in crate::trace) fn check_count(borders: usize) -> Result<()> {
     const LIMIT: usize = i32::MAX as usize;
     if borders > LIMIT {
         return Err(Error::TooMany {
@@ -83,7 +83,7 @@ pub(super) fn check_count(borders: usize) -> Result<()> {
 
 impl Chains {
     /// Adds a border whose steps are the last ones of `steps`, from where the last border's end.
-    pub(super) fn add(&mut self, start: (u32, u32), kind: BorderKind) -> Result<()> {
+    pub(in crate::trace) fn add(&mut self, start: (u32, u32), kind: BorderKind) -> Result<()> {
         reserve(&mut self.borders, 1, "the borders")?;
         reserve(&mut self.nesting.kinds, 1, "the borders")?;
         self.borders.push(Border {
@@ -98,13 +98,13 @@ impl Chains {
     ///
     /// # Errors
     /// [`Error::TooMany`] where a hierarchy row could not hold it.
-    pub(super) fn next_id(&self) -> Result<BorderId> {
+    pub(in crate::trace) fn next_id(&self) -> Result<BorderId> {
         check_count(self.borders.len() + 1)?;
         Ok(self.borders.len() as BorderId)
     }
 
     /// The steps of border `id`: a closed walk; none for a single point.
-    pub(super) fn steps(&self, id: BorderId) -> &[Direction] {
+    pub(in crate::trace) fn steps(&self, id: BorderId) -> &[Direction] {
         let id = id as usize;
         let begin = match id {
             0 => 0,
@@ -114,7 +114,7 @@ impl Chains {
     }
 
     /// [`Nesting::find_parents`], by the borders' starts.
-    pub(super) fn find_parents(
+    pub(in crate::trace) fn find_parents(
         &mut self,
         before: impl Fn(BorderKind, (u32, u32)) -> BorderId,
     ) -> Result<()> {
@@ -131,7 +131,7 @@ impl Nesting {
     /// the border lies inside the one before.
     ///
     /// Borders must be in raster order of their starts.
-    pub(super) fn find_parents(
+    pub(in crate::trace) fn find_parents(
         &mut self,
         mut before: impl FnMut(usize, BorderKind) -> BorderId,
     ) -> Result<()> {

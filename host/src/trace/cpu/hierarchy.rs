@@ -16,11 +16,11 @@ use crate::trace::Retrieval;
 use crate::trace::contours::{BorderKind, HierarchyRow};
 
 /// The borders of the result, in its order.
-pub(super) struct Arrangement {
-    pub(super) order: Vec<BorderId>,
-    pub(super) kinds: Vec<BorderKind>,
+pub(in crate::trace) struct Arrangement {
+    pub(in crate::trace) order: Vec<BorderId>,
+    pub(in crate::trace) kinds: Vec<BorderKind>,
     /// The place of each border's parent in the order, or [`NONE`].
-    pub(super) parents: Vec<i32>,
+    pub(in crate::trace) parents: Vec<i32>,
 }
 
 /// Sentinel: no such link.
@@ -36,7 +36,7 @@ const FIRST_CHILD: usize = 2;
 const PARENT: usize = 3;
 
 /// Orders the borders that `retrieval` keeps.
-pub(super) fn arrange(nesting: &Nesting, retrieval: Retrieval) -> Result<Arrangement> {
+pub(in crate::trace) fn arrange(nesting: &Nesting, retrieval: Retrieval) -> Result<Arrangement> {
     let top = Some(NO_BORDER);
     match retrieval {
         Retrieval::External => walk(nesting, |_, parent| top.filter(|&none| parent == none)),
@@ -135,7 +135,7 @@ enum Place {
 }
 
 /// The hierarchy rows of a pre-order walk, from the places of the parents.
-pub(super) fn link(parents: &[i32]) -> Result<Vec<HierarchyRow>> {
+pub(in crate::trace) fn link(parents: &[i32]) -> Result<Vec<HierarchyRow>> {
     let count = parents.len();
     let mut sizes: Vec<i32> = zeroed_vec(count, "the hierarchy")?;
     advise_large_pages(&mut sizes);
@@ -190,7 +190,7 @@ pub(super) fn link(parents: &[i32]) -> Result<Vec<HierarchyRow>> {
 
 /// Whether borders with these parents are in pre-order: each directly below the one before it or an
 /// ancestor of that one, or without a parent.
-pub(super) fn is_pre_order(parents: &[i32]) -> bool {
+pub(in crate::trace) fn is_pre_order(parents: &[i32]) -> bool {
     (0..).zip(parents).all(|(place, &parent)| {
         let mut above = place - 1;
         while above > parent.max(NONE) {

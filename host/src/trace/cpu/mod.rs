@@ -5,30 +5,29 @@
 //! | sides: where foreground meets background, left and right | `sides.rs` |
 //! | follow: border after border, as chain codes | `suzuki.rs` (centers), `edges.rs` (edges) |
 //! | or in strips, join what crosses seams, write points at once | `fragments/` (both) |
-//! | or in parts of the image that are joined later | `parts/`, by strips of `fragments/` (both) |
 //! | or follow all in rectangles at once | `tiles/` (both) |
 //! | or find all starts first, then follow all at once | `components/` (both) |
 //! | parents, the order of the result, its hierarchy | `hierarchy.rs` |
 //! | approximate: from chain codes to points | `approximate.rs`, `teh_chin.rs` |
 
-mod approximate;
-mod chains;
+pub(super) mod approximate;
+pub(super) mod chains;
 mod components;
 mod edges;
 mod forest;
 pub(super) mod fragments;
-mod hierarchy;
+pub(super) mod hierarchy;
 mod neighbours;
-pub(crate) mod parts;
-mod plane;
-mod saddles;
+pub(super) mod plane;
+mod saddle_halves;
+pub(super) mod saddles;
 mod sides;
 mod suzuki;
-mod teh_chin;
+pub(super) mod teh_chin;
 #[cfg(test)]
-mod test_cases;
+pub(super) mod test_cases;
 mod tiles;
-mod walk;
+pub(super) mod walk;
 
 use std::mem::take;
 

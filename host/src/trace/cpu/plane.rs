@@ -13,25 +13,25 @@ use crate::memory::{advise_large_pages, zeroed_vec};
 
 /// The most steps that [`Plane::straight`] returns: the 64 bits of eight bytes, less up to seven
 /// bits before the place in the first byte, less the two neighbours.
-pub(super) const MAX_STRAIGHT: usize = 55;
+pub(in crate::trace) const MAX_STRAIGHT: usize = 55;
 
 /// One row of background around the image, and one more because the neighbours are read as
 /// whole bytes.
-pub(super) const SPARE_ROWS: usize = 2;
+pub(in crate::trace) const SPARE_ROWS: usize = 2;
 
 /// One bit per pixel, surrounded by background.
 ///
 /// A pixel is a **place**: its bit's index in the plane. Rows are `stride` bits apart. At least one
 /// spare bit ends each row, and [`SPARE_ROWS`] rows are above and below, so a foreground pixel
 /// always has its neighbours: at `place ± 1` and `place ± stride ± {0, 1}`.
-pub(super) struct Plane {
-    pub(super) row_words: usize,
-    pub(super) words: Vec<u64>,
+pub(in crate::trace) struct Plane {
+    pub(in crate::trace) row_words: usize,
+    pub(in crate::trace) words: Vec<u64>,
 }
 
 impl Plane {
     /// A plane without foreground.
-    pub(super) fn background(width: u32, height: u32) -> Result<Self> {
+    pub(in crate::trace) fn background(width: u32, height: u32) -> Result<Self> {
         let row_words = width as usize / WORD_BITS + 1;
         let words = row_words * (height as usize + 2 * SPARE_ROWS);
         let mut words = zeroed_vec(words, "the bit planes of borders")?;
@@ -41,7 +41,7 @@ impl Plane {
     }
 
     /// The plane of an image, on all cores.
-    pub(super) fn of(image: &BinaryImage) -> Result<Self> {
+    pub(in crate::trace) fn of(image: &BinaryImage) -> Result<Self> {
         let mut plane = Self::background(image.width(), image.height())?;
         let rows = plane.words.par_chunks_mut(plane.row_words);
         let rows = rows.skip(SPARE_ROWS).take(image.height() as usize);
@@ -54,7 +54,7 @@ impl Plane {
 
     /// Sets a row's pixels, and the rest of the row to background; row [`SPARE_ROWS`] is the first
     /// one that is not spare.
-    pub(super) fn set_row(&mut self, row: usize, pixels: &[u64]) {
+    pub(in crate::trace) fn set_row(&mut self, row: usize, pixels: &[u64]) {
         let words = &mut self.words[row * self.row_words..][..self.row_words];
         let (set, rest) = words.split_at_mut(pixels.len());
         set.copy_from_slice(pixels);
@@ -62,43 +62,43 @@ impl Plane {
     }
 
     /// Bits between a pixel and the one below it.
-    pub(super) fn stride(&self) -> usize {
+    pub(in crate::trace) fn stride(&self) -> usize {
         self.row_words * WORD_BITS
     }
 
     /// The pixel at a place.
-    pub(super) fn coordinates(&self, place: usize) -> (u32, u32) {
+    pub(in crate::trace) fn coordinates(&self, place: usize) -> (u32, u32) {
         let (y, x) = (place / self.stride(), place % self.stride());
         (x as u32, (y - SPARE_ROWS) as u32)
     }
 
     /// The place of pixel `(x, y)`.
-    pub(super) fn place(&self, x: u32, y: u32) -> usize {
+    pub(in crate::trace) fn place(&self, x: u32, y: u32) -> usize {
         (y as usize + SPARE_ROWS) * self.stride() + x as usize
     }
 
     /// Distances from a pixel's place to its neighbours'.
-    pub(super) fn neighbour_offsets(&self) -> [isize; 8] {
+    pub(in crate::trace) fn neighbour_offsets(&self) -> [isize; 8] {
         let stride = self.stride() as isize;
         STEPS.map(|(dx, dy)| dx as isize + dy as isize * stride)
     }
 
     /// The place of the neighbour in a direction.
-    pub(super) fn neighbour(&self, place: usize, direction: Direction) -> usize {
+    pub(in crate::trace) fn neighbour(&self, place: usize, direction: Direction) -> usize {
         let (dx, dy) = STEPS[usize::from(direction)];
         place.wrapping_add_signed(dx as isize + dy as isize * self.stride() as isize)
     }
 
     /// The pixels of the word `at`, and their neighbours in the row. Rows' spare bits separate
     /// them.
-    pub(super) fn beside(&self, at: usize) -> BesideBits {
+    pub(in crate::trace) fn beside(&self, at: usize) -> BesideBits {
         BesideBits::new(self.words[at - 1], self.words[at], self.words[at + 1])
     }
 
     /// The 3 × 3 pixels around the one at `place`, as bits: 0 to 2 the row above from W to E, 3
     /// to 5 the pixel's row, 6 to 8 the row below.
     #[inline]
-    pub(super) fn window(&self, place: usize) -> usize {
+    pub(in crate::trace) fn window(&self, place: usize) -> usize {
         let (place, stride) = (place - 1, self.stride());
         self.three(place - stride) | self.three(place) << 3 | self.three(place + stride) << 6
     }
@@ -106,7 +106,7 @@ impl Plane {
     /// The pixels around the upper left corner of pixel `(x, y)`, as bits: 0 NW, 1 NE, 2 SW,
     /// 3 SE.
     #[inline]
-    pub(super) fn corner(&self, x: u32, y: u32) -> usize {
+    pub(in crate::trace) fn corner(&self, x: u32, y: u32) -> usize {
         let place = self.place(x, y) - 1;
         self.three(place - self.stride()) & 3 | (self.three(place) & 3) << 2
     }
@@ -123,7 +123,7 @@ impl Plane {
     /// foreground ahead and only background in the row on its right hand, which is below (or
     /// above).
     #[inline]
-    pub(super) fn straight(&self, place: usize, direction: u8) -> usize {
+    pub(in crate::trace) fn straight(&self, place: usize, direction: u8) -> usize {
         let row_bits = self.stride();
         let steps = if direction == 0 {
             let ahead = !self.bits_from(place + 1);
@@ -160,7 +160,7 @@ impl Plane {
 }
 
 /// The last 1 of a row before bit `x`.
-pub(super) fn last_one_before(row: &[u64], x: usize) -> Option<usize> {
+pub(in crate::trace) fn last_one_before(row: &[u64], x: usize) -> Option<usize> {
     let (mut i, bit) = (x / WORD_BITS, x % WORD_BITS);
     let mut word = row[i] & ((1 << bit) - 1);
     while word == 0 {
@@ -171,7 +171,7 @@ pub(super) fn last_one_before(row: &[u64], x: usize) -> Option<usize> {
 }
 
 /// The first bit of the run of ones that ends at or after bit `x`, which is 1.
-pub(super) fn run_start(row: &[u64], x: usize) -> usize {
+pub(in crate::trace) fn run_start(row: &[u64], x: usize) -> usize {
     let (mut i, bit) = (x / WORD_BITS, x % WORD_BITS);
     let mut zeros = !row[i] & ((1 << bit) - 1);
     while zeros == 0 {

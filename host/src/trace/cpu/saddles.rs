@@ -21,13 +21,13 @@ use trazar_kernels::primitives::bits::{count_through, starts};
 use trazar_kernels::primitives::union_find::{Parents, find_and_shorten, union};
 
 use super::forest::{Forest, OwnForest, singletons};
-use super::parts::Band;
 use crate::error::{Error, Result};
 use crate::image::{BinaryImage, WORD_BITS};
 use crate::memory::{reserve, zeroed_vec};
+use crate::trace::Band;
 
 /// One bit per saddle, at the pixel to its lower right.
-pub(super) struct Saddles {
+pub(in crate::trace) struct Saddles {
     /// The joined saddles. Rows have as many words as those of a [`Plane`](super::plane::Plane); a
     /// spare word ends them. A band has one more row, for the corners of its lower rim.
     joined: Vec<u64>,
@@ -37,38 +37,38 @@ pub(super) struct Saddles {
 
 /// A band's open saddles and 4-connected components, as needed to join it to other parts.
 #[derive(Debug, Default)]
-pub(super) struct OpenSaddles {
+pub(in crate::trace) struct OpenSaddles {
     /// In raster order of their corners.
-    pub(super) saddles: Vec<OpenSaddle>,
+    pub(in crate::trace) saddles: Vec<OpenSaddle>,
     /// The runs that touch foreground in the row above the band, and those that touch foreground in
     /// the row below it, from left to right.
-    pub(super) runs: [Vec<RimRun>; 2],
+    pub(in crate::trace) runs: [Vec<RimRun>; 2],
     /// The number of components that have such runs.
-    pub(super) components: u32,
+    pub(in crate::trace) components: u32,
 }
 
 /// A saddle that is not yet known to be joined or not.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct OpenSaddle {
+pub(in crate::trace) struct OpenSaddle {
     /// The corner: the upper left one of pixel `(x, y)` of the band.
-    pub(super) x: u32,
-    pub(super) y: u32,
+    pub(in crate::trace) x: u32,
+    pub(in crate::trace) y: u32,
     /// Whether the foreground is to the upper left and lower right.
-    pub(super) falling: bool,
+    pub(in crate::trace) falling: bool,
     /// The components of the upper and the lower foreground pixel: [`ENDED`] for one that does not
     /// continue beyond the band, and for the pixel beyond the rim.
-    pub(super) components: [u32; 2],
+    pub(in crate::trace) components: [u32; 2],
 }
 
 /// Sentinel: the component does not continue beyond the part.
-pub(super) const ENDED: u32 = u32::MAX;
+pub(in crate::trace) const ENDED: u32 = u32::MAX;
 
 /// A run of foreground in the first or last row of a part.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RimRun {
+pub(in crate::trace) struct RimRun {
     /// Its first column, and the one after its last.
-    pub(super) columns: [u32; 2],
-    pub(super) component: u32,
+    pub(in crate::trace) columns: [u32; 2],
+    pub(in crate::trace) component: u32,
 }
 
 /// The fewest pixels that are worth a task.
@@ -142,13 +142,13 @@ impl Overlap {
 
 impl Saddles {
     /// Finds the joined saddles of an image.
-    pub(super) fn of(image: &BinaryImage) -> Result<Self> {
+    pub(in crate::trace) fn of(image: &BinaryImage) -> Result<Self> {
         let (joined, open, _) = Components::of(Band::whole(image))?.saddles()?;
         Ok(Self { joined, open })
     }
 
     /// Finds the saddles of a band that are joined, and those that are open.
-    pub(super) fn of_band(band: Band<'_>) -> Result<(Self, OpenSaddles)> {
+    pub(in crate::trace) fn of_band(band: Band<'_>) -> Result<(Self, OpenSaddles)> {
         let components = Components::of(band)?;
         let (joined, open, saddles) = components.saddles()?;
         let open_saddles = components.name(saddles)?;
@@ -157,13 +157,13 @@ impl Saddles {
 
     /// The joined saddles at the pixels of a word.
     #[inline]
-    pub(super) fn joined(&self, word: usize) -> u64 {
+    pub(in crate::trace) fn joined(&self, word: usize) -> u64 {
         self.joined[word]
     }
 
     /// The open saddles at the pixels of a word.
     #[inline]
-    pub(super) fn open(&self, word: usize) -> u64 {
+    pub(in crate::trace) fn open(&self, word: usize) -> u64 {
         self.open.get(word).copied().unwrap_or(0)
     }
 }

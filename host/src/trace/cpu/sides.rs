@@ -21,11 +21,11 @@ use trazar_kernels::trace::node_bits::BesideBits;
 
 use super::chains::{BorderId, NO_BORDER};
 use super::neighbours::{EAST, WEST};
-use super::parts::Band;
 use super::plane::{Plane, SPARE_ROWS, last_one_before, run_start};
 use crate::error::Result;
 use crate::image::{BinaryImage, WORD_BITS};
 use crate::memory::{advise_large_pages, reserve, zeroed_vec};
+use crate::trace::Band;
 use crate::trace::contours::BorderKind;
 
 /// Which neighbours join foreground pixels, and so which pixels may begin a border.

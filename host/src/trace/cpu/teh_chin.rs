@@ -21,7 +21,7 @@ use crate::memory::reserve;
 
 /// Measure of a point's significance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Curvature {
+pub(in crate::trace) enum Curvature {
     /// The change of direction at the point, in eighths of a turn.
     L1,
     /// The cosine at the point of the angle spanned by its region of support.
@@ -30,7 +30,7 @@ pub(super) enum Curvature {
 
 /// Finds the dominant points of one curve after the other; keeps its memory.
 #[derive(Default)]
-pub(super) struct Selection {
+pub(in crate::trace) struct Selection {
     /// Each point's significance; 0 once it is dropped.
     significance: Vec<u32>,
     /// Each point's region of support k: it reaches from k points before to k points after.
@@ -42,7 +42,7 @@ pub(super) struct Selection {
 impl Selection {
     /// The indices of the dominant points of a closed walk; `steps[i]` leads from `walk[i]` to the
     /// next point. A walk without steps has one point, which is dominant.
-    pub(super) fn dominant(
+    pub(in crate::trace) fn dominant(
         &mut self,
         walk: &[IVec2],
         steps: &[Direction],

@@ -6,7 +6,7 @@ use crate::image::BinaryImage;
 use crate::trace::{Approximation, Geometry, Retrieval, TraceOptions};
 
 /// Options with every combination of retrieval, geometry and approximation.
-pub(super) fn all_options() -> Vec<TraceOptions> {
+pub(in crate::trace) fn all_options() -> Vec<TraceOptions> {
     let mut all = Vec::new();
     for retrieval in [
         Retrieval::External,
@@ -34,14 +34,14 @@ pub(super) fn all_options() -> Vec<TraceOptions> {
 }
 
 /// Noise of any density.
-pub(super) fn images() -> impl Strategy<Value = BinaryImage> {
+pub(in crate::trace) fn images() -> impl Strategy<Value = BinaryImage> {
     (1..140u32, 1..70u32, 0.0..1.0, any::<u64>()).prop_map(|(width, height, density, seed)| {
         crate::generate::noise(width, height, density, seed).unwrap()
     })
 }
 
 /// Runs `work` on this thread alone: waking others would take longer than the work.
-pub(super) fn alone(work: impl FnOnce() + Send) {
+pub(in crate::trace) fn alone(work: impl FnOnce() + Send) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1);
     let pool = pool.use_current_thread().build().unwrap();
     pool.install(work);

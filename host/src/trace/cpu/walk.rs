@@ -11,32 +11,32 @@ use crate::trace::contours::BorderKind;
 
 /// A node: its pixel's place, and a code that distinguishes it from the pixel's other nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Node {
-    pub(super) place: usize,
-    pub(super) code: u8,
+pub(in crate::trace) struct Node {
+    pub(in crate::trace) place: usize,
+    pub(in crate::trace) code: u8,
 }
 
 /// A move to a neighbour in a [`Direction`], [`STAY`] or [`OPEN`].
-pub(super) type Move = u8;
+pub(in crate::trace) type Move = u8;
 
 /// A move to the same pixel.
-pub(super) const STAY: Move = 8;
+pub(in crate::trace) const STAY: Move = 8;
 
 /// A move to an open saddle, where the walk ends: see [`Saddles`].
-pub(super) const OPEN: Move = 9;
+pub(in crate::trace) const OPEN: Move = 9;
 
 /// Distance of [`OPEN`]: beyond all places, so that a walk within a range of places ends.
-pub(super) const OPEN_OFFSET: isize = 1 << (isize::BITS - 2);
+pub(in crate::trace) const OPEN_OFFSET: isize = 1 << (isize::BITS - 2);
 
 /// The offsets of the directions and [`STAY`] from those of the directions.
-pub(super) fn with_stay(offsets: [isize; 8]) -> [isize; 9] {
+pub(in crate::trace) fn with_stay(offsets: [isize; 8]) -> [isize; 9] {
     let mut all = [0; 9];
     all[..usize::from(STAY)].copy_from_slice(&offsets);
     all
 }
 
 /// The offsets of all moves from those of the directions.
-pub(super) fn of_moves(offsets: [isize; 8]) -> [isize; 10] {
+pub(in crate::trace) fn of_moves(offsets: [isize; 8]) -> [isize; 10] {
     let mut all = [0; 10];
     all[..usize::from(OPEN)].copy_from_slice(&with_stay(offsets));
     all[usize::from(OPEN)] = OPEN_OFFSET;
@@ -45,40 +45,40 @@ pub(super) fn of_moves(offsets: [isize; 8]) -> [isize; 10] {
 
 /// The step from a node to the next one.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
+pub(in crate::trace) struct Step {
     /// The border's step, as stored in its chain.
-    pub(super) direction: Direction,
+    pub(in crate::trace) direction: Direction,
     /// The sides of the node's pixel that it passes.
-    pub(super) passed: u8,
+    pub(in crate::trace) passed: u8,
     /// The move to the next node's pixel.
-    pub(super) to: Move,
+    pub(in crate::trace) to: Move,
     /// The next node's code; the node's own with [`OPEN`].
-    pub(super) next: u8,
+    pub(in crate::trace) next: u8,
 }
 
 /// The step from a node to the one before.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct StepBack {
+pub(in crate::trace) struct StepBack {
     /// The move to the pixel of the node before.
-    pub(super) to: Move,
+    pub(in crate::trace) to: Move,
     /// The code of the node before.
-    pub(super) previous: u8,
+    pub(in crate::trace) previous: u8,
     /// The step from the node before to this one.
-    pub(super) direction: Direction,
+    pub(in crate::trace) direction: Direction,
     /// The sides that the node before passes.
-    pub(super) passed: u8,
+    pub(in crate::trace) passed: u8,
 }
 
 /// A side of a row of pixels, over which borders enter and leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rim {
+pub(in crate::trace) enum Rim {
     Above,
     Below,
 }
 
 /// The way of borders from node to node. Nodes' codes are below 8. Among the nodes by which borders
 /// enter a pixel over one side of a rectangle, no two codes have the same two low bits.
-pub(super) trait Walk: Sync {
+pub(in crate::trace) trait Walk: Sync {
     /// The code of the node that passes a pixel's side in direction `aside`; `None` if the border
     /// is that pixel alone.
     fn node_at(&self, place: usize, aside: Direction) -> Option<u8>;
@@ -110,8 +110,8 @@ pub(super) trait Walk: Sync {
 }
 
 /// Over pixel centers. A node's code is the direction back.
-pub(super) struct Centers<'a> {
-    pub(super) plane: &'a Plane,
+pub(in crate::trace) struct Centers<'a> {
+    pub(in crate::trace) plane: &'a Plane,
 }
 
 impl Walk for Centers<'_> {
@@ -194,7 +194,7 @@ impl Walk for Centers<'_> {
 /// pixel if they belong to two 4-connected components. If they belong to one, the border would come
 /// to the corner a second time, and it crosses over to the other pixel instead. While that is
 /// unknown, the saddle is open, and the walk ends there.
-pub(super) struct Edges<'a> {
+pub(in crate::trace) struct Edges<'a> {
     plane: &'a Plane,
     saddles: &'a Saddles,
     /// Offset from a word of the plane to the same pixels' word of `saddles`.
@@ -203,7 +203,7 @@ pub(super) struct Edges<'a> {
 
 impl<'a> Edges<'a> {
     /// A walk in a plane whose row 0 is row `first_row` of the image or the band.
-    pub(super) fn new(plane: &'a Plane, saddles: &'a Saddles, first_row: u32) -> Self {
+    pub(in crate::trace) fn new(plane: &'a Plane, saddles: &'a Saddles, first_row: u32) -> Self {
         let rows = first_row as isize - SPARE_ROWS as isize;
         Self {
             plane,
@@ -215,7 +215,7 @@ impl<'a> Edges<'a> {
     /// The place of the pixel to the lower right of a corner. The corner is the one of the pixel at
     /// `place` that comes counter-clockwise after its side in direction `aside`.
     #[inline]
-    pub(super) fn corner(&self, place: usize, aside: Direction) -> usize {
+    pub(in crate::trace) fn corner(&self, place: usize, aside: Direction) -> usize {
         match aside {
             0 => place + 1,
             2 => place,

@@ -2,7 +2,7 @@
 //!
 //! The GPU traces the band together with the row above and the row below. Each of those two lies in
 //! its own row of tiles, so a fragment is either in the band or outside it. The host then cuts
-//! contours where they leave the band (`cpu/fragments/cut.rs`).
+//! contours where they leave the band (`parts/cut.rs`).
 
 use glam::IVec2;
 use trazar_kernels::trace::borders::NO_BORDER;
@@ -14,8 +14,8 @@ use super::{DeviceTracer, Work, contours, raster};
 use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::memory::reserve;
-use crate::trace::cpu::fragments::{BandBorders, Before, Cycles, NO_CONTOUR, cut};
-use crate::trace::cpu::parts::Band;
+use crate::trace::Band;
+use crate::trace::parts::{BandBorders, Before, Cycles, NO_CONTOUR, cut};
 use crate::trace::{Retrieval, TraceAlgorithm, TraceOptions};
 
 /// A band with rows below it has a multiple of this many rows.

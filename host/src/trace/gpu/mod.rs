@@ -53,7 +53,7 @@ use trazar_kernels::trace::pixels::{Pixels, Raster, TracedImage};
 use trazar_kernels::trace::teh_chin::Curvature;
 
 use super::contours::Contours;
-use super::cpu::fragments::LEAST_POINTS;
+use super::parts::LEAST_POINTS;
 use super::{Approximation, Geometry, TraceAlgorithm, TraceOptions};
 use crate::error::{Error, OptionProblem, Result};
 use crate::gpu::{Gpu, GpuBuffer};

@@ -1,8 +1,8 @@
 //! Teh and Chin's dominant points: from contours that have every point.
 
+use trazar_kernels::primitives::ranked_bits::RankedBits;
 use trazar_kernels::primitives::scan::{self, ScanState};
 use trazar_kernels::trace::BLOCK;
-use trazar_kernels::trace::components::RankedBits;
 use trazar_kernels::trace::teh_chin::measure::{Measures, measure_cosines, measure_points};
 use trazar_kernels::trace::teh_chin::rows::thin_rows;
 use trazar_kernels::trace::teh_chin::suppress::{suppress_least_support, suppress_non_maxima};

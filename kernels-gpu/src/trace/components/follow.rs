@@ -22,12 +22,13 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::walk::{Cursor, NodeWalk};
-use super::{JoinedNodes, NodeList, RankedBits};
+use super::{JoinedNodes, NodeList};
 use crate::primitives::list_ranking::{END, element, next, weight};
+use crate::primitives::ranked_bits::RankedBits;
 use crate::trace::BLOCK;
 use crate::trace::borders::{Destination, NO_BORDER};
 use crate::trace::node_bits::Kind;
+use crate::trace::node_walk::{Cursor, NodeWalk};
 use crate::trace::options::{Approximation, Geometry};
 use crate::trace::pixels::TracedImage;
 
@@ -95,7 +96,7 @@ const fn is_marked(entry: u32) -> bool {
 ///
 /// # Safety
 ///
-/// `marks` and `counts` have [`bit_words`](super::bit_words) elements for the nodes in `entries`;
+/// `marks` and `counts` have [`bit_words`](crate::primitives::ranked_bits::bit_words) elements for the nodes in `entries`;
 /// nothing else uses the two meanwhile.
 #[kernel(block = BLOCK)]
 pub unsafe fn mark_nodes(

@@ -3,12 +3,12 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::walk::{NamedNode, NodeWalk};
 use super::{JoinedNodes, NodeList};
 use crate::primitives::union_find::{find, union};
 use crate::trace::BLOCK;
 use crate::trace::borders::{FoundBorders, NO_BORDER};
 use crate::trace::node_bits::Kind;
+use crate::trace::node_walk::{NamedNode, NodeWalk};
 use crate::trace::options::Approximation;
 use crate::trace::pixels::TracedImage;
 
@@ -36,7 +36,7 @@ pub struct FlattenedNodes<'a> {
     pub parents: ViewMut<'a, u32>,
     /// One per node, 0 at first; afterwards, at each root the number of points of its border.
     pub points: ViewMut<'a, u32>,
-    /// A bit for each node that is a root: [`bit_words`](super::bit_words) words.
+    /// A bit for each node that is a root: [`bit_words`](crate::primitives::ranked_bits::bit_words) words.
     pub roots: ViewMut<'a, u32>,
     /// The number of bits set in each of these words.
     pub counts: ViewMut<'a, u32>,

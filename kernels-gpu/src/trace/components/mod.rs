@@ -25,10 +25,10 @@
 pub mod follow;
 pub mod join;
 pub mod nodes;
-pub(super) mod walk;
 
 use cuda_std::prelude::*;
-use cuda_std::warp::WARP_SIZE;
+
+use crate::primitives::ranked_bits::RankedBits;
 
 /// The nodes of an image, in order.
 #[repr(C)]
@@ -48,32 +48,6 @@ impl NodeList<'_> {
     }
 }
 
-/// A set of nodes as bits, one per node, whose members have indices of their own.
-#[repr(C)]
-#[derive(Clone, Copy, KernelParam)]
-pub struct RankedBits<'a> {
-    /// [`bit_words`] words.
-    pub bits: View<'a, u32>,
-    /// The number of members before each word.
-    pub ranks: View<'a, u32>,
-}
-
-impl RankedBits<'_> {
-    /// Whether node `at` is a member.
-    #[inline(always)]
-    pub(in crate::trace) fn contains(&self, at: u32) -> bool {
-        self.bits.ldg(at / WARP_SIZE) >> (at % WARP_SIZE) & 1 != 0
-    }
-
-    /// The number of members before node `at`: a member's own index.
-    #[inline(always)]
-    pub(in crate::trace) fn rank(&self, at: u32) -> u32 {
-        let word = at / WARP_SIZE;
-        let below = (1u32 << (at % WARP_SIZE)) - 1;
-        self.ranks.ldg(word) + (self.bits.ldg(word) & below).count_ones()
-    }
-}
-
 /// The sets that nodes have been joined to, one per border.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
@@ -90,10 +64,4 @@ impl JoinedNodes<'_> {
     fn border_of(&self, node: u32) -> u32 {
         self.roots.rank(self.parents.ldg(node))
     }
-}
-
-/// Words of one bit for each of `nodes` nodes.
-#[must_use]
-pub const fn bit_words(nodes: u32) -> u32 {
-    nodes.div_ceil(WARP_SIZE)
 }

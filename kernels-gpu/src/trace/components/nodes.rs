@@ -2,10 +2,10 @@
 
 use cuda_std::prelude::*;
 
-use super::walk::NodeWalk;
 use crate::primitives::quotient;
 use crate::trace::BLOCK;
 use crate::trace::node_bits::{Kind, NodeBits};
+use crate::trace::node_walk::NodeWalk;
 use crate::trace::pixels::{Raster, TracedImage};
 
 /// The word that this thread works on: its column, its row and its index; none past the last one.

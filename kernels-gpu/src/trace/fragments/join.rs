@@ -26,7 +26,7 @@ use super::{Parts, counter};
 use crate::primitives::grid::{Grid, ScanMemory};
 use crate::primitives::quotient;
 use crate::trace::borders::{FoundBorders, count};
-use crate::trace::components::walk::NodeWalk;
+use crate::trace::node_walk::NodeWalk;
 use crate::trace::options::Approximation;
 use crate::trace::pixels::{Raster, TracedImage};
 

@@ -13,8 +13,8 @@ use super::records::{NO_NODE, tile_record};
 use super::tile::{TILE_HEIGHT, listed_nodes};
 use crate::primitives::grid::{Grid, each};
 use crate::trace::borders::{FoundBorders, NO_BORDER};
-use crate::trace::components::walk::NamedNode;
 use crate::trace::node_bits::{Kind, NodeBits};
+use crate::trace::node_walk::NamedNode;
 
 /// The most borders that a warp has put aside: those that it looks at together, and one less than
 /// there are lanes.

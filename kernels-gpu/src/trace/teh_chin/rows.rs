@@ -4,9 +4,9 @@ use cuda_std::prelude::*;
 
 use super::walks::{Place, Walks};
 use super::{Candidates, KeptPoints};
+use crate::primitives::ranked_bits::RankedBits;
 use crate::primitives::scan::ScanState;
 use crate::trace::BLOCK;
-use crate::trace::components::RankedBits;
 
 /// Thins rows of adjacent survivors: of three or more the ends stay, of two the one that is more
 /// significant, or else has the smaller region of support. A walk that survives whole stays whole.

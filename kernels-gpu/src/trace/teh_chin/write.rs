@@ -2,8 +2,8 @@
 
 use cuda_std::prelude::*;
 
+use crate::primitives::ranked_bits::RankedBits;
 use crate::trace::BLOCK;
-use crate::trace::components::RankedBits;
 
 /// Where the points that are kept go.
 #[repr(C)]

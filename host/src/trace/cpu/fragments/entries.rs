@@ -8,10 +8,10 @@ use crate::image::WORD_BITS;
 use crate::memory::reserve;
 
 /// The nodes of a row by which borders enter over a rim, in an order of their own.
-pub(super) struct Entries {
+pub(in crate::trace) struct Entries {
     rim: Rim,
     words: Vec<EntryWord>,
-    pub(super) count: u32,
+    pub(in crate::trace) count: u32,
 }
 
 /// The entries of 64 pixels.
@@ -24,7 +24,7 @@ struct EntryWord {
 
 impl Entries {
     /// No entries: there is no row beyond the rim.
-    pub(super) const fn none(rim: Rim) -> Self {
+    pub(in crate::trace) const fn none(rim: Rim) -> Self {
         Self {
             rim,
             words: Vec::new(),
@@ -33,7 +33,12 @@ impl Entries {
     }
 
     /// Finds the entries over a rim of the plane's row `row`.
-    pub(super) fn of<K: Walk>(walk: &K, plane: &Plane, row: usize, rim: Rim) -> Result<Self> {
+    pub(in crate::trace) fn of<K: Walk>(
+        walk: &K,
+        plane: &Plane,
+        row: usize,
+        rim: Rim,
+    ) -> Result<Self> {
         let mut entries = Self::none(rim);
         reserve(&mut entries.words, plane.row_words, "the entries of strips")?;
         let mut count = 0u64;
@@ -51,7 +56,7 @@ impl Entries {
     }
 
     /// The index of a node of column `x`.
-    pub(super) fn index(&self, x: usize, code: u8) -> u32 {
+    pub(in crate::trace) fn index(&self, x: usize, code: u8) -> u32 {
         let word = &self.words[x / WORD_BITS];
         let code = usize::from(code & 3);
         let of_codes_before = word.pixels[..code].iter().map(|bits| bits.count_ones());
@@ -60,7 +65,7 @@ impl Entries {
     }
 
     /// Visits the columns and codes of all entries, in order.
-    pub(super) fn for_each<K: Walk>(
+    pub(in crate::trace) fn for_each<K: Walk>(
         &self,
         mut visit: impl FnMut(usize, u8) -> Result<()>,
     ) -> Result<()> {

@@ -10,22 +10,22 @@ use rayon::prelude::*;
 
 use super::super::chains::{Direction, NO_BORDER};
 use super::super::neighbours::{EAST, WEST};
-use super::super::parts::Band;
 use super::super::plane::{MAX_STRAIGHT, Plane, SPARE_ROWS};
+use super::super::saddle_halves::{begin_of_half, half_of, halves_within};
 use super::super::saddles::{OpenSaddle, Saddles};
 use super::super::sides::{Joined, Marks, Side, Sides};
 use super::super::walk::{Centers, Edges, Node, OPEN_OFFSET, Rim, Step, Walk, of_moves};
+use super::Kept;
 use super::entries::Entries;
-use super::halves::{begin_of_half, half_of, halves_within};
-use super::{Kept, with_room};
 use crate::error::{Error, Result};
-use crate::memory::reserve;
+use crate::memory::{reserve, with_room};
 use crate::progress::Progress;
+use crate::trace::Band;
 use crate::trace::contours::BorderKind;
 
 /// The index of a fragment or closed border. In a strip, fragments come first; once joined, a
 /// fragment's index counts the fragments of all strips.
-pub(super) type FragmentId = u32;
+pub(in crate::trace) type FragmentId = u32;
 
 /// The most fragments of an image: the highest bit is free.
 const MOST_FRAGMENTS: u64 = i32::MAX as u64;
@@ -33,15 +33,15 @@ const MOST_FRAGMENTS: u64 = i32::MAX as u64;
 /// A vertical side of a pixel, and so a possible start of a border. In raster order, a pixel's west
 /// side comes before its east side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Zeroable)]
-pub(super) struct SideKey {
-    pub(super) y: u32,
+pub(in crate::trace) struct SideKey {
+    pub(in crate::trace) y: u32,
     /// Twice the column, and 1 for the east side: columns are below 2³¹.
     x: u32,
 }
 
 impl SideKey {
     /// Sentinel: after all sides.
-    pub(super) const NONE: Self = Self {
+    pub(in crate::trace) const NONE: Self = Self {
         y: u32::MAX,
         x: u32::MAX,
     };
@@ -55,7 +55,7 @@ impl SideKey {
     }
 
     /// The kind of the border that starts here.
-    pub(super) fn kind(self) -> BorderKind {
+    pub(in crate::trace) fn kind(self) -> BorderKind {
         if self.x & 1 == 0 {
             BorderKind::Outer
         } else {
@@ -63,19 +63,19 @@ impl SideKey {
         }
     }
 
-    pub(super) fn x(self) -> u32 {
+    pub(in crate::trace) fn x(self) -> u32 {
         self.x >> 1
     }
 
     /// Twice the column, and 1 for an east side.
-    pub(super) fn column_and_side(self) -> u32 {
+    pub(in crate::trace) fn column_and_side(self) -> u32 {
         self.x
     }
 }
 
 /// Where a fragment ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Exit {
+pub(in crate::trace) enum Exit {
     /// It goes on in the strip above.
     Above,
     /// It goes on in the strip below.
@@ -86,65 +86,65 @@ pub(super) enum Exit {
 
 /// A part of a border that lies in one strip.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fragment {
+pub(in crate::trace) struct Fragment {
     /// The fragment after it: in the adjacent strip until fragments are joined, then among all. At
     /// an open saddle, until fragments are joined: the [half](super::halves) where it ends.
-    pub(super) next: FragmentId,
-    pub(super) exit: Exit,
+    pub(in crate::trace) next: FragmentId,
+    pub(in crate::trace) exit: Exit,
     /// The step that leads to its first point.
-    pub(super) step_in: Direction,
+    pub(in crate::trace) step_in: Direction,
     /// Its strip.
-    pub(super) strip: u32,
+    pub(in crate::trace) strip: u32,
     /// The range of its steps in the strip's.
-    pub(super) steps: [u32; 2],
+    pub(in crate::trace) steps: [u32; 2],
     /// Its first point.
-    pub(super) first: (u32, u32),
+    pub(in crate::trace) first: (u32, u32),
     /// The number of its points that are kept.
-    pub(super) points: u32,
+    pub(in crate::trace) points: u32,
     /// The first vertical side that it passes.
-    pub(super) side: SideKey,
+    pub(in crate::trace) side: SideKey,
     /// If the border starts at that side: the number of steps, and of kept points, before the
     /// border's first point, and the point.
-    pub(super) steps_before: u32,
-    pub(super) points_before: u32,
-    pub(super) start: (u32, u32),
+    pub(in crate::trace) steps_before: u32,
+    pub(in crate::trace) points_before: u32,
+    pub(in crate::trace) start: (u32, u32),
     /// The fragment or border of the strip that passes the side before that one.
-    pub(super) before: FragmentId,
+    pub(in crate::trace) before: FragmentId,
 }
 
 /// A border that lies in one strip.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Closed {
+pub(in crate::trace) struct Closed {
     /// The side where it is discovered.
-    pub(super) side: SideKey,
+    pub(in crate::trace) side: SideKey,
     /// The end of its steps in the strip's; they begin where those of the one before end.
-    pub(super) steps_end: u32,
+    pub(in crate::trace) steps_end: u32,
     /// The number of its points that are kept.
-    pub(super) points: u32,
+    pub(in crate::trace) points: u32,
     /// The fragment or border of the strip that passes the side before.
-    pub(super) before: FragmentId,
+    pub(in crate::trace) before: FragmentId,
 }
 
 /// The fragments and closed borders of a strip.
 #[derive(Debug)]
-pub(super) struct Strip {
+pub(in crate::trace) struct Strip {
     /// The steps of fragments, then of closed borders.
-    pub(super) steps: Vec<Direction>,
-    pub(super) fragments: Vec<Fragment>,
+    pub(in crate::trace) steps: Vec<Direction>,
+    pub(in crate::trace) fragments: Vec<Fragment>,
     /// The number of fragments that enter over the strip's upper rim. They come first.
-    pub(super) from_above: u32,
+    pub(in crate::trace) from_above: u32,
     /// The number of those that enter over its lower rim, which come next. The others begin at open
     /// saddles.
-    pub(super) from_below: u32,
+    pub(in crate::trace) from_below: u32,
     /// The halves of open saddles at which they begin, in their order.
-    pub(super) halves: Vec<u32>,
+    pub(in crate::trace) halves: Vec<u32>,
     /// In raster order.
-    pub(super) closed: Vec<Closed>,
+    pub(in crate::trace) closed: Vec<Closed>,
 }
 
 /// Follows all borders of a band in strips of `rows` rows: along edges if there are saddles, else
 /// over pixel centers. If `open` is empty, no fragment begins or ends at an open saddle.
-pub(super) fn follow(
+pub(in crate::trace) fn follow(
     band: Band<'_>,
     saddles: Option<&Saddles>,
     open: &[OpenSaddle],
@@ -237,7 +237,7 @@ fn take_copy<T: Copy>(from: &mut Vec<T>, what: &'static str) -> Result<Vec<T>> {
     Ok(copy)
 }
 
-pub(super) fn check_count(fragments: u64) -> Result<()> {
+pub(in crate::trace) fn check_count(fragments: u64) -> Result<()> {
     if fragments > MOST_FRAGMENTS {
         return Err(Error::TooMany {
             what: "fragments of borders",

@@ -13,33 +13,32 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use rayon::prelude::*;
 
 use super::follow::{Exit, Fragment, FragmentId, SideKey, Strip, check_count};
-use super::with_room;
 use crate::error::Result;
-use crate::memory::{par_collect, reserve, zeroed_vec};
+use crate::memory::{par_collect, reserve, with_room, zeroed_vec};
 
 /// The index of a ring, in raster order of starts.
-pub(super) type RingId = u32;
+pub(in crate::trace) type RingId = u32;
 
 /// A border that consists of fragments.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ring {
+pub(in crate::trace) struct Ring {
     /// The fragment in which it starts.
-    pub(super) leader: FragmentId,
+    pub(in crate::trace) leader: FragmentId,
     /// The number of its fragments.
     fragments: u32,
     /// Where they begin in [`Rings::order`].
     first: u32,
     /// The number of its points that are kept.
-    pub(super) points: usize,
+    pub(in crate::trace) points: usize,
 }
 
 /// The fragments of all strips, and the rings that they form.
-pub(super) struct Rings {
-    pub(super) fragments: Vec<Fragment>,
+pub(in crate::trace) struct Rings {
+    pub(in crate::trace) fragments: Vec<Fragment>,
     /// The number of fragments in the strips before each, then in all.
-    pub(super) first_fragments: Vec<FragmentId>,
+    pub(in crate::trace) first_fragments: Vec<FragmentId>,
     /// In raster order of starts.
-    pub(super) rings: Vec<Ring>,
+    pub(in crate::trace) rings: Vec<Ring>,
     /// The ring of each fragment.
     ring_of: Vec<AtomicU32>,
     /// The fragments of each ring in order, from its leader on.
@@ -51,17 +50,17 @@ pub(super) struct Rings {
 
 /// A part of a ring's points: some steps of one fragment.
 #[derive(Clone, Copy)]
-pub(super) struct Piece {
-    pub(super) fragment: FragmentId,
+pub(in crate::trace) struct Piece {
+    pub(in crate::trace) fragment: FragmentId,
     /// The number of points of the ring before it.
-    pub(super) points_before: usize,
+    pub(in crate::trace) points_before: usize,
     /// Which of the fragment's steps it has.
-    pub(super) part: Part,
+    pub(in crate::trace) part: Part,
 }
 
 /// Which steps of a fragment.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(in crate::trace) enum Part {
     Whole,
     /// Those before the ring's start.
     Head,
@@ -71,7 +70,7 @@ pub(super) enum Part {
 
 impl Rings {
     /// The number of a strip's steps that belong to fragments.
-    pub(super) fn steps_of_fragments(&self, strip: usize) -> u32 {
+    pub(in crate::trace) fn steps_of_fragments(&self, strip: usize) -> u32 {
         let [first, end] = [strip, strip + 1].map(|i| self.first_fragments[i] as usize);
         self.fragments[first..end]
             .last()
@@ -79,24 +78,27 @@ impl Rings {
     }
 
     /// The ring that a fragment belongs to.
-    pub(super) fn ring_of(&self, fragment: FragmentId) -> RingId {
+    pub(in crate::trace) fn ring_of(&self, fragment: FragmentId) -> RingId {
         self.ring_of[fragment as usize].load(Relaxed)
     }
 
     /// The fragments of a ring, from its leader on.
-    pub(super) fn fragments_of(&self, ring: RingId) -> impl Iterator<Item = FragmentId> + Clone {
+    pub(in crate::trace) fn fragments_of(
+        &self,
+        ring: RingId,
+    ) -> impl Iterator<Item = FragmentId> + Clone {
         let ring = &self.rings[ring as usize];
         let order = &self.order[ring.first as usize..][..ring.fragments as usize];
         order.iter().map(|id| id.load(Relaxed))
     }
 
     /// The number of pieces of a ring: its leader has two.
-    pub(super) fn piece_count(&self, ring: RingId) -> u32 {
+    pub(in crate::trace) fn piece_count(&self, ring: RingId) -> u32 {
         self.rings[ring as usize].fragments + 1
     }
 
     /// Piece `index` of a ring.
-    pub(super) fn piece(&self, ring: RingId, index: u32) -> Piece {
+    pub(in crate::trace) fn piece(&self, ring: RingId, index: u32) -> Piece {
         let ring = &self.rings[ring as usize];
         if index == 0 {
             return Piece {
@@ -126,13 +128,16 @@ impl Rings {
 const LEAST_SHARE: usize = 1 << 11;
 
 /// Takes the fragments from the strips and joins them.
-pub(super) fn join(strips: &mut [Strip]) -> Result<Rings> {
+pub(in crate::trace) fn join(strips: &mut [Strip]) -> Result<Rings> {
     let (fragments, first_fragments) = gather(strips)?;
     rings(fragments, first_fragments)
 }
 
 /// The rings of fragments, each of which is the successor of one other.
-pub(super) fn rings(fragments: Vec<Fragment>, first_fragments: Vec<FragmentId>) -> Result<Rings> {
+pub(in crate::trace) fn rings(
+    fragments: Vec<Fragment>,
+    first_fragments: Vec<FragmentId>,
+) -> Result<Rings> {
     let count = fragments.len();
     let mut ring_of: Vec<AtomicU32> = zeroed_vec(count, "the fragments of borders")?;
     ring_of
@@ -252,7 +257,7 @@ const NONE: u32 = u32::MAX;
 
 /// Takes the fragments from the strips, and counts those before each strip. The successor of a
 /// fragment that leaves all strips stays as it is.
-pub(super) fn gather(strips: &mut [Strip]) -> Result<(Vec<Fragment>, Vec<FragmentId>)> {
+pub(in crate::trace) fn gather(strips: &mut [Strip]) -> Result<(Vec<Fragment>, Vec<FragmentId>)> {
     let mut first_fragments = with_room(strips.len() + 1, "the strips")?;
     let mut count = 0;
     for strip in &*strips {

@@ -18,9 +18,8 @@
 //!    and each fragment its place in the border. The result is divided evenly, and the threads turn
 //!    chain codes into points where they belong.
 //!
-//! A band of a larger image goes through stages 1 and 2 and becomes a part of the image's contours
-//! (`band.rs`), which is joined to others later. If a GPU has traced the band, its contours are cut
-//! instead where they leave the band (`cut.rs`, `assemble.rs`).
+//! A band of a larger image goes through stages 1 and 2 and becomes a part of the image's contours,
+//! which is joined to others later (`trace/parts/`).
 //!
 //! A step of a border is kept as its direction, one byte, from stage 1 to 4. The planes of pixels
 //! and sides exist only while their strip is followed, and fit a core's cache.
@@ -40,33 +39,24 @@
 //! | 4 | run of foreground in a row | along edges, given back before the rest |
 //! | 0.125 | pixel | along edges |
 
-mod assemble;
-mod band;
-mod cut;
-mod entries;
-mod follow;
-mod halves;
-mod join;
+pub(in crate::trace) mod entries;
+pub(in crate::trace) mod follow;
+pub(in crate::trace) mod join;
 mod number;
 #[cfg(test)]
 mod tests;
 mod write;
 
-pub(in crate::trace) use band::BandBorders;
-#[cfg(test)]
-pub(super) use band::trace_band_in_strips;
-pub(super) use band::{Crossings, trace_band};
-pub(in crate::trace) use cut::{Before, Cycles, LEAST_POINTS, NO_CONTOUR, cut};
+pub(in crate::trace) use follow::check_count;
 
 use super::approximate;
 use super::hierarchy;
-use super::parts::Band;
 use super::saddles::Saddles;
 use super::teh_chin::Curvature;
 use crate::error::Result;
 use crate::image::BinaryImage;
-use crate::memory::reserve;
 use crate::progress::Progress;
+use crate::trace::Band;
 use crate::trace::contours::Contours;
 use crate::trace::{Approximation, Geometry, TraceOptions};
 
@@ -84,7 +74,7 @@ const LEAST_ROWS: u32 = 16;
 const LEAST_PIXELS: u32 = 1 << 16;
 
 /// Traces all borders of an image.
-pub(super) fn trace(
+pub(in crate::trace) fn trace(
     image: &BinaryImage,
     options: &TraceOptions,
     progress: &Progress<'_>,
@@ -98,7 +88,7 @@ pub(super) fn trace(
 }
 
 /// The number of rows of each strip but the last.
-fn strip_rows(width: u32, height: u32, threads: usize) -> u32 {
+pub(in crate::trace) fn strip_rows(width: u32, height: u32, threads: usize) -> u32 {
     let shared = match threads {
         1 => height,
         _ => height.div_ceil((threads * STRIPS_PER_THREAD) as u32),
@@ -109,7 +99,7 @@ fn strip_rows(width: u32, height: u32, threads: usize) -> u32 {
 
 /// Which points of a border are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kept {
+pub(in crate::trace) enum Kept {
     /// All.
     All,
     /// Those where it turns.
@@ -118,7 +108,7 @@ pub(super) enum Kept {
 
 impl Kept {
     /// The points to keep for `options`, and the approximation that thins them in the end.
-    pub(super) fn of(options: &TraceOptions) -> (Self, Option<Curvature>) {
+    pub(in crate::trace) fn of(options: &TraceOptions) -> (Self, Option<Curvature>) {
         match (options.geometry, options.approximation) {
             // A ring has a vertex where it turns and nowhere else.
             (Geometry::Edges, _) | (_, Approximation::Simple) => (Self::Turns, None),
@@ -175,11 +165,4 @@ fn trace_in_strips(
     };
     progress.report(1, 1);
     Ok(contours)
-}
-
-/// An empty `Vec` with room for `len` values.
-fn with_room<T>(len: usize, what: &'static str) -> Result<Vec<T>> {
-    let mut vec = Vec::new();
-    reserve(&mut vec, len, what)?;
-    Ok(vec)
 }

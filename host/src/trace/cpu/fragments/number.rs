@@ -12,9 +12,8 @@ use rayon::prelude::*;
 use super::super::chains::{BorderId, NO_BORDER, Nesting, check_count};
 use super::follow::{Closed, FragmentId, SideKey, Strip};
 use super::join::{Ring, RingId, Rings};
-use super::with_room;
 use crate::error::Result;
-use crate::memory::{advise_large_pages, zeroed_vec};
+use crate::memory::{advise_large_pages, with_room, zeroed_vec};
 use crate::trace::contours::BorderKind;
 
 /// A border, once it is numbered.

@@ -9,12 +9,12 @@ use rayon::prelude::*;
 use super::super::approximate::{Points, offset};
 use super::super::chains::{BorderId, Direction};
 use super::super::walk::{Centers, Edges, Walk};
+use super::Kept;
 use super::follow::Strip;
 use super::join::{Part, Piece, Rings};
 use super::number::Border;
-use super::{Kept, with_room};
 use crate::error::Result;
-use crate::memory::{advise_large_pages, zeroed_vec};
+use crate::memory::{advise_large_pages, with_room, zeroed_vec};
 use crate::trace::Geometry;
 
 /// What the points are made of.

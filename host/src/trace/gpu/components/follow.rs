@@ -1,10 +1,10 @@
 //! The points of borders.
 
+use trazar_kernels::primitives::ranked_bits::{RankedBits, bit_words};
 use trazar_kernels::trace::components::follow::{
     Measures, RankedPieces, Stretches, cut_cycles, list_stretches, mark_nodes, measure_stretches,
     write_stretches,
 };
-use trazar_kernels::trace::components::{RankedBits, bit_words};
 
 use super::ComponentBorders;
 use crate::Result;

@@ -1,9 +1,10 @@
 //! Component analysis and starting points.
 
+use trazar_kernels::primitives::ranked_bits::{RankedBits, bit_words};
+use trazar_kernels::trace::components::JoinedNodes;
 use trazar_kernels::trace::components::join::{
     FlattenedNodes, flatten_nodes, join_nodes, select_starts,
 };
-use trazar_kernels::trace::components::{JoinedNodes, RankedBits, bit_words};
 
 use super::nodes::Nodes;
 use super::{ComponentBorders, Found, Work};

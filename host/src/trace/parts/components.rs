@@ -1,8 +1,8 @@
 //! 4-connected components that continue beyond the parts: two that touch at a seam are one.
 
-use super::super::saddles::{ENDED, RimRun};
 use crate::error::Result;
 use crate::memory::zeroed_vec;
+use crate::trace::cpu::saddles::{ENDED, RimRun};
 
 /// The components of two parts that are joined.
 pub(super) struct Components {

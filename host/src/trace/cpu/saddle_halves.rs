@@ -3,10 +3,10 @@
 
 use std::ops::Range;
 
-use super::super::saddles::OpenSaddle;
-use super::follow::check_count;
-use super::with_room;
+use super::fragments::check_count;
+use super::saddles::OpenSaddle;
 use crate::error::Result;
+use crate::memory::with_room;
 
 /// The halves of open saddles in some rows.
 pub(super) fn halves_within(open: &[OpenSaddle], rows: &Range<u32>) -> Result<Vec<u32>> {

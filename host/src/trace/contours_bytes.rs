@@ -2,13 +2,13 @@
 
 use glam::IVec2;
 
-use super::super::hierarchy;
 use crate::bytes::{Reader, Writer};
 use crate::error::Result;
 use crate::image::MAX_SIDE;
 use crate::memory::reserve;
 use crate::trace::Geometry;
 use crate::trace::contours::{BorderKind, Contours};
+use crate::trace::cpu::hierarchy;
 
 const CONTOURS: &str = "contours";
 const LETTERS: [u8; 4] = *b"TZCT";

@@ -6,9 +6,6 @@
 
 use rayon::prelude::*;
 
-use super::super::chains::STEPS;
-use super::super::fragments::Kept;
-use super::super::walk::{Centers, Edges, Walk};
 use super::bytes::PART;
 use super::part::ContourPart;
 use super::pool::{Border, NO_ITEM, NO_PIECE, Pool};
@@ -18,6 +15,9 @@ use crate::bytes::damaged;
 use crate::error::Result;
 use crate::image::MAX_SIDE;
 use crate::trace::contours::BorderKind;
+use crate::trace::cpu::chains::STEPS;
+use crate::trace::cpu::fragments::Kept;
+use crate::trace::cpu::walk::{Centers, Edges, Walk};
 use crate::trace::{Geometry, TraceOptions};
 
 impl ContourPart {

@@ -5,8 +5,7 @@
 
 use std::ops::Range;
 
-use super::super::fragments::Crossings;
-use super::super::saddles::{ENDED, RimRun};
+use super::follow_band::Crossings;
 use super::part::{ContourPart, Half, OpenSaddle, Outline, Rim, SADDLES};
 use super::pool::{
     BORDER, Border, Fate, Fragment, Item, Key, Length, List, MOST, NO_ITEM, NO_PIECE, Name, Piece,
@@ -17,6 +16,7 @@ use crate::bytes::{Number, Reader, Writer};
 use crate::error::{Error, Result};
 use crate::image::MAX_SIDE;
 use crate::memory::{reserve, zeroed_vec};
+use crate::trace::cpu::saddles::{ENDED, RimRun};
 use crate::trace::{Approximation, Geometry, Retrieval, TraceOptions};
 
 /// Name of the bytes' content, in errors.

@@ -8,10 +8,10 @@
 
 use glam::IVec2;
 
-use super::super::approximate::offset;
-use super::super::chains::Direction;
 use crate::error::Result;
 use crate::memory::reserve;
+use crate::trace::cpu::approximate::offset;
+use crate::trace::cpu::chains::Direction;
 
 /// The shortest run that has more than one byte.
 const LONG: usize = 32;

@@ -6,17 +6,17 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use glam::IVec2;
 use rayon::prelude::*;
 
-use super::super::chains::{Direction, NO_BORDER, Nesting, check_count};
-use super::super::fragments::Kept;
-use super::super::hierarchy;
-use super::super::teh_chin::{Curvature, Selection};
-use super::super::walk::{Centers, Edges, Walk};
 use super::pool::{Key, Length, NO_PIECE, Piece, Pool};
 use super::runs::{Pen, Runs};
 use super::store::Store;
 use crate::error::Result;
 use crate::memory::{advise_large_pages, reserve, zeroed_vec};
 use crate::trace::contours::{BorderKind, Contours, HierarchyRow};
+use crate::trace::cpu::chains::{Direction, NO_BORDER, Nesting, check_count};
+use crate::trace::cpu::fragments::Kept;
+use crate::trace::cpu::hierarchy;
+use crate::trace::cpu::teh_chin::{Curvature, Selection};
+use crate::trace::cpu::walk::{Centers, Edges, Walk};
 use crate::trace::source::ContourSource;
 use crate::trace::{Geometry, TraceOptions};
 

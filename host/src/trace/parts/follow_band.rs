@@ -9,21 +9,23 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::super::chains::{Direction, NO_BORDER};
-use super::super::parts::Band;
-use super::super::parts::pool::{
+use super::pool::{
     Border, Fate, Fragment as OpenFragment, Item, Key, Length, List, NO_ITEM, NO_PIECE, Name,
     Piece, Pool, border_item,
 };
-use super::super::parts::runs::encode;
-use super::super::parts::store::Store;
-use super::super::saddles::{OpenSaddles, Saddles};
-use super::follow::{Exit, Fragment, FragmentId, SideKey, Strip, check_count, follow};
-use super::join::{Part, Rings, gather, rings};
-use super::{Kept, strip_rows, with_room};
+use super::runs::encode;
+use super::store::Store;
 use crate::error::{Error, Result};
-use crate::memory::{reserve, zeroed_vec};
+use crate::memory::{reserve, with_room, zeroed_vec};
 use crate::progress::Progress;
+use crate::trace::Band;
+use crate::trace::cpu::chains::{Direction, NO_BORDER};
+use crate::trace::cpu::fragments::follow::{
+    Exit, Fragment, FragmentId, SideKey, Strip, check_count, follow,
+};
+use crate::trace::cpu::fragments::join::{Part, Rings, gather, rings};
+use crate::trace::cpu::fragments::{Kept, strip_rows};
+use crate::trace::cpu::saddles::{OpenSaddles, Saddles};
 use crate::trace::{Geometry, TraceOptions};
 
 /// What is found in a band.

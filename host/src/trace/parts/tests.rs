@@ -5,16 +5,16 @@ use std::ops::Range;
 
 use proptest::prelude::*;
 
-use super::super::fragments::trace_band_in_strips;
-use super::super::test_cases::{all_options, alone, images};
+use super::follow_band::trace_band_in_strips;
 use super::*;
 use crate::error::Error;
 use crate::generate::Pattern;
 use crate::image::BinaryImage;
 use crate::progress::Progress;
 use crate::seeds::Random;
+use crate::trace::cpu::test_cases::{all_options, alone, images};
 use crate::trace::{
-    Approximation, ContourSource, Geometry, Retrieval, TraceAlgorithm, TraceOptions,
+    Approximation, Band, ContourSource, Geometry, Retrieval, TraceAlgorithm, TraceOptions,
 };
 
 pub(super) fn options(

@@ -54,7 +54,7 @@ impl<'a> NodeWalk<'a> {
 
     /// The index of a node, from the index of each word's first node.
     #[inline(always)]
-    pub(super) fn index(&self, first: View<'_, u32>, node: NamedNode) -> u32 {
+    pub(in crate::trace) fn index(&self, first: View<'_, u32>, node: NamedNode) -> u32 {
         let raster = self.image.pixels.raster;
         let nodes = self.nodes(node.x / 64, node.y);
         let bit = node.x % 64;
@@ -73,7 +73,7 @@ impl<'a> NodeWalk<'a> {
 
     /// A node from its list entry.
     #[inline(always)]
-    pub(super) fn node(&self, entry: u32) -> NamedNode {
+    pub(in crate::trace) fn node(&self, entry: u32) -> NamedNode {
         let (x, y) = self.image.pixels.raster.split(entry >> 2);
         NamedNode {
             x,
@@ -95,7 +95,7 @@ impl<'a> NodeWalk<'a> {
 
     /// The node that the border visits next.
     #[inline(always)]
-    pub(super) fn successor(&self, node: NamedNode) -> NamedNode {
+    pub(in crate::trace) fn successor(&self, node: NamedNode) -> NamedNode {
         if self.along_edges() {
             return self.next_side(node).0;
         }
@@ -115,7 +115,7 @@ impl<'a> NodeWalk<'a> {
 
     /// How many of the border's points are a node's.
     #[inline(always)]
-    pub(super) fn points(&self, node: NamedNode, approximation: Approximation) -> u32 {
+    pub(in crate::trace) fn points(&self, node: NamedNode, approximation: Approximation) -> u32 {
         if self.along_edges() {
             return if self.next_side(node).1.is_some() {
                 2
@@ -299,9 +299,9 @@ impl<'a> NodeWalk<'a> {
 
 /// A position on a border.
 #[derive(Clone, Copy)]
-pub(super) struct Cursor {
+pub(in crate::trace) struct Cursor {
     /// The node.
-    pub(super) node: NamedNode,
+    pub(in crate::trace) node: NamedNode,
     /// Over pixel centers: the pixel's neighbours, and the direction back.
     neighbours: u32,
     back: u32,
@@ -309,21 +309,21 @@ pub(super) struct Cursor {
 
 /// The points that belong to one node: at most two.
 #[derive(Clone, Copy)]
-pub(super) struct Points {
-    pub(super) count: u32,
-    pub(super) points: [(u32, u32); 2],
+pub(in crate::trace) struct Points {
+    pub(in crate::trace) count: u32,
+    pub(in crate::trace) points: [(u32, u32); 2],
 }
 
 impl NodeWalk<'_> {
     /// A node's entry in the list.
     #[inline(always)]
-    pub(super) fn entry(&self, node: NamedNode) -> u32 {
+    pub(in crate::trace) fn entry(&self, node: NamedNode) -> u32 {
         self.image.pixels.raster.pixel(node.x, node.y) << 2 | node.kind as u32
     }
 
     /// The position at a node.
     #[inline(always)]
-    pub(super) fn cursor(&self, node: NamedNode) -> Cursor {
+    pub(in crate::trace) fn cursor(&self, node: NamedNode) -> Cursor {
         let (mut neighbours, mut back) = (0, 0);
         if !self.along_edges() {
             neighbours = self.image.pixels.neighbours(node.x, node.y);
@@ -338,7 +338,11 @@ impl NodeWalk<'_> {
 
     /// Moves on to the next node. Gives the points of the one that it leaves.
     #[inline(always)]
-    pub(super) fn advance(&self, cursor: &mut Cursor, approximation: Approximation) -> Points {
+    pub(in crate::trace) fn advance(
+        &self,
+        cursor: &mut Cursor,
+        approximation: Approximation,
+    ) -> Points {
         let Cursor {
             node,
             neighbours,

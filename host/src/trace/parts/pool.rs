@@ -9,11 +9,11 @@
 //! has become of it.
 //! become of it.
 
-use super::super::chains::Direction;
 use super::store::Store;
 use crate::error::{Error, Result};
 use crate::memory::reserve;
 use crate::trace::contours::BorderKind;
+use crate::trace::cpu::chains::Direction;
 
 /// A vertical side of a pixel, and so a possible start of a border: its number in raster order,
 /// with the row in the upper 32 bits, and twice the column, plus 1 for an east side, in the lower

@@ -5,21 +5,18 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::super::parts::Band;
-use super::super::parts::pool::{
-    Border, Fate, Fragment, Item, List, NO_ITEM, NO_PIECE, Name, Pool, border_item,
-};
-use super::super::parts::store::Store;
-use super::super::plane::{Plane, SPARE_ROWS};
-use super::super::saddles::OpenSaddles;
-use super::super::walk::{Centers, Rim};
-use super::band::{BandBorders, Crossings};
 use super::cut::{Before, Crossing, Cutter, Cycles, FRAGMENTS, NO_CONTOUR, Share, piece_of};
-use super::entries::Entries;
-use super::follow::check_count;
-use super::with_room;
+use super::follow_band::{BandBorders, Crossings};
+use super::pool::{Border, Fate, Fragment, Item, List, NO_ITEM, NO_PIECE, Name, Pool, border_item};
+use super::store::Store;
 use crate::error::Result;
-use crate::memory::reserve;
+use crate::memory::{reserve, with_room};
+use crate::trace::Band;
+use crate::trace::cpu::fragments::entries::Entries;
+use crate::trace::cpu::fragments::follow::check_count;
+use crate::trace::cpu::plane::{Plane, SPARE_ROWS};
+use crate::trace::cpu::saddles::OpenSaddles;
+use crate::trace::cpu::walk::{Centers, Rim};
 
 /// The band's result, while it is assembled from the tasks' results.
 pub(super) struct Assembly {

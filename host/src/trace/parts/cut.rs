@@ -15,17 +15,17 @@ use std::ops::Range;
 use glam::IVec2;
 use rayon::prelude::*;
 
-use super::super::chains::{Direction, STEPS, opposite};
-use super::super::parts::Band;
-use super::super::parts::pool::{Border, Key, Length, NO_ITEM, NO_PIECE, Piece};
-use super::super::parts::runs::encode_run;
-use super::super::walk::Rim;
-use super::Kept;
 use super::assemble::Assembly;
-use super::band::BandBorders;
+use super::follow_band::BandBorders;
+use super::pool::{Border, Key, Length, NO_ITEM, NO_PIECE, Piece};
+use super::runs::encode_run;
 use crate::error::{Error, Result};
 use crate::memory::reserve;
+use crate::trace::Band;
 use crate::trace::TraceOptions;
+use crate::trace::cpu::chains::{Direction, STEPS, opposite};
+use crate::trace::cpu::fragments::Kept;
+use crate::trace::cpu::walk::Rim;
 
 /// Contours over pixel centers, as points where they turn.
 #[derive(Clone, Copy)]

@@ -2,7 +2,6 @@
 
 use proptest::prelude::*;
 
-use super::super::test_cases::{all_options, images};
 use super::tests::{main_options, part};
 use super::*;
 use crate::bytes::with_hash;
@@ -10,6 +9,7 @@ use crate::generate::Pattern;
 use crate::image::BinaryImage;
 use crate::progress::Progress;
 use crate::seeds::Random;
+use crate::trace::cpu::test_cases::{all_options, images};
 use crate::trace::cpu::trace;
 use crate::trace::{Contours, TraceAlgorithm, TraceOptions};
 

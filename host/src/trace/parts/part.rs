@@ -2,17 +2,17 @@
 
 use std::ops::Range;
 
-use super::super::fragments::{BandBorders, Crossings, trace_band};
-use super::super::saddles::{ENDED, RimRun};
-use super::band::Band;
 use super::components::Components;
-use super::contours::StoredContours;
+use super::follow_band::{BandBorders, Crossings, trace_band};
 use super::pool::{Name, Pool};
 use super::store::Store;
+use super::stored_contours::StoredContours;
 use crate::error::{Error, Result};
 use crate::gpu::Gpu;
 use crate::memory::reserve;
+use crate::trace::Band;
 use crate::trace::contours::Contours;
+use crate::trace::cpu::saddles::{ENDED, RimRun};
 use crate::trace::gpu::DeviceTracer;
 use crate::trace::gpu::band::{BAND_ROWS, trace_band as trace_band_on};
 use crate::trace::{Geometry, TraceOptions};

@@ -7,13 +7,13 @@ use std::path::Path;
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::band::Band;
-use super::contours::StoredContours;
 use super::part::ContourPart;
 use super::store::Store;
+use super::stored_contours::StoredContours;
 use crate::error::{Error, OptionProblem, Result};
 use crate::gpu::Gpu;
 use crate::image::BinaryImage;
+use crate::trace::Band;
 use crate::trace::TraceOptions;
 use crate::trace::gpu::DeviceTracer;
 use crate::trace::gpu::band::BAND_ROWS;
