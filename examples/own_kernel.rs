@@ -7,7 +7,7 @@
 //!
 //! `docs/emulator.md` lists what the emulator reports. `cargo kernels new` writes a crate of
 //! kernels outside this workspace, which `cargo kernels build` compiles for a GPU: see
-//! `docs/a-race-in-ten-lines.md` and `cuda_builder/README.md`.
+//! `docs/a-race-in-ten-lines.md` and `cuda/builder/README.md`.
 
 use std::error::Error;
 

@@ -282,7 +282,7 @@ fn other_blocks_can_be_read() {
         let text = block.lines.join("\n");
         let fault = match block.language.as_str() {
             "sh" | "console" | "text" | "rust" | "python" => None,
-            // Compared with the sources by `cuda_builder/tests/race_page.rs`.
+            // Compared with the sources by `cuda/builder/tests/race_page.rs`.
             "diff" if block.place.starts_with("docs/a-race-in-ten-lines.md") => None,
             "json" => serde_json::from_str::<serde_json::Value>(&text)
                 .err()

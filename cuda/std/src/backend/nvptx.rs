@@ -3,7 +3,7 @@
 //! Everything goes through LLVM's intrinsics, nothing through `asm!`: LLVM knows which of its
 //! intrinsics are convergent (must not be moved into or out of a branch, or copied), which read
 //! memory, and which do neither. What rustc can't express (address spaces, atomic scopes, loads
-//! from read-only memory) is written as small functions in LLVM IR in `cuda_builder/src/device.ll`,
+//! from read-only memory) is written as small functions in LLVM IR in `cuda/builder/src/device.ll`,
 //! which are inlined.
 
 use super::Access;
