@@ -9,7 +9,6 @@
 //! Where labels with the band's own numbers are needed first, the kernel `renumber` replaces them
 //! afterwards. That is so for measuring components, for the algorithm
 //! [`Direct`](LabelAlgorithm::Direct), and when there is too little memory to keep the tiles.
-//! kernels found.
 
 use std::ops::Range;
 
@@ -25,9 +24,10 @@ use super::tiles::Tiles;
 use crate::error::{Error, Result};
 use crate::gpu::{Gpu, GpuBuffer, read_first};
 use crate::image::gpu::DeviceImage;
+use crate::label::cpu::Tally;
 use crate::label::parts::{LabelPart, LabelTable, RimRow, rows_in_image};
 use crate::label::{Component, LabelAlgorithm, LabelOptions};
-use crate::memory::{reserve, zeroed_vec};
+use crate::memory::{extend, zeroed_vec};
 
 /// Bands have a multiple of this many rows: the height of a tile.
 const ROWS: u32 = 64;
@@ -143,6 +143,125 @@ enum Queued<G: Gpu> {
     Joined(Tiles<G>, G::Buffer<u32>),
 }
 
+/// The labelling of some rows in bands, by [`DeviceLabeler::label_rows`].
+struct PartWork<'a, G: Gpu> {
+    labeler: &'a DeviceLabeler<G>,
+    options: &'a LabelOptions,
+    division: Division,
+    /// The pixels, which the labeler's queue has acquired.
+    words: &'a G::Buffer<u64>,
+    /// The array for the labels of all bands.
+    labels: G::Buffer<u32>,
+}
+
+impl<G: Gpu> PartWork<'_, G> {
+    /// Queues all bands, with their labels.
+    fn queue_written(&mut self) -> Result<Vec<Queued<G>>> {
+        let width = self.division.width;
+        let mut queued = Vec::new();
+        for (rows, layout) in self.division.bands() {
+            let bits = self.words.view_of(elements(&rows, row_words(width)));
+            let labels = self.labels.view_mut_of(elements(&rows, width));
+            // SAFETY: these are the band's words and labels. The labels belong to the labeler's
+            // queue, which has acquired the words.
+            let total = unsafe { self.labeler.label_view(bits, labels, layout, self.options) }?;
+            queued.push(Queued::Written(total));
+        }
+        Ok(queued)
+    }
+
+    /// Queues all bands up to their rims. Where memory is short, the labels of the bands so far are
+    /// written, so that their tiles are dropped.
+    fn queue_joined(&mut self) -> Result<Vec<Queued<G>>> {
+        let (gpu, connectivity) = (&self.labeler.gpu, self.options.connectivity);
+        let width = self.division.width;
+        let mut queued: Vec<Queued<G>> = Vec::new();
+        for (rows, layout) in self.division.bands() {
+            let mut tiles = match Tiles::new(gpu, layout, connectivity) {
+                Ok(tiles) => tiles,
+                Err(error) if !error.is_out_of_memory() => return Err(error),
+                Err(_) => {
+                    queued = self.write_all(queued)?;
+                    Tiles::new(gpu, layout, connectivity)?
+                }
+            };
+            let bits = self.words.view_of(elements(&rows, row_words(width)));
+            let by_pixel = self.labels.view_mut_of(elements(&rows, width));
+            // SAFETY: these are the band's words and labels. The labels belong to `gpu`, which has
+            // acquired the words.
+            let rim = unsafe {
+                tiles.label(gpu, bits, by_pixel)?;
+                tiles.join(gpu, bits, by_pixel)?;
+                tiles.rim(gpu, bits, by_pixel.as_view())?
+            };
+            queued.push(Queued::Joined(tiles, rim));
+        }
+        Ok(queued)
+    }
+
+    /// Writes the labels of the first bands, those in `queued`, and drops their tiles.
+    fn write_all(&mut self, queued: Vec<Queued<G>>) -> Result<Vec<Queued<G>>> {
+        let gpu = &self.labeler.gpu;
+        let bands = self.division.rows().zip(queued);
+        let written = bands.map(|(rows, band)| {
+            Ok(Queued::Written(match band {
+                Queued::Written(total) => total,
+                Queued::Joined(tiles, _) => {
+                    let at = (self.division.width, &rows);
+                    // SAFETY: `tiles` joined these words and labels on `gpu`, which has acquired
+                    // the words.
+                    unsafe { write_own(tiles, gpu, self.words, &mut self.labels, at) }?
+                }
+            }))
+        });
+        written.collect()
+    }
+
+    /// The first and the last row of a band. `rim` has their labels, if these are not written yet.
+    fn rim_rows(&self, rows: &Range<u32>, rim: Option<G::Buffer<u32>>) -> Result<[RimRow; 2]> {
+        let width = self.division.width;
+        // Of the first row, and then of the last one.
+        let mut of_rim: Vec<u32> = zeroed_vec(2 * width as usize, "the labels of two rows")?;
+        match rim {
+            Some(rim) => rim.read(&mut of_rim)?,
+            None => {
+                let (of_top, of_bottom) = of_rim.split_at_mut(width as usize);
+                let band = elements(rows, width);
+                self.labels.read_at(band.start, of_top)?;
+                self.labels.read_at(band.end - of_bottom.len(), of_bottom)?;
+            }
+        }
+        let row = |y: u32, labels: &[u32]| -> Result<RimRow> {
+            let mut bits = zeroed_vec(row_words(width) as usize, "a row")?;
+            let at = elements(&(y..y + 1), row_words(width)).start;
+            self.words.read_at(at, &mut bits)?;
+            Ok(RimRow::of_labels(bits, labels))
+        };
+        let (of_top, of_bottom) = of_rim.split_at(width as usize);
+        Ok([row(rows.start, of_top)?, row(rows.end - 1, of_bottom)?])
+    }
+
+    /// The tallies of a band's `count` components, whose labels are written. The band begins at row
+    /// `first_row` of the image.
+    fn tallies(&self, rows: &Range<u32>, first_row: u32, count: u32) -> Result<Vec<Tally<u64>>> {
+        let gpu = &self.labeler.gpu;
+        let width = self.division.width;
+        let mut measures = MeasureBuffers::new(gpu, count)?;
+        // SAFETY: these are the band's words and labels, none of which is larger than the number of
+        // its components. `gpu` has acquired the words.
+        unsafe {
+            measures.add(
+                gpu,
+                self.words.view_of(elements(rows, row_words(width))),
+                self.labels.view_of(elements(rows, width)),
+                (width, rows.end - rows.start),
+                first_row,
+            )?;
+        }
+        measures.tallies()
+    }
+}
+
 /// Writes the labels of the image's rows `rows`, with the numbers of their band. Returns the array
 /// of one element that is the number of components, so that the memory of `tiles` is given back.
 ///
@@ -237,53 +356,22 @@ impl<G: Gpu> DeviceLabeler<G> {
         let algorithm = options.algorithm_on(G::BACKEND);
         algorithm.check_runs_on(G::BACKEND)?;
         rows_in_image(width, first_row, height)?;
-        let per_row = row_words(width);
         let gpu = &self.gpu;
         let words = gpu.using(image.words())?;
-        let mut labels = gpu.alloc::<u32>(elements(&(0..height), width).len())?;
+        let mut work = PartWork {
+            labeler: self,
+            options,
+            division,
+            words: &words,
+            labels: gpu.alloc::<u32>(elements(&(0..height), width).len())?,
+        };
         // Components are measured by the band's own numbers.
         let is_deferred = algorithm == LabelAlgorithm::Tiles && !options.statistics;
-        let mut queued: Vec<Queued<G>> = Vec::new();
-        for (rows, layout) in division.bands() {
-            if is_deferred {
-                let mut tiles = match Tiles::new(gpu, layout, options.connectivity) {
-                    Ok(tiles) => tiles,
-                    Err(error) if !error.is_out_of_memory() => return Err(error),
-                    Err(_) => {
-                        // There may be room once the tiles of the bands above are dropped.
-                        let above = std::mem::take(&mut queued);
-                        for (rows, band) in division.rows().zip(above) {
-                            let total = match band {
-                                Queued::Written(total) => total,
-                                Queued::Joined(tiles, _) => {
-                                    let at = (width, &rows);
-                                    // SAFETY: these are the band's words and labels.
-                                    unsafe { write_own(tiles, gpu, &words, &mut labels, at) }?
-                                }
-                            };
-                            queued.push(Queued::Written(total));
-                        }
-                        Tiles::new(gpu, layout, options.connectivity)?
-                    }
-                };
-                let bits = words.view_of(elements(&rows, per_row));
-                let by_pixel = labels.view_mut_of(elements(&rows, width));
-                // SAFETY: these are the band's words and labels. The labels belong to `gpu`, which
-                // has acquired the words.
-                let rim = unsafe {
-                    tiles.label(gpu, bits, by_pixel)?;
-                    tiles.join(gpu, bits, by_pixel)?;
-                    tiles.rim(gpu, bits, by_pixel.as_view())?
-                };
-                queued.push(Queued::Joined(tiles, rim));
-            } else {
-                let bits = words.view_of(elements(&rows, per_row));
-                let labels = labels.view_mut_of(elements(&rows, width));
-                // SAFETY: as above.
-                let total = unsafe { self.label_view(bits, labels, layout, options) }?;
-                queued.push(Queued::Written(total));
-            }
-        }
+        let queued = if is_deferred {
+            work.queue_joined()?
+        } else {
+            work.queue_written()?
+        };
         let mut bands = Vec::with_capacity(queued.len());
         let mut joined: Option<LabelPart> = None;
         let mut all = Vec::new();
@@ -292,48 +380,19 @@ impl<G: Gpu> DeviceLabeler<G> {
                 Queued::Written(total) => (read_first(&total)?, None, None),
                 Queued::Joined(tiles, rim) => (tiles.count()?, Some(tiles), Some(rim)),
             };
-            // Of the first row, and then of the last one.
-            let mut of_rim: Vec<u32> = zeroed_vec(2 * width as usize, "the labels of two rows")?;
-            match &rim {
-                Some(rim) => rim.read(&mut of_rim)?,
-                None => {
-                    let (of_top, of_bottom) = of_rim.split_at_mut(width as usize);
-                    labels.read_at(elements(&rows, width).start, of_top)?;
-                    labels.read_at(elements(&rows, width).end - of_bottom.len(), of_bottom)?;
-                }
-            }
-            let row = |y: u32, labels: &[u32]| -> Result<RimRow> {
-                let mut bits = zeroed_vec(per_row as usize, "a row")?;
-                words.read_at(elements(&(y..y + 1), per_row).start, &mut bits)?;
-                Ok(RimRow::of_labels(bits, labels))
-            };
-            let (of_top, of_bottom) = of_rim.split_at(width as usize);
-            let (top, bottom) = (row(rows.start, of_top)?, row(rows.end - 1, of_bottom)?);
+            let [top, bottom] = work.rim_rows(&rows, rim)?;
             let in_image = first_row + rows.start..first_row + rows.end;
             let first_of_band = in_image.start;
             let mut part = LabelPart::of_band(width, in_image, options, count, top, bottom)?;
             if options.statistics {
                 check_sums(width, first_row + height)?;
-                let mut measures = MeasureBuffers::new(gpu, count)?;
-                // SAFETY: these are the band's words and labels, none of which is larger than the
-                // number of its components. `gpu` has acquired the words.
-                unsafe {
-                    measures.add(
-                        gpu,
-                        words.view_of(elements(&rows, per_row)),
-                        labels.view_of(elements(&rows, width)),
-                        (width, rows.end - rows.start),
-                        first_of_band,
-                    )?;
-                }
-                let tallies = measures.tallies()?;
+                let tallies = work.tallies(&rows, first_of_band, count)?;
                 part.set_tallies(&tallies);
-                let measures = tallies.into_iter().map(|tally| tally.finish()).collect();
+                let measures = tallies.into_iter().map(|tally| tally.finish());
                 if keep_inside {
-                    part.set_inside(measures);
+                    part.set_inside(measures.collect());
                 } else {
-                    reserve(&mut all, measures.len(), "the components' measures")?;
-                    all.extend(measures);
+                    extend(&mut all, measures, "the components' measures")?;
                 }
             }
             joined = Some(match joined.take() {
@@ -342,14 +401,14 @@ impl<G: Gpu> DeviceLabeler<G> {
             });
             bands.push(Band { rows, count, tiles });
         }
-        words.finish()?;
         let labels = PartLabels {
             gpu: gpu.clone(),
             image,
             first_row,
             bands,
-            labels,
+            labels: work.labels,
         };
+        words.finish()?;
         match joined {
             Some(part) => Ok((labels, part, all)),
             // An image has at least one row, and so one band.

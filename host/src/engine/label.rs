@@ -1,0 +1,150 @@
+//! Labelling.
+
+use super::Engine;
+use crate::error::{Error, Result};
+use crate::image::BinaryImage;
+use crate::label::parts::{BandNumbers, LabelNumber, LabelPart, Workers, is_wide};
+use crate::label::{self, LabelAlgorithm, LabelOptions, LabelSummary, Labels};
+
+impl Engine {
+    /// The algorithm that [`label`](Self::label) uses for these options. On the processor, small
+    /// images take one thread of [`LabelAlgorithm::Parallel`], unless the options name it.
+    pub fn label_algorithm(&self, options: &LabelOptions) -> LabelAlgorithm {
+        options.algorithm_on(self.backend())
+    }
+
+    /// Labels the components of `image`.
+    ///
+    /// # Errors
+    /// - [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of another backend;
+    /// - [`Error::TooMany`](crate::Error::TooMany) for more than 2³² - 1 provisional labels;
+    /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory);
+    /// - by kernels, [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for rows of more than
+    ///   2²⁷ pixels, and `Error::Cuda` or [`Error::Emulator`](crate::Error::Emulator).
+    pub fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels> {
+        let algorithm = self.label_algorithm(options);
+        algorithm.check_runs_on(self.backend())?;
+        let Some(device) = &self.device else {
+            return label::cpu::label(image, options, algorithm, &self.progress());
+        };
+        let labels = device.label(image, options)?;
+        self.progress().report(1, 1);
+        Ok(labels)
+    }
+
+    /// As [`label`](Self::label), with the labels written to an array, row by row and without
+    /// padding. What the array held does not matter; after an error it holds some of the labels.
+    ///
+    /// ```
+    /// use trazar::{BinaryImage, Engine, LabelOptions};
+    ///
+    /// let image = BinaryImage::from_art("#.#\n#..")?;
+    /// let mut labels = [7; 6];
+    /// let found = Engine::cpu().label_into(&image, &LabelOptions::default(), &mut labels)?;
+    /// assert_eq!((labels, found.count), ([1, 0, 2, 1, 0, 0], 2));
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`label`](Self::label), and [`Error::SizeMismatch`](crate::Error::SizeMismatch) if
+    /// there is not one element per pixel.
+    pub fn label_into(
+        &self,
+        image: &BinaryImage,
+        options: &LabelOptions,
+        labels: &mut [u32],
+    ) -> Result<LabelSummary> {
+        let given = labels.len() as u64;
+        if given != image.pixel_count() {
+            return Err(Error::SizeMismatch {
+                width: image.width(),
+                height: image.height(),
+                needed: image.pixel_count(),
+                given,
+                unit: "labels",
+            });
+        }
+        if self.device.is_none() {
+            let algorithm = self.label_algorithm(options);
+            algorithm.check_runs_on(self.backend())?;
+            return label::cpu::label_into(image, options, algorithm, &self.progress(), labels);
+        }
+        let (found, summary) = self.label(image, options)?.into_parts();
+        labels.copy_from_slice(&found);
+        Ok(summary)
+    }
+
+    /// Labels a band of an image, whose first row is the image's row `first_row`, to be joined to
+    /// the parts of the other bands: [`label_part`](crate::label::parts::label_part) on any device,
+    /// of several GPUs on the first. Then [`label_band`](Self::label_band) gives the labels.
+    ///
+    /// # Errors
+    /// Those of `label_part`; [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of
+    /// another backend; by kernels, [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for a
+    /// band whose pixels 32 bits can't index, and `Error::Cuda` or
+    /// [`Error::Emulator`](crate::Error::Emulator).
+    pub fn label_part(
+        &self,
+        band: &BinaryImage,
+        first_row: u32,
+        options: &LabelOptions,
+    ) -> Result<LabelPart> {
+        self.label_algorithm(options)
+            .check_runs_on(self.backend())?;
+        match &self.device {
+            None => label::parts::label_part(band, first_row, options),
+            Some(device) => device.label_part(band, first_row, options),
+        }
+    }
+
+    /// Labels a band of an image again, with the numbers that components have in the image. The
+    /// connectivity must be that of the parts that `numbers` come from.
+    ///
+    /// ```
+    /// use trazar::label::parts::LabelPart;
+    /// use trazar::{BinaryImage, Engine, LabelOptions};
+    ///
+    /// let bands = [BinaryImage::from_art("#.#")?, BinaryImage::from_art("..#\n#..")?];
+    /// // On an NVIDIA GPU: `Engine::cuda()?`. Bands can be on different devices.
+    /// let (engine, options) = (Engine::cpu(), LabelOptions::default());
+    /// let upper = engine.label_part(&bands[0], 0, &options)?;
+    /// let lower = engine.label_part(&bands[1], 1, &options)?;
+    /// let numbers = LabelPart::merge(upper, lower)?.finish()?.into_bands();
+    /// assert_eq!(engine.label_band::<u32>(&bands[0], &numbers[0], &options)?, [1, 0, 2]);
+    /// assert_eq!(engine.label_band::<u64>(&bands[1], &numbers[1], &options)?, [0, 0, 2, 3, 0, 0]);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::ImageChanged`](crate::Error::ImageChanged) if the band has other rows than that of
+    /// `numbers`, or another number of components; [`Error::TooMany`](crate::Error::TooMany) if the
+    /// image has more components than `T` can count; those of [`label`](Self::label) and
+    /// [`label_part`](Self::label_part).
+    pub fn label_band<T: LabelNumber>(
+        &self,
+        band: &BinaryImage,
+        numbers: &BandNumbers,
+        options: &LabelOptions,
+    ) -> Result<Vec<T>> {
+        numbers.check_rows(band)?;
+        let options = options.statistics(false);
+        if is_wide::<T>() {
+            return numbers.relabel(&self.label(band, &options)?);
+        }
+        self.label_algorithm(&options)
+            .check_runs_on(self.backend())?;
+        let labels = match &self.device {
+            None => numbers.label_on_processor(band, &options, &self.progress())?,
+            Some(device) => device.label_band(band, numbers, &options)?,
+        };
+        Ok(bytemuck::allocation::cast_vec(labels))
+    }
+
+    /// What labels bands on the engine's GPUs; `None` if the processor does.
+    pub(crate) fn label_workers(&self, options: &LabelOptions) -> Result<Option<Workers>> {
+        let device = self.device.as_ref();
+        device
+            .map(|device| device.label_workers(options))
+            .transpose()
+    }
+}

@@ -1,0 +1,265 @@
+//! [`Engine`]: runs the work on a backend. Its jobs are in the files `label.rs`, `trace.rs` and
+//! `route.rs`.
+
+mod gpus;
+mod label;
+mod route;
+mod trace;
+
+use std::sync::Arc;
+
+#[cfg(feature = "cuda")]
+use rayon::prelude::*;
+
+use crate::backend::Backend;
+use crate::emulator::Emulator;
+use crate::error::{Error, OptionProblem, Result};
+use crate::gpu::Gpu;
+use crate::job::Job;
+use crate::progress::{Progress, ProgressFn};
+use gpus::{DeviceJobs, Gpus};
+
+/// Runs the work on a backend, and chooses the algorithm if the options do not.
+///
+/// Clones of an engine share its backend.
+///
+/// ```
+/// use trazar::{BinaryImage, Engine, LabelOptions, TraceOptions};
+///
+/// let engine = Engine::cpu();
+/// let image = BinaryImage::from_art("##.#")?;
+/// assert_eq!(engine.trace(&image, &TraceOptions::default())?.len(), 2);
+/// assert_eq!(engine.label(&image, &LabelOptions::default())?.count(), 2);
+/// # Ok::<(), trazar::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Engine {
+    /// The GPU or emulator; `None` is the processor.
+    device: Option<Arc<dyn DeviceJobs>>,
+    progress: Option<Arc<ProgressFn>>,
+}
+
+impl Engine {
+    /// An engine on the backend that is faster for `runs` jobs like `job`: the first GPU, if there
+    /// is one and this build uses GPUs, or else the processor. [`Job::backend`] says how that is
+    /// estimated.
+    ///
+    /// A GPU is opened only if it would be faster. The engine then runs any job on it.
+    ///
+    /// ```
+    /// use trazar::{Backend, BinaryImage, Engine, Job, LabelOptions};
+    ///
+    /// let image = BinaryImage::from_art("##.#")?;
+    /// let engine = Engine::auto(Job::label(&image), 1);
+    /// assert_eq!(engine.backend(), Backend::Cpu);
+    /// assert_eq!(engine.label(&image, &LabelOptions::default())?.count(), 2);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    pub fn auto(job: Job, runs: u32) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        // Finding out whether there is a GPU takes half as long as opening it: only do so if it
+        // would be used.
+        match job.backend(cores, cfg!(feature = "cuda"), runs) {
+            Backend::Cuda => Self::cuda().unwrap_or_else(|_| Self::cpu()),
+            _ => Self::cpu(),
+        }
+    }
+
+    /// An engine on the first NVIDIA GPU.
+    ///
+    /// Opening the GPU takes about 200 ms, and the driver's first compilation of the kernels about
+    /// as long again. Keep the engine.
+    ///
+    /// # Errors
+    /// `Error::Cuda` with the reason why there is no GPU,
+    /// [`Error::Unavailable`](crate::Error::Unavailable) if this build does not use GPUs.
+    pub fn cuda() -> Result<Self> {
+        Self::cuda_device(0)
+    }
+
+    /// An engine on the NVIDIA GPU with that number, from 0.
+    ///
+    /// # Errors
+    /// Those of [`cuda`](Self::cuda).
+    #[cfg(feature = "cuda")]
+    pub fn cuda_device(number: u32) -> Result<Self> {
+        let device = crate::cuda::Device::open(number)?;
+        Ok(Self::on(crate::cuda::Queue::open(&device)?))
+    }
+
+    /// An engine on an NVIDIA GPU: not in this build.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`](crate::Error::Unavailable).
+    #[cfg(not(feature = "cuda"))]
+    pub fn cuda_device(_number: u32) -> Result<Self> {
+        Err(crate::error::Unavailable::GpuSupport.into())
+    }
+
+    /// An engine on all NVIDIA GPUs that this process sees (`CUDA_VISIBLE_DEVICES`).
+    ///
+    /// [`label`](Self::label) divides the image into bands of rows, which the GPUs label at the
+    /// same time, and so does [`BandLabeller`](crate::label::parts::BandLabeller).
+    /// [`trace_bands`](Self::trace_bands) gives each band to a GPU that is free. All other jobs run
+    /// on the first GPU: contours of whole images and routes are not spread over several.
+    ///
+    /// # Errors
+    /// Those of [`cuda`](Self::cuda), of any of the GPUs.
+    #[cfg(feature = "cuda")]
+    pub fn cuda_all() -> Result<Self> {
+        let count = crate::cuda::Device::count()?;
+        crate::threads::ensure();
+        // At the same time: opening one takes long.
+        let open = |number| -> Result<_> {
+            let device = crate::cuda::Device::open(number)?;
+            Ok(crate::cuda::Queue::open(&device)?)
+        };
+        let gpus: Result<Vec<_>> = (0..count).into_par_iter().map(open).collect();
+        Self::on_all(gpus?)
+    }
+
+    /// An engine on all NVIDIA GPUs: not in this build.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`](crate::Error::Unavailable).
+    #[cfg(not(feature = "cuda"))]
+    pub fn cuda_all() -> Result<Self> {
+        Err(crate::error::Unavailable::GpuSupport.into())
+    }
+
+    /// An engine on this machine's processor.
+    pub fn cpu() -> Self {
+        Self {
+            device: None,
+            progress: None,
+        }
+    }
+
+    /// An engine on a GPU or an emulator that is set up already, such as a `cuda::Queue` or an
+    /// [`Emulator`]. Clones of `gpu` are the same device.
+    pub fn on(gpu: impl Gpu + Send + Sync + 'static) -> Self {
+        Self::of(Gpus::new(gpu, []))
+    }
+
+    /// An engine on several GPUs or emulators that are set up already: labels on all of them, as
+    /// `cuda_all` says, and other jobs on the first. They may be of one device.
+    ///
+    /// ```
+    /// use trazar::emulator::Emulator;
+    /// use trazar::{BinaryImage, Engine, LabelOptions};
+    ///
+    /// let engine = Engine::on_all([Emulator::new(0), Emulator::new(1)])?;
+    /// let image = BinaryImage::from_art("##.#\n...#")?;
+    /// let labels = engine.label(&image, &LabelOptions::default())?;
+    /// assert_eq!(labels.as_slice(), [1, 1, 0, 2, 0, 0, 0, 2]);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`](crate::Error::InvalidOption) for no GPU.
+    pub fn on_all<G>(gpus: impl IntoIterator<Item = G>) -> Result<Self>
+    where
+        G: Gpu + Send + Sync + 'static,
+    {
+        let mut gpus = gpus.into_iter();
+        let Some(first) = gpus.next() else {
+            let why = "an engine on several GPUs has at least one".to_owned();
+            return Err(Error::option("gpus", OptionProblem::OutOfRange, why));
+        };
+        Ok(Self::of(Gpus::new(first, gpus)))
+    }
+
+    fn of<G: Gpu + Send + Sync + 'static>(gpus: Gpus<G>) -> Self {
+        Self {
+            device: Some(Arc::new(gpus)),
+            progress: None,
+        }
+    }
+
+    /// An engine that runs the GPU's kernels on this machine's processor, thread by thread, in an
+    /// order that follows `seed`.
+    ///
+    /// The results are those of a GPU. A fault in a kernel, such as a data race, is an error that
+    /// names its place. For other settings, make an [`Emulator`] and call [`Engine::on`].
+    ///
+    /// The emulator is for small images: a megapixel takes a second by [`LabelAlgorithm::Tiles`],
+    /// ten by [`LabelAlgorithm::Direct`].
+    pub fn emulator(seed: u64) -> Self {
+        Self::on(Emulator::new(seed))
+    }
+
+    /// Reports progress to `report`, as the share of the work that is done, from 0 to 1.
+    ///
+    /// A report that panics ends the job: the panic unwinds from the job's call, on the thread that
+    /// called it. So a program can end work that takes too long, with
+    /// [`resume_unwind`](std::panic::resume_unwind) in the report and
+    /// [`catch_unwind`](std::panic::catch_unwind) around the call. The engine can be used further.
+    ///
+    /// ```
+    /// use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+    /// use trazar::{BinaryImage, Engine, TraceOptions};
+    ///
+    /// let engine = Engine::cpu().with_progress(|_| resume_unwind(Box::new("enough")));
+    /// let image = BinaryImage::from_art("##.#")?;
+    /// let options = TraceOptions::default();
+    /// let traced = catch_unwind(AssertUnwindSafe(|| engine.trace(&image, &options)));
+    /// assert_eq!(traced.unwrap_err().downcast_ref(), Some(&"enough"));
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_progress(mut self, report: impl Fn(f64) + Send + Sync + 'static) -> Self {
+        self.progress = Some(Arc::new(report));
+        self
+    }
+
+    /// The backend that the engine runs on.
+    pub fn backend(&self) -> Backend {
+        match &self.device {
+            None => Backend::Cpu,
+            Some(device) => device.backend(),
+        }
+    }
+
+    /// The number of GPUs, or emulators, that jobs run on; 0 for the processor.
+    pub fn gpus(&self) -> u32 {
+        self.device.as_ref().map_or(0, |device| device.gpus())
+    }
+
+    /// The bytes of the GPU's memory that this engine and its clones keep between two jobs; 0 on
+    /// the processor. It is the memory that the last image was traced in by
+    /// [`TraceAlgorithm::Fragments`], which serves the next image of that size. Where a job would
+    /// otherwise be out of memory, it is given back by itself.
+    ///
+    /// ```
+    /// use trazar::{BinaryImage, Engine, TraceOptions};
+    ///
+    /// let engine = Engine::emulator(0);
+    /// engine.trace(&BinaryImage::from_art("##.#")?, &TraceOptions::default())?;
+    /// assert!(engine.working_memory() > 0);
+    /// engine.release_working_memory();
+    /// assert_eq!(engine.working_memory(), 0);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    pub fn working_memory(&self) -> u64 {
+        let device = self.device.as_ref();
+        device.map_or(0, |device| device.working_memory())
+    }
+
+    /// Gives the [working memory](Self::working_memory) back, and says how many bytes that was.
+    pub fn release_working_memory(&self) -> u64 {
+        let device = self.device.as_ref();
+        device.map_or(0, |device| device.release_working_memory())
+    }
+
+    fn progress(&self) -> Progress<'_> {
+        Progress(self.progress.as_deref())
+    }
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine")
+            .field("backend", &self.backend())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,168 @@
+//! Tracing.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use rayon::prelude::*;
+
+use super::Engine;
+use crate::error::Result;
+use crate::image::BinaryImage;
+use crate::progress::Progress;
+use crate::trace::{
+    self, Band, BandTracer, ContourPart, Contours, StoredContours, TraceAlgorithm, TraceOptions,
+};
+
+impl Engine {
+    /// The algorithm that [`trace`](Self::trace) uses for these options.
+    pub fn trace_algorithm(&self, options: &TraceOptions) -> TraceAlgorithm {
+        options.algorithm_on(self.backend())
+    }
+
+    /// Traces the borders of `image`.
+    ///
+    /// # Errors
+    /// - [`Error::InvalidOption`](crate::Error::InvalidOption) for options that contradict each
+    ///   other, or more tiles than pixels along a side;
+    /// - [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of another backend;
+    /// - [`Error::TooMany`](crate::Error::TooMany) for more than 2³¹ - 1 borders, or more than
+    ///   2³² - 1 pieces of borders in tiles or steps by components;
+    /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory);
+    /// - by kernels, [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for more pixels than
+    ///   [`DeviceTracer::trace`](crate::DeviceTracer::trace) takes, and `Error::Cuda` or
+    ///   [`Error::Emulator`](crate::Error::Emulator).
+    pub fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours> {
+        options.validate()?;
+        let algorithm = self.trace_algorithm(options);
+        algorithm.check_runs_on(self.backend())?;
+        let Some(device) = &self.device else {
+            return trace::cpu::trace(image, options, algorithm, &self.progress());
+        };
+        let contours = device.trace(image, options)?;
+        self.progress().report(1, 1);
+        Ok(contours)
+    }
+
+    /// Traces each of many images, as [`trace`](Self::trace) does: on the processor several at the
+    /// same time; by [`TraceAlgorithm::Fragments`] on a GPU many small ones of one size at once, of
+    /// which one alone would leave most of the GPU idle.
+    ///
+    /// ```
+    /// use trazar::{BinaryImage, Engine, TraceOptions};
+    ///
+    /// let images = [BinaryImage::from_art("##.#")?, BinaryImage::from_art("...#")?];
+    /// let contours = Engine::cpu().trace_batch(&images, &TraceOptions::default())?;
+    /// assert_eq!(contours.len(), 2);
+    /// assert_eq!(contours[0].len(), 2);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`trace`](Self::trace), for any of the images.
+    pub fn trace_batch(
+        &self,
+        images: &[BinaryImage],
+        options: &TraceOptions,
+    ) -> Result<Vec<Contours>> {
+        options.validate()?;
+        let algorithm = self.trace_algorithm(options);
+        algorithm.check_runs_on(self.backend())?;
+        let progress = self.progress();
+        let total = images.len() as u64;
+        let Some(device) = &self.device else {
+            crate::threads::ensure();
+            let done = AtomicU64::new(0);
+            // Images that are worked on count when they are done.
+            let report = |_| progress.report(done.load(Relaxed), total);
+            let trace = |image| {
+                let contours =
+                    trace::cpu::trace(image, options, algorithm, &Progress(Some(&report)));
+                done.fetch_add(1, Relaxed);
+                contours
+            };
+            let contours: Result<Vec<_>> = images.par_iter().map(trace).collect();
+            progress.report(1, 1);
+            return contours;
+        };
+        let mut contours = Vec::with_capacity(images.len());
+        let mut left = images;
+        while let Some(first) = left.first() {
+            let count = match algorithm {
+                TraceAlgorithm::Fragments => at_once(first, left),
+                _ => 1,
+            };
+            let (batch, rest) = left.split_at(count);
+            contours.extend(match batch {
+                [image] => vec![device.trace(image, options)?],
+                images => device.trace_batch(images, options)?,
+            });
+            left = rest;
+            progress.report(contours.len() as u64, total);
+        }
+        Ok(contours)
+    }
+
+    /// Traces an image that comes in bands, by [`BandTracer::trace`] or [`BandTracer::trace_on`].
+    ///
+    /// ```
+    /// use trazar::trace::BandTracer;
+    /// use trazar::{BinaryImage, Engine, TraceOptions};
+    ///
+    /// let mut bands = [".####.\n.#..#.\n", ".#..#.\n.####.\n"].into_iter();
+    /// let next = || bands.next().map(BinaryImage::from_art).transpose();
+    /// let tracer = BandTracer::in_memory(&TraceOptions::default())?;
+    /// let contours = Engine::cpu().trace_bands(tracer, next)?.into_contours()?;
+    /// assert_eq!(contours.len(), 2);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of these functions.
+    pub fn trace_bands(
+        &self,
+        tracer: BandTracer,
+        mut next: impl FnMut() -> Result<Option<BinaryImage>>,
+    ) -> Result<StoredContours> {
+        match &self.device {
+            Some(device) => device.trace_bands(tracer, &mut next),
+            None => tracer.trace(next),
+        }
+    }
+
+    /// Traces a band of an image, to be joined to the parts of the other bands: by
+    /// [`ContourPart::trace`], or on the first GPU by [`ContourPart::trace_on`].
+    ///
+    /// ```
+    /// use trazar::trace::{Band, ContourPart};
+    /// use trazar::{BinaryImage, Engine, TraceOptions};
+    ///
+    /// let bands = [".##.\n.#..\n", ".##.\n"].map(BinaryImage::from_art);
+    /// let [upper, lower] = bands;
+    /// let (upper, lower) = (upper?, lower?);
+    /// let (engine, options) = (Engine::cpu(), TraceOptions::default());
+    /// let above = engine.trace_part(Band::new(&upper, 0).with_below(lower.row(0)), &options)?;
+    /// let below = engine.trace_part(Band::new(&lower, 2).with_above(upper.row(1)), &options)?;
+    /// assert_eq!(ContourPart::join(above, below)?.finish()?.len(), 1);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of these functions.
+    pub fn trace_part(&self, band: Band<'_>, options: &TraceOptions) -> Result<ContourPart> {
+        match &self.device {
+            None => ContourPart::trace(band, options),
+            Some(device) => device.trace_part(band, options),
+        }
+    }
+}
+
+/// How many of `images` a GPU traces at once: the first ones, as long as they are of the size of
+/// `first` and have at most some 2²⁹ pixels together in whole words, which take 2 GB of its memory.
+fn at_once(first: &BinaryImage, images: &[BinaryImage]) -> usize {
+    const WORDS: usize = 1 << 23;
+    let size = |image: &BinaryImage| (image.width(), image.height());
+    let most = WORDS / (first.words().len() + first.words_per_row());
+    let candidates = images.iter().take(most.max(1));
+    candidates
+        .take_while(|image| size(image) == size(first))
+        .count()
+}
