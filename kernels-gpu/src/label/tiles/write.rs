@@ -85,6 +85,13 @@ pub unsafe fn tiles_write_numbered(
 
 /// Writes the labels of the block's tile; `number` gives the label of a root. Called by all threads
 /// of the block.
+///
+/// ```text
+/// find the tile's runs, a half of a word per thread
+/// for each run: its label, if it has a component's first pixel, or a link to the run that has it
+/// for each run with a link: the label of that run
+/// for each pixel: the label of its run
+/// ```
 #[inline(always)]
 fn write_tile(
     image: View<'_, u64>,
@@ -94,9 +101,6 @@ fn write_tile(
     layout: TileLayout,
     connectivity: Connectivity,
 ) {
-    /// Loads of `firsts` that a thread has in flight.
-    const LOADS: usize = 4;
-
     let halves = HalfRuns {
         bits: shared_array![u32; HALVES as usize],
         covered: shared_array![u32; HALVES as usize],
@@ -107,141 +111,217 @@ fn write_tile(
     // SAFETY: the kernels' callers promise it.
     let run_labels = unsafe { shared_runs(connectivity) };
 
-    let t = thread::thread_idx_x();
-    let TileWord {
-        tile,
-        tile_x,
-        tile_y,
-        inside,
-        index,
-        ..
-    } = TileWord::of(t / 2, layout);
+    let word = TileWord::of(thread::thread_idx_x() / 2, layout);
     // planted: write-return
-    let here = if inside { image.ldg(index) } else { 0 };
-    // One offset per word of a row, or per half of a band of two rows.
-    let is_band = connectivity == Connectivity::Eight;
-    let i = if is_band {
-        t / (2 * ROW_HALVES) * ROW_HALVES + t % ROW_HALVES
+    let here = if word.inside {
+        image.ldg(word.index)
     } else {
-        t / 2
-    };
-    let offset = u32::from(runs.offsets.ldg(tile * BLOCK + i));
-    let is_low = t.is_multiple_of(2);
-    let bits = if is_low {
-        here as u32
-    } else {
-        (here >> 32) as u32
-    };
-    let (beside, _) = warp::warp_shuffle_xor(FULL_MASK, bits, ROW_HALVES, WARP_SIZE);
-    let covered = if is_band { bits | beside } else { bits };
-    let (left, _) = warp::warp_shuffle_up(FULL_MASK, covered >> 31, 1, ROW_HALVES);
-    let carry = if t.is_multiple_of(ROW_HALVES) {
         0
-    } else {
-        left
     };
-    let starts = covered & !(covered << 1 | carry);
-    let (low_runs, _) = warp::warp_shuffle_up(FULL_MASK, starts.count_ones(), 1, WARP_SIZE);
-    let offset = if is_band || is_low {
-        offset
-    } else {
-        offset + low_runs
-    };
-    halves.bits.st(t, bits);
-    halves.covered.st(t, covered);
-    halves.starts.st(t, starts);
-    halves.offsets.st(t, offset);
-    if t == HALVES - 1 {
-        last_end.st(0, offset + starts.count_ones());
-    }
+    halves.find(here, runs, word.tile, last_end, connectivity);
     thread::sync_threads();
 
-    // The labels of the runs that have the first pixel of a component of the tile. The component's
-    // other runs get a link to that run.
-    let tile_firsts = tile * layout.tile_runs;
-    let tile_pixel = tile_y * ROWS * layout.width + tile_x * WIDTH;
-    let total = last_end.ld(0);
-    let mut from = t;
-    while from < total {
-        // All loads before the first use.
-        let mut firsts = [0; LOADS];
-        for (first, i) in firsts.iter_mut().zip(0..) {
-            let run = from + i * HALVES;
-            if run < total {
-                *first = runs.firsts.ldg(tile_firsts + run);
-            }
-        }
-        for (first, i) in firsts.iter().zip(0..) {
-            let run = from + i * HALVES;
-            if run < total {
-                let (row, column) = split(u32::from(*first));
-                let first_run = halves.run_at(row * ROW_HALVES + column / 32, column % 32);
-                let label = if first_run == run {
-                    // planted: write-read-only
-                    let root = labels.ld(tile_pixel + row * layout.width + column);
-                    number(root)
-                } else {
-                    LINK + 1 + first_run
-                };
-                run_labels.st(run, label);
-            }
-        }
-        from += LOADS as u32 * HALVES;
-    }
-    // planted: write-first-barrier
-    thread::sync_threads();
-    let mut run = t;
-    while run < total {
-        let label = run_labels.ld(run);
-        if label > LINK {
-            // The first run holds its label, and no thread overwrites that.
-            run_labels.st(run, run_labels.ld(label - LINK - 1));
-        }
-        run += HALVES;
-    }
-    // planted: write-label-barrier
-    thread::sync_threads();
+    let tile = Tile {
+        halves,
+        run_labels,
+        labels,
+        layout,
+        x: word.tile_x,
+        first_pixel: word.tile_y * ROWS * layout.width + word.tile_x * WIDTH,
+    };
+    let firsts = word.tile * layout.tile_runs;
+    tile.label_runs(runs, firsts, last_end.ld(0), number);
 
-    // The labels of all pixels.
     // planted: write-last-rows
-    let rows = layout.height - tile_y * ROWS;
+    let rows = layout.height - word.tile_y * ROWS;
     // planted: write-vector
     if layout.width.is_multiple_of(4) {
-        // Four pixels per thread: 512 bytes per warp.
+        tile.write_fours(rows);
+    } else {
+        tile.write_pixels(rows);
+    }
+}
+
+impl HalfRuns {
+    /// Finds the runs of tile `tile`, one half of a word per thread: the thread's is a half of
+    /// `here`. `last_end` gets the number of runs. A barrier is to follow.
+    #[inline(always)]
+    fn find(
+        self,
+        here: u64,
+        runs: TileRuns<'_>,
+        tile: u32,
+        last_end: SharedView<u32>,
+        connectivity: Connectivity,
+    ) {
+        let t = thread::thread_idx_x();
+        // One offset per word of a row, or per half of a band of two rows.
+        let is_band = connectivity == Connectivity::Eight;
+        let i = if is_band {
+            t / (2 * ROW_HALVES) * ROW_HALVES + t % ROW_HALVES
+        } else {
+            t / 2
+        };
+        let offset = u32::from(runs.offsets.ldg(tile * BLOCK + i));
+        let is_low = t.is_multiple_of(2);
+        let bits = if is_low {
+            here as u32
+        } else {
+            (here >> 32) as u32
+        };
+        let (beside, _) = warp::warp_shuffle_xor(FULL_MASK, bits, ROW_HALVES, WARP_SIZE);
+        let covered = if is_band { bits | beside } else { bits };
+        let (left, _) = warp::warp_shuffle_up(FULL_MASK, covered >> 31, 1, ROW_HALVES);
+        let carry = if t.is_multiple_of(ROW_HALVES) {
+            0
+        } else {
+            left
+        };
+        let starts = covered & !(covered << 1 | carry);
+        let (low_runs, _) = warp::warp_shuffle_up(FULL_MASK, starts.count_ones(), 1, WARP_SIZE);
+        let offset = if is_band || is_low {
+            offset
+        } else {
+            offset + low_runs
+        };
+        self.bits.st(t, bits);
+        self.covered.st(t, covered);
+        self.starts.st(t, starts);
+        self.offsets.st(t, offset);
+        if t == HALVES - 1 {
+            last_end.st(0, offset + starts.count_ones());
+        }
+    }
+}
+
+/// A tile whose runs are known.
+#[derive(Clone, Copy)]
+struct Tile<'a> {
+    halves: HalfRuns,
+    /// The label of each run.
+    run_labels: SharedView<u32>,
+    labels: ViewMut<'a, u32>,
+    layout: TileLayout,
+    /// Its column among the tiles.
+    x: u32,
+    /// The index of its first pixel in the image.
+    first_pixel: u32,
+}
+
+impl Tile<'_> {
+    /// Finds the labels of the tile's `total` runs. The components' first pixels begin at element
+    /// `tile_firsts` of `runs.firsts`.
+    #[inline(always)]
+    fn label_runs(
+        self,
+        runs: TileRuns<'_>,
+        tile_firsts: u32,
+        total: u32,
+        number: impl Fn(u32) -> u32,
+    ) {
+        /// Loads of `firsts` that a thread has in flight.
+        const LOADS: usize = 4;
+
+        let t = thread::thread_idx_x();
+        // The labels of the runs that have the first pixel of a component of the tile. The
+        // component's other runs get a link to that run.
+        let mut from = t;
+        while from < total {
+            // All loads before the first use.
+            let mut firsts = [0; LOADS];
+            for (first, i) in firsts.iter_mut().zip(0..) {
+                let run = from + i * HALVES;
+                if run < total {
+                    *first = runs.firsts.ldg(tile_firsts + run);
+                }
+            }
+            for (first, i) in firsts.iter().zip(0..) {
+                let run = from + i * HALVES;
+                if run < total {
+                    let (row, column) = split(u32::from(*first));
+                    let half = row * ROW_HALVES + column / 32;
+                    let first_run = self.halves.run_at(half, column % 32);
+                    let label = if first_run == run {
+                        let pixel = self.first_pixel + row * self.layout.width + column;
+                        // planted: write-read-only
+                        let root = self.labels.ld(pixel);
+                        number(root)
+                    } else {
+                        LINK + 1 + first_run
+                    };
+                    self.run_labels.st(run, label);
+                }
+            }
+            from += LOADS as u32 * HALVES;
+        }
+        // planted: write-first-barrier
+        thread::sync_threads();
+        let mut run = t;
+        while run < total {
+            let label = self.run_labels.ld(run);
+            if label > LINK {
+                // The first run holds its label, and no thread overwrites that.
+                self.run_labels
+                    .st(run, self.run_labels.ld(label - LINK - 1));
+            }
+            run += HALVES;
+        }
+        // planted: write-label-barrier
+        thread::sync_threads();
+    }
+
+    /// Writes the labels of all pixels, four per thread: 512 bytes per warp. The image has `rows`
+    /// rows from the tile's first on; its width is a multiple of 4.
+    #[inline(always)]
+    fn write_fours(self, rows: u32) {
         const ROW_THREADS: u32 = WIDTH / 4;
         const STEP: u32 = HALVES / ROW_THREADS;
+        let HalfRuns {
+            bits,
+            covered,
+            starts,
+            offsets,
+        } = self.halves;
+        let t = thread::thread_idx_x();
         let x = t % ROW_THREADS * 4;
         let shift = x % 32;
-        if tile_x * WIDTH + x < layout.width {
+        if self.x * WIDTH + x < self.layout.width {
             for i in 0..ROWS / STEP {
                 let row = t / ROW_THREADS + i * STEP;
                 if row >= rows {
                     break;
                 }
                 let half = row * ROW_HALVES + x / 32;
-                let four = halves.bits.ld(half) >> shift & 15;
+                let four = bits.ld(half) >> shift & 15;
                 let value = if four == 0 {
                     [0; 4]
                 } else {
-                    let starts = halves.starts.ld(half);
-                    let next = halves.offsets.ld(half) + (starts & low_bits(shift)).count_ones();
-                    let covered = halves.covered.ld(half) >> shift & 15;
-                    label_four(run_labels, four, covered, starts >> shift & 15, next)
+                    let starts = starts.ld(half);
+                    let next = offsets.ld(half) + (starts & low_bits(shift)).count_ones();
+                    let covered = covered.ld(half) >> shift & 15;
+                    label_four(self.run_labels, four, covered, starts >> shift & 15, next)
                 };
-                labels.st_vector(tile_pixel + row * layout.width + x, value);
+                let at = self.first_pixel + row * self.layout.width + x;
+                self.labels.st_vector(at, value);
             }
         }
-    } else {
+    }
+
+    /// [`write_fours`](Self::write_fours) for any width, one pixel per thread.
+    #[inline(always)]
+    fn write_pixels(self, rows: u32) {
+        let t = thread::thread_idx_x();
         let column = t % WIDTH;
         let mut row = t / WIDTH;
-        if tile_x * WIDTH + column < layout.width {
+        if self.x * WIDTH + column < self.layout.width {
             while row < rows && row < ROWS {
                 let half = row * ROW_HALVES + column / 32;
                 let mut value = 0;
-                if halves.bits.ld(half) >> (column % 32) & 1 != 0 {
-                    value = run_labels.ld(halves.run_at(half, column % 32));
+                if self.halves.bits.ld(half) >> (column % 32) & 1 != 0 {
+                    value = self.run_labels.ld(self.halves.run_at(half, column % 32));
                 }
-                labels.st(tile_pixel + row * layout.width + column, value);
+                let at = self.first_pixel + row * self.layout.width + column;
+                self.labels.st(at, value);
                 row += HALVES / WIDTH;
             }
         }
