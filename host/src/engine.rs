@@ -48,8 +48,8 @@ pub struct Engine {
 
 impl Engine {
     /// An engine on the backend that is faster for `runs` jobs like `job`: the first GPU, if there
-    /// is one and this build uses GPUs, or else the processor. [`Job::backend`] says how that is
-    /// estimated.
+    /// is one and this build uses GPUs, else the processor. [`Job::backend`] describes the
+    /// estimate.
     ///
     /// A GPU is opened only if it would be faster. The engine then runs any job on it.
     ///
@@ -64,8 +64,7 @@ impl Engine {
     /// ```
     pub fn auto(job: Job, runs: u32) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        // Finding out whether there is a GPU takes half as long as opening it: only do so if it
-        // would be used.
+        // Detecting a GPU takes half as long as opening it: only do so if it would be used.
         match job.backend(cores, cfg!(feature = "cuda"), runs) {
             Backend::Cuda => Self::cuda().unwrap_or_else(|_| Self::cpu()),
             _ => Self::cpu(),
@@ -149,7 +148,7 @@ impl Engine {
     }
 
     /// An engine on several GPUs or emulators that are set up already: labels on all of them, as
-    /// `cuda_all` says, and other jobs on the first. They may be of one device.
+    /// `cuda_all` says, and runs other jobs on the first. Several may share one device.
     ///
     /// ```
     /// use trazar::emulator::Emulator;
@@ -197,10 +196,10 @@ impl Engine {
 
     /// Reports progress to `report`, as the share of the work that is done, from 0 to 1.
     ///
-    /// A report that panics ends the job: the panic unwinds from the job's call, on the thread that
-    /// called it. So a program can end work that takes too long, with
+    /// A report that panics ends the job: the panic unwinds from the job's call, on the thread of
+    /// that call. A program can thus end work that takes too long, with
     /// [`resume_unwind`](std::panic::resume_unwind) in the report and
-    /// [`catch_unwind`](std::panic::catch_unwind) around the call. The engine can be used further.
+    /// [`catch_unwind`](std::panic::catch_unwind) around the call. The engine stays usable.
     ///
     /// ```
     /// use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -262,9 +261,9 @@ impl Engine {
         Ok(contours)
     }
 
-    /// Traces each of many images, as [`trace`](Self::trace) does: on the processor several at the
-    /// same time; by [`TraceAlgorithm::Fragments`] on a GPU many small ones of one size at once, of
-    /// which one alone would leave most of the GPU idle.
+    /// Traces each of many images, as [`trace`](Self::trace) does. The processor traces several at
+    /// the same time. A GPU traces many small images of one size at once, by
+    /// [`TraceAlgorithm::Fragments`]: one alone would leave most of the GPU idle.
     ///
     /// ```
     /// use trazar::{BinaryImage, Engine, TraceOptions};
@@ -291,7 +290,7 @@ impl Engine {
         let Some(device) = &self.device else {
             crate::threads::ensure();
             let done = AtomicU64::new(0);
-            // Images that are worked on count when they are done.
+            // An image counts as progress only when it is done.
             let report = |_| progress.report(done.load(Relaxed), total);
             let trace = |image| {
                 let contours =
@@ -326,10 +325,10 @@ impl Engine {
         self.device.as_ref().map_or(0, |device| device.gpus())
     }
 
-    /// The bytes of the GPU's memory that this engine and its clones keep between two jobs; 0 on
-    /// the processor. It is the memory that the last image was traced in by
-    /// [`TraceAlgorithm::Fragments`], which serves the next image of that size. Where a job would
-    /// otherwise be out of memory, it is given back by itself.
+    /// The bytes of the GPU's memory that this engine and its clones keep between jobs; 0 on the
+    /// processor. It is the memory in which [`TraceAlgorithm::Fragments`] traced the last image,
+    /// reused for the next image of that size. It is freed automatically when a job would otherwise
+    /// run out of memory.
     ///
     /// ```
     /// use trazar::{BinaryImage, Engine, TraceOptions};
@@ -346,7 +345,7 @@ impl Engine {
         device.map_or(0, |device| device.working_memory())
     }
 
-    /// Gives the [working memory](Self::working_memory) back, and says how many bytes that was.
+    /// Frees the [working memory](Self::working_memory), and returns its number of bytes.
     pub fn release_working_memory(&self) -> u64 {
         let device = self.device.as_ref();
         device.map_or(0, |device| device.release_working_memory())
@@ -405,9 +404,10 @@ impl Engine {
         }
     }
 
-    /// Labels a band of an image, whose first row is the image's row `first_row`, to be joined to
-    /// the parts of the other bands: [`label_part`](crate::label::parts::label_part) on any device,
-    /// of several GPUs on the first. Then [`label_band`](Self::label_band) gives the labels.
+    /// Labels a band of an image, to be joined to the parts of the other bands; its first row is
+    /// the image's row `first_row`. This is [`label_part`](crate::label::parts::label_part) on any
+    /// device; of several GPUs, on the first. [`label_band`](Self::label_band) then returns the
+    /// labels.
     ///
     /// # Errors
     /// Those of `label_part`; [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of
@@ -428,8 +428,8 @@ impl Engine {
         }
     }
 
-    /// Labels a band of an image again, with the numbers that components have in the image. The
-    /// connectivity must be that of the parts that `numbers` come from.
+    /// Labels a band of an image again, with the image's numbers of components. The connectivity
+    /// must be that of the parts that `numbers` come from.
     ///
     /// ```
     /// use trazar::label::parts::LabelPart;
@@ -447,9 +447,9 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// [`Error::ImageChanged`](crate::Error::ImageChanged) if the band has other rows than that of
-    /// `numbers`, or another number of components; [`Error::TooMany`](crate::Error::TooMany) if the
-    /// image has more components than `T` can count; those of [`label`](Self::label) and
+    /// [`Error::ImageChanged`](crate::Error::ImageChanged) if the band differs from that of
+    /// `numbers` in its number of rows or components; [`Error::TooMany`](crate::Error::TooMany) if
+    /// the image has more components than `T` can count; those of [`label`](Self::label) and
     /// [`label_part`](Self::label_part).
     pub fn label_band<T: LabelNumber>(
         &self,
@@ -491,7 +491,7 @@ impl Engine {
     }
 
     /// As [`label`](Self::label), with the labels written to an array, row by row and without
-    /// padding. What the array held does not matter; after an error it holds some of the labels.
+    /// padding. The array's old values do not matter; after an error it holds some of the labels.
     ///
     /// ```
     /// use trazar::{BinaryImage, Engine, LabelOptions};
@@ -622,7 +622,7 @@ impl Engine {
         Ok(routes.into_iter().next().unwrap_or_default())
     }
 
-    /// What labels bands on the engine's GPUs; `None` if the processor does.
+    /// The workers that label bands on the engine's GPUs; `None` if the processor labels them.
     pub(crate) fn label_workers(&self, options: &LabelOptions) -> Result<Option<Workers>> {
         let device = self.device.as_ref();
         device
@@ -635,8 +635,8 @@ impl Engine {
     }
 }
 
-/// How many of `images` a GPU traces at once: the first ones, as long as they are of the size of
-/// `first` and have at most some 2²⁹ pixels together in whole words, which take 2 GB of its memory.
+/// The number of `images` that a GPU traces at once: the first ones of the same size as `first`,
+/// with at most about 2²⁹ pixels together in whole words, which take 2 GB of its memory.
 fn at_once(first: &BinaryImage, images: &[BinaryImage]) -> usize {
     const WORDS: usize = 1 << 23;
     let size = |image: &BinaryImage| (image.width(), image.height());

@@ -56,7 +56,7 @@ pub use scan::Scanner;
 /// a multiple of 256 bytes, does not move, and belongs to the buffer alone until the work queued
 /// before its drop is done.
 pub unsafe trait Gpu: Launcher<Error: Into<Error>> + Clone + fmt::Debug {
-    /// An array of elements in its memory. Threads may hand it on.
+    /// An array of elements in its memory. It may be sent between threads.
     type Buffer<T: Pod>: GpuBuffer<T> + Send;
 
     /// Which backend this is.

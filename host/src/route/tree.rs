@@ -175,9 +175,9 @@ impl Route {
         Ok(self)
     }
 
-    /// How much of the tree was found by fields, and why no more; `None` if another algorithm than
-    /// [`RouteAlgorithm::Fields`](super::RouteAlgorithm::Fields) was asked for. Of an improved
-    /// tree, or one with a cost of turns: how the tree was found that it was made from.
+    /// How much of the tree was found by fields, and why no more; `None` if an algorithm other than
+    /// [`RouteAlgorithm::Fields`](super::RouteAlgorithm::Fields) was requested. An improved tree,
+    /// or one with a cost of turns, reports how its original tree was found.
     pub fn field_use(&self) -> Option<FieldUse> {
         self.field_use
     }
