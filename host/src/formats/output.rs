@@ -328,7 +328,7 @@ impl Target {
             } else if metadata.is_dir() {
                 return Err(io::ErrorKind::IsADirectory.into());
             } else if metadata.is_file() {
-                // It must be writable, although it will be replaced.
+                // It must be writable, although it is replaced.
                 OpenOptions::new().write(true).open(&target)?;
                 return Ok(Self::Replace {
                     path: target,

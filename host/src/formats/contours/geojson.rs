@@ -15,12 +15,11 @@ use crate::{BorderKind, Result};
 /// Writes a GeoJSON feature collection in pixel coordinates: x right, y down, without a
 /// geographic reference.
 ///
-/// Each outer border is a `Polygon` with the holes directly inside it as interior rings; a
-/// hole that is linked to no outer border ([`Retrieval::List`](crate::Retrieval::List)) is a
-/// polygon of its own. Rings have the winding that RFC 7946 requires of the numbers, as if y
-/// pointed up: exterior rings are counter-clockwise, interior ones clockwise. A contour without an
-/// area (one point, or a line walked there and back) is a `Point` or a `LineString`.
-/// `Point` or a `LineString`.
+/// Each outer border is a `Polygon` with the holes directly inside it as interior rings; a hole
+/// that is linked to no outer border ([`Retrieval::List`](crate::Retrieval::List)) is a polygon of
+/// its own. Rings have the winding that RFC 7946 requires of the numbers, as if y pointed up:
+/// exterior rings are counter-clockwise, interior ones clockwise. A contour without an area (one
+/// point, or a line walked there and back) is a `Point` or a `LineString`.
 ///
 /// The properties are `kind` (`"outer"` or `"hole"`) and `area`, in pixels and without holes.
 ///

@@ -62,9 +62,9 @@ impl ImageBands {
     /// The path may be a pipe, whose content is kept in memory as it is.
     ///
     /// # Errors
-    /// Those of [`read_image`](super::read_image) that the header can reveal;
-    /// [`Error::Unreadable`] for a file whose rows can only be read all at once;
-    /// [`Error::InvalidOption`] for [`keep_grey`](field@ReadOptions::keep_grey).
+    /// Those of [`read_image`](super::read_image) that the header can reveal; [`Error::Unreadable`]
+    /// for a file whose rows can only be read all at once; [`Error::InvalidOption`] for
+    /// [`keep_grey`](field@ReadOptions::keep_grey).
     pub fn open(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self> {
         if options.keep_grey {
             return Err(Error::option(

@@ -9,7 +9,6 @@
 //! Where labels with the band's own numbers are needed first, the kernel `renumber` replaces them
 //! afterwards. That is so for measuring components, for the algorithm
 //! [`Direct`](LabelAlgorithm::Direct), and when there is too little memory to keep the tiles.
-//! kernels found.
 
 use std::ops::Range;
 
