@@ -20,7 +20,7 @@ pub(super) struct Lines<'a> {
     line_number: u64,
     bytes: Vec<u8>,
     max_bytes: u64,
-    /// Whether [`next`](Self::next) returns the line in `bytes` once more.
+    /// Whether [`next`](Self::next) returns the line in `bytes` again.
     again: bool,
 }
 
