@@ -318,7 +318,7 @@ impl BandNumbers {
     }
 }
 
-/// The contours' parts in some rows of an image.
+/// The borders in some rows of an image, complete or not.
 #[pyclass(frozen, module = "trazar._trazar")]
 pub(crate) struct ContourPart {
     part: trace::ContourPart,

@@ -12,7 +12,7 @@ use trazar::{DeviceLabeler, DeviceTracer};
 
 use crate::errors;
 
-/// A stream, with the jobs that use it.
+/// A stream, and the labeler and the tracer that work on it.
 #[derive(Clone)]
 pub(crate) struct Place {
     pub(crate) stream: Stream,
@@ -120,7 +120,7 @@ unsafe fn adopt(device: &Device, handle: usize, owner: Owner) -> PyResult<Stream
         .map_err(|error| errors::from_library(error.into()))
 }
 
-/// The jobs on the current stream of a library, on the device with this index. The first call for a
+/// The place for a library's current stream on the device with this index. The first call for a
 /// device opens it, and has the driver compile the kernels.
 pub(crate) fn place(py: Python<'_>, library: Library, index: u32) -> PyResult<Place> {
     let handle = library.current_handle(py, index)?;

@@ -239,8 +239,8 @@ impl<G: Gpu> DeviceTracer<G> {
     }
 
     /// The bytes of the GPU's memory that the tracer and its clones keep for their next image: the
-    /// memory in which their last image was traced, by [`TraceAlgorithm::Fragments`]. Figures are
-    /// in [`docs/performance.md`](https://github.com/trazar/trazar/blob/main/docs/performance.md).
+    /// memory in which their last image was traced, by [`TraceAlgorithm::Fragments`]. See also
+    /// [`docs/performance.md`](https://github.com/trazar/trazar/blob/main/docs/performance.md).
     ///
     /// ```
     /// use trazar::emulator::Emulator;
