@@ -72,8 +72,8 @@ impl<G: Gpu> DeviceImage<G> {
 
 impl<G: Gpu> DeviceImageBatch<G> {
     /// Packs consecutive images of one byte per pixel anywhere in the GPU's memory, as
-    /// [`DeviceImage::pack_pitched`] packs one: row `y` of image `i` starts at byte `(i * height +
-    /// y) * pitch`.
+    /// [`DeviceImage::pack_pitched`] packs one: row `y` of image `i` starts at byte
+    /// `(i * height + y) * pitch`.
     ///
     /// # Errors
     /// Those of [`DeviceImageBatch::from_words`] and [`DeviceImage::pack_pitched`], where all
