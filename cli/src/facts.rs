@@ -1,4 +1,4 @@
-//! What a summary says of an input or of a result.
+//! Facts about an input or a result, for the summary.
 
 use serde_json::Value;
 

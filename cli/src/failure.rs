@@ -1,4 +1,4 @@
-//! How a run fails: what is said, and the exit status.
+//! Failures of a run: their message and exit status.
 
 use std::io;
 use std::path::Path;
@@ -18,7 +18,7 @@ pub(crate) enum Failure {
     /// Everything else: status 1.
     Failed(String),
     /// The reader of the output closed its pipe: no message, and the status that a shell gives to a
-    /// command that the signal SIGPIPE ended.
+    /// command ended by the signal SIGPIPE.
     Closed,
 }
 
@@ -27,7 +27,7 @@ impl Failure {
         Self::Usage(message.into())
     }
 
-    /// An error about the file at `path`, which the error itself may not name.
+    /// An error about the file at `path`, in case the error itself does not name it.
     pub(crate) fn about(path: &Path, error: Error) -> Self {
         match &error {
             Error::Io { .. } | Error::Unreadable { .. } | Error::Write(_) => error.into(),
@@ -36,7 +36,7 @@ impl Failure {
         }
     }
 
-    /// Prints on standard error what went wrong, and returns the exit status.
+    /// Prints the failure on standard error, and returns the exit status.
     pub(crate) fn report(self) -> u8 {
         let (message, status) = match self {
             Self::Usage(message) => (message, 2),
@@ -66,7 +66,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// From writing to standard output.
+/// From a failed write to standard output.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {

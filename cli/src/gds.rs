@@ -1,4 +1,4 @@
-//! The options of GDSII, from the units of the command line to those of the file.
+//! The options of GDSII, converted from the units of the command line to those of the file.
 
 use trazar::formats::GdsOptions;
 
@@ -6,10 +6,10 @@ use crate::args::GdsArgs;
 use crate::failure::Failure;
 use crate::printable::number;
 
-/// The options that the arguments ask for.
+/// The options from the arguments.
 ///
 /// # Errors
-/// They do not fit GDSII.
+/// Options that do not fit GDSII.
 pub(crate) fn gds_options(args: &GdsArgs) -> Result<GdsOptions, Failure> {
     let default = GdsOptions::default();
     let mut options = GdsOptions::default()
@@ -50,7 +50,7 @@ fn pixel_size(nanometres: f64, database_unit: f64) -> Result<u32, Failure> {
     Ok(whole as u32)
 }
 
-/// With 12 digits: without what a product of binary fractions leaves in the last ones.
+/// Rounds to 12 digits, which removes the rounding error of a product.
 fn rounded(value: f64) -> f64 {
     format!("{value:.11e}").parse().unwrap_or(value)
 }

@@ -11,14 +11,14 @@ use crate::printable::number;
 use crate::progress::Progress;
 use crate::stderr;
 
-/// How the image is to be read.
+/// How to read the image.
 pub(crate) fn options(input: &InputArgs) -> ReadOptions {
     ReadOptions::default()
         .threshold(input.threshold)
         .invert(input.invert)
 }
 
-/// Reads the image, and warns of a threshold that leaves nothing of it.
+/// Reads the image, and warns of a threshold that leaves no foreground.
 pub(crate) fn read(
     input: &InputArgs,
     run: &RunArgs,
@@ -31,7 +31,7 @@ pub(crate) fn read(
     Ok(image)
 }
 
-/// Warns of a threshold that leaves nothing of an image.
+/// Warns of a threshold that leaves no foreground.
 pub(crate) fn warn_of_threshold(only_below: bool, threshold: f64, run: &RunArgs) {
     if only_below && !run.quiet {
         stderr::say(format_args!(
@@ -55,7 +55,7 @@ pub(crate) fn facts(input: &InputArgs, read: &ReadImage) -> Facts {
     described.facts(input)
 }
 
-/// What the summary says of an image.
+/// The summary's data about an image.
 pub(crate) struct Described {
     pub(crate) width: u32,
     pub(crate) height: u32,

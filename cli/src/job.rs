@@ -1,4 +1,4 @@
-//! The course of a job, the same for labelling, tracing and routing.
+//! The common course of labelling, tracing and routing jobs.
 
 use std::io::Write;
 use std::path::Path;
@@ -17,35 +17,35 @@ use crate::start::Start;
 use crate::summary::{Seconds, Summary};
 
 /// The steps in which jobs differ. An implementor's options have been checked already; [`run`]
-/// takes the steps in the order in which they stand here.
+/// takes the steps in the order in which they are listed here.
 pub(crate) trait Steps {
     /// The job's name in progress bars and summaries.
     const NAME: &'static str;
-    /// What is read.
+    /// The input.
     type Input;
-    /// What the engine finds in it.
+    /// The engine's result.
     type Found;
-    /// What is written to one destination: a result and its format.
+    /// One thing to write to one destination: a result and its format.
     type Output: Copy;
 
     fn run_args(&self) -> &RunArgs;
 
-    /// The backends of the algorithm that was asked for; `None` if none was.
+    /// The backends of the requested algorithm; `None` if none was requested.
     fn backends(&self) -> Option<&'static [Backend]>;
 
-    /// Reads the input, and refuses one that does not fit the options.
+    /// Reads the input, and refuses it if it does not fit the options.
     fn read(&self) -> Result<Self::Input, Failure>;
 
     /// The input that messages name.
     fn input_path(&self) -> &Path;
 
-    /// What is to be written, and where.
+    /// The results to write, and where.
     fn outputs(&self) -> Vec<(Self::Output, &Path)>;
 
     /// The size of the work, by which `--device auto` chooses.
     fn size(&self, input: &Self::Input) -> Job;
 
-    /// Whether the job can't be done on the GPU that `--device auto` has chosen.
+    /// Whether the GPU that `--device auto` has chosen can't do the job.
     fn needs_processor(&self, _engine: &Engine, _input: &Self::Input) -> bool {
         false
     }
@@ -53,12 +53,12 @@ pub(crate) trait Steps {
     /// Does the work.
     fn work(&self, engine: &Engine, input: &Self::Input) -> trazar::Result<Self::Found>;
 
-    /// Refuses results that are not to be written.
+    /// Refuses results that must not be written.
     fn check(&self, _input: &Self::Input, _found: &Self::Found) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Writes one output. It may take from the input what only this output needs.
+    /// Writes one output. It may take data from the input that only this output needs.
     fn write(
         &self,
         output: Self::Output,
@@ -70,10 +70,10 @@ pub(crate) trait Steps {
     /// The algorithm that `engine` used.
     fn algorithm(&self, engine: &Engine) -> &'static str;
 
-    /// What the summary says of the input.
+    /// The summary's facts about the input.
     fn input_facts(&self, input: &Self::Input) -> Facts;
 
-    /// What the summary says of the result.
+    /// The summary's facts about the result.
     fn found_facts(&self, found: &Self::Found) -> Facts;
 
     /// A key of the JSON summary for a list that is too long to be built in memory, and the list.
@@ -114,7 +114,8 @@ pub(crate) fn run<S: Steps>(steps: &S) -> Result<(), Failure> {
                 steps.write(*output, &mut input, &found, out)
             })?;
         }
-        // Only once all are complete. If one cannot take its place, those before it already have.
+        // Only once all are complete. If one cannot replace its target, those before it already
+        // have.
         let mut written = Vec::new();
         for (_, path, destination) in destinations {
             destination.commit()?;
@@ -141,7 +142,7 @@ pub(crate) fn run<S: Steps>(steps: &S) -> Result<(), Failure> {
     .say(run)
 }
 
-/// What `step` gives, and how many seconds it took.
+/// The result of `step`, and the seconds that it took.
 fn timed<T>(step: impl FnOnce() -> Result<T, Failure>) -> Result<(T, f64), Failure> {
     let started = Instant::now();
     let result = step()?;

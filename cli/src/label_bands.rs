@@ -17,7 +17,7 @@ use crate::progress::Progress;
 use crate::start::Start;
 use crate::summary::{Seconds, Summary};
 
-/// Labels the image that `args`, which are checked, name.
+/// Labels the image named by `args`, which must be checked.
 pub(crate) fn run(
     args: &LabelArgs,
     format: Option<LabelFormat>,
@@ -43,7 +43,7 @@ pub(crate) fn run(
     let size = (bands.width(), bands.height());
     let pixels = u64::from(size.0) * u64::from(size.1);
     let (mut engine, start_seconds) = start.finish(|| Job::LabelBands { pixels });
-    // What is chosen here may need more memory than the processor does.
+    // The chosen device may need more memory than the processor.
     let is_chosen = args.run.device == Device::Auto && options.algorithm.is_none();
     if is_chosen && BandLabeller::rows_within(&engine, &bands, options, memory).is_err() {
         engine = Engine::cpu();
@@ -146,7 +146,7 @@ fn write<T: LabelNumber>(
     while let Some(band) = labeller.next_band::<T>().map_err(Failed::Labelling)? {
         let started = Instant::now();
         for (output, _, destination) in outputs.iter_mut() {
-            // The bar is that of the whole job.
+            // The progress bar is that of the whole job.
             let filled = destination.fill(true, |out| match output {
                 Output::Labels => formats::write_label_band_npy(&band, out),
                 Output::Statistics => formats::write_band_statistics(&band, out),
@@ -162,7 +162,7 @@ fn write<T: LabelNumber>(
 struct Timed {
     bands: ImageBands,
     spent: Duration,
-    /// Whether the threshold leaves nothing of the image, after the first pass.
+    /// Whether the threshold leaves no foreground, after the first pass.
     only_below: bool,
 }
 
@@ -192,7 +192,7 @@ impl BandSource for Timed {
     }
 }
 
-/// Refuses what is not done in bands.
+/// Refuses options that bands do not support.
 fn check(
     args: &LabelArgs,
     format: Option<LabelFormat>,

@@ -1,7 +1,6 @@
 //! The command `trazar`: label, trace and route from the shell.
 //!
-//! [`run`] is the whole command, for the binary and for the Python package, which has the command
-//! too.
+//! [`run`] is the whole command, for the binary and for the Python package, which includes it.
 
 // These macros panic if the output cannot be written.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
@@ -44,8 +43,8 @@ use trace::Trace;
 use trace_bands::TraceBands;
 
 /// Runs the command with these arguments, the first of which is the program's name, and returns the
-/// exit status. It reads standard input, writes to standard output and standard error, and sets how
-/// the process takes signals: call it once, as the last thing that a process does.
+/// exit status. It reads standard input, writes to standard output and standard error, and sets the
+/// process's signal handling. Call it once, as the last action of a process.
 pub fn run(args: &[OsString]) -> u8 {
     #[cfg(unix)]
     // SAFETY: ignoring a signal runs no code when it comes.

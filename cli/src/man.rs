@@ -26,7 +26,7 @@ fn write_pages(command: &Command, dir: &Path) -> Result<(), Failure> {
     let notes = notes
         .map(|text| sections(&text.to_string()))
         .unwrap_or_default();
-    // The generator would fill the lines of examples and tables.
+    // The generator would refill the lines of examples and tables.
     let without = command
         .clone()
         .after_help(None::<&str>)
@@ -44,7 +44,7 @@ fn write_pages(command: &Command, dir: &Path) -> Result<(), Failure> {
         .try_for_each(|subcommand| write_pages(subcommand, dir))
 }
 
-/// The text behind a command's options as sections of its page, line by line. A short line like
+/// The text after a command's options as sections of its page, line by line. A short line like
 /// `Examples:` starts a section.
 fn sections(text: &str) -> String {
     const LONGEST_TITLE: usize = 20;
@@ -63,7 +63,7 @@ fn sections(text: &str) -> String {
             roff += &format!(".SH {}\n.nf\n", title.to_uppercase());
             continue;
         }
-        // A line that starts with a point or a quote would be a request.
+        // A line that starts with a full stop or a quote would be a request.
         if line.starts_with(['.', '\'']) {
             roff += "\\&";
         }

@@ -1,4 +1,4 @@
-//! Where results go: a file, or standard output.
+//! Destinations of results: a file, or standard output.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -23,8 +23,8 @@ pub(crate) fn check_not_beside_json(output: Option<&Path>, run: &RunArgs) -> Res
     Ok(())
 }
 
-/// The format for the file at `path`, if there is one: the one that was asked for, or the one that
-/// the extension names.
+/// The format for the file at `path`, if there is a path: the requested format, or the one that the
+/// extension implies.
 pub(crate) fn format<F: ValueEnum>(
     path: Option<&Path>,
     asked: Option<F>,
@@ -36,7 +36,7 @@ pub(crate) fn format<F: ValueEnum>(
     }
 }
 
-/// The format that the extension of `path` names.
+/// The format that the extension of `path` implies.
 pub(crate) fn by_extension<F: ValueEnum>(path: &Path) -> Result<F, Failure> {
     let names: Vec<String> = F::value_variants()
         .iter()
@@ -80,7 +80,7 @@ impl Destination {
         Ok(Self::File(Output::create(path)?))
     }
 
-    /// Writes the whole result, with a progress bar. A file takes its place only in
+    /// Writes the whole result, with a progress bar. A file replaces its target only in
     /// [`commit`](Self::commit).
     pub(crate) fn fill(
         &mut self,

@@ -1,4 +1,4 @@
-//! The files that the command line names: what each path stands for, and whether two are one file.
+//! The files named on the command line: what each path stands for, and whether two are one file.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Text in which a terminal finds no control sequences.
+//! Text without control sequences for a terminal.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -23,7 +23,7 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     shown.into()
 }
 
-/// Writes `value` as one line of JSON in which such characters are JSON's own escapes.
+/// Writes `value` as one line of JSON, with such characters as JSON escapes.
 ///
 /// # Errors
 /// Those of `out`.
@@ -52,7 +52,7 @@ impl Formatter for Printable {
     }
 }
 
-/// `value` in at most some 25 characters: very large and very small values get an exponent.
+/// `value` in at most about 25 characters: very large and very small values get an exponent.
 pub(crate) fn number(value: f64) -> String {
     match value.abs() {
         0.0 | 1e-5..1e15 => value.to_string(),
@@ -60,7 +60,7 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
-/// Whether a terminal may act on `c` rather than show it.
+/// Whether a terminal may act on `c` instead of showing it.
 fn acts(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}')

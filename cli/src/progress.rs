@@ -1,4 +1,4 @@
-//! Progress bars, once they are worth it.
+//! Progress bars, for work that takes long enough.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use trazar::{Engine, formats};
 
-/// How long something takes before its bar shows.
+/// How long something takes before its bar appears.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// Steps of a bar that shows a share of the work.
+/// Steps of a bar for a share of the work.
 const STEPS: u64 = 1000;
 
 /// One bar, which disappears when it is dropped.
@@ -21,16 +21,16 @@ pub(crate) struct Progress {
     started: Option<Instant>,
 }
 
-/// How far the work has come.
+/// The progress of the work.
 #[derive(Clone, Copy, Debug)]
 enum Reached {
     Share(f64),
-    /// The number of bytes done, and of all bytes, if that is known.
+    /// The number of bytes done, and the total if it is known.
     Bytes(u64, Option<u64>),
 }
 
 impl Progress {
-    /// A bar for `what`, if a terminal is there to show it.
+    /// A bar for `what`, if there is a terminal to show it.
     pub(crate) fn new(what: &'static str, quiet: bool) -> Self {
         let shown = !quiet && io::stderr().is_terminal();
         Self {
@@ -40,7 +40,7 @@ impl Progress {
         }
     }
 
-    /// Lets `engine` report to a bar.
+    /// Makes `engine` report to a bar.
     pub(crate) fn watch(engine: Engine, what: &'static str, quiet: bool) -> (Engine, Self) {
         let progress = Self::new(what, quiet);
         let engine = match progress.share() {
@@ -50,8 +50,8 @@ impl Progress {
         (engine, progress)
     }
 
-    /// The function that moves the bar by the share of the work that is done; `None` if nobody
-    /// would see it.
+    /// The function that moves the bar to the completed share of the work; `None` if nobody would
+    /// see it.
     pub(crate) fn share(&self) -> Option<impl Fn(f64) + Send + Sync + 'static> {
         let report = self.report()?;
         Some(move |share| report(Reached::Share(share)))
@@ -133,7 +133,7 @@ fn new_bar(what: &'static str, reached: Reached) -> ProgressBar {
     }
 }
 
-/// A writer that reports how many bytes went through it.
+/// A writer that reports the number of bytes written through it.
 struct Counted<'a, F> {
     out: &'a mut dyn Write,
     bytes: u64,

@@ -1,10 +1,9 @@
-//! Running the work as often as `--repeat` says.
+//! Repeating the work, as `--repeat` says.
 
 use std::num::NonZeroU32;
 use std::time::Instant;
 
-/// Runs `work` as many times as `times` says. Returns the last result, and the seconds of the
-/// fastest run.
+/// Runs `work` `times` times. Returns the last result, and the seconds of the fastest run.
 pub(crate) fn fastest<T, E>(
     times: NonZeroU32,
     mut work: impl FnMut() -> Result<T, E>,

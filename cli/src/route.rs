@@ -169,7 +169,7 @@ fn read(input: &NetInputArgs) -> Result<RoutingCase, Failure> {
     Ok(RoutingCase::new(grid, nets))
 }
 
-/// Refuses trees that leave a pin out.
+/// Refuses trees that do not reach all pins.
 fn check_reached(name: &Path, case: &RoutingCase, routes: &[Route]) -> Result<(), Failure> {
     let mut apart = (0..)
         .zip(&case.nets)
@@ -198,7 +198,7 @@ fn check_reached(name: &Path, case: &RoutingCase, routes: &[Route]) -> Result<()
     )))
 }
 
-/// What the summary says of the grid and its nets.
+/// The summary's facts about the grid and its nets.
 fn input_facts(name: &Path, case: &RoutingCase) -> Facts {
     let grid = &case.grid;
     let layers = match grid.layers() {
@@ -229,7 +229,7 @@ fn input_facts(name: &Path, case: &RoutingCase) -> Facts {
     }
 }
 
-/// What the summary says of the trees.
+/// The summary's facts about the trees.
 fn found_facts(args: &RouteArgs, routes: &[Route]) -> Facts {
     let cost: u128 = routes.iter().map(|route| u128::from(route.cost())).sum();
     let unreached: u64 = routes
@@ -241,7 +241,7 @@ fn found_facts(args: &RouteArgs, routes: &[Route]) -> Facts {
         0 => String::new(),
         pins => format!(", {} unreached", count(pins, "pin", "pins")),
     };
-    // Other reasons lie in the net, so another run would not change them.
+    // Other reasons lie in the net, so another run would have the same result.
     let no_memory = |route: &&Route| {
         let fallback = route.field_use().and_then(|used| used.fallback);
         fallback == Some(Fallback::OutOfMemory)
@@ -259,7 +259,7 @@ fn found_facts(args: &RouteArgs, routes: &[Route]) -> Facts {
             count(cells, "cell", "cells")
         ),
         values: json!({
-            // From 2⁶⁴ on a float, which is how JSON readers represent such a number anyway.
+            // A float from 2⁶⁴ on; JSON readers represent such a number as one anyway.
             "cost": u64::try_from(cost).map_or_else(|_| json!(cost as f64), Value::from),
             "cells": cells,
             "unreached": unreached,
@@ -269,7 +269,7 @@ fn found_facts(args: &RouteArgs, routes: &[Route]) -> Facts {
     }
 }
 
-/// Each net and its tree, as the summary for scripts lists them.
+/// Each net and its tree, as listed in the summary for scripts.
 struct Trees<'a> {
     case: &'a RoutingCase,
     routes: &'a [Route],
@@ -304,7 +304,7 @@ struct Tree<'a> {
     unreached: &'a [usize],
 }
 
-/// How many pins were joined by fields, and why not all.
+/// The numbers of pins by how they were joined, and why not all by fields.
 #[derive(Serialize)]
 struct Fields {
     by_fields: usize,

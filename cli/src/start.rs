@@ -6,7 +6,7 @@ use trazar::{Backend, Engine, Job};
 
 use crate::args::{self, RunArgs};
 
-/// The engine that the command line asks for.
+/// The engine requested on the command line.
 pub(crate) struct Start {
     /// `None` if it depends on the job, whose size is not known before the input is read.
     engine: Option<Engine>,
@@ -14,8 +14,8 @@ pub(crate) struct Start {
 }
 
 impl Start {
-    /// Opens the engine, unless it depends on the job. `backends` are those of the algorithm
-    /// that was asked for, if any. A missing device is an error here, before the input is read.
+    /// Opens the engine, unless it depends on the job. `backends` are those of the requested
+    /// algorithm, if any. A missing device is an error here, before the input is read.
     pub(crate) fn begin(run: &RunArgs, backends: Option<&[Backend]>) -> trazar::Result<Self> {
         let started = Instant::now();
         let without = |backend| backends.is_some_and(|backends| !backends.contains(&backend));
@@ -35,7 +35,7 @@ impl Start {
         })
     }
 
-    /// The engine for the job, and how many seconds opening it took.
+    /// The engine for the job, and the seconds that opening it took.
     pub(crate) fn finish(self, job: impl FnOnce() -> Job) -> (Engine, f64) {
         let started = Instant::now();
         let engine = self.engine.unwrap_or_else(|| Engine::auto(job(), 1));

@@ -5,6 +5,6 @@ use std::io::{self, Write};
 
 /// Writes `line`. Errors are ignored: there is nowhere else to report them.
 pub(crate) fn say(line: impl Display) {
-    // In one write, so that lines of other processes do not come in between.
+    // In one write, so that lines of other processes do not interleave.
     let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
 }

@@ -1,4 +1,4 @@
-//! Standard output, with errors where it cannot be written.
+//! Standard output, with errors when it cannot be written.
 //!
 //! Rust's own standard output reports success for writes to a descriptor that is closed or
 //! read-only, and before `main` it replaces a closed one by `/dev/null`. Results would be lost with

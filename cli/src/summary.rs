@@ -12,15 +12,15 @@ use crate::failure::Failure;
 use crate::printable::{printable, write_json};
 use crate::{stderr, stdout};
 
-/// A run's outcome. `L` is a list for a script, which is too long to be built in memory.
+/// A run's outcome. `L` is a list for scripts that is too long to be built in memory.
 pub(crate) struct Summary<L> {
     /// `"trace"`, `"label"` or `"route"`.
     pub(crate) job: &'static str,
     pub(crate) device: &'static str,
     pub(crate) algorithm: &'static str,
-    /// What was read.
+    /// The input.
     pub(crate) input: Facts,
-    /// What was found.
+    /// The result.
     pub(crate) found: Facts,
     /// The list and its key.
     pub(crate) list: Option<(&'static str, L)>,

@@ -135,7 +135,7 @@ impl Steps for Trace<'_> {
     }
 }
 
-/// What the summary says of contours, by their kinds and the number of their points.
+/// The summary's facts about contours, from their kinds and the number of their points.
 pub(crate) fn found_facts(kinds: &[BorderKind], points: u64) -> Facts {
     let holes = kinds.iter().filter(|&&kind| kind == BorderKind::Hole);
     let holes = holes.count() as u64;

@@ -1,4 +1,4 @@
-//! `trazar trace --memory`: an image that is traced in bands of rows.
+//! `trazar trace --memory`: an image traced in bands of rows.
 
 use std::cell::{Cell, RefCell};
 use std::env;
@@ -21,13 +21,13 @@ use crate::trace::{Trace, found_facts};
 /// The job, its options checked.
 pub(crate) struct TraceBands<'a> {
     trace: Trace<'a>,
-    /// The most memory that it is to take.
+    /// The most memory to use.
     memory: u64,
-    /// Where points are kept until they are written: beside the result, where there is room for it.
+    /// The folder where points are kept until they are written: that of the result, which has room.
     folder: PathBuf,
 }
 
-/// The image, of which nothing but the header is read at first.
+/// The image; at first only its header is read.
 pub(crate) struct Bands {
     file: RefCell<ImageBands>,
     /// The number of foreground pixels, once all is read.
@@ -56,12 +56,12 @@ impl<'a> TraceBands<'a> {
         })
     }
 
-    /// Whether bands are to be traced on a GPU, which was asked for.
+    /// Whether bands are to be traced on an explicitly requested GPU.
     fn is_on_gpu(&self) -> bool {
         !matches!(self.run_args().device, Device::Auto | Device::Cpu)
     }
 
-    /// The number of rows of a band, for as many GPUs or none.
+    /// The number of rows of a band, for this many GPUs or none.
     fn rows(&self, file: &ImageBands, gpus: u32) -> trazar::Result<u32> {
         let (width, height) = (file.width(), file.height());
         let (memory, reserved) = (self.memory, file.decoding_bytes());
@@ -93,7 +93,7 @@ impl Steps for TraceBands<'_> {
         if self.trace.format == Some(ContourFormat::Gds) {
             self.trace.gds.check_fits(file.width(), file.height())?;
         }
-        // Too little memory is said before anything is read.
+        // Too little memory is reported before anything is read.
         self.rows(&file, u32::from(self.is_on_gpu()))
             .map_err(|error| Failure::about(&input.image, error))?;
         Ok(Bands {
@@ -190,7 +190,7 @@ impl Steps for TraceBands<'_> {
     }
 }
 
-/// Refuses what needs the whole image.
+/// Refuses options that need the whole image.
 fn check(trace: &Trace<'_>) -> Result<(), Failure> {
     if trace.format == Some(ContourFormat::Png) {
         return Err(Failure::usage(

@@ -1,4 +1,4 @@
-//! Reading the command line, and the message about one that cannot be read.
+//! Reading the command line, and the message for an invalid one.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
@@ -12,14 +12,14 @@ use crate::printable::printable;
 use crate::stdout;
 
 /// The arguments of the command line `line`, which starts with the program's name; `None` if it
-/// asked for help or the version, which are printed.
+/// requested help or the version, which are then printed.
 pub(crate) fn read(line: &[OsString]) -> Result<Option<Args>, Failure> {
     let error = match Args::try_parse_from(line) {
         Ok(args) => return Ok(Some(args)),
         Err(error) => error,
     };
     if let ErrorKind::DisplayHelp | ErrorKind::DisplayVersion = error.kind() {
-        // On a terminal in colours.
+        // In colour on a terminal.
         if io::stdout().is_terminal() {
             error.print()?;
         } else {
@@ -27,7 +27,7 @@ pub(crate) fn read(line: &[OsString]) -> Result<Option<Args>, Failure> {
         }
         return Ok(None);
     }
-    // The message quotes arguments: it is made again from arguments that can be printed.
+    // The message quotes arguments: it is made again from printable arguments.
     let shown = line.iter().map(|argument| {
         let text = argument.to_string_lossy();
         OsString::from(printable(&text).as_ref())
@@ -36,8 +36,8 @@ pub(crate) fn read(line: &[OsString]) -> Result<Option<Args>, Failure> {
     Err(Failure::Arguments(lines(&error.render().to_string())))
 }
 
-/// The parser's message in three lines at most: what is wrong, a tip if there is one, and where
-/// there is help.
+/// The parser's message in at most three lines: what is wrong, a tip if there is one, and where to
+/// find help.
 fn lines(message: &str) -> Vec<String> {
     let paragraphs: Vec<String> = message
         .split("\n\n")

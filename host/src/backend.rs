@@ -1,8 +1,8 @@
-//! [`Backend`]: what runs the work.
+//! [`Backend`]: the device that runs the work.
 
 use crate::error::{Result, Unavailable};
 
-/// What runs the work. Every backend gives the same results.
+/// The device that runs the work. Every backend gives the same results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Backend {
@@ -25,8 +25,8 @@ impl Backend {
         }
     }
 
-    /// Refuses to run `algorithm`, which does the work `job`, unless this backend is one of those
-    /// that it `runs_on`. `instead` are the algorithms that this backend runs.
+    /// Refuses to run `algorithm`, which does the work `job`, unless this backend is in `runs_on`.
+    /// `instead` are the algorithms that this backend runs.
     ///
     /// # Errors
     /// [`Error::Unavailable`](crate::Error::Unavailable).

@@ -1,13 +1,14 @@
-//! Values as bytes that are sent or kept, and read back with care.
+//! Values as bytes, to be sent or stored, and read back with checks.
 //!
-//! A form begins with four letters and a version, and ends with a hash of all before it. Numbers
-//! are little-endian; lists begin with their length, in 64 bits. The hash finds damage; readers
-//! check besides whatever later code relies on, since anyone can write bytes with a right hash.
+//! A format begins with four letters and a version, and ends with a hash of all bytes before it.
+//! Numbers are little-endian; lists begin with their length, in 64 bits. The hash detects damage.
+//! Readers also check everything that later code relies on, since anyone can write bytes with a
+//! right hash.
 
 use crate::error::{Error, OptionProblem, Result};
 use crate::memory::reserve;
 
-/// A number with a form in bytes.
+/// A number with a fixed byte format.
 pub(crate) trait Number: Copy {
     const SIZE: usize;
     fn put(self, to: &mut Vec<u8>);
@@ -34,14 +35,14 @@ macro_rules! numbers {
 }
 numbers!(u8, u32, i32, u64, u128, f64);
 
-/// Writes a form.
+/// Writes one format.
 pub(crate) struct Writer {
     bytes: Vec<u8>,
     what: &'static str,
 }
 
 impl Writer {
-    /// `what` names the form in errors; `room` is about the number of bytes.
+    /// `what` names the format in errors; `room` is the approximate number of bytes.
     pub(crate) fn new(
         letters: [u8; 4],
         version: u8,
@@ -63,7 +64,7 @@ impl Writer {
         reserve(&mut self.bytes, bytes + 8, self.what)
     }
 
-    /// A number, for which there is room already.
+    /// Writes a number; its room must be reserved already.
     pub(crate) fn put<T: Number>(&mut self, value: T) {
         debug_assert!(
             self.bytes.capacity() - self.bytes.len() >= T::SIZE,
@@ -72,7 +73,7 @@ impl Writer {
         value.put(&mut self.bytes);
     }
 
-    /// A list with its length.
+    /// Writes a list with its length.
     pub(crate) fn list<T: Number>(
         &mut self,
         values: impl ExactSizeIterator<Item = T>,
@@ -83,7 +84,7 @@ impl Writer {
         Ok(())
     }
 
-    /// What has been written, to append bytes that a list's length counts already.
+    /// The bytes so far, for appending elements already counted by a list's length.
     pub(crate) fn bytes(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
@@ -96,14 +97,14 @@ impl Writer {
     }
 }
 
-/// Reads a form.
+/// Reads one format.
 pub(crate) struct Reader<'a> {
     rest: &'a [u8],
     what: &'static str,
 }
 
 impl<'a> Reader<'a> {
-    /// Refuses bytes of another form or version, and damaged ones.
+    /// Refuses bytes of another format or version, and damaged ones.
     pub(crate) fn new(
         bytes: &'a [u8],
         letters: [u8; 4],
@@ -135,7 +136,7 @@ impl<'a> Reader<'a> {
         damaged(self.what, reason)
     }
 
-    /// Refuses the bytes unless something holds.
+    /// Refuses the bytes unless a condition holds.
     pub(crate) fn check(&self, holds: bool, reason: &str) -> Result<()> {
         match holds {
             true => Ok(()),
@@ -153,7 +154,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A list with its length. No memory is taken for more elements than there are.
+    /// Reads a list with its length. Allocates no more memory than the bytes have elements for.
     pub(crate) fn list<T: Number>(&mut self) -> Result<Vec<T>> {
         let len = self.length(T::SIZE)?;
         let mut values = Vec::new();
@@ -164,7 +165,7 @@ impl<'a> Reader<'a> {
         Ok(values)
     }
 
-    /// The length of a list of elements of `size` bytes, as many of which there are.
+    /// Reads the length of a list of `size`-byte elements, which must all be there.
     pub(crate) fn length(&mut self, size: usize) -> Result<usize> {
         let len: u64 = self.get()?;
         let most = self.rest.len() / size;
@@ -172,7 +173,7 @@ impl<'a> Reader<'a> {
         Ok(len as usize)
     }
 
-    /// Bytes with their number.
+    /// Reads bytes preceded by their number.
     pub(crate) fn raw(&mut self) -> Result<&'a [u8]> {
         let len = self.length(1)?;
         let (own, rest) = self.rest.split_at(len);
@@ -180,7 +181,7 @@ impl<'a> Reader<'a> {
         Ok(own)
     }
 
-    /// Refuses what is left over.
+    /// Refuses trailing bytes.
     pub(crate) fn end(&self) -> Result<()> {
         self.check(self.rest.is_empty(), "there is more behind their end")
     }
@@ -192,7 +193,8 @@ pub(crate) fn damaged(what: &'static str, reason: impl std::fmt::Display) -> Err
     Error::option("bytes", OptionProblem::Malformed, reason)
 }
 
-/// A hash that differs for bytes of one length that differ in eight neighbouring bytes at most.
+/// A hash that distinguishes byte strings of one length that differ in at most eight neighbouring
+/// bytes.
 fn hash(bytes: &[u8]) -> u64 {
     let mut hash = bytes.len() as u64;
     let mut add = |word: u64| {
@@ -207,7 +209,7 @@ fn hash(bytes: &[u8]) -> u64 {
     hash
 }
 
-/// For tests: the bytes with the right hash.
+/// For tests: the bytes with the right hash in place.
 #[cfg(test)]
 pub(crate) fn with_hash(mut bytes: Vec<u8>) -> Vec<u8> {
     if let Some(body) = bytes.len().checked_sub(8) {

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 pub use problem::{OptionError, OptionProblem, ReadProblem, Unavailable, WriteProblem};
 
-/// What went wrong, and, where that helps, what would have been right.
+/// A failure, and, where that helps, what would have been right.
 ///
 /// Every message is one line without a full stop at its end, so that it can follow `error: ` on a
 /// terminal. It includes the message of [`source`](std::error::Error::source), where there is one.
@@ -80,16 +80,16 @@ pub enum Error {
     #[error("the parts differ in {what}: {upper} and {lower}")]
     #[non_exhaustive]
     PartsDiffer {
-        /// In what they differ: `"width"`, `"connectivity"`, `"statistics"`, `"options"`,
-        /// `"number of components"`, `"the rows at their seam"`.
+        /// The property in which they differ: `"width"`, `"connectivity"`, `"statistics"`,
+        /// `"options"`, `"number of components"`, `"the rows at their seam"`.
         what: &'static str,
-        /// That of the upper part.
+        /// Its value in the upper part.
         upper: String,
-        /// That of the lower part.
+        /// Its value in the lower part.
         lower: String,
     },
 
-    /// A part of which a result for the whole image was asked.
+    /// A part for which a result of the whole image was requested.
     #[error(
         "rows {first_row} to {last_row} are not all of the image: join the parts above and below \
          them first"
@@ -102,7 +102,7 @@ pub enum Error {
         last_row: u32,
     },
 
-    /// A source of bands that gave another image in a later pass than in the first one.
+    /// A source of bands that returned another image in a later pass than in the first one.
     #[error(
         "the image has changed between two passes over it: from row {first_row} on, it had \
          {before} {unit}, and has {now}"
@@ -119,7 +119,7 @@ pub enum Error {
         now: u64,
     },
 
-    /// An array of another length than is needed.
+    /// An array whose length is not the needed one.
     #[error("an array of {needed} elements is needed, but one of {given} was given")]
     #[non_exhaustive]
     LengthMismatch {
@@ -296,7 +296,7 @@ pub enum Error {
     #[error("the image has more than {limit} {what}: work on it in parts")]
     #[non_exhaustive]
     TooMany {
-        /// What there are too many of.
+        /// The name of what there is too much of.
         what: &'static str,
         /// The largest number that can be represented.
         limit: u64,
@@ -397,13 +397,13 @@ impl Error {
         }
     }
 
-    /// Of the extension for Python, which allocates arrays itself.
+    /// For the Python extension, which allocates arrays itself.
     #[doc(hidden)]
     pub fn out_of_memory(what: &'static str, bytes: u64) -> Self {
         Self::OutOfMemory { what, bytes }
     }
 
-    /// Whether the only reason was a lack of memory, on this machine or on the GPU. The same call
+    /// Whether a lack of memory, on this machine or on the GPU, was the only reason. The same call
     /// with a smaller input, or with another algorithm, may succeed.
     pub fn is_out_of_memory(&self) -> bool {
         match self {
@@ -415,7 +415,7 @@ impl Error {
                 | crate::cuda::CudaError::OutOfLockedMemory { .. }
                 | crate::cuda::CudaError::OutOfHostMemory { .. },
             ) => true,
-            // Of a destination in memory.
+            // A destination in memory.
             Self::Write(source) => source.kind() == std::io::ErrorKind::OutOfMemory,
             _ => false,
         }

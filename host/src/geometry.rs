@@ -78,7 +78,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// Whether a cell lies in the window, on whatever layer.
+    /// Whether a cell lies in the window, on any layer.
     pub fn contains(self, cell: Cell) -> bool {
         cell.x.wrapping_sub(self.x) < self.width && cell.y.wrapping_sub(self.y) < self.height
     }
@@ -130,8 +130,8 @@ pub(crate) fn perimeter(points: &[IVec2]) -> f64 {
         .sum()
 }
 
-/// The centroid of the area, by Green's theorem. Of the edges, if there is no area; of the point,
-/// if the edges have no length. `None` without points.
+/// The centroid of the area, by Green's theorem; of the edges if there is no area; of the point if
+/// the edges have no length. `None` without points.
 pub(crate) fn centroid(points: &[IVec2]) -> Option<DVec2> {
     // Coordinates relative to the first point keep the sums small.
     let origin = points.first()?.as_i64vec2();

@@ -6,7 +6,7 @@ use crate::backend::Backend;
 use crate::image::BinaryImage;
 use crate::route::{Net, RoutingGrid};
 
-/// The size of a piece of work, as far as its time depends on it.
+/// The size of a piece of work: the numbers on which its time depends.
 /// [`Engine::auto`](crate::Engine::auto) chooses a device by it.
 ///
 /// Input and result are in this machine's memory. Times are estimated from the figures in
@@ -39,8 +39,7 @@ pub enum Job {
         /// of foreground in a row.
         sides: u64,
     },
-    /// A [`BandLabeller`](crate::label::parts::BandLabeller), of whose image only the size is
-    /// known.
+    /// A [`BandLabeller`](crate::label::parts::BandLabeller); only the size of its image is known.
     LabelBands {
         /// The number of the image's pixels.
         pixels: u64,
@@ -53,7 +52,7 @@ pub enum Job {
         /// the borders' length.
         sides: u64,
     },
-    /// [`Engine::trace_bands`](crate::Engine::trace_bands), of whose image only the size is known.
+    /// [`Engine::trace_bands`](crate::Engine::trace_bands); only the size of the image is known.
     TraceBands {
         /// The number of the image's pixels.
         pixels: u64,
@@ -80,9 +79,9 @@ impl Job {
         Self::Label { pixels, sides }
     }
 
-    /// The job of tracing `image`. Measures its borders in a pass over its bits: of an image of
-    /// more than 2²² pixels, those of every second row, or of every third one, and so on, which are
-    /// 2²² pixels.
+    /// The job of tracing `image`. Measures its borders in a pass over its bits. For an image of
+    /// more than 2²² pixels, the pass reads every second row, or every third, and so on: 2²²
+    /// pixels.
     pub fn trace(image: &BinaryImage) -> Self {
         let (pixels, sides) = measure(image);
         Self::Trace { pixels, sides }
@@ -105,9 +104,9 @@ impl Job {
         }
     }
 
-    /// The device on which `runs` such jobs, one after the other, are estimated to take less time:
-    /// this machine's processor with `cores` cores, or a GPU, which has to be opened first. `gpu`
-    /// says whether there is one.
+    /// The device estimated to take less time for `runs` such jobs, one after the other: this
+    /// machine's processor with `cores` cores, or a GPU, which has to be opened first. `gpu` says
+    /// whether there is one.
     ///
     /// Contours of images of 2³² pixels or more, or of 2³¹ sides or more, are for the processor.
     pub fn backend(self, cores: usize, gpu: bool, runs: u32) -> Backend {
@@ -199,17 +198,17 @@ impl Job {
     }
 }
 
-/// Opening a GPU takes 200 to 300 ms, and what its first job needs, such as page-locked memory,
-/// another 20 to 50; the first time of all, compiling the kernels takes another 260 ms.
+/// Opening a GPU takes 200 to 300 ms, and the needs of its first job, such as page-locked memory,
+/// another 20 to 50; the very first time, compiling the kernels takes another 260 ms.
 const OPENING: f64 = 250e6;
 
-/// Launches and waits for counts take this long, however small the work is.
+/// Launches and waits for counts take this long, even for the smallest work.
 const LAUNCHES: f64 = 0.4e6;
 
 /// The same for labels and contours, which wait once.
 const IMAGE_LAUNCHES: f64 = 0.1e6;
 
-/// The number of pixels of an image, and about that of its vertical pixel edges.
+/// The number of pixels of an image, and the approximate number of its vertical pixel edges.
 fn measure(image: &BinaryImage) -> (u64, u64) {
     const MOST_PIXELS: u64 = 1 << 22;
     let pixels = image.pixel_count();
@@ -247,8 +246,8 @@ mod tests {
         }
     }
 
-    /// Milliseconds, as `docs/performance.md` has them for jobs on the processor and on an open
-    /// GPU; labels and contours from host to host.
+    /// Milliseconds from `docs/performance.md` for jobs on the processor and on an open GPU; labels
+    /// and contours from host to host.
     #[test]
     fn the_faster_device_is_that_of_the_figures() {
         let routes = [
@@ -296,7 +295,7 @@ mod tests {
             (trace(2550, 301_320), 1, 10.3, 0.58),
         ];
         for (job, cores, cpu, gpu) in routes.into_iter().chain(others) {
-            // So many runs that the time of opening the GPU does not matter; and one run.
+            // So many runs that opening the GPU does not matter; and one run.
             for (runs, opening) in [(u32::MAX, 0.0), (1, 250.0)] {
                 let faster = match cpu < gpu + opening {
                     true => Backend::Cpu,
@@ -379,7 +378,7 @@ mod tests {
             assert_eq!(Job::trace(&image), Job::Trace { pixels, sides });
             assert_eq!(Job::label(&image), Job::Label { pixels, sides });
         }
-        // Of a larger image, some rows stand for all.
+        // In a larger image, a sample of rows stands for all.
         let large = BinaryImage::from_fn(20_000, 2_000, |x, y| (x ^ y) & 1 == 0).unwrap();
         let (pixels, sides) = (40_000_000, 40_000_000);
         assert_eq!(Job::trace(&large), Job::Trace { pixels, sides });

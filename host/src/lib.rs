@@ -33,8 +33,8 @@
 //!
 //! - `formats` (on by default): [`formats`], and conversions to the types of the crate `geo-types`.
 //!   Without it the library depends on few other crates.
-//! - `image`: grey images of the crate `image` in, and `image::GrayImage` out.
-//! - `ndarray`: views of the crate `ndarray` in, and labels out as its arrays.
+//! - `image`: grey images of the crate `image` as input, and `image::GrayImage` as output.
+//! - `ndarray`: views of the crate `ndarray` as input, and labels as its arrays.
 //! - `cuda`: kernels on an NVIDIA GPU, on Linux.
 
 mod backend;

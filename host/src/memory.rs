@@ -81,7 +81,7 @@ pub(crate) fn collect<T>(
     Ok(vec)
 }
 
-/// A `Vec` of `values`, in their order, which threads share.
+/// A `Vec` of `values`, in their order, collected on several threads.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`], instead of an abort.
@@ -98,7 +98,7 @@ pub(crate) fn par_collect<T: Send>(
                 Ok(share)
             },
         )
-        // Some per thread.
+        // Each thread has some of the shares.
         .map(|share| LinkedList::from([share]))
         .reduce(LinkedList::new, |mut shares, mut later| {
             shares.append(&mut later);

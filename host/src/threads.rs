@@ -6,7 +6,7 @@ use std::thread;
 
 use rayon::{ThreadBuilder, ThreadPoolBuilder};
 
-/// Makes sure that parallel work has threads to run on, if only the calling one.
+/// Makes sure that parallel work has threads to run on, at least the calling one.
 ///
 /// Must be called before any use of `rayon`, which panics if the system provides fewer threads than
 /// it asks for.
@@ -15,8 +15,8 @@ pub(crate) fn ensure() {
     if rayon::current_thread_index().is_some() || *SHARED.get_or_init(start_shared) {
         return;
     }
-    // A pool of this thread alone, kept for good: where no thread can be started, each calling
-    // thread does its own work.
+    // A pool of this thread alone, kept for good: if no thread can be started, each calling thread
+    // does its own work.
     let pool = ThreadPoolBuilder::new().num_threads(1).use_current_thread();
     if let Ok(pool) = pool.build() {
         std::mem::forget(pool);
@@ -56,7 +56,7 @@ fn start_shared() -> bool {
                 .send(worker)
                 .map_err(|_| io::ErrorKind::WouldBlock.into())
         });
-        // An error means that there is a pool already, which serves as well.
+        // An error means that there is a pool already, which will do.
         let _ = pool.build_global();
     }
     count > 0

@@ -1,4 +1,5 @@
-//! Arguments that are read without failing, so that what refuses them can say what would be right.
+//! Arguments that are read without failing, so that the code that refuses them can say what would
+//! be right.
 
 use std::fmt;
 
@@ -8,7 +9,7 @@ use pyo3::types::PyString;
 
 use crate::errors;
 
-/// How an argument is shown in a message: as Python writes it, but not at any length.
+/// An argument as shown in a message: as Python writes it, but limited in length.
 fn shown(object: &Bound<'_, PyAny>) -> String {
     const MOST: usize = 60;
     let text = object.repr().map(|text| text.to_string());
@@ -21,10 +22,10 @@ fn shown(object: &Bound<'_, PyAny>) -> String {
     format!("{start}...")
 }
 
-/// What should be a name.
+/// An argument that should be a name.
 pub(crate) enum Name {
     Text(String),
-    /// Something else, as it is shown.
+    /// Something else, as shown in a message.
     Other(String),
 }
 
@@ -72,10 +73,10 @@ pub(crate) fn named<T: Copy>(option: &str, name: &Name, values: &[(&str, T)]) ->
     })
 }
 
-/// What should be a whole number.
+/// An argument that should be a whole number.
 pub(crate) enum Integer {
     Value(i64),
-    /// Something else, as it is shown.
+    /// Something else, as shown in a message.
     Other(String),
 }
 
@@ -108,8 +109,8 @@ impl<'py> FromPyObject<'_, 'py> for Integer {
     }
 }
 
-/// What is added to x and y of each point: two whole numbers of 32 bits, in a tuple, a list or an
-/// array.
+/// The offset added to x and y of each point: two whole numbers of 32 bits, in a tuple, a list or
+/// an array.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Offset {
     pub(crate) x: i32,
@@ -117,7 +118,7 @@ pub(crate) struct Offset {
 }
 
 impl Offset {
-    /// Refuses an offset with which points of an image of this size would leave 32 bits.
+    /// Refuses an offset that would move points of an image of this size out of 32 bits.
     pub(crate) fn check_fits(self, width: u32, height: u32) -> PyResult<()> {
         let fits = |offset: i32, side: u32| {
             i64::from(offset) + i64::from(side.saturating_sub(1)) <= i32::MAX.into()
@@ -161,13 +162,13 @@ impl<'py> FromPyObject<'_, 'py> for Offset {
     }
 }
 
-/// What pixels are compared with: `image > threshold`, as NumPy 2 compares.
+/// The value that pixels are compared with: `image > threshold`, as NumPy 2 compares.
 pub(crate) struct Threshold<'py> {
-    /// What NumPy is given where the library does not compare.
+    /// The value passed to NumPy when the library does not compare.
     pub(crate) scalar: Bound<'py, PyAny>,
     value: Value,
-    /// Whether it is a number of Python's, which is rounded to the type of an array of floating
-    /// point numbers (NEP 50). A scalar of NumPy's is compared as it is.
+    /// Whether it is a Python number, which is rounded to the type of a floating-point array (NEP
+    /// 50). A NumPy scalar is compared as it is.
     is_weak: bool,
 }
 
@@ -175,12 +176,12 @@ pub(crate) struct Threshold<'py> {
 enum Value {
     Integer(i64),
     Float(f64),
-    /// A number that neither holds.
+    /// A number that fits neither.
     Other,
 }
 
 impl<'py> Threshold<'py> {
-    /// A number of Python's or NumPy's, or an array without dimensions.
+    /// A Python or NumPy number, or an array without dimensions.
     pub(crate) fn new(given: &Bound<'py, PyAny>) -> PyResult<Self> {
         let is_weak = given.is_exact_instance_of::<pyo3::types::PyFloat>()
             || given.is_exact_instance_of::<pyo3::types::PyInt>()
@@ -241,7 +242,7 @@ impl<'py> Threshold<'py> {
         Self::new(&rounded.map_err(|error| self.refused(&error))?)
     }
 
-    /// Whether of two values, 0 and 1, the second one alone is greater.
+    /// Whether, of the values 0 and 1, only 1 is greater.
     pub(crate) fn divides_booleans(&self) -> bool {
         match self.value {
             Value::Integer(value) => value == 0,
@@ -250,7 +251,7 @@ impl<'py> Threshold<'py> {
         }
     }
 
-    /// That NumPy does not compare with it.
+    /// The error for a threshold that NumPy does not compare with.
     pub(crate) fn refused(&self, error: &PyErr) -> PyErr {
         errors::input(format!(
             "threshold={}: {}",
@@ -272,10 +273,10 @@ impl Value {
     }
 }
 
-/// An element type that is compared with a value of its own.
+/// An element type that is compared with a limit of the same type.
 pub(crate) trait Limit: Sized {
     /// The largest value that is not greater than the threshold; `None` if there is none, or it is
-    /// not known. What is greater than the threshold is greater than this.
+    /// unknown. A value is greater than the threshold exactly if it is greater than this.
     fn at_most(threshold: &Threshold<'_>) -> Option<Self>;
 }
 
@@ -304,7 +305,7 @@ impl Limit for f32 {
     fn at_most(threshold: &Threshold<'_>) -> Option<Self> {
         let value = f64::at_most(threshold)?;
         let rounded = value as Self;
-        // All values of the type are compared exactly by this: there is none between the two.
+        // All values of the type are compared exactly by this: none lies between the two.
         Some(if !threshold.is_weak && f64::from(rounded) > value {
             rounded.next_down()
         } else {

@@ -1,4 +1,4 @@
-//! Vectors as NumPy arrays that own them: nothing is copied.
+//! Vectors as NumPy arrays that own them, without a copy.
 
 use std::ffi::c_int;
 
@@ -124,13 +124,13 @@ pub(crate) fn contour_views<'py>(
     tuple(py, views)
 }
 
-/// A tuple of `items`. PyO3's own function panics for want of memory.
+/// A tuple of `items`. PyO3's own function panics when out of memory.
 fn tuple<'py, T>(py: Python<'py>, items: Vec<Bound<'py, T>>) -> PyResult<Bound<'py, PyTuple>> {
     let len = items.len() as ffi::Py_ssize_t;
     // SAFETY: a new reference, or null with an exception.
     let tuple = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyTuple_New(len))? };
     for (index, item) in (0..).zip(items) {
-        // SAFETY: nobody else has the new tuple, whose place `index` is empty. It takes over the
+        // SAFETY: nobody else has the new tuple, and its place `index` is empty. It takes over the
         // reference.
         if unsafe { ffi::PyTuple_SetItem(tuple.as_ptr(), index, item.into_ptr()) } != 0 {
             return Err(PyErr::fetch(py));

@@ -25,7 +25,7 @@ use crate::image::{self, Input};
 use crate::parts::{Reduced, detached, reduced};
 use crate::work;
 
-/// The options that OpenCV's constants stand for.
+/// The options for OpenCV's constants.
 pub(crate) fn opencv_options(mode: &Integer, method: &Integer) -> PyResult<TraceOptions> {
     let retrieval = match mode.value() {
         Some(0) => Retrieval::External,
@@ -56,7 +56,7 @@ pub(crate) fn opencv_options(mode: &Integer, method: &Integer) -> PyResult<Trace
         .approximation(approximation))
 }
 
-/// The options that names stand for.
+/// The options for these names.
 pub(crate) fn named_options(
     retrieval: &Name,
     approximation: &Name,
@@ -150,7 +150,8 @@ pub(crate) fn find_contours<'py>(
     }
 }
 
-/// What `cv2.findContours` returns. The arrays of points are views of one array.
+/// The form in which `cv2.findContours` returns contours. The arrays of points are views of one
+/// array.
 fn in_opencv_form(
     py: Python<'_>,
     contours: Contours,
@@ -176,7 +177,7 @@ fn in_opencv_form(
     (views, hierarchy).into_pyobject(py)
 }
 
-/// Traces each image; the result is a [`HostContours`], of a batch a list of them.
+/// Traces each image; the result is a [`HostContours`], for a batch a list of them.
 #[pyfunction]
 pub(crate) fn trace<'py>(
     image: &Bound<'py, PyAny>,
@@ -207,7 +208,7 @@ pub(crate) struct HostContours {
     pub(crate) contours: Contours,
 }
 
-/// The files that contours are written to.
+/// The file formats for contours.
 #[derive(Clone)]
 enum Format {
     Svg,
@@ -247,7 +248,7 @@ impl HostContours {
         owned(py, (rows.len(), N), rows.into_flattened())
     }
 
-    /// A measure of each contour; `none` of a contour that is not there.
+    /// A measure of each contour; `none` for a missing contour.
     fn measured<T: Copy + Send + Sync>(
         &self,
         py: Python<'_>,
@@ -411,19 +412,19 @@ impl HostContours {
     }
 }
 
-/// Closed rings' coordinates, where each ring's begin, and where each polygon's rings begin.
+/// Coordinates of closed rings, the start of each ring, and the start of each polygon's rings.
 pub(crate) type Rings<'py> = (
     Bound<'py, PyArray2<f64>>,
     Bound<'py, PyArray1<i64>>,
     Bound<'py, PyArray1<i64>>,
 );
 
-/// What memory is for.
+/// Name used in out-of-memory errors.
 const RINGS: &str = "the rings of polygons";
 
 /// The rings of the outer borders among some contours, each with the holes directly inside it, for
-/// `shapely.from_ragged_array`. A ring of fewer than three points has its last one repeated, since
-/// shapely takes no ring of fewer than four coordinates.
+/// `shapely.from_ragged_array`. A ring of fewer than three points has its last point repeated,
+/// since shapely takes only rings of four or more coordinates.
 pub(crate) fn rings<'py>(
     py: Python<'py>,
     contours: &(impl ContourSource + Sync),
@@ -470,7 +471,7 @@ pub(crate) fn rings<'py>(
     ))
 }
 
-/// Bytes in memory, or an error where there is no room for more.
+/// Bytes in memory; a write without room is an error.
 #[derive(Default)]
 struct Growing(Vec<u8>);
 
@@ -488,7 +489,7 @@ impl Write for Growing {
     }
 }
 
-/// A destination that takes no more once a flag is set.
+/// A destination that refuses writes once a flag is set.
 struct Until<W> {
     out: W,
     interrupt: Arc<AtomicBool>,
@@ -497,7 +498,7 @@ struct Until<W> {
 impl<W: Write> Write for Until<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.interrupt.load(Ordering::Relaxed) {
-            // Not `Interrupted`, after which writers try again.
+            // Not `Interrupted`, after which writers would retry.
             return Err(io::Error::other("interrupted"));
         }
         self.out.write(bytes)

@@ -9,10 +9,10 @@ use trazar::{Backend, Engine, Job};
 use crate::arguments::{Name, named};
 use crate::errors;
 
-/// What `device=` takes.
+/// The values of `device=`.
 #[derive(Clone, Copy)]
 pub(crate) enum Device {
-    /// The one that is faster for the job.
+    /// The faster one for the job.
     Auto,
     Cpu,
     Cuda,
@@ -42,20 +42,20 @@ static CUDA: Mutex<Found> = Mutex::new(Found::NotLooked);
 
 enum Found {
     NotLooked,
-    /// There is no GPU that can be used; asking again takes as long as the first time.
+    /// There is no usable GPU; asking again would take as long as the first time.
     None,
     Gpu(Engine),
 }
 
 impl Device {
-    /// The engine for a band of an image, as `trazar.dask` takes it: unless another device is
-    /// named, the processor. Several processes of one machine would have to share its GPU.
+    /// The engine for a band of an image, for `trazar.dask`: the processor, unless another device
+    /// is named. Several processes of one machine would have to share its GPU.
     pub(crate) fn band_engine(self, py: Python<'_>) -> PyResult<Engine> {
         let device = match self {
             Self::Auto => Self::Cpu,
             named => named,
         };
-        // Nothing asks how long the job takes.
+        // The time of the job does not matter here.
         device.engine(py, || Job::LabelBands { pixels: 0 }, 1)
     }
 
@@ -69,7 +69,7 @@ impl Device {
         match self {
             Self::Cpu => Ok(Engine::cpu()),
             Self::Emulator => Ok(Engine::emulator(0)),
-            // Opening a GPU takes long, and so may measuring a job.
+            // Opening a GPU takes long, and measuring a job may too.
             Self::Cuda => py.detach(cuda).map_err(errors::from_library),
             Self::Auto => Ok(py.detach(|| faster(job, runs))),
         }
@@ -78,15 +78,15 @@ impl Device {
 
 /// The engine that is faster for `runs` jobs like `job`.
 fn faster(job: impl FnOnce() -> Job, runs: u32) -> Engine {
-    // Finding out whether there is a GPU takes half as long as opening it.
+    // Detecting a GPU takes half as long as opening it.
     let may_have_gpu = cfg!(not(target_os = "macos")) && !has_no_gpu();
     if !may_have_gpu {
         return Engine::cpu();
     }
-    // The system takes 20 µs to say.
+    // The system call takes 20 µs.
     static CORES: OnceLock<usize> = OnceLock::new();
     let cores = *CORES.get_or_init(|| thread::available_parallelism().map_or(1, usize::from));
-    // A GPU that is open need not be opened: as if that were shared by any number of jobs.
+    // An open GPU need not be opened: as if any number of jobs shared the opening.
     let runs = if is_open() { u32::MAX } else { runs };
     match job().backend(cores, true, runs) {
         Backend::Cuda => cuda().unwrap_or_else(|_| Engine::cpu()),
@@ -121,7 +121,7 @@ fn cuda() -> trazar::Result<Engine> {
     }
 }
 
-/// An engine on the first GPU, with the kernels that arrays on the GPU are worked on with too.
+/// An engine on the first GPU, with the kernels that also work on arrays on the GPU.
 #[cfg(not(target_os = "macos"))]
 fn open_gpu() -> trazar::Result<Engine> {
     Ok(Engine::on(crate::device::queue()?))

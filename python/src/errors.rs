@@ -1,4 +1,4 @@
-//! The library's errors as Python's exceptions, with their one line as the message.
+//! The library's errors as Python exceptions, with their one line as the message.
 
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -38,7 +38,7 @@ pub(crate) fn from_library(error: Error) -> PyErr {
         Error::Unavailable(Unavailable::GpuSupport) | Error::Emulator(_) => DEVICE.error(message),
         #[cfg(not(target_os = "macos"))]
         Error::Cuda(_) => DEVICE.error(message),
-        // Python chooses the subclass by the system's number.
+        // Python chooses the subclass by the system's error number.
         Error::Io { path, source, .. } => match source.raw_os_error() {
             Some(number) => {
                 let text = source.to_string();
@@ -49,7 +49,7 @@ pub(crate) fn from_library(error: Error) -> PyErr {
                     .to_owned();
                 PyOSError::new_err((number, text, path))
             }
-            // By its kind.
+            // By its kind instead.
             None => std::io::Error::new(source.kind(), message).into(),
         },
         Error::Write(source) => source.into(),

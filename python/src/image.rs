@@ -1,4 +1,4 @@
-//! Arrays in this machine's memory to binary images.
+//! From arrays in this machine's memory to binary images.
 
 use numpy::ndarray::{ArrayView, Axis, Ix2, Ix3, IxDyn, s};
 use numpy::npyffi::{self, NPY_ARRAY_ALIGNED};
@@ -34,14 +34,14 @@ impl Input {
 }
 
 /// Reads an array of shape (H, W) or (N, H, W), once and without a copy where its element type
-/// allows it. Foreground is `value > threshold`, as NumPy 2 compares, or without a threshold what is
-/// not 0.
+/// allows it. Foreground is `value > threshold`, as NumPy 2 compares, or without a threshold every
+/// value other than 0.
 ///
-/// An array without pixels has no images that the library knows: with `empty`, it is read as no
+/// The library has no images without pixels: with `empty`, an array without pixels is read as no
 /// images.
 ///
 /// The result of the call has at least `per_pixel` bytes per pixel. If there is no memory for them,
-/// it is an error before the array is read.
+/// that is an error before the array is read.
 pub(crate) fn read(
     array: &Bound<'_, PyAny>,
     threshold: Option<&Bound<'_, PyAny>>,
@@ -76,7 +76,7 @@ pub(crate) fn read(
 fn check_room(shape: &[usize], per_pixel: usize) -> PyResult<()> {
     let pixels = shape.iter().fold(1usize, |all, &n| all.saturating_mul(n));
     let bytes = pixels.saturating_mul(per_pixel).saturating_add(pixels / 8);
-    // The system gives such memory when it is first written, so this takes no time.
+    // The system provides such memory at its first write, so this takes no time.
     const LEAST: usize = 1 << 24;
     if bytes < LEAST {
         return Ok(());
@@ -84,7 +84,7 @@ fn check_room(shape: &[usize], per_pixel: usize) -> PyResult<()> {
     reserve(&mut Vec::<u8>::new(), bytes, "the image and its result").map_err(errors::from_library)
 }
 
-/// What is given, as an array of NumPy's.
+/// The argument as a NumPy array.
 fn numpys<'py>(given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntypedArray>> {
     let py = given.py();
     let array = given.cast::<PyUntypedArray>().ok();
@@ -124,7 +124,7 @@ fn images<'py>(
     let dtype = array.dtype();
     let (kind, size) = (dtype.kind(), dtype.itemsize());
     match (kind, &threshold) {
-        // A mask of which bytes may be other than 0 and 1.
+        // A mask whose bytes may differ from 0 and 1.
         (b'b', None) => return of_booleans(&array),
         (b'b', Some(threshold)) if threshold.divides_booleans() => return of_booleans(&array),
         (b'b' | b'i' | b'u' | b'f', _) => {}
@@ -145,14 +145,14 @@ fn images<'py>(
     }
     let packed = in_steps(&array, &mut |part| compared(part, threshold.as_ref()));
     if packed.is_err() && kind == b'f' && threshold.is_some() {
-        // An error of NaN has the pixel's place in the whole array.
+        // An error about NaN names the pixel's place in the whole array.
         pack::<f64>(converted::<f64>(&array)?.as_any().cast()?, 0.0)?;
     }
     packed
 }
 
-/// The images of an array, read by parts of some millions of pixels: images, or rows of one. Looks
-/// for signals between them.
+/// The images of an array, read in parts of some millions of pixels: images, or rows of one. Checks
+/// for signals between the parts.
 fn in_steps<'py>(
     array: &Bound<'py, PyUntypedArray>,
     read: &mut dyn FnMut(Bound<'py, PyUntypedArray>) -> PyResult<Vec<BinaryImage>>,
@@ -194,7 +194,7 @@ fn in_steps<'py>(
     image(py, width, height, words).map(|image| vec![image])
 }
 
-/// The images of an array after a conversion, or by NumPy's comparison into an array of one byte
+/// The images of an array after a conversion, or after NumPy's comparison into an array of one byte
 /// per pixel.
 fn compared<'py>(
     array: Bound<'py, PyUntypedArray>,
@@ -250,7 +250,7 @@ fn is_aligned(array: &Bound<'_, PyUntypedArray>) -> bool {
     flags & NPY_ARRAY_ALIGNED != 0
 }
 
-/// The array, or a copy that is of this machine's byte order and aligned.
+/// The array, or an aligned copy in this machine's byte order.
 fn in_place(array: Bound<'_, PyUntypedArray>) -> PyResult<Bound<'_, PyUntypedArray>> {
     let py = array.py();
     let dtype = array.dtype();
@@ -267,13 +267,13 @@ fn in_place(array: Bound<'_, PyUntypedArray>) -> PyResult<Bound<'_, PyUntypedArr
     Ok(array)
 }
 
-/// The images of an array whose elements the library compares where they lie; `None` for elements
-/// of another type or at other addresses, and for a threshold that no value of theirs stands for.
+/// The images of an array whose elements the library compares in place; `None` for elements of
+/// another type or at unaligned addresses, and for a threshold without an equivalent in their type.
 fn direct(
     array: &Bound<'_, PyUntypedArray>,
     threshold: Option<&Threshold<'_>>,
 ) -> PyResult<Option<Vec<BinaryImage>>> {
-    /// The images of an array of `T`. Without a threshold, only what is unsigned is compared.
+    /// The images of an array of `T`. Without a threshold, only unsigned elements are compared.
     fn of<T: Element + Sample + Limit + Send + Sync>(
         array: &Bound<'_, PyArrayDyn<T>>,
         threshold: Option<&Threshold<'_>>,
@@ -310,10 +310,10 @@ fn direct(
     Ok(None)
 }
 
-/// The number of pixels that are packed between two looks for signals: some milliseconds.
+/// The number of pixels that are packed between two checks for signals: some milliseconds.
 const STEP: usize = 1 << 22;
 
-/// Packs the planes of an array, without the GIL. A signal's exception ends it.
+/// Packs the planes of an array, without the GIL. An exception from a signal ends it.
 fn pack<T: Element + Sample + Send + Sync>(
     array: &Bound<'_, PyArrayDyn<T>>,
     threshold: T,
@@ -355,7 +355,7 @@ fn pack<T: Element + Sample + Send + Sync>(
     Ok(images)
 }
 
-/// Packs an image, a large one by bands of rows on all threads, and looks for signals between
+/// Packs an image, a large one by bands of rows on all threads, and checks for signals between
 /// steps.
 fn pack_plane<T: Sample + Send + Sync>(
     py: Python<'_>,
@@ -366,7 +366,7 @@ fn pack_plane<T: Sample + Send + Sync>(
     const LEAST: usize = 1 << 17;
     let (height, width) = array.dim();
     if array.len() < 2 * LEAST || u32::try_from(width.max(height)).is_err() {
-        // Small, or of a size that it refuses.
+        // Small, or of a size that is refused.
         let packed = py.detach(|| BinaryImage::from_samples(array, threshold));
         return packed.map_err(errors::from_library);
     }
@@ -376,7 +376,7 @@ fn pack_plane<T: Sample + Send + Sync>(
     for (words, rows) in steps.zip(array.axis_chunks_iter(Axis(0), step)) {
         let packed = py.detach(|| in_pool(|| pack_rows(rows, threshold, words, LEAST)));
         if packed.is_err() {
-            // The whole image has the error's place, of the first pixel that is wrong.
+            // The whole image gives the error with its place, that of the first wrong pixel.
             let whole = py.detach(|| BinaryImage::from_samples(array, threshold));
             return whole.map_err(errors::from_library);
         }

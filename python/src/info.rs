@@ -1,4 +1,4 @@
-//! What there is: versions and devices.
+//! Available versions and devices.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

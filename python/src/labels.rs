@@ -20,7 +20,7 @@ use crate::errors;
 use crate::image;
 use crate::work;
 
-/// The options that the arguments stand for. `connectivity` is 4 or 8.
+/// The options for these arguments. `connectivity` is 4 or 8.
 pub(crate) fn options(
     connectivity: u32,
     algorithm: Option<&Name>,
@@ -53,9 +53,9 @@ type Labelled<'py> = (
     Option<Bound<'py, PyDict>>,
 );
 
-/// Labels each image: an `int32` array of the image's shape, the number of components (of a batch a
-/// list of numbers), and if asked for the components' measures as columns. The labels of one image
-/// are written to `output`, if there is one: an array of that type and shape, in C's order.
+/// Labels each image: an `int32` array of the image's shape, the number of components (for a batch
+/// a list of numbers), and, if requested, the components' measures as columns. The labels of one
+/// image are written to `output`, if there is one: an array of that type and shape, in C order.
 #[pyfunction]
 #[pyo3(signature = (
     image, connectivity, algorithm, statistics, threshold, device, output=None
@@ -132,11 +132,11 @@ pub(crate) fn label<'py>(
     Ok((labels.into_any(), count, columns))
 }
 
-/// What memory is for.
+/// Name used in out-of-memory errors.
 const MEASURES: &str = "the components' measures";
 
-/// An array of labels, which a job writes without the GIL, perhaps after its call has ended with an
-/// exception. NumPy asks for large pages for a new one, which the first writes to it need.
+/// An array of labels. A job writes it without the GIL, perhaps after its call has ended with an
+/// exception. For a new array NumPy requests large pages, which its first writes need.
 struct Output {
     array: Py<PyArrayDyn<i32>>,
     address: *mut i32,
@@ -144,14 +144,14 @@ struct Output {
 }
 
 // SAFETY: the address is that of the array's elements, which the array keeps. Until the job is
-// done, nobody but the job has a use for them: of an array that was given, the documentation says
-// so, as NumPy's does of `out=`.
+// done, only the job uses them: for a given array, the documentation requires so, as NumPy's does
+// for `out=`.
 unsafe impl Send for Output {}
 
 impl Output {
     /// An array of zeros.
     fn new(py: Python<'_>, shape: [usize; 3]) -> PyResult<Self> {
-        // NumPy's own function, since that of the crate panics for want of memory.
+        // NumPy's own function, since the crate's panics when out of memory.
         let numpy = py.import(intern!(py, "numpy"))?;
         let dtype = numpy::dtype::<i32>(py);
         let array = numpy.call_method1(intern!(py, "zeros"), (shape, dtype));
@@ -172,7 +172,7 @@ impl Output {
         })
     }
 
-    /// An array that was given for labels of this shape.
+    /// A given array for labels of this shape.
     fn given(array: Bound<'_, PyArrayDyn<i32>>, shape: &[usize]) -> PyResult<Self> {
         // SAFETY: the array is one of NumPy's, and alive.
         let flags = unsafe { (*array.as_array_ptr()).fields.flags };
@@ -244,7 +244,7 @@ fn checked(count: u32) -> trazar::Result<()> {
     .into())
 }
 
-/// The components' measures as `skimage.measure.regionprops_table` names and orders them; of a
+/// The components' measures as `skimage.measure.regionprops_table` names and orders them; for a
 /// batch, with the index of the image.
 pub(crate) fn columns<'py>(
     py: Python<'py>,

@@ -13,7 +13,7 @@
 //! | `errors.rs` | the library's errors as Python's exceptions |
 //! | `info.rs`, `command.rs` | what there is, and the command `trazar` |
 //!
-//! Names, defaults, documentation and whatever is not work are in the Python files.
+//! Names, defaults, documentation and everything else that is not work are in the Python files.
 
 #![allow(
     clippy::needless_pass_by_value,

@@ -1,7 +1,8 @@
-//! Bands of rows of an image, worked on apart and joined: what `trazar.dask` gives to its workers.
+//! Bands of rows of an image, processed separately and joined: the objects that `trazar.dask`
+//! passes to its workers.
 //!
-//! All classes are frozen, so that tasks can share their objects, and have a form in bytes, by
-//! which they are pickled.
+//! All classes are frozen, so that tasks can share their objects, and have a byte format, by which
+//! they are pickled.
 
 use std::sync::OnceLock;
 
@@ -27,14 +28,14 @@ use crate::work::in_pool;
 /// A function and its arguments, by which an object is pickled.
 pub(crate) type Reduced<'py> = (Bound<'py, PyAny>, Bound<'py, PyTuple>);
 
-/// The function and its arguments that make an object of this class again.
+/// The function and its arguments that recreate an object of this class.
 pub(crate) fn reduced<'py>(class: Bound<'py, PyType>, bytes: &[u8]) -> PyResult<Reduced<'py>> {
     let py = class.py();
     let from_bytes = class.getattr(intern!(py, "from_bytes"))?;
     Ok((from_bytes, PyTuple::new(py, [python_bytes(py, bytes)?])?))
 }
 
-/// Runs `work` without the GIL, where rayon has threads.
+/// Runs `work` without the GIL, in a pool with threads.
 pub(crate) fn detached<R: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> trazar::Result<R> + Send,
@@ -129,7 +130,7 @@ impl Mask {
     }
 }
 
-/// What joining needs to know of a band's components.
+/// The information that joining needs about a band's components.
 #[pyclass(frozen, module = "trazar._trazar")]
 pub(crate) struct LabelPart {
     part: parts::LabelPart,
@@ -147,7 +148,7 @@ pub(crate) struct BandNumbers {
     numbers: parts::BandNumbers,
 }
 
-/// A band's part, and its measures, which are of no use without statistics.
+/// A band's part, and its measures, which are useless without statistics.
 #[pyfunction]
 pub(crate) fn label_part(
     py: Python<'_>,
@@ -317,11 +318,11 @@ impl BandNumbers {
     }
 }
 
-/// What is known of the contours from some rows of an image.
+/// The borders in some rows of an image, complete or not.
 #[pyclass(frozen, module = "trazar._trazar")]
 pub(crate) struct ContourPart {
     part: trace::ContourPart,
-    /// The contours, if it is the part of all rows, once they were asked for.
+    /// The contours, once requested, if it is the part of all rows.
     stored: OnceLock<StoredContours>,
 }
 
@@ -367,7 +368,7 @@ impl ContourPart {
             return Ok(stored);
         }
         let stored = detached(py, || self.part.try_clone()?.finish_stored())?;
-        // Another thread may have been first, with the same.
+        // Another thread may have been first, with the same result.
         Ok(self.stored.get_or_init(|| stored))
     }
 

@@ -86,8 +86,8 @@ impl Grid {
         (grid.layers(), grid.height(), grid.width())
     }
 
-    /// By cell, of shape (L, H, W): the weights to the right and down, and those of vias, of which
-    /// a grid of one layer has none.
+    /// By cell, of shape (L, H, W): the weights to the right, down and of vias. A grid of one layer
+    /// has no vias.
     fn weights<'py>(this: &Bound<'py, Self>) -> PyResult<[Bound<'py, PyArray3<u32>>; 3]> {
         let grid = &this.get().grid;
         let [layers, height, width] =
@@ -116,7 +116,7 @@ fn cells(of: &PyReadonlyArray2<'_, u32>) -> PyResult<Vec<Cell>> {
     collect(cells, CELLS).map_err(errors::from_library)
 }
 
-/// What memory is for.
+/// Names used in out-of-memory errors.
 const WEIGHTS: &str = "the weights of edges";
 const CELLS: &str = "the cells of pins";
 const PATHS: &str = "the paths of a tree";
@@ -165,7 +165,7 @@ pub(crate) fn route<'py>(
         .collect();
     let grid = Arc::clone(&grid.get().grid);
     let engine = device.engine(py, || Job::route(&grid, &nets), 1)?;
-    // Each net may take a search of the whole grid.
+    // Each net may need a search of the whole grid.
     let size = u64::from(grid.cell_count()).saturating_mul(nets.len() as u64);
     let has_layers = grid.layers() > 1;
     let routes = work::run(py, engine, size, move |engine: &Engine| {
@@ -252,7 +252,7 @@ pub(crate) fn distances<'py>(
     let sources = cells(&sources)?;
     let grid = Arc::clone(&grid.get().grid);
     let (layers, height, width) = (grid.layers(), grid.height(), grid.width());
-    // As the job of a net that reaches everywhere.
+    // The job is that of a net that reaches everywhere.
     let net = Net::new([Pin::new(sources.iter().copied())]);
     let engine = device.engine(py, || Job::route(&grid, std::slice::from_ref(&net)), 1)?;
     let size = grid.cell_count().into();

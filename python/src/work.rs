@@ -12,27 +12,27 @@ use trazar::{Backend, Engine, Error, Result};
 use crate::arrays::reserve;
 use crate::errors;
 
-/// Work on this many pixels or cells takes milliseconds, so that starting a thread for it does not
-/// count, and may take seconds.
+/// Work on this many pixels or cells takes milliseconds, so starting a thread for it does not
+/// matter; it may take seconds.
 pub(crate) const LONG: u64 = 1 << 21;
 
-/// The number of small objects that are made between two looks for signals: some milliseconds.
+/// The number of small objects that are made between two checks for signals: some milliseconds.
 pub(crate) const OBJECTS: usize = 1 << 14;
 
-/// What a new thread takes: its stack, and what the C library allocates as it starts, for want of
-/// which it ends the process.
+/// Memory of a new thread: its stack, and the C library's allocations at its start, whose failure
+/// ends the process.
 const THREAD: usize = (2 << 20) + (1 << 20);
 
-/// How often a thread that waits for long work looks for signals.
+/// The interval at which a thread that waits for long work checks for signals.
 const SIGNALS: Duration = Duration::from_millis(20);
 
 /// Runs `work` on `engine`, without the GIL. `size` is the number of pixels, or of cells times
 /// nets.
 ///
-/// Python handles signals on its main thread only, so long work gets a thread of its own, and this
-/// one waits. After a signal that raises an exception, such as KeyboardInterrupt, the exception is
-/// returned at once. The work ends when it reports progress next; work that does not report any,
-/// by the emulator or of distances, ends by itself.
+/// Python handles signals on its main thread only, so long work gets its own thread, and this one
+/// waits. After a signal that raises an exception, such as KeyboardInterrupt, the exception is
+/// returned at once. The work ends at its next progress report. Work without reports, by the
+/// emulator or for distances, ends by itself.
 pub(crate) fn run<R: Send + 'static>(
     py: Python<'_>,
     engine: Engine,
@@ -48,7 +48,7 @@ pub(crate) fn run<R: Send + 'static>(
         let done = py.detach(|| in_pool(|| work(&engine)));
         return done.map_err(errors::from_library);
     }
-    /// What a job unwinds with after an interrupt.
+    /// The payload with which a job unwinds after an interrupt.
     struct Interrupted;
 
     let done = apart(py, |interrupt| {
@@ -62,9 +62,9 @@ pub(crate) fn run<R: Send + 'static>(
     done.map_err(errors::from_library)
 }
 
-/// Runs work on a thread of its own, while this one looks for signals. After one that raises an
-/// exception, the flag that `work` is made with is set, and the exception is returned at once; the
-/// work ends when it looks at the flag.
+/// Runs work on its own thread, while this one checks for signals. After a signal that raises an
+/// exception, the flag given to `work` is set, and the exception is returned at once; the work ends
+/// when it checks the flag.
 pub(crate) fn apart<R: Send + 'static, W: FnOnce() -> R + Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce(Arc<AtomicBool>) -> W,
@@ -103,9 +103,8 @@ pub(crate) fn apart<R: Send + 'static, W: FnOnce() -> R + Send + 'static>(
     }
 }
 
-/// Runs `work` where rayon has threads: in a process that was forked from one that had used them,
-/// the shared pool has none left, and work would wait for them for ever. Such a process gets a pool
-/// of its own.
+/// Runs `work` where rayon has threads. In a process forked from one that had used them, the shared
+/// pool has none left, and work would wait for them for ever. Such a process gets its own pool.
 pub(crate) fn in_pool<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     /// The process that the shared pool belongs to; 0 before the first use.
     static FIRST: AtomicU32 = AtomicU32::new(0);
@@ -122,7 +121,7 @@ pub(crate) fn in_pool<R: Send>(work: impl FnOnce() -> R + Send) -> R {
             Some((owner, pool)) if *owner == process => Some(Arc::clone(pool)),
             _ => ThreadPoolBuilder::new().build().ok().map(|pool| {
                 let pool = Arc::new(pool);
-                // That of the parent has no threads that could be ended.
+                // The parent's pool has no threads that could be ended.
                 std::mem::forget(forked.replace((process, Arc::clone(&pool))));
                 pool
             }),
@@ -130,7 +129,7 @@ pub(crate) fn in_pool<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     };
     match pool {
         Some(pool) => pool.install(work),
-        // The system gives no threads.
+        // The system provides no threads.
         None => work(),
     }
 }

@@ -4,7 +4,8 @@ use cust::device::Device;
 use cust::error::CudaResult;
 use cust::module::Module;
 
-/// The library's kernels ([`trazar_kernels`]) on one device: what pipelines run. Clones share them.
+/// The library's kernels ([`trazar_kernels`]) on one device, as pipelines run them. Clones share
+/// them.
 #[derive(Clone, Debug)]
 pub struct Kernels {
     module: Module,

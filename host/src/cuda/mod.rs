@@ -1,8 +1,8 @@
 //! The GPU: NVIDIA's driver, devices, memory, streams and kernel launches.
 //!
-//! These are the types of the crate `cust` (package `trazar-cust`), which says more about each, and
-//! the library's kernels. No CUDA installation is needed to build, and no driver to run: without
-//! one, [`init`] and all that builds on it return a [`CudaError`] that says so.
+//! The types are those of the crate `cust` (package `trazar-cust`), whose documentation says more,
+//! and the library's kernels. No CUDA installation is needed to build, and no driver to run:
+//! without one, [`init`] and everything that builds on it return a [`CudaError`] that says so.
 //!
 //! | type | is |
 //! |---|---|
@@ -17,13 +17,13 @@
 //! | [`Graph`] | recorded work that is launched again at the cost of one launch |
 //!
 //! # With PyTorch, CuPy and others
-//! Pipelines run on streams made elsewhere ([`Stream::from_raw`], [`Queue::new`]) and use memory
+//! Pipelines run on streams made elsewhere ([`Stream::from_raw`], [`Queue::new`]). They use memory
 //! made elsewhere in place ([`DeviceBuffer::from_raw`], [`dlpack::import`],
 //! [`CudaArray::import`](array_interface::CudaArray::import)), if it starts at a multiple of 256
-//! bytes, as allocations do. Results are given away by
+//! bytes, as allocations do. Results are taken out by
 //! [`DeviceLabels::into_labels`](crate::DeviceLabels::into_labels),
 //! [`DeviceContours::into_buffers`](crate::DeviceContours::into_buffers) and
-//! [`DeviceImage::into_words`](crate::DeviceImage::into_words), and go on as
+//! [`DeviceImage::into_words`](crate::DeviceImage::into_words), and handed on as
 //! [`DeviceBuffer::into_raw`], [`dlpack::export`] or
 //! [`CudaArray::of`](array_interface::CudaArray::of).
 

@@ -11,8 +11,8 @@ use cust::stream::Stream;
 
 use super::library::Kernels;
 
-/// A stream and the library's kernels on it, for pipelines ([`Gpu`](crate::gpu::Gpu)). Clones are
-/// the same stream and kernels.
+/// A stream and the library's kernels on it, for pipelines ([`Gpu`](crate::gpu::Gpu)). Clones share
+/// the stream and the kernels.
 #[derive(Clone, Debug)]
 pub struct Queue {
     kernels: ModuleQueue,
@@ -36,15 +36,15 @@ impl Queue {
         unsafe { Self::with_module(stream, kernels.module()) }
     }
 
-    /// Other kernels in place of the library's.
+    /// Other kernels instead of the library's.
     ///
     /// # Errors
     /// [`CudaError::WrongDevice`], [`CudaError::WrongContext`] if the two don't belong together.
     ///
     /// # Safety
-    /// Pipelines launch kernels by their names from safe code: whatever in the module has the name
-    /// of a kernel of [`trazar_kernels`] takes the same parameters, and touches no other memory
-    /// than that one does.
+    /// Pipelines launch kernels by their names from safe code: every function in the module with
+    /// the name of a kernel of [`trazar_kernels`] takes the same parameters, and touches no memory
+    /// that that kernel does not.
     pub unsafe fn with_module(stream: &Stream, module: &Module) -> CudaResult<Self> {
         Ok(Self {
             kernels: ModuleQueue::new(stream, module)?,
@@ -54,7 +54,7 @@ impl Queue {
     /// The same kernels on another stream.
     ///
     /// # Errors
-    /// [`CudaError::WrongDevice`], [`CudaError::WrongContext`] if that is of another device.
+    /// [`CudaError::WrongDevice`], [`CudaError::WrongContext`] if the stream is on another device.
     pub fn on_stream(&self, stream: &Stream) -> CudaResult<Self> {
         // SAFETY: whoever made this queue has vouched for its module.
         unsafe { Self::with_module(stream, self.module()) }
@@ -83,7 +83,7 @@ impl Queue {
     }
 }
 
-/// As [`ModuleQueue`] launches.
+/// Launches as [`ModuleQueue`] does.
 impl Launcher for Queue {
     type Error = CudaError;
 

@@ -1,4 +1,4 @@
-//! What an [`Engine`](super::Engine) runs on GPUs: each job with input and result in the host's
+//! The jobs of an [`Engine`](super::Engine) on GPUs, each with input and result in the host's
 //! memory.
 
 use crate::backend::Backend;
@@ -16,20 +16,20 @@ use crate::trace::{
     Band, BandTracer, ContourPart, Contours, DeviceTracer, StoredContours, TraceOptions,
 };
 
-/// Gives the bands of an image, from top to bottom.
+/// Returns the bands of an image, from top to bottom.
 pub(super) type NextBand<'a> = dyn FnMut() -> Result<Option<BinaryImage>> + 'a;
 
 /// The jobs on [`Gpus`], with input and result in the host's memory.
 pub(super) trait DeviceJobs: Send + Sync {
     fn backend(&self) -> Backend;
 
-    /// How many GPUs there are.
+    /// The number of GPUs.
     fn gpus(&self) -> u32;
 
     /// The bytes of the GPUs' memory that are kept for the next job.
     fn working_memory(&self) -> u64;
 
-    /// Gives that memory back, and says how many bytes it was.
+    /// Frees that memory, and returns its number of bytes.
     fn release_working_memory(&self) -> u64;
 
     fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels>;
@@ -48,12 +48,12 @@ pub(super) trait DeviceJobs: Send + Sync {
         options: &LabelOptions,
     ) -> Result<Vec<u32>>;
 
-    /// What labels bands for a [`BandLabeller`](crate::label::parts::BandLabeller).
+    /// Workers that label bands for a [`BandLabeller`](crate::label::parts::BandLabeller).
     fn label_workers(&self, options: &LabelOptions) -> Result<Workers>;
 
     fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours>;
 
-    /// Traces images of one size, if `options` have the algorithm that takes several at once.
+    /// Traces images of one size; `options` must have the algorithm that takes several at once.
     fn trace_batch(&self, images: &[BinaryImage], options: &TraceOptions) -> Result<Vec<Contours>>;
 
     fn trace_bands(&self, tracer: BandTracer, next: &mut NextBand<'_>) -> Result<StoredContours>;
@@ -76,11 +76,11 @@ pub(super) trait DeviceJobs: Send + Sync {
     ) -> Result<Distances>;
 }
 
-/// One or more GPUs: labels, and contours of an image in bands, on all of them; other jobs on the
-/// first.
+/// One or more GPUs: all of them label, and trace images in bands; the first one runs all other
+/// jobs.
 pub(super) struct Gpus<G: Gpu> {
     all: Vec<G>,
-    /// On the first, as the others below. It keeps the memory that it works in for its next image.
+    /// On the first GPU, as are those below. It keeps its working memory for its next image.
     tracer: DeviceTracer<G>,
     labeler: DeviceLabeler<G>,
     router: DeviceRouter<G>,
@@ -101,7 +101,7 @@ impl<G: Gpu> Gpus<G> {
         }
     }
 
-    /// Does `work`, and once more if there is too little memory for it beside the tracer's.
+    /// Runs `work`, and again without the tracer's working memory if there is too little memory.
     fn run<T>(&self, work: impl Fn() -> Result<T>) -> Result<T> {
         match work() {
             Err(error) if error.is_out_of_memory() && self.tracer.release_working_memory() > 0 => {
@@ -155,7 +155,7 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
     }
 
     fn label_workers(&self, options: &LabelOptions) -> Result<Workers> {
-        // They need memory later, when nothing gives it back.
+        // Workers need memory later, when nothing frees it.
         self.tracer.release_working_memory();
         Workers::on(&self.all, options)
     }
@@ -169,7 +169,7 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
     }
 
     fn trace_bands(&self, tracer: BandTracer, next: &mut NextBand<'_>) -> Result<StoredContours> {
-        // Bands come from memory or files once: this can't be done again.
+        // Bands can be read only once, so this can't be repeated.
         self.tracer.release_working_memory();
         tracer.trace_on(&self.all, next)
     }

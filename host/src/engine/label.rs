@@ -33,7 +33,7 @@ impl Engine {
     }
 
     /// As [`label`](Self::label), with the labels written to an array, row by row and without
-    /// padding. What the array held does not matter; after an error it holds some of the labels.
+    /// padding. The array's old values do not matter; after an error it holds some of the labels.
     ///
     /// ```
     /// use trazar::{BinaryImage, Engine, LabelOptions};
@@ -74,9 +74,10 @@ impl Engine {
         Ok(summary)
     }
 
-    /// Labels a band of an image, whose first row is the image's row `first_row`, to be joined to
-    /// the parts of the other bands: [`label_part`](crate::label::parts::label_part) on any device,
-    /// of several GPUs on the first. Then [`label_band`](Self::label_band) gives the labels.
+    /// Labels a band of an image, to be joined to the parts of the other bands; its first row is
+    /// the image's row `first_row`. This is [`label_part`](crate::label::parts::label_part) on any
+    /// device; of several GPUs, on the first. [`label_band`](Self::label_band) then returns the
+    /// labels.
     ///
     /// # Errors
     /// Those of `label_part`; [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of
@@ -97,8 +98,8 @@ impl Engine {
         }
     }
 
-    /// Labels a band of an image again, with the numbers that components have in the image. The
-    /// connectivity must be that of the parts that `numbers` come from.
+    /// Labels a band of an image again, with the image's numbers of components. The connectivity
+    /// must be that of the parts that `numbers` come from.
     ///
     /// ```
     /// use trazar::label::parts::LabelPart;
@@ -116,9 +117,9 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// [`Error::ImageChanged`](crate::Error::ImageChanged) if the band has other rows than that of
-    /// `numbers`, or another number of components; [`Error::TooMany`](crate::Error::TooMany) if the
-    /// image has more components than `T` can count; those of [`label`](Self::label) and
+    /// [`Error::ImageChanged`](crate::Error::ImageChanged) if the band differs from that of
+    /// `numbers` in its number of rows or components; [`Error::TooMany`](crate::Error::TooMany) if
+    /// the image has more components than `T` can count; those of [`label`](Self::label) and
     /// [`label_part`](Self::label_part).
     pub fn label_band<T: LabelNumber>(
         &self,
@@ -140,7 +141,7 @@ impl Engine {
         Ok(bytemuck::allocation::cast_vec(labels))
     }
 
-    /// What labels bands on the engine's GPUs; `None` if the processor does.
+    /// The workers that label bands on the engine's GPUs; `None` if the processor labels them.
     pub(crate) fn label_workers(&self, options: &LabelOptions) -> Result<Option<Workers>> {
         let device = self.device.as_ref();
         device

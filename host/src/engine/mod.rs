@@ -41,8 +41,8 @@ pub struct Engine {
 
 impl Engine {
     /// An engine on the backend that is faster for `runs` jobs like `job`: the first GPU, if there
-    /// is one and this build uses GPUs, or else the processor. [`Job::backend`] says how that is
-    /// estimated.
+    /// is one and this build uses GPUs, else the processor. [`Job::backend`] describes the
+    /// estimate.
     ///
     /// A GPU is opened only if it would be faster. The engine then runs any job on it.
     ///
@@ -57,8 +57,7 @@ impl Engine {
     /// ```
     pub fn auto(job: Job, runs: u32) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        // Finding out whether there is a GPU takes half as long as opening it: only do so if it
-        // would be used.
+        // Detecting a GPU takes half as long as opening it: only do so if it would be used.
         match job.backend(cores, cfg!(feature = "cuda"), runs) {
             Backend::Cuda => Self::cuda().unwrap_or_else(|_| Self::cpu()),
             _ => Self::cpu(),
@@ -142,7 +141,7 @@ impl Engine {
     }
 
     /// An engine on several GPUs or emulators that are set up already: labels on all of them, as
-    /// `cuda_all` says, and other jobs on the first. They may be of one device.
+    /// `cuda_all` says, and runs other jobs on the first. Several may share one device.
     ///
     /// ```
     /// use trazar::emulator::Emulator;
@@ -190,10 +189,10 @@ impl Engine {
 
     /// Reports progress to `report`, as the share of the work that is done, from 0 to 1.
     ///
-    /// A report that panics ends the job: the panic unwinds from the job's call, on the thread that
-    /// called it. So a program can end work that takes too long, with
+    /// A report that panics ends the job: the panic unwinds from the job's call, on the thread of
+    /// that call. A program can thus end work that takes too long, with
     /// [`resume_unwind`](std::panic::resume_unwind) in the report and
-    /// [`catch_unwind`](std::panic::catch_unwind) around the call. The engine can be used further.
+    /// [`catch_unwind`](std::panic::catch_unwind) around the call. The engine stays usable.
     ///
     /// ```
     /// use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -225,10 +224,10 @@ impl Engine {
         self.device.as_ref().map_or(0, |device| device.gpus())
     }
 
-    /// The bytes of the GPU's memory that this engine and its clones keep between two jobs; 0 on
-    /// the processor. It is the memory that the last image was traced in by
-    /// [`TraceAlgorithm::Fragments`], which serves the next image of that size. Where a job would
-    /// otherwise be out of memory, it is given back by itself.
+    /// The bytes of the GPU's memory that this engine and its clones keep between jobs; 0 on the
+    /// processor. It is the memory in which [`TraceAlgorithm::Fragments`] traced the last image,
+    /// reused for the next image of that size. It is freed automatically when a job would otherwise
+    /// run out of memory.
     ///
     /// ```
     /// use trazar::{BinaryImage, Engine, TraceOptions};
@@ -245,7 +244,7 @@ impl Engine {
         device.map_or(0, |device| device.working_memory())
     }
 
-    /// Gives the [working memory](Self::working_memory) back, and says how many bytes that was.
+    /// Frees the [working memory](Self::working_memory), and returns its number of bytes.
     pub fn release_working_memory(&self) -> u64 {
         let device = self.device.as_ref();
         device.map_or(0, |device| device.release_working_memory())

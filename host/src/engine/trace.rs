@@ -42,9 +42,9 @@ impl Engine {
         Ok(contours)
     }
 
-    /// Traces each of many images, as [`trace`](Self::trace) does: on the processor several at the
-    /// same time; by [`TraceAlgorithm::Fragments`] on a GPU many small ones of one size at once, of
-    /// which one alone would leave most of the GPU idle.
+    /// Traces each of many images, as [`trace`](Self::trace) does. The processor traces several at
+    /// the same time. A GPU traces many small images of one size at once, by
+    /// [`TraceAlgorithm::Fragments`]: one alone would leave most of the GPU idle.
     ///
     /// ```
     /// use trazar::{BinaryImage, Engine, TraceOptions};
@@ -71,7 +71,7 @@ impl Engine {
         let Some(device) = &self.device else {
             crate::threads::ensure();
             let done = AtomicU64::new(0);
-            // Images that are worked on count when they are done.
+            // An image counts as progress only when it is done.
             let report = |_| progress.report(done.load(Relaxed), total);
             let trace = |image| {
                 let contours =
@@ -155,8 +155,8 @@ impl Engine {
     }
 }
 
-/// How many of `images` a GPU traces at once: the first ones, as long as they are of the size of
-/// `first` and have at most some 2²⁹ pixels together in whole words, which take 2 GB of its memory.
+/// The number of `images` that a GPU traces at once: the first ones of the same size as `first`,
+/// with at most about 2²⁹ pixels together in whole words, which take 2 GB of its memory.
 fn at_once(first: &BinaryImage, images: &[BinaryImage]) -> usize {
     const WORDS: usize = 1 << 23;
     let size = |image: &BinaryImage| (image.width(), image.height());

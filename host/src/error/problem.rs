@@ -1,4 +1,4 @@
-//! What is wrong with options, algorithms and files, for programs to match.
+//! Problems with options, algorithms and files, for programs to match.
 
 use crate::backend::Backend;
 
@@ -82,14 +82,14 @@ pub enum Unavailable {
         instead: Vec<&'static str>,
     },
 
-    /// A result that an [`Engine`](crate::Engine) computes on the processor, asked for from a
+    /// A result that an [`Engine`](crate::Engine) computes on the processor, requested from a
     /// device.
     #[error("{what} are made on the processor: {instead}, or with an engine")]
     #[non_exhaustive]
     OnDevice {
         /// The results, in words.
         what: &'static str,
-        /// What to ask the device for, in words.
+        /// What to request from the device, in words.
         instead: &'static str,
     },
 }

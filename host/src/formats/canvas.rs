@@ -9,14 +9,14 @@ use super::scale::display_scale;
 use crate::Result;
 use crate::memory::zeroed_vec;
 
-/// A picture of palette entries. An image's pixel is a square of `scale × scale` of its pixels.
+/// A picture of palette entries. One pixel of the image is a square of `scale × scale` pixels here.
 pub(super) struct Canvas {
     width: u32,
     height: u32,
     entries: Vec<u8>,
     /// The side of an image's pixel.
     scale: i64,
-    /// The left and the top end of the pen at point (0, 0).
+    /// The left and top offset of the pen at point (0, 0).
     origin: i64,
     /// The width of a line.
     pen: i64,
@@ -63,7 +63,7 @@ impl Canvas {
         })
     }
 
-    /// Makes lines half as wide as a pixel of the image, instead of a quarter.
+    /// Makes lines half as wide as a pixel of the image, instead of a quarter as wide.
     pub(super) fn with_thick_lines(mut self) -> Self {
         self.pen = (self.scale / 2).max(1);
         self.origin = (self.scale - self.pen) / 2;
@@ -99,8 +99,8 @@ impl Canvas {
         }
     }
 
-    /// Fills a square in the middle of a pixel and half as wide. (A square as wide as a line would
-    /// be easily missed.)
+    /// Fills a square in the middle of a pixel, half as wide as the pixel. (A square as wide as a
+    /// line would be easily missed.)
     pub(super) fn spot(&mut self, point: IVec2, colour: u8) {
         self.middle(point, self.scale / 2, colour);
     }

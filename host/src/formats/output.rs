@@ -11,16 +11,16 @@ use crate::{Error, Result};
 
 /// A file being written.
 ///
-/// Writing goes to a temporary file in the same folder, which takes the target's place at
-/// [`commit`](Self::commit). An `Output` that is dropped before that leaves no trace, and a file
-/// that was there is untouched. On Linux and most of its file systems the temporary file has no
-/// name: a new file gets its own in one system call, so that a killed process never leaves another
-/// behind. Replacing a file takes two calls, between which the temporary file has a name. There,
-/// and on other systems, [`remove_temporaries`](super::remove_temporaries) removes the temporary
-/// files when a signal ends the process.
+/// Writing goes to a temporary file in the same folder, which replaces the target at
+/// [`commit`](Self::commit). An `Output` that is dropped before that leaves no trace, and an
+/// existing file is untouched. On Linux and most of its file systems the temporary file has no
+/// name: a new file gets its own in one system call, so a killed process never leaves another file
+/// behind. Replacing a file takes two calls, between which the temporary file has a name. In that
+/// case, and on other systems, [`remove_temporaries`](super::remove_temporaries) removes the
+/// temporary files when a signal ends the process.
 ///
-/// A symbolic link stays a link: the file that it leads to is replaced. The new file keeps the
-/// owner and the permissions of the file that it replaces.
+/// A symbolic link stays a link: the file that it points to is replaced. The new file keeps the
+/// owner and the permissions of the replaced file.
 ///
 /// Targets that are not regular files (devices, pipes) and targets that name an open file
 /// (`/dev/stdout`, `/proc/self/fd/3`) are written in place.
@@ -284,7 +284,7 @@ fn keep_permissions(file: &File, old: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
     let new = file.metadata()?;
     if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
-        // It mostly succeeds for root only; other users' files stay their own.
+        // Usually only root may do this; other users' files stay their own.
         let _ = fchown(file, Some(old.uid()), Some(old.gid()));
     }
     file.set_permissions(fs::Permissions::from_mode(old.mode() & 0o777))
@@ -317,8 +317,8 @@ impl Target {
                 }
                 Err(error) => return Err(error),
             };
-            // `/dev/stdout` and the like lead to a file that is already open; if it were replaced,
-            // the shell that opened it would keep the old one.
+            // `/dev/stdout` and the like lead to an open file. If it were replaced, the shell that
+            // opened it would keep the old one.
             if names_open_files(folder_of(&target)) {
                 return Ok(Self::InPlace { append: true });
             }
@@ -328,7 +328,7 @@ impl Target {
             } else if metadata.is_dir() {
                 return Err(io::ErrorKind::IsADirectory.into());
             } else if metadata.is_file() {
-                // It must be writable, although it will be replaced.
+                // It must be writable, although it is replaced.
                 OpenOptions::new().write(true).open(&target)?;
                 return Ok(Self::Replace {
                     path: target,

@@ -1,18 +1,18 @@
-//! Contains the panics of decoders in other crates.
+//! Catches the panics of decoders in other crates.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::Once;
 
 thread_local! {
-    /// Whether panics of this thread are contained, and hidden from the program's hook.
+    /// Whether panics of this thread are caught, and hidden from the program's hook.
     static CONTAINED: Cell<bool> = const { Cell::new(false) };
-    /// The message and the place of the last contained panic.
+    /// The message and the place of the last caught panic.
     static LAST: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Runs `work`. A panic of it on this thread becomes the error, as text, and the program's panic
-/// hook does not run.
+/// Runs `work`. If it panics on this thread, the panic becomes the error, as text, and the
+/// program's panic hook does not run.
 pub(super) fn contain<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -53,7 +53,7 @@ mod tests {
             said.contains("panics.rs") && said.contains("index is 7"),
             "{said}"
         );
-        // A contained panic within another, and one after them that is not contained.
+        // A caught panic within another, and one after them that is not caught.
         let outer = contain(|| {
             let inner = contain(|| panic!("inner {}", 1)).unwrap_err();
             assert!(inner.ends_with("inner 1"), "{inner}");
@@ -61,7 +61,7 @@ mod tests {
         });
         assert!(outer.unwrap_err().ends_with("outer"));
         assert!(!CONTAINED.get());
-        // Panics of another thread are not contained.
+        // Panics of another thread are not caught.
         let other = contain(|| std::thread::spawn(|| CONTAINED.get()).join());
         assert!(!other.unwrap().unwrap());
     }

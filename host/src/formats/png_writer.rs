@@ -16,7 +16,7 @@ pub(super) enum Pixels {
     Indexed(Vec<u8>),
 }
 
-/// Writes a PNG of `width × height` pixels, whose rows `put_rows` writes one after the other.
+/// Writes a PNG of `width × height` pixels; `put_rows` writes its rows, one after the other.
 pub(super) fn write_png(
     out: impl Write,
     width: u32,

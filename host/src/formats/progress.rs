@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::rc::Rc;
 
-/// Called with the number of bytes of a file read so far, and with its size; a pipe has none.
+/// Called with the number of bytes of a file read so far, and with its size; `None` for a pipe.
 type Report = dyn Fn(u64, Option<u64>);
 
-/// The largest number of bytes read between two reports.
+/// The most bytes read between two reports.
 const PORTION: usize = 1 << 18;
 
 thread_local! {
@@ -20,8 +20,8 @@ thread_local! {
 /// [`read_weights`](super::read_weights) and [`read_pins`](super::read_pins). `report` is called
 /// with the number of bytes of a file read so far and the file's size, `None` for a pipe.
 ///
-/// It is called for each portion of at most 256 KiB, and must be quick. For each file the number
-/// starts again at 0.
+/// It is called per portion of at most 256 KiB, and must be quick. The number restarts at 0 for
+/// each file.
 ///
 /// ```
 /// use trazar::formats::{ReadOptions, read_image, report_reading};
@@ -49,15 +49,15 @@ pub fn report_reading<T>(
     read()
 }
 
-/// Reports that `read` bytes of a file of `size` bytes are read, if this thread has asked for
-/// reports. A decoder may read bytes twice; the number that is reported does not exceed the size.
+/// Reports that `read` bytes of a file of `size` bytes are read, if this thread requested reports.
+/// A decoder may read bytes twice; the reported number does not exceed the size.
 pub(super) fn report(read: u64, size: Option<u64>) {
     if let Some(report) = REPORT.with_borrow(Clone::clone) {
         report(size.map_or(read, |size| read.min(size)), size);
     }
 }
 
-/// A file whose reading is reported, if the reading thread has asked for reports.
+/// A file whose reading is reported, if the reading thread requested reports.
 pub(super) struct Reported<R> {
     inner: R,
     size: Option<u64>,

@@ -32,7 +32,7 @@ pub(super) struct Origin<'a> {
 pub(super) trait BufReadSeek: BufRead + Seek + Send {}
 impl<T: BufRead + Seek + Send> BufReadSeek for T {}
 
-/// Where the bytes of a source are, for reads at any place by any thread.
+/// The bytes of a source, for reads at any place by any thread.
 #[derive(Clone)]
 pub(super) enum Store {
     File(Arc<File>),
@@ -192,22 +192,23 @@ impl Origin<'_> {
         ))
     }
 
-    /// A damaged file.
+    /// The error for a damaged file.
     pub(super) fn unreadable(&self, reason: impl Display) -> Error {
         self.refused(ReadProblem::Damaged, reason)
     }
 
-    /// Contents that are not read here.
+    /// The error for unsupported contents.
     pub(super) fn unsupported(&self, reason: impl Display) -> Error {
         self.refused(ReadProblem::Unsupported, reason)
     }
 
-    /// A file that ends too early.
+    /// The error for a file that ends too early.
     pub(super) fn truncated(&self, reason: impl Display) -> Error {
         self.refused(ReadProblem::Truncated, reason)
     }
 
-    /// An [`Error::Unreadable`] with `reason` on one line: messages of decoders may have several.
+    /// An [`Error::Unreadable`] with `reason` on one line, as messages of decoders may have
+    /// several.
     pub(super) fn refused(&self, problem: ReadProblem, reason: impl Display) -> Error {
         let words = reason.to_string();
         Error::Unreadable {
@@ -218,7 +219,7 @@ impl Origin<'_> {
         }
     }
 
-    /// A file that another library's decoder refuses by `error`.
+    /// The error for a file that another library's decoder refuses with `error`.
     pub(super) fn undecodable(
         &self,
         problem: ReadProblem,
@@ -233,7 +234,7 @@ impl Origin<'_> {
     }
 }
 
-/// Runs a decoder. Its panic becomes an error of the file.
+/// Runs a decoder; its panic becomes an error of the file.
 pub(super) fn contain<T>(origin: Origin<'_>, decode: impl FnOnce() -> Result<T>) -> Result<T> {
     panics::contain(decode).unwrap_or_else(|panic| {
         Err(origin.refused(

@@ -1,4 +1,4 @@
-//! How every SVG picture begins.
+//! The common start of SVG pictures.
 
 use std::io::Write;
 

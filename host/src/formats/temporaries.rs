@@ -8,7 +8,7 @@ use self::unix::Entry;
 #[cfg(unix)]
 pub use self::unix::remove_temporaries;
 
-/// The name of a temporary file, which [`remove_temporaries`] removes as long as this value lives.
+/// The name of a temporary file; [`remove_temporaries`] removes the file while this value lives.
 #[derive(Debug)]
 pub(super) struct Registered {
     #[cfg(unix)]
@@ -16,7 +16,7 @@ pub(super) struct Registered {
 }
 
 impl Registered {
-    /// Registers the name. Call it before the file is made: a signal may come at any time.
+    /// Registers the name. Call it before the file is created: a signal may come at any time.
     ///
     /// # Errors
     /// The name has a zero byte, or the process is about to end.

@@ -39,7 +39,7 @@ impl<W: Write> Text<W> {
         self
     }
 
-    /// Writes the collected text if it is a portion. Call it once per few dozen bytes.
+    /// Writes the collected text once it fills a portion. Call it once per few dozen bytes.
     pub(super) fn write_full(&mut self) -> Result<()> {
         if self.buffer.len() >= PORTION {
             self.out.write_all(&self.buffer)?;

@@ -63,7 +63,7 @@ pub fn blobs(width: u32, height: u32, seed: u64) -> Result<BinaryImage> {
 /// The side of a cell in pixels.
 const CELL: usize = 8;
 
-/// The smooth random function that [`blobs`] cuts, given by its samples on the grid of cells.
+/// The smooth random function that [`blobs`] thresholds, given by its samples on the grid of cells.
 struct Field {
     width: usize,
     height: usize,
@@ -110,8 +110,8 @@ impl Field {
         })
     }
 
-    /// Calls `visit(y, keys)` for each row of pixels. `keys` holds one key per pixel; keys have the
-    /// same order as the function's values at the pixels.
+    /// Calls `visit(y, keys)` for each row of pixels. `keys` holds one key per pixel; keys are
+    /// ordered like the function's values at the pixels.
     fn for_each_row(&self, mut visit: impl FnMut(u32, &[u32])) -> Result<()> {
         let rows = self.height.div_ceil(CELL);
         let mut across = zeroed_vec::<f32>(self.columns + 4, "the blobs' rows")?;
@@ -153,7 +153,7 @@ impl Field {
         Ok(())
     }
 
-    /// The key of the median pixel, of the lower one if there are two.
+    /// The key of the median pixel; of the lower one if there are two.
     fn median(&self) -> Result<u32> {
         // First the upper half of the key, then the lower half among the keys with that upper half.
         let mut rank = (self.width as u64 * self.height as u64 - 1) / 2;
@@ -174,8 +174,8 @@ impl Field {
     }
 }
 
-/// The bin that holds the value of rank `rank`, counted from 0. `rank` becomes the value's rank
-/// within the bin.
+/// The bin of the value with rank `rank`, counted from 0. `rank` becomes the value's rank within
+/// the bin.
 fn bin_of_rank(histogram: &[u64], rank: &mut u64) -> u32 {
     for (bin, &count) in (0..).zip(histogram) {
         if *rank < count {
@@ -186,7 +186,7 @@ fn bin_of_rank(histogram: &[u64], rank: &mut u64) -> u32 {
     unreachable!("a rank is below the number of values")
 }
 
-/// A key with the order of the floats, of which none is NaN.
+/// A key that orders like the float, which must not be NaN.
 fn order_key(value: f32) -> u32 {
     let bits = value.to_bits();
     if bits >> 31 == 0 {
@@ -218,8 +218,8 @@ const BLUR: [f32; 6] = [
     0.000_056_469_3,
 ];
 
-/// `CUBIC[k][p]` is the weight of the cell `k - 2` away from a pixel's own, for the pixel at place
-/// `p` in its cell: cubic convolution with a = -0.75, exact in 14 bits.
+/// `CUBIC[k][p]` is the weight of the cell at distance `k - 2` from a pixel's own, for the pixel at
+/// place `p` in its cell: cubic convolution with a = -0.75, exact in 14 bits.
 const CUBIC: [[f32; CELL]; 5] = {
     let mut weights = [[0.0; CELL]; 5];
     let mut p = 0;

@@ -1,4 +1,4 @@
-//! Pictures of a single line that fills the image: one long border.
+//! Pictures with one line that fills the image: one long border.
 
 use super::regular::{dots, draw, nested_rectangles};
 use crate::{BinaryImage, Result};
@@ -92,9 +92,9 @@ pub fn hilbert(width: u32, height: u32) -> Result<BinaryImage> {
     Ok(image)
 }
 
-/// Draws the links of the Hilbert curve through `n × n` cells, which lie in the directions `along`
-/// and `across` from the cell `start`. The curve leads from `start` to the cell `n - 1` steps
-/// along. Cell `(x, y)` is pixel `(2 x, 2 y)`.
+/// Draws the links of the Hilbert curve through `n × n` cells, in the directions `along` and
+/// `across` from the cell `start`. The curve leads from `start` to the cell `n - 1` steps along.
+/// Cell `(x, y)` is pixel `(2 x, 2 y)`.
 fn link_hilbert(
     image: &mut BinaryImage,
     start: (i64, i64),
@@ -139,7 +139,7 @@ mod tests {
     fn a_spiral_is_one_open_line() {
         for (width, height) in [(3, 3), (4, 4), (5, 5), (6, 9), (40, 31), (32, 33), (3, 8)] {
             let image = spiral(width, height).unwrap();
-            // A tree has one link less than pixels; a closed turn would add one.
+            // A tree has one link fewer than pixels; a cycle would add one.
             let mut links = 0;
             for y in 0..height {
                 for x in 0..width {

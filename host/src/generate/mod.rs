@@ -4,7 +4,7 @@
 //! on every platform: they use only integers and the four exactly rounded operations on floats, and
 //! no function of the system's mathematics library.
 //!
-//! [`Pattern`] lists the pictures, for callers that choose one by name.
+//! [`Pattern`] lists the pictures, for choosing one by name.
 //!
 //! | pattern | what it is hard for |
 //! |---|---|
@@ -143,7 +143,7 @@ impl Pattern {
     }
 }
 
-/// Writes the form that [`FromStr`] reads: the name, and for noise a colon and the density.
+/// Writes the format that [`FromStr`] reads: the name, and for noise a colon and the density.
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn images_never_change() {
-        // The values of the first version: results of benches and tests refer to these images.
+        // The values of the first version: results of benchmarks and tests refer to these images.
         for (pattern, expected) in [
             ("blobs", 0xd8d8_0704_ebfc_9851),
             ("noise:0.3", 0xd0e2_9ca2_476e_76d4),

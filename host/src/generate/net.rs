@@ -27,12 +27,12 @@ use crate::route::{
 /// The same values and seed give the same case on every machine:
 ///
 /// - weights are independent whole numbers from `weights`, all equally likely to within 2⁻³²;
-/// - of several layers, the first and every second layer after it have wires along x only, the
+/// - with several layers, the first and every second layer after it have wires along x only, the
 ///   others along y only; each via costs `via_weight`;
 /// - each pin is one cell on layer 0; the pins of a net are drawn without repetition, all choices
 ///   being equally likely, but two nets may have a pin at the same cell;
 /// - each cell of each layer that is not a pin is blocked with probability `blocked`, independently
-///   of the others, so there may be no path between two pins.
+///   of the others, so two pins may have no path.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RandomNets {
@@ -82,8 +82,8 @@ setters! {
     }
 }
 
-/// The use of an element of the random sequence: the upper half of its index. The pins of net `n`
-/// have `PINS + n`.
+/// Stream numbers, the upper half of an index in the random sequence. The pins of net `n` have
+/// `PINS + n`.
 mod stream {
     pub(super) const RIGHT: u64 = 0;
     pub(super) const DOWN: u64 = 1;
@@ -91,7 +91,7 @@ mod stream {
     pub(super) const PINS: u64 = 3;
 }
 
-/// The largest number of pins of all nets together.
+/// The most pins of all nets together.
 const MAX_PINS: u64 = u32::MAX as u64;
 
 impl RandomNets {
@@ -175,11 +175,11 @@ impl RandomNets {
         Ok(())
     }
 
-    /// Requests as much memory as the nets will take, all at once: a request that fails is an error
-    /// here, but would be an abort if it were made pin by pin.
+    /// Requests the nets' memory all at once: a failed request is an error here, but would be an
+    /// abort if made pin by pin.
     fn check_memory(&self) -> Result<()> {
         const NET: u128 = size_of::<Net>() as u128;
-        // With its list of cells, which is an allocation of its own.
+        // With its list of cells, which is a separate allocation.
         const PIN: u128 = (size_of::<Pin>() + 2 * size_of::<Cell>()) as u128;
         let bytes = u128::from(self.nets) * (NET + u128::from(self.pins) * PIN);
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
@@ -215,7 +215,7 @@ impl RandomNets {
     /// Draws the pins by a Fisher-Yates shuffle of layer 0's cells that stops after the last pin.
     fn net(&self, net: u32, seed: u64) -> Net {
         let cells = u64::from(self.width) * u64::from(self.height);
-        // The cells that are no longer at their own place.
+        // The cells that have left their own place.
         let mut moved: HashMap<u64, u64> = HashMap::new();
         let mut draw = |i: u64| {
             let drawn = random(seed, (stream::PINS + u64::from(net)) << 32 | i);
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn never_change() {
-        // Written down from the first version: results of benches and tests refer to them.
+        // From the first version: results of benchmarks and tests refer to them.
         let case = small().generate(7).unwrap();
         assert_eq!(case.grid.rights()[..6], [36, 2, 82, 53, 41, 23]);
         assert_eq!(case.grid.downs()[..6], [53, 38, 16, 62, 84, 62]);
@@ -395,7 +395,7 @@ mod tests {
         };
         let all = all.generate(3).unwrap();
         let pins: BTreeSet<_> = all.nets[0].pins.iter().map(|pin| pin.cells[0]).collect();
-        // Edges are left between pins only.
+        // Edges remain between pins only.
         for index in 0..all.grid.cell_count() {
             for (other, _) in all.grid.neighbours(index) {
                 assert!(pins.contains(&all.grid.cell(index)));

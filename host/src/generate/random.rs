@@ -2,7 +2,7 @@
 
 /// The element `index` of the random sequence of `seed`: SplitMix64 (Guy L. Steele Jr., Doug Lea
 /// and Christine H. Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014), which
-/// can be entered at any element.
+/// allows access to any element.
 pub(crate) fn random(seed: u64, index: u64) -> u64 {
     let mut z = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

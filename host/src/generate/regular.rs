@@ -2,7 +2,7 @@
 
 use crate::{BinaryImage, Result, WORD_BITS};
 
-/// The image whose foreground is the pixels for which `foreground(x, y)` holds.
+/// The image with foreground at the pixels for which `foreground(x, y)` holds.
 pub(super) fn draw(
     width: u32,
     height: u32,
@@ -47,7 +47,7 @@ pub fn nested_rectangles(width: u32, height: u32) -> Result<BinaryImage> {
     })
 }
 
-/// Teeth in every second column that the last row joins.
+/// Teeth in every second column, joined by the last row.
 ///
 /// ```
 /// use trazar::generate::comb;

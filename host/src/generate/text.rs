@@ -48,7 +48,7 @@ const LETTERS: [[u8; 7]; 26] = [
 /// # Errors
 /// Those of [`BinaryImage::new`].
 pub fn text(width: u32, height: u32, seed: u64) -> Result<BinaryImage> {
-    // One line of each size, then the same again. A line is eight of the letters' pixels high.
+    // One line of each size, repeated. A line is eight of the letters' pixels high.
     const PERIOD: u32 = 8 * (1 + 2 + 3 + 4);
     draw(width, height, |x, y| {
         let in_period = y % PERIOD;

@@ -58,11 +58,11 @@ unsafe impl Gpu for Queue {
     }
 }
 
-/// Where a [`Gpu`]'s buffers start, as kernels rely on it: at a multiple of this number of bytes.
+/// Alignment in bytes of a [`Gpu`]'s buffers, on which kernels rely.
 const ALIGNMENT: usize = 256;
 
-/// Refuses a buffer that is not on the queue's GPU, or that was adopted and starts at an address
-/// which kernels do not expect.
+/// Refuses a buffer that is not on the queue's GPU, or an adopted one whose address is not aligned
+/// as kernels expect.
 fn check_usable<T: Pod>(queue: &Queue, buffer: &DeviceBuffer<T>) -> Result<()> {
     let (device, other) = (queue.stream().device(), buffer.stream().device());
     device.check_same("the buffer", other)?;

@@ -7,8 +7,8 @@ use super::{FillValue, Gpu, GpuBuffer, KernelSpec};
 use crate::backend::Backend;
 use crate::error::Result;
 
-/// A launch runs the whole grid before it returns, so that nothing has to wait. But if a GPU would
-/// have to wait, a missing [`acquire`](Gpu::acquire) or [`release`](Gpu::release) is a fault.
+/// A launch runs the whole grid before it returns, so nothing has to wait. But if a GPU would have
+/// to wait, a missing [`acquire`](Gpu::acquire) or [`release`](Gpu::release) is a fault.
 // SAFETY: `Buffer` has the length asked for, at a multiple of 256 bytes, until it is dropped.
 // Launches return when they are done.
 unsafe impl Gpu for Emulator {

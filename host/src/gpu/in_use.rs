@@ -12,8 +12,7 @@ use crate::error::Result;
 /// A borrowed buffer that launches use.
 pub type Lent<'a, G, T> = InUse<'a, G, T, &'a <G as Gpu>::Buffer<T>>;
 
-/// A buffer that the launches of a queue may use, whichever queue it belongs to. Made by
-/// [`Gpu::using`].
+/// A buffer of any queue that the launches of one queue may use. Made by [`Gpu::using`].
 ///
 /// Launches after this value is made wait for earlier work on the buffer. Later work on the buffer,
 /// and freeing its memory, waits for launches before this value is dropped. Both waits are in the

@@ -1,4 +1,4 @@
-//! What pipelines of kernels run on: memory and a queue of launches.
+//! The targets of kernel pipelines: memory and a queue of launches.
 //!
 //! A pipeline is written once, for any [`Gpu`]:
 //!
@@ -56,7 +56,7 @@ pub use scan::Scanner;
 /// a multiple of 256 bytes, does not move, and belongs to the buffer alone until the work queued
 /// before its drop is done.
 pub unsafe trait Gpu: Launcher<Error: Into<Error>> + Clone + fmt::Debug {
-    /// An array of elements in its memory. Threads may hand it on.
+    /// An array of elements in its memory. It may be sent between threads.
     type Buffer<T: Pod>: GpuBuffer<T> + Send;
 
     /// Which backend this is.
@@ -80,14 +80,14 @@ pub unsafe trait Gpu: Launcher<Error: Into<Error>> + Clone + fmt::Debug {
     /// Those of [`alloc`](Self::alloc).
     fn alloc_zeroed<T: Pod>(&self, len: usize) -> Result<Self::Buffer<T>>;
 
-    /// Allocates a copy of `values`. Waits until it is there.
+    /// Allocates a copy of `values`. Waits for the copy.
     ///
     /// # Errors
     /// Those of [`alloc`](Self::alloc).
     fn upload<T: Pod>(&self, values: &[T]) -> Result<Self::Buffer<T>>;
 
     /// Another queue of the same GPU, whose copies and launches overlap with those of this one.
-    /// `None` if there is no such thing: the emulator does one thing after the other.
+    /// `None` if the backend has none: the emulator does one thing after the other.
     ///
     /// # Errors
     /// An earlier kernel's failure.
@@ -109,9 +109,9 @@ pub unsafe trait Gpu: Launcher<Error: Into<Error>> + Clone + fmt::Debug {
     /// A kernel that the GPU does not have; an earlier kernel's failure.
     fn resident_blocks(&self, spec: &'static KernelSpec, dynamic_shared: u32) -> Result<u32>;
 
-    /// Lets the launches that follow use a buffer that may belong to another queue, until the
-    /// result is dropped. A pipeline calls this for every buffer that it has not allocated itself,
-    /// before the first launch that uses the buffer, and keeps the result until after the last one.
+    /// Lets later launches use a buffer that may belong to another queue, until the result is
+    /// dropped. A pipeline calls this for every buffer that it has not allocated itself, before the
+    /// first launch that uses the buffer, and keeps the result until after the last one.
     ///
     /// # Errors
     /// A buffer on another device; an earlier kernel's failure.
@@ -123,15 +123,15 @@ pub unsafe trait Gpu: Launcher<Error: Into<Error>> + Clone + fmt::Debug {
         InUse::new(self, buffer)
     }
 
-    /// Lets the launches that follow wait for the work on `buffer` so far, which may come from
-    /// another queue. [`using`](Self::using) calls this, and [`release`](Self::release) at the end.
+    /// Makes later launches wait for the work on `buffer` so far, which may come from another
+    /// queue. [`using`](Self::using) calls this, and [`release`](Self::release) at the end.
     /// Pipelines call neither.
     ///
     /// # Errors
     /// A buffer on another device; an earlier kernel's failure.
     fn acquire<T: Pod>(&self, buffer: &Self::Buffer<T>) -> Result<()>;
 
-    /// Lets later work on `buffer`, including its drop, wait for the launches so far. If the wait
+    /// Makes later work on `buffer`, including its drop, wait for the launches so far. If the wait
     /// can't be queued, the host waits.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ mod of_image {
     use crate::error::{Error, OptionProblem};
     use crate::image::{BinaryImage, Samples};
 
-    /// The values of a grey image such as [`GrayImage`], where they lie.
+    /// The values of a grey image such as [`GrayImage`], without a copy.
     ///
     /// ```
     /// use trazar::BinaryImage;
@@ -32,7 +32,7 @@ mod of_image {
         }
     }
 
-    /// The values of one channel at any strides, where they lie: those of a part of an image, or of
+    /// The values of one channel at any strides, without a copy: those of a part of an image, or of
     /// an image with padding.
     ///
     /// # Errors
@@ -109,7 +109,7 @@ mod of_ndarray {
     use crate::image::{BinaryImage, Samples};
     use crate::label::Labels;
 
-    /// The elements of an array of shape (height, width), where they lie, whatever its strides.
+    /// The elements of an array of shape (height, width), without a copy, whatever its strides.
     ///
     /// ```
     /// use ndarray::{Array2, array, s};
@@ -164,7 +164,7 @@ mod of_ndarray {
         }
     }
 
-    /// The labels where they lie, as an array of shape (height, width).
+    /// The labels as an array view of shape (height, width), without a copy.
     impl<'a> From<&'a Labels> for ArrayView2<'a, u32> {
         fn from(labels: &'a Labels) -> Self {
             let shape = (labels.height() as usize, labels.width() as usize);

@@ -20,8 +20,7 @@ pub const WORD_BITS: usize = 64;
 /// a new word: pixel `(x, y)` is bit `x % 64` (0 is the least significant) of word `x / 64` of row
 /// `y`. The bits past the width, in the last word of a row, are always 0.
 ///
-/// Beyond the image's frame there is background. So foreground at the frame has a border there, as
-/// it has elsewhere.
+/// There is background beyond the image's frame, so foreground at the frame has a border there too.
 ///
 /// ```
 /// use trazar::BinaryImage;
@@ -89,8 +88,8 @@ impl BinaryImage {
         Samples::new(width, height, values)?.above(threshold)
     }
 
-    /// Thresholds values that lie anywhere in the caller's memory, or an image of another library:
-    /// see [`Samples`]. Foreground is `value > threshold`. Reads each value once.
+    /// Thresholds values in any layout in the caller's memory, or an image of another library: see
+    /// [`Samples`]. Foreground is `value > threshold`. Reads each value once.
     ///
     /// # Errors
     /// Those of [`BinaryImage::new`]; [`Error::NotANumber`] for the first value in raster order
@@ -106,7 +105,7 @@ impl BinaryImage {
     ///
     /// # Errors
     /// [`Error::SizeMismatch`] if there are not `width` values; [`Error::NotANumber`] if one of
-    /// them is NaN, after which the row holds the others.
+    /// them is NaN; the row then holds the others.
     ///
     /// # Panics
     /// If `y` is not below the height.
@@ -297,7 +296,7 @@ impl BinaryImage {
         self.words.iter().map(|w| u64::from(w.count_ones())).sum()
     }
 
-    /// Exchanges foreground and background.
+    /// Swaps foreground and background.
     pub fn invert(&mut self) {
         let n = self.words_per_row();
         let past = self.width as usize % WORD_BITS;

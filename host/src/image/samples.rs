@@ -1,4 +1,4 @@
-//! [`Samples`]: values of pixels in the caller's memory, which are thresholded where they lie.
+//! [`Samples`]: values of pixels in the caller's memory, thresholded in place.
 
 use super::{BinaryImage, Sample, WORD_BITS, check_count, check_size};
 use crate::error::{Error, Result};
@@ -117,7 +117,7 @@ impl<'a, T> Samples<'a, T> {
         self.height
     }
 
-    /// The values of row `y`, if they lie next to each other. Either all rows do, or none.
+    /// The values of row `y`, if they are adjacent. Either all rows' values are, or none's.
     fn row(&self, y: usize) -> Option<&'a [T]> {
         match &self.layout {
             Layout::Strided {
@@ -180,7 +180,7 @@ impl<T: Sample> Samples<'_, T> {
     }
 
     /// Thresholds up to [`BAND`] rows from row `top` on. A block of 64 columns is read along the
-    /// axis on which values are closer to each other, so that no cache line is fetched twice.
+    /// axis on which values are closer, so no cache line is fetched twice.
     fn threshold_band(&self, top: usize, threshold: T, image: &mut BinaryImage) -> Result<()> {
         let rows = BAND.min(self.height - top);
         let is_by_columns = self.is_by_columns();
@@ -215,8 +215,7 @@ impl<T: Sample> Samples<'_, T> {
     }
 }
 
-/// The number of rows that are thresholded together where the values of a row do not lie next to
-/// each other.
+/// The number of rows that are thresholded together if the values of a row are not adjacent.
 const BAND: usize = 64;
 
 impl<T> std::fmt::Debug for Samples<'_, T> {
@@ -269,7 +268,7 @@ mod tests {
             // The strides of rows and columns.
             for (rows, columns) in [(w, 1), (w + 3, 1), (3 * w, 3), (1, h), (2, 2 * h + 1)] {
                 let len = (h - 1) * rows + (w - 1) * columns + 1;
-                // What lies between the pixels must not matter.
+                // The values between the pixels must not matter.
                 let mut values = vec![i32::MAX; len];
                 for (x, y) in (0..h).flat_map(|y| (0..w).map(move |x| (x, y))) {
                     values[y * rows + x * columns] = value(x, y);

@@ -3,8 +3,8 @@
 use super::grid::RoutingGrid;
 use super::net::Net;
 
-/// A grid with the nets to route on it, as in a file of [the text
-/// format](crate::formats::read_case).
+/// A grid with the nets to route on it, as in a file of
+/// [the text format](crate::formats::read_case).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RoutingCase {

@@ -1,4 +1,4 @@
-//! [`RoutingGrid`]: cells, and what stepping from one to the next costs.
+//! [`RoutingGrid`]: cells, and the costs of steps between neighbours.
 
 use crate::error::{Error, OptionProblem, Result};
 use crate::geometry::{Cell, Window};
@@ -13,7 +13,7 @@ pub const MAX_LAYERS: u32 = 16;
 /// The largest number of cells.
 const MAX_CELLS: u64 = u32::MAX as u64 - 1;
 
-/// A direction that a layer's wires run in.
+/// The direction of a layer's wires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// Along x.
@@ -22,9 +22,9 @@ pub enum Direction {
     Vertical,
 }
 
-/// A grid of cells in one or more layers. Neighbours to the left and right, above and below on the
-/// picture (x right, y down), and through a via on the next layers are joined by edges, each with
-/// its own weight: what a path pays to take it, in either direction.
+/// A grid of cells in one or more layers. Edges join neighbours: left and right, above and below in
+/// the picture (x right, y down), and on adjacent layers through a via. Each edge has its own
+/// weight: the cost for a path to take it, in either direction.
 ///
 /// Cell `(x, y)` of layer `z` has the index `(z · height + y) · width + x`. Weights are whole
 /// numbers from 0 to 2³² - 2, or [`BLOCKED`].
@@ -65,8 +65,8 @@ impl RoutingGrid {
     }
 
     /// A grid of one layer from functions of x and y: the weight of the edge from `(x, y)` to the
-    /// right (asked for x < width - 1), and down (for y < height - 1). Row by row, those to the
-    /// right before those down.
+    /// right (called for x < width - 1), and down (for y < height - 1). They are called row by row,
+    /// first for all edges to the right, then for all edges down.
     ///
     /// # Errors
     /// Those of [`RoutingGrid::uniform`].
@@ -115,9 +115,9 @@ impl RoutingGrid {
         Ok(grid)
     }
 
-    /// Puts grids of one layer each on top of each other, the first lowest. `vias` has a weight for
-    /// each cell of each layer but the last, row by row and layer by layer: what a via from it to
-    /// the next layer costs.
+    /// Stacks grids of one layer each, the first lowest. `vias` has one weight per cell of each
+    /// layer but the last, row by row and layer by layer: the cost of a via from the cell to the
+    /// next layer.
     ///
     /// ```
     /// use trazar::route::{Direction, RoutingGrid};
@@ -309,8 +309,8 @@ impl RoutingGrid {
         &self.via
     }
 
-    /// By cell: the weights of the edges to the right, down and of the vias, as
-    /// [`rights`](Self::rights), [`downs`](Self::downs) and [`vias`](Self::vias) have them. Those
+    /// By cell: the weights of the edges to the right and down and of the vias, as
+    /// [`rights`](Self::rights), [`downs`](Self::downs) and [`vias`](Self::vias) return them. Those
     /// in the last column, in the last row and on the last layer must stay [`BLOCKED`].
     pub(crate) fn weights_mut(&mut self) -> [&mut [u32]; 3] {
         [&mut self.right, &mut self.down, &mut self.via]
@@ -411,8 +411,8 @@ impl RoutingGrid {
         Ok(())
     }
 
-    /// Blocks all edges that do not run in `direction`: a layer with a preferred direction. Vias
-    /// are left as they are.
+    /// Blocks all edges that do not run in `direction`, which makes a layer with a preferred
+    /// direction. Vias are unchanged.
     #[must_use]
     pub fn with_direction(mut self, direction: Direction) -> Self {
         match direction {
@@ -422,7 +422,7 @@ impl RoutingGrid {
         self
     }
 
-    /// Two layers out of one: the lower has its edges along x, the upper those along y, and all
+    /// Two layers from one: the lower has its edges along x, the upper its edges along y, and all
     /// vias have the weight `via`.
     ///
     /// # Panics
@@ -476,13 +476,13 @@ impl RoutingGrid {
         Ok(part)
     }
 
-    /// The neighbours of a cell and the weights of the edges there, blocked ones left out, in the
+    /// The neighbours of a cell and the weights of the edges to them, without blocked ones, in the
     /// order in which paths prefer them: left, up, right, down, the layer below, the layer above.
     pub(crate) fn neighbours(&self, index: u32) -> impl Iterator<Item = (u32, u32)> + use<> {
         let (w, n) = (self.width as usize, index as usize);
         let area = w * self.height as usize;
-        // The last cell of a row has no edge to the right, so the one before the first of the next
-        // has none either.
+        // The last cell of a row has no edge to the right, so the edge before the first cell of the
+        // next row does not exist either.
         let before = |weights: &[u32], step: usize| {
             let at = n.checked_sub(step)?;
             Some((at as u32, *weights.get(at)?))
@@ -512,7 +512,7 @@ impl std::fmt::Debug for RoutingGrid {
     }
 }
 
-/// Refuses a grid without cells, or with more than 32 bits can index; gives how many it has.
+/// Refuses a grid without cells, or with more than 32 bits can index; returns the number of cells.
 pub(crate) fn check_size(width: u64, height: u64, layers: u32) -> Result<usize> {
     if width == 0 || height == 0 {
         return Err(Error::EmptyGrid { width, height });
@@ -552,7 +552,7 @@ fn check_count(what: &'static str, needed: usize, given: usize) -> Result<()> {
     }
 }
 
-/// A value for each cell.
+/// One value per cell.
 pub(crate) fn by_cell<T: bytemuck::Zeroable>(
     grid: &RoutingGrid,
     what: &'static str,
@@ -561,7 +561,7 @@ pub(crate) fn by_cell<T: bytemuck::Zeroable>(
 }
 
 impl Window {
-    /// All of a grid.
+    /// The window of a whole grid.
     pub fn of(grid: &RoutingGrid) -> Self {
         Self {
             x: 0,

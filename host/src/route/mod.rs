@@ -1,4 +1,4 @@
-//! Route: trees of small cost that join pins on a grid of weighted edges.
+//! Routing: low-cost trees that join pins on a grid of weighted edges.
 //!
 //! ```
 //! use trazar::Engine;
@@ -18,20 +18,20 @@
 //! # What the tree is
 //!
 //! The tree is that of a report on parallel maze routing (王領崧, "Parallized Maze Routing", final
-//! project report, no year given; steps a to e of its algorithm). It starts as the first pin. Then,
-//! until all pins are joined, the pin nearest to the tree is joined by a shortest path, which costs
-//! nothing from then on. A path costs the sum of the weights of its edges. The tree of two pins is
+//! project report, no year given; steps a to e of its algorithm). It starts as the first pin. Then
+//! the pin nearest to the tree is joined by a shortest path, which is free from then on, until all
+//! pins are joined. A path costs the sum of the weights of its edges. The tree of two pins is
 //! optimal; that of more pins costs at most twice the optimum.
 //!
-//! All exact algorithms give the same tree, cell by cell, on every backend and in every run. Where
-//! several would do:
+//! All exact algorithms give the same tree, cell by cell, on every backend and in every run. Ties
+//! are decided as follows:
 //!
-//! - of pins at the same distance, the one with the smallest index; of its cells, the first;
-//! - of shortest paths, that which, seen from the pin, steps to the first neighbour on a shortest
+//! - among pins at the same distance: the one with the smallest index, and its first nearest cell;
+//! - among shortest paths: the one that, from the pin, steps to the first neighbour on a shortest
 //!   path in the order left, up, right, down, layer below, layer above;
-//! - where edges of weight 0 leave a cell without a neighbour that is nearer to the tree, the path
-//!   takes the fewest such edges to a cell that has one or is on the tree, again by the first
-//!   neighbour in that order.
+//! - a cell may have edges of weight 0 and no neighbour nearer to the tree: the path then takes the
+//!   fewest such edges to a cell that has one or is on the tree, again by the first neighbour in
+//!   that order.
 //!
 //! # Files
 //!
@@ -68,29 +68,29 @@ use crate::options::setters;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RouteAlgorithm {
-    /// Dijkstra's search with Dial's buckets, on one thread: one search for the whole tree, which
-    /// goes on from every new path.
+    /// Dijkstra's search with Dial's buckets, on one thread: one search for the whole tree,
+    /// continued from every new path.
     Dijkstra,
     /// Sweeps along rows and columns until nothing changes, on one thread (`sweep` in the report).
     Sweep,
-    /// The same with all threads (`omp` in the report).
+    /// As [`Sweep`](Self::Sweep), on all threads (`omp` in the report).
     SweepParallel,
-    /// Breadth-first search, as in the report: **not exact**. Of the paths with the fewest
-    /// edges it takes the cheapest, however much cheaper a longer one is.
+    /// Breadth-first search, as in the report: **not exact**. Among the paths with the fewest edges
+    /// it takes the cheapest, however much cheaper a longer one is.
     Bfs,
     /// Sweeps by kernels, each line in rounds of doubled groups (`cuda` in the report).
     DivideConquer,
-    /// Sweeps by kernels, each line by a prefix sum and a prefix minimum (the report states it, but
-    /// did not finish it).
+    /// Sweeps by kernels, each line by a prefix sum and a prefix minimum (described in the report,
+    /// but not finished there).
     Prefix,
     /// Sweeps by kernels, each line by one scan of pairs of weight and distance.
     PrefixFused,
-    /// Tiles of the grid that kernels relax in shared memory, again as long as their neighbours
-    /// change.
+    /// Tiles of the grid, which kernels relax in shared memory, repeatedly as long as neighbouring
+    /// tiles change.
     Tiles,
     /// Distances around each pin, which kernels find for all pins at once; pins are then joined by
-    /// looking them up. For nets whose pins stand close, on grids of one layer without edges of
-    /// weight 0; what else there is, and what lies too far apart, is searched in tiles.
+    /// looking the distances up. For nets with close pins, on grids of one layer without edges of
+    /// weight 0. Other nets, and pins too far apart, are searched in tiles.
     Fields,
 }
 
@@ -125,8 +125,8 @@ impl RouteAlgorithm {
         }
     }
 
-    /// The algorithms that run on `backend`, the one that an [`Engine`](crate::Engine) chooses
-    /// first.
+    /// The algorithms that run on `backend`, first the one that an [`Engine`](crate::Engine)
+    /// chooses.
     pub fn on(backend: Backend) -> &'static [Self] {
         match backend {
             Backend::Cpu => &[Self::Dijkstra, Self::Sweep, Self::SweepParallel, Self::Bfs],
@@ -157,8 +157,8 @@ impl Distances {
     /// The distance of a cell that no path reaches.
     pub const UNREACHED: u64 = u64::MAX;
 
-    /// By index of a cell of the grid: the sum of the weights of the edges of its cheapest
-    /// path, or [`UNREACHED`](Self::UNREACHED).
+    /// By cell index: the sum of the weights of the edges of the cheapest path, or
+    /// [`UNREACHED`](Self::UNREACHED).
     pub fn as_slice(&self) -> &[u64] {
         &self.by_cell
     }
@@ -191,7 +191,7 @@ impl DistanceOptions {
     ///
     /// # Errors
     /// [`Error::Unavailable`] for an algorithm of another backend, [`Error::InvalidOption`] for one
-    /// that gives no distances.
+    /// that does not compute distances.
     pub(crate) fn algorithm_on(&self, backend: Backend) -> Result<RouteAlgorithm> {
         let all: &[_] = match backend {
             Backend::Cpu => &[
@@ -226,10 +226,10 @@ impl DistanceOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TreeKind {
-    /// That of the report (see [the module](self)): the nearest pin, again and again.
+    /// The tree of the report (see [the module](self)): it joins the nearest pin, again and again.
     #[default]
     Nearest,
-    /// A better one where there is one: the best of several, improved piece by piece on the
+    /// A better tree, where one is found: the best of several, improved piece by piece on the
     /// processor. It never costs more than [`Nearest`](Self::Nearest), and takes several times as
     /// long.
     Improved,

@@ -5,8 +5,8 @@ use crate::error::{Error, Result};
 use crate::geometry::{Cell, Window};
 use crate::memory::{collect, reserve};
 
-/// A pin: the cells at which a path may reach it. They count as joined to each other already, so
-/// that a path may come in at one and another go on from the next.
+/// A pin: the cells at which a path may reach it. They already count as joined, so one path may
+/// enter at one cell and another continue from the next.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Pin {
@@ -48,7 +48,7 @@ impl From<Cell> for Pin {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Net {
-    /// The pins, the first of which the tree grows from. The same cell may be in several pins.
+    /// The pins; the tree grows from the first. The same cell may be in several pins.
     pub pins: Vec<Pin>,
     /// The part of the grid that the paths stay within; `None` is the whole grid.
     pub window: Option<Window>,
@@ -98,7 +98,7 @@ impl Net {
         Ok(Self::new([Pin { cells }]))
     }
 
-    /// The windows of `nets` on a grid of this size; refuses nets that are not on it.
+    /// The windows of `nets` on a grid of this size; refuses nets outside it.
     ///
     /// # Errors
     /// Those of [`check`](Self::check).
@@ -116,7 +116,7 @@ impl Net {
         Ok(windows)
     }
 
-    /// The window, or all of a grid of this size; refuses a net that is not on the grid; `net` is
+    /// The window, or the whole of a grid of this size; refuses a net outside the grid. `net` is
     /// its index, for the error.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! One net after the other, each as if there were no other.
+//! One net after the other, each independent of the others.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::geometry::{Cell, Window};
 use crate::memory::{collect, push, reserve};
 
-/// What memory is for.
+/// Names used in out-of-memory errors.
 pub(super) const PATHS: &str = "the paths of a tree";
 pub(super) const PINS: &str = "the cells of pins";
 
@@ -52,7 +52,7 @@ impl Joined {
         self.costs.iter().sum()
     }
 
-    /// The route of `net`, of which this is on `grid`, the part of the whole grid in `window`.
+    /// The route of `net`. These paths are on `grid`, the part of the whole grid in `window`.
     pub(crate) fn into_route(self, net: &Net, grid: &RoutingGrid, window: Window) -> Result<Route> {
         let whole = |index: u32| {
             let cell = grid.cell(index);
@@ -67,13 +67,13 @@ impl Joined {
     }
 }
 
-/// Routes nets, one after the other, with `connect`, which joins the pins of one on a whole grid.
+/// Routes nets, one after the other. `connect` joins the pins of one net on a whole grid.
 pub(crate) fn route_each(
     grid: &RoutingGrid,
     nets: &[Net],
     mut connect: impl FnMut(&RoutingGrid, &PinCells) -> Result<Joined>,
 ) -> Result<Vec<Route>> {
-    // All before any work.
+    // All checks come before any work.
     let windows = Net::check_all(nets, grid.width(), grid.height(), grid.layers())?;
     let mut routes = Vec::new();
     reserve(&mut routes, nets.len(), "the routes")?;

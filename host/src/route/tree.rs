@@ -23,21 +23,21 @@ pub struct Connection<'a> {
 }
 
 /// How [`RouteAlgorithm::Fields`](super::RouteAlgorithm::Fields) found a tree: which of its paths
-/// are by fields, and why the others are not.
+/// come from fields, and why the others do not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FieldUse {
     /// Pins that were joined by fields.
     pub by_fields: usize,
-    /// Pins that were joined by a search in tiles each, after which fields went on.
+    /// Pins that were each joined by a search in tiles, after which fields continued.
     pub by_searches: usize,
     /// Pins that were left to tiles and joined there.
     pub in_tiles: usize,
-    /// Why fields did not do all of the net; `None` if they did, or there was nothing to join.
+    /// Why fields did not route the whole net; `None` if they did, or if there was nothing to join.
     pub fallback: Option<Fallback>,
 }
 
-/// Why a net, or what was left of it, was routed in tiles instead of by fields.
+/// Why a net, or the rest of it, was routed in tiles instead of by fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Fallback {
@@ -48,9 +48,9 @@ pub enum Fallback {
     /// The pins are too far from each other, or have cells too far from each other, for the shared
     /// memory of the GPU's blocks.
     FarApart,
-    /// The net's fields, or its window, have more cells than are routed at the same time.
+    /// The net's fields, or its window, have more cells than can be routed at the same time.
     TooLarge,
-    /// So many searches were needed between groups of pins that tiles are better for the rest.
+    /// Groups of pins needed so many searches that tiles are better for the rest.
     Searches,
     /// The GPU had no memory for the fields.
     OutOfMemory,
@@ -70,8 +70,7 @@ impl Fallback {
     }
 }
 
-/// The tree that joins a net's pins: a path for each pin but the first, in the order in which they
-/// were joined.
+/// The tree that joins a net's pins: one path per pin but the first, in the order of joining.
 ///
 /// Two are equal if their trees are, however they were found.
 #[derive(Clone, Debug, Default)]
@@ -82,7 +81,7 @@ pub struct Route {
     pub(in crate::route) root: Vec<Cell>,
     pub(in crate::route) pins: Vec<usize>,
     pub(in crate::route) costs: Vec<u64>,
-    /// Where each path's cells end.
+    /// The end of each path's cells.
     pub(in crate::route) ends: Vec<usize>,
     pub(in crate::route) cells: Vec<Cell>,
     pub(in crate::route) unreached: Vec<usize>,
@@ -116,7 +115,7 @@ impl PartialEq for Route {
 impl Eq for Route {}
 
 impl Route {
-    /// The tree of `net` that these paths make; see the fields.
+    /// The tree of `net` with these paths; see the fields.
     pub(in crate::route) fn new(
         net: &Net,
         pins: Vec<usize>,
@@ -142,8 +141,8 @@ impl Route {
         })
     }
 
-    /// The rest of `net`, given that this is its tree so far: a net whose first pin is the tree,
-    /// and whose other pins are those that are not joined, in order.
+    /// The rest of `net` when this is its tree so far: a net whose first pin is the tree, and whose
+    /// other pins are the unjoined ones, in order.
     pub(in crate::route) fn rest(&self, net: &Net) -> Result<Net, Error> {
         let joined = net.pins.iter().enumerate();
         let joined = joined.filter(|(pin, _)| self.unreached.binary_search(pin).is_err());
@@ -162,7 +161,7 @@ impl Route {
         })
     }
 
-    /// This tree with that of its [`rest`](Self::rest).
+    /// This tree, extended by that of its [`rest`](Self::rest).
     pub(in crate::route) fn continued(mut self, rest: Self) -> Result<Self, Error> {
         let index = |pin: &usize| self.unreached[pin - 1];
         let start = self.cells.len();
@@ -176,26 +175,26 @@ impl Route {
         Ok(self)
     }
 
-    /// How much of the tree was found by fields, and why no more; `None` if another algorithm than
-    /// [`RouteAlgorithm::Fields`](super::RouteAlgorithm::Fields) was asked for. Of an improved
-    /// tree, or one with a cost of turns: how the tree was found that it was made from.
+    /// How much of the tree was found by fields, and why no more; `None` if an algorithm other than
+    /// [`RouteAlgorithm::Fields`](super::RouteAlgorithm::Fields) was requested. An improved tree,
+    /// or one with a cost of turns, reports how its original tree was found.
     pub fn field_use(&self) -> Option<FieldUse> {
         self.field_use
     }
 
-    /// The sum of the weights of all edges, and what the turns cost.
+    /// The sum of the weights of all edges, plus the cost of turns.
     pub fn cost(&self) -> u64 {
         self.cost
     }
 
-    /// What the turns cost, by [`RouteOptions::turn_cost`](super::RouteOptions::turn_cost). It is
-    /// no part of the paths' costs.
+    /// The cost of turns, by [`RouteOptions::turn_cost`](super::RouteOptions::turn_cost). It is not
+    /// part of the paths' costs.
     pub fn turn_cost(&self) -> u64 {
         self.turn_cost
     }
 
     /// The number of cells, other than those of the pins of `net`, at which the tree turns or
-    /// branches: where it has edges along x and along y.
+    /// branches, that is, has edges along x and along y.
     pub(in crate::route) fn turns(&self, net: &Net) -> Result<u64, Error> {
         let mut axes: HashMap<Cell, (bool, bool)> = HashMap::new();
         for (a, b) in self.edges() {
@@ -212,8 +211,8 @@ impl Route {
         Ok(axes.values().filter(|&&(x, y)| x && y).count() as u64)
     }
 
-    /// The pins, by index, that no path reaches, in order: blocked edges or the window keep them
-    /// apart from the first.
+    /// The indices of the pins that no path reaches, in order: blocked edges or the window separate
+    /// them from the first pin.
     pub fn unreached(&self) -> &[usize] {
         &self.unreached
     }
@@ -230,9 +229,9 @@ impl Route {
         })
     }
 
-    /// The tree's cells, each once, by layer, row and column. The first pin's cells are among them
-    /// where a path touches them, or all of them if there is no path; so is each pin's cell that
-    /// its path came in at.
+    /// The tree's cells, each once, by layer, row and column. They include the first pin's cells
+    /// that a path touches (all of its cells if there is no path), and the cell at which each pin
+    /// was joined.
     pub fn cells(&self) -> Vec<Cell> {
         let mut cells = if self.cells.is_empty() {
             self.root.clone()
@@ -250,8 +249,7 @@ impl Route {
             .flat_map(|path| path.cells.windows(2).map(|pair| (pair[0], pair[1])))
     }
 
-    /// The paths as straight wires and vias: the first and last cell of each stretch in one
-    /// direction.
+    /// The paths as straight wires and vias: the first and last cell of each straight stretch.
     pub fn segments(&self) -> Vec<(Cell, Cell)> {
         let mut segments: Vec<(Cell, Cell)> = Vec::new();
         for path in self.connections() {
@@ -268,10 +266,11 @@ impl Route {
         segments
     }
 
-    /// Checks that this is a tree on `grid` that joins the pins of `net`: every edge between
-    /// neighbours and not blocked, within the net's window, no edge twice and no cycle, all pins
-    /// joined but those [unreached](Self::unreached), and the costs the sums of the weights, that
-    /// of turns a multiple of their number. Cells of one pin count as joined.
+    /// Checks that this is a tree on `grid` that joins the pins of `net`: every edge is between
+    /// neighbours, not blocked, and within the net's window; no edge occurs twice and there is no
+    /// cycle; all pins are joined but those [unreached](Self::unreached); the costs are the sums of
+    /// the weights, and that of turns is a multiple of their number. Cells of one pin count as
+    /// joined.
     ///
     /// # Errors
     /// What is wrong, in words.
@@ -280,8 +279,8 @@ impl Route {
         let window = net
             .check(0, grid.width(), grid.height(), grid.layers())
             .map_err(|error| error.to_string())?;
-        // The cells of a pin join when the pin does: the same cell may be in several, and a path
-        // may pass two of another's.
+        // The cells of a pin join when the pin does: a cell may be in several pins, and a path may
+        // pass two cells of another pin.
         let join_pin = |sets: &mut Sets, pin: &super::Pin| {
             for &cell in &pin.cells {
                 sets.join(pin.cells[0], cell);
@@ -403,7 +402,7 @@ impl Sets {
         root
     }
 
-    /// Whether they were apart.
+    /// Joins the sets of two cells; returns whether they were separate.
     fn join(&mut self, a: Cell, b: Cell) -> bool {
         let (a, b) = (self.find(a), self.find(b));
         if a == b {

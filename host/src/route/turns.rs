@@ -1,10 +1,10 @@
-//! Trees that pay for turns, by way of a grid of two layers: one for wires along x, one for wires
-//! along y, and a via between them at each cell for what a turn costs.
+//! Trees that pay for turns, routed on a grid of two layers: one for wires along x, one for wires
+//! along y, with a via at each cell that costs as much as a turn.
 //!
-//! A pin is on both layers, so a wire leaves it in any direction for nothing. Any algorithm on any
+//! A pin is on both layers, so a wire leaves it in any direction for free. Any algorithm on any
 //! device routes such a grid. With two pins the tree is the cheapest path. With more, wires of the
-//! two layers may cross without a via; on the one layer that they become they touch there, so that
-//! one of the ways around such a ring is left out again.
+//! two layers may cross without a via. They touch when the layers become one; of the ways around
+//! the resulting ring, one is then left out.
 
 use super::cpu::spanning;
 use super::grid::{BLOCKED, RoutingGrid};
@@ -16,8 +16,8 @@ use crate::error::{Error, OptionProblem, Result};
 use crate::geometry::Window;
 use crate::memory::{collect, reserve};
 
-/// Routes nets at `options.turn_cost` for each turn, which is not 0, with `route`, which routes on
-/// the grid of two layers.
+/// Routes nets at `options.turn_cost` per turn, which must not be 0. `route` routes on the grid of
+/// two layers.
 pub(crate) fn route(
     grid: &RoutingGrid,
     nets: &[Net],
@@ -85,7 +85,7 @@ pub(crate) fn route(
     };
     let mut routes = flat(options.tree)?;
     if options.tree == TreeKind::Improved {
-        // What is cheaper on two layers need not be on one.
+        // A tree that is cheaper on two layers need not be cheaper on one.
         for (route, plain) in routes.iter_mut().zip(flat(TreeKind::Nearest)?) {
             if plain.cost < route.cost {
                 *route = plain;
@@ -95,7 +95,7 @@ pub(crate) fn route(
     Ok(routes)
 }
 
-/// The tree of `net` that a tree on two layers becomes on one.
+/// The one-layer tree of `net` from a tree on two layers.
 fn flatten(grid: &RoutingGrid, net: &Net, layered: &Route) -> Result<Route> {
     let edges = layered
         .edges()

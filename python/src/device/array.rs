@@ -20,7 +20,7 @@ use super::place;
 use crate::arrays::owned;
 use crate::errors;
 
-/// The types of elements that results have.
+/// The element types of results.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Int32,
@@ -61,15 +61,15 @@ pub(crate) struct DeviceArray {
     kind: Kind,
     shape: Vec<usize>,
     stream: Stream,
-    /// What the memory belongs to. It is freed in the order of `stream`.
+    /// The owner of the memory. It is freed in the order of `stream`.
     memory: Arc<dyn Any + Send + Sync>,
 }
 
 impl DeviceArray {
-    /// The elements of `buffer`, which `memory` keeps, as an array of this shape.
+    /// The elements of `buffer`, whose memory `memory` keeps, as an array of this shape.
     ///
-    /// Each element of `T` has the size of an element of `kind`, and what is larger than the
-    /// largest number of `kind` means nothing.
+    /// Each element of `T` has the size of an element of `kind`; values above the largest number of
+    /// `kind` are meaningless.
     pub(crate) fn new<T: Pod>(
         buffer: &DeviceBuffer<T>,
         kind: Kind,
@@ -134,7 +134,8 @@ impl DeviceArray {
         self.stream.device()
     }
 
-    /// A buffer of the same memory, which keeps it. Before that is given up, `after` is dropped.
+    /// A buffer of the same memory, which keeps it. `after` is dropped before the memory is
+    /// released.
     fn alias<T: Pod>(&self, after: Option<AfterDevice>) -> CudaResult<DeviceBuffer<T>> {
         let raw = RawBuffer {
             address: self.address,
@@ -143,8 +144,8 @@ impl DeviceArray {
             // The fields of a tuple are dropped in order.
             release: Release::InOrder(Owner::new((after, Arc::clone(&self.memory)))),
         };
-        // SAFETY: the owner keeps the memory, which is freed in the order of the stream; only those
-        // who were given the array write it.
+        // SAFETY: the owner keeps the memory, which is freed in the order of the stream; only
+        // holders of the array write it.
         unsafe { DeviceBuffer::from_raw(raw) }
     }
 
@@ -152,7 +153,7 @@ impl DeviceArray {
         self.alias::<T>(None)?.to_vec()
     }
 
-    /// The capsule of a tensor of this memory, for a consumer that works on `consumer`.
+    /// The capsule of a tensor of this memory, for a consumer that uses the stream `consumer`.
     fn export<'py, T: Element>(
         &self,
         py: Python<'py>,
@@ -163,8 +164,8 @@ impl DeviceArray {
             None => None,
             Some(handle) => place::consumer(py, self.gpu(), handle)?,
         };
-        // Of a stream that no one keeps, the work is waited for when the tensor is deleted, by a
-        // wait for all of the device.
+        // If nobody keeps the stream, its work is waited for when the tensor is deleted, by waiting
+        // for the whole device.
         let unknown = consumer.filter(|_| kept.is_none());
         if let Some(handle) = unknown {
             let handle = std::ptr::without_provenance_mut(handle);
@@ -189,7 +190,7 @@ impl DeviceArray {
     }
 }
 
-/// Waits for all work of a device when it is dropped.
+/// Waits for all work of a device when dropped.
 struct AfterDevice(Device);
 
 impl Drop for AfterDevice {
@@ -199,7 +200,7 @@ impl Drop for AfterDevice {
     }
 }
 
-/// The names that capsules have until their tensors are taken.
+/// The names of capsules until their tensors are taken.
 pub(crate) const VERSIONED: &CStr = c"dltensor_versioned";
 pub(crate) const UNVERSIONED: &CStr = c"dltensor";
 
@@ -210,8 +211,8 @@ fn capsule<'py, M: Managed>(
     destructor: unsafe extern "C" fn(*mut ffi::PyObject),
 ) -> PyResult<Bound<'py, PyCapsule>> {
     let pointer = tensor.into_raw();
-    // SAFETY: the destructor deletes the tensor, if the capsule still has the name, which is that
-    // of tensors nobody has taken.
+    // SAFETY: the destructor deletes the tensor if the capsule still has the name, which is that of
+    // a tensor nobody has taken.
     let capsule = unsafe {
         PyCapsule::new_with_pointer_and_destructor(py, pointer.cast(), name, Some(destructor))
     };
@@ -412,9 +413,9 @@ impl DeviceArray {
             ));
         }
         let consumer = match stream {
-            // Whoever names no stream uses the legacy default one.
+            // A consumer that names no stream uses the legacy default one.
             None => Some(1),
-            // The consumer waits by itself.
+            // The consumer waits itself.
             Some(-1) => None,
             Some(handle @ 1..) => Some(handle as usize),
             Some(other) => {

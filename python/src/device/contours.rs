@@ -14,7 +14,7 @@ use crate::arguments::{Integer, Name, Offset};
 use crate::contours::{HostContours, named_options, opencv_options};
 use crate::errors;
 
-/// What was traced.
+/// The traced contours.
 enum Traced {
     Image(LibraryContours<Queue>),
     Batch(DeviceContourBatch<Queue>),
@@ -35,7 +35,7 @@ pub(crate) struct DeviceContours {
     traced: Arc<Traced>,
 }
 
-/// Traces `array` on the stream that its library has as its current one.
+/// Traces `array` on the current stream of its library.
 fn traced<'py>(
     array: &Bound<'py, PyAny>,
     threshold: Option<&Bound<'py, PyAny>>,
@@ -62,7 +62,7 @@ fn traced<'py>(
             }
         }
     };
-    // Before an error is returned too: what was queued may still read the array.
+    // Before returning an error too: the queued work may still read the array.
     let finished = input.finish();
     let traced = traced.map_err(errors::from_library)?;
     finished?;

@@ -1,4 +1,4 @@
-//! Arrays of other libraries in a GPU's memory, used where they lie.
+//! Arrays of other libraries in a GPU's memory, used in place.
 
 use std::ptr::{NonNull, without_provenance};
 
@@ -16,43 +16,43 @@ use super::place::{LEGACY, Library, Place, place};
 use crate::arguments::Threshold;
 use crate::errors;
 
-/// One image, or images of one size one after the other, of one byte per pixel.
+/// One image, or consecutive images of one size, with one byte per pixel.
 pub(crate) struct Input<'py> {
     py: Python<'py>,
     pub(crate) place: Place,
     pub(crate) width: u32,
     pub(crate) height: u32,
-    /// The number of images of an array of three dimensions.
+    /// The number of images of a three-dimensional array.
     pub(crate) images: Option<u32>,
     address: u64,
-    /// Bytes from row to row, from image to image too.
+    /// Bytes from one row to the next, across images too.
     pitch: usize,
     /// The largest value that is background.
     threshold: u8,
     library: Library,
-    /// Keeps the memory: the array, or the tensor that it gave.
+    /// Keeps the memory: the array, or the tensor that it exported.
     kept: Kept<'py>,
 }
 
 #[expect(dead_code, reason = "only dropped")]
 enum Kept<'py> {
     Array(Bound<'py, PyAny>),
-    /// Waits for the stream when it is dropped.
+    /// Waits for the stream when dropped.
     Tensor(Imported<u8>),
 }
 
-/// Where an array's elements are.
+/// The memory layout of an array.
 struct Layout {
     address: u64,
     shape: Vec<usize>,
-    /// In bytes; `None` is contiguous, in C's order.
+    /// In bytes; `None` means contiguous, in C order.
     strides: Option<Vec<isize>>,
 }
 
 impl<'py> Input<'py> {
     /// An array of shape (H, W) or (N, H, W) in a GPU's memory. Foreground is `value > threshold`,
-    /// or without a threshold what is not 0. Elements other than bytes are compared by the array's
-    /// own library, into a mask that is used in the array's place.
+    /// or without a threshold every value other than 0. Elements other than bytes are compared by
+    /// the array's own library, into a mask that is used instead of the array.
     pub(crate) fn new(
         array: &Bound<'py, PyAny>,
         threshold: Option<&Bound<'py, PyAny>>,
@@ -99,7 +99,7 @@ impl<'py> Input<'py> {
             kept,
         };
         if library == Library::Other && !by_dlpack {
-            // Such an array need not say which device it is on, and its address may be wrong.
+            // Such an array need not name its device, and its address may be wrong.
             let checked = input.adopted(input.len());
             checked.map_err(|error| errors::from_library(error.into()))?;
         }
@@ -112,7 +112,7 @@ impl<'py> Input<'py> {
         if rows == 0 || self.width == 0 {
             return 0;
         }
-        // More than there is memory is refused where the address is checked.
+        // Sizes beyond the memory are refused when the address is checked.
         (rows - 1)
             .saturating_mul(self.pitch)
             .saturating_add(self.width as usize)
@@ -120,12 +120,12 @@ impl<'py> Input<'py> {
 
     /// The bytes of all images.
     fn bytes(&self) -> View<'_, u8> {
-        // SAFETY: the array says so of its memory, which it keeps until `finish`; `new` checks the
+        // SAFETY: the array declares this memory, and keeps it until `finish`; `new` checks the
         // memory of an unknown library.
         unsafe { View::from_raw_parts(without_provenance(self.address as usize), self.len()) }
     }
 
-    /// The first `len` bytes as a buffer, once the driver has said that they are memory of the
+    /// The first `len` bytes as a buffer, once the driver has confirmed that they are memory of the
     /// stream's device.
     fn adopted(&self, len: usize) -> CudaResult<DeviceBuffer<u8>> {
         let raw = RawBuffer {
@@ -143,16 +143,15 @@ impl<'py> Input<'py> {
         let (gpu, pitch) = (self.place.tracer.gpu(), self.pitch);
         let (width, height, threshold) = (self.width, self.height, self.threshold);
         // SAFETY: `finish` says how long the bytes exist. Their library's work so far was queued on
-        // the stream before, or the stream waits for it; what it queues on the stream from now on
-        // comes after.
+        // the stream before, or the stream waits for it; its later work on the stream comes after.
         unsafe { DeviceImage::pack_pitched(gpu, width, height, self.bytes(), pitch, threshold) }
     }
 
-    /// The array's memory as a buffer, if it can be labelled as it lies by one kernel: see
+    /// The array's memory as a buffer, if one kernel can label it in place: see
     /// [`DeviceLabeler::label_bytes`](trazar::DeviceLabeler::label_bytes).
     pub(crate) fn buffer(&self) -> trazar::Result<Option<DeviceBuffer<u8>>> {
         let is_dense = self.pitch == self.width as usize && self.width.is_multiple_of(16);
-        // As a `Gpu`'s memory starts.
+        // As aligned as a `Gpu`'s memory.
         if !is_dense || !self.address.is_multiple_of(256) || self.images.is_some() {
             return Ok(None);
         }
@@ -191,11 +190,11 @@ impl<'py> Input<'py> {
         }
     }
 
-    /// Gives up the array's memory, after the last work that uses it was queued.
+    /// Releases the array's memory, after the last work that uses it was queued.
     ///
-    /// PyTorch and CuPy free memory in the order of their current stream, as long as it was
-    /// allocated on that; whoever uses several streams orders them, as for their own operations. Of
-    /// other libraries nothing is known, so the host waits.
+    /// PyTorch and CuPy free memory in the order of their current stream, if it was allocated on
+    /// that stream; a user of several streams orders them, as for the libraries' own operations.
+    /// Nothing is known about other libraries, so the host waits.
     pub(crate) fn finish(self) -> PyResult<()> {
         if self.library != Library::Other || matches!(self.kept, Kept::Tensor(_)) {
             return Ok(());
@@ -206,7 +205,7 @@ impl<'py> Input<'py> {
     }
 }
 
-/// Refuses a threshold that is no number. One in a GPU's memory is left to its library.
+/// Refuses a threshold that is not a number. One in a GPU's memory is left to its library.
 fn check_scalar(threshold: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = threshold.py();
     let dimensions = threshold.getattr_opt(intern!(py, "ndim"))?;
@@ -259,7 +258,7 @@ fn as_bytes<'py>(
     Ok((mask, 0))
 }
 
-/// The index of the device that the array is on; 0 if it does not say.
+/// The index of the array's device; 0 if the array does not say.
 fn device_index(array: &Bound<'_, PyAny>, library: Library) -> PyResult<u32> {
     let py = array.py();
     if library == Library::Torch {
@@ -272,13 +271,14 @@ fn device_index(array: &Bound<'_, PyAny>, library: Library) -> PyResult<u32> {
     Ok(index)
 }
 
-/// Where the elements of an array of bytes are.
+/// The memory layout of an array of bytes.
 fn layout(array: &Bound<'_, PyAny>, library: Library, stream: &Stream) -> PyResult<Layout> {
     let py = array.py();
     if library != Library::Torch {
         return from_interface(array, stream);
     }
-    // PyTorch makes the entries of `__cuda_array_interface__` of these, in ten times the time.
+    // PyTorch builds the entries of `__cuda_array_interface__` from these, which takes ten times as
+    // long.
     Ok(Layout {
         address: array.call_method0(intern!(py, "data_ptr"))?.extract()?,
         shape: array.getattr(intern!(py, "shape"))?.extract()?,
@@ -286,7 +286,7 @@ fn layout(array: &Bound<'_, PyAny>, library: Library, stream: &Stream) -> PyResu
     })
 }
 
-/// The entries of `__cuda_array_interface__`. `stream` waits for the stream that they name.
+/// The entries of `__cuda_array_interface__`. `stream` waits for the stream named there.
 fn from_interface(array: &Bound<'_, PyAny>, stream: &Stream) -> PyResult<Layout> {
     let py = array.py();
     let interface = array.getattr(intern!(py, "__cuda_array_interface__"))?;
@@ -330,7 +330,7 @@ fn from_interface(array: &Bound<'_, PyAny>, stream: &Stream) -> PyResult<Layout>
     })
 }
 
-/// The tensor of an array of an unknown library by DLPack, for use on `stream`, the default one.
+/// The tensor of an array of an unknown library by DLPack, for use on `stream`, the default stream.
 fn from_dlpack(array: &Bound<'_, PyAny>, stream: &Stream) -> PyResult<(Layout, Imported<u8>)> {
     let py = array.py();
     let arguments = PyDict::new(py);
@@ -338,7 +338,7 @@ fn from_dlpack(array: &Bound<'_, PyAny>, stream: &Stream) -> PyResult<(Layout, I
     arguments.set_item("max_version", (1, 0))?;
     let export = intern!(py, "__dlpack__");
     let capsule = match array.call_method(export, (), Some(&arguments)) {
-        // A library from before version 1.
+        // A library that predates version 1.
         Err(error) if error.is_instance_of::<pyo3::exceptions::PyTypeError>(py) => {
             arguments.del_item("max_version")?;
             array.call_method(export, (), Some(&arguments))?
@@ -371,7 +371,7 @@ fn from_dlpack(array: &Bound<'_, PyAny>, stream: &Stream) -> PyResult<(Layout, I
     Ok((layout, imported))
 }
 
-/// Takes the tensor of a capsule, which is called `used` from then on.
+/// Takes the tensor of a capsule, and renames the capsule to `used`.
 fn take<M: dlpack::Managed + 'static>(
     capsule: &Bound<'_, PyCapsule>,
     tensor: NonNull<M>,
@@ -391,8 +391,8 @@ fn take<M: dlpack::Managed + 'static>(
     Ok(imported)
 }
 
-/// The number of images, their height and width, and the bytes from row to row, if the rows' bytes
-/// follow each other and all rows are at one distance.
+/// The number of images, their height and width, and the bytes from row to row, if each row's bytes
+/// are contiguous and all rows are equally far apart.
 fn rows(layout: &Layout) -> Option<(usize, usize, usize, usize)> {
     let (images, height, width) = match layout.shape[..] {
         [height, width] => (1, height, width),
@@ -407,7 +407,7 @@ fn rows(layout: &Layout) -> Option<(usize, usize, usize, usize)> {
         [plane, row, column] => (Some(plane), row, column),
         _ => return None,
     };
-    // Steps of axes with one element do not matter.
+    // Strides of axes with one element do not matter.
     let plane = plane.filter(|_| images > 1);
     let pitch = match (height > 1, plane) {
         (true, _) => usize::try_from(row).ok()?,
@@ -422,7 +422,7 @@ fn rows(layout: &Layout) -> Option<(usize, usize, usize, usize)> {
     (follows && continues && pitch >= width).then_some((images, height, width, pitch))
 }
 
-/// A copy of the array in C's order, by its own library.
+/// A copy of the array in C order, by its own library.
 fn contiguous<'py>(
     array: &Bound<'py, PyAny>,
     library: Library,
@@ -453,7 +453,7 @@ fn refused(layout: &Layout) -> PyErr {
     }
 }
 
-/// Whether an array lies in the memory of an NVIDIA GPU.
+/// Whether an array is in the memory of an NVIDIA GPU.
 #[pyfunction]
 pub(crate) fn is_on_gpu(array: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = array.py();

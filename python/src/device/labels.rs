@@ -11,7 +11,7 @@ use crate::arguments::Name;
 use crate::errors;
 use crate::labels::{columns, options};
 
-/// What a call gives: labels, numbers of components, and of each image its measures.
+/// The result of a call: labels, numbers of components, and the measures of each image.
 type Labelled = (DeviceBuffer<u32>, DeviceBuffer<u32>, Vec<Vec<Component>>);
 
 /// [`label`](crate::labels::label) of an array in a GPU's memory. Labels and counts stay there;
@@ -52,7 +52,7 @@ pub(crate) fn device_label<'py>(
             }
         },
         Some(images) => {
-            // All are packed first: `input` is used with the GIL.
+            // All are packed first: `input` needs the GIL.
             let packed: Vec<_> = (0..images).map(|index| input.pack_one(index)).collect();
             let pixels = width * height;
             let stream = &input.place.stream;
@@ -71,7 +71,7 @@ pub(crate) fn device_label<'py>(
         }
     };
     let images = input.images;
-    // Before an error is returned too: what was queued may still read the array.
+    // Before returning an error too: the queued work may still read the array.
     let finished = input.finish();
     let (labels, counts, measured) = labelled.map_err(errors::from_library)?;
     finished?;

@@ -9,8 +9,8 @@
 //! | `parts.rs` | bands of an image, for `trazar.dask` |
 //!
 //! # Order of work
-//! All work is queued on the stream that the array's library has as its current one, and so is the
-//! freeing of results. Nothing waits on the host but for sizes of results.
+//! All work is queued on the current stream of the array's library, and so is the freeing of
+//! results. The host waits only for sizes of results.
 
 mod array;
 mod contours;

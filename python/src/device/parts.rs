@@ -22,15 +22,15 @@ pub(crate) fn device_pack(image: &Bound<'_, PyAny>) -> PyResult<Mask> {
     }
     let packed = input.pack();
     let packed = image.py().detach(|| packed?.to_host());
-    // Before an error is returned too: what was queued may still read the array.
+    // Before returning an error too: the queued work may still read the array.
     let finished = input.finish();
     let mask = Mask::new(packed.map_err(errors::from_library)?);
     finished?;
     Ok(mask)
 }
 
-/// The labels of a band, with its final numbers, on CuPy's current device and stream. They are of
-/// 32 bits: signed, or with `wide` unsigned.
+/// The labels of a band, with its final numbers, on CuPy's current device and stream. They have 32
+/// bits: signed, or unsigned with `wide`.
 #[pyfunction]
 pub(crate) fn device_label_band(
     py: Python<'_>,

@@ -12,7 +12,7 @@ use trazar::{DeviceLabeler, DeviceTracer};
 
 use crate::errors;
 
-/// A stream, and what works on it.
+/// A stream, and the labeler and the tracer that work on it.
 #[derive(Clone)]
 pub(crate) struct Place {
     pub(crate) stream: Stream,
@@ -24,7 +24,7 @@ pub(crate) struct Place {
 struct Open {
     device: Device,
     kernels: Kernels,
-    /// The streams used last, the latest first, each with the memory in which its tracer works.
+    /// The streams used last, latest first, each with its tracer's working memory.
     places: VecDeque<Place>,
 }
 
@@ -33,17 +33,17 @@ static OPEN: Mutex<Vec<Open>> = Mutex::new(Vec::new());
 /// The number of streams per device whose tracers are kept.
 const PLACES: usize = 4;
 
-/// A library of arrays, as far as it matters here.
+/// A library of arrays.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Library {
     Torch,
     Cupy,
-    /// One of which nothing is known but its arrays' protocols.
+    /// A library of which only its arrays' protocols are known.
     Other,
 }
 
 impl Library {
-    /// The library that an array is of, or that it derives its class from.
+    /// The library of an array's class, or of a class that it derives from.
     pub(crate) fn of(array: &Bound<'_, PyAny>) -> PyResult<Self> {
         for class in array.get_type().mro() {
             let module = class.cast::<PyType>()?.module()?;
@@ -64,12 +64,13 @@ impl Library {
             .extract()
     }
 
-    /// The driver's handle of the library's current stream on the device with this index; of an
-    /// unknown library the legacy default stream, which every library waits for that names none.
+    /// The driver's handle of the library's current stream on the device with this index. For an
+    /// unknown library it is the legacy default stream, for which every library that names no
+    /// stream waits.
     fn current_handle(self, py: Python<'_>, index: u32) -> PyResult<usize> {
         let handle = match self {
             Self::Torch => {
-                // The number alone takes a tenth of the time of the object.
+                // Fetching only the number takes a tenth of the time of fetching the object.
                 let module = py.import(intern!(py, "torch._C"))?;
                 match module.getattr_opt(intern!(py, "_cuda_getCurrentRawStream"))? {
                     Some(function) => function.call1((index,))?,
@@ -87,7 +88,7 @@ impl Library {
         Ok(handle.extract::<usize>()?.max(LEGACY))
     }
 
-    /// The library's object of its current stream.
+    /// The library's object for its current stream.
     fn current_stream<'py>(self, py: Python<'py>, index: u32) -> PyResult<Bound<'py, PyAny>> {
         let (module, function) = match self {
             Self::Torch => (intern!(py, "torch.cuda"), intern!(py, "current_stream")),
@@ -96,8 +97,8 @@ impl Library {
         py.import(module)?.call_method1(function, (index,))
     }
 
-    /// What keeps the library's current stream: its object, or of an external stream whoever made
-    /// it, as the page on Python says. A default stream needs nothing.
+    /// The owner of the library's current stream: its object. An external stream is kept by its
+    /// creator, as the page on Python says. A default stream needs no owner.
     fn owner(self, py: Python<'_>, index: u32, handle: usize) -> PyResult<Owner> {
         if handle == LEGACY || self == Self::Other {
             return Ok(Owner::none());
@@ -112,15 +113,15 @@ pub(crate) const LEGACY: usize = 1;
 /// The stream with this handle.
 ///
 /// # Safety
-/// It is a default stream, or one that exists as long as `owner` is kept.
+/// It is a default stream, or one that exists while `owner` is kept.
 unsafe fn adopt(device: &Device, handle: usize, owner: Owner) -> PyResult<Stream> {
     // SAFETY: the caller's promise.
     unsafe { Stream::from_raw(device, without_provenance_mut(handle), owner) }
         .map_err(|error| errors::from_library(error.into()))
 }
 
-/// What works on the current stream of a library, on the device with this index. The first call for
-/// a device opens it, and has the driver compile the kernels.
+/// The place for a library's current stream on the device with this index. The first call for a
+/// device opens it, and has the driver compile the kernels.
 pub(crate) fn place(py: Python<'_>, library: Library, index: u32) -> PyResult<Place> {
     let handle = library.current_handle(py, index)?;
     let known = py.detach(|| lock().iter_mut().find_map(|on| on.known(index, handle)));
@@ -133,8 +134,8 @@ pub(crate) fn place(py: Python<'_>, library: Library, index: u32) -> PyResult<Pl
         let on = opened(&mut open, index);
         let on = on.map_err(|error| errors::from_library(error.into()))?;
         // SAFETY: the library has just named its current stream. PyTorch's own streams exist until
-        // the process ends, and CuPy's as long as their objects; an external stream exists as long
-        // as the user keeps it, who is told to do so until the process ends.
+        // the process ends, and CuPy's as long as their objects. An external stream exists as long
+        // as its user keeps it; the documentation requires that until the process ends.
         let stream = unsafe { adopt(&on.device, handle, owner) }?;
         let queue = Queue::new(&stream, &on.kernels);
         let queue = queue.map_err(|error| errors::from_library(error.into()))?;
@@ -149,14 +150,14 @@ pub(crate) fn place(py: Python<'_>, library: Library, index: u32) -> PyResult<Pl
     })
 }
 
-/// A stream of its own on the first device, with the kernels, for arrays in the host's memory.
+/// A new stream on the first device, with the kernels, for arrays in the host's memory.
 pub(crate) fn queue() -> CudaResult<Queue> {
     let mut open = lock();
     let on = opened(&mut open, 0)?;
     Queue::new(&on.device.stream()?, &on.kernels)
 }
 
-/// The device with this index, which is opened if it is not yet.
+/// The device with this index, opened if necessary.
 fn opened(open: &mut Vec<Open>, index: u32) -> CudaResult<&mut Open> {
     let at = match open.iter().position(|on| on.is(index)) {
         Some(at) => at,
@@ -187,9 +188,8 @@ impl Open {
         self.device.info().index == index
     }
 
-    /// The place with this handle. A stream that is kept here does not end (see `place`), so that
-    /// its handle is no other stream's. (The default stream of a thread has one handle on all
-    /// threads.)
+    /// The place with this handle. A stream that is kept here does not end (see `place`), so its
+    /// handle is no other stream's. (The default stream of a thread has one handle on all threads.)
     fn known(&mut self, index: u32, handle: usize) -> Option<Place> {
         if !self.is(index) || without_provenance_mut(handle) == Stream::PER_THREAD {
             return None;
@@ -204,20 +204,20 @@ impl Open {
     }
 }
 
-/// A stream of a library that takes a result: `handle` is what it passed to `__dlpack__`. None if
-/// no one keeps the stream as long as the result may be used.
+/// The stream of a library that takes a result: `handle` is what it passed to `__dlpack__`. `None`
+/// if nobody keeps the stream while the result may be used.
 pub(crate) fn consumer(py: Python<'_>, device: &Device, handle: usize) -> PyResult<Option<Stream>> {
     if handle == LEGACY {
         // SAFETY: a default stream.
         return unsafe { adopt(device, handle, Owner::none()) }.map(Some);
     }
-    // The libraries that are loaded know whether it is their current one.
+    // The loaded libraries know whether it is their current one.
     let modules = py
         .import(intern!(py, "sys"))?
         .getattr(intern!(py, "modules"))?;
     let index = device.info().index;
     for (module, library) in [("torch.cuda", Library::Torch), ("cupy.cuda", Library::Cupy)] {
-        // A library without CUDA, as PyTorch for the CPU alone, raises: it is not the consumer.
+        // A library without CUDA, such as PyTorch for the CPU only, raises: it is not the consumer.
         let is_current = || {
             let current = library.current_handle(py, index);
             current.is_ok_and(|current| current == handle)

@@ -6,7 +6,7 @@ use crate::Result;
 use crate::memory::{push, reserve};
 use crate::trace::ContourSource;
 
-/// Memory for the points of one component after the other.
+/// Memory for the points of one component at a time, reused for the next.
 #[derive(Default)]
 pub(super) struct Component {
     indices: Vec<usize>,
@@ -39,7 +39,7 @@ impl Component {
     }
 }
 
-/// What memory is for here.
+/// Name used in out-of-memory errors.
 const HOLES: &str = "the holes of a component";
 
 /// The number of rings whose memory is kept.

@@ -3,9 +3,9 @@
 //! The crate for GDSII, `gds21`, is not used (3.0.0-pre.2, its newest version). It writes a library
 //! that is completely in memory, with 136 bytes per polygon and a copy of every point: for a large
 //! image of small features, many times the memory of tracing. It would also bring 58 more crates
-//! into every program that depends on this one. The few kinds of records that are needed here are
-//! written one after the other; besides the contours, memory holds at most a copy of the points of
-//! one component, while the component is divided.
+//! into every program that depends on this one. The few kinds of records needed here are written
+//! one after the other. Besides the contours, memory holds at most a copy of the points of one
+//! component, while that component is divided.
 
 use std::io::{BufWriter, Write};
 
@@ -80,7 +80,7 @@ setters! {
 }
 
 impl GdsOptions {
-    /// Checks that the format can hold these options.
+    /// Checks that the format can express these options.
     ///
     /// # Errors
     /// [`Error::InvalidOption`] for units below 1e-15 m or above 1 m, a pixel size of 0, and
@@ -137,10 +137,10 @@ impl GdsOptions {
         Ok(())
     }
 
-    /// Checks that the format can hold the coordinates of an image of this size.
+    /// Checks that the coordinates of an image of this size fit the format.
     ///
     /// # Errors
-    /// [`Error::Unwritable`], with the largest pixel size that is possible.
+    /// [`Error::Unwritable`]; it names the largest possible pixel size.
     pub fn check_fits(&self, width: u32, height: u32) -> Result<()> {
         let side = width.max(height);
         let most = i32::MAX as u32 / side.max(1);

@@ -15,12 +15,11 @@ use crate::{BorderKind, Result};
 /// Writes a GeoJSON feature collection in pixel coordinates: x right, y down, without a
 /// geographic reference.
 ///
-/// Each outer border is a `Polygon` with the holes directly inside it as interior rings; a
-/// hole that is linked to no outer border ([`Retrieval::List`](crate::Retrieval::List)) is a
-/// polygon of its own. Coordinates are pixels, x right and y down. Rings have the winding that RFC
-/// 7946 requires of the numbers, as if y pointed up: exterior rings are counter-clockwise, interior
-/// ones clockwise. A contour without an area (one point, or a line walked there and back) is a
-/// `Point` or a `LineString`.
+/// Each outer border is a `Polygon` with the holes directly inside it as interior rings; a hole
+/// that is linked to no outer border ([`Retrieval::List`](crate::Retrieval::List)) is a polygon of
+/// its own. Rings have the winding that RFC 7946 requires of the numbers, as if y pointed up:
+/// exterior rings are counter-clockwise, interior ones clockwise. A contour without an area (one
+/// point, or a line walked there and back) is a `Point` or a `LineString`.
 ///
 /// The properties are `kind` (`"outer"` or `"hole"`) and `area`, in pixels and without holes.
 ///
@@ -38,10 +37,11 @@ pub fn write_geojson(contours: &impl ContourSource, out: impl Write) -> Result<(
     text.finish()
 }
 
-/// Writes GeoJSON features one per line, as [`write_geojson`] has them in a collection: those of
-/// the contours with an index in `indices`. So several files, or processes, can have a share each.
+/// Writes GeoJSON features one per line, as [`write_geojson`] writes them in a collection: those of
+/// the contours with an index in `indices`. Several files, or processes, can thus have a share
+/// each.
 ///
-/// A hole goes with its outer border, wherever its own index lies.
+/// A hole is written with its outer border, whatever its own index.
 ///
 /// # Errors
 /// As [`write_geojson`].
@@ -70,8 +70,8 @@ pub fn write_geojson_lines(
     text.finish()
 }
 
-/// Writes the features of some contours, with texts before the first one, before each other one,
-/// and after each.
+/// Writes the features of some contours. The texts come before the first one, before each other
+/// one, and after each.
 fn write_features(
     contours: &impl ContourSource,
     indices: Range<usize>,

@@ -14,16 +14,16 @@ use crate::formats::text::Text;
 use crate::trace::ContourSource;
 use crate::{BorderKind, Geometry, Result};
 
-/// Writes an SVG picture with one unit per pixel. Each outer border makes one path together with
+/// Writes an SVG picture with one unit per pixel. Each outer border forms one path together with
 /// the holes directly inside it, filled by the even-odd rule and stroked.
 ///
 /// Images with both sides below 800 pixels are shown enlarged, up to 16 times. At that size the
 /// line is one pixel of the screen wide, but at most a quarter of the image's pixel, so that holes
 /// of one pixel stay open. The line grows when the picture is zoomed.
 ///
-/// Holes are found through the hierarchy. Without one
-/// ([`Retrieval::List`](crate::Retrieval::List)) all contours make one path, which looks the
-/// same. With [`Geometry::Centers`] points are drawn at the centers of their pixels.
+/// Holes are found through the hierarchy. Without one ([`Retrieval::List`](crate::Retrieval::List))
+/// all contours form one path, which looks the same. With [`Geometry::Centers`] points are drawn at
+/// the centers of their pixels.
 ///
 /// # Errors
 /// [`Error::Write`](crate::Error::Write).

@@ -13,12 +13,12 @@ use crate::error::{Error, OptionProblem, ReadProblem, Result};
 use crate::formats::source::{Origin, Source, Store, contain};
 use crate::label::parts::BandSource;
 
-/// An image file that is read and thresholded band by band: the next rows, as many as the caller
-/// asks for each time, from the first row to the last.
+/// An image file that is read and thresholded band by band: each time the next rows, as many as the
+/// caller asks for, from the first row to the last.
 ///
-/// The bands of a file, one below the other, are the image that [`read_image`](super::read_image)
-/// gives, with the same options and the same errors. Memory holds the band, and what decoding needs
-/// ([`decoding_bytes`](Self::decoding_bytes)), but never the whole image.
+/// The bands of a file, stacked vertically, are the image that [`read_image`](super::read_image)
+/// returns, with the same options and the same errors. Memory holds the band and the decoder's
+/// needs ([`decoding_bytes`](Self::decoding_bytes)), but never the whole image.
 ///
 /// | format | in bands |
 /// |---|---|
@@ -59,12 +59,12 @@ pub struct ImageBands {
 impl ImageBands {
     /// Opens the file at `path` and reads its header.
     ///
-    /// The path may be a pipe, whose content is read into memory as it is.
+    /// The path may be a pipe, whose content is kept in memory as it is.
     ///
     /// # Errors
-    /// Those of [`read_image`](super::read_image), as far as the header shows them;
-    /// [`Error::Unreadable`] for a file whose rows can only be read all at once;
-    /// [`Error::InvalidOption`] for [`keep_grey`](field@ReadOptions::keep_grey).
+    /// Those of [`read_image`](super::read_image) that the header can reveal; [`Error::Unreadable`]
+    /// for a file whose rows can only be read all at once; [`Error::InvalidOption`] for
+    /// [`keep_grey`](field@ReadOptions::keep_grey).
     pub fn open(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self> {
         if options.keep_grey {
             return Err(Error::option(
@@ -96,7 +96,7 @@ impl ImageBands {
         })
     }
 
-    /// The next `rows` rows, fewer at the image's end; `None` behind the last one, and for no rows.
+    /// The next `rows` rows, fewer at the image's end; `None` after the last one, and for no rows.
     ///
     /// # Errors
     /// Those of [`read_image`](super::read_image). After an error there are no more bands;
@@ -169,7 +169,7 @@ impl ImageBands {
         self.opened.kind
     }
 
-    /// The threshold that is used, in the samples' scale.
+    /// The threshold in use, in the samples' scale.
     pub fn threshold(&self) -> f64 {
         self.opened.threshold
     }
@@ -185,7 +185,7 @@ impl ImageBands {
         self.any_nonzero && !self.any_above
     }
 
-    /// The memory in bytes that decoding takes besides the bands, at most: a few rows, or of a TIFF
+    /// The most bytes of memory that decoding takes besides the bands: a few rows, or in a TIFF
     /// some strips or a row of tiles.
     pub fn decoding_bytes(&self) -> u64 {
         self.opened.decoding_bytes

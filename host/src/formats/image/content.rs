@@ -1,4 +1,4 @@
-//! [`ReadImage`]: what reading an image gives.
+//! [`ReadImage`]: the result of reading an image.
 
 use std::fmt::{self, Display};
 
@@ -16,7 +16,7 @@ pub struct ReadImage {
     /// Its foreground and background.
     pub image: BinaryImage,
     /// The picture in shades of grey, if [`ReadOptions::keep_grey`](field@ReadOptions::keep_grey)
-    /// asked for it.
+    /// requested it.
     pub grey: Option<GreyImage>,
     /// The kind of the file's samples.
     pub kind: SampleKind,
@@ -25,24 +25,24 @@ pub struct ReadImage {
     /// Whether no sample is above the threshold although some are not zero: the threshold may be
     /// wrong.
     pub only_below_threshold: bool,
-    /// What the file holds besides `image`.
+    /// The file's other contents.
     pub notes: Vec<Note>,
 }
 
-/// Something that a file holds besides the pixels of its first image, and that was left out.
+/// Content of a file besides the pixels of its first image, which was left out.
 ///
 /// `Display` describes it on one line.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Note {
-    /// Where a GeoTIFF's pixels lie on Earth: results are in pixels.
+    /// The georeference of a GeoTIFF. Results are in pixels.
     Georeference {
         /// Whether the file gives the coordinate reference system.
         crs: bool,
         /// Whether the file gives the transform from pixels to coordinates.
         transform: bool,
     },
-    /// The value for missing data (GDAL's `nodata`), as text: it was compared with the threshold
+    /// The value for missing data (GDAL's `nodata`), as text. It was compared with the threshold
     /// like any other value.
     NoData(String),
     /// The number of pages after the first, without smaller copies of pages.

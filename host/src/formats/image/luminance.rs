@@ -2,8 +2,8 @@
 
 use super::sample::Stored;
 
-/// A row's luminance: the row itself if its pixels have one channel; otherwise `grey`, which is
-/// filled.
+/// A row's luminance: the row itself if its pixels have one channel; otherwise `grey`, after
+/// filling it.
 pub(super) fn reduced<'a, T: Stored + Into<u64> + TryFrom<u64>>(
     row: &'a [T],
     channels: usize,

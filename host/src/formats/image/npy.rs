@@ -75,10 +75,10 @@ pub(super) fn open(mut source: Source<'_>, options: &ReadOptions) -> Result<Open
     })
 }
 
-/// About the number of bytes that are read at once.
+/// The approximate number of bytes that are read at once.
 const AT_ONCE: u64 = 1 << 20;
 
-/// An array behind its header.
+/// An array after its header.
 struct Array {
     bytes: Bytes,
     /// Where the values start.
@@ -102,7 +102,7 @@ impl<T: Stored> Values<T> {
         Self { array, buffer }
     }
 
-    /// Values from the array, `count` of them, read by `read`.
+    /// Reads `count` values from the array, by `read`.
     fn fill(
         &mut self,
         count: usize,

@@ -6,18 +6,18 @@ use super::threshold::Thresholder;
 use crate::Result;
 use crate::formats::source::Origin;
 
-/// An image file whose header is read.
+/// An image file whose header has been read.
 pub(super) struct Opened {
     pub(super) width: u32,
     pub(super) height: u32,
     pub(super) kind: SampleKind,
     /// The threshold to use, in the samples' scale.
     pub(super) threshold: f64,
-    /// What the file holds besides its pixels.
+    /// The file's contents besides its pixels.
     pub(super) notes: Vec<Note>,
     /// Why all rows have to be read at once, if they have to.
     pub(super) whole_only: Option<&'static str>,
-    /// The memory in bytes that decoding takes besides the rows that it gives.
+    /// The bytes of memory that decoding takes besides the returned rows.
     pub(super) decoding_bytes: u64,
     pub(super) rows: Box<dyn Rows>,
 }

@@ -1,4 +1,4 @@
-//! The crate `image` as the judge of this crate's own readers.
+//! The crate `image` as a reference for this crate's own readers.
 
 use std::io::Cursor;
 
@@ -7,7 +7,7 @@ use ::image::{ExtendedColorType, ImageDecoder, ImageFormat, ImageReader};
 use super::{ReadImage, ReadOptions, SampleKind, read_image};
 use crate::formats::test_file::file;
 
-/// A picture as `image` decodes it.
+/// A picture as decoded by `image`.
 struct Picture {
     width: u32,
     height: u32,
@@ -64,13 +64,13 @@ fn read(bytes: &[u8], threshold: Option<f64>) -> crate::Result<ReadImage> {
     read_image(file(bytes).path(), &options)
 }
 
-/// Whether `image` gives a picture.
+/// Whether `image` decodes a picture.
 pub(super) fn reads(bytes: &[u8], format: ImageFormat) -> bool {
     decoded(bytes, format).is_some()
 }
 
-/// Compares `read_image` with `image`. Both must refuse `bytes`, or both give the same picture,
-/// whatever the threshold. Returns whether they gave one.
+/// Compares `read_image` with `image`. Both must refuse `bytes`, or both must decode the same
+/// picture, whatever the threshold. Returns whether they decoded one.
 #[track_caller]
 pub(super) fn check(bytes: &[u8], format: ImageFormat) -> bool {
     let expected = decoded(bytes, format);

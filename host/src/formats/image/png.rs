@@ -25,7 +25,7 @@ pub(super) fn open(source: Source<'_>, options: &ReadOptions) -> Result<Opened> 
         .read_header_info()
         .map_err(|error| explain(origin, error))?;
     let ((width, height), row) = (header.size(), header.raw_row_length());
-    // Grey bits are taken as they are; all other samples of fewer than 8 bits become bytes.
+    // Grey bits are kept as they are; all other samples of fewer than 8 bits become bytes.
     let bits = header.color_type == ColorType::Grayscale && header.bit_depth == BitDepth::One;
     decoder.set_transformations(match bits {
         true => Transformations::IDENTITY,
@@ -93,7 +93,7 @@ pub(super) fn open(source: Source<'_>, options: &ReadOptions) -> Result<Opened> 
     })
 }
 
-/// How the decoder gives samples.
+/// The decoder's form of samples.
 #[derive(Clone, Copy)]
 enum Samples {
     /// Grey, eight pixels per byte.
@@ -111,7 +111,7 @@ struct Picture {
     rows_left: u32,
     samples: Samples,
     channels: usize,
-    /// In the decoded samples' scale.
+    /// In the scale of the decoded samples.
     threshold: f64,
     /// The luminance of a row of words.
     grey: Vec<u16>,
@@ -136,7 +136,7 @@ impl Rows for Picture {
         }
         self.rows_left -= into.rows() as u32;
         if self.rows_left == 0 && !self.interlaced {
-            // What follows the last row is checked too.
+            // Data after the last row is checked too.
             let line = &mut bytemuck::cast_slice_mut(&mut self.buffer)[..self.line];
             self.reader.read_row(line).map_err(failed)?;
         }
@@ -145,7 +145,7 @@ impl Rows for Picture {
 }
 
 impl Picture {
-    /// Gives row `y` to `into`; it starts at byte `first` of the buffer.
+    /// Passes row `y` to `into`; it starts at byte `first` of the buffer.
     fn take(&mut self, y: usize, first: usize, into: &mut Thresholder) -> Result<()> {
         let row = &mut bytemuck::cast_slice_mut::<u16, u8>(&mut self.buffer)[first..][..self.line];
         match self.samples {

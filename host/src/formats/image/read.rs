@@ -22,16 +22,16 @@ use crate::formats::source::{Source, contain};
 /// - **`.npy`**: 2-D arrays of shape (height, width) of `bool`, `uint8`, `uint16`, `int16`,
 ///   `int32`, `float32` or `float64`, in C or Fortran order and either byte order.
 ///
-/// Only the first page of a file is read. [`ReadImage::notes`] tells of other pages, and of other
-/// content of a TIFF that the result leaves out.
+/// Only the first page of a file is read. [`ReadImage::notes`] lists other pages, and other content
+/// of a TIFF that the result leaves out.
 ///
 /// The format is detected by the content, whatever the file's extension. The path may be a pipe.
 /// Besides the result, memory holds at most the decoded samples (for `.npy` a few rows or columns).
-/// No size that a file claims is trusted before memory for it has been allocated.
+/// A size that a file claims is trusted only once memory for it has been allocated.
 ///
 /// A panic of a decoder becomes an [`Error::Unreadable`](crate::Error::Unreadable), unless the
 /// program is built with `panic = "abort"`. The panic hook does not run for it: the first call sets
-/// a hook that passes all other panics to the hook before it.
+/// a hook that passes all other panics to the previous hook.
 ///
 /// # Errors
 /// - [`Error::Io`](crate::Error::Io): the file cannot be read;
@@ -75,7 +75,7 @@ enum Format {
     Tiff,
 }
 
-/// How files of the formats start that are read.
+/// The first bytes of files of the formats that are read.
 const STARTS: [(&[u8], Format); 14] = [
     (b"\x89PNG\r\n\x1a\n", Format::Png),
     (b"\x93NUMPY", Format::Npy),
@@ -94,7 +94,7 @@ const STARTS: [(&[u8], Format); 14] = [
     (b"P7", Format::Pnm),
 ];
 
-/// How files of other formats start, which an error names.
+/// The first bytes of files of other formats, for the error to name.
 const OTHERS: [(&[u8], &str); 9] = [
     (b"\xff\xd8\xff", "JPEG"),
     (b"GIF87a", "GIF"),

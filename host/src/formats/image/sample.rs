@@ -24,9 +24,9 @@ pub enum SampleKind {
 }
 
 impl SampleKind {
-    /// The threshold that is used when none is given; samples above it are foreground.
+    /// The default threshold; samples above it are foreground.
     ///
-    /// The middle of the range for unsigned samples, 0 for signed ones (of elevations, land is
+    /// The middle of the range for unsigned samples, 0 for signed ones (for elevations, land is
     /// foreground), 0.5 for floats.
     pub fn default_threshold(self) -> f64 {
         match self {
@@ -64,7 +64,7 @@ impl SampleKind {
         }
     }
 
-    /// The threshold `asked` if it is in range; the default if none is given.
+    /// The threshold `asked` if it is in range; the default if it is `None`.
     pub(super) fn threshold(self, asked: Option<f64>) -> Result<f64> {
         let Some(threshold) = asked else {
             return Ok(self.default_threshold());
@@ -99,8 +99,8 @@ pub(super) trait Stored: Sample + bytemuck::Pod {
     fn at_most(threshold: f64) -> Self;
     /// The value with its bytes in the opposite order.
     fn swapped(self) -> Self;
-    /// The value as a shade for display: of integers, the bits above the lowest `shift`; of floats,
-    /// such that the threshold is a medium shade.
+    /// The value as a shade for display: for integers, the bits above the lowest `shift`; for
+    /// floats, scaled so that the threshold is a medium shade.
     fn shade(self, threshold: Self, shift: u32) -> u8;
     /// The smallest `shift` for which the shades of all `values` fit a byte.
     fn shift(_values: &[Self]) -> u32 {
@@ -136,7 +136,7 @@ impl Stored for u16 {
     }
 }
 
-/// Signed integers. Values below zero have the shade black.
+/// Signed integers. Values below zero are black.
 macro_rules! signed {
     ($($type:ty),*) => {$(
         impl Stored for $type {

@@ -1,4 +1,4 @@
-//! Samples to foreground and background, row by row.
+//! From samples to foreground and background, row by row.
 
 use super::grey::GreyImage;
 use super::sample::Stored;
@@ -6,14 +6,14 @@ use crate::image::check_size;
 use crate::memory::zeroed_vec;
 use crate::{BinaryImage, Error, Result, WORD_BITS};
 
-/// Thresholds a band of an image's rows, or all of them, given row by row.
+/// Thresholds a band of an image's rows, or all of them, row by row.
 pub(super) struct Thresholder {
     pub(super) image: BinaryImage,
-    /// The image's row that is the band's first.
+    /// The image's row at which the band begins.
     first_row: u32,
     pub(super) grey: Option<Vec<u8>>,
     pub(super) any_nonzero: bool,
-    /// The number of low bits of the samples that the shades lack.
+    /// The number of the samples' low bits that the shades lack.
     pub(super) shift: u32,
 }
 
@@ -51,12 +51,12 @@ impl Thresholder {
         })
     }
 
-    /// Whether it is for rows of this number and width.
+    /// Whether it has this width and number of rows.
     pub(super) fn is_for(&self, width: u32, rows: u32) -> bool {
         (self.image.width(), self.image.height()) == (width, rows)
     }
 
-    /// Forgets all rows, to be used for those from `first_row` on.
+    /// Clears all rows, for reuse from row `first_row` on.
     pub(super) fn start_again(&mut self, first_row: u32) {
         // planted: piece-first-row
         self.first_row = first_row;
@@ -64,7 +64,7 @@ impl Thresholder {
         self.shift = 0;
     }
 
-    /// Takes the facts about all samples of `part`, whose rows belong to this image.
+    /// Merges the facts about all samples of `part`, whose rows belong to this image.
     pub(super) fn take_facts(&mut self, part: &Self) {
         self.any_nonzero |= part.any_nonzero;
         self.raise_shift(part.shift);
@@ -79,12 +79,12 @@ impl Thresholder {
         self.image.height() as usize
     }
 
-    /// The image's row that is the band's first.
+    /// The image's row at which the band begins.
     pub(super) fn first_row(&self) -> usize {
         self.first_row as usize
     }
 
-    /// A value that is not a number, at row `y` of the band.
+    /// The error for a NaN at row `y` of the band.
     pub(super) fn not_a_number(&self, x: usize, y: usize) -> Error {
         Error::NotANumber {
             x: x as u32,
@@ -111,7 +111,7 @@ impl Thresholder {
     }
 
     /// Takes row `y` of the band as bits, the leftmost pixel in the highest bit of the first byte.
-    /// Those that equal `white` stand for the sample 255, others for 0; foreground is above
+    /// Bits equal to `white` stand for the sample 255, others for 0; foreground is above
     /// `threshold`.
     pub(super) fn packed_row(&mut self, y: usize, packed: &[u8], white: bool, threshold: u8) {
         let width = self.width();
@@ -123,7 +123,7 @@ impl Thresholder {
         for (i, (word, bytes)) in row.iter_mut().zip(packed.chunks(8)).enumerate() {
             let mut eight = [0; 8];
             eight[..bytes.len()].copy_from_slice(bytes);
-            // The leftmost pixel to the lowest bit.
+            // The leftmost pixel goes to the lowest bit.
             let bits = u64::from_be_bytes(eight).reverse_bits() ^ invert;
             *word = if i + 1 == words { bits & last } else { bits };
             self.any_nonzero |= *word != 0;
@@ -172,7 +172,7 @@ impl Thresholder {
         Ok(())
     }
 
-    /// Updates the facts about all samples by `values`, and returns the shift for their shades.
+    /// Updates the facts about all samples from `values`, and returns the shift for their shades.
     fn survey<T: Stored>(&mut self, values: &[T]) -> u32 {
         let zero = T::zeroed();
         self.any_nonzero = self.any_nonzero || values.iter().any(|value| *value != zero);
@@ -182,7 +182,7 @@ impl Thresholder {
         self.shift
     }
 
-    /// Makes the shift at least `shift`: for samples that are brighter than all before.
+    /// Makes the shift at least `shift`, for samples brighter than all before.
     pub(super) fn raise_shift(&mut self, shift: u32) {
         let more = shift.saturating_sub(self.shift);
         if more > 0 {

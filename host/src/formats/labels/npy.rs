@@ -20,8 +20,8 @@ pub fn write_labels_npy(labels: &Labels, out: impl Write) -> Result<()> {
     )
 }
 
-/// Writes a band of a labelled image: the rows of an array of `uint32` or `uint64`, as
-/// [`write_labels_npy`] writes it, and its header before the first band.
+/// Writes a band of a labelled image: its rows of an array of `uint32` or `uint64`, as
+/// [`write_labels_npy`] writes them, and the header before the first band.
 ///
 /// # Errors
 /// [`Error::Write`](crate::Error::Write).

@@ -17,7 +17,7 @@ pub fn write_labels_png(labels: &Labels, out: impl Write) -> Result<()> {
         let mut line = Vec::new();
         for row in labels.as_slice().chunks_exact(width) {
             line.clear();
-            // Neighbouring pixels mostly have the same label.
+            // Neighbouring pixels usually have the same label.
             let mut last = (0, [0; 3]);
             for &label in row {
                 if label != last.0 {

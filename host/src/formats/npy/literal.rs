@@ -2,8 +2,8 @@
 
 type Result<T> = std::result::Result<T, &'static str>;
 
-/// The rest of a text that is being parsed. No function recurses, so that the nesting of a file's
-/// text is not limited by the stack.
+/// The rest of a text that is being parsed. No function recurses, so the stack does not limit how
+/// deeply a file's text may be nested.
 pub(super) struct Literal<'a> {
     rest: &'a str,
 }
@@ -32,7 +32,7 @@ impl<'a> Literal<'a> {
         })
     }
 
-    /// Nothing but white space is left.
+    /// Checks that only white space is left.
     pub(super) fn end(&self) -> Result<()> {
         if self.rest.trim_ascii().is_empty() {
             Ok(())

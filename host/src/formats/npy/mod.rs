@@ -10,7 +10,7 @@ use crate::Result;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
-/// The longest header that is read, in bytes: NumPy's own limit.
+/// The longest accepted header, in bytes: NumPy's own limit.
 const MAX_HEADER: usize = 10_000;
 
 /// Headers end at a multiple of this, so that the data can be mapped into memory.
@@ -22,7 +22,7 @@ pub(super) struct ArrayHeader {
     pub(super) shape: Vec<usize>,
     /// Whether the first index is the fastest.
     pub(super) fortran: bool,
-    /// The byte order and the element, as in `<u2`; for a structured type, the list as it stands in
+    /// The byte order and the element, as in `<u2`; for a structured type, the list as written in
     /// the file.
     pub(super) dtype: String,
 }

@@ -3,10 +3,10 @@ use std::path::Path;
 use super::*;
 use crate::formats::test_file::file;
 
-/// What a header says: dtype, whether it is Fortran's order, shape.
+/// The contents of a header: dtype, Fortran order, shape.
 type Said = (String, bool, Vec<usize>);
 
-/// What the header of a file says, and the number of bytes behind it.
+/// The contents of a file's header, and the number of bytes after it.
 fn header_of(path: &Path) -> Result<(Said, usize)> {
     let mut source = Source::open(path)?;
     let header = ArrayHeader::read(&mut source)?;

@@ -11,7 +11,7 @@ use crate::formats::source::Source;
 use crate::memory::zeroed_vec;
 use crate::route::{MAX_LAYERS, Net, RoutingGrid, check_size};
 
-/// The number of bytes read at a time, about.
+/// The approximate number of bytes read at a time.
 const PORTION: usize = 1 << 20;
 
 /// Reads a grid from `.npy` arrays of its weights: of `uint8`, `uint16` or `uint32`, in C or
@@ -95,11 +95,11 @@ pub fn read_weights(
 
 /// Reads nets on `grid` from text: one line `ROW COLUMN` per pin, with a third number for its layer
 /// (0 by default), and `/` between the cells of a pin with several cells. A line `Net` begins a
-/// net; the first net needs none. Blank lines are allowed at the end only.
+/// net; the first net needs none. Blank lines are allowed only at the end.
 ///
 /// # Errors
 /// [`Error::Io`] for a file that cannot be read; [`Error::Unreadable`], with line and column, for a
-/// file of another form and for pins outside the grid.
+/// file of another format and for pins outside the grid.
 pub fn read_pins(path: impl AsRef<Path>, grid: &RoutingGrid) -> Result<Vec<Net>> {
     let mut lines = Lines::open(path.as_ref())?;
     let mut nets: Vec<Net> = Vec::new();
@@ -159,7 +159,7 @@ impl<'a> Weights<'a> {
         })
     }
 
-    /// An array that does not go with the others.
+    /// The error for an array that does not match the others.
     fn mismatch(&self, reason: impl std::fmt::Display) -> Error {
         let origin = self.source.origin;
         origin.refused(ReadProblem::Mismatch, reason)
@@ -190,8 +190,8 @@ impl<'a> Weights<'a> {
         )))
     }
 
-    /// Reads the array into a grid's `weights`, whose layers have `area` cells and whose rows have
-    /// `width`.
+    /// Reads the array into a grid's `weights`, with `area` cells per layer and `width` cells per
+    /// row.
     fn read(mut self, weights: &mut [u32], width: usize, area: usize) -> Result<()> {
         // The length of each axis and its step in the grid, in the order of the file: fastest
         // first.
@@ -382,7 +382,7 @@ mod tests {
                 assert_eq!(grid.via(cell), has(cell.layer < 2, 2), "{layout:?} {cell}");
             }
         }
-        // The largest number of the largest type alone.
+        // Only the largest number of the largest type means a blocked edge.
         for (dtype, weight) in [("|u1", 255), ("<u2", 65_535), ("<u4", BLOCKED)] {
             let right = arrays.put("r", (dtype, false), &[1, 1], |_| u32::MAX);
             let down = arrays.put("d", (dtype, false), &[0, 2], |_| 0);
@@ -445,7 +445,7 @@ mod tests {
         }
         let huge = [60_000, 59_999];
         let claim = |shape: &[usize]| {
-            // Of the header alone.
+            // The header alone.
             let path = put("h", &[0]);
             let text = String::from_utf8_lossy(&std::fs::read(path).unwrap()[10..]).into_owned();
             let text = text.replace("(0,)", &format!("({}, {})", shape[0], shape[1]));

@@ -34,7 +34,7 @@ pub fn write_route_json(case: &RoutingCase, routes: &[Route], out: impl Write) -
     text.put("{\"width\":").integer(grid.width());
     text.put(",\"height\":").integer(grid.height());
     text.put(",\"layers\":").integer(grid.layers());
-    // Each cost is below 2⁶⁴, their sum need not be.
+    // Each cost is below 2⁶⁴; their sum need not be.
     let cost: u128 = routes.iter().map(|route| u128::from(route.cost())).sum();
     text.put(",\"cost\":").integer(cost).put(",\"nets\":");
     let nets = case.nets.iter().zip(routes);
@@ -76,7 +76,7 @@ fn put_cell<W: Write>(text: &mut Text<W>, cell: &Cell) -> Result<()> {
     Ok(())
 }
 
-/// Writes an array of items, each of which `put` writes.
+/// Writes an array; `put` writes each item.
 fn list<W: Write, T>(
     text: &mut Text<W>,
     items: impl IntoIterator<Item = T>,

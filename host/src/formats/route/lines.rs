@@ -9,8 +9,8 @@ use crate::formats::source::{Origin, Source};
 use crate::route::BLOCKED;
 use crate::{Error, Result};
 
-/// The length limit of a line in bytes before the grid's size is known. It bounds the memory that a
-/// file without line ends takes.
+/// The length limit of a line in bytes before the grid's size is known. It bounds the memory for a
+/// file without line ends.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// A file's lines, one at a time.
@@ -20,7 +20,7 @@ pub(super) struct Lines<'a> {
     line_number: u64,
     bytes: Vec<u8>,
     max_bytes: u64,
-    /// Whether [`next`](Self::next) returns the line in `bytes` once more.
+    /// Whether [`next`](Self::next) returns the line in `bytes` again.
     again: bool,
 }
 
@@ -41,7 +41,7 @@ impl<'a> Lines<'a> {
 
     /// Allows lines of `weights` weights.
     pub(super) fn allow_weights(&mut self, weights: u32) {
-        // Ten digits at most, and some spaces.
+        // At most ten digits, and some spaces.
         self.max_bytes = MAX_BYTES + 16 * u64::from(weights);
     }
 
@@ -80,13 +80,13 @@ impl<'a> Lines<'a> {
         })
     }
 
-    /// Makes [`next`](Self::next) return the last line once more.
+    /// Makes [`next`](Self::next) return the last line again.
     pub(super) fn put_back(&mut self) {
         self.again = true;
     }
 
-    /// Refuses a file with fewer than `bytes` bytes, the least that `what`, which the current line
-    /// claims, takes.
+    /// Refuses a file with fewer than `bytes` bytes, the least that `what` takes. The current line
+    /// claims `what`.
     pub(super) fn check_holds(&self, bytes: u128, what: impl Display) -> Result<()> {
         if bytes <= self.source.origin.len.into() {
             return Ok(());
@@ -115,7 +115,7 @@ pub(super) struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// An error at the column that is read next.
+    /// An error at the next column to read.
     pub(super) fn error(&self, reason: impl Display) -> Error {
         self.origin.unreadable(format_args!(
             "line {}, column {}: {reason}",
@@ -132,7 +132,7 @@ impl Line<'_> {
         self.at == self.bytes.len()
     }
 
-    /// Refuses a line that continues after `what`.
+    /// Refuses further content after `what`.
     pub(super) fn finish(mut self, what: impl Display) -> Result<()> {
         if self.is_done() {
             return Ok(());
@@ -151,7 +151,7 @@ impl Line<'_> {
         found
     }
 
-    /// Takes the word `word`, with which `what` begins.
+    /// Takes the word `word`, which begins `what`.
     pub(super) fn keyword(&mut self, word: &str, what: impl Display) -> Result<()> {
         if self.takes(word) {
             return Ok(());
@@ -225,8 +225,8 @@ impl Line<'_> {
         )))
     }
 
-    /// Takes a space and one to seven digits that another space follows, the form of nearly all
-    /// weights, without a branch per digit.
+    /// Takes a space and one to seven digits followed by another space, without a branch per digit.
+    /// Nearly all weights have this form.
     fn quick_weight(&mut self) -> Option<u32> {
         const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
         const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
@@ -235,14 +235,14 @@ impl Line<'_> {
             return None;
         };
         let digits = u64::from_le_bytes(*rest.first_chunk()?) ^ ZEROS;
-        // The lowest of these bits belongs to the first byte that is not a digit: the bytes before
-        // it cause no carry.
+        // The lowest of these bits belongs to the first byte that is not a digit, as the bytes
+        // before it cause no carry.
         let others = (digits.wrapping_add(TO_HIGH) | digits) & HIGH;
         let count = others.trailing_zeros() as usize / 8;
         if !(1..=7).contains(&count) || rest[count] != b' ' {
             return None;
         }
-        // Leading zeros make it eight digits, of which neighbours are joined to pairs, fours and
+        // Leading zeros make it eight digits. Neighbours are then combined into pairs, fours and
         // eight.
         let eight = digits << (64 - 8 * count);
         let pairs = eight.wrapping_mul(10 << 8 | 1) >> 8 & 0x00ff_00ff_00ff_00ff;

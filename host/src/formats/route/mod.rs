@@ -1,4 +1,4 @@
-//! Routing: grids and nets in, trees out.
+//! Routing: input of grids and nets, output of trees.
 
 mod arrays;
 mod case;
@@ -56,7 +56,7 @@ mod tests {
     }
 
     /// A grid of 4 × 3 cells, whose last column cannot be reached. One net has three pins, one of
-    /// them in that column; the other has one pin.
+    /// them in that column; the other net has one pin.
     fn flat() -> RoutingCase {
         let right = |x: u32, _| if x == 2 { BLOCKED } else { x };
         let grid = RoutingGrid::from_fn(4, 3, right, |_, y| 3 + y).unwrap();
@@ -203,10 +203,10 @@ mod tests {
         assert_eq!(at(10, 6), [0; 3]);
         assert_eq!(at(14, 2), picture::UNREACHED);
         assert_eq!(at(6, 10), [0; 3]);
-        // Beside it: the cost of cells, the darker the higher.
+        // Beside it: the cost of cells, darker for higher costs.
         assert!(at(1, 6)[0] > at(14, 10)[0]);
         assert_eq!(at(1, 6)[0], at(1, 6)[2]);
-        // A wire is visible up to the pin, through the pin's frame.
+        // A wire is visible up to the pin, across the pin's frame.
         let bytes = written(write, &flat());
         let whole = image::load_from_memory(&bytes).unwrap().to_rgb8();
         assert_eq!(whole.get_pixel(18, 8).0, red);

@@ -57,9 +57,9 @@ pub(super) fn wires(route: &Route) -> (Vec<Wire>, Vec<Cell>) {
     (wires, vias)
 }
 
-/// The cost of each column and row as a shade. The cost is the mean weight of the edges there that
-/// are not blocked, on all layers and without vias. Shades are from 0 for no cost to `most` for the
-/// largest cost, and `most + 1` if all edges are blocked.
+/// The cost of each column and row as a shade. The cost is the mean weight of the unblocked edges
+/// there, on all layers and without vias. Shades are from 0 for no cost to `most` for the largest
+/// cost, and `most + 1` if all edges are blocked.
 pub(super) fn shades(grid: &RoutingGrid, most: u8) -> Result<Vec<u8>> {
     let area = grid.width() as usize * grid.height() as usize;
     let mut means: Vec<f32> = Vec::new();
@@ -84,9 +84,9 @@ fn mean(grid: &RoutingGrid, at: usize, area: usize) -> f32 {
     let (mut sum, mut count) = (0.0, 0.0);
     for layer in 0..grid.layers() as usize {
         let cell = layer * area + at;
-        // `before` is the edge from the previous cell. For the first cell of a row that is the last
-        // cell of the row above, whose edge to the right is blocked; the same holds for rows and
-        // layers.
+        // `before` is the edge from the previous cell. For the first cell of a row, that is the
+        // last cell of the row above, whose edge to the right is blocked. The same holds for rows
+        // and layers.
         for (weights, step) in [(grid.rights(), 1), (grid.downs(), width)] {
             let before = cell.checked_sub(step).map_or(BLOCKED, |cell| weights[cell]);
             for weight in [before, weights[cell]] {

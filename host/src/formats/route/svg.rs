@@ -40,7 +40,7 @@ pub fn write_route_svg(case: &RoutingCase, routes: &[Route], out: impl Write) ->
     if case.grid.cell_count() <= MAX_CELLS {
         put_shades(&mut text, case)?;
     }
-    // Coordinates are those of cells, whose centers are half a unit further.
+    // Coordinates are cell indices; cell centers are half a unit further.
     text.put("<g transform=\"translate(.5 .5)\">\n");
     // Under the wires: over them, a frame would separate them from the pin.
     let pins = case.nets.iter().flat_map(|net| &net.pins);

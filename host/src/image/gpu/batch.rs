@@ -9,8 +9,8 @@ use crate::gpu::{Gpu, GpuBuffer};
 use crate::image::BinaryImage;
 use crate::memory::{advise_large_pages, zeroed_vec};
 
-/// Binary images of one size in a GPU's memory, one below the other with a row of background after
-/// each: what [`DeviceTracer::trace_batch`](crate::DeviceTracer::trace_batch) traces in one call.
+/// Binary images of one size in a GPU's memory, stacked vertically with a row of background after
+/// each. [`DeviceTracer::trace_batch`](crate::DeviceTracer::trace_batch) traces them in one call.
 ///
 /// Each image has `height + 1` rows of words, packed as [`BinaryImage`] describes.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct DeviceImageBatch<G: Gpu> {
 }
 
 impl<G: Gpu> DeviceImageBatch<G> {
-    /// Copies images to the memory of `gpu`, and waits for it.
+    /// Copies images to the memory of `gpu`, and waits for the copy.
     ///
     /// # Errors
     /// [`Error::InvalidOption`] for no images, or images of different sizes;
@@ -59,8 +59,8 @@ impl<G: Gpu> DeviceImageBatch<G> {
         })
     }
 
-    /// Takes words in the GPU's memory: for each of `images` images, `height` rows packed as
-    /// [`BinaryImage`] describes, and a row that is 0.
+    /// Adopts words in the GPU's memory: for each of `images` images, `height` rows packed as
+    /// [`BinaryImage`] describes, and a row of zeros.
     ///
     /// # Errors
     /// [`Error::InvalidOption`] for no images; [`Error::ImageTooLarge`] for more than 2³² - 1 rows
@@ -89,7 +89,7 @@ impl<G: Gpu> DeviceImageBatch<G> {
         self.images as usize
     }
 
-    /// Whether there are none: never.
+    /// Whether there are no images: never.
     pub fn is_empty(&self) -> bool {
         self.images == 0
     }
@@ -104,7 +104,7 @@ impl<G: Gpu> DeviceImageBatch<G> {
         self.height
     }
 
-    /// The images one below the other, as one.
+    /// The stacked images as one image.
     pub(crate) fn stack(&self) -> &DeviceImage<G> {
         &self.stack
     }
@@ -126,7 +126,7 @@ impl<G: Gpu> DeviceImageBatch<G> {
     }
 }
 
-/// The rows of all images, each with one more; refuses no images.
+/// The number of rows of all images, with one more row per image; refuses no images.
 pub(super) fn rows(width: u32, height: u32, images: u32) -> Result<u32> {
     if images == 0 {
         return Err(none());

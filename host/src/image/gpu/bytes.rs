@@ -4,10 +4,10 @@ use crate::error::{Error, OptionProblem, Result};
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::image::{check_count, check_size};
 
-/// An image of one byte per pixel in a GPU's memory, and the threshold that divides background from
+/// An image of one byte per pixel in a GPU's memory, and the threshold between background and
 /// foreground: `value > threshold` is foreground.
 ///
-/// [`DeviceImage::pack`](crate::DeviceImage::pack) makes an image of bits of it;
+/// [`DeviceImage::pack`](crate::DeviceImage::pack) turns it into an image of bits;
 /// [`DeviceLabeler::label_bytes`](crate::DeviceLabeler::label_bytes) labels it.
 ///
 /// ```
@@ -107,7 +107,7 @@ impl<'a, G: Gpu> DeviceBytes<'a, G> {
     }
 }
 
-/// `pitch` in 32 bits, if `len` bytes hold an image with rows so far apart.
+/// `pitch` in 32 bits, if `len` bytes hold an image with that distance between rows.
 ///
 /// # Errors
 /// Those of [`DeviceBytes::with_pitch`].

@@ -22,7 +22,7 @@ pub struct DeviceImage<G: Gpu> {
 }
 
 impl<G: Gpu> DeviceImage<G> {
-    /// Copies `image` to the memory of `gpu`, and waits for it.
+    /// Copies `image` to the memory of `gpu`, and waits for the copy.
     ///
     /// # Errors
     /// `Error::Cuda`, [`Error::Emulator`](crate::Error::Emulator).
@@ -34,7 +34,7 @@ impl<G: Gpu> DeviceImage<G> {
         })
     }
 
-    /// Takes words in the GPU's memory that are packed as [`BinaryImage`] describes.
+    /// Adopts words in the GPU's memory that are packed as [`BinaryImage`] describes.
     ///
     /// # Errors
     /// Those of [`BinaryImage::from_words`].
@@ -76,7 +76,7 @@ impl<G: Gpu> DeviceImage<G> {
         &self.words
     }
 
-    /// Gives the words away, to other GPU code.
+    /// Takes the words out, for other GPU code.
     pub fn into_words(self) -> G::Buffer<u64> {
         self.words
     }

@@ -27,8 +27,8 @@ impl<G: Gpu> DeviceImage<G> {
         Ok(image)
     }
 
-    /// Packs an image of one byte per pixel that lies anywhere in the GPU's memory, for images that
-    /// another library has made there. Foreground is `value > threshold`. The bytes are not copied.
+    /// Packs an image of one byte per pixel anywhere in the GPU's memory, such as one made by
+    /// another library. Foreground is `value > threshold`. The bytes are not copied.
     ///
     /// Rows start `pitch` bytes apart. [`View::from_raw_parts`](cuda_std::View::from_raw_parts)
     /// makes `bytes` from a device address.
@@ -71,8 +71,8 @@ impl<G: Gpu> DeviceImage<G> {
 }
 
 impl<G: Gpu> DeviceImageBatch<G> {
-    /// Packs images of one byte per pixel that lie one after the other anywhere in the GPU's
-    /// memory, as [`DeviceImage::pack_pitched`] packs one: row `y` of image `i` starts at byte
+    /// Packs consecutive images of one byte per pixel anywhere in the GPU's memory, as
+    /// [`DeviceImage::pack_pitched`] packs one: row `y` of image `i` starts at byte
     /// `(i * height + y) * pitch`.
     ///
     /// # Errors
@@ -107,12 +107,12 @@ impl<G: Gpu> DeviceImageBatch<G> {
         // SAFETY: the sizes were checked, or are those that the kernel asks for. The caller vouches
         // for the bytes.
         unsafe { pack_images::launch_threads(on, threads, all, height, words.view_mut_as()) }?;
-        // SAFETY: the kernel leaves the bits past the width 0, and the rows after the images.
+        // SAFETY: the kernel sets the bits past the width and the rows after the images to 0.
         unsafe { Self::from_words(width, height, images, words) }
     }
 }
 
-/// Refuses more pixels than the kernel numbers.
+/// Refuses more pixels than the kernel can number.
 fn check_pixels(width: u32, height: u32) -> Result<()> {
     if u64::from(width) * u64::from(height) > u32::MAX.into() {
         return Err(Error::ImageTooLarge {
@@ -130,7 +130,7 @@ mod tests {
     use crate::emulator::Emulator;
     use crate::image::BinaryImage;
 
-    /// With rows that start anywhere, and rows of whole words.
+    /// With rows at any address, and with rows of whole words.
     #[test]
     fn batches_of_bytes_are_packed_image_by_image() -> Result<()> {
         for (width, pitch) in [(3, 5), (64, 64), (70, 80), (80, 96)] {

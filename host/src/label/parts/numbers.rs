@@ -60,8 +60,8 @@ impl LabelPart {
 impl LabelTable {
     /// The numbers of each band, from the top.
     ///
-    /// With statistics, this is for parts whose inner measures were [taken
-    /// out](LabelPart::take_inside).
+    /// With statistics, this is for parts whose inner measures were
+    /// [taken out](LabelPart::take_inside).
     pub fn into_bands(self) -> Vec<BandNumbers> {
         let mut components = self.components.map(Vec::into_iter);
         let take = |band: Final| {

@@ -28,8 +28,8 @@ impl<G: Gpu> DeviceGrid<G> {
     /// there, 12 with several layers, and twice that during the copy.
     ///
     /// # Errors
-    /// [`Error::GridTooLarge`] past 2³² - 2²² cells, including padding of tiles;
-    /// `Error::Cuda`, [`Error::Emulator`].
+    /// [`Error::GridTooLarge`] past 2³² - 2²² cells, including padding of tiles; `Error::Cuda`,
+    /// [`Error::Emulator`].
     pub fn upload(gpu: &G, grid: &RoutingGrid) -> Result<Self> {
         let tiling = Tiling::new(grid.width(), grid.height(), grid.layers());
         if tiling.tiles() > MAX_SLOTS {

@@ -54,7 +54,7 @@ pub(in crate::trace) struct Chains {
     pub(in crate::trace) steps: Vec<Direction>,
     /// The number of points at which a border turns; the point of one without steps counts.
     pub(in crate::trace) turns: usize,
-    /// How the borders are nested. Separate, because it is not needed until the end.
+    /// How the borders are nested. Separate, so that it can be dropped early.
     pub(in crate::trace) nesting: Nesting,
 }
 

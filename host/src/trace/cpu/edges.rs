@@ -1,20 +1,20 @@
 //! Ring following along the sides of pixels, one ring after the other on one thread.
 //!
-//! A walk keeps foreground on its left: down along west sides, up along east sides. Where it
-//! meets a corner at which two foreground pixels touch diagonally (a saddle), it turns left and so
-//! stays with its pixel: pixels that only touch at a corner are not joined. A walk that reaches the
-//! same saddle a second time has closed a loop there. The loop is cut off as a ring of its own, so
-//! no ring passes a corner twice.
+//! A walk keeps foreground on its left: down along west sides, up along east sides. Where it meets
+//! a corner at which two foreground pixels touch diagonally (a saddle), it turns left and so stays
+//! with its pixel: pixels that only touch at a corner are not joined. A walk that reaches the same
+//! saddle a second time has closed a loop there. The loop is cut off as a ring of its own, so no
+//! ring passes a corner twice.
 //!
 //! ```text
 //!   a saddle:   . #      seen from below, walking up between '#' and '.':
 //!               # .      the walk turns left, back around the lower '#'
 //! ```
 //!
-//! Each ring then starts at its topmost, then leftmost corner. That is the upper left corner of
-//! the first pixel in raster order that the ring encloses, foreground for an outer ring and
-//! background for a hole's. Time: linear in the number of words of the image plus the number of
-//! sides, except for sorting the rings where saddles made loops.
+//! Each ring then starts at its topmost, then leftmost corner. That is the upper left corner of the
+//! first pixel in raster order that the ring encloses, foreground for an outer ring and background
+//! for a hole's. Time: linear in the number of words of the image plus the number of sides, except
+//! for sorting the rings where saddles made loops.
 
 use std::collections::HashMap;
 

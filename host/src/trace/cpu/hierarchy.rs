@@ -79,8 +79,8 @@ fn walk(
             Place::Below(parent) => sizes[parent] += sizes[id],
         }
     }
-    // The end of each border's subtree, before its children that have their places; finally one
-    // more than its own place.
+    // The end of each border's subtree without its children already placed; finally one more than
+    // its own place.
     let mut ends: Vec<u32> = zeroed_vec(count, "the hierarchy")?;
     advise_large_pages(&mut ends);
     let mut end = kept;

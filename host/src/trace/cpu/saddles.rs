@@ -97,7 +97,7 @@ impl Overlap {
         let [mut above_first, mut row_first] = first_runs;
         let (mut above_carry, mut row_carry) = (0, 0);
         for (i, (&above, &row)) in above.iter().zip(row).enumerate() {
-            // In most images, most words continue the run to their left.
+            // In most images, most words continue the run or background to their left.
             let uniform = |word: u64, carry: u64| word == carry.wrapping_neg();
             if uniform(above, above_carry) && uniform(row, row_carry) {
                 continue;

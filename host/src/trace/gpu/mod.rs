@@ -238,9 +238,9 @@ impl<G: Gpu> DeviceTracer<G> {
         &self.gpu
     }
 
-    /// The bytes of the GPU's memory that the tracer and its clones keep for their next image. It
-    /// is what their last image was traced in, by [`TraceAlgorithm::Fragments`].
-    /// [`docs/performance.md`](https://github.com/trazar/trazar/blob/main/docs/performance.md) for
+    /// The bytes of the GPU's memory that the tracer and its clones keep for their next image: the
+    /// memory in which their last image was traced, by [`TraceAlgorithm::Fragments`]. See also
+    /// [`docs/performance.md`](https://github.com/trazar/trazar/blob/main/docs/performance.md).
     ///
     /// ```
     /// use trazar::emulator::Emulator;

@@ -7,7 +7,6 @@
 //! The item before a start in its row is a border or a fragment, and the fragment may be linked to
 //! others later. Fragments therefore have permanent names, and a forest leads from a name to what
 //! has become of it.
-//! become of it.
 
 use super::store::Store;
 use crate::error::{Error, Result};

@@ -12,8 +12,8 @@ use crate::memory::{collect, reserve, zeroed_vec};
 ///
 /// Between two lines, a ring that crosses them leaves chains that start and end on them. Along a
 /// line, foreground and background alternate at the ends of chains, so after sorting, each odd end
-/// is joined to the even end after it. A ring made like this has the other side of the line outside
-/// of it, so it is an outer ring.
+/// is joined to the even end after it. Such a ring has the other side of the line outside, so it is
+/// an outer ring.
 pub(super) fn bands_of<const AXIS: usize>(region: &Region<'_>, lines: &[i32]) -> Result<Vec<Part>> {
     let mut parts: Vec<Part> = Vec::new();
     let mut chains: Vec<Rings> = Vec::new();
@@ -64,7 +64,7 @@ fn cut<const AXIS: usize>(ring: &[IVec2], lines: &[i32], chains: &mut [Rings]) -
     for &to in after.iter().chain(before).chain([&start]) {
         let (from, towards) = (at[AXIS], to[AXIS]);
         if from == towards {
-            // Joining the chains makes the edges along lines.
+            // Joining the chains adds the edges along lines.
             if line.is_none() && to != at {
                 chains[band].add(to)?;
             }

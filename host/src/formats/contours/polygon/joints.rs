@@ -10,8 +10,8 @@ use crate::error::Result;
 use crate::memory::{collect, push, reserve, zeroed_vec};
 
 /// The number of vertices that joining a hole adds to the hole's own: the start of the cut, the
-/// hole's start once more, and the start of the cut on the way back. One less if the cut starts at
-/// a vertex.
+/// hole's start again, and the start of the cut on the way back. One less if the cut starts at a
+/// vertex.
 pub(super) const CUT: usize = 3;
 
 /// Where a hole is joined to another ring.
@@ -39,7 +39,7 @@ pub(super) struct Joints {
     joints: Vec<Joint>,
     /// The index of each ring's first joint, and the number of joints.
     first: Vec<usize>,
-    /// For each hole the outer ring that the joints lead to.
+    /// For each hole, the outer ring that its joints lead to.
     pub(super) outers: Vec<usize>,
 }
 

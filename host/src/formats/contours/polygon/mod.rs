@@ -34,10 +34,10 @@ use crate::error::{Error, Result, WriteProblem};
 use crate::geometry::doubled_area;
 use crate::memory::{collect, push, reserve};
 
-/// What memory is for here.
+/// Name used in out-of-memory errors.
 const RINGS: &str = "the boundaries of a component";
 
-/// Rings that are not those of a region.
+/// The error for rings that do not form a region.
 fn no_region() -> Error {
     Error::unwritable(
         "gds",

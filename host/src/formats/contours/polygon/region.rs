@@ -30,14 +30,14 @@ impl Rings {
         self.close()
     }
 
-    /// Adds points to the ring that is not ended.
+    /// Adds points to the unfinished ring.
     pub(super) fn extend(&mut self, points: &[IVec2]) -> Result<()> {
         reserve(&mut self.points, points.len(), RINGS)?;
         self.points.extend_from_slice(points);
         Ok(())
     }
 
-    /// Adds a point to the ring that is not ended.
+    /// Adds a point to the unfinished ring.
     pub(super) fn add(&mut self, point: IVec2) -> Result<()> {
         push(&mut self.points, point, RINGS)
     }

@@ -12,7 +12,7 @@ use crate::memory::{push, reserve};
 /// The largest number of bands of one slicing: each allocates memory while it is filled.
 const MAX_BANDS: usize = 64;
 
-/// About the number of a region's edges that are sampled to choose where to slice it.
+/// The approximate number of a region's edges that are sampled to choose where to slice it.
 const SAMPLES: usize = 1 << 14;
 
 const COLUMNS: usize = 0;

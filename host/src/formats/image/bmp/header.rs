@@ -40,7 +40,7 @@ pub(super) struct Header {
     pub(super) palette_len: usize,
     /// Bytes per entry of the palette.
     pub(super) entry: usize,
-    /// For red, green, blue and alpha.
+    /// The masks of red, green, blue and alpha.
     pub(super) masks: [u32; 4],
 }
 

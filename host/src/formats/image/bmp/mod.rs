@@ -77,7 +77,7 @@ impl Rows for Picture {
     fn read(&mut self, origin: Origin<'_>, into: &mut Thresholder) -> Result<()> {
         let header = &self.header;
         let (rows, height) = (into.rows(), header.height as usize);
-        // The n-th row of the band that is stored is row n from its top, or from its bottom.
+        // The n-th stored row of the band is row n from its top, or from its bottom.
         let row_of = |n: usize| if header.top_down { n } else { rows - 1 - n };
         let first = match header.top_down {
             true => into.first_row(),

@@ -7,8 +7,8 @@ use super::header::{Compression, Header};
 use crate::Result;
 use crate::formats::source::{Bytes, Origin};
 
-/// Decodes the runs. `take` is given the rows that hold pixels, in the file's order, with their
-/// numbers; pixels that the file skips are black. `grey` has place for a row.
+/// Decodes the runs. `take` gets the rows that have pixels, in the file's order, with their
+/// numbers; pixels that the file skips are black. `grey` has room for one row.
 pub(super) fn read(
     bytes: &mut Bytes,
     origin: Origin<'_>,

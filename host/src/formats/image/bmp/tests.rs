@@ -5,7 +5,7 @@ use super::super::oracle;
 use super::super::{ReadOptions, read_image};
 use crate::formats::test_file::file;
 
-/// What the parts of a BMP are made of.
+/// The contents of a BMP, part by part.
 #[derive(Clone)]
 struct Parts {
     header: u32,
@@ -14,7 +14,7 @@ struct Parts {
     depth: u16,
     compression: u32,
     masks: [u32; 4],
-    /// The number of entries that the header tells.
+    /// The number of entries according to the header.
     colors: u32,
     palette: Vec<[u8; 3]>,
     pixels: Vec<u8>,
@@ -36,7 +36,7 @@ impl Parts {
             let size = self.pixels.len() as u32;
             let rest = [self.compression, size, 2835, 2835, self.colors, 0];
             info.extend(rest.map(u32::to_le_bytes).concat());
-            // Behind the first kind of this header, or within the later ones.
+            // After the first kind of this header, or within the later ones.
             if self.compression == 3 || self.header > 40 {
                 info.extend(self.masks.map(u32::to_le_bytes).concat());
             }
@@ -171,11 +171,11 @@ fn random_files_of_all_kinds() {
         let bytes = random_parts(&mut random).bytes();
         read += usize::from(oracle::check(&bytes, ImageFormat::Bmp));
     }
-    // The others are runs that leave the picture, masks that a header does not allow.
+    // The others have runs that leave the picture, or masks that a header does not allow.
     assert!(read > 300, "{read} of 400");
 }
 
-/// Files of which one byte is wrong, most often in the header, and truncated ones.
+/// Files with one wrong byte, usually in the header, and truncated ones.
 #[test]
 fn damaged_files() {
     let mut random = Random::new(seed_or(42));

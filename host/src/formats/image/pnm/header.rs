@@ -7,7 +7,7 @@ use crate::Result;
 use crate::formats::image::sample::SampleKind;
 use crate::formats::source::{Origin, Source};
 
-/// The longest line of a PAM's header that is read, in bytes.
+/// The longest accepted line of a PAM's header, in bytes.
 const MAX_LINE: u64 = 1 << 16;
 
 /// How samples are stored.
@@ -31,7 +31,7 @@ pub(super) struct Header {
     /// The sample that stands for white, at least 1.
     pub(super) maximum: u16,
     pub(super) kind: SampleKind,
-    /// Whether it is a PAM whose samples are only 0 and 1.
+    /// Whether it is a PAM whose samples are all 0 or 1.
     pub(super) two_shades: bool,
     pub(super) encoding: Encoding,
 }
@@ -71,7 +71,7 @@ impl Header {
         })
     }
 
-    /// Reads a PAM's header behind its first two bytes.
+    /// Reads a PAM's header after its first two bytes.
     fn read_pam(source: &mut Source<'_>) -> Result<Self> {
         let origin = source.origin;
         let (mut width, mut height, mut depth, mut maximum) = (None, None, None, None);
@@ -158,7 +158,7 @@ impl Header {
         })
     }
 
-    /// The least number of bytes that the raster takes.
+    /// The least number of bytes of the raster.
     pub(super) fn least_bytes(&self) -> u64 {
         let samples = u64::from(self.width).saturating_mul(self.channels as u64);
         let row = match self.encoding {
@@ -169,7 +169,7 @@ impl Header {
             Encoding::Samples => samples.saturating_mul(self.sample_bytes() as u64),
         };
         let bytes = row.saturating_mul(self.height.into());
-        // The last number needs no space behind it.
+        // The last number needs no space after it.
         bytes.saturating_sub((self.encoding == Encoding::TextNumbers).into())
     }
 
@@ -189,8 +189,8 @@ fn checked_maximum(maximum: u32, origin: Origin<'_>) -> Result<u16> {
     }
 }
 
-/// Reads a number and the one byte of white space behind it. Comments, from `#` to the end of the
-/// line, are left out wherever they stand, as the format wants it.
+/// Reads a number and the one byte of white space after it. Skips comments, from `#` to the end of
+/// the line, wherever they are, as the format requires.
 fn number(source: &mut Source<'_>) -> Result<u32> {
     let origin = source.origin;
     let mut value: Option<u32> = None;

@@ -46,7 +46,7 @@ pub(super) fn open(mut source: Source<'_>, options: &ReadOptions) -> Result<Open
     })
 }
 
-/// A file behind its header.
+/// A file after its header.
 struct Picture<T> {
     raster: Raster,
     header: Header,

@@ -8,7 +8,7 @@ use crate::Result;
 use crate::formats::source::{Bytes, Origin};
 use crate::memory::zeroed_vec;
 
-/// A file behind its header.
+/// A file after its header.
 pub(super) struct Raster {
     bytes: Bytes,
     /// A row as it is stored in a binary file.

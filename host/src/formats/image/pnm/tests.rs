@@ -106,7 +106,7 @@ fn random_files_of_all_kinds() {
     }
 }
 
-/// Files of which one byte is wrong, most often in the header, and truncated ones.
+/// Files with one wrong byte, usually in the header, and truncated ones.
 #[test]
 fn damaged_files() {
     let mut random = Random::new(seed_or(44));
@@ -135,7 +135,8 @@ fn damaged_files() {
     }
 }
 
-/// PAMs without a type of tuples are what their depth says. (`image` reads 16-bit ones as 8-bit.)
+/// PAMs without a tuple type have the kind that their depth implies. (`image` reads 16-bit ones as
+/// 8-bit.)
 #[test]
 fn pams_without_a_type() {
     let pam = |maximum: u32, samples: &[u8]| {
@@ -152,7 +153,7 @@ fn pams_without_a_type() {
     assert_eq!([0, 1].map(|x| read.image.get(x, 0)), [false, true]);
 }
 
-/// For a judge that refuses the blank lines of a header, which Netpbm skips.
+/// For a reference decoder that refuses the blank lines of a header, which Netpbm skips.
 trait ReplaceBlank {
     fn replace_blank(self) -> Self;
 }

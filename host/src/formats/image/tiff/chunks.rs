@@ -15,15 +15,15 @@ use crate::formats::progress::report;
 use crate::formats::source::{Origin, Store, contain};
 use crate::{WORD_BITS, threads};
 
-/// The least number of pixels that are decoded at once, if the image has as many: enough for all
+/// The least number of pixels that are decoded at once, if the image has that many: enough for all
 /// cores.
 const BATCH_PIXELS: usize = 1 << 24;
 
-/// The strips or tiles of a file, given as rows.
+/// The strips or tiles of a file, delivered as rows.
 ///
-/// A **stripe** is a row of tiles, or a strip; or some rows of these, where nothing is compressed.
-/// The pieces of at least one stripe are decoded at once, each by one thread, to bits. They stay
-/// until all their rows are given. All buffers are used again for the next stripes.
+/// A **stripe** is a row of tiles, or a strip; or some rows of these if they are not compressed.
+/// The pieces of at least one stripe are decoded at once, each by one thread, to bits. They are
+/// kept until all their rows are delivered. All buffers are reused for the next stripes.
 pub(super) struct Chunks {
     decoder: TiffDecoder,
     store: Store,
@@ -34,7 +34,7 @@ pub(super) struct Chunks {
     stripes: Vec<Stripe>,
     /// Their pieces, from left to right and from top to bottom.
     pieces: Vec<Piece>,
-    /// The first row that is not given yet.
+    /// The first row that is not delivered yet.
     next_row: usize,
     /// The first row that is not decoded yet.
     end_row: usize,
@@ -83,7 +83,7 @@ impl Chunks {
         }
     }
 
-    /// The most memory that decoding takes, besides the rows that it gives.
+    /// The most memory that decoding takes, besides the delivered rows.
     pub(super) fn decoding_bytes(&self) -> u64 {
         threads::ensure();
         let layout = &self.layout;
@@ -161,7 +161,7 @@ impl Chunks {
                 Ok(read)
             };
             let pieces = self.pieces[..count].par_iter_mut().enumerate();
-            // Panics are contained on the thread where they happen.
+            // Panics are caught on the thread where they happen.
             pieces
                 .map(|item| contain(origin, || decode(item)))
                 .collect()
@@ -177,11 +177,11 @@ impl Chunks {
         Ok(())
     }
 
-    /// Gives the next `rows` rows to `into`, from its row `y` on.
+    /// Delivers the next `rows` rows to `into`, from its row `y` on.
     fn give(&self, y: usize, rows: usize, into: &mut Thresholder) {
         let (across, chunk_width) = (self.layout.across, self.layout.chunk_width);
         let (stripes, pieces, next_row) = (&self.stripes, &self.pieces, self.next_row);
-        // The pieces that row `i` of these is in, and its place there.
+        // The pieces that contain row `i` of these, and its place in them.
         let row = |i: usize| {
             let y = next_row + i;
             let stripe = stripes.partition_point(|stripe| stripe.top <= y) - 1;
@@ -222,8 +222,8 @@ impl Chunks {
     }
 }
 
-/// The bytes that were read for a stripe, or its first error: one of a sample's value only if all
-/// pieces can be unpacked, and then the first in raster order.
+/// The bytes that were read for a stripe, or its first error. An error about a sample's value is
+/// returned only if all pieces can be unpacked; it is then the first in raster order.
 fn bytes_of_stripe(results: impl Iterator<Item = Result<u64>>) -> Result<u64> {
     let mut bytes = 0;
     let mut not_a_number = None;
@@ -243,7 +243,8 @@ fn bytes_of_stripe(results: impl Iterator<Item = Result<u64>>) -> Result<u64> {
     }
 }
 
-/// Puts the bits of part of a row to their place, from pixel `x` on. The row's bits there are 0.
+/// Puts the bits of part of a row in their place, from pixel `x` on. The row's bits there must be
+/// 0.
 fn put(row: &mut [u64], x: usize, bits: &[u64]) {
     let (word, shift) = (x / WORD_BITS, x % WORD_BITS);
     let row = &mut row[word..];

@@ -15,7 +15,7 @@ use crate::formats::source::{Bytes, Origin};
 
 pub(super) type TiffDecoder = Decoder<Bytes>;
 
-/// The rows of strips or tiles that are not compressed are unpacked in pieces of about this size.
+/// Uncompressed strips or tiles are unpacked in pieces of about this size.
 const PIECE_BYTES: usize = 1 << 20;
 
 /// Rows of the image within one row of strips or tiles.
@@ -41,7 +41,7 @@ pub(super) struct Layout {
     pub(super) tiled: bool,
     pub(super) chunk_width: usize,
     pub(super) chunk_height: usize,
-    /// The rows of a strip or tile that are unpacked at once: all, unless they are not compressed.
+    /// The rows of a strip or tile that are unpacked at once: all, unless uncompressed.
     pub(super) piece_height: usize,
     /// Strips or tiles per row of them.
     pub(super) across: usize,
@@ -185,8 +185,8 @@ impl Layout {
         })
     }
 
-    /// The rows from `top` on that are unpacked at once, where `top` is the image's first row or
-    /// the end of the stripe above.
+    /// The rows from `top` on that are unpacked at once. `top` must be the image's first row or the
+    /// end of the stripe above.
     pub(super) fn stripe(&self, top: usize) -> Stripe {
         let within = top % self.chunk_height;
         // planted: tiff-strip-end

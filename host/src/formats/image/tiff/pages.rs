@@ -1,4 +1,4 @@
-//! What a TIFF holds beside the pixels of its first page.
+//! Contents of a TIFF besides the pixels of its first page.
 
 use std::collections::HashSet;
 use std::io::{Read, Seek, SeekFrom};
@@ -8,7 +8,7 @@ use tiff::tags::Tag;
 use super::layout::TiffDecoder;
 use crate::formats::image::content::Note;
 
-/// What the first page holds besides its pixels.
+/// The first page's contents besides its pixels.
 pub(super) fn notes(decoder: &mut TiffDecoder) -> Vec<Note> {
     let mut notes = Vec::new();
     let mut has = |tag| matches!(decoder.find_tag(tag), Ok(Some(_)));
@@ -49,7 +49,7 @@ pub(super) fn more_pages(bytes: &mut (impl Read + Seek + ?Sized), len: u64) -> O
     let (count_size, entry_size, pointer_size) = if big { (8, 20, 8) } else { (2, 12, 4) };
     let mut at = number(read(pointer_size as u64, pointer_size)?, pointer_size);
     let mut seen = HashSet::new();
-    // The total size of directories is limited: overlapping ones could take very long.
+    // The total size of directories is limited: overlapping ones could take very long to read.
     let mut left = len;
     let mut pages = 0u64;
     while at != 0 && seen.insert(at) {
@@ -60,7 +60,7 @@ pub(super) fn more_pages(bytes: &mut (impl Read + Seek + ?Sized), len: u64) -> O
         left = rest;
         let first = at + count_size as u64;
         let mut is_copy = false;
-        // Tags are in ascending order, and the tag of a page's kind is the lowest of all.
+        // Tags are in ascending order, and the tag for a page's kind is the lowest of all.
         if entries > 0 && number(read(first, 2)?, 2) == u64::from(Tag::NewSubfileType.to_u16()) {
             let value = number(read(first + entry_size - pointer_size as u64, 4)?, 4);
             is_copy = value & 1 == 1;

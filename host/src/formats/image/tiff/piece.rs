@@ -16,7 +16,7 @@ use crate::memory::zeroed_vec;
 /// The bits of a piece, clipped to the image; `None` before it is decoded.
 pub(super) type Piece = Option<Thresholder>;
 
-/// Which piece of the image.
+/// The place of a piece in the image.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) stripe: Stripe,
@@ -137,7 +137,7 @@ impl Workplace {
         Ok(read)
     }
 
-    /// Unpacks a piece by the crate `tiff`, for compressions that only it unpacks.
+    /// Unpacks a piece with the crate `tiff`, for compressions that only that crate supports.
     pub(super) fn fetch_by_crate(
         &mut self,
         decoder: &mut TiffDecoder,
@@ -224,7 +224,7 @@ impl Workplace {
         })
     }
 
-    /// Gives the rows to `piece`, with the channels of a pixel reduced by `reduce`.
+    /// Passes the rows to `piece`, with the channels of a pixel reduced by `reduce`.
     fn take<T: Stored>(
         &mut self,
         layout: &Layout,
@@ -262,15 +262,15 @@ impl Workplace {
     }
 }
 
-/// The only channel, for types of samples that have no colours.
+/// The only channel, for sample types without colours.
 fn first<T: Stored>(_: &Layout, channel: &dyn Fn(usize) -> T) -> T {
     channel(0)
 }
 
-/// Makes a buffer at least `len` long. Its content is not kept.
+/// Makes a buffer at least `len` long; its content is lost.
 fn grow<T: bytemuck::Zeroable>(buffer: &mut Vec<T>, len: usize, what: &'static str) -> Result<()> {
     if buffer.len() < len {
-        // The old one first, so that memory does not hold both.
+        // Drop the old one first, so that memory does not hold both.
         *buffer = Vec::new();
         *buffer = zeroed_vec(len, what)?;
     }

@@ -1,8 +1,8 @@
 //! Unpacking a strip or tile of a TIFF.
 //!
 //! The crate `tiff` (0.11.3) unpacks them too, but fails on tiles that reach beyond the image: it
-//! panics if colours are in separate planes, and stops in the middle of the padding of LZW tiles.
-//! Here a whole strip or tile is unpacked, with its padding, and clipped to the image afterwards.
+//! panics if colours are in separate planes, and stops inside the padding of LZW tiles. Here a
+//! whole strip or tile is unpacked, with its padding, and then clipped to the image.
 
 use flate2::{Decompress, FlushDecompress, Status};
 use tiff::tags::{CompressionMethod, Predictor};
@@ -26,11 +26,11 @@ pub(super) struct Packing {
     pub(super) jpeg_tables: Option<Vec<u8>>,
 }
 
-/// What unpacking needs, kept from one strip or tile to the next.
+/// Buffers and decoders for unpacking, kept from one strip or tile to the next.
 pub(super) struct Tools {
     inflate: Decompress,
     lzw: weezl::decode::Decoder,
-    /// A row of floats before they are put together.
+    /// A row of floats before their bytes are put together.
     row: Vec<u8>,
 }
 
@@ -50,13 +50,13 @@ impl Default for Tools {
 pub(super) struct Extent {
     pub(super) width: usize,
     pub(super) rows: usize,
-    /// The largest number of rows that its data may hold; a tile's padding is not wanted.
+    /// The most rows that its data may hold; a tile's padding is not wanted.
     pub(super) max_rows: usize,
 }
 
 impl Packing {
-    /// The largest number of bytes of samples per byte of the file; `None` for a compression that
-    /// is not unpacked here.
+    /// The most bytes of samples per byte of the file; `None` for a compression that is not
+    /// unpacked here.
     pub(super) fn max_per_byte(&self) -> Option<u64> {
         Some(match self.compression {
             CompressionMethod::None => 1,
@@ -108,7 +108,7 @@ impl Packing {
         Ok(())
     }
 
-    /// The same for rows that are not compressed and are in place already.
+    /// As [`unpack`](Self::unpack), for uncompressed rows that are already in place.
     pub(super) fn unpack_in_place(&self, tools: &mut Tools, extent: Extent, rows: &mut [u8]) {
         if self.lowest_bit_first {
             reverse_bits(rows);
@@ -116,7 +116,7 @@ impl Packing {
         self.restore(tools, extent, rows);
     }
 
-    /// Undoes the byte order and the prediction of all rows.
+    /// Restores the byte order and undoes the prediction in all rows.
     fn restore(&self, tools: &mut Tools, extent: Extent, out: &mut [u8]) {
         let in_order = self.big_endian == cfg!(target_endian = "big") || self.bits <= 8;
         if in_order && self.predictor == Predictor::None {

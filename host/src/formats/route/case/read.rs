@@ -38,8 +38,8 @@ use crate::route::{Cell, MAX_LAYERS, Net, Pin, RoutingCase, RoutingGrid, Window,
 /// - A line `Net` with a number of pins begins each further net.
 ///
 /// Numbers are separated by any spaces and tabs, lines end as on Unix or Windows, and blank lines
-/// are allowed at the end only. The path may be a pipe. No size that a file claims is trusted
-/// before memory for it has been allocated.
+/// are allowed only at the end. The path may be a pipe. A size that a file claims is trusted only
+/// once memory for it has been allocated.
 ///
 /// # Errors
 /// [`Error::Io`](crate::Error::Io) for a file that cannot be read;
@@ -67,7 +67,7 @@ fn read_size(lines: &mut Lines<'_>) -> Result<RoutingGrid> {
     line.finish("width, height and layers")?;
     let (w, h, l) = (u128::from(width), u128::from(height), u128::from(layers));
     let weights = l * (h * (w - 1) + (h - 1) * w) + (l - 1) * h * w;
-    // A weight takes a digit and a separator at least.
+    // A weight takes at least a digit and a separator.
     let cells = format_args!("{width} × {height} cells in {layers} layers");
     lines.check_holds(2 * weights, cells)?;
     lines.allow_weights(width);

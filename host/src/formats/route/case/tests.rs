@@ -23,7 +23,7 @@ fn write(case: &RoutingCase) -> String {
     String::from_utf8(text).unwrap()
 }
 
-/// Refused by a message that has all of `words`, the place first.
+/// Expects a refusal whose message has all of `words`, first the place.
 #[track_caller]
 fn refused(text: impl AsRef<[u8]>, words: &[&str]) {
     match read(text) {
@@ -37,7 +37,7 @@ fn refused(text: impl AsRef<[u8]>, words: &[&str]) {
     }
 }
 
-/// The example with `old`, which is there once, replaced by `new`.
+/// The example with `old`, which must occur once, replaced by `new`.
 fn with(old: &str, new: &str) -> String {
     assert_eq!(EXAMPLE.matches(old).count(), 1, "{old:?}");
     EXAMPLE.replace(old, new)
@@ -125,7 +125,7 @@ fn layers_nets_blocked_edges_and_pins_of_several_cells() {
         [&[4, 5, BLOCKED, 6][..], &[BLOCKED; 4]].concat()
     );
     assert_eq!(write(&case), text);
-    // Without its layer, a pin is on the lowest.
+    // Without a layer, a pin is on the lowest one.
     let shorter = text.replace("Pin 1 1 0", "Pin 1 1").replace("1 0 0", "1 0");
     assert_eq!(read(shorter).unwrap(), case);
 }
@@ -168,7 +168,7 @@ fn bad_sizes() {
         with("3 3\n", "4294967295 4294967295\n"),
         &["line 1", "too large"],
     );
-    // Nothing is allocated for it: this much could not be had.
+    // Nothing is allocated for it: this much would not be available.
     let huge = with("3 3\n", "60000 60000\n");
     refused(
         huge,
@@ -373,7 +373,7 @@ fn bad_weights() {
 
 #[test]
 fn numbers_of_any_length_and_nothing_like_them() {
-    // Far enough from the line's end to be read many digits at a time.
+    // Far enough from the line's end for reading many digits at once.
     let line = |weight: &[u8]| [b"9 1\n0\nVertical 7 ", weight, b" 6 5 4 3 2 1"].concat();
     for digits in 0..10 {
         let weight = 1_234_567_890 / 10u32.pow(digits);
@@ -390,7 +390,7 @@ fn numbers_of_any_length_and_nothing_like_them() {
                 let weight = 102 + 10 * u32::from(byte - b'0');
                 assert_eq!(read.unwrap().grid.rights()[1], weight);
             }
-            // A weight more, or less.
+            // One weight more, or less.
             b' ' | b'\t' | b'\r' | b'\n' => assert!(read.is_err()),
             _ => {
                 let error = read.unwrap_err().to_string();
@@ -416,7 +416,7 @@ fn what_has_no_words_is_not_written() {
     assert_eq!(read(write(&case)).unwrap().nets, [Net::default()]);
 }
 
-/// Files that differ from a right one in some bytes are read or refused, never worse.
+/// Files that differ from a valid one in some bytes are read or refused, never worse.
 #[test]
 fn damaged_files_are_read_or_refused() {
     let whole = "3 2 2\n2\nPin 1 1 1\nPin 0 2 / 0 1\nWindow 0 1 2 2\nNet 1\nPin 0 0\n\
@@ -451,7 +451,7 @@ fn damaged_files_are_read_or_refused() {
             Err(other) => panic!("seed {seed}: {other}"),
         }
     }
-    // Other digits, mostly, and more spaces.
+    // Mostly other digits, and more spaces.
     assert!((100..2000).contains(&read_again), "{read_again}");
 }
 

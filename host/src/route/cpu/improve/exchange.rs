@@ -213,7 +213,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// Removes key paths and joins the remaining parts, if that is cheaper. `also` are cells of
-    /// parts that no path ends in, because all of their paths are removed.
+    /// parts at which all paths begin and none ends.
     fn exchange(&mut self, paths: &[Path], also: &[u32]) -> Result<bool> {
         let removed: u64 = paths.iter().map(|path| self.cost(path)).sum();
         let [first, .., last] = paths[0][..] else {

@@ -382,7 +382,7 @@ impl Batch {
         let windows = searched.iter().map(|&i| self.members[i].window);
         let windows = collect(windows, PINS)?;
         let routes = match tiles::route(gpu, grid, &paths, &windows) {
-            // There may be enough when fields have given theirs back.
+            // There may be enough memory once fields have freed theirs.
             Err(error) if error.is_out_of_memory() => {
                 for i in searched {
                     self.members[i].state = State::GivenUp(Fallback::OutOfMemory);
@@ -396,7 +396,7 @@ impl Batch {
             let net = &nets[member.net];
             member.searches += 1;
             let path = route.connections().next();
-            // Of the pins that have the cell, the first was the nearest.
+            // The first pin with that cell was the nearest.
             let nearest = path.and_then(|path| {
                 let has_it = |&pin: &usize| net.pins[pin].cells.contains(&path.cells[0]);
                 member.open().find(has_it).map(|pin| (pin, path))

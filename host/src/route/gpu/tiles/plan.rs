@@ -146,7 +146,7 @@ impl Plan {
         }
         let cells = order.iter().map(|&cell| self.pin_cells[cell as usize]);
         self.pin_cells = collect(cells, PINS)?;
-        // One slot more, for the end of the last.
+        // One slot more, for the end of the last one.
         let end = Slot {
             net: 0,
             first_cell: 0,

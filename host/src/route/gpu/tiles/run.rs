@@ -1,4 +1,4 @@
-//! Launching the kernels, and reading what they have found.
+//! Launching the kernels, and reading their results.
 
 use cuda_std::launch::Launcher;
 use cuda_std::{Pod, View, ViewMut};
@@ -17,7 +17,7 @@ use crate::route::net::Net;
 use crate::route::net_by_net::PATHS;
 use crate::route::tree::Route;
 
-/// The buffers that hold what the kernels have found.
+/// The buffers of the kernels' results.
 pub(super) struct State<G: Gpu, L: Pod> {
     areas: G::Buffer<Area>,
     slots: G::Buffer<Slot>,
@@ -73,7 +73,7 @@ impl<G: Gpu, L: PathCostKernels> State<G, L> {
             nets: state.net_words.view_mut(),
         };
         let on = &gpu.launcher();
-        // SAFETY: the lengths that the kernel asks for, and a thread for each element.
+        // SAFETY: the lengths that the kernel asks for, and one thread per element.
         unsafe {
             tiles::route_start::launch_threads(
                 on,
@@ -105,7 +105,7 @@ impl<G: Gpu, L: PathCostKernels> State<G, L> {
                 paths: state.paths.view_mut(),
             },
         };
-        // SAFETY: as for the start, which has run; the plan's pins are in their nets' windows.
+        // SAFETY: as for `route_start`, which has run; the plan's pins are in their nets' windows.
         unsafe { L::launch_route(on, blocks, problem)? };
         Ok(state)
     }
@@ -149,7 +149,7 @@ impl<G: Gpu, L: PathCostKernels> State<G, L> {
         Ok(routes)
     }
 
-    /// Whether no pin is left out for its cost alone.
+    /// Whether every unreached pin is unreached for another reason than its cost.
     pub(super) fn is_complete(
         &self,
         gpu: &G,
@@ -168,8 +168,7 @@ impl<G: Gpu, L: PathCostKernels> State<G, L> {
     /// By net: whether a cell's cost is too large for a label. Waits for it.
     pub(super) fn left_out(&self, gpu: &G, grid: &DeviceGrid<G>, plan: &Plan) -> Result<Vec<u32>> {
         let mut found = gpu.alloc_zeroed(plan.nets() as usize)?;
-        // SAFETY: an element for each net and a thread for each label, after the kernels that
-        // route.
+        // SAFETY: one element per net and one thread per label, after the kernels that route.
         unsafe {
             L::launch_too_far(
                 &gpu.launcher(),
@@ -188,8 +187,7 @@ impl<G: Gpu, L: PathCostKernels> State<G, L> {
     pub(super) fn distances(&self, gpu: &G, tiling: Tiling) -> Result<G::Buffer<u64>> {
         let cells = tiling.width * tiling.height * tiling.layers;
         let mut distances = gpu.alloc(cells as usize)?;
-        // SAFETY: the net's window is the grid, and there is an element and a thread for each of
-        // its cells.
+        // SAFETY: the net's window is the grid, and there are one element and one thread per cell.
         unsafe {
             L::launch_gather(
                 &gpu.launcher(),
@@ -206,7 +204,7 @@ impl<G: Gpu, L: PathCostKernels> State<G, L> {
 
 /// A type of labels, with its kernels.
 pub(super) trait PathCostKernels: PathCost {
-    /// [`PathCost::UNREACHED`] as words, the lower first; twice if it is one.
+    /// [`PathCost::UNREACHED`] as two words, the lower first; repeated if it has one word.
     const UNREACHED_WORDS: [u32; 2];
 
     /// Launches the kernel that routes, on `blocks` blocks.
@@ -219,7 +217,7 @@ pub(super) trait PathCostKernels: PathCost {
         problem: Problem<'_, Self>,
     ) -> std::result::Result<(), O::Error>;
 
-    /// Launches the kernel that looks for costs that are too large, on `threads` threads.
+    /// Launches the kernel that looks for too large costs, on `threads` threads.
     ///
     /// # Safety
     /// What the kernel asks for.

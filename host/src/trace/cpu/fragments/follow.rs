@@ -293,7 +293,8 @@ struct Ground<'a> {
 }
 
 impl Ground<'_> {
-    /// Follows the fragments and borders. `steps` and `closed` are scratch.
+    /// Follows the fragments and borders. The strip's steps and closed borders stay in `steps` and
+    /// `closed`.
     fn follow<K: Walk>(
         self,
         walk: &K,

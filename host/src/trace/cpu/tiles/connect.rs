@@ -24,7 +24,7 @@ use super::track::{Closed, FragmentId, Open, Port, Tile};
 use crate::error::Result;
 use crate::memory::{reserve, zeroed_vec};
 
-/// The fragment that continues each one; at first, the fragment itself.
+/// The fragment that continues each one; a closed one continues with itself.
 pub(super) struct Links(Vec<AtomicU32>);
 
 impl Links {

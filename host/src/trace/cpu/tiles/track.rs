@@ -24,7 +24,8 @@ pub(super) type FragmentId = u32;
 pub(super) struct Discovery {
     /// Twice the pixel's place, and 1 for the east side.
     pub(super) key: u64,
-    /// The node that passes the side: its fragment, and the number of steps before it in there.
+    /// The node that passes the side: its fragment, and the number of steps before it in that
+    /// fragment.
     pub(super) fragment: FragmentId,
     pub(super) step: usize,
 }
