@@ -23,8 +23,8 @@ impl Raster {
     /// The most words, counted in whole tiles of rows, so that all indices of words and of tiles'
     /// rows fit 32 bits.
     pub const MOST_WORDS: u64 = 1 << 31;
-    /// The most pixels, and the most words, of an image whose nodes fit 32 bits: a node is its pixel's index
-    /// and two bits.
+    /// The most pixels, and the most words, of an image whose nodes fit 32 bits. A node is its
+    /// pixel's index and two bits.
     pub const MOST_NUMBERED: u64 = 1 << 30;
 
     /// The size of an image of `width × height` pixels; none if it has more than
