@@ -215,7 +215,7 @@ impl<'a, K: Key> Join<'a, K> {
     fn number(&self, key: K) -> u32 {
         let start = self.place(key);
         // No two borders start at one pixel: above a hole's first pixel is foreground of the
-        // component around it, so no outer border starts beside it.
+        // component around it, so no outer border starts at the pixel to its left.
         let starts = self.parts.starts.ld(start.tile_row);
         let below = (1u64 << start.bit) - 1;
         self.parts.starts_before.ld(start.word) + (starts & below).count_ones()
