@@ -1,10 +1,10 @@
-//! What the two ways to find borders have in common: the borders found, and where their points go.
+//! What all ways to find borders share: the borders found, and where their points go.
 
 use cuda_std::prelude::*;
 
 use crate::primitives::quotient;
 
-/// Numbers that kernels find, each an index into an array of counters.
+/// Counts that kernels make: each constant is an index into an array of counters.
 pub mod count {
     /// Borders.
     pub const BORDERS: u32 = 0;
@@ -12,40 +12,40 @@ pub mod count {
     pub const KEPT: u32 = 1;
     /// Their points.
     pub const POINTS: u32 = 2;
-    /// Borders that have others as children.
+    /// Borders that have children.
     pub const PARENTS: u32 = 3;
     /// Borders that are sorted before those with the most common parent.
     pub const BEFORE_COMMON: u32 = 4;
-    /// The first of [`COUNT_OF_ROUNDS`] counters, which say whether there was something to do in
-    /// each round over the levels of nesting.
+    /// The first of [`COUNT_OF_ROUNDS`] counters, one per round over the levels of nesting: whether
+    /// the round had work to do.
     pub const ROUNDS: u32 = 5;
-    /// The number of these.
+    /// The number of these counters.
     pub const COUNT_OF_ROUNDS: u32 = 64;
     /// The number of counters.
     pub const COUNT: u32 = ROUNDS + COUNT_OF_ROUNDS;
 }
 
-/// Images of one size, one below the other in one image, with a row of background after each. A
-/// single image may do without that row.
+/// Images of one size, stacked in one image, with a row of background after each. A single image
+/// needs no such row.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct Stack<'a> {
     /// The number of images.
     pub images: u32,
-    /// Rows from one image's first to the next one's.
+    /// Rows from the start of one image to the start of the next.
     pub pitch: u32,
     /// Words per row.
     pub row_words: u32,
-    /// For more than one image: for each word, the number of borders that start in those before it,
-    /// once they are found.
+    /// For more than one image: for each word, the number of borders that start in earlier words,
+    /// once borders are found.
     pub starts_before: View<'a, u32>,
-    /// For more than one image: the number of borders of the result before each image, and that of
-    /// all.
+    /// For more than one image: the number of borders of the result before each image, and the
+    /// total.
     pub offsets: ViewMut<'a, u32>,
 }
 
 impl Stack<'_> {
-    /// The number of borders found in the images before one.
+    /// The number of borders found in the images before `image`.
     #[inline(always)]
     pub(super) fn borders_before(&self, image: u32) -> u32 {
         if image == 0 {
@@ -57,7 +57,7 @@ impl Stack<'_> {
     /// The image that a border is in.
     #[inline(always)]
     pub(super) fn image_of(&self, border: u32) -> u32 {
-        // The last image with no more borders before it.
+        // The last image that has at most `border` borders before it.
         let (mut image, mut end) = (0, self.images);
         while end - image > 1 {
             let middle = image + (end - image) / 2;
@@ -94,8 +94,8 @@ pub struct FoundBorders<'a> {
     /// The number of points.
     pub lengths: ViewMut<'a, u32>,
     /// The border that passes the last vertical side before the border's start in its row, or
-    /// [`NO_BORDER`]. If the two are of one kind, they are siblings; else the border lies in the
-    /// previous one.
+    /// [`NO_BORDER`]. If the two are of one kind, they are siblings; otherwise the previous one is
+    /// the border's parent.
     pub previous_in_row: ViewMut<'a, u32>,
 }
 
@@ -112,7 +112,7 @@ pub struct Destination<'a> {
 }
 
 impl Destination<'_> {
-    /// Writes the point at an index of all points.
+    /// Writes a point to index `index` among all points.
     #[inline(always)]
     pub(super) fn write(&self, index: u32, x: u32, y: u32) {
         // Indices of coordinates may pass 2³².

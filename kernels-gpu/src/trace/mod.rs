@@ -2,14 +2,14 @@
 //!
 //! | file | stage |
 //! | --- | --- |
-//! | [`options`] | what to trace, as kernels are told it |
+//! | [`options`] | what to trace: the kernels' options |
 //! | [`neighbours`], [`node_bits`] | the topology of bits, which the CPU uses too |
 //! | [`pixels`] | the image |
 //! | `node_walk` | from a node of a border to the next one |
 //! | [`fragments`] | borders in tiles, and their fragments joined: the default |
 //! | [`components`] | or borders as sets of nodes, joined by union-find, then followed |
 //! | [`tiles`] | or borders followed in rectangles, which are then joined pairwise |
-//! | [`borders`] | what both of these find |
+//! | [`borders`] | the borders found, in the form that all ways to find them share |
 //! | [`hierarchy`] | parents, the order of the result, its hierarchy |
 //! | [`teh_chin`] | dominant points of contours that have every point |
 
@@ -25,5 +25,5 @@ pub mod pixels;
 pub mod teh_chin;
 pub mod tiles;
 
-/// Threads per block of all kernels here but those that follow borders in rectangles.
+/// Threads per block of all kernels here, except those that follow borders in rectangles.
 pub const BLOCK: u32 = 256;

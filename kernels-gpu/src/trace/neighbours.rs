@@ -4,10 +4,10 @@
 //! down. A pixel's neighbourhood is a byte with one bit per direction, set where the neighbour is
 //! foreground.
 //!
-//! A pixel's **sides** are W, E, N and S: those of its four sides that it shares with background.
-//! A set of them is 4 bits: [`WEST`], [`EAST`], [`NORTH`] and [`SOUTH`].
+//! A pixel's **sides** are those of W, E, N and S that it shares with background. A set of sides is
+//! 4 bits: [`WEST`], [`EAST`], [`NORTH`] and [`SOUTH`].
 //!
-//! All functions are pure. The kernels call them; the CPU makes its tables of them.
+//! All functions are pure. The kernels call them; the CPU builds its tables from them.
 
 /// The side to the W, as a bit of a set.
 pub const WEST: u32 = 1;
@@ -20,7 +20,8 @@ pub const SOUTH: u32 = 1 << 3;
 /// All four sides.
 pub const ALL_SIDES: u32 = WEST | EAST | NORTH | SOUTH;
 
-/// The neighbourhood of a pixel from three rows of three pixels each, the western one in bit 0.
+/// The neighbourhood of a pixel, from three rows of three pixels each, with the westernmost pixel
+/// in bit 0.
 #[inline(always)]
 #[must_use]
 pub const fn neighbourhood(above: u32, row: u32, below: u32) -> u32 {
@@ -53,16 +54,16 @@ pub(super) const fn rotated(neighbours: u32, from: u32) -> u32 {
     ((neighbours | neighbours << 8) >> (from & 7)) & 255
 }
 
-/// The first foreground neighbour counter-clockwise after direction `from`. Without foreground, a
-/// direction of background.
+/// The direction of the first foreground neighbour counter-clockwise after direction `from`. If
+/// there is none, some direction.
 #[inline(always)]
 #[must_use]
 pub const fn after(neighbours: u32, from: u32) -> u32 {
     (from + 1 + rotated(neighbours, from + 1).trailing_zeros()) & 7
 }
 
-/// The first foreground neighbour clockwise before direction `from`. Without foreground, a
-/// direction of background.
+/// The direction of the first foreground neighbour clockwise before direction `from`. If there is
+/// none, some direction.
 #[inline(always)]
 #[must_use]
 pub const fn before(neighbours: u32, from: u32) -> u32 {
@@ -77,8 +78,8 @@ pub const fn sides_in(directions: u32) -> u32 {
     directions >> 4 & WEST | directions << 1 & EAST | directions & NORTH | directions >> 3 & SOUTH
 }
 
-/// The sides strictly between directions `from` and `to`, counter-clockwise; all but the one in
-/// that direction if the two are the same.
+/// The sides strictly between directions `from` and `to`, counter-clockwise; if the two are equal,
+/// all sides except the one in that direction.
 #[inline(always)]
 #[must_use]
 pub const fn sides_between(from: u32, to: u32) -> u32 {

@@ -1,4 +1,4 @@
-//! Nodes: what borders consist of, found for 64 pixels at once.
+//! Nodes, the elements of borders, found for 64 pixels at once.
 //!
 //! A border over pixel centers visits a pixel once for each *gap*: each maximal cyclic run of
 //! background among the pixel's eight neighbours that contains at least one of E, N, W, S. A pixel
@@ -9,9 +9,9 @@
 //! and E sides.
 //!
 //! A node's [`Kind`] is a direction: W if its gap contains W, else E if it contains E, else N or S.
-//! W and E nodes come first, in raster order, W before E in one pixel; N and S nodes come after all
-//! of these. Every border has a W or E node. The first of them is where a raster scan meets the
-//! border: a W node of an outer border, an E node of a hole's.
+//! W and E nodes come first, in raster order, with W before E in one pixel; N and S nodes come
+//! after them. Every border has a W or E node. A raster scan first meets the border at the first of
+//! these: a W node for an outer border, an E node for a hole's.
 
 use super::neighbours::rotated;
 use super::options::{Approximation, Geometry};
@@ -42,7 +42,7 @@ impl Kind {
         }
     }
 
-    /// The direction that names it.
+    /// The direction it is named after.
     #[inline(always)]
     #[must_use]
     pub const fn direction(self) -> u32 {
@@ -57,7 +57,7 @@ impl Kind {
 #[must_use]
 pub const fn kind_after(neighbours: u32, back: u32) -> Kind {
     let gap = rotated(neighbours, back + 1).trailing_zeros();
-    // How far a direction is from the gap's beginning.
+    // The distance of a direction from the gap's beginning.
     // planted: gap-name
     if (4 + 7 - back) & 7 < gap {
         Kind::W
@@ -70,7 +70,7 @@ pub const fn kind_after(neighbours: u32, back: u32) -> Kind {
     }
 }
 
-/// Eight rows of eight bits, the first one lowest, with rows and columns exchanged.
+/// Transposes eight rows of eight bits, the first row lowest.
 #[inline(always)]
 const fn transposed(rows: u64) -> u64 {
     // Exchanges bits, pairs of bits and halves of bytes across the diagonal.
@@ -142,7 +142,7 @@ pub struct Around {
 }
 
 impl NodeBits {
-    /// Those that are not in `other`.
+    /// These nodes without those in `other`.
     #[inline(always)]
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
@@ -174,7 +174,7 @@ impl Around {
     }
 
     /// The neighbourhoods of the eight pixels from bit `first` on, one byte per pixel, the first
-    /// one lowest.
+    /// pixel's lowest.
     #[inline(always)]
     #[must_use]
     pub const fn neighbourhoods(&self, first: u32) -> u64 {
@@ -224,7 +224,7 @@ impl Around {
         }
     }
 
-    /// Where W and E lie in one gap.
+    /// The pixels with W and E in one gap.
     #[inline(always)]
     const fn one_gap_w_e(&self) -> u64 {
         !(self.w | self.e) & (!(self.nw | self.n | self.ne) | !(self.sw | self.s | self.se))
@@ -245,8 +245,8 @@ impl Around {
     /// The nodes that a border passes straight on, without a point: down W sides, to the right
     /// along S sides, up E sides and to the left along N sides.
     ///
-    /// The border comes to such a node from the pixel behind, because no pixel touches the side
-    /// from beyond.
+    /// The border comes to such a node from the pixel behind, because no pixel beyond touches the
+    /// side.
     #[inline(always)]
     #[must_use]
     pub const fn straight(&self, geometry: Geometry, approximation: Approximation) -> NodeBits {
@@ -254,8 +254,8 @@ impl Around {
             here, e, n, w, s, ..
         } = *self;
         let bits = NodeBits {
-            // The ones above and below are on the same border, also where there is no point: so
-            // that these are never a border's first node, and runs of them are runs of sides.
+            // The pixels above and below must be on the same border even if there is no point, so
+            // that these nodes are never a border's first, and runs of them are runs of sides.
             // planted: fragment-straight-start
             w: here & !(self.nw | w | self.sw) & s & n,
             e: here & !(self.ne | e | self.se) & n & s,

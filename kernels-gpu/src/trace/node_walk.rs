@@ -113,7 +113,7 @@ impl<'a> NodeWalk<'a> {
         }
     }
 
-    /// How many of the border's points are a node's.
+    /// The number of the border's points that belong to a node.
     #[inline(always)]
     pub(in crate::trace) fn points(&self, node: NamedNode, approximation: Approximation) -> u32 {
         if self.along_edges() {
@@ -131,18 +131,18 @@ impl<'a> NodeWalk<'a> {
         u32::from(after(neighbours, direction) != before(neighbours, direction) ^ 4)
     }
 
-    /// The vertical side after this one on its ring; and if the two do not meet end to end, the
-    /// corners where this one ends and the next begins.
+    /// The vertical side after this one on its ring. If the two do not meet end to end, also the
+    /// corners where this side ends and the next begins.
     ///
     /// A ring runs down W sides and up E sides, foreground on its left. Corner `(x, y)` is the
-    /// upper left one of pixel `(x, y)`. What lies outside the image has wrapped around, and is
-    /// background.
+    /// upper left one of pixel `(x, y)`. Coordinates outside the image have wrapped around; the
+    /// pixels there are background.
     #[inline(always)]
     fn next_side(&self, side: NamedNode) -> (NamedNode, Option<[(u32, u32); 2]>) {
         let NamedNode { x, y, kind } = side;
         let at = |x, y, kind| NamedNode { x, y, kind };
         let set = |x, y| self.image.pixels.is_set(x, y);
-        // The corner where the side ends, and whether the ring goes on eastward from there.
+        // The corner where the side ends, and whether the ring continues eastward from there.
         let (corner_x, corner_y, east);
         if kind == Kind::W {
             (corner_x, corner_y) = (x, y + 1);
@@ -225,8 +225,8 @@ impl<'a> NodeWalk<'a> {
         }
     }
 
-    /// The first row, from `top` on, from which pixel `(x, row)` has a W or an E side in all rows
-    /// down to `y`.
+    /// The first row, from `top` on, such that pixel `(x, row)` has a side of this kind, W or E, in
+    /// all rows from there down to `y`.
     #[inline(always)]
     pub(in crate::trace) fn top_of_side(&self, x: u32, y: u32, kind: Kind, top: u32) -> u32 {
         /// Rows that are loaded at once.
@@ -241,7 +241,7 @@ impl<'a> NodeWalk<'a> {
             let mut sides = 0;
             let mut row = 0;
             while row < ROWS {
-                // Wrapped around above the image, where nothing is foreground.
+                // Above the image, the row has wrapped around; nothing is foreground there.
                 let above = y.wrapping_sub(row + 1);
                 let here = pixels.word(x / 64, above) >> (x % 64) & 1;
                 let there = pixels.word(beyond / 64, above) >> (beyond % 64) & 1;
@@ -336,7 +336,7 @@ impl NodeWalk<'_> {
         }
     }
 
-    /// Moves on to the next node. Gives the points of the one that it leaves.
+    /// Moves on to the next node. Returns the points of the node that it leaves.
     #[inline(always)]
     pub(in crate::trace) fn advance(
         &self,

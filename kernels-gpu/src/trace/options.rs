@@ -1,4 +1,4 @@
-//! What to trace, as kernels are told it.
+//! What to trace: the kernels' options.
 
 use cuda_std::prelude::*;
 
@@ -18,7 +18,7 @@ pub enum Geometry {
 pub enum Approximation {
     /// One per step.
     None,
-    /// Those where the border turns, or its only one.
+    /// The points where the border turns, or its only point.
     Simple,
 }
 

@@ -1,4 +1,4 @@
-//! The binary image in a GPU's memory, and what is around a pixel.
+//! The binary image in a GPU's memory, and the neighbours of a pixel.
 
 use cuda_std::prelude::*;
 
@@ -20,11 +20,11 @@ pub struct Raster {
 }
 
 impl Raster {
-    /// The most words, in whole tiles of rows: so that all indices of words and rows of tiles fit
-    /// 32 bits.
+    /// The most words, counted in whole tiles of rows, so that all indices of words and of tiles'
+    /// rows fit 32 bits.
     pub const MOST_WORDS: u64 = 1 << 31;
-    /// The most pixels for which a node fits 32 bits as its pixel's index and two bits, and the
-    /// most words of such an image.
+    /// The most pixels, and the most words, of an image whose nodes fit 32 bits. A node is its
+    /// pixel's index and two bits.
     pub const MOST_NUMBERED: u64 = 1 << 30;
 
     /// The size of an image of `width × height` pixels; none if it has more than
@@ -60,8 +60,8 @@ impl Raster {
         self.row_words * self.height
     }
 
-    /// The index of pixel `(x, y)`, row by row, of an image whose
-    /// [nodes are numbered](Self::are_nodes_numbered). Wraps around where there is no such pixel.
+    /// The index of pixel `(x, y)`, row by row, of an image whose [nodes are
+    /// numbered](Self::are_nodes_numbered). Wraps around if there is no such pixel.
     #[inline(always)]
     pub(super) const fn pixel(self, x: u32, y: u32) -> u32 {
         y.wrapping_mul(self.width).wrapping_add(x)
@@ -92,8 +92,8 @@ impl Raster {
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct Pixels<'a> {
-    /// [`Raster::words`] words, row by row, the leftmost pixel in the least significant bit. What
-    /// pads a row to whole words is 0.
+    /// [`Raster::words`] words, row by row, the leftmost pixel in the least significant bit. The
+    /// bits that pad a row to whole words are 0.
     pub words: View<'a, u64>,
     /// Its size.
     pub raster: Raster,
@@ -105,14 +105,14 @@ pub struct Pixels<'a> {
 pub struct TracedImage<'a> {
     /// The image.
     pub pixels: Pixels<'a>,
-    /// Along edges: each pixel's label, of the 4-connected components. Over centers: not used.
+    /// Along edges: each pixel's label, numbering 4-connected components. Over centers: not used.
     pub labels: View<'a, u32>,
     /// Where borders run.
     pub geometry: Geometry,
 }
 
 impl TracedImage<'_> {
-    /// Whether pixels `(x, y)` and `(u, v)`, which touch at a corner, are of one 4-connected
+    /// Whether pixels `(x, y)` and `(u, v)`, which touch at a corner, belong to one 4-connected
     /// component.
     #[inline(always)]
     pub(super) fn joined(&self, x: u32, y: u32, u: u32, v: u32) -> bool {
@@ -123,7 +123,7 @@ impl TracedImage<'_> {
 }
 
 impl Pixels<'_> {
-    /// The word `word_x` of row `y`; 0 outside the image, also where `word_x` or `y` have wrapped
+    /// The word `word_x` of row `y`; 0 outside the image, also if `word_x` or `y` has wrapped
     /// around below 0.
     #[inline(always)]
     pub(super) fn word(&self, word_x: u32, y: u32) -> u64 {

@@ -1,19 +1,18 @@
 //! Following: the borders' points, written by one thread per border and one per further stretch.
 //!
 //! A thread that follows a whole border takes as long as the longest border. So about one node in
-//! 16 is *marked*, by a hash of where it is: from a marked node to before the next marked one is a
-//! **stretch**, and a border's **head** goes from its start to before its first marked node.
-//! Stretches and heads are measured; where each begins is the sum of those before it, by
-//! [list ranking](crate::primitives::list_ranking); then all are followed again and written, each
-//! border's last stretch through the start and the head. A border without a marked node is all
-//! head.
+//! 16 is *marked*, by a hash of its position. A **stretch** runs from a marked node up to the next
+//! one; a border's **head** runs from its start up to its first marked node. Stretches and heads
+//! are measured first. [List ranking](crate::primitives::list_ranking) adds up the lengths before
+//! each, which says where its points begin. Then all are followed again and written, each border's
+//! last stretch through the start and the head. A border without a marked node is all head.
 //!
 //! | kernel | does | reads, writes |
 //! | --- | --- | --- |
 //! | [`mark_nodes`](fn@mark_nodes) | marks nodes | 4 bytes per node; 2 bits per node |
 //! | [`list_stretches`](fn@list_stretches) | lists the marked ones | 1 bit per node; 4 bytes per stretch |
 //! | [`measure_stretches`](fn@measure_stretches) | counts the points of stretches and heads, finds the next stretch | the words around each node; 8 bytes per stretch, 4 per border |
-//! | [`cut_cycles`](fn@cut_cycles) | ends each border's last stretch | 12 bytes per stretch; 8 |
+//! | [`cut_cycles`](fn@cut_cycles) | makes each border's last stretch the end of a list | 12 bytes per stretch; 8 |
 //! | [`write_stretches`](fn@write_stretches) | writes the points of both | the words around each node; 8 bytes per point |
 //!
 //! Between the first two, a scan of the counts gives each stretch its index; after `cut_cycles`,
@@ -72,8 +71,8 @@ pub struct Measures<'a> {
 pub struct RankedPieces<'a> {
     /// For each stretch, the index of its first node.
     pub stretches: View<'a, u32>,
-    /// For each stretch, the end of a list, and the number of points from this stretch to the end
-    /// of its border's last stretch.
+    /// For each stretch, the ranked element: the end of a list, and the number of points from this
+    /// stretch to the end of its border's last stretch.
     pub list: View<'a, u64>,
     /// For each border, its first node, as an entry.
     pub starts: View<'a, u32>,
@@ -128,8 +127,8 @@ pub unsafe fn list_stretches(marks: RankedBits<'_>, stretches: ViewMut<'_, u32>,
     }
 }
 
-/// Follows a border to before the next marked node, or back to where it started; gives the number
-/// of points passed on the way, and where it is then.
+/// Follows a border up to the next marked node, or back to its start; returns the number of points
+/// passed on the way, and the final position.
 #[inline(always)]
 fn measure(walk: &NodeWalk<'_>, mut cursor: Cursor, approximation: Approximation) -> (u32, Cursor) {
     let start = cursor.node;
@@ -196,8 +195,8 @@ pub unsafe fn measure_stretches(
     }
 }
 
-/// Makes a list of the stretches of each border: the last one, which leads to the first, has none
-/// after it. Launch: one thread per stretch.
+/// Makes a list of the stretches of each border: the last stretch, which leads to the first, gets
+/// no next one. Launch: one thread per stretch.
 ///
 /// # Safety
 ///
@@ -215,7 +214,7 @@ pub unsafe fn cut_cycles(list: ViewMut<'_, u64>, is_first: View<'_, u8>) {
     }
 }
 
-/// A border's range of the points, and where in it the next one goes.
+/// A border's range of points, and where in it the next point goes.
 struct Range<'a> {
     destination: Destination<'a>,
     begin: u32,
@@ -272,9 +271,8 @@ fn write(
     }
 }
 
-/// How many points a border's first one stands before the first that its walk passes: an outer
-/// border along edges begins where its first side does, which is the last corner that the walk
-/// comes to.
+/// The number of points from a border's first one to the first that its walk passes. An outer
+/// border along edges begins where its first side begins: the last corner that the walk comes to.
 #[inline(always)]
 fn turned(geometry: Geometry, start_kind: Kind) -> u32 {
     // planted: points-turned
@@ -309,7 +307,7 @@ pub unsafe fn write_stretches(
         border = joined.border_of(node);
         entry = entries.ldg(node);
     } else {
-        // Where there are stretches, the last one goes on through the head.
+        // If there are stretches, the last one continues through the head.
         // planted: head-twice
         if border as usize >= pieces.starts.len() || pieces.heads.ldg(border) != ALL_HEAD {
             return;
@@ -323,7 +321,7 @@ pub unsafe fn write_stretches(
     let mut at = turned(image.geometry, Kind::from_bits(pieces.starts.ldg(border)));
     if is_stretch {
         // The number of points from this stretch until the walk is back at the border's first
-        // stretch; the start lies among the last of them.
+        // stretch; the start is among the last of these points.
         let left = weight(pieces.list.ldg(i));
         let length = destination.offsets.ldg(place + 1) - destination.offsets.ldg(place);
         // planted: head-length

@@ -28,7 +28,7 @@ pub unsafe fn join_nodes(image: TracedImage<'_>, nodes: NodeList<'_>, parents: V
     }
 }
 
-/// Nodes that are all joined, on the way to [`JoinedNodes`].
+/// Nodes after all unions, on the way to [`JoinedNodes`].
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct FlattenedNodes<'a> {
@@ -66,8 +66,8 @@ pub unsafe fn flatten_nodes(
     if i < n {
         root = find(parents, i);
         if root != i {
-            // No thread joins any more: whoever reads this element gets a parent or the root, both
-            // right.
+            // No thread joins any more: a thread that reads this element gets a parent or the root,
+            // and both are right.
             // planted: nodes-plain-store
             parents.st_relaxed(i, root, Device);
         }
@@ -75,7 +75,8 @@ pub unsafe fn flatten_nodes(
     }
     // planted: roots-branch
     let is_root = warp::warp_vote_ballot(FULL_MASK, i < n && root == i);
-    // Neighbouring nodes are often of one border: they add together. A node has 0, 1 or 2 points.
+    // Neighbouring nodes often belong to one border: they add together. A node has 0, 1 or 2
+    // points.
     let peers = warp::warp_match_any_32(FULL_MASK, root);
     let some = warp::warp_vote_ballot(FULL_MASK, own_points != 0);
     let two = warp::warp_vote_ballot(FULL_MASK, own_points == 2);
@@ -94,9 +95,9 @@ pub unsafe fn flatten_nodes(
 ///
 /// # Safety
 ///
-/// `joined` and `points` are what [`flatten_nodes`](fn@flatten_nodes) has made of `nodes`, and the
-/// scan of its counts. `starts` gets each border's first node, as an entry, and has one element per
-/// border, as has each view of `borders`. Nothing else uses these meanwhile.
+/// `joined` and `points` are the results of [`flatten_nodes`](fn@flatten_nodes) for `nodes`, and of
+/// the scan of its counts. `starts` gets each border's first node, as an entry, and has one element
+/// per border, as has each view of `borders`. Nothing else uses these meanwhile.
 #[kernel(block = BLOCK)]
 pub unsafe fn select_starts(
     image: TracedImage<'_>,

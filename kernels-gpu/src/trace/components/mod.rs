@@ -2,25 +2,26 @@
 //! and following all borders at once.
 //!
 //! The stages are those of Yin et al., "G-Contour: GPU Accelerated Contour Tracing For Large-Scale
-//! Layouts" (2025). What is joined are not boundary pixels, though, but
-//! [nodes](crate::trace::node_bits), of which each belongs to one border. So holes are kept, the
-//! two borders of a thin wall stay apart, and a border that passes a pixel several times is one.
+//! Layouts" (2025). But the elements joined are not boundary pixels. They are
+//! [nodes](crate::trace::node_bits), each of which belongs to one border. So holes are kept, the
+//! two borders of a thin wall stay apart, and a border that passes a pixel several times stays one
+//! border.
 //!
 //! | kernel | stage | reads, writes |
 //! | --- | --- | --- |
 //! | [`count_nodes`](fn@nodes::count_nodes) | boundary extraction | 1 bit per pixel; 8 bytes per word |
 //! | [`list_nodes`](fn@nodes::list_nodes) | " | 1 bit per pixel; 8 bytes per node |
-//! | [`join_nodes`](fn@join::join_nodes) | component analysis | the words around each node, and what its union touches |
+//! | [`join_nodes`](fn@join::join_nodes) | component analysis | the words around each node, and the parents that its union touches |
 //! | [`flatten_nodes`](fn@join::flatten_nodes) | " , points per border | the parents on the way to the root; 4 bytes per node |
 //! | [`select_starts`](fn@join::select_starts) | one starting point per border | 1 bit per node, and for each border a part of its row |
 //! | those of [`follow`] | points | the words around each node; 8 bytes per point |
 //!
-//! Between the first two, a scan of the counts gives each word the index of its first node; after
-//! `flatten_nodes`, a scan of the roots' counts gives each border its index. No capacity is
+//! Between the first two kernels, a scan of the counts gives each word the index of its first node;
+//! after `flatten_nodes`, a scan of the roots' counts gives each border its index. No capacity is
 //! guessed: everything is counted before it is written.
 //!
-//! A set's root is its smallest node, and so the border's start: the atomic minimum of the
-//! union-find selects it.
+//! A set's root is its smallest node, the border's start: the atomic minimum of the union-find
+//! selects it.
 
 pub mod follow;
 pub mod join;

@@ -8,7 +8,7 @@ use crate::trace::node_bits::{Kind, NodeBits};
 use crate::trace::node_walk::NodeWalk;
 use crate::trace::pixels::{Raster, TracedImage};
 
-/// The word that this thread works on: its column, its row and its index; none past the last one.
+/// The word that this thread works on: its column, its row and its index; none past the last word.
 #[inline(always)]
 fn my_word(raster: Raster) -> Option<(u32, u32, u32)> {
     let word = thread::index_1d();

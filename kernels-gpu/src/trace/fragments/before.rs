@@ -1,5 +1,5 @@
-//! Which borders pass the sides before given ones: for an image that is part of a larger one, whose
-//! borders are cut and joined to those of other parts by the host.
+//! Which borders pass the sides before given starts: for an image that is part of a larger one,
+//! whose borders the host cuts and joins to those of other parts.
 
 use cuda_std::prelude::*;
 
@@ -12,19 +12,20 @@ use crate::trace::pixels::TracedImage;
 /// Threads per block.
 pub const BLOCK: u32 = 256;
 
-/// Finds what passes the last vertical side before each of some starts in its row: the border's
-/// place, and which of its points, in the result's order, is the first of the fragment with that
-/// side. If the fragment has none, the point is the next one after it. For a border inside one tile
-/// it is 0, and for no side the place is [`NO_BORDER`].
+/// Finds what passes the last vertical side before each start, in the start's row: the border's
+/// place, and the index, in the result's order, of the first point of the fragment with that side.
+/// If the fragment has no point, the index is that of the next point after it. For a border inside
+/// one tile the index is 0; if there is no side, the place is [`NO_BORDER`].
 ///
-/// `starts` has the row in the upper 32 bits, and twice the column and 1 for an E side in the lower
-/// ones; or `u64::MAX`, before which there is no side. `before` gets two elements for each.
+/// An element of `starts` has the row in the upper 32 bits, and in the lower ones twice the column,
+/// plus 1 for an E side; or it is `u64::MAX`, with no side before it. `before` gets two elements
+/// for each start.
 ///
 /// Launch: one thread per start. Reads some 60 bytes per start and writes 8.
 ///
 /// # Safety
 ///
-/// `parts` and `chains` are what [`join_fragments`](fn@super::join::join_fragments) has made of
+/// `parts` and `chains` are the results of [`join_fragments`](fn@super::join::join_fragments) for
 /// `image` over centers, and all its borders have a place in `destination`. Starts are sides of
 /// pixels of the image.
 #[kernel(block = BLOCK)]

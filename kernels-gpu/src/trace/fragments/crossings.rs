@@ -1,10 +1,10 @@
 //! The crossings of a tile's rim, and their order.
 //!
-//! A border crosses from a tile to one of the eight around it. Its crossing is known by the pixel
-//! that it comes to and by the node there, of which 2 bits are enough: which of the directions
-//! across the rim it comes from, or which side it runs along. Both tiles know both. So both put the
-//! crossings from one of them to the other into the same order, and the exit with rank `k` among
-//! them is the entry with rank `k`.
+//! A border crosses from a tile to one of the eight around it. A crossing is identified by the
+//! pixel that it leads to and by 2 bits for the node there: the direction of the step across the
+//! rim, or the side that the border runs along. Both tiles know both. So both put the crossings
+//! from one of them to the other into the same order, and the exit with rank `k` is the entry with
+//! rank `k`.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
@@ -26,15 +26,16 @@ pub(super) const NEIGHBOURS: u32 = 8;
 
 /// Bits per row or column of pixels, for what may cross there.
 const CODES: u32 = 4;
-/// Words of 32 bits with a bit per crossing that there can be: N, S, W, E, and one for the corners.
+/// Words of 32 bits with a bit per possible crossing: to N, S, W and E, and one word for the
+/// corners.
 pub(super) const CROSSING_WORDS: u32 = 2 * (TILE_WIDTH + TILE_HEIGHT) * CODES / u32::BITS + 1;
 const FIRST_SOUTH: u32 = TILE_WIDTH * CODES;
 const FIRST_WEST: u32 = FIRST_SOUTH + TILE_WIDTH * CODES;
 const FIRST_EAST: u32 = FIRST_WEST + TILE_HEIGHT * CODES;
 const FIRST_CORNER: u32 = FIRST_EAST + TILE_HEIGHT * CODES;
 
-/// The most fragments of a tile. Of a pixel at its rim, at most two nodes are entered from beyond
-/// the rim, and of one in a corner, three.
+/// The most fragments of a tile. At most two nodes of a pixel at the rim are entered from beyond
+/// the rim, and three of a pixel in a corner.
 pub(super) const MOST_FRAGMENTS: u32 = 2 * (2 * (TILE_WIDTH + TILE_HEIGHT) - 4) + 4;
 
 /// The neighbouring tile that sees a tile as its neighbour `neighbour`.
@@ -60,14 +61,15 @@ pub(super) const fn neighbour_of(column: u32, row: u32, neighbour: u32) -> (u32,
     (x, y)
 }
 
-/// A crossing, by its index among all that there can be between a tile and its neighbours in one
-/// direction.
+/// A crossing, by its index among all possible ones in one direction between a tile and its
+/// neighbours.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Crossing(u32);
 
 impl Crossing {
     /// The crossing over the rim at the pixel `outside`, to the pixel `to` (both counted from the
-    /// tile's upper left one, wrapped around below 0). `code` tells those to the same pixel apart.
+    /// tile's upper left one, wrapped around below 0). `code` distinguishes crossings to the same
+    /// pixel.
     #[inline(always)]
     pub(super) const fn new(outside: (u32, u32), to: (u32, u32), code: u32) -> Self {
         let is_south = outside.1 == TILE_HEIGHT;
@@ -120,7 +122,7 @@ impl Crossing {
 pub(super) struct CrossingSet {
     /// A bit per crossing: [`CROSSING_WORDS`].
     pub(super) bits: SharedView<u32>,
-    /// The number of bits set before each word, and of all: one more.
+    /// The number of bits set before each word, and in all words: one element more.
     pub(super) before: SharedView<u32>,
 }
 
@@ -151,7 +153,7 @@ impl CrossingSet {
         warp::sync_warp(FULL_MASK);
     }
 
-    /// The number of crossings before one that is in it.
+    /// The rank of a crossing: the number of those before it.
     #[inline(always)]
     pub(super) fn rank(self, crossing: Crossing) -> u32 {
         let Crossing(index) = crossing;
@@ -160,7 +162,7 @@ impl CrossingSet {
         self.before.ld(word) + (self.bits.ld(word) & below).count_ones()
     }
 
-    /// The number of crossings to neighbours before this one.
+    /// The number of crossings to earlier neighbours.
     #[inline(always)]
     pub(super) fn first_of(self, neighbour: u32) -> u32 {
         let first = match neighbour {

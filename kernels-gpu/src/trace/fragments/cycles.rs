@@ -1,18 +1,17 @@
-//! List ranking of fragments around their borders: each learns where its border starts, and how
-//! many points lie before that.
+//! List ranking of fragments around their borders: each fragment learns where its border starts,
+//! and how many points lie before the start.
 //!
-//! Where fragments are few, or most borders have few of them, all are ranked by pointer jumping. In
-//! a round, each takes over the link of the one that it leads to. There are no more rounds when
-//! none learns of a lower start: if a fragment's lowest start is never above that of the fragment
-//! which follows the last one that it knows of, and so on around the cycle, then all of them are
-//! the same.
+//! If fragments are few, or most borders have few of them, all are ranked by pointer jumping. In a
+//! round, each fragment takes over the link of the one that it leads to. The rounds end when no
+//! fragment learns of a lower start. Then no fragment's lowest start is above that of the fragment
+//! its link leads to, and so on around the cycle: so all of them are the same.
 //!
-//! Otherwise, borders are cut into **segments** before. A segment begins at the fragment before
-//! each that starts lower than both its neighbours, so that every border has one; and at one in
-//! four of all fragments, so that few are much longer. A thread walks along each segment. Only
-//! segments are ranked by pointer jumping, and of these only the ones whose border has several; a
-//! second walk tells the fragments what is known of their border. So a fragment's link is read a
-//! few times, however long its border is.
+//! Otherwise, borders are first cut into **segments**. A segment begins just before each fragment
+//! that starts lower than both its neighbours, so that every border has a segment. One also begins
+//! at one in four of all fragments, so that few segments are much longer. A thread walks along each
+//! segment. Only segments are ranked by pointer jumping, and only those whose border has several; a
+//! second walk tells the fragments what is known of their border. So a fragment's link is read only
+//! a few times, however long its border is.
 
 use cuda_std::prelude::*;
 
@@ -23,9 +22,9 @@ use crate::primitives::block;
 use crate::primitives::grid::{Grid, each};
 use crate::primitives::quotient;
 
-/// The number of consecutive fragments of which one begins a segment, wherever it starts.
+/// Of this number of consecutive fragments, one begins a segment, wherever it starts.
 const GROUP: u32 = 4;
-/// About the number of fragments that are looked at to learn how many of them borders have.
+/// About the number of fragments sampled to learn how many of them borders have.
 const SAMPLE: u32 = 1 << 14;
 /// Borders are cut if at most one in this number of the sample's fragments starts lower than both
 /// its neighbours.
@@ -33,16 +32,15 @@ const LONG: u32 = 8;
 /// For fragments at which no segment begins.
 const NONE: u32 = u32::MAX;
 
-/// The most segments of a number of fragments. Of two that follow each other, at most one precedes
-/// one that starts lower than its neighbours.
+/// The most segments of a number of fragments. Of two consecutive fragments, at most one precedes a
+/// fragment that starts lower than its neighbours.
 #[must_use]
 pub const fn most_segments(fragments: u32) -> u32 {
     fragments / 2 + fragments.div_ceil(GROUP)
 }
 
 impl<'a, K: Key> Join<'a, K> {
-    /// Ranks all fragments. Returns the links that say what is known of each; there is a barrier
-    /// before and after.
+    /// Ranks all fragments, and returns their final links. There is a barrier before and after.
     #[inline(always)]
     pub(super) fn rank(
         &self,
@@ -94,7 +92,7 @@ impl<'a, K: Key> Join<'a, K> {
         counters.ld(counter::LOWEST) * LONG > count
     }
 
-    /// Whether the fragment after one with this key and this link starts lower than both its
+    /// Whether a fragment with this key and this link precedes one that starts lower than both its
     /// neighbours.
     #[inline(always)]
     fn precedes_lowest(&self, key: K, link: Link<K>) -> bool {
@@ -103,8 +101,8 @@ impl<'a, K: Key> Join<'a, K> {
     }
 
     /// Pointer jumping over `count` links, whose indices `listed` gives, until none learns of a
-    /// lower start. Returns where they are then: `others` is what they are written to in turn.
-    /// There is a barrier after.
+    /// lower start. Rounds write to `others` and `links` in turn; returns the array with the
+    /// result. There is a barrier after.
     #[inline(always)]
     fn rank_each(
         &self,
@@ -145,7 +143,7 @@ impl<'a, K: Key> Join<'a, K> {
         }
     }
 
-    /// Lists the fragments at which segments begin, and gives each of these its segment.
+    /// Lists the fragments at which segments begin, and notes at each of them its segment.
     #[inline(always)]
     fn cut(&self, grid: Grid<'_, BLOCK>, fragments: u32, memory: JoinMemory) {
         let Chains {
@@ -170,8 +168,8 @@ impl<'a, K: Key> Join<'a, K> {
         });
     }
 
-    /// Takes `count` elements for this thread: adds to a counter what all threads of the block ask
-    /// for. Returns the index of the thread's first one.
+    /// Takes `count` elements for this thread: adds the sum over the block's threads to a counter.
+    /// Returns the index of the thread's first element.
     #[inline(always)]
     fn take(&self, counter: u32, count: u32, memory: JoinMemory) -> u32 {
         let sums = block::sum_of_threads(count, memory.warp_sums);
@@ -214,7 +212,7 @@ impl<'a, K: Key> Join<'a, K> {
                 K::store(link, segment_links, segment);
                 is_open = next != segment;
                 if !is_open {
-                    // It is complete, and found in either.
+                    // It is complete, and may be looked up in either array.
                     K::store(link, other_segment_links, segment);
                 }
             }
@@ -225,7 +223,8 @@ impl<'a, K: Key> Join<'a, K> {
         });
     }
 
-    /// Tells the fragments of a segment what `ranked` says of it.
+    /// Tells the fragments of a segment the border's start and their distances to it, from
+    /// `ranked`.
     #[inline(always)]
     fn tell(&self, segment: u32, ranked: ViewMut<'_, u32>) {
         let Chains {
@@ -254,7 +253,7 @@ impl<'a, K: Key> Join<'a, K> {
                 return;
             }
             left = if link.key == key {
-                // From the start all around: to the next segment, and from there.
+                // From the start a whole turn: to the next segment, and on from there.
                 // planted: join-around
                 K::load(ranked, next).points_to_key + (points - points_to_key)
             } else {
@@ -264,15 +263,15 @@ impl<'a, K: Key> Join<'a, K> {
     }
 }
 
-/// Where the segment is listed that is the one with index `i` of those to rank: the fourth word of
-/// an element that has no other use for it.
+/// The word with the segment that is number `i` of those to rank: the fourth word of an element,
+/// which has no other use.
 #[inline(always)]
 const fn open_segment(i: u32) -> usize {
     i as usize * 4 + 3
 }
 
-/// Whether a segment begins at a fragment wherever it starts: at one in [`GROUP`], which one is
-/// spread evenly, since the fragments of a border may be numbered at equal distances.
+/// Whether a segment begins at a fragment, wherever the fragment starts: at one in each [`GROUP`],
+/// chosen by a hash, since the fragments of a border may be numbered at equal distances.
 #[inline(always)]
 const fn is_chosen(fragment: u32) -> bool {
     const { assert!(GROUP == 1 << 2) };

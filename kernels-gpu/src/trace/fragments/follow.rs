@@ -2,10 +2,11 @@
 //!
 //! One block per tile. Its nodes are listed, W and E nodes in raster order before the others, and
 //! each finds its successor. List ranking (`rank.rs`) then tells each node its place on its
-//! fragment or closed border, and so which points lie before its own.
+//! fragment or closed border, and so the number of points before its own.
 //!
-//! What is found goes to global memory in any order of tiles: a tile takes the next free elements
-//! of each array, by one addition to its [`counter`]. The result does not depend on that order.
+//! The results go to global memory in any order of tiles: a tile takes the next free elements of
+//! each array, by one addition to the array's [`counter`]. The result does not depend on that
+//! order.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
@@ -47,15 +48,15 @@ pub(super) struct Tile<'a, const THREADS: u32> {
     pub(super) t: u32,
     /// For each row, the nodes of each kind, unless pixels are kept.
     pub(super) nodes: SharedView<u64>,
-    /// For each piece of a row, the index of its first W or E node, and in the high half that of
-    /// its first N or S node.
+    /// For each piece of a row, the index of its first W or E node; in the high half, that of its
+    /// first N or S node.
     pub(super) pieces: SharedView<u32>,
-    /// If pixels are kept, for each the index of its W or its N node, or one less than that of its
-    /// only node, an E or S node: first those of W and E nodes.
+    /// If pixels are kept: for each pixel, the index of its W node, or one less than that of its E
+    /// node if it has no W node. After these, the same for N and S nodes.
     pub(super) indices: SharedView<u16>,
     /// For each node, its [`Place`].
     pub(super) places: SharedView<u64>,
-    /// The nodes at which fragments begin, and in the high half by which crossings.
+    /// The nodes at which fragments begin; in the high half, the crossings by which they do.
     pub(super) heads: SharedView<u32>,
     pub(super) entries: CrossingSet,
     pub(super) exits: CrossingSet,
@@ -68,14 +69,14 @@ pub(super) struct Tile<'a, const THREADS: u32> {
     pub(super) firsts: SharedView<u32>,
 }
 
-/// Where [`Tile::firsts`] of a block that takes tiles from the list has the number of those that
-/// were taken before its next one.
+/// Index in [`Tile::firsts`], for blocks that take tiles from the list: the number of tiles taken
+/// before the block's next one.
 pub(super) const NEXT_TILE: u32 = 4;
 
 /// Words of 32 bits per row for starts.
 pub(super) const STARTS_WORDS: u32 = 2;
 
-/// What a block counts, each an index into [`Tile::found`].
+/// A block's counts, each an index into [`Tile::found`].
 pub(super) mod found {
     /// Closed borders.
     pub(in super::super) const CLOSED: u32 = 0;
@@ -100,13 +101,13 @@ const fn pieces(threads: u32) -> u32 {
     larger(threads / TILE_HEIGHT, 2)
 }
 
-/// Whether a block of `threads` threads keeps the neighbourhoods of all pixels, and the indices of
+/// Whether a block of `threads` threads keeps the neighbourhoods of all pixels and the indices of
 /// their nodes.
 pub(super) const fn keeps_pixels(threads: u32) -> bool {
     threads == DENSE_BLOCK
 }
 
-/// The number of pixels for which there is memory; there is some in any case.
+/// The number of pixels for which there is memory: at least some, since no shared array is empty.
 const fn kept_pixels(threads: u32) -> u32 {
     if keeps_pixels(threads) {
         TILE_WIDTH * TILE_HEIGHT
@@ -189,9 +190,9 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
     const PIECE: u32 = TILE_WIDTH / Self::PIECES;
     /// A piece's bits.
     const PIECE_MASK: u32 = u32::MAX >> (32 - Self::PIECE);
-    /// Threads per row, which take one or two pieces each when nodes are listed.
+    /// Threads per row; each takes one or two pieces when nodes are listed.
     const ROW_THREADS: u32 = THREADS / TILE_HEIGHT;
-    /// Pixels that a thread takes.
+    /// Pixels per thread.
     const OWN: u32 = TILE_WIDTH / Self::ROW_THREADS;
     /// Their bits.
     const OWN_MASK: u64 = u64::MAX >> (64 - Self::OWN);
@@ -273,7 +274,7 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
         self.places.atomic_exch(index, place.to_bits());
     }
 
-    /// Links a node with its successor, and notes where it enters and leaves the tile.
+    /// Links a node with its successor, and notes where the border enters and leaves the tile.
     #[inline(always)]
     fn link(&self, i: u32) {
         let place = self.place(i);
@@ -315,8 +316,8 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
         }
     }
 
-    /// A node's key: the order of nodes in the image; the highest one for N and S nodes. The bits
-    /// from the 33rd on are the second word.
+    /// A node's key, in the order of nodes in the image; for N and S nodes the highest key. The
+    /// second word has the bits from the 33rd on.
     #[inline(always)]
     pub(super) fn key(&self, node: TileNode) -> [u32; 2] {
         let TileNode { x, y, kind } = node;
@@ -348,15 +349,15 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
         }
     }
 
-    /// Follows the borders of the tiles that are listed. Whenever the block is done with one, it
-    /// takes the next that none has taken.
+    /// Follows the borders of the listed tiles. When the block is done with a tile, it takes the
+    /// next one that no block has taken.
     #[inline(always)]
     fn follow_listed(&self, parts: Parts<'_>) {
         let count = parts.counters.ld(counter::DENSE);
         let mut i = thread::block_idx_x();
         while i < count {
             if !self.at(parts.dense.ld(i)).follow(parts, MOST_NODES) {
-                // It had nodes when it was listed: someone has changed the image meanwhile.
+                // The tile had nodes when it was listed: the image has been changed meanwhile.
                 return;
             }
             // planted: fragment-next-tile
@@ -366,8 +367,19 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
         }
     }
 
-    /// Follows the tile's borders if it has at most `most_nodes` nodes. Otherwise it is listed.
-    /// Whether there were borders to follow.
+    /// Follows the tile's borders if it has at most `most_nodes` nodes; otherwise lists the tile.
+    /// Returns whether there were borders to follow.
+    ///
+    /// ```text
+    /// load the tile's rows and one more to each side
+    /// list the nodes, W and E nodes first; more than `most_nodes`: list the tile, and end
+    /// link each node with its successor; note entries and exits
+    /// count entries and exits; take indices for the tile's fragments and sides
+    /// rank: pointer jumping, until no node learns anything
+    /// number fragments, then closed borders; write the fragments' records
+    /// take indices for the closed borders and points
+    /// write the tile's record, the starts, and for each node its point and its side
+    /// ```
     #[inline(always)]
     fn follow(&self, parts: Parts<'_>, most_nodes: u32) -> bool {
         self.for_each(HALO_ROWS, |row| self.pixels.load_row(row));
@@ -415,8 +427,8 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
         true
     }
 
-    /// Lists the nodes. Returns their number, and in the high half that of W and E nodes; 0 if that
-    /// is all there is to do for this block.
+    /// Lists the nodes. Returns their number, and in the high half that of W and E nodes; 0 if the
+    /// block has nothing more to do for this tile.
     #[inline(always)]
     fn list(&self, parts: Parts<'_>, most_nodes: u32) -> u32 {
         let t = self.t;
@@ -520,9 +532,9 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
 /// Finds the fragments and the closed borders of each tile with at most [`MOST_NODES_OF_WARP`]
 /// nodes, their points, and where closed borders start. Lists the other tiles.
 ///
-/// Launch: one block, which is one warp, per [tile](super::tiles). Reads 1/8 byte per pixel, once
-/// or twice; writes 12 bytes per word of the image, 16 per tile, 96 more per tile with nodes, 18
-/// per fragment, 10 per closed border, 2 per listed W or E node and 4 per point.
+/// Launch: one block, of one warp, per [tile](super::tiles). Reads 1/8 byte per pixel, once or
+/// twice; writes 12 bytes per word of the image, 16 per tile, 96 more per tile with nodes, 18 per
+/// fragment, 10 per closed border, 2 per listed W or E node and 4 per point.
 ///
 /// # Safety
 ///
@@ -535,8 +547,8 @@ pub unsafe fn follow_tiles(image: TracedImage<'_>, approximation: Approximation,
         .follow(parts, MOST_NODES_OF_WARP);
 }
 
-/// What [`follow_tiles`](fn@follow_tiles) does, for so few tiles that all of them are resident at
-/// once: each takes two warps and [`MOST_NODES_OF_TWO_WARPS`] nodes.
+/// [`follow_tiles`](fn@follow_tiles) for so few tiles that all of them are resident at once: two
+/// warps and up to [`MOST_NODES_OF_TWO_WARPS`] nodes per tile.
 ///
 /// Launch: one block per [tile](super::tiles).
 ///
@@ -554,7 +566,7 @@ pub unsafe fn follow_few_tiles(
     tile.at(thread::block_idx_x()).follow(parts, MOST);
 }
 
-/// What [`follow_tiles`](fn@follow_tiles) does, over centers, for the tiles that it or
+/// [`follow_tiles`](fn@follow_tiles), over centers, for the tiles that it or
 /// [`follow_few_tiles`](fn@follow_few_tiles) has listed.
 ///
 /// Launch: any number of persistent blocks.
@@ -576,7 +588,7 @@ pub unsafe fn follow_dense_tiles(
     tile_memory!(DENSE_BLOCK, MOST_NODES, image, approximation).follow_listed(parts);
 }
 
-/// What [`follow_dense_tiles`](fn@follow_dense_tiles) does, along edges.
+/// [`follow_dense_tiles`](fn@follow_dense_tiles) along edges.
 ///
 /// Launch: any number of persistent blocks.
 ///

@@ -5,7 +5,7 @@
 //! 1. Each fragment finds its successor.
 //! 2. List ranking (`cycles.rs`): each fragment learns its border's start and the number of points
 //!    from its first one to there.
-//! 3. Where the start lies in a fragment, the start is marked in the image.
+//! 3. A start that lies in a fragment is marked in the image.
 //! 4. A scan of the marks puts the borders into order of discovery.
 //! 5. Each fragment and each border inside a tile finds its border's number.
 //! 6. Each border finds the one that passes the last vertical side before its start
@@ -40,7 +40,7 @@ const POINT_MASK: u32 = (1 << POINT_BITS) - 1;
 /// Set in the turn of an outer border.
 const OUTER: u32 = 1 << 31;
 
-/// What joining works in, and what it finds.
+/// The working memory of joining, and its results.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct Chains<'a> {
@@ -51,27 +51,28 @@ pub struct Chains<'a> {
     /// 4 words per fragment, or [`WIDE_LINK_WORDS`](super::key::WIDE_LINK_WORDS) for
     /// [`join_wide_fragments`](fn@join_wide_fragments). Starts at a multiple of 16 bytes.
     pub links: ViewMut<'a, u32>,
-    /// The same once more.
+    /// As many words again.
     pub segment_links: ViewMut<'a, u32>,
     /// As many words for each of the [`most_segments`](super::cycles::most_segments). Starts at a
     /// multiple of 16 bytes.
     pub other_segment_links: ViewMut<'a, u32>,
-    /// For each of the [`most_segments`](super::cycles::most_segments), the fragment at which it
-    /// begins, the next segment, and the number of points from one to the other; and a list of
-    /// segments: 4 words. Starts at a multiple of 16 bytes.
+    /// 4 words for each of the [`most_segments`](super::cycles::most_segments): the fragment at
+    /// which it begins, the next segment, the number of points from one to the other, and an
+    /// element of a list of segments. Starts at a multiple of 16 bytes.
     pub segments: ViewMut<'a, u32>,
-    /// The largest number of fragments that are ranked by pointer jumping in any case. More are
-    /// ranked so only if most borders have few of them. If it is 0, all are ranked by segments.
+    /// Up to this number, fragments are ranked by pointer jumping in any case. More fragments are
+    /// so only if most borders have few of them. If it is 0, fragments are always ranked by
+    /// segments.
     pub few: u32,
-    /// The border of each fragment; before that, the segment that begins there.
+    /// The border of each fragment; before that is known, the segment that begins there.
     pub fragment_borders: ViewMut<'a, u32>,
-    /// The number of points from each fragment's first to the first of the fragment in which the
-    /// border starts.
+    /// The number of points from each fragment's first point to the first of the fragment in which
+    /// the border starts.
     pub fragment_points_left: ViewMut<'a, u32>,
-    /// The border that each closed border of a tile is.
+    /// For each closed border of a tile, its border.
     pub closed_borders: ViewMut<'a, u32>,
-    /// Per border that starts in a fragment, the number of points before its start there, and
-    /// whether it is an outer one.
+    /// Per border that starts in a fragment, the number of points before the start in that
+    /// fragment, and whether the border is an outer one.
     pub turns: ViewMut<'a, u32>,
 }
 
@@ -80,7 +81,7 @@ pub struct Chains<'a> {
 struct Start {
     /// The word of the image.
     word: u32,
-    /// The row, of all rows of all tiles.
+    /// The row, counted through the rows of all tiles.
     tile_row: u32,
     /// The bit of the word.
     bit: u32,
@@ -91,7 +92,7 @@ struct Start {
 pub(super) struct JoinMemory {
     /// One element per warp.
     pub(super) warp_sums: SharedView<u32>,
-    /// One element: the first of the segments that the block has taken.
+    /// One element: the first segment that the block has taken.
     pub(super) taken: SharedView<u32>,
     /// [`MOST_ASIDE`] elements per warp.
     pub(super) aside: SharedView<u64>,
@@ -108,7 +109,7 @@ macro_rules! join_memory {
     };
 }
 
-/// What [`join_fragments`](fn@join_fragments) works on.
+/// The arguments of [`join_fragments`](fn@join_fragments), and their parts.
 #[derive(Clone, Copy)]
 pub(super) struct Join<'a, K> {
     pub(super) image: TracedImage<'a>,
@@ -139,7 +140,7 @@ impl<'a, K: Key> Join<'a, K> {
         }
     }
 
-    /// The start of a fragment's border if it lies in the fragment, else a higher one.
+    /// The key of the border's start if that lies in the fragment, else a higher key.
     #[inline(always)]
     pub(super) fn key(&self, fragment: u32) -> K {
         K::of_fragment(self.parts.fragments, fragment)
@@ -210,12 +211,12 @@ impl<'a, K: Key> Join<'a, K> {
         self.parts.starts_before.atomic_add(start.word, 1);
     }
 
-    /// The number of starts before one.
+    /// The number of starts before the start `key`.
     #[inline(always)]
     fn number(&self, key: K) -> u32 {
         let start = self.place(key);
-        // No two borders start at one pixel: above a hole's first pixel is foreground of the hole's
-        // component, so that no outer border starts there.
+        // No two borders start at one pixel: above a hole's first pixel is foreground of the
+        // component around it, so no outer border starts at the pixel to its left.
         let starts = self.parts.starts.ld(start.tile_row);
         let below = (1u64 << start.bit) - 1;
         self.parts.starts_before.ld(start.word) + (starts & below).count_ones()
@@ -231,19 +232,20 @@ impl<'a, K: Key> Join<'a, K> {
     }
 }
 
-/// Joins fragments to borders, and puts all borders into order of discovery, of an image that is
+/// Joins fragments to borders, and puts all borders into order of discovery, for an image that is
 /// not [wide](super::key::is_wide).
 ///
 /// Launch: cooperative, as many blocks as are resident together, or fewer. Reads and writes 64
-/// bytes per fragment and round, or, where borders are long, some 200 per fragment and 48 per
-/// segment and round; 4 bytes per word of the image three times, and some 60 bytes per fragment and
-/// per border.
+/// bytes per fragment and round, or, if borders are long, some 200 per fragment and 48 per segment
+/// and round; 4 bytes per word of the image three times, and some 60 bytes per fragment and per
+/// border.
 ///
 /// # Safety
 ///
-/// `parts` is what [`follow_tiles`](fn@super::follow::follow_tiles) has made of `image`. `chains`
-/// has the lengths that its fields say, for all fragments and closed borders that fit `parts`, and
-/// `borders` an element for each of both. Nothing else uses them meanwhile.
+/// `parts` is the result of [`follow_tiles`](fn@super::follow::follow_tiles) for `image`. `chains`
+/// has the lengths that its fields say, for all fragments and closed borders that fit `parts`.
+/// `borders` has one element for each of these fragments and closed borders. Nothing else uses them
+/// meanwhile.
 #[kernel(block = BLOCK, min_blocks = 3, cooperative)]
 pub unsafe fn join_fragments(
     image: TracedImage<'_>,
@@ -256,10 +258,10 @@ pub unsafe fn join_fragments(
     join::<u32>(image, approximation, parts, chains, borders, memory);
 }
 
-/// What [`join_fragments`](fn@join_fragments) does, of an image of any size.
+/// [`join_fragments`](fn@join_fragments) for an image of any size.
 ///
-/// Launch: as [`join_fragments`](fn@join_fragments). Reads and writes 112 bytes per fragment and
-/// round, or some 300 per fragment and 80 per segment and round.
+/// Launch: as for [`join_fragments`](fn@join_fragments). Reads and writes 112 bytes per fragment
+/// and round, or some 300 per fragment and 80 per segment and round.
 ///
 /// # Safety
 ///
@@ -344,7 +346,7 @@ fn join<K: Key>(
     join.find_previous(grid, [fragments, closed], links, borders, memory);
 }
 
-/// The first of a fragment's points, of those of its border in the result's order.
+/// The index of a fragment's first point among its border's points, in the result's order.
 #[inline(always)]
 pub(super) const fn first_point(
     length: u32,
@@ -363,10 +365,10 @@ pub(super) const fn first_point(
     if at >= length { at - length } else { at }
 }
 
-/// Where the point of a border's first node comes in the result's order.
+/// The index of the point of a border's first node, in the result's order.
 ///
-/// An outer border along edges begins where its first side does, which is the last corner that the
-/// walk comes to.
+/// An outer border along edges begins where its first side begins: the last corner that the walk
+/// comes to.
 #[inline(always)]
 pub(super) const fn first_at_start(is_outer: bool, along_edges: bool) -> u32 {
     // planted: fragment-turn

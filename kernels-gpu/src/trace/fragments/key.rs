@@ -1,15 +1,15 @@
-//! Keys: where borders start, in the order of nodes in the image, of 32 bits or of 64; and what a
-//! fragment knows of the keys of those that follow it.
+//! Keys: the starts of borders as numbers of 32 or 64 bits, in the order of nodes in the image; and
+//! what a fragment knows of the keys of the fragments after it.
 
 use cuda_std::prelude::*;
 
 use crate::trace::pixels::Raster;
 
-/// Where a key has the index of the word of the image; below are the pixel's bit of the word, and 1
-/// for a node of kind E.
+/// The bit of a key from which the index of the image's word begins; below are the pixel's bit in
+/// the word, and 1 for a node of kind E.
 pub(super) const KEY_WORD: u32 = 7;
-/// Where a key's bits from the 33rd on are in the last word of a fragment's or closed border's
-/// record.
+/// The bit, in the last word of a fragment's or closed border's record, from which the key's bits
+/// from the 33rd on are stored.
 pub(super) const KEY_SHIFT: u32 = 24;
 
 /// The highest key.
@@ -30,15 +30,15 @@ pub const fn is_wide(raster: Raster) -> bool {
     raster.words() >= 1 << (u32::BITS - KEY_WORD)
 }
 
-/// Words per fragment that [`join_wide_fragments`](fn@super::join::join_wide_fragments) links, so
-/// that a link lies in one sector of 32 bytes.
+/// Words per link of [`join_wide_fragments`](fn@super::join::join_wide_fragments), so that a link
+/// lies in one sector of 32 bytes.
 pub const WIDE_LINK_WORDS: usize = 8;
 
-/// Where a border starts, as a number in raster order ([`KEY_WORD`]): of 32 bits for
-/// [images](is_wide) in which that fits, of 64 for others.
+/// The start of a border, as a number in raster order ([`KEY_WORD`]), of 32 bits for images that
+/// are not [wide](is_wide), of 64 bits for others.
 pub(super) trait Key: Copy + PartialOrd {
     const LOWEST: Self;
-    /// From the low 32 bits, and the word of a record that has the others.
+    /// From its low 32 bits, and the word of a record that has its other bits.
     fn of_record(low: u32, last: u32) -> Self;
     /// The lowest key of a fragment.
     fn of_fragment(fragments: ViewMut<'_, u32>, fragment: u32) -> Self;
@@ -138,16 +138,16 @@ impl Key for u64 {
     }
 }
 
-/// What a fragment knows of those that follow it on its border.
+/// What a fragment knows of the fragments after it on its border.
 #[derive(Clone, Copy)]
 pub(super) struct Link<K> {
     /// A fragment after it.
     pub(super) next: u32,
-    /// The number of points from its first to the first of `next`.
+    /// The number of points from its first point to the first of `next`.
     pub(super) points: u32,
     /// The lowest start in the fragments after it, up to `next`.
     pub(super) key: K,
-    /// The number of points from its first to the first of the fragment with that start.
+    /// The number of points from its first point to the first of the fragment with that start.
     pub(super) points_to_key: u32,
 }
 

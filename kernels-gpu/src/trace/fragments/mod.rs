@@ -1,36 +1,36 @@
-//! Borders by fragments: pieces of borders inside tiles of the image, joined to borders.
+//! Tracing by fragments: pieces of borders inside tiles of the image, joined to borders.
 //!
-//! One block takes a tile of 64 × 32 pixels into shared memory. What a border has inside the tile
-//! is a cycle of [nodes](crate::trace::node_bits), if the border never leaves the tile, or one or
-//! more chains of nodes: **fragments**. A fragment begins at an **entry**, whose predecessor lies
+//! One block takes a tile of 64 × 32 pixels into shared memory. Inside the tile, a border is a
+//! cycle of [nodes](crate::trace::node_bits) if it never leaves the tile; otherwise it is one or
+//! more chains of nodes, **fragments**. A fragment begins at an **entry**, whose predecessor lies
 //! outside the tile, and ends at an **exit**, whose successor lies outside. Each node knows its
 //! successor from the pixels around it, and list ranking in shared memory tells it which border or
-//! fragment it belongs to and how many points lie before it. No thread follows a border, so that
-//! time does not depend on how long a border is.
+//! fragment it belongs to and how many points lie before it. No thread follows a border, so the
+//! time does not depend on a border's length.
 //!
 //! An exit of one tile is an entry of another: the same **crossing**, with the same rank among the
 //! crossings between the two tiles. So a fragment's successor is found by its index, without a
-//! search. List ranking once more, over the fragments of all tiles, gives each its border and its
-//! place there.
+//! search. A second list ranking, over the fragments of all tiles, gives each fragment its border
+//! and its place there.
 //!
-//! | file | stage | what is left of it |
+//! | file | stage | what it leaves |
 //! | --- | --- | --- |
 //! | [`tile`] | the pixels of a tile, its nodes and their successors | |
 //! | [`crossings`] | the order of the crossings of a tile's rim | |
 //! | `place`, `rank` | list ranking of a tile's nodes | |
-//! | [`key`] | where borders start, as numbers | |
+//! | [`key`] | the starts of borders, as numbers | |
 //! | [`follow`], [`records`] | fragments and closed borders of each tile | a few words per fragment, 4 bytes per point |
 //! | [`join`] | chains of fragments; starts; the borders in order of discovery | their kinds, lengths and previous borders |
 //! | `previous` | the border that passes the side before each start | |
 //! | [`cycles`] | list ranking of the fragments of each border | |
 //! | [`mod@write`] | the points, at their final places | the result |
-//! | [`before`] | for parts of larger images: what passes the sides before given ones | |
+//! | [`before`] | for parts of larger images: what passes the sides before given starts | |
 //!
 //! `docs/contours-by-fragments.md` argues why order, hierarchy and points are exactly those of a
 //! sequential walk.
 //!
 //! Along edges, the nodes are all four sides of pixels, W and E sides first: a side's successor is
-//! then never farther away than the next pixel.
+//! then on the same or a neighbouring pixel.
 
 pub mod before;
 pub mod crossings;
@@ -57,8 +57,9 @@ pub const fn tiles(raster: Raster) -> u32 {
     raster.row_words * raster.height.div_ceil(TILE_HEIGHT)
 }
 
-/// The most fragments, closed borders, points or sides: so that a persistent grid's last step past
-/// them does not wrap around, nor does an index of a fragment's point past its border's last one.
+/// The most fragments, closed borders, points or sides. Up to here, no index wraps around: neither
+/// in a persistent grid's last step past the elements, nor for a fragment's point past its border's
+/// last one.
 pub const MOST: u32 = u32::MAX - (1 << 24);
 
 /// Counters, each an index into [`Parts::counters`], after those of
@@ -76,27 +77,27 @@ pub mod counter {
     pub const SIDES: u32 = FRAGMENTS + 3;
     /// Tiles with many nodes.
     pub const DENSE: u32 = FRAGMENTS + 4;
-    /// Those of them that blocks have taken after their first one.
+    /// Tiles with many nodes that blocks have taken after their first one.
     pub const TAKEN: u32 = FRAGMENTS + 5;
-    /// Fragments of a sample that precede one which starts lower than both its neighbours.
+    /// Fragments of a sample whose successor starts lower than both of its own neighbours.
     pub const LOWEST: u32 = FRAGMENTS + 6;
     /// Segments of the cycles of fragments.
     pub const SEGMENTS: u32 = FRAGMENTS + 7;
-    /// Those of them that are not all of their border.
+    /// Segments that are not all of their border.
     pub const OPEN: u32 = FRAGMENTS + 8;
-    /// The first of [`COUNT_OF_ROUNDS`] counters, which say whether a fragment learned something in
-    /// each round of joining.
+    /// The first of [`COUNT_OF_ROUNDS`] counters, one per round of joining: whether a fragment
+    /// learned something.
     pub const ROUNDS: u32 = FRAGMENTS + 9;
-    /// The number of these: each fragment knows of twice as many others after a round.
+    /// The number of these counters: each fragment knows of twice as many others after a round.
     pub const COUNT_OF_ROUNDS: u32 = 33;
-    /// Not 0 if one of the others before [`DENSE`] has wrapped around.
+    /// Not 0 if one of the counters before [`DENSE`] has wrapped around.
     pub const WRAPPED: u32 = ROUNDS + COUNT_OF_ROUNDS;
     /// The number of counters.
     pub const COUNT: u32 = WRAPPED + 1;
 }
 
-/// What the stages hand on. Where a capacity is exceeded, counters still count what there is, and
-/// the stages after [`follow`] do nothing. No capacity exceeds [`MOST`].
+/// What the stages pass on. If a capacity is exceeded, counters still count everything, and the
+/// stages after [`follow`] do nothing. No capacity exceeds [`MOST`].
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct Parts<'a> {
@@ -105,7 +106,7 @@ pub struct Parts<'a> {
     /// Per tile with nodes, [`records::tile_record::WORDS`] words. Starts at a multiple of 16
     /// bytes.
     pub tiles: ViewMut<'a, u32>,
-    /// The tiles with many nodes, once they are found: room for all tiles.
+    /// The tiles with many nodes, as they are found: room for all tiles.
     pub dense: ViewMut<'a, u32>,
     /// Per row of each tile, the number of W and E nodes in the tile before the row.
     pub rows: ViewMut<'a, u16>,
@@ -117,11 +118,11 @@ pub struct Parts<'a> {
     pub fragments: ViewMut<'a, u32>,
     /// Borders inside one tile, 2 words each. Starts at a multiple of 8 bytes.
     pub closed: ViewMut<'a, u32>,
-    /// For each fragment, the W or E node of the last vertical side before its lowest node in its
-    /// row, counted in the tile, or [`records::NO_NODE`] if the tile has not listed it. As many
-    /// elements as there is room for fragments.
+    /// For each fragment, the W or E node of the last vertical side before its lowest node, in that
+    /// node's row. Nodes are counted in the tile; [`records::NO_NODE`] if the tile has not listed
+    /// the node. As many elements as there is room for fragments.
     pub fragment_nodes_before: ViewMut<'a, u16>,
-    /// The same for each border inside one tile and its start.
+    /// The same for the start of each border inside one tile.
     pub closed_nodes_before: ViewMut<'a, u16>,
     /// For each W or E node, the fragment or border that it belongs to, counted in its tile.
     pub sides: ViewMut<'a, u16>,
@@ -141,7 +142,7 @@ impl Parts<'_> {
         first
     }
 
-    /// Whether all that was found fits.
+    /// Whether everything found fits.
     #[inline(always)]
     fn fits(&self) -> bool {
         let fits = |counter, words: usize, each| self.counters.ld(counter) as usize * each <= words;

@@ -3,16 +3,16 @@
 use super::tile::{TILE_HEIGHT, TileNode};
 use crate::trace::node_bits::Kind;
 
-/// A node's place on its fragment or closed border, in one word, so that it is read and written at
-/// once. After some rounds of pointer jumping, `next` is a node some way ahead.
+/// A node's place on its fragment or closed border, in one word that is read and written at once.
+/// After some rounds of pointer jumping, `next` is a node some way ahead.
 ///
 /// | half | bits | field |
 /// | --- | --- | --- |
-/// | low | 0–11 | `next`: that node; on a fragment in the end, the last one |
-/// | low | 12–23 | `first`: the node with the lowest index of those after this one up to `next` |
+/// | low | 0–11 | `next`: that node; on a fragment finally the last node |
+/// | low | 12–23 | `first`: the lowest index among the nodes after this one, up to `next` |
 /// | low | 24–31 | the node's column and kind |
-/// | high | 0–11 | `points`: of this node up to before `next`; to the end, once it is reached |
-/// | high | 12–23 | `to_first`: those of the nodes from this one to before `first` |
+/// | high | 0–11 | `points`: the points from this node to before `next`, or to the end reached |
+/// | high | 12–23 | `to_first`: the points from this node to before `first` |
 /// | high | 24–28 | the node's row |
 /// | high | 29 | whether the end of a fragment is reached |
 /// | high | 30 | whether the node has a point |
@@ -107,9 +107,9 @@ impl Place {
 
     /// After one more round, given the place of the node that `next` leads to.
     ///
-    /// Sums wrap around only where they are not used: a tile's points are at most 4096, and a
-    /// border has them all only if it is the only one, which takes fewer. Once the nodes up to
-    /// `next` go around a closed border more than once, `first` and `to_first` stay as they are.
+    /// Sums wrap around only where they are not used: a tile has at most 4096 points, and one
+    /// border never has that many. Once the nodes up to `next` go around a closed border more than
+    /// once, `first` and `to_first` stay as they are.
     #[inline(always)]
     pub(super) const fn jumped(self, ahead: Self) -> Self {
         let (first, ahead_first) = (self.low & SECOND_FIELD, ahead.low & SECOND_FIELD);

@@ -1,8 +1,8 @@
 //! The border that passes the last vertical side before each border's start.
 //!
-//! In most cases the tile has noted which of its nodes that side belongs to. In the others the side
-//! is looked for in the image, which takes long. They are scattered among the rest:
-//! each warp puts them aside until it has one for each of its lanes.
+//! In most cases the tile has noted the node of that side. Otherwise the side is looked for in the
+//! image, which takes long. Such borders are scattered among the rest: each warp puts them aside
+//! until it has one for each lane.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
@@ -16,21 +16,21 @@ use crate::trace::borders::{FoundBorders, NO_BORDER};
 use crate::trace::node_bits::{Kind, NodeBits};
 use crate::trace::node_walk::NamedNode;
 
-/// The most borders that a warp has put aside: those that it looks at together, and one less than
-/// there are lanes.
+/// The most borders that a warp has put aside: the four per lane that it looks at together, and up
+/// to one less than a warp of earlier ones.
 pub(super) const MOST_ASIDE: u32 = 5 * WARP_SIZE;
-/// Set in a border that lies inside one tile: it is named by its index among these, others by that
-/// of the fragment with their start.
+/// Set in the name of a border inside one tile: the name is its index among these. Another border's
+/// name is the index of the fragment with its start.
 const CLOSED: u64 = 1 << 32;
 
-/// A border whose previous one is wanted.
+/// A border whose previous border is to be found.
 #[derive(Clone, Copy)]
 struct Border<K> {
     /// The border's name, or [`NONE`] if there is no border.
     name: u64,
     key: K,
     number: u32,
-    /// The node of the side before its start, or [`NO_NODE`] if that has to be looked for.
+    /// The node of the side before its start, or [`NO_NODE`] if the side must be looked for.
     node: u16,
 }
 
@@ -63,8 +63,7 @@ impl TileParts {
         first_side: 0,
     };
 
-    /// What one of the functions gives for the fragment or the closed border with an index in the
-    /// tile.
+    /// Calls `fragment` or `closed` for the fragment or closed border with index `id` in the tile.
     #[inline(always)]
     fn select<R>(
         self,
@@ -100,7 +99,7 @@ impl Aside {
         self.count += lanes.count_ones();
     }
 
-    /// Takes one name per lane, or [`NONE`] where there are not as many. All lanes of the warp call
+    /// Takes one name per lane, [`NONE`] for lanes beyond the last name. All lanes of the warp call
     /// it.
     #[inline(always)]
     fn take(&mut self, lane: u32) -> u64 {
@@ -113,7 +112,7 @@ impl Aside {
         } else {
             NONE
         };
-        // The names are read before others take their places.
+        // The names are read before others are put in their places.
         // planted: previous-aside-taken
         warp::sync_warp(FULL_MASK);
         name
@@ -121,8 +120,8 @@ impl Aside {
 }
 
 impl<K: Key> Join<'_, K> {
-    /// Finds each border's previous one, given the number of fragments, that of borders inside one
-    /// tile, and the fragments' ranked links. All threads of the grid call it.
+    /// Finds each border's previous border, given the numbers of fragments and of borders inside
+    /// one tile, and the fragments' ranked links. All threads of the grid call it.
     #[inline(always)]
     pub(super) fn find_previous(
         &self,
@@ -139,7 +138,7 @@ impl<K: Key> Join<'_, K> {
             first: warp * MOST_ASIDE,
             count: 0,
         };
-        // A group is of fragments, or of closed borders: one per lane.
+        // A group has one fragment, or one closed border, per lane.
         let first_closed = fragments.div_ceil(WARP_SIZE);
         let groups = first_closed + closed.div_ceil(WARP_SIZE);
         let stride = grid.blocks() * WARPS;
@@ -155,7 +154,7 @@ impl<K: Key> Join<'_, K> {
                         self.closed_border(i, closed)
                     }
                 };
-                // Groups past the last one are of closed borders that there are not.
+                // Groups past the last one stand for closed borders that do not exist.
                 let of_warp = [
                     group,
                     group + stride,
@@ -278,13 +277,13 @@ impl<K: Key> Join<'_, K> {
         self.chains.fragment_borders.ld(i)
     }
 
-    /// The border that closed border `i` is.
+    /// The border of closed border `i`.
     #[inline(always)]
     fn of_closed(&self, i: u32) -> u32 {
         self.chains.closed_borders.ld(i)
     }
 
-    /// Where a tile's parts are.
+    /// The indices of a tile's parts.
     #[inline(always)]
     fn tile_parts(&self, tile: u32) -> TileParts {
         let record = tile * tile_record::WORDS;
@@ -303,9 +302,9 @@ impl<K: Key> Join<'_, K> {
         }
     }
 
-    /// What passes the last vertical side before pixel `(x, y)` of its row, or of its run, where a
-    /// border starts: what one of the functions gives for the fragment's or closed border's index;
-    /// `none` if there is no side.
+    /// Finds what passes the last vertical side before pixel `(x, y)`, where a border starts: in
+    /// the pixel's row for an outer border, in its run for a hole's. Calls `fragment` or `closed`
+    /// with the index found; `none` if there is no side.
     #[inline(always)]
     pub(super) fn passing_before<R>(
         &self,
@@ -342,8 +341,8 @@ impl<K: Key> Join<'_, K> {
         listed_nodes(around, geometry, self.approximation, y % TILE_HEIGHT)
     }
 
-    /// What a W or E node belongs to: what one of the functions gives for the index of the fragment
-    /// or closed border.
+    /// Calls `fragment` or `closed` with the index of the fragment or closed border that a W or E
+    /// node belongs to.
     #[inline(always)]
     fn passing<R>(
         &self,
@@ -362,7 +361,7 @@ impl<K: Key> Join<'_, K> {
         };
         // planted: join-straight
         if of_kind >> bit & 1 != 0 {
-            // Not listed: the first one of its run is, which is on the same border.
+            // The node is not listed, but the topmost node of its run is, on the same border.
             y = self
                 .walk
                 .top_of_side(x, y, kind, y / TILE_HEIGHT * TILE_HEIGHT);

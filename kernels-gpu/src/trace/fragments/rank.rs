@@ -2,14 +2,14 @@
 //!
 //! In a round of pointer jumping, each node takes over the link of the node that it leads to. A
 //! node on a fragment learns the fragment's last node and the number of points up to it; a node on
-//! a closed border learns the first of the border's nodes and the number of points up to that one.
+//! a closed border learns the first of the border's nodes and the number of points up to it.
 
 use super::follow::Tile;
 use super::place::ENDED;
 
 impl<const THREADS: u32> Tile<'_, THREADS> {
-    /// Ranks all nodes: rounds of pointer jumping, until none learns anything. There is a barrier
-    /// before and after.
+    /// Ranks all nodes by rounds of pointer jumping, until no node learns anything. There is a
+    /// barrier before and after.
     #[inline(always)]
     pub(super) fn rank(&self, node_count: u32) {
         loop {
@@ -22,8 +22,8 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
         }
     }
 
-    /// One round of pointer jumping for a node; whether it learned something. Others replace the
-    /// places that it reads, before or after: both are right.
+    /// One round of pointer jumping for a node; returns whether it learned something. Other threads
+    /// may replace the places that it reads, before or after it does: both are right.
     #[inline(always)]
     fn jump(&self, i: u32) -> bool {
         let place = self.place(i);
@@ -32,12 +32,12 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
         }
         let first = self.place(place.first());
         if !first.has(ENDED) && first.first() == place.first() {
-            // That node has been all around its border: so it is the first of all, and this one
-            // knows all that it needs to.
+            // That node has been all around its border, so it is the first of all, and this node is
+            // done.
             self.replace(i, place.with(i, place.first(), 0, place.to_first()));
             return false;
         }
-        // Twice in a round: the test above, and the barrier, are needed half as often.
+        // Two jumps per round halve the number of tests above and of barriers.
         let mut jumped = place.jumped(self.place(place.next()));
         if !jumped.has(ENDED) {
             jumped = jumped.jumped(self.place(jumped.next()));

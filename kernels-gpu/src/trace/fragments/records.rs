@@ -1,5 +1,4 @@
-//! What is written of a tile: its fragments and closed borders, their points, and where borders
-//! start.
+//! The records of a tile: its fragments and closed borders, their points, and where borders start.
 
 use cuda_std::warp::WARP_SIZE;
 
@@ -10,7 +9,7 @@ use super::place::{AFTER_LISTED, ENDED, FIELD, POINT, Place};
 use super::tile::{TILE_HEIGHT, TileNode};
 use super::{Parts, counter};
 
-/// What is written for each tile, as offsets in its record.
+/// The fields of a tile's record, as offsets.
 pub mod tile_record {
     /// The index of the tile's first fragment.
     pub const FIRST_FRAGMENT: u32 = 0;
@@ -20,8 +19,8 @@ pub mod tile_record {
     pub const FIRST_POINT: u32 = 2;
     /// The index of its first W or E node.
     pub const FIRST_SIDE: u32 = 3;
-    /// For each neighbour, the number of fragments that enter from those before it, in 16 bits. For
-    /// the first neighbour, the number of all fragments.
+    /// For each neighbour, the number of fragments that enter from earlier neighbours, in 16 bits;
+    /// for the first neighbour, the number of all fragments.
     pub const ENTRIES: u32 = 4;
     /// The number of closed borders.
     pub const CLOSED: u32 = 8;
@@ -31,7 +30,7 @@ pub mod tile_record {
     pub const WORDS: u32 = 12;
 }
 
-/// In [`Parts::fragment_nodes_before`] and [`Parts::closed_nodes_before`], for sides that the tile
+/// In [`Parts::fragment_nodes_before`] and [`Parts::closed_nodes_before`], for nodes that the tile
 /// has not listed.
 pub const NO_NODE: u16 = u16::MAX;
 
@@ -63,8 +62,8 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
         let (warp, lane) = (self.t / WARP_SIZE, self.t % WARP_SIZE);
         if warp == 0 {
             self.entries.count(lane);
-            // Blocks that take tiles from the list learn of the next one here, where they wait for
-            // such a number anyway.
+            // Blocks that take tiles from the list take the next one here, where they wait for such
+            // a number anyway.
             let taken = if keeps_pixels(THREADS) { 3 } else { 2 };
             if lane < taken {
                 let (count, counter, first) = match lane {
@@ -83,8 +82,8 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
         }
     }
 
-    /// Writes a record for each fragment. Its last node gets the fragment's index in the tile in
-    /// the place of `first`, and where its points end in the place of `to_first`.
+    /// Writes a record for each fragment. In its last node, `first` becomes the fragment's index in
+    /// the tile, and `to_first` the end of its points.
     #[inline(always)]
     pub(super) fn number_fragments(&self, parts: Parts<'_>) {
         let first_fragment = self.firsts.ld(tile_record::FIRST_FRAGMENT);
@@ -122,8 +121,8 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
         });
     }
 
-    /// Gives each closed border an index in the tile, after the fragments: its first node gets it
-    /// in the place of `next`, and where its points end in the place of `to_first`.
+    /// Gives each closed border an index in the tile, after the fragments. In its first node,
+    /// `next` becomes the index, and `to_first` the end of its points.
     #[inline(always)]
     pub(super) fn number_closed(&self, node_count: u32) {
         let fragments = self.found.ld(found::HEADS);
@@ -190,8 +189,8 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
         parts.starts_before.st(word, starts.count_ones());
     }
 
-    /// Writes the points, fragment by fragment; what each W and E node belongs to; and a record for
-    /// each closed border.
+    /// Writes the points, fragment by fragment; the fragment or closed border of each W and E node;
+    /// and a record for each closed border.
     #[inline(always)]
     pub(super) fn write_nodes(&self, parts: Parts<'_>, node_count: u32, side_count: u32) {
         let fragments = self.found.ld(found::HEADS);

@@ -1,4 +1,4 @@
-//! The pixels of a tile in shared memory, its nodes, and where borders go from a node.
+//! The pixels of a tile in shared memory, its nodes, and the links from node to node.
 
 use cuda_std::prelude::*;
 
@@ -12,7 +12,7 @@ use crate::trace::pixels::TracedImage;
 pub const TILE_WIDTH: u32 = 64;
 /// Rows of a tile.
 pub const TILE_HEIGHT: u32 = 32;
-/// The most nodes of a tile. Of each square of 2 × 2 pixels, at most 8 sides have background beyond
+/// The most nodes of a tile. In each square of 2 × 2 pixels, at most 8 sides have background beyond
 /// them, and every node has a side of its own.
 pub const MOST_NODES: u32 = TILE_WIDTH * TILE_HEIGHT * 2;
 
@@ -22,7 +22,7 @@ pub(super) const HALO_ROWS: u32 = TILE_HEIGHT + 2;
 const INNER_COLUMNS: u64 = !(1 | 1 << (TILE_WIDTH - 1));
 /// Words of 32 bits per row in shared memory: 64 pixels, and one more to each side.
 pub(super) const ROW_WORDS: u32 = 3;
-/// Words per row that say which nodes are passed straight on: one per kind.
+/// Words per row for the nodes that are passed straight on: one per kind.
 pub(super) const STRAIGHT_WORDS: u32 = 4;
 
 /// A node by its place in a tile.
@@ -33,7 +33,7 @@ pub(super) struct TileNode {
     pub(super) kind: Kind,
 }
 
-/// Where a border goes on.
+/// Where a border goes from a node.
 #[derive(Clone, Copy)]
 pub(super) enum Successor {
     /// To a node of the tile.
@@ -45,9 +45,9 @@ pub(super) enum Successor {
 /// What is known of a node from the pixels around it.
 #[derive(Clone, Copy)]
 pub(super) struct NodeLinks {
-    /// Where the border goes on.
+    /// Where the border goes from here.
     pub(super) successor: Successor,
-    /// Where it enters the tile, if it does so at this node.
+    /// The crossing by which it enters the tile, if it does so at this node.
     pub(super) entry: Option<Crossing>,
     /// Whether a point of the border belongs to the node.
     pub(super) is_point: bool,
@@ -62,7 +62,7 @@ pub(super) struct TilePixels<'a> {
     pub(super) straight: SharedView<u64>,
     /// For each pixel, its neighbourhood, if [`keeps_neighbourhoods`](Self::keeps_neighbourhoods).
     pub(super) neighbourhoods: SharedView<u8>,
-    /// Whether neighbourhoods are found once for all pixels, and not when they are asked for.
+    /// Whether neighbourhoods are found once for all pixels, instead of on demand.
     pub(super) keeps_neighbourhoods: bool,
     pub(super) image: TracedImage<'a>,
     pub(super) approximation: Approximation,
@@ -110,14 +110,14 @@ impl TilePixels<'_> {
         )
     }
 
-    /// The nodes of row `y`, around which are these pixels: those that are listed, and those that
+    /// The nodes of row `y`, given the pixels around them: those that are listed, and those that
     /// are not.
     #[inline(always)]
     pub(super) fn nodes(&self, around: Around, y: u32) -> (NodeBits, NodeBits) {
         listed_nodes(around, self.image.geometry, self.approximation, y)
     }
 
-    /// Keeps what [`nodes`](Self::nodes) has found to be straight in row `y`.
+    /// Stores the straight nodes that [`nodes`](Self::nodes) has found in row `y`.
     #[inline(always)]
     pub(super) fn keep_straight(&self, y: u32, straight: NodeBits) {
         let NodeBits { w, e, n, s } = straight;
@@ -125,8 +125,8 @@ impl TilePixels<'_> {
         self.straight.st_vector(y * STRAIGHT_WORDS + 2, [n, s]);
     }
 
-    /// The pixel where a border ends up that comes to a node of a kind at pixel `(x, y)`, in the
-    /// direction that the kind's straight nodes are passed in, and goes on over all of these.
+    /// The pixel that a border reaches from pixel `(x, y)` by skipping all straight nodes of this
+    /// kind. The border moves in the direction in which straight nodes of the kind are passed.
     #[inline(always)]
     fn skipped(&self, x: u32, y: u32, kind: Kind) -> (u32, u32) {
         let bit = 1u64 << x;
@@ -138,10 +138,10 @@ impl TilePixels<'_> {
         }
         let (mut to_x, mut to_y) = (x, y);
         match kind {
-            // The next one to the left that is not among them; column 0 never is.
+            // The next column to the left whose node is not straight; column 0's never is.
             Kind::N => to_x = 63 - (!row & (bit - 1)).leading_zeros(),
             Kind::S => to_x = (!row & !(bit | (bit - 1))).trailing_zeros(),
-            // Neither is row 0 nor the last one.
+            // Nodes of row 0 and of the last row never are.
             Kind::W | Kind::E => {
                 // 1 down W sides, -1 up E sides.
                 let down = 1u32.wrapping_sub(2 * kind as u32);
@@ -174,7 +174,8 @@ impl TilePixels<'_> {
         )
     }
 
-    /// Whether the node has a point, where the border goes on, and whether it enters the tile.
+    /// The links of a node: whether it has a point, where the border goes, and whether it enters
+    /// the tile here.
     #[inline(always)]
     pub(super) fn links(&self, node: TileNode) -> NodeLinks {
         match self.image.geometry {
@@ -279,8 +280,8 @@ impl TilePixels<'_> {
     }
 }
 
-/// The nodes of a tile's row `y` that are listed, and those that are left out because borders pass
-/// them [straight on](straight_inside).
+/// The listed nodes of a tile's row `y`, and those left out because borders pass them [straight
+/// on](straight_inside).
 #[inline(always)]
 pub(super) const fn listed_nodes(
     around: Around,
@@ -296,8 +297,8 @@ pub(super) const fn listed_nodes(
     (all.without(straight), straight)
 }
 
-/// The W and the E nodes of a row for which the last vertical side before theirs belongs to the
-/// node that is listed before them: not those before which there is no side in the row, or one that
+/// The W and the E nodes of a row whose last vertical side before their own belongs to the node
+/// listed just before them. A node is not among them if there is no such side in the row, or if it
 /// is passed straight on.
 #[inline(always)]
 pub(super) const fn after_listed(listed: NodeBits, straight: NodeBits) -> (u64, u64) {
@@ -312,9 +313,8 @@ pub(super) const fn after_listed(listed: NodeBits, straight: NodeBits) -> (u64, 
     (listed.w & after, listed.e & second)
 }
 
-/// The nodes that borders pass straight on inside a tile, in its row `y`: those on horizontal
-/// sides in its inner columns, and those on vertical sides in its inner rows. At the rim, fragments
-/// begin and end.
+/// The nodes in a tile's row `y` that borders pass straight on: on horizontal sides in the tile's
+/// inner columns, on vertical sides in its inner rows. At the rim, fragments begin and end.
 #[inline(always)]
 const fn straight_inside(
     around: Around,

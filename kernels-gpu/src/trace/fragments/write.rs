@@ -1,7 +1,7 @@
 //! The points, at their final places.
 //!
-//! The points of a tile stand fragment by fragment. First, the threads of a tile learn where those
-//! of each fragment and closed border go, which takes a chain of loads. Then each point goes there.
+//! The points of a tile are stored fragment by fragment. First, a tile's threads find where the
+//! points of each fragment and closed border go, by a chain of loads. Then they move each point.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
@@ -22,10 +22,11 @@ pub const BLOCK: u32 = 64;
 const WARPS: u32 = BLOCK / WARP_SIZE;
 /// The number of tiles that a block of [`place_points`](fn@place_points) takes.
 pub const TILES_PER_BLOCK: u32 = WARPS;
-/// Fragments and closed borders that a warp keeps in mind at a time.
+/// Fragments and closed borders that a warp keeps in shared memory at a time.
 const SPANS_OF_WARP: u32 = 192;
 
-/// Declares the shared memory of a block, and gives the [`Writer`] of its tile, or one of them.
+/// Declares the shared memory of a block, and gives the [`Writer`] of its tile, or of one of its
+/// tiles.
 macro_rules! writer {
     ($tile_warps:expr, $raster:ident, $stack:ident, $geometry:ident, $parts:ident, $chains:ident,
      $destination:ident) => {
@@ -43,17 +44,17 @@ macro_rules! writer {
     };
 }
 
-/// Writes the points of all borders that are kept: for images of which few tiles are dense. A warp
-/// takes a tile, so that as many tiles as possible wait for memory at once.
+/// Writes the points of all borders that are kept, for images with few dense tiles. A warp takes a
+/// tile, so that as many tiles as possible wait for memory at once.
 ///
 /// Launch: one block per [`TILES_PER_BLOCK`] [tiles](super::tiles). Reads 4 bytes per point and
 /// some 40 per fragment and per closed border, and writes 8 bytes per point.
 ///
 /// # Safety
 ///
-/// `parts` and `chains` are what [`join_fragments`](fn@super::join::join_fragments) has made of an
-/// image of this size. `destination` has room for all points of the borders that have a place, and
-/// nothing else uses it meanwhile.
+/// `parts` and `chains` are the results of [`join_fragments`](fn@super::join::join_fragments) for
+/// an image of this size. `destination` has room for all points of the borders that have a place,
+/// and nothing else uses it meanwhile.
 #[kernel(block = BLOCK, min_blocks = 32, barriers = 0)]
 pub unsafe fn place_points(
     raster: Raster,
@@ -71,8 +72,8 @@ pub unsafe fn place_points(
     }
 }
 
-/// What [`place_points`](fn@place_points) does, for images of which many tiles are dense. A block
-/// takes a tile, and each thread looks at four fragments or closed borders at once.
+/// [`place_points`](fn@place_points) for images with many dense tiles. A block takes a tile, and
+/// each thread looks up four fragments or closed borders at once.
 ///
 /// Launch: one block per [tile](super::tiles).
 ///
@@ -92,7 +93,7 @@ pub unsafe fn place_points_of_dense_tiles(
     writer!(WARPS, raster, stack, geometry, parts, chains, destination).write(tile);
 }
 
-/// What the warps of a tile, `TILE_WARPS` of them, write its points with.
+/// Writes the points of a tile with the tile's `TILE_WARPS` warps.
 struct Writer<'a, const TILE_WARPS: u32> {
     raster: Raster,
     stack: Stack<'a>,
@@ -100,15 +101,15 @@ struct Writer<'a, const TILE_WARPS: u32> {
     parts: Parts<'a>,
     chains: Chains<'a>,
     destination: Destination<'a>,
-    /// For each fragment or closed border, where a point with index 0 in the tile would go.
+    /// For each fragment or closed border, the place of a point with index 0 in the tile.
     targets: SharedView<u32>,
     /// The end of its border's points.
     ends: SharedView<u32>,
-    /// Their number; 0 if the border is left out.
+    /// The number of its border's points; 0 if the border is left out.
     lengths: SharedView<u32>,
 }
 
-/// What a tile has.
+/// A tile's fragments and closed borders.
 #[derive(Clone, Copy)]
 struct TileParts {
     fragments: u32,
@@ -122,8 +123,8 @@ struct Span {
     border: u32,
     /// The index of its first point in the tile.
     start: u32,
-    /// Of a fragment, the number of points to the first of the fragment in which the border starts;
-    /// of a closed border, whether it is a hole's, in the lowest bit.
+    /// For a fragment, the number of points to the first of the fragment in which the border
+    /// starts; for a closed border, whether it is a hole's, in the lowest bit.
     rest: u32,
     is_fragment: bool,
 }
@@ -139,7 +140,7 @@ struct Target {
 impl<const TILE_WARPS: u32> Writer<'_, TILE_WARPS> {
     /// Threads of a tile.
     const THREADS: u32 = TILE_WARPS * WARP_SIZE;
-    /// Fragments and closed borders of a tile at a time.
+    /// Fragments and closed borders of a tile that are looked up at a time.
     const SPANS: u32 = TILE_WARPS * SPANS_OF_WARP;
 
     /// Waits for all threads of the tile.
@@ -197,7 +198,7 @@ impl<const TILE_WARPS: u32> Writer<'_, TILE_WARPS> {
                 }
                 let x = left + (point & 127);
                 let y = top + (point >> 7 & 63);
-                // Along edges, a corner may lie below its image's last row.
+                // Along edges, a corner may be below the last row of its image.
                 let y = y - self.stack.rows_before(y);
                 self.destination.write(at, x, y);
             });
@@ -207,8 +208,8 @@ impl<const TILE_WARPS: u32> Writer<'_, TILE_WARPS> {
         }
     }
 
-    /// Finds where the points of `count` fragments and closed borders go, from the one with index
-    /// `first` in the tile on, for the elements from `memory` on.
+    /// Finds where the points of `count` fragments and closed borders go, from index `first` in the
+    /// tile on. Writes to the elements from `memory` on.
     #[inline(always)]
     fn find_targets(&self, tile: TileParts, first: u32, count: u32, memory: u32) {
         let keep = |i: u32, target: Target| {
@@ -256,7 +257,7 @@ impl<const TILE_WARPS: u32> Writer<'_, TILE_WARPS> {
         }
     }
 
-    /// With its border's place, or [`NO_BORDER`], and its border's turn if it is a fragment.
+    /// A span with its border's place, or [`NO_BORDER`], and for a fragment its border's turn.
     #[inline(always)]
     fn placed(&self, span: Span) -> (Span, u32, u32) {
         let place = self.destination.places.ldg(span.border);

@@ -1,7 +1,7 @@
-//! How many borders are below each border.
+//! The number of borders below each border.
 //!
-//! Borders that have children are listed, and count those of their children that have none. Then
-//! they tell their ancestors what they have counted, in rounds.
+//! Borders with children are listed, and count their children without children. Then, in rounds,
+//! they add their counts to those of their ancestors.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
@@ -13,15 +13,15 @@ use crate::primitives::sort;
 use crate::primitives::warp::inclusive_sum;
 use crate::trace::borders::{NO_BORDER, count};
 
-/// What a border with children knows of those below it and above it.
+/// What a border with children knows of the borders below and above it.
 #[derive(Clone, Copy)]
 pub(super) struct Known {
     /// The border's rank, or [`NO_BORDER`] for none.
     rank: u32,
     size: u32,
-    /// The ancestor that it tells its size, or [`END`].
+    /// The ancestor that its size is added to, or [`END`].
     ancestor: u32,
-    /// The link after one more round.
+    /// Its link after one more round.
     jumped: u64,
 }
 
@@ -37,8 +37,8 @@ impl Borders<'_> {
         (self.to.parents.ld(i), first != NO_BORDER)
     }
 
-    /// Lists the borders that have children, in any order, for rounds to begin with; the others are
-    /// counted by their parents. All threads of the grid call it, before a barrier.
+    /// Lists the borders with children, in any order, for the rounds; adds the others to their
+    /// parents' sizes. All threads of the grid call it, before a barrier.
     #[inline(always)]
     pub(super) fn list_parents(
         &self,
@@ -68,8 +68,8 @@ impl Borders<'_> {
         sums.finish();
     }
 
-    /// What the borders with four ranks, or [`NO_BORDER`], know before a round. `list` has links to
-    /// the ancestors 2ᵏ levels up.
+    /// What the borders with these ranks know before a round; a rank may be [`NO_BORDER`]. `list`
+    /// has links to the ancestors 2ᵏ levels up.
     #[inline(always)]
     pub(super) fn known(&self, ranks: [u32; 4], round: u32, list: ViewMut<'_, u64>) -> [Known; 4] {
         let known = each(ranks, |rank| {
@@ -87,8 +87,9 @@ impl Borders<'_> {
         })
     }
 
-    /// One round of counting the borders below one that has children. `to` gets links twice as far
-    /// as those before. Whether there are any of these. Called by all lanes of a warp.
+    /// One round for a border with children: adds its size to its ancestor's. `to` gets a link
+    /// twice as far as the one before; returns whether there is such a link. Called by all lanes of
+    /// a warp.
     #[inline(always)]
     pub(super) fn tell(
         &self,
@@ -113,14 +114,13 @@ impl Borders<'_> {
         next(jumped) != END
     }
 
-    /// What borders are told in a round.
+    /// The sums that borders are told in a round.
     #[inline(always)]
     pub(super) fn told_sums(&self, round: u32) -> RunSums<'_> {
         RunSums::new(self.to.told, self.told_in(round, 0))
     }
 
-    /// The number of borders in the part of the forest of the border with rank `i`, after a number
-    /// of rounds that told all of it.
+    /// The size of the subtree at rank `i` after the last of `rounds` rounds.
     #[inline(always)]
     pub(super) fn size(&self, i: u32, rounds: u32) -> u32 {
         if self.to.first_children.ld(i) == NO_BORDER {
@@ -130,15 +130,15 @@ impl Borders<'_> {
         }
     }
 
-    /// The number of borders in the part of the forest of the border with rank `i`, which has
-    /// children, as far as it is known before a round.
+    /// The size of the subtree at rank `i`, which has children, as far as it is known before a
+    /// round.
     #[inline(always)]
     fn told_size(&self, i: u32, round: u32) -> u32 {
-        // With what was told in the round before.
+        // With what it was told in the previous round.
         self.to.sizes.ld(i) + self.to.told.ld(self.told_in(round + 2, i))
     }
 
-    /// Where the border with rank `i` is told something in a round.
+    /// The element in which the border with rank `i` is told its sum of a round.
     #[inline(always)]
     fn told_in(&self, round: u32, i: u32) -> usize {
         (round % 3) as usize * self.count as usize + i as usize
@@ -152,13 +152,13 @@ pub(super) const fn link_to(parent: u32) -> u32 {
     parent
 }
 
-/// Sums of values that a warp adds to elements of an array, one after the other.
+/// Sums of consecutive values that a warp adds to elements of an array.
 ///
-/// Siblings lie side by side, and millions may have one parent: of values that follow each other
-/// and go to one element, the sum is added.
+/// Siblings lie side by side, and millions may have one parent: consecutive values for one element
+/// are added as one sum.
 pub(super) struct RunSums<'a> {
     to: ViewMut<'a, u32>,
-    /// What is added to any index.
+    /// The offset of the elements in the array.
     first: usize,
     /// The element that the last values went to, or [`END`].
     last: u32,
@@ -177,8 +177,8 @@ impl<'a> RunSums<'a> {
         }
     }
 
-    /// Adds each lane's value to the element `at`, unless that is [`END`]: to the array now or
-    /// later. All lanes of the warp call it.
+    /// Adds each lane's value to the element `at`, unless that is [`END`]; the sum may reach the
+    /// array later. All lanes of the warp call it.
     #[inline(always)]
     fn add(&mut self, at: u32, value: u32) {
         let lane = thread::thread_idx_x() % WARP_SIZE;
@@ -212,7 +212,7 @@ impl<'a> RunSums<'a> {
         self.last = last;
     }
 
-    /// Adds what has not been added yet. All lanes of the warp call it.
+    /// Adds the sum that has not reached the array yet. All lanes of the warp call it.
     #[inline(always)]
     pub(super) fn finish(self) {
         if thread::thread_idx_x().is_multiple_of(WARP_SIZE) {
@@ -229,7 +229,7 @@ impl<'a> RunSums<'a> {
     }
 }
 
-/// Borders that a warp has found, in its part of the block's memory, on their way to a list.
+/// Borders that a warp has found, kept in its part of the block's memory on their way to a list.
 struct WarpList {
     memory: SharedView<u32>,
     /// The first of the warp's elements.
@@ -238,7 +238,7 @@ struct WarpList {
 }
 
 impl WarpList {
-    /// Elements of a warp's part: what is put in before it is full, and one more per lane.
+    /// Elements of a warp's part: those put in before it is full, and one more per lane.
     const LEN: u32 = 4 * WARP_SIZE;
 
     /// In memory of [`LEN`](Self::LEN) elements per warp.
@@ -252,7 +252,8 @@ impl WarpList {
         }
     }
 
-    /// Puts the borders of some lanes in. All lanes of the warp call it, while it is not full.
+    /// Puts in the borders of some lanes. All lanes of the warp call it, while the list is not
+    /// full.
     #[inline(always)]
     fn put(&mut self, is_put: bool, border: u32) {
         let lanes = warp::warp_vote_ballot(FULL_MASK, is_put);
@@ -263,15 +264,15 @@ impl WarpList {
         self.count += lanes.count_ones();
     }
 
-    /// Whether there may be no room for another one per lane.
+    /// Whether there may be too little room for another border per lane.
     #[inline(always)]
     const fn is_full(&self) -> bool {
         // planted: hierarchy-list-full
         self.count > Self::LEN - WARP_SIZE
     }
 
-    /// Appends all to the list of which `counters` has the length, and is empty then. All lanes of
-    /// the warp call it.
+    /// Appends all borders to the list whose length is in `counters`, and becomes empty. All lanes
+    /// of the warp call it.
     #[inline(always)]
     fn append_to(&mut self, list: ViewMut<'_, u32>, counters: ViewMut<'_, u32>) {
         if self.count == 0 {
@@ -291,7 +292,7 @@ impl WarpList {
             list.st(at + i, self.memory.ld(self.first + i));
             i += WARP_SIZE;
         }
-        // All are read before others take their places.
+        // All are read before others are put in their places.
         // planted: hierarchy-list-read
         warp::sync_warp(FULL_MASK);
         self.count = 0;

@@ -1,30 +1,31 @@
-//! From each border's previous one in its row to the order and the hierarchy of the result.
+//! The order and the hierarchy of the result, from the previous border of each in its row.
 //!
 //! The result is the pre-order walk of a forest whose siblings stand in reverse order of discovery.
 //! [`Levels`] says which borders are in it, and which of their parents count.
 //!
 //! [`arrange_borders`](fn@arrange_borders) finds each border's place, in one cooperative launch.
 //! The number of borders is read from memory, so that the host need not know it yet. Its steps,
-//! with a barrier of the grid after each:
+//! with a grid barrier after each:
 //!
-//! 1. Each border finds its parent, over siblings that were discovered before it (`parents.rs`).
-//!    Borders are listed, the last discovered first.
+//! 1. Each border finds its parent, by way of siblings that were discovered before it
+//!    (`parents.rs`). Borders are listed, the last discovered first.
 //! 2. They are sorted by the parents that count: siblings then stand together, in their order. A
-//!    border's index among the sorted ones is its **rank**. Most of many borders may have the same
-//!    parent: these are set apart, and only the others are sorted.
-//! 3. Each border learns its parent's rank. From here on, what is known of borders is kept by rank,
-//!    so that borders that are worked on together lie together.
-//! 4. Borders that have children are listed, and count those that have none. There are few of them:
-//!    most of many borders are holes without anything inside.
-//! 5. They count all borders below them: in round `k`, a listed border tells its ancestor 2ᵏ levels
-//!    up how many borders it has found within 2ᵏ levels (`descendants.rs`).
+//!    border's index among the sorted ones is its **rank**. If there are many borders, most may
+//!    have the same parent: these are set apart, and only the others are sorted.
+//! 3. Each border learns its parent's rank. From here on, the data of borders is kept by rank, so
+//!    that borders processed together lie together.
+//! 4. Borders with children are listed, and count their children without children. The list is
+//!    short: if there are many borders, most are holes with nothing inside.
+//! 5. The listed borders count all borders below them: in round `k`, a border tells its ancestor 2ᵏ
+//!    levels up how many borders it has found within 2ᵏ levels (`descendants.rs`).
 //! 6. A scan of these sizes over the ranks says how many borders stand between a parent and each of
-//!    its children, and
-//! 7. pointer jumping from parent to parent, among those listed, adds these numbers up: the places
-//!    of the listed borders.
-//! 8. Each border's place follows from its parent's. Lengths are scanned in the order of places.
+//!    its children.
+//! 7. Pointer jumping from parent to parent, among those listed, adds these numbers up, which gives
+//!    the places of the listed borders.
+//! 8. Each border's place follows from its parent's. The lengths are scanned in the order of
+//!    places.
 //!
-//! The rounds of 5 and 7 are as many as the logarithm of the depth of nesting. Without parents, the
+//! The number of rounds in 5 and 7 is the logarithm of the depth of nesting. Without parents, the
 //! ranks are the places.
 //!
 //! [`write_rows`](fn@write_rows) then writes the rows of the result.
@@ -49,8 +50,8 @@ pub const BLOCK: u32 = sort::BLOCK;
 /// The most rounds over levels.
 const MOST_ROUNDS: u32 = count::COUNT_OF_ROUNDS / 2;
 
-/// What borders are arranged in, for at most a number of borders: one element for each in each view
-/// unless it says otherwise.
+/// The memory in which borders are arranged, for at most a number of borders: each view has one
+/// element per border, unless its comment says otherwise.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct Arrangement<'a> {
@@ -62,18 +63,18 @@ pub struct Arrangement<'a> {
     pub pairs: Pairs<'a>,
     /// By rank, the rank of each border's parent, or [`NO_BORDER`].
     pub parents: ViewMut<'a, u32>,
-    /// By rank, the rank of each border's first child, or [`NO_BORDER`]; and after those of all
-    /// borders that of the first border without a parent of each image: one more element per image.
+    /// By rank, the rank of each border's first child, or [`NO_BORDER`]; then one more element per
+    /// image, the rank of its first border without a parent.
     pub first_children: ViewMut<'a, u32>,
-    /// By rank, the number of borders in each one's part of the forest, as far as it is known.
+    /// By rank, the size of each border's subtree, as far as it is known.
     pub sizes: ViewMut<'a, u32>,
     /// By rank, what borders with children were told in the last rounds: three elements per border.
     pub told: ViewMut<'a, u32>,
-    /// By rank, the sums of the sizes before each. Starts at a multiple of 16 bytes.
+    /// By rank, the sum of the sizes before each border's. Starts at a multiple of 16 bytes.
     pub before: ViewMut<'a, u32>,
     /// By rank, elements of lists of borders with children.
     pub list: ViewMut<'a, u64>,
-    /// The same once more.
+    /// The same again, for the rounds to alternate.
     pub other_list: ViewMut<'a, u64>,
     /// By rank, each border's place in the result.
     pub ranked_places: ViewMut<'a, u32>,
@@ -95,7 +96,8 @@ struct Borders<'a> {
 }
 
 impl Borders<'_> {
-    /// The key of an image's borders without a parent that counts; the others' is their parent.
+    /// The key of those borders of an image that have no parent that counts. The key of the others
+    /// is their parent.
     #[inline(always)]
     fn top(&self, image: u32) -> u32 {
         self.count + image
@@ -107,7 +109,7 @@ impl Borders<'_> {
         self.count + self.stack.images
     }
 
-    /// Whether borders have to be sorted: otherwise they are listed in their order.
+    /// Whether borders must be sorted; otherwise they are already listed in their order.
     #[inline(always)]
     fn are_sorted(&self) -> bool {
         self.levels != Levels::List || self.stack.images > 1
@@ -139,7 +141,8 @@ impl Borders<'_> {
         }
     }
 
-    /// Where a border is listed, the last discovered first, and the border that is listed there.
+    /// The index at which a border is listed, the last discovered first; also, the border listed at
+    /// an index.
     #[inline(always)]
     fn listed_at(&self, border: u32) -> u32 {
         self.count - 1 - border
@@ -179,7 +182,8 @@ impl Borders<'_> {
         (key, before, parent)
     }
 
-    /// Links the border with rank `i` with its parent, which gets it as a child if it is the first.
+    /// Links the border with rank `i` to its parent; if it is the first child, also the parent to
+    /// it.
     #[inline(always)]
     fn link(&self, i: u32, (key, before, parent): (u32, u32, u32)) {
         if key == self.left_out() {
@@ -193,7 +197,7 @@ impl Borders<'_> {
         self.to.sizes.st(i, 1);
     }
 
-    /// The number of borders that are kept in the images before one.
+    /// The number of borders that are kept in the images before `image`.
     #[inline(always)]
     fn kept_before(&self, sorted: Pairs<'_>, image: u32) -> u32 {
         if self.levels != Levels::External {
@@ -217,8 +221,8 @@ impl Borders<'_> {
         first
     }
 
-    /// Writes the places of all borders that are kept, given for four ranks at a time, and their
-    /// lengths in the order of places.
+    /// Writes the places of all borders that are kept, and their lengths in the order of places.
+    /// `places` gives the places of four ranks at a time.
     #[inline(always)]
     fn place(
         &self,
@@ -241,7 +245,7 @@ impl Borders<'_> {
         });
     }
 
-    /// For the borders with four ranks, the parent, or [`NO_BORDER`], and the number of borders
+    /// For the borders with these ranks: the parent, or [`NO_BORDER`], and the number of borders
     /// from the parent, or the image's beginning, up to the border.
     #[inline(always)]
     fn steps_from_parents(&self, sorted: Pairs<'_>, ranks: [u32; 4]) -> [(u32, u32); 4] {
@@ -268,7 +272,7 @@ impl Borders<'_> {
         })
     }
 
-    /// The places of the borders with four ranks, once `list` has those of borders with children.
+    /// The places of the borders with these ranks, given those of borders with children in `list`.
     #[inline(always)]
     fn places(&self, sorted: Pairs<'_>, ranks: [u32; 4], list: ViewMut<'_, u64>) -> [u32; 4] {
         each(self.steps_from_parents(sorted, ranks), |(parent, steps)| {
@@ -282,12 +286,12 @@ impl Borders<'_> {
     }
 }
 
-/// Arranges the borders that `counters` says are in `found`: their links, their places, the number
-/// of borders that are kept and that of their points, and where their points begin.
+/// Arranges the borders in `found`, whose number is in `counters`: finds their links, their places,
+/// the number of borders that are kept and of their points, and where their points begin.
 ///
 /// Launch: cooperative, as many blocks as are resident together, or fewer. Reads and writes some
-/// 150 bytes per border, 20 per pass of the sort, and 60 per border with children and doubling of
-/// the depth of nesting. Leaves parents in the place of previous borders.
+/// 150 bytes per border, 20 per pass of the sort, and 60 per border with children and per doubling
+/// of the nesting depth. Replaces previous borders by parents.
 ///
 /// # Safety
 ///
@@ -335,14 +339,14 @@ pub unsafe fn arrange_borders(
     };
     let are_many = n.div_ceil(4 * BLOCK) > grid.blocks();
     if are_many {
-        // More borders than all threads take at once, and chains of siblings lead from row to row.
-        // First, each block follows them through its own part of the borders, so that a step then
-        // leads out of a whole part.
+        // There are more borders than all threads take at once, and chains of siblings lead from
+        // row to row. First, each block follows them through its own part of the borders; later,
+        // one step leaves a whole part.
         borders.follow_siblings(grid);
         grid.sync();
     }
-    // Of many borders, most may have the same parent: they are partitioned by it before the others
-    // are sorted. Until then, their keys stand where sums of sizes will.
+    // Of many borders, most may have the same parent: these are set apart before the others are
+    // sorted. Until then, the keys are stored where sums of sizes will be.
     let are_partitioned = are_many && borders.are_sorted();
     let unsorted = borders.unsorted();
     let listed_keys = if are_partitioned {
@@ -416,7 +420,7 @@ pub unsafe fn arrange_borders(
             }
         };
         let (mut list, mut other) = (to.list, to.other_list);
-        // Whether there was something to do, told by a number that rounds have in turn.
+        // Whether the round had work to do, by a counter of its own.
         let goes_on = |round: u32, some: bool| {
             let at = count::ROUNDS + round;
             if thread::sync_threads_or(some) && thread::thread_idx_x() == 0 {
@@ -506,8 +510,8 @@ pub struct Rows<'a> {
 /// # Safety
 ///
 /// [`arrange_borders`](fn@arrange_borders) has made `counters` and `arrangement` of `found`. `rows`
-/// has one element per border that is kept, or as many as its fields say, and nothing else uses it
-/// meanwhile.
+/// has one element per border that is kept, unless its fields say otherwise, and nothing else uses
+/// it meanwhile.
 #[kernel(block = BLOCK)]
 pub unsafe fn write_rows(
     counters: View<'_, u32>,

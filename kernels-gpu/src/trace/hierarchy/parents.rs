@@ -1,4 +1,4 @@
-//! The parent of each border, over chains of siblings that were discovered before it.
+//! The parent of each border, along chains of siblings that were discovered before it.
 
 use cuda_std::prelude::*;
 
@@ -12,7 +12,7 @@ use crate::trace::borders::NO_BORDER;
 pub(super) struct Child {
     border: u32,
     pub(super) kind: u32,
-    /// The parent, with [`IS_PARENT`] set; or it or a sibling that was discovered earlier.
+    /// The parent, with [`IS_PARENT`] set; or, without it, the parent or an earlier sibling.
     above: u32,
 }
 
@@ -37,12 +37,12 @@ impl Child {
 }
 
 impl Borders<'_> {
-    /// Finds the parents of four borders, or siblings of theirs before border `first`. Replaces the
-    /// previous border of each by that, with [`IS_PARENT`] set if it is the parent, and by earlier
-    /// and earlier siblings on the way.
+    /// Finds the parents of four borders, or siblings of theirs before border `first`. Replaces
+    /// each border's previous border by the result, with [`IS_PARENT`] set for a parent; on the
+    /// way, by ever earlier siblings.
     ///
-    /// A border's previous one is its parent, if it is of the other kind, and else a sibling, which
-    /// has the same parent.
+    /// A border's previous border is its parent if it is of the other kind, else a sibling with the
+    /// same parent.
     #[inline(always)]
     pub(super) fn with_parents(&self, borders: [u32; 4], first: u32) -> [Child; 4] {
         let mut children = each(borders, |border| Child {
@@ -59,8 +59,8 @@ impl Borders<'_> {
             let next = each(children, |child| {
                 let (mut kind, mut next) = (child.kind, child.above);
                 if goes_on(child) {
-                    // Both at once: in most cases it is a sibling, and then what it has is wanted,
-                    // however far it has come.
+                    // Both loads at once: `above` is mostly a sibling, and then its own progress is
+                    // wanted.
                     kind = self.kind(child.above);
                     next = self.previous(child.above);
                 }
@@ -83,7 +83,7 @@ impl Borders<'_> {
         }
     }
 
-    /// For each border, finds its parent or a sibling before the block's part of the borders.
+    /// Finds, for each border of the block's part, the parent or a sibling before that part.
     #[inline(always)]
     pub(super) fn follow_siblings(&self, grid: Grid<'_, BLOCK>) {
         let part = quotient(self.count, grid.blocks()) + 1;

@@ -8,19 +8,19 @@ use super::walk::moved;
 use crate::primitives::quotient;
 use crate::trace::pixels::Raster;
 
-/// Two rectangles that are joined.
+/// Two rectangles to join.
 #[derive(Clone, Copy)]
 struct Pair<'a> {
     raster: Raster,
     pairs: Pairs,
     first: Rectangle,
     second: Rectangle,
-    /// The open borders of both, and the index of each one's first.
+    /// The open borders of all rectangles, and the index of the first one of each of the two.
     open: View<'a, Open>,
     first_begin: u32,
     second_begin: u32,
-    /// Which of them comes in by each node at the side that the two share; the pair's part begins
-    /// at `entries_begin`.
+    /// For each node at the side that the two share, the open border that enters there; the pair's
+    /// part begins at `entries_begin`.
     entries: ViewMut<'a, u32>,
     entries_begin: usize,
     next: ViewMut<'a, u32>,
@@ -66,8 +66,8 @@ impl Pair<'_> {
             .then(|| self.entry_at(x, y, code, second))
     }
 
-    /// Follows a border that begins in one of the two, and links what continues it. Returns whether
-    /// the border comes back to its start; the start's entry has been taken before.
+    /// Follows a border that begins in one of the two, and links the fragments that continue it.
+    /// Returns whether the border comes back to its start, whose entry has been taken before.
     #[inline(always)]
     fn follow(&self, border: &mut Open, second: bool) -> bool {
         let mut second = second;
@@ -101,13 +101,13 @@ impl Pair<'_> {
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct OpenLists<'a> {
-    /// Those of the rectangles so far.
+    /// The open borders of the rectangles so far.
     pub open: View<'a, Open>,
-    /// As long as `open`: gets those of the joined rectangles.
+    /// As long as `open`: gets the open borders of the joined rectangles.
     pub joined: ViewMut<'a, Open>,
-    /// For each tile, the index of the first one of the rectangle that it is the first tile of.
+    /// For the first tile of each rectangle, the index of the rectangle's first open border.
     pub first: View<'a, u32>,
-    /// For each such tile, how many the rectangle has.
+    /// For each such tile, the number of the rectangle's open borders.
     pub counts: ViewMut<'a, u32>,
 }
 
@@ -121,8 +121,16 @@ pub struct LinksMut<'a> {
     pub keys: ViewMut<'a, u32>,
 }
 
-/// Joins pairs of rectangles: links the borders that go from one to the other. Those that stay open
-/// go to the list of the joined rectangle; those that are closed get their key.
+/// Joins pairs of rectangles: links the borders that go from one to the other. Borders that stay
+/// open go to the joined rectangle's list; closed ones get their key.
+///
+/// ```text
+/// for each open border that enters from the other rectangle: note it at its entry
+/// for each open border that enters from elsewhere:
+///     follow it from entry to entry until it leaves the pair; list it as open
+/// for each open border whose entry has not been taken:
+///     follow it back to its start; link its ends, and note its key at its leader
+/// ```
 ///
 /// Launch: one block of one thread per pair. Reads each open border 3 times, 32 bytes; writes as
 /// much once, and 8 bytes per entry.
@@ -131,9 +139,9 @@ pub struct LinksMut<'a> {
 ///
 /// | argument | contents |
 /// | --- | --- |
-/// | `lists`, `links` | at the first stage, those that [`track_write`](fn@super::track::track_write) gave; then those of the stage before, with `open` and `joined` exchanged |
-/// | `entries` | at least [`entries_len`](TileGrid::entries_len) elements, all [`NONE`], which they are again afterwards |
-/// | `stage` | those of [`TileGrid::stages`], in their order |
+/// | `lists`, `links` | at the first stage, the results of [`track_write`](fn@super::track::track_write); then those of the previous stage, with `open` and `joined` exchanged |
+/// | `entries` | at least [`entries_len`](TileGrid::entries_len) elements, all [`NONE`], before and after |
+/// | `stage` | each of [`TileGrid::stages`], in order |
 ///
 /// Nothing else uses the views meanwhile.
 #[kernel(block = 1)]
@@ -194,7 +202,7 @@ pub unsafe fn connect(
         i += 1;
     }
 
-    // Those that come from outside: they leave again.
+    // Borders that enter from outside the pair leave it again.
     let mut written = pair.first_begin;
     let mut i = 0;
     while i < count {
@@ -211,7 +219,7 @@ pub unsafe fn connect(
         .counts
         .st(first_tile, written.wrapping_sub(pair.first_begin));
 
-    // What is left is closed.
+    // The remaining borders are closed.
     let mut i = 0;
     while i < count {
         let (at, second) = border(i);

@@ -27,7 +27,7 @@ impl Fragments<'_> {
         self.fragments.len() as u32
     }
 
-    /// The code of a fragment's last step; of one without steps, [`NONE`].
+    /// The code of a fragment's last step; [`NONE`] if it has no steps.
     #[inline(always)]
     fn last_code(&self, fragment: &Fragment) -> u32 {
         if fragment.forward == 0 {
@@ -62,7 +62,7 @@ pub struct ClosedBorders<'a> {
     pub next: View<'a, u32>,
     /// For each fragment, the key of the border that is discovered in it, or [`NONE`].
     pub keys: View<'a, u32>,
-    /// For each border, in order of discovery, the fragment that it is discovered in.
+    /// For each border, in order of discovery, the fragment in which it is discovered.
     pub leaders: View<'a, u32>,
 }
 
@@ -84,25 +84,25 @@ pub struct PassedSides<'a> {
     pub passed_by: View<'a, u32>,
 }
 
-/// Where a fragment's nodes are on their border: node `i` at `rank + i - split`, or for `i` before
-/// `split` at `wrapped + i`.
+/// The positions of a fragment's nodes on their border: node `i` is at `rank + i - split`, or at
+/// `wrapped + i` if `i` is less than `split`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod)]
 pub struct Position {
     /// The border.
     pub border: u32,
-    /// The number of nodes before the border's start; 0 but for the fragment that it starts in.
+    /// In the fragment in which the border starts, the number of nodes before the start; else 0.
     pub split: u32,
     /// The number of the border's nodes before the fragment, or before `split`.
     pub rank: u32,
-    /// The number of the border's nodes before those that stand before its start.
+    /// The number of the border's nodes before those `split` nodes.
     pub wrapped: u32,
     /// The code of the step into the first node.
     pub code_before: u32,
 }
 
-/// Where a fragment's turns are on their border; at first, how many there are from `split` on and
-/// before it.
+/// The positions of a fragment's turns on their border; at first, the numbers of turns from `split`
+/// on and before it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod)]
 pub struct Turns {
@@ -113,7 +113,7 @@ pub struct Turns {
 }
 
 /// Marks the vertical sides at which borders are discovered, for a scan. Launch: one thread per
-/// fragment, which reads 4 bytes; writes 4 per border.
+/// fragment. Reads 4 bytes per fragment; writes 4 per border.
 ///
 /// # Safety
 ///
@@ -138,7 +138,7 @@ pub unsafe fn mark_discoveries(keys: View<'_, u32>, discovered: ViewMut<'_, u32>
 ///
 /// `keys` has one element per fragment. `discovered_before` is the scan of what
 /// [`mark_discoveries`](fn@mark_discoveries) marked; the sum is the length of `leaders`, which gets
-/// the fragment that each border is discovered in. Nothing else uses `leaders` meanwhile.
+/// the fragment in which each border is discovered. Nothing else uses `leaders` meanwhile.
 #[kernel(block = BLOCK)]
 pub unsafe fn list_borders(
     keys: View<'_, u32>,
@@ -216,9 +216,9 @@ pub unsafe fn rank_fragments(
     lengths.st(border, rank.wrapping_add(split).max(1));
 }
 
-/// Finds the previous border of each in its row: the one that passes the last vertical side before
-/// the border's key, or [`NO_BORDER`]. Launch: one thread per border, which reads 60 bytes and
-/// writes 4.
+/// Finds each border's previous border in its row: the one that passes the last vertical side
+/// before the border's key, or [`NO_BORDER`]. Launch: one thread per border, which reads 60 bytes
+/// and writes 4.
 ///
 /// # Safety
 ///

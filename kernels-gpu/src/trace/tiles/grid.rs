@@ -5,11 +5,11 @@ use cuda_std::prelude::*;
 use crate::primitives::quotient;
 use crate::trace::pixels::Raster;
 
-/// Nothing: no side, no fragment, no entry.
+/// Stands for no side, no fragment, no entry.
 pub const NONE: u32 = u32::MAX;
 
-/// The number of nodes by which borders come to a pixel over one side of a rectangle: the nodes
-/// differ in the two low bits of their codes.
+/// The number of nodes of a pixel that borders enter over one side of a rectangle: they differ in
+/// the two low bits of their codes.
 pub(super) const CODES: u32 = 4;
 
 /// The division of an image into rectangles, counted column by column.
@@ -27,7 +27,7 @@ pub struct TileGrid {
 }
 
 impl TileGrid {
-    /// The division into `columns × rows` rectangles, of which there are at most as many as pixels.
+    /// The division into `columns × rows` rectangles, at most as many as pixels.
     #[must_use]
     pub const fn new(raster: Raster, columns: u32, rows: u32) -> Self {
         Self {
@@ -86,7 +86,7 @@ impl TileGrid {
         2 * CODES as usize * along as usize
     }
 
-    /// The pixels of `columns × rows` tiles, the first of them in column `column` and row `row`.
+    /// The pixels of `columns × rows` tiles, from the tile in column `column` and row `row` on.
     #[inline(always)]
     pub(super) fn rectangle(
         self,
@@ -96,7 +96,8 @@ impl TileGrid {
         columns: u32,
         rows: u32,
     ) -> Rectangle {
-        // Below 2³²: a tile is at most its image, and the last ones reach less than twice as far.
+        // Below 2³²: a tile is at most as large as its image, and the last tiles end before twice
+        // the image's size.
         let end = |tiles: u32, size: u32, end: u32| tiles.wrapping_mul(size).min(end);
         Rectangle {
             left: end(column, self.tile_width, raster.width),

@@ -18,28 +18,28 @@
 //! | [`rank_turns`](fn@gather::rank_turns) | border | finds where each fragment's turns go |
 //! | [`write_points`](fn@points::write_points) | fragment | writes the points |
 //!
-//! Threads that follow borders diverge, so each has a block, and so a warp, of its own. At least 16
-//! of these blocks are asked for per multiprocessor, because otherwise ptxas spills registers to
-//! make room for more.
+//! Threads that follow borders diverge, so each has a block, and thus a warp, of its own. The
+//! kernels ask for at least 16 of these blocks per multiprocessor: otherwise ptxas spills registers
+//! to make room for more.
 //!
 //! # Terms
 //!
-//! A **node** is a step of a border with the sides that it passes. Over centers, it is known by its
-//! pixel and the direction **back** to the former one; along edges, by its pixel and half the
-//! direction of the **side** that it runs along. Either is the node's code. A side belongs to one
-//! node, a node to one border. A pixel's **mark** is the [set](crate::trace::neighbours) of its
-//! sides that have been passed. (The paper multiplies 2, 3, 5 and 7 for W, N, E and S.)
-//! [`track_count`](fn@track::track_count) adds the sides that each node passes, and
-//! [`track_write`](fn@track::track_write), which goes the same way, takes them away.
+//! A **node** is a step of a border with the sides that it passes. Over centers, a node is
+//! identified by its pixel and the direction **back** to the previous one; along edges, by its
+//! pixel and half the direction of the **side** that it runs along. That direction is the node's
+//! code. A side belongs to one node, a node to one border. A pixel's **mark** is the
+//! [set](crate::trace::neighbours) of its sides that have been passed. (The paper multiplies 2, 3,
+//! 5 and 7 for W, N, E and S.) [`track_count`](fn@track::track_count) adds the sides that each node
+//! passes; [`track_write`](fn@track::track_write) goes the same way and removes them.
 //!
-//! A **fragment** is a piece of a border within a rectangle: the codes of its steps, those that
-//! were followed forward, then those that were followed backward, from their end. Fragments are
-//! linked; their codes are not moved.
+//! A **fragment** is a piece of a border within a rectangle. It has the codes of the steps followed
+//! forward, then of those followed backward, from their end. Fragments are linked; their codes are
+//! not moved.
 //!
-//! **Vertical sides** (W and E) have indices in raster order, a pixel's W before its E: so they are
-//! W and E in turn. A border is **discovered** at the first that it passes: its key. An even key is
-//! an outer border's, an odd one a hole's; and the previous border in a row is the one that passes
-//! the side before the key.
+//! **Vertical sides** (W and E) have indices in raster order, a pixel's W before its E: so W and E
+//! sides alternate. A border is **discovered** at the first one that it passes, its key. An outer
+//! border's key is even, a hole's odd. The previous border in a row is the one that passes the side
+//! before the key.
 
 pub mod connect;
 pub mod gather;

@@ -9,13 +9,13 @@ use crate::trace::borders::{Destination, NO_BORDER};
 use crate::trace::options::{Approximation, Geometry};
 use crate::trace::pixels::Raster;
 
-/// Where each fragment's points are on its border.
+/// The positions of each fragment's points on its border.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct FragmentRanks<'a> {
-    /// For each fragment, where its nodes are.
+    /// For each fragment, the positions of its nodes.
     pub positions: View<'a, Position>,
-    /// For each fragment, where its turns are. Only used if these are the points.
+    /// For each fragment, the positions of its turns. Used only if these are the points.
     pub turns: View<'a, Turns>,
 }
 
@@ -24,9 +24,9 @@ pub struct FragmentRanks<'a> {
 ///
 /// # Safety
 ///
-/// `fragments` and `ranks` are as the kernels before left them, for an image of this size and with
-/// this geometry and approximation. `destination` has room for all points of the borders that have
-/// a place, and nothing else uses it meanwhile.
+/// `fragments` and `ranks` are as the previous kernels left them, for an image of this size and
+/// with this geometry and approximation. `destination` has room for all points of the borders that
+/// have a place, and nothing else uses it meanwhile.
 #[kernel(block = BLOCK)]
 pub unsafe fn write_points(
     fragments: Fragments<'_>,
@@ -53,12 +53,12 @@ pub unsafe fn write_points(
         return;
     }
     if geometry == Geometry::Edges {
-        // From the pixel to the corner at which its first side begins.
+        // From the pixel to the corner where its first side begins.
         let heading = fragments.code(&fragment, 0);
         x = x.wrapping_add(u32::from(heading == 2 || heading == 4));
         y = y.wrapping_add(u32::from(heading == 0 || heading == 2));
     }
-    // Where the next point goes: from `split` on, and before.
+    // The index of the next point: for nodes from `split` on, and for those before.
     let (from_split, wrapped) = match approximation {
         Approximation::None => (position.rank, position.wrapped),
         Approximation::Simple => {

@@ -1,4 +1,4 @@
-//! Preprocessing: the pixels that borders pass, and the indices of vertical sides.
+//! Preprocessing: the pixels that borders pass, and indices for vertical sides.
 
 use cuda_std::prelude::*;
 
@@ -42,7 +42,7 @@ pub(super) struct SideIndex<'a> {
 }
 
 impl SideIndex<'_> {
-    /// The indices of a pixel's W and E sides, as far as it has them.
+    /// The indices of a pixel's W and E sides; each is meaningful only if the pixel has that side.
     #[inline(always)]
     pub(super) fn of(self, x: u32, y: u32) -> (u32, u32) {
         let (word, bit) = (x / 64, x % 64);

@@ -16,7 +16,7 @@ pub struct Fragment {
     pub begin: u32,
     /// The number of its steps.
     pub length: u32,
-    /// The number of steps followed forward, which are the border's last and the memory's first.
+    /// The number of steps followed forward: the last on the border, the first in memory.
     pub forward: u32,
     /// The pixel of its first node.
     pub first: u32,
@@ -36,10 +36,10 @@ pub struct Open {
     pub last_fragment: u32,
     /// The pixel of its first node.
     pub entry: u32,
-    /// That node's code, and from bit 8 on the direction to the pixel of the node before, which
-    /// lies outside.
+    /// That node's code, and from bit 8 on the direction to the pixel of the previous node,
+    /// outside.
     pub entry_code: u32,
-    /// The pixel of the node after the last one, outside.
+    /// The pixel of the node after the last one, outside the rectangle.
     pub exit: u32,
     /// That node's code.
     pub exit_code: u32,
@@ -49,7 +49,7 @@ pub struct Open {
     pub leader: u32,
 }
 
-/// What [`track_write`](fn@track_write) writes: all pieces of borders, and the open borders.
+/// The results of [`track_write`](fn@track_write): all pieces of borders, and the open borders.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct TrackedBorders<'a> {
@@ -67,7 +67,7 @@ pub struct TrackedBorders<'a> {
     pub open: ViewMut<'a, Open>,
 }
 
-/// What [`track_count`](fn@track_count) counts: one number per rectangle in each view.
+/// The counts of [`track_count`](fn@track_count): one number per rectangle in each view.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct TileCounts<'a> {
@@ -79,7 +79,7 @@ pub struct TileCounts<'a> {
     pub open: ViewMut<'a, u32>,
 }
 
-/// The scans of [`TileCounts`]: the indices of each rectangle's first ones.
+/// The scans of [`TileCounts`]: in each view, the index of each rectangle's first element.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct TileStarts<'a> {
@@ -91,7 +91,7 @@ pub struct TileStarts<'a> {
     pub open: View<'a, u32>,
 }
 
-/// What [`border_preprocessing`](fn@super::sides::border_preprocessing) gives.
+/// The results of [`border_preprocessing`](fn@super::sides::border_preprocessing).
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct Preprocessed<'a> {
@@ -101,7 +101,7 @@ pub struct Preprocessed<'a> {
     pub sides_before: View<'a, u32>,
 }
 
-/// What [`track_write`](fn@track_write) writes, and how it finds the indices of sides.
+/// The results of [`track_write`](fn@track_write), and the indices of sides.
 #[derive(Clone, Copy)]
 struct Output<'a> {
     sides: SideIndex<'a>,
@@ -134,7 +134,7 @@ impl Tracker<'_> {
         self.walk.image.pixels.raster
     }
 
-    /// Follows all borders in the rectangle; counts, or writes to `output`.
+    /// Follows all borders in the rectangle; counts them, or writes them to `output`.
     #[inline(always)]
     fn track(&mut self, border: View<'_, u64>, output: Option<Output<'_>>) {
         let Rectangle {
@@ -180,8 +180,8 @@ impl Tracker<'_> {
         }
     }
 
-    /// The direction of a pixel's first side, clockwise from W, whose border has not been followed;
-    /// [`NONE`] if there is none.
+    /// The direction of the pixel's first side, clockwise from W, whose border has not been
+    /// followed; [`NONE`] if there is none.
     #[inline(always)]
     fn side_to_follow(&self, x: u32, y: u32, neighbours: u32, writes: bool) -> u32 {
         let sides = sides_in(!neighbours);
@@ -225,12 +225,12 @@ impl Tracker<'_> {
         self.fragments = self.fragments.wrapping_add(1);
     }
 
-    /// Follows a border through the rectangle: forward until it is back at the start or leaves,
-    /// then backward.
+    /// Follows a border through the rectangle: forward until it is back at the start or leaves; in
+    /// the latter case, then backward from the start.
     #[inline(always)]
     fn follow(&mut self, start: Node, output: Option<Output<'_>>) {
         let begin = self.steps;
-        // Its step is counted in the order in which nodes are followed.
+        // Its `step` counts nodes in the order in which they are followed.
         let mut discovery = Discovery {
             key: NONE,
             step: 0,
@@ -244,7 +244,7 @@ impl Tracker<'_> {
         let mut node = start;
         let mut steps = 0u32;
         loop {
-            // The node to pass, and the one to go on from.
+            // The node to pass, and the node to continue from.
             let (at, passed, direction, next);
             if forward == NONE {
                 let step = self.walk.step(node);
@@ -328,7 +328,7 @@ impl Tracker<'_> {
         self.steps = begin.wrapping_add(steps);
     }
 
-    /// Marks the sides that a node passes; it was followed after `step` others.
+    /// Marks the sides that a node passes. The node was followed after `step` others.
     #[inline(always)]
     fn pass(
         &mut self,
@@ -366,8 +366,8 @@ impl Tracker<'_> {
 /// Follows all borders in each rectangle, and counts their fragments, their steps and the open
 /// ones.
 ///
-/// Launch: one block of one thread per rectangle. Reads 1 bit per pixel, and for each step 9 words
-/// and a mark; writes a mark for each.
+/// Launch: one block of one thread per rectangle. Reads 1 bit per pixel, and 9 words and a mark per
+/// step; writes a mark per step.
 ///
 /// # Safety
 ///
@@ -403,15 +403,15 @@ pub unsafe fn track_count(
 /// Follows all borders in each rectangle once more, and writes them. Sets the marks to 0 again.
 ///
 /// Launch: one block of one thread per rectangle. Reads what [`track_count`](fn@track_count) reads,
-/// and for each vertical side 3 words and an index; writes 2 bytes per step, 4 per vertical side,
-/// 32 per fragment and 32 per open border.
+/// and 3 words and an index per vertical side; writes 2 bytes per step, 4 per vertical side, 32 per
+/// fragment and 32 per open border.
 ///
 /// # Safety
 ///
 /// [`track_count`](fn@track_count) has made `marks`, with this image and this grid. `first` are the
-/// scans of its counts; `preprocessed` is what that kernel got, and the scan of the counts of
-/// sides. The sums of all these counts are the lengths of the views of `tracked`. Nothing else uses
-/// `marks` and `tracked` meanwhile.
+/// scans of its counts; `preprocessed` has the `border` given to that kernel, and the scan of the
+/// counts of sides. The sums of all these counts are the lengths of the views of `tracked`. Nothing
+/// else uses `marks` and `tracked` meanwhile.
 #[kernel(block = 1, min_blocks = 16)]
 pub unsafe fn track_write(
     image: TracedImage<'_>,

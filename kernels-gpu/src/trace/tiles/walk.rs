@@ -4,7 +4,7 @@ use crate::trace::neighbours::{after, before, sides_between, sides_in, step};
 use crate::trace::options::Geometry;
 use crate::trace::pixels::TracedImage;
 
-/// A move to the same pixel; other moves are directions.
+/// The move that stays at the pixel; other moves are directions.
 pub(super) const STAY: u32 = 8;
 
 /// The pixel to which a move leads. Wraps around below 0.
@@ -25,29 +25,29 @@ pub(super) struct Node {
     pub(super) code: u32,
 }
 
-/// What leads from a node to the next one.
+/// The step from a node to the next one.
 #[derive(Clone, Copy)]
 pub(super) struct Step {
     /// The border's step.
     pub(super) direction: u32,
     /// The set of sides that the node passes.
     pub(super) passed: u32,
-    /// To the next node's pixel.
+    /// The move to the next node's pixel.
     pub(super) to: u32,
     /// The next node's code.
     pub(super) code: u32,
 }
 
-/// What leads from a node to the one before.
+/// The step from a node back to the previous one.
 #[derive(Clone, Copy)]
 pub(super) struct StepBack {
-    /// To the pixel of the node before.
+    /// The move to the previous node's pixel.
     pub(super) to: u32,
-    /// The code of the node before.
+    /// The previous node's code.
     pub(super) code: u32,
-    /// The step from the node before to this one.
+    /// The direction of the step from the previous node to this one.
     pub(super) direction: u32,
-    /// The set of sides that the node before passes.
+    /// The set of sides that the previous node passes.
     pub(super) passed: u32,
 }
 
@@ -112,7 +112,7 @@ impl Walk<'_> {
     #[inline(always)]
     pub(super) fn step_back(self, Node { x, y, code }: Node) -> StepBack {
         let edges = self.along_edges();
-        // Over centers, the neighbours of the former pixel count, and it is known.
+        // Over centers, the neighbours of the previous pixel count, and that pixel is known.
         let (near_x, near_y) = moved(x, y, if edges { STAY } else { code });
         let neighbours = self.image.pixels.neighbours(near_x, near_y);
         if !edges {
@@ -146,9 +146,9 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether borders cross over at a saddle: where a pixel and its neighbour in the diagonal
-    /// direction `to` are foreground, and the other two pixels at their corner are not. They do if
-    /// the two are of one 4-connected component.
+    /// Whether borders cross over at a saddle: a corner where a pixel and its neighbour in the
+    /// diagonal direction `to` are foreground, and the other two pixels are not. They do if the two
+    /// pixels belong to one 4-connected component.
     #[inline(always)]
     pub(super) fn crosses(self, x: u32, y: u32, to: u32) -> bool {
         let (u, v) = moved(x, y, to);
