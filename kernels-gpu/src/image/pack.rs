@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! | --- | --- |
-//! | launch | [`pack_bytes`](fn@pack_bytes) or [`pack_images`](fn@pack_images) with [`threads`]`(width, height)` threads, by the rows that are written |
+//! | launch | [`pack_bytes`](fn@pack_bytes) or [`pack_images`](fn@pack_images) with [`threads`]`(width, height)` threads, where `height` is the number of rows written |
 //! | reads | 1 byte per pixel: 16 per load if width, pitch and address are multiples of 16, else 1 |
 //! | writes | 1 bit per pixel, rows padded to words of 64 |
 
@@ -27,7 +27,7 @@ pub const fn threads(width: u32, height: u32) -> u64 {
     row_words(width) as u64 * height as u64 * WORD_THREADS as u64
 }
 
-/// Packs an image of bytes. `bits` are the image's words, as quarters of 16 pixels.
+/// Packs an image of bytes. `bits` are the image's words, in quarters of 16 pixels.
 ///
 /// # Safety
 ///
@@ -38,9 +38,9 @@ pub unsafe fn pack_bytes(image: ByteImage<'_>, bits: ViewMut<'_, u16>) {
     pack_rows(image, image.height, |y| (y, image.width), bits);
 }
 
-/// Packs images of bytes that lie one after the other, and a row of background after each.
-/// `images` has the rows of all of them, `image_rows` each. `bits` are as in
-/// [`pack_bytes`](fn@pack_bytes), of `rows = images.height + images.height / image_rows` rows.
+/// Packs images of bytes that are stored one after the other, with a row of background after each.
+/// `images` has the rows of all images, `image_rows` per image. `bits` are as for
+/// [`pack_bytes`](fn@pack_bytes), with `rows = images.height + images.height / image_rows` rows.
 ///
 /// # Safety
 ///
@@ -62,8 +62,8 @@ pub unsafe fn pack_images(images: ByteImage<'_>, image_rows: u32, bits: ViewMut<
     pack_rows(images, rows, source, bits);
 }
 
-/// Packs `rows` rows of bits. `source` says which row of `image` a row is packed from, and how many
-/// of its bytes are; the pixels after them are background.
+/// Packs `rows` rows of bits. For a row of bits, `source` gives the row of `image` and the number
+/// of its bytes to pack; the pixels after them are background.
 #[inline(always)]
 fn pack_rows(
     image: ByteImage<'_>,

@@ -1,9 +1,9 @@
-//! Labelling in its direct form: one thread per pixel, in global memory.
+//! Direct labelling: one thread per pixel, in global memory.
 //!
 //! As in Yin et al., "G-Contour: GPU Accelerated Contour Tracing For Large-Scale Layouts", 2025:
-//! every foreground pixel starts as a set of its own, joins the sets of its neighbours by an atomic
-//! minimum that is retried until it holds, and then looks its root up. Kept beside
-//! [`tiles`](super::tiles) for comparison. Both give the same labels.
+//! every foreground pixel starts as a set of its own, joins its neighbours' sets by an atomic
+//! minimum that is retried until it holds, and then looks up its root. This form is kept beside
+//! [`tiles`](super::tiles) for comparison; both give the same labels.
 //!
 //! | kernel | reads and writes per pixel |
 //! | --- | --- |
@@ -12,9 +12,9 @@
 //! | [`direct_flatten`](fn@direct_flatten) | the parents on the path to its root; writes 4 bytes and 1 bit |
 //! | [`direct_write`](fn@direct_write) | 4 bytes and its root's number; writes 4 bytes |
 //!
-//! All have a block of 256 threads for every four words of 64 pixels: [`threads`]. Between the last
-//! two, [`count_roots`](fn@super::number::count_roots) and a scan of the chunks' counts number the
-//! roots.
+//! All kernels have a block of 256 threads for every four words of 64 pixels: [`threads`]. Between
+//! the last two, [`count_roots`](fn@super::number::count_roots) and a scan of the chunks' counts
+//! number the roots.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
@@ -75,8 +75,8 @@ impl Pixel {
     }
 }
 
-/// Makes every foreground pixel a set of its own, and every other pixel's element 0. Makes `scan`
-/// ready.
+/// Makes every foreground pixel a set of its own, and sets every other pixel's element to 0. Makes
+/// `scan` ready.
 ///
 /// # Safety
 ///

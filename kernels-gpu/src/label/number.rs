@@ -1,10 +1,10 @@
-//! Numbers components 1, 2, … by the bits of their roots, and counts bits for that.
+//! Numbers components 1, 2, … by counting the bits of their roots.
 //!
 //! A chunk is 256 words in raster order, which one block counts. The number of a root is 1, plus
-//! the roots in the chunks before its own, plus those in the words before its own in the chunk,
-//! plus those before it in its word. The sums over chunks are a [`scan`] of their counts. Counting
-//! and looking back in one pass was measured and takes longer: the time in which blocks find their
-//! roots varies, and all later blocks wait for the slowest.
+//! the roots in earlier chunks, in earlier words of its chunk, and before it in its word. The sums
+//! over chunks are a [`scan`] of their counts. Counting with look-back in one pass was measured and
+//! takes longer: the blocks' times to find their roots vary, and all later blocks wait for the
+//! slowest.
 //!
 //! | | |
 //! | --- | --- |
@@ -19,8 +19,8 @@ use crate::primitives::{block, quotient, scan};
 
 /// Threads per block of the kernels that count roots.
 pub(crate) const BLOCK: u32 = 256;
-/// Words per chunk: one per thread. With four, threads that look for several roots one after the
-/// other keep their warps waiting.
+/// Words per chunk: one per thread. With four, a thread that looks up several roots one after the
+/// other keeps its warp waiting.
 pub const CHUNK: u32 = BLOCK;
 
 /// Chunks of an image of `words` words.
@@ -65,7 +65,7 @@ impl Numbering<'_> {
     }
 }
 
-/// The numbers of bits that a kernel counts: of components' roots, or of runs' first pixels.
+/// The counts of a kernel that counts bits: components' roots, or runs' first pixels.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, KernelParam)]
 pub struct BitCounts<'a> {
@@ -76,8 +76,8 @@ pub struct BitCounts<'a> {
 }
 
 impl BitCounts<'_> {
-    /// Counts the bits of the block's chunk. `bits` are those of the thread's word, which has the
-    /// index `word`; 0 past the last of the `words` words. Called by all threads of the block.
+    /// Counts the bits of the block's chunk. `bits` are those of the thread's word, with index
+    /// `word`; 0 past the last of the `words` words. Called by all threads of the block.
     #[inline(always)]
     pub(crate) fn count(self, bits: u64, word: u32, words: u32) {
         let warp_sums = shared_array![u32; (BLOCK / WARP_SIZE) as usize];

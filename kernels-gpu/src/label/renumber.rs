@@ -1,16 +1,16 @@
-//! Gives the components of a band of rows the numbers that they have in the whole image.
+//! Gives the components of a band of rows their numbers in the whole image.
 //!
 //! A band is labelled by itself, with numbers 1, 2, … of its own. The components that start above
-//! it in the image are **absorbed**: they have numbers of bands above. All others keep their order,
-//! and follow the components that start above the band.
+//! it in the image are **absorbed**: they take numbers of bands above. The others keep their order,
+//! and are numbered after all components that start above the band.
 //!
-//! [`renumber`](fn@renumber) is for labels that are written already: those of
-//! [`direct`](super::direct), and those that were measured.
+//! [`renumber`](fn@renumber) is for labels that are already written: those of
+//! [`direct`](super::direct), and those of measured components.
 //!
 //! | kernel | launch | moves |
 //! | --- | --- | --- |
 //! | [`renumber_table`](fn@renumber_table) | one thread per element of the table | reads the absorbed numbers by binary search; writes 4 bytes per component |
-//! | [`tiles_write_numbered`](fn@super::tiles::write::tiles_write_numbered) | one block per tile | writes the labels, the first time, with the table's numbers |
+//! | [`tiles_write_numbered`](fn@super::tiles::write::tiles_write_numbered) | one block per tile | writes the labels, for the first time, with the table's numbers |
 //! | [`renumber`](fn@renumber) | [`threads`]: one per 4 pixels | reads 4 bytes per pixel and 4 per run; writes 4 per pixel of groups of 4 that have foreground |
 
 use cuda_std::prelude::*;
@@ -37,13 +37,13 @@ pub struct Absorbed<'a> {
     pub numbers: View<'a, u32>,
 }
 
-/// Writes the numbers in the image of the band's components: element `n` of `table` is that of the
-/// component with the number `n` in the band, and element 0 is 0. `before` is the number of
-/// components that start above the band.
+/// Writes the numbers of the band's components in the image: element `n` of `table` is the number
+/// of component `n` of the band, and element 0 is 0. `before` is the number of components that
+/// start above the band.
 ///
 /// # Safety
 ///
-/// `absorbed` is as described there, and `table` has one element more than the band has components.
+/// `absorbed` is as its fields say, and `table` has one element more than the band has components.
 /// Nothing else uses `table` meanwhile. The launch has one thread per element of `table`.
 #[kernel(block = BLOCK)]
 pub unsafe fn renumber_table(absorbed: Absorbed<'_>, before: u32, table: ViewMut<'_, u32>) {

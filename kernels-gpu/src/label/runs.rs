@@ -1,9 +1,9 @@
-//! The labels of an image's runs, one per run in raster order. With these and the image's bits, the
+//! The labels of an image's runs, one per run in raster order. From these and the image's bits, the
 //! host writes the labels of all pixels.
 //!
 //! A run is a longest stretch of foreground in a row. The index of a run is the number of runs that
-//! start before it: in the chunks before its own, in the words before its own in the chunk, and in
-//! its word. [`number`](super::number) says what a chunk is.
+//! start before it: in earlier chunks, in earlier words of its chunk, and in its word.
+//! [`number`](super::number) says what a chunk is.
 //!
 //! | kernel | launch | reads | writes |
 //! | --- | --- | --- | --- |
@@ -30,7 +30,7 @@ pub unsafe fn count_runs(image: BitImage<'_>, counts: BitCounts<'_>, scan: ScanS
     let word = thread::index_1d();
     scan.make_ready(word);
     let words = image.row_words * image.height;
-    // Threads past the last word take part in the sums.
+    // Threads past the last word take part in the sums too.
     let own = if word < words {
         let y = quotient(word, image.row_words);
         starts_of_word(image, word, word - y * image.row_words)
@@ -77,7 +77,7 @@ pub unsafe fn run_labels(
     }
 }
 
-/// The pixels of word `word`, which is the word `column` of its row, at which a run starts.
+/// The pixels of word `word` at which a run starts. `column` is the word's index in its row.
 #[inline(always)]
 fn starts_of_word(image: BitImage<'_>, word: u32, column: u32) -> u64 {
     let carry = if column == 0 {

@@ -4,10 +4,10 @@
 //! | --- | --- |
 //! | launch | [`measure`](fn@measure) with [`threads`]`(row_words, height)` threads |
 //! | reads | 1 bit per pixel, 4 bytes per run and word |
-//! | writes | 7 atomics for every series of runs of one component that a thread meets |
+//! | writes | 7 atomics for each series of runs of one component in a thread's strip |
 //!
 //! A thread goes down 32 rows of one column of words, and adds up runs as long as their label stays
-//! the same. The sums are of integers, so the order of additions does not matter.
+//! the same. All sums are of integers, so the order of additions does not matter.
 
 use cuda_std::prelude::*;
 
@@ -48,7 +48,7 @@ pub struct ComponentMeasures<'a> {
 }
 
 impl ComponentMeasures<'_> {
-    /// Adds pixels of the component `label`; those of label 0 count for nothing.
+    /// Adds pixels of the component `label`; label 0 adds nothing.
     #[inline(always)]
     fn add(&self, label: u32, tally: &Tally) {
         if label != 0 {
@@ -108,8 +108,8 @@ impl Tally {
 /// # Safety
 ///
 /// `labels` has one element per pixel of `image`, none larger than the length of the arrays of
-/// `measures`, which have the values that they start as. Nothing else uses `measures` meanwhile.
-/// The launch has [`threads`] threads.
+/// `measures`, which have their start values. Nothing else uses `measures` meanwhile. The launch
+/// has [`threads`] threads.
 #[kernel(block = BLOCK)]
 pub unsafe fn measure(
     image: BitImage<'_>,

@@ -1,8 +1,8 @@
 //! Runs in rows of bits: 64 pixels per word, the leftmost pixel in the least significant bit.
 //!
 //! A run is a longest stretch of consecutive foreground pixels in a row. A run may span words, so
-//! several functions take the pixel to the left of a word along with it: `carry`, 0 or 1. Kernels
-//! and the processor's algorithms use the same functions.
+//! several functions also take the pixel to the left of a word: `carry`, 0 or 1. Kernels and the
+//! processor's algorithms use the same functions.
 
 /// The left neighbour of each pixel of `word`.
 #[must_use]
@@ -25,7 +25,7 @@ pub const fn count_through(bits: u64, at: u32) -> u32 {
     (bits << (63 - at)).count_ones()
 }
 
-/// The first stretch of foreground within a word, and what is left of the word.
+/// The first stretch of foreground within a word, and the rest of the word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
     /// Its first bit.
@@ -108,8 +108,9 @@ impl Touching {
     /// The pairs of touching runs of `row` and the row `up` above it. If `corners`, runs that meet
     /// at a corner touch too.
     ///
-    /// Runs that overlap do so in one interval. Its first pixel is the one whose left neighbours do
-    /// not both belong to the runs. Runs that touch at a corner alone have one such corner.
+    /// Two runs that overlap do so in one interval. Its first pixel is the one whose left
+    /// neighbours in the two rows are not both foreground. Two runs that only touch at a corner
+    /// have one such corner.
     #[inline(always)]
     #[must_use]
     pub const fn find(row: Beside, up: Beside, corners: bool) -> Self {

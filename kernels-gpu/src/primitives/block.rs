@@ -1,7 +1,8 @@
 //! Operations of a whole block: all its threads call them together.
 //!
-//! The block extends along x alone and consists of whole warps. Each operation exchanges values in
-//! a shared array that the caller provides. Between two uses of the same array there is a barrier.
+//! The block extends only along x and consists of whole warps. Each operation exchanges values in a
+//! shared array that the caller provides. The caller puts a barrier between two uses of the same
+//! array.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
@@ -11,7 +12,7 @@ use super::warp;
 /// A prefix sum over the threads or the warps of a block, modulo 2³², as one of them sees it.
 #[derive(Clone, Copy)]
 pub struct PrefixSum {
-    /// The sum of the values before its own.
+    /// The sum of the values before this thread's or warp's.
     pub before: u32,
     /// The sum of all values.
     pub total: u32,

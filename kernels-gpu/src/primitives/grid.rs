@@ -1,9 +1,5 @@
 //! Operations of a whole grid: all threads of all blocks of a cooperative kernel call them
 //! together.
-//!
-//! The blocks wait for each other, so that all of them must be resident at once. The option
-//! `cooperative` of `#[kernel]` sees to that: a launch with more blocks than the device holds is
-//! refused, by the driver and by the emulator.
 
 use cuda_std::grid::GridBarrier;
 use cuda_std::prelude::*;
@@ -11,15 +7,15 @@ use cuda_std::warp::WARP_SIZE;
 
 use super::{block, quotient};
 
-/// The threads of all blocks of a cooperative kernel, each of `THREADS` along x, or of its first
-/// blocks alone: the fewer, the sooner they meet.
+/// The threads of all blocks of a cooperative kernel, or of only its first blocks: the fewer, the
+/// sooner they meet. A block has `THREADS` threads along x.
 #[derive(Clone, Copy)]
 pub struct Grid<'a, const THREADS: u32> {
     barrier: GridBarrier<'a>,
     blocks: u32,
 }
 
-/// What [`Grid::scan`] works in.
+/// The working memory of [`Grid::scan`].
 #[derive(Clone, Copy)]
 pub struct ScanMemory<'a> {
     /// One element per block of the grid.
@@ -28,26 +24,26 @@ pub struct ScanMemory<'a> {
     pub warp_sums: SharedView<u32>,
 }
 
-/// Calls `work` for each of four things.
+/// The results of `work` for each of four things.
 #[inline(always)]
 pub fn each<A: Copy, B>(things: [A; 4], mut work: impl FnMut(A) -> B) -> [B; 4] {
     let [a, b, c, d] = things;
     [work(a), work(b), work(c), work(d)]
 }
 
-/// Both of each pair.
+/// Pairs the elements of two arrays.
 #[inline(always)]
 #[must_use]
 pub fn zip<A, B>([a, b, c, d]: [A; 4], [e, f, g, h]: [B; 4]) -> [(A, B); 4] {
     [(a, e), (b, f), (c, g), (d, h)]
 }
 
-/// Calls `work` for the index `first`, and each that is `stride` more than the last one, as long as
-/// it is below `count`, with what `load` gives for it.
+/// Calls `work` for the indices `first`, `first + stride` and so on below `count`, each with the
+/// value that `load` gives for it.
 ///
-/// A thread hands four indices to `load` at a time, so that what it loads for them is in flight at
-/// once. The first takes the place of those past the last index. Of what `work` writes, `load`
-/// reads at most what belongs to its own index.
+/// A thread passes four indices to `load` at a time, so that their loads are in flight at once.
+/// Past the last index, the first of the four is repeated. Of the data that `work` writes, `load`
+/// reads at most that of its own index.
 #[inline(always)]
 pub fn for_each_loaded<T: Copy>(
     (first, stride): (u32, u32),
@@ -58,7 +54,7 @@ pub fn for_each_loaded<T: Copy>(
     let mut i = first;
     while i < count {
         let last = count - 1;
-        // No index wraps around: the distance to the last one is what is compared.
+        // No index wraps around, since distances to the last one are compared.
         // planted: loaded-ahead
         let ahead = |by: u32| if last - i < by { i } else { i + by };
         let loaded = load([i, ahead(stride), ahead(2 * stride), ahead(3 * stride)]);
@@ -89,13 +85,13 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
     const ROW: u32 = THREADS * 4;
 
     /// For work on `n` elements in many short steps: as many blocks as there are elements for.
-    /// None for blocks that have no part in it.
+    /// `None` for the blocks that are not needed.
     ///
     /// All blocks of the grid call it with the same number.
     #[inline(always)]
     #[must_use]
     pub fn for_work(barrier: GridBarrier<'a>, n: u32) -> Option<Self> {
-        // For few elements, the first block alone.
+        // For few elements, only the first block.
         let wanted = if n <= THREADS * 4 {
             1
         } else {
@@ -119,7 +115,7 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
         self.blocks
     }
 
-    /// Waits until all threads have arrived, and then see what each wrote before.
+    /// Waits until all threads have arrived. They then see what any of them wrote before.
     #[inline(always)]
     pub fn sync(self) {
         if self.blocks == 1 {
@@ -140,8 +136,8 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
         }
     }
 
-    /// [`for_each`](Self::for_each), in which all threads of a block call `work` together, also
-    /// with indices past the last one.
+    /// [`for_each`](Self::for_each), but all threads of a block call `work` together, also with
+    /// indices past the last one.
     #[inline(always)]
     pub fn for_each_together(self, count: u32, mut work: impl FnMut(u32)) {
         let mut first = self.block() * THREADS;
@@ -163,11 +159,11 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
         for_each_loaded((first, self.blocks * THREADS), count, load, work);
     }
 
-    /// Calls `work` for each index below `count`, and for some past it, with what `load` gives for
-    /// it. Each warp goes through a part of its own, from the first index to the last: its lanes
+    /// Calls `work` for each index below `count`, and for some past it, each with the value that
+    /// `load` gives for it. Each warp goes through a part of its own, in ascending order: its lanes
     /// call `work` together, with consecutive indices.
     ///
-    /// A thread hands four indices to `load` at a time, as in [`for_each_loaded`]; those past the
+    /// A thread passes four indices to `load` at a time, as in [`for_each_loaded`]; those past the
     /// end of the warp's part are `u32::MAX`.
     #[inline(always)]
     pub fn for_each_in_warps<T: Copy>(
@@ -179,7 +175,7 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
         let t = thread::thread_idx_x();
         let warp = self.block() * (THREADS / WARP_SIZE) + t / WARP_SIZE;
         let warps = self.blocks * (THREADS / WARP_SIZE);
-        // A group is of one index per lane.
+        // A group has one index per lane.
         let groups = count.div_ceil(WARP_SIZE);
         let own = quotient(groups + warps - 1, warps);
         let mut group = warp * own;
@@ -202,12 +198,12 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
         }
     }
 
-    /// Replaces the first `n` elements of `values` by the sums of those before them. One thread
-    /// hands the sum of all to `total`.
+    /// Replaces each of the first `n` elements of `values` by the sum of those before it. One
+    /// thread passes the sum of all to `total`.
     ///
-    /// All threads call it, after a barrier of the grid that comes after the last write to
-    /// `values`. It waits for all blocks once; there is to be another barrier before the first use
-    /// of the sums. Reads each element twice and writes it once.
+    /// All threads call it, after a grid barrier that follows the last write to `values`. It waits
+    /// for all blocks once; the caller puts another barrier before the first use of the sums. Reads
+    /// each element twice and writes it once.
     ///
     /// `values` starts at a multiple of 16 bytes.
     #[inline(always)]
@@ -222,8 +218,8 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
         self.scan_rows(add_up, values, n, total, memory);
     }
 
-    /// [`scan`](Self::scan) of `n` numbers that are computed from their index, once each: `sums`
-    /// gets their sums. Nothing has to be in it before.
+    /// [`scan`](Self::scan) of `n` numbers, each computed once from its index. `sums` gets their
+    /// sums; its previous contents do not matter.
     #[inline(always)]
     pub fn scan_of(
         self,
@@ -243,7 +239,7 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
         self.scan_rows(add_up, sums, n, total, memory);
     }
 
-    /// The four elements of a row that are this thread's; 0 past the last one.
+    /// This thread's four elements of a row; 0 past the last element.
     #[inline(always)]
     fn load(values: ViewMut<'_, u32>, n: u32, row: u32) -> [u32; 4] {
         let at = row * Self::ROW + thread::thread_idx_x() * 4;
@@ -254,7 +250,7 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
         [element(0), element(1), element(2), element(3)]
     }
 
-    /// Replaces these elements, where there are such.
+    /// Replaces these elements, as far as they exist.
     #[inline(always)]
     fn store(values: ViewMut<'_, u32>, n: u32, row: u32, new: [u32; 4]) {
         let at = row * Self::ROW + thread::thread_idx_x() * 4;
@@ -273,8 +269,8 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
         element(3, new[3]);
     }
 
-    /// The scan of `values`, of which `first_load` gives this thread's four of each row the first
-    /// time.
+    /// The scan of `values`. On the first pass, `first_load` gives this thread's four elements of
+    /// each row.
     #[inline(always)]
     fn scan_rows(
         self,
@@ -320,7 +316,7 @@ impl<'a, const THREADS: u32> Grid<'a, THREADS> {
         let mut row = first;
         while row < end {
             let [a, b, c, d] = Self::load(values, n, row);
-            // The sums of the step before have been read.
+            // The sums of the previous step have been read.
             thread::sync_threads();
             let sums = block::sum_of_threads(a + b + c + d, warp_sums);
             let next = before + sums.before;

@@ -16,7 +16,7 @@ use cuda_std::prelude::*;
 /// The link of a list's last element.
 pub const END: u32 = u32::MAX;
 
-/// The most elements for which [`rank_short_lists`](fn@rank_short_lists) is the faster way.
+/// The most elements for which [`rank_short_lists`](fn@rank_short_lists) is faster.
 pub const MOST_SHORT: u32 = 4096;
 
 /// Threads per block of both kernels.
@@ -44,10 +44,10 @@ pub const fn weight(element: u64) -> u32 {
     (element >> 32) as u32
 }
 
-/// Rounds of pointer jumping that rank lists of `n` elements in all.
+/// Rounds of pointer jumping that rank lists with `n` elements in total.
 #[must_use]
 pub const fn rounds(n: u32) -> u32 {
-    // A link leads over twice as many elements after each round.
+    // After each round, a link leads over twice as many elements.
     // planted: jump-count
     u32::BITS - n.leading_zeros()
 }
@@ -85,8 +85,8 @@ pub unsafe fn jump_pointers(from: View<'_, u64>, to: ViewMut<'_, u64>) {
     to.st(i, jumped(from, i));
 }
 
-/// An even number of rounds of pointer jumping, after which the result is in `list` again. For
-/// short lists: a launch costs more than a round. Launch: one block.
+/// An even number of rounds of pointer jumping, so that the result is in `list` again. For short
+/// lists, where a launch costs more than a round. Launch: one block.
 ///
 /// # Safety
 ///

@@ -1,7 +1,7 @@
-//! Stable partition of pairs by one key: those that have it, and the others around them.
+//! Stable partition of pairs by one key: those with the key, and the others around them.
 //!
-//! Where most keys are the same one, a sort moves most pairs in each of its passes to end up where
-//! they can go at once.
+//! If most keys are equal, each pass of a sort moves most pairs, though they could go to their
+//! final places at once.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
@@ -10,10 +10,10 @@ use super::block::sum_of_warps;
 use super::grid::{Grid, ScanMemory, each};
 use super::sort::Pairs;
 
-/// For no key.
+/// Stands for no key.
 pub const NO_KEY: u32 = u32::MAX;
 
-/// Where the pairs with one key are among sorted ones.
+/// The range of the pairs with one key among sorted pairs.
 #[derive(Clone, Copy)]
 pub struct Group {
     /// The index of the first one.
@@ -29,7 +29,7 @@ impl Group {
         count: 0,
     };
 
-    /// The index of the pair with index `i` among those that have another key.
+    /// The index among all pairs of the one with index `i` among those with other keys.
     #[inline(always)]
     #[must_use]
     pub const fn around(self, i: u32) -> u32 {
@@ -37,8 +37,8 @@ impl Group {
     }
 }
 
-/// The key of most of the first `n` pairs, or [`NO_KEY`], by a sample of 128. All lanes of a warp
-/// call it, and those of all warps get the same.
+/// The key of most of the first `n` pairs, or [`NO_KEY`], judged by a sample of 128. All lanes of a
+/// warp call it; all warps get the same result.
 #[inline(always)]
 #[must_use]
 pub fn common_key(keys: ViewMut<'_, u32>, n: u32) -> u32 {
@@ -50,8 +50,8 @@ pub fn common_key(keys: ViewMut<'_, u32>, n: u32) -> u32 {
     if in_groups == 0 {
         return NO_KEY;
     }
-    // There may be two such keys, of which at most one has most pairs. If the sample's first part
-    // has the other one first, sorting takes longer, and no more.
+    // There may be two such keys, at most one of which has most pairs. If the sample's first part
+    // has the other one first, sorting only takes longer.
     let lane = in_groups.trailing_zeros();
     let (key, _) = warp::warp_shuffle_idx(FULL_MASK, sample[0], lane, WARP_SIZE);
     let [a, b, c, d] =
@@ -63,7 +63,7 @@ pub fn common_key(keys: ViewMut<'_, u32>, n: u32) -> u32 {
     }
 }
 
-/// What a lane has of `keys`, for the lanes of its warp.
+/// The lanes of a warp with certain keys, one bit per lane.
 #[derive(Clone, Copy)]
 struct Lanes {
     /// Those with another key.
@@ -72,15 +72,15 @@ struct Lanes {
     smaller: u32,
 }
 
-/// Moves `n` pairs: those with the key `common`, if there are such, to where they are among sorted
-/// ones in `sorted`, and the others, in their order, to around them in `unsorted`, which may be the
-/// same. `keys` has the keys of the pairs, and `value` gives each one's value, by its index. Returns
-/// where those with the key are.
+/// Moves `n` pairs. Pairs with the key `common`, if any, go to their final places among sorted
+/// pairs, in `sorted`. The others go, in their order, to the places around them, in `unsorted`,
+/// which may be the same memory. `keys` has the keys of the pairs; `value` gives a pair's value by
+/// its index. Returns the range of the pairs with the key.
 ///
-/// All threads of a cooperative grid call it, after a barrier that comes after the last write to
-/// `keys`. `smaller` is an element of an array that is 0, and gets the number of smaller keys. It
-/// waits for all blocks once; there is to be another barrier before the first use of the result.
-/// Reads 8 bytes per pair and writes 8.
+/// All threads of a cooperative grid call it, after a barrier that follows the last write to
+/// `keys`. `smaller` is an array element that is 0; it gets the number of smaller keys. The
+/// function waits for all blocks once; the caller puts another barrier before the first use of the
+/// result. Reads 8 bytes per pair and writes 8.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 pub fn partition<const THREADS: u32>(

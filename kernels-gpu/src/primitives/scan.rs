@@ -20,26 +20,26 @@
 //! | --- | --- | --- |
 //! | `far` | one round ago | its loads are issued |
 //! | `next` | two rounds ago | its loads have arrived: its sum is published |
-//! | `current` | three rounds ago | it is scanned, raised by the sum of all tiles before it, and stored |
+//! | `current` | three rounds ago | it is scanned, the sum of all tiles before it is added, and it is stored |
 //!
 //! A block knows the sum of its previous tile and of all tiles before that one. It adds the sums of
 //! the tiles between its previous tile and the current one, about as many as there are blocks. Warp
 //! 0 reads them, 288 at a time, while the other warps scan. They were published a round ago, so
-//! that warp 0 seldom waits, and while it waits, `far` is being loaded. No tile waits for another
-//! tile's *prefix*, in contrast to a scan with decoupled look-back, where the prefix travels from
-//! tile to tile (Duane Merrill and Michael Garland, "Single-pass Parallel Prefix Scan with
-//! Decoupled Look-back", NVIDIA Technical Report NVR-2016-002, 2016).
+//! warp 0 seldom waits, and while it waits, `far` is being loaded. No tile waits for another tile's
+//! *prefix*, unlike in a scan with decoupled look-back, where the prefix travels from tile to tile
+//! (Duane Merrill and Michael Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back",
+//! NVIDIA Technical Report NVR-2016-002, 2016).
 //!
 //! A warp holds six rows of 128 elements, 16 bytes per lane and row. Lane `l` holds elements `4l`
 //! to `4l + 3` of each row. So the scan of a row is a scan of the lanes' sums, five shuffles,
 //! without a transposition.
 //!
 //! No block waits for a block that has not started. Consider the block with the smallest `current`:
-//! each tile before it was taken by a block that has published the tile's sum already, because
-//! otherwise that block's `current` would be smaller.
+//! each earlier tile was taken by a block that has already published its sum, because otherwise
+//! that block's `current` would be smaller.
 //!
-//! A tile's status is one 64-bit word, state and value together. One relaxed store publishes both,
-//! and no fence is needed.
+//! A tile's status is one 64-bit word, with both state and value. One relaxed store publishes both;
+//! no fence is needed.
 //!
 //! On an H200, the scan moves 3.95 TB/s on 2²⁸ elements, 93 % of a device-to-device copy in the
 //! same run. `docs/performance.md` says what bounds it and what was tried.
@@ -62,10 +62,11 @@ const ROW: u32 = WARP_SIZE * 4;
 pub const TILE: u32 = WARPS * ROWS * ROW;
 /// Blocks that a multiprocessor holds.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 2;
-/// Status words that a lane reads at a time.
+/// The window: status words that a lane reads at a time.
 const WINDOW: u32 = 9;
 
-/// Status of a tile whose sum is not known yet. Of another tile: 1 in the upper half, and the sum.
+/// Status of a tile whose sum is not known yet. Otherwise the status has 1 in the upper half, and
+/// the sum in the lower.
 const UNKNOWN: u64 = 0;
 /// No tile: an index larger than all.
 const NONE: u32 = u32::MAX;
@@ -76,8 +77,8 @@ pub const fn tiles(n: u32) -> u32 {
     n.div_ceil(TILE)
 }
 
-/// The number of blocks for `n` elements on a GPU with `multiprocessors` multiprocessors. Any other
-/// number of blocks gives the same sums, but takes longer.
+/// The best number of blocks for `n` elements on a GPU with `multiprocessors` multiprocessors. Any
+/// other number gives the same sums, but takes longer.
 #[must_use]
 pub const fn blocks(n: u32, multiprocessors: u32) -> u32 {
     let resident = multiprocessors * BLOCKS_PER_MULTIPROCESSOR;
@@ -94,7 +95,7 @@ pub const fn status_len(n: u32) -> u32 {
     tiles(n)
 }
 
-/// How the blocks of a scan share the work and pass on their tiles' sums.
+/// The state through which the blocks of a scan share the work and their tiles' sums.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, KernelParam)]
 pub struct ScanState<'a> {
@@ -105,8 +106,8 @@ pub struct ScanState<'a> {
 }
 
 impl ScanState<'_> {
-    /// Makes the state ready for a scan, for kernels that run before one anyway. Called by at least
-    /// [`status_len`] threads, each with its index `i`.
+    /// Makes the state ready for a scan; for kernels that run before a scan anyway. Called by at
+    /// least [`status_len`] threads, each with its index `i`.
     #[inline(always)]
     pub fn make_ready(self, i: u32) {
         if (i as usize) < self.status.len() {
@@ -132,6 +133,15 @@ pub unsafe fn scan_init(state: ScanState<'_>) {
 /// `total[0]`.
 ///
 /// `input` and `output` may be the same memory.
+///
+/// ```text
+/// while the block has a tile:
+///     take a tile; load `far`
+///     sum `next`, and publish its sum
+///     warp 0: add the sums of the tiles between the last `current` and this one
+///     scan `current`, add the sum of all tiles before it, and store it
+///     current, next, far = next, far, the tile taken
+/// ```
 ///
 /// # Safety
 ///
@@ -250,9 +260,9 @@ pub fn sum_of_tiles(status: View<'_, u64>, first: u32, end: u32, lane: u32) -> u
         let tile = |i: u32| at + lane + i * WARP_SIZE;
         let mut words = [UNKNOWN; WINDOW as usize];
         loop {
-            // All loads of a round are issued before the first result is needed, because a load
-            // from the L2 cache takes longer than issuing them all. (In a loop, LLVM would keep the
-            // array in memory.)
+            // All loads of a round are issued before the first result is needed: a load from the L2
+            // cache takes longer than issuing them all. (In a loop, LLVM would keep the array in
+            // memory.)
             words = [
                 read(words[0], tile(0)),
                 read(words[1], tile(1)),

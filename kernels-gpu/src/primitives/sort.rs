@@ -2,7 +2,7 @@
 //!
 //! In a pass, the blocks of a cooperative grid count each digit in each tile of 2048 pairs, wait
 //! for each other, and move the pairs. The counts are ordered by digit and then by tile, so that
-//! their scan is the place of each tile's first pair of each digit. Where tiles are few, each block
+//! their scan gives the place of each tile's first pair of each digit. If tiles are few, each block
 //! adds up the counts that it needs; otherwise the grid scans all of them.
 //!
 //! Per pair and pass, 12 bytes are read and 8 written; per tile and pass, 1 KiB of counts is
@@ -29,7 +29,7 @@ const ROUNDS: u32 = 8;
 const WARP_PAIRS: u32 = ROUNDS * WARP_SIZE;
 /// Pairs per tile.
 pub const TILE: u32 = WARPS * WARP_PAIRS;
-/// The most tiles whose counts every block adds up by itself.
+/// The most tiles whose counts each block adds up by itself.
 pub const FEW_TILES: u32 = 64;
 /// Length of [`SortMemory::warps`].
 pub const WARP_DIGITS: u32 = WARPS * DIGITS;
@@ -56,7 +56,7 @@ const fn digit(key: u32, shift: u32) -> u32 {
     key >> shift & (DIGITS - 1)
 }
 
-/// Pairs to sort, and what they are sorted in.
+/// Pairs to sort, and the memory to sort them in.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct Pairs<'a> {
@@ -73,7 +73,7 @@ pub struct Pairs<'a> {
 }
 
 impl Pairs<'_> {
-    /// The other way round: each pass moves the pairs to the other arrays.
+    /// The arrays exchanged: each pass moves the pairs to the other arrays.
     #[inline(always)]
     #[must_use]
     pub const fn swapped(self) -> Self {
@@ -86,8 +86,8 @@ impl Pairs<'_> {
         }
     }
 
-    /// Where the pairs have to be for [`sort_pairs`] with this largest key: in `keys` and `values`
-    /// of the result.
+    /// The pairs as [`sort_pairs`] with this largest key expects them: in `keys` and `values` of
+    /// the result.
     #[inline(always)]
     #[must_use]
     pub const fn unsorted(self, largest: u32) -> Self {
@@ -103,7 +103,7 @@ impl Pairs<'_> {
 /// The shared memory that a block sorts in.
 #[derive(Clone, Copy)]
 pub struct SortMemory<'a> {
-    /// Per warp and digit, the number of the warp's pairs, and later the place of its next pair:
+    /// Per warp and digit, the number of the warp's pairs, later the place of its next pair:
     /// [`WARP_DIGITS`] elements.
     pub warps: SharedView<u32>,
     /// For scans.
@@ -111,11 +111,11 @@ pub struct SortMemory<'a> {
 }
 
 /// Sorts `n` pairs by their keys, which are at most `largest`, from where [`Pairs::unsorted`] says
-/// to `keys` and `values`. Pairs with the same key keep their order. The pairs stand around
+/// to `keys` and `values`. Pairs with the same key keep their order. The pairs are stored around
 /// `group`, which is not touched and has a key of its own: smaller keys end up before it.
 ///
-/// All threads of a cooperative grid call it, after a barrier that comes after the last write to
-/// the pairs. There is a barrier after the last write to the result.
+/// All threads of a cooperative grid call it, after a barrier that follows the last write to the
+/// pairs. There is a barrier after the last write to the result.
 #[inline(always)]
 pub fn sort_pairs(
     grid: Grid<'_, BLOCK>,
@@ -162,10 +162,10 @@ pub fn sort_pairs(
     }
 }
 
-/// What a pass works on.
+/// The arguments of a pass.
 #[derive(Clone, Copy)]
 struct Pass<'a> {
-    /// From here the pairs go to the other arrays.
+    /// The pairs, which go to the other arrays.
     pairs: Pairs<'a>,
     n: u32,
     group: Group,
@@ -173,8 +173,8 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// The elements `first`, `first + stride` and so on, one per round; 0 past the last one. All
-    /// loads are in flight at once.
+    /// The elements `first`, `first + stride` and so on, one per round; 0 past the last element.
+    /// All loads are in flight at once.
     #[inline(always)]
     fn load(&self, values: ViewMut<'_, u32>, first: u32, stride: u32) -> [u32; ROUNDS as usize] {
         const { assert!(ROUNDS == 8) };
@@ -222,6 +222,14 @@ impl Pass<'_> {
     }
 
     /// Moves each pair of a tile to its place by one digit.
+    ///
+    /// ```text
+    /// count the pairs of each warp and digit
+    /// per digit: the place of the tile's first pair; from it, that of each warp's first pair
+    /// each warp, 32 pairs at a time:
+    ///     the lanes with the same digit move their pairs to consecutive places
+    ///     the first of them advances the warp's place for the digit
+    /// ```
     #[inline(always)]
     fn scatter(&self, tile: u32, memory: SortMemory<'_>) {
         let Self {
@@ -259,7 +267,7 @@ impl Pass<'_> {
             other += 1;
         }
         thread::sync_threads();
-        // Keys are loaded once more, from the cache, rather than kept in registers all the while.
+        // Keys are loaded again, from the cache, instead of being kept in registers.
         let mut round = 0;
         while round < ROUNDS {
             let first = first + round * WARP_SIZE;
@@ -289,7 +297,7 @@ impl Pass<'_> {
             });
             round += 4;
         }
-        // The places are read before the next tile's counts begin.
+        // All places are read before the counts of the next tile begin.
         // planted: sort-tile-barrier
         thread::sync_threads();
     }

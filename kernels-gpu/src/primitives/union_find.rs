@@ -1,17 +1,17 @@
 //! Parallel union-find on an array of parents.
 //!
 //! `parents[i] <= i` always holds, and a root is its own parent. So the root of a set is its
-//! smallest element, whatever the order in which threads join sets. A root is hooked to a smaller
-//! element by an atomic minimum. If the element was not a root any more, its parent is joined next,
-//! so that no link is lost.
+//! smallest element, whatever the order in which threads join sets. An atomic minimum hooks a root
+//! to a smaller element. If the element hooked was no longer a root, its parent is joined next, so
+//! that no link is lost.
 //!
 //! Paths are shortened by an atomic minimum too, because a plain store could undo another thread's
-//! hook. The minimum replaces the link from `i` to an element `q` by a link to the grandparent.
-//! That link may go, because `q` and the parent `p`, which was read, are or will be in one set by
+//! hook. The minimum replaces the link from `i` to an element `q` by a link to the grandparent. The
+//! old link may go, because `q` and the parent `p` that was read are, or will be, in one set by
 //! links of elements below `i`:
 //!
 //! - `q` is `p`;
-//! - or a hook has replaced `p` by `q`, and its thread goes on to join `p` and `q`;
+//! - or a hook has replaced `p` by `q`, and its thread will join `p` and `q`;
 //! - or another shortening has replaced `p` by `q`, and `q` is an ancestor of `p`.
 
 use cuda_std::prelude::*;
@@ -20,7 +20,7 @@ use cuda_std::prelude::*;
 pub trait Parents: Copy {
     /// The current parent of `i`.
     fn parent(self, i: u32) -> u32;
-    /// Sets the parent of `i` to `to` if that is smaller, and returns the parent before.
+    /// Sets the parent of `i` to `to` if that is smaller, and returns the previous parent.
     fn lower(self, i: u32, to: u32) -> u32;
 }
 
@@ -64,7 +64,7 @@ pub fn find(parents: impl Parents, i: u32) -> u32 {
     }
 }
 
-/// The root of the set of `i`. On the path to it, every second element gets its grandparent as
+/// The root of the set of `i`. Every second element on the path there gets its grandparent as
 /// parent.
 #[inline(always)]
 pub fn find_and_shorten(parents: impl Parents, i: u32) -> u32 {
@@ -99,7 +99,7 @@ pub fn union(parents: impl Parents, a: u32, b: u32) {
         if old == high {
             return;
         }
-        // Another thread hooked `high` first: join the element that it was hooked to.
+        // Another thread hooked `high` first: join the element that `high` was hooked to.
         // planted: union-retry
         (a, b) = (old, low);
     }

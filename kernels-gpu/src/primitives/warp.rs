@@ -4,7 +4,7 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE, warp_shuffle_idx, warp_shuffle_up};
 
 use super::block::PrefixSum;
 
-/// The sum, modulo 2³², of the values of this lane, which is `lane`, and of the lanes before it.
+/// The sum, modulo 2³², of the values of this lane, `lane`, and of the lanes before it.
 ///
 /// Takes five shuffles.
 #[inline(always)]

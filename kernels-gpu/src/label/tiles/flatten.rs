@@ -8,8 +8,8 @@ use crate::label::number::{BLOCK, BitCounts};
 use crate::primitives::quotient;
 use crate::primitives::union_find::find;
 
-/// Points the components of all tiles at their roots. Removes all pixels but the roots of the
-/// image's components from `components.roots`, and counts these.
+/// Points the components of all tiles at their roots. Leaves only the roots of the image's
+/// components in `components.roots`, and counts them.
 ///
 /// # Safety
 ///

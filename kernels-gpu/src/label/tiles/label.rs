@@ -35,7 +35,7 @@ fn frame(words: SharedView<u64>, word: &TileWord) {
     }
 }
 
-/// Joins the runs of each tile. The first pixel of each of a tile's components becomes a node of
+/// Joins the runs of each tile. The first pixel of each component of a tile becomes a node of
 /// `components.parents`, its own parent. Makes `scan` ready.
 ///
 /// # Safety
@@ -119,10 +119,21 @@ pub unsafe fn tiles_label_bytes(
     label_tile(words, &word, runs, components, layout, connectivity);
 }
 
-/// Set in a run's element in shared memory that holds the position of a root's first pixel.
+/// Set in an element of shared memory that no longer holds a run's parent, but the position of a
+/// root's first pixel.
 const POSITION: u32 = 1 << 31;
 
 /// Joins the runs of the tile in `words`. Called by all threads of the block.
+///
+/// ```text
+/// index the runs that start in the thread's word or half of a band
+/// hook: each run's parent is a run above that it touches, or itself
+/// shorten all paths to one step
+/// join the pairs of touching runs that are left
+/// replace each root by the position of its component's first pixel
+/// make these pixels nodes: each its own parent, with its bit set
+/// write to `firsts` the position at each run's root
+/// ```
 #[inline(always)]
 fn label_tile(
     words: SharedView<u64>,
@@ -241,11 +252,11 @@ fn label_tile(
     }
 }
 
-/// Lowers the position of each component whose root is in this thread's band to that of its first
-/// pixel in the thread's half. Called by all threads of the block.
+/// Lowers the position of each component whose root is in this thread's band to that of the
+/// component's first pixel in the thread's half. Called by all threads of the block.
 ///
-/// The first pixel of a component need not belong to its first run: that run may have pixels in the
-/// band's lower row alone, and one to its right pixels in the upper row.
+/// The first pixel of a component need not belong to its first run: that run may have pixels only
+/// in the band's lower row, while a run to its right has pixels in the upper row.
 #[inline(always)]
 fn lower_positions(parents: SharedView<u32>, own: HalfRuns, stretch: &Stretch) {
     let t = thread::thread_idx_x();
@@ -283,15 +294,15 @@ fn lower_positions(parents: SharedView<u32>, own: HalfRuns, stretch: &Stretch) {
     }
 }
 
-/// The pixels whose runs a thread joins: a word of a row, or a half of a band.
+/// The pixels whose runs a thread joins: a word of a row, or a half word of a band.
 ///
-/// With corners, the pixels of two rows above each other that lie in consecutive columns are
-/// connected, in whichever of the rows they are. So the runs are those of the columns in which
-/// either row has a pixel, and a band of two rows has fewer than one row has in noise.
+/// 8-connected, pixels in consecutive columns of two adjacent rows are connected, whichever of the
+/// rows they are in. So runs are formed by the columns in which either row has a pixel. In noise, a
+/// band of two rows has fewer of them than one row has runs.
 struct Stretch {
-    /// The columns that have a pixel, and those beside.
+    /// The columns that have a pixel, with the neighbouring words.
     covered: Beside,
-    /// Of a band, the pixels in its upper row.
+    /// For a band, the pixels in its upper row.
     upper: u32,
     /// Where runs touch runs of the row or the band above.
     touching: Touching,
@@ -320,14 +331,14 @@ impl Stretch {
         }
     }
 
-    /// This thread's half of a band.
+    /// This thread's half word of a band.
     #[inline(always)]
     fn of_band(words: SharedView<u64>) -> Self {
         let t = thread::thread_idx_x();
         // SAFETY: the same memory, as halves of words.
         let halves =
             unsafe { SharedView::from_raw_parts(words.as_mut_ptr().cast::<u32>(), 2 * WORDS) };
-        // The half as the lower one of a word, so that all that is found lies there.
+        // The half as the lower one of a word, so that all results lie there.
         let beside = |at: u32| Beside {
             left: u64::from(halves.ld(at - 1)) << 32,
             here: u64::from(halves.ld(at)) | u64::from(halves.ld(at + 1)) << 32,
@@ -355,7 +366,7 @@ impl Stretch {
 #[inline(always)]
 fn write_sides(words: SharedView<u64>, tile: u32, sides: ViewMut<'_, u32>) {
     let t = thread::thread_idx_x();
-    // One bit per row, and so one warp for each half of a column.
+    // One bit per row: so one warp for each half of a column.
     let half = t / WARP_SIZE;
     if half < ROWS / WARP_SIZE {
         let row_at = (t + 1) * STRIDE;
@@ -373,7 +384,7 @@ fn write_sides(words: SharedView<u64>, tile: u32, sides: ViewMut<'_, u32>) {
 struct HalfRuns {
     /// The pixels at which they start.
     starts: u32,
-    /// The pixels to whose right a run starts.
+    /// The pixels left of one at which a run starts.
     before_starts: u32,
     /// The index of the first one.
     offset: u32,
@@ -430,7 +441,7 @@ struct HalfTouching {
 }
 
 impl HalfTouching {
-    /// Those of a word's halves, of the bits in `mask`.
+    /// The pairs of a word's two halves, limited to the bits in `mask`.
     #[inline(always)]
     const fn of_word(touching: Touching, mask: u64) -> [Self; 2] {
         let low = Self {
@@ -446,7 +457,7 @@ impl HalfTouching {
         [low, high]
     }
 
-    /// Takes one pair: the run of `own`, and that of `above`. `None` if there is none left.
+    /// Takes one pair: a run of `own`, and a run of `above`. `None` if there is none left.
     #[inline(always)]
     fn take(&mut self, own: HalfRuns, above: HalfRuns) -> Option<(u32, u32)> {
         let bit;
@@ -469,8 +480,8 @@ impl HalfTouching {
     }
 }
 
-/// Makes a run above that each run touches within this half the run's parent; a run that touches
-/// none there becomes its own. The parent has a smaller index, so there are no cycles.
+/// Gives each run a parent: a run above that it touches within this half, or itself if there is
+/// none. A parent above has a smaller index, so there are no cycles.
 ///
 /// Returns the pairs of touching runs that are left to join, and the runs that are their own
 /// parents, as the bits at which they start.
@@ -487,7 +498,7 @@ fn hook_runs(
     while rest != 0 {
         let first = rest & rest.wrapping_neg();
         rest ^= first;
-        // The pixels from this start up to the next one.
+        // The pixels from this start up to the next.
         let span = (rest & rest.wrapping_neg()).wrapping_sub(first);
         let overlap = touching.above & span;
         let left = touching.above_left & span;
@@ -514,8 +525,8 @@ fn hook_runs(
 /// Joins the pairs of touching runs that [`hook_runs`] has left.
 #[inline(always)]
 fn join_runs(parents: SharedView<u32>, own: HalfRuns, above: HalfRuns, mut touching: HalfTouching) {
-    // The runs of most pairs have the same parent. First these are taken out, so that fewer lanes
-    // wait while others join sets.
+    // The runs of most pairs have the same parent. These pairs are taken out first, so that fewer
+    // lanes wait while others join sets.
     let mut apart = touching;
     let mut before = touching;
     while let Some((run, other)) = touching.take(own, above) {
@@ -531,7 +542,7 @@ fn join_runs(parents: SharedView<u32>, own: HalfRuns, above: HalfRuns, mut touch
     }
 }
 
-/// Steps that [`shorten_paths`] follows a path in one round.
+/// The most steps that [`shorten_paths`] follows a path in one round.
 const STEPS: u32 = 8;
 
 /// Shortens the paths of all runs to one step, by rounds of pointer jumping. Called by all threads
@@ -560,7 +571,7 @@ fn shorten_paths(parents: SharedView<u32>, total: u32) {
                 }
             }
             if ancestor != parent {
-                // Only this thread changes the run's element in this round, but others read it.
+                // Only this thread changes the run's element in this round, though others read it.
                 parents.lower(run, ancestor);
             }
         });

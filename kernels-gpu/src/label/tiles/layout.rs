@@ -15,13 +15,13 @@ pub(super) const ROWS: u32 = 64;
 pub(super) const BLOCK: u32 = COLUMNS * ROWS;
 /// A tile's width in pixels.
 pub(super) const WIDTH: u32 = COLUMNS * 64;
-/// Threads that join one word's width of border, or 64 rows of it.
+/// Threads that join one word's width of border, or 64 rows of border.
 pub(super) const PARTS: u32 = 8;
-/// Words per row of a tile in shared memory: the tile's, and a zero, which is the word to the right
-/// of this row and the word to the left of the next one.
+/// Words per row of a tile in shared memory: the tile's, and a zero, which lies to the right of
+/// this row and to the left of the next.
 pub(super) const STRIDE: u32 = COLUMNS + 1;
 
-/// The most runs of a tile: every second pixel of a row, or with corners every second column of a
+/// The most runs of a tile: one per two pixels of a row, or, 8-connected, one per two columns of a
 /// band of two rows.
 #[inline(always)]
 pub(super) const fn max_runs(connectivity: Connectivity) -> u32 {
@@ -142,7 +142,7 @@ impl TileLayout {
     }
 }
 
-/// The row and the column in the tile of a position in it.
+/// The row and the column of a position in the tile.
 #[inline(always)]
 pub(super) const fn split(position: u32) -> (u32, u32) {
     (position / WIDTH, position % WIDTH)

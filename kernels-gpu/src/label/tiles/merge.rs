@@ -12,7 +12,7 @@ use crate::primitives::union_find::union;
 /// Threads per block.
 const MERGE_BLOCK: u32 = 128;
 
-/// The arrays in which the nodes of pixels are looked up.
+/// The arrays for looking up the nodes of pixels.
 #[derive(Clone, Copy)]
 pub(super) struct Lookup<'a> {
     pub(super) image: View<'a, u64>,
@@ -43,7 +43,7 @@ impl Lookup<'_> {
         }
     }
 
-    /// The node of the tile's component that foreground pixel `(x, y)` belongs to.
+    /// The node of foreground pixel `(x, y)`: that of its component within the tile.
     #[inline(always)]
     pub(super) fn node(&self, x: u32, y: u32) -> u32 {
         let layout = self.layout;
@@ -84,6 +84,12 @@ impl Lookup<'_> {
 }
 
 /// Joins the components of neighbouring tiles.
+///
+/// ```text
+/// take 8 pixels of the border below a tile, or 8 rows of the border between two tiles
+/// find the pairs of touching pixels: straight, falling, rising; one per pair of runs
+/// for each pair: look up both pixels' nodes, and join them
+/// ```
 ///
 /// # Safety
 ///
@@ -138,7 +144,8 @@ pub unsafe fn tiles_merge(
         let left = column(tile * 4 - 2);
         let right = column(tile * 4);
         (x, y) = (tile_x * WIDTH, tile_y * ROWS);
-        // Pixels above each other are joined within their tile, so one pair per stretch is enough.
+        // Pixels one above the other are joined within their tile, so one pair per stretch is
+        // enough.
         straight = left & right;
         straight &= !(straight << 1);
         (falling, rising) = (0, 0);

@@ -7,17 +7,16 @@
 //! | [`flatten`] | [`tiles_flatten`](fn@flatten::tiles_flatten) | points each tile's components at their roots; counts roots | 1 bit per pixel, twice; 2 bytes per word |
 //! | [`write`](mod@write) | [`tiles_write`](fn@write::tiles_write) | writes every pixel's label | image, 2 bytes per run and per word; **4 bytes per pixel** |
 //!
-//! For a band of an image, two kernels more let the band's numbers wait for those of the image:
+//! For a band of an image, two more kernels allow waiting for the numbers in the whole image:
 //!
 //! | file | kernel | does | reads and writes |
 //! | --- | --- | --- | --- |
 //! | [`rim`] | [`tiles_rim`](fn@rim::tiles_rim) | numbers the components on the first and the last row, before labels are written | the runs, parents and roots of two rows; 4 bytes per pixel of them |
 //! | [`write`](mod@write) | [`tiles_write_numbered`](fn@write::tiles_write_numbered) | `tiles_write` with the numbers of a table | as `tiles_write`, and 4 bytes per component of a tile |
 //!
-//! [`layout`] says how an image is cut into tiles, [`runs`] what is stored of them. Before
+//! [`layout`] says how an image is cut into tiles, [`runs`] what is stored per tile. Before
 //! `tiles_write`, a scan of the chunks' counts numbers the roots ([`number`](super::number)). All
-//! kernels but those of `write` work on bits and runs, so that the labels are nearly all that is
-//! written to memory.
+//! kernels except those of `write` work on bits and runs, so nearly all bytes written are labels.
 //!
 //! # Tiles, runs, components
 //!
@@ -26,17 +25,17 @@
 //!
 //! 4-connected, a run lies in one row. 8-connected, it lies in a band of two rows, and is a longest
 //! stretch of columns in which either row has a pixel: its pixels are connected, whichever row they
-//! are in. In noise of 50 % there are 0.38 times as many of these runs as rows have. Runs are indexed
-//! by row or band, and from left to right. The index of a run is that of the first run of its word,
-//! or in a band of its half of a word (`offsets`), plus the number of runs that start before it
-//! there. For each run, `firsts` holds the first pixel of the component that the run belongs to
-//! within its tile, as a position in the tile: 6 bits of row, 8 bits of column.
+//! are in. In noise of 50 % there are 0.38 times as many of these runs as runs in single rows. Runs
+//! are indexed by row or band, and from left to right. The index of a run is that of the first run
+//! of its word, or in a band of its half word (`offsets`), plus the number of runs that start
+//! before it there. For each run, `firsts` holds the first pixel of the component that the run
+//! belongs to within its tile, as a position in the tile: 6 bits of row, 8 bits of column.
 //!
 //! A second union-find joins the components of all tiles. Its elements are pixel indices, in the
-//! output array: only the first pixels of tiles' components are nodes. A tile's union-find keeps
-//! the smallest run as root. Its row or band has the component's first pixel in the tile: in a row
-//! the run starts with it, in a band it is the smallest of the component's pixels there. The second
-//! union-find keeps the smallest pixel, which is the component's first pixel in the image.
+//! output array; only the first pixels of tiles' components are nodes. A tile's union-find keeps
+//! the smallest run as root. That run's row or band has the component's first pixel in the tile: in
+//! a row, the run starts with it; in a band, it is the component's smallest pixel there. The second
+//! union-find keeps the smallest pixel, the component's first pixel in the image. A block of
 //! `tiles_write` reads only nodes of its own tile, before it overwrites them.
 
 pub mod flatten;

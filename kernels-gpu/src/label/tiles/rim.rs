@@ -11,9 +11,8 @@ use crate::label::number::Numbering;
 /// Threads per block.
 const RIM_BLOCK: u32 = 128;
 
-/// Writes the numbers of the components that the pixels of the first row belong to, and then those
-/// of the last row, to `rim`: one element per pixel, 0 for background. The labels need not be
-/// written yet.
+/// Writes to `rim` the number of the component of each pixel of the first row, then of each pixel
+/// of the last row; 0 for background. The labels need not be written yet.
 ///
 /// # Safety
 ///

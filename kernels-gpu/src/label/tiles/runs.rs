@@ -1,4 +1,4 @@
-//! What the kernels know of tiles' runs and of the components that they form.
+//! The runs of tiles, and the components that they form.
 
 use cuda_std::prelude::*;
 
@@ -9,11 +9,11 @@ pub struct TileRuns<'a> {
     /// Per tile and run: the first pixel of the run's component within the tile, as a position in
     /// the tile. [`firsts_len`](super::layout::TileLayout::firsts_len) elements.
     pub firsts: View<'a, u16>,
-    /// Per tile and word, or with corners per half of a band of two rows: the index in the tile of
-    /// the first run that starts there.
+    /// Per tile and word, or, 8-connected, per half word of a band of two rows: the index in the
+    /// tile of the first run that starts there.
     /// [`offsets_len`](super::layout::TileLayout::offsets_len) elements.
     pub offsets: View<'a, u16>,
-    /// Per tile: its first and its last column of pixels, 64 bits each, as halves.
+    /// Per tile: its first and its last column of pixels, 64 bits each, as two half words.
     /// [`sides_len`](super::layout::TileLayout::sides_len) elements.
     pub sides: View<'a, u32>,
 }
@@ -37,7 +37,7 @@ pub struct TileComponents<'a> {
     /// Per pixel of the image: if it is the first pixel of a tile's component, its parent, a pixel
     /// index.
     pub parents: ViewMut<'a, u32>,
-    /// Per word of the image: the first pixels of tiles' components, of which only the roots remain
-    /// after [`tiles_flatten`](fn@super::flatten::tiles_flatten).
+    /// Per word of the image: the first pixels of tiles' components; after
+    /// [`tiles_flatten`](fn@super::flatten::tiles_flatten), only the roots.
     pub roots: ViewMut<'a, u64>,
 }

@@ -8,22 +8,22 @@ use super::runs::TileRuns;
 use crate::label::Connectivity;
 use crate::label::number::Numbering;
 
-/// Halves of words per tile, and threads per block: one for each.
+/// Half words per tile, and threads per block: one for each.
 const HALVES: u32 = ROWS * ROW_HALVES;
-/// `LINK + i` stands for the label of run `i - 1` of the tile. No number of the image's own is
-/// larger than `LINK`: an image has fewer than 2³² pixels, and of two neighbours in a row at most
-/// one starts a component.
+/// `LINK + i` stands for the label of run `i - 1` of the tile. No component's number is larger than
+/// `LINK`: an image has fewer than 2³² pixels, and of two neighbours in a row at most one starts a
+/// component.
 const LINK: u32 = LARGEST_NUMBER;
 
 /// The largest number that [`tiles_write_numbered`](fn@tiles_write_numbered) can write.
 pub const LARGEST_NUMBER: u32 = 1 << 31;
 
-/// The runs of a tile in shared memory, by halves of words.
+/// The runs of a tile in shared memory, by half words.
 #[derive(Clone, Copy)]
 struct HalfRuns {
     /// Per half: its pixels.
     bits: SharedView<u32>,
-    /// Per half: the columns that its runs cover: with corners, those of both rows of its band.
+    /// Per half: the columns that its runs cover; 8-connected, those of both rows of its band.
     covered: SharedView<u32>,
     /// Per half: the columns at which runs start.
     starts: SharedView<u32>,
@@ -61,13 +61,13 @@ pub unsafe fn tiles_write(
     write_tile(image, runs, number, labels, layout, connectivity);
 }
 
-/// [`tiles_write`](fn@tiles_write) with other numbers: a component whose number is `n` gets the
-/// label that is element `n` of `table`.
+/// [`tiles_write`](fn@tiles_write) with other numbers: component `n` gets as label element `n` of
+/// `table`.
 ///
 /// # Safety
 ///
-/// As for [`tiles_write`](fn@tiles_write). `table` has one element more than there are components,
-/// and none but element 0 is 0 or larger than [`LARGEST_NUMBER`].
+/// As for [`tiles_write`](fn@tiles_write). `table` has one element more than there are components;
+/// all elements but the first are neither 0 nor larger than [`LARGEST_NUMBER`].
 #[kernel(block = HALVES, min_blocks = 4)]
 pub unsafe fn tiles_write_numbered(
     image: View<'_, u64>,
@@ -87,10 +87,11 @@ pub unsafe fn tiles_write_numbered(
 /// of the block.
 ///
 /// ```text
-/// find the tile's runs, a half of a word per thread
-/// for each run: its label, if it has a component's first pixel, or a link to the run that has it
-/// for each run with a link: the label of that run
-/// for each pixel: the label of its run
+/// per half word: store its pixels, and the columns and indices of its runs
+/// for each run: if it has its component's first pixel: the label, by `number`
+///               otherwise: a link to the run that has it
+/// for each run with a link: that run's label
+/// for each pixel: the label of its run; 0 for background
 /// ```
 #[inline(always)]
 fn write_tile(
@@ -143,8 +144,8 @@ fn write_tile(
 }
 
 impl HalfRuns {
-    /// Finds the runs of tile `tile`, one half of a word per thread: the thread's is a half of
-    /// `here`. `last_end` gets the number of runs. A barrier is to follow.
+    /// Finds the runs of tile `tile`, one half word per thread: the thread's is a half of `here`.
+    /// `last_end` gets the number of runs. A barrier is to follow.
     #[inline(always)]
     fn find(
         self,
@@ -155,7 +156,7 @@ impl HalfRuns {
         connectivity: Connectivity,
     ) {
         let t = thread::thread_idx_x();
-        // One offset per word of a row, or per half of a band of two rows.
+        // One offset per word of a row, or per half word of a band of two rows.
         let is_band = connectivity == Connectivity::Eight;
         let i = if is_band {
             t / (2 * ROW_HALVES) * ROW_HALVES + t % ROW_HALVES
@@ -219,12 +220,12 @@ impl Tile<'_> {
         total: u32,
         number: impl Fn(u32) -> u32,
     ) {
-        /// Loads of `firsts` that a thread has in flight.
+        /// Loads of `firsts` that a thread keeps in flight.
         const LOADS: usize = 4;
 
         let t = thread::thread_idx_x();
-        // The labels of the runs that have the first pixel of a component of the tile. The
-        // component's other runs get a link to that run.
+        // Label the runs that have the first pixel of one of the tile's components. The component's
+        // other runs get a link to that run.
         let mut from = t;
         while from < total {
             // All loads before the first use.
@@ -260,7 +261,7 @@ impl Tile<'_> {
         while run < total {
             let label = self.run_labels.ld(run);
             if label > LINK {
-                // The first run holds its label, and no thread overwrites that.
+                // The linked run holds its label, and no thread overwrites it.
                 self.run_labels
                     .st(run, self.run_labels.ld(label - LINK - 1));
             }
@@ -328,11 +329,11 @@ impl Tile<'_> {
     }
 }
 
-/// The labels of four consecutive pixels. `four` has their bits, of which at least one is set,
-/// `covered` the columns that runs cover, and `starts` those at which runs start; `next` is the
+/// The labels of four consecutive pixels. `four` has their bits, at least one of them set;
+/// `covered` the columns that runs cover; `starts` the columns at which runs start; `next` is the
 /// index of the first run that starts at or after them.
 ///
-/// At most two runs cover four columns: the first covered column's, and the last one's.
+/// At most two runs cover four columns: the run of the first covered column, and that of the last.
 #[inline(always)]
 fn label_four(
     run_labels: SharedView<u32>,

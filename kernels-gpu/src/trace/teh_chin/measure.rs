@@ -1,7 +1,7 @@
 //! Significances and regions of support.
 //!
-//! Decisions are those of the CPU to the bit: doubles and one single as OpenCV has them, each
-//! product and sum rounded by itself (LLVM emits `mul.rn` and `add.rn`, which are never fused).
+//! Decisions agree with the CPU's to the bit: doubles and one single as in OpenCV, each product and
+//! sum rounded separately (LLVM emits `mul.rn` and `add.rn`, which are never fused).
 
 use cuda_std::math::sqrt;
 use cuda_std::prelude::*;
@@ -18,8 +18,8 @@ struct Curve<'a> {
     points: View<'a, i32>,
 }
 
-/// Of a region of support of k points to either side: the chord's squared length, and the point's
-/// distance from the chord times the chord's length.
+/// For a region of support of k points to either side: the chord's squared length, and the product
+/// of the chord's length and the point's distance from it.
 #[derive(Clone, Copy)]
 struct Bow {
     chord: i64,
@@ -65,13 +65,13 @@ impl Curve<'_> {
         }
     }
 
-    /// Whether the region of support ends at `k`, if it does not end before. It ends, at the
-    /// latest, at half the walk's length: there the chord is no longer than before.
+    /// Whether the region of support ends at `k`, if it has not ended before. It ends at half the
+    /// walk's length at the latest: there the chord is no longer than before.
     #[inline(always)]
     fn region_ends(&self, place: Place, k: u32) -> bool {
         let here = self.bow(place, k);
         let further = self.bow(place, k + 1);
-        // How height / chord compares. OpenCV subtracts, and looks at the sign.
+        // Compares height / chord. OpenCV subtracts, and looks at the sign.
         let falling = here.height as f64 * further.chord as f64;
         let rising = further.height as f64 * here.chord as f64;
         here.chord >= further.chord
@@ -89,7 +89,7 @@ impl Curve<'_> {
     }
 
     /// Whether the search for the largest cosine ends `shrunk` steps below the region of support,
-    /// if not before: there the arms have no length, or the cosine does not grow.
+    /// if it has not ended before: there the arms have no length, or the cosine does not grow.
     #[inline(always)]
     fn cosine_ends(&self, place: Place, shrunk: u32, support: u32) -> bool {
         let j = support - shrunk;
@@ -103,10 +103,10 @@ impl Curve<'_> {
     }
 }
 
-/// The cosine between two vectors, as bits that order as it does; 0 if one has no length.
+/// The cosine between two vectors, as bits in the same order as cosines; 0 if one vector has no
+/// length.
 ///
-/// A function of its own: inlined at each of its uses, with the division and the root, it takes
-/// more registers than there are.
+/// Not inlined: with the division and the root, each use would take more registers than there are.
 #[inline(never)]
 fn cosine_between(ax: i32, ay: i32, bx: i32, by: i32) -> u32 {
     let [ax, ay, bx, by] = [ax, ay, bx, by].map(f64::from);
@@ -115,18 +115,18 @@ fn cosine_between(ax: i32, ay: i32, bx: i32, by: i32) -> u32 {
         return 0;
     }
     let cosine = ((ax * bx + ay * by) / sqrt(a2 * b2)) as f32;
-    // Above 0, where floats order as their bits do.
+    // Above 0, where floats are in the order of their bits.
     ((f64::from(cosine) + 1.1) as f32).to_bits()
 }
 
-/// What the kernels here give, one element per point in each view.
+/// The results of the kernels here, one element per point in each view.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct Measures<'a> {
     /// As [`Candidates::significance`](super::Candidates::significance).
     pub significance: ViewMut<'a, u32>,
-    /// As [`Candidates::regions`](super::Candidates::regions), but that
-    /// [`suppress_non_maxima`](fn@super::suppress::suppress_non_maxima) has yet to decide on some.
+    /// As [`Candidates::regions`](super::Candidates::regions), but some points are left for
+    /// [`suppress_non_maxima`](fn@super::suppress::suppress_non_maxima) to decide.
     pub regions: ViewMut<'a, u32>,
 }
 
@@ -176,14 +176,14 @@ pub unsafe fn measure_points(
     }
 }
 
-/// Replaces turns by cosines, as bits that order as they do: the largest cosine met while the arms
-/// shrink from the region of support, as long as it grows; 0 if there is none. Launch: one thread
-/// per point.
+/// Replaces turns by cosines, as bits in the same order: the largest cosine met while the arms
+/// shrink from the region of support, for as long as it grows; 0 if there is none. Launch: one
+/// thread per point.
 ///
 /// # Safety
 ///
-/// `points` and `walks` are those of [`measure_points`](fn@measure_points), which has made
-/// `regions`. `significance` has one element per point, and nothing else uses it meanwhile.
+/// `points` and `walks` are those of [`measure_points`](fn@measure_points), and `regions` is its
+/// result. `significance` has one element per point, and nothing else uses it meanwhile.
 #[kernel(block = BLOCK, f64)]
 pub unsafe fn measure_cosines(
     points: View<'_, i32>,
@@ -205,7 +205,7 @@ pub unsafe fn measure_cosines(
         curve.cosine_ends(place, shrunk, support)
     });
     if support > 0 {
-        // That of the last arms before the end.
+        // The cosine of the last arms before the end.
         let largest = if shrunk > 0 {
             curve.cosine(place, support - shrunk + 1)
         } else {

@@ -1,5 +1,5 @@
-//! Teh and Chin's dominant points of closed walks that have every point: C.-H. Teh and R. T. Chin,
-//! "On the Detection of Dominant Points on Digital Curves", IEEE TPAMI 11(8), 1989, as OpenCV
+//! Teh and Chin's dominant points of closed walks, which have a point per step: C.-H. Teh and R. T.
+//! Chin, "On the Detection of Dominant Points on Digital Curves", IEEE TPAMI 11(8), 1989, as OpenCV
 //! chooses them from version 4.10 on.
 //!
 //! A point where the walk turns has a *significance* and a *region of support*: k points to either
@@ -17,37 +17,36 @@
 //! | [`thin_rows`](fn@rows::thin_rows) | pass 3 | 2 bits, and 16 bytes per row of two; 2 bits |
 //! | [`write_dominant`](fn@write::write_dominant) | copies the dominant points | 2 bits, and 8 bytes if it is dominant; the same 8 bytes |
 //!
-//! All have one thread per point. A scan follows each kernel that writes bits, whose ranks pass 3
-//! and the copy read.
+//! All kernels have one thread per point. After each kernel that writes bits, a scan ranks them for
+//! pass 3 and for the copy.
 //!
-//! # What is sequential in the passes, and why threads give the same
+//! # What is sequential in the passes, and why threads give the same result
 //!
-//! In OpenCV each pass runs along the walk and drops a point at once: for the points after it, it
-//! counts as significance 0. So whether a point stays depends on what has become of points before
-//! it.
+//! In OpenCV each pass runs along the walk and drops a point at once: for later points its
+//! significance is 0. So whether a point stays depends on the decisions about earlier points.
 //!
-//! In pass 1, it depends on the more significant ones alone, because others suppress nothing,
-//! dropped or not. So a chain of points that wait for each other rises in significance. For `L1` it
-//! has at most three links, since significances are 1 to 4. For `KCosine` it has as many as there
+//! In pass 1, it depends only on more significant points, because others suppress nothing, dropped
+//! or not. So a chain of points that wait for each other rises in significance. For `L1` it has at
+//! most three links, since significances are 1 to 4. For `KCosine` it has at most as many as there
 //! are different cosines on its way: at most 6 on blobs, noise and masks, and 334 along the
 //! diagonals of a checkerboard of 2048², where regions have up to 1023 points. Each thread waits
 //! for the earlier points that it needs; the blocks of these have started, because blocks take the
 //! points [in order](fn@suppress::suppress_non_maxima).
 //!
 //! In pass 2, a chain rises in significance too, and its points have regions of 1, where cosines
-//! also have four values only. One thread looks at the chain, which has at most five points.
+//! also have only four values. One thread looks at the whole chain, of at most five points.
 //!
-//! Pass 3 depends on the ends of a row, and on whether it is the walk's first or last row. Ranks
-//! say whether all points up to the walk's start, or its end, survive.
+//! Pass 3 depends on the ends of a row, and on whether it is the walk's first or last row. The
+//! ranks say whether all points back to the walk's start, or on to its end, survive.
 //!
 //! # Time
 //!
-//! The sum of the regions of support, as on the CPU: 1 to 3 per point on blobs, noise and masks. At
-//! worst it is quadratic in the length of a walk, along digital lines whose steps repeat: 410 per
-//! point on the border of a triangle with one side of slope 1/2 and 4096 steps. A thread
+//! The time is the sum of the regions of support, as on the CPU: 1 to 3 per point on blobs, noise
+//! and masks. At worst it is quadratic in a walk's length, along digital lines whose steps repeat:
+//! 410 per point on the border of a triangle with one side of slope 1/2 and 4096 steps. A thread
 //! searches the first few steps of its point's region alone, and a longer region with its warp, 32
-//! steps at a time (`search.rs`). So no thread takes more steps than the longest region of its warp
-//! has points, and a few. A region ends where its chord stops growing.
+//! steps at a time (`search.rs`). So a thread takes at most a few more steps than the longest
+//! region of its warp has points. A region ends where its chord stops growing.
 
 pub mod measure;
 pub mod rows;
@@ -60,7 +59,7 @@ mod search;
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE, warp_vote_ballot};
 
-/// What a point's significance is.
+/// The meaning of a point's significance.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, KernelParam)]
 pub enum Curvature {
@@ -70,9 +69,9 @@ pub enum Curvature {
     KCosine,
 }
 
-/// The region of a point that is dropped, or has never been a candidate.
+/// In place of a region: the point is dropped, or was never a candidate.
 const DROPPED: u32 = u32::MAX >> 1;
-/// Set in the region of a point that pass 1 has not decided on. The other bits are its region of
+/// Set in the region of a point that pass 1 has not decided. The other bits are its region of
 /// support.
 const UNDECIDED: u32 = 1 << 31;
 
@@ -82,8 +81,8 @@ const UNDECIDED: u32 = 1 << 31;
 pub struct Candidates<'a> {
     /// Larger where the walk bends more.
     pub significance: View<'a, u32>,
-    /// The number of points of the region of support to either side, or that the point is dropped.
-    /// 0 if it is its walk's only one.
+    /// The number of points of the region of support to either side, or [`DROPPED`]. 0 for a walk's
+    /// only point.
     pub regions: View<'a, u32>,
 }
 
@@ -105,13 +104,13 @@ impl Candidates<'_> {
     }
 }
 
-/// Points that stay, as one bit per point and one word more: [`words`] elements in each view.
+/// Points that stay, one bit per point and one for the end: [`words`] elements in each view.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct KeptPoints<'a> {
     /// The bits.
     pub bits: ViewMut<'a, u32>,
-    /// The number of bits in each word, to be scanned.
+    /// The number of bits set in each word, to be scanned.
     pub counts: ViewMut<'a, u32>,
 }
 

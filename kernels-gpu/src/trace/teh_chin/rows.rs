@@ -8,15 +8,16 @@ use crate::primitives::ranked_bits::RankedBits;
 use crate::primitives::scan::ScanState;
 use crate::trace::BLOCK;
 
-/// Thins rows of adjacent survivors: of three or more the ends stay, of two the one that is more
-/// significant, or else has the smaller region of support. A walk that survives whole stays whole.
+/// Thins rows of adjacent survivors: of three or more, the ends stay; of two, the more significant
+/// one, or among equals the one with the smaller region of support. A walk of survivors only stays
+/// whole.
 ///
-/// A row that runs over the start of the walk is treated as OpenCV does. Its part after the start
-/// stays whole, and of the part before the start the first point stays. If both parts are single
-/// points, the start stays, and besides it, in the place of the last point, the one of the two that
-/// is to stay: so the start may stand there twice. Then it is written to `points` in that place.
-/// And where thinning begins, a row of three or more keeps its second point too: this is the row
-/// from the start on, or after single points on both sides of it the row after the start's.
+/// A row that runs over the start of the walk is treated as in OpenCV. Its part from the start on
+/// stays whole, and of the part before the start only the first point stays. If both parts are
+/// single points, the start stays, and in the place of the last point the winner of the two. If the
+/// start wins, it is there twice: then it is also written to `points` in the last point's place.
+/// Where thinning begins, a row of three or more keeps its second point too: the row that begins at
+/// the start or, after two single points there, the row after the start's.
 ///
 /// Makes the scan's state ready for [`KeptPoints::counts`]. Launch: [`threads`](super::threads)
 /// threads.
@@ -56,7 +57,7 @@ pub unsafe fn thin_rows(
 }
 
 impl Candidates<'_> {
-    /// Which of two points that follow each other stays: whether it is the first.
+    /// Whether, of two consecutive points, the first one stays.
     #[inline(always)]
     fn is_first_of_two(&self, first: u32, second: u32) -> bool {
         let [s1, s2] = [first, second].map(|point| self.significance.ldg(point));
@@ -68,7 +69,7 @@ impl Candidates<'_> {
 /// The parts of a row that runs over the start of its walk.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Parts {
-    /// No row does.
+    /// No row runs over the start.
     None,
     /// One point before the start, and the start.
     Single,
@@ -76,7 +77,7 @@ enum Parts {
     Longer,
 }
 
-/// The survivors of one walk. Points are numbered on the walk.
+/// The survivors of one walk. Points are numbered along the walk.
 #[derive(Clone, Copy)]
 struct Rows<'a> {
     survivors: RankedBits<'a>,
@@ -84,7 +85,7 @@ struct Rows<'a> {
     first: u32,
     /// The number of its points.
     len: u32,
-    /// The number of survivors before the walk, and on it.
+    /// The numbers of survivors before the walk and on it.
     before: u32,
     count: u32,
     parts: Parts,
@@ -124,14 +125,14 @@ impl<'a> Rows<'a> {
     fn keep(self, candidates: Candidates<'_>, at: u32) -> bool {
         let point = self.first + at;
         let before = self.survivors.rank(point) - self.before;
-        // The number before 0 is larger than all.
+        // The number before 0 wraps around and is larger than all.
         let follows = self.contains(at.wrapping_sub(1));
         let goes_on = self.contains(at + 1);
         match self.parts {
-            // All before it survive, or all of the walk.
+            // All points before it survive, or all of the walk.
             // planted: row-leading
             Parts::Longer if before == at => return true,
-            // All after it survive.
+            // All points after it survive.
             // planted: row-trailing
             Parts::Longer if self.count - before == self.len - at => return !follows,
             _ => {}

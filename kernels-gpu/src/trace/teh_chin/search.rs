@@ -1,15 +1,15 @@
-//! Searches along a walk: each thread has one, which may be short or as long as the walk.
+//! Searches along a walk, one per thread: short, or as long as the walk.
 
 use cuda_std::warp::{FULL_MASK, WARP_SIZE, lane_id, warp_shuffle_idx, warp_vote_ballot};
 
 use super::walks::Place;
 
-/// How many steps a thread tries before its warp helps.
+/// The number of steps that a thread tries before its warp helps.
 const ALONE: u32 = 8;
 
-/// The first `j` from `from` to before `to` for which `holds(place, j, to)`, or else `to`; `from`
-/// if it is not less than `to`. Called by all threads of a warp, each with its own `place` and
-/// range. What `holds` says for a `j` after the first one does not matter.
+/// The first `j` from `from` up to `to`, excluded, for which `holds(place, j, to)`, or else `to`;
+/// `from` if it is not less than `to`. Called by all threads of a warp, each with its own `place`
+/// and range. For a `j` after the first one, `holds` may return anything.
 ///
 /// A thread tries [`ALONE`] steps. Searches that last longer are then taken one by one, by the
 /// whole warp, 32 steps at a time.

@@ -1,4 +1,4 @@
-//! Passes 1 and 2: points that others suppress.
+//! Passes 1 and 2: suppression of points by others.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, warp_vote_any};
@@ -9,14 +9,24 @@ use super::{Candidates, DROPPED, KeptPoints, UNDECIDED};
 use crate::primitives::scan::ScanState;
 use crate::trace::BLOCK;
 
-/// Pass 1: drops a point if one within half its region of support is more significant, and has not
-/// been dropped before by an earlier point of the walk. Launch: one thread per point.
+/// Pass 1: drops a point if another within half its region of support is more significant, and has
+/// not been dropped before the walk comes to the point. Launch: one thread per point.
 ///
-/// Points later on the walk are still as measured when a point's turn comes. Of an earlier and more
-/// significant one, its thread needs to know whether it has been dropped, and waits until its
-/// region says so. No thread waits for a later point, and blocks take the points in order, from
-/// `ticket`. So the blocks of all points that are waited for have started, and the first point that
-/// is not decided on yet waits for none.
+/// Later points of the walk are still as measured when a point's turn comes. For an earlier and
+/// more significant point, the thread needs to know whether it has been dropped, and waits until
+/// its region says so. No thread waits for a later point, and blocks take the points in order, from
+/// `ticket`. So the blocks of all points that are waited for have started, and the first undecided
+/// point waits for none.
+///
+/// ```text
+/// take the block's points from `ticket`
+/// drop the point if a later one within half its region is stronger
+/// until every point of the warp is decided:
+///     go on to the first earlier, stronger point that is not dropped
+///     if there is none: keep the point
+///     if that point is known to stay: drop the point
+///     else: look again
+/// ```
 ///
 /// # Safety
 ///
@@ -61,8 +71,8 @@ pub unsafe fn suppress_non_maxima(
         is_undecided = false;
     }
 
-    // The region of a point that is earlier than `point` and stronger; others suppress it as little
-    // as dropped ones.
+    // The region of `other` if it is earlier than `point` and stronger. Any other point counts as
+    // dropped: it suppresses nothing.
     let region_of = |other: u32, point: u32| {
         if other < point && is_stronger(other, point) {
             // planted: dominant-plain-region
@@ -83,7 +93,8 @@ pub unsafe fn suppress_non_maxima(
         if is_undecided {
             let mut is_suppressed = false;
             if j < end {
-                // Undecided regions are larger than `DROPPED`, those of points that stay smaller.
+                // Undecided regions are larger than `DROPPED`; regions of points that stay are
+                // smaller.
                 let [before, after] = place.around(j);
                 // planted: dominant-wait
                 is_suppressed = region_of(before, i).min(region_of(after, i)) < DROPPED;
@@ -98,9 +109,9 @@ pub unsafe fn suppress_non_maxima(
     }
 }
 
-/// Pass 2: of the points of region 1, keeps those that are more significant than both their
-/// neighbours. Makes the scan's state ready for [`KeptPoints::counts`]. Launch:
-/// [`threads`](super::threads) threads.
+/// Pass 2: keeps those points of region 1 that are more significant than both their neighbours.
+/// Makes the scan's state ready for [`KeptPoints::counts`]. Launch: [`threads`](super::threads)
+/// threads.
 ///
 /// # Safety
 ///
@@ -130,14 +141,14 @@ pub unsafe fn suppress_least_support(
 #[inline(always)]
 fn stays(candidates: Candidates<'_>, first: u32, last: u32, point: u32) -> bool {
     let mut point = point;
-    // Whether the answer for the first `point` is the opposite of that for the present one.
+    // Whether the answer for the original `point` is the opposite of that for the current one.
     let mut is_opposite = false;
     loop {
         if candidates.regions.ldg(point) != 1 {
             return !is_opposite;
         }
         let own = candidates.significance.ldg(point);
-        // After the last point comes the first, which has been decided on.
+        // After the last point comes the first, which is already decided.
         let after = if point < last {
             candidates.remaining(point + 1)
         } else if first_stays(candidates, first, last) {
@@ -152,21 +163,20 @@ fn stays(candidates: Candidates<'_>, first: u32, last: u32, point: u32) -> bool 
         if own > candidates.remaining(before) {
             return !is_opposite;
         }
-        // The last point is as it was when the first one's turn comes.
+        // When the first point's turn comes, the last one is still as measured.
         if point == first {
             return is_opposite;
         }
-        // The point stays if the one before it does not. That one is more significant than this
-        // one; points of region 1 have one of four significances, so there are at most five
-        // rounds.
+        // The point stays if the one before it does not. That one is more significant; points of
+        // region 1 have one of four significances, so there are at most five rounds.
         // planted: least-chain
         is_opposite = !is_opposite;
         point = before;
     }
 }
 
-/// Whether pass 2 keeps the first point of a walk of two points or more: when its turn comes, its
-/// neighbours are as they were.
+/// Whether pass 2 keeps the first point of a walk of two points or more. When its turn comes, its
+/// neighbours are still as measured.
 #[inline(always)]
 fn first_stays(candidates: Candidates<'_>, first: u32, last: u32) -> bool {
     if !candidates.contains(first) {

@@ -1,13 +1,13 @@
-//! Closed walks that lie one after the other, and where on them a point is.
+//! Closed walks stored one after the other, and the places of points on them.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE, warp_reduce_or, warp_shuffle_idx, warp_vote_ballot};
 
-/// Where closed walks begin and end in an array of points.
+/// The ranges of closed walks in an array of points.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct Walks<'a> {
-    /// The index of each walk's first point, and at last the number of points. No walk is empty.
+    /// The index of each walk's first point, then the number of points. No walk is empty.
     pub offsets: View<'a, u32>,
     /// The number of points.
     pub points: u32,
@@ -41,7 +41,7 @@ impl Place {
         [first + before, first + after]
     }
 
-    /// The place that the thread `lane` of this warp has. Called by all threads of the warp.
+    /// The place held by lane `lane` of this warp. Called by all threads of the warp.
     #[inline(always)]
     pub(super) fn of_lane(self, lane: u32) -> Self {
         let of_lane = |value| warp_shuffle_idx(FULL_MASK, value, lane, WARP_SIZE).0;
@@ -55,15 +55,15 @@ impl Place {
 
 impl Walks<'_> {
     /// The place of the point with index `i`; for an index past all points, some place on or after
-    /// the last walk. Called by all threads of a warp, whose indices follow each other from a
-    /// multiple of 32 on.
+    /// the last walk. Called by all threads of a warp, with consecutive indices from a multiple of
+    /// 32 on.
     #[inline(always)]
     pub(super) fn place(self, i: u32) -> Place {
         let count = self.offsets.len() as u32 - 1;
         let lane = i % WARP_SIZE;
         let base = i - lane;
         let mut walk = self.walk_of_warp(base, lane, count);
-        // Bits of the lanes at whose points later walks begin.
+        // One bit for each lane at whose point a later walk begins.
         let next = walk + 1 + lane;
         let mut begins = 0;
         if next < count {
@@ -88,7 +88,7 @@ impl Walks<'_> {
     /// walks at a time: log₃₂ `count` rounds.
     #[inline(always)]
     fn walk_of_warp(self, base: u32, lane: u32, count: u32) -> u32 {
-        // It is one of the `left` walks from `walk` on.
+        // The result is one of the `left` walks from `walk` on.
         let (mut walk, mut left) = (0, count);
         while left > 1 {
             let stride = left.div_ceil(WARP_SIZE);

@@ -5,25 +5,24 @@ use cuda_std::prelude::*;
 use crate::primitives::ranked_bits::RankedBits;
 use crate::trace::BLOCK;
 
-/// Where the points that are kept go.
+/// The arrays for the points that are kept.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct Dominant<'a> {
     /// x and y of each point that is kept; starts at a multiple of 8 bytes.
     pub points: ViewMut<'a, i32>,
-    /// The number of kept points before each walk, and of all.
+    /// The number of kept points before each walk, and the total.
     pub offsets: ViewMut<'a, u32>,
 }
 
-/// Copies the points that are kept, and writes how many there are before each walk. Launch: one
-/// thread per point and one for the end after them.
+/// Copies the points that are kept, and writes their number before each walk. Launch: one thread
+/// per point and one for the end.
 ///
 /// # Safety
 ///
-/// `offsets` are those of walks none of which is empty, `points` has x and y of each of their
-/// points, and `kept` one bit per point and one for the end; its counts have been scanned.
-/// `dominant` has room for as many points, and for as many offsets as `offsets`; nothing else uses
-/// it meanwhile.
+/// `offsets` are those of walks, none of them empty; `points` has x and y of each of their points,
+/// and `kept` one bit per point and one for the end; its counts have been scanned. `dominant` has
+/// room for the kept points, and for as many offsets as `offsets`; nothing else uses it meanwhile.
 #[kernel(block = BLOCK)]
 pub unsafe fn write_dominant(
     points: View<'_, i32>,

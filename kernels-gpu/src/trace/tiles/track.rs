@@ -227,6 +227,13 @@ impl Tracker<'_> {
 
     /// Follows a border through the rectangle: forward until it is back at the start or leaves; in
     /// the latter case, then backward from the start.
+    ///
+    /// ```text
+    /// from `start` step forward, passing each node, until back at it or outside
+    /// if outside: step backward from `start`, passing each node, until outside again
+    /// add the fragment, and its discovery: the first vertical side passed
+    /// if it leaves the rectangle: add an open border with its entry and exit
+    /// ```
     #[inline(always)]
     fn follow(&mut self, start: Node, output: Option<Output<'_>>) {
         let begin = self.steps;
