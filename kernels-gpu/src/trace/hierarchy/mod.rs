@@ -317,14 +317,7 @@ pub unsafe fn arrange_borders(
         },
     };
     if n == 0 {
-        if stack.images > 1 && thread::index_1d() == 0 {
-            let mut image = 0;
-            // planted: batch-empty
-            while image <= stack.images {
-                stack.offsets.st(image, 0);
-                image += 1;
-            }
-        }
+        no_borders(stack);
         return;
     }
     let Some(grid) = Grid::<BLOCK>::for_work(to.barrier, n) else {
@@ -337,99 +330,196 @@ pub unsafe fn arrange_borders(
         found,
         to,
     };
-    let are_many = n.div_ceil(4 * BLOCK) > grid.blocks();
-    if are_many {
-        // There are more borders than all threads take at once, and chains of siblings lead from
-        // row to row. First, each block follows them through its own part of the borders; later,
-        // one step leaves a whole part.
-        borders.follow_siblings(grid);
-        grid.sync();
-    }
-    // Of many borders, most may have the same parent: these are set apart before the others are
-    // sorted. Until then, the keys are stored where sums of sizes will be.
-    let are_partitioned = are_many && borders.are_sorted();
-    let unsorted = borders.unsorted();
-    let listed_keys = if are_partitioned {
-        to.before
-    } else {
-        unsorted.keys
+    let work = Work {
+        grid,
+        borders,
+        counters,
+        memory,
     };
-    let parents = |at| borders.with_parents(at, 0);
-    grid.for_each_loaded(n, parents, |border, child| {
-        let at = borders.listed_at(border);
-        let key = borders.key(border, child.kind, child.parent());
-        listed_keys.st(at, key);
-        if !are_partitioned {
-            unsorted.values.st(at, border);
-        }
-        // planted: first-child-fill
-        to.first_children.st(border, NO_BORDER);
-    });
-    grid.sync();
-    if borders.are_sorted() {
-        let mut group = Group::NONE;
-        if are_partitioned {
-            let common = common_key(listed_keys, n);
-            let border = |at| borders.listed_at(at);
-            let smaller = (counters, count::BEFORE_COMMON);
-            group = partition(
-                grid,
-                listed_keys,
-                n,
-                common,
-                border,
-                to.pairs,
-                unsorted,
-                smaller,
-                memory.scan,
-            );
-            // planted: partition-end-barrier
-            grid.sync();
-        }
-        let others = n - group.count;
-        sort_pairs(grid, to.pairs, others, group, borders.left_out(), memory);
-    }
+    work.sort_by_parents();
+    work.rank();
     // The borders by rank.
     let sorted = to.pairs;
-    if stack.images > 1 {
-        grid.for_each(stack.images + 1, |image| {
-            let before = borders.kept_before(sorted, image);
-            stack.offsets.st(image, before);
-        });
-    }
-    grid.for_each(n, |i| borders.rank(sorted, i, counters));
-    // planted: hierarchy-ranks-barrier
-    grid.sync();
-    let parents = |ranks| each(ranks, |i| borders.parent_rank(sorted, i));
-    grid.for_each_loaded(n, parents, |i, parent| borders.link(i, parent));
-    // planted: hierarchy-siblings-barrier
-    grid.sync();
-
     if levels == Levels::Tree || levels == Levels::Ccomp {
-        // Borders with children, in any order.
-        let listed = sorted.other_keys;
-        borders.list_parents(grid, listed, counters, memory.warps);
+        let parents = work.list_parents();
+        let rounds = work.count_descendants(parents);
+        let size = |i| borders.size(i, rounds);
+        grid.scan_of(size, to.before, n, |_| (), memory.scan);
+        grid.sync();
+        let list = work.place_parents(parents);
+        borders.place(grid, sorted, n, |ranks| borders.places(sorted, ranks, list));
+    } else {
+        let kept = counters.ld_relaxed(count::KEPT, Device);
+        borders.place(grid, sorted, kept, |ranks| ranks);
+    }
+    grid.sync();
+    let kept = counters.ld(count::KEPT);
+    let total = |points| counters.st(count::POINTS, points);
+    grid.scan(to.offsets, kept, total, memory.scan);
+}
+
+/// Writes the offsets of images without borders, if there are several.
+#[inline(always)]
+fn no_borders(stack: Stack<'_>) {
+    if stack.images > 1 && thread::index_1d() == 0 {
+        let mut image = 0;
+        // planted: batch-empty
+        while image <= stack.images {
+            stack.offsets.st(image, 0);
+            image += 1;
+        }
+    }
+}
+
+/// The steps of [`arrange_borders`](fn@arrange_borders), each of the whole grid.
+#[derive(Clone, Copy)]
+struct Work<'a> {
+    grid: Grid<'a, BLOCK>,
+    borders: Borders<'a>,
+    counters: ViewMut<'a, u32>,
+    memory: SortMemory<'a>,
+}
+
+impl Work<'_> {
+    /// Steps 1 and 2: lists the borders by their parents, and sorts them.
+    #[inline(always)]
+    fn sort_by_parents(self) {
+        let Self { grid, borders, .. } = self;
+        let (n, to) = (borders.count, borders.to);
+        let are_many = n.div_ceil(4 * BLOCK) > grid.blocks();
+        if are_many {
+            // There are more borders than all threads take at once, and chains of siblings lead
+            // from row to row. First, each block follows them through its own part of the borders;
+            // later, one step leaves a whole part.
+            borders.follow_siblings(grid);
+            grid.sync();
+        }
+        // Of many borders, most may have the same parent: these are set apart before the others are
+        // sorted. Until then, the keys are stored where sums of sizes will be.
+        let are_partitioned = are_many && borders.are_sorted();
+        let unsorted = borders.unsorted();
+        let listed_keys = if are_partitioned {
+            to.before
+        } else {
+            unsorted.keys
+        };
+        let parents = |at| borders.with_parents(at, 0);
+        grid.for_each_loaded(n, parents, |border, child| {
+            let at = borders.listed_at(border);
+            let key = borders.key(border, child.kind, child.parent());
+            listed_keys.st(at, key);
+            if !are_partitioned {
+                unsorted.values.st(at, border);
+            }
+            // planted: first-child-fill
+            to.first_children.st(border, NO_BORDER);
+        });
+        grid.sync();
+        if !borders.are_sorted() {
+            return;
+        }
+        let group = if are_partitioned {
+            self.set_common_parent_apart(listed_keys, unsorted)
+        } else {
+            Group::NONE
+        };
+        let others = n - group.count;
+        let largest = borders.left_out();
+        sort_pairs(grid, to.pairs, others, group, largest, self.memory);
+    }
+
+    /// Sets the borders with the most common parent apart from those to be sorted.
+    #[inline(always)]
+    fn set_common_parent_apart(self, listed_keys: ViewMut<'_, u32>, unsorted: Pairs<'_>) -> Group {
+        let Self { grid, borders, .. } = self;
+        let common = common_key(listed_keys, borders.count);
+        let border = |at| borders.listed_at(at);
+        let smaller = (self.counters, count::BEFORE_COMMON);
+        let group = partition(
+            grid,
+            listed_keys,
+            borders.count,
+            common,
+            border,
+            borders.to.pairs,
+            unsorted,
+            smaller,
+            self.memory.scan,
+        );
+        // planted: partition-end-barrier
+        grid.sync();
+        group
+    }
+
+    /// Step 3: the ranks of all borders, and of their parents and first children.
+    #[inline(always)]
+    fn rank(self) {
+        let Self {
+            grid,
+            borders,
+            counters,
+            ..
+        } = self;
+        let (n, stack) = (borders.count, borders.stack);
+        let sorted = borders.to.pairs;
+        if stack.images > 1 {
+            grid.for_each(stack.images + 1, |image| {
+                let before = borders.kept_before(sorted, image);
+                stack.offsets.st(image, before);
+            });
+        }
+        grid.for_each(n, |i| borders.rank(sorted, i, counters));
+        // planted: hierarchy-ranks-barrier
+        grid.sync();
+        let parents = |ranks| each(ranks, |i| borders.parent_rank(sorted, i));
+        grid.for_each_loaded(n, parents, |i, parent| borders.link(i, parent));
+        // planted: hierarchy-siblings-barrier
+        grid.sync();
+    }
+
+    /// The list of [`list_parents`](Self::list_parents).
+    #[inline(always)]
+    fn listed(&self) -> ViewMut<'_, u32> {
+        self.borders.to.pairs.other_keys
+    }
+
+    /// Step 4: lists the ranks of borders with children, in any order. Returns their number.
+    #[inline(always)]
+    fn list_parents(self) -> u32 {
+        let (grid, counters) = (self.grid, self.counters);
+        let warps = self.memory.warps;
+        self.borders
+            .list_parents(grid, self.listed(), counters, warps);
         // planted: hierarchy-list-barrier
         grid.sync();
-        let parents = counters.ld(count::PARENTS);
+        counters.ld(count::PARENTS)
+    }
+
+    /// Whether any thread of the grid had work to do in a round, by a counter of the round's own.
+    #[inline(always)]
+    fn goes_on(self, round: u32, some: bool) -> bool {
+        let at = count::ROUNDS + round;
+        if thread::sync_threads_or(some) && thread::thread_idx_x() == 0 {
+            self.counters.st_relaxed(at, 1, Device);
+        }
+        // planted: hierarchy-round-barrier
+        self.grid.sync();
+        self.counters.ld_relaxed(at, Device) != 0
+    }
+
+    /// Step 5: the borders with children, of which there are `parents`, count the borders below
+    /// them. Returns the number of rounds.
+    #[inline(always)]
+    fn count_descendants(self, parents: u32) -> u32 {
+        let (grid, borders) = (self.grid, self.borders);
         let rank = |at| {
             if at < parents {
-                listed.ld(at)
+                self.listed().ld(at)
             } else {
                 NO_BORDER
             }
         };
-        let (mut list, mut other) = (to.list, to.other_list);
-        // Whether the round had work to do, by a counter of its own.
-        let goes_on = |round: u32, some: bool| {
-            let at = count::ROUNDS + round;
-            if thread::sync_threads_or(some) && thread::thread_idx_x() == 0 {
-                counters.st_relaxed(at, 1, Device);
-            }
-            // planted: hierarchy-round-barrier
-            grid.sync();
-            counters.ld_relaxed(at, Device) != 0
-        };
+        let (mut list, mut other) = (borders.to.list, borders.to.other_list);
         let mut round = 0;
         loop {
             let mut some = false;
@@ -441,16 +531,21 @@ pub unsafe fn arrange_borders(
             sums.finish();
             (list, other) = (other, list);
             round += 1;
-            if !goes_on(round - 1, some) {
-                break;
+            if !self.goes_on(round - 1, some) {
+                return round;
             }
         }
-        let size = |i| borders.size(i, round);
-        grid.scan_of(size, to.before, n, |_| (), memory.scan);
-        grid.sync();
+    }
+
+    /// Step 7: the places of the borders with children, of which there are `parents`, as the
+    /// weights of the list that is returned.
+    #[inline(always)]
+    fn place_parents(&self, parents: u32) -> ViewMut<'_, u64> {
+        let (grid, borders) = (self.grid, self.borders);
+        let (to, listed) = (self.borders.to, self.listed());
         let links = |at| {
             let ranks = each(at, |at| listed.ld(at));
-            zip(ranks, borders.steps_from_parents(sorted, ranks))
+            zip(ranks, borders.steps_from_parents(to.pairs, ranks))
         };
         grid.for_each_loaded(parents, links, |_, (i, (parent, steps))| {
             to.list.st(i, element(link_to(parent), steps));
@@ -475,19 +570,11 @@ pub unsafe fn arrange_borders(
             });
             (list, other) = (other, list);
             round += 1;
-            if !goes_on(round - 1, some) {
-                break;
+            if !self.goes_on(round - 1, some) {
+                return list;
             }
         }
-        borders.place(grid, sorted, n, |ranks| borders.places(sorted, ranks, list));
-    } else {
-        let kept = counters.ld_relaxed(count::KEPT, Device);
-        borders.place(grid, sorted, kept, |ranks| ranks);
     }
-    grid.sync();
-    let kept = counters.ld(count::KEPT);
-    let total = |points| counters.st(count::POINTS, points);
-    grid.scan(to.offsets, kept, total, memory.scan);
 }
 
 /// The result's rows: one for each place.
