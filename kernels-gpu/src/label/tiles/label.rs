@@ -171,18 +171,7 @@ fn label_tile(
     // planted: tile-offset-barrier
     thread::sync_threads();
     let own = HalfRuns::of_word(starts, offset, 0);
-    let above = if t < stretch.threads {
-        HalfRuns::of_word(0, 0, 0)
-    } else {
-        let i = t - stretch.threads;
-        // Only bands need the start to the right, and they have a thread per half.
-        let right = if t % ROW_HALVES == ROW_HALVES - 1 {
-            0
-        } else {
-            run_starts.ld(i + 1) as u32 & 1
-        };
-        HalfRuns::of_word(run_starts.ld(i), run_offsets.ld(i), right)
-    };
+    let above = runs_above(&stretch, run_starts, run_offsets);
     let touching = HalfTouching::of_word(stretch.touching, stretch.mask);
     let (low_touching, low_roots) = hook_runs(parents, own[0], above[0], touching[0]);
     let (high_touching, high_roots) = hook_runs(parents, own[1], above[1], touching[1]);
@@ -194,27 +183,16 @@ fn label_tile(
     thread::sync_threads();
 
     // Replace roots by positions.
-    let mark_roots = |own: HalfRuns, candidates: u32, first: u32, step: u32| {
-        let mut roots = 0u32;
-        for_each_bit(candidates, |bit| {
-            let run = own.run_at(bit);
-            if parents.ld(run) == run {
-                roots |= 1 << bit;
-                parents.st(run, POSITION | (first + bit * step));
-            }
-        });
-        roots
-    };
     let (low_roots, high_roots) = match connectivity {
         Connectivity::Four => {
             let first = word.row * WIDTH + word.column * 64;
-            let low = mark_roots(own[0], low_roots, first, 1);
-            (low, mark_roots(own[1], high_roots, first + 32, 1))
+            let low = mark_roots(parents, own[0], low_roots, first, 1);
+            (low, mark_roots(parents, own[1], high_roots, first + 32, 1))
         }
         Connectivity::Eight => {
             // The last position of the band: `lower_positions` finds the first pixel's.
             let last = (t / ROW_HALVES * 2 + 2) * WIDTH - 1;
-            (mark_roots(own[0], low_roots, last, 0), 0)
+            (mark_roots(parents, own[0], low_roots, last, 0), 0)
         }
     };
     // planted: tile-position-barrier
@@ -250,6 +228,48 @@ fn label_tile(
         let roots = u64::from(root_bits.ld(2 * t)) | u64::from(root_bits.ld(2 * t + 1)) << 32;
         components.roots.st(word.index, roots);
     }
+}
+
+/// The runs above this thread's, which another thread has indexed.
+#[inline(always)]
+fn runs_above(
+    stretch: &Stretch,
+    run_starts: SharedView<u64>,
+    run_offsets: SharedView<u32>,
+) -> [HalfRuns; 2] {
+    let t = thread::thread_idx_x();
+    if t < stretch.threads {
+        return HalfRuns::of_word(0, 0, 0);
+    }
+    let i = t - stretch.threads;
+    // Only bands need the start to the right, and they have a thread per half.
+    let right = if t % ROW_HALVES == ROW_HALVES - 1 {
+        0
+    } else {
+        run_starts.ld(i + 1) as u32 & 1
+    };
+    HalfRuns::of_word(run_starts.ld(i), run_offsets.ld(i), right)
+}
+
+/// Replaces the roots among the runs `candidates` of `own` by positions: `first`, and `step` more
+/// per bit. Returns the roots.
+#[inline(always)]
+fn mark_roots(
+    parents: SharedView<u32>,
+    own: HalfRuns,
+    candidates: u32,
+    first: u32,
+    step: u32,
+) -> u32 {
+    let mut roots = 0;
+    for_each_bit(candidates, |bit| {
+        let run = own.run_at(bit);
+        if parents.ld(run) == run {
+            roots |= 1 << bit;
+            parents.st(run, POSITION | (first + bit * step));
+        }
+    });
+    roots
 }
 
 /// Lowers the position of each component whose root is in this thread's band to that of the
