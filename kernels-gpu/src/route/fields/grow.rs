@@ -72,6 +72,15 @@ struct Growth<'a> {
     scratch: BoxScratch,
 }
 
+/// One of each side of a patch.
+#[derive(Clone, Copy)]
+struct Sides<T> {
+    left: T,
+    up: T,
+    right: T,
+    down: T,
+}
+
 impl Growth<'_> {
     /// Where paths may go: the box, as far as it lies in the window.
     #[inline(always)]
@@ -179,7 +188,7 @@ impl Growth<'_> {
     /// the list of `next`.
     #[inline(always)]
     fn relax_patch(&self, patch: u32, next: u32) {
-        let (field, tiling, words) = (self.field, self.grid.tiling, self.scratch.words);
+        let (field, tiling) = (self.field, self.grid.tiling);
         let (pitch, shared) = (field.columns(), self.scratch.labels);
         let (column, row) = column_and_row(patch, self.patch_columns());
         let (x, y) = (field.left + column * PATCH, field.top + row * PATCH);
@@ -195,28 +204,13 @@ impl Growth<'_> {
         );
 
         let first = row * PATCH * pitch + column * PATCH;
-        let (has_left, has_up) = (column > 0, row > 0);
-        let has_right = (column + 1) * PATCH < field.columns();
-        let has_down = (row + 1) * PATCH < field.rows();
-        let mut labels = [[UNREACHED; 4]; 4];
-        let (mut left, mut up) = ([UNREACHED; 4], [UNREACHED; 4]);
-        let (mut right, mut down) = ([UNREACHED; 4], [UNREACHED; 4]);
-        each!(I, {
-            let at = first + I as u32 * pitch;
-            labels[I] = shared.ld_vector(at);
-            if has_left {
-                left[I] = shared.ld(at - 1);
-            }
-            if has_right {
-                right[I] = shared.ld(at + PATCH);
-            }
-        });
-        if has_up {
-            up = shared.ld_vector(first - pitch);
-        }
-        if has_down {
-            down = shared.ld_vector(first + PATCH * pitch);
-        }
+        let has = Sides {
+            left: column > 0,
+            up: row > 0,
+            right: (column + 1) * PATCH < field.columns(),
+            down: (row + 1) * PATCH < field.rows(),
+        };
+        let (mut labels, around) = self.load_patch(first, has);
         let before = labels;
         let right_edges: Row<u32> = [
             edges.right[0][3],
@@ -225,13 +219,13 @@ impl Growth<'_> {
             edges.right[3][3],
         ];
         each!(I, {
-            labels[I][0] = labels[I][0].min(left[I].step(edges.left[I]));
-            labels[I][3] = labels[I][3].min(right[I].step(right_edges[I]));
+            labels[I][0] = labels[I][0].min(around.left[I].step(edges.left[I]));
+            labels[I][3] = labels[I][3].min(around.right[I].step(right_edges[I]));
         });
         each!(J, {
             // planted: field-edges
-            labels[0][J] = labels[0][J].min(up[J].step(edges.up[J]));
-            labels[3][J] = labels[3][J].min(down[J].step(edges.down[3][J]));
+            labels[0][J] = labels[0][J].min(around.up[J].step(edges.up[J]));
+            labels[3][J] = labels[3][J].min(around.down[J].step(edges.down[3][J]));
         });
         loop {
             let last = labels;
@@ -244,33 +238,13 @@ impl Growth<'_> {
             each!(I, shared.st_vector(first + I as u32 * pitch, labels[I]));
         }
 
-        let sides = [
-            [labels[0][0], labels[1][0], labels[2][0], labels[3][0]],
-            labels[0],
-            [labels[0][3], labels[1][3], labels[2][3], labels[3][3]],
-            labels[3],
-        ];
-        let least = |side: Row<u32>| side[0].min(side[1]).min(side[2].min(side[3]));
-        // Where the box ends and the window does not.
-        let window = self.net;
-        let mut open = UNREACHED;
-        if !has_left && field.left > window.left {
-            open = open.min(least(sides[0]));
-        }
-        if !has_up && field.top > window.top {
-            open = open.min(least(sides[1]));
-        }
-        // planted: field-reach
-        if !has_right && field.left + field.columns() < window.right {
-            open = open.min(least(sides[2]));
-        }
-        if !has_down && field.top + field.rows() < window.bottom {
-            open = open.min(least(sides[3]));
-        }
-        let mut reach = words.ld_relaxed(word::REACH, Block);
-        if open < reach {
-            reach = words.atomic_min(word::REACH, open).min(open);
-        }
+        let sides = Sides {
+            left: [labels[0][0], labels[1][0], labels[2][0], labels[3][0]],
+            up: labels[0],
+            right: [labels[0][3], labels[1][3], labels[2][3], labels[3][3]],
+            down: labels[3],
+        };
+        let reach = self.lower_reach(&sides, has);
         // What lies beyond the reach is not wanted.
         let gives = |side: Row<u32>, weights: Row<u32>, others: Row<u32>| {
             let one = |i: usize| {
@@ -280,17 +254,76 @@ impl Growth<'_> {
             one(0) | one(1) | one(2) | one(3)
         };
         let columns = self.patch_columns();
-        if has_left && gives(sides[0], edges.left, left) {
+        if has.left && gives(sides.left, edges.left, around.left) {
             self.push(patch - 1, next);
         }
-        if has_up && gives(sides[1], edges.up, up) {
+        if has.up && gives(sides.up, edges.up, around.up) {
             self.push(patch - columns, next);
         }
-        if has_right && gives(sides[2], right_edges, right) {
+        if has.right && gives(sides.right, right_edges, around.right) {
             self.push(patch + 1, next);
         }
-        if has_down && gives(sides[3], edges.down[3], down) {
+        if has.down && gives(sides.down, edges.down[3], around.down) {
             self.push(patch + columns, next);
+        }
+    }
+
+    /// The labels of the patch whose first label is element `first`, and those beside it, where the
+    /// box `has` any.
+    #[inline(always)]
+    fn load_patch(&self, first: u32, has: Sides<bool>) -> ([Row<u32>; 4], Sides<Row<u32>>) {
+        let (pitch, shared) = (self.field.columns(), self.scratch.labels);
+        let mut labels = [[UNREACHED; 4]; 4];
+        let mut around = Sides {
+            left: [UNREACHED; 4],
+            up: [UNREACHED; 4],
+            right: [UNREACHED; 4],
+            down: [UNREACHED; 4],
+        };
+        each!(I, {
+            let at = first + I as u32 * pitch;
+            labels[I] = shared.ld_vector(at);
+            if has.left {
+                around.left[I] = shared.ld(at - 1);
+            }
+            if has.right {
+                around.right[I] = shared.ld(at + PATCH);
+            }
+        });
+        if has.up {
+            around.up = shared.ld_vector(first - pitch);
+        }
+        if has.down {
+            around.down = shared.ld_vector(first + PATCH * pitch);
+        }
+        (labels, around)
+    }
+
+    /// Lowers the reach to the least label of a patch where the box ends and the window does not.
+    /// Returns the reach.
+    #[inline(always)]
+    fn lower_reach(&self, sides: &Sides<Row<u32>>, has: Sides<bool>) -> u32 {
+        let (field, window, words) = (self.field, self.net, self.scratch.words);
+        let least = |side: Row<u32>| side[0].min(side[1]).min(side[2].min(side[3]));
+        let mut open = UNREACHED;
+        if !has.left && field.left > window.left {
+            open = open.min(least(sides.left));
+        }
+        if !has.up && field.top > window.top {
+            open = open.min(least(sides.up));
+        }
+        // planted: field-reach
+        if !has.right && field.left + field.columns() < window.right {
+            open = open.min(least(sides.right));
+        }
+        if !has.down && field.top + field.rows() < window.bottom {
+            open = open.min(least(sides.down));
+        }
+        let reach = words.ld_relaxed(word::REACH, Block);
+        if open < reach {
+            words.atomic_min(word::REACH, open).min(open)
+        } else {
+            reach
         }
     }
 

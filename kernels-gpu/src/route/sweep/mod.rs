@@ -118,27 +118,15 @@ impl Sweep<'_> {
     /// Sweeps the block's group of lines, forwards and backwards. For a whole block.
     #[inline(always)]
     fn run(&self, cost: EdgeCost, relax: impl Fn(&mut Cells, u32)) {
-        let distances = shared_array![u64; STAGED];
-        let weights = shared_array![u32; STAGED];
+        let (distances, weights) = (shared_array![u64; STAGED], shared_array![u32; STAGED]);
         let t = thread::thread_idx_x();
-        let (warp, lane) = (t / WARP_SIZE, t % WARP_SIZE);
         let group = thread::block_idx_x();
         if self.marks.ld_relaxed(group, Device) == 0 {
             return;
         }
-        let Lines {
-            count, len, axis, ..
-        } = self.lines;
-        // The thread's cells of a chunk: one of each row; or some of one column, since columns are
-        // side by side in memory.
-        let (first_line, line_step, first_at, at_step) = match axis {
-            Axis::Rows => (0, 1, t, 0),
-            Axis::Columns => (t % LINES, 0, t / LINES, WARP_SIZE),
-        };
-        let first_cell = self.lines.first(group * LINES + first_line);
-        let first_step = line_step * len;
-        let step = self.lines.step();
-
+        let Lines { count, len, .. } = self.lines;
+        let staged = Staged::new(self, group, (distances, weights));
+        let has_line = group * LINES + t / WARP_SIZE < count;
         let chunks = len.div_ceil(CHUNK);
         let mut any = false;
         let mut carried = UNREACHED;
@@ -149,74 +137,14 @@ impl Sweep<'_> {
             // What the other threads have stored.
             // planted: sweep-stored-barrier
             thread::sync_threads();
-            let mut k = 0;
-            while k < CELLS as u32 {
-                let (line, at) = (first_line + k * line_step, first_at + k * at_step);
-                let way = start + at;
-                let (mut distance, mut weight) = (UNREACHED, BLOCKED);
-                if group * LINES + line < count && way < len {
-                    let forwards = if backwards { len - 1 - way } else { way };
-                    let cell = first_cell + k * first_step + forwards * step;
-                    distance = self.distances.ld(cell);
-                    if backwards {
-                        weight = self.weights.ldg(cell);
-                    } else if way > 0 {
-                        weight = self.weights.ldg(cell - step);
-                    }
-                }
-                distances.st(slot(line, at), distance);
-                weights.st(slot(line, at), cost.of(weight));
-                k += 1;
-            }
+            staged.load(start, backwards, cost);
             // planted: sweep-staged-barrier
             thread::sync_threads();
-            if group * LINES + warp < count {
-                let own = slot(warp, lane * CELLS as u32);
-                let mut cells = [Pair {
-                    weight: u64::MAX,
-                    distance: UNREACHED,
-                }; CELLS];
-                for (cell, i) in cells.iter_mut().zip(0..) {
-                    cell.distance = distances.ld(own + i);
-                    cell.weight = as_u64(weights.ld(own + i));
-                }
-                // A line's first cell, from either end, has no edge before it.
-                if lane == 0 {
-                    let before = Pair {
-                        weight: 0,
-                        // planted: sweep-carry
-                        distance: carried,
-                    };
-                    // planted: sweep-first-lane
-                    cells[0].distance = before.then(cells[0]).distance;
-                }
-                relax(&mut cells, lane);
-                // In the weights' place: which are lower now.
-                for (cell, i) in cells.iter().zip(0..) {
-                    let lowered = cell.distance < distances.ld(own + i);
-                    distances.st(own + i, cell.distance);
-                    weights.st(own + i, lowered.into());
-                }
-                let last = cells[CELLS - 1].distance;
-                carried = warp::warp_shuffle_idx(FULL_MASK, last, WARP_SIZE - 1, WARP_SIZE).0;
+            if has_line {
+                carried = staged.sweep_line(carried, &relax);
             }
             thread::sync_threads();
-            let mut k = 0;
-            while k < CELLS as u32 {
-                let (line, at) = (first_line + k * line_step, first_at + k * at_step);
-                let place = group * LINES + line;
-                if place < count && weights.ld(slot(line, at)) != 0 {
-                    let way = start + at;
-                    let forwards = if backwards { len - 1 - way } else { way };
-                    let cell = first_cell + k * first_step + forwards * step;
-                    self.distances.st(cell, distances.ld(slot(line, at)));
-                    let crossing = self.lines.crossing(place, forwards);
-                    // planted: sweep-mark
-                    self.crossing_marks.st_relaxed(crossing / LINES, 1, Device);
-                    any = true;
-                }
-                k += 1;
-            }
+            any |= staged.store(start, backwards);
             round += 1;
         }
         if thread::sync_threads_or(any) && t == 0 {
@@ -225,6 +153,146 @@ impl Sweep<'_> {
         if t == 0 {
             self.marks.st_relaxed(group, 0, Device);
         }
+    }
+}
+
+/// A chunk of each line of a group, in shared memory, and the thread's cells of it: one of each
+/// row; or some of one column, since columns are side by side in memory.
+struct Staged<'a> {
+    sweep: &'a Sweep<'a>,
+    group: u32,
+    distances: SharedView<u64>,
+    weights: SharedView<u32>,
+    /// The line of the thread's first cell, and from one cell to the next.
+    lines: (u32, u32),
+    /// Likewise, the place in the chunk.
+    at: (u32, u32),
+    /// The first cell of the first line, and from one line to the next.
+    cells: (u32, u32),
+}
+
+impl<'a> Staged<'a> {
+    #[inline(always)]
+    fn new(
+        sweep: &'a Sweep<'a>,
+        group: u32,
+        (distances, weights): (SharedView<u64>, SharedView<u32>),
+    ) -> Self {
+        let t = thread::thread_idx_x();
+        let (lines, at) = match sweep.lines.axis {
+            Axis::Rows => ((0, 1), (t, 0)),
+            Axis::Columns => ((t % LINES, 0), (t / LINES, WARP_SIZE)),
+        };
+        let first_cell = sweep.lines.first(group * LINES + lines.0);
+        Self {
+            sweep,
+            group,
+            distances,
+            weights,
+            lines,
+            at,
+            cells: (first_cell, lines.1 * sweep.lines.len),
+        }
+    }
+
+    /// The line and the place in the chunk of the thread's cell `k`.
+    #[inline(always)]
+    const fn place(&self, k: u32) -> (u32, u32) {
+        (self.lines.0 + k * self.lines.1, self.at.0 + k * self.at.1)
+    }
+
+    /// The index of the thread's cell `k`, which is the cell `forwards` of its line.
+    #[inline(always)]
+    fn cell(&self, k: u32, forwards: u32) -> u32 {
+        self.cells.0 + k * self.cells.1 + forwards * self.sweep.lines.step()
+    }
+
+    /// Loads the thread's cells of the chunk that begins at cell `start` of the lines. A barrier is
+    /// to follow.
+    #[inline(always)]
+    fn load(&self, start: u32, backwards: bool, cost: EdgeCost) {
+        let Lines { count, len, .. } = self.sweep.lines;
+        let mut k = 0;
+        while k < CELLS as u32 {
+            let (line, at) = self.place(k);
+            let way = start + at;
+            let (mut distance, mut weight) = (UNREACHED, BLOCKED);
+            if self.group * LINES + line < count && way < len {
+                let forwards = if backwards { len - 1 - way } else { way };
+                let cell = self.cell(k, forwards);
+                distance = self.sweep.distances.ld(cell);
+                if backwards {
+                    weight = self.sweep.weights.ldg(cell);
+                } else if way > 0 {
+                    weight = self.sweep.weights.ldg(cell - self.sweep.lines.step());
+                }
+            }
+            self.distances.st(slot(line, at), distance);
+            self.weights.st(slot(line, at), cost.of(weight));
+            k += 1;
+        }
+    }
+
+    /// Sweeps the warp's line of the chunk, of which the cell before has the distance `carried`.
+    /// Returns the last cell's. The cells' weights become whether their distances are lower now.
+    #[inline(always)]
+    fn sweep_line(&self, carried: u64, relax: &impl Fn(&mut Cells, u32)) -> u64 {
+        let t = thread::thread_idx_x();
+        let (warp, lane) = (t / WARP_SIZE, t % WARP_SIZE);
+        let own = slot(warp, lane * CELLS as u32);
+        let mut cells = [Pair {
+            weight: u64::MAX,
+            distance: UNREACHED,
+        }; CELLS];
+        for (cell, i) in cells.iter_mut().zip(0..) {
+            cell.distance = self.distances.ld(own + i);
+            cell.weight = as_u64(self.weights.ld(own + i));
+        }
+        // A line's first cell, from either end, has no edge before it.
+        if lane == 0 {
+            let before = Pair {
+                weight: 0,
+                // planted: sweep-carry
+                distance: carried,
+            };
+            // planted: sweep-first-lane
+            cells[0].distance = before.then(cells[0]).distance;
+        }
+        relax(&mut cells, lane);
+        for (cell, i) in cells.iter().zip(0..) {
+            let lowered = cell.distance < self.distances.ld(own + i);
+            self.distances.st(own + i, cell.distance);
+            self.weights.st(own + i, lowered.into());
+        }
+        let last = cells[CELLS - 1].distance;
+        warp::warp_shuffle_idx(FULL_MASK, last, WARP_SIZE - 1, WARP_SIZE).0
+    }
+
+    /// Stores those of the thread's cells whose distances are lower now, and marks the lines that
+    /// cross there. Returns whether there are any.
+    #[inline(always)]
+    fn store(&self, start: u32, backwards: bool) -> bool {
+        let Lines { count, len, .. } = self.sweep.lines;
+        let mut any = false;
+        let mut k = 0;
+        while k < CELLS as u32 {
+            let (line, at) = self.place(k);
+            let place = self.group * LINES + line;
+            if place < count && self.weights.ld(slot(line, at)) != 0 {
+                let way = start + at;
+                let forwards = if backwards { len - 1 - way } else { way };
+                let cell = self.cell(k, forwards);
+                let distance = self.distances.ld(slot(line, at));
+                self.sweep.distances.st(cell, distance);
+                let crossing = self.sweep.lines.crossing(place, forwards);
+                let marks = self.sweep.crossing_marks;
+                // planted: sweep-mark
+                marks.st_relaxed(crossing / LINES, 1, Device);
+                any = true;
+            }
+            k += 1;
+        }
+        any
     }
 }
 

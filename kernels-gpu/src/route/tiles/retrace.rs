@@ -102,105 +102,112 @@ fn write_ways<L: PathCost, const LAYERED: bool>(
     beyond: &Beyond<L>,
     ways: SharedView<u16>,
 ) {
-    let tiling = problem.grid.tiling;
-    let (columns, rows) = (tiling.columns(), tiling.rows());
-    let first = (tile.1 * tiling.tiles_x + tile.0) * TILE;
-    let labels = slot * TILE;
     let mut place = thread::thread_idx_x() * PATCH;
     while place < TILE {
-        let (column, row, layer) = tiling.at_place(place);
-        let (at, edge) = (labels + place, first + place);
-        let here = L::load_row(problem.labels.cells, at);
-
-        let (is_west, is_east) = (column == 0, column + PATCH == columns);
-        let (is_north, is_south) = (row == 0, row + 1 == rows);
-        let (upright, level) = (layer * rows + row, layer * columns + column);
-        let left = if is_west {
-            beyond.at(WEST, upright)
-        } else {
-            problem.labels.cells.ld(at - 1)
-        };
-        let right = if is_east {
-            beyond.at(EAST, upright)
-        } else {
-            problem.labels.cells.ld(at + PATCH)
-        };
-        let up = if is_north {
-            beyond.row_at(NORTH, level)
-        } else {
-            L::load_row(problem.labels.cells, at - columns)
-        };
-        let down = if is_south {
-            beyond.row_at(SOUTH, level)
-        } else {
-            L::load_row(problem.labels.cells, at + columns)
-        };
-        let mut left_edge = u32::MAX;
-        if let Some(back) = tiling.back_to_left(tile.0, is_west) {
-            left_edge = problem.grid.right.ld(edge - back);
-        }
-        let mut up_edges = [u32::MAX; 4];
-        if let Some(back) = tiling.back_to_above(tile.1, is_north) {
-            up_edges = problem.grid.down.ld_vector(edge - back);
-        }
-        let right_edges: Row<u32> = problem.grid.right.ld_vector(edge);
-        let down_edges: Row<u32> = problem.grid.down.ld_vector(edge);
-
-        let mut way = [Way::END; 4];
-        let mut offer = |j: usize, from: L, weight: u32, next: u32| {
-            // planted: route-order
-            if from.step(L::weight(weight)) == here[j] {
-                way[j] = next;
-            }
-        };
-        // The last of the neighbours, in the order of preference, comes first.
-        if LAYERED {
-            let layer_cells = tiling.layer_cells();
-            if layer + 1 < tiling.layers {
-                let from = L::load_row(problem.labels.cells, at + layer_cells);
-                let vias: Row<u32> = problem.grid.via.ld_vector(edge);
-                each!(
-                    J,
-                    offer(J, from[J], vias[J], place + J as u32 + layer_cells)
-                );
-            }
-            if layer > 0 {
-                let from = L::load_row(problem.labels.cells, at - layer_cells);
-                let vias: Row<u32> = problem.grid.via.ld_vector(edge - layer_cells);
-                each!(
-                    J,
-                    offer(J, from[J], vias[J], place + J as u32 - layer_cells)
-                );
-            }
-        }
-        let beyond_or = |is: bool, side: u32, next: u32| if is { Way::BEYOND + side } else { next };
-        each!(J, {
-            let next = beyond_or(is_south, SOUTH, place + J as u32 + columns);
-            offer(J, down[J], down_edges[J], next);
-        });
-        let rights = [here[1], here[2], here[3], right];
-        each!(J, {
-            let next = beyond_or(J == 3 && is_east, EAST, place + J as u32 + 1);
-            offer(J, rights[J], right_edges[J], next);
-        });
-        each!(J, {
-            let next = beyond_or(is_north, NORTH, (place + J as u32).wrapping_sub(columns));
-            offer(J, up[J], up_edges[J], next);
-        });
-        let lefts = [left, here[0], here[1], here[2]];
-        let left_edges = [left_edge, right_edges[0], right_edges[1], right_edges[2]];
-        each!(J, {
-            let next = beyond_or(J == 0 && is_west, WEST, (place + J as u32).wrapping_sub(1));
-            offer(J, lefts[J], left_edges[J], next);
-        });
-        each!(J, {
-            // What is on the tree, or not reached, comes from nowhere.
-            let stays = here[J] == L::TREE || here[J] >= L::UNREACHED;
-            let way = if stays { Way::END } else { way[J] };
-            ways.st(place + J as u32, way as u16);
-        });
+        let four = ways_from::<L, LAYERED>(problem, slot, tile, beyond, place);
+        each!(J, ways.st(place + J as u32, four[J] as u16));
         place += BLOCK * PATCH;
     }
+}
+
+/// [`write_ways`] for the four cells from `place` on.
+#[inline(always)]
+fn ways_from<L: PathCost, const LAYERED: bool>(
+    problem: &Problem<'_, L>,
+    slot: u32,
+    tile: (u32, u32),
+    beyond: &Beyond<L>,
+    place: u32,
+) -> [u32; 4] {
+    let tiling = problem.grid.tiling;
+    let (columns, rows) = (tiling.columns(), tiling.rows());
+    let (column, row, layer) = tiling.at_place(place);
+    let edge = (tile.1 * tiling.tiles_x + tile.0) * TILE + place;
+    let at = slot * TILE + place;
+    let here = L::load_row(problem.labels.cells, at);
+
+    let (is_west, is_east) = (column == 0, column + PATCH == columns);
+    let (is_north, is_south) = (row == 0, row + 1 == rows);
+    let (upright, level) = (layer * rows + row, layer * columns + column);
+    let cell = |is_beyond: bool, side: u32, inside: u32| {
+        if is_beyond {
+            beyond.at(side, upright)
+        } else {
+            problem.labels.cells.ld(inside)
+        }
+    };
+    let cells = |is_beyond: bool, side: u32, inside: u32| {
+        if is_beyond {
+            beyond.row_at(side, level)
+        } else {
+            L::load_row(problem.labels.cells, inside)
+        }
+    };
+    let left = cell(is_west, WEST, at.wrapping_sub(1));
+    let right = cell(is_east, EAST, at + PATCH);
+    let up = cells(is_north, NORTH, at.wrapping_sub(columns));
+    let down = cells(is_south, SOUTH, at + columns);
+    let left_edge = match tiling.back_to_left(tile.0, is_west) {
+        Some(back) => problem.grid.right.ld(edge - back),
+        None => u32::MAX,
+    };
+    let up_edges: Row<u32> = match tiling.back_to_above(tile.1, is_north) {
+        Some(back) => problem.grid.down.ld_vector(edge - back),
+        None => [u32::MAX; 4],
+    };
+    let right_edges: Row<u32> = problem.grid.right.ld_vector(edge);
+    let down_edges: Row<u32> = problem.grid.down.ld_vector(edge);
+
+    let mut ways = [Way::END; 4];
+    let mut offer = |j: usize, from: L, weight: u32, next: u32| {
+        // planted: route-order
+        if from.step(L::weight(weight)) == here[j] {
+            ways[j] = next;
+        }
+    };
+    // The last of the neighbours, in the order of preference, comes first.
+    if LAYERED {
+        let layer_cells = tiling.layer_cells();
+        if layer + 1 < tiling.layers {
+            let from = L::load_row(problem.labels.cells, at + layer_cells);
+            let vias: Row<u32> = problem.grid.via.ld_vector(edge);
+            let above = place + layer_cells;
+            each!(J, offer(J, from[J], vias[J], above + J as u32));
+        }
+        if layer > 0 {
+            let from = L::load_row(problem.labels.cells, at - layer_cells);
+            let vias: Row<u32> = problem.grid.via.ld_vector(edge - layer_cells);
+            let below = place - layer_cells;
+            each!(J, offer(J, from[J], vias[J], below + J as u32));
+        }
+    }
+    let beyond_or = |is: bool, side: u32, next: u32| if is { Way::BEYOND + side } else { next };
+    each!(J, {
+        let next = beyond_or(is_south, SOUTH, place + J as u32 + columns);
+        offer(J, down[J], down_edges[J], next);
+    });
+    let rights = [here[1], here[2], here[3], right];
+    each!(J, {
+        let next = beyond_or(J == 3 && is_east, EAST, place + J as u32 + 1);
+        offer(J, rights[J], right_edges[J], next);
+    });
+    each!(J, {
+        let next = beyond_or(is_north, NORTH, (place + J as u32).wrapping_sub(columns));
+        offer(J, up[J], up_edges[J], next);
+    });
+    let lefts = [left, here[0], here[1], here[2]];
+    let left_edges = [left_edge, right_edges[0], right_edges[1], right_edges[2]];
+    each!(J, {
+        let next = beyond_or(J == 0 && is_west, WEST, (place + J as u32).wrapping_sub(1));
+        offer(J, lefts[J], left_edges[J], next);
+    });
+    each!(J, {
+        // What is on the tree, or not reached, comes from nowhere.
+        if here[J] == L::TREE || here[J] >= L::UNREACHED {
+            ways[J] = Way::END;
+        }
+    });
+    ways
 }
 
 /// Where a path goes on from a cell: to the place in the tile of the next, or one of these.
