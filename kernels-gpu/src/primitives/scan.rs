@@ -20,7 +20,7 @@
 //! | --- | --- | --- |
 //! | `far` | one round ago | its loads are issued |
 //! | `next` | two rounds ago | its loads have arrived: its sum is published |
-//! | `current` | three rounds ago | it is scanned, the sum of all tiles before it is added, and it is stored |
+//! | `current` | three rounds ago | it is scanned, added to the sum of all earlier tiles, and stored |
 //!
 //! A block knows the sum of its previous tile and of all tiles before that one. It adds the sums of
 //! the tiles between its previous tile and the current one, about as many as there are blocks. Warp

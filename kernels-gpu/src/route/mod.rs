@@ -1,7 +1,7 @@
-//! Route: distances from a tree on a grid of weighted edges, the nearest pin, the path from it.
+//! Routing: distances from a tree on a grid of weighted edges, the nearest pin, the path from it.
 //!
 //! Cell `(x, y)` of layer `z` has the index `(z · height + y) · width + x`. Each cell has the
-//! weights of its edges to the right, down and to the next layer, [`BLOCKED`] where there is none,
+//! weights of its edges to the right, down and to the next layer ([`BLOCKED`] if there is none),
 //! and its distance from the tree. A distance is [`UNREACHED`] or less than 2⁶³: a shortest path
 //! through [`MAX_CELLS`] cells does not cost more.
 //!
@@ -9,7 +9,7 @@
 //! | --- | --- |
 //! | [`sweep`] | distances, by sweeps along rows, columns and vias |
 //! | [`nearest`] | the pin to join next |
-//! | [`retrace`] | its path, which becomes part of the tree |
+//! | [`retrace`] | that pin's path, which becomes part of the tree |
 //! | [`tiles`] | all of these stages for whole nets in one launch: tiles relaxed in shared memory |
 //! | [`fields`] | all of these stages for pins that are close together: distances around each pin, then joining by looking them up |
 
@@ -96,6 +96,5 @@ pub struct Pins<'a> {
     pub firsts: View<'a, u32>,
 }
 
-/// Threads per block of the kernels of sweeps: of those in this module, and in [`nearest`],
-/// [`retrace`] and [`sweep`].
+/// Threads per block of the kernels for sweeps: those in [`nearest`], [`retrace`] and [`sweep`].
 pub const BLOCK: u32 = 256;

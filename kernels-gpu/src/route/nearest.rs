@@ -1,8 +1,8 @@
-//! The pin to join next, by reduction: the nearest; of pins at the same distance the first, of its
-//! cells the first.
+//! The pin to join next, by reduction: the nearest pin. Ties go to the first pin, and to its first
+//! cell.
 //!
-//! The cells of all pins are stored one pin after the other, so that the least index is that of the
-//! first pin and of its first cell.
+//! The cells of all pins are stored one pin after the other, so the least index belongs to the
+//! first pin and its first cell.
 //!
 //! | kernel | launch | reads, writes |
 //! | --- | --- | --- |
@@ -14,7 +14,7 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::{BLOCK, Pins, UNREACHED};
 
-/// Stands for an index where there is no cell.
+/// In place of an index: no cell.
 pub const NONE: u32 = u32::MAX;
 
 /// Warps of a block.
@@ -23,7 +23,7 @@ const WARPS: u32 = BLOCK / WARP_SIZE;
 /// The most blocks that share the search.
 const MAX_BLOCKS: u32 = 512;
 
-/// Blocks that search `n` cells of pins, one at least.
+/// Blocks that search `n` cells of pins, at least one.
 #[must_use]
 pub const fn blocks(n: u32) -> u32 {
     let blocks = n.div_ceil(BLOCK);
@@ -73,7 +73,7 @@ impl Best {
         self
     }
 
-    /// The least of a block, in each lane of its first warp. For a whole block, once.
+    /// The least of a block, in each lane of its first warp. Called once, by the whole block.
     #[inline(always)]
     fn of_block(self) -> Self {
         let distances = shared_array![u64; WARPS as usize];
@@ -97,29 +97,29 @@ impl Best {
     }
 }
 
-/// What the blocks of [`nearest_find`](fn@nearest_find) have found. Both have one element per block
-/// of its launch.
+/// The results of the blocks of [`nearest_find`](fn@nearest_find): in each view, one element per
+/// block of the launch.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct BlockBests<'a> {
     /// The least distance; [`UNREACHED`] if there is none.
     pub distances: ViewMut<'a, u64>,
-    /// The index among the pins' cells of the cell that has it; [`NONE`] if there is none.
+    /// The index, among the pins' cells, of the cell at that distance; [`NONE`] if there is none.
     pub indices: ViewMut<'a, u32>,
 }
 
-/// The pins that were chosen. Both have one element per round.
+/// The pins that were chosen: in each view, one element per round.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct Chosen<'a> {
-    /// The index among the pins' cells of the chosen pin's nearest cell; [`NONE`] if no pin was
+    /// The index, among the pins' cells, of the chosen pin's nearest cell; [`NONE`] if no pin was
     /// reached.
     pub found: ViewMut<'a, u32>,
     /// Its distance.
     pub costs: ViewMut<'a, u64>,
 }
 
-/// Finds, for each block, the nearest of its share of the cells of pins that are not joined.
+/// Finds, for each block, the nearest cell of its share of the cells of pins that are not joined.
 ///
 /// # Safety
 ///
@@ -150,8 +150,8 @@ pub unsafe fn nearest_find(
     }
 }
 
-/// Chooses the nearest of what the blocks have found, as that of `round`, and joins its pin. If no
-/// pin that is left is reached, the index is [`NONE`].
+/// Chooses the nearest of the cells that the blocks have found, writes it as that of `round`, and
+/// joins its pin. If no remaining pin is reached, the index is [`NONE`].
 ///
 /// # Safety
 ///

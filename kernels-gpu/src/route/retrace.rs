@@ -1,14 +1,14 @@
 //! The path from a pin to the tree, and how it becomes part of the tree.
 //!
-//! From each cell the path goes on to a neighbour on a shortest path, over an edge that is not
-//! free: to the first of them in the order left, up, right, down, layer below, layer above. Where
-//! there is none, the path takes the fewest free edges to a cell that has such a neighbour or is on
-//! the tree. How many that are is the cell's *steps*: 0 at such cells; at others,
-//! [sweeps](super::sweep) that count free edges find it.
+//! From each cell the path continues to a neighbour on a shortest path, over an edge that is not
+//! free: to the first such neighbour in the order left, up, right, down, layer below, layer above.
+//! If there is none, the path takes the fewest free edges to a cell that has such a neighbour or is
+//! on the tree. The number of these free edges is the cell's *steps*: 0 at cells of that kind; at
+//! others, [sweeps](super::sweep) that count free edges find it.
 //!
-//! Each step depends on the one before. So the block looks at all cells of a patch around the
-//! path's end at the same time, and notes in shared memory where the path would go on from each.
-//! Then one thread follows the path to where it leaves the patch.
+//! Each step of a path depends on the previous one. So the block looks at all cells of a patch
+//! around the path's end at once, and notes in shared memory in which direction the path would
+//! continue from each. Then one thread follows the path until it leaves the patch.
 //!
 //! | kernel | launch | reads, writes |
 //! | --- | --- | --- |
@@ -29,7 +29,7 @@ const RIGHT: u32 = 2;
 const DOWN: u32 = 3;
 const BELOW: u32 = 4;
 const DIRECTIONS: usize = 6;
-/// In place of a direction: on the tree, or without a way to it.
+/// In place of a direction: the cell is on the tree, or cannot reach it.
 const STOP: u32 = DIRECTIONS as u32;
 
 /// Width and height of a patch.
@@ -53,12 +53,12 @@ impl DistanceMap<'_> {
         self.tree.ldg(cell / 32) >> (cell % 32) & 1 != 0
     }
 
-    /// The neighbours in all directions, with the weights of the edges; the cell itself where it is
-    /// blocked.
+    /// The neighbours in all directions, with the weights of the edges; the cell itself in place of
+    /// a blocked neighbour.
     #[inline(always)]
     fn neighbours(&self, cell: u32) -> [(u32, u32); DIRECTIONS] {
-        // The last cell of a row has no edge to the right, so the one before the first of the next
-        // has none either.
+        // The last cell of a row has no edge to the right, so nor has the cell before the first of
+        // the next row.
         let before = |weights: View<'_, u32>, step: u32| {
             if cell >= step {
                 (cell - step, weights.ldg(cell - step))
@@ -93,8 +93,8 @@ impl DistanceMap<'_> {
         neighbours
     }
 
-    /// The direction of the first neighbour on a shortest path over an edge that is not free; else
-    /// [`STOP`].
+    /// The direction of the first neighbour on a shortest path over an edge that is not free;
+    /// [`STOP`] if there is none.
     #[inline(always)]
     fn nearer(&self, cell: u32, neighbours: &[(u32, u32); DIRECTIONS]) -> u32 {
         let here = self.distances.ldg(cell);
@@ -110,8 +110,7 @@ impl DistanceMap<'_> {
         nearer
     }
 
-    /// Where the path goes from `cell`; [`STOP`] on the tree. `steps` is empty where no edge is
-    /// free.
+    /// The path's direction from `cell`; [`STOP`] on the tree. `steps` is empty if no edge is free.
     #[inline(always)]
     fn direction(&self, cell: u32, steps: View<'_, u64>) -> u32 {
         if self.on_tree(cell) {
@@ -135,7 +134,8 @@ impl DistanceMap<'_> {
     }
 }
 
-/// Starts the steps: 0 where a path need not go on over free edges alone, else [`UNREACHED`].
+/// Initialises the steps: 0 where a path need not continue over free edges only, else
+/// [`UNREACHED`].
 ///
 /// # Safety
 ///
@@ -154,23 +154,29 @@ pub unsafe fn steps_start(map: DistanceMap<'_>, steps: ViewMut<'_, u64>) {
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct Paths<'a> {
-    /// By round, from 1 on: the index among the pins' cells where the path begins, as
-    /// [`nearest_select`](fn@super::nearest::nearest_select) has chosen it.
+    /// By round, from 1 on: the index among the pins' cells of the path's first cell, chosen by
+    /// [`nearest_select`](fn@super::nearest::nearest_select).
     pub found: View<'a, u32>,
-    /// By round: where its path ends in `cells`; 0 for round 0.
+    /// By round: the end of its path in `cells`; 0 for round 0.
     pub ends: ViewMut<'a, u32>,
     /// The cells of all paths: at most as many as the grid has, and one more per round.
     pub cells: ViewMut<'a, u32>,
 }
 
-/// Writes the path of `round`, from the cell that was found to the tree, both included, behind that
-/// of the round before. No path if none was found.
+/// Writes the path of `round`, from the cell that was found to the tree, both included, after the
+/// path of the previous round. Writes no path if no cell was found.
+///
+/// ```text
+/// until the path is on the tree:
+///     all threads: note the direction from each cell of a patch around the path's end
+///     one thread: append cells, direction by direction, until the path leaves the patch
+/// ```
 ///
 /// # Safety
 ///
 /// `steps` has one element per cell and is exact, or is empty and no edge is free. `round` is 1 or
-/// more; `paths` has more elements by round; this has run in all rounds before. The launch has one
-/// block. Nothing else uses `paths` meanwhile.
+/// more; the views of `paths` by round have more than `round` elements; this kernel has run in all
+/// earlier rounds. The launch has one block. Nothing else uses `paths` meanwhile.
 #[kernel(block = BLOCK)]
 pub unsafe fn retrace_path(
     map: DistanceMap<'_>,
@@ -207,7 +213,7 @@ pub unsafe fn retrace_path(
         // planted: retrace-barrier
         thread::sync_threads();
         if t == 0 {
-            // In the patch; outside of it, wrapped around.
+            // The cell's place in the patch; outside it wraps around.
             let (mut x, mut y) = (x - left, y - top);
             while cell != NONE && x < SIDE && y < SIDE {
                 paths.cells.st(length, cell);
@@ -246,24 +252,24 @@ pub unsafe fn retrace_path(
     }
 }
 
-/// What has become part of the tree, by round.
+/// The cells that have become part of the tree, by round.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct Joined<'a> {
     /// The net's pins.
     pub pins: Pins<'a>,
     /// By round: the index among the pins' cells of a cell of the pin that was joined. In round 0,
-    /// one of the first pin.
+    /// a cell of the first pin.
     pub found: View<'a, u32>,
-    /// By round: where its path ends in `paths`. 0 for round 0.
+    /// By round: the end of its path in `paths`; 0 for round 0.
     pub ends: View<'a, u32>,
     /// The cells of all paths.
     pub paths: View<'a, u32>,
 }
 
 impl Joined<'_> {
-    /// Calls `with` with each cell of the path and the pin of `round`, some more than once. For a
-    /// whole grid of blocks.
+    /// Calls `with` for each cell of the path and the pin of `round`, for some more than once.
+    /// Called by the whole grid.
     #[inline(always)]
     pub(super) fn each(&self, round: u32, with: impl Fn(u32)) {
         let index = self.found.ldg(round);
@@ -312,7 +318,7 @@ pub unsafe fn join_tree(
     });
 }
 
-/// Copies the cells of all paths to `output`, which has as many elements.
+/// Copies the cells of all paths to `output`, as long as all paths together.
 ///
 /// # Safety
 ///

@@ -1,9 +1,9 @@
 //! Growing a field: the labels of a box in shared memory, patch by patch.
 //!
 //! Patches of 4 × 4 cells are coloured like a chessboard. In each round the block relaxes the
-//! listed patches of one colour, each by one thread until nothing changes in it. No two of them are
-//! next to each other, so that what they read does not change. A patch that lowers a label of a
-//! patch beside it puts that one on the list of the next round.
+//! listed patches of one colour, one thread per patch, until nothing changes in the patch. No two
+//! of them are neighbours, so the labels they read do not change. A patch that can lower a label of
+//! a neighbouring patch puts that patch on the list of the next round.
 
 use cuda_std::prelude::*;
 
@@ -17,7 +17,7 @@ use crate::route::tiles::{PathCost, TiledGrid};
 
 /// Threads of a block.
 const BLOCK: u32 = 128;
-/// The label of a cell that was not reached.
+/// The label of a cell that is not reached.
 const UNREACHED: u32 = <u32 as PathCost>::UNREACHED;
 
 /// The most cells of a box: its patches have indices of 16 bits.
@@ -41,9 +41,9 @@ const fn patches(cells: u32) -> u32 {
 struct BoxScratch {
     /// By cell of the box.
     labels: SharedView<u32>,
-    /// By patch: the last round that has it on its list.
+    /// By patch: the last round whose list has it.
     stamps: SharedView<u32>,
-    /// Patches of either colour.
+    /// The listed patches, by colour.
     lists: SharedView<u16>,
     /// See [`word`].
     words: SharedView<u32>,
@@ -51,19 +51,19 @@ struct BoxScratch {
 
 /// Words of a block.
 mod word {
-    /// By round modulo 3: the number of patches on its list. While that of one round is read, that
-    /// of the next grows, and that of the last becomes 0.
+    /// By round modulo 3: the number of patches on the round's list. While one round's list is
+    /// read, the next one's grows, and the previous one's number becomes 0.
     pub(super) const COUNTS: u32 = 0;
     /// The reach of the field so far.
     pub(super) const REACH: u32 = 3;
-    /// The distance of the tree, and the first and last cell of it so far.
+    /// The least distance of the tree so far, and the first and last cell at that distance.
     pub(super) const NEAREST: u32 = 4;
     pub(super) const FIRST: u32 = 5;
     pub(super) const LAST: u32 = 6;
     pub(super) const COUNT: u32 = 7;
 }
 
-/// A pin whose field is to grow, and the memory for it.
+/// A pin whose field is growing, and the memory for it.
 #[derive(Clone, Copy)]
 struct Growth<'a> {
     grid: TiledGrid<'a>,
@@ -82,7 +82,7 @@ struct Sides<T> {
 }
 
 impl Growth<'_> {
-    /// Where paths may go: the box, as far as it lies in the window.
+    /// The cells that paths may use: the part of the box in the window.
     #[inline(always)]
     fn bounds(&self) -> Bounds {
         let window = self.net.bounds();
@@ -99,7 +99,7 @@ impl Growth<'_> {
         self.field.columns() / PATCH
     }
 
-    /// Puts a patch on the list of `round`, unless it is.
+    /// Puts a patch on the list of `round`, unless it is already there.
     #[inline(always)]
     fn push(&self, patch: u32, round: u32) {
         let BoxScratch {
@@ -115,13 +115,13 @@ impl Growth<'_> {
         }
     }
 
-    /// Where the list of a round begins.
+    /// The index at which the list of a round begins.
     #[inline(always)]
     fn list(&self, round: u32) -> u32 {
         round % 2 * patches(self.field.cells()).div_ceil(2)
     }
 
-    /// Sets all labels to nothing, those of the pin to 0.
+    /// Sets the labels of the pin to 0, all others to [`UNREACHED`].
     #[inline(always)]
     fn start(&self, pin_cells: View<'_, CellXy>) {
         let t = thread::thread_idx_x();
@@ -149,7 +149,7 @@ impl Growth<'_> {
         while i < field.end_cell {
             let cell = pin_cells.ld(i);
             let index = field.index_of(cell);
-            // A pin may have a cell twice.
+            // A pin may contain a cell twice.
             self.scratch.labels.st_relaxed(index, 0, Block);
             let (column, row) = ((cell.x - field.left) / PATCH, (cell.y - field.top) / PATCH);
             self.push(row * self.patch_columns() + column, (row + column) % 2);
@@ -184,8 +184,16 @@ impl Growth<'_> {
         }
     }
 
-    /// Relaxes a patch until nothing changes in it, and puts those to which it gives something on
-    /// the list of `next`.
+    /// Relaxes a patch until nothing changes in it, and puts the patches whose labels it can lower
+    /// on the list of `next`.
+    ///
+    /// ```text
+    /// load the patch's labels and edges, and the labels around it
+    /// lower its outer labels to the candidates from around
+    /// relax the patch until nothing changes; store its labels
+    /// at a side of the box where the window continues: lower the reach to the least label
+    /// for each neighbouring patch that gets a lower label within the reach: list it
+    /// ```
     #[inline(always)]
     fn relax_patch(&self, patch: u32, next: u32) {
         let (field, tiling) = (self.field, self.grid.tiling);
@@ -245,7 +253,7 @@ impl Growth<'_> {
             down: labels[3],
         };
         let reach = self.lower_reach(&sides, has);
-        // What lies beyond the reach is not wanted.
+        // Labels beyond the reach are not wanted.
         let gives = |side: Row<u32>, weights: Row<u32>, others: Row<u32>| {
             let one = |i: usize| {
                 let given = side[i].step(weights[i]);
@@ -327,14 +335,15 @@ impl Growth<'_> {
         }
     }
 
-    /// Writes the field, and finds its pin's distance from the tree: the bound, and where the path
-    /// begins.
+    /// Writes the field, and finds its pin's distance from the tree: the bound, and the cell at
+    /// which the path begins.
     #[inline(always)]
     fn write(&self, tree: View<'_, u32>, entries: ViewMut<'_, u32>) -> (DistanceBound, u32) {
         let t = thread::thread_idx_x();
         let (field, words) = (self.field, self.scratch.words);
         let reach = words.ld(word::REACH);
-        // The nearest cell of the tree that this thread has, the first and the last of them.
+        // The least distance of the tree's cells that this thread sees, and the first and last cell
+        // at that distance.
         let (mut nearest, mut first, mut last) = (LIMIT, u32::MAX, 0);
         let mut cell = t * GRAIN;
         while cell < field.cells() {
@@ -380,8 +389,8 @@ impl Growth<'_> {
         (DistanceBound::exactly(least), first | many)
     }
 
-    /// The labels of four cells from `cell` on, which is in that row and column of the box, and
-    /// their entries.
+    /// The labels of four cells, and their entries: from `cell` on, which is in row `row` and
+    /// column `column` of the box.
     #[inline(always)]
     fn entries(&self, cell: u32, row: u32, column: u32, reach: u32) -> (Row<u32>, Row<u32>) {
         let (field, tiling, shared) = (self.field, self.grid.tiling, self.scratch.labels);
@@ -436,7 +445,7 @@ impl Growth<'_> {
     }
 }
 
-/// Grows the fields of the pins `grown`, one for each block, and finds their distances from their
+/// Grows the fields of the pins `grown`, one per block, and finds the pins' distances from their
 /// trees.
 ///
 /// # Safety

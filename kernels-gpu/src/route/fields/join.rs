@@ -1,4 +1,4 @@
-//! Joining the pins of a net: the nearest, again and again, by what fields say.
+//! Joining the pins of a net: again and again the nearest one, by looking up fields.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
@@ -28,7 +28,7 @@ pub const fn join_bytes(pins: u32, cells: u32) -> u32 {
 #[must_use]
 pub const fn join_cells(bytes: u32, pins: u32) -> u32 {
     let left = bytes.saturating_sub(3 * 4 * pins);
-    // By what a part takes: twice the cells, or the most, or the cells.
+    // The cases differ in what a part takes: twice the cells, the maximum, or the cells.
     if left >= 4 * PART_CELLS {
         left / 4
     } else if left >= 3 * PART_CELLS {
@@ -39,7 +39,7 @@ pub const fn join_cells(bytes: u32, pins: u32) -> u32 {
 }
 
 /// The memory, in half words, for parts of boxes of up to `cells` cells, and for the boxes
-/// themselves: the rows of a part are less than twice as far apart as they are long.
+/// themselves. The distance between a part's rows is less than twice their length.
 #[inline(always)]
 const fn part_cells(cells: u32) -> u32 {
     if 2 * cells < PART_CELLS {
@@ -55,9 +55,10 @@ const fn part_cells(cells: u32) -> u32 {
 pub(super) mod word {
     /// Cells of the chunk.
     pub(in super::super) const COUNT: u32 = 0;
-    /// Where the path goes on after it, as an index in the box; [`END`](super::END) if it does not.
+    /// The next cell of the path after the chunk, as an index in the box; [`END`](super::END) if
+    /// there is none.
     pub(in super::super) const NEXT: u32 = 1;
-    /// Whether the path, as far as it was followed, is one of several.
+    /// Whether the path, as far as it was followed, has ties.
     pub(in super::super) const TIE: u32 = 2;
     /// The rectangle around the chunk: first and last column, first and last row.
     pub(in super::super) const AROUND: u32 = 3;
@@ -65,9 +66,10 @@ pub(super) mod word {
     pub(in super::super) const LISTED: u32 = 7;
     /// Cells in the queue of those on shortest paths.
     pub(in super::super) const QUEUED: u32 = 8;
-    /// Whether such a path leaves what the block has at hand.
+    /// Whether such a path leaves the part of the box at hand.
     pub(in super::super) const LEFT_PART: u32 = 9;
-    /// The first and last column and row of where they begin.
+    /// The rectangle around the cells at which they begin: first and last column, first and last
+    /// row.
     pub(in super::super) const BOUNDS: u32 = 10;
     pub(in super::super) const WORDS: u32 = 14;
 }
@@ -85,13 +87,13 @@ pub(super) struct Join<'a> {
     pub(super) tree: ViewMut<'a, u32>,
     pub(super) entries: View<'a, u32>,
     pub(super) paths: ViewMut<'a, u32>,
-    /// By pin of the net, as [`join_pins`](fn@join_pins) has them for all nets.
+    /// By pin of the net: its part of the bounds of [`join_pins`](fn@join_pins).
     pub(super) distance_bounds: SharedView<DistanceBound>,
     pub(super) starts: SharedView<u32>,
     /// Pins near a path.
     pub(super) list: SharedView<u32>,
-    /// By cell of the part of a box that is at hand, as half words: the next cell on the way down.
-    /// While a tie is resolved, other half words: see `ties.rs`.
+    /// By cell of the part of a box at hand, as half words: the next cell on the way down. While a
+    /// tie is resolved, other half words: see `ties.rs`.
     pub(super) part: SharedView<u32>,
     /// Cells of a box.
     pub(super) queue: SharedView<u16>,
@@ -105,7 +107,7 @@ pub(super) struct Join<'a> {
 }
 
 impl Join<'_> {
-    /// The net. It is read again where it is needed: registers are scarce.
+    /// The net. It is read again whenever it is needed: registers are scarce.
     #[inline(always)]
     pub(super) fn net(&self) -> FieldNet {
         self.boxes.nets.ld(self.net_index)
@@ -116,7 +118,7 @@ impl Join<'_> {
         self.boxes.fields.ld(self.first_pin + pin)
     }
 
-    /// The least bound, and the first pin that has it. For a whole block; passes a barrier.
+    /// The least bound, and the first pin that has it. Called by the whole block; has a barrier.
     #[inline(always)]
     fn nearest(&self) -> (DistanceBound, u32) {
         let t = thread::thread_idx_x();
@@ -136,8 +138,8 @@ impl Join<'_> {
         (DistanceBound((least >> 32) as u32), least as u32)
     }
 
-    /// Joins pins until none is left, or none is known to be the nearest. How many, and the cells
-    /// of their paths.
+    /// Joins pins until none is left, or none is known to be the nearest. Returns the number of
+    /// joined pins and of their paths' cells.
     #[inline(always)]
     fn run(&self, added: View<'_, CellXy>, joined: ViewMut<'_, JoinedPin>) -> (u32, u32) {
         let t = thread::thread_idx_x();
@@ -147,7 +149,7 @@ impl Join<'_> {
         };
         let mine = [of(t), of(t + BLOCK)];
         let (mut count, mut end) = (0, 0);
-        // Cells that belong to the tree, besides those of paths.
+        // Cells to add to the tree, besides those of paths.
         let mut cells = added;
         let (mut first_cell, mut end_cell) = {
             let net = self.net();
@@ -175,7 +177,7 @@ impl Join<'_> {
             }
             count += 1;
             cells = self.boxes.pin_cells;
-            // The only cell of a pin is its path's last.
+            // The only cell of a pin is the last of its path, and already added.
             first_cell = field.first_cell;
             end_cell = match field.end_cell {
                 // planted: join-cells
@@ -185,10 +187,11 @@ impl Join<'_> {
         }
     }
 
-    /// Writes a pin's path, from `end` on, and adds it to the tree; where it ends. For a whole
-    /// block; passes a barrier at the end.
+    /// Writes a pin's path, from `end` on, and adds it to the tree; returns the path's end. Called
+    /// by the whole block; ends with a barrier.
     ///
-    /// It is followed to its end first, for ties. Most are one chunk, which is there then.
+    /// The path is first followed to its end, to look for ties. Most paths are one chunk, which
+    /// then need not be followed again.
     #[inline(always)]
     fn join(&self, pin: u32, cost: u32, mut end: u32, mine: Mine) -> u32 {
         let t = thread::thread_idx_x();
@@ -197,7 +200,7 @@ impl Join<'_> {
         let mut from = start & !MANY;
         // planted: join-many
         let (mut is_looking, mut is_short) = (start & MANY == 0, true);
-        // Of a path that was found from the pin: the cells that are left.
+        // For a path that was found from the pin: the number of cells left.
         let mut left = 0;
         if !is_looking {
             left = ties::resolve(self, field, start, cost);
@@ -249,7 +252,7 @@ impl Join<'_> {
     }
 }
 
-/// The least of the first `lanes` lanes of a warp, or of each such group, in all of them.
+/// The least of each group of `lanes` lanes of a warp, in all lanes of the group.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub(super) fn warp_least(mut key: u64, lanes: u32) -> u64 {
@@ -261,10 +264,18 @@ pub(super) fn warp_least(mut key: u64, lanes: u32) -> u64 {
     key
 }
 
-/// Joins the pins of the net of each block, as far as fields reach, after the cells that are given
-/// have become part of the tree.
+/// Joins the pins of each block's net, as far as fields reach, after adding the given cells to the
+/// tree.
 ///
-/// What is known of the pins that are left stays in `pins`: the kernel may run again for them.
+/// ```text
+/// add the given cells to the tree, and offer them to the fields around them
+/// until no pin is left, or the least bound is not exact:
+///     take the pin with the least bound
+///     walk down its field from the tree to the pin; resolve ties, if there are any
+///     add the path's cells and the pin's to the tree, and offer them to fields
+/// ```
+///
+/// `pins` keeps what is known of the remaining pins: the kernel may run again for them.
 ///
 /// # Safety
 ///
@@ -289,7 +300,7 @@ pub unsafe fn join_pins(
     let net = boxes.nets.ld(index);
     let pin_count = net.end_pin - net.first_pin;
     let (cells, part) = (most_cells as usize, part_cells(most_cells) as usize);
-    // Where the words of all pins begin, three for each: bounds, starts, and the list.
+    // The index of the pins' words, three arrays: bounds, starts, and the list.
     let row = |i: usize| 2 * (part + cells) + 4 * pin_count as usize * i;
     let join = Join {
         boxes,

@@ -1,11 +1,10 @@
-//! Routing by fields: the distances around every pin first, all pins at the same time; then the
-//! pins of a net are joined one after the other by looking distances up, without a wait for a
-//! search.
+//! Routing by fields: first the distances around every pin, for all pins at once; then the pins of
+//! a net are joined one after the other by looking distances up, without waiting for searches.
 //!
-//! Where pins are close together, a search from the tree reaches the nearest of them after a few
-//! tiles, and joining it is mostly waiting, since these tiles have to be relaxed one after the
-//! other. But the distance of a pin from the tree is that of the tree from the pin, and the
-//! distances from a pin do not change while the tree grows. So
+//! If pins are close together, a search from the tree reaches the nearest of them after a few
+//! tiles, and joining it is mostly waiting, since these tiles must be relaxed one after the other.
+//! But the distance of a pin from the tree is that of the tree from the pin, and the distances from
+//! a pin do not change while the tree grows. So
 //!
 //! 1. each pin gets a **field**: its distance to each cell around it. One block per pin computes it
 //!    in shared memory; the pins are independent of each other;
@@ -13,12 +12,12 @@
 //!    walks down that pin's field from the tree to the pin, and offers the cells of the path to the
 //!    fields of the pins around it.
 //!
-//! A field is a rectangle, its **box**, and it is only as good as the paths in it: a path that
-//! leaves the box costs at least its **reach**, the least label on those sides of the box that the
-//! grid goes on beyond. So a field holds distances below its reach. If the tree is not within the
+//! A field covers a rectangle, its **box**, and knows only the paths in it. A path that leaves the
+//! box costs at least the field's **reach**: the least label on those sides of the box beyond which
+//! the grid continues. So a field holds distances below its reach. If the tree is not within the
 //! reach of a pin, all that is known of the pin is that it is no nearer than its reach. A pin may
 //! be joined if it is nearer than the reach of each such pin. If it is not, the kernel stops, and
-//! says so; the host goes on with larger boxes, or with a search.
+//! says so; the host continues with larger boxes, or with a search.
 //!
 //! | kernel | does | launch |
 //! |---|---|---|
@@ -26,15 +25,15 @@
 //! | [`join_pins`](fn@join_pins) | trees, as far as fields reach | one block of 512 threads per net; [`join_bytes`] of shared memory |
 //!
 //! # Ties
-//! Of several shortest paths, the module `route` of the host's crate states which one is taken:
-//! seen from the pin, the one that goes to the first neighbour on a shortest path, in a fixed
-//! order. A walk down a field goes the other way, from the tree to the pin. Where there is only one
-//! shortest path, both find it: each cell of a field says through which neighbours shortest paths
-//! reach it, and the walk takes the only one. `ties.rs` decides between several.
+//! The module `route` of the host's crate states which of several shortest paths is taken: seen
+//! from the pin, the one that goes to the first neighbour on a shortest path, in a fixed order. A
+//! walk down a field goes the other way, from the tree to the pin. If there is only one shortest
+//! path, both find it: each cell of a field names the neighbours through which shortest paths reach
+//! it, and the walk takes the only one. `ties.rs` decides between several.
 //!
 //! # Limits
-//! Grids of one layer without edges of weight 0, and costs below [`LIMIT`]; what costs more is
-//! beyond every reach.
+//! Grids of one layer without edges of weight 0, and costs below [`LIMIT`]; larger costs are beyond
+//! every reach.
 //!
 //! # Bytes
 //! Per cell of a field, 4 bytes are written; while it grows, 12 bytes of edges are read some five
@@ -76,19 +75,19 @@ pub struct CellXy {
 pub struct Field {
     /// The first column of its box, a multiple of [`GRAIN`].
     pub left: u32,
-    /// The first row, a multiple of it as well.
+    /// The first row, also a multiple of [`GRAIN`].
     pub top: u32,
-    /// The columns of its box, and 2¹⁶ times the rows, which are multiples of it too. A net's first
+    /// The columns of its box, plus 2¹⁶ times the rows, both multiples of [`GRAIN`]. A net's first
     /// pin needs no field, and has a box without cells.
     pub size: u32,
-    /// The index of its first cell among those of all fields, a multiple of 4; they are stored row
-    /// by row.
+    /// The index of the box's first cell among the cells of all fields, a multiple of 4. Cells are
+    /// stored row by row.
     pub first_entry: u32,
     /// A cell of the pin.
     pub cell: CellXy,
-    /// The pin's first cell among those of all pins.
+    /// The index of the pin's first cell among those of all pins.
     pub first_cell: u32,
-    /// The one after its last.
+    /// The index after its last cell's.
     pub end_cell: u32,
 }
 
@@ -106,9 +105,9 @@ pub struct Seed {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod)]
 pub struct FieldNet {
-    /// Its window's columns, from this one on.
+    /// The first column of its window.
     pub left: u32,
-    /// Its window's rows, from this one on.
+    /// The first row of its window.
     pub top: u32,
     /// The column after its window's last.
     pub right: u32,
@@ -118,23 +117,23 @@ pub struct FieldNet {
     pub first_pin: u32,
     /// The pin after its last.
     pub end_pin: u32,
-    /// Where its tree's bits begin, in words: [`FieldNet::tree_words`].
+    /// The first word of its tree's bits: [`FieldNet::tree_words`].
     pub first_word: u32,
-    /// Where its paths begin, in cells.
+    /// The first cell of its paths.
     pub first_path: u32,
-    /// The first of the cells that become its tree, or part of it, before pins are joined.
+    /// The first of the cells that are added to its tree before pins are joined.
     pub first_added: u32,
-    /// The one after their last.
+    /// The cell after the last of these.
     pub end_added: u32,
 }
 
-/// What has become of a net.
+/// The result for a net.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod)]
 pub struct NetResult {
-    /// How many of its pins were joined.
+    /// The number of its pins that were joined.
     pub joined_pins: u32,
-    /// How many cells their paths have.
+    /// The number of cells of their paths.
     pub path_cells: u32,
 }
 
@@ -142,22 +141,22 @@ pub struct NetResult {
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct Boxes<'a> {
-    /// By net. Its window lies in the grid.
+    /// By net. A net's window lies in the grid.
     pub nets: View<'a, FieldNet>,
     /// By pin, the pins of all nets one after the other.
     pub fields: View<'a, Field>,
-    /// The cells of all pins; a pin's lie in its box.
+    /// The cells of all pins; a pin's cells lie in its box.
     pub pin_cells: View<'a, CellXy>,
 }
 
-/// What is known of how far the pins are from their trees. Both have one element per pin.
+/// What is known of the pins' distances from their trees: in each view, one element per pin.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct PinState<'a> {
-    /// The distance, or a bound of it.
+    /// The distance, or a lower bound of it.
     pub distance_bounds: ViewMut<'a, DistanceBound>,
-    /// Where the pin's path begins: the index in its box of the tree's nearest cell; the highest
-    /// bit is set if others are as near.
+    /// The cell at which the pin's path begins: the index in its box of the tree's nearest cell.
+    /// The highest bit is set if other cells are as near.
     pub starts: ViewMut<'a, u32>,
 }
 
@@ -171,13 +170,14 @@ pub struct GrowingTrees<'a> {
     pub words: ViewMut<'a, u32>,
 }
 
-/// What the joining of pins gives.
+/// The results of joining pins.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct JoinOutput<'a> {
     /// By net.
     pub nets: ViewMut<'a, NetResult>,
-    /// By pin: from a net's first pin on, its joined pins in that order, and where their paths end.
+    /// By pin: from a net's first pin on, its joined pins in the order of joining, and the ends of
+    /// their paths.
     pub joined: ViewMut<'a, JoinedPin>,
     /// By net, from [`FieldNet::first_path`] on: the cells of its paths, by index in the net's
     /// window. Each path begins on the tree. A net has room for each cell of its window, and for
@@ -186,8 +186,8 @@ pub struct JoinOutput<'a> {
 }
 
 impl FieldNet {
-    /// The words of its tree: for each row of its window a bit for each column, from a multiple of
-    /// 32 on.
+    /// The number of words of its tree: for each row of its window a bit per column, from a
+    /// multiple of 32 on.
     #[must_use]
     pub const fn tree_words(&self) -> u64 {
         self.row_words() as u64 * (self.bottom - self.top) as u64
@@ -282,14 +282,14 @@ impl Entry {
         Self(distance << 4 | ways)
     }
 
-    /// [`LIMIT`] if it is none.
+    /// The distance; [`LIMIT`] if there is none.
     #[inline(always)]
     const fn distance(self) -> u32 {
         self.0 >> 4
     }
 
-    /// The directions of the neighbours that are nearer to the pin, by bits; none at the pin
-    /// itself, nor beyond the reach.
+    /// The directions of the neighbours through which shortest paths reach the cell, as bits; none
+    /// at the pin itself, and none beyond the reach.
     #[inline(always)]
     const fn ways(self) -> u32 {
         if self.0 == Self::NONE.0 {
@@ -300,17 +300,17 @@ impl Entry {
     }
 }
 
-/// Directions, in the order in which paths, seen from their pins, prefer them. The opposite one is
-/// two on.
+/// Directions, in the order in which paths, seen from their pins, prefer them. The opposite of a
+/// direction is two further on.
 const LEFT: u32 = 0;
 const UP: u32 = 1;
 const RIGHT: u32 = 2;
 const DOWN: u32 = 3;
 
-/// The difference, wrapping around, of the index of a cell's neighbour in a direction and that of
-/// the cell, where rows are `pitch` apart.
+/// The index of a cell's neighbour in a direction minus that of the cell, wrapping around, if rows
+/// are `pitch` apart.
 ///
-/// Without branches, as the next one: the lanes of a warp differ in their directions.
+/// Without branches, like the next function: the lanes of a warp differ in their directions.
 #[inline(always)]
 const fn offset(direction: u32, pitch: u32) -> u32 {
     let unit = if direction % 2 == LEFT { 1 } else { pitch };
@@ -340,8 +340,8 @@ const fn has_neighbour(
 /// What is known of a pin's distance from the tree: the distance, or, if the pin's field does not
 /// reach the tree, that it is no less than the field's reach.
 ///
-/// Bounds compare by distance; of the same distance, what is not known exactly comes first. A pin
-/// that is joined comes after all others.
+/// Bounds compare by distance; at the same distance, an inexact bound comes first. A joined pin
+/// comes after all others.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Pod)]
 pub struct DistanceBound(u32);
@@ -372,7 +372,7 @@ impl DistanceBound {
         }
     }
 
-    /// What the bound says.
+    /// The bound in the host's form.
     #[cfg(not(target_arch = "nvptx64"))]
     #[must_use]
     pub const fn nearness(self) -> Nearness {
@@ -396,5 +396,5 @@ pub enum Nearness {
     AtLeast(u32),
 }
 
-/// Set in where a pin's path begins if it may begin at other cells as well.
+/// Set in a pin's start if its path may begin at other cells as well.
 const MANY: u32 = 1 << 31;

@@ -10,8 +10,8 @@ use super::{CellXy, DistanceBound, Entry, Field, LIMIT, MANY};
 pub(super) type Mine = [Field; 2];
 
 impl Join<'_> {
-    /// Tells the block the columns and rows of a chunk's cells, of which this thread has one at
-    /// most. For a whole block; passes a barrier at the end.
+    /// Shares the columns and rows of a chunk's cells with the block; this thread has at most one.
+    /// Called by the whole block; ends with a barrier.
     #[inline(always)]
     fn show(&self, count: u32, CellXy { x, y }: CellXy) {
         let t = thread::thread_idx_x();
@@ -41,9 +41,8 @@ impl Join<'_> {
         thread::sync_threads();
     }
 
-    /// Adds a chunk of cells to the tree, of which this thread has one at most, and offers them to
-    /// the fields of the pins around them. For a whole block, after a barrier; passes one at the
-    /// end.
+    /// Adds a chunk of cells to the tree, at most one per thread, and offers them to the fields of
+    /// the pins around them. Called by the whole block, after a barrier; ends with one.
     #[inline(always)]
     pub(super) fn add(&self, count: u32, cell: CellXy, mine: Mine) {
         let t = thread::thread_idx_x();
@@ -81,7 +80,7 @@ impl Join<'_> {
         }
     }
 
-    /// Makes the words ready for another chunk. For one thread.
+    /// Makes the words ready for another chunk. Called by one thread.
     #[inline(always)]
     pub(super) fn forget_chunk(&self) {
         self.words.st(word::LISTED, 0);
@@ -91,7 +90,7 @@ impl Join<'_> {
         self.words.st(word::AROUND + 3, 0);
     }
 
-    /// Offers the chunk's cells to a pin's field. For a whole warp.
+    /// Offers the chunk's cells to a pin's field. Called by a whole warp.
     #[inline(always)]
     fn offer(&self, pin: u32, count: u32) {
         let lane = warp::lane_id();
@@ -108,7 +107,7 @@ impl Join<'_> {
                 if key >> 32 < best >> 32 {
                     (best, many) = (key, false);
                 } else if key >> 32 == best >> 32 && key != best {
-                    // The same cell may be there twice.
+                    // A chunk may contain a cell twice.
                     (best, many) = (best.min(key), true);
                 }
             }
@@ -137,8 +136,8 @@ impl Join<'_> {
         }
     }
 
-    /// Adds the cells from `start` to `end` to the tree. For a whole block, after a barrier; passes
-    /// one at the end.
+    /// Adds the cells from `start` to `end` to the tree. Called by the whole block, after a
+    /// barrier; ends with one.
     #[inline(always)]
     pub(super) fn add_all(&self, cells: View<'_, CellXy>, mut start: u32, end: u32, mine: Mine) {
         let t = thread::thread_idx_x();
@@ -148,7 +147,7 @@ impl Join<'_> {
             if t < count {
                 cell = cells.ld(start + t);
             }
-            // After what the last chunk has left.
+            // After the last chunk's threads are done with the words.
             thread::sync_threads();
             self.add(count, cell, mine);
             start += count;

@@ -1,9 +1,10 @@
-//! The one of several shortest paths that is to be taken.
+//! Ties: which of several shortest paths to take.
 //!
-//! The cells on shortest paths are those that ways lead to from the tree's nearest cells. The block
-//! marks them, following all ways down the field at once, in a part of the box around their ends;
-//! if a way leaves that, again in the whole box. From the pin, a warp then climbs by the first
-//! marked neighbour, in the stated order, that has a way to where it is.
+//! The cells on shortest paths are those to which ways lead from the tree's nearest cells. The
+//! block marks them, following all ways down the field at once, in a part of the box around the
+//! ways' ends. If a way leaves the part, the block starts again in the whole box. From the pin, a
+//! warp then climbs: at each cell to the first marked neighbour, in the stated order, with a way to
+//! the cell.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
@@ -14,19 +15,19 @@ use super::{
     CellXy, DOWN, Entry, Field, GRAIN, LEFT, MANY, RIGHT, UP, column_and_row, has_neighbour, offset,
 };
 
-// What the block knows of a cell, in half a word.
+// A cell's half word: what the block knows of it.
 
-// Its ways are the lowest four bits.
-/// It is on a shortest path.
+// The lowest four bits are its ways.
+/// The cell is on a shortest path.
 const MARKED: u32 = 1 << 4;
-/// It is one of the tree's cells that are nearest to the pin.
+/// The cell is one of the tree's nearest to the pin.
 const START: u32 = 1 << 5;
-/// A way leads to where the block knows nothing.
+/// One of its ways leaves the rectangle at hand.
 const LEAVES: u32 = 1 << 6;
 
 /// How far ways may stray from the rectangle around their ends before the whole box is looked at.
 const MARGIN: u32 = 8;
-/// Cells that a thread marks one after the other before it looks for others' again.
+/// Cells that a thread marks one after the other before it takes from the queue again.
 const STRETCH: u32 = 8;
 
 /// A rectangle of a box; its cells have indices row by row.
@@ -35,7 +36,7 @@ struct Rectangle {
     /// Its first column, a multiple of [`GRAIN`], and its first row.
     left: u32,
     top: u32,
-    /// Its columns, a multiple of it, and its rows.
+    /// Its columns, a multiple of [`GRAIN`], and its rows.
     columns: u32,
     rows: u32,
 }
@@ -67,9 +68,9 @@ impl Rectangle {
     }
 }
 
-/// Finds the path that is to be taken, from the pin to the tree, and gives the number of its cells.
-/// The queue holds them then, as indices in the pin's box. The tree is `cost` away, at `start` or
-/// also at other cells. For a whole block, after a barrier; passes one at the end.
+/// Finds the path to take, from the pin to the tree, and returns the number of its cells. The queue
+/// then holds the cells, as indices in the pin's box. The tree is `cost` away, at `start` and
+/// perhaps at other cells. Called by the whole block, after a barrier; ends with one.
 #[inline(always)]
 pub(super) fn resolve(join: &Join<'_>, field: Field, start: u32, cost: u32) -> u32 {
     let t = thread::thread_idx_x();
@@ -116,7 +117,8 @@ pub(super) fn resolve(join: &Join<'_>, field: Field, start: u32, cost: u32) -> u
     }
 }
 
-/// Queues the tree's nearest cells, as indices in the box, and notes the rectangle around them.
+/// Queues the tree's nearest cells (starts), as indices in the box, and notes the rectangle around
+/// them.
 #[inline(always)]
 fn find_starts(join: &Join<'_>, field: Field, start: u32, cost: u32) {
     let t = thread::thread_idx_x();
@@ -188,10 +190,10 @@ fn around(join: &Join<'_>, field: Field) -> Option<Rectangle> {
     (rectangle.cells() <= PART_CELLS).then_some(rectangle)
 }
 
-/// Loads what the field says of a rectangle.
+/// Loads the field's entries of a rectangle.
 #[inline(always)]
 fn load(join: &Join<'_>, field: Field, part: Rectangle) {
-    // Up to four loads wait together.
+    // Up to four loads are in flight together.
     let stride = BLOCK * GRAIN;
     let mut index = thread::thread_idx_x() * GRAIN;
     while index < part.cells() {
@@ -218,7 +220,7 @@ fn load(join: &Join<'_>, field: Field, part: Rectangle) {
     }
 }
 
-/// Notes four cells of a rectangle from `index` on, if it has them.
+/// Stores the half words of four cells of a rectangle, from `index` on, if it has them.
 #[inline(always)]
 fn note(join: &Join<'_>, part: Rectangle, index: u32, entries: [u32; 4]) {
     if index >= part.cells() {
@@ -242,13 +244,13 @@ fn note(join: &Join<'_>, part: Rectangle, index: u32, entries: [u32; 4]) {
     join.part.st_vector(index / 2, codes);
 }
 
-/// A cell's half word, when none is written any more.
+/// A cell's half word, once no thread writes any more.
 #[inline(always)]
 fn code(join: &Join<'_>, index: u32) -> u32 {
     join.part.ld(index / 2) >> (index % 2 * 16) & 0xffff
 }
 
-/// Sets bits in a cell's half word; what it was.
+/// Sets bits in a cell's half word; returns its previous value.
 #[inline(always)]
 fn set(join: &Join<'_>, index: u32, bits: u32) -> u32 {
     let shift = index % 2 * 16;
@@ -269,10 +271,11 @@ fn mark_starts(join: &Join<'_>, field: Field, part: Rectangle) {
     }
 }
 
-/// Marks all that ways lead to from what is queued. For a whole block; passes a barrier at the end.
+/// Marks all cells to which ways lead from the queued ones. Called by the whole block; ends with a
+/// barrier.
 ///
-/// A thread goes on along one way as far as it is the first there, or for a stretch, and queues
-/// where others branch off.
+/// A thread follows one way, for a stretch at most, as long as it is the first to come there, and
+/// queues the cells where other ways branch off.
 #[inline(always)]
 fn mark(join: &Join<'_>, part: Rectangle) {
     let words = join.words;
@@ -297,7 +300,7 @@ fn mark(join: &Join<'_>, part: Rectangle) {
                 if here & LEAVES != 0 {
                     words.st_relaxed(word::LEFT_PART, 1, Block);
                 }
-                // All at once: their answers wait together.
+                // All at once, so that the results are waited for together.
                 let mark = |direction: u32| {
                     if here >> direction & 1 != 0 {
                         set(join, part.neighbour(at, direction), MARKED)
@@ -306,7 +309,7 @@ fn mark(join: &Join<'_>, part: Rectangle) {
                     }
                 };
                 let were = (mark(LEFT), mark(UP), mark(RIGHT), mark(DOWN));
-                // The last that was not marked, and what it was.
+                // The last neighbour that was not marked, and its previous half word.
                 let mut next = None;
                 let mut take = |direction: u32, was: u32| {
                     if was & MARKED == 0 {
@@ -336,11 +339,11 @@ fn mark(join: &Join<'_>, part: Rectangle) {
     }
 }
 
-/// Climbs from the pin's first marked cell to the tree, and gives the number of cells on the way.
-/// The queue has them then, as indices in the box. For a whole warp.
+/// Climbs from the pin's first marked cell to the tree, and returns the number of cells on the way.
+/// The queue then has the cells, as indices in the box. Called by a whole warp.
 #[inline(always)]
 fn climb(join: &Join<'_>, field: Field, part: Rectangle) -> u32 {
-    // Four lanes look into one direction each, and the others into the same.
+    // Lanes 0 to 3 look in one direction each; the other lanes repeat these.
     let lane = warp::lane_id();
     let direction = lane % 4;
     let mut cell = field.first_cell;
@@ -366,7 +369,7 @@ fn climb(join: &Join<'_>, field: Field, part: Rectangle) -> u32 {
         // planted: tie-order
         let first = warp::warp_vote_ballot(FULL_MASK, leads_here).trailing_zeros();
         if first > DOWN {
-            // Each marked cell has a marked one above it, or is the tree's.
+            // Not reached: each marked cell has a marked one above it, or is on the tree.
             return count;
         }
         at = part.neighbour(at, first);
@@ -378,7 +381,7 @@ fn climb(join: &Join<'_>, field: Field, part: Rectangle) -> u32 {
     }
 }
 
-/// The index in a rectangle of a pin's cell; past the rectangle's cells if the cell is not in it.
+/// The index of a pin's cell in a rectangle; past the rectangle's cells if the cell is not in it.
 #[inline(always)]
 fn pin_cell(join: &Join<'_>, field: Field, part: Rectangle, cell: u32) -> u32 {
     let CellXy { x, y } = join.boxes.pin_cells.ld(cell);

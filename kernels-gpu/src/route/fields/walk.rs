@@ -1,17 +1,16 @@
-//! Walking down a field: from the tree to the pin, through a part of its box that the block has at
-//! hand.
+//! Walking down a field from the tree to the pin, through a part of its box in shared memory: the
+//! part **at hand**.
 
 use cuda_std::prelude::*;
 
 use super::join::{BLOCK, CHUNK, END, Join, word};
 use super::{Entry, Field, GRAIN, column_and_row, has_neighbour, offset};
 
-/// How far a walk may stray from the rectangle between its ends before it leaves what the block has
-/// at hand.
+/// How far a walk may stray from the rectangle between its ends before it leaves the part at hand.
 const MARGIN: u32 = 10;
-/// The most columns, and rows, of a box that the block has at hand.
+/// The most columns, and the most rows, of the part of a box at hand.
 const PART_SIDE: u32 = 124;
-/// Set in the next cell if there are several.
+/// Set in the next cell if there are several next cells.
 const PART_TIE: u32 = 1 << 15;
 /// The next cell is not at hand.
 const OUTSIDE: u32 = PART_TIE - 1;
@@ -19,17 +18,16 @@ const OUTSIDE: u32 = PART_TIE - 1;
 pub(super) const PART_CELLS: u32 = (PART_SIDE + GRAIN) * (PART_SIDE + GRAIN);
 const _: () = assert!(PART_CELLS < OUTSIDE);
 
-/// The part of a box that the block has at hand: for each cell, row by row, the next one on the way
-/// down.
+/// The part of a box at hand: for each cell, row by row, the next one on the way down.
 #[derive(Clone, Copy)]
 pub(super) struct Part {
-    /// Its first column and row in the box, its columns, a multiple of [`GRAIN`] like the first,
-    /// and its rows.
+    /// Its first column and row in the box, and its columns and rows. The first column and the
+    /// number of columns are multiples of [`GRAIN`].
     left: u32,
     top: u32,
     columns: u32,
     rows: u32,
-    /// Its rows are 2 to this power apart.
+    /// The distance between its rows is 2 to this power.
     log_pitch: u32,
 }
 
@@ -55,8 +53,8 @@ impl Part {
 }
 
 impl Join<'_> {
-    /// The part of a pin's box around the way from the cell with index `from` to the pin, which the
-    /// walk will hardly leave.
+    /// The part of a pin's box around the way from the cell with index `from` to the pin. The walk
+    /// will rarely leave it.
     #[inline(always)]
     fn part(&self, field: Field, from: u32) -> Part {
         let (column, row) = column_and_row(from, field.columns());
@@ -66,7 +64,7 @@ impl Join<'_> {
             let (low, high) = (from.min(to), from.max(to));
             let (mut start, mut end) = (low.max(MARGIN) - MARGIN, (high + MARGIN + 1).min(len));
             if end - start > PART_SIDE {
-                // As much as there is room for, with the cell in the middle.
+                // As many as there is room for, with the cell in the middle.
                 start = from.max(PART_SIDE / 2) - PART_SIDE / 2;
                 end = (start + PART_SIDE).min(len);
             }
@@ -84,8 +82,8 @@ impl Join<'_> {
         }
     }
 
-    /// Notes the next cell on the way down for each cell of a part of a pin's box. For a whole
-    /// block.
+    /// Stores the next cell on the way down for each cell of a part of a pin's box. Called by the
+    /// whole block.
     #[inline(always)]
     fn load(&self, field: Field, part: Part) {
         // Up to four loads wait together.
@@ -114,7 +112,7 @@ impl Join<'_> {
         }
     }
 
-    /// Notes the next cells of the four from `at` on, if the part has them.
+    /// Stores the next cells of the four cells from `at` on, if the part has these.
     #[inline(always)]
     fn note(&self, part: Part, at: u32, entries: [u32; 4]) {
         if at >= part.len() {
@@ -142,8 +140,8 @@ impl Join<'_> {
         self.part.st_vector(at / 2, nexts);
     }
 
-    /// Follows the ways of a part of a box from a cell of it down to the pin, or out of the part,
-    /// or for a chunk. For one thread.
+    /// Follows the ways of a part of a box down from a cell, to the pin, out of the part, or for a
+    /// chunk. Called by one thread.
     #[inline(always)]
     fn follow(&self, field: Field, part: Part, from: u32) {
         // SAFETY: the same memory as half words.
@@ -166,7 +164,7 @@ impl Join<'_> {
         };
         let mut after = END;
         if next != at {
-            // By the field itself: the part may not have it.
+            // Looked up in the field itself: the next cell may be outside the part.
             let index = part.index(at, field);
             let entry = Entry(self.entries.ld(field.first_entry + index));
             after = index.wrapping_add(offset(entry.ways().trailing_zeros(), field.columns()));
@@ -177,8 +175,8 @@ impl Join<'_> {
         self.words.st(word::TIE, tie);
     }
 
-    /// Follows a chunk of a pin's path from a cell on. For a whole block, after a barrier; passes
-    /// one at the end.
+    /// Follows a chunk of a pin's path from a cell on. Called by the whole block, after a barrier;
+    /// ends with one.
     #[inline(always)]
     pub(super) fn walk(&self, field: Field, from: u32) -> Part {
         let part = self.part(field, from);

@@ -1,4 +1,4 @@
-//! The rows or columns of a grid, and their indices in sweeps.
+//! The rows or columns of a grid, and the indices of their cells in sweeps.
 
 use cuda_std::prelude::*;
 
@@ -10,16 +10,16 @@ use crate::route::GridSize;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, KernelParam)]
 pub struct Lines {
-    /// How many lines all layers have.
+    /// The number of lines in all layers.
     pub(super) count: u32,
-    /// How many lines one layer has.
+    /// The number of lines in one layer.
     in_layer: u32,
     /// Cells of a line.
     pub(super) len: u32,
     pub(super) axis: Axis,
 }
 
-/// Which way lines run.
+/// The direction of lines.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, KernelParam)]
 pub(super) enum Axis {
@@ -52,7 +52,7 @@ impl Lines {
         }
     }
 
-    /// Blocks of a sweep along them: as many as there are groups.
+    /// Blocks of a sweep along the lines: one per group.
     #[must_use]
     pub const fn blocks(self) -> u32 {
         self.count.div_ceil(LINES)
@@ -68,7 +68,7 @@ impl Lines {
         layer * self.in_layer * self.len + (line - layer * self.in_layer)
     }
 
-    /// From a cell to the next of its line.
+    /// The step from a cell's index to that of the next cell of its line.
     #[inline(always)]
     pub(super) const fn step(self) -> u32 {
         match self.axis {

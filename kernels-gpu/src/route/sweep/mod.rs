@@ -2,23 +2,23 @@
 //! along vias up and down, until nothing changes.
 //!
 //! A line is a row or a column, of any length. A block takes a group of [`LINES`] lines, one per
-//! warp, through shared memory in chunks of [`CHUNK`] cells, so that rows and columns are both read
+//! warp, through shared memory in chunks of [`CHUNK`] cells, so that both rows and columns are read
 //! and written in whole sectors. It sweeps forwards, then backwards; the distance of a chunk's last
-//! cell is carried on to the next chunk. In a chunk a lane has eight cells. All lanes relax theirs
-//! by one of
+//! cell is carried over to the next chunk. A lane has eight cells of a chunk. All lanes relax
+//! theirs by one of
 //!
 //! | kernel | does |
 //! | --- | --- |
-//! | [`sweep_divide_conquer`](fn@sweep_divide_conquer) | in log₂ rounds groups of cells double: the right half relaxes from the last cell of the left |
-//! | [`sweep_prefix`](fn@sweep_prefix) | d(i) = s(i) + min over j ≤ i of d(j) - s(j), with s the prefix sum of the weights: a prefix sum and a prefix minimum, which starts anew after a blocked edge |
+//! | [`sweep_divide_conquer`](fn@sweep_divide_conquer) | log₂ rounds, in which groups of cells double: the right half relaxes from the last cell of the left |
+//! | [`sweep_prefix`](fn@sweep_prefix) | d(i) = s(i) + min over j ≤ i of d(j) - s(j), with s the prefix sum of the weights: a prefix sum and a prefix minimum, which restarts after a blocked edge |
 //! | [`sweep_prefix_fused`](fn@sweep_prefix_fused) | one scan of pairs of weight and distance, (w₁, d₁) ∘ (w₂, d₂) = (w₁ + w₂, min(d₁ + w₂, d₂)) |
 //!
 //! With several layers, [`sweep_vias`](fn@sweep_vias) sweeps along vias, with one thread per cell
 //! of a layer.
 //!
-//! A line that was swept is exact in itself. So a group of lines is swept only if another sweep has
-//! lowered one of its cells since: a sweep of rows marks the group of columns of each cell that it
-//! lowers, and a sweep of columns the group of rows.
+//! A swept line is exact by itself. So a group of lines is swept again only if another sweep has
+//! lowered one of its cells. For each cell that it lowers, a sweep of rows marks the cell's group
+//! of columns, and a sweep of columns the group of rows.
 //!
 //! | | |
 //! | --- | --- |
@@ -45,13 +45,13 @@ pub const LINES: u32 = BLOCK / WARP_SIZE;
 const CELLS: usize = 8;
 /// Cells of a line that are in shared memory at the same time.
 pub const CHUNK: u32 = CELLS as u32 * WARP_SIZE;
-/// From one line of a chunk to the next in shared memory: lanes that each read their next cell, or
-/// that read cells of several lines, meet in few banks.
+/// The distance between two lines of a chunk in shared memory. It avoids most bank conflicts,
+/// whether lanes read their own next cells or cells of several lines.
 const PITCH: u32 = CHUNK + CHUNK / CELLS as u32 + 4;
 /// Cells of a chunk in shared memory.
 const STAGED: usize = (LINES * PITCH) as usize;
 
-/// Where cell `at` of a chunk's line `line` is in shared memory.
+/// The index in shared memory of cell `at` of a chunk's line `line`.
 #[inline(always)]
 const fn slot(line: u32, at: u32) -> u32 {
     line * PITCH + at + at / CELLS as u32
@@ -65,31 +65,30 @@ pub struct Sweep<'a> {
     pub weights: View<'a, u32>,
     /// By cell: its distance.
     pub distances: ViewMut<'a, u64>,
-    /// By group of the lines, [`Lines::blocks`] in all: not 0 if the group is to be swept. Becomes
-    /// 0.
+    /// By group of lines, [`Lines::blocks`] in all: not 0 if the group is to be swept. Reset to 0.
     pub marks: ViewMut<'a, u32>,
-    /// By group of the lines that cross them: becomes 1 where a distance was lowered.
+    /// By group of crossing lines: set to 1 if a distance was lowered.
     pub crossing_marks: ViewMut<'a, u32>,
-    /// One element, which becomes `sweep_number` if a distance was lowered.
+    /// One element, set to `sweep_number` if a distance was lowered.
     pub changed: ViewMut<'a, u32>,
     /// The lines: all rows or all columns of a grid of at most [`MAX_CELLS`](super::MAX_CELLS)
     /// cells.
     pub lines: Lines,
-    /// How many sweeps there have been, this one included.
+    /// The number of sweeps so far, this one included.
     pub sweep_number: u32,
 }
 
-/// What it costs to take an edge.
+/// The cost of taking an edge.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, KernelParam)]
 pub enum EdgeCost {
     /// Its weight.
     Weight,
-    /// 1 if it is free, that is, of weight 0. No other edge is taken.
+    /// 1 if the edge is free, that is, of weight 0. No other edge is taken.
     FreeStep,
 }
 
-/// Which lines are to be swept.
+/// The lines to be swept.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct LineMarks<'a> {
@@ -115,7 +114,16 @@ impl LineMarks<'_> {
 }
 
 impl Sweep<'_> {
-    /// Sweeps the block's group of lines, forwards and backwards. For a whole block.
+    /// Sweeps the block's group of lines, forwards and backwards. Called by the whole block.
+    ///
+    /// ```text
+    /// return if the group is not marked
+    /// for each chunk forwards, then each chunk backwards:
+    ///     load distances and weights into shared memory
+    ///     each warp, on its line: add the distance carried over; relax; carry the last one over
+    ///     store lowered distances, and mark the crossing groups
+    /// note whether any distance was lowered; reset the group's mark
+    /// ```
     #[inline(always)]
     fn run(&self, cost: EdgeCost, relax: impl Fn(&mut Cells, u32)) {
         let (distances, weights) = (shared_array![u64; STAGED], shared_array![u32; STAGED]);
@@ -134,7 +142,7 @@ impl Sweep<'_> {
         while round < 2 * chunks {
             let backwards = round >= chunks;
             let start = if backwards { round - chunks } else { round } * CHUNK;
-            // What the other threads have stored.
+            // After the stores of the other threads.
             // planted: sweep-stored-barrier
             thread::sync_threads();
             staged.load(start, backwards, cost);
@@ -156,8 +164,8 @@ impl Sweep<'_> {
     }
 }
 
-/// A chunk of each line of a group, in shared memory, and the thread's cells of it: one of each
-/// row; or some of one column, since columns are side by side in memory.
+/// A chunk of each line of a group, in shared memory, and the cells of it that the thread loads: one
+/// of each row, or several of one column, since columns are side by side in memory.
 struct Staged<'a> {
     sweep: &'a Sweep<'a>,
     group: u32,
@@ -233,8 +241,8 @@ impl<'a> Staged<'a> {
         }
     }
 
-    /// Sweeps the warp's line of the chunk, of which the cell before has the distance `carried`.
-    /// Returns the last cell's. The cells' weights become whether their distances are lower now.
+    /// Sweeps the warp's line of the chunk; `carried` is the distance of the cell before the chunk.
+    /// Returns the last cell's distance. Replaces each weight by whether its cell was lowered.
     #[inline(always)]
     fn sweep_line(&self, carried: u64, relax: &impl Fn(&mut Cells, u32)) -> u64 {
         let t = thread::thread_idx_x();
@@ -297,7 +305,7 @@ impl<'a> Staged<'a> {
 }
 
 impl EdgeCost {
-    /// What it costs to take an edge of `weight`; [`BLOCKED`] if it is not taken.
+    /// The cost of taking an edge of `weight`; [`BLOCKED`] if it is not taken.
     #[inline(always)]
     const fn of(self, weight: u32) -> u32 {
         match self {
@@ -308,7 +316,7 @@ impl EdgeCost {
     }
 }
 
-/// The weight of an edge as sums take it.
+/// The weight of an edge, as used in sums.
 #[inline(always)]
 const fn as_u64(weight: u32) -> u64 {
     if weight == BLOCKED {
@@ -372,13 +380,13 @@ pub unsafe fn sweep_prefix_fused(sweep: Sweep<'_>, cost: EdgeCost) {
     sweep.run(cost, prefix_fused);
 }
 
-/// Sweeps along vias, up and down, unless the sweep before has changed nothing: `changed[0]` is
-/// less than `sweep_number - 1` then.
+/// Sweeps along vias, up and down, unless the previous sweep has changed nothing, so that
+/// `changed[0]` is less than `sweep_number - 1`.
 ///
 /// # Safety
 ///
-/// `via` and `distances` have one element per cell of the grid that `marks` are of, `changed` has
-/// one element. The launch has a thread for each cell of a layer. Nothing else uses what is written
+/// `via` and `distances` have one element per cell of the grid of `marks`; `changed` has one
+/// element. The launch has a thread for each cell of a layer. Nothing else uses what is written
 /// meanwhile.
 #[kernel(block = BLOCK)]
 pub unsafe fn sweep_vias(

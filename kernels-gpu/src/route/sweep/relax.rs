@@ -1,4 +1,4 @@
-//! Relaxing a lane's cells within a chunk, each from all before it, in three ways.
+//! Three ways of relaxing a lane's cells within a chunk, each cell from all cells before it.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
@@ -9,8 +9,8 @@ use crate::route::UNREACHED;
 /// A cell of a line, or consecutive cells.
 #[derive(Clone, Copy)]
 pub(super) struct Pair {
-    /// The weight of the way from the cell before the first to the last; `u64::MAX` if it is
-    /// blocked.
+    /// The weight of the way from the cell before the first one to the last one; `u64::MAX` if it
+    /// is blocked.
     pub(super) weight: u64,
     /// The distance of the last.
     pub(super) distance: u64,
@@ -23,8 +23,7 @@ impl Pair {
         distance: UNREACHED,
     };
 
-    /// These cells and those that follow them. Sums past 2⁶⁴ stay at what is blocked or not
-    /// reached.
+    /// These cells followed by `next`. Sums past 2⁶⁴ saturate, at blocked or not reached.
     #[inline(always)]
     pub(super) fn then(self, next: Self) -> Self {
         let through = self.distance.saturating_add(next.weight);
@@ -38,7 +37,7 @@ impl Pair {
         }
     }
 
-    /// That of lane `lane`.
+    /// The pair of lane `lane`.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn of_lane(self, lane: u32) -> Self {
@@ -48,7 +47,7 @@ impl Pair {
         }
     }
 
-    /// That of the lane `delta` before.
+    /// The pair of the lane `delta` before.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn of_lane_before(self, delta: u32) -> Self {
@@ -59,7 +58,7 @@ impl Pair {
     }
 }
 
-/// A lane's cells: each with the weight of the edge from the cell before, `u64::MAX` if that is
+/// A lane's cells, each with the weight of the edge from the previous cell, `u64::MAX` if that is
 /// blocked.
 pub(super) type Cells = [Pair; CELLS];
 
@@ -73,7 +72,7 @@ fn join_halves<const HALF: usize>(cells: &mut Cells) {
     }
 }
 
-/// Relaxes a chunk's cells, each from all before it: groups double.
+/// Relaxes a chunk's cells, each from all before it, in groups that double.
 #[inline(always)]
 pub(super) fn divide_and_conquer(cells: &mut Cells, lane: u32) {
     join_halves::<1>(cells);
@@ -93,7 +92,7 @@ pub(super) fn divide_and_conquer(cells: &mut Cells, lane: u32) {
     }
 }
 
-/// Relaxes a chunk's cells, each from all before it: a prefix sum of the weights, then a prefix
+/// Relaxes a chunk's cells, each from all before it, by a prefix sum of the weights and a prefix
 /// minimum.
 #[inline(always)]
 pub(super) fn prefix(cells: &mut Cells, lane: u32) {
@@ -113,7 +112,7 @@ pub(super) fn prefix(cells: &mut Cells, lane: u32) {
         }
         delta *= 2;
     }
-    // The least d - s since the last blocked edge. All d are less than 2⁶³, and s than 2⁴⁰.
+    // The least d - s since the last blocked edge. Every d is less than 2⁶³, every s less than 2⁴⁰.
     let mut all = Excess {
         sum: through - sum,
         least: NO_EXCESS,
@@ -124,7 +123,7 @@ pub(super) fn prefix(cells: &mut Cells, lane: u32) {
         all = all.then(*cell);
     }
     let mut least = all.least;
-    // The lanes since the last with a blocked edge, that one included.
+    // The lanes with a blocked edge, up to this one.
     let restarts = warp::warp_vote_ballot(FULL_MASK, blocked) & warp::lanemask_le();
     let start = 31u32.saturating_sub(restarts.leading_zeros());
     let mut delta = 1;
@@ -149,11 +148,10 @@ pub(super) fn prefix(cells: &mut Cells, lane: u32) {
     }
 }
 
-/// Where no cell is reached.
+/// No cell is reached.
 const NO_EXCESS: i64 = i64::MAX;
 
-/// The prefix sum s of the weights up to a cell, and the least d - s up to there, since the last
-/// blocked edge.
+/// The prefix sum s of the weights up to a cell, and the least d - s since the last blocked edge.
 #[derive(Clone, Copy)]
 struct Excess {
     sum: u64,
@@ -161,7 +159,7 @@ struct Excess {
 }
 
 impl Excess {
-    /// Up to the next cell.
+    /// The same up to the next cell.
     #[inline(always)]
     fn then(mut self, next: Pair) -> Self {
         if next.weight == u64::MAX {
@@ -178,7 +176,7 @@ impl Excess {
     }
 }
 
-/// Relaxes a chunk's cells, each from all before it: one scan of pairs.
+/// Relaxes a chunk's cells, each from all before it, by one scan of pairs.
 #[inline(always)]
 pub(super) fn prefix_fused(cells: &mut Cells, lane: u32) {
     let mut all = Pair::NONE;

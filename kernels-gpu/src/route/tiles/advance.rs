@@ -9,11 +9,20 @@ use super::queue::{BOUND, JOINED_PINS, NET_WORDS, OPEN, PATH_CELLS};
 use super::retrace::retrace;
 use super::{PathCost, Problem, Shared};
 
-/// Joins pins of a net until labels have to fall first, or no pin is left. For a whole block; the
-/// net is held by it.
+/// Joins pins of a net until labels must fall first, or no pin is left. Called by the whole block,
+/// which holds the net.
 ///
 /// Once no slot is active, labels up to the net's bound are final. So the nearest pin stays the
-/// nearest unless a slot waits with a label that is as near.
+/// nearest, unless a slot waits with a label that is as near.
+///
+/// ```text
+/// repeat:
+///     find the nearest pin; set the bound to its label
+///     wake the slots that wait with labels within the bound
+///     if none is active: end if no pin is left; else retrace the pin's path, add path and pin
+///         to the tree, set the bound to the next pin's label, and wake slots up to it
+///     release the net; return unless the active slots are all done already
+/// ```
 #[inline(always)]
 pub(super) fn advance<L: PathCost, const LAYERED: bool>(
     problem: &Problem<'_, L>,
@@ -39,7 +48,7 @@ pub(super) fn advance<L: PathCost, const LAYERED: bool>(
         if t == 0 {
             set_bound(problem, net, label.priority());
         }
-        // Before any slot goes on.
+        // Before any slot is relaxed again.
         thread::sync_threads();
         if wake_up_to(problem, net, area, label.priority()) {
             if !release(problem, shared, net) {
@@ -61,7 +70,7 @@ pub(super) fn advance<L: PathCost, const LAYERED: bool>(
                 };
                 problem.trees.joined.st(area.first_pin + count, joined);
             }
-            // The next pin will be no farther than it is now.
+            // The next pin will be no farther away than it is now.
             let bound = next.priority();
             add_to_tree(problem, net, area, pin, (start, end), bound);
             wake_up_to(problem, net, area, bound);
@@ -72,7 +81,7 @@ pub(super) fn advance<L: PathCost, const LAYERED: bool>(
     }
 }
 
-/// A net is done. For a whole block.
+/// Counts a net as done. Called by the whole block.
 #[inline(always)]
 fn finish<L: PathCost>(problem: &Problem<'_, L>) {
     if thread::thread_idx_x() == 0 {
@@ -82,11 +91,11 @@ fn finish<L: PathCost>(problem: &Problem<'_, L>) {
     }
 }
 
-/// Lets the active slots be relaxed. Says whether all of them are done already; then the net is
-/// held again. For a whole block.
+/// Lets the active slots be relaxed. Returns whether all of them are done already; then the net is
+/// held again. Called by the whole block.
 #[inline(always)]
 fn release<L: PathCost>(problem: &Problem<'_, L>, shared: &Shared<L>, net: u32) -> bool {
-    // What all threads have marked comes before.
+    // After the marks of all threads.
     thread::sync_threads();
     if thread::thread_idx_x() == 0 {
         let last = problem.release(net);
@@ -123,7 +132,7 @@ fn add_to_tree<L: PathCost>(
     );
     let mut i = start + t;
     while i < end {
-        // A path's first cell is its pin's too, which may have a cell twice.
+        // A path's first cell also belongs to its pin, which may have a cell twice.
         let label = problem.trees.paths.ld(area.first_path + i);
         problem.labels.cells.st_relaxed(label, L::TREE, Device);
         i += BLOCK;
@@ -155,7 +164,7 @@ fn add_to_tree<L: PathCost>(
     }
 }
 
-/// Sets the net's bound. For one thread.
+/// Sets the net's bound. Called by one thread.
 #[inline(always)]
 fn set_bound<L: PathCost>(problem: &Problem<'_, L>, net: u32, bound: u32) {
     problem
@@ -164,7 +173,7 @@ fn set_bound<L: PathCost>(problem: &Problem<'_, L>, net: u32, bound: u32) {
         .atomic_exch(net * NET_WORDS + BOUND, bound);
 }
 
-/// Wakes the slots that wait with labels up to the net's bound, and says whether any slot is
+/// Wakes the slots that wait with labels up to the net's bound, and returns whether any slot is
 /// active.
 #[inline(always)]
 fn wake_up_to<L: PathCost>(problem: &Problem<'_, L>, net: u32, area: Area, bound: u32) -> bool {

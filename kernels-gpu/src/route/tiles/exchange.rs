@@ -1,4 +1,4 @@
-//! Labels that patches of a tile show each other, in shared memory.
+//! The labels that patches of a tile show each other in shared memory.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::FULL_MASK;
@@ -7,29 +7,29 @@ use super::layout::{BLOCK, PATCH, TILE, Tiling};
 use super::patch::{Block4, Edges, PatchIndex, across, each};
 use super::{PathCost, Problem};
 
-/// Where the patches of a block show each other their labels: 4 rows of each, or twice the first
-/// and the last.
+/// The memory in which the patches of a block show each other their labels: 4 rows per patch, or
+/// twice its first and last row.
 pub(super) struct Exchange<L> {
     pub(super) rows: SharedView<L>,
     pub(super) tiling: Tiling,
 }
 
 impl<L: PathCost> Exchange<L> {
-    /// The same memory, for the ways on from the tile's cells: while no labels are shown.
+    /// The same memory, for the ways on from the tile's cells, while no labels are shown.
     #[inline(always)]
     pub(super) fn ways(&self) -> SharedView<u16> {
         // SAFETY: there are `TILE` labels of 4 bytes or more.
         unsafe { SharedView::from_raw_parts(self.rows.as_mut_ptr().cast(), TILE as usize) }
     }
 
-    /// Where a row begins: the rows of all patches are side by side.
+    /// The index at which a row begins: the same row of all patches is stored side by side.
     #[inline(always)]
     fn at(row: u32, thread: u32) -> u32 {
         (row * BLOCK + thread) * PATCH
     }
 
-    /// Shows this thread's labels. `turn` changes from 0 to 1 and back: without layers, what is
-    /// shown in one turn may still be read in the next.
+    /// Shows this thread's labels. `turn` alternates between 0 and 1: without layers, labels shown
+    /// in one turn may still be read in the next.
     #[inline(always)]
     pub(super) fn show<const LAYERED: bool>(&self, labels: &Block4<L>, turn: u32) {
         let t = thread::thread_idx_x();
@@ -44,8 +44,8 @@ impl<L: PathCost> Exchange<L> {
         }
     }
 
-    /// Lowers a patch's labels to the candidates from the labels around it, which the other patches
-    /// have shown in this turn, before a barrier. For whole warps.
+    /// Lowers a patch's labels to the candidates from the labels around it. The other patches have
+    /// shown these in this turn, before a barrier. Called by whole warps.
     #[inline(always)]
     pub(super) fn take_in<const LAYERED: bool>(
         &self,
@@ -70,7 +70,7 @@ impl<L: PathCost> Exchange<L> {
             let down = L::load_shared_row(self.rows, Self::at(first, t + columns));
             across(down, &mut labels[3], edges.down[3]);
         }
-        // The lanes beside this one hold what is to the left and right.
+        // The lanes beside this one hold the labels to the left and right.
         each!(I, {
             let row = &mut labels[I];
             let (left, is_left) = warp::warp_shuffle_up(FULL_MASK, row[3], 1, columns);
@@ -87,8 +87,8 @@ impl<L: PathCost> Exchange<L> {
         }
     }
 
-    /// Whether a patch's labels differ from those that it has shown. Only with layers, where all
-    /// rows are shown; this takes fewer registers than keeping the old labels.
+    /// Whether a patch's labels differ from those it has shown. Only with layers, when all rows are
+    /// shown; this takes fewer registers than keeping the old labels.
     #[inline(always)]
     pub(super) fn differs(&self, labels: &Block4<L>) -> bool {
         let t = thread::thread_idx_x();
@@ -116,13 +116,13 @@ impl<L: PathCost> Exchange<L> {
             let [a, b, c, d] = problem.grid.via.ld_vector(at);
             [L::weight(a), L::weight(b), L::weight(c), L::weight(d)]
         };
-        // Below, then above. The compiler does not know that there are always two rounds: unrolled,
-        // it would load all weights before it uses any, and registers are scarce.
+        // Below, then above. The compiler must not know that there are always two rounds: unrolled,
+        // the loop would load all weights before it uses any, and registers are scarce.
         let cells = self.tiling.layer_cells();
         let (mut other, mut via) = (t.wrapping_sub(patches), edges.via.wrapping_sub(cells));
         let mut round = 0;
         while round < self.tiling.layers.min(2) {
-            // Threads of the layer below the first, and of that above the last, are none.
+            // There are no threads for the layer below the first or above the last.
             if other < BLOCK {
                 each!(I, {
                     let row = L::load_shared_row(self.rows, Self::at(I as u32, other));

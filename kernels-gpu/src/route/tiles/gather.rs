@@ -1,4 +1,4 @@
-//! What comes after routing: paths without gaps, costs row by row, and costs that are too large.
+//! After routing: paths without gaps, costs row by row, and costs that are too large.
 
 use cuda_std::prelude::*;
 
@@ -6,7 +6,7 @@ use super::layout::{Area, BLOCK, EAST, SOUTH, Slot, Span, TILE, Tiling};
 use super::{PathCost, TiledGrid};
 use crate::primitives::quotient;
 
-/// Copies the paths of all nets, so that there are no gaps between them.
+/// Copies the paths of all nets, without gaps between them.
 ///
 /// # Safety
 ///
@@ -19,7 +19,7 @@ pub unsafe fn gather_paths(spans: View<'_, Span>, from: View<'_, u32>, to: ViewM
     if i as usize >= to.len() {
         return;
     }
-    // The last net that starts here or before.
+    // The last net that starts at or before this element.
     let (mut net, mut end) = (0, spans.len() as u32);
     while end - net > 1 {
         let middle = net + (end - net) / 2;
@@ -33,7 +33,7 @@ pub unsafe fn gather_paths(spans: View<'_, Span>, from: View<'_, u32>, to: ViewM
     to.st(i, from.ld(span.from + (i - span.to)));
 }
 
-/// Sets `found[net]` to 1 if a cell has a label, and its neighbour over an edge that is not blocked
+/// Sets `found[net]` to 1 if a cell has a label and a neighbour, over an edge that is not blocked,
 /// has none.
 #[inline(always)]
 fn too_far<L: PathCost>(
@@ -133,8 +133,8 @@ fn costs<L: PathCost>(
 /// The kernels that read labels, by their type.
 macro_rules! gather_kernels {
     ($($label:ty: $too_far:ident, $gather:ident;)*) => {$(
-        /// Sets `found[net]` to 1 for each net with a cell that its labels reach next to one that
-        /// they do not, over an edge that is not blocked: its cost is too large for a label.
+        /// Sets `found[net]` to 1 for each net in which an edge that is not blocked leads from a
+        /// cell with a label to one without: the cost of that cell is too large for a label.
         ///
         /// # Safety
         ///
@@ -152,8 +152,8 @@ macro_rules! gather_kernels {
             too_far(grid, areas, slots, labels, found);
         }
 
-        /// The costs of the labels of net 0, whose window is the whole grid, row by row and layer
-        /// by layer; `u64::MAX` for cells that it does not reach.
+        /// Writes the costs of the labels of net 0, whose window is the whole grid, row by row and
+        /// layer by layer; `u64::MAX` for cells without a label.
         ///
         /// # Safety
         ///

@@ -1,4 +1,4 @@
-//! How a grid is cut into tiles, and a net's part of it.
+//! How a grid is cut into tiles, and a net's part of the grid.
 
 use cuda_std::prelude::*;
 
@@ -12,7 +12,7 @@ pub const BLOCK: u32 = TILE / (PATCH * PATCH);
 /// Side of a patch.
 pub(in crate::route) const PATCH: u32 = 4;
 
-/// How a grid is cut: a tile has 4096 cells, in all layers; its sides are powers of two.
+/// How a grid is cut: a tile has 4096 cells in all layers together; its sides are powers of two.
 ///
 /// | layers | tile |
 /// |---|---|
@@ -23,8 +23,8 @@ pub(in crate::route) const PATCH: u32 = 4;
 /// | 9 to 16 | 16 × 16 |
 ///
 /// Tiles have indices row by row. A cell's place in its tile is `(layer · rows + y) · columns + x`.
-/// Arrays with an element per cell are laid out tile by tile, and have elements for the cells of
-/// tiles that are past the grid's end.
+/// Arrays with an element per cell are laid out tile by tile, and also have elements for cells of
+/// tiles past the grid's end.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod)]
 pub struct Tiling {
@@ -45,7 +45,7 @@ pub struct Tiling {
 }
 
 impl Tiling {
-    /// Of a grid of 1 to 16 layers.
+    /// The tiling of a grid of 1 to 16 layers.
     #[must_use]
     pub const fn new(width: u32, height: u32, layers: u32) -> Self {
         let log_layers = layers.next_power_of_two().ilog2();
@@ -88,7 +88,7 @@ impl Tiling {
         1 << (self.log_columns + self.log_rows)
     }
 
-    /// Patches next to each other in a tile.
+    /// Patches in a row of a tile.
     #[inline(always)]
     pub(super) const fn patch_columns(self) -> u32 {
         self.columns() / PATCH
@@ -115,9 +115,9 @@ impl Tiling {
         tile * TILE + self.place(x, y, 0)
     }
 
-    /// How far the cell to the left of a cell is before it, in an array that is laid out tile by
-    /// tile; `None` at the grid's edge. The cell is in a tile of column `tile_x` of tiles, and in
-    /// the tile's first column if `is_west`.
+    /// The distance from a cell back to the cell on its left, in an array laid out tile by tile;
+    /// `None` at the grid's edge. The cell is in column `tile_x` of tiles; `is_west` says whether
+    /// it is in its tile's first column.
     #[inline(always)]
     pub(super) fn back_to_left(self, tile_x: u32, is_west: bool) -> Option<u32> {
         if !is_west {
@@ -130,7 +130,8 @@ impl Tiling {
         }
     }
 
-    /// As [`back_to_left`](Self::back_to_left), for the cell above one in row `tile_y` of tiles.
+    /// As [`back_to_left`](Self::back_to_left), to the cell above; the cell is in row `tile_y` of
+    /// tiles.
     #[inline(always)]
     pub(super) fn back_to_above(self, tile_y: u32, is_north: bool) -> Option<u32> {
         if !is_north {
@@ -142,7 +143,7 @@ impl Tiling {
         }
     }
 
-    /// The column, row and layer in the tile of a place.
+    /// The column, row and layer of a place in the tile.
     #[must_use]
     #[inline(always)]
     pub const fn at_place(self, place: u32) -> (u32, u32, u32) {
@@ -154,27 +155,28 @@ impl Tiling {
         )
     }
 
-    /// The labels along the west side of a tile, as along the east side: its rows, layer by layer.
+    /// The number of labels along the west side of a tile, as along the east side: its rows, in all
+    /// layers.
     #[inline(always)]
     pub(super) const fn upright_rim(self) -> u32 {
         TILE >> self.log_columns
     }
 
-    /// The labels along the north side of a tile, as along the south side: its columns, layer by
-    /// layer.
+    /// The number of labels along the north side of a tile, as along the south side: its columns,
+    /// in all layers.
     #[inline(always)]
     pub(super) const fn level_rim(self) -> u32 {
         TILE >> self.log_rows
     }
 
-    /// Labels along all sides of a tile, layer by layer.
+    /// The number of labels along all sides of a tile, in all layers.
     #[must_use]
     #[inline(always)]
     pub const fn rim(self) -> u32 {
         2 * (self.upright_rim() + self.level_rim())
     }
 
-    /// Where the rim of a side begins: west, north, east, south.
+    /// The index in the rim at which a side begins: west, north, east or south.
     #[inline(always)]
     pub(super) const fn side(self, side: u32) -> u32 {
         // West and east, then north and south.
@@ -187,7 +189,7 @@ impl Tiling {
     }
 }
 
-/// Sides of a tile: the opposite one is two on.
+/// Sides of a tile. The opposite of a side is two further on.
 pub(super) const WEST: u32 = 0;
 pub(super) const NORTH: u32 = 1;
 pub(super) const EAST: u32 = 2;
@@ -210,37 +212,37 @@ pub struct Area {
     pub tiles_x: u32,
     /// Rows of its slots.
     pub tiles_y: u32,
-    /// The window's columns, from this one on.
+    /// The window's first column.
     pub left: u32,
-    /// The window's rows, from this one on.
+    /// The window's first row.
     pub top: u32,
     /// The column after the window's last.
     pub right: u32,
     /// The row after the window's last.
     pub bottom: u32,
-    /// Its first pin, which the tree grows from.
+    /// Its first pin, from which the tree grows.
     pub first_pin: u32,
     /// The pin after its last.
     pub end_pin: u32,
-    /// Its pins' cells, from this one on.
+    /// The first of its pins' cells.
     pub first_cell: u32,
-    /// The cell after its pins' last.
+    /// The cell after the last of its pins' cells.
     pub end_cell: u32,
-    /// Where its paths begin, in cells.
+    /// The first cell of its paths.
     pub first_path: u32,
 }
 
-/// A slot: its net and tile, and the first of the cells of pins in it.
+/// A slot's net, and the first cell of a pin in the slot.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod)]
 pub struct Slot {
     /// The index of its net.
     pub net: u32,
-    /// Its first cell of a pin; its last is the one before the next slot's first.
+    /// Its first cell of a pin. Its last one is just before the next slot's first.
     pub first_cell: u32,
 }
 
-/// A cell at which a pin may be reached. They are stored slot by slot.
+/// A cell at which a pin may be reached. These cells are stored slot by slot.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod)]
 pub struct PinCell {
@@ -248,7 +250,7 @@ pub struct PinCell {
     pub label: u32,
     /// Its pin, by index among the pins of all nets.
     pub pin: u32,
-    /// Its place among its net's pins' cells, pin by pin.
+    /// Its place among the cells of its net's pins, pin by pin.
     pub rank: u32,
 }
 
@@ -260,18 +262,17 @@ pub struct JoinedPin {
     pub cost: u64,
     /// Its index among the pins of all nets.
     pub pin: u32,
-    /// Where its path ends among its net's.
+    /// The end of its path among its net's paths.
     pub end: u32,
 }
 
-/// Where a net's paths are among those of all nets with the room that each has, and where they go
-/// among those without gaps.
+/// A net's paths: their place in the array with room for each net, and in the array without gaps.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod)]
 pub struct Span {
     /// The first cell's place.
     pub from: u32,
-    /// Where it goes.
+    /// Its place without gaps.
     pub to: u32,
 }
 
@@ -281,7 +282,7 @@ pub(in crate::route) struct Bounds {
     /// Its first column, and its first row.
     pub(in crate::route) left: u32,
     pub(in crate::route) top: u32,
-    /// The column after its last, and the row.
+    /// The column after its last, and the row after its last.
     pub(in crate::route) right: u32,
     pub(in crate::route) bottom: u32,
 }
@@ -298,7 +299,7 @@ impl Area {
         }
     }
 
-    /// Column and row in the grid of the tile of a slot.
+    /// The column and row of a slot's tile in the grid.
     #[inline(always)]
     pub(super) fn tile_of(self, slot: u32) -> (u32, u32) {
         let local = slot.wrapping_sub(self.first_slot);
@@ -310,7 +311,7 @@ impl Area {
         )
     }
 
-    /// The slot beside `slot`, whose tile is `(x, y)`, on a side; itself if there is none.
+    /// The slot beside `slot`, whose tile is `(x, y)`, on a side; `slot` itself if there is none.
     #[inline(always)]
     pub(super) fn beside(self, slot: u32, (x, y): (u32, u32), side: u32) -> u32 {
         let (x, y) = (x.wrapping_sub(self.tile_x), y.wrapping_sub(self.tile_y));

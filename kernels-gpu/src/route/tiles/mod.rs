@@ -2,11 +2,11 @@
 //!
 //! A grid is cut into tiles of 4096 cells ([`Tiling`]). A block relaxes a tile in registers and
 //! shared memory until none of its labels changes, publishes the labels along its sides, and marks
-//! those tiles beside it whose labels these may lower. Labels only ever fall, so that they end at
-//! the exact distances, in whatever order tiles are relaxed. When no tile of a net is marked, the
-//! net's labels are final. The block that finds this out advances the net: it joins the nearest
-//! pin, sets the labels on its path to 0, and marks the tiles there; and so on until all pins are
-//! joined. Labels are never reset, and nothing is copied to the host in between.
+//! those tiles beside it whose labels these may lower. Labels only ever fall, so they end at the
+//! exact distances, in whatever order tiles are relaxed. When no tile of a net is marked, the net's
+//! labels are final. The block that finds this out advances the net: it joins the nearest pin, sets
+//! the labels on its path to 0, and marks the tiles there. This repeats until all pins are joined.
+//! Labels are never reset, and nothing is copied to the host in between.
 //!
 //! | kernel | does | launch |
 //! |---|---|---|
@@ -14,46 +14,45 @@
 //! | [`route_start`](fn@route_start) | sets the state of nets that have not started | one thread per 4 words of labels, at least |
 //! | [`route_tiles`](fn@route_tiles), [`route_tiles_u64`](fn@route_tiles_u64), [`route_layers`](fn@route_layers), [`route_layers_u64`](fn@route_layers_u64) | route all nets | [`blocks`] blocks of [`BLOCK`] threads |
 //! | [`gather_paths`](fn@gather_paths) | copies the paths of all nets, without gaps | one thread per cell of a path |
-//! | [`find_too_far`](fn@find_too_far), [`find_too_far_u64`](fn@find_too_far_u64) | finds whether a cell was left out because its cost is too large for a label | one thread per label |
+//! | [`find_too_far`](fn@find_too_far), [`find_too_far_u64`](fn@find_too_far_u64) | finds whether the cost of some cell is too large for a label | one thread per label |
 //! | [`gather_distances`](fn@gather_distances), [`gather_distances_u64`](fn@gather_distances_u64) | copies costs from tiles to rows | one thread per cell |
 //!
 //! # The blocks
 //!
 //! The blocks are persistent. Each slot (a tile of a net) has a word with the least priority of the
 //! labels that the slots beside it give to it. A block looks for work in the words of its own
-//! slots, the nearest labels first, and, while there is none, in the words of other blocks' slots.
-//! No block waits for one that has not started: any number of blocks, one included, does all the
-//! work.
+//! slots, the nearest labels first; if there is none, in the words of other blocks' slots. No block
+//! waits for one that has not started: any number of blocks, even one, does all the work.
 //!
-//! Only labels up to the net's **bound** are wanted, which is the label of the nearest pin that is
-//! not joined. A slot that is given larger labels, and a patch in which all labels are larger, wait
-//! until the bound has grown. So the distances from a new path are found as far as the next pin,
-//! not through the whole grid.
+//! Only labels up to the net's **bound** are wanted: the label of the nearest pin that is not
+//! joined. A slot that is given larger labels waits until the bound has grown, and so does a patch
+//! whose labels are all larger. So the distances from a new path are found only as far as the next
+//! pin, not through the whole grid.
 //!
-//! | a thread of 256 has | |
+//! | each of 256 threads has | |
 //! |---|---|
 //! | in registers | 4 × 4 labels of one layer and the weights of all their edges |
 //! | from the lanes beside it | the labels left and right |
-//! | through shared memory | those above and below, and in the layers above and below |
+//! | through shared memory | the labels above and below, and in the layers above and below |
 //!
 //! A round relaxes the 24 inner edges of each patch forwards and backwards, then exchanges the
-//! outer labels. So a distance travels at least four cells per round, and a round waits for one
-//! barrier only.
+//! outer labels. So a distance travels at least four cells per round, and a round has only one
+//! barrier.
 //!
 //! # Bytes
-//! Each time that a tile is relaxed, 12 bytes per cell are read (weights and labels; 16 with
-//! layers) and 4 written, nearly all of them in the L2 cache. Labels of 64 bits take 8 bytes more.
+//! Relaxing a tile once reads 12 bytes per cell (weights and labels; 16 with layers) and writes 4,
+//! nearly all of them in the L2 cache. Labels of 64 bits take 8 bytes more.
 //!
 //! # Files
 //!
 //! | file | stage |
 //! |---|---|
 //! | `layout.rs`, `path_cost.rs` | tiles, nets, slots and pins; the types of labels |
-//! | `start.rs` | what comes before: weights in tiles, the state of nets |
+//! | `start.rs` | before routing: weights in tiles, the state of nets |
 //! | `queue.rs` | which slot to relax next, and when a net's labels are final |
 //! | `settle.rs` | relaxing a slot: `patch.rs` in registers, `exchange.rs` between patches, `rims.rs` between slots |
 //! | `advance.rs` | joining pins: the nearest (`nearest.rs`) by its path (`retrace.rs`) |
-//! | `gather.rs` | what comes after: paths without gaps, costs in rows |
+//! | `gather.rs` | after routing: paths without gaps, costs in rows |
 
 mod advance;
 mod exchange;
@@ -90,15 +89,16 @@ const WARPS: u32 = BLOCK / WARP_SIZE;
 /// Blocks that a multiprocessor holds.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 1;
 
-/// The number of blocks to launch for `slots` slots. Any other number gives the same result, later.
+/// The number of blocks to launch for `slots` slots. Any other number gives the same result, but
+/// later.
 #[must_use]
 pub const fn blocks(slots: u32, multiprocessors: u32) -> u32 {
     let resident = multiprocessors * BLOCKS_PER_MULTIPROCESSOR;
     if slots < resident { slots } else { resident }
 }
 
-/// Nets to route on a grid, and the state of that. Nets, slots and pins have one index each through
-/// all nets; `L` is the type of labels.
+/// Nets to route on a grid, and the state of routing. Slots and pins are indexed through all nets;
+/// `L` is the type of labels.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct Problem<'a, L: PathCost> {
@@ -106,9 +106,9 @@ pub struct Problem<'a, L: PathCost> {
     pub grid: TiledGrid<'a>,
     /// The nets.
     pub nets: Nets<'a>,
-    /// What is known of the distances from the nets' trees.
+    /// The known distances from the nets' trees.
     pub labels: Labels<'a, L>,
-    /// What is left to do.
+    /// The work that is left.
     pub queue: Queue<'a>,
     /// The trees, as far as they have grown.
     pub trees: Trees<'a>,
@@ -128,7 +128,7 @@ pub struct TiledGrid<'a> {
     pub tiling: Tiling,
 }
 
-/// Nets, and the cells of their pins in the order of the slots that these are in.
+/// Nets, and the cells of their pins in the order of their slots.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct Nets<'a> {
@@ -151,22 +151,22 @@ pub struct Nets<'a> {
 pub struct Labels<'a, L: Pod> {
     /// By slot and place in the tile: 4096 per slot.
     pub cells: ViewMut<'a, L>,
-    /// By slot: the labels along its sides, as the slots beside it may see them;
-    /// [`rim`](Tiling::rim) per slot.
+    /// By slot: the labels along its sides, as seen by the slots beside it; [`rim`](Tiling::rim)
+    /// per slot.
     pub rims: ViewMut<'a, L>,
-    /// As [`Nets::pin_cells`]: their labels when their slots were relaxed last;
-    /// [`UNREACHED`](PathCost::UNREACHED) once their pins are joined.
+    /// By cell of [`Nets::pin_cells`]: its label when its slot was last relaxed;
+    /// [`UNREACHED`](PathCost::UNREACHED) once its pin is joined.
     pub pins: ViewMut<'a, L>,
 }
 
-/// What is left to do.
+/// The work that is left.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct Queue<'a> {
-    /// One word per slot, and one per block of the launch that routes: the least priority of the
-    /// labels that the slots beside it give to the slot.
+    /// One word per slot, plus one per block of the launch that routes: the least priority of the
+    /// labels that the slots beside the slot give to it.
     pub pending: ViewMut<'a, u32>,
-    /// One word per slot: whether a block has it.
+    /// One word per slot: whether a block has taken it.
     pub locks: ViewMut<'a, u32>,
     /// [`COUNTERS`] words.
     pub counters: ViewMut<'a, u32>,
@@ -180,7 +180,7 @@ pub struct Queue<'a> {
 pub struct Trees<'a> {
     /// By pin: whether it is joined.
     pub is_joined: ViewMut<'a, u32>,
-    /// By pin: from a net's first pin on, its joined pins in that order.
+    /// By pin: from a net's first pin on, its joined pins in the order of joining.
     pub joined: ViewMut<'a, JoinedPin>,
     /// The cells of all paths, as indices of labels; a net's from [`Area::first_path`] on.
     pub paths: ViewMut<'a, u32>,
@@ -202,9 +202,9 @@ impl<L: PathCost> Problem<'_, L> {
 struct Shared<L> {
     exchange: Exchange<L>,
     beyond: Beyond<L>,
-    /// By warp: the nearest pin, and the next.
+    /// By warp: the keys of the nearest cell of a pin and of the next nearest.
     best: SharedView<u64>,
-    /// What one thread tells all, and, from 8 on, what each warp tells.
+    /// Words that one thread shares with all; from 8 on, words that each warp shares.
     words: SharedView<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! The nearest pin of a net that is not joined.
+//! The nearest pin of a net among those that are not joined.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
@@ -6,16 +6,16 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 use super::layout::{Area, BLOCK, PinCell};
 use super::{PathCost, Problem, Shared};
 
-/// Bits of a place among a net's pins' cells, below the cost.
+/// The bits below the cost, for a place among the cells of a net's pins.
 const CELL_BITS: u32 = 29;
-/// The most cells that a net's pins have together.
+/// The most cells of a net's pins together.
 pub const MAX_PIN_CELLS: u32 = 1 << CELL_BITS;
 /// No cell.
 const NONE: u64 = u64::MAX;
 
-/// The nearest pin that is not joined, of several the first; its nearest cell, of several the
-/// first; the label there; and the label of the next nearest cell of a pin. If no path reaches a
-/// pin that is left: the pin after the net's last, and labels that are unreached.
+/// The nearest pin that is not joined; its nearest cell; the label there; and the label of the next
+/// nearest cell of a pin. Ties go to the first pin, and to its first cell. If no path reaches a
+/// remaining pin: the pin after the net's last, and labels that are unreached.
 #[inline(always)]
 pub(super) fn nearest<L: PathCost>(
     problem: &Problem<'_, L>,
@@ -41,7 +41,7 @@ pub(super) fn nearest<L: PathCost>(
             NONE
         }
     };
-    // The two smallest of all.
+    // The two smallest keys.
     let (mut best, mut next) = (NONE, NONE);
     let mut offer = |key: u64| {
         next = next.min(best.max(key));
@@ -49,7 +49,7 @@ pub(super) fn nearest<L: PathCost>(
     };
     let mut i = area.first_cell + t;
     while i < area.end_cell {
-        // Four at once: their loads wait together.
+        // Four at once, so that their loads are in flight together.
         let cells = [
             cell(i),
             cell(i + BLOCK),
@@ -90,7 +90,7 @@ pub(super) fn nearest<L: PathCost>(
         NONE => L::UNREACHED,
         key => L::from_cost(key >> CELL_BITS),
     };
-    // Ranks are the net's own.
+    // Ranks count within the net.
     // planted: route-tie.2
     let rank = problem.nets.pin_starts.ld(area.first_pin) + (best as u32 & (MAX_PIN_CELLS - 1));
     let place = problem.nets.cell_places.ld(rank);

@@ -10,7 +10,7 @@ pub(in crate::route) type Row<T> = [T; PATCH as usize];
 /// Four rows, one below the other.
 pub(in crate::route) type Block4<T> = [Row<T>; PATCH as usize];
 
-/// Which patch a thread has.
+/// The index of a thread's patch.
 #[derive(Clone, Copy)]
 pub(in crate::route) struct PatchIndex {
     /// Its column, row and layer among the tile's patches.
@@ -44,7 +44,7 @@ impl PatchIndex {
         }
     }
 
-    /// Of the patch whose first cell is in column `x` and row `y` of a grid of one layer.
+    /// The index of the patch whose first cell is in column `x` and row `y` of a grid of one layer.
     #[inline(always)]
     pub(in crate::route) fn at(tiling: Tiling, x: u32, y: u32) -> Self {
         let (column, row) = (
@@ -79,7 +79,7 @@ impl PatchIndex {
         }
     }
 
-    /// Where the patch's four labels are in the rim of a side, counted from the rim's start.
+    /// The index of the patch's four labels on a side, counted from the rim's start.
     #[inline(always)]
     pub(super) fn on_rim(self, tiling: Tiling, side: u32) -> u32 {
         let along = if side == WEST || side == EAST {
@@ -91,21 +91,21 @@ impl PatchIndex {
     }
 }
 
-/// The weights of a patch's edges; to outside of the net's window they are blocked.
+/// The weights of a patch's edges. Edges that leave the net's window are blocked.
 #[derive(Clone, Copy)]
 pub(in crate::route) struct Edges {
-    /// From each cell to the right, and down.
+    /// From each cell to the right, and from each cell down.
     pub(in crate::route) right: Block4<u32>,
     pub(in crate::route) down: Block4<u32>,
-    /// From the cells of the first column to the left; from those of the first row up.
+    /// From the cells of the first column to the left, and from those of the first row up.
     pub(in crate::route) left: Row<u32>,
     pub(in crate::route) up: Row<u32>,
-    /// Where those from the patch's cells to the next layer begin. They are read when they are
-    /// needed: registers are scarce.
+    /// The index of the first weight from the patch's cells to the next layer. These weights are
+    /// read when they are needed: registers are scarce.
     pub(super) via: u32,
 }
 
-/// Repeats its body with a constant of each value from 0 to 3.
+/// Repeats its body with a constant of value 0, 1, 2 and 3.
 macro_rules! each {
     ($i:ident, $body:expr) => {{
         {
@@ -152,7 +152,7 @@ fn leftwards<L: PathCost>(row: &mut Row<L>, weights: Row<u32>) {
 }
 
 impl Edges {
-    /// Those of the patch `patch` of the tile at column and row `tile` of tiles. Edges that do not
+    /// The edges of patch `patch` of the tile in column and row `tile` of tiles. Edges that do not
     /// lie within `bounds` are blocked.
     #[inline(always)]
     pub(in crate::route) fn load<L: PathCost>(
@@ -190,7 +190,7 @@ impl Edges {
         edges
     }
 
-    /// From weights as they are stored to those that labels step by.
+    /// Converts stored weights to those that labels step by.
     #[inline(always)]
     fn prepare<L: PathCost>(&mut self) {
         each!(I, {
@@ -203,7 +203,7 @@ impl Edges {
         });
     }
 
-    /// Blocks what does not lie within `bounds`.
+    /// Blocks the edges that do not lie within `bounds`.
     #[inline(always)]
     fn keep_within<L: PathCost>(
         &mut self,
@@ -242,7 +242,7 @@ impl Edges {
     }
 }
 
-/// Relaxes a patch's own edges, right and down and then back.
+/// Relaxes a patch's own edges, to the right and down, then back.
 #[inline(always)]
 pub(in crate::route) fn relax<L: PathCost>(labels: &mut Block4<L>, edges: &Edges) {
     rightwards(&mut labels[0], edges.right[0]);
@@ -262,10 +262,10 @@ pub(in crate::route) fn relax<L: PathCost>(labels: &mut Block4<L>, edges: &Edges
     leftwards(a, edges.right[0]);
 }
 
-/// Whether any of a patch's labels differ.
+/// Whether any labels of two patches differ.
 #[inline(always)]
 pub(in crate::route) fn differ<L: PathCost>(a: &Block4<L>, b: &Block4<L>) -> bool {
-    // Rows side by side: the answers of a row wait for each other.
+    // Rows in parallel: the results within a row wait for each other.
     let row = |i: usize| {
         let (a, b) = (a[i], b[i]);
         L::bits_that_differ(a[0], b[0])

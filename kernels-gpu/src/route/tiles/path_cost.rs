@@ -1,4 +1,4 @@
-//! The labels of cells: the cost of the cheapest path from the tree, and what is needed to break
+//! The labels of cells: the cost of the cheapest path from the tree, with what is needed to break
 //! ties.
 
 use core::ops::Range;
@@ -6,12 +6,12 @@ use core::ops::Range;
 use cuda_std::prelude::*;
 use cuda_std::{Atomic, warp::WarpShuffleValue};
 
-/// The cost of a path, as the label of a cell. Labels are compared as numbers. A label of a
-/// neighbour, and the weight of the edge between, give a candidate.
+/// The cost of a path, as the label of a cell. Labels are compared as numbers. A neighbour's label
+/// and the weight of the edge between give a candidate.
 ///
-/// Nothing wraps: no candidate of a label up to [`UNREACHED`](PathCost::UNREACHED) passes the
-/// type's range, and a candidate over a blocked edge, or of an unreached cell, is no less than
-/// `UNREACHED`, so that it never replaces a label.
+/// Nothing wraps around: no candidate from a label up to [`UNREACHED`](PathCost::UNREACHED) exceeds
+/// the type's range. A candidate over a blocked edge, or from an unreached cell, is no less than
+/// `UNREACHED`, so it never replaces a label.
 pub trait PathCost: Pod + Atomic + WarpShuffleValue + Ord {
     /// No path reaches the cell, or its cost is too large for the label.
     const UNREACHED: Self;
@@ -19,11 +19,11 @@ pub trait PathCost: Pod + Atomic + WarpShuffleValue + Ord {
     const TREE: Self;
     /// The costs that it holds.
     const COSTS: Range<u64>;
-    /// The weight of an edge that is blocked, or is none.
+    /// The weight of an edge that is blocked or does not exist.
     const BLOCKED: u32;
 
-    /// A weight as it is stored, where that of a blocked edge is `u32::MAX`, for
-    /// [`step`](PathCost::step). One that no label can hold is blocked.
+    /// Converts a stored weight, `u32::MAX` for a blocked edge, for [`step`](PathCost::step). A
+    /// weight that no label can hold is blocked.
     fn weight(stored: u32) -> u32;
 
     /// The candidate that this label gives to a neighbour over an edge of `weight`.
@@ -35,8 +35,8 @@ pub trait PathCost: Pod + Atomic + WarpShuffleValue + Ord {
     /// The label of a cost, without steps.
     fn from_cost(cost: u64) -> Self;
 
-    /// A number that grows with the cost, though not with every bit of it; less than 2³¹ unless
-    /// unreached.
+    /// A number that never falls as the cost grows, though it may drop low bits; less than 2³¹
+    /// unless unreached.
     fn priority(self) -> u32;
 
     /// 0 if they are the same.
@@ -59,7 +59,7 @@ pub trait PathCost: Pod + Atomic + WarpShuffleValue + Ord {
     fn store_shared_row(view: SharedView<Self>, i: u32, row: [Self; 4]);
 }
 
-/// The cost alone, below 2³¹ - 1: for grids without edges of weight 0.
+/// Only the cost, below 2³¹ - 1: for grids without edges of weight 0.
 impl PathCost for u32 {
     const UNREACHED: Self = u32::MAX >> 1;
     const TREE: Self = 0;
@@ -119,16 +119,16 @@ impl PathCost for u32 {
 
 /// Bits of the steps in a label of 64 bits.
 const STEP_BITS: u32 = 28;
-/// The most cells of a net's window where labels have 64 bits: a path has fewer steps.
+/// The most cells of a net's window if labels have 64 bits: a path has fewer steps.
 pub const MAX_U64_CELLS: u64 = 1 << STEP_BITS;
 
-/// The cost, below 2³⁵, and in the lowest 28 bits the steps: how many edges of weight 0 a cell is,
-/// at least, from one that an edge of more than 0 brings nearer to the tree, or that is on the
-/// tree.
+/// The cost, below 2³⁵, and in the lowest 28 bits the steps: the least number of edges of weight 0
+/// from the cell to one that an edge of weight more than 0 brings nearer to the tree, or that is on
+/// the tree.
 ///
-/// The smallest label is that of the cheapest path, and of those with fewest steps: a step over an
-/// edge of more than 0 ends the steps, and one of 0 adds one, so that a smaller label never gives a
-/// larger candidate.
+/// The smallest label is that of the cheapest path, and among these of the one with the fewest
+/// steps. An edge of weight more than 0 resets the steps, and one of weight 0 adds one, so a
+/// smaller label never gives a larger candidate.
 impl PathCost for u64 {
     const UNREACHED: Self = 1 << 63;
     const TREE: Self = 0;

@@ -1,4 +1,4 @@
-//! What is to be done: which slots are given smaller labels, and when a net's labels are final.
+//! The work list: which slots are given smaller labels, and when a net's labels are final.
 //!
 //! Each slot has a word for the least priority of the labels that the slots beside it give to it.
 //! Blocks look for work in these words, each first among those of its own slots.
@@ -6,79 +6,79 @@
 //! # Why routing ends
 //!
 //! No block waits for a block that is not running. A block that looks for work ends when all nets
-//! are done, so every net that is not done must have work that a running block does or finds:
+//! are done, so every other net must have work that a running block does or finds:
 //! - Such a net has a hold. Each hold belongs to an active slot, to the block that has taken a slot
 //!   or advances the net, or to a block that is about to mark a slot active. These blocks have
 //!   started, wait for no other block, and give back their holds after a finite number of steps.
-//! - An active slot that is not locked is found: a running block that has no other work scans the
-//!   words of every block in turn, also of those that have not started.
-//! - Of the blocks that find it, one takes it: an exchange of its word fails only if the word has
-//!   changed since, which is progress, as labels only fall. Only the block that has taken the word
-//!   touches the lock. So a slot that is locked is being relaxed, which ends; until then, a block
-//!   that takes its word again puts it back.
+//! - An active slot that is not locked is found: a running block without other work scans the words
+//!   of every block in turn, even of blocks that have not started.
+//! - One of the blocks that find it takes it: a compare-and-swap of its word fails only if the word
+//!   has changed since, which is progress, as labels only fall. Only the block that has taken the
+//!   word touches the lock. So a locked slot is being relaxed, which ends; until then, a block that
+//!   takes its word again puts it back.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::{PathCost, Problem, Shared};
 
-/// A slot's word: it is given nothing.
+/// A slot's word if no labels are given to it.
 pub(super) const NOTHING: u32 = u32::MAX;
-/// Set in a slot's word: the labels given to it are beyond the net's bound, and wait for the block
-/// that advances the net. Without this bit, the slot is **active**.
+/// Set in a slot's word if the labels given to it are beyond the net's bound, and wait for the
+/// block that advances the net. Otherwise the slot is **active**.
 pub(super) const DEFERRED: u32 = 1 << 31;
 
-/// The elements of [`Queue::counters`](super::Queue::counters) with the number of nets that were
-/// started, and of those that are not done. Each is on a cache line of its own.
+/// The elements of [`Queue::counters`](super::Queue::counters) with the numbers of nets that were
+/// started and of nets that are not done, each on a cache line of its own.
 pub(super) const STARTED: u32 = 0;
 pub(super) const OPEN: u32 = 32;
 /// Length of `counters`.
 pub const COUNTERS: u32 = 64;
 
-/// A net's words: its holds, its bound, how many pins it has joined, the length of its paths.
+/// A net's words: its holds, its bound, the number of its joined pins, the length of its paths.
 pub(super) const BUSY: u32 = 0;
 pub(super) const BOUND: u32 = 1;
 pub(super) const JOINED_PINS: u32 = 2;
 pub(super) const PATH_CELLS: u32 = 3;
 /// Number of a net's words.
 pub const NET_WORDS: u32 = 4;
-/// The index among a net's words of how many of its pins are joined.
+/// The index, among a net's words, of the number of its joined pins.
 pub const NET_JOINED_PINS: u32 = JOINED_PINS;
-/// The index among a net's words of how many cells its paths have.
+/// The index, among a net's words, of the number of cells of its paths.
 pub const NET_PATH_CELLS: u32 = PATH_CELLS;
 
-/// What a block is to do.
+/// A block's next work.
 #[derive(Clone, Copy)]
 pub(super) enum Item {
     /// Relax a slot, if it is still active with the priority in [`PRIORITY`].
     Slot(u32),
     /// Start a net.
     Start(u32),
-    /// Nothing more.
+    /// Nothing: all nets are done.
     Finished,
 }
 
-/// Where thread 0 puts the priority of the slot to relax in [`Shared::words`], for itself.
+/// The index in [`Shared::words`] at which thread 0 keeps the priority of the slot to relax.
 pub(super) const PRIORITY: u32 = 4;
 
-/// How often a block looks in vain among its own slots before it looks among another block's.
+/// The number of vain searches of a block's own slots before it searches another block's.
 const PATIENCE: u32 = 32;
 
 impl<L: PathCost> Problem<'_, L> {
-    /// How many words of slots belong to each block.
+    /// The number of slots' words that belong to each block.
     #[inline(always)]
     fn words_per_block(&self) -> u32 {
         self.slot_count().div_ceil(thread::grid_dim_x().max(1))
     }
 
-    /// The index of a slot's word. The words of a block's slots are next to each other.
+    /// The index of a slot's word. The words of a block's slots are adjacent.
     #[inline(always)]
     fn word_of(&self, slot: u32) -> u32 {
         let blocks = thread::grid_dim_x().max(1);
         (slot % blocks) * self.words_per_block() + slot / blocks
     }
 
-    /// Waits until there is something to do, and says what. For a whole block.
+    /// Waits until there is work, and returns it. Called by the whole block.
     #[inline(always)]
     pub(super) fn next(&self, shared: &Shared<L>) -> Item {
         const START: u32 = 1 << 31;
@@ -89,7 +89,7 @@ impl<L: PathCost> Problem<'_, L> {
             let (mut item, mut priority) = self.active_slot_of(near);
             let mut idle = 0u32;
             while item == NOTHING {
-                // For all lanes alike.
+                // The same in all lanes.
                 let mut answer = NOTHING;
                 if t == 0 {
                     if self.queue.counters.ld_relaxed(OPEN, Device) == 0 {
@@ -105,7 +105,7 @@ impl<L: PathCost> Problem<'_, L> {
                 if item != NOTHING {
                     break;
                 }
-                // Now and then another block's slots: it may not have started.
+                // Now and then, search the slots of another block, which may not have started.
                 idle = idle.wrapping_add(1);
                 let whose = if idle.is_multiple_of(PATIENCE) {
                     (near + idle / PATIENCE) % thread::grid_dim_x().max(1)
@@ -128,7 +128,7 @@ impl<L: PathCost> Problem<'_, L> {
     }
 
     /// The active slot of a block with the smallest priority, and that priority; [`NOTHING`] if
-    /// there is none. For a whole warp.
+    /// there is none. Called by a whole warp.
     #[inline(always)]
     fn active_slot_of(&self, block: u32) -> (u32, u32) {
         let words = self.words_per_block();
@@ -151,14 +151,14 @@ impl<L: PathCost> Problem<'_, L> {
         (at * thread::grid_dim_x() + block, best)
     }
 
-    /// Takes a slot for this block that was active with `priority`, and says whether the block has
-    /// it: another block may have it, or the slot may have been given a smaller label. All labels
-    /// given to it are visible then. For one thread.
+    /// Takes a slot that was active with `priority` for this block, and returns whether the block
+    /// has it. It does not if another block has the slot, or if the slot has been given a smaller
+    /// label. If it does, all labels given to the slot are visible. Called by one thread.
     #[inline(always)]
     pub(super) fn take(&self, net: u32, slot: u32, priority: u32) -> bool {
         let word = self.word_of(slot);
-        // A word that is not active is left as it is: the block that advances the net may look at
-        // it, and nothing would hold that up.
+        // A word that is not active is left unchanged: the block that advances the net may look at
+        // it, and no hold would prevent that.
         if self.queue.pending.atomic_cas(word, priority, NOTHING) != priority {
             return false;
         }
@@ -173,7 +173,7 @@ impl<L: PathCost> Problem<'_, L> {
         !is_locked
     }
 
-    /// Whether a slot that was taken has been given more labels since. They are visible then. For
+    /// Whether a taken slot has been given more labels since; if so, they are visible. Called by
     /// one thread.
     #[inline(always)]
     pub(super) fn take_more(&self, net: u32, slot: u32) -> bool {
@@ -197,9 +197,9 @@ impl<L: PathCost> Problem<'_, L> {
         false
     }
 
-    /// Lets go of a slot that was taken, and says whether that was its net's last hold. What this
-    /// block wrote before its last barrier is visible to the block that takes it next. For one
-    /// thread.
+    /// Lets go of a taken slot, and returns whether that was its net's last hold. What this block
+    /// wrote before its last barrier is visible to the block that takes the slot next. Called by
+    /// one thread.
     #[inline(always)]
     pub(super) fn let_go(&self, net: u32, slot: u32) -> bool {
         // planted: route-release-fence
@@ -209,14 +209,14 @@ impl<L: PathCost> Problem<'_, L> {
         self.drop_last(net)
     }
 
-    /// Gives a label of this priority to a slot of `net`, which is held meanwhile: the slot becomes
+    /// Gives a label of this priority to a slot of `net`, which is held meanwhile. The slot becomes
     /// active if the priority is within `bound`. What this block wrote before its last barrier is
-    /// visible to the block that takes the slot. For one thread.
+    /// visible to the block that takes the slot. Called by one thread.
     #[inline(always)]
     pub(super) fn mark(&self, net: u32, slot: u32, priority: u32, bound: u32) {
         let active = priority <= bound;
         if active {
-            // Before the slot can be taken, done, and its hold given back.
+            // Before the slot can be taken and done, and its hold given back.
             // planted: route-late-hold.1
             self.hold(net);
         }
@@ -235,8 +235,8 @@ impl<L: PathCost> Problem<'_, L> {
         }
     }
 
-    /// Makes a slot active if it waits with a label within `bound`, and says whether it is active.
-    /// For one thread, while the net is held.
+    /// Makes a slot active if it waits with a label within `bound`, and returns whether it is
+    /// active. Called by one thread, while the net is held.
     #[inline(always)]
     pub(super) fn wake(&self, net: u32, slot: u32, bound: u32) -> bool {
         let word = self.queue.pending.ld_relaxed(self.word_of(slot), Device);
@@ -250,8 +250,8 @@ impl<L: PathCost> Problem<'_, L> {
         true
     }
 
-    /// Keeps a net from being done until [`release`](Self::release): there is one hold for each of
-    /// its slots that is active, one for each that is taken, and one of the block that advances it.
+    /// Keeps a net from being done until [`release`](Self::release). There is one hold for each of
+    /// its active slots, one for each of its taken slots, and one for the block that advances it.
     #[inline(always)]
     pub(super) fn hold(&self, net: u32) {
         self.queue.nets.atomic_add(net * NET_WORDS + BUSY, 1);
@@ -263,8 +263,8 @@ impl<L: PathCost> Problem<'_, L> {
         self.queue.nets.atomic_add(net * NET_WORDS + BUSY, u32::MAX);
     }
 
-    /// Gives back a hold, and says whether it was the last: then the net's labels are final up to
-    /// its bound, and visible here.
+    /// Gives back a hold, and returns whether it was the last: then the net's labels are final up
+    /// to its bound, and visible here.
     #[inline(always)]
     pub(super) fn release(&self, net: u32) -> bool {
         thread::device_fence();

@@ -7,14 +7,14 @@ use super::patch::{PatchIndex, Row, each};
 use super::rims::Beyond;
 use super::{PathCost, Problem, Shared};
 
-/// Where words of [`Shared::words`] are that this file uses.
+/// Indices of the words of [`Shared::words`] that this file uses.
 const AT: u32 = 2;
 const COUNT: u32 = 3;
 
-/// Appends the path from the label at `at` to the tree to the net's paths, from `start` on; gives
+/// Appends the path from the label at `at` to the tree to the net's paths, from `start` on; returns
 /// its end.
 ///
-/// Tile by tile: all threads find each cell's way on, then one follows them.
+/// In each tile, all threads find each cell's way on; then one thread follows the ways.
 #[inline(always)]
 pub(super) fn retrace<L: PathCost, const LAYERED: bool>(
     problem: &Problem<'_, L>,
@@ -63,8 +63,8 @@ pub(super) fn retrace<L: PathCost, const LAYERED: bool>(
     }
 }
 
-/// The label beyond the side of the tile that `way` says, from the label at `place`; [`u32::MAX`]
-/// at a path's end.
+/// The index of the label beyond the side of the tile given by `way`, from the label at `place`;
+/// [`u32::MAX`] at a path's end.
 #[inline(always)]
 fn next_label(
     area: Area,
@@ -88,12 +88,12 @@ fn next_label(
     area.beside(slot, tile, side) * TILE + tiling.place(x, y, layer)
 }
 
-/// Writes the way on from each cell of a tile, see [`Way`]: to the first neighbour that the cell's
-/// label comes from. For a whole block; `beyond` has been read, and a barrier passed.
+/// Writes the [`Way`] on from each cell of a tile: to the first neighbour that the cell's label
+/// comes from. Called by the whole block, after `beyond` has been read and a barrier.
 ///
-/// Four cells side by side at a time, with what is around them from memory: in registers, all of it
-/// would leave too few for the rest. What lies outside of the net's window is unreached, so that no
-/// label comes from there.
+/// A thread takes four adjacent cells at a time, and loads the labels around them from memory:
+/// whole patches would take too many registers. Labels outside the net's window are unreached, so
+/// no label comes from there.
 #[inline(always)]
 fn write_ways<L: PathCost, const LAYERED: bool>(
     problem: &Problem<'_, L>,
@@ -214,8 +214,8 @@ fn ways_from<L: PathCost, const LAYERED: bool>(
 struct Way;
 
 impl Way {
-    /// This plus a side: to the tile beyond that side.
+    /// This plus a side: the tile beyond that side.
     const BEYOND: u32 = 0x8000;
-    /// Nowhere: the cell is on the tree.
+    /// None: the cell is on the tree.
     const END: u32 = 0xffff;
 }

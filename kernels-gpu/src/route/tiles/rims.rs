@@ -1,4 +1,5 @@
-//! Labels along the sides of tiles: what a slot publishes, and reads of the slots beside it.
+//! Labels along the sides of tiles: a slot publishes its own, and reads those of the slots beside
+//! it.
 
 use cuda_std::prelude::*;
 
@@ -14,7 +15,7 @@ pub(super) struct Beyond<L> {
 }
 
 impl<L: PathCost> Beyond<L> {
-    /// Lowers a patch's labels to the candidates that the labels beyond the tile's sides give.
+    /// Lowers a patch's labels to the candidates from the labels beyond the tile's sides.
     #[inline(always)]
     pub(super) fn take_in(&self, labels: &mut Block4<L>, edges: &Edges, patch: PatchIndex) {
         let row = |side: u32| L::load_shared_row(self.rims, patch.on_rim(self.tiling, side));
@@ -52,7 +53,7 @@ impl<L: PathCost> Beyond<L> {
         L::load_shared_row(self.rims, self.tiling.side(side) + along)
     }
 
-    /// Reads what the neighbours of a slot have published.
+    /// Reads the labels that the neighbours of a slot have published.
     #[inline(always)]
     pub(super) fn read(
         &self,
@@ -87,9 +88,9 @@ impl<L: PathCost> Beyond<L> {
     }
 }
 
-/// Publishes the labels along the tile's sides. Gives, for each side, the priority of the smallest
-/// candidate for a label beyond it that is less than the label that was read there; `u32::MAX` if
-/// there is none.
+/// Publishes the labels along the tile's sides. Returns, for each side, the priority of the
+/// smallest candidate beyond it that is less than the label read there; `u32::MAX` if there is
+/// none.
 #[inline(always)]
 pub(super) fn publish<L: PathCost>(
     problem: &Problem<'_, L>,

@@ -1,4 +1,4 @@
-//! Relaxing a slot until nothing changes in it, and telling the slots beside it.
+//! Relaxing a slot until nothing changes in it, and marking the slots beside it.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
@@ -7,8 +7,18 @@ use super::layout::BLOCK;
 use super::patch::{self, Edges, PatchIndex, each};
 use super::{PathCost, Problem, Shared, WARPS, queue, rims};
 
-/// Relaxes a slot until nothing changes in it, if it is active. Gives its net, and whether this
+/// Relaxes a slot until nothing changes in it, if it is active. Returns its net, and whether this
 /// block is to advance the net now.
+///
+/// ```text
+/// take the slot; load its labels
+/// repeat:
+///     read the labels beyond its sides, and lower the patches' labels to their candidates
+///     relax the tile until no patch changes within the bound
+/// while the slot has been given more labels
+/// if labels fell: store them; publish the rim; mark the slots beside; note the pins' labels
+/// let go of the slot; if that was its net's last hold: this block is to advance the net
+/// ```
 #[inline(always)]
 pub(super) fn settle<L: PathCost, const LAYERED: bool>(
     problem: &Problem<'_, L>,
@@ -17,7 +27,7 @@ pub(super) fn settle<L: PathCost, const LAYERED: bool>(
     slot: u32,
 ) -> (u32, bool) {
     let t = thread::thread_idx_x();
-    // The usual case is one net: then nothing has to be waited for.
+    // Usually there is one net; then there is no load to wait for.
     let net = if problem.net_count() == 1 {
         0
     } else {
@@ -54,16 +64,16 @@ pub(super) fn settle<L: PathCost, const LAYERED: bool>(
         let before = labels;
         shared.beyond.take_in(&mut labels, &edges, patch);
         patch::relax(&mut labels, &edges);
-        // With layers or wide labels there are no registers to keep them: what did not change is
-        // stored again.
+        // With layers or wide labels there are no registers to keep the old labels: unchanged ones
+        // are stored again.
         let unknown = LAYERED || size_of::<L>() > 4;
         fell |= unknown || patch::differ(&labels, &before);
-        // It only falls while the slot is taken.
+        // The bound only falls while the slot is taken.
         let bound = problem.bound(net);
         let left = relax_tile::<L, LAYERED>(problem, shared, patch, &mut labels, &edges, bound);
         fell |= left.fell;
         rest = rest.min(left.rest);
-        // What has come meanwhile costs least now.
+        // Labels that have come meanwhile cost least now.
         if t == 0 {
             shared
                 .words
@@ -95,7 +105,7 @@ pub(super) fn settle<L: PathCost, const LAYERED: bool>(
             }
             if least < u32::MAX {
                 let area = problem.nets.areas.ld(net);
-                // The fifth is itself, for when the bound has grown.
+                // The fifth is the slot itself, for labels that wait until the bound has grown.
                 let to = area.beside(slot, area.tile_of(slot), t);
                 problem.mark(net, to, least, problem.bound(net));
             }
@@ -121,8 +131,9 @@ struct Left {
 
 /// Relaxes the patches of a tile until none changes within the bound.
 ///
-/// A warp has two whole rows of patches of a tile of one layer: its labels come from itself and
-/// from the warps before and after. While the labels of these warps do not change, it only waits.
+/// In a tile of one layer, a warp has two whole rows of patches: candidates come from the warp
+/// itself and from the warps before and after. While no labels of these warps change, the warp only
+/// waits.
 #[inline(always)]
 fn relax_tile<L: PathCost, const LAYERED: bool>(
     problem: &Problem<'_, L>,
@@ -138,10 +149,10 @@ fn relax_tile<L: PathCost, const LAYERED: bool>(
         fell: false,
         rest: u32::MAX,
     };
-    // In the first round, all show what they have.
+    // In the first round, all patches show their labels.
     let mut changed = true;
-    // What was shown two rounds ago is what is shown now if neither of the last two rounds changed
-    // it.
+    // If neither of the last two rounds changed the labels, those shown two rounds ago are still
+    // right.
     let mut shown = 0u32;
     let mut turn = 0;
     loop {
@@ -179,7 +190,7 @@ fn relax_tile<L: PathCost, const LAYERED: bool>(
             }
         }
         if LAYERED {
-            // The labels that are shown next are written to the same place.
+            // The next labels are shown in the same place.
             // planted: route-layers-barrier
             thread::sync_threads();
         }
@@ -188,8 +199,8 @@ fn relax_tile<L: PathCost, const LAYERED: bool>(
     }
 }
 
-/// Notes the labels of a slot's pins that are not joined, and lowers the net's bound to them: the
-/// final labels of these pins are no larger.
+/// Notes the labels of a slot's pins that are not joined, and lowers the net's bound to the least
+/// of them: the final labels of these pins are no larger.
 #[inline(always)]
 fn note_pins<L: PathCost>(problem: &Problem<'_, L>, net: u32, slot: u32) {
     let end = problem.nets.slots.ld(slot + 1).first_cell;

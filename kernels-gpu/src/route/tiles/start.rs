@@ -1,4 +1,4 @@
-//! What comes before routing: weights in tiles, and the state of nets that have not started.
+//! Before routing: weights in tiles, and the state of nets that have not started.
 
 use cuda_std::prelude::*;
 
@@ -7,8 +7,8 @@ use super::queue::{BOUND, BUSY, NET_WORDS, NOTHING, OPEN};
 use super::{Labels, Queue};
 use crate::primitives::quotient;
 
-/// Lays weights out tile by tile that are given row by row and layer by layer. Edges past the
-/// grid's end are blocked, `u32::MAX`. Sets `has_free[0]` to 1 if a weight is 0.
+/// Lays out tile by tile the weights given row by row and layer by layer. Edges past the grid's end
+/// are blocked, `u32::MAX`. Sets `has_free[0]` to 1 if a weight is 0.
 ///
 /// # Safety
 ///
@@ -51,8 +51,8 @@ pub unsafe fn lay_out_weights(
 
 /// Makes everything ready for nets that have not started.
 ///
-/// Labels are given as 32-bit words, all of which become `unreached`: of a label of 64 bits the
-/// lower half first, of one of 32 bits both alike.
+/// Labels are given as 32-bit words, and all become `unreached`: the two words of a 64-bit label,
+/// the lower first; the same word twice for 32-bit labels.
 ///
 /// # Safety
 ///

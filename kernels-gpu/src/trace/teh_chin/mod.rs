@@ -81,7 +81,7 @@ const UNDECIDED: u32 = 1 << 31;
 pub struct Candidates<'a> {
     /// Larger where the walk bends more.
     pub significance: View<'a, u32>,
-    /// The number of points of the region of support to either side, or [`DROPPED`]. 0 for a walk's
+    /// The number of points of the region of support to either side, or `DROPPED`. 0 for a walk's
     /// only point.
     pub regions: View<'a, u32>,
 }
