@@ -17,10 +17,10 @@ use cuda_std::grid::GridBarrier;
 use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
 
-use super::crossings::{NEIGHBOURS, neighbour_of, opposite};
+use super::crossings::{neighbour_of, opposite};
 use super::key::{Key, Link};
 use super::previous::MOST_ASIDE;
-use super::records::tile_record;
+use super::records::{ClosedRecord, FragmentRecord, tile_record};
 use super::tile::{TILE_HEIGHT, TILE_WIDTH};
 use super::{Parts, counter};
 use crate::primitives::grid::{Grid, ScanMemory};
@@ -34,9 +34,6 @@ use crate::trace::pixels::{Raster, TracedImage};
 pub const BLOCK: u32 = 256;
 /// Warps of a block.
 pub(super) const WARPS: u32 = BLOCK / WARP_SIZE;
-/// Bits of the number of points of a fragment.
-const POINT_BITS: u32 = 12;
-const POINT_MASK: u32 = (1 << POINT_BITS) - 1;
 /// Set in the turn of an outer border.
 const OUTER: u32 = 1 << 31;
 
@@ -146,18 +143,23 @@ impl<'a, K: Key> Join<'a, K> {
         K::of_fragment(self.parts.fragments, fragment)
     }
 
-    /// The start of a closed border, and the last word of its record.
+    /// The start of a closed border, and the number of its points.
     #[inline(always)]
     pub(super) fn closed(&self, i: u32) -> (K, u32) {
-        let [low, last] = self.parts.closed.ld_vector(i as usize * 2);
-        (K::of_record(low, last), last)
+        let record = ClosedRecord::load(self.parts.closed, i);
+        (K::of_record(record.key), record.points)
     }
 
     /// Finds the successor of a fragment.
     #[inline(always)]
     fn link(&self, fragment: u32) {
-        let [tile, _, third, fourth] = self.parts.fragments.ld_vector(fragment as usize * 4);
-        let neighbour = fourth >> POINT_BITS & (NEIGHBOURS - 1);
+        let FragmentRecord {
+            tile,
+            points,
+            neighbour,
+            exit,
+            ..
+        } = FragmentRecord::load(self.parts.fragments, fragment);
         let row = quotient(tile, self.raster.row_words);
         let (column, row) = neighbour_of(tile - row * self.raster.row_words, row, neighbour);
         let record = (row * self.raster.row_words + column) * tile_record::WORDS;
@@ -173,8 +175,7 @@ impl<'a, K: Key> Join<'a, K> {
             // planted: join-entry-half
             pair >> (entries % 2 * 16) & 0xffff
         };
-        let next = first + before + (third >> 24);
-        let points = third & POINT_MASK;
+        let next = first + before + exit;
         let link = Link {
             next,
             points,
@@ -325,7 +326,7 @@ fn join<K: Key>(
     grid.for_each(fragments, |fragment| {
         let link = K::load(links, fragment);
         let number = if link.key == join.key(fragment) {
-            let before = parts.fragments.ld(fragment as usize * 4 + 2) >> POINT_BITS & POINT_MASK;
+            let before = FragmentRecord::load_points_before(parts.fragments, fragment);
             let number = join.describe(borders, link.key, link.points_to_key);
             let outer = if link.key.is_outer() { OUTER } else { 0 };
             chains.turns.st(number, before | outer);
@@ -338,7 +339,7 @@ fn join<K: Key>(
     });
     grid.for_each(closed, |i| {
         let (key, points) = join.closed(i);
-        let number = join.describe(borders, key, points & POINT_MASK);
+        let number = join.describe(borders, key, points);
         chains.closed_borders.st(i, number);
     });
     grid.sync();

@@ -3,6 +3,7 @@
 
 use cuda_std::prelude::*;
 
+use super::records::FragmentRecord;
 use crate::trace::pixels::Raster;
 
 /// The bit of a key from which the index of the image's word begins; below are the pixel's bit in
@@ -38,8 +39,8 @@ pub const WIDE_LINK_WORDS: usize = 8;
 /// are not [wide](is_wide), of 64 bits for others.
 pub(super) trait Key: Copy + PartialOrd {
     const LOWEST: Self;
-    /// From its low 32 bits, and the word of a record that has its other bits.
-    fn of_record(low: u32, last: u32) -> Self;
+    /// From its low 32 bits, and those above.
+    fn of_record(key: [u32; 2]) -> Self;
     /// The lowest key of a fragment.
     fn of_fragment(fragments: ViewMut<'_, u32>, fragment: u32) -> Self;
     /// The column and the row of the pixel.
@@ -53,13 +54,13 @@ impl Key for u32 {
     const LOWEST: Self = 0;
 
     #[inline(always)]
-    fn of_record(low: u32, _: u32) -> Self {
+    fn of_record([low, _]: [u32; 2]) -> Self {
         low
     }
 
     #[inline(always)]
     fn of_fragment(fragments: ViewMut<'_, u32>, fragment: u32) -> Self {
-        fragments.ld(fragment as usize * 4 + 1)
+        FragmentRecord::load_low_key(fragments, fragment)
     }
 
     #[inline(always)]
@@ -94,15 +95,14 @@ impl Key for u64 {
     const LOWEST: Self = 0;
 
     #[inline(always)]
-    fn of_record(low: u32, last: u32) -> Self {
+    fn of_record([low, high]: [u32; 2]) -> Self {
         // planted: join-wide-high
-        Self::from(last >> KEY_SHIFT) << 32 | Self::from(low)
+        Self::from(high) << 32 | Self::from(low)
     }
 
     #[inline(always)]
     fn of_fragment(fragments: ViewMut<'_, u32>, fragment: u32) -> Self {
-        let [_, low, _, last] = fragments.ld_vector(fragment as usize * 4);
-        Self::of_record(low, last)
+        Self::of_record(FragmentRecord::load(fragments, fragment).key)
     }
 
     #[inline(always)]
@@ -191,11 +191,11 @@ mod tests {
                 for east in [false, true] {
                     let word = y * raster.row_words + x / 64;
                     let [low, high] = key_in_word(word, x % 64, east);
-                    let read = u64::of_record(low, high << KEY_SHIFT | 0xff_ffff);
+                    let read = u64::of_record([low, high]);
                     assert_eq!(read.pixel(raster), (x, y));
                     assert_eq!(read.is_outer(), !east);
                     if !is_wide(raster) {
-                        assert_eq!(u64::from(u32::of_record(low, 0)), read);
+                        assert_eq!(u64::from(u32::of_record([low, 0])), read);
                     }
                     assert!(last < Some(read));
                     last = Some(read);

@@ -1,5 +1,6 @@
 //! What a node of a tile knows of its fragment or closed border.
 
+use super::records::POINT_BITS;
 use super::tile::{TILE_HEIGHT, TileNode};
 use crate::trace::node_bits::Kind;
 
@@ -23,7 +24,7 @@ pub(super) struct Place {
     high: u32,
 }
 
-pub(super) const FIELD: u32 = (1 << 12) - 1;
+pub(super) const FIELD: u32 = (1 << POINT_BITS) - 1;
 const SECOND_FIELD: u32 = FIELD << 12;
 const REST: u32 = u32::MAX << 24;
 pub(super) const ENDED: u32 = 1 << 29;

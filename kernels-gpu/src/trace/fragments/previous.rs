@@ -9,7 +9,7 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::join::{BLOCK, Join, JoinMemory, WARPS};
 use super::key::Key;
-use super::records::{NO_NODE, tile_record};
+use super::records::{NO_NODE, TileParts};
 use super::tile::{TILE_HEIGHT, listed_nodes};
 use crate::primitives::grid::{Grid, each};
 use crate::trace::borders::{FoundBorders, NO_BORDER};
@@ -37,15 +37,6 @@ struct Border<K> {
 /// For lanes without a border.
 const NONE: u64 = u64::MAX;
 
-/// Where a tile's fragments, closed borders and sides are.
-#[derive(Clone, Copy)]
-struct TileParts {
-    fragments: u32,
-    first_fragment: u32,
-    first_closed: u32,
-    first_side: u32,
-}
-
 impl<K: Key> Border<K> {
     const NONE: Self = Self {
         name: NONE,
@@ -53,30 +44,6 @@ impl<K: Key> Border<K> {
         number: NO_BORDER,
         node: NO_NODE,
     };
-}
-
-impl TileParts {
-    const NONE: Self = Self {
-        fragments: 0,
-        first_fragment: 0,
-        first_closed: 0,
-        first_side: 0,
-    };
-
-    /// Calls `fragment` or `closed` for the fragment or closed border with index `id` in the tile.
-    #[inline(always)]
-    fn select<R>(
-        self,
-        id: u32,
-        fragment: impl FnOnce(u32) -> R,
-        closed: impl FnOnce(u32) -> R,
-    ) -> R {
-        if id < self.fragments {
-            fragment(self.first_fragment + id)
-        } else {
-            closed(self.first_closed + id - self.fragments)
-        }
-    }
 }
 
 /// Names that a warp has put aside, in its part of the block's memory.
@@ -221,7 +188,7 @@ impl<K: Key> Join<'_, K> {
             let mut tile = TileParts::NONE;
             if border.node != NO_NODE {
                 let (x, y) = border.key.pixel(self.raster);
-                tile = self.tile_parts(self.tile(x, y));
+                tile = TileParts::load(self.parts.tiles, self.tile(x, y));
             }
             (border, tile)
         });
@@ -281,25 +248,6 @@ impl<K: Key> Join<'_, K> {
     #[inline(always)]
     fn of_closed(&self, i: u32) -> u32 {
         self.chains.closed_borders.ld(i)
-    }
-
-    /// The indices of a tile's parts.
-    #[inline(always)]
-    fn tile_parts(&self, tile: u32) -> TileParts {
-        let record = tile * tile_record::WORDS;
-        const {
-            assert!(tile_record::FIRST_FRAGMENT == 0);
-            assert!(tile_record::FIRST_CLOSED == 1);
-            assert!(tile_record::FIRST_SIDE == 3);
-        };
-        let [first_fragment, first_closed, _, first_side] = self.parts.tiles.ld_vector(record);
-        let fragments = self.parts.tiles.ld(record + tile_record::ENTRIES) & 0xffff;
-        TileParts {
-            fragments,
-            first_fragment,
-            first_closed,
-            first_side,
-        }
     }
 
     /// Finds what passes the last vertical side before pixel `(x, y)`, where a border starts: in
@@ -375,7 +323,7 @@ impl<K: Key> Join<'_, K> {
         let second = kind == Kind::E && nodes.w >> bit & 1 != 0;
         let before = u32::from(self.parts.rows.ld(tile * TILE_HEIGHT + y % TILE_HEIGHT));
         let in_row = (nodes.w & below).count_ones() + (nodes.e & below).count_ones();
-        let parts = self.tile_parts(tile);
+        let parts = TileParts::load(self.parts.tiles, tile);
         let side = parts.first_side + before + in_row + u32::from(second);
         let id = self.parts.sides.ld(side).into();
         parts.select(id, fragment, closed)

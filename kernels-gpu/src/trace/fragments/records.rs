@@ -1,13 +1,19 @@
-//! The records of a tile: its fragments and closed borders, their points, and where borders start.
+//! The records in which tiles hand over their fragments, closed borders and points, and where the
+//! bits of these lie.
 
-use cuda_std::warp::WARP_SIZE;
+use cuda_std::prelude::*;
 
-use super::crossings::{Crossing, NEIGHBOURS};
-use super::follow::{NEXT_TILE, STARTS_WORDS, Tile, found, keeps_pixels};
+use super::crossings::NEIGHBOURS;
 use super::key::KEY_SHIFT;
-use super::place::{AFTER_LISTED, ENDED, FIELD, POINT, Place};
-use super::tile::{TILE_HEIGHT, TileNode};
-use super::{Parts, counter};
+
+/// Bits of a number of points of a fragment or closed border, and of the index of a point in its
+/// tile.
+pub(super) const POINT_BITS: u32 = 12;
+/// Bits of the rank of an exit among those to one neighbour.
+const EXIT_BITS: u32 = 8;
+const EXIT: u32 = u32::BITS - EXIT_BITS;
+const NEIGHBOUR_BITS: u32 = NEIGHBOURS.trailing_zeros();
+const _: () = assert!(POINT_BITS == 12 && NEIGHBOUR_BITS == 3, "as the tables below say");
 
 /// The fields of a tile's record, as offsets.
 pub mod tile_record {
@@ -30,217 +36,222 @@ pub mod tile_record {
     pub const WORDS: u32 = 12;
 }
 
-/// In [`Parts::fragment_nodes_before`] and [`Parts::closed_nodes_before`], for nodes that the tile
-/// has not listed.
+/// In [`Parts::fragment_nodes_before`](super::Parts::fragment_nodes_before) and
+/// [`Parts::closed_nodes_before`](super::Parts::closed_nodes_before), for nodes that the tile has
+/// not listed.
 pub const NO_NODE: u16 = u16::MAX;
 
-/// The node of the last vertical side in the row before that of W or E node `i`, or [`NO_NODE`].
+/// The lowest `bits` bits of a word, from bit `from` on.
 #[inline(always)]
-const fn node_before(i: u32, place: Place) -> u16 {
-    if place.has(AFTER_LISTED) {
-        (i - 1) as u16
-    } else {
-        NO_NODE
+const fn field(word: u32, from: u32, bits: u32) -> u32 {
+    word >> from & ((1 << bits) - 1)
+}
+
+/// A fragment, in [`WORDS`](Self::WORDS) words:
+///
+/// | word | bits | field |
+/// | --- | --- | --- |
+/// | 0 | 0–31 | `tile` |
+/// | 1 | 0–31 | `key`, its low 32 bits |
+/// | 2 | 0–11 | `points` |
+/// | 2 | 12–23 | `points_before` |
+/// | 2 | 24–31 | `exit` |
+/// | 3 | 0–11 | `start` |
+/// | 3 | 12–14 | `neighbour` |
+/// | 3 | 24–31 | `key`, its higher bits |
+#[derive(Clone, Copy)]
+pub(super) struct FragmentRecord {
+    /// The fragment's tile.
+    pub(super) tile: u32,
+    /// The lowest [key](super::key) of its nodes.
+    pub(super) key: [u32; 2],
+    /// The number of its points.
+    pub(super) points: u32,
+    /// The number of its points before the node with that key.
+    pub(super) points_before: u32,
+    /// The neighbour that it leaves for.
+    pub(super) neighbour: u32,
+    /// The rank of its exit among the tile's exits to that neighbour.
+    pub(super) exit: u32,
+    /// The index of its first point in the tile.
+    pub(super) start: u32,
+}
+
+impl FragmentRecord {
+    pub(super) const WORDS: usize = 4;
+
+    #[inline(always)]
+    pub(super) fn store(self, fragments: ViewMut<'_, u32>, at: usize) {
+        let [key, key_high] = self.key;
+        let words = [
+            self.tile,
+            key,
+            self.points | self.points_before << POINT_BITS | self.exit << EXIT,
+            field(self.start, 0, POINT_BITS) | self.neighbour << POINT_BITS | key_high << KEY_SHIFT,
+        ];
+        fragments.st_vector(at * Self::WORDS, words);
+    }
+
+    #[inline(always)]
+    pub(super) fn load(fragments: ViewMut<'_, u32>, fragment: u32) -> Self {
+        let at = fragment as usize * Self::WORDS;
+        let [tile, key, third, fourth] = fragments.ld_vector(at);
+        Self {
+            tile,
+            key: [key, fourth >> KEY_SHIFT],
+            points: field(third, 0, POINT_BITS),
+            points_before: field(third, POINT_BITS, POINT_BITS),
+            neighbour: field(fourth, POINT_BITS, NEIGHBOUR_BITS),
+            exit: third >> EXIT,
+            start: field(fourth, 0, POINT_BITS),
+        }
+    }
+
+    /// The low 32 bits of a fragment's `key`.
+    #[inline(always)]
+    pub(super) fn load_low_key(fragments: ViewMut<'_, u32>, fragment: u32) -> u32 {
+        fragments.ld(fragment as usize * Self::WORDS + 1)
+    }
+
+    /// A fragment's `points_before`.
+    #[inline(always)]
+    pub(super) fn load_points_before(fragments: ViewMut<'_, u32>, fragment: u32) -> u32 {
+        let third = fragments.ld(fragment as usize * Self::WORDS + 2);
+        field(third, POINT_BITS, POINT_BITS)
+    }
+
+    /// A fragment's `start`.
+    #[inline(always)]
+    pub(super) fn load_start(fragments: ViewMut<'_, u32>, fragment: u32) -> u32 {
+        let fourth = fragments.ld(fragment as usize * Self::WORDS + 3);
+        field(fourth, 0, POINT_BITS)
     }
 }
 
-impl<const THREADS: u32> Tile<'_, THREADS> {
-    /// Writes that the tile has no nodes.
+/// A closed border, in [`WORDS`](Self::WORDS) words:
+///
+/// | word | bits | field |
+/// | --- | --- | --- |
+/// | 0 | 0–31 | `key`, its low 32 bits |
+/// | 1 | 0–11 | `points` |
+/// | 1 | 12–23 | `start` |
+/// | 1 | 24–31 | `key`, its higher bits |
+#[derive(Clone, Copy)]
+pub(super) struct ClosedRecord {
+    /// The [key](super::key) of its start.
+    pub(super) key: [u32; 2],
+    /// The number of its points.
+    pub(super) points: u32,
+    /// The index of its first point in the tile.
+    pub(super) start: u32,
+}
+
+impl ClosedRecord {
+    pub(super) const WORDS: usize = 2;
+
     #[inline(always)]
-    pub(super) fn write_nothing(&self, parts: Parts<'_>) {
-        self.for_each(TILE_HEIGHT, |y| self.write_starts_of_row(parts, y, 0));
-        if self.t == 0 {
-            let at = self.index * tile_record::WORDS + tile_record::CLOSED;
-            parts.tiles.st_vector(at, [0u32; 4]);
+    pub(super) fn store(self, closed: ViewMut<'_, u32>, at: u32) {
+        let [key, high] = self.key;
+        let words = [
+            key,
+            self.points | self.start << POINT_BITS | high << KEY_SHIFT,
+        ];
+        closed.st_vector(at as usize * Self::WORDS, words);
+    }
+
+    #[inline(always)]
+    pub(super) fn load(closed: ViewMut<'_, u32>, at: u32) -> Self {
+        let [key, last] = closed.ld_vector(at as usize * Self::WORDS);
+        Self {
+            key: [key, last >> KEY_SHIFT],
+            points: field(last, 0, POINT_BITS),
+            start: field(last, POINT_BITS, POINT_BITS),
         }
     }
+}
 
-    /// Counts entries and exits, and takes the indices of the tile's fragments and sides, and the
-    /// next tile.
+/// A point, in one word: `x` in bits 0–6, `y` in bits 7–12, `part` above.
+#[derive(Clone, Copy)]
+pub(super) struct TilePoint {
+    /// Its column and row in the tile. Along edges, a corner may be one past the last.
+    pub(super) x: u32,
+    pub(super) y: u32,
+    /// Its fragment or closed border, counted in the tile.
+    pub(super) part: u32,
+}
+
+impl TilePoint {
+    const X_BITS: u32 = 7;
+    const Y_BITS: u32 = 6;
+
     #[inline(always)]
-    pub(super) fn count_crossings(&self, parts: Parts<'_>, side_count: u32) {
-        let (warp, lane) = (self.t / WARP_SIZE, self.t % WARP_SIZE);
-        if warp == 0 {
-            self.entries.count(lane);
-            // Blocks that take tiles from the list take the next one here, where they wait for such
-            // a number anyway.
-            let taken = if keeps_pixels(THREADS) { 3 } else { 2 };
-            if lane < taken {
-                let (count, counter, first) = match lane {
-                    0 => {
-                        let count = self.found.ld(found::HEADS);
-                        (count, counter::FRAGMENTS, tile_record::FIRST_FRAGMENT)
-                    }
-                    1 => (side_count, counter::SIDES, tile_record::FIRST_SIDE),
-                    _ => (1, counter::TAKEN, NEXT_TILE),
-                };
-                self.firsts.st(first, parts.take(counter, count));
-            }
+    pub(super) const fn to_bits(self) -> u32 {
+        self.x | self.y << Self::X_BITS | self.part << (Self::X_BITS + Self::Y_BITS)
+    }
+
+    #[inline(always)]
+    pub(super) const fn from_bits(bits: u32) -> Self {
+        Self {
+            x: field(bits, 0, Self::X_BITS),
+            y: field(bits, Self::X_BITS, Self::Y_BITS),
+            part: bits >> (Self::X_BITS + Self::Y_BITS),
         }
-        if warp == THREADS / WARP_SIZE - 1 {
-            self.exits.count(lane);
-        }
     }
+}
 
-    /// Writes a record for each fragment. In its last node, `first` becomes the fragment's index in
-    /// the tile, and `to_first` the end of its points.
-    #[inline(always)]
-    pub(super) fn number_fragments(&self, parts: Parts<'_>) {
-        let first_fragment = self.firsts.ld(tile_record::FIRST_FRAGMENT);
-        self.for_each(self.found.ld(found::HEADS), |head| {
-            let head = self.heads.ld(head);
-            let (i, entry) = (head & 0xffff, Crossing::from_bits(head >> 16));
-            let place = self.place(i);
-            let id = self.entries.rank(entry);
-            let last = self.place(place.next());
-            let exit = Crossing::from_bits(last.to_first());
-            let neighbour = exit.neighbour();
-            let exit = self.exits.rank(exit) - self.exits.first_of(neighbour);
-            let points = place.points();
-            let start = self.found.atomic_add(found::POINTS, points);
-            // planted: fragment-lowest
-            let lowest_index = place.first().min(i);
-            let lowest = self.place(lowest_index);
-            // planted: fragment-record-start
-            let before = points - lowest.points();
-            let at = first_fragment as usize + id as usize;
-            if at < parts.fragments.len() / 4 {
-                let [key, key_high] = self.key(lowest.node());
-                let record = [
-                    self.index,
-                    key,
-                    points | before << 12 | exit << 24,
-                    start & FIELD | neighbour << 12 | key_high << KEY_SHIFT,
-                ];
-                parts.fragments.st_vector(at * 4, record);
-                let before = node_before(lowest_index, lowest);
-                parts.fragment_nodes_before.st(at, before);
-            }
-            let last = last.with(place.next(), id, last.points(), start + points);
-            self.set(place.next(), last);
-        });
-    }
+/// Where a tile's fragments, closed borders, points and sides are.
+#[derive(Clone, Copy)]
+pub(super) struct TileParts {
+    /// The number of its fragments.
+    pub(super) fragments: u32,
+    pub(super) first_fragment: u32,
+    first_closed: u32,
+    pub(super) first_point: u32,
+    pub(super) first_side: u32,
+}
 
-    /// Gives each closed border an index in the tile, after the fragments. In its first node,
-    /// `next` becomes the index, and `to_first` the end of its points.
-    #[inline(always)]
-    pub(super) fn number_closed(&self, node_count: u32) {
-        let fragments = self.found.ld(found::HEADS);
-        self.for_each(node_count, |i| {
-            let place = self.place(i);
-            if place.has(ENDED) || place.first() != i {
-                return;
-            }
-            let points = place.to_first();
-            let id = fragments + self.found.atomic_add(found::CLOSED, 1);
-            let start = self.found.atomic_add(found::POINTS, points);
-            self.set(i, place.with(id, i, points, start + points));
-            let TileNode { x, y, .. } = place.node();
-            let word = y * STARTS_WORDS + x / 32;
-            // planted: fragment-starts-plain
-            self.starts.atomic_or(word, 1 << (x % 32));
-        });
-    }
+impl TileParts {
+    pub(super) const NONE: Self = Self {
+        fragments: 0,
+        first_fragment: 0,
+        first_closed: 0,
+        first_point: 0,
+        first_side: 0,
+    };
 
     #[inline(always)]
-    pub(super) fn write_record(&self, parts: Parts<'_>) {
-        let t = self.t;
-        let record = self.index * tile_record::WORDS;
-        if t < 4 {
-            parts.tiles.st(record + t, self.firsts.ld(t));
-            let of = |neighbour| {
-                if neighbour == 0 {
-                    self.found.ld(found::HEADS)
-                } else {
-                    self.entries.first_of(neighbour)
-                }
-            };
-            const { assert!(NEIGHBOURS == 2 * 4) };
-            let pair = of(2 * t) | of(2 * t + 1) << 16;
-            parts.tiles.st(record + tile_record::ENTRIES + t, pair);
-            let count = if t < 2 { self.found.ld(t) } else { 0 };
-            parts.tiles.st(record + tile_record::CLOSED + t, count);
-        }
-        self.for_each(TILE_HEIGHT, |y| {
-            let first = self.pieces.ld(y * Self::PIECES) & 0xffff;
-            parts.rows.st(self.index * TILE_HEIGHT + y, first as u16);
-        });
-    }
-
-    /// Writes where closed borders start, and the number of starts.
-    #[inline(always)]
-    pub(super) fn write_starts(&self, parts: Parts<'_>) {
-        self.for_each(TILE_HEIGHT, |y| {
-            let [low, high] = self.starts.ld_vector(y * STARTS_WORDS);
-            self.write_starts_of_row(parts, y, u64::from(low) | u64::from(high) << 32);
-        });
-    }
-
-    /// Writes where closed borders start in a row, and their number, if it is a row of the image.
-    #[inline(always)]
-    fn write_starts_of_row(&self, parts: Parts<'_>, y: u32, starts: u64) {
-        let raster = self.pixels.image.pixels.raster;
-        let image_y = self.pixels.top + y;
-        if image_y >= raster.height {
-            return;
-        }
-        parts.starts.st(self.index * TILE_HEIGHT + y, starts);
-        let word = image_y * raster.row_words + self.pixels.left / 64;
-        parts.starts_before.st(word, starts.count_ones());
-    }
-
-    /// Writes the points, fragment by fragment; the fragment or closed border of each W and E node;
-    /// and a record for each closed border.
-    #[inline(always)]
-    pub(super) fn write_nodes(&self, parts: Parts<'_>, node_count: u32, side_count: u32) {
-        let fragments = self.found.ld(found::HEADS);
-        let first_closed = self.firsts.ld(tile_record::FIRST_CLOSED);
-        let first_point = self.firsts.ld(tile_record::FIRST_POINT);
-        let first_side = self.firsts.ld(tile_record::FIRST_SIDE);
-        let fits = |first: u32, count: u32, len: usize| first as usize + count as usize <= len;
-        // planted: fragment-points-fit
-        let points_fit = fits(
-            first_point,
-            self.found.ld(found::POINTS),
-            parts.points.len(),
-        );
-        let sides_fit = fits(first_side, side_count, parts.sides.len());
-        let closed_fit = fits(
+    pub(super) fn load(tiles: ViewMut<'_, u32>, tile: u32) -> Self {
+        let record = tile * tile_record::WORDS;
+        const {
+            assert!(tile_record::FIRST_FRAGMENT == 0);
+            assert!(tile_record::FIRST_CLOSED == 1);
+            assert!(tile_record::FIRST_POINT == 2);
+            assert!(tile_record::FIRST_SIDE == 3);
+        };
+        let [first_fragment, first_closed, first_point, first_side] = tiles.ld_vector(record);
+        let fragments = tiles.ld(record + tile_record::ENTRIES) & 0xffff;
+        Self {
+            fragments,
+            first_fragment,
             first_closed,
-            self.found.ld(found::CLOSED),
-            parts.closed.len() / 2,
-        );
-        self.for_each(node_count, |i| {
-            let place = self.place(i);
-            let (id, end, left);
-            if place.has(ENDED) {
-                let last = self.place(place.next());
-                (id, end) = (last.first(), last.to_first());
-                left = place.points();
-            } else if place.first() != i {
-                let first = self.place(place.first());
-                (id, end) = (first.next(), first.to_first());
-                left = place.to_first();
-            } else {
-                (id, end) = (place.next(), place.to_first());
-                left = place.points();
-                if closed_fit {
-                    let start = end.wrapping_sub(left) & FIELD;
-                    let [key, high] = self.key(place.node());
-                    let words = [key, left | start << 12 | high << KEY_SHIFT];
-                    let at = first_closed + id - fragments;
-                    parts.closed.st_vector(at as usize * 2, words);
-                    parts.closed_nodes_before.st(at, node_before(i, place));
-                }
-            }
-            if place.has(POINT) && points_fit {
-                let (x, y) = self.pixels.point(place.node());
-                let at = end.wrapping_sub(left) & FIELD;
-                parts.points.st(first_point + at, x | y << 7 | id << 13);
-            }
-            if i < side_count && sides_fit {
-                parts.sides.st(first_side + i, id as u16);
-            }
-        });
+            first_point,
+            first_side,
+        }
+    }
+
+    /// Calls `fragment` or `closed` with the index of the fragment or closed border that is `part`
+    /// in the tile.
+    #[inline(always)]
+    pub(super) fn select<R>(
+        self,
+        part: u32,
+        fragment: impl FnOnce(u32) -> R,
+        closed: impl FnOnce(u32) -> R,
+    ) -> R {
+        if part < self.fragments {
+            fragment(self.first_fragment + part)
+        } else {
+            closed(self.first_closed + part - self.fragments)
+        }
     }
 }

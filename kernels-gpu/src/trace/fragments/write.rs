@@ -7,7 +7,7 @@ use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::join::{Chains, first_at_start, first_point};
-use super::records::tile_record;
+use super::records::{ClosedRecord, FragmentRecord, TileParts, TilePoint, tile_record};
 use super::tile::{TILE_HEIGHT, TILE_WIDTH};
 use super::{Parts, tiles};
 use crate::primitives::grid::{each, for_each_loaded};
@@ -109,14 +109,6 @@ struct Writer<'a, const TILE_WARPS: u32> {
     lengths: SharedView<u32>,
 }
 
-/// A tile's fragments and closed borders.
-#[derive(Clone, Copy)]
-struct TileParts {
-    fragments: u32,
-    first_fragment: u32,
-    first_closed: u32,
-}
-
 /// A fragment or a closed border.
 #[derive(Clone, Copy)]
 struct Span {
@@ -162,12 +154,8 @@ impl<const TILE_WARPS: u32> Writer<'_, TILE_WARPS> {
         if point_count == 0 {
             return;
         }
-        let tile_parts = TileParts {
-            fragments: parts.tiles.ld(record + tile_record::ENTRIES) & 0xffff,
-            first_fragment: parts.tiles.ld(record + tile_record::FIRST_FRAGMENT),
-            first_closed: parts.tiles.ld(record + tile_record::FIRST_CLOSED),
-        };
-        let points = parts.tiles.ld(record + tile_record::FIRST_POINT);
+        let tile_parts = TileParts::load(parts.tiles, tile);
+        let points = tile_parts.first_point;
         let all = tile_parts.fragments + parts.tiles.ld(record + tile_record::CLOSED);
         let row = quotient(tile, self.raster.row_words);
         let left = (tile - row * self.raster.row_words) * TILE_WIDTH;
@@ -183,7 +171,8 @@ impl<const TILE_WARPS: u32> Writer<'_, TILE_WARPS> {
             self.sync();
             let load = |j: [u32; 4]| each(j, |j| parts.points.ld(points + j));
             for_each_loaded((t, Self::THREADS), point_count, load, |j, point| {
-                let span = (point >> 13).wrapping_sub(first);
+                let TilePoint { x, y, part } = TilePoint::from_bits(point);
+                let span = part.wrapping_sub(first);
                 if span >= Self::SPANS {
                     return;
                 }
@@ -196,8 +185,7 @@ impl<const TILE_WARPS: u32> Writer<'_, TILE_WARPS> {
                 if at >= self.ends.ld(memory + span) {
                     at -= length;
                 }
-                let x = left + (point & 127);
-                let y = top + (point >> 7 & 63);
+                let (x, y) = (left + x, top + y);
                 // Along edges, a corner may be below the last row of its image.
                 let y = y - self.stack.rows_before(y);
                 self.destination.write(at, x, y);
@@ -238,23 +226,24 @@ impl<const TILE_WARPS: u32> Writer<'_, TILE_WARPS> {
     #[inline(always)]
     fn span(&self, tile: TileParts, id: u32) -> Span {
         let Self { parts, chains, .. } = self;
-        if id < tile.fragments {
-            let at = tile.first_fragment + id;
-            return Span {
+        tile.select(
+            id,
+            |at| Span {
                 border: chains.fragment_borders.ld(at),
-                start: parts.fragments.ld(at as usize * 4 + 3) & 0xfff,
+                start: FragmentRecord::load_start(parts.fragments, at),
                 rest: chains.fragment_points_left.ld(at),
                 is_fragment: true,
-            };
-        }
-        let at = tile.first_closed + id - tile.fragments;
-        let [key, last] = parts.closed.ld_vector(at as usize * 2);
-        Span {
-            border: chains.closed_borders.ld(at),
-            start: last >> 12 & 0xfff,
-            rest: key,
-            is_fragment: false,
-        }
+            },
+            |at| {
+                let record = ClosedRecord::load(parts.closed, at);
+                Span {
+                    border: chains.closed_borders.ld(at),
+                    start: record.start,
+                    rest: record.key[0],
+                    is_fragment: false,
+                }
+            },
+        )
     }
 
     /// A span with its border's place, or [`NO_BORDER`], and for a fragment its border's turn.

@@ -498,13 +498,14 @@ impl Work<'_> {
     /// Whether any thread of the grid had work to do in a round, by a counter of the round's own.
     #[inline(always)]
     fn goes_on(self, round: u32, some: bool) -> bool {
+        let (grid, counters) = (self.grid, self.counters);
         let at = count::ROUNDS + round;
         if thread::sync_threads_or(some) && thread::thread_idx_x() == 0 {
-            self.counters.st_relaxed(at, 1, Device);
+            counters.st_relaxed(at, 1, Device);
         }
         // planted: hierarchy-round-barrier
-        self.grid.sync();
-        self.counters.ld_relaxed(at, Device) != 0
+        grid.sync();
+        counters.ld_relaxed(at, Device) != 0
     }
 
     /// Step 5: the borders with children, of which there are `parents`, count the borders below
