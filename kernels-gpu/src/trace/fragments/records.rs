@@ -13,7 +13,10 @@ pub(super) const POINT_BITS: u32 = 12;
 const EXIT_BITS: u32 = 8;
 const EXIT: u32 = u32::BITS - EXIT_BITS;
 const NEIGHBOUR_BITS: u32 = NEIGHBOURS.trailing_zeros();
-const _: () = assert!(POINT_BITS == 12 && NEIGHBOUR_BITS == 3, "as the tables below say");
+const _: () = assert!(
+    POINT_BITS == 12 && NEIGHBOUR_BITS == 3,
+    "as the tables below say"
+);
 
 /// The fields of a tile's record, as offsets.
 pub mod tile_record {
