@@ -1,5 +1,6 @@
 //! `trazar label --memory`: an image labelled band by band.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -48,15 +49,7 @@ pub(crate) fn run(
     if is_chosen && BandLabeller::rows_within(&engine, &bands, options, memory).is_err() {
         engine = Engine::cpu();
     }
-    let mut outputs = Vec::new();
-    for (output, path) in [
-        (Output::Labels, args.output.as_deref()),
-        (Output::Statistics, args.stats.as_deref()),
-    ] {
-        if let Some(path) = path {
-            outputs.push((output, path, Destination::open(path)?));
-        }
-    }
+    let mut outputs = open_outputs(args)?;
 
     let quiet = args.run.quiet;
     let progress = Progress::new("label", quiet);
@@ -66,17 +59,9 @@ pub(crate) fn run(
         None => BandLabeller::on(&engine, bands, options, memory),
     };
     let mut labeller = labeller.map_err(about)?;
-    let (components, foreground) = (labeller.count(), labeller.foreground());
-    let bands = &labeller.source().bands;
-    let height = bands.height();
-    let described = Described {
-        width: bands.width(),
-        height,
-        kind: bands.kind(),
-        threshold: bands.threshold(),
-        foreground,
-        notes: bands.notes().to_vec(),
-    };
+    let components = labeller.count();
+    let described = described(&labeller);
+    let height = described.height;
     let only_below = labeller.source().only_below;
     image::warn_of_threshold(only_below, described.threshold, &args.run);
     let rows = labeller.rows();
@@ -125,6 +110,36 @@ pub(crate) fn run(
     .say(&args.run)
 }
 
+/// Opens the destinations that `args` name.
+fn open_outputs(args: &LabelArgs) -> Result<Vec<Opened<'_>>, Failure> {
+    let mut outputs = Vec::new();
+    for (output, path) in [
+        (Output::Labels, args.output.as_deref()),
+        (Output::Statistics, args.stats.as_deref()),
+    ] {
+        if let Some(path) = path {
+            outputs.push((output, path, Destination::open(path)?));
+        }
+    }
+    Ok(outputs)
+}
+
+/// The image, after the first pass.
+fn described(labeller: &BandLabeller<Timed>) -> Described {
+    let bands = &labeller.source().bands;
+    Described {
+        width: bands.width(),
+        height: bands.height(),
+        kind: bands.kind(),
+        threshold: bands.threshold(),
+        foreground: labeller.foreground(),
+        notes: bands.notes().to_vec(),
+    }
+}
+
+/// What is written, and where.
+type Opened<'a> = (Output, &'a Path, Destination);
+
 #[derive(Clone, Copy)]
 enum Output {
     Labels,
@@ -140,7 +155,7 @@ enum Failed {
 /// Labels and writes band after band, and adds the time of writing to `writing`.
 fn write<T: LabelNumber>(
     labeller: &mut BandLabeller<Timed>,
-    outputs: &mut [(Output, &std::path::Path, Destination)],
+    outputs: &mut [Opened<'_>],
     writing: &mut Duration,
 ) -> Result<(), Failed> {
     while let Some(band) = labeller.next_band::<T>().map_err(Failed::Labelling)? {

@@ -70,66 +70,7 @@ struct Artifact {
 
 /// Runs cargo and collects the libraries that it built for the device.
 fn artifacts(toolchain: &Toolchain, job: &Job<'_>) -> Result<Vec<Artifact>, Error> {
-    let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut cargo = Command::new(&program);
-    cargo.current_dir(job.crate_dir);
-    // No settings of an outer cargo may reach the kernel crate's build.
-    for (name, _) in env::vars_os() {
-        let text = name.to_string_lossy();
-        let kept = ["CARGO_HOME", "CARGO_NET_", "CARGO_HTTP_", "CARGO_REGISTR"];
-        let outer =
-            text.starts_with("CARGO_") && !kept.iter().any(|prefix| text.starts_with(prefix));
-        if outer
-            || text.starts_with("RUSTC")
-            || text.starts_with("RUSTFLAGS")
-            || text == "RUSTUP_TOOLCHAIN"
-        {
-            cargo.env_remove(&name);
-        }
-    }
-    let source = toolchain.sysroot.join("lib/rustlib/src/rust");
-    let flags = [
-        "-C".to_owned(),
-        format!("target-cpu={}", job.arch),
-        "-C".to_owned(),
-        "no-prepopulate-passes".to_owned(),
-        // MIR jump threading copies barriers into both arms of a branch.
-        "-Zmir-enable-passes=-JumpThreading".to_owned(),
-        // Here, since a profile's settings for one package win over those for all.
-        "-Coverflow-checks=off".to_owned(),
-        // There is no `std` for the device, so that no crate has to say that it needs none.
-        "-Zcrate-attr=no_std".to_owned(),
-        // Those that say so nevertheless are right.
-        "-Aunused_attributes".to_owned(),
-        format!("--remap-path-prefix={}={LIBRARY}", source.display()),
-    ];
-    cargo
-        .env("RUSTC", &toolchain.rustc)
-        .env("RUSTC_BOOTSTRAP", "1")
-        .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"))
-        .env("CARGO_INCREMENTAL", "0")
-        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "3")
-        .env("CARGO_PROFILE_RELEASE_DEBUG", "0")
-        .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "false")
-        .env("CARGO_PROFILE_RELEASE_LTO", "off")
-        .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1")
-        .env("CARGO_PROFILE_RELEASE_PANIC", "abort")
-        .args([
-            "build",
-            "--quiet",
-            "--release",
-            "--lib",
-            "-Zbuild-std=core",
-            "--target",
-            TARGET,
-        ])
-        .arg("--message-format=json-render-diagnostics")
-        .arg("--target-dir")
-        .arg(job.target_dir)
-        .stdin(Stdio::null());
-    if !job.features.is_empty() {
-        cargo.arg("--features").arg(job.features.join(","));
-    }
+    let mut cargo = cargo(toolchain, job);
     let messages = crate::process::run(&mut cargo).map_err(|error| match error {
         Error::Tool { stderr, .. } => Error::Compile {
             crate_dir: job.crate_dir.to_owned(),
@@ -174,6 +115,75 @@ fn artifacts(toolchain: &Toolchain, job: &Job<'_>) -> Result<Vec<Artifact>, Erro
         }
     }
     Ok(artifacts)
+}
+
+/// The call of cargo that builds the crate for the device.
+fn cargo(toolchain: &Toolchain, job: &Job<'_>) -> Command {
+    let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut cargo = Command::new(&program);
+    cargo.current_dir(job.crate_dir);
+    without_outer_settings(&mut cargo);
+    let source = toolchain.sysroot.join("lib/rustlib/src/rust");
+    let flags = [
+        "-C".to_owned(),
+        format!("target-cpu={}", job.arch),
+        "-C".to_owned(),
+        "no-prepopulate-passes".to_owned(),
+        // MIR jump threading copies barriers into both arms of a branch.
+        "-Zmir-enable-passes=-JumpThreading".to_owned(),
+        // Here, since a profile's settings for one package win over those for all.
+        "-Coverflow-checks=off".to_owned(),
+        // There is no `std` for the device, so that no crate has to say that it needs none.
+        "-Zcrate-attr=no_std".to_owned(),
+        // Those that say so nevertheless are right.
+        "-Aunused_attributes".to_owned(),
+        format!("--remap-path-prefix={}={LIBRARY}", source.display()),
+    ];
+    cargo
+        .env("RUSTC", &toolchain.rustc)
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"))
+        .env("CARGO_INCREMENTAL", "0")
+        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "3")
+        .env("CARGO_PROFILE_RELEASE_DEBUG", "0")
+        .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "false")
+        .env("CARGO_PROFILE_RELEASE_LTO", "off")
+        .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1")
+        .env("CARGO_PROFILE_RELEASE_PANIC", "abort")
+        .args([
+            "build",
+            "--quiet",
+            "--release",
+            "--lib",
+            "-Zbuild-std=core",
+            "--target",
+            TARGET,
+        ])
+        .arg("--message-format=json-render-diagnostics")
+        .arg("--target-dir")
+        .arg(job.target_dir)
+        .stdin(Stdio::null());
+    if !job.features.is_empty() {
+        cargo.arg("--features").arg(job.features.join(","));
+    }
+    cargo
+}
+
+/// Removes the settings of an outer cargo, none of which may reach the kernel crate's build.
+fn without_outer_settings(cargo: &mut Command) {
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        let kept = ["CARGO_HOME", "CARGO_NET_", "CARGO_HTTP_", "CARGO_REGISTR"];
+        let outer =
+            text.starts_with("CARGO_") && !kept.iter().any(|prefix| text.starts_with(prefix));
+        if outer
+            || text.starts_with("RUSTC")
+            || text.starts_with("RUSTFLAGS")
+            || text == "RUSTUP_TOOLCHAIN"
+        {
+            cargo.env_remove(&name);
+        }
+    }
 }
 
 /// Copies a library's bitcode files to `out` and appends their paths to `list`.

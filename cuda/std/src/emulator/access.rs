@@ -9,7 +9,7 @@ use super::fault::Fault;
 use super::history::{Element, Stale};
 use super::machine::{Block, Machine, SharedRegion};
 use super::memory::Owner;
-use super::shadow::{Before, Conflict, Kind, NoMemory};
+use super::shadow::{self, Before, Conflict, Kind, NoMemory};
 use crate::atomic::ScopeKind;
 use crate::backend::Access;
 
@@ -27,6 +27,17 @@ pub(crate) struct Accessed {
     pub(crate) alignment: usize,
     pub(crate) access: Access,
     pub(crate) source: Source,
+}
+
+/// The region that an access lies in.
+struct Found {
+    number: usize,
+    /// Of the access, from the region's start.
+    offset: usize,
+    /// The launch, or the block's life, to which what was recorded there belongs.
+    generation: u32,
+    /// Whether the region lives as long as its block.
+    is_short_lived: bool,
 }
 
 /// An array in dynamic shared memory, as the kernel asks for it.
@@ -100,6 +111,38 @@ impl Machine {
 
     /// An access, by the running thread.
     pub(super) fn access(&mut self, accessed: Accessed) -> Result<(), Fault> {
+        let Accessed { access, source, .. } = accessed;
+        let mut event = Event {
+            thread: self.thread_id(self.current),
+            touch: touch_of(access),
+            source,
+        };
+        let Some(element) = self.element_of(&accessed, event)? else {
+            return Ok(());
+        };
+        let found = self.region_of(&accessed, element, event)?;
+        if let Access::CompareAndSwap { current } = access
+            && value(element.address, element.bytes) != current
+        {
+            event.touch = Touch::FailedSwap;
+        }
+        let written = self.record(&accessed, element, &found, event)?;
+        let stale = written.and_then(|written| self.weak(element, event.touch, written));
+        self.stale = stale.as_ref().map(|stale| stale.value);
+        if let Some(stale) = &stale {
+            if !stale.initialised {
+                let place = self.place(accessed.start, accessed.index, accessed.size);
+                return Err(Fault::Uninitialised { event, place });
+            }
+            self.memory().note_stale_load(source);
+        }
+        self.order(access, event.touch, element.address, stale.as_ref());
+        self.note_progress(accessed, element.address, element.bytes)
+    }
+
+    /// The memory that is accessed, if the view has it and it is aligned; `None` if it is empty.
+    #[inline]
+    fn element_of(&mut self, accessed: &Accessed, event: Event) -> Result<Option<Element>, Fault> {
         let Accessed {
             start,
             index,
@@ -107,16 +150,8 @@ impl Machine {
             len,
             size,
             alignment,
-            access,
-            source,
-        } = accessed;
-        let slot = self.current;
-        let touch = touch_of(access);
-        let mut event = Event {
-            thread: self.thread_id(slot),
-            touch,
-            source,
-        };
+            ..
+        } = *accessed;
         // A view may claim more than there are addresses.
         let end = index
             .checked_add(count)
@@ -133,7 +168,7 @@ impl Machine {
         let address = start + index * size;
         let bytes = count * size;
         if bytes == 0 {
-            return Ok(());
+            return Ok(None);
         }
         if !address.is_multiple_of(alignment) {
             return Err(Fault::Misaligned {
@@ -143,16 +178,29 @@ impl Machine {
                 alignment,
             });
         }
-        let Some(region) = self.find(start) else {
+        Ok(Some(Element { address, bytes }))
+    }
+
+    /// The region that the element lies in, if the running thread may access all of it.
+    #[inline]
+    fn region_of(
+        &mut self,
+        accessed: &Accessed,
+        element: Element,
+        event: Event,
+    ) -> Result<Found, Fault> {
+        let Accessed {
+            start, index, size, ..
+        } = *accessed;
+        let Some(number) = self.find(start) else {
             let place = self.place(start, index, size);
             return Err(Fault::NotDeviceMemory { event, place });
         };
 
-        let block = self.block(slot).index;
+        let block = self.block(self.current).index;
         // SAFETY: as in `memory`, spelt out so that other fields can be borrowed beside it.
-        let memory = unsafe { &mut *self.memory };
-        let region = memory.region(region);
-        let (short_lived, generation) = match &region.owner {
+        let region = unsafe { &mut *self.memory }.region(number);
+        let (is_short_lived, generation) = match &region.owner {
             Owner::Device => (false, self.generation),
             Owner::Block { block: owner, .. } => {
                 if *owner != block {
@@ -168,65 +216,70 @@ impl Machine {
             }
         };
         let end = region.start + region.bytes;
-        if address + bytes > end {
+        if element.address + element.bytes > end {
             return Err(Fault::OutOfBounds {
                 event,
                 place: self.place(start, index, size),
-                count,
+                count: accessed.count,
                 len: (end - start) / size,
             });
         }
-        if let Access::CompareAndSwap { current } = access
-            && value(address, bytes) != current
-        {
-            event.touch = Touch::FailedSwap;
-        }
-        let kind = Kind {
-            touch: event.touch,
-            block_scope: match access {
-                Access::AtomicLoad { scope, .. } | Access::AtomicStore { scope, .. } => {
-                    !short_lived && scope == ScopeKind::Block
-                }
-                _ => false,
-            },
-        };
-        let offset = address - region.start;
-        let before = self
-            .histories
-            .is_some()
-            .then(|| region.shadow.is_written(offset, bytes, generation));
-        let conflict = region
-            .shadow
-            .access(
-                offset,
-                bytes,
-                kind,
-                source,
-                slot,
-                generation,
-                short_lived,
-                &self.clocks,
-                &mut self.crowds,
-            )
-            .map_err(|NoMemory| Fault::OutOfMemory {
-                what: "the notes on an array",
-            })?;
-        if let Some(conflict) = conflict {
-            let place = self.place(start, index, size);
-            return Err(self.conflict(conflict, event, place, bytes));
-        }
+        Ok(Found {
+            number,
+            offset: element.address - region.start,
+            generation,
+            is_short_lived,
+        })
+    }
 
-        let element = Element { address, bytes };
-        let stale = before.and_then(|before| self.weak(element, event.touch, before));
-        self.stale = stale.as_ref().map(|stale| stale.value);
-        if let Some(stale) = &stale {
-            if !stale.initialised {
-                let place = self.place(start, index, size);
-                return Err(Fault::Uninitialised { event, place });
+    /// Records the access in the region's notes, which tell whether it conflicts with earlier ones.
+    /// With weak memory, returns what [`Shadow::is_written`](super::shadow::Shadow::is_written)
+    /// told before.
+    #[inline]
+    fn record(
+        &mut self,
+        accessed: &Accessed,
+        element: Element,
+        found: &Found,
+        event: Event,
+    ) -> Result<Option<(bool, bool)>, Fault> {
+        let block_scope = match accessed.access {
+            Access::AtomicLoad { scope, .. } | Access::AtomicStore { scope, .. } => {
+                !found.is_short_lived && scope == ScopeKind::Block
             }
-            self.memory().note_stale_load(source);
+            _ => false,
+        };
+        let access = shadow::Access {
+            kind: Kind {
+                touch: event.touch,
+                block_scope,
+            },
+            bytes: element.bytes,
+            source: accessed.source,
+            slot: self.current,
+            clocks: &self.clocks,
+        };
+        let (offset, generation) = (found.offset, found.generation);
+        // SAFETY: as in `memory`, spelt out so that other fields can be borrowed beside it.
+        let shadow = &mut unsafe { &mut *self.memory }.region(found.number).shadow;
+        let is_weak = self.histories.is_some();
+        let written = is_weak.then(|| shadow.is_written(offset, element.bytes, generation));
+        let is_short_lived = found.is_short_lived;
+        let noted = shadow.access(offset, access, generation, is_short_lived, &mut self.crowds);
+        let what = "the notes on an array";
+        let noted = noted.map_err(|NoMemory| Fault::OutOfMemory { what })?;
+        if let Some(conflict) = noted {
+            let place = self.place(accessed.start, accessed.index, accessed.size);
+            return Err(self.conflict(conflict, event, place, element.bytes));
         }
-        let released = || match &stale {
+        Ok(written)
+    }
+
+    /// Orders an atomic access after what it has seen, and what sees it after it.
+    #[inline]
+    fn order(&mut self, access: Access, touch: Touch, address: usize, stale: Option<&Stale>) {
+        let slot = self.current;
+        let released = || match stale {
             Some(stale) => stale.released.clone(),
             None => self.clocks.released(address),
         };
@@ -244,13 +297,12 @@ impl Machine {
                 self.clocks.atomic_load(slot, released.as_ref(), false);
                 // A failed exchange is a load alone: it releases nothing.
                 // planted: failed-swap-releases
-                if event.touch == Touch::AtomicUpdate {
+                if touch == Touch::AtomicUpdate {
                     self.clocks.atomic_store(slot, address, None, true);
                 }
             }
             Access::Load | Access::ReadOnlyLoad | Access::Store => {}
         }
-        self.note_progress(accessed, address, bytes)
     }
 
     /// Applies weak memory to an access of the running thread that has passed all checks and is

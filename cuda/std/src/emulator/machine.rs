@@ -20,6 +20,7 @@ use fastrand::Rng;
 use super::access::DynamicArray;
 use super::arguments::ViewArgument;
 use super::clocks::{Clocks, LANES};
+use super::crowds::Crowds;
 use super::event::{Source, ThreadId, Waiting};
 use super::fault::Fault;
 use super::history::{Histories, Value};
@@ -28,7 +29,6 @@ use super::progress::{Values, Watch};
 use super::rendezvous::{Barrier, Warp};
 use super::schedule::{Ready, Schedule};
 use super::settings::Settings;
-use super::shadow::Crowds;
 use super::tally;
 use crate::launch::{Dim3, KernelSpec, LaunchConfig};
 

@@ -61,6 +61,7 @@ mod access;
 mod arguments;
 pub(crate) mod call;
 mod clocks;
+mod crowds;
 mod device;
 mod error;
 mod event;

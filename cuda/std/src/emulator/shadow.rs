@@ -1,201 +1,14 @@
 //! What the emulator records about each element of memory: whether it was written, and which
 //! threads accessed it last.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
-use super::clocks::{Clocks, LANES};
+use super::clocks::Clocks;
+use super::crowds::{Crowds, Stamp};
 use super::event::{Source, Touch};
 
-/// Which thread made an access, at which of its times, and where in the source.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Stamp {
-    source: Option<Source>,
-    /// The thread's number in the grid; [`MANY`] if `time` is the number of a [`Crowd`].
-    thread: u32,
-    time: u32,
-}
-
-const MANY: u32 = u32::MAX;
+/// In the notes on accesses at block scope: those of several blocks.
 const SEVERAL: u32 = u32::MAX;
-
-impl Stamp {
-    fn is_some(&self) -> bool {
-        self.source.is_some()
-    }
-}
-
-/// Accesses of several threads that nothing orders.
-#[derive(Clone, Debug, Default)]
-struct Crowd {
-    /// Those of few threads, one per thread. They are moved to `warps` when there are more.
-    few: Vec<Stamp>,
-    warps: Vec<WarpAccesses>,
-    /// Where a warp is in `warps`, once there are several.
-    places: HashMap<u32, usize>,
-}
-
-/// The most accesses of a crowd that are kept as a list.
-const FEW: usize = 8;
-
-/// The last access of each lane of a warp; time 0 is none.
-#[derive(Clone, Debug)]
-struct WarpAccesses {
-    first_lane: u32,
-    times: [u32; LANES],
-    sources: [Option<Source>; LANES],
-}
-
-impl Crowd {
-    /// Adds an access of the thread in `slot`.
-    fn add(&mut self, stamp: Stamp, slot: usize, clocks: &Clocks) {
-        if self.warps.is_empty() {
-            if let Some(earlier) = self.few.iter_mut().find(|few| few.thread == stamp.thread) {
-                *earlier = stamp;
-                return;
-            }
-            if self.few.len() == FEW {
-                // What happens after this access also happens after these.
-                self.few
-                    .retain(|few| !clocks.ordered(few.thread, few.time, slot));
-            }
-            if self.few.len() < FEW {
-                self.few.push(stamp);
-                return;
-            }
-        }
-        let mut few = std::mem::take(&mut self.few);
-        few.push(stamp);
-        for stamp in few.drain(..) {
-            self.add_to_warp(stamp, clocks);
-        }
-        self.few = few;
-    }
-
-    fn add_to_warp(&mut self, stamp: Stamp, clocks: &Clocks) {
-        let first_lane = clocks.first_lane(stamp.thread);
-        let place = match self.warps.last() {
-            Some(last) if last.first_lane == first_lane => self.warps.len() - 1,
-            _ => *self.places.entry(first_lane).or_insert_with(|| {
-                self.warps.push(WarpAccesses {
-                    first_lane,
-                    times: [0; LANES],
-                    sources: [None; LANES],
-                });
-                self.warps.len() - 1
-            }),
-        };
-        let lane = (stamp.thread - first_lane) as usize;
-        let warp = &mut self.warps[place];
-        warp.times[lane] = stamp.time;
-        warp.sources[lane] = stamp.source;
-    }
-}
-
-/// The crowds of one launch.
-#[derive(Debug, Default)]
-pub(super) struct Crowds {
-    all: Vec<Crowd>,
-    unused: Vec<u32>,
-}
-
-impl Crowds {
-    fn clear(&mut self, stamp: &mut Stamp) {
-        if stamp.thread == MANY && stamp.is_some() {
-            let crowd = &mut self.all[stamp.time as usize];
-            crowd.few.clear();
-            crowd.warps.clear();
-            crowd.places.clear();
-            self.unused.push(stamp.time);
-        }
-        *stamp = Stamp::default();
-    }
-
-    /// Gives `stamp`, a copy of another one, a crowd of its own.
-    fn part(&mut self, stamp: &mut Stamp) {
-        if stamp.thread == MANY && stamp.is_some() {
-            self.all.push(self.all[stamp.time as usize].clone());
-            stamp.time = self.all.len() as u32 - 1;
-        }
-    }
-
-    /// Adds an access of the thread in `slot` to those that `stamp` stands for.
-    fn add(&mut self, stamp: &mut Stamp, slot: usize, source: Source, clocks: &Clocks) {
-        let mine = Stamp {
-            source: Some(source),
-            thread: clocks.id(slot),
-            time: clocks.now(slot),
-        };
-        if !stamp.is_some() {
-            *stamp = mine;
-        } else if stamp.thread == MANY {
-            self.all[stamp.time as usize].add(mine, slot, clocks);
-        } else if clocks.ordered(stamp.thread, stamp.time, slot) {
-            // What happens after this access also happens after that one.
-            *stamp = mine;
-        } else {
-            let crowd = self.unused.pop().unwrap_or_else(|| {
-                self.all.push(Crowd::default());
-                self.all.len() as u32 - 1
-            });
-            self.all[crowd as usize].few.extend([*stamp, mine]);
-            *stamp = Stamp {
-                source: Some(source),
-                thread: MANY,
-                time: crowd,
-            };
-        }
-    }
-
-    /// One of the accesses that `stamp` stands for that does not happen before what the thread in
-    /// `slot` does now, and that `counts`.
-    fn unordered(
-        &self,
-        stamp: &Stamp,
-        slot: usize,
-        clocks: &Clocks,
-        counts: impl Fn(u32) -> bool,
-    ) -> Option<(u32, Source)> {
-        let source = stamp.source?;
-        if stamp.thread != MANY {
-            let conflict = counts(stamp.thread) && !clocks.ordered(stamp.thread, stamp.time, slot);
-            return conflict.then_some((stamp.thread, source));
-        }
-        let crowd = &self.all[stamp.time as usize];
-        for few in &crowd.few {
-            if counts(few.thread) && !clocks.ordered(few.thread, few.time, slot) {
-                return Some((few.thread, few.source.unwrap_or(source)));
-            }
-        }
-        for warp in &crowd.warps {
-            for (lane, &time) in warp.times.iter().enumerate() {
-                let thread = warp.first_lane + lane as u32;
-                if time > 0 && counts(thread) && !clocks.ordered(thread, time, slot) {
-                    return Some((thread, warp.sources[lane].unwrap_or(source)));
-                }
-            }
-        }
-        None
-    }
-
-    /// Any of the accesses that `stamp` stands for.
-    fn any(&self, stamp: &Stamp) -> Option<(u32, Source)> {
-        let source = stamp.source?;
-        if stamp.thread != MANY {
-            return Some((stamp.thread, source));
-        }
-        let crowd = &self.all[stamp.time as usize];
-        if let Some(few) = crowd.few.first() {
-            return Some((few.thread, few.source.unwrap_or(source)));
-        }
-        let warp = crowd.warps.first()?;
-        let lane = warp.times.iter().position(|&time| time > 0)?;
-        Some((
-            warp.first_lane + lane as u32,
-            warp.sources[lane].unwrap_or(source),
-        ))
-    }
-}
 
 /// What is known about one granule: the number of bytes of the smallest access to the memory.
 #[derive(Clone, Copy, Debug, Default)]
@@ -233,12 +46,72 @@ pub(super) struct Kind {
     pub(super) block_scope: bool,
 }
 
+impl Kind {
+    fn reads(self) -> bool {
+        !matches!(self.touch, Touch::Store | Touch::AtomicStore)
+    }
+
+    fn writes(self) -> bool {
+        matches!(
+            self.touch,
+            Touch::Store | Touch::AtomicStore | Touch::AtomicUpdate
+        )
+    }
+
+    fn is_atomic(self) -> bool {
+        !matches!(self.touch, Touch::Load | Touch::ReadOnlyLoad | Touch::Store)
+    }
+}
+
+/// An access of a thread.
+#[derive(Clone, Copy)]
+pub(super) struct Access<'a> {
+    pub(super) kind: Kind,
+    pub(super) bytes: usize,
+    pub(super) source: Source,
+    /// The thread's slot.
+    pub(super) slot: usize,
+    pub(super) clocks: &'a Clocks,
+}
+
+impl Access<'_> {
+    /// One of the accesses that `stamp` stands for, of touch `touch`, that nothing orders before
+    /// this one.
+    fn unordered(&self, stamp: &Stamp, touch: Touch, crowds: &Crowds) -> Option<Before> {
+        let found = crowds.unordered(stamp, self.slot, self.clocks, |_| true);
+        found.map(|found| Before::new(touch, found))
+    }
+
+    /// Adds its block to those with accesses at block scope, if this is one.
+    fn note_narrow(&self, blocks: &mut u32) {
+        let mine = self.clocks.block_of(self.clocks.id(self.slot)) + 1;
+        if self.kind.block_scope && *blocks != mine {
+            *blocks = if *blocks == 0 { mine } else { SEVERAL };
+        }
+    }
+
+    /// Adds it to those that `stamp` stands for.
+    fn add_to(&self, stamp: &mut Stamp, crowds: &mut Crowds) {
+        crowds.add(stamp, self.slot, self.source, self.clocks);
+    }
+}
+
 /// The earlier access of a conflict.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Before {
     pub(super) thread: u32,
     pub(super) touch: Touch,
     pub(super) source: Source,
+}
+
+impl Before {
+    fn new(touch: Touch, (thread, source): (u32, Source)) -> Self {
+        Self {
+            thread,
+            touch,
+            source,
+        }
+    }
 }
 
 /// What is wrong with an access.
@@ -316,12 +189,7 @@ impl Shadow {
             Some(found) => (atomic_write(cell), Some(found)),
             None => (Touch::Store, crowds.any(&cell.write)),
         };
-        let (thread, source) = found?;
-        Some(Before {
-            thread,
-            touch,
-            source,
-        })
+        Some(Before::new(touch, found?))
     }
 
     /// Whether all of `bytes` bytes at `offset` are written; and whether atomically, in the launch
@@ -382,40 +250,28 @@ impl Shadow {
         Ok(())
     }
 
-    /// Records an access to `bytes` bytes at `offset`, and returns what is wrong with it. In a
-    /// memory whose contents live as long as `generation`, as a block's shared memory does, what
-    /// was written before is forgotten.
-    #[allow(clippy::too_many_arguments)]
+    /// Records an access at `offset`, and returns what is wrong with it. In a memory whose contents
+    /// live as long as `generation`, as a block's shared memory does, what was written before is
+    /// forgotten.
     pub(super) fn access(
         &mut self,
         offset: usize,
-        bytes: usize,
-        kind: Kind,
-        source: Source,
-        slot: usize,
+        access: Access<'_>,
         generation: u32,
         short_lived: bool,
-        clocks: &Clocks,
         crowds: &mut Crowds,
     ) -> Result<Option<Conflict>, NoMemory> {
-        self.refine(offset, bytes, generation, short_lived, crowds)?;
+        self.refine(offset, access.bytes, generation, short_lived, crowds)?;
         let first = offset / self.granule;
-        let count = bytes / self.granule;
+        let count = access.bytes / self.granule;
         for cell in &mut self.cells[first..first + count] {
             cell.renew(generation, short_lived, crowds);
-            if let Some(conflict) = cell.access(kind, bytes, source, slot, clocks, crowds) {
+            if let Some(conflict) = cell.conflict(&access, crowds) {
                 return Ok(Some(conflict));
             }
+            cell.record(&access, crowds);
         }
         Ok(None)
-    }
-}
-
-/// Adds the block of the thread in `slot` to those with accesses at block scope, if this is one.
-fn note_narrow(blocks: &mut u32, block_scope: bool, slot: usize, clocks: &Clocks) {
-    let mine = clocks.block_of(clocks.id(slot)) + 1;
-    if block_scope && *blocks != mine {
-        *blocks = if *blocks == 0 { mine } else { SEVERAL };
     }
 }
 
@@ -441,38 +297,6 @@ fn width(bytes: usize) -> u8 {
 }
 
 impl Cell {
-    /// An earlier atomic access of another size that nothing orders before this one of the thread
-    /// in `slot`, if one of the two writes: they are not atomic to each other.
-    fn other_width(
-        &self,
-        writes: bool,
-        bytes: usize,
-        slot: usize,
-        clocks: &Clocks,
-        crowds: &Crowds,
-    ) -> Option<Conflict> {
-        let mine = width(bytes);
-        let with = |stamp: &Stamp, touch, widths: u8| {
-            // Where sizes are mixed, it is not known which access has which.
-            if widths & mine != 0 || widths == 0 {
-                return None;
-            }
-            let (thread, source) = crowds.unordered(stamp, slot, clocks, |_| true)?;
-            let before = Before {
-                thread,
-                touch,
-                source,
-            };
-            let earlier = 1 << widths.trailing_zeros();
-            Some(Conflict::Widths(before, earlier))
-        };
-        with(&self.atomic_writes, atomic_write(self), self.write_width).or_else(|| {
-            writes
-                .then(|| with(&self.atomic_loads, atomic_load(self), self.load_widths))
-                .flatten()
-        })
-    }
-
     /// Forgets what was recorded in another launch or another life of the block.
     fn renew(&mut self, generation: u32, short_lived: bool, crowds: &mut Crowds) {
         if self.generation == generation {
@@ -502,104 +326,129 @@ impl Cell {
         crowds.clear(&mut self.atomic_writes);
     }
 
-    fn access(
-        &mut self,
-        kind: Kind,
-        bytes: usize,
-        source: Source,
-        slot: usize,
-        clocks: &Clocks,
-        crowds: &mut Crowds,
-    ) -> Option<Conflict> {
-        let Kind { touch, block_scope } = kind;
-        let reads = !matches!(touch, Touch::Store | Touch::AtomicStore);
-        let writes = matches!(
-            touch,
-            Touch::Store | Touch::AtomicStore | Touch::AtomicUpdate
-        );
-        let atomic = !matches!(touch, Touch::Load | Touch::ReadOnlyLoad | Touch::Store);
-        if reads && !self.written {
+    /// What is wrong with an access, if anything is.
+    #[inline]
+    fn conflict(&self, access: &Access<'_>, crowds: &Crowds) -> Option<Conflict> {
+        let Access { kind, .. } = *access;
+        if kind.reads() && !self.written {
             return Some(Conflict::Uninitialised);
         }
+        if let Some(before) = self.race(access, crowds) {
+            return Some(Conflict::Race(before));
+        }
+        if kind.is_atomic() {
+            if let Some(widths) = self.other_width(access, crowds) {
+                return Some(widths);
+            }
+            let is_narrow = kind.block_scope || self.narrow_loads != 0 || self.narrow_writes != 0;
+            if is_narrow && let Some(before) = self.too_narrow(access, crowds) {
+                return Some(Conflict::Narrow(before));
+            }
+        }
+        let changed = self.read_only_and_written(kind, crowds);
+        changed.map(Conflict::ReadOnly)
+    }
 
-        let before = |touch, (thread, source)| Before {
-            thread,
-            touch,
-            source,
-        };
-        let everyone = |_| true;
-        // What this access conflicts with, if nothing orders the two.
-        let with = |stamp: &Stamp, touch, crowds: &Crowds| {
-            crowds
-                .unordered(stamp, slot, clocks, everyone)
-                .map(|found| Conflict::Race(before(touch, found)))
-        };
+    /// An earlier access that nothing orders before this one, where one of the two writes and not
+    /// both are atomic.
+    #[inline]
+    fn race(&self, access: &Access<'_>, crowds: &Crowds) -> Option<Before> {
+        let writes = access.kind.writes();
         let load = if self.read_only {
             Touch::ReadOnlyLoad
         } else {
             Touch::Load
         };
-        if let Some(race) = with(&self.write, Touch::Store, crowds) {
-            return Some(race);
+        let store = access.unordered(&self.write, Touch::Store, crowds);
+        if store.is_some() {
+            return store;
         }
-        if writes && let Some(race) = with(&self.loads, load, crowds) {
-            return Some(race);
+        if writes && let Some(load) = access.unordered(&self.loads, load, crowds) {
+            return Some(load);
         }
-        if !atomic {
-            if let Some(race) = with(&self.atomic_writes, atomic_write(self), crowds) {
-                return Some(race);
-            }
-            if writes && let Some(race) = with(&self.atomic_loads, atomic_load(self), crowds) {
-                return Some(race);
-            }
-        } else if let Some(widths) = self.other_width(writes, bytes, slot, clocks, crowds) {
-            return Some(widths);
-        } else if block_scope || self.narrow_loads != 0 || self.narrow_writes != 0 {
-            let my_block = clocks.block_of(clocks.id(slot));
-            let with = |stamp: &Stamp, touch, narrow: u32| {
-                let counts = |thread| {
-                    let block = clocks.block_of(thread);
-                    let narrow = block_scope || narrow == SEVERAL || narrow == block + 1;
-                    narrow && block != my_block
-                };
-                crowds
-                    .unordered(stamp, slot, clocks, counts)
-                    .map(|found| Conflict::Narrow(before(touch, found)))
-            };
-            let (loads, stores) = (&self.atomic_loads, &self.atomic_writes);
-            if let Some(narrow) = with(stores, atomic_write(self), self.narrow_writes) {
-                return Some(narrow);
-            }
-            if writes && let Some(narrow) = with(loads, atomic_load(self), self.narrow_loads) {
-                return Some(narrow);
-            }
+        if access.kind.is_atomic() {
+            return None;
         }
-        // Read-only loads conflict with every write of the launch, in any order.
-        if touch == Touch::ReadOnlyLoad {
-            let written = crowds
-                .any(&self.atomic_writes)
-                .map(|found| before(atomic_write(self), found))
-                .or_else(|| {
-                    crowds
-                        .any(&self.write)
-                        .map(|found| before(Touch::Store, found))
-                });
-            if let Some(written) = written {
-                return Some(Conflict::ReadOnly(written));
-            }
+        let write = access.unordered(&self.atomic_writes, atomic_write(self), crowds);
+        if write.is_some() || !writes {
+            return write;
         }
-        if writes
-            && self.read_only
-            && let Some(found) = crowds.any(&self.loads)
-        {
-            return Some(Conflict::ReadOnly(before(Touch::ReadOnlyLoad, found)));
-        }
+        access.unordered(&self.atomic_loads, atomic_load(self), crowds)
+    }
 
-        self.written |= writes;
+    /// An earlier atomic access of another size that nothing orders before this one, which is
+    /// atomic, if one of the two writes: they are not atomic to each other.
+    #[inline]
+    fn other_width(&self, access: &Access<'_>, crowds: &Crowds) -> Option<Conflict> {
+        let mine = width(access.bytes);
+        let with = |stamp: &Stamp, touch, widths: u8| {
+            // Where sizes are mixed, it is not known which access has which.
+            if widths & mine != 0 || widths == 0 {
+                return None;
+            }
+            let before = access.unordered(stamp, touch, crowds)?;
+            Some(Conflict::Widths(before, 1 << widths.trailing_zeros()))
+        };
+        let write = with(&self.atomic_writes, atomic_write(self), self.write_width);
+        if write.is_some() || !access.kind.writes() {
+            return write;
+        }
+        with(&self.atomic_loads, atomic_load(self), self.load_widths)
+    }
+
+    /// An earlier atomic access of another block that nothing orders before this one, which is
+    /// atomic, if one of the two is at block scope and one writes.
+    fn too_narrow(&self, access: &Access<'_>, crowds: &Crowds) -> Option<Before> {
+        let Access { slot, clocks, .. } = *access;
+        let my_block = clocks.block_of(clocks.id(slot));
+        let with = |stamp: &Stamp, touch, narrow: u32| {
+            let counts = |thread| {
+                let block = clocks.block_of(thread);
+                let is_narrow = access.kind.block_scope || narrow == SEVERAL || narrow == block + 1;
+                is_narrow && block != my_block
+            };
+            let found = crowds.unordered(stamp, slot, clocks, counts);
+            found.map(|found| Before::new(touch, found))
+        };
+        let write = with(&self.atomic_writes, atomic_write(self), self.narrow_writes);
+        if write.is_some() || !access.kind.writes() {
+            return write;
+        }
+        with(&self.atomic_loads, atomic_load(self), self.narrow_loads)
+    }
+
+    /// The other access, if one of the two is read-only: such loads conflict with every write of
+    /// the launch, in any order.
+    #[inline]
+    fn read_only_and_written(&self, kind: Kind, crowds: &Crowds) -> Option<Before> {
+        if kind.touch == Touch::ReadOnlyLoad {
+            let atomic = crowds.any(&self.atomic_writes);
+            let written = atomic
+                .map(|found| Before::new(atomic_write(self), found))
+                .or_else(|| {
+                    let plain = crowds.any(&self.write);
+                    plain.map(|found| Before::new(Touch::Store, found))
+                });
+            if written.is_some() {
+                return written;
+            }
+        }
+        if !kind.writes() || !self.read_only {
+            return None;
+        }
+        let load = crowds.any(&self.loads);
+        load.map(|found| Before::new(Touch::ReadOnlyLoad, found))
+    }
+
+    /// Records an access with which nothing is wrong.
+    #[inline]
+    fn record(&mut self, access: &Access<'_>, crowds: &mut Crowds) {
+        let touch = access.kind.touch;
+        self.written |= access.kind.writes();
         match touch {
             Touch::Load | Touch::ReadOnlyLoad => {
                 self.read_only |= touch == Touch::ReadOnlyLoad;
-                crowds.add(&mut self.loads, slot, source, clocks);
+                access.add_to(&mut self.loads, crowds);
             }
             Touch::Store => {
                 self.forget(crowds);
@@ -607,33 +456,32 @@ impl Cell {
                 (self.narrow_loads, self.narrow_writes) = (0, 0);
                 (self.load_widths, self.write_width) = (0, 0);
                 self.write = Stamp {
-                    source: Some(source),
-                    thread: clocks.id(slot),
-                    time: clocks.now(slot),
+                    source: Some(access.source),
+                    thread: access.clocks.id(access.slot),
+                    time: access.clocks.now(access.slot),
                 };
             }
             Touch::AtomicLoad | Touch::FailedSwap => {
                 self.failed_swap = touch == Touch::FailedSwap;
-                let mine = width(bytes);
+                let mine = width(access.bytes);
                 if self.load_widths & !mine != 0
-                    && crowds
-                        .unordered(&self.atomic_loads, slot, clocks, everyone)
+                    && access
+                        .unordered(&self.atomic_loads, touch, crowds)
                         .is_none()
                 {
                     self.load_widths = 0;
                 }
                 self.load_widths |= mine;
-                note_narrow(&mut self.narrow_loads, block_scope, slot, clocks);
-                crowds.add(&mut self.atomic_loads, slot, source, clocks);
+                access.note_narrow(&mut self.narrow_loads);
+                access.add_to(&mut self.atomic_loads, crowds);
             }
             Touch::AtomicStore | Touch::AtomicUpdate => {
-                note_narrow(&mut self.narrow_writes, block_scope, slot, clocks);
+                access.note_narrow(&mut self.narrow_writes);
                 self.update = touch == Touch::AtomicUpdate;
-                self.write_width = width(bytes);
-                crowds.add(&mut self.atomic_writes, slot, source, clocks);
+                self.write_width = width(access.bytes);
+                access.add_to(&mut self.atomic_writes, crowds);
             }
         }
-        None
     }
 }
 

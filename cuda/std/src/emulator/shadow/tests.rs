@@ -30,7 +30,14 @@ impl Notes {
         };
         let (shadow, clocks, crowds) = (&mut self.shadow, &self.clocks, &mut self.crowds);
         let source = Location::caller();
-        let found = shadow.access(offset, bytes, kind, source, slot, 1, false, clocks, crowds);
+        let access = Access {
+            kind,
+            bytes,
+            source,
+            slot,
+            clocks,
+        };
+        let found = shadow.access(offset, access, 1, false, crowds);
         match found.unwrap() {
             None => None,
             Some(

@@ -51,6 +51,79 @@ pub(super) struct Layout {
     pub(super) counts: Vec<u64>,
 }
 
+/// The number of channels of pixels of this type, and of bits of each.
+fn channels(color: ColorType, origin: Origin<'_>) -> Result<(usize, u8)> {
+    Ok(match color {
+        ColorType::Gray(bits) => (1, bits),
+        ColorType::GrayA(bits) => (2, bits),
+        ColorType::RGB(bits) => (3, bits),
+        ColorType::RGBA(bits) | ColorType::CMYK(bits) => (4, bits),
+        _ => {
+            return Err(origin.unsupported(format_args!(
+                "samples of type {color:?} are not read: save it as grey with 8 or 16 bits"
+            )));
+        }
+    })
+}
+
+/// The kind of samples of `bits` bits and this format.
+fn sample_kind(
+    channels: usize,
+    bits: u8,
+    format: &SampleFormat,
+    origin: Origin<'_>,
+) -> Result<SampleKind> {
+    Ok(match (channels, bits, format) {
+        (1, 1, SampleFormat::Uint) => SampleKind::Bit,
+        (_, 8, SampleFormat::Uint) => SampleKind::U8,
+        (_, 16, SampleFormat::Uint) => SampleKind::U16,
+        (1, 16, SampleFormat::Int) => SampleKind::I16,
+        (1, 32, SampleFormat::Int) => SampleKind::I32,
+        (1, 32, SampleFormat::IEEEFP) => SampleKind::F32,
+        (1, 64, SampleFormat::IEEEFP) => SampleKind::F64,
+        (1, ..) => {
+            return Err(origin.unsupported(format_args!(
+                "grey samples of {bits} bits (type {format:?}) are not read: use 1, 8 or 16 \
+                 bits unsigned, 16 or 32 bits signed, or floats of 32 or 64 bits"
+            )));
+        }
+        _ => {
+            return Err(origin.unsupported(format_args!(
+                "colours of {bits} bits a channel are not read: use 8 or 16 bits unsigned"
+            )));
+        }
+    })
+}
+
+impl Packing {
+    /// Whether samples of this format, packed so, are read.
+    fn check(&self, format: &SampleFormat, origin: Origin<'_>) -> Result<()> {
+        let Self {
+            compression,
+            predictor,
+            lowest_bit_first,
+            bits,
+            ..
+        } = self;
+        let fits = match predictor {
+            Predictor::None => true,
+            Predictor::Horizontal => *bits >= 8,
+            Predictor::FloatingPoint => *format == SampleFormat::IEEEFP,
+            _ => false,
+        };
+        let is_fax = *compression == CompressionMethod::Fax4;
+        if !fits || is_fax && (*predictor != Predictor::None || *lowest_bit_first || *bits != 1) {
+            return Err(origin.unsupported(format_args!(
+                "samples of {bits} bits (type {format:?}) with the compression {compression:?}, \
+                 the predictor {predictor:?} and the fill order {} are not read: save it with \
+                 LZW or deflate",
+                1 + u8::from(*lowest_bit_first)
+            )));
+        }
+        Ok(())
+    }
+}
+
 impl Layout {
     pub(super) fn of(decoder: &mut TiffDecoder, origin: Origin<'_>) -> Result<Self> {
         let explain = |error| explain(origin, error);
@@ -76,58 +149,24 @@ impl Layout {
         let lowest_bit_first = number(decoder, Tag::FillOrder, 1)? == 2;
         let photometric = number(decoder, Tag::PhotometricInterpretation, 1)?;
         let white_is_zero = photometric == PhotometricInterpretation::WhiteIsZero.to_u16();
-        let (channels, bits) = match color {
-            ColorType::Gray(bits) => (1, bits),
-            ColorType::GrayA(bits) => (2, bits),
-            ColorType::RGB(bits) => (3, bits),
-            ColorType::RGBA(bits) | ColorType::CMYK(bits) => (4, bits),
-            _ => {
-                return Err(origin.unsupported(format_args!(
-                    "samples of type {color:?} are not read: save it as grey with 8 or 16 bits"
-                )));
-            }
+        let (channels, bits) = channels(color, origin)?;
+        let kind = sample_kind(channels, bits, &format, origin)?;
+        let packing = Packing {
+            compression,
+            predictor,
+            lowest_bit_first,
+            big_endian,
+            samples: if separate { 1 } else { samples },
+            bits: bits.into(),
+            jpeg_tables: None,
         };
-        let kind = match (channels, bits, &format) {
-            (1, 1, SampleFormat::Uint) => SampleKind::Bit,
-            (_, 8, SampleFormat::Uint) => SampleKind::U8,
-            (_, 16, SampleFormat::Uint) => SampleKind::U16,
-            (1, 16, SampleFormat::Int) => SampleKind::I16,
-            (1, 32, SampleFormat::Int) => SampleKind::I32,
-            (1, 32, SampleFormat::IEEEFP) => SampleKind::F32,
-            (1, 64, SampleFormat::IEEEFP) => SampleKind::F64,
-            (1, ..) => {
-                return Err(origin.unsupported(format_args!(
-                    "grey samples of {bits} bits (type {format:?}) are not read: use 1, 8 or 16 \
-                     bits unsigned, 16 or 32 bits signed, or floats of 32 or 64 bits"
-                )));
-            }
-            _ => {
-                return Err(origin.unsupported(format_args!(
-                    "colours of {bits} bits a channel are not read: use 8 or 16 bits unsigned"
-                )));
-            }
-        };
-        let fits = match predictor {
-            Predictor::None => true,
-            Predictor::Horizontal => bits >= 8,
-            Predictor::FloatingPoint => format == SampleFormat::IEEEFP,
-            _ => false,
-        };
-        let is_fax = compression == CompressionMethod::Fax4;
-        if !fits || is_fax && (predictor != Predictor::None || lowest_bit_first || bits != 1) {
-            return Err(origin.unsupported(format_args!(
-                "samples of {bits} bits (type {format:?}) with the compression {compression:?}, \
-                 the predictor {predictor:?} and the fill order {} are not read: save it with \
-                 LZW or deflate",
-                1 + u8::from(lowest_bit_first)
-            )));
-        }
+        packing.check(&format, origin)?;
         if white_is_zero && format == SampleFormat::Int {
             return Err(origin.unsupported(
                 "signed samples whose zero is white are not read: save it with black as zero",
             ));
         }
-        let jpeg_tables = match compression == CompressionMethod::ModernJPEG {
+        let jpeg_tables = match packing.compression == CompressionMethod::ModernJPEG {
             true => decoder.find_tag(Tag::JPEGTables).map_err(explain)?,
             false => None,
         };
@@ -145,16 +184,11 @@ impl Layout {
         let counts = list(decoder, Tag::StripByteCounts, Tag::TileByteCounts)?;
         let planes = if separate { channels } else { 1 };
         let packing = Packing {
-            compression,
-            predictor,
-            lowest_bit_first,
-            big_endian,
-            samples: if separate { 1 } else { samples },
-            bits: bits.into(),
             jpeg_tables: jpeg_tables.map_err(explain)?,
+            ..packing
         };
         let row_bytes = packing.row_bytes(chunk_width).unwrap_or(usize::MAX).max(1);
-        let piece_height = match compression {
+        let piece_height = match packing.compression {
             CompressionMethod::None => (PIECE_BYTES / row_bytes).clamp(1, chunk_height.max(1)),
             _ => chunk_height,
         };
