@@ -290,6 +290,36 @@ impl fmt::Display for Fault {
                  resident at once"
             ),
             Self::StreamOrder(unordered) => unordered.fmt(f),
+            Self::Panic { thread, message } => write!(f, "{thread}: {message}"),
+            Self::OutOfMemory { what } => write!(f, "the host has no memory for {what}"),
+            Self::OutOfBounds { .. }
+            | Self::NotDeviceMemory { .. }
+            | Self::Misaligned { .. }
+            | Self::Uninitialised { .. }
+            | Self::DataRace { .. }
+            | Self::ScopeTooNarrow { .. }
+            | Self::MixedWidths { .. }
+            | Self::ReadOnlyWritten { .. }
+            | Self::ForeignSharedMemory { .. }
+            | Self::TooMuchShared { .. }
+            | Self::NotZeroAtExit { .. } => self.fmt_memory(f),
+            Self::DivergentBarrier { .. }
+            | Self::NotInMask { .. }
+            | Self::ExitedLane { .. }
+            | Self::AbsentLane { .. }
+            | Self::InactiveLane { .. }
+            | Self::WarpMismatch { .. }
+            | Self::Deadlock { .. }
+            | Self::Livelock { .. }
+            | Self::StepLimit { .. } => self.fmt_waiting(f),
+        }
+    }
+}
+
+impl Fault {
+    /// The text of faults of accesses to memory.
+    fn fmt_memory(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Self::OutOfBounds {
                 event,
                 place,
@@ -365,6 +395,20 @@ impl fmt::Display for Fault {
                 f,
                 "{bytes} bytes in a block with the array of {thread} at {source}; there are {limit}"
             ),
+            Self::NotZeroAtExit { place, last } => {
+                write!(f, "{place} is to be zero when the kernel ends")?;
+                match last {
+                    Some(event) => write!(f, "; last: {event}"),
+                    None => f.write_str("; the kernel did not write it"),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The text of faults of threads that wait.
+    fn fmt_waiting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Self::DivergentBarrier {
                 waiting,
                 other,
@@ -437,15 +481,7 @@ impl fmt::Display for Fault {
                 write!(f, "not done after {steps} steps of the scheduler")?;
                 write_all(f, running)
             }
-            Self::NotZeroAtExit { place, last } => {
-                write!(f, "{place} is to be zero when the kernel ends")?;
-                match last {
-                    Some(event) => write!(f, "; last: {event}"),
-                    None => f.write_str("; the kernel did not write it"),
-                }
-            }
-            Self::Panic { thread, message } => write!(f, "{thread}: {message}"),
-            Self::OutOfMemory { what } => write!(f, "the host has no memory for {what}"),
+            _ => Ok(()),
         }
     }
 }

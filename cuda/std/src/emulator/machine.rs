@@ -255,6 +255,38 @@ fn runs_one_by_one(memory: &mut Memory, settings: Settings, rng: &Rng) -> bool {
     is_free && rng.u32(..8) == 0
 }
 
+impl Block {
+    /// A place for a block.
+    fn free() -> Self {
+        Self {
+            number: 0,
+            index: Dim3::from(0),
+            running: 0,
+            barrier: None,
+            answer: 0,
+            shared_bytes: 0,
+            dynamic_arrays: Vec::new(),
+        }
+    }
+}
+
+impl Thread {
+    /// Thread `t` of a block of this size, which has not started.
+    fn ended(t: u32, Dim3 { x, y, .. }: Dim3) -> Self {
+        Self {
+            coroutine: None,
+            yielder: std::ptr::null(),
+            index: Dim3 {
+                x: t % x,
+                y: t / x % y,
+                z: t / x / y,
+            },
+            state: State::Ended,
+            accesses: 0,
+        }
+    }
+}
+
 impl Machine {
     fn new(
         memory: &mut Memory,
@@ -290,35 +322,11 @@ impl Machine {
         if settings.schedule != Schedule::InOrder && !is_explored {
             rng.shuffle(&mut waiting_blocks);
         }
-        let Dim3 { x, y, .. } = config.block;
         let slots = block_threads * resident;
         let threads = (0..slots)
-            .map(|slot| {
-                let t = (slot % block_threads) as u32;
-                Thread {
-                    coroutine: None,
-                    yielder: std::ptr::null(),
-                    index: Dim3 {
-                        x: t % x,
-                        y: t / x % y,
-                        z: t / x / y,
-                    },
-                    state: State::Ended,
-                    accesses: 0,
-                }
-            })
+            .map(|slot| Thread::ended((slot % block_threads) as u32, config.block))
             .collect();
-        let blocks = (0..resident)
-            .map(|_| Block {
-                number: 0,
-                index: Dim3::from(0),
-                running: 0,
-                barrier: None,
-                answer: 0,
-                shared_bytes: 0,
-                dynamic_arrays: Vec::new(),
-            })
-            .collect();
+        let blocks = (0..resident).map(|_| Block::free()).collect();
         let warps = (0..resident)
             .flat_map(|_| (0..block_threads).step_by(LANES))
             .map(|first| Warp::new((block_threads - first).min(LANES)))

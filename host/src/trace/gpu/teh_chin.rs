@@ -107,14 +107,30 @@ pub(super) fn dominant<G: Gpu>(
     }
     // They are no longer needed, and the result may be large.
     drop((significance, regions));
+    let (points, offsets) = write(gpu, &points, &offsets, &kept)?;
+    Ok(DeviceContours {
+        points,
+        offsets,
+        ..contours
+    })
+}
+
+/// Writes the kept points of contours, and the offsets of those.
+fn write<G: Gpu>(
+    gpu: &G,
+    points: &G::Buffer<i32>,
+    offsets: &G::Buffer<u32>,
+    kept: &RankedPoints<G>,
+) -> Result<(G::Buffer<i32>, G::Buffer<u32>)> {
     let count = read_first(&kept.total)?;
     let mut dominant = gpu.alloc(count as usize * 2)?;
     let mut dominant_offsets = gpu.alloc(offsets.len())?;
-    // SAFETY: as above; `count` is the number of points that are kept.
+    // SAFETY: there is one offset per contour and one more, `kept` has a bit per point, and `count`
+    // is the number of those that are kept.
     unsafe {
         write_dominant::launch_threads(
-            on,
-            u64::from(n) + 1,
+            &gpu.launcher(),
+            (points.len() / 2) as u64 + 1,
             points.view(),
             offsets.view(),
             kept.view(),
@@ -124,11 +140,7 @@ pub(super) fn dominant<G: Gpu>(
             },
         )?;
     }
-    Ok(DeviceContours {
-        points: dominant,
-        offsets: dominant_offsets,
-        ..contours
-    })
+    Ok((dominant, dominant_offsets))
 }
 
 /// Kept points as bits, with the number of kept points before each word.

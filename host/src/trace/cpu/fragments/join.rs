@@ -170,7 +170,47 @@ pub(in crate::trace) fn rings(
     reserve(&mut cycles, unmarked.len(), "the borders of fragments")?;
     cycles.extend(unmarked);
 
-    // Raster order.
+    let (rings, ids) = in_raster_order(&cycles)?;
+    let order: Vec<AtomicU32> = zeroed_vec(count, "the fragments of borders")?;
+    let points_before: Vec<AtomicU64> = zeroed_vec(count, "the fragments of borders")?;
+    let lists = Lists {
+        chains,
+        cycles: &cycles,
+        rings: &rings,
+        ids: &ids,
+        order: &order,
+        points_before: &points_before,
+    };
+    stretches
+        .par_iter()
+        .zip(&measured)
+        .zip(&places)
+        .with_min_len(LEAST_SHARE / 64)
+        .for_each(|((&first, stretch), &place)| lists.add(first, stretch.fragments, place));
+    (marked_cycles..cycles.len())
+        .into_par_iter()
+        .with_min_len(LEAST_SHARE / 8)
+        .for_each(|cycle| {
+            let Cycle { first, stretch } = cycles[cycle];
+            let place = Place {
+                cycle: cycle as u32,
+                fragments: 0,
+                points: 0,
+            };
+            lists.add(first, stretch.fragments, place);
+        });
+    Ok(Rings {
+        fragments,
+        first_fragments,
+        rings,
+        ring_of,
+        order,
+        points_before,
+    })
+}
+
+/// The rings in raster order, and the ring of each cycle.
+fn in_raster_order(cycles: &[Cycle]) -> Result<(Vec<Ring>, Vec<RingId>)> {
     let mut by_start = with_room(cycles.len(), "the borders of fragments")?;
     by_start.extend(0..cycles.len() as u32);
     by_start.par_sort_unstable_by_key(|&cycle| cycles[cycle as usize].stretch.side);
@@ -188,68 +228,53 @@ pub(in crate::trace) fn rings(
         });
         first += stretch.fragments;
     }
-    drop(by_start);
+    Ok((rings, ids))
+}
 
-    let order: Vec<AtomicU32> = zeroed_vec(count, "the fragments of borders")?;
-    let points_before: Vec<AtomicU64> = zeroed_vec(count, "the fragments of borders")?;
-    let list = |first: FragmentId, fragments: u32, place: Place| {
-        let cycle = &cycles[place.cycle as usize];
-        let id = ids[place.cycle as usize];
-        let ring = &rings[id as usize];
-        let leader = &chains.fragments[ring.leader as usize];
-        let start = cycle.stretch.points_to_leader + u64::from(leader.points_before);
+/// The lists of the rings' fragments, which threads fill together.
+struct Lists<'a> {
+    chains: Chains<'a>,
+    cycles: &'a [Cycle],
+    rings: &'a [Ring],
+    ids: &'a [RingId],
+    order: &'a [AtomicU32],
+    points_before: &'a [AtomicU64],
+}
+
+impl Lists<'_> {
+    /// Lists `fragments` fragments from `first` on, which has this place in its cycle.
+    fn add(&self, first: FragmentId, fragments: u32, place: Place) {
+        let Cycle { stretch, .. } = &self.cycles[place.cycle as usize];
+        let id = self.ids[place.cycle as usize];
+        let ring = &self.rings[id as usize];
+        let leader = &self.chains.fragments[ring.leader as usize];
+        let start = stretch.points_to_leader + u64::from(leader.points_before);
         let (mut at, mut points) = (place.fragments, place.points);
         let mut fragment = first;
         for _ in 0..fragments {
             // Those before the leader come after all others. The leader's own place among the
             // points is unused.
-            let (after_leader, after_start) = if at < cycle.stretch.fragments_to_leader {
+            let (after_leader, after_start) = if at < stretch.fragments_to_leader {
                 (
-                    at + cycle.stretch.fragments - cycle.stretch.fragments_to_leader,
-                    points + cycle.stretch.points - start,
+                    at + stretch.fragments - stretch.fragments_to_leader,
+                    points + stretch.points - start,
                 )
             } else {
                 (
-                    at - cycle.stretch.fragments_to_leader,
+                    at - stretch.fragments_to_leader,
                     points.saturating_sub(start),
                 )
             };
             let listed = (ring.first + after_leader) as usize;
-            order[listed].store(fragment, Relaxed);
-            points_before[listed].store(after_start, Relaxed);
-            ring_of[fragment as usize].store(id, Relaxed);
+            self.order[listed].store(fragment, Relaxed);
+            self.points_before[listed].store(after_start, Relaxed);
+            self.chains.ring_of[fragment as usize].store(id, Relaxed);
             at += 1;
-            let this = &chains.fragments[fragment as usize];
+            let this = &self.chains.fragments[fragment as usize];
             points += u64::from(this.points);
             fragment = this.next;
         }
-    };
-    stretches
-        .par_iter()
-        .zip(&measured)
-        .zip(&places)
-        .with_min_len(LEAST_SHARE / 64)
-        .for_each(|((&first, stretch), &place)| list(first, stretch.fragments, place));
-    (marked_cycles..cycles.len())
-        .into_par_iter()
-        .with_min_len(LEAST_SHARE / 8)
-        .for_each(|cycle| {
-            let Cycle { first, stretch } = cycles[cycle];
-            let place = Place {
-                cycle: cycle as u32,
-                fragments: 0,
-                points: 0,
-            };
-            list(first, stretch.fragments, place);
-        });
-    Ok(Rings {
-        fragments,
-        first_fragments,
-        rings,
-        ring_of,
-        order,
-        points_before,
-    })
+    }
 }
 
 /// Sentinel: not known yet.
@@ -393,6 +418,7 @@ fn close(stretches: &[FragmentId], measured: &[Stretch]) -> Result<(Vec<Cycle>, 
 }
 
 /// Fragments, each with the one after it.
+#[derive(Clone, Copy)]
 struct Chains<'a> {
     fragments: &'a [Fragment],
     /// Anything but [`NONE`] for the fragments of stretches, once these are measured.

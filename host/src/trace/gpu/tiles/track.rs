@@ -37,22 +37,13 @@ pub(super) fn track<G: Gpu>(
 ) -> Result<Tracked<G>> {
     let Work { gpu, raster, .. } = *work;
     let on = &gpu.launcher();
-    let words = raster.words();
     let tiles = grid.tiles();
 
-    let mut border = gpu.alloc::<u64>(words as usize)?;
-    let mut sides_before = gpu.alloc::<u32>(words as usize)?;
-    // SAFETY: one element per word, as the kernel asks; the image is acquired.
-    unsafe {
-        border_preprocessing::launch_threads(
-            on,
-            words,
-            work.image().pixels,
-            border.view_mut(),
-            sides_before.view_mut(),
-        )?;
-    }
-    let sides = scan_counts(gpu, &mut sides_before)?;
+    let Sides {
+        border,
+        before: sides_before,
+        count: sides,
+    } = preprocess(work)?;
     queued("preprocessing")?;
 
     let mut marks = gpu.alloc::<u8>(raster.width as usize * raster.height as usize)?;
@@ -131,5 +122,38 @@ pub(super) fn track<G: Gpu>(
         open,
         first_open,
         open_counts,
+    })
+}
+
+/// The vertical sides of an image, where borders are followed.
+struct Sides<G: Gpu> {
+    /// Per word of the image, the pixels at which borders may be.
+    border: G::Buffer<u64>,
+    /// Per word of the image, the number of vertical sides before it.
+    before: G::Buffer<u32>,
+    count: u32,
+}
+
+/// Finds the sides.
+fn preprocess<G: Gpu>(work: &Work<'_, G>) -> Result<Sides<G>> {
+    let gpu = work.gpu;
+    let words = work.raster.words();
+    let mut border = gpu.alloc::<u64>(words as usize)?;
+    let mut before = gpu.alloc::<u32>(words as usize)?;
+    // SAFETY: one element per word, as the kernel asks; the image is acquired.
+    unsafe {
+        border_preprocessing::launch_threads(
+            &gpu.launcher(),
+            words,
+            work.image().pixels,
+            border.view_mut(),
+            before.view_mut(),
+        )?;
+    }
+    let count = scan_counts(gpu, &mut before)?;
+    Ok(Sides {
+        border,
+        before,
+        count,
     })
 }
