@@ -3,7 +3,8 @@
 use cuda_std::grid::GridBarrier;
 use trazar_kernels::primitives::sort::{self, Pairs};
 use trazar_kernels::trace::borders::{FoundBorders, Stack, count};
-use trazar_kernels::trace::hierarchy::{Arrangement, Rows, arrange_borders, write_rows};
+use trazar_kernels::trace::hierarchy::rows::{Rows, write_rows};
+use trazar_kernels::trace::hierarchy::{Arrangement, arrange_borders};
 use trazar_kernels::trace::options::Levels;
 use trazar_kernels::trace::pixels::Raster;
 

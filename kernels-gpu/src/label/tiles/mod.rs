@@ -14,7 +14,8 @@
 //! | [`rim`] | [`tiles_rim`](fn@rim::tiles_rim) | numbers the components on the first and the last row, before labels are written | the runs, parents and roots of two rows; 4 bytes per pixel of them |
 //! | [`write`](mod@write) | [`tiles_write_numbered`](fn@write::tiles_write_numbered) | `tiles_write` with the numbers of a table | as `tiles_write`, and 4 bytes per component of a tile |
 //!
-//! [`layout`] says how an image is cut into tiles, [`runs`] what is stored per tile. Before
+//! [`layout`] says how an image is cut into tiles, [`runs`] what is stored per tile, and
+//! `half_runs` what a thread of [`label`] joins. Before
 //! `tiles_write`, a scan of the chunks' counts numbers the roots ([`number`](super::number)). All
 //! kernels except those of `write` work on bits and runs, so nearly all bytes written are labels.
 //!
@@ -39,6 +40,7 @@
 //! `tiles_write` reads only nodes of its own tile, before it overwrites them.
 
 pub mod flatten;
+mod half_runs;
 pub mod label;
 pub mod layout;
 pub mod merge;

@@ -13,11 +13,11 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::crossings::{CROSSING_WORDS, CrossingSet, MOST_FRAGMENTS};
 use super::key::{NO_KEY, key_in_word};
-use super::place::{AFTER_LISTED, ENDED, POINT, Place};
+use super::place::{ENDED, POINT, Place};
 use super::records::tile_record;
 use super::tile::{
     HALO_ROWS, MOST_NODES, NodeLinks, ROW_WORDS, STRAIGHT_WORDS, Successor, TILE_HEIGHT,
-    TILE_WIDTH, TileNode, TilePixels, after_listed,
+    TILE_WIDTH, TileNode, TilePixels,
 };
 use super::{Parts, counter};
 use crate::primitives::block::{self, PrefixSum};
@@ -125,7 +125,7 @@ const fn firsts(threads: u32) -> usize {
 
 /// Where the indices of W and E nodes begin, or those of N and S nodes.
 #[inline(always)]
-const fn indices_of(kind: Kind) -> u32 {
+pub(super) const fn indices_of(kind: Kind) -> u32 {
     kind as u32 / 2 * (TILE_WIDTH * TILE_HEIGHT)
 }
 
@@ -187,15 +187,15 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
     /// Pieces of a row.
     pub(super) const PIECES: u32 = pieces(THREADS);
     /// Pixels of a piece.
-    const PIECE: u32 = TILE_WIDTH / Self::PIECES;
+    pub(super) const PIECE: u32 = TILE_WIDTH / Self::PIECES;
     /// A piece's bits.
-    const PIECE_MASK: u32 = u32::MAX >> (32 - Self::PIECE);
+    pub(super) const PIECE_MASK: u32 = u32::MAX >> (32 - Self::PIECE);
     /// Threads per row; each takes one or two pieces when nodes are listed.
-    const ROW_THREADS: u32 = THREADS / TILE_HEIGHT;
+    pub(super) const ROW_THREADS: u32 = THREADS / TILE_HEIGHT;
     /// Pixels per thread.
-    const OWN: u32 = TILE_WIDTH / Self::ROW_THREADS;
+    pub(super) const OWN: u32 = TILE_WIDTH / Self::ROW_THREADS;
     /// Their bits.
-    const OWN_MASK: u64 = u64::MAX >> (64 - Self::OWN);
+    pub(super) const OWN_MASK: u64 = u64::MAX >> (64 - Self::OWN);
     /// Whether the block is one warp.
     const IS_WARP: bool = THREADS == WARP_SIZE;
 
@@ -222,7 +222,7 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
 
     /// The prefix sum of one value per thread.
     #[inline(always)]
-    fn sum(&self, value: u32) -> PrefixSum {
+    pub(super) fn sum(&self, value: u32) -> PrefixSum {
         if Self::IS_WARP {
             sum_of_lanes(value, self.t)
         } else {
@@ -425,107 +425,6 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
         self.write_starts(parts);
         self.write_nodes(parts, node_count, side_count);
         true
-    }
-
-    /// Lists the nodes. Returns their number, and in the high half that of W and E nodes; 0 if the
-    /// block has nothing more to do for this tile.
-    #[inline(always)]
-    fn list(&self, parts: Parts<'_>, most_nodes: u32) -> u32 {
-        let t = self.t;
-        let (y, part) = (t / Self::ROW_THREADS, t % Self::ROW_THREADS);
-        let around = self.pixels.around(y);
-        let (in_row, straight) = self.pixels.nodes(around, y);
-        let (after_w, after_e) = after_listed(in_row, straight);
-        if keeps_pixels(THREADS) {
-            const { assert!(TILE_WIDTH / 8 * TILE_HEIGHT == DENSE_BLOCK) };
-            let bytes = around.neighbourhoods(part * 8);
-            let first = y * TILE_WIDTH + part * 8;
-            self.pixels
-                .neighbourhoods
-                .st_vector(first, bytes.to_le_bytes());
-        } else {
-            let mut kind = part;
-            while kind < 4 {
-                let of_kind = match kind {
-                    0 => in_row.w,
-                    1 => in_row.e,
-                    2 => in_row.n,
-                    _ => in_row.s,
-                };
-                self.nodes.st(y * 4 + kind, of_kind);
-                kind += Self::ROW_THREADS;
-            }
-        }
-        if part == 0 {
-            self.pixels.keep_straight(y, straight);
-        }
-        let own = |bits: u64| bits >> (part * Self::OWN) & Self::OWN_MASK;
-        let (w, e, n, s) = (own(in_row.w), own(in_row.e), own(in_row.n), own(in_row.s));
-        let count = |mask: u64| {
-            let of = |a: u64, b: u64| (a & mask).count_ones() + (b & mask).count_ones();
-            of(w, e) | of(n, s) << 16
-        };
-        let sums = self.sum(count(u64::MAX));
-        let side_count = sums.total & 0xffff;
-        let node_count = side_count + (sums.total >> 16);
-        if node_count == 0 {
-            self.write_nothing(parts);
-            return 0;
-        }
-        // planted: fragment-few
-        if node_count > most_nodes {
-            if t == 0 {
-                let at = parts.counters.atomic_add(counter::DENSE, 1);
-                parts.dense.st(at, self.index);
-            }
-            return 0;
-        }
-        let first = sums.before + (side_count << 16);
-        if Self::PIECES == Self::ROW_THREADS {
-            self.pieces.st(t, first);
-        } else {
-            let second = first + count(u64::from(Self::PIECE_MASK));
-            self.pieces.st_vector(t * 2, [first, second]);
-        }
-        let list = |(a, b): (u32, u32), after: (u32, u32), x: u32, kind: Kind, mut at: u32| {
-            let mut rest = a | b;
-            while rest != 0 {
-                let bit = rest.trailing_zeros();
-                rest &= rest - 1;
-                let x = x + bit;
-                let has_first = a >> bit & 1;
-                if keeps_pixels(THREADS) {
-                    let pixel = y * TILE_WIDTH + x;
-                    let index = at.wrapping_sub(has_first ^ 1) as u16;
-                    self.indices.st(indices_of(kind) + pixel, index);
-                }
-                let mut set = |kind: Kind, after: u32| {
-                    let place = Place::of(TileNode { x, y, kind });
-                    let flags = (after >> bit & 1) * AFTER_LISTED;
-                    self.set(at, place.with_flags(flags));
-                    at += 1;
-                };
-                if has_first != 0 {
-                    set(kind, after.0);
-                }
-                if b >> bit & 1 != 0 {
-                    set(Kind::from_bits(kind as u32 + 1), after.1);
-                }
-            }
-            at
-        };
-        let (mut at, mut at_others) = (first & 0xffff, first >> 16);
-        let mut x = part * Self::OWN;
-        let end = x + Self::OWN;
-        while x < end {
-            let piece = |bits: u64| (bits >> x) as u32 & Self::PIECE_MASK;
-            let after = (piece(after_w), piece(after_e));
-            at = list((piece(in_row.w), piece(in_row.e)), after, x, Kind::W, at);
-            let others = (piece(in_row.n), piece(in_row.s));
-            at_others = list(others, (0, 0), x, Kind::N, at_others);
-            x += Self::PIECE;
-        }
-        side_count << 16 | node_count
     }
 }
 

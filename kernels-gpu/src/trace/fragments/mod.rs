@@ -19,7 +19,7 @@
 //! | [`crossings`] | the order of the crossings of a tile's rim | |
 //! | `place`, `rank` | list ranking of a tile's nodes | |
 //! | [`key`] | the starts of borders, as numbers | |
-//! | [`follow`], `write_records`, [`records`] | fragments and closed borders of each tile | a few words per fragment, 4 bytes per point |
+//! | [`follow`], `list`, `write_records`, [`records`] | fragments and closed borders of each tile | a few words per fragment, 4 bytes per point |
 //! | [`join`] | chains of fragments; starts; the borders in order of discovery | their kinds, lengths and previous borders |
 //! | `previous` | the border that passes the side before each start | |
 //! | [`cycles`] | list ranking of the fragments of each border | |
@@ -38,6 +38,7 @@ pub mod cycles;
 pub mod follow;
 pub mod join;
 pub mod key;
+mod list;
 mod place;
 mod previous;
 mod rank;

@@ -28,10 +28,11 @@
 //! The number of rounds in 5 and 7 is the logarithm of the depth of nesting. Without parents, the
 //! ranks are the places.
 //!
-//! [`write_rows`](fn@write_rows) then writes the rows of the result.
+//! [`write_rows`](fn@rows::write_rows) then writes the rows of the result.
 
 mod descendants;
 mod parents;
+pub mod rows;
 
 use cuda_std::grid::GridBarrier;
 use cuda_std::prelude::*;
@@ -576,81 +577,4 @@ impl Work<'_> {
             }
         }
     }
-}
-
-/// The result's rows: one for each place.
-#[repr(C)]
-#[derive(Clone, Copy, KernelParam)]
-pub struct Rows<'a> {
-    /// The kind of the border at each place.
-    pub kinds: ViewMut<'a, u8>,
-    /// Four numbers per place: next, previous, first child and parent, counted from the image's
-    /// first place, or -1 for none. Starts at a multiple of 16 bytes.
-    pub links: ViewMut<'a, i32>,
-    /// For each place, the number of points before it; one more than there are places.
-    pub offsets: ViewMut<'a, u32>,
-}
-
-/// Writes the row of each border that is kept to its place. Launch: one thread per such border, or
-/// one. Reads 33 bytes per border and writes 21; the keys and places of the borders with the next
-/// and the previous rank come from the cache.
-///
-/// # Safety
-///
-/// [`arrange_borders`](fn@arrange_borders) has made `counters` and `arrangement` of `found`. `rows`
-/// has one element per border that is kept, unless its fields say otherwise, and nothing else uses
-/// it meanwhile.
-#[kernel(block = BLOCK)]
-pub unsafe fn write_rows(
-    counters: View<'_, u32>,
-    stack: Stack<'_>,
-    found: FoundBorders<'_>,
-    arrangement: Arrangement<'_>,
-    rows: Rows<'_>,
-) {
-    let i = thread::index_1d();
-    let to = arrangement;
-    let kept = counters.ldg(count::KEPT);
-    if i == 0 {
-        // planted: offsets-end
-        rows.offsets.st(kept, counters.ldg(count::POINTS));
-    }
-    if i >= kept {
-        return;
-    }
-    let sorted = to.pairs;
-    let (key, border) = (sorted.keys.ld(i), sorted.values.ld(i));
-    // Rows count from their image's first.
-    let first = if stack.images == 1 {
-        0
-    } else {
-        // planted: batch-first
-        stack.offsets.ld(stack.image_of(border))
-    };
-    let link = |rank: u32| {
-        if rank == NO_BORDER {
-            -1
-        } else {
-            (to.ranked_places.ld(rank) - first).cast_signed()
-        }
-    };
-    let sibling = |is_there: bool, rank: u32| {
-        if is_there && sorted.keys.ld(rank) == key {
-            rank
-        } else {
-            NO_BORDER
-        }
-    };
-    let row = [
-        // planted: row-order.1
-        link(sibling(i + 1 < kept, i + 1)),
-        // planted: row-order.2
-        link(sibling(i > 0, i.wrapping_sub(1))),
-        link(to.first_children.ld(i)),
-        link(to.parents.ld(i)),
-    ];
-    let place = to.ranked_places.ld(i);
-    rows.kinds.st(place, found.kinds.ld(border));
-    rows.links.st_vector(place as usize * 4, row);
-    rows.offsets.st(place, to.offsets.ld(place));
 }
