@@ -35,7 +35,7 @@ pub(crate) struct Bands {
 }
 
 /// Contours, the number of their points, and how they were found.
-pub(crate) struct Found {
+pub(crate) struct FoundContours {
     contours: StoredContours,
     points: u64,
     /// The number of rows of a band.
@@ -75,7 +75,7 @@ impl<'a> TraceBands<'a> {
 impl Steps for TraceBands<'_> {
     const NAME: &'static str = "trace";
     type Input = Bands;
-    type Found = Found;
+    type Found = FoundContours;
     type Output = ContourFormat;
 
     fn run_args(&self) -> &RunArgs {
@@ -122,7 +122,7 @@ impl Steps for TraceBands<'_> {
         self.rows(&input.file.borrow(), engine.gpus()).is_err()
     }
 
-    fn work(&self, engine: &Engine, input: &Bands) -> trazar::Result<Found> {
+    fn work(&self, engine: &Engine, input: &Bands) -> trazar::Result<FoundContours> {
         let mut file = input.file.borrow_mut();
         if file.next_row() > 0 {
             file.rewind()?;
@@ -141,7 +141,7 @@ impl Steps for TraceBands<'_> {
         image::warn_of_threshold(file.only_below_threshold(), file.threshold(), run);
         input.foreground.set(foreground);
         let points = contours.point_count()?;
-        Ok(Found {
+        Ok(FoundContours {
             contours,
             points,
             rows,
@@ -152,7 +152,7 @@ impl Steps for TraceBands<'_> {
         &self,
         format: ContourFormat,
         _: &mut Bands,
-        found: &Found,
+        found: &FoundContours,
         out: &mut dyn Write,
     ) -> trazar::Result<()> {
         self.trace.write_contours(format, &found.contours, out)
@@ -175,7 +175,7 @@ impl Steps for TraceBands<'_> {
         described.facts(&self.trace.args.input)
     }
 
-    fn found_facts(&self, found: &Found) -> Facts {
+    fn found_facts(&self, found: &FoundContours) -> Facts {
         let Facts { text, mut values } = found_facts(found.contours.kinds(), found.points);
         let rows = found.rows;
         values["rows_of_band"] = rows.into();

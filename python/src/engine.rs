@@ -38,9 +38,9 @@ impl<'py> FromPyObject<'_, 'py> for Device {
 }
 
 /// The engine of the first GPU, once a call has needed it.
-static CUDA: Mutex<Found> = Mutex::new(Found::NotLooked);
+static CUDA: Mutex<FoundGpu> = Mutex::new(FoundGpu::NotLooked);
 
-enum Found {
+enum FoundGpu {
     NotLooked,
     /// There is no usable GPU; asking again would take as long as the first time.
     None,
@@ -96,26 +96,26 @@ fn faster(job: impl FnOnce() -> Job, runs: u32) -> Engine {
 
 fn is_open() -> bool {
     let found = CUDA.lock().unwrap_or_else(PoisonError::into_inner);
-    matches!(*found, Found::Gpu(_))
+    matches!(*found, FoundGpu::Gpu(_))
 }
 
 fn has_no_gpu() -> bool {
     let found = CUDA.lock().unwrap_or_else(PoisonError::into_inner);
-    matches!(*found, Found::None)
+    matches!(*found, FoundGpu::None)
 }
 
 fn cuda() -> trazar::Result<Engine> {
     let mut found = CUDA.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Found::Gpu(engine) = &*found {
+    if let FoundGpu::Gpu(engine) = &*found {
         return Ok(engine.clone());
     }
     match open_gpu() {
         Ok(engine) => {
-            *found = Found::Gpu(engine.clone());
+            *found = FoundGpu::Gpu(engine.clone());
             Ok(engine)
         }
         Err(error) => {
-            *found = Found::None;
+            *found = FoundGpu::None;
             Err(error)
         }
     }

@@ -156,12 +156,12 @@ impl<T> Context<T> for std::io::Result<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Place, Rule};
+    use crate::{Rule, SourcePlace};
 
     fn error() -> Error {
         let lint = |kernel: &str, rule| Lint {
             kernel: kernel.into(),
-            place: Some(Place {
+            place: Some(SourcePlace {
                 file: "src/lib.rs".into(),
                 line: 12,
                 column: 15,

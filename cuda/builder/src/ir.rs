@@ -7,13 +7,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::{Error, Place};
+use crate::{Error, SourcePlace};
 
 /// What `#[kernel]` recorded about a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KernelRecord {
     pub(crate) name: String,
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<SourcePlace>,
     pub(crate) block: [u32; 3],
     pub(crate) min_blocks: Option<u32>,
     pub(crate) barriers: Option<u32>,
@@ -34,7 +34,7 @@ impl KernelRecord {
         for part in text.split(';') {
             match part.split_once('=') {
                 Some(("name", name)) => record.name = name.to_owned(),
-                Some(("at", place)) => record.place = Some(Place::parse(place)?),
+                Some(("at", place)) => record.place = Some(SourcePlace::parse(place)?),
                 Some(("block", extents)) => {
                     let extents: Vec<u32> = extents
                         .split(',')
@@ -226,7 +226,7 @@ mod tests {
         let ir = ir.replace("\\\n                  ", "");
         let expected = KernelRecord {
             name: "scan".into(),
-            place: Some(Place {
+            place: Some(SourcePlace {
                 file: "C:\\my é\\scan.rs".into(),
                 line: 12,
                 column: 15,

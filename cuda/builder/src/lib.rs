@@ -43,7 +43,7 @@ use error::Context as _;
 pub use error::Error;
 pub use header::Header;
 use ir::KernelRecord;
-pub use lint::{Lint, Place, Rule};
+pub use lint::{Lint, Rule, SourcePlace};
 pub use occupancy::{Limit, Occupancy};
 pub use ptxas::Resources;
 pub use toolchain::{Search, Toolchain};

@@ -8,7 +8,7 @@ use crate::ptxas::Resources;
 
 /// A place in a source file, written `src/lib.rs:12:5`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct SourcePlace {
     /// The file as the compiler names it: relative to the workspace's folder, or absolute.
     pub file: String,
     /// The line, from 1.
@@ -17,7 +17,7 @@ pub struct Place {
     pub column: u32,
 }
 
-impl Place {
+impl SourcePlace {
     /// Parses what `Display` writes.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (rest, column) = text.rsplit_once(':')?;
@@ -30,7 +30,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourcePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.file, self.line, self.column)
     }
@@ -43,7 +43,7 @@ pub struct Lint {
     /// The kernel.
     pub kernel: String,
     /// Where it is defined. Absent if it was compiled with an older `cuda_std`.
-    pub place: Option<Place>,
+    pub place: Option<SourcePlace>,
     /// The rule, and how the kernel breaks it.
     pub rule: Rule,
 }
@@ -55,7 +55,7 @@ pub enum Rule {
     /// The kernel can reach a panic: a bounds check, an overflow check, an `unwrap`.
     Panics {
         /// Where in the source. Empty if the compiled code does not say.
-        at: Vec<Place>,
+        at: Vec<SourcePlace>,
         /// The functions that it reaches, of which one panics.
         through: Vec<String>,
     },

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::Place;
+use crate::SourcePlace;
 
 /// A function or kernel of a PTX module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(crate) struct Module {
     /// The arrays in shared memory whose size a launch gives.
     dynamic_shared: Vec<String>,
     /// The `core::panic::Location`s among the variables.
-    places: HashMap<String, Place>,
+    places: HashMap<String, SourcePlace>,
 }
 
 impl Module {
@@ -100,7 +100,7 @@ impl Module {
 
     /// Where `functions` can panic, as far as the places are arguments that they pass: sorted, and
     /// without those in `core`.
-    pub(crate) fn panic_places(&self, functions: &[&Function]) -> Vec<Place> {
+    pub(crate) fn panic_places(&self, functions: &[&Function]) -> Vec<SourcePlace> {
         let mentions = functions.iter().flat_map(|function| &function.mentions);
         let mut places: Vec<_> = mentions
             .filter_map(|name| self.places.get(name))
@@ -261,7 +261,7 @@ impl Variable {
 
 /// The variables that are a `core::panic::Location`: `{generic(FILE), LENGTH, LINE_AND_COLUMN}`,
 /// where `FILE` has the path's bytes and may end in a zero byte.
-fn places(variables: &[Variable]) -> HashMap<String, Place> {
+fn places(variables: &[Variable]) -> HashMap<String, SourcePlace> {
     let place = |variable: &Variable| {
         let [file, length, line_and_column] = variable
             .values
@@ -274,7 +274,7 @@ fn places(variables: &[Variable]) -> HashMap<String, Place> {
         let mut path = file.numbers::<u8>()?;
         path.truncate(length.parse().ok()?);
         let line_and_column: u64 = line_and_column.parse().ok()?;
-        Some(Place {
+        Some(SourcePlace {
             file: String::from_utf8(path).ok()?,
             line: line_and_column as u32,
             column: (line_and_column >> 32) as u32,
@@ -378,7 +378,7 @@ mod tests {
                .global .align 8 .u64 at_3[3] = {generic(file_1), 8, 4294967297};\n";
         let module = Module::parse(&ptx);
         let (bodies, _) = module.reached("k");
-        let expected = Place {
+        let expected = SourcePlace {
             file: "src/a.rs".into(),
             line: 5,
             column: 24,

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use cuda_builder::{Built, CudaBuilder, Error, Limit, Lint, Place, Rule, Search, ptxas};
+use cuda_builder::{Built, CudaBuilder, Error, Limit, Lint, Rule, Search, SourcePlace, ptxas};
 use trazar_test_seeds::skipped;
 
 /// One build at a time: they share cargo's folder, so that the compiler's library is built once.
@@ -78,8 +78,8 @@ fn rules(lints: Vec<Lint>) -> Vec<Rule> {
 }
 
 /// A place in the source of [`kernel_crate`].
-fn place(line: u32, column: u32) -> Place {
-    Place {
+fn place(line: u32, column: u32) -> SourcePlace {
+    SourcePlace {
         file: "src/lib.rs".into(),
         line,
         column,

@@ -12,14 +12,14 @@ use trazar::gpu::View;
 use trazar::{DeviceImage, DeviceImageBatch};
 
 use super::array::{UNVERSIONED, VERSIONED, tensor_error};
-use super::place::{LEGACY, Library, Place, place};
+use super::place::{LEGACY, Library, OpenStream, place};
 use crate::arguments::Threshold;
 use crate::errors;
 
 /// One image, or consecutive images of one size, with one byte per pixel.
 pub(crate) struct Input<'py> {
     py: Python<'py>,
-    pub(crate) place: Place,
+    pub(crate) place: OpenStream,
     pub(crate) width: u32,
     pub(crate) height: u32,
     /// The number of images of a three-dimensional array.
@@ -31,11 +31,11 @@ pub(crate) struct Input<'py> {
     threshold: u8,
     library: Library,
     /// Keeps the memory: the array, or the tensor that it exported.
-    kept: Kept<'py>,
+    kept: KeptInput<'py>,
 }
 
 #[expect(dead_code, reason = "only dropped")]
-enum Kept<'py> {
+enum KeptInput<'py> {
     Array(Bound<'py, PyAny>),
     /// Waits for the stream when dropped.
     Tensor(Imported<u8>),
@@ -68,16 +68,16 @@ impl<'py> Input<'py> {
             library == Library::Other && !array.hasattr(intern!(py, "__cuda_array_interface__"))?;
         let (layout, kept) = if by_dlpack {
             let (layout, tensor) = from_dlpack(&array, &place.stream)?;
-            (layout, Kept::Tensor(tensor))
+            (layout, KeptInput::Tensor(tensor))
         } else {
             let layout = layout(&array, library, &place.stream)?;
             match rows(&layout) {
-                Some(_) => (layout, Kept::Array(array)),
+                Some(_) => (layout, KeptInput::Array(array)),
                 None => {
                     let copy = contiguous(&array, library, &layout)?;
                     (
                         self::layout(&copy, library, &place.stream)?,
-                        Kept::Array(copy),
+                        KeptInput::Array(copy),
                     )
                 }
             }
@@ -196,7 +196,7 @@ impl<'py> Input<'py> {
     /// that stream; a user of several streams orders them, as for the libraries' own operations.
     /// Nothing is known about other libraries, so the host waits.
     pub(crate) fn finish(self) -> PyResult<()> {
-        if self.library != Library::Other || matches!(self.kept, Kept::Tensor(_)) {
+        if self.library != Library::Other || matches!(self.kept, KeptInput::Tensor(_)) {
             return Ok(());
         }
         let stream = &self.place.stream;

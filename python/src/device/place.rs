@@ -14,7 +14,7 @@ use crate::errors;
 
 /// A stream, and the labeler and the tracer that work on it.
 #[derive(Clone)]
-pub(crate) struct Place {
+pub(crate) struct OpenStream {
     pub(crate) stream: Stream,
     pub(crate) labeler: DeviceLabeler<Queue>,
     pub(crate) tracer: DeviceTracer<Queue>,
@@ -25,7 +25,7 @@ struct Open {
     device: Device,
     kernels: Kernels,
     /// The streams used last, latest first, each with its tracer's working memory.
-    places: VecDeque<Place>,
+    places: VecDeque<OpenStream>,
 }
 
 static OPEN: Mutex<Vec<Open>> = Mutex::new(Vec::new());
@@ -122,7 +122,7 @@ unsafe fn adopt(device: &Device, handle: usize, owner: Owner) -> PyResult<Stream
 
 /// The place for a library's current stream on the device with this index. The first call for a
 /// device opens it, and has the driver compile the kernels.
-pub(crate) fn place(py: Python<'_>, library: Library, index: u32) -> PyResult<Place> {
+pub(crate) fn place(py: Python<'_>, library: Library, index: u32) -> PyResult<OpenStream> {
     let handle = library.current_handle(py, index)?;
     let known = py.detach(|| lock().iter_mut().find_map(|on| on.known(index, handle)));
     if let Some(place) = known {
@@ -139,7 +139,7 @@ pub(crate) fn place(py: Python<'_>, library: Library, index: u32) -> PyResult<Pl
         let stream = unsafe { adopt(&on.device, handle, owner) }?;
         let queue = Queue::new(&stream, &on.kernels);
         let queue = queue.map_err(|error| errors::from_library(error.into()))?;
-        let place = Place {
+        let place = OpenStream {
             stream,
             labeler: DeviceLabeler::on(queue.clone()),
             tracer: DeviceTracer::on(queue),
@@ -190,7 +190,7 @@ impl Open {
 
     /// The place with this handle. A stream that is kept here does not end (see `place`), so its
     /// handle is no other stream's. (The default stream of a thread has one handle on all threads.)
-    fn known(&mut self, index: u32, handle: usize) -> Option<Place> {
+    fn known(&mut self, index: u32, handle: usize) -> Option<OpenStream> {
         if !self.is(index) || without_provenance_mut(handle) == Stream::PER_THREAD {
             return None;
         }

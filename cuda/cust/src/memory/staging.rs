@@ -40,9 +40,9 @@ impl<T> Default for Pool<T> {
 impl<T> Pool<T> {
     /// A place, with the value made for it before, if there is one; `None` if all places are in
     /// use.
-    pub(crate) fn take(&self) -> Option<Place<'_, T>> {
+    pub(crate) fn take(&self) -> Option<Pooled<'_, T>> {
         let content = self.lock().pop()?;
-        Some(Place {
+        Some(Pooled {
             pool: self,
             content,
         })
@@ -55,12 +55,12 @@ impl<T> Pool<T> {
 }
 
 /// A place in use; dropping it puts it back.
-pub(crate) struct Place<'a, T> {
+pub(crate) struct Pooled<'a, T> {
     pool: &'a Pool<T>,
     content: Option<T>,
 }
 
-impl<T> Deref for Place<'_, T> {
+impl<T> Deref for Pooled<'_, T> {
     type Target = Option<T>;
 
     fn deref(&self) -> &Option<T> {
@@ -68,13 +68,13 @@ impl<T> Deref for Place<'_, T> {
     }
 }
 
-impl<T> DerefMut for Place<'_, T> {
+impl<T> DerefMut for Pooled<'_, T> {
     fn deref_mut(&mut self) -> &mut Option<T> {
         &mut self.content
     }
 }
 
-impl<T> Drop for Place<'_, T> {
+impl<T> Drop for Pooled<'_, T> {
     fn drop(&mut self) {
         // On top, where the next copy takes it before places without a value.
         self.pool.lock().push(self.content.take());
@@ -102,7 +102,7 @@ impl Staging {
 /// What a copy by all threads needs.
 pub(crate) struct StagedCopy<'a> {
     pub(crate) threads: Threads,
-    place: Place<'a, Staging>,
+    place: Pooled<'a, Staging>,
 }
 
 impl<'a> StagedCopy<'a> {

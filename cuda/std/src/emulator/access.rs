@@ -30,7 +30,7 @@ pub(crate) struct Accessed {
 }
 
 /// The region that an access lies in.
-struct Found {
+struct FoundRegion {
     number: usize,
     /// Of the access, from the region's start.
     offset: usize,
@@ -188,7 +188,7 @@ impl Machine {
         accessed: &Accessed,
         element: Element,
         event: Event,
-    ) -> Result<Found, Fault> {
+    ) -> Result<FoundRegion, Fault> {
         let Accessed {
             start, index, size, ..
         } = *accessed;
@@ -224,7 +224,7 @@ impl Machine {
                 len: (end - start) / size,
             });
         }
-        Ok(Found {
+        Ok(FoundRegion {
             number,
             offset: element.address - region.start,
             generation,
@@ -240,7 +240,7 @@ impl Machine {
         &mut self,
         accessed: &Accessed,
         element: Element,
-        found: &Found,
+        found: &FoundRegion,
         event: Event,
     ) -> Result<Option<(bool, bool)>, Fault> {
         let block_scope = match accessed.access {

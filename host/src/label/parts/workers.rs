@@ -42,7 +42,7 @@ pub(super) struct LabelTask {
 }
 
 /// A worker's result for a band.
-pub(super) struct Found {
+pub(super) struct LabelledPart {
     pub(super) band: BinaryImage,
     /// The part; with statistics, without the measures of the components inside.
     pub(super) part: LabelPart,
@@ -64,7 +64,7 @@ pub(crate) struct Workers {
 struct Worker {
     /// `None` once there are no more tasks.
     tasks: Option<Sender<Task>>,
-    results: Receiver<Result<Found>>,
+    results: Receiver<Result<LabelledPart>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -138,7 +138,7 @@ impl Workers {
     }
 
     /// Waits for the result of the oldest task; `None` if there is none.
-    pub(super) fn finish(&mut self) -> Option<Result<Found>> {
+    pub(super) fn finish(&mut self) -> Option<Result<LabelledPart>> {
         let worker = &mut self.workers[self.busy.pop_front()?];
         match worker.results.recv() {
             Ok(result) => Some(result),
@@ -177,7 +177,7 @@ fn do_task<G: Gpu>(
     labeler: &DeviceLabeler<G>,
     task: Task,
     options: &LabelOptions,
-) -> Result<Found> {
+) -> Result<LabelledPart> {
     let Task {
         band,
         first_row,
@@ -207,7 +207,7 @@ fn do_task<G: Gpu>(
             labeler.read_labels(on_device.own_labels()?, &image, &rows, to)?;
         }
     }
-    Ok(Found {
+    Ok(LabelledPart {
         band,
         part,
         labels,

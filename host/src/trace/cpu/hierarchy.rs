@@ -63,9 +63,9 @@ fn walk(
     let Nesting { kinds, parents } = nesting;
     let count = kinds.len();
     let place_of = |id: usize| match parent(kinds[id], parents[id]) {
-        None => Place::LeftOut,
-        Some(parent) if (parent as usize) < id => Place::Below(parent as usize),
-        Some(_) => Place::Top,
+        None => Nested::LeftOut,
+        Some(parent) if (parent as usize) < id => Nested::Below(parent as usize),
+        Some(_) => Nested::Top,
     };
     // The size of the subtree of each kept border, itself included.
     let mut sizes: Vec<u32> = zeroed_vec(count, "the hierarchy")?;
@@ -74,9 +74,9 @@ fn walk(
     for id in (0..count).rev() {
         sizes[id] += 1;
         match place_of(id) {
-            Place::LeftOut => sizes[id] = 0,
-            Place::Top => kept += sizes[id],
-            Place::Below(parent) => sizes[parent] += sizes[id],
+            Nested::LeftOut => sizes[id] = 0,
+            Nested::Top => kept += sizes[id],
+            Nested::Below(parent) => sizes[parent] += sizes[id],
         }
     }
     // The end of each border's subtree without its children already placed; finally one more than
@@ -86,9 +86,9 @@ fn walk(
     let mut end = kept;
     for id in 0..count {
         let end = match place_of(id) {
-            Place::LeftOut => continue,
-            Place::Top => &mut end,
-            Place::Below(parent) => &mut ends[parent],
+            Nested::LeftOut => continue,
+            Nested::Top => &mut end,
+            Nested::Below(parent) => &mut ends[parent],
         };
         let own = *end;
         *end -= sizes[id];
@@ -116,7 +116,7 @@ fn walk(
         .map(|&id| kinds[id as usize])
         .collect_into_vec(&mut result.kinds);
     each.map(|&id| match place_of(id as usize) {
-        Place::Below(parent) => ends[parent].cast_signed() - 1,
+        Nested::Below(parent) => ends[parent].cast_signed() - 1,
         _ => NONE,
     })
     .collect_into_vec(&mut result.parents);
@@ -125,7 +125,7 @@ fn walk(
 }
 
 /// Where a border is in the forest.
-enum Place {
+enum Nested {
     /// The result leaves it out.
     LeftOut,
     /// It has no parent.

@@ -286,7 +286,7 @@ impl<'a> Components<'a> {
         if self.band.is_part() {
             open = zeroed_vec(joined.len(), "the plane of saddles")?;
         }
-        let find = |mut found: Found, (y, joined): (usize, &mut [u64])| {
+        let find = |mut found: FoundSaddles, (y, joined): (usize, &mut [u64])| {
             let y = y as u32;
             if y == 0 {
                 return found;
@@ -312,8 +312,8 @@ impl<'a> Components<'a> {
         let each_row = joined[..row_words * height].par_chunks_mut(row_words);
         let each_row = each_row.with_min_len(self.least_rows).enumerate();
         let found = each_row
-            .fold(Found::default, find)
-            .map(Found::saddles)
+            .fold(FoundSaddles::default, find)
+            .map(FoundSaddles::saddles)
             .try_reduce(Vec::new, |mut found, mut more| {
                 reserve(&mut found, more.len(), "the open saddles")?;
                 found.append(&mut more);
@@ -348,7 +348,7 @@ impl<'a> Components<'a> {
         let inside = usize::from(y == 0);
         let mut first_runs = [0; 2];
         first_runs[inside] = self.first_runs[y.saturating_sub(1) as usize];
-        let mut found = Found::default();
+        let mut found = FoundSaddles::default();
         Overlap::for_each(rows, first_runs, |i, overlap| {
             let mut saddles = overlap.saddles();
             while saddles != 0 {
@@ -393,12 +393,12 @@ impl<'a> Components<'a> {
 
 /// Open saddles, and an out-of-memory error if one did not fit.
 #[derive(Default)]
-struct Found {
+struct FoundSaddles {
     saddles: Vec<OpenSaddle>,
     error: Option<Error>,
 }
 
-impl Found {
+impl FoundSaddles {
     /// Adds the saddle at a corner between the two rows of `overlap`.
     fn push(&mut self, overlap: &Overlap, [x, y]: [u32; 2], components: [u32; 2]) {
         if let Err(error) = reserve(&mut self.saddles, 1, "the open saddles") {

@@ -8,7 +8,7 @@ use trazar_kernels::trace::hierarchy::{Arrangement, arrange_borders};
 use trazar_kernels::trace::options::Levels;
 use trazar_kernels::trace::pixels::Raster;
 
-use super::{Arranged, Found};
+use super::{Arranged, BorderBuffers};
 use crate::Result;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::trace::Retrieval;
@@ -225,7 +225,7 @@ impl<G: Gpu> Arranger<G> {
 pub(super) fn arrange<G: Gpu>(
     gpu: &G,
     raster: Raster,
-    found: &mut Found<G>,
+    found: &mut BorderBuffers<G>,
     retrieval: Retrieval,
 ) -> Result<(Arranger<G>, Arranged<G>)> {
     let mut counts = [0; count::COUNT as usize];

@@ -130,7 +130,7 @@ impl<G: Gpu> Work<'_, G> {
 
 /// Borders in order of discovery, one element per border in each buffer.
 #[derive(Debug)]
-struct Found<G: Gpu> {
+struct BorderBuffers<G: Gpu> {
     count: u32,
     kinds: G::Buffer<u8>,
     /// The numbers of their points.
@@ -139,7 +139,7 @@ struct Found<G: Gpu> {
     previous_in_row: G::Buffer<u32>,
 }
 
-impl<G: Gpu> Found<G> {
+impl<G: Gpu> BorderBuffers<G> {
     /// Memory for `count` borders.
     fn new(gpu: &G, count: u32) -> Result<Self> {
         Ok(Self {
@@ -438,7 +438,7 @@ impl<G: Gpu> DeviceTracer<G> {
             approximation,
             joining: self.joining,
         };
-        let arrange = |found: &mut Found<G>, queued: &mut dyn FnMut(&'static str) -> _| {
+        let arrange = |found: &mut BorderBuffers<G>, queued: &mut dyn FnMut(&'static str) -> _| {
             let arranged = hierarchy::arrange(gpu, raster, found, options.retrieval)?;
             queued("order and hierarchy")?;
             Ok::<_, Error>(arranged)

@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::image::MAX_SIDE;
 use crate::trace::contours::BorderKind;
 use crate::trace::cpu::chains::STEPS;
-use crate::trace::cpu::fragments::Kept;
+use crate::trace::cpu::fragments::KeptPoints;
 use crate::trace::cpu::walk::{Centers, Edges, Walk};
 use crate::trace::{Geometry, TraceOptions};
 
@@ -79,7 +79,7 @@ impl Check<'_> {
     }
 
     fn is_border(&self, border: &Border, steps: &[u8]) -> bool {
-        let (kept, _) = Kept::of(self.options);
+        let (kept, _) = KeptPoints::of(self.options);
         let is_along_edges = self.options.geometry == Geometry::Edges;
         let (x, y) = border.key.pixel();
         let kind = border.key.kind();
@@ -100,8 +100,8 @@ impl Check<'_> {
                 return false;
             }
             count += match kept {
-                Kept::All => length as u64,
-                Kept::Turns => u64::from(direction != last),
+                KeptPoints::All => length as u64,
+                KeptPoints::Turns => u64::from(direction != last),
             };
             last = direction;
             let (x, y) = STEPS[usize::from(direction)];

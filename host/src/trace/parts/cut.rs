@@ -24,7 +24,7 @@ use crate::memory::reserve;
 use crate::trace::Band;
 use crate::trace::TraceOptions;
 use crate::trace::cpu::chains::{Direction, STEPS, opposite};
-use crate::trace::cpu::fragments::Kept;
+use crate::trace::cpu::fragments::KeptPoints;
 use crate::trace::cpu::walk::Rim;
 
 /// Contours over pixel centers, as points where they turn.
@@ -70,7 +70,7 @@ pub(in crate::trace) fn cut(
     least_points: usize,
     before: impl FnOnce(&[u64]) -> Result<Vec<Before>>,
 ) -> Result<BandBorders> {
-    let (kept, _) = Kept::of(options);
+    let (kept, _) = KeptPoints::of(options);
     let count = cycles.kinds.len();
     let cutter = Cutter {
         cycles,
@@ -148,7 +148,7 @@ pub(super) struct Share {
 /// What all tasks share.
 pub(super) struct Cutter<'a> {
     pub(super) cycles: Cycles<'a>,
-    pub(super) kept: Kept,
+    pub(super) kept: KeptPoints,
     /// The band's rows in the contours' image.
     pub(super) rows: Range<i32>,
     /// Offset from these rows to the larger image's, in the bits where starts have rows; wraps
@@ -253,8 +253,8 @@ impl Cutter<'_> {
         let rest = last_length - u32::from(!is_start);
         encode_run(step_in, rest as usize, &mut share.bytes)?;
         let kept = match self.kept {
-            Kept::All => steps + u64::from(last_length),
-            Kept::Turns => points.len() as u64,
+            KeptPoints::All => steps + u64::from(last_length),
+            KeptPoints::Turns => points.len() as u64,
         };
         let end = share.bytes.len();
         share.borders.push(Border {
@@ -390,8 +390,8 @@ impl Cutter<'_> {
                 path.step_in
             },
             points: match self.kept {
-                Kept::All => path.steps,
-                Kept::Turns => path.turns,
+                KeptPoints::All => path.steps,
+                KeptPoints::Turns => path.turns,
             },
             steps: [begin, start, share.bytes.len()],
         });

@@ -24,7 +24,7 @@ use crate::trace::cpu::fragments::follow::{
     Exit, Fragment, FragmentId, SideKey, Strip, check_count, follow,
 };
 use crate::trace::cpu::fragments::join::{Part, Rings, gather, rings};
-use crate::trace::cpu::fragments::{Kept, strip_rows};
+use crate::trace::cpu::fragments::{KeptPoints, strip_rows};
 use crate::trace::cpu::saddles::{OpenSaddles, Saddles};
 use crate::trace::{Geometry, TraceOptions};
 
@@ -60,7 +60,7 @@ pub(in super::super) fn trace_band_in_strips(
     rows: u32,
     options: &TraceOptions,
 ) -> Result<BandBorders> {
-    let (kept, _) = Kept::of(options);
+    let (kept, _) = KeptPoints::of(options);
     let (walls, saddles) = match options.geometry {
         Geometry::Centers => (None, OpenSaddles::default()),
         Geometry::Edges => {

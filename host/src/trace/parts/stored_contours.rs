@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::memory::{advise_large_pages, reserve, zeroed_vec};
 use crate::trace::contours::{BorderKind, Contours, HierarchyRow};
 use crate::trace::cpu::chains::{Direction, NO_BORDER, Nesting, check_count};
-use crate::trace::cpu::fragments::Kept;
+use crate::trace::cpu::fragments::KeptPoints;
 use crate::trace::cpu::hierarchy;
 use crate::trace::cpu::teh_chin::{Curvature, Selection};
 use crate::trace::cpu::walk::{Centers, Edges, Walk};
@@ -33,7 +33,7 @@ pub struct StoredContours {
     width: u32,
     height: u32,
     geometry: Geometry,
-    kept: Kept,
+    kept: KeptPoints,
     curvature: Option<Curvature>,
     kinds: Vec<BorderKind>,
     hierarchy: Vec<HierarchyRow>,
@@ -112,7 +112,7 @@ impl StoredContours {
             }
         }));
         drop((order, arrangement.order, pool.borders));
-        let (kept, curvature) = Kept::of(&options);
+        let (kept, curvature) = KeptPoints::of(&options);
         Ok(Self {
             width: size.0,
             height: size.1,
@@ -342,7 +342,11 @@ impl StoredContours {
             Geometry::Centers => Centers::start(stored.key.kind(), x, y).0,
             Geometry::Edges => Edges::start(stored.key.kind(), x, y).0,
         };
-        Pen::new(start, stored.length.step_in(), self.kept == Kept::Turns)
+        Pen::new(
+            start,
+            stored.length.step_in(),
+            self.kept == KeptPoints::Turns,
+        )
     }
 
     /// Visits the points of a contour of any length.

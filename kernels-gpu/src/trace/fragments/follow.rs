@@ -13,7 +13,7 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::crossings::{CROSSING_WORDS, CrossingSet, MOST_FRAGMENTS};
 use super::key::{NO_KEY, key_in_word};
-use super::place::{ENDED, POINT, Place};
+use super::place::{ENDED, NodePlace, POINT};
 use super::records::tile_record;
 use super::tile::{
     HALO_ROWS, MOST_NODES, NodeLinks, ROW_WORDS, STRAIGHT_WORDS, Successor, TILE_HEIGHT,
@@ -54,7 +54,7 @@ pub(super) struct Tile<'a, const THREADS: u32> {
     /// If pixels are kept: for each pixel, the index of its W node, or one less than that of its E
     /// node if it has no W node. After these, the same for N and S nodes.
     pub(super) indices: SharedView<u16>,
-    /// For each node, its [`Place`].
+    /// For each node, its [`NodePlace`].
     pub(super) places: SharedView<u64>,
     /// The nodes at which fragments begin; in the high half, the crossings by which they do.
     pub(super) heads: SharedView<u32>,
@@ -258,18 +258,18 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
     }
 
     #[inline(always)]
-    pub(super) fn place(&self, index: u32) -> Place {
-        Place::from_bits(self.places.ld_relaxed(index, Block))
+    pub(super) fn place(&self, index: u32) -> NodePlace {
+        NodePlace::from_bits(self.places.ld_relaxed(index, Block))
     }
 
     #[inline(always)]
-    pub(super) fn set(&self, index: u32, place: Place) {
+    pub(super) fn set(&self, index: u32, place: NodePlace) {
         self.places.st(index, place.to_bits());
     }
 
     /// Replaces a place that other threads may be reading.
     #[inline(always)]
-    pub(super) fn replace(&self, index: u32, place: Place) {
+    pub(super) fn replace(&self, index: u32, place: NodePlace) {
         // planted: fragment-replace-plain
         self.places.atomic_exch(index, place.to_bits());
     }

@@ -1,7 +1,7 @@
 //! The list of a tile's nodes.
 
 use super::follow::{DENSE_BLOCK, Tile, indices_of, keeps_pixels};
-use super::place::{AFTER_LISTED, Place};
+use super::place::{AFTER_LISTED, NodePlace};
 use super::tile::{TILE_HEIGHT, TILE_WIDTH, TileNode, after_listed};
 use super::{Parts, counter};
 use crate::trace::node_bits::Kind;
@@ -80,7 +80,7 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
                     self.indices.st(indices_of(kind) + pixel, index);
                 }
                 let mut set = |kind: Kind, after: u32| {
-                    let place = Place::of(TileNode { x, y, kind });
+                    let place = NodePlace::of(TileNode { x, y, kind });
                     let flags = (after >> bit & 1) * AFTER_LISTED;
                     self.set(at, place.with_flags(flags));
                     at += 1;

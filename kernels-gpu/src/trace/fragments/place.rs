@@ -19,7 +19,7 @@ use crate::trace::node_bits::Kind;
 /// | high | 30 | whether the node has a point |
 /// | high | 31 | of a W or E node: whether the [side before](super::tile::after_listed) is listed |
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct NodePlace {
     low: u32,
     high: u32,
 }
@@ -31,7 +31,7 @@ pub(super) const ENDED: u32 = 1 << 29;
 pub(super) const POINT: u32 = 1 << 30;
 pub(super) const AFTER_LISTED: u32 = 1 << 31;
 
-impl Place {
+impl NodePlace {
     #[inline(always)]
     pub(super) const fn from_bits(bits: u64) -> Self {
         Self {

@@ -4,14 +4,14 @@ use cuda_std::warp::WARP_SIZE;
 
 use super::crossings::{Crossing, NEIGHBOURS};
 use super::follow::{NEXT_TILE, STARTS_WORDS, Tile, found, keeps_pixels};
-use super::place::{AFTER_LISTED, ENDED, FIELD, POINT, Place};
+use super::place::{AFTER_LISTED, ENDED, FIELD, NodePlace, POINT};
 use super::records::{ClosedRecord, FragmentRecord, NO_NODE, TilePoint, tile_record};
 use super::tile::{TILE_HEIGHT, TileNode};
 use super::{Parts, counter};
 
 /// The node of the last vertical side in the row before that of W or E node `i`, or [`NO_NODE`].
 #[inline(always)]
-const fn node_before(i: u32, place: Place) -> u16 {
+const fn node_before(i: u32, place: NodePlace) -> u16 {
     if place.has(AFTER_LISTED) {
         (i - 1) as u16
     } else {

@@ -7,7 +7,7 @@ use cuda_std::math::sqrt;
 use cuda_std::prelude::*;
 
 use super::search::first_where;
-use super::walks::{Place, Walks};
+use super::walks::{WalkPlace, Walks};
 use super::{DROPPED, UNDECIDED};
 use crate::trace::BLOCK;
 
@@ -35,7 +35,7 @@ impl Curve<'_> {
 
     /// The vectors from a point to those `j` steps before and after it.
     #[inline(always)]
-    fn arms(&self, place: Place, j: u32) -> [[i32; 2]; 2] {
+    fn arms(&self, place: WalkPlace, j: u32) -> [[i32; 2]; 2] {
         let [x, y] = self.point(place.index());
         place.around(j).map(|index| {
             let [other_x, other_y] = self.point(index);
@@ -45,7 +45,7 @@ impl Curve<'_> {
 
     /// The change of direction at a point, in eighths of a turn, 0 to 4.
     #[inline(always)]
-    fn turn(&self, place: Place) -> u32 {
+    fn turn(&self, place: WalkPlace) -> u32 {
         let [before, after] = self.arms(place, 1);
         let step_in = [-before[0], -before[1]];
         let dot = step_in[0] * after[0] + step_in[1] * after[1];
@@ -55,7 +55,7 @@ impl Curve<'_> {
     }
 
     #[inline(always)]
-    fn bow(&self, place: Place, k: u32) -> Bow {
+    fn bow(&self, place: WalkPlace, k: u32) -> Bow {
         let [before, after] = self.arms(place, k);
         let product = |a: i32, b: i32| i64::from(a) * i64::from(b);
         let span = [after[0] - before[0], after[1] - before[1]];
@@ -68,7 +68,7 @@ impl Curve<'_> {
     /// Whether the region of support ends at `k`, if it has not ended before. It ends at half the
     /// walk's length at the latest: there the chord is no longer than before.
     #[inline(always)]
-    fn region_ends(&self, place: Place, k: u32) -> bool {
+    fn region_ends(&self, place: WalkPlace, k: u32) -> bool {
         let here = self.bow(place, k);
         let further = self.bow(place, k + 1);
         // Compares height / chord. OpenCV subtracts, and looks at the sign.
@@ -83,7 +83,7 @@ impl Curve<'_> {
 
     /// The [cosine](cosine_between) between the arms of length `j`.
     #[inline(always)]
-    fn cosine(&self, place: Place, j: u32) -> u32 {
+    fn cosine(&self, place: WalkPlace, j: u32) -> u32 {
         let [[ax, ay], [bx, by]] = self.arms(place, j);
         cosine_between(ax, ay, bx, by)
     }
@@ -91,7 +91,7 @@ impl Curve<'_> {
     /// Whether the search for the largest cosine ends `shrunk` steps below the region of support,
     /// if it has not ended before: there the arms have no length, or the cosine does not grow.
     #[inline(always)]
-    fn cosine_ends(&self, place: Place, shrunk: u32, support: u32) -> bool {
+    fn cosine_ends(&self, place: WalkPlace, shrunk: u32, support: u32) -> bool {
         let j = support - shrunk;
         let before = if shrunk > 0 {
             self.cosine(place, j + 1)

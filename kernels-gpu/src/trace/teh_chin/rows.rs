@@ -2,7 +2,7 @@
 
 use cuda_std::prelude::*;
 
-use super::walks::{Place, Walks};
+use super::walks::{WalkPlace, Walks};
 use super::{Candidates, KeptPoints};
 use crate::primitives::ranked_bits::RankedBits;
 use crate::primitives::scan::ScanState;
@@ -93,8 +93,8 @@ struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     #[inline(always)]
-    fn of(survivors: RankedBits<'a>, place: Place) -> Self {
-        let Place { first, len, .. } = place;
+    fn of(survivors: RankedBits<'a>, place: WalkPlace) -> Self {
+        let WalkPlace { first, len, .. } = place;
         let before = survivors.rank(first);
         let mut rows = Rows {
             survivors,

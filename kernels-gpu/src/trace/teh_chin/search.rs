@@ -2,7 +2,7 @@
 
 use cuda_std::warp::{FULL_MASK, WARP_SIZE, lane_id, warp_shuffle_idx, warp_vote_ballot};
 
-use super::walks::Place;
+use super::walks::WalkPlace;
 
 /// The number of steps that a thread tries before its warp helps.
 const ALONE: u32 = 8;
@@ -15,10 +15,10 @@ const ALONE: u32 = 8;
 /// whole warp, 32 steps at a time.
 #[inline(always)]
 pub(super) fn first_where(
-    place: Place,
+    place: WalkPlace,
     from: u32,
     to: u32,
-    holds: impl Fn(Place, u32, u32) -> bool,
+    holds: impl Fn(WalkPlace, u32, u32) -> bool,
 ) -> u32 {
     let alone = to.min(from + ALONE);
     let mut at = from;

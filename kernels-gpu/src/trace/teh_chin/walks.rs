@@ -15,7 +15,7 @@ pub struct Walks<'a> {
 
 /// A point of a closed walk.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct WalkPlace {
     /// The index of the walk's first point.
     pub(super) first: u32,
     /// The number of the walk's points.
@@ -24,7 +24,7 @@ pub(super) struct Place {
     pub(super) at: u32,
 }
 
-impl Place {
+impl WalkPlace {
     /// The point's index.
     #[inline(always)]
     pub(super) const fn index(self) -> u32 {
@@ -35,7 +35,7 @@ impl Place {
     /// length.
     #[inline(always)]
     pub(super) const fn around(self, j: u32) -> [u32; 2] {
-        let Place { first, len, at } = self;
+        let WalkPlace { first, len, at } = self;
         let before = if j <= at { at - j } else { at + (len - j) };
         let after = if j < len - at { at + j } else { j - (len - at) };
         [first + before, first + after]
@@ -45,7 +45,7 @@ impl Place {
     #[inline(always)]
     pub(super) fn of_lane(self, lane: u32) -> Self {
         let of_lane = |value| warp_shuffle_idx(FULL_MASK, value, lane, WARP_SIZE).0;
-        Place {
+        WalkPlace {
             first: of_lane(self.first),
             len: of_lane(self.len),
             at: of_lane(self.at),
@@ -58,7 +58,7 @@ impl Walks<'_> {
     /// the last walk. Called by all threads of a warp, with consecutive indices from a multiple of
     /// 32 on.
     #[inline(always)]
-    pub(super) fn place(self, i: u32) -> Place {
+    pub(super) fn place(self, i: u32) -> WalkPlace {
         let count = self.offsets.len() as u32 - 1;
         let lane = i % WARP_SIZE;
         let base = i - lane;
@@ -77,7 +77,7 @@ impl Walks<'_> {
         let up_to_lane = u32::MAX >> (WARP_SIZE - 1 - lane);
         walk += (begins & up_to_lane).count_ones();
         let first = self.offsets.ldg(walk);
-        Place {
+        WalkPlace {
             first,
             len: self.offsets.ldg(walk + 1) - first,
             at: i - first,

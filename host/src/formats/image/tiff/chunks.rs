@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use tiff::tags::CompressionMethod;
 
 use super::layout::{Layout, Stripe, TiffDecoder};
-use super::piece::{Piece, Place, Workplace};
+use super::piece::{Piece, PiecePlace, Workplace};
 use crate::Result;
 use crate::error::Error;
 use crate::formats::image::opened::Rows;
@@ -129,7 +129,7 @@ impl Chunks {
         if self.pieces.len() < count {
             self.pieces.resize_with(count, Piece::default);
         }
-        let place = |i: usize| Place {
+        let place = |i: usize| PiecePlace {
             stripe: self.stripes[i / across],
             column: i % across,
         };

@@ -18,7 +18,7 @@ pub(super) type Piece = Option<Thresholder>;
 
 /// The place of a piece in the image.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct PiecePlace {
     pub(super) stripe: Stripe,
     /// The column of tiles; 0 for strips.
     pub(super) column: usize,
@@ -44,7 +44,7 @@ impl Workplace {
         store: &Store,
         layout: &Layout,
         origin: Origin<'_>,
-        place: Place,
+        place: PiecePlace,
     ) -> Result<u64> {
         let mut bytes = 0;
         for plane in 0..layout.planes() {
@@ -58,7 +58,7 @@ impl Workplace {
         store: &Store,
         layout: &Layout,
         origin: Origin<'_>,
-        place: Place,
+        place: PiecePlace,
         plane: usize,
     ) -> Result<u64> {
         let Stripe { top, rows } = place.stripe;
@@ -143,7 +143,7 @@ impl Workplace {
         decoder: &mut TiffDecoder,
         layout: &Layout,
         origin: Origin<'_>,
-        place: Place,
+        place: PiecePlace,
     ) -> Result<()> {
         if layout.separate && layout.tiled {
             return Err(origin.unsupported(format_args!(
@@ -182,7 +182,7 @@ impl Workplace {
     pub(super) fn threshold(
         &mut self,
         layout: &Layout,
-        place: Place,
+        place: PiecePlace,
         threshold: f64,
         keep_grey: bool,
         piece: &mut Piece,

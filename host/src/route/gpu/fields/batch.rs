@@ -8,7 +8,7 @@ use trazar_kernels::route::tiles::{JoinedPin, Span};
 
 use super::boxes::{Limits, PinBox, Plan};
 use super::member::{Member, State};
-use super::{CELLS_AT_ONCE, Found};
+use super::{CELLS_AT_ONCE, InFields};
 use crate::Result;
 use crate::geometry::Cell;
 use crate::gpu::{Gpu, GpuBuffer, Lent};
@@ -151,7 +151,7 @@ impl Batch {
         grid: &DeviceGrid<G>,
         nets: &[Net],
         limits: &Limits,
-        found: &mut [Found],
+        found: &mut [InFields],
     ) -> Result<()> {
         if self.members.is_empty() {
             return Ok(());
@@ -162,7 +162,7 @@ impl Batch {
             // Tiles take much less memory.
             Err(error) if error.is_out_of_memory() => {
                 for member in &self.members {
-                    found[member.net] = Found::Nothing(Some(Fallback::OutOfMemory));
+                    found[member.net] = InFields::Nothing(Some(Fallback::OutOfMemory));
                 }
                 return Ok(());
             }
@@ -204,8 +204,8 @@ impl Batch {
             )?;
             route.field_use = Some(used);
             found[member.net] = match fallback {
-                None => Found::Whole(route),
-                Some(_) => Found::Part(route),
+                None => InFields::Whole(route),
+                Some(_) => InFields::Part(route),
             };
         }
         Ok(())

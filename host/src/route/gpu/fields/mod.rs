@@ -36,7 +36,7 @@ pub(super) fn route<G: Gpu>(
         (1, true) => Some(Fallback::FreeEdges),
         _ => Some(Fallback::Layers),
     };
-    let nothing = |net: &Net| Found::Nothing(unfit.filter(|_| net.pins.len() > 1));
+    let nothing = |net: &Net| InFields::Nothing(unfit.filter(|_| net.pins.len() > 1));
     let mut found = collect(nets.iter().map(nothing), "the routes")?;
     if unfit.is_none() {
         let limits = Limits::of(gpu);
@@ -52,7 +52,7 @@ pub(super) fn route<G: Gpu>(
                     }
                     batch.add(index, net, &plan)?;
                 }
-                Err(fallback) => found[index] = Found::Nothing(Some(fallback)),
+                Err(fallback) => found[index] = InFields::Nothing(Some(fallback)),
             }
         }
         batch.route(gpu, grid, nets, &limits, &mut found)?;
@@ -61,7 +61,7 @@ pub(super) fn route<G: Gpu>(
 }
 
 /// The part of a net's tree that fields have found. The routes say how.
-enum Found {
+enum InFields {
     /// Nothing, with the reason; no reason if there is nothing to join.
     Nothing(Option<Fallback>),
     /// An incomplete tree.
@@ -75,17 +75,20 @@ fn finish_in_tiles<G: Gpu>(
     grid: &DeviceGrid<G>,
     nets: &[Net],
     windows: &[Window],
-    found: Vec<Found>,
+    found: Vec<InFields>,
 ) -> Result<Vec<Route>> {
-    let rests = if found.iter().all(|found| matches!(found, Found::Nothing(_))) {
+    let rests = if found
+        .iter()
+        .all(|found| matches!(found, InFields::Nothing(_)))
+    {
         tiles::route(gpu, grid, nets, windows)?
     } else {
         let (mut rests, mut rest_windows) = (Vec::new(), Vec::new());
         for ((found, net), &window) in found.iter().zip(nets).zip(windows) {
             let rest = match found {
-                Found::Nothing(_) => net.try_clone()?,
-                Found::Part(route) => route.rest(net)?,
-                Found::Whole(_) => continue,
+                InFields::Nothing(_) => net.try_clone()?,
+                InFields::Part(route) => route.rest(net)?,
+                InFields::Whole(_) => continue,
             };
             push(&mut rests, rest, PINS)?;
             push(&mut rest_windows, window, PINS)?;
@@ -97,8 +100,8 @@ fn finish_in_tiles<G: Gpu>(
     reserve(&mut routes, nets.len(), "the routes")?;
     for found in found {
         let route = match found {
-            Found::Whole(route) => route,
-            Found::Nothing(fallback) => {
+            InFields::Whole(route) => route,
+            InFields::Nothing(fallback) => {
                 let mut route = rests.next().unwrap_or_default();
                 let in_tiles = route.connections().len();
                 route.field_use = Some(FieldUse {
@@ -108,7 +111,7 @@ fn finish_in_tiles<G: Gpu>(
                 });
                 route
             }
-            Found::Part(route) => {
+            InFields::Part(route) => {
                 let rest = rests.next().unwrap_or_default();
                 let in_tiles = rest.connections().len();
                 let mut route = route.continued(rest)?;

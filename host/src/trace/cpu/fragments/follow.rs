@@ -15,7 +15,7 @@ use super::super::saddle_halves::{begin_of_half, half_of, halves_within};
 use super::super::saddles::{OpenSaddle, Saddles};
 use super::super::sides::{Joined, Marks, Side, Sides};
 use super::super::walk::{Centers, Edges, Node, OPEN_OFFSET, Rim, Step, Walk, of_moves};
-use super::Kept;
+use super::KeptPoints;
 use super::entries::Entries;
 use crate::error::{Error, Result};
 use crate::memory::{reserve, with_room};
@@ -149,7 +149,7 @@ pub(in crate::trace) fn follow(
     saddles: Option<&Saddles>,
     open: &[OpenSaddle],
     rows: u32,
-    kept: Kept,
+    kept: KeptPoints,
     progress: &Progress<'_>,
 ) -> Result<Vec<Strip>> {
     let height = band.height();
@@ -257,7 +257,7 @@ struct StripWalk<'a, K> {
     first_row: u32,
     /// The places of the strip's rows.
     places: Range<usize>,
-    kept: Kept,
+    kept: KeptPoints,
     steps: &'a mut Vec<Direction>,
 }
 
@@ -289,7 +289,7 @@ struct Ground<'a> {
     is_open: [bool; 2],
     /// Its index.
     strip: u32,
-    kept: Kept,
+    kept: KeptPoints,
 }
 
 impl Ground<'_> {
@@ -414,8 +414,8 @@ impl<K: Walk> StripWalk<'_, K> {
         let steps = [begin, self.steps.len()];
         let (x, y) = self.coordinates(node.place);
         let points = |steps: usize, turns| match self.kept {
-            Kept::All => steps as u32,
-            Kept::Turns => turns,
+            KeptPoints::All => steps as u32,
+            KeptPoints::Turns => turns,
         };
         let mut fragment = Fragment {
             next: 0,
@@ -470,8 +470,8 @@ impl<K: Walk> StripWalk<'_, K> {
                     side: SideKey::new(kind, x, self.first_row + y),
                     steps_end: self.steps.len() as u32,
                     points: match self.kept {
-                        Kept::All => steps.max(1) as u32,
-                        Kept::Turns => turns,
+                        KeptPoints::All => steps.max(1) as u32,
+                        KeptPoints::Turns => turns,
                     },
                     before,
                 });

@@ -192,7 +192,7 @@ pub(in crate::trace) fn rings(
         .with_min_len(LEAST_SHARE / 8)
         .for_each(|cycle| {
             let Cycle { first, stretch } = cycles[cycle];
-            let place = Place {
+            let place = PlaceInRing {
                 cycle: cycle as u32,
                 fragments: 0,
                 points: 0,
@@ -243,7 +243,7 @@ struct Lists<'a> {
 
 impl Lists<'_> {
     /// Lists `fragments` fragments from `first` on, which has this place in its cycle.
-    fn add(&self, first: FragmentId, fragments: u32, place: Place) {
+    fn add(&self, first: FragmentId, fragments: u32, place: PlaceInRing) {
         let Cycle { stretch, .. } = &self.cycles[place.cycle as usize];
         let id = self.ids[place.cycle as usize];
         let ring = &self.rings[id as usize];
@@ -373,7 +373,7 @@ struct Cycle {
 
 /// Where a stretch is in its ring.
 #[derive(Clone, Copy)]
-struct Place {
+struct PlaceInRing {
     cycle: u32,
     /// The fragments and points before it.
     fragments: u32,
@@ -381,9 +381,9 @@ struct Place {
 }
 
 /// Finds the rings that have stretches, and the place of each stretch.
-fn close(stretches: &[FragmentId], measured: &[Stretch]) -> Result<(Vec<Cycle>, Vec<Place>)> {
+fn close(stretches: &[FragmentId], measured: &[Stretch]) -> Result<(Vec<Cycle>, Vec<PlaceInRing>)> {
     let mut places = with_room(stretches.len(), "the fragments of borders")?;
-    let unknown = Place {
+    let unknown = PlaceInRing {
         cycle: NONE,
         fragments: 0,
         points: 0,
@@ -400,7 +400,7 @@ fn close(stretches: &[FragmentId], measured: &[Stretch]) -> Result<(Vec<Cycle>, 
         };
         let mut at = i;
         loop {
-            places[at] = Place {
+            places[at] = PlaceInRing {
                 cycle: cycles.len() as u32,
                 fragments: cycle.stretch.fragments,
                 points: cycle.stretch.points,

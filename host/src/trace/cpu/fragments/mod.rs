@@ -99,14 +99,14 @@ pub(in crate::trace) fn strip_rows(width: u32, height: u32, threads: usize) -> u
 
 /// Which points of a border are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::trace) enum Kept {
+pub(in crate::trace) enum KeptPoints {
     /// All.
     All,
     /// Those where it turns.
     Turns,
 }
 
-impl Kept {
+impl KeptPoints {
     /// The points to keep for `options`, and the approximation that thins them in the end.
     pub(in crate::trace) fn of(options: &TraceOptions) -> (Self, Option<Curvature>) {
         match (options.geometry, options.approximation) {
@@ -126,7 +126,7 @@ fn trace_in_strips(
     options: &TraceOptions,
     progress: &Progress<'_>,
 ) -> Result<Contours> {
-    let (kept, curvature) = Kept::of(options);
+    let (kept, curvature) = KeptPoints::of(options);
     let saddles = match options.geometry {
         Geometry::Centers => None,
         Geometry::Edges => Some(Saddles::of(image)?),

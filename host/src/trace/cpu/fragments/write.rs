@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::super::approximate::{Points, offset};
 use super::super::chains::{BorderId, Direction};
 use super::super::walk::{Centers, Edges, Walk};
-use super::Kept;
+use super::KeptPoints;
 use super::follow::Strip;
 use super::join::{Part, Piece, Rings};
 use super::number::Border;
@@ -25,7 +25,7 @@ pub(super) struct Pieces<'a> {
     /// The number of rows of a strip.
     pub(super) rows: u32,
     pub(super) geometry: Geometry,
-    pub(super) kept: Kept,
+    pub(super) kept: KeptPoints,
 }
 
 /// Shares per thread: enough that the threads end at about the same time.
@@ -239,8 +239,8 @@ impl Pieces<'_> {
     ) -> &'p mut [IVec2] {
         let start = to_point(start);
         match self.kept {
-            Kept::All => write_all(start, steps, points),
-            Kept::Turns => write_turns(start, step_in, steps, points),
+            KeptPoints::All => write_all(start, steps, points),
+            KeptPoints::Turns => write_turns(start, step_in, steps, points),
         }
     }
 }

@@ -7,7 +7,7 @@ use trazar_kernels::trace::components::join::{
 };
 
 use super::nodes::Nodes;
-use super::{ComponentBorders, Found, Work};
+use super::{BorderBuffers, ComponentBorders, Work};
 use crate::Result;
 use crate::gpu::{Gpu, GpuBuffer, scan_counts};
 
@@ -81,7 +81,7 @@ pub(super) fn find<G: Gpu>(
         ranks,
     };
     let mut starts = gpu.alloc(count as usize)?;
-    let mut found = Found::new(gpu, count)?;
+    let mut found = BorderBuffers::new(gpu, count)?;
     // SAFETY: as above; `ranks` is the scan of the roots' counts, whose sum is `count`.
     unsafe {
         select_starts::launch_threads(

@@ -10,7 +10,7 @@ mod follow;
 mod join;
 mod nodes;
 
-use super::{Found, Work};
+use super::{BorderBuffers, Work};
 use crate::Result;
 use crate::gpu::Gpu;
 
@@ -20,7 +20,7 @@ use nodes::Nodes;
 
 /// Borders, with their nodes.
 pub(super) struct ComponentBorders<G: Gpu> {
-    pub(super) found: Found<G>,
+    pub(super) found: BorderBuffers<G>,
     /// Where each border starts, as an entry of the list of nodes.
     starts: G::Buffer<u32>,
     nodes: Nodes<G>,

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::gpu::{Gpu, GpuBuffer, View};
 use crate::trace::Retrieval;
 use crate::trace::gpu::hierarchy::{Arranger, cooperative_blocks};
-use crate::trace::gpu::{Arranged, Found};
+use crate::trace::gpu::{Arranged, BorderBuffers};
 
 /// The most borders: rows of the hierarchy are of `i32`.
 const MOST_BORDERS: u32 = i32::MAX as u32 - 1;
@@ -139,7 +139,7 @@ pub(in crate::trace::gpu) struct Arena<G: Gpu> {
     pub(super) few_tiles: bool,
     /// All 0 at first.
     pub(super) counters: G::Buffer<u32>,
-    found: Found<G>,
+    found: BorderBuffers<G>,
     arranger: Arranger<G>,
     /// For several images, the number of result borders before each image, then the total.
     pub(super) image_offsets: G::Buffer<u32>,
@@ -225,7 +225,7 @@ impl<G: Gpu> Arena<G> {
             blocks,
             few_tiles: tiles <= few as usize,
             counters: gpu.alloc_zeroed(counter::COUNT as usize)?,
-            found: Found::new(gpu, borders)?,
+            found: BorderBuffers::new(gpu, borders)?,
             arranger: Arranger::new(gpu, raster, borders, images.count)?,
             image_offsets: gpu.alloc(match images.count {
                 1 => 0,

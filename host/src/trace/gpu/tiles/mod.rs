@@ -16,7 +16,7 @@ use trazar_kernels::trace::tiles::gather::{Position, Turns};
 use trazar_kernels::trace::tiles::grid::TileGrid;
 use trazar_kernels::trace::tiles::track::Fragment;
 
-use super::{Arranged, Found, Work};
+use super::{Arranged, BorderBuffers, Work};
 use crate::Result;
 use crate::gpu::Gpu;
 use crate::trace::tiles_of;
@@ -29,7 +29,7 @@ const DEFAULT_SIDE: u32 = 64;
 
 /// Borders, in pieces.
 pub(super) struct TileBorders<G: Gpu> {
-    pub(super) found: Found<G>,
+    pub(super) found: BorderBuffers<G>,
     /// The codes of steps, fragment by fragment.
     steps: G::Buffer<u8>,
     fragments: G::Buffer<Fragment>,
