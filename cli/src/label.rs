@@ -11,10 +11,10 @@ use crate::args::{LabelArgs, LabelFormat, RunArgs};
 use crate::facts::{Facts, count};
 use crate::failure::Failure;
 use crate::image;
-use crate::job::{self, Steps};
 use crate::label_bands;
 use crate::output;
 use crate::paths::{check_distinct, is_stdout};
+use crate::run_job::{self, Steps};
 
 /// The job, its options checked.
 pub(crate) struct Label<'a> {
@@ -50,7 +50,7 @@ impl Label<'_> {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         match self.args.input.memory {
             Some(memory) => label_bands::run(self.args, self.format, &self.options, memory),
-            None => job::run(self),
+            None => run_job::run(self),
         }
     }
 }

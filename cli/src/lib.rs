@@ -13,7 +13,6 @@ mod gds;
 mod generate;
 mod image;
 mod info;
-mod job;
 mod label;
 mod label_bands;
 mod man;
@@ -23,6 +22,7 @@ mod printable;
 mod progress;
 mod repeat;
 mod route;
+mod run_job;
 #[cfg(unix)]
 mod signals;
 mod start;
@@ -66,11 +66,11 @@ fn run_command(args: &[OsString]) -> Result<(), Failure> {
     };
     match args.command {
         Command::Trace(args) => match args.input.memory {
-            Some(memory) => job::run(&TraceBands::new(&args, memory)?),
-            None => job::run(&Trace::new(&args)?),
+            Some(memory) => run_job::run(&TraceBands::new(&args, memory)?),
+            None => run_job::run(&Trace::new(&args)?),
         },
         Command::Label(args) => Label::new(&args)?.run(),
-        Command::Route(args) => job::run(&RouteNets::new(&args)?),
+        Command::Route(args) => run_job::run(&RouteNets::new(&args)?),
         Command::Generate(args) => generate::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Completions(args) => completions::run(&args),

@@ -11,10 +11,10 @@ use trazar::{Backend, Engine, Job, formats};
 use crate::args::{self, NetInputArgs, RouteArgs, RouteFormat, RunArgs};
 use crate::facts::{Facts, count};
 use crate::failure::Failure;
-use crate::job::Steps;
 use crate::output;
 use crate::paths::{Named, check_distinct, source};
 use crate::progress::Progress;
+use crate::run_job::Steps;
 
 /// The job, its options checked.
 pub(crate) struct RouteNets<'a> {

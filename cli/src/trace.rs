@@ -13,9 +13,9 @@ use crate::facts::{Facts, count};
 use crate::failure::Failure;
 use crate::gds::gds_options;
 use crate::image;
-use crate::job::Steps;
 use crate::output;
 use crate::paths::check_distinct;
+use crate::run_job::Steps;
 
 /// The job, its options checked.
 pub(crate) struct Trace<'a> {

@@ -13,9 +13,9 @@ use crate::args::{ContourFormat, Device, RunArgs, TraceArgs};
 use crate::facts::{Facts, count};
 use crate::failure::Failure;
 use crate::image::{self, Described};
-use crate::job::Steps;
 use crate::paths::{is_stdout, source};
 use crate::progress::Progress;
+use crate::run_job::Steps;
 use crate::trace::{Trace, found_facts};
 
 /// The job, its options checked.

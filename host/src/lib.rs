@@ -42,6 +42,7 @@ mod bytes;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 
+mod device_choice;
 mod engine;
 pub mod error;
 #[cfg(feature = "formats")]
@@ -50,7 +51,6 @@ pub mod generate;
 mod geometry;
 pub mod gpu;
 mod image;
-mod job;
 pub mod label;
 mod memory;
 mod options;
@@ -65,13 +65,13 @@ use trazar_test_seeds as seeds;
 pub use backend::Backend;
 /// The emulated device, which runs kernels on the processor and checks them.
 pub use cuda_std::emulator;
+pub use device_choice::Job;
 pub use engine::Engine;
 pub use error::{Error, Result};
 pub use geometry::{BoundingBox, Location};
 pub use glam;
 pub use image::gpu::{DeviceBytes, DeviceImage, DeviceImageBatch};
 pub use image::{BinaryImage, MAX_SIDE, Sample, Samples, WORD_BITS};
-pub use job::Job;
 #[doc(no_inline)]
 pub use label::{
     Component, Connectivity, DeviceLabeler, DeviceLabels, LabelAlgorithm, LabelOptions, Labels,

@@ -12,10 +12,10 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::backend::Backend;
+use crate::device_choice::Job;
 use crate::emulator::Emulator;
 use crate::error::{Error, OptionProblem, Result};
 use crate::gpu::Gpu;
-use crate::job::Job;
 use crate::progress::{Progress, ProgressFn};
 use gpus::{DeviceJobs, Gpus};
 

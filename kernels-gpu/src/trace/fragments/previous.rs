@@ -5,13 +5,14 @@
 //! until it has one for each lane.
 
 use cuda_std::prelude::*;
-use cuda_std::warp::{FULL_MASK, WARP_SIZE};
+use cuda_std::warp::WARP_SIZE;
 
 use super::join::{BLOCK, Join, JoinMemory, WARPS};
 use super::key::Key;
 use super::records::{NO_NODE, TileParts};
 use super::tile::{TILE_HEIGHT, listed_nodes};
 use crate::primitives::grid::{Grid, each};
+use crate::primitives::warp_list::WarpList;
 use crate::trace::borders::{FoundBorders, NO_BORDER};
 use crate::trace::node_bits::{Kind, NodeBits};
 use crate::trace::node_walk::NamedNode;
@@ -46,46 +47,6 @@ impl<K: Key> Border<K> {
     };
 }
 
-/// Names that a warp has put aside, in its part of the block's memory.
-struct Aside {
-    names: SharedView<u64>,
-    /// The first of the warp's elements.
-    first: u32,
-    count: u32,
-}
-
-impl Aside {
-    /// Puts the names of some lanes aside. All lanes of the warp call it.
-    #[inline(always)]
-    fn put(&mut self, is_wanted: bool, name: u64) {
-        let lanes = warp::warp_vote_ballot(FULL_MASK, is_wanted);
-        if is_wanted {
-            let before = (lanes & warp::lanemask_lt()).count_ones();
-            self.names.st(self.first + self.count + before, name);
-        }
-        self.count += lanes.count_ones();
-    }
-
-    /// Takes one name per lane, [`NONE`] for lanes beyond the last name. All lanes of the warp call
-    /// it.
-    #[inline(always)]
-    fn take(&mut self, lane: u32) -> u64 {
-        // planted: previous-aside-put
-        warp::sync_warp(FULL_MASK);
-        let taken = self.count.min(WARP_SIZE);
-        self.count -= taken;
-        let name = if lane < taken {
-            self.names.ld(self.first + self.count + lane)
-        } else {
-            NONE
-        };
-        // The names are read before others are put in their places.
-        // planted: previous-aside-taken
-        warp::sync_warp(FULL_MASK);
-        name
-    }
-}
-
 impl<K: Key> Join<'_, K> {
     /// Finds each border's previous border, given the numbers of fragments and of borders inside
     /// one tile, and the fragments' ranked links. All threads of the grid call it.
@@ -100,11 +61,7 @@ impl<K: Key> Join<'_, K> {
     ) {
         let t = thread::thread_idx_x();
         let (warp, lane) = (t / WARP_SIZE, t % WARP_SIZE);
-        let mut aside = Aside {
-            names: memory.aside,
-            first: warp * MOST_ASIDE,
-            count: 0,
-        };
+        let mut aside = WarpList::new(memory.aside, MOST_ASIDE);
         // A group has one fragment, or one closed border, per lane.
         let first_closed = fragments.div_ceil(WARP_SIZE);
         let groups = first_closed + closed.div_ceil(WARP_SIZE);
@@ -137,8 +94,8 @@ impl<K: Key> Join<'_, K> {
                 group += 4 * stride;
             }
             let is_end = group >= groups;
-            while aside.count >= WARP_SIZE || is_end && aside.count > 0 {
-                let name = aside.take(lane);
+            while aside.count() >= WARP_SIZE || is_end && aside.count() > 0 {
+                let name = aside.take(lane, NONE);
                 if name != NONE {
                     self.look_for(name, borders);
                 }

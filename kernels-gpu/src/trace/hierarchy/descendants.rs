@@ -11,7 +11,12 @@ use crate::primitives::grid::{Grid, each};
 use crate::primitives::list_ranking::{END, element, jumped_from, next};
 use crate::primitives::sort;
 use crate::primitives::warp::inclusive_sum;
+use crate::primitives::warp_list::WarpList;
 use crate::trace::borders::{NO_BORDER, count};
+
+/// Elements of a warp's list of borders with children: those put in before it is full, and one more
+/// per lane.
+const WARP_LIST: u32 = 4 * WARP_SIZE;
 
 /// What a border with children knows of the borders below and above it.
 #[derive(Clone, Copy)]
@@ -47,7 +52,8 @@ impl Borders<'_> {
         counters: ViewMut<'_, u32>,
         memory: SharedView<u32>,
     ) {
-        let mut parents = WarpList::new(memory);
+        const { assert!(WARP_LIST * (BLOCK / WARP_SIZE) <= sort::WARP_DIGITS) };
+        let mut parents = WarpList::new(memory, WARP_LIST);
         let mut sums = RunSums::new(self.to.sizes, 0);
         let families = |ranks| each(ranks, |i| self.family(i));
         grid.for_each_in_warps(self.count, families, |i, (parent, has_children)| {
@@ -60,11 +66,12 @@ impl Borders<'_> {
                 self.to.told.st(self.told_in(2, i), 0);
             }
             parents.put(has_children, i);
-            if parents.is_full() {
-                parents.append_to(list, counters);
+            // planted: hierarchy-list-full
+            if parents.count() > WARP_LIST - WARP_SIZE {
+                parents.append_to(list, counters, count::PARENTS);
             }
         });
-        parents.append_to(list, counters);
+        parents.append_to(list, counters, count::PARENTS);
         sums.finish();
     }
 
@@ -226,75 +233,5 @@ impl<'a> RunSums<'a> {
             // planted: sizes-plain-add
             self.to.atomic_add(self.first + at as usize, sum);
         }
-    }
-}
-
-/// Borders that a warp has found, kept in its part of the block's memory on their way to a list.
-struct WarpList {
-    memory: SharedView<u32>,
-    /// The first of the warp's elements.
-    first: u32,
-    count: u32,
-}
-
-impl WarpList {
-    /// Elements of a warp's part: those put in before it is full, and one more per lane.
-    const LEN: u32 = 4 * WARP_SIZE;
-
-    /// In memory of [`LEN`](Self::LEN) elements per warp.
-    #[inline(always)]
-    fn new(memory: SharedView<u32>) -> Self {
-        const { assert!(Self::LEN * (BLOCK / WARP_SIZE) <= sort::WARP_DIGITS) };
-        Self {
-            memory,
-            first: thread::thread_idx_x() / WARP_SIZE * Self::LEN,
-            count: 0,
-        }
-    }
-
-    /// Puts in the borders of some lanes. All lanes of the warp call it, while the list is not
-    /// full.
-    #[inline(always)]
-    fn put(&mut self, is_put: bool, border: u32) {
-        let lanes = warp::warp_vote_ballot(FULL_MASK, is_put);
-        if is_put {
-            let before = (lanes & warp::lanemask_lt()).count_ones();
-            self.memory.st(self.first + self.count + before, border);
-        }
-        self.count += lanes.count_ones();
-    }
-
-    /// Whether there may be too little room for another border per lane.
-    #[inline(always)]
-    const fn is_full(&self) -> bool {
-        // planted: hierarchy-list-full
-        self.count > Self::LEN - WARP_SIZE
-    }
-
-    /// Appends all borders to the list whose length is in `counters`, and becomes empty. All lanes
-    /// of the warp call it.
-    #[inline(always)]
-    fn append_to(&mut self, list: ViewMut<'_, u32>, counters: ViewMut<'_, u32>) {
-        if self.count == 0 {
-            return;
-        }
-        let lane = thread::thread_idx_x() % WARP_SIZE;
-        let mut at = 0;
-        if lane == 0 {
-            // planted: hierarchy-list-plain
-            at = counters.atomic_add(count::PARENTS, self.count);
-        }
-        let (at, _) = warp::warp_shuffle_idx(FULL_MASK, at, 0, WARP_SIZE);
-        // planted: hierarchy-list-put
-        warp::sync_warp(FULL_MASK);
-        let mut i = lane;
-        while i < self.count {
-            list.st(at + i, self.memory.ld(self.first + i));
-            i += WARP_SIZE;
-        }
-        // All are read before others are put in their places.
-        // planted: hierarchy-list-read
-        warp::sync_warp(FULL_MASK);
-        self.count = 0;
     }
 }
