@@ -14,7 +14,7 @@ fn read(path: &str) -> String {
 }
 
 fn page() -> String {
-    read("../docs/a-race-in-ten-lines.md")
+    read("../../docs/a-race-in-ten-lines.md")
 }
 
 /// The text of the page's only block in `language`.
