@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::geometry::Cell;
 use crate::gpu::Gpu;
 use crate::image::BinaryImage;
-use crate::label::parts::{BandNumbers, LabelPart, Workers};
+use crate::label::parts::{BandNumbers, LabelPart, Workers, workers_on};
 use crate::label::{self, DeviceLabeler, LabelOptions, Labels};
 use crate::progress::Progress;
 use crate::route::{
@@ -157,7 +157,7 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
     fn label_workers(&self, options: &LabelOptions) -> Result<Workers> {
         // Workers need memory later, when nothing frees it.
         self.tracer.release_working_memory();
-        Workers::on(&self.all, options)
+        workers_on(&self.all, options)
     }
 
     fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours> {

@@ -29,6 +29,7 @@ mod emulator;
 mod in_use;
 mod list_ranking;
 mod scan;
+mod workers;
 
 use std::ffi::c_void;
 use std::fmt;
@@ -45,6 +46,7 @@ pub use in_use::{InUse, Lent};
 pub(crate) use list_ranking::rank_lists;
 pub(crate) use scan::ScanBuffers;
 pub use scan::Scanner;
+pub(crate) use workers::Workers;
 
 /// Memory, and a queue of launches of the kernels in [`trazar_kernels`]. Clones share both.
 ///
@@ -261,3 +263,15 @@ macro_rules! fill_values {
     ($($t:ty),*) => {$(impl FillValue for $t {})*};
 }
 fill_values!(u8, i8, u16, i16, u32, i32, f32);
+
+/// `gpus`, and a second queue of each that supports overlapping ones.
+///
+/// # Errors
+/// Those of [`Gpu::overlapping_queue`].
+pub(crate) fn with_overlapping<G: Gpu>(gpus: &[G]) -> Result<Vec<G>> {
+    let mut queues = gpus.to_vec();
+    for gpu in gpus {
+        queues.extend(gpu.overlapping_queue()?);
+    }
+    Ok(queues)
+}

@@ -1,6 +1,8 @@
 //! An image held by several GPUs, some of its rows in each.
 
-use super::spread::{join, on_each};
+use std::thread;
+
+use super::spread::join;
 use super::{DeviceLabeler, DeviceLabels};
 use crate::error::{Error, OptionProblem, Result};
 use crate::gpu::Gpu;
@@ -123,4 +125,50 @@ impl<G: Gpu> MultiLabels<G> {
     pub fn components(&self) -> Option<&[Component]> {
         self.components.as_deref()
     }
+}
+
+/// The results of `work` for each labeler and its index, on one thread per labeler.
+///
+/// # Errors
+/// The error of the first labeler for which `work` fails; [`Error::OutOfMemory`] if the system
+/// provides no thread.
+fn on_each<G, T>(
+    labelers: &[DeviceLabeler<G>],
+    work: impl Fn(&DeviceLabeler<G>, usize) -> Result<T> + Sync,
+) -> Result<Vec<T>>
+where
+    G: Gpu + Send + Sync,
+    T: Send,
+{
+    if let [only] = labelers {
+        return Ok(vec![work(only, 0)?]);
+    }
+    const STACK: usize = 2 << 20;
+    thread::scope(|scope| {
+        let work = &work;
+        let threads: Vec<_> = labelers
+            .iter()
+            .enumerate()
+            .map(|(i, labeler)| {
+                let builder = thread::Builder::new()
+                    .name("labels".into())
+                    .stack_size(STACK);
+                builder
+                    .spawn_scoped(scope, move || work(labeler, i))
+                    .map_err(|_| Error::OutOfMemory {
+                        what: "a thread for a GPU",
+                        bytes: STACK as u64,
+                    })
+            })
+            .collect();
+        // All threads are joined before the first error is returned.
+        let results: Vec<Result<T>> = threads
+            .into_iter()
+            .map(|thread| match thread?.join() {
+                Ok(result) => result,
+                Err(panic) => std::panic::resume_unwind(panic),
+            })
+            .collect();
+        results.into_iter().collect()
+    })
 }

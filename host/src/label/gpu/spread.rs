@@ -1,7 +1,6 @@
 //! One image on several queues: of one GPU, whose copies and launches overlap, or of several GPUs.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
@@ -11,7 +10,7 @@ use super::DeviceLabeler;
 use super::bands::{elements, fits_one_band};
 use super::runs::HostLabels;
 use crate::error::{Error, Result};
-use crate::gpu::Gpu;
+use crate::gpu::{Gpu, Workers, with_overlapping};
 use crate::image::BinaryImage;
 use crate::image::gpu::DeviceImage;
 use crate::label::cpu::{Strip, background};
@@ -35,11 +34,10 @@ pub(crate) fn label_host<G: Gpu + Send + Sync>(
     options: &LabelOptions,
 ) -> Result<Labels> {
     options.algorithm_on(G::BACKEND).check_runs_on(G::BACKEND)?;
-    let mut queues = gpus.to_vec();
-    for gpu in gpus {
-        queues.extend(gpu.overlapping_queue()?);
-    }
-    let labelers: Vec<_> = queues.into_iter().map(DeviceLabeler::on).collect();
+    let labelers: Vec<_> = with_overlapping(gpus)?
+        .into_iter()
+        .map(DeviceLabeler::on)
+        .collect();
     let rows = rows_of_bands(image, labelers.len());
     let bands = Bands { image, rows };
     let count = bands.count();
@@ -137,62 +135,21 @@ fn for_each_band<G: Gpu + Send + Sync>(
     count: usize,
     work: impl Fn(&DeviceLabeler<G>, usize) -> Result<()> + Sync,
 ) -> Result<()> {
-    let next = AtomicUsize::new(0);
-    let serve = |labeler: &DeviceLabeler<G>| -> Result<()> {
-        loop {
-            let band = next.fetch_add(1, Ordering::Relaxed);
-            if band >= count {
-                return Ok(());
-            }
-            work(labeler, band).inspect_err(|_| next.store(count, Ordering::Relaxed))?;
-        }
-    };
-    on_each(labelers, |labeler, _| serve(labeler)).map(drop)
-}
-
-/// The results of `work` for each labeler and its index, on one thread per labeler.
-///
-/// # Errors
-/// The error of the first labeler for which `work` fails; [`Error::OutOfMemory`] if the system
-/// provides no thread.
-pub(super) fn on_each<G, T>(
-    labelers: &[DeviceLabeler<G>],
-    work: impl Fn(&DeviceLabeler<G>, usize) -> Result<T> + Sync,
-) -> Result<Vec<T>>
-where
-    G: Gpu + Send + Sync,
-    T: Send,
-{
-    if let [only] = labelers {
-        return Ok(vec![work(only, 0)?]);
-    }
-    const STACK: usize = 2 << 20;
     thread::scope(|scope| {
         let work = &work;
-        let threads: Vec<_> = labelers
-            .iter()
-            .enumerate()
-            .map(|(i, labeler)| {
-                let builder = thread::Builder::new()
-                    .name("labels".into())
-                    .stack_size(STACK);
-                builder
-                    .spawn_scoped(scope, move || work(labeler, i))
-                    .map_err(|_| Error::OutOfMemory {
-                        what: "a thread for a GPU",
-                        bytes: STACK as u64,
-                    })
-            })
-            .collect();
-        // All threads are joined before the first error is returned.
-        let results: Vec<Result<T>> = threads
-            .into_iter()
-            .map(|thread| match thread?.join() {
-                Ok(result) => result,
-                Err(panic) => std::panic::resume_unwind(panic),
-            })
-            .collect();
-        results.into_iter().collect()
+        let works = labelers.iter().map(|labeler| move |i| work(labeler, i));
+        let mut workers = Workers::in_scope(scope, works)?;
+        for i in 0..count {
+            workers.wait_for_free();
+            while let Some(done) = workers.try_finish() {
+                done?;
+            }
+            workers.start(i);
+        }
+        while let Some(done) = workers.finish() {
+            done?;
+        }
+        Ok(())
     })
 }
 

@@ -453,7 +453,7 @@ impl<S: BandSource> BandLabeller<S> {
     fn label_there<T: LabelNumber>(&mut self, workers: &mut Workers) -> Result<bool> {
         // The buffer of the labels last returned goes to the next task.
         let mut buffer = std::mem::take(&mut self.labels);
-        while !workers.all_busy() {
+        while !workers.is_full() {
             let first_row = self.table.band(self.read).map(|own| own.rows.start);
             let (Some(band), Some(first_row)) = (self.read_band()?, first_row) else {
                 break;

@@ -50,7 +50,7 @@ impl<S: BandSource> FirstPass<'_, S> {
         let (width, height) = (self.source.width(), self.source.height());
         let mut is_read = false;
         loop {
-            while !is_read && !workers.all_busy() {
+            while !is_read && !workers.is_full() {
                 let Some(band) = self.source.next_band(self.rows)? else {
                     is_read = true;
                     break;

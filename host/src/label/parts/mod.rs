@@ -46,7 +46,7 @@ pub use bytes::{components_from_bytes, components_to_bytes};
 pub use numbers::BandNumbers;
 pub(crate) use table::is_wide;
 pub use table::{LabelNumber, LabelTable};
-pub(crate) use workers::Workers;
+pub(crate) use workers::{Workers, workers_on};
 
 use super::cpu::{Meter, Numbered, Tally, Word, places, touching};
 use super::{Component, Connectivity, LabelOptions};

@@ -124,7 +124,7 @@ fn check_labeller(
             image: image.clone(),
             next: 0,
         };
-        let workers = (!emulators.is_empty()).then(|| Workers::on(emulators, options).unwrap());
+        let workers = (!emulators.is_empty()).then(|| workers_on(emulators, options).unwrap());
         BandLabeller::in_bands(source, options, plan, workers, None).unwrap()
     };
     let mut narrow = labeller();
@@ -467,7 +467,7 @@ fn sources_that_change_between_the_passes_are_refused() {
             let labeller = |second| {
                 let source = changing(&[first, second], 0);
                 let emulators = [Emulator::new(1), Emulator::new(2)];
-                let workers = on_gpus.then(|| Workers::on(&emulators, &options).unwrap());
+                let workers = on_gpus.then(|| workers_on(&emulators, &options).unwrap());
                 BandLabeller::in_bands(source, &options, plan, workers, None).unwrap()
             };
             assert_eq!(all::<u32>(&mut labeller(first)).unwrap(), 3);

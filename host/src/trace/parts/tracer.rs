@@ -1,22 +1,18 @@
 //! [`BandTracer`]: traces an image band by band.
 
-use std::collections::BTreeMap;
 use std::mem::replace;
 #[cfg(feature = "formats")]
 use std::path::Path;
-use std::sync::mpsc::{self, Receiver};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use super::part::ContourPart;
 use super::store::Store;
 use super::stored_contours::StoredContours;
 use crate::error::{Error, OptionProblem, Result};
-use crate::gpu::Gpu;
+use crate::gpu::{Gpu, Workers};
 use crate::image::BinaryImage;
-use crate::trace::Band;
-use crate::trace::TraceOptions;
 use crate::trace::gpu::DeviceTracer;
 use crate::trace::gpu::band::BAND_ROWS;
+use crate::trace::{Band, TraceOptions};
 
 /// Memory for tracing, per pixel of a band of noise.
 const BYTES_PER_PIXEL: u64 = 4;
@@ -234,45 +230,29 @@ impl BandTracer {
         }
         crate::threads::ensure();
         std::thread::scope(|scope| {
-            // A band is sent only when a GPU is free for it.
-            let (give, jobs) = mpsc::sync_channel::<Job>(0);
-            let jobs = Arc::new(Mutex::new(jobs));
-            let (done, found) = mpsc::channel();
-            for gpu in gpus {
-                let (jobs, done, options) = (Arc::clone(&jobs), done.clone(), self.options);
-                scope.spawn(move || {
-                    let tracer = DeviceTracer::on(gpu.clone());
-                    while let Some(job) = take(&jobs) {
-                        let part = job.trace(&tracer, &options);
-                        if done.send((job.index, part)).is_err() {
-                            break;
-                        }
-                    }
-                });
-            }
-            drop((jobs, done));
-            let mut order = InOrder::default();
-            let mut index = 0;
+            let options = self.options;
+            let works = gpus.iter().map(|gpu| {
+                let tracer = DeviceTracer::on(gpu.clone());
+                move |task: Task| task.trace(&tracer, &options)
+            });
+            let mut workers = Workers::in_scope(scope, works)?;
             loop {
                 let band = next()?;
                 let is_last = band.is_none();
-                if let Some(job) = self.job(band, index)? {
-                    index += 1;
-                    // Sending fails only if all workers have ended, after a panic.
-                    if give.send(job).is_err() {
-                        break;
-                    }
+                if let Some(task) = self.task(band)? {
+                    // A band waits for no GPU in memory.
+                    workers.wait_for_free();
+                    workers.start(task);
                 }
                 if is_last {
                     break;
                 }
-                while let Ok((index, part)) = found.try_recv() {
-                    self.add_in_order(&mut order, index, part?)?;
+                while let Some(part) = workers.try_finish() {
+                    self.add(part?)?;
                 }
             }
-            drop(give);
-            for (index, part) in &found {
-                self.add_in_order(&mut order, index, part?)?;
+            while let Some(part) = workers.finish() {
+                self.add(part?)?;
             }
             match self.part.take() {
                 Some(part) => part.finish_stored(),
@@ -284,8 +264,8 @@ impl BandTracer {
         })
     }
 
-    /// The band before `next`, with the rows beside it, as a job. `next` becomes the last band.
-    fn job(&mut self, next: Option<BinaryImage>, index: usize) -> Result<Option<Job>> {
+    /// The band before `next`, with the rows beside it, as a task. `next` becomes the last band.
+    fn task(&mut self, next: Option<BinaryImage>) -> Result<Option<Task>> {
         let first_row = self.rows();
         if let Some(next) = &next {
             self.check_width(next)?;
@@ -296,23 +276,12 @@ impl BandTracer {
             return Ok(None);
         };
         let above = replace(&mut self.above, image.row(image.height() - 1).to_vec());
-        Ok(Some(Job {
-            index,
+        Ok(Some(Task {
             image,
             first_row,
             above,
             below: row,
         }))
-    }
-
-    /// Takes the part of band `index`, and joins the parts whose turn it is.
-    fn add_in_order(&mut self, order: &mut InOrder, index: usize, part: ContourPart) -> Result<()> {
-        order.waiting.insert(index, part);
-        while let Some(part) = order.waiting.remove(&order.next) {
-            order.next += 1;
-            self.add(part)?;
-        }
-        Ok(())
     }
 
     /// Traces the last band and ends the image there.
@@ -408,9 +377,7 @@ fn rows_of(
 }
 
 /// A band that a GPU is to trace.
-struct Job {
-    /// Its number.
-    index: usize,
+struct Task {
     image: BinaryImage,
     first_row: u32,
     /// The row above it, unless it is the first band, and the row below it, if there is one.
@@ -418,7 +385,7 @@ struct Job {
     below: Option<Vec<u64>>,
 }
 
-impl Job {
+impl Task {
     fn trace<G: Gpu>(
         &self,
         tracer: &DeviceTracer<G>,
@@ -433,19 +400,4 @@ impl Job {
         }
         ContourPart::trace_on(tracer, band, options)
     }
-}
-
-/// The next job; none if there are no more.
-fn take(jobs: &Mutex<Receiver<Job>>) -> Option<Job> {
-    // Nobody panics while holding it.
-    let jobs = jobs.lock().unwrap_or_else(PoisonError::into_inner);
-    jobs.recv().ok()
-}
-
-/// Parts that were traced before those above them.
-#[derive(Default)]
-struct InOrder {
-    waiting: BTreeMap<usize, ContourPart>,
-    /// The index of the part that comes next.
-    next: usize,
 }
