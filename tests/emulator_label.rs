@@ -10,7 +10,7 @@ use trazar::emulator::Emulator;
 use trazar::generate::{self, Pattern};
 use trazar::gpu::Scanner;
 use trazar::label::MultiLabeler;
-use trazar::label::parts::{BandLabeller, LabelPart};
+use trazar::label::parts::LabelPart;
 use trazar::{
     Backend, BinaryImage, Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, Engine, Error,
     LabelAlgorithm, LabelOptions, Samples,
@@ -424,7 +424,7 @@ fn labels_of_bands_replace_others() {
     // Some 70 rows.
     let memory = (32 << 20) + 60_000;
     let source = InMemory::new(&image);
-    let mut labeller = BandLabeller::on(&engine, source, &run, memory).unwrap();
+    let mut labeller = engine.label_bands(source, &run, memory).unwrap();
     assert!(labeller.rows() < 100, "{} rows", labeller.rows());
     let mut labels = Vec::new();
     while let Some(band) = labeller.next_band::<u32>().unwrap() {

@@ -8,7 +8,6 @@
 use trazar::cuda::{Device, Queue};
 use trazar::generate::{self, Pattern};
 use trazar::label::MultiLabeler;
-use trazar::label::parts::BandLabeller;
 use trazar::{
     BinaryImage, Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, Engine, Error,
     LabelAlgorithm, LabelOptions,
@@ -377,7 +376,7 @@ fn check_several(engine: &Engine, image: &BinaryImage) {
         let found = engine.label(image, &run).unwrap();
         assert_eq!(difference(&found, &expected), None);
         let source = InMemory::new(image);
-        let mut labeller = BandLabeller::on(engine, source, &run, 1 << 30).unwrap();
+        let mut labeller = engine.label_bands(source, &run, 1 << 30).unwrap();
         let (mut labels, mut measures) = (Vec::new(), Vec::new());
         while let Some(band) = labeller.next_band::<u32>().unwrap() {
             labels.extend_from_slice(band.labels());

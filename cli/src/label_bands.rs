@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use trazar::formats::{self, ImageBands, ReadOptions};
-use trazar::label::parts::{BandLabeller, BandSource, LabelNumber};
+use trazar::label::parts::{BandLabels, BandSource, LabelNumber};
 use trazar::{BinaryImage, Engine, Job, LabelAlgorithm, LabelOptions};
 
 use crate::args::{Device, LabelArgs, LabelFormat};
@@ -46,18 +46,15 @@ pub(crate) fn run(
     let (mut engine, start_seconds) = start.finish(|| Job::LabelBands { pixels });
     // The chosen device may need more memory than the processor.
     let is_chosen = args.run.device == Device::Auto && options.algorithm.is_none();
-    if is_chosen && BandLabeller::rows_within(&engine, &bands, options, memory).is_err() {
+    if is_chosen && engine.label_bands_rows(&bands, options, memory).is_err() {
         engine = Engine::cpu();
     }
     let mut outputs = open_outputs(args)?;
 
     let quiet = args.run.quiet;
-    let progress = Progress::new("label", quiet);
+    let (engine, progress) = Progress::watch(engine, "label", quiet);
     let started = Instant::now();
-    let labeller = match progress.share() {
-        Some(report) => BandLabeller::with_progress(&engine, bands, options, memory, report),
-        None => BandLabeller::on(&engine, bands, options, memory),
-    };
+    let labeller = engine.label_bands(bands, options, memory);
     let mut labeller = labeller.map_err(about)?;
     let components = labeller.count();
     let described = described(&labeller);
@@ -125,7 +122,7 @@ fn open_outputs(args: &LabelArgs) -> Result<Vec<Opened<'_>>, Failure> {
 }
 
 /// The image, after the first pass.
-fn described(labeller: &BandLabeller<Timed>) -> Described {
+fn described(labeller: &BandLabels<Timed>) -> Described {
     let bands = &labeller.source().bands;
     Described {
         width: bands.width(),
@@ -154,7 +151,7 @@ enum Failed {
 
 /// Labels and writes band after band, and adds the time of writing to `writing`.
 fn write<T: LabelNumber>(
-    labeller: &mut BandLabeller<Timed>,
+    labeller: &mut BandLabels<Timed>,
     outputs: &mut [Opened<'_>],
     writing: &mut Duration,
 ) -> Result<(), Failed> {

@@ -39,7 +39,7 @@ pub enum Job {
         /// of foreground in a row.
         sides: u64,
     },
-    /// A [`BandLabeller`](crate::label::parts::BandLabeller); only the size of its image is known.
+    /// [`Engine::label_bands`](crate::Engine::label_bands); only the size of the image is known.
     LabelBands {
         /// The number of the image's pixels.
         pixels: u64,

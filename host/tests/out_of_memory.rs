@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use trazar::formats::{self, GdsOptions};
 use trazar::generate;
-use trazar::label::parts::{BandLabeller, BandSource, LabelPart};
+use trazar::label::parts::{BandSource, LabelPart};
 use trazar::route::{DistanceOptions, RoutingCase};
 use trazar::trace::{Band, BandTracer, ContourPart};
 use trazar::{
@@ -234,12 +234,12 @@ fn labels_of_parts_and_bands() {
         engine.label_band::<u32>(&lower, &numbers[1], &options)?;
         engine.label_band::<u64>(&lower, &numbers[1], &options)
     });
-    check("BandLabeller", || {
+    check("Engine::label_bands", || {
         let rows = Rows {
             image: &image,
             next: 0,
         };
-        let mut labeller = BandLabeller::new(rows, &options, 1 << 26)?;
+        let mut labeller = Engine::cpu().label_bands(rows, &options, 1 << 26)?;
         while let Some(band) = labeller.next_band::<u32>()? {
             formats::write_label_band_npy(&band, io::sink())?;
             formats::write_band_statistics(&band, io::sink())?;
@@ -334,7 +334,7 @@ fn rims_of_wide_images() {
             image: &image,
             next: 0,
         };
-        let mut labeller = BandLabeller::new(rows, &options, 1 << 26)?;
+        let mut labeller = Engine::cpu().label_bands(rows, &options, 1 << 26)?;
         while labeller.next_band::<u32>()?.is_some() {}
         Ok(())
     });

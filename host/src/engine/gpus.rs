@@ -48,7 +48,7 @@ pub(super) trait DeviceJobs: Send + Sync {
         options: &LabelOptions,
     ) -> Result<Vec<u32>>;
 
-    /// Workers that label bands for a [`BandLabeller`](crate::label::parts::BandLabeller).
+    /// Workers that label bands for a [`BandLabels`](crate::label::parts::BandLabels).
     fn label_workers(&self, options: &LabelOptions) -> Result<Workers>;
 
     fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours>;

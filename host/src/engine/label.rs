@@ -3,7 +3,9 @@
 use super::Engine;
 use crate::error::{Error, Result};
 use crate::image::BinaryImage;
-use crate::label::parts::{BandNumbers, LabelNumber, LabelPart, Workers, is_wide};
+use crate::label::parts::{
+    BandLabels, BandNumbers, BandSource, LabelNumber, LabelPart, Workers, is_wide,
+};
 use crate::label::{self, LabelAlgorithm, LabelOptions, LabelSummary, Labels};
 
 impl Engine {
@@ -141,8 +143,71 @@ impl Engine {
         Ok(bytemuck::allocation::cast_vec(labels))
     }
 
+    /// Labels an image that comes in bands, with at most about `memory` bytes of the host's memory.
+    /// Makes the first of two passes over it; [`BandLabels::next_band`] makes the second.
+    ///
+    /// Memory is estimated for the worst image of the size: usually, less is taken. Progress is the
+    /// completed share of both passes.
+    ///
+    /// A GPU works on two bands at a time: while the labels of one are copied down, the next one is
+    /// copied up and labelled. It takes at most 3 GiB, and with statistics up to 88 bytes more per
+    /// component of a band; a band has at most 2²⁸ pixels.
+    ///
+    /// ```
+    /// use trazar::formats::{ImageBands, ReadOptions};
+    /// use trazar::{Engine, LabelOptions};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("a.pbm");
+    /// std::fs::write(&path, "P1\n3 2\n010 111\n").unwrap();
+    /// let bands = ImageBands::open(&path, &ReadOptions::default())?;
+    /// // On NVIDIA GPUs: `Engine::cuda()?`, or `Engine::cuda_all()?`.
+    /// let engine = Engine::cpu();
+    /// let mut bands = engine.label_bands(bands, &LabelOptions::default(), 64 << 20)?;
+    /// assert_eq!(bands.count(), 2);
+    /// let mut labels = Vec::new();
+    /// while let Some(band) = bands.next_band::<u32>()? {
+    ///     labels.extend_from_slice(band.labels());
+    /// }
+    /// assert_eq!(labels, [1, 0, 2, 0, 0, 0]);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] for too little memory; [`Error::SizeMismatch`] if the source
+    /// returns a band with more rows than asked for, or of another width; those of
+    /// [`label_part`](Self::label_part) and of the source.
+    pub fn label_bands<S: BandSource>(
+        &self,
+        source: S,
+        options: &LabelOptions,
+        memory: u64,
+    ) -> Result<BandLabels<S>> {
+        let workers = self.label_workers(options)?;
+        BandLabels::begin(source, options, memory, workers, self.progress.clone())
+    }
+
+    /// The number of rows per band that [`label_bands`](Self::label_bands) takes for `memory` bytes
+    /// of memory. GPUs work on several bands at a time, and so need more of the host's memory than
+    /// the processor.
+    ///
+    /// # Errors
+    /// As [`label_bands`](Self::label_bands), for too little memory or an algorithm of another
+    /// device.
+    pub fn label_bands_rows<S: BandSource>(
+        &self,
+        source: &S,
+        options: &LabelOptions,
+        memory: u64,
+    ) -> Result<u32> {
+        let workers = self.label_workers(options)?;
+        BandLabels::rows_within(source, options, memory, workers.as_ref())
+    }
+
     /// The workers that label bands on the engine's GPUs; `None` if the processor labels them.
     pub(crate) fn label_workers(&self, options: &LabelOptions) -> Result<Option<Workers>> {
+        let algorithm = self.label_algorithm(options);
+        algorithm.check_runs_on(self.backend())?;
         let device = self.device.as_ref();
         device
             .map(|device| device.label_workers(options))

@@ -98,7 +98,7 @@ impl Engine {
     /// An engine on all NVIDIA GPUs that this process sees (`CUDA_VISIBLE_DEVICES`).
     ///
     /// [`label`](Self::label) divides the image into bands of rows, which the GPUs label at the
-    /// same time, and so does [`BandLabeller`](crate::label::parts::BandLabeller).
+    /// same time, and so does [`label_bands`](Self::label_bands).
     /// [`trace_bands`](Self::trace_bands) gives each band to a GPU that is free. All other jobs run
     /// on the first GPU: contours of whole images and routes are not spread over several.
     ///

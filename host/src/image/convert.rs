@@ -107,7 +107,6 @@ mod of_ndarray {
 
     use crate::image::samples::Layout;
     use crate::image::{BinaryImage, Samples};
-    use crate::label::Labels;
 
     /// The elements of an array of shape (height, width), without a copy, whatever its strides.
     ///
@@ -161,22 +160,6 @@ mod of_ndarray {
         fn from(image: &BinaryImage) -> Self {
             let shape = (image.height() as usize, image.width() as usize);
             Self::from_shape_fn(shape, |(y, x)| image.get(x as u32, y as u32))
-        }
-    }
-
-    /// The labels as an array view of shape (height, width), without a copy.
-    impl<'a> From<&'a Labels> for ArrayView2<'a, u32> {
-        fn from(labels: &'a Labels) -> Self {
-            let shape = (labels.height() as usize, labels.width() as usize);
-            Self::from_shape(shape, labels.as_slice()).expect("there is one label per pixel")
-        }
-    }
-
-    /// The labels as an array of shape (height, width), without a copy.
-    impl From<Labels> for Array2<u32> {
-        fn from(labels: Labels) -> Self {
-            let shape = (labels.height() as usize, labels.width() as usize);
-            Self::from_shape_vec(shape, labels.into_vec()).expect("there is one label per pixel")
         }
     }
 

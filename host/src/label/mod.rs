@@ -7,6 +7,8 @@
 //! | parts of an image, joined; images larger than memory | `parts/` |
 //! | by kernels, on a GPU or the emulator | `gpu/`, and `label/` of the crate `trazar-kernels` |
 
+#[cfg(feature = "ndarray")]
+mod convert;
 pub(crate) mod cpu;
 pub(crate) mod gpu;
 pub mod parts;

@@ -1,4 +1,4 @@
-//! [`BandLabeller`]: labels an image that is larger than the memory.
+//! [`BandLabels`]: the labels of an image that is larger than the memory.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,7 +10,6 @@ use super::plan::Plan;
 use super::table::Final;
 use super::workers::{LabelTask, Task, Workers};
 use super::{LabelNumber, LabelTable, Numbered, is_wide};
-use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::image::BinaryImage;
 use crate::label::cpu::Meter;
@@ -44,34 +43,15 @@ pub trait BandSource {
     }
 }
 
-/// Labels an image band by band in bounded memory, with the numbers and the statistics of
+/// The labels of an image, band by band in bounded memory, with the numbers and the statistics of
 /// [`Engine::label`](crate::Engine::label) for the whole image.
 ///
-/// The first pass, in [`new`](Self::new), finds which components of the bands belong together. The
-/// second pass, by [`next_band`](Self::next_band), labels each band again, with the final numbers.
-/// Between the passes, memory holds the components on the bands' first and last rows. If the whole
+/// The first pass, in [`Engine::label_bands`](crate::Engine::label_bands), finds which components
+/// of the bands belong together. The second pass, by [`next_band`](Self::next_band), labels each
+/// band again, with the final numbers. Between the passes, memory holds the components on the bands' first and last rows. If the whole
 /// image's bits fit into a third of the memory, they are kept too, and the source is read only
 /// once.
-///
-/// ```
-/// use trazar::formats::{ImageBands, ReadOptions};
-/// use trazar::label::parts::BandLabeller;
-/// use trazar::LabelOptions;
-///
-/// # let folder = tempfile::tempdir().unwrap();
-/// # let path = folder.path().join("a.pbm");
-/// std::fs::write(&path, "P1\n3 2\n010 111\n").unwrap();
-/// let bands = ImageBands::open(&path, &ReadOptions::default())?;
-/// let mut labeller = BandLabeller::new(bands, &LabelOptions::default(), 64 << 20)?;
-/// assert_eq!(labeller.count(), 2);
-/// let mut labels = Vec::new();
-/// while let Some(band) = labeller.next_band::<u32>()? {
-///     labels.extend_from_slice(band.labels());
-/// }
-/// assert_eq!(labels, [1, 0, 2, 0, 0, 0]);
-/// # Ok::<(), trazar::Error>(())
-/// ```
-pub struct BandLabeller<S> {
+pub struct BandLabels<S> {
     source: S,
     options: LabelOptions,
     rows: u32,
@@ -90,7 +70,7 @@ pub struct BandLabeller<S> {
     labels: Vec<u32>,
     wide: Vec<u64>,
     components: Vec<Component>,
-    report: Option<Box<ProgressFn>>,
+    report: Option<Arc<ProgressFn>>,
 }
 
 /// A band of a labelled image.
@@ -138,109 +118,47 @@ impl<'a, T> LabelledBand<'a, T> {
     }
 }
 
-impl<S: BandSource> BandLabeller<S> {
-    /// The number of rows per band that `memory` bytes of memory allow on the device of `engine`.
-    /// GPUs work on several bands at a time, and so need more of the host's memory than the
-    /// processor.
+impl<S: BandSource> BandLabels<S> {
+    /// The number of rows per band that `memory` bytes of memory allow for `workers`. Several of them
+    /// work on several bands at a time, and so need more of the host's memory than the processor.
     ///
     /// # Errors
-    /// As [`on`](Self::on), for too little memory or an algorithm of another device.
-    pub fn rows_within(
-        engine: &Engine,
+    /// [`Error::InvalidOption`] for too little memory.
+    pub(crate) fn rows_within(
         source: &S,
         options: &LabelOptions,
         memory: u64,
+        workers: Option<&Workers>,
     ) -> Result<u32> {
-        let (plan, _) = Self::plan(engine, source, options, memory)?;
-        Ok(plan.rows)
+        Ok(Self::plan(source, options, memory, workers)?.rows)
     }
 
-    /// Plans bands for `memory` bytes of memory, and makes the first pass over `source`, on all
-    /// cores.
-    ///
-    /// Memory is estimated for the worst image of the size: usually, less is taken.
+    /// Plans bands for `memory` bytes of memory, and makes the first pass over `source`: on all
+    /// cores, or by `workers`. `report` is called with the completed share of both passes.
     ///
     /// # Errors
-    /// [`Error::InvalidOption`] for too little memory; [`Error::SizeMismatch`] if the source
-    /// returns a band with more rows than asked for, or of another width; those of
-    /// [`label_part`](super::label_part) and of the source.
-    pub fn new(source: S, options: &LabelOptions, memory: u64) -> Result<Self> {
-        Self::start(&Engine::cpu(), source, options, memory, None)
-    }
-
-    /// As [`new`](Self::new), on the device of `engine`, which may be several GPUs. Progress is not
-    /// reported to the engine's receiver: [`with_progress`](Self::with_progress) takes one.
-    ///
-    /// A GPU works on two bands at a time: while the labels of one are copied down, the next one is
-    /// copied up and labelled. `memory` is the host's. A GPU takes at most 3 GiB, and with
-    /// statistics up to 88 bytes more per component of a band; a band has at most 2²⁸ pixels.
-    ///
-    /// ```
-    /// use trazar::formats::{ImageBands, ReadOptions};
-    /// use trazar::label::parts::BandLabeller;
-    /// use trazar::{Engine, LabelOptions};
-    ///
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let path = folder.path().join("a.pbm");
-    /// std::fs::write(&path, "P1\n3 2\n010 111\n").unwrap();
-    /// let bands = ImageBands::open(&path, &ReadOptions::default())?;
-    /// // On NVIDIA GPUs: `Engine::cuda()?`, or `Engine::cuda_all()?`.
-    /// let engine = Engine::emulator(0);
-    /// let mut labeller = BandLabeller::on(&engine, bands, &LabelOptions::default(), 64 << 20)?;
-    /// let mut labels = Vec::new();
-    /// while let Some(band) = labeller.next_band::<u32>()? {
-    ///     labels.extend_from_slice(band.labels());
-    /// }
-    /// assert_eq!(labels, [1, 0, 2, 0, 0, 0]);
-    /// # Ok::<(), trazar::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of [`new`](Self::new) and of [`DeviceLabeler::label`](crate::DeviceLabeler::label).
-    pub fn on(engine: &Engine, source: S, options: &LabelOptions, memory: u64) -> Result<Self> {
-        Self::start(engine, source, options, memory, None)
-    }
-
-    /// As [`on`](Self::on), with `report`, which is called from time to time with the completed
-    /// share of both passes, from 0 to 1.
-    ///
-    /// # Errors
-    /// Those of [`on`](Self::on).
-    pub fn with_progress(
-        engine: &Engine,
+    /// Those of [`Engine::label_bands`](crate::Engine::label_bands).
+    pub(crate) fn begin(
         source: S,
         options: &LabelOptions,
         memory: u64,
-        report: impl Fn(f64) + Send + Sync + 'static,
+        workers: Option<Workers>,
+        report: Option<Arc<ProgressFn>>,
     ) -> Result<Self> {
-        Self::start(engine, source, options, memory, Some(Box::new(report)))
-    }
-
-    fn start(
-        engine: &Engine,
-        source: S,
-        options: &LabelOptions,
-        memory: u64,
-        report: Option<Box<ProgressFn>>,
-    ) -> Result<Self> {
-        let (plan, workers) = Self::plan(engine, &source, options, memory)?;
+        let plan = Self::plan(&source, options, memory, workers.as_ref())?;
         Self::in_bands(source, options, plan, workers, report)
     }
 
     fn plan(
-        engine: &Engine,
         source: &S,
         options: &LabelOptions,
         memory: u64,
-    ) -> Result<(Plan, Option<Workers>)> {
-        let algorithm = engine.label_algorithm(options);
-        algorithm.check_runs_on(engine.backend())?;
-        let workers = engine.label_workers(options)?;
-        let plan = match &workers {
-            None => Plan::new(source, options, memory)?,
-            Some(workers) => Plan::on_gpus(source, options, memory, workers.len())?,
-        };
-        Ok((plan, workers))
+        workers: Option<&Workers>,
+    ) -> Result<Plan> {
+        match workers {
+            None => Plan::new(source, options, memory),
+            Some(workers) => Plan::on_gpus(source, options, memory, workers.len()),
+        }
     }
 
     pub(super) fn in_bands(
@@ -248,7 +166,7 @@ impl<S: BandSource> BandLabeller<S> {
         options: &LabelOptions,
         plan: Plan,
         workers: Option<Workers>,
-        report: Option<Box<ProgressFn>>,
+        report: Option<Arc<ProgressFn>>,
     ) -> Result<Self> {
         let rows = plan.rows.min(source.height());
         let mut first = FirstPass {
@@ -522,9 +440,9 @@ impl<S: BandSource> BandLabeller<S> {
     }
 }
 
-impl<S: BandSource> std::fmt::Debug for BandLabeller<S> {
+impl<S: BandSource> std::fmt::Debug for BandLabels<S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("BandLabeller")
+        f.debug_struct("BandLabels")
             .field("width", &self.source.width())
             .field("height", &self.source.height())
             .field("rows", &self.rows)

@@ -7,8 +7,9 @@
 //! numbers the components of all rows as [`Engine::label`](crate::Engine::label) numbers those of
 //! the whole image, and maps each band's own numbers to these ([`LabelTable`]).
 //!
-//! No step holds more of the image than a band. [`BandLabeller`] labels an image that is larger
-//! than the memory, in two passes.
+//! No step holds more of the image than a band.
+//! [`Engine::label_bands`](crate::Engine::label_bands) labels an image that is larger than the
+//! memory, in two passes ([`BandLabels`]).
 //!
 //! ```
 //! use trazar::label::parts::{LabelPart, label_part};
@@ -41,7 +42,7 @@ mod workers;
 
 use std::ops::Range;
 
-pub use bands::{BandLabeller, BandSource, LabelledBand};
+pub use bands::{BandLabels, BandSource, LabelledBand};
 pub use bytes::{components_from_bytes, components_to_bytes};
 pub use numbers::BandNumbers;
 pub(crate) use table::is_wide;

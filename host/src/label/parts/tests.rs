@@ -125,7 +125,7 @@ fn check_labeller(
             next: 0,
         };
         let workers = (!emulators.is_empty()).then(|| workers_on(emulators, options).unwrap());
-        BandLabeller::in_bands(source, options, plan, workers, None).unwrap()
+        BandLabels::in_bands(source, options, plan, workers, None).unwrap()
     };
     let mut narrow = labeller();
     assert_eq!(narrow.count(), u64::from(whole.count()));
@@ -339,7 +339,7 @@ fn progress_of_bands_on_gpus() {
     };
     let report = move |share| sink.lock().unwrap().push(share);
     let mut labeller =
-        BandLabeller::in_bands(source, &options, plan, workers, Some(Box::new(report))).unwrap();
+        BandLabels::in_bands(source, &options, plan, workers, Some(Arc::new(report))).unwrap();
     while labeller.next_band::<u32>().unwrap().is_some() {}
     let ends = [7.0, 14.0, 21.0, 28.0, 30.0];
     let first = ends.map(|end| end / 60.0);
@@ -360,11 +360,10 @@ fn errors_of_gpus_are_returned() {
         image: image.clone(),
         next: 0,
     };
-    let refused = BandLabeller::on(&engine, source(), &plain, 64 << 20);
+    let refused = engine.label_bands(source(), &plain, 64 << 20);
     assert!(matches!(refused, Err(Error::Emulator(_))));
     // Two bands at a time take more memory than one.
-    let rows_within =
-        |engine: &Engine, memory| BandLabeller::rows_within(engine, &source(), &plain, memory);
+    let rows_within = |engine: &Engine, memory| engine.label_bands_rows(&source(), &plain, memory);
     let base = 32 << 20;
     let least = |engine| {
         (base..base << 1)
@@ -373,7 +372,7 @@ fn errors_of_gpus_are_returned() {
     };
     assert!(least(&Engine::cpu()).unwrap() < least(&engine).unwrap());
     let sequential = plain.algorithm(LabelAlgorithm::Sequential);
-    let refused = BandLabeller::on(&engine, source(), &sequential, 64 << 20);
+    let refused = engine.label_bands(source(), &sequential, 64 << 20);
     assert!(matches!(refused, Err(Error::Unavailable(_))));
 }
 
@@ -448,7 +447,7 @@ fn sources_that_change_between_the_passes_are_refused() {
             .collect(),
         more_rows,
     };
-    fn all<T: LabelNumber>(labeller: &mut BandLabeller<Changing>) -> Result<u32> {
+    fn all<T: LabelNumber>(labeller: &mut BandLabels<Changing>) -> Result<u32> {
         let mut bands = 0;
         while labeller.next_band::<T>()?.is_some() {
             bands += 1;
@@ -468,7 +467,7 @@ fn sources_that_change_between_the_passes_are_refused() {
                 let source = changing(&[first, second], 0);
                 let emulators = [Emulator::new(1), Emulator::new(2)];
                 let workers = on_gpus.then(|| workers_on(&emulators, &options).unwrap());
-                BandLabeller::in_bands(source, &options, plan, workers, None).unwrap()
+                BandLabels::in_bands(source, &options, plan, workers, None).unwrap()
             };
             assert_eq!(all::<u32>(&mut labeller(first)).unwrap(), 3);
             for (second, row, what, numbers) in [
@@ -505,7 +504,7 @@ fn sources_that_change_between_the_passes_are_refused() {
             (changing(&[first], 1), "rows"),
             (changing(&[narrower], 0), "columns"),
         ] {
-            let refused = BandLabeller::in_bands(source, &options, plan, None, None);
+            let refused = BandLabels::in_bands(source, &options, plan, None, None);
             assert!(matches!(refused, Err(Error::SizeMismatch { unit, .. }) if unit == what));
         }
     }

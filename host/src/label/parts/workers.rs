@@ -1,4 +1,4 @@
-//! GPUs that label the bands of an image for [`BandLabeller`](super::BandLabeller).
+//! GPUs that label the bands of an image for [`BandLabels`](super::BandLabels).
 //!
 //! Each worker is a thread with a queue of a GPU. It takes one band at a time: copies its bits to
 //! the GPU, labels them, and copies back what the task asks for. There are two workers per GPU if
