@@ -5,8 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::ptr;
 
-use crate::function::ParamProblem;
-use crate::launch::LaunchProblem;
+use crate::problem::{LaunchProblem, ParamProblem};
 use crate::sys::{self, Status};
 use crate::version::{ComputeCapability, DriverVersion, PtxVersion};
 

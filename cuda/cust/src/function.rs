@@ -10,8 +10,10 @@ use cuda_std::launch::{KernelSpec, LaunchConfig};
 
 use crate::error::{CudaError, CudaResult, check};
 use crate::graph;
-use crate::launch;
+pub use crate::limits::KernelInfo;
+use crate::limits::{check_args, check_limits};
 use crate::module::Module;
+pub use crate::problem::{Param, ParamProblem};
 use crate::stream::Stream;
 use crate::sys::{self, CUfunction, CUfunction_attribute as Attribute, status};
 
@@ -89,8 +91,8 @@ impl Function {
         let device = self.module.device();
         device.check_same("the stream", stream.device())?;
         let count = self.kernel.param_count;
-        launch::check_limits(device.info(), &self.kernel.info, &config)
-            .and_then(|()| launch::check_args(args.len(), count.unwrap_or(args.len())))
+        check_limits(device.info(), &self.kernel.info, &config)
+            .and_then(|()| check_args(args.len(), count.unwrap_or(args.len())))
             .map_err(|problem| CudaError::BadLaunch {
                 kernel: self.name().to_owned(),
                 problem,
@@ -109,58 +111,6 @@ impl fmt::Debug for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Function({})", self.name())
     }
-}
-
-/// What a compiled kernel uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct KernelInfo {
-    /// Registers per thread.
-    pub registers: u32,
-    /// Static shared memory per block, in bytes.
-    pub static_shared: u32,
-    /// Memory per thread for spilled registers and local arrays, in bytes. It lies in device
-    /// memory: slow.
-    pub local_bytes: u32,
-    /// The most threads of a block, by its registers and launch bounds.
-    pub threads_per_block: u32,
-}
-
-/// Where a parameter is among a kernel's parameters, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Param {
-    /// Its first byte.
-    pub offset: usize,
-    /// The number of its bytes.
-    pub size: usize,
-}
-
-/// How a kernel's parameters differ from those that a launcher passes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ParamProblem {
-    /// Another number of parameters.
-    #[error("it takes {has} parameters, and the program passes {passed}")]
-    Count {
-        /// The kernel's number of parameters.
-        has: usize,
-        /// The launcher's.
-        passed: usize,
-    },
-    /// A parameter of another size, or in another place.
-    #[error(
-        "its parameter `{name}` has {} bytes at offset {}, and the program passes {} bytes at \
-         offset {}",
-        has.size, has.offset, passed.size, passed.offset
-    )]
-    Layout {
-        /// The parameter's name in the source.
-        name: &'static str,
-        /// The kernel's parameter.
-        has: Param,
-        /// The launcher's.
-        passed: Param,
-    },
 }
 
 /// Launches may ask for this much dynamic and static shared memory together, in bytes, before the
