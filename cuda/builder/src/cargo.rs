@@ -6,13 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::error::Context as _;
+use crate::ptx::LIBRARY;
 use crate::{Arch, Error, Toolchain};
 
 /// The compiler's target for NVIDIA GPUs.
 pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
-
-/// What the folder of the compiler's own library is called in messages.
-pub(crate) const LIBRARY: &str = "/rust";
 
 /// What to compile.
 pub(crate) struct Job<'a> {

@@ -4,6 +4,9 @@ use std::collections::HashMap;
 
 use crate::SourcePlace;
 
+/// What the folder of the compiler's own library is called in messages.
+pub(crate) const LIBRARY: &str = "/rust";
+
 /// A function or kernel of a PTX module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Function {
@@ -104,7 +107,7 @@ impl Module {
         let mentions = functions.iter().flat_map(|function| &function.mentions);
         let mut places: Vec<_> = mentions
             .filter_map(|name| self.places.get(name))
-            .filter(|place| !place.file.starts_with(crate::cargo::LIBRARY))
+            .filter(|place| !place.file.starts_with(LIBRARY))
             .cloned()
             .collect();
         places.sort();

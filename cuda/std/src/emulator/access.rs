@@ -1,8 +1,6 @@
 //! Accesses to memory: what they touch, and whether they may.
 
-use core::fmt;
-use std::ops::Range;
-
+use super::accessed::{Accessed, DynamicArray};
 use super::arguments::ViewArgument;
 use super::event::{Event, Place, Source, Touch};
 use super::fault::Fault;
@@ -16,19 +14,6 @@ use crate::backend::Access;
 /// Static shared memory that a block can have, in bytes.
 const STATIC_SHARED: usize = 48 << 10;
 
-/// An access as the views describe it.
-#[derive(Clone, Copy)]
-pub(crate) struct Accessed {
-    pub(crate) start: usize,
-    pub(crate) index: usize,
-    pub(crate) count: usize,
-    pub(crate) len: usize,
-    pub(crate) size: usize,
-    pub(crate) alignment: usize,
-    pub(crate) access: Access,
-    pub(crate) source: Source,
-}
-
 /// The region that an access lies in.
 struct FoundRegion {
     number: usize,
@@ -38,39 +23,6 @@ struct FoundRegion {
     generation: u32,
     /// Whether the region lives as long as its block.
     is_short_lived: bool,
-}
-
-/// An array in dynamic shared memory, as the kernel asks for it.
-#[derive(Clone, Copy)]
-pub(crate) struct DynamicArray {
-    /// Where it starts, in bytes from the start of that memory.
-    pub(crate) offset: usize,
-    pub(crate) len: usize,
-    /// Bytes per element.
-    pub(crate) size: usize,
-    pub(crate) element: &'static str,
-    pub(crate) source: Source,
-}
-
-impl DynamicArray {
-    /// The bytes that it has in dynamic shared memory.
-    fn bytes(&self) -> Range<usize> {
-        let bytes = self.len.saturating_mul(self.size);
-        self.offset..self.offset.saturating_add(bytes)
-    }
-}
-
-impl fmt::Display for DynamicArray {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            offset,
-            len,
-            element,
-            source,
-            ..
-        } = self;
-        write!(f, "[{element}; {len}] from byte {offset} on, of {source}")
-    }
 }
 
 impl Machine {

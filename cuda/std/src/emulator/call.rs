@@ -1,7 +1,7 @@
 //! What a kernel can ask of the machine that runs it. Outside a kernel, each function returns
 //! `None` and does nothing.
 
-use super::access::{Accessed, DynamicArray};
+use super::accessed::{Accessed, DynamicArray};
 use super::event::Source;
 use super::fault::Fault;
 use super::history::Value;

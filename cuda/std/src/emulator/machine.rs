@@ -17,7 +17,7 @@ use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use fastrand::Rng;
 
-use super::access::DynamicArray;
+use super::accessed::DynamicArray;
 use super::arguments::ViewArgument;
 use super::clocks::{Clocks, LANES};
 use super::crowds::Crowds;

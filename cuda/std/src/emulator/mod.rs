@@ -58,6 +58,7 @@
 //! | `error.rs` | what the emulator's functions return |
 
 mod access;
+mod accessed;
 mod arguments;
 pub(crate) mod call;
 mod clocks;
@@ -88,7 +89,7 @@ pub use event::{Event, Place, Seen, Source, ThreadId, Touch, Waiting};
 pub use explore::{Bounds, Choices, ExploreError, Explored, NotChoices};
 pub use fault::Fault;
 
-pub(crate) use access::{Accessed, DynamicArray};
+pub(crate) use accessed::{Accessed, DynamicArray};
 pub use memory::Buffer;
 pub use queues::{QueueWork, Unordered};
 pub(crate) use rendezvous::BarrierKind;

@@ -13,7 +13,7 @@
 
 use std::collections::HashSet;
 
-use super::access::Accessed;
+use super::accessed::Accessed;
 use super::event::{Seen, Source, Waiting, same};
 use super::fault::Fault;
 use super::machine::{Machine, State};

@@ -4,10 +4,9 @@ use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::offer::Mine;
-use super::walk::PART_CELLS;
 use super::{
-    Boxes, CellXy, DistanceBound, Field, FieldNet, GrowingTrees, JoinOutput, MANY, NetResult,
-    PinState, ties,
+    Boxes, CellXy, DistanceBound, Field, FieldNet, GRAIN, GrowingTrees, JoinOutput, MANY,
+    NetResult, PinState, ties,
 };
 use crate::route::tiles::JoinedPin;
 
@@ -16,6 +15,10 @@ pub(super) const BLOCK: u32 = 512;
 pub(super) const WARPS: u32 = BLOCK / WARP_SIZE;
 /// Cells of a path, or of a pin, that are offered to fields at a time.
 pub(super) const CHUNK: u32 = BLOCK;
+/// The most columns, and the most rows, of the part of a box at hand.
+pub(super) const PART_SIDE: u32 = 124;
+/// The most cells of a part.
+pub(super) const PART_CELLS: u32 = (PART_SIDE + GRAIN) * (PART_SIDE + GRAIN);
 
 /// The dynamic shared memory of [`join_pins`](fn@join_pins) for nets of up to `pins` pins with
 /// boxes of up to `cells` cells, in bytes.

@@ -9,8 +9,7 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::join::{BLOCK, Join, word};
-use super::walk::PART_CELLS;
+use super::join::{BLOCK, Join, PART_CELLS, word};
 use super::{
     CellXy, DOWN, Entry, Field, GRAIN, LEFT, MANY, RIGHT, UP, column_and_row, has_neighbour, offset,
 };

@@ -3,19 +3,16 @@
 
 use cuda_std::prelude::*;
 
-use super::join::{BLOCK, CHUNK, END, Join, word};
+use super::join::{BLOCK, CHUNK, END, Join, PART_CELLS, PART_SIDE, word};
 use super::{Entry, Field, GRAIN, column_and_row, has_neighbour, offset};
 
 /// How far a walk may stray from the rectangle between its ends before it leaves the part at hand.
 const MARGIN: u32 = 10;
-/// The most columns, and the most rows, of the part of a box at hand.
-const PART_SIDE: u32 = 124;
 /// Set in the next cell if there are several next cells.
 const PART_TIE: u32 = 1 << 15;
 /// The next cell is not at hand.
 const OUTSIDE: u32 = PART_TIE - 1;
-/// The most cells of a part. Their indices are less than [`OUTSIDE`].
-pub(super) const PART_CELLS: u32 = (PART_SIDE + GRAIN) * (PART_SIDE + GRAIN);
+// The indices of a part's cells.
 const _: () = assert!(PART_CELLS < OUTSIDE);
 
 /// The part of a box at hand: for each cell, row by row, the next one on the way down.
