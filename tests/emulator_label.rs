@@ -812,7 +812,10 @@ fn an_emulators_engine_does_all_that_a_gpus_does() {
     assert!(traced == expected);
     let reported = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let report = reported.clone();
-    let engine = engine.with_progress(move |share| report.lock().unwrap().push(share));
+    let engine = engine.with_progress(move |share| {
+        report.lock().unwrap().push(share);
+        std::ops::ControlFlow::Continue(())
+    });
     assert_eq!(
         engine.label(&image, &Default::default()).unwrap().count(),
         2

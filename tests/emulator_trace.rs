@@ -3,6 +3,7 @@
 //!
 //! Images and orders follow one seed, which a failure names; `TRAZAR_SEED` replaces it.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
@@ -200,7 +201,10 @@ fn batches_of_engines() {
         for engine in [Engine::cpu(), Engine::on(emulator_of(seed()))] {
             let reports = Arc::new(Mutex::new(Vec::new()));
             let reported = Arc::clone(&reports);
-            let engine = engine.with_progress(move |share| reported.lock().unwrap().push(share));
+            let engine = engine.with_progress(move |share| {
+                reported.lock().unwrap().push(share);
+                ControlFlow::Continue(())
+            });
             assert!(engine.trace_batch(&images, &options).unwrap() == expected);
             assert_eq!(reports.lock().unwrap().last(), Some(&1.0));
             assert!(engine.trace_batch(&[], &options).unwrap().is_empty());

@@ -1,5 +1,6 @@
 //! Tracing by components against tracing on one thread.
 
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
@@ -114,7 +115,10 @@ fn progress_is_reported() {
     let reports = Arc::new(Mutex::new(Vec::new()));
     let engine = Engine::cpu().with_progress({
         let reports = Arc::clone(&reports);
-        move |share| reports.lock().unwrap().push(share)
+        move |share| {
+            reports.lock().unwrap().push(share);
+            ControlFlow::Continue(())
+        }
     });
     let options = by_components(TraceOptions::default());
     let contours = engine.trace(&image, &options).unwrap();

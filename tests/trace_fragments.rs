@@ -1,6 +1,7 @@
 //! Tracing by fragments against tracing on one thread, for several numbers of threads. Strips of
 //! any height, down to one row, are tested in the library.
 
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
@@ -126,7 +127,10 @@ fn progress_is_reported() {
     let reports = Arc::new(Mutex::new(Vec::new()));
     let engine = Engine::cpu().with_progress({
         let reports = Arc::clone(&reports);
-        move |share| reports.lock().unwrap().push(share)
+        move |share| {
+            reports.lock().unwrap().push(share);
+            ControlFlow::Continue(())
+        }
     });
     let options = by_fragments(TraceOptions::default());
     let contours = on_threads(2, || engine.trace(&image, &options)).unwrap();

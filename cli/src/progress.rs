@@ -1,6 +1,7 @@
 //! Progress bars, for work that takes long enough.
 
 use std::io::{self, IsTerminal, Write};
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -52,9 +53,12 @@ impl Progress {
 
     /// The function that moves the bar to the completed share of the work; `None` if nobody would
     /// see it.
-    pub(crate) fn share(&self) -> Option<impl Fn(f64) + Send + Sync + 'static> {
+    pub(crate) fn share(&self) -> Option<impl Fn(f64) -> ControlFlow<()> + Send + Sync + 'static> {
         let report = self.report()?;
-        Some(move |share| report(Reached::Share(share)))
+        Some(move |share| {
+            report(Reached::Share(share));
+            ControlFlow::Continue(())
+        })
     }
 
     /// Runs `read`, with a bar for the files that it reads.

@@ -302,6 +302,10 @@ pub enum Error {
         limit: u64,
     },
 
+    /// The program has ended the job: its progress report returned
+    /// [`ControlFlow::Break`](std::ops::ControlFlow::Break).
+    #[error("cancelled: the progress report asked for it")]
+    Cancelled,
     /// Memory that could not be allocated.
     #[error("out of memory: {bytes} bytes for {what} could not be had")]
     #[non_exhaustive]

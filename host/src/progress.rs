@@ -1,11 +1,17 @@
 //! Progress reports.
 
+use std::ops::ControlFlow;
+
+use crate::error::{Error, Result};
+
 /// Called from time to time, on a working thread, with the share of the work that is done, from 0
-/// to 1.
-pub type ProgressFn = dyn Fn(f64) + Send + Sync;
+/// to 1. [`ControlFlow::Break`] ends the work.
+pub type ProgressFn = dyn Fn(f64) -> ControlFlow<()> + Send + Sync;
 
 /// Passes on the share of the work that is done.
-pub(crate) struct Progress<'a>(pub(crate) Option<&'a (dyn Fn(f64) + Send + Sync + 'a)>);
+pub(crate) struct Progress<'a>(
+    pub(crate) Option<&'a (dyn Fn(f64) -> ControlFlow<()> + Send + Sync + 'a)>,
+);
 
 impl Progress<'_> {
     /// Reports to nobody.
@@ -13,16 +19,40 @@ impl Progress<'_> {
 
     /// Reports, every 64 rows, that the borders up to row `y` of `height` are followed; following
     /// is four fifths of tracing.
-    pub(crate) fn report_followed(&self, y: u32, height: u32) {
+    ///
+    /// # Errors
+    /// Those of [`report`](Self::report).
+    pub(crate) fn report_followed(&self, y: u32, height: u32) -> Result<()> {
         if y.is_multiple_of(64) {
-            self.report(u64::from(y) * 4, u64::from(height) * 5);
+            self.report(u64::from(y) * 4, u64::from(height) * 5)?;
         }
+        Ok(())
     }
 
     /// Reports that `done` of `total` steps are done.
-    pub(crate) fn report(&self, done: u64, total: u64) {
-        if let Some(report) = self.0 {
-            report(done as f64 / total.max(1) as f64);
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`] if the work is to end.
+    pub(crate) fn report(&self, done: u64, total: u64) -> Result<()> {
+        go_on(self.flow(done, total))
+    }
+
+    /// As [`report`](Self::report), with the receiver's answer.
+    pub(crate) fn flow(&self, done: u64, total: u64) -> ControlFlow<()> {
+        match self.0 {
+            Some(report) => report(done as f64 / total.max(1) as f64),
+            None => ControlFlow::Continue(()),
         }
+    }
+}
+
+/// A receiver's answer as a result.
+///
+/// # Errors
+/// [`Error::Cancelled`] if the work is to end.
+pub(crate) fn go_on(flow: ControlFlow<()>) -> Result<()> {
+    match flow {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(Error::Cancelled),
     }
 }

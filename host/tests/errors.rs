@@ -1,7 +1,10 @@
 //! Errors as programs match them.
 
 use std::error::Error as StdError;
+use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use trazar::error::{OptionError, OptionProblem, ReadProblem, Unavailable, WriteProblem};
 use trazar::formats::{
@@ -9,8 +12,8 @@ use trazar::formats::{
     write_statistics,
 };
 use trazar::{
-    Backend, BinaryImage, Engine, Error, LabelAlgorithm, LabelOptions, Samples, TraceOptions,
-    generate,
+    Backend, BinaryImage, Cell, Engine, Error, Geometry, LabelAlgorithm, LabelOptions, Net,
+    RouteAlgorithm, RouteOptions, RoutingGrid, Samples, TraceAlgorithm, TraceOptions, generate,
 };
 
 /// The problem that reading `bytes` meets, and whether a decoder's error is its source.
@@ -167,4 +170,68 @@ fn formats_say_why_they_cannot_hold_a_result() {
             ..
         })
     ));
+}
+
+/// Every job of every algorithm ends at each of its reports, whichever the program wants, and the
+/// engine stays usable.
+#[test]
+fn jobs_end_where_the_program_wants() {
+    let image = generate::noise(300, 400, 0.5, 1).unwrap();
+    let grid = RoutingGrid::uniform(20, 20, 1).unwrap();
+    let pins = [(0, 0), (19, 3), (5, 18), (12, 12)];
+    let net = Net::from_cells(pins.map(|(x, y)| Cell::at(x, y)));
+    type Work<'a> = Box<dyn Fn(&Engine) -> trazar::Result<()> + 'a>;
+    let mut jobs: Vec<(String, Work<'_>)> = Vec::new();
+    for &algorithm in LabelAlgorithm::on(Backend::Cpu) {
+        let options = LabelOptions::default().algorithm(algorithm);
+        let image = &image;
+        let work = move |engine: &Engine| engine.label(image, &options).map(drop);
+        jobs.push((format!("{algorithm:?}"), Box::new(work)));
+    }
+    for &algorithm in TraceAlgorithm::on(Backend::Cpu) {
+        for geometry in [Geometry::Centers, Geometry::Edges] {
+            let options = TraceOptions::default()
+                .algorithm(algorithm)
+                .geometry(geometry);
+            let image = &image;
+            let work = move |engine: &Engine| engine.trace(image, &options).map(drop);
+            jobs.push((format!("{algorithm:?}, {geometry:?}"), Box::new(work)));
+        }
+    }
+    let options = TraceOptions::default();
+    let images = vec![image.clone(); 3];
+    jobs.push((
+        "a batch".into(),
+        Box::new(move |engine| engine.trace_batch(&images, &options).map(drop)),
+    ));
+    for &algorithm in RouteAlgorithm::on(Backend::Cpu) {
+        let options = RouteOptions::default().algorithm(algorithm);
+        let (grid, net) = (&grid, &net);
+        let work = move |engine: &Engine| engine.route_net(grid, net, &options).map(drop);
+        jobs.push((format!("{algorithm:?}"), Box::new(work)));
+    }
+    for (name, work) in &jobs {
+        for last in 1.. {
+            let reports = Arc::new(AtomicU32::new(0));
+            let count = Arc::clone(&reports);
+            let engine = Engine::cpu().with_progress(move |_| {
+                match count.fetch_add(1, Ordering::Relaxed) + 1 < last {
+                    true => ControlFlow::Continue(()),
+                    false => ControlFlow::Break(()),
+                }
+            });
+            match work(&engine) {
+                Err(Error::Cancelled) => assert!(reports.load(Ordering::Relaxed) >= last),
+                Ok(()) => {
+                    let reports = reports.load(Ordering::Relaxed);
+                    assert!(
+                        last > 1 && reports < last,
+                        "{name}: {reports} reports, {last}"
+                    );
+                    break;
+                }
+                other => panic!("{name}: {other:?}"),
+            }
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! Runs jobs without the GIL, and ends long ones at Ctrl-C.
 
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -48,14 +49,10 @@ pub(crate) fn run<R: Send + 'static>(
         let done = py.detach(|| in_pool(|| work(&engine)));
         return done.map_err(errors::from_library);
     }
-    /// The payload with which a job unwinds after an interrupt.
-    struct Interrupted;
-
     let done = apart(py, |interrupt| {
-        let engine = engine.with_progress(move |_| {
-            if interrupt.load(Ordering::Relaxed) {
-                resume_unwind(Box::new(Interrupted));
-            }
+        let engine = engine.with_progress(move |_| match interrupt.load(Ordering::Relaxed) {
+            false => ControlFlow::Continue(()),
+            true => ControlFlow::Break(()),
         });
         move || work(&engine)
     })?;

@@ -30,7 +30,7 @@ impl Engine {
             return label::cpu::label(image, options, algorithm, &self.progress());
         };
         let labels = device.label(image, options)?;
-        self.progress().report(1, 1);
+        self.progress().report(1, 1)?;
         Ok(labels)
     }
 

@@ -6,6 +6,7 @@ mod label;
 mod route;
 mod trace;
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 #[cfg(feature = "cuda")]
@@ -187,26 +188,27 @@ impl Engine {
         Self::on(Emulator::new(seed))
     }
 
-    /// Reports progress to `report`, as the share of the work that is done, from 0 to 1.
-    ///
-    /// A report that panics ends the job: the panic unwinds from the job's call, on the thread of
-    /// that call. A program can thus end work that takes too long, with
-    /// [`resume_unwind`](std::panic::resume_unwind) in the report and
-    /// [`catch_unwind`](std::panic::catch_unwind) around the call. The engine stays usable.
+    /// Reports progress to `report`, as the share of the work that is done, from 0 to 1. An answer
+    /// of [`ControlFlow::Break`] ends the job with [`Error::Cancelled`].
     ///
     /// ```
-    /// use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-    /// use trazar::{BinaryImage, Engine, TraceOptions};
+    /// use std::ops::ControlFlow;
+    /// use trazar::{BinaryImage, Engine, Error, TraceOptions};
     ///
-    /// let engine = Engine::cpu().with_progress(|_| resume_unwind(Box::new("enough")));
+    /// let engine = Engine::cpu().with_progress(|share| {
+    ///     eprintln!("{:.0} %", 100.0 * share);
+    ///     ControlFlow::Break(()) // Enough: `Continue` goes on.
+    /// });
     /// let image = BinaryImage::from_art("##.#")?;
-    /// let options = TraceOptions::default();
-    /// let traced = catch_unwind(AssertUnwindSafe(|| engine.trace(&image, &options)));
-    /// assert_eq!(traced.unwrap_err().downcast_ref(), Some(&"enough"));
-    /// # Ok::<(), trazar::Error>(())
+    /// let traced = engine.trace(&image, &TraceOptions::default());
+    /// assert!(matches!(traced, Err(Error::Cancelled)));
+    /// # Ok::<(), Error>(())
     /// ```
     #[must_use]
-    pub fn with_progress(mut self, report: impl Fn(f64) + Send + Sync + 'static) -> Self {
+    pub fn with_progress(
+        mut self,
+        report: impl Fn(f64) -> ControlFlow<()> + Send + Sync + 'static,
+    ) -> Self {
         self.progress = Some(Arc::new(report));
         self
     }

@@ -50,7 +50,7 @@ impl Engine {
             TreeKind::Nearest => routes,
             TreeKind::Improved => route::cpu::improve::improve(grid, nets, routes)?,
         };
-        self.progress().report(1, 1);
+        self.progress().report(1, 1)?;
         Ok(routes)
     }
 

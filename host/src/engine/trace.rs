@@ -38,7 +38,7 @@ impl Engine {
             return trace::cpu::trace(image, options, algorithm, &self.progress());
         };
         let contours = device.trace(image, options)?;
-        self.progress().report(1, 1);
+        self.progress().report(1, 1)?;
         Ok(contours)
     }
 
@@ -72,7 +72,7 @@ impl Engine {
             crate::threads::ensure();
             let done = AtomicU64::new(0);
             // An image counts as progress only when it is done.
-            let report = |_| progress.report(done.load(Relaxed), total);
+            let report = |_| progress.flow(done.load(Relaxed), total);
             let trace = |image| {
                 let contours =
                     trace::cpu::trace(image, options, algorithm, &Progress(Some(&report)));
@@ -80,7 +80,7 @@ impl Engine {
                 contours
             };
             let contours: Result<Vec<_>> = images.par_iter().map(trace).collect();
-            progress.report(1, 1);
+            progress.report(1, 1)?;
             return contours;
         };
         let mut contours = Vec::with_capacity(images.len());
@@ -96,7 +96,7 @@ impl Engine {
                 images => device.trace_batch(images, options)?,
             });
             left = rest;
-            progress.report(contours.len() as u64, total);
+            progress.report(contours.len() as u64, total)?;
         }
         Ok(contours)
     }

@@ -172,8 +172,10 @@ mod tests {
         let image = BinaryImage::new(4096, 1000).unwrap();
         let shares = std::sync::Arc::new(Mutex::new(Vec::new()));
         let seen = shares.clone();
-        let engine =
-            crate::Engine::cpu().with_progress(move |share| seen.lock().unwrap().push(share));
+        let engine = crate::Engine::cpu().with_progress(move |share| {
+            seen.lock().unwrap().push(share);
+            std::ops::ControlFlow::Continue(())
+        });
         for algorithm in [
             crate::LabelAlgorithm::Sequential,
             crate::LabelAlgorithm::Parallel,

@@ -54,16 +54,16 @@ impl<'a> Meter<'a> {
     }
 
     /// Counts row `y` of the strip. Reports about every million pixels, and at the strip's end.
-    fn count_row(&self, strip: &Strip<'_>, y: u32) {
+    fn count_row(&self, strip: &Strip<'_>, y: u32) -> Result<()> {
         let batch = ((1 << 20) / strip.image.width()).max(1);
         let row = y - strip.rows.start + 1;
         let rows = match row % batch {
             0 => batch,
             rest if y + 1 == strip.rows.end => rest,
-            _ => return,
+            _ => return Ok(()),
         };
         let done = self.done.fetch_add(rows.into(), Relaxed) + u64::from(rows);
-        self.progress.report(done, self.total);
+        self.progress.report(done, self.total)
     }
 }
 
@@ -116,7 +116,7 @@ impl<'a> Strip<'a> {
                 rows.keep(&row_labels[1..][..runs]);
             }
             std::mem::swap(&mut row_labels, &mut above_labels);
-            meter.count_row(self, y);
+            meter.count_row(self, y)?;
         }
         above_labels.truncate(1 + runs);
         above_labels.remove(0);
@@ -140,7 +140,7 @@ impl<'a> Strip<'a> {
             let above = above.unwrap_or(&background);
             fill_row(row, above, rows.kept(), &mut labels, &number);
             rows.write(&labels[..width]);
-            meter.count_row(self, y);
+            meter.count_row(self, y)?;
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ use crate::image::BinaryImage;
 use crate::label::cpu::Meter;
 use crate::label::{Component, LabelOptions};
 use crate::memory::zeroed_vec;
-use crate::progress::ProgressFn;
+use crate::progress::{ProgressFn, go_on};
 
 /// An image read in bands of rows, from the first to the last, and more than once.
 ///
@@ -406,7 +406,7 @@ impl<S: BandSource> BandLabels<S> {
         }
         if let Some(report) = &self.report {
             let height = f64::from(self.source.height());
-            report((height + f64::from(own.rows.end)) / (2.0 * height));
+            go_on(report((height + f64::from(own.rows.end)) / (2.0 * height)))?;
         }
         Ok(true)
     }

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::image::BinaryImage;
 use crate::label::LabelOptions;
 use crate::memory::{advise_large_pages, zeroed_vec};
-use crate::progress::{Progress, ProgressFn};
+use crate::progress::{Progress, ProgressFn, go_on};
 
 /// The first pass over an image.
 pub(super) struct FirstPass<'a, S> {
@@ -71,7 +71,7 @@ impl<S: BandSource> FirstPass<'_, S> {
             let end = found.part.rows().end;
             self.add(found.band, found.part)?;
             if let Some(report) = self.report {
-                report(f64::from(end) / (2.0 * f64::from(height)));
+                go_on(report(f64::from(end) / (2.0 * f64::from(height))))?;
             }
         }
     }
@@ -126,6 +126,6 @@ pub(super) fn share<T>(
     let before = f64::from(pass) * height + f64::from(first_row);
     let of_band = |share: f64| report((before + share * rows) / (2.0 * height));
     let result = work(&Progress(Some(&of_band)))?;
-    of_band(1.0);
+    go_on(of_band(1.0))?;
     Ok(result)
 }

@@ -337,7 +337,10 @@ fn progress_of_bands_on_gpus() {
         rows: 7,
         hold: false,
     };
-    let report = move |share| sink.lock().unwrap().push(share);
+    let report = move |share| {
+        sink.lock().unwrap().push(share);
+        std::ops::ControlFlow::Continue(())
+    };
     let mut labeller =
         BandLabels::in_bands(source, &options, plan, workers, Some(Arc::new(report))).unwrap();
     while labeller.next_band::<u32>().unwrap().is_some() {}

@@ -34,7 +34,7 @@ pub(super) fn connect(
     let mut tree: Vec<u32> = collect(root.iter().copied(), PINS)?;
     let mut open: Vec<usize> = collect(1..pins.len(), PINS)?;
     while !open.is_empty() {
-        progress.report((pins.len() - open.len()) as u64, pins.len() as u64);
+        progress.report((pins.len() - open.len()) as u64, pins.len() as u64)?;
         search(grid, &tree, &mut costs, &mut levels)?;
         let Some((cost, at, start)) = nearest(pins, &open, &costs) else {
             break;

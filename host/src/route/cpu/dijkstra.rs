@@ -276,7 +276,7 @@ impl<'a, C: Cost> Search<'a, C> {
             joined.push(pin, label.to_u64(), &path)?;
             is_joined[pin] = true;
             left -= 1;
-            progress.report((pins.len() - left) as u64, pins.len() as u64);
+            progress.report((pins.len() - left) as u64, pins.len() as u64)?;
             for &cell in path.iter().chain(&pins[pin]) {
                 if !on_tree.has(cell) {
                     on_tree.set(cell);

@@ -32,7 +32,7 @@ pub(super) fn connect(
     add(&mut distances, &mut on_tree, root);
     let mut open: Vec<usize> = collect(1..pins.len(), PINS)?;
     while !open.is_empty() {
-        progress.report((pins.len() - open.len()) as u64, pins.len() as u64);
+        progress.report((pins.len() - open.len()) as u64, pins.len() as u64)?;
         relax(&mut distances)?;
         let Some((cost, at, start)) = nearest(pins, &open, &distances) else {
             break;

@@ -206,7 +206,7 @@ pub(super) fn connect<G: Gpu>(
     let none = gpu.alloc(0)?;
     search.join(gpu, 0)?;
     for round in 1..pins.len() as u32 {
-        progress.report(round.into(), pins.len() as u64);
+        progress.report(round.into(), pins.len() as u64)?;
         relax(&mut search, round - 1)?;
         let steps = match &mut steps {
             Some(steps) => steps.count(gpu, grid, &search)?,

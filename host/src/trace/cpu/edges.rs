@@ -52,7 +52,7 @@ pub(super) fn follow_rings(image: &BinaryImage, progress: &Progress<'_>) -> Resu
                 Side::East => walk.follow((x + 1, y + 1), NORTH)?,
             }
         }
-        progress.report_followed(y, image.height());
+        progress.report_followed(y, image.height())?;
     }
     let RingWalk { sides, rings, .. } = walk;
     sort(&rings, &sides)

@@ -74,6 +74,6 @@ pub(crate) fn trace(
         kinds: arrangement.kinds,
         hierarchy: hierarchy::link(&arrangement.parents)?,
     };
-    progress.report(1, 1);
+    progress.report(1, 1)?;
     Ok(contours)
 }

@@ -46,7 +46,7 @@ pub(super) fn follow_borders(image: &BinaryImage, progress: &Progress<'_>) -> Re
             chains.turns += follow(&mut sides, x, y, kind, id, &mut chains.steps)?;
             chains.add((x, y), kind)?;
         }
-        progress.report_followed(y, image.height());
+        progress.report_followed(y, image.height())?;
     }
     chains.find_parents(|kind, (x, y)| sides.border_before(kind, x, y))?;
     Ok(chains)

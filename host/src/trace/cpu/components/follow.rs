@@ -85,7 +85,7 @@ pub(super) fn follow<K: Walk>(
     } = starts;
     let measured = walk.measure_stretches(stretches)?;
     let heads = walk.measure_heads(&entries, stretches)?;
-    progress.report(3, 5);
+    progress.report(3, 5)?;
 
     let mut chains = Chains::default();
     let stretched: usize = measured.iter().map(|piece| piece.length as usize).sum();
@@ -123,7 +123,7 @@ pub(super) fn follow<K: Walk>(
     chains.turns = pieces
         .map(|(from, steps)| walk.write_steps(from, steps))
         .sum();
-    progress.report(4, 5);
+    progress.report(4, 5)?;
     chains.nesting.find_parents(|id, _| previous_in_row[id])?;
     Ok(chains)
 }

@@ -34,7 +34,7 @@ pub(super) fn find<K: Walk>(
     let parents = singletons(nodes.count, "the borders of nodes")?;
     let parents = Forest(&parents);
     list_nodes(nodes, parents);
-    join_nodes(walk, nodes, parents, progress);
+    join_nodes(walk, nodes, parents, progress)?;
     let roots = flatten_nodes(nodes, parents)?;
     select_starts(walk, nodes, parents, &roots)
 }
@@ -56,10 +56,10 @@ fn join_nodes<K: Walk>(
     nodes: &Nodes,
     parents: Forest<'_>,
     progress: &Progress<'_>,
-) {
+) -> Result<()> {
     let rows = nodes.rows();
     let joined = AtomicUsize::new(0);
-    (0..rows).into_par_iter().for_each(|y| {
+    (0..rows).into_par_iter().try_for_each(|y| {
         nodes.for_each_bent(y, |index, entry| {
             let Some(node) = walk.node(entry) else {
                 return;
@@ -71,9 +71,10 @@ fn join_nodes<K: Walk>(
         });
         let joined = joined.fetch_add(1, Relaxed);
         if joined.is_multiple_of(64) {
-            progress.report(joined as u64 * 2, rows as u64 * 5);
+            progress.report(joined as u64 * 2, rows as u64 * 5)?;
         }
-    });
+        Ok(())
+    })
 }
 
 /// The roots as bits, with the number of roots before each word: a border's index is its root's

@@ -199,7 +199,7 @@ pub(in crate::trace) fn follow(
         }
         lock(&workspaces).push(workspace);
         let done = done.fetch_add(1, Relaxed) as u64 + 1;
-        progress.report(done * 4, u64::from(count) * 5);
+        progress.report(done * 4, u64::from(count) * 5)?;
         Ok(followed)
     };
     let strips = (0..count).into_par_iter().with_max_len(1);

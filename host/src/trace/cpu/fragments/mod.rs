@@ -139,7 +139,7 @@ fn trace_in_strips(
     // Each stage's input is freed before the next stage's results are allocated.
     let arrangement = hierarchy::arrange(&nesting, options.retrieval)?;
     drop(nesting);
-    progress.report(9, 10);
+    progress.report(9, 10)?;
     let pieces = write::Pieces {
         strips: &strips,
         rings: &rings,
@@ -163,6 +163,6 @@ fn trace_in_strips(
         Some(curvature) => approximate::dominant_of(contours, curvature)?,
         None => contours,
     };
-    progress.report(1, 1);
+    progress.report(1, 1)?;
     Ok(contours)
 }

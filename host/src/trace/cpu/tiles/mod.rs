@@ -89,6 +89,6 @@ fn follow<W: Walk>(
 ) -> Result<Chains> {
     let mut tiles = track::track(walk, sides, grid, progress)?;
     let (links, closed) = connect::connect(&mut tiles, grid)?;
-    progress.report(4, 5);
+    progress.report(4, 5)?;
     gather::gather::<W>(&tiles, &links, closed, sides, grid)
 }

@@ -121,7 +121,7 @@ pub(super) fn track<W: Walk>(
             tracker.track(&rectangle, &border_pixels)?;
             let tracked = tracked.fetch_add(1, Relaxed) + 1;
             if tracked.is_multiple_of(batch) {
-                progress.report(tracked as u64 * 3, grid.len() as u64 * 5);
+                progress.report(tracked as u64 * 3, grid.len() as u64 * 5)?;
             }
             Ok::<_, Error>(())
         })?;
