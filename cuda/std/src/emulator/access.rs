@@ -1,4 +1,4 @@
-//! Accesses to memory: what they touch, and whether they may.
+//! Memory accesses: which element they touch, and whether they are allowed.
 
 use super::accessed::{Accessed, DynamicArray};
 use super::arguments::ViewArgument;
@@ -17,20 +17,20 @@ const STATIC_SHARED: usize = 48 << 10;
 /// The region that an access lies in.
 struct FoundRegion {
     number: usize,
-    /// Of the access, from the region's start.
+    /// Offset of the access from the region's start, in bytes.
     offset: usize,
-    /// The launch, or the block's life, to which what was recorded there belongs.
+    /// Number of the launch, or of the block's life, that the region's records belong to.
     generation: u32,
     /// Whether the region lives as long as its block.
     is_short_lived: bool,
 }
 
 impl Machine {
-    /// The running thread has that array in dynamic shared memory.
+    /// Records that the running thread has `array` in dynamic shared memory.
     pub(super) fn note_dynamic(&mut self, array: DynamicArray) {
         let slot = self.current / self.block_threads();
         let arrays = &mut self.blocks[slot].dynamic_arrays;
-        // What the array is called in a report does not depend on which of equal ones is known.
+        // Equal arrays have equal names in reports: one of them is enough.
         let known =
             |other: &DynamicArray| (other.bytes(), other.size) == (array.bytes(), array.size);
         if !arrays.iter().any(known) {
@@ -39,7 +39,8 @@ impl Machine {
     }
 
     /// If the element at `address` lies in several arrays of the running block's dynamic shared
-    /// memory, which starts at `memory`: their names, that of the view at `start` first.
+    /// memory, their names, that of the view at `start` first. `memory` is the address of that
+    /// memory.
     fn overlapping(&self, memory: usize, start: usize, address: usize, size: usize) -> String {
         let arrays = &self.block(self.current).dynamic_arrays;
         let Some(first) = address.checked_sub(memory) else {
@@ -61,7 +62,7 @@ impl Machine {
         format!(", where arrays overlap: {}", names.join(", and "))
     }
 
-    /// An access, by the running thread.
+    /// Checks and records an access by the running thread.
     pub(super) fn access(&mut self, accessed: Accessed) -> Result<(), Fault> {
         let Accessed { access, source, .. } = accessed;
         let mut event = Event {
@@ -92,7 +93,8 @@ impl Machine {
         self.note_progress(accessed, element.address, element.bytes)
     }
 
-    /// The memory that is accessed, if the view has it and it is aligned; `None` if it is empty.
+    /// The memory to be accessed, `None` if it is empty. A fault unless the view contains it and it
+    /// is aligned.
     #[inline]
     fn element_of(&mut self, accessed: &Accessed, event: Event) -> Result<Option<Element>, Fault> {
         let Accessed {
@@ -104,7 +106,7 @@ impl Machine {
             alignment,
             ..
         } = *accessed;
-        // A view may claim more than there are addresses.
+        // A view may claim more bytes than there are addresses.
         let end = index
             .checked_add(count)
             .filter(|&end| end <= len)
@@ -133,7 +135,7 @@ impl Machine {
         Ok(Some(Element { address, bytes }))
     }
 
-    /// The region that the element lies in, if the running thread may access all of it.
+    /// The region that contains the element, if the running thread may access all of the element.
     #[inline]
     fn region_of(
         &mut self,
@@ -184,9 +186,9 @@ impl Machine {
         })
     }
 
-    /// Records the access in the region's notes, which tell whether it conflicts with earlier ones.
-    /// With weak memory, returns what [`Shadow::is_written`](super::shadow::Shadow::is_written)
-    /// told before.
+    /// Records the access in the region's shadow memory, which tells whether it conflicts with
+    /// earlier ones. With weak memory, returns the result of
+    /// [`Shadow::is_written`](super::shadow::Shadow::is_written) before the access.
     #[inline]
     fn record(
         &mut self,
@@ -227,7 +229,7 @@ impl Machine {
         Ok(written)
     }
 
-    /// Orders an atomic access after what it has seen, and what sees it after it.
+    /// Orders an atomic access after the release that it read, and later readers after it.
     #[inline]
     fn order(&mut self, access: Access, touch: Touch, address: usize, stale: Option<&Stale>) {
         let slot = self.current;
@@ -247,7 +249,7 @@ impl Machine {
             Access::AtomicUpdate | Access::CompareAndSwap { .. } => {
                 let released = released();
                 self.clocks.atomic_load(slot, released.as_ref(), false);
-                // A failed exchange is a load alone: it releases nothing.
+                // A failed compare-and-swap only loads: it releases nothing.
                 // planted: failed-swap-releases
                 if touch == Touch::AtomicUpdate {
                     self.clocks.atomic_store(slot, address, None, true);
@@ -257,10 +259,9 @@ impl Machine {
         }
     }
 
-    /// Applies weak memory to an access of the running thread that has passed all checks and is
-    /// about to happen. Returns what a load returns, if that is not what memory holds.
-    /// `initialised` and `atomically` say whether the element had a value, and whether it was
-    /// written atomically since its last plain write.
+    /// Applies weak memory to a checked access of the running thread, just before it happens.
+    /// Returns the stale value that a load gets, if any. `initialised` says whether the element had
+    /// a value, `atomically` whether it was written atomically since its last plain write.
     fn weak(
         &mut self,
         element: Element,
@@ -323,7 +324,7 @@ impl Machine {
         }
     }
 
-    /// The region that a view which starts at `start` lies in.
+    /// The region that contains a view which starts at `start`.
     pub(super) fn find(&mut self, start: usize) -> Option<usize> {
         let hash = (start >> 4 ^ start >> 12) % self.found.len();
         let (key, region) = self.found[hash];
@@ -335,7 +336,7 @@ impl Machine {
         Some(region)
     }
 
-    /// The name, for messages, of element `index` of the view that starts at `start`.
+    /// Name, in messages, of element `index` of the view that starts at `start`.
     pub(super) fn place(&mut self, start: usize, index: usize, size: usize) -> Place {
         let index = index.cast_signed();
         let named = |empty: bool| {
@@ -394,7 +395,7 @@ impl Machine {
         Place { view, index }
     }
 
-    /// The running block's memory for the array that `site` stands for; where it starts.
+    /// Start of the running block's memory for the array declared at `site`.
     pub(super) fn shared(
         &mut self,
         site: usize,
@@ -453,7 +454,7 @@ impl Machine {
         Ok(self.memory().region(region).start)
     }
 
-    /// The first element that should be zero when the kernel ends, and is not.
+    /// A fault for the first nonzero element that should be zero when the kernel ends.
     pub(super) fn not_zero(&mut self) -> Option<Fault> {
         for view in 0..self.views.len() {
             let ViewArgument {
@@ -505,13 +506,13 @@ fn touch_of(access: Access) -> Touch {
         Access::Store => Touch::Store,
         Access::AtomicLoad { .. } => Touch::AtomicLoad,
         Access::AtomicStore { .. } => Touch::AtomicStore,
-        // A compare-and-swap unless it fails.
+        // Of a compare-and-swap: unless it fails.
         Access::AtomicUpdate | Access::CompareAndSwap { .. } => Touch::AtomicUpdate,
     }
 }
 
-/// The bits of the element of 4 or 8 bytes at `address`, which was checked to lie in the device's
-/// memory.
+/// The bits of the element of 4 or 8 bytes at `address`, an address in the device's memory (already
+/// checked).
 fn value(address: usize, bytes: usize) -> u64 {
     // SAFETY: the caller has checked the address, and that it is a multiple of the element's size.
     unsafe {

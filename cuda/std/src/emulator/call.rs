@@ -1,5 +1,5 @@
-//! What a kernel can ask of the machine that runs it. Outside a kernel, each function returns
-//! `None` and does nothing.
+//! A kernel's calls to the machine that runs it. Outside a kernel, each function does nothing and
+//! returns `None`.
 
 use super::accessed::{Accessed, DynamicArray};
 use super::event::Source;
@@ -12,7 +12,7 @@ use crate::atomic::ScopeKind;
 use crate::backend::Access;
 use crate::launch::Dim3;
 
-/// Plain accesses after which a thread lets others run, should it wait for them.
+/// Plain accesses after which a thread lets others run: it may be waiting for them.
 const PATIENCE: u32 = 4096;
 
 /// Lets another thread run; the running one goes on when the scheduler says so.
@@ -45,7 +45,7 @@ unsafe fn fail(machine: *mut Machine, fault: Fault) -> ! {
     }
 }
 
-/// Where the running thread is.
+/// The running thread's position in the grid.
 #[derive(Clone, Copy)]
 pub(crate) struct Here {
     pub(crate) thread: Dim3,
@@ -77,7 +77,7 @@ pub(crate) fn here() -> Option<Here> {
     })
 }
 
-/// Puts the running thread among those that can go on, and lets another run.
+/// Marks the running thread as ready, and lets another run.
 ///
 /// # Safety
 ///
@@ -91,7 +91,7 @@ unsafe fn let_others(machine: *mut Machine) {
     }
 }
 
-/// Before the thread's next action: examines its last write.
+/// Examines the running thread's last write, before its next action.
 ///
 /// # Safety
 ///
@@ -138,8 +138,7 @@ pub(crate) fn access(accessed: Accessed) -> Option<()> {
     Some(())
 }
 
-/// What the running thread's load, which [`access`] has just checked, returns instead of what
-/// memory holds.
+/// The stale value that the load just checked by [`access`] returns instead of memory's value.
 pub(crate) fn stale() -> Option<Value> {
     let machine = machine()?;
     // SAFETY: the machine runs this thread, and nothing else refers to it now.
@@ -229,7 +228,7 @@ pub(crate) fn sleep() -> Option<()> {
     Some(())
 }
 
-/// Start of the block's array that `site` stands for.
+/// Start of the block's array declared at `site`.
 pub(crate) fn static_shared(
     site: usize,
     bytes: usize,
@@ -245,7 +244,7 @@ pub(crate) fn static_shared(
     }
 }
 
-/// Start of the launch's dynamic shared memory, in which the running thread has that array.
+/// Start of the block's dynamic shared memory. Records that the running thread has `array` there.
 pub(crate) fn dynamic_shared(array: DynamicArray) -> Option<usize> {
     let machine = machine()?;
     // SAFETY: as in `access`.

@@ -1,12 +1,13 @@
-//! What happens before what: vector clocks, kept small by the shape of a grid.
+//! Happens-before: vector clocks, kept small by the shape of a grid.
 //!
-//! Every thread has a clock that moves on when it lets others know what it has done: at a barrier,
-//! at `sync_warp`, at a fence and at a release. An access at a thread's time `c` happens before
-//! what another thread does now if the other one knows that thread's time `c`. A full vector of all
-//! threads' times would be too much; knowledge has three parts:
-//! - a block's *floor*: what all its threads know of each other since its last barrier;
-//! - a lane's times of the lanes of its own warp;
-//! - whatever else was acquired from other warps and blocks, in a map that few threads have.
+//! Every thread has a clock that advances when it publishes what it has done: at a barrier, at
+//! `sync_warp`, at a fence and at a release. An access at a thread's time `c` happens before what
+//! another thread does now if the other thread knows the first thread's time `c`. A full vector of
+//! all threads' times would be too large, so a thread's knowledge has three parts:
+//! - its block's *floor*: the time up to which the block's threads know each other, as of its last
+//!   barrier;
+//! - the times of the lanes of its own warp;
+//! - anything else acquired from other warps and blocks, in a map that few threads have.
 //!
 //! For weak memory, each thread also has the number of the last [fence](super::fences) that it
 //! comes after.
@@ -20,12 +21,12 @@ use crate::atomic::ScopeKind;
 /// Lanes of a warp.
 pub(super) const LANES: usize = 32;
 
-/// What was acquired from elsewhere.
+/// Knowledge acquired from other warps and blocks.
 #[derive(Clone, Debug, Default)]
 struct Knowledge {
-    /// By block: the time up to which all its threads are known.
+    /// Per block: the time up to which all its threads are known.
     blocks: BTreeMap<u32, u32>,
-    /// By thread.
+    /// Per thread: the time up to which it is known.
     threads: BTreeMap<u32, u32>,
 }
 
@@ -45,10 +46,10 @@ fn raise(map: &mut BTreeMap<u32, u32>, key: u32, time: u32) {
     *known = time.max(*known);
 }
 
-/// What was released to an address: by its last store, and by the updates since.
+/// The releases to an address: by its last store, and by the updates since.
 pub(super) type Released = Rc<Vec<Rc<Snapshot>>>;
 
-/// What a thread knew when it released something.
+/// A thread's knowledge at a release.
 #[derive(Debug)]
 pub(super) struct Snapshot {
     thread: u32,
@@ -58,26 +59,26 @@ pub(super) struct Snapshot {
     first_lane: u32,
     lanes: [u32; LANES],
     acquired: Option<Rc<Knowledge>>,
-    /// Who may acquire it: the threads of its block alone, or all.
+    /// Who may acquire it: only the threads of its block, or all threads.
     scope: ScopeKind,
     after: After,
 }
 
 impl Snapshot {
-    /// The time of the thread that released.
+    /// The releasing thread's time.
     fn time(&self) -> u32 {
         self.lanes[(self.thread - self.first_lane) as usize]
     }
 
-    /// Whether every thread that may acquire `other` may acquire this one too, and then knows all
-    /// that `other` holds: a thread's knowledge only grows.
+    /// Whether every thread that may acquire `other` may acquire this one too, and this one holds
+    /// all that `other` holds: a thread's knowledge only grows.
     fn replaces(&self, other: &Self) -> bool {
         self.thread == other.thread
             && self.time() >= other.time()
             && (self.scope != ScopeKind::Block || other.scope == ScopeKind::Block)
     }
 
-    /// It belongs to the last fence.
+    /// Adds this snapshot to the last fence, which it belongs to.
     fn add_to(&self, fences: &mut Fences) {
         fences.add_block(self.block, self.floor);
         for (lane, &time) in (0..).zip(&self.lanes) {
@@ -96,7 +97,7 @@ impl Snapshot {
     }
 }
 
-/// The last fences, of the device's order and of the block's, that a thread comes after.
+/// Numbers of the last fences that a thread comes after, in the device's order and in the block's.
 #[derive(Clone, Copy, Debug, Default)]
 struct After {
     device: u32,
@@ -119,31 +120,31 @@ struct ThreadClock {
     now: u32,
     lanes: [u32; LANES],
     acquired: Option<Rc<Knowledge>>,
-    /// What the thread's last fence released: its later atomic stores carry it.
+    /// Release of the thread's last fence: its later atomic stores carry it.
     fence: Option<Rc<Snapshot>>,
-    /// What was released with the values of its relaxed loads: its next fence acquires it.
+    /// Releases carried by the values of its relaxed loads: its next fence acquires them.
     met: Vec<Rc<Snapshot>>,
     after: After,
 }
 
-/// The order of the device's fences, and, per slot of a block, of the block's.
+/// The order of the device's fences and, per block slot, of the block's fences.
 #[derive(Debug)]
 struct FenceOrder {
     device: Fences,
     blocks: Vec<Fences>,
 }
 
-/// The clocks of the threads that are resident. Threads and blocks are known by their slots.
+/// The clocks of the resident threads. Threads and blocks are identified by their slots.
 #[derive(Debug)]
 pub(super) struct Clocks {
     /// Threads per block.
     block_threads: u32,
     threads: Vec<ThreadClock>,
-    /// Per slot of a block: its number and its floor.
+    /// Per block slot: the block's number and its floor.
     blocks: Vec<(u32, u32)>,
-    /// What was released to addresses.
+    /// The releases to each address.
     released: BTreeMap<usize, Released>,
-    /// If memory is weak.
+    /// Present if memory is weak.
     fence_order: Option<FenceOrder>,
 }
 
@@ -168,7 +169,7 @@ impl Clocks {
         }
     }
 
-    /// Keeps the order of fences from now on, for [`known`](Self::known).
+    /// Records the order of fences from now on, for [`known`](Self::known).
     pub(super) fn order_fences(&mut self) {
         let blocks = self.blocks.iter().map(|_| Fences::default()).collect();
         self.fence_order = Some(FenceOrder {
@@ -200,12 +201,12 @@ impl Clocks {
         }
     }
 
-    /// The thread in `slot`, by its number in the grid.
+    /// Number in the grid of the thread in `slot`.
     pub(super) fn id(&self, slot: usize) -> u32 {
         self.threads[slot].id
     }
 
-    /// Its time.
+    /// Time of the thread in `slot`.
     pub(super) fn now(&self, slot: usize) -> u32 {
         self.threads[slot].now
     }
@@ -228,7 +229,7 @@ impl Clocks {
         slot % self.block_threads as usize % LANES
     }
 
-    /// The number of the thread that is lane 0 of this one's warp.
+    /// Number of the thread that is lane 0 of the warp of thread `id`.
     pub(super) fn first_lane(&self, id: u32) -> u32 {
         id - id % self.block_threads % LANES as u32
     }
@@ -259,9 +260,9 @@ impl Clocks {
         })
     }
 
-    /// Whether a load by the thread in `slot` may not return what was overwritten, or passed over
-    /// by a load, before thread `id` did something at its time `time`: that is
-    /// [ordered](Self::ordered), or fences bring it.
+    /// Whether a load by the thread in `slot` must see what thread `id` did at its time `time`:
+    /// that is [ordered](Self::ordered) before it, or is known through fences. The load then may
+    /// not return a value that was overwritten, or passed over by a load, before that.
     pub(super) fn known(&self, id: u32, time: u32, slot: usize) -> bool {
         if self.ordered(id, time, slot) {
             return true;
@@ -274,7 +275,7 @@ impl Clocks {
             || order.blocks[self.block_slot(slot)].covered(of, id, time, block)
     }
 
-    /// All threads of the block in slot `block` have met at a barrier.
+    /// Records that all threads of the block in slot `block` have met at a barrier.
     pub(super) fn barrier(&mut self, block: usize) {
         let count = self.block_threads as usize;
         let threads = &mut self.threads[block * count..(block + 1) * count];
@@ -289,7 +290,8 @@ impl Clocks {
         }
     }
 
-    /// The lanes of `mask` have met at `sync_warp`; `first` is the slot of their warp's lane 0.
+    /// Records that the lanes of `mask` have met at `sync_warp`; `first` is the slot of their warp's
+    /// lane 0.
     pub(super) fn warp_barrier(&mut self, first: usize, mask: u32) {
         let slots = || {
             (0..LANES)
@@ -320,7 +322,7 @@ impl Clocks {
         }
     }
 
-    /// What the thread in `slot` knows, to hand to others. Its clock moves on.
+    /// The knowledge of the thread in `slot`, to release to others. Advances its clock.
     fn snapshot(&mut self, slot: usize, scope: ScopeKind) -> Rc<Snapshot> {
         let (block, floor) = self.blocks[self.block_slot(slot)];
         let lane = self.lane(slot);
@@ -341,7 +343,7 @@ impl Clocks {
         })
     }
 
-    /// The thread in `slot` acquires what `snapshot` released, if the scope reaches it.
+    /// Lets the thread in `slot` acquire `snapshot`, if the snapshot's scope includes it.
     fn acquire(&mut self, slot: usize, snapshot: &Snapshot) {
         let (block, floor) = self.blocks[self.block_slot(slot)];
         if snapshot.scope == ScopeKind::Block && snapshot.block != block {
@@ -351,7 +353,7 @@ impl Clocks {
         let thread = &mut self.threads[slot];
         thread.after = thread.after.max(After {
             device: snapshot.after.device,
-            // Another block's fences have another order.
+            // Each block has its own order of fences.
             block: if snapshot.block == block {
                 snapshot.after.block
             } else {
@@ -387,12 +389,12 @@ impl Clocks {
         }
     }
 
-    /// A fence of the thread in `slot`.
+    /// Records a fence of the thread in `slot`.
     pub(super) fn fence(&mut self, slot: usize, scope: ScopeKind) {
         let (block, _) = self.blocks[self.block_slot(slot)];
         for snapshot in std::mem::take(&mut self.threads[slot].met) {
             if scope == ScopeKind::Block && snapshot.block != block {
-                // A fence that reaches further may still come.
+                // A fence of wider scope may still acquire it.
                 self.threads[slot].met.push(snapshot);
             } else {
                 self.acquire(slot, &snapshot);
@@ -416,14 +418,14 @@ impl Clocks {
         self.threads[slot].fence = Some(snapshot);
     }
 
-    /// The memory serves another block: what was released there is gone.
+    /// Forgets the releases to memory that now serves another block.
     pub(super) fn forget(&mut self, start: usize, bytes: usize) {
         while let Some((&address, _)) = self.released.range(start..start + bytes).next() {
             self.released.remove(&address);
         }
     }
 
-    /// What was released to `address`.
+    /// The releases to `address`.
     pub(super) fn released(&self, address: usize) -> Option<Released> {
         // Almost no kernel releases anything to an address.
         if self.released.is_empty() {
@@ -432,7 +434,7 @@ impl Clocks {
         self.released.get(&address).cloned()
     }
 
-    /// An atomic load by the thread in `slot`, of a value with which that was `released`.
+    /// Records an atomic load by the thread in `slot`; `released` came with the loaded value.
     pub(super) fn atomic_load(&mut self, slot: usize, released: Option<&Released>, acquire: bool) {
         for snapshot in released.into_iter().flat_map(|released| &**released) {
             if acquire {
@@ -443,8 +445,8 @@ impl Clocks {
         }
     }
 
-    /// An atomic store, or the store of an atomic update, to `address`. An update leaves what
-    /// others have released there.
+    /// Records an atomic store, or the store of an atomic update, to `address`. An update keeps the
+    /// earlier releases there.
     pub(super) fn atomic_store(
         &mut self,
         slot: usize,
@@ -473,7 +475,7 @@ impl Clocks {
     }
 }
 
-/// Adds `snapshot` to `all`, unless one of them replaces it, in place of those that it replaces.
+/// Adds `snapshot` to `all`, unless one of them replaces it. Removes those that it replaces.
 fn add(all: &mut Vec<Rc<Snapshot>>, snapshot: &Rc<Snapshot>) {
     if !all.iter().any(|other| other.replaces(snapshot)) {
         all.retain(|other| !snapshot.replaces(other));
@@ -481,7 +483,7 @@ fn add(all: &mut Vec<Rc<Snapshot>>, snapshot: &Rc<Snapshot>) {
     }
 }
 
-/// Gives all `threads` what any of them has acquired.
+/// Gives each of `threads` all that any of them has acquired.
 fn share_acquired<'a>(threads: impl Iterator<Item = &'a mut ThreadClock>) {
     let threads: Vec<_> = threads.collect();
     if threads.iter().all(|thread| thread.acquired.is_none()) {

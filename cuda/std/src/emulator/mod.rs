@@ -2,9 +2,9 @@
 //!
 //! An [`Emulator`] is a device without hardware: it has memory ([`Buffer`]) and launches the
 //! kernels that were compiled for the host, through the same typed `launch` functions as a GPU.
-//! Each thread of a grid is a coroutine. A scheduler picks which one goes on wherever threads can
-//! see each other: at barriers, warp operations and atomic accesses. Its choices come from a seed,
-//! so that a run can be repeated, and another seed is another order.
+//! Each thread of a grid is a coroutine. Wherever threads can see each other (at barriers, warp
+//! operations and atomic accesses), a scheduler picks the one that runs next. Its choices come from
+//! a seed: the same seed repeats a run, another seed gives another order.
 //!
 //! ```
 //! # #![allow(dead_code)]
@@ -38,22 +38,22 @@
 //! |---|---|
 //! | `machine.rs` | one launch: blocks and threads start, run and end |
 //! | `settings.rs` | how launches run |
-//! | `schedule.rs` | who runs next |
+//! | `schedule.rs` | which thread runs next |
 //! | `explore.rs` | all schedules of a small kernel, one after the other |
 //! | `device.rs` | multiprocessors and shared memory |
-//! | `call.rs` | what a kernel can ask of the machine |
-//! | `arguments.rs` | the views that a kernel is given |
-//! | `access.rs` | accesses to memory: what they touch, and whether they may |
+//! | `call.rs` | a kernel's calls to the machine |
+//! | `arguments.rs` | the views among a kernel's arguments |
+//! | `access.rs` | memory accesses: which element, and whether the access is allowed |
 //! | `rendezvous.rs` | barriers, and lanes that wait for each other |
-//! | `warp.rs` | warp operations: what each lane gets |
+//! | `warp.rs` | warp operations: the result of each lane |
 //! | `progress.rs` | telling threads that work from threads that only wait |
-//! | `memory.rs` | memory, and who owns it |
+//! | `memory.rs` | memory and its owners |
 //! | `queues.rs` | which queues have waited for which |
-//! | `shadow.rs` | what is recorded about each element: who wrote and read it |
-//! | `clocks.rs` | what happens before what |
+//! | `shadow.rs` | shadow memory: who wrote and read each element |
+//! | `clocks.rs` | happens-before: vector clocks |
 //! | `fences.rs` | the order of fences |
-//! | `history.rs` | what loads may return of what was overwritten |
-//! | `event.rs` | who did what, where in the source, to which element |
+//! | `history.rs` | overwritten values that loads may still return |
+//! | `event.rs` | accesses: thread, element, place in the source |
 //! | `fault.rs` | what can be wrong with a kernel or its launch |
 //! | `error.rs` | what the emulator's functions return |
 
@@ -128,15 +128,15 @@ impl Emulator {
         }
     }
 
-    /// Sets how the next thread is picked.
+    /// Sets how the scheduler picks the next thread.
     #[must_use]
     pub fn with_schedule(mut self, schedule: Schedule) -> Self {
         self.settings.schedule = schedule;
         self
     }
 
-    /// Sets the number of multiprocessors, at least 1, whatever the seed. The same number of blocks
-    /// is in flight at once, unless they have more than 16384 threads together.
+    /// Sets the number of multiprocessors, at least 1, whatever the seed. As many blocks are in
+    /// flight at once, unless together they have more than 16384 threads.
     #[must_use]
     pub fn with_multiprocessors(mut self, multiprocessors: u32) -> Self {
         self.settings.limits.multiprocessors = multiprocessors.max(1);
@@ -150,9 +150,9 @@ impl Emulator {
         self
     }
 
-    /// Sets the number of blocks in flight at once, at least 1. A block that waits for one that has
-    /// not started waits forever, and is reported. By default, the multiprocessors decide: one
-    /// block per multiprocessor, or up to 16 with 2048 threads together.
+    /// Sets the number of blocks in flight at once, at least 1. If a block waits for one that can't
+    /// start, the emulator reports a deadlock. By default, the multiprocessors decide: one block per
+    /// multiprocessor, or up to 16 with 2048 threads together.
     #[must_use]
     pub fn with_resident_blocks(mut self, blocks: u32) -> Self {
         self.settings.resident_blocks = Some(blocks.max(1));
@@ -168,9 +168,9 @@ impl Emulator {
 
     /// Another queue of the same device, with the same settings.
     ///
-    /// Launches are done when they return, whatever their queue. But on a GPU, work of two queues
-    /// may overlap. So a queue may use another one's buffer only between [`acquire`](Self::acquire)
-    /// and [`release`](Self::release); any other use is a fault.
+    /// A launch is done when it returns, whatever its queue. But on a GPU, work of two queues may
+    /// overlap. So a queue may use another queue's buffer only between
+    /// [`acquire`](Self::acquire) and [`release`](Self::release); any other use is a fault.
     #[must_use]
     pub fn another_queue(&self) -> Self {
         let queue = memory::lock(&self.memory).queues.add();
@@ -187,8 +187,8 @@ impl Emulator {
         self.queue
     }
 
-    /// Lets later launches of this queue wait for the work so far of the queue that `buffer` was
-    /// allocated on.
+    /// Makes later launches of this queue wait for the work so far of the queue that allocated
+    /// `buffer`.
     ///
     /// # Errors
     ///
@@ -201,8 +201,8 @@ impl Emulator {
         Ok(())
     }
 
-    /// Lets later work of the queue that `buffer` was allocated on, its drop included, wait for
-    /// this queue's launches so far.
+    /// Makes later work of the queue that allocated `buffer`, its drop included, wait for this
+    /// queue's launches so far.
     ///
     /// # Errors
     ///
@@ -226,9 +226,9 @@ impl Emulator {
         self
     }
 
-    /// The places in the source whose loads have returned stale values so far, on this device, and
-    /// how often each did: where to look for a missing fence when a result is wrong [with weak
-    /// memory](Self::with_weak_memory) alone. Not to be called by a running kernel.
+    /// The places in the source whose loads have returned stale values on this device so far, and
+    /// how often each did. If a result is wrong only [with weak memory](Self::with_weak_memory),
+    /// look there for a missing fence. Not to be called by a running kernel.
     #[must_use]
     pub fn stale_loads(&self) -> Vec<(Source, u64)> {
         memory::lock(&self.memory).stale_loads.clone()
@@ -240,7 +240,7 @@ impl Emulator {
         self.settings.seed
     }
 
-    /// The number of multiprocessors, from which a host chooses its grids.
+    /// The number of multiprocessors, from which a host derives its grid sizes.
     #[must_use]
     pub fn multiprocessors(&self) -> u32 {
         self.settings.limits.multiprocessors
@@ -252,15 +252,15 @@ impl Emulator {
         self.settings.limits.shared_per_block
     }
 
-    /// The number of blocks of a kernel that are resident at once, at least 1: the largest grid of
-    /// a cooperative kernel. `dynamic_shared` is the launch's dynamic shared memory per block, in
-    /// bytes.
+    /// The number of blocks of a kernel that are resident at once, at least 1. A cooperative
+    /// kernel's grid can be no larger. `dynamic_shared` is the launch's dynamic shared memory per
+    /// block, in bytes.
     #[must_use]
     pub fn resident_blocks(&self, spec: &KernelSpec, dynamic_shared: u32) -> u32 {
         self.settings.resident_blocks(spec.block, dynamic_shared)
     }
 
-    /// `len` elements, which nothing has written yet.
+    /// Allocates `len` uninitialised elements.
     ///
     /// # Errors
     ///
@@ -269,7 +269,7 @@ impl Emulator {
         Buffer::new(&self.memory, self.queue, len)
     }
 
-    /// `len` elements whose bytes are zero.
+    /// Allocates `len` elements whose bytes are zero.
     ///
     /// # Errors
     ///
@@ -281,7 +281,7 @@ impl Emulator {
         Ok(buffer)
     }
 
-    /// A copy of `values`.
+    /// Allocates a copy of `values`.
     ///
     /// # Errors
     ///
@@ -294,11 +294,11 @@ impl Emulator {
 
     /// Runs `run` under every schedule within the bounds, each on a new device with the settings of
     /// this one, until it fails. Meant for kernels of a few threads: the number of schedules grows
-    /// with the power of the bounds.
+    /// exponentially with the bounds.
     ///
-    /// A thread can be preempted before each of its atomic and volatile accesses; what it does
-    /// between them shows in a data race alone, which is reported in any case. A thread that has
-    /// seen the same three times in a row waits: it goes on when memory has changed. Blocks start
+    /// A thread can be preempted before each of its atomic and volatile accesses. What it does
+    /// between them is visible only through a data race, which is reported in any case. A thread
+    /// that has seen the same value three times in a row waits until memory changes. Blocks start
     /// in order. Those of an ordinary launch run together, as many as are resident, or one after
     /// the other.
     ///
@@ -336,12 +336,12 @@ impl Emulator {
     /// # }
     /// ```
     ///
-    /// If `run` panics, the choices that led there are printed for [`repeat`](Self::repeat).
+    /// If `run` panics, its choices are printed for [`repeat`](Self::repeat).
     ///
     /// # Errors
     ///
-    /// [`ExploreError::Failed`] with the first error of `run`, and the choices that lead there;
-    /// [`ExploreError::NotRepeatable`] if `run` does not depend on its emulator alone.
+    /// [`ExploreError::Failed`] with the first error of `run` and the choices that lead to it;
+    /// [`ExploreError::NotRepeatable`] if `run` depends on anything but its emulator.
     pub fn explore<E>(
         &self,
         bounds: Bounds,
@@ -350,8 +350,8 @@ impl Emulator {
         explore::explore(bounds, |trail| self.follow(trail, &mut run))
     }
 
-    /// Runs `run` once with choices that [`explore`](Self::explore) has found, on a new device with
-    /// the settings of this one.
+    /// Runs `run` once, on a new device with the settings of this one, and with choices found by
+    /// [`explore`](Self::explore).
     ///
     /// # Errors
     ///

@@ -8,14 +8,14 @@ fn clocks() -> Clocks {
     clocks
 }
 
-/// What `a` has done so far, as `ordered` wants it.
+/// The number and time of the thread in slot `a`, as `ordered` takes them.
 fn so_far(clocks: &Clocks, a: usize) -> (u32, u32) {
     (clocks.id(a), clocks.now(a))
 }
 
 const FLAG: usize = 0x1000;
 
-/// An atomic load of what was written last.
+/// An atomic load of the last value.
 fn load(clocks: &mut Clocks, slot: usize, address: usize, acquire: bool) {
     let released = clocks.released(address);
     clocks.atomic_load(slot, released.as_ref(), acquire);
@@ -81,7 +81,7 @@ fn a_release_carries_what_its_thread_knew() {
     load(&mut clocks, 70, FLAG, true);
     assert!(clocks.ordered(id, time, 70));
     assert!(!clocks.ordered(next_id, next_time, 70));
-    // And hands it on.
+    // And releases it to others.
     clocks.atomic_store(70, FLAG + 4, Some(ScopeKind::Device), false);
     load(&mut clocks, 64, FLAG + 4, true);
     assert!(clocks.ordered(id, time, 64));
@@ -168,7 +168,7 @@ fn a_new_block_knows_nothing_of_the_one_before_in_its_slot() {
     assert_eq!(clocks.id(70), 2 * 64 + 6);
     assert!(!clocks.ordered(id, time, 70));
     assert!(!clocks.ordered(id, 1, 70));
-    // The release is still there to be acquired, until its memory serves another block.
+    // The release can still be acquired, until its memory serves another block.
     load(&mut clocks, 70, FLAG, true);
     assert!(clocks.ordered(id, 1, 70));
     clocks.forget(FLAG, 4);
