@@ -1,4 +1,4 @@
-//! Setters of option structs.
+//! Setters of option structs, and the names of options' values.
 
 /// Gives an option struct one setter in builder style per field that is listed, each with the type
 /// of its argument: the field's type, or `impl Into` of it.
@@ -19,3 +19,47 @@ macro_rules! setters {
 }
 
 pub(crate) use setters;
+
+/// Gives an option's values the names that they have on the command line and in Python: `ALL`,
+/// `name`, `Display`, and `FromStr` with an [`OptionError`](crate::error::OptionError) that lists
+/// them. A value without a name does not compile.
+macro_rules! names {
+    ($values:ident, $option:literal { $($value:ident => $name:literal,)* }) => {
+        impl $values {
+            /// All values.
+            pub const ALL: &'static [Self] = &[$(Self::$value,)*];
+
+            /// The value's name on the command line and in Python.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$value => $name,)*
+                }
+            }
+        }
+
+        impl std::fmt::Display for $values {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        /// By its name.
+        impl std::str::FromStr for $values {
+            type Err = $crate::Error;
+
+            fn from_str(text: &str) -> $crate::Result<Self> {
+                let found = Self::ALL.iter().find(|value| value.name() == text);
+                found.copied().ok_or_else(|| {
+                    let names = [$($name,)*].join(", ");
+                    $crate::Error::option(
+                        $option,
+                        $crate::error::OptionProblem::Malformed,
+                        format!("`{text}`: it is one of {names}"),
+                    )
+                })
+            }
+        }
+    };
+}
+
+pub(crate) use names;

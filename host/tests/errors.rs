@@ -87,6 +87,19 @@ fn options_and_their_problems_are_named() {
     );
     assert!(refused.source().is_none());
 
+    assert_eq!("edges".parse::<Geometry>().unwrap(), Geometry::Edges);
+    assert_eq!(Geometry::Edges.to_string(), "edges");
+    let refused = "edge".parse::<Geometry>().unwrap_err();
+    assert!(matches!(
+        &refused,
+        Error::InvalidOption(OptionError {
+            option: "geometry",
+            problem: OptionProblem::Malformed,
+            ..
+        })
+    ));
+    assert_eq!(refused.to_string(), "`edge`: it is one of centers, edges");
+
     let labels = Engine::cpu().label(&image, &LabelOptions::default());
     let refused = write_statistics(&labels.unwrap(), Vec::new());
     assert!(matches!(

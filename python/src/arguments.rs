@@ -73,6 +73,17 @@ pub(crate) fn named<T: Copy>(option: &str, name: &Name, values: &[(&str, T)]) ->
     })
 }
 
+/// The value of `all` with this name, by the names that the library gives them.
+pub(crate) fn named_by<T: Copy>(
+    option: &str,
+    name: &Name,
+    all: &[T],
+    name_of: fn(T) -> &'static str,
+) -> PyResult<T> {
+    let values: Vec<_> = all.iter().map(|&value| (name_of(value), value)).collect();
+    named(option, name, &values)
+}
+
 /// An argument that should be a whole number.
 pub(crate) enum Integer {
     Value(i64),

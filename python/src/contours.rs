@@ -17,7 +17,7 @@ use trazar::{
     TraceOptions, glam::IVec2,
 };
 
-use crate::arguments::{Integer, Name, Offset, named};
+use crate::arguments::{Integer, Name, Offset, named, named_by};
 use crate::arrays::{borrowed, contour_views, owned, python_bytes, reserve};
 use crate::engine::Device;
 use crate::errors;
@@ -63,44 +63,30 @@ pub(crate) fn named_options(
     geometry: &Name,
     algorithm: Option<&Name>,
 ) -> PyResult<TraceOptions> {
-    let algorithms = [
-        TraceAlgorithm::Suzuki,
-        TraceAlgorithm::Fragments,
-        TraceAlgorithm::Tiles,
-        TraceAlgorithm::Components,
-    ]
-    .map(|algorithm| (algorithm.name(), algorithm));
+    let algorithm = algorithm.map(|name| {
+        let all = TraceAlgorithm::ALL;
+        named_by("algorithm", name, all, TraceAlgorithm::name)
+    });
     let options = TraceOptions::default()
-        .retrieval(named(
+        .retrieval(named_by(
             "retrieval",
             retrieval,
-            &[
-                ("external", Retrieval::External),
-                ("list", Retrieval::List),
-                ("ccomp", Retrieval::Ccomp),
-                ("tree", Retrieval::Tree),
-            ],
+            Retrieval::ALL,
+            Retrieval::name,
         )?)
-        .approximation(named(
+        .approximation(named_by(
             "approximation",
             approximation,
-            &[
-                ("none", Approximation::None),
-                ("simple", Approximation::Simple),
-                ("tc89-l1", Approximation::TehChinL1),
-                ("tc89-kcos", Approximation::TehChinKCos),
-            ],
+            Approximation::ALL,
+            Approximation::name,
         )?)
-        .geometry(named(
+        .geometry(named_by(
             "geometry",
             geometry,
-            &[("centers", Geometry::Centers), ("edges", Geometry::Edges)],
+            Geometry::ALL,
+            Geometry::name,
         )?)
-        .algorithm(
-            algorithm
-                .map(|name| named("algorithm", name, &algorithms))
-                .transpose()?,
-        );
+        .algorithm(algorithm.transpose()?);
     options.validate().map_err(errors::from_library)?;
     Ok(options)
 }

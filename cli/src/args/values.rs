@@ -27,3 +27,45 @@ pub(crate) fn name(value: &impl ValueEnum) -> String {
     let name = value.to_possible_value();
     name.map_or_else(String::new, |name| name.get_name().to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{label, route, trace};
+
+    /// Names on the command line and those of the library's values.
+    fn names<A: ValueEnum, T: From<A>>(name_of: impl Fn(T) -> String) -> [Vec<String>; 2] {
+        let values = A::value_variants();
+        let here = values.iter().map(name).collect();
+        let there = values.iter().map(|value| name_of(value.clone().into()));
+        [here, there.collect()]
+    }
+
+    #[test]
+    fn values_are_named_as_in_the_library() {
+        macro_rules! check {
+            ($($here:path => $there:path,)*) => {
+                $(
+                    let [here, there] = names::<$here, $there>(|value| value.to_string());
+                    assert_eq!(here, there);
+                    let all: Vec<_> = <$there>::ALL.iter().map(|value| value.name()).collect();
+                    assert_eq!(here, all);
+                )*
+            };
+        }
+        check! {
+            trace::Retrieval => trazar::Retrieval,
+            trace::Approximation => trazar::Approximation,
+            trace::Geometry => trazar::Geometry,
+            trace::TraceAlgorithm => trazar::TraceAlgorithm,
+            label::LabelAlgorithm => trazar::LabelAlgorithm,
+            route::TreeKind => trazar::TreeKind,
+        }
+        let by_name = |value: Option<trazar::RouteAlgorithm>| {
+            value.map_or("auto".to_owned(), |algorithm| algorithm.to_string())
+        };
+        let [here, there] = names::<route::RouteAlgorithm, Option<_>>(by_name);
+        assert_eq!(here, there);
+        assert_eq!(here.len(), 1 + trazar::RouteAlgorithm::ALL.len());
+    }
+}

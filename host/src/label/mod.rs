@@ -23,7 +23,7 @@ pub use gpu::{DeviceLabeler, DeviceLabels, MultiLabeler, MultiLabels, PartLabels
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::geometry::BoundingBox;
-use crate::options::setters;
+use crate::options::{names, setters};
 
 /// The algorithms that label. All give the same result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,17 +40,14 @@ pub enum LabelAlgorithm {
     Direct,
 }
 
-impl LabelAlgorithm {
-    /// The algorithm's name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Sequential => "sequential",
-            Self::Parallel => "parallel",
-            Self::Tiles => "tiles",
-            Self::Direct => "direct",
-        }
-    }
+names! { LabelAlgorithm, "algorithm" {
+    Sequential => "sequential",
+    Parallel => "parallel",
+    Tiles => "tiles",
+    Direct => "direct",
+} }
 
+impl LabelAlgorithm {
     /// The backends that run it, the fastest first.
     pub fn backends(self) -> &'static [Backend] {
         match self {

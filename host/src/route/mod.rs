@@ -62,7 +62,7 @@ pub use tree::{Connection, Fallback, FieldUse, Route};
 
 use crate::backend::Backend;
 use crate::error::{Error, OptionProblem, Result};
-use crate::options::setters;
+use crate::options::{names, setters};
 
 /// The ways to route. All but [`Bfs`](Self::Bfs) give the same trees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -94,22 +94,19 @@ pub enum RouteAlgorithm {
     Fields,
 }
 
-impl RouteAlgorithm {
-    /// The algorithm's name, as the command takes it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Dijkstra => "dijkstra",
-            Self::Sweep => "sweep",
-            Self::SweepParallel => "sweep-parallel",
-            Self::Bfs => "bfs",
-            Self::DivideConquer => "divide-conquer",
-            Self::Prefix => "prefix",
-            Self::PrefixFused => "prefix-fused",
-            Self::Tiles => "tiles",
-            Self::Fields => "fields",
-        }
-    }
+names! { RouteAlgorithm, "algorithm" {
+    Dijkstra => "dijkstra",
+    Sweep => "sweep",
+    SweepParallel => "sweep-parallel",
+    Bfs => "bfs",
+    DivideConquer => "divide-conquer",
+    Prefix => "prefix",
+    PrefixFused => "prefix-fused",
+    Tiles => "tiles",
+    Fields => "fields",
+} }
 
+impl RouteAlgorithm {
     /// Whether it finds shortest paths.
     pub fn is_exact(self) -> bool {
         self != Self::Bfs
@@ -234,6 +231,11 @@ pub enum TreeKind {
     /// long.
     Improved,
 }
+
+names! { TreeKind, "tree" {
+    Nearest => "nearest",
+    Improved => "improved",
+} }
 
 /// How to route.
 ///

@@ -32,7 +32,7 @@ pub use source::ContourSource;
 
 use crate::backend::Backend;
 use crate::error::{Error, OptionProblem, Result};
-use crate::options::setters;
+use crate::options::{names, setters};
 
 /// Which borders to keep, and how they are linked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -49,6 +49,13 @@ pub enum Retrieval {
     Tree,
 }
 
+names! { Retrieval, "retrieval" {
+    External => "external",
+    List => "list",
+    Ccomp => "ccomp",
+    Tree => "tree",
+} }
+
 /// Which points of a border to keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -64,6 +71,13 @@ pub enum Approximation {
     /// Teh and Chin's dominant points, by k-cosine: not exact, much fewer.
     TehChinKCos,
 }
+
+names! { Approximation, "approximation" {
+    None => "none",
+    Simple => "simple",
+    TehChinL1 => "tc89-l1",
+    TehChinKCos => "tc89-kcos",
+} }
 
 /// What the points of a contour are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -88,6 +102,11 @@ pub enum Geometry {
     Edges,
 }
 
+names! { Geometry, "geometry" {
+    Centers => "centers",
+    Edges => "edges",
+} }
+
 /// The ways to trace. All give the same result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -109,17 +128,14 @@ pub enum TraceAlgorithm {
     Components,
 }
 
-impl TraceAlgorithm {
-    /// The algorithm's name, as the command takes it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Suzuki => "suzuki",
-            Self::Fragments => "fragments",
-            Self::Tiles => "tiles",
-            Self::Components => "components",
-        }
-    }
+names! { TraceAlgorithm, "algorithm" {
+    Suzuki => "suzuki",
+    Fragments => "fragments",
+    Tiles => "tiles",
+    Components => "components",
+} }
 
+impl TraceAlgorithm {
     /// The backends that run it.
     pub fn backends(self) -> &'static [Backend] {
         match self {
