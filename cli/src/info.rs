@@ -1,6 +1,7 @@
 //! `trazar info`.
 
-use std::io::Write;
+use std::fmt;
+use std::io::{self, Write};
 
 use serde_json::{Value, json};
 use trazar::route::RouteAlgorithm;
@@ -11,101 +12,173 @@ use crate::failure::Failure;
 use crate::stdout;
 
 pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
-    let version = env!("CARGO_PKG_VERSION");
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let architecture = std::env::consts::ARCH;
-    let trace = |device| names(TraceAlgorithm::on(device), TraceAlgorithm::name);
-    let label = |device| names(LabelAlgorithm::on(device), LabelAlgorithm::name);
-    let route = |device| names(RouteAlgorithm::on(device), RouteAlgorithm::name);
-    let algorithms =
-        |device| json!({ "trace": trace(device), "label": label(device), "route": route(device) });
-    let all = |device| {
-        format!(
-            "trace: {}; label: {}; route: {}",
-            trace(device).join(", "),
-            label(device).join(", "),
-            route(device).join(", ")
-        )
-    };
-    let gpus = gpu::gpus();
-    let auto = match &gpus {
-        Ok(gpus) if !gpus.is_empty() => &[Backend::Cpu, Backend::Cuda][..],
-        _ => &[Backend::Cpu],
-    };
-    let auto: Vec<&str> = auto.iter().map(|device| device.name()).collect();
+    let info = Info::gather();
     let mut out = Vec::new();
     if args.json {
+        writeln!(out, "{}", info.json())?;
+    } else {
+        info.write_text(&mut out)?;
+    }
+    Ok(stdout::write(out)?)
+}
+
+/// What the command reports.
+struct Info {
+    version: &'static str,
+    threads: usize,
+    architecture: &'static str,
+    /// All GPUs, or why there are none.
+    gpus: Result<Vec<Value>, String>,
+    /// Names of the devices among which `auto` chooses.
+    auto: Vec<&'static str>,
+}
+
+impl Info {
+    /// The report on this machine and build.
+    fn gather() -> Self {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let gpus = gpu::gpus();
+        let auto = match &gpus {
+            Ok(gpus) if !gpus.is_empty() => &[Backend::Cpu, Backend::Cuda][..],
+            _ => &[Backend::Cpu],
+        };
+        let auto = auto.iter().map(|device| device.name()).collect();
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            threads,
+            architecture: std::env::consts::ARCH,
+            gpus,
+            auto,
+        }
+    }
+
+    /// The report as one JSON object.
+    fn json(&self) -> Value {
+        json!({
+            "version": self.version,
+            "auto": self.auto,
+            "devices": self.devices(),
+            "no_gpu": self.gpus.as_ref().err(),
+            "kernels": gpu::kernels(),
+        })
+    }
+
+    /// The processor, each GPU and the emulator as JSON objects.
+    fn devices(&self) -> Vec<Value> {
         let mut devices = vec![json!({
             "name": Backend::Cpu.name(),
-            "threads": threads,
-            "architecture": architecture,
-            "algorithms": algorithms(Backend::Cpu),
+            "threads": self.threads,
+            "architecture": self.architecture,
+            "algorithms": Algorithms::on(Backend::Cpu).json(),
         })];
-        if let Ok(gpus) = &gpus {
+        if let Ok(gpus) = &self.gpus {
             devices.extend(gpus.iter().map(|gpu| {
                 let mut gpu = gpu.clone();
-                gpu["algorithms"] = algorithms(Backend::Cuda);
+                gpu["algorithms"] = Algorithms::on(Backend::Cuda).json();
                 gpu
             }));
         }
         devices.push(json!({
             "name": Backend::Emulator.name(),
-            "algorithms": algorithms(Backend::Emulator),
+            "algorithms": Algorithms::on(Backend::Emulator).json(),
         }));
-        let info = json!({
-            "version": version,
-            "auto": auto,
-            "devices": devices,
-            "no_gpu": gpus.err(),
-            "kernels": gpu::kernels(),
-        });
-        writeln!(out, "{info}")?;
-    } else {
-        writeln!(out, "trazar {version}")?;
-        match auto.as_slice() {
+        devices
+    }
+
+    /// Writes the report as lines of text.
+    fn write_text(&self, out: &mut Vec<u8>) -> io::Result<()> {
+        writeln!(out, "trazar {}", self.version)?;
+        match self.auto.as_slice() {
             [only] => writeln!(out, "auto is {only}")?,
             auto => writeln!(out, "auto is {}, by job and size", auto.join(" or "))?,
         }
         writeln!(
             out,
-            "cpu: {threads} threads, {architecture}; {}",
-            all(Backend::Cpu)
+            "cpu: {} threads, {}; {}",
+            self.threads,
+            self.architecture,
+            Algorithms::on(Backend::Cpu)
         )?;
-        match gpus {
-            Ok(gpus) => {
-                for gpu in gpus {
-                    writeln!(
-                        out,
-                        "cuda {}: {}, compute capability {}, {:.1} GiB, CUDA {}; {}",
-                        gpu["index"],
-                        text(&gpu["gpu"]),
-                        text(&gpu["compute_capability"]),
-                        gpu["memory"].as_f64().unwrap_or(0.0) / f64::from(1 << 30),
-                        text(&gpu["driver"]),
-                        all(Backend::Cuda)
-                    )?;
-                }
-            }
-            Err(reason) => writeln!(out, "cuda: none: {reason}")?,
-        }
+        self.write_gpus(out)?;
         writeln!(
             out,
             "emulator: the GPU's kernels on the processor, checked; {}",
-            all(Backend::Emulator)
+            Algorithms::on(Backend::Emulator)
         )?;
-        if let Value::Object(kernels) = gpu::kernels() {
+        write_kernels(out)
+    }
+
+    /// Writes a line per GPU, or why there are none.
+    fn write_gpus(&self, out: &mut Vec<u8>) -> io::Result<()> {
+        let gpus = match &self.gpus {
+            Ok(gpus) => gpus,
+            Err(reason) => return writeln!(out, "cuda: none: {reason}"),
+        };
+        for gpu in gpus {
             writeln!(
                 out,
-                "kernels: {}, PTX {}, rustc {}, LLVM {}, sources {}",
-                text(&kernels["target"]),
-                text(&kernels["ptx"]),
-                text(&kernels["rustc"]),
-                text(&kernels["llvm"]),
-                text(&kernels["source_hash"])
+                "cuda {}: {}, compute capability {}, {:.1} GiB, CUDA {}; {}",
+                gpu["index"],
+                text(&gpu["gpu"]),
+                text(&gpu["compute_capability"]),
+                gpu["memory"].as_f64().unwrap_or(0.0) / f64::from(1 << 30),
+                text(&gpu["driver"]),
+                Algorithms::on(Backend::Cuda)
             )?;
         }
+        Ok(())
     }
-    Ok(stdout::write(out)?)
+}
+
+/// Writes the line about the kernels of this build, if it has any.
+fn write_kernels(out: &mut Vec<u8>) -> io::Result<()> {
+    if let Value::Object(kernels) = gpu::kernels() {
+        writeln!(
+            out,
+            "kernels: {}, PTX {}, rustc {}, LLVM {}, sources {}",
+            text(&kernels["target"]),
+            text(&kernels["ptx"]),
+            text(&kernels["rustc"]),
+            text(&kernels["llvm"]),
+            text(&kernels["source_hash"])
+        )?;
+    }
+    Ok(())
+}
+
+/// Names of the algorithms that a device runs, per job.
+struct Algorithms {
+    trace: Vec<&'static str>,
+    label: Vec<&'static str>,
+    route: Vec<&'static str>,
+}
+
+impl Algorithms {
+    /// The algorithms of a device.
+    fn on(device: Backend) -> Self {
+        Self {
+            trace: names(TraceAlgorithm::on(device), TraceAlgorithm::name),
+            label: names(LabelAlgorithm::on(device), LabelAlgorithm::name),
+            route: names(RouteAlgorithm::on(device), RouteAlgorithm::name),
+        }
+    }
+
+    /// The names as a JSON object of lists.
+    fn json(&self) -> Value {
+        json!({ "trace": self.trace, "label": self.label, "route": self.route })
+    }
+}
+
+impl fmt::Display for Algorithms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "trace: {}; label: {}; route: {}",
+            self.trace.join(", "),
+            self.label.join(", "),
+            self.route.join(", ")
+        )
+    }
 }
 
 /// The names of algorithms.
